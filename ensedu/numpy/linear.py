@@ -1,0 +1,63 @@
+"""The fully connected layer, y = x W + b."""
+
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+from numpy.random import Generator
+
+from ensedu.numpy.base import WeightLayer, check_array
+
+
+class Linear(WeightLayer):
+    """``y = x W + b``: (..., m) -> (..., n), with W (m, n) and b (n,).
+
+    Parameters
+    ----------
+    in_features, out_features
+        m and n, positive integers.
+    rng
+        Draws W and b from U(-1/√m, 1/√m), as ``nn.Linear`` does.
+    dtype
+        ``float64`` or ``float32``; inputs must have it too.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad size, `rng` or `dtype`, and for an input of another dtype or feature count.
+    """
+
+    roles: ClassVar = {"weight": "shared", "bias": "biases"}
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        rng: Generator,
+        dtype: np.typing.DTypeLike = np.float64,
+    ) -> None:
+        super().__init__(in_features, out_features, rng, dtype)
+        self.params["weight"] = self._uniform(self.in_features, self.out_features)
+        self.params["bias"] = self._uniform(self.out_features)
+
+    def forward(self, x: Float[Array, "*axes m"]) -> Float[Array, "*axes n"]:
+        check_array("Linear: input x", x, self.dtype)
+        if x.ndim == 0 or x.shape[-1] != self.in_features:
+            raise ValueError(
+                f"Linear: input x has shape {x.shape}, accepted is (..., {self.in_features})"
+            )
+        y = x @ self.params["weight"] + self.params["bias"]
+        self._cache = x, y.shape
+        return y
+
+    def backward(self, grad: Float[Array, "*axes n"]) -> Float[Array, "*axes m"]:
+        x = self._recall(grad, self.dtype)
+        rows, grad_rows = x.reshape(-1, self.in_features), grad.reshape(-1, self.out_features)
+        self.grads = {"weight": rows.T @ grad_rows, "bias": grad_rows.sum(axis=0)}
+        return grad @ self.params["weight"].T
+
+    def weight_matrices(self, sample: None = None) -> Float[Array, "1 m n"]:
+        """The one weight matrix, (1, m, n)."""
+        return self.params["weight"][None].copy()

@@ -1,0 +1,95 @@
+"""One shared weight and two fast-weight vectors a member, W_i = W ∘ r_i s_iᵀ."""
+
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from ensedu import _checks
+from ensedu.torch.base import WeightLayer
+
+
+class BatchEnsembleLinear(WeightLayer):
+    """``y_i = ((x_i ∘ r_i) W) ∘ s_i + b_i``: (M, B, m) or (B, m) -> (M, B, n).
+
+    Wen et al. 2020, eq. 3 and 5. ``weight`` is (n, m) as in ``nn.Linear``; ``r`` (M, m), ``s``
+    (M, n) and ``bias`` (M, n) belong to the members.
+
+    Parameters
+    ----------
+    in_features, out_features, ensemble_size
+        m, n and M, positive integers.
+    init
+        Where r and s start: ``"signs"``, +1 or -1 with equal chance, or ``"normal"``,
+        N(1, init_std²).
+    init_std
+        Standard deviation for ``"normal"``, above 0.
+    bias
+        Whether there is a bias.
+    device, dtype
+        As for ``nn.Linear``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, and for an input of another shape or dtype.
+    """
+
+    roles: ClassVar = {"weight": "shared", "r": "per_member", "s": "per_member", "bias": "biases"}
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        ensemble_size: int,
+        *,
+        init: str = "signs",
+        init_std: float = 0.5,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(in_features, out_features, device, dtype)
+        M = self.ensemble_size = _checks.positive_int("ensemble_size", ensemble_size)
+        self.init = _checks.one_of("init", init, ("signs", "normal"))
+        self.init_std = _checks.real("init_std", init_std, low=0.0)
+        self.weight = self._empty(self.out_features, self.in_features)
+        self.r = self._empty(M, self.in_features)
+        self.s = self._empty(M, self.out_features)
+        self.bias = self._empty(M, self.out_features) if _checks.boolean("bias", bias) else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        self._uniform_(self.weight, self.bias)
+        fast_weights_(self.r, self.init, self.init_std)
+        fast_weights_(self.s, self.init, self.init_std)
+
+    def forward(self, x: Float[Tensor, "M B m"] | Float[Tensor, "B m"]) -> Float[Tensor, "M B n"]:
+        self._check_input(x, self.ensemble_size)
+        y = modulated_product(x, self.weight, self.r[:, None], self.s[:, None])
+        return y if self.bias is None else y + self.bias[:, None]
+
+    def weight_matrices(self, sample: None = None) -> Float[Tensor, "M m n"]:
+        """The members' matrices W ∘ r_i s_iᵀ, (M, m, n), which ``forward`` never forms."""
+        return self.weight.T * self.r[:, :, None] * self.s[:, None, :]
+
+
+def modulated_product(
+    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
+    weight: Float[Tensor, "n m"],
+    r: Float[Tensor, "M #B m"],
+    s: Float[Tensor, "M #B n"],
+) -> Float[Tensor, "M B n"]:
+    """``((x ∘ r) W) ∘ s``, which equals ``x (W ∘ r sᵀ)``."""
+    return nn.functional.linear(x * r, weight) * s
+
+
+def fast_weights_(parameter: nn.Parameter, init: str, std: float) -> None:
+    """Fill with random signs, or with normal entries around 1."""
+    with torch.no_grad():
+        if init == "signs":
+            parameter.bernoulli_(0.5).mul_(2).sub_(1)
+        else:
+            parameter.normal_(1.0, std)

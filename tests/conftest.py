@@ -1,0 +1,15 @@
+"""Settings of all tests: one thread a worker, reproducible examples, caches in _build."""
+
+import os
+from pathlib import Path
+
+import hypothesis
+from hypothesis.configuration import set_hypothesis_home_dir
+
+# Before any test loads NumPy or Torch: parallel workers with a thread a core slow each other.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+set_hypothesis_home_dir(Path(__file__).parents[1] / "_build" / "hypothesis")
+hypothesis.settings.register_profile("ensedu", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("ensedu")

@@ -1,0 +1,249 @@
+"""Bad input gets a ValueError or TypeError that names the argument, what was given, and what is
+accepted. One row a case: (call, error, words that the message must hold)."""
+
+import numpy as np
+import pytest
+import torch
+
+import ensedu.numpy as en
+import ensedu.torch as et
+from ensedu import counting
+from ensedu.priors import Normal
+
+pytestmark = pytest.mark.bad_input
+
+M, B, m, n = 3, 7, 5, 11
+NAN, INF = float("nan"), float("inf")
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def ones(*shape):
+    return np.ones(shape)
+
+
+def tones(*shape):
+    return torch.ones(shape)
+
+
+def linear():
+    return en.Linear(m, n, rng=rng())
+
+
+def deep(**k):
+    return en.DeepEnsembleLinear(m, n, M, rng=rng(), **k)
+
+
+def batch(**k):
+    return en.BatchEnsembleLinear(m, n, M, rng=rng(), **k)
+
+
+def rank1(**k):
+    return en.Rank1Linear(m, n, M, rng=rng(), **k)
+
+
+def bayes(**k):
+    return en.BayesLinear(m, n, rng=rng(), **k)
+
+
+def drop(*a, **k):
+    return en.MCDropout(*a, rng=rng(), **k)
+
+
+def after_forward(layer, x, grad):
+    layer.forward(x)
+    return layer.backward(grad)
+
+
+POSITIVE = "a positive integer"
+
+# fmt: off
+COUNTING = [
+    (lambda: counting.linear(0, 3), ValueError, ["in_features", "0", POSITIVE]),
+    (lambda: counting.linear(2, -3), ValueError, ["out_features", "-3", POSITIVE]),
+    (lambda: counting.linear(2.0, 3), TypeError, ["in_features", "2.0", "float", POSITIVE]),
+    (lambda: counting.linear(True, 3), TypeError, ["in_features", "True", "bool", POSITIVE]),
+    (lambda: counting.linear("2", 3), TypeError, ["in_features", "'2'", POSITIVE]),
+    (lambda: counting.linear(None, 3), TypeError, ["in_features", "None", POSITIVE]),
+    (lambda: counting.linear(np.ones(2, int), 3), TypeError, ["in_features", "array", POSITIVE]),
+    (lambda: counting.linear(2, 3, kernel_size=0), ValueError, ["kernel_size", "0", POSITIVE]),
+    (lambda: counting.linear(2, 3, kernel_size=(3, 0)), ValueError, ["kernel_size[1]", "0", POSITIVE]),
+    (lambda: counting.linear(2, 3, kernel_size=(3, 3, 3)), ValueError, ["kernel_size", "(3, 3, 3)", "pair"]),
+    (lambda: counting.linear(2, 3, bias=1), TypeError, ["bias", "1", "True or False"]),
+    (lambda: counting.deep_ensemble(2, 3, ensemble_size=0), ValueError, ["ensemble_size", "0", POSITIVE]),
+    (lambda: counting.batch_ensemble(2, 3, ensemble_size=1.5), TypeError, ["ensemble_size", "1.5", POSITIVE]),
+    (lambda: counting.rank1(2, 3, ensemble_size=False), TypeError, ["ensemble_size", "False", POSITIVE]),
+    (lambda: counting.mean_field(2, NAN), TypeError, ["out_features", "nan", POSITIVE]),
+    (lambda: counting.mlp([1], "single"), ValueError, ["sizes", "[1]", "at least two"]),
+    (lambda: counting.mlp(5, "single"), TypeError, ["sizes", "5", "sequence"]),
+    (lambda: counting.mlp("12", "single"), TypeError, ["sizes", "'12'", "sequence"]),
+    (lambda: counting.mlp([1, 0, 1], "single"), ValueError, ["sizes[1]", "0", POSITIVE]),
+    (lambda: counting.mlp([1, 2], "ensemble"), ValueError, ["method", "'ensemble'", "'deep_ensemble'"]),
+    (lambda: counting.mlp([1, 2], 4), TypeError, ["method", "4", "'rank1'"]),
+    (lambda: counting.mlp([1, 2], "single", 0), ValueError, ["ensemble_size", "0", POSITIVE]),
+    (lambda: counting.asymptotic_ratio("rank1", 4, relative_to="all"), ValueError, ["relative_to", "'all'", "'single'"]),
+    (lambda: counting.asymptotic_ratio("rank-1", 4), ValueError, ["method", "'rank-1'", "'rank1'"]),
+    (lambda: counting.break_even_width([None, None], "single", 4), ValueError, ["method", "'single'", "'batch_ensemble'"]),
+    (lambda: counting.break_even_width([1, 2], "rank1", 4), TypeError, ["sizes", "[1, 2]", "None"]),
+    (lambda: counting.break_even_width([1, 0, None], "rank1", 4), ValueError, ["sizes[1]", "0", POSITIVE]),
+    (lambda: counting.one_more_member(2, 3, "x"), ValueError, ["method", "'x'", "'single'"]),
+    (lambda: counting.count(3), TypeError, ["thing", "3", "torch.nn.Module"]),
+    (lambda: counting.count(counting.linear(2, 3)), TypeError, ["thing", "Count", "ensedu.numpy"]),
+    (lambda: counting.count(torch.nn.LazyLinear(3)), TypeError, ["thing", "weight", "initialized"]),
+    (lambda: Normal(NAN, 1.0), ValueError, ["loc", "nan", "finite"]),
+    (lambda: Normal(0.0, INF), ValueError, ["scale", "inf", "finite"]),
+    (lambda: Normal(0.0, 0.0), ValueError, ["scale", "0.0", "above 0"]),
+    (lambda: Normal(0.0, -1.0), ValueError, ["scale", "-1.0", "above 0"]),
+    (lambda: Normal("0", 1.0), TypeError, ["loc", "'0'", "finite number"]),
+    (lambda: Normal(0.0, True), TypeError, ["scale", "True", "finite number"]),
+]
+NUMPY = [
+    (lambda: en.Linear(0, n, rng=rng()), ValueError, ["in_features", "0", POSITIVE]),
+    (lambda: en.Linear(m, n, rng=0), TypeError, ["rng", "int", "numpy.random.Generator"]),
+    (lambda: en.Linear(m, n, rng=np.random.RandomState(0)), TypeError, ["rng", "RandomState", "default_rng"]),
+    (lambda: en.Linear(m, n, rng=rng(), dtype=int), TypeError, ["dtype", "int", "float64 or float32"]),
+    (lambda: en.Linear(m, n, rng=rng(), dtype="float16"), TypeError, ["dtype", "float16", "float64 or float32"]),
+    (lambda: en.Linear(m, n, rng=rng(), dtype="nonsense"), TypeError, ["dtype", "nonsense", "float64"]),
+    (lambda: en.Linear(m, n, rng=rng(), dtype=None), TypeError, ["dtype", "None", "float64"]),
+    (lambda: en.DeepEnsembleLinear(m, n, 0, rng=rng()), ValueError, ["ensemble_size", "0", POSITIVE]),
+    (lambda: en.DeepEnsembleLinear(m, n, True, rng=rng()), TypeError, ["ensemble_size", "True", POSITIVE]),
+    (lambda: batch(init="ones"), ValueError, ["init", "'ones'", "'signs'"]),
+    (lambda: batch(init=None), TypeError, ["init", "None", "'signs'"]),
+    (lambda: batch(init="normal", init_std=NAN), ValueError, ["init_std", "nan", "above 0"]),
+    (lambda: batch(init_std=-0.5), ValueError, ["init_std", "-0.5", "above 0"]),
+    (lambda: batch(init_std="0.5"), TypeError, ["init_std", "'0.5'", "above 0"]),
+    (lambda: rank1(prior=(1.0, 0.1)), TypeError, ["prior", "(1.0, 0.1)", "ensedu.priors.Normal"]),
+    (lambda: rank1(init_scale=INF), ValueError, ["init_scale", "inf", "above 0"]),
+    (lambda: rank1(per_example="yes"), TypeError, ["per_example", "'yes'", "True or False"]),
+    (lambda: bayes(prior="normal"), TypeError, ["prior", "'normal'", "ensedu.priors.Normal"]),
+    (lambda: bayes(init_scale=0.0), ValueError, ["init_scale", "0.0", "above 0"]),
+    (lambda: drop(1.0), ValueError, ["p", "1.0", "from 0 to below 1"]),
+    (lambda: drop(-0.1), ValueError, ["p", "-0.1", "from 0 to below 1"]),
+    (lambda: drop(NAN), ValueError, ["p", "nan", "from 0 to below 1"]),
+    (lambda: drop("half"), TypeError, ["p", "'half'", "from 0 to below 1"]),
+    (lambda: drop(0.1).sample(), ValueError, ["input_shape", "None", "(B, features)"]),
+    (lambda: en.Tile(0), ValueError, ["ensemble_size", "0", POSITIVE]),
+    (lambda: linear()(ones(B, n)), ValueError, ["input x", "(7, 11)", "(..., 5)"]),
+    (lambda: linear()(np.float64(3.0)), TypeError, ["input x", "float64", "NumPy array"]),
+    (lambda: linear()([[1.0] * m]), TypeError, ["input x", "list", "NumPy array"]),
+    (lambda: linear()(ones(B, m).astype(int)), TypeError, ["input x", "int64", "float64"]),
+    (lambda: linear()(ones(B, m).astype("f4")), TypeError, ["input x", "float32", "float64"]),
+    (lambda: deep()(ones(m)), ValueError, ["input x", "(5,)", "(B, 5)", "(3, B, 5)"]),
+    (lambda: deep()(ones(M, B, n)), ValueError, ["input x", "(3, 7, 11)", "(3, B, 5)"]),
+    (lambda: deep()(ones(M + 1, B, m)), ValueError, ["input x", "(4, 7, 5)", "(3, B, 5)"]),
+    (lambda: deep()(ones(1, M, B, m)), ValueError, ["input x", "(1, 3, 7, 5)", "(3, B, 5)"]),
+    (lambda: deep()(tones(B, m)), TypeError, ["input x", "Tensor", "NumPy array"]),
+    (lambda: batch()(ones(1, B, m)), ValueError, ["input x", "(1, 7, 5)", "(3, B, 5)"]),
+    (lambda: rank1()(ones(B, m + 1)), ValueError, ["input x", "(7, 6)", "(B, 5)"]),
+    (lambda: bayes()(ones(2, M, B, m)), ValueError, ["input x", "(2, 3, 7, 5)", "(S, B, 5)"]),
+    (lambda: drop()(ones(m)), ValueError, ["input x", "(5,)", "(B, features)"]),
+    (lambda: en.Tile(M)(ones(M, B, m)), ValueError, ["input x", "(3, 7, 5)", "(B, features)"]),
+    (lambda: en.ReLU()(ones(B, m).astype(int)), TypeError, ["input x", "int64", "float64 or float32"]),
+    (lambda: rank1().forward(ones(B, m), 3), TypeError, ["sample", "int", "['r', 's']"]),
+    (lambda: rank1().forward(ones(B, m), {"r": ones(M, m)}), ValueError, ["sample", "['r']", "['r', 's']"]),
+    (lambda: rank1().forward(ones(B, m), {"r": ones(M, m), "s": ones(M, m)}), ValueError, ["sample['s']", "(3, 5)", "(3, 11)"]),
+    (lambda: rank1().forward(ones(B, m), {"r": ones(M, 2, m), "s": ones(M, 2, n)}), ValueError, ["sample['r']", "(3, 2, 5)", "(3, 7, 5)"]),
+    (lambda: rank1().weight_matrices({"r": ones(M, n), "s": ones(M, m)}), ValueError, ["sample['r']", "(3, 11)", "(3, 5)"]),
+    (lambda: bayes().forward(ones(M, B, m), {"weight": ones(m, n), "bias": ones(n)}), ValueError, ["sample['weight']", "(5, 11)", "(3, 5, 11)"]),
+    (lambda: bayes().weight_matrices({"weight": ones(m, n).astype("f4"), "bias": ones(n)}), TypeError, ["sample['weight']", "float32", "float64"]),
+    (lambda: bayes().sample(7), TypeError, ["rng", "int", "numpy.random.Generator"]),
+    (lambda: drop().forward(ones(B, m), {"mask": ones(1, m)}), TypeError, ["sample", "mask", "bools"]),
+    (lambda: drop().forward(ones(B, m), {"mask": ones(2, m) > 0}), ValueError, ["sample['mask']", "(2, 5)", "(7, 5)"]),
+    (lambda: linear().backward(ones(B, n)), ValueError, ["backward", "grad", "forward"]),
+    (lambda: deep().backward(ones(M, B, n)), ValueError, ["backward", "grad", "forward"]),
+    (lambda: batch().backward(ones(M, B, n)), ValueError, ["backward", "grad", "forward"]),
+    (lambda: rank1().backward(ones(M, B, n)), ValueError, ["backward", "grad", "forward"]),
+    (lambda: bayes().backward(ones(B, n)), ValueError, ["backward", "grad", "forward"]),
+    (lambda: drop().backward(ones(B, m)), ValueError, ["backward", "grad", "forward"]),
+    (lambda: en.ReLU().backward(ones(B, m)), ValueError, ["backward", "grad", "forward"]),
+    (lambda: en.mlp([m, n], rng=rng()).backward(ones(B, n)), ValueError, ["backward", "grad", "forward"]),
+    (lambda: after_forward(deep(), ones(B, m), ones(B, n)), ValueError, ["grad", "(7, 11)", "(3, 7, 11)"]),
+    (lambda: after_forward(linear(), ones(B, m), ones(B, n).astype("f4")), TypeError, ["grad", "float32", "float64"]),
+    (lambda: rank1().kl("average"), ValueError, ["over_members", "'average'", "'mean'"]),
+    (lambda: rank1().kl_backward(), ValueError, ["kl_backward", "scale", "backward(grad)"]),
+    (lambda: bayes().kl_backward(NAN), ValueError, ["scale", "nan", "finite"]),
+    (lambda: en.mlp([m, n], "deep", rng=rng()), ValueError, ["method", "'deep'", "'deep_ensemble'"]),
+    (lambda: en.mlp([m], rng=rng()), ValueError, ["sizes", "[5]", "at least two"]),
+    (lambda: en.mlp([m, n], "batch_ensemble", M, rng=rng(), prior=Normal()), TypeError, ["prior"]),
+    (lambda: en.Sequential(linear(), 3), TypeError, ["layers[1]", "3", "ensedu.numpy layer"]),
+    (lambda: en.SGD(linear(), 0.0), ValueError, ["lr", "0.0", "above 0"]),
+    (lambda: en.SGD(linear(), NAN), ValueError, ["lr", "nan", "above 0"]),
+    (lambda: en.SGD(linear(), 0.1, 1.0), ValueError, ["momentum", "1.0", "from 0 to below 1"]),
+    (lambda: en.SGD([linear()], 0.1), TypeError, ["network", "Linear", "ensedu.numpy"]),
+    (lambda: en.Adam(linear(), betas=0.9), TypeError, ["betas", "0.9", "pair"]),
+    (lambda: en.Adam(linear(), betas=(0.9, 1.0)), ValueError, ["betas[1]", "1.0", "from 0 to below 1"]),
+    (lambda: en.Adam(linear(), eps=0.0), ValueError, ["eps", "0.0", "above 0"]),
+    (lambda: en.squared_error(ones(M, B, 2), ones(B, 3)), ValueError, ["outputs", "(3, 7, 2)", "(7, 3)", "(M, B, k)"]),
+    (lambda: en.squared_error(ones(B, 2), ones(B)), ValueError, ["targets", "(7,)", "(B, k)"]),
+    (lambda: en.squared_error(ones(B, 2), ones(B, 2).astype(int)), TypeError, ["targets", "int64", "float64"]),
+    (lambda: en.squared_error(ones(B, 2), ones(B, 2), over_members="sum"), ValueError, ["over_members", "'sum'", "'mixture'"]),
+    (lambda: en.squared_error(ones(0, 2), ones(0, 2)), ValueError, ["outputs", "(0, 2)", "at least one example"]),
+    (lambda: en.gaussian_nll(ones(B, 3), ones(B, 2)), ValueError, ["outputs", "(7, 3)", "2k"]),
+    (lambda: en.softmax_cross_entropy(ones(B, 2), ones(B)), TypeError, ["targets", "float64", "integer labels"]),
+    (lambda: en.softmax_cross_entropy(ones(B, 2), np.full(B, 2)), ValueError, ["targets", "2", "0 to 1"]),
+    (lambda: en.softmax_cross_entropy(ones(B, 2), np.full(B, -1)), ValueError, ["targets", "-1", "0 to 1"]),
+    (lambda: en.softmax_cross_entropy(ones(B, 2), np.zeros(B + 1, int)), ValueError, ["targets", "(8,)", "(B,)"]),
+]
+TORCH = [
+    (lambda: et.DeepEnsembleLinear(0, n, M), ValueError, ["in_features", "0", POSITIVE]),
+    (lambda: et.DeepEnsembleLinear(m, 1.5, M), TypeError, ["out_features", "1.5", POSITIVE]),
+    (lambda: et.BatchEnsembleLinear(m, n, -1), ValueError, ["ensemble_size", "-1", POSITIVE]),
+    (lambda: et.BatchEnsembleLinear(m, n, M, init="ones"), ValueError, ["init", "'ones'", "'signs'"]),
+    (lambda: et.BatchEnsembleLinear(m, n, M, bias=1), TypeError, ["bias", "1", "True or False"]),
+    (lambda: et.BatchEnsembleLinear(m, n, M, dtype=torch.int64), TypeError, ["dtype", "int64", "floating-point"]),
+    (lambda: et.BatchEnsembleLinear(m, n, M, dtype=np.float64), TypeError, ["dtype", "float64", "torch.dtype"]),
+    (lambda: et.Rank1Linear(m, n, M, init_std=INF), ValueError, ["init_std", "inf", "above 0"]),
+    (lambda: et.Rank1Linear(m, n, M, prior=None), TypeError, ["prior", "None", "ensedu.priors.Normal"]),
+    (lambda: et.Rank1Linear(m, n, M).kl("max"), ValueError, ["over_members", "'max'", "'sum'"]),
+    (lambda: et.BayesLinear(m, n, init_scale=NAN), ValueError, ["init_scale", "nan", "above 0"]),
+    (lambda: et.BayesLinear(m, n).sample(3), TypeError, ["generator", "int", "torch.Generator"]),
+    (lambda: et.MCDropout(1.5), ValueError, ["p", "1.5", "from 0 to below 1"]),
+    (lambda: et.MCDropout().sample(), ValueError, ["input_shape", "None", "(B, features)"]),
+    (lambda: et.MCDropout()(tones(B, m), {"mask": tones(1, m)}), TypeError, ["sample", "mask", "bools"]),
+    (lambda: et.DeepEnsembleLinear(m, n, M)(tones(M + 1, B, m)), ValueError, ["input x", "(4, 7, 5)", "(3, B, 5)"]),
+    (lambda: et.DeepEnsembleLinear(m, n, M)(tones(B, n)), ValueError, ["input x", "(7, 11)", "(B, 5)"]),
+    (lambda: et.DeepEnsembleLinear(m, n, M)(tones(B, m).double()), TypeError, ["input x", "torch.float64", "torch.float32"]),
+    (lambda: et.BatchEnsembleLinear(m, n, M)(tones(B, m).long()), TypeError, ["input x", "torch.int64", "floating-point"]),
+    (lambda: et.BatchEnsembleLinear(m, n, M)(ones(B, m)), TypeError, ["input x", "ndarray", "torch.Tensor"]),
+    (lambda: et.Rank1Linear(m, n, M)(tones(m)), ValueError, ["input x", "(5,)", "(B, 5)"]),
+    (lambda: et.Rank1Linear(m, n, M)(tones(B, m), {"r": tones(M, m)}), ValueError, ["sample", "['r']", "['r', 's']"]),
+    (lambda: et.BayesLinear(m, n)(tones(M, B, m), {"weight": tones(m, n), "bias": tones(n)}), ValueError, ["sample['weight']", "(5, 11)", "(3, 5, 11)"]),
+    (lambda: et.BayesLinear(m, n).weight_matrices("mean"), TypeError, ["sample", "str", "['bias', 'weight']"]),
+    (lambda: et.Tile(M)(tones(M, B, m)), ValueError, ["input x", "(3, 7, 5)", "(B, features)"]),
+    (lambda: et.mlp([m, n], "bnn"), ValueError, ["method", "'bnn'", "'mean_field'"]),
+    (lambda: et.mlp([m, True]), TypeError, ["sizes[1]", "True", POSITIVE]),
+    (lambda: et.mlp([m, n], "single", 2.0), TypeError, ["ensemble_size", "2.0", POSITIVE]),
+    (lambda: et.from_numpy(3), TypeError, ["layer", "int", "BatchEnsembleLinear"]),
+    (lambda: et.to_numpy(torch.nn.GELU(), rng=rng()), TypeError, ["module", "GELU", "BatchEnsembleLinear"]),
+    (lambda: et.to_numpy(torch.nn.Linear(m, n, bias=False), rng=rng()), ValueError, ["module", "['weight']", "['bias', 'weight']"]),
+    (lambda: et.to_numpy(torch.nn.Linear(m, n).bfloat16(), rng=rng()), TypeError, ["module", "bfloat16", "float64 or float32"]),
+    (lambda: et.to_numpy(torch.nn.Linear(m, n), rng=1), TypeError, ["rng", "int", "numpy.random.Generator"]),
+]
+# fmt: on
+CASES = [
+    pytest.param(*case, id=f"{group}-{i}")
+    for group, cases in [("counting", COUNTING), ("numpy", NUMPY), ("torch", TORCH)]
+    for i, case in enumerate(cases)
+]
+
+
+@pytest.mark.parametrize(("call", "error", "words"), CASES)
+def test_bad_input_is_named(call, error, words):
+    with pytest.raises(error) as caught:
+        call()
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_numpy_integers_are_integers_and_do_not_overflow():
+    size = np.int32(50_000)
+    assert counting.linear(size, size).total == 50_000**2 + 50_000
+    assert isinstance(counting.linear(size, np.int64(3)).total, int)
+    assert en.Linear(np.int64(m), n, rng=rng()).in_features == m
+
+
+def test_the_table_is_long_and_without_repeats():
+    sources = [tuple(case[2]) for case in COUNTING + NUMPY + TORCH]
+    assert len(sources) >= 60

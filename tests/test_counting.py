@@ -1,0 +1,239 @@
+"""Formula = NumPy arrays = Torch parameters = published and hand-made tables."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ensedu.numpy as en
+import ensedu.torch as et
+from ensedu import counting
+from ensedu.counting import METHODS, Count
+
+# Layer by layer: 1→50, 50→50, 50→1, and the whole network, four members.
+FACTS = {
+    "single": (100, 2550, 51, 2701),
+    "deep_ensemble": (400, 10200, 204, 10804),
+    "batch_ensemble": (454, 3100, 258, 3812),
+    "rank1": (658, 3500, 462, 4620),
+    "mean_field": (200, 5100, 102, 5402),
+    "mc_dropout": (100, 2550, 51, 2701),
+}
+# One to nine hidden layers of 50 units, scalar input and output, four members.
+BY_DEPTH = {
+    "single": [151, 2701, 5251, 7801, 10351, 12901, 15451, 18001, 20551],
+    "deep_ensemble": [604, 10804, 21004, 31204, 41404, 51604, 61804, 72004, 82204],
+    "batch_ensemble": [712, 3812, 6912, 10012, 13112, 16212, 19312, 22412, 25512],
+    "rank1": [1120, 4620, 8120, 11620, 15120, 18620, 22120, 25620, 29120],
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_table_of_layers(method):
+    *layers, total = FACTS[method]
+    count = counting.mlp([1, 50, 50, 1], method, 4)
+    assert [layer.total for layer in count.layers] == layers
+    assert count.total == total
+
+
+@pytest.mark.parametrize("method", BY_DEPTH)
+def test_table_of_depths(method):
+    totals = [counting.mlp([1, *[50] * depth, 1], method, 4).total for depth in range(1, 10)]
+    assert totals == BY_DEPTH[method]
+
+
+def test_roles():
+    assert counting.linear(50, 50) == Count(shared=2500, biases=50)
+    assert counting.deep_ensemble(50, 50, ensemble_size=4) == Count(per_member=10000, biases=200)
+    assert counting.batch_ensemble(50, 50, ensemble_size=4) == Count(2500, 400, 0, 200)
+    assert counting.rank1(50, 50, ensemble_size=4) == Count(2500, 400, 400, 200)
+    assert counting.mean_field(50, 50) == Count(2500, 0, 2500, 100)
+    assert counting.mc_dropout(50, 50) == counting.linear(50, 50)
+    assert counting.deep_ensemble(2, 3, ensemble_size=1) == Count(per_member=6, biases=3)
+
+
+sizes = st.lists(st.integers(1, 23), min_size=2, max_size=4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=1000, deadline=None)
+@given(sizes=sizes, ensemble_size=st.integers(1, 7))
+def test_formula_equals_arrays(method, sizes, ensemble_size):
+    formula = counting.mlp(sizes, method, ensemble_size)
+    reference = en.mlp(sizes, method, ensemble_size, rng=np.random.default_rng(0))
+    module = et.mlp(sizes, method, ensemble_size, device="meta")
+    assert formula == counting.count(reference) == counting.count(module)
+    assert formula.total == sum(array.size for array in reference.params.values())
+    assert formula.total == sum(parameter.numel() for parameter in module.parameters())
+    by_layer = [
+        [layer for layer in c.layers or (c,)] for c in map(counting.count, (reference, module))
+    ]
+    assert list(formula.layers) == by_layer[0] == by_layer[1]
+
+
+@settings(max_examples=1000, deadline=None)
+@given(
+    m=st.integers(1, 40),
+    n=st.integers(1, 40),
+    kernel=st.tuples(st.integers(1, 7), st.integers(1, 7)),
+    bias=st.booleans(),
+    M=st.integers(1, 9),
+)
+def test_convolutions(m, n, kernel, bias, M):
+    conv = torch.nn.Conv2d(m, n, kernel, bias=bias, device="meta")
+    single = counting.linear(m, n, kernel_size=kernel, bias=bias)
+    assert single == counting.count(conv)
+    area = kernel[0] * kernel[1]
+    options = {"kernel_size": kernel, "bias": bias}
+    assert counting.deep_ensemble(m, n, ensemble_size=M, **options).total == M * single.total
+    batch = counting.batch_ensemble(m, n, ensemble_size=M, **options)
+    assert batch == Count(m * n * area, M * (m + n), 0, bias * M * n)
+    rank1 = counting.rank1(m, n, ensemble_size=M, **options)
+    assert rank1 == Count(m * n * area, M * (m + n), M * (m + n), bias * M * n)
+    assert counting.mean_field(m, n, **options).total == 2 * single.total
+    assert counting.linear(m, n, kernel_size=kernel[0]) == counting.linear(
+        m, n, kernel_size=(kernel[0], kernel[0])
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(m=st.integers(1, 60), n=st.integers(1, 60), M=st.integers(1, 40))
+def test_one_more_member(method, m, n, M):
+    more = counting.one_more_member(m, n, method)
+    assert counting.layer(m, n, method, M) + more == counting.layer(m, n, method, M + 1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("relative_to", METHODS)
+def test_asymptotic_ratio_is_the_limit(method, relative_to):
+    limit = counting.asymptotic_ratio(method, 4, relative_to=relative_to)
+    h = 10**9
+    ratio = Fraction(
+        counting.layer(h, h, method, 4).total, counting.layer(h, h, relative_to, 4).total
+    )
+    assert abs(ratio - limit) < Fraction(1, 10**7)
+
+
+def test_asymptotic_ratios_known():
+    ratios = {method: counting.asymptotic_ratio(method, 4) for method in METHODS}
+    assert ratios == {
+        "single": 1,
+        "deep_ensemble": 4,
+        "batch_ensemble": 1,
+        "rank1": 1,
+        "mean_field": 2,
+        "mc_dropout": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("sizes", "method", "ensemble_size", "width"),
+    [
+        ([None, None], "batch_ensemble", 4, 3),
+        ([None, None], "rank1", 4, 6),
+        ([1, None, None, 1], "batch_ensemble", 4, 5),
+        ([1, None, None, 1], "rank1", 4, 10),
+        ([1, None, 1], "batch_ensemble", 4, None),
+        ([1, None, 1], "rank1", 4, None),
+        ([None, None], "batch_ensemble", 1, None),
+    ],
+)
+def test_break_even_known(sizes, method, ensemble_size, width):
+    assert counting.break_even_width(sizes, method, ensemble_size) == width
+
+
+@settings(max_examples=1000, deadline=None)
+@given(
+    sizes=st.lists(st.none() | st.integers(1, 12), min_size=2, max_size=5).filter(
+        lambda sizes: None in sizes
+    ),
+    method=st.sampled_from(["batch_ensemble", "rank1"]),
+    ensemble_size=st.integers(1, 9),
+)
+def test_break_even_is_the_first_width_from_which_all_are_smaller(sizes, method, ensemble_size):
+    width = counting.break_even_width(sizes, method, ensemble_size)
+
+    def smaller(h):
+        filled = [h if size is None else size for size in sizes]
+        return (
+            counting.mlp(filled, method, ensemble_size).total
+            < counting.mlp(filled, "deep_ensemble", ensemble_size).total
+        )
+
+    if width is None:
+        assert not any(smaller(h) for h in [*range(150, 170), 10**6, 10**12])
+    else:
+        assert all(smaller(h) for h in [*range(width, width + 60), 10**6, 10**12])
+        assert width == 1 or not smaller(width - 1)
+
+
+def test_exact_beyond_floats():
+    count = counting.deep_ensemble(10**12 + 1, 10**12 + 3, ensemble_size=3)
+    assert count.total == 3 * ((10**12 + 1) * (10**12 + 3) + 10**12 + 3)
+
+
+def test_count_of_tied_frozen_and_buffers():
+    first, second = torch.nn.Linear(5, 5), torch.nn.Linear(5, 5, bias=False)
+    second.weight = first.weight
+    norm = torch.nn.BatchNorm1d(5)
+    net = torch.nn.Sequential(first, second, norm)
+    assert counting.count(net) == Count(shared=25 + 5, biases=5 + 5)
+    first.weight.requires_grad_(False)
+    assert counting.count(net) == Count(shared=25 + 5, biases=5 + 5, frozen=25)
+    assert "frozen" in str(counting.count(net))
+    assert counting.count(torch.nn.Linear(5, 5)) != counting.count(first)
+
+
+def test_tied_numpy_layers_count_once():
+    layer = en.Linear(3, 3, rng=np.random.default_rng(0))
+    assert counting.count(en.Sequential(layer, en.ReLU(), layer)) == counting.linear(3, 3)
+    nested = en.Sequential(en.Sequential(layer), en.Linear(3, 2, rng=np.random.default_rng(0)))
+    assert counting.count(nested) == counting.mlp([3, 3, 2])
+
+
+def test_count_of_nothing():
+    assert counting.count(torch.nn.ReLU()) == counting.count(en.ReLU()) == Count()
+
+
+def test_prints_as_a_table():
+    text = str(counting.mlp([1, 50, 50, 1], "rank1", 4)).splitlines()
+    assert text[0].split() == ["shared", "per", "member", "scales", "biases", "total"]
+    assert text[2].split() == ["50", "→", "50", "2,500", "400", "400", "200", "3,500"]
+    assert text[-1].split() == ["all", "layers", "2,600", "808", "808", "404", "4,620"]
+    html = counting.mlp([1, 50, 50, 1], "rank1", 4)._repr_html_()
+    assert html.count("<tr>") == 5
+    assert "<td>4,620</td>" in html
+    assert repr(counting.linear(2, 3)) == (
+        "Count(shared=6, per_member=0, scales=0, biases=3, frozen=0)"
+    )
+
+
+@given(*[st.lists(st.integers(0, 99), min_size=5, max_size=5)] * 2)
+def test_addition(a, b):
+    both = Count(*a) + Count(*b)
+    assert both == Count(*(x + y for x, y in zip(a, b, strict=True)))
+    assert both.total == both.weights + both.biases == sum(a[:4]) + sum(b[:4])
+
+
+def test_import_needs_only_the_standard_library():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; import ensedu, ensedu.counting, ensedu.priors;"
+        "print([m for m in ('numpy', 'torch', 'jaxtyping', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_numpy_layers_do_not_import_torch():
+    import subprocess
+    import sys
+
+    code = "import sys; import ensedu.numpy; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
