@@ -1,0 +1,85 @@
+# Two commands suffice: `make book` and `make test`. Each target first makes .venv from
+# requirements.txt if that is missing or out of date.
+
+PYTHON ?= python3
+NB     ?= book
+
+VENV    := .venv
+PY      := $(VENV)/bin/python
+READY   := $(VENV)/ready
+PEERS   := .venv-peers
+BUILD   := _build
+PYTEST  := $(PY) -m pytest
+WORKERS ?= auto
+# Strict: every cell is compared, and one notebook stays in one process.
+NBVAL   := $(PYTEST) --nbval -n $(WORKERS) --dist loadscope book
+
+.DEFAULT_GOAL := help
+.PHONY: help book test test-portable test-peers lab refresh picture lint format clean FORCE
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+book: $(READY) $(BUILD)/sources ## Build the book into _build/html
+	@echo "Building the book: a minute or two the first time, seconds later"
+	@$(VENV)/bin/jupyter-book build . -n -W --keep-going -q >$(BUILD)/book.log 2>&1 \
+	  || { grep -v '^.IPKernelApp' $(BUILD)/book.log; rm -rf $(BUILD)/.doctrees; exit 1; }
+	@echo "Open $(CURDIR)/$(BUILD)/html/index.html"
+
+test: $(READY) ## Run the unit tests, then every notebook, strictly
+	$(PYTEST) -n $(WORKERS)
+	$(PYTEST) -n $(WORKERS) --ignore tests/book -m "not bad_input and not compiled" \
+	  --jaxtyping-packages=ensedu,beartype.beartype
+	$(NBVAL)
+
+test-portable: $(READY) ## Run the notebooks as older processors would compute them
+	ATEN_CPU_CAPABILITY=default $(NBVAL)
+	OPENBLAS_CORETYPE=Nehalem OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(NBVAL)
+
+test-peers: $(PEERS)/ready ## Compare the counts with independent packages
+	$(PEERS)/bin/python -m pytest tests/peers
+
+lab: $(READY) ## Open JupyterLab on the book
+	$(PY) -m jupyterlab book
+
+refresh: $(READY) ## Execute the notebooks in place and strip them (NB=book/intro.ipynb for one)
+	$(PY) scripts/notebooks.py refresh $(NB)
+
+picture: $(READY) ## Draw the README's picture again
+	$(PY) scripts/picture.py .github/inside.png
+
+lint: $(READY) ## Check style, format, and that the notebooks are stripped
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) scripts/notebooks.py check $(NB)
+
+format: $(READY) ## Mend style and format
+	$(PY) -m ruff check --fix
+	$(PY) -m ruff format
+
+clean: ## Remove all that was built, the environments too
+	rm -rf $(BUILD) $(VENV) $(PEERS) .ruff_cache
+
+# An interrupted set-up leaves no stamp, and goes on where it stopped. The .pth file makes ensedu
+# importable from this folder; it needs no network, and no build.
+define install
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed (tried on 3.11), and this is %d.%d: name another one, make PYTHON=python3.11" % sys.version_info[:2])'
+	@$(1)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(1)
+	@echo "Installing $(2) into $(1): some minutes, once"
+	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check -r $(2)
+	@$(1)/bin/python -c 'import pathlib, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "ensedu-source.pth").write_text(str(pathlib.Path.cwd()))'
+	@touch $(1)/ready
+endef
+
+$(READY): requirements.txt
+	$(call install,$(VENV),requirements.txt)
+
+$(PEERS)/ready: requirements-peers.txt
+	$(call install,$(PEERS),requirements-peers.txt)
+
+# Cached outputs and parsed pages know nothing of the package that they were computed with.
+$(BUILD)/sources: FORCE
+	@mkdir -p $(BUILD)
+	@find ensedu book/_ext requirements.txt -type f ! -name '*.pyc' | LC_ALL=C sort | xargs cksum >$@.new
+	@cmp -s $@.new $@ || rm -rf $(BUILD)/.jupyter_cache $(BUILD)/.doctrees
+	@mv $@.new $@

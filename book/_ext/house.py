@@ -1,0 +1,61 @@
+"""What this book changes in the tools that build it.
+
+Pages ask no other host for anything, kernels know that a book is built,
+signatures stay readable.
+"""
+
+import importlib.util
+import os
+from pathlib import Path
+
+from numpy.typing import DTypeLike
+from sphinx.util.fileutil import copy_asset
+from sphinx.util.typing import stringify_annotation
+
+# The script, its fonts, and the TeX packages that a formula may need.
+MATHJAX_PARTS = (
+    "tex-chtml.js",
+    "output/chtml/fonts/woff-v2",
+    "input/tex/extensions",
+)
+
+
+def copy_mathjax(app, exception):
+    """Copy what the pages use of MathJax out of the installed package."""
+    if exception is None and app.builder.format == "html":
+        package = Path(
+            importlib.util.find_spec("sphinx-mathjax-offline").origin
+        ).parent
+        for part in MATHJAX_PARTS:
+            source, target = (
+                package / "static/mathjax" / part,
+                app.outdir / "_static/mathjax" / part,
+            )
+            copy_asset(source, target if source.is_dir() else target.parent)
+
+
+def drop_thebe(app, pagename, templatename, context, doctree):
+    """Drop Thebe: declared twice, it throws an error and names another host."""
+    context["script_files"] = [
+        script
+        for script in context["script_files"]
+        if "thebe"
+        not in f"{script.filename} {script.attributes.get('body', '')}".lower()
+    ]
+
+
+def shorten_dtype(app, what, name, obj, options, signature, returns):
+    """Write `DTypeLike`, which autodoc spells out as a union of eight types."""
+    long = stringify_annotation(DTypeLike, "smart")
+    return signature and signature.replace(long, "DTypeLike"), returns
+
+
+def setup(app):
+    """Register with Sphinx."""
+    # explore() draws its page form when this is set; kernels inherit it.
+    os.environ["ENSEDU_BOOK"] = "1"
+    app.config.mathjax_path = "mathjax/tex-chtml.js"
+    app.connect("autodoc-process-signature", shorten_dtype)
+    app.connect("html-page-context", drop_thebe, priority=900)
+    app.connect("build-finished", copy_mathjax)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,39 @@
+"""Figures in one house style: arrays and Counts in, a Matplotlib `Figure` out.
+
+`network` draws nodes and edges with their counts, `weight_matrices` heat maps, `parameter_bars`
+counts by role, `growth_curves` totals against a size, and `inside` the whole book in one figure.
+"""
+
+from ensedu.plot.bars import parameter_bars
+from ensedu.plot.curves import growth_curves
+from ensedu.plot.inside import inside
+from ensedu.plot.matrices import weight_matrices
+from ensedu.plot.network import network
+from ensedu.plot.style import (
+    LABELS,
+    LINES,
+    MARKERS,
+    PALETTE,
+    ROLE_LABELS,
+    Figure,
+    house_style,
+    png,
+    use_style,
+)
+
+__all__ = [
+    "LABELS",
+    "LINES",
+    "MARKERS",
+    "PALETTE",
+    "ROLE_LABELS",
+    "Figure",
+    "growth_curves",
+    "house_style",
+    "inside",
+    "network",
+    "parameter_bars",
+    "png",
+    "use_style",
+    "weight_matrices",
+]

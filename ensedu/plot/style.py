@@ -1,0 +1,150 @@
+"""The house style: one color, marker and line per method; gray for what all members share."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.figure
+import matplotlib.style
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+
+from ensedu._checks import METHODS
+
+# Based on the palette of Okabe and Ito, darkened until each color has a contrast of 3:1 on a white
+# page and, after the book's dark-mode filter, on the dark one. The tests measure both, and the
+# distance between any two colors for readers with protanopia and deuteranopia.
+PALETTE = {
+    "single": "#4d4d4d",
+    "deep_ensemble": "#2f7fd0",
+    "batch_ensemble": "#d95f02",
+    "rank1": "#1b9e77",
+    "mean_field": "#c95fa5",
+    "mc_dropout": "#3b2a80",
+}
+LABELS = {
+    "single": "single network",
+    "deep_ensemble": "deep ensemble",
+    "batch_ensemble": "BatchEnsemble",
+    "rank1": "rank-1 BNN",
+    "mean_field": "mean-field BNN",
+    "mc_dropout": "MC dropout",
+}
+MARKERS = dict(zip(METHODS, ("o", "s", "^", "D", "v", "X"), strict=True))
+LINES: dict[str, Any] = dict(
+    zip(METHODS, ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2))), strict=True)
+)
+ROLE_LABELS = {
+    "shared": "shared",
+    "per_member": "each member's own",
+    "scales": "standard deviations",
+    "biases": "biases",
+}
+
+INK = "#222222"
+MUTED = "#666666"
+SHARED = "#8c8c8c"
+# Blue below 0, red above, without the near-black ends in which the two look alike.
+HEAT = ListedColormap(mpl.colormaps["RdBu_r"](np.linspace(0.08, 0.92, 257)), name="heat")
+WIDTH = 7.2  # inches: the text column of a page
+
+RC: dict[str, Any] = {
+    "figure.figsize": (WIDTH, 4.0),
+    "figure.dpi": 200,  # twice the pixels of the column, for dense screens
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "savefig.transparent": True,
+    "savefig.dpi": "figure",
+    # On a phone the figure shrinks to half its size: 12 pt is the least that can still be read.
+    "font.size": 12,
+    "axes.labelsize": 12,
+    "xtick.labelsize": 11,
+    "ytick.labelsize": 11,
+    "axes.titlesize": 12,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.grid": False,
+    "grid.color": "#b8b8b8",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 2.0,
+    "lines.markersize": 6,
+    "hatch.linewidth": 1.0,
+    "svg.hashsalt": "ensedu",  # the same ids, so the same bytes, each time
+    "axes.prop_cycle": mpl.cycler(color=list(PALETTE.values())),
+}
+
+
+def use_style() -> None:
+    """Set the house style for every figure from now on, your own included."""
+    mpl.style.use(["default", RC])
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Set the house style inside a ``with`` block, and nothing outside it."""
+    with mpl.style.context(["default", RC]):
+        yield
+
+
+class Figure(mpl.figure.Figure):
+    """A Matplotlib figure that a notebook shows once, as a PNG of its full size.
+
+    It never enters pyplot's list of open figures, so a cell shows it only as its value, and the
+    picture has the same size and the same bytes whatever the user's settings are.
+    """
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+        width, height = (round(inches * 100) for inches in self.get_size_inches())
+        data = {"image/png": png(self), "text/plain": repr(self)}
+        return data, {"image/png": {"width": width, "height": height}}
+
+
+def png(figure: mpl.figure.Figure) -> bytes:
+    """Return a figure as a PNG: the same figure gives the same bytes."""
+    buffer = io.BytesIO()
+    with house_style():
+        figure.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def canvas(width: float, height: float) -> tuple[Figure, Axes]:
+    """Return a figure and an empty axes over all of it whose units are inches, y downwards."""
+    figure = Figure(figsize=(width, height))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, width), ylim=(height, 0))
+    axes.axis("off")
+    return figure, axes
+
+
+def color(name: str) -> str:
+    """Return the color of a method; ink for any other name."""
+    return PALETTE.get(name, INK)
+
+
+def label(name: str) -> str:
+    """Return a method's name in words; any other name as it is."""
+    return LABELS.get(name, name)
+
+
+def role_style(role: str, name: str) -> dict[str, Any]:
+    """Return how a bar or a frame of this role looks next to this method.
+
+    Gray is what all members share, the method's color what it adds; hatching marks standard
+    deviations, a hollow bar biases. So the roles can be told apart without color.
+    """
+    own = color(name)
+    return {
+        "shared": {"facecolor": SHARED, "edgecolor": SHARED},
+        "per_member": {"facecolor": own, "edgecolor": own},
+        "scales": {"facecolor": "none", "edgecolor": own, "hatch": "////"},
+        "biases": {"facecolor": "none", "edgecolor": own},
+    }[role]

@@ -1,0 +1,52 @@
+"""The book as the tests see it: the pages of the table of contents, and their notebooks."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+def toc_files(entry):
+    """Return the file names in a table of contents, in reading order."""
+    own = [entry[key] for key in ("root", "file") if key in entry]
+    below = [child for key in ("parts", "chapters", "sections") for child in entry.get(key, [])]
+    return own + [name for child in below for name in toc_files(child)]
+
+
+PAGES = toc_files(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
+NOTEBOOKS = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists()]
+# The chapters about a layer follow the whole template.
+CHAPTERS = [page for page in NOTEBOOKS if page.startswith("book/counting/")]
+
+
+def pytest_generate_tests(metafunc):
+    """Give a test that asks for a page, a notebook or a chapter each of them in turn."""
+    for name, values in (("page", PAGES), ("notebook", NOTEBOOKS), ("chapter", CHAPTERS)):
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, values, indirect=name != "page")
+
+
+def read(page):
+    """Return the notebook of a page."""
+    return nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
+
+
+@pytest.fixture
+def notebook(request):
+    """The notebook of one page."""
+    return read(request.param)
+
+
+@pytest.fixture
+def chapter(request):
+    """The notebook of one chapter."""
+    return read(request.param)
+
+
+@pytest.fixture(scope="session")
+def root():
+    """The folder of the repository."""
+    return ROOT

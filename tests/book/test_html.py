@@ -1,0 +1,71 @@
+"""The built pages: links that resolve, nothing asked of another host, a picture with words."""
+
+from functools import cache
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from bs4 import BeautifulSoup
+
+
+@pytest.fixture(scope="module")
+def html(root):
+    folder = root / "_build" / "html"
+    if not (folder / "index.html").exists():
+        pytest.skip("the book is not built: run `make book`")
+    return folder
+
+
+@cache
+def parse(path):
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+
+
+def page_file(html, page):
+    file = html / f"{page}.html"
+    assert file.exists(), f"{page} is in the table of contents, not in the build"
+    return file
+
+
+def test_internal_links_resolve(html, page):
+    file = page_file(html, page)
+    broken = []
+    for link in parse(file).find_all("a", href=True):
+        address = urlsplit(link["href"])
+        if address.scheme or address.netloc:
+            continue
+        target = (file.parent / unquote(address.path)).resolve() if address.path else file
+        if not target.exists():
+            broken.append(link["href"])
+        elif address.fragment and target.suffix == ".html":
+            anchor = unquote(address.fragment)
+            if not parse(target).find(attrs={"id": anchor}):
+                broken.append(link["href"])
+    assert not broken
+
+
+def test_nothing_comes_from_another_host(html, page):
+    soup = parse(page_file(html, page))
+    addresses = [
+        tag[attribute]
+        for tag in soup.find_all(["script", "link", "img", "iframe", "source", "video", "audio"])
+        for attribute in ("src", "href", "srcset")
+        if tag.get(attribute) and tag.get("rel") != ["canonical"]
+    ]
+    assert not [address for address in addresses if urlsplit(address).netloc]
+    inline = " ".join(script.get_text() for script in soup.find_all("script", src=False))
+    assert "http://" not in inline
+    assert "https://" not in inline
+
+
+def test_every_picture_has_words(html, page):
+    article = parse(page_file(html, page)).find("article")
+    assert not [image for image in article.find_all("img") if not image.get("alt", "").strip()]
+
+
+def test_one_title_and_no_doubled_ids(html, page):
+    soup = parse(page_file(html, page))
+    assert len(soup.find("article").find_all("h1")) == 1
+    # The extensions for exercises and proofs give each of their boxes one id; no link leads there.
+    boxes = {"exercise-content", "solution-content", "proof-content"}
+    ids = [tag["id"] for tag in soup.find("article").find_all(id=True) if tag["id"] not in boxes]
+    assert len(ids) == len(set(ids))

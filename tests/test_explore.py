@@ -1,0 +1,216 @@
+"""Sliders: live in a kernel, still on the page, the same to strict nbval."""
+
+import base64
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import nbformat
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from nbclient import NotebookClient
+
+from ensedu import plot
+from ensedu.explore import Explorer, explore
+
+
+def draw(width, ensemble_size=1):
+    return plot.network([1, width, 1], "deep_ensemble", ensemble_size)
+
+
+ALT = "{ensemble_size} networks of width {width}"
+
+
+def explorer(**options):
+    given = {"alt": ALT, "caption": "A < B", "width": [2, 3, 50], "ensemble_size": [1, 2]}
+    return explore(draw, **(given | options))
+
+
+@pytest.fixture
+def book(monkeypatch):
+    monkeypatch.setenv("ENSEDU_BOOK", "1")
+
+
+@pytest.fixture(autouse=True)
+def no_book(monkeypatch):
+    monkeypatch.delenv("ENSEDU_BOOK", raising=False)
+
+
+class Page(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_text_is_stable():
+    assert repr(explorer()) == "Explorer(width=2 of [2, 3, 50], ensemble_size=1 of [1, 2])"
+    started = explorer(start={"width": 50}, width=np.array([2, 50]))
+    assert repr(started) == "Explorer(width=50 of [2, 50], ensemble_size=1 of [1, 2])"
+
+
+def test_alt_is_a_template_or_a_function():
+    assert explorer().alt() == "1 networks of width 2"
+    assert explorer(alt=lambda width, ensemble_size: f"{width}!").alt() == "2!"
+
+
+def test_live_it_is_sliders_and_an_image():
+    live = explorer()
+    bundle = live._repr_mimebundle_()
+    assert set(bundle) == {
+        "text/plain", "image/png", "application/vnd.jupyter.widget-view+json",
+    }  # fmt: skip
+    assert bundle["text/plain"].startswith("Explorer(")
+    assert bundle["image/png"] == plot.png(draw(2, 1))
+
+
+def test_moving_a_slider_shows_the_frame_of_its_value():
+    width, ensemble_size, image, words = explorer().widget().children
+    assert (width.description, ensemble_size.description) == ("width", "ensemble size")
+    assert image.value == plot.png(draw(2, 1))
+    width.value = 50
+    assert image.value == plot.png(draw(50, 1))
+    ensemble_size.value = 2
+    assert image.value == plot.png(draw(50, 2))
+    assert "2 networks of width 50" in words.value
+    assert "A &lt; B" in words.value
+
+
+def test_sliders_begin_at_the_start():
+    width, _, image, _ = explorer(start={"width": 3}).widget().children
+    assert width.value == 3
+    assert image.value == plot.png(draw(3, 1))
+
+
+def test_each_frame_is_drawn_once():
+    calls = []
+    live = explore(lambda k: calls.append(k) or draw(k), alt="{k}", k=[2, 3])
+    slider, *_ = live.widget().children
+    for value in (3, 2, 3):
+        slider.value = value
+    assert calls == [2, 3]
+
+
+def test_figures_of_pyplot_are_closed():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    explore(lambda k: plt.figure(num=k), alt="nothing", k=[71])
+    assert not plt.fignum_exists(71)
+
+
+def test_in_the_book_it_is_a_still_figure(book):
+    bundle = explorer(alt='{width} "wide"')._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html"}
+    page = Page(bundle["text/html"])
+    names = [tag for tag, _ in page.tags]
+    assert names == ["figure", "img", "figcaption", "p", "p", "small"]
+    assert page.tags[0][1] == {"class": "ensedu-explorer"}
+    image = page.tags[1][1]
+    assert image["alt"] == '2 "wide"'
+    source = image["src"].removeprefix("data:image/png;base64,")
+    assert base64.b64decode(source) == plot.png(draw(2, 1))
+    assert "A < B" in page.text
+    assert "Run this notebook to move the sliders: width, ensemble size." in page.text
+
+
+def test_the_page_needs_no_ipywidgets():
+    code = (
+        "import sys; sys.modules['ipywidgets'] = None\n"
+        "from ensedu import plot; from ensedu.explore import explore\n"
+        "e = explore(lambda k: plot.network([1, k]), alt='{k}', k=[2])\n"
+        "assert 'text/html' in e._repr_mimebundle_()"
+    )
+    env = os.environ | {"ENSEDU_BOOK": "1"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=env)
+
+
+SOURCE = """\
+from ensedu import plot
+from ensedu.explore import explore
+
+explore(
+    lambda width: plot.network([1, width, 1]),
+    alt="a network of width {width}",
+    width=[2, 50],
+)"""
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """A notebook as it is committed: run, without pictures and widgets."""
+    nb = nbformat.v4.new_notebook(
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    )
+    nb.cells = [nbformat.v4.new_code_cell(SOURCE)]
+    NotebookClient(nb, timeout=120).execute()
+    (output,) = nb.cells[0].outputs
+    assert {"image/png", "application/vnd.jupyter.widget-view+json"} < set(output.data)
+    output.data = {"text/plain": output.data["text/plain"]}
+    nb.metadata.pop("widgets", None)
+    path = tmp_path / "sliders.ipynb"
+    nbformat.write(nb, path)
+    return path
+
+
+def nbval(path):
+    command = [sys.executable, "-m", "pytest", "--nbval", "-p", "no:cacheprovider", str(path)]
+    run = subprocess.run(command, cwd=path.parent, capture_output=True, text=True)
+    return run.returncode, run.stdout
+
+
+def test_strict_nbval_passes(notebook):
+    code, report = nbval(notebook)
+    assert code == 0, report
+    assert "1 passed" in report
+
+
+def test_strict_nbval_compares_the_text(notebook):
+    notebook.write_text(re.sub(r"Explorer\(width=2", "Explorer(width=3", notebook.read_text()))
+    assert nbval(notebook)[0] == 1
+
+
+BAD = [
+    (lambda: explore(7, alt="a", k=[1]), TypeError, ("draw", "7", "function")),
+    (lambda: explore(lambda k: "no", alt="a", k=[1]), TypeError, ("draw", "'no'", "Figure")),
+    (lambda: explorer(alt=7), TypeError, ("alt", "7", "string")),
+    (lambda: explorer(alt=" "), ValueError, ("alt", "' '")),
+    (lambda: explorer(alt="{depth}"), ValueError, ("alt", "'depth'", "'width'")),
+    (lambda: explorer(alt="{}"), ValueError, ("alt", "''", "'width'")),
+    (lambda: explorer(alt="{width"), ValueError, ("alt", "template", "{width")),
+    (lambda: explorer(alt=lambda **values: None), TypeError, ("alt", "None", "string")),
+    (lambda: explorer(caption=7), TypeError, ("caption", "7", "string")),
+    (lambda: explore(draw, alt="a"), ValueError, ("sliders", "1 to 3", "none")),
+    (lambda: explorer(a=[1], b=[2]), ValueError, ("sliders", "1 to 3", "'a'")),
+    (lambda: explorer(width=[]), ValueError, ("width", "at least one", "[]")),
+    (lambda: explorer(width=7), TypeError, ("width", "7", "sequence")),
+    (lambda: explorer(width="ab"), TypeError, ("width", "'ab'", "sequence")),
+    (lambda: explorer(width={2, 3}), TypeError, ("width", "{2, 3}", "sequence")),
+    (lambda: explorer(width=[2, 2]), ValueError, ("width", "different", "[2, 2]")),
+    (lambda: explorer(width=[[2], [3]]), TypeError, ("width", "hashable", "[[2], [3]]")),
+    (lambda: explorer(start=7), TypeError, ("start", "7", "dict")),
+    (lambda: explorer(start={"depth": 2}), ValueError, ("start", "'depth'", "'width'")),
+    (lambda: explorer(start={"width": 4}), ValueError, ("start['width']", "4", "[2, 3, 50]")),
+]
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("case", range(len(BAD)))
+def test_bad_input(case):
+    call, error, expected = BAD[case]
+    with pytest.raises(error) as raised:
+        call()
+    for part in expected:
+        assert part in str(raised.value)
+
+
+def test_any_matplotlib_figure_will_do():
+    assert isinstance(explore(lambda k: Figure(), alt="nothing", k=[1]), Explorer)
