@@ -129,6 +129,19 @@ def test_linear_keeps_leading_axes(data):
         np.testing.assert_allclose(y, x @ layer.weight_matrices()[0] + layer.params["bias"])
 
 
+@pytest.mark.parametrize(
+    "layer",
+    [en.Linear(m, n, rng=np.random.default_rng(0))]
+    + [getattr(en, name)(m, n, M, rng=np.random.default_rng(0)) for name in MEMBERS]
+    + [en.BayesLinear(m, n, rng=np.random.default_rng(0))],
+)
+def test_weight_matrices_are_the_callers_own(layer):
+    before = {key: value.copy() for key, value in layer.params.items()}
+    layer.weight_matrices()[...] = 0
+    for key, value in layer.params.items():
+        np.testing.assert_array_equal(value, before[key])
+
+
 def test_modulation_is_rank_one_but_members_are_not(backend):
     layer = backend.make("BatchEnsembleLinear", m, n, M, init="normal")
     params = {k: backend.numpy(v) for k, v in backend.params(layer).items()}

@@ -42,7 +42,8 @@ TORCH_LAYERS = [
 def test_values_cross_exactly_and_share_no_memory(make, dtype, device):
     rng = np.random.default_rng(0)
     layer = make(rng, dtype)
-    back = et.to_numpy(et.from_numpy(layer, device=device), rng=rng)
+    module = et.from_numpy(layer, device=device)
+    back = et.to_numpy(module, rng=rng)
     assert type(back) is type(layer)
     settings = vars(layer).keys() - {"params", "grads", "_cache", "rng"}
     assert {k: getattr(back, k) for k in settings} == {k: getattr(layer, k) for k in settings}
@@ -50,6 +51,9 @@ def test_values_cross_exactly_and_share_no_memory(make, dtype, device):
         assert back.params[key].dtype == dtype
         np.testing.assert_array_equal(back.params[key], value)
         back.params[key][...] = 0
+        assert module.get_parameter(key).any()
+        with torch.no_grad():
+            module.get_parameter(key).zero_()
         assert value.any()
 
 
