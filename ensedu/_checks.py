@@ -13,7 +13,22 @@ METHODS = ("single", "deep_ensemble", "batch_ensemble", "rank1", "mean_field", "
 
 def positive_int(name: str, value: Any) -> int:
     """Return `value` as an ``int``; NumPy integers pass, bools and floats do not."""
-    accepted = "a positive integer"
+    return _integer(name, value, 1, "a positive integer")
+
+
+def pair(name: str, value: Any, *, low: int = 1) -> tuple[int, int]:
+    """Return an integer, or a pair of integers, each at least `low` (0 or 1), as a pair."""
+    one = "a positive integer" if low == 1 else "an integer from 0 up"
+    if not isinstance(value, (tuple, list)):
+        number = _integer(name, value, low, f"{one} or a pair of them")
+        return number, number
+    if len(value) != 2:
+        raise ValueError(f"{name} must be {one} or a pair of them, got {value!r}")
+    first, second = (_integer(f"{name}[{i}]", v, low, one) for i, v in enumerate(value))
+    return first, second
+
+
+def _integer(name: str, value: Any, low: int, accepted: str) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be {accepted}, got {value!r} ({type(value).__name__})")
     try:
@@ -22,7 +37,7 @@ def positive_int(name: str, value: Any) -> int:
         raise TypeError(
             f"{name} must be {accepted}, got {value!r} ({type(value).__name__})"
         ) from None
-    if number < 1:
+    if number < low:
         raise ValueError(f"{name} must be {accepted}, got {number}")
     return number
 
@@ -96,6 +111,17 @@ def batch(
         raise ValueError(
             f"{layer}: input x has shape {tuple(shape)}, "
             f"accepted are (B, {last}) and ({leading}, B, {last})"
+        )
+
+
+def images(layer: str, shape: tuple[int, ...], channels: int, members: int | None = None) -> None:
+    """Check that an input is ``(B, channels, H, W)`` or has one leading axis more."""
+    fits = len(shape) in (4, 5) and shape[-3] == channels
+    if not fits or (len(shape) == 5 and members not in (None, shape[0])):
+        leading = "S" if members is None else members
+        raise ValueError(
+            f"{layer}: input x has shape {tuple(shape)}, "
+            f"accepted are (B, {channels}, H, W) and ({leading}, B, {channels}, H, W)"
         )
 
 

@@ -132,23 +132,14 @@ def _sum(layers: Sequence[Count], name: str = "") -> Count:
     return Count(*(getattr(total, p) for p in (*ROLES, "frozen")), name=name, layers=tuple(layers))
 
 
-def _kernel_area(kernel_size: int | tuple[int, int]) -> int:
-    if isinstance(kernel_size, (tuple, list)):
-        if len(kernel_size) != 2:
-            raise ValueError(
-                f"kernel_size must be a positive integer or a pair of them, got {kernel_size!r}"
-            )
-        return prod(_checks.positive_int(f"kernel_size[{i}]", k) for i, k in enumerate(kernel_size))
-    return _checks.positive_int("kernel_size", kernel_size) ** 2
-
-
 def _sizes(
     in_features: int, out_features: int, kernel_size: int | tuple[int, int], bias: bool
 ) -> tuple[int, int, int, int]:
     """Return m, n, k and the number of biases, all checked."""
     m = _checks.positive_int("in_features", in_features)
     n = _checks.positive_int("out_features", out_features)
-    return m, n, _kernel_area(kernel_size), n if _checks.boolean("bias", bias) else 0
+    kernel_area = prod(_checks.pair("kernel_size", kernel_size))
+    return m, n, kernel_area, n if _checks.boolean("bias", bias) else 0
 
 
 def linear(
@@ -462,7 +453,8 @@ def count(thing: Any) -> Count:
     """Count the real arrays of an `ensedu.numpy` layer or network, or of any ``torch.nn.Module``.
 
     Each layer of ensedu says which role each of its arrays has. In any other module a parameter
-    with "bias" in its name is a bias, and every other one is shared. An array that several layers
+    with "bias" in its name is a bias, and every other one is shared, or each member's own inside
+    the copies of a deep ensemble. An array that several layers
     use (tied weights) counts once, where it is first met; a Torch parameter with
     ``requires_grad=False`` counts, and is flagged in ``frozen``; buffers never count.
 
@@ -480,10 +472,9 @@ def count(thing: Any) -> Count:
     seen: set[int] = set()
     layers = []
     for name, part, arrays in _parts(thing):
-        roles = getattr(type(part), "roles", {})
         numbers = dict.fromkeys((*ROLES, "frozen"), 0)
-        fresh = [(key, array) for key, array in arrays if id(array) not in seen]
-        for key, array in fresh:
+        fresh = [(key, array, role) for key, array, role in arrays if id(array) not in seen]
+        for key, array, role in fresh:
             seen.add(id(array))
             if type(array).__name__ == "UninitializedParameter":
                 raise TypeError(
@@ -491,7 +482,7 @@ def count(thing: Any) -> Count:
                     "module whose parameters are all initialized"
                 )
             size = prod(array.shape)
-            numbers[roles.get(key, "biases" if "bias" in key else "shared")] += size
+            numbers[role] += size
             # NumPy arrays have no such flag: everything in `params` is trained.
             numbers["frozen"] += 0 if getattr(array, "requires_grad", True) else size
         if fresh:
@@ -499,18 +490,33 @@ def count(thing: Any) -> Count:
     return layers[0] if len(layers) == 1 else _sum(layers)
 
 
-def _parts(thing: Any, name: str = "") -> Iterator[tuple[str, Any, list[tuple[str, Any]]]]:
-    """Yield (name, layer, its own named arrays) for each layer inside `thing`."""
+def _parts(thing: Any, name: str = "") -> Iterator[tuple[str, Any, list[tuple[str, Any, str]]]]:
+    """Yield (name, layer, its own arrays as (key, array, role)) for each layer inside `thing`."""
     if hasattr(thing, "named_modules"):
+        containers: dict[str, Any] = {}
         for path, module in thing.named_modules():
-            yield path, module, list(module.named_parameters(recurse=False))
+            start = f"{path}." if path else ""
+            if hasattr(module, "role_inside"):
+                containers[start] = module
+            arrays = []
+            for key, array in module.named_parameters(recurse=False):
+                role = _role(module, key)
+                for outer, container in containers.items():
+                    if start.startswith(outer):
+                        role = container.role_inside(f"{start}{key}".removeprefix(outer), role)
+                arrays.append((key, array, role))
+            yield path, module, arrays
     elif hasattr(thing, "layers") and not isinstance(thing, Count):
         for i, part in enumerate(thing.layers):
             yield from _parts(part, f"{name}.{i}".lstrip("."))
     elif hasattr(thing, "params"):
-        yield name, thing, list(thing.params.items())
+        yield name, thing, [(key, array, _role(thing, key)) for key, array in thing.params.items()]
     else:
         raise TypeError(
             "thing must be an ensedu.numpy layer or network or a torch.nn.Module, "
             f"got {thing!r} ({type(thing).__name__})"
         )
+
+
+def _role(layer: Any, key: str) -> str:
+    return getattr(type(layer), "roles", {}).get(key, "biases" if "bias" in key else "shared")

@@ -1,6 +1,8 @@
 """Bad input gets a ValueError or TypeError that names the argument, what was given, and what is
 accepted. One row a case: (call, error, words that the message must hold)."""
 
+from itertools import count
+
 import numpy as np
 import pytest
 import torch
@@ -57,6 +59,51 @@ def after_forward(layer, x, grad):
     return layer.backward(grad)
 
 
+def conv(kind="BatchEnsemble", c_in=6, c_out=9, kernel_size=3, **k):
+    members = () if kind == "Bayes" else (M,)
+    return getattr(et, f"{kind}Conv2d")(c_in, c_out, kernel_size, *members, **k)
+
+
+def plain():
+    return torch.nn.Sequential(torch.nn.Linear(m, n), torch.nn.ReLU(), torch.nn.Linear(n, 2))
+
+
+def ensemble(model=None, method="batch_ensemble", ensemble_size=M, **k):
+    return et.ensemble(plain() if model is None else model, method, ensemble_size, **k)
+
+
+class Model(torch.nn.Module):
+    """A module with these parts, and this forward pass."""
+
+    def __init__(self, forward=lambda self, x: self.fc(x), **parts):
+        super().__init__()
+        self.fc = torch.nn.Linear(m, m)
+        self.run = forward
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def forward(self, *args, **kwargs):
+        return self.run(self, *args, **kwargs)
+
+
+def tied():
+    embed, decode = torch.nn.Embedding(n, m), torch.nn.Linear(m, n, bias=False)
+    decode.weight = embed.weight
+    return Model(embed=embed, decode=decode)
+
+
+def hooked():
+    model = plain()
+    model[2].register_forward_hook(lambda *_: None)
+    return model
+
+
+def run_ensemble(forward, *args, method="batch_ensemble", **kwargs):
+    """Convert a model with this forward pass, and run it."""
+    return et.ensemble(Model(forward), method, M)(*args, **kwargs)
+
+
+LENGTHS = count(1)
 POSITIVE = "a positive integer"
 
 # fmt: off
@@ -221,10 +268,95 @@ TORCH = [
     (lambda: et.to_numpy(torch.nn.Linear(m, n).bfloat16(), rng=rng()), TypeError, ["module", "bfloat16", "float64 or float32"]),
     (lambda: et.to_numpy(torch.nn.Linear(m, n), rng=1), TypeError, ["rng", "int", "numpy.random.Generator"]),
 ]
+CONVOLUTIONS = [
+    (lambda: conv(c_in=0), ValueError, ["in_channels", "0", POSITIVE]),
+    (lambda: conv("DeepEnsemble", c_out=2.0), TypeError, ["out_channels", "2.0", POSITIVE]),
+    (lambda: conv("Bayes", kernel_size=0), ValueError, ["kernel_size", "0", POSITIVE, "pair"]),
+    (lambda: conv("Rank1", kernel_size=(3, 0)), ValueError, ["kernel_size[1]", "0", POSITIVE]),
+    (lambda: conv(kernel_size=(3, 3, 3)), ValueError, ["kernel_size", "(3, 3, 3)", "pair"]),
+    (lambda: conv(kernel_size="3"), TypeError, ["kernel_size", "'3'", POSITIVE]),
+    (lambda: conv(stride=0), ValueError, ["stride", "0", POSITIVE]),
+    (lambda: conv(stride=(1, True)), TypeError, ["stride[1]", "True", POSITIVE]),
+    (lambda: conv(dilation=1.5), TypeError, ["dilation", "1.5", POSITIVE]),
+    (lambda: conv(padding=-1), ValueError, ["padding", "-1", "from 0 up", "pair"]),
+    (lambda: conv(padding="full"), ValueError, ["padding", "'full'", "'valid'", "'same'"]),
+    (lambda: conv(padding="same", stride=2), ValueError, ["padding", "'same'", "stride of (2, 2)"]),
+    (lambda: conv(padding_mode="wrap"), ValueError, ["padding_mode", "'wrap'", "'circular'"]),
+    (lambda: conv(groups=0), ValueError, ["groups", "0", POSITIVE]),
+    (lambda: conv(groups=4), ValueError, ["groups", "4", "in_channels", "6"]),
+    (lambda: conv(groups=2), ValueError, ["groups", "2", "out_channels", "9"]),
+    (lambda: conv(groups=(1, 1)), TypeError, ["groups", "(1, 1)", POSITIVE]),
+    (lambda: conv(transposed=True), TypeError, ["transposed"]),
+    (lambda: et.BatchEnsembleConv2d(6, 9, 3, 0), ValueError, ["ensemble_size", "0", POSITIVE]),
+    (lambda: conv(init="ones"), ValueError, ["init", "'ones'", "'signs'"]),
+    (lambda: conv("Rank1", prior=0.1), TypeError, ["prior", "0.1", "ensedu.priors.Normal"]),
+    (lambda: conv("Bayes", init_scale=-1), ValueError, ["init_scale", "-1", "above 0"]),
+    (lambda: conv("DeepEnsemble", dtype=torch.int8), TypeError, ["dtype", "int8", "floating-point"]),
+    (lambda: conv()(tones(6, 5, 5)), ValueError, ["input x", "(6, 5, 5)", "(B, 6, H, W)", "(3, B, 6, H, W)"]),
+    (lambda: conv()(tones(B, 5, 6, 5)), ValueError, ["input x", "(7, 5, 6, 5)", "(B, 6, H, W)"]),
+    (lambda: conv("DeepEnsemble")(tones(4, B, 6, 5, 5)), ValueError, ["input x", "(4, 7, 6, 5, 5)", "(3, B, 6, H, W)"]),
+    (lambda: conv("Bayes")(tones(2, M, B, 6, 5, 5)), ValueError, ["input x", "(2, 3, 7, 6, 5, 5)", "(S, B, 6, H, W)"]),
+    (lambda: conv("Rank1")(tones(B, 6, 5, 5).double()), TypeError, ["input x", "torch.float64", "torch.float32"]),
+    (lambda: conv("Rank1")(tones(B, 6, 5, 5), {"r": tones(M, 6), "s": tones(M, 6)}), ValueError, ["sample['s']", "(3, 6)", "(3, 9)"]),
+    (lambda: conv("Bayes").weight_matrices({"weight": tones(9, 6, 3, 3), "bias": tones(9)}), ValueError, ["sample['weight']", "(9, 6, 3, 3)", "(6, 9, 3, 3)"]),
+    (lambda: conv("Bayes").sample(7), TypeError, ["generator", "int", "torch.Generator"]),
+    (lambda: conv("Rank1").kl("max"), ValueError, ["over_members", "'max'", "'sum'"]),
+]
+ENSEMBLE = [
+    (lambda: ensemble(3), TypeError, ["model", "int", "torch.nn.Module"]),
+    (lambda: et.ensemble(torch.nn.Linear, "rank1", M), TypeError, ["model", "type", "torch.nn.Module"]),
+    (lambda: ensemble(method="single"), ValueError, ["method", "'single'", "'mean_field'"]),
+    (lambda: ensemble(method=None), TypeError, ["method", "None", "'deep_ensemble'"]),
+    (lambda: ensemble(ensemble_size=0), ValueError, ["ensemble_size", "0", POSITIVE]),
+    (lambda: ensemble(ensemble_size=2.5), TypeError, ["ensemble_size", "2.5", POSITIVE]),
+    (lambda: ensemble(prior=Normal()), TypeError, ["batch_ensemble", "init, init_std", "'prior'"]),
+    (lambda: ensemble(method="deep_ensemble", init="signs"), TypeError, ["deep_ensemble", "initialize", "'init'"]),
+    (lambda: ensemble(method="deep_ensemble", initialize=3), TypeError, ["initialize", "3", "function"]),
+    (lambda: ensemble(init="ones"), ValueError, ["init", "'ones'", "'signs'"]),
+    (lambda: ensemble(method="mean_field", stride=2), TypeError, ["mean_field", "prior", "'stride'"]),
+    (lambda: ensemble(shared="0"), TypeError, ["shared", "'0'", "sequence of names"]),
+    (lambda: ensemble(shared=["1.weight"]), ValueError, ["shared", "'1.weight'", "0.weight"]),
+    (lambda: ensemble(shared=[0]), ValueError, ["shared", "0", "0.weight"]),
+    (lambda: ensemble(shared=["0", "2"]), ValueError, ["model", "no layer to swap", "nn.Conv2d"]),
+    (lambda: ensemble(torch.nn.ReLU()), ValueError, ["model", "no layer to swap", "nn.Linear"]),
+    (lambda: ensemble(Model(attention=torch.nn.MultiheadAttention(6, 2))), ValueError, ["attention", "MultiheadAttention", "scaled_dot_product_attention", "shared"]),
+    (lambda: ensemble(Model(memory=torch.nn.LSTM(m, n))), ValueError, ["memory", "LSTM", "shared", "deep_ensemble"]),
+    (lambda: ensemble(Model(token=torch.nn.Parameter(tones(m)))), ValueError, ["token", "Model", "shared"]),
+    (lambda: ensemble(Model(up=torch.nn.ConvTranspose2d(2, 3, 3))), ValueError, ["up", "ConvTranspose2d", "shared"]),
+    (lambda: ensemble(Model(act=torch.nn.PReLU())), ValueError, ["act", "PReLU", "shared"]),
+    (lambda: ensemble(tied()), ValueError, ["embed.weight = decode.weight", "tied", "shared"]),
+    (lambda: ensemble(tied(), shared=["embed"]), ValueError, ["embed.weight = decode.weight", "tied", "shared"]),
+    (lambda: ensemble(hooked()), ValueError, ["2", "hooks", "shared"]),
+    (lambda: ensemble(torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(m, n))), ValueError, ["ParametrizedLinear", "shared"]),
+    (lambda: ensemble(Model(lazy=torch.nn.LazyLinear(n))), ValueError, ["lazy.weight", "seen an input"]),
+    (lambda: ensemble(et.mlp([m, n], "rank1", M)), ValueError, ["Rank1Linear", "shared"]),
+    (lambda: ensemble(Model(token=torch.nn.Parameter(tones(m))), "deep_ensemble"), ValueError, ["token", "Model", "reset_parameters", "initialize", "shared"]),
+    (lambda: ensemble()(), ValueError, ["inputs", "{}", "at least one tensor"]),
+    (lambda: ensemble()(tones()), ValueError, ["inputs", "()", "first axis"]),
+    (lambda: ensemble(method="deep_ensemble")(), ValueError, ["inputs", "{}", "at least one tensor"]),
+    (lambda: run_ensemble(lambda self, x, y: self.fc(x), tones(B, m), tones(m, m)), ValueError, ["input[0]", "(7, 5)", "input[1]", "(5, 5)"]),
+    (lambda: run_ensemble(lambda self, x, mask: self.fc(x), tones(B, m), mask=ones(B)), TypeError, ["mask", "ndarray", "tensors"]),
+    (lambda: run_ensemble(lambda self, x: self.fc(x).sum(), tones(B, m)), ValueError, ["output", "()", "(21, ...)"]),
+    (lambda: run_ensemble(lambda self, x: {"a": [self.fc(x)[:2]]}, tones(B, m)), ValueError, ["output['a'][0]", "(2, 5)", "(21, ...)"]),
+    (lambda: run_ensemble(lambda self, x: iter([self.fc(x)]), tones(B, m)), TypeError, ["output", "list_iterator", "tuples"]),
+    (lambda: run_ensemble(lambda self, x: {*[self.fc(x)]}, tones(B, m), method="deep_ensemble"), TypeError, ["output", "set", "tuples"]),
+    (lambda: run_ensemble(lambda self, x: tones(B, next(LENGTHS)), tones(B, m), method="deep_ensemble"), ValueError, ["output", "(7, 1)", "(7, 2)", "member 2"]),
+    (lambda: run_ensemble(lambda self, x: self.fc(x.transpose(0, 1)), tones(B, 3, m)), ValueError, ["fc", "(3, 21, 5)", "multiple of 21"]),
+    (lambda: run_ensemble(lambda self, x: self.fc(x[0]), tones(B, m)), ValueError, ["fc", "(5,)", "2 axes or more"]),
+    (lambda: ensemble(torch.nn.Conv2d(3, 2, 1))(tones(3, 5, 5)), ValueError, ["model", "(9, 5, 5)", "4 axes"]),
+    (lambda: ensemble()(tones(B, m).double()), TypeError, ["input x", "torch.float64", "torch.float32"]),
+    (lambda: ensemble()(tones(B, n)), ValueError, ["input x", "(3, 7, 11)", "(3, B, 5)"]),
+]
 # fmt: on
 CASES = [
     pytest.param(*case, id=f"{group}-{i}")
-    for group, cases in [("counting", COUNTING), ("numpy", NUMPY), ("torch", TORCH)]
+    for group, cases in [
+        ("counting", COUNTING),
+        ("numpy", NUMPY),
+        ("torch", TORCH),
+        ("convolutions", CONVOLUTIONS),
+        ("ensemble", ENSEMBLE),
+    ]
     for i, case in enumerate(cases)
 ]
 
@@ -244,6 +376,5 @@ def test_numpy_integers_are_integers_and_do_not_overflow():
     assert en.Linear(np.int64(m), n, rng=rng()).in_features == m
 
 
-def test_the_table_is_long_and_without_repeats():
-    sources = [tuple(case[2]) for case in COUNTING + NUMPY + TORCH]
-    assert len(sources) >= 60
+def test_the_table_is_long():
+    assert len(CASES) >= 220

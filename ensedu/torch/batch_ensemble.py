@@ -1,16 +1,38 @@
 """One shared weight and two fast-weight vectors a member, W_i = W ∘ r_i s_iᵀ."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from ensedu import _checks
-from ensedu.torch.base import WeightLayer
+from ensedu.torch.base import ConvLayer, LinearLayer, WeightLayer, channels
 
 
-class BatchEnsembleLinear(WeightLayer):
+class _BatchEnsemble(WeightLayer):
+    """What the two layers share: one weight, and r, s and a bias a member."""
+
+    roles: ClassVar = {"weight": "shared", "r": "per_member", "s": "per_member", "bias": "biases"}
+
+    def _set_up(self, ensemble_size: int, init: str, init_std: float, bias: bool) -> None:
+        M = self.ensemble_size = _checks.positive_int("ensemble_size", ensemble_size)
+        self.init = _checks.one_of("init", init, ("signs", "normal"))
+        self.init_std = _checks.real("init_std", init_std, low=0.0)
+        self.weight = self._empty(*self.weight_shape)
+        self.r = self._empty(M, self.inputs)
+        self.s = self._empty(M, self.outputs)
+        self.bias = self._empty(M, self.outputs) if _checks.boolean("bias", bias) else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        self._uniform_(self.weight, self.bias)
+        fast_weights_(self.r, self.init, self.init_std)
+        fast_weights_(self.s, self.init, self.init_std)
+
+
+class BatchEnsembleLinear(LinearLayer, _BatchEnsemble):
     """``y_i = ((x_i ∘ r_i) W) ∘ s_i + b_i``: (M, B, m) or (B, m) -> (M, B, n).
 
     Wen et al. 2020, eq. 3 and 5. ``weight`` is (n, m) as in ``nn.Linear``; ``r`` (M, m), ``s``
@@ -36,8 +58,6 @@ class BatchEnsembleLinear(WeightLayer):
         For a bad argument, and for an input of another shape or dtype.
     """
 
-    roles: ClassVar = {"weight": "shared", "r": "per_member", "s": "per_member", "bias": "biases"}
-
     def __init__(
         self,
         in_features: int,
@@ -50,21 +70,8 @@ class BatchEnsembleLinear(WeightLayer):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(in_features, out_features, device, dtype)
-        M = self.ensemble_size = _checks.positive_int("ensemble_size", ensemble_size)
-        self.init = _checks.one_of("init", init, ("signs", "normal"))
-        self.init_std = _checks.real("init_std", init_std, low=0.0)
-        self.weight = self._empty(self.out_features, self.in_features)
-        self.r = self._empty(M, self.in_features)
-        self.s = self._empty(M, self.out_features)
-        self.bias = self._empty(M, self.out_features) if _checks.boolean("bias", bias) else None
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
-        self._uniform_(self.weight, self.bias)
-        fast_weights_(self.r, self.init, self.init_std)
-        fast_weights_(self.s, self.init, self.init_std)
+        super().__init__(in_features, out_features, device=device, dtype=dtype)
+        self._set_up(ensemble_size, init, init_std, bias)
 
     def forward(self, x: Float[Tensor, "M B m"] | Float[Tensor, "B m"]) -> Float[Tensor, "M B n"]:
         self._check_input(x, self.ensemble_size)
@@ -73,7 +80,71 @@ class BatchEnsembleLinear(WeightLayer):
 
     def weight_matrices(self, sample: None = None) -> Float[Tensor, "M m n"]:
         """The members' matrices W ∘ r_i s_iᵀ, (M, m, n), which ``forward`` never forms."""
-        return self.weight.T * self.r[:, :, None] * self.s[:, None, :]
+        return self._matrices(self.weight) * self.r[:, :, None] * self.s[:, None, :]
+
+
+class BatchEnsembleConv2d(ConvLayer, _BatchEnsemble):
+    """``y_i = conv(x_i ∘ r_i, W) ∘ s_i + b_i``: (M, B, C_in, H, W) or (B, C_in, H, W) in.
+
+    Wen et al. 2020: r scales the input channels, s the output channels, so that member i's kernel
+    from channel a to channel b is the shared one times ``r_i[a] s_i[b]``. ``weight`` is
+    (C_out, C_in / groups, k, k) as in ``nn.Conv2d``; ``r`` (M, C_in), ``s`` (M, C_out) and
+    ``bias`` (M, C_out) belong to the members. Returns (M, B, C_out, H_out, W_out).
+
+    Parameters
+    ----------
+    in_channels, out_channels
+        C_in and C_out, positive integers.
+    kernel_size
+        Side k of a square kernel, or ``(height, width)``.
+    ensemble_size
+        Number of members M, a positive integer.
+    init, init_std
+        Where r and s start, as for `BatchEnsembleLinear`.
+    bias
+        Whether there is a bias.
+    device, dtype
+        As for ``nn.Conv2d``.
+    geometry
+        ``stride``, ``padding``, ``dilation``, ``groups``, ``padding_mode``, as for ``nn.Conv2d``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, and for an input of another shape or dtype.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, int],
+        ensemble_size: int,
+        *,
+        init: str = "signs",
+        init_std: float = 0.5,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        **geometry: Any,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, device=device, dtype=dtype, **geometry
+        )
+        self._set_up(ensemble_size, init, init_std, bias)
+
+    def forward(
+        self, x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"]
+    ) -> Float[Tensor, "M B C_out H_out W_out"]:
+        self._check_input(x, self.ensemble_size)
+        r, s = channels(self.r[:, None]), channels(self.s[:, None])  # (M, 1, C, 1, 1)
+        y = self._convolve_shared(x * r, self.weight) * s
+        return y if self.bias is None else y + channels(self.bias[:, None])
+
+    def weight_matrices(self, sample: None = None) -> Float[Tensor, "M C_in C_out kh kw"]:
+        """The members' kernels, (M, C_in, C_out, k, k), which ``forward`` never forms."""
+        r, s = channels(self.r[:, :, None]), channels(self.s[:, None, :])
+        return self._matrices(self.weight) * r * s
 
 
 def modulated_product(

@@ -1,16 +1,32 @@
-"""M fully connected layers that share nothing, as one batched product."""
+"""M layers that share nothing, as one batched product or one grouped convolution."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from ensedu import _checks
-from ensedu.torch.base import WeightLayer
+from ensedu.torch.base import ConvLayer, LinearLayer, WeightLayer
 
 
-class DeepEnsembleLinear(WeightLayer):
+class _DeepEnsemble(WeightLayer):
+    """What the two layers share: M weights and M biases."""
+
+    roles: ClassVar = {"weight": "per_member", "bias": "biases"}
+
+    def _set_up(self, ensemble_size: int, bias: bool) -> None:
+        M = self.ensemble_size = _checks.positive_int("ensemble_size", ensemble_size)
+        self.weight = self._empty(M, *self.weight_shape)
+        self.bias = self._empty(M, self.outputs) if _checks.boolean("bias", bias) else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        self._uniform_(self.weight, self.bias)
+
+
+class DeepEnsembleLinear(LinearLayer, _DeepEnsemble):
     """``y_i = x_i W_i + b_i`` for M members: (M, B, m) or (B, m) -> (M, B, n).
 
     Lakshminarayanan et al. 2017. ``weight`` is (M, n, m), ``bias`` (M, n); every entry starts in
@@ -31,8 +47,6 @@ class DeepEnsembleLinear(WeightLayer):
         For a bad argument, and for an input of another shape or dtype.
     """
 
-    roles: ClassVar = {"weight": "per_member", "bias": "biases"}
-
     def __init__(
         self,
         in_features: int,
@@ -43,15 +57,8 @@ class DeepEnsembleLinear(WeightLayer):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(in_features, out_features, device, dtype)
-        M = self.ensemble_size = _checks.positive_int("ensemble_size", ensemble_size)
-        self.weight = self._empty(M, self.out_features, self.in_features)
-        self.bias = self._empty(M, self.out_features) if _checks.boolean("bias", bias) else None
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
-        self._uniform_(self.weight, self.bias)
+        super().__init__(in_features, out_features, device=device, dtype=dtype)
+        self._set_up(ensemble_size, bias)
 
     def forward(self, x: Float[Tensor, "M B m"] | Float[Tensor, "B m"]) -> Float[Tensor, "M B n"]:
         self._check_input(x, self.ensemble_size)
@@ -62,4 +69,59 @@ class DeepEnsembleLinear(WeightLayer):
 
     def weight_matrices(self, sample: None = None) -> Float[Tensor, "M m n"]:
         """Every member's own matrix, (M, m, n)."""
-        return self.weight.mT
+        return self._matrices(self.weight)
+
+
+class DeepEnsembleConv2d(ConvLayer, _DeepEnsemble):
+    """M convolutions that share nothing: (M, B, C_in, H, W) or (B, C_in, H, W) -> (M, B, C_out, …).
+
+    Lakshminarayanan et al. 2017. ``weight`` is (M, C_out, C_in / groups, k, k), ``bias``
+    (M, C_out); every entry starts where ``nn.Conv2d`` starts its own.
+
+    Parameters
+    ----------
+    in_channels, out_channels
+        C_in and C_out, positive integers.
+    kernel_size
+        Side k of a square kernel, or ``(height, width)``.
+    ensemble_size
+        Number of members M, a positive integer.
+    bias
+        Whether there is a bias.
+    device, dtype
+        As for ``nn.Conv2d``.
+    geometry
+        ``stride``, ``padding``, ``dilation``, ``groups``, ``padding_mode``, as for ``nn.Conv2d``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, and for an input of another shape or dtype.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, int],
+        ensemble_size: int,
+        *,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        **geometry: Any,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, device=device, dtype=dtype, **geometry
+        )
+        self._set_up(ensemble_size, bias)
+
+    def forward(
+        self, x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"]
+    ) -> Float[Tensor, "M B C_out H_out W_out"]:
+        self._check_input(x, self.ensemble_size)
+        return self._convolve_each(x, self.weight, self.bias)
+
+    def weight_matrices(self, sample: None = None) -> Float[Tensor, "M C_in C_out kh kw"]:
+        """Every member's own kernels, (M, C_in, C_out, k, k), zero between groups."""
+        return self._matrices(self.weight)

@@ -1,6 +1,6 @@
 """A BatchEnsemble whose fast weights are distributions: the rank-1 Bayesian layer."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -8,12 +8,97 @@ from torch import Tensor, nn
 
 from ensedu import _checks
 from ensedu.priors import Normal
-from ensedu.torch.base import WeightLayer
+from ensedu.torch.base import ConvLayer, LinearLayer, WeightLayer, channels
 from ensedu.torch.batch_ensemble import fast_weights_, modulated_product
 from ensedu.torch.variational import check_prior, inverse_softplus, normal_kl, softplus
 
+DROPOUT_SCALE = (0.001 / 0.999) ** 0.5  # the standard deviation of Gaussian dropout at rate 0.001
 
-class Rank1Linear(WeightLayer):
+
+class _Rank1(WeightLayer):
+    """What the two layers share: one weight, and distributions of r and s a member."""
+
+    roles: ClassVar = {
+        "weight": "shared",
+        "r_mean": "per_member",
+        "r_rho": "scales",
+        "s_mean": "per_member",
+        "s_rho": "scales",
+        "bias": "biases",
+    }
+
+    def _set_up(
+        self,
+        ensemble_size: int,
+        prior: Normal,
+        init: str,
+        init_std: float,
+        init_scale: float,
+        per_example: bool,
+        bias: bool,
+    ) -> None:
+        M = self.ensemble_size = _checks.positive_int("ensemble_size", ensemble_size)
+        self.prior = check_prior(prior)
+        self.init = _checks.one_of("init", init, ("signs", "normal"))
+        self.init_std = _checks.real("init_std", init_std, low=0.0)
+        self.init_scale = _checks.real("init_scale", init_scale, low=0.0)
+        self.per_example = _checks.boolean("per_example", per_example)
+        self.weight = self._empty(*self.weight_shape)
+        self.r_mean, self.r_rho = self._empty(M, self.inputs), self._empty(M, self.inputs)
+        self.s_mean, self.s_rho = self._empty(M, self.outputs), self._empty(M, self.outputs)
+        self.bias = self._empty(M, self.outputs) if _checks.boolean("bias", bias) else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        self._uniform_(self.weight, self.bias)
+        for mean, rho in ((self.r_mean, self.r_rho), (self.s_mean, self.s_rho)):
+            fast_weights_(mean, self.init, self.init_std)
+            nn.init.constant_(rho, inverse_softplus(self.init_scale))
+
+    def sample(
+        self,
+        generator: torch.Generator | None = None,
+        input_shape: tuple[int, ...] | None = None,
+    ) -> dict[str, Tensor]:
+        """Draw the noise ε of r, (M, inputs), and of s, (M, outputs).
+
+        With the `input_shape` of a batch of B and ``per_example=True``, draw (M, B, inputs) and
+        (M, B, outputs).
+        """
+        batch = (input_shape[self.batch_axis],) if self.per_example and input_shape else ()
+        return {
+            "r": self._randn(generator, self.ensemble_size, *batch, self.inputs),
+            "s": self._randn(generator, self.ensemble_size, *batch, self.outputs),
+        }
+
+    def kl(self, over_members: str = "mean") -> Float[Tensor, ""]:
+        """KL(q(r, s) ‖ prior) in nats, closed form: the mean over members, or their sum.
+
+        For the mixture of the members, the mean of their KLs is an upper bound (convexity).
+        """
+        _checks.one_of("over_members", over_members, ("mean", "sum"))
+        total = (
+            normal_kl(self.r_mean, self.r_rho, self.prior).sum()
+            + normal_kl(self.s_mean, self.s_rho, self.prior).sum()
+        )
+        return total / self.ensemble_size if over_members == "mean" else total
+
+    def _fast_weights(
+        self, sample: dict[str, Tensor], batch: int | None = None
+    ) -> tuple[Float[Tensor, "M #B m"], Float[Tensor, "M #B n"]]:
+        """Return r and s, each with an axis for the batch, of length 1 or B."""
+        leading: tuple[int, ...] = (self.ensemble_size,)
+        if isinstance(sample, dict) and getattr(sample.get("r"), "ndim", 0) == 3:
+            leading += (sample["r"].shape[1] if batch is None else batch,)
+        self._check_sample(sample, {"r": (*leading, self.inputs), "s": (*leading, self.outputs)})
+        noise = {k: eps if eps.ndim == 3 else eps[:, None] for k, eps in sample.items()}
+        r = self.r_mean[:, None] + softplus(self.r_rho)[:, None] * noise["r"]
+        s = self.s_mean[:, None] + softplus(self.s_rho)[:, None] * noise["s"]
+        return r, s
+
+
+class Rank1Linear(LinearLayer, _Rank1):
     """``y_i = ((x_i ∘ r_i) W) ∘ s_i + b_i``, r_i and s_i drawn anew in each forward pass.
 
     Dusenberry et al. 2020, eq. 3: ``r = r_mean + softplus(r_rho) ∘ ε``, s alike; weight (n, m)
@@ -44,15 +129,6 @@ class Rank1Linear(WeightLayer):
         For a bad argument, and for an input of another shape or dtype.
     """
 
-    roles: ClassVar = {
-        "weight": "shared",
-        "r_mean": "per_member",
-        "r_rho": "scales",
-        "s_mean": "per_member",
-        "s_rho": "scales",
-        "bias": "biases",
-    }
-
     def __init__(
         self,
         in_features: int,
@@ -62,48 +138,14 @@ class Rank1Linear(WeightLayer):
         prior: Normal = Normal(1.0, 0.1),
         init: str = "normal",
         init_std: float = 0.1,
-        init_scale: float = (0.001 / 0.999) ** 0.5,
+        init_scale: float = DROPOUT_SCALE,
         per_example: bool = False,
         bias: bool = True,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(in_features, out_features, device, dtype)
-        M = self.ensemble_size = _checks.positive_int("ensemble_size", ensemble_size)
-        self.prior = check_prior(prior)
-        self.init = _checks.one_of("init", init, ("signs", "normal"))
-        self.init_std = _checks.real("init_std", init_std, low=0.0)
-        self.init_scale = _checks.real("init_scale", init_scale, low=0.0)
-        self.per_example = _checks.boolean("per_example", per_example)
-        self.weight = self._empty(self.out_features, self.in_features)
-        self.r_mean, self.r_rho = self._empty(M, self.in_features), self._empty(M, self.in_features)
-        self.s_mean = self._empty(M, self.out_features)
-        self.s_rho = self._empty(M, self.out_features)
-        self.bias = self._empty(M, self.out_features) if _checks.boolean("bias", bias) else None
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw all parameters anew."""
-        self._uniform_(self.weight, self.bias)
-        for mean, rho in ((self.r_mean, self.r_rho), (self.s_mean, self.s_rho)):
-            fast_weights_(mean, self.init, self.init_std)
-            nn.init.constant_(rho, inverse_softplus(self.init_scale))
-
-    def sample(
-        self,
-        generator: torch.Generator | None = None,
-        input_shape: tuple[int, ...] | None = None,
-    ) -> dict[str, Tensor]:
-        """Draw the noise ε of r, (M, m), and of s, (M, n).
-
-        With `input_shape` (its last two entries are B and m) and ``per_example=True``, draw
-        (M, B, m) and (M, B, n).
-        """
-        batch = tuple(input_shape[-2:-1]) if self.per_example and input_shape else ()
-        return {
-            "r": self._randn(generator, self.ensemble_size, *batch, self.in_features),
-            "s": self._randn(generator, self.ensemble_size, *batch, self.out_features),
-        }
+        super().__init__(in_features, out_features, device=device, dtype=dtype)
+        self._set_up(ensemble_size, prior, init, init_std, init_scale, per_example, bias)
 
     def forward(
         self,
@@ -120,32 +162,81 @@ class Rank1Linear(WeightLayer):
         """The matrices W ∘ r_i s_iᵀ of one draw: (M, m, n), or (M, B, m, n) per example."""
         sample = self.sample() if sample is None else sample
         r, s = self._fast_weights(sample)
-        matrices = self.weight.T * r[..., :, None] * s[..., None, :]  # (M, 1 or B, m, n)
+        matrices = (
+            self._matrices(self.weight) * r[..., :, None] * s[..., None, :]
+        )  # (M, 1 or B, m, n)
         return matrices if sample["r"].ndim == 3 else matrices[:, 0]
 
-    def kl(self, over_members: str = "mean") -> Float[Tensor, ""]:
-        """KL(q(r, s) ‖ prior) in nats, closed form: the mean over members, or their sum.
 
-        For the mixture of the members, the mean of their KLs is an upper bound (convexity).
-        """
-        _checks.one_of("over_members", over_members, ("mean", "sum"))
-        total = (
-            normal_kl(self.r_mean, self.r_rho, self.prior).sum()
-            + normal_kl(self.s_mean, self.s_rho, self.prior).sum()
-        )
-        return total / self.ensemble_size if over_members == "mean" else total
+class Rank1Conv2d(ConvLayer, _Rank1):
+    """``y_i = conv(x_i ∘ r_i, W) ∘ s_i + b_i``, r_i and s_i drawn anew in each forward pass.
 
-    def _fast_weights(
-        self, sample: dict[str, Tensor], batch: int | None = None
-    ) -> tuple[Float[Tensor, "M #B m"], Float[Tensor, "M #B n"]]:
-        """Return r and s, each with an axis for the batch, of length 1 or B."""
-        leading: tuple[int, ...] = (self.ensemble_size,)
-        if isinstance(sample, dict) and getattr(sample.get("r"), "ndim", 0) == 3:
-            leading += (sample["r"].shape[1] if batch is None else batch,)
-        self._check_sample(
-            sample, {"r": (*leading, self.in_features), "s": (*leading, self.out_features)}
+    Dusenberry et al. 2020: r scales the input channels and s the output channels, as in
+    `BatchEnsembleConv2d`, with ``r = r_mean + softplus(r_rho) ∘ ε``, s alike. Takes
+    (M, B, C_in, H, W) or (B, C_in, H, W) and returns (M, B, C_out, H_out, W_out). Samples in
+    training and in eval mode.
+
+    Parameters
+    ----------
+    in_channels, out_channels
+        C_in and C_out, positive integers.
+    kernel_size
+        Side k of a square kernel, or ``(height, width)``.
+    ensemble_size
+        Number of members M, a positive integer.
+    prior, init, init_std, init_scale, per_example
+        As for `Rank1Linear`.
+    bias
+        Whether there is a bias.
+    device, dtype
+        As for ``nn.Conv2d``.
+    geometry
+        ``stride``, ``padding``, ``dilation``, ``groups``, ``padding_mode``, as for ``nn.Conv2d``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, and for an input of another shape or dtype.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, int],
+        ensemble_size: int,
+        *,
+        prior: Normal = Normal(1.0, 0.1),
+        init: str = "normal",
+        init_std: float = 0.1,
+        init_scale: float = DROPOUT_SCALE,
+        per_example: bool = False,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        **geometry: Any,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, device=device, dtype=dtype, **geometry
         )
-        noise = {k: eps if eps.ndim == 3 else eps[:, None] for k, eps in sample.items()}
-        r = self.r_mean[:, None] + softplus(self.r_rho)[:, None] * noise["r"]
-        s = self.s_mean[:, None] + softplus(self.s_rho)[:, None] * noise["s"]
-        return r, s
+        self._set_up(ensemble_size, prior, init, init_std, init_scale, per_example, bias)
+
+    def forward(
+        self,
+        x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"],
+        sample: dict[str, Tensor] | None = None,
+    ) -> Float[Tensor, "M B C_out H_out W_out"]:
+        self._check_input(x, self.ensemble_size)
+        sample = self.sample(None, x.shape) if sample is None else sample
+        r, s = map(channels, self._fast_weights(sample, x.shape[-4]))
+        y = self._convolve_shared(x * r, self.weight) * s
+        return y if self.bias is None else y + channels(self.bias[:, None])
+
+    def weight_matrices(
+        self, sample: dict[str, Tensor] | None = None
+    ) -> Float[Tensor, "M *B C_in C_out kh kw"]:
+        """The kernels of one draw: (M, C_in, C_out, k, k), or (M, B, …) per example."""
+        sample = self.sample() if sample is None else sample
+        r, s = self._fast_weights(sample)
+        kernels = self._matrices(self.weight) * channels(r[..., None]) * channels(s[..., None, :])
+        return kernels if sample["r"].ndim == 3 else kernels[:, 0]

@@ -1,0 +1,322 @@
+"""The convolutions: against an explicit loop over members of ``nn.Conv2d`` with dense kernels."""
+
+import copy
+import io
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+import ensedu.torch as et
+from ensedu import counting
+from ensedu.priors import Normal
+
+M, B, H, W = 3, 2, 13, 17
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+METHODS = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field")
+GEOMETRIES = {
+    "plain": {},
+    "stride": {"stride": (2, 3), "padding": (1, 2)},
+    "same": {"padding": "same", "dilation": (1, 2)},
+    "valid": {"padding": "valid"},
+    "dilation": {"dilation": (3, 2), "padding": 3},
+    "reflect": {"padding": (2, 1), "padding_mode": "reflect", "stride": 2},
+    "replicate": {"padding": "same", "padding_mode": "replicate"},
+    "circular": {"padding": (0, 3), "padding_mode": "circular", "dilation": 2},
+}
+
+
+def make(method, c_in=5, c_out=7, kernel_size=(3, 5), **options):
+    """A convolution of each method, with fast weights and scales that are far from 1 and 0."""
+    options = {"dtype": torch.float64, **options}
+    if method == "deep_ensemble":
+        return et.DeepEnsembleConv2d(c_in, c_out, kernel_size, M, **options)
+    if method == "batch_ensemble":
+        options = {"init": "normal"} | options
+        return et.BatchEnsembleConv2d(c_in, c_out, kernel_size, M, **options)
+    if method == "rank1":
+        options = {"init_std": 0.5, "init_scale": 0.3} | options
+        return et.Rank1Conv2d(c_in, c_out, kernel_size, M, **options)
+    return et.BayesConv2d(c_in, c_out, kernel_size, **{"init_scale": 0.3} | options)
+
+
+def images(*leading, c_in=5, device="cpu"):
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(*leading, c_in, H, W, generator=generator, dtype=torch.float64).to(device)
+
+
+def draw(layer, x, seed=3):
+    """The keyword arguments of one reproducible forward pass, nothing for a layer without noise."""
+    if not hasattr(layer, "sample"):
+        return {}
+    generator = torch.Generator(x.device).manual_seed(seed)
+    return {"sample": layer.sample(generator, tuple(x.shape))}
+
+
+def biases(layer, sample=None):
+    """(M, C_out), or None."""
+    if hasattr(layer, "bias"):
+        return layer.bias
+    if layer.bias_mean is None:
+        return None
+    return layer.bias_mean + nn.functional.softplus(layer.bias_rho) * sample["bias"]
+
+
+def loop(layer, x, **noise):
+    """Each member as a plain ``nn.Conv2d`` without groups, with its own dense kernels."""
+    kernels, bias = layer.weight_matrices(**noise), biases(layer, **noise)
+    outputs = []
+    for i in range(M):
+        names = ("stride", "padding", "dilation", "padding_mode")
+        plain = nn.Conv2d(
+            *(layer.in_channels, layer.out_channels, layer.kernel_size),
+            bias=bias is not None,
+            dtype=x.dtype,
+            device=x.device,
+            **{name: getattr(layer, name) for name in names},
+        )
+        values = {"weight": kernels[i].transpose(0, 1)}
+        values |= {} if bias is None else {"bias": bias[i]}
+        own = x if x.ndim == 4 else x[i]
+        outputs.append(torch.func.functional_call(plain, values, (own,)))
+    return torch.stack(outputs)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("broadcast", [False, True])
+@pytest.mark.parametrize("geometry", GEOMETRIES.values(), ids=GEOMETRIES)
+@pytest.mark.parametrize("method", METHODS)
+def test_forward_and_gradients_equal_loop_over_members(method, geometry, broadcast, device):
+    layer = make(method, device=device, **geometry)
+    x = images(*([B] if broadcast and method != "mean_field" else [M, B]), device=device)
+    x.requires_grad_()
+    noise = draw(layer, x)
+    inputs = [x, *layer.parameters()]
+    y, expected = layer(x, **noise), loop(layer, x, **noise)
+    torch.testing.assert_close(y, expected, rtol=0, atol=1e-12)
+    weight = torch.randn_like(y)
+    ours = torch.autograd.grad((y * weight).sum(), inputs)
+    theirs = torch.autograd.grad((expected * weight).sum(), inputs)
+    names = ["x", *(name for name, _ in layer.named_parameters())]
+    for name, grad, reference in zip(names, ours, theirs, strict=True):
+        torch.testing.assert_close(grad, reference, rtol=0, atol=1e-11, msg=name)
+        assert grad.abs().max() > 1e-3, f"{name} gets no gradient"
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("broadcast", [False, True])
+@pytest.mark.parametrize("method", METHODS)
+def test_groups_are_blocks_of_the_dense_kernels(method, broadcast, bias):
+    layer = make(method, 6, 9, (3, 2), groups=3, stride=2, padding=1, bias=bias)
+    x = images(*([B] if broadcast and method != "mean_field" else [M, B]), c_in=6)
+    noise = draw(layer, x)
+    kernels = layer.weight_matrices(**noise)
+    assert kernels.shape == (M, 6, 9, 3, 2)
+    for g in range(3):
+        outside = torch.ones(6, dtype=bool)
+        outside[2 * g : 2 * g + 2] = False
+        block = kernels[:, :, 3 * g : 3 * g + 3]
+        assert not block[:, outside].any()
+        assert block[:, ~outside].all()
+    torch.testing.assert_close(layer(x, **noise), loop(layer, x, **noise), rtol=0, atol=1e-12)
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_any_geometry_equals_loop(data):
+    def pick(low, high):
+        return data.draw(st.integers(low, high))
+
+    groups = pick(1, 3)
+    kernel = pick(1, 4), pick(1, 4)
+    modes = st.sampled_from(["zeros", "reflect", "replicate", "circular"])
+    geometry = {
+        "groups": groups,
+        "stride": (pick(1, 3), pick(1, 3)),
+        "dilation": (pick(1, 3), pick(1, 3)),
+        "padding": (pick(0, 4), pick(0, 4)),
+        "padding_mode": data.draw(modes),
+        "bias": data.draw(st.booleans()),
+    }
+    c_in, c_out = groups * pick(1, 3), groups * pick(1, 3)
+    layer = make(data.draw(st.sampled_from(METHODS)), c_in, c_out, kernel, **geometry)
+    x = images(M, B, c_in=c_in)
+    noise = draw(layer, x)
+    torch.testing.assert_close(layer(x, **noise), loop(layer, x, **noise), rtol=0, atol=1e-12)
+
+
+def test_a_layer_with_even_kernel_pads_same_as_torch():
+    layer = make("batch_ensemble", kernel_size=(4, 2), padding="same", padding_mode="circular")
+    x = images(B)
+    assert layer(x).shape == (M, B, 7, H, W)
+    torch.testing.assert_close(layer(x), loop(layer, x), rtol=0, atol=1e-12)
+
+
+def test_rank1_per_example_equals_loop_over_examples():
+    layer = make("rank1", per_example=True, padding=1)
+    x = images(M, B)
+    sample = draw(layer, x)["sample"]
+    assert sample["r"].shape == (M, B, 5)
+    assert sample["s"].shape == (M, B, 7)
+    y, kernels = layer(x, sample), layer.weight_matrices(sample)
+    assert kernels.shape == (M, B, 5, 7, 3, 5)
+    for i in range(M):
+        for j in range(B):
+            own = nn.functional.conv2d(x[i, j], kernels[i, j].transpose(0, 1), padding=1)
+            own = own + layer.bias[i, :, None, None]
+            torch.testing.assert_close(y[i, j], own, rtol=0, atol=1e-12)
+    assert not torch.allclose(kernels[0, 0], kernels[0, 1])
+
+
+def test_a_bayesian_convolution_takes_one_sample_or_one_a_leading_index():
+    layer = make("mean_field")
+    x = images(B)
+    sample = draw(layer, x)["sample"]
+    kernels = layer.weight_matrices(sample)
+    assert kernels.shape == (1, 5, 7, 3, 5)
+    expected = nn.functional.conv2d(x, kernels[0].transpose(0, 1), biases(layer, sample))
+    torch.testing.assert_close(layer(x, sample), expected, rtol=0, atol=1e-12)
+    y = layer(images(B).expand(M, -1, -1, -1, -1))
+    assert y.shape == (M, B, 7, 11, 13)
+    assert not torch.allclose(y[0], y[1])
+
+
+@pytest.mark.parametrize("method", ["rank1", "mean_field"])
+def test_calls_differ_and_agree_where_they_must(method):
+    layer = make(method).eval()
+    x = images(M, B)
+    assert not torch.allclose(layer(x), layer(x))
+    assert torch.equal(layer(x, **draw(layer, x)), layer(x, **draw(layer, x)))
+    assert not torch.allclose(layer(x, **draw(layer, x)), layer(x, **draw(layer, x, seed=4)))
+
+
+@pytest.mark.parametrize("method", ["rank1", "mean_field"])
+def test_kl_equals_torch_distributions_and_is_zero_at_the_prior(method):
+    prior = Normal(0.3, 0.7)
+    layer = make(method, prior=prior)
+    with torch.no_grad():
+        for name, parameter in layer.named_parameters():
+            if name.endswith(("mean", "rho")):
+                parameter.normal_(0, 2)
+    expected = 0.0
+    for name, mean in layer.named_parameters():
+        if name.endswith("_mean"):
+            scale = nn.functional.softplus(layer.get_parameter(name.replace("_mean", "_rho")))
+            posterior = torch.distributions.Normal(mean, scale)
+            target = torch.distributions.Normal(
+                *torch.tensor([prior.loc, prior.scale], dtype=torch.float64)
+            )
+            expected += torch.distributions.kl_divergence(posterior, target).sum().item()
+    members = M if method == "rank1" else 1
+    assert layer.kl().item() == pytest.approx(expected / members, rel=1e-12)
+    rho = torch.tensor(0.3, dtype=torch.float64)
+    layer.prior = Normal(0.5, et.variational.softplus(rho).item())
+    with torch.no_grad():
+        for name, parameter in layer.named_parameters():
+            if name.endswith(("mean", "rho")):
+                parameter.fill_(0.5 if name.endswith("mean") else rho)
+    assert layer.kl().item() == 0.0
+
+
+@pytest.mark.parametrize("method", ["rank1", "mean_field"])
+def test_moments_of_the_kernels(method):
+    layer = make(method, 2, 3, (1, 2))
+    draws = 6_007
+    generator = torch.Generator().manual_seed(5)
+    kernels = torch.stack(
+        [layer.weight_matrices(layer.sample(generator))[0] for _ in range(draws)]
+    ).detach()
+    parameters = {name: p.detach() for name, p in layer.named_parameters()}
+    if method == "rank1":
+        w = parameters["weight"].transpose(0, 1)
+        r, s = parameters["r_mean"][0][:, None, None, None], parameters["s_mean"][0][:, None, None]
+        mean, variance = w * r * s, w**2 * ((r**2 + 0.09) * (s**2 + 0.09) - r**2 * s**2)
+    else:
+        mean = parameters["weight_mean"].transpose(0, 1)
+        variance = torch.full_like(mean, 0.09)
+    assert ((kernels.mean(0) - mean).abs() < 6 * (variance / draws).sqrt()).all()
+    # A product of two normals has heavier tails than a normal, hence the wider band.
+    spread = (kernels.var(0) / variance - 1).abs()
+    assert (spread < 10 * (2 / draws) ** 0.5).all()
+
+
+def test_layers_start_where_torch_starts():
+    bound = (5 * 3 * 5) ** -0.5
+    for method in METHODS:
+        layer = make(method, 5, 31)
+        for name, parameter in layer.named_parameters():
+            if name in ("weight", "bias", "weight_mean", "bias_mean"):
+                assert parameter.abs().max() <= bound
+                assert parameter.abs().max() > 0.9 * bound
+    grouped = make("deep_ensemble", 6, 31 * 3, groups=3)
+    assert 0.9 * (2 * 15) ** -0.5 < grouped.weight.abs().max() <= (2 * 15) ** -0.5
+
+
+sizes = st.integers(1, 13)
+
+
+@given(
+    method=st.sampled_from(METHODS),
+    c_in=sizes,
+    c_out=sizes,
+    kernel_size=st.one_of(st.integers(1, 4), st.tuples(st.integers(1, 4), st.integers(1, 4))),
+    bias=st.booleans(),
+)
+def test_counts_equal_the_formula(method, c_in, c_out, kernel_size, bias):
+    formula = counting.layer(c_in, c_out, method, M, kernel_size=kernel_size, bias=bias)
+    assert counting.count(make(method, c_in, c_out, kernel_size, bias=bias)) == formula
+    numbers = sum(p.numel() for p in make(method, c_in, c_out, kernel_size, bias=bias).parameters())
+    assert numbers == formula.total
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("method", METHODS)
+def test_dtype_state_and_copies(method, dtype, device):
+    layer = make(method, dtype=dtype, device=device, padding=1)
+    x = images(M, B, device=device).to(dtype)
+    buffer = io.BytesIO()
+    torch.save(layer.state_dict(), buffer)
+    buffer.seek(0)
+    loaded = make(method, dtype=dtype, device=device, padding=1)
+    loaded.load_state_dict(torch.load(buffer, weights_only=True))
+    outputs = [part(x, **draw(layer, x)) for part in (layer, loaded, copy.deepcopy(layer))]
+    assert outputs[0].dtype == dtype
+    assert torch.equal(outputs[0], outputs[1])
+    assert torch.equal(outputs[0], outputs[2])
+    outputs[0].sum().backward()
+    assert all(p.grad.dtype == dtype for p in layer.parameters())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_autocast_follows_torch(method):
+    layer, plain = make(method, dtype=torch.float32), nn.Conv2d(5, 5, 1)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        x = plain(images(B).float())
+        y = layer(x.expand(M, *x.shape))
+    assert x.dtype == torch.bfloat16
+    reference = layer.double()
+    if method in ("deep_ensemble", "batch_ensemble"):
+        expected = reference(x.double().expand(M, *x.shape))
+        torch.testing.assert_close(y.double(), expected, rtol=0.05, atol=0.05)
+    assert torch.isfinite(y).all()
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("method", METHODS)
+def test_compiles_to_the_same_graph_of_operations(method):
+    layer = make(method, padding=1, stride=2)
+    compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+    x = images(M, B)
+    noise = draw(layer, x)
+    torch.testing.assert_close(compiled(x, **noise), layer(x, **noise))
+
+
+def test_repr_says_what_is_not_default():
+    layer = make("batch_ensemble", 6, 9, 3, stride=2, groups=3, bias=False)
+    assert repr(layer) == (
+        "BatchEnsembleConv2d(6, 9, kernel_size=(3, 3), stride=(2, 2), groups=3, ensemble_size=3, "
+        "bias=False)"
+    )

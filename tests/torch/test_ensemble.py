@@ -1,0 +1,560 @@
+"""Whole models as ensembles: against a loop of plain models, one a member, each with the weights
+that the ensemble's layers say they have."""
+
+import copy
+import io
+from collections import OrderedDict, namedtuple
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import ensedu.torch as et
+from ensedu import counting
+from ensedu.torch import models
+from ensedu.torch.fold import Folded
+
+M, B = 3, 5
+FOLDED = ("batch_ensemble", "rank1", "mean_field")
+METHODS = ("deep_ensemble", *FOLDED)
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+OPTIONS = {
+    "deep_ensemble": {},
+    "batch_ensemble": {"init": "normal"},
+    "rank1": {"init_std": 0.3, "init_scale": 0.2},
+    "mean_field": {"init_scale": 0.1},
+}
+Pair = namedtuple("Pair", "logits hidden")
+
+
+class Attention(nn.Module):
+    """Self-attention whose projections are ``nn.Linear``."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
+        self.out = nn.Linear(width, width, bias=False)
+
+    def forward(self, x, keep=None):
+        split = [
+            part(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for part in (self.query, self.key, self.value)
+        ]
+        mask = None if keep is None else keep[:, None, None, :]
+        y = F.scaled_dot_product_attention(*split, attn_mask=mask)
+        return self.out(y.transpose(1, 2).flatten(2))
+
+
+class Transformer(nn.Module):
+    """Tokens in (integers), one block before an average, a dict out."""
+
+    def __init__(self, tokens=19, width=12):
+        super().__init__()
+        self.embed = nn.Embedding(tokens, width)
+        self.attention = Attention(width, 3)
+        self.before, self.after = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.mlp = nn.Sequential(nn.Linear(width, 23), nn.GELU(), nn.Linear(23, width))
+        self.head = nn.Linear(width, 2)
+
+    def forward(self, ids, *, keep=None):
+        x = self.embed(ids)
+        x = x + self.attention(self.before(x), keep)
+        x = x + self.mlp(self.after(x))
+        return {"logits": self.head(x.mean(1)), "states": [x], "tokens": ids.shape[1]}
+
+
+class TwoInputs(nn.Module):
+    """Two inputs of different shape, activations in place, a named tuple out."""
+
+    def __init__(self):
+        super().__init__()
+        self.image = nn.Conv2d(2, 3, 3, bias=False)
+        self.table = nn.Linear(7, 11)
+        self.head = nn.Linear(3 * 4 * 3 + 11, 2)
+
+    def forward(self, image, table):
+        image = F.relu(self.image(image), inplace=True)
+        table = F.relu_(self.table(table))
+        hidden = torch.cat([torch.flatten(image, 1), table], dim=1)
+        return Pair(self.head(hidden), (hidden, None))
+
+
+class InPlaceFirst(nn.Module):
+    """Works in place on its own input."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(7, 2)
+
+    def forward(self, x):
+        return self.head(x.mul_(2).sub_(1))
+
+
+def lenet():
+    """LeNet-5 as a class with a functional forward pass, as tutorials write it."""
+
+    class LeNet(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1, self.conv2 = nn.Conv2d(1, 6, 5, padding=2), nn.Conv2d(6, 16, 5)
+            self.fc1, self.fc2, self.fc3 = (
+                nn.Linear(400, 120),
+                nn.Linear(120, 84),
+                nn.Linear(84, 10),
+            )
+
+        def forward(self, x):
+            x = F.max_pool2d(F.relu(self.conv1(x)), 2)
+            x = F.max_pool2d(F.relu(self.conv2(x), inplace=True), 2)
+            x = x.view(x.size(0), -1)
+            return self.fc3(F.relu(self.fc2(F.relu(self.fc1(x)))))
+
+    return LeNet()
+
+
+def numbers(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
+
+
+def ids(*shape):
+    return torch.randint(19, shape, generator=torch.Generator().manual_seed(7))
+
+
+def mlp():
+    return nn.Sequential(
+        nn.Linear(7, 11), nn.ReLU(inplace=True), nn.Linear(11, 13, bias=False), nn.Tanh(),
+        nn.Dropout(0.3), nn.Linear(13, 2),
+    )  # fmt: skip
+
+
+def keep(*shape):
+    """A mask of tokens that leaves at least the first of each example."""
+    mask = ids(*shape) > 5
+    mask[:, 0] = True
+    return mask
+
+
+# name: (model, positional inputs, keyword inputs)
+MODELS = {
+    "one layer": (lambda: nn.Linear(7, 2), lambda: (numbers(B, 7),), dict),
+    "mlp": (mlp, lambda: (numbers(B, 7),), dict),
+    "tokens of a linear layer": (mlp, lambda: (numbers(B, 2, 3, 7),), dict),
+    "LeNet-5": (models.lenet5, lambda: (numbers(B, 1, 28, 28),), dict),
+    "LeNet-5 as a class": (lenet, lambda: (numbers(B, 1, 28, 28),), dict),
+    "WRN-10-1": (lambda: models.wide_resnet(10, 1), lambda: (numbers(B, 3, 8, 8),), dict),
+    "Transformer": (Transformer, lambda: (ids(B, 6),), lambda: {"keep": keep(B, 6)}),
+    "two inputs": (TwoInputs, lambda: (numbers(B, 2, 6, 5), numbers(B, 7)), dict),
+    "in place first": (InPlaceFirst, lambda: (numbers(B, 7),), dict),
+}
+BIG = {
+    "ResNet-50": (models.resnet50, lambda: (numbers(2, 3, 32, 32),), dict),
+    "WRN-28-10": (models.wide_resnet, lambda: (numbers(2, 3, 8, 8),), dict),
+}
+
+
+def warmed_up(build, args, kwargs):
+    """A model in float64 whose normalization has seen data, so that eval mode is no identity."""
+    torch.manual_seed(0)
+    model = build().double()
+    for _ in range(2):
+        model(*copy.deepcopy(args), **kwargs)
+    return model.eval()
+
+
+def fix_noise(net):
+    """Give every layer of `net` one sample for good, and return them by layer."""
+    samples = {}
+    generator = torch.Generator().manual_seed(11)
+    for name, layer in net.named_modules():
+        if hasattr(layer, "sample"):
+            draws = M if name and hasattr(layer, "weight_rho") else None
+            # The shape of an input, of which only the leading axis matters here.
+            shape = (draws, *[1] * -layer.batch_axis) if draws else None
+            samples[layer] = layer.sample(generator, shape)
+            layer.sample = lambda *_, kept=samples[layer]: kept
+    return samples
+
+
+def member(plain, net, i, samples):
+    """The plain model with the weights that member i has."""
+    result = copy.deepcopy(plain)
+    for name, module in result.named_modules():
+        if type(module) not in (nn.Linear, nn.Conv2d):
+            continue
+        layer = net.model.get_submodule(name).layer
+        noise = samples.get(layer)
+        matrix = layer.weight_matrices(*([noise] if noise else []))[i]
+        module.weight = nn.Parameter(matrix.transpose(0, 1))
+        if module.bias is None:
+            continue
+        if hasattr(layer, "bias"):
+            module.bias = nn.Parameter(layer.bias[i])
+        else:
+            scale = F.softplus(layer.bias_rho)
+            module.bias = nn.Parameter(layer.bias_mean + scale * noise["bias"][i])
+    return result
+
+
+def leaves(tree):
+    """All tensors in `tree`, in order."""
+    if isinstance(tree, torch.Tensor):
+        return [tree]
+    parts = (
+        tree.values() if isinstance(tree, dict) else tree if isinstance(tree, tuple | list) else []
+    )
+    return [leaf for part in parts for leaf in leaves(part)]
+
+
+def check_members(build, make_args, make_kwargs, method):
+    args, kwargs = make_args(), make_kwargs()
+    plain = warmed_up(build, args, kwargs)
+    before = copy.deepcopy(plain.state_dict())
+    net = et.ensemble(plain, method, M, **OPTIONS[method])
+    samples = fix_noise(net)
+    outputs = leaves(net(*copy.deepcopy(args), **kwargs))
+    assert outputs
+    for i in range(M):
+        own = net.members[i] if method == "deep_ensemble" else member(plain, net, i, samples)
+        expected = leaves(own(*copy.deepcopy(args), **kwargs))
+        assert len(outputs) == len(expected)
+        for y, y_i in zip(outputs, expected, strict=True):
+            assert y.shape == (M, *y_i.shape)
+            torch.testing.assert_close(y[i], y_i, rtol=1e-9, atol=1e-9)
+    assert not torch.allclose(outputs[0][0], outputs[0][1])
+    for name, value in plain.state_dict().items():
+        assert torch.equal(value, before[name]), f"{name} of the model itself has changed"
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", MODELS)
+def test_outputs_equal_loop_over_members(name, method):
+    check_members(*MODELS[name], method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", BIG)
+def test_published_networks_equal_loop_over_members(name, method):
+    check_members(*BIG[name], method)
+
+
+@pytest.mark.parametrize(
+    ("build", "totals"),
+    [
+        (models.lenet5, (61_706, 246_824, 65_802, 69_190, 123_412)),
+        (models.resnet50, (25_557_032, 102_228_128, 25_768_588, 25_977_144, 51_060_944)),
+        (models.wide_resnet, (36_479_194, 145_916_776, 36_557_548, 36_635_872, 72_940_436)),
+    ],
+)
+def test_published_counts(build, totals):
+    with torch.device("meta"):
+        model = build()
+    single, *others = totals
+    assert counting.count(model).total == single
+    for method, total in zip(METHODS, others, strict=True):
+        net = et.ensemble(model, method, 4)
+        count = counting.count(net)
+        assert count.total == total == sum(p.numel() for p in net.parameters())
+        assert (count.shared == 0) == (method == "deep_ensemble")
+        assert (count.scales > 0) == (method in ("rank1", "mean_field"))
+        assert count.frozen == 0
+
+
+@pytest.mark.parametrize("ensemble_size", [1, 2])
+def test_everything_in_a_deep_ensemble_belongs_to_a_member(ensemble_size):
+    net = et.ensemble(models.wide_resnet(10, 1), "deep_ensemble", ensemble_size)
+    single = counting.count(models.wide_resnet(10, 1))
+    expected = counting.Count(
+        per_member=ensemble_size * single.shared, biases=ensemble_size * single.biases
+    )
+    assert counting.count(net) == expected
+    assert counting.count(nn.Sequential(nn.Linear(2, 3), net)).shared == 6
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", MODELS)
+def test_every_parameter_gets_a_gradient(name, method):
+    build, make_args, make_kwargs = MODELS[name]
+    net = et.ensemble(build().double(), method, M, **OPTIONS[method]).train()
+    outputs = leaves(net(*make_args(), **make_kwargs()))
+    loss = sum((y * torch.randn_like(y)).sum() for y in outputs)
+    loss.backward()
+    for key, parameter in net.named_parameters():
+        # A key's bias shifts all scores of a query alike, and softmax forgets it.
+        if not ("key" in key and "bias" in key):
+            assert parameter.grad.abs().max() > 0, key
+
+
+def test_a_trained_models_weights_survive_exactly():
+    # Weights in 1/64, integers as inputs: no sum of these rounds in float64, in any order.
+    model = models.lenet5().double()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    x, labels = numbers(31, 1, 28, 28), torch.arange(31) % 10
+    for _ in range(5):
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), labels).backward()
+        optimizer.step()
+    net = et.ensemble(model, "batch_ensemble", M)
+    with torch.no_grad():
+        for layer in net.modules():
+            if hasattr(layer, "r"):
+                layer.r.fill_(1)
+                layer.s.fill_(1)
+    torch.testing.assert_close(net(x), model(x).expand(M, -1, -1), rtol=1e-12, atol=1e-12)
+    for parameter in model.parameters():
+        parameter.detach().mul_(64).round_().div_(64)
+    for layer in net.modules():
+        for key in ("weight", "bias"):
+            if hasattr(layer, key):
+                getattr(layer, key).detach().mul_(64).round_().div_(64)
+    x = (4 * x).round()
+    assert torch.equal(net(x), model(x).expand(M, -1, -1))
+
+
+@pytest.mark.parametrize("method", FOLDED)
+def test_conversion_copies_and_shares_no_memory(method):
+    model = models.lenet5()
+    model[0].weight.requires_grad_(False)
+    net = et.ensemble(model, method, M)
+    suffix = "_mean" if method == "mean_field" else ""
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear | nn.Conv2d):
+            layer = net.model.get_submodule(name).layer
+            weight = layer.get_parameter(f"weight{suffix}")
+            bias = layer.get_parameter(f"bias{suffix}")
+            assert torch.equal(weight, module.weight)
+            assert torch.equal(bias, module.bias.expand_as(bias))
+            assert weight.requires_grad == module.weight.requires_grad
+            with torch.no_grad():
+                weight.zero_()
+            assert module.weight.any()
+    assert counting.count(net).frozen == model[0].weight.numel()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("method", METHODS)
+def test_state_copies_and_pickles(method, device):
+    def build():
+        return et.ensemble(models.wide_resnet(10, 1), method, M).to(device).eval()
+
+    net, other = build(), build()
+    x = numbers(B, 3, 8, 8).float().to(device)
+    buffer = io.BytesIO()
+    torch.save(net.state_dict(), buffer)
+    buffer.seek(0)
+    other.load_state_dict(torch.load(buffer, weights_only=True))
+    whole = io.BytesIO()
+    torch.save(net, whole)
+    whole.seek(0)
+    twins = [net, other, copy.deepcopy(net), torch.load(whole, weights_only=False)]
+    outputs = []
+    for twin in twins:
+        torch.manual_seed(0)
+        outputs.append(twin(x))
+    assert all(torch.equal(outputs[0], y) for y in outputs[1:])
+    with torch.no_grad():
+        for parameter in twins[2].parameters():
+            parameter.zero_()
+    assert all(p.any() for name, p in net.named_parameters() if name.endswith("weight"))
+
+
+def test_a_copy_counts_its_own_batch():
+    net = et.ensemble(mlp(), "batch_ensemble", M)
+    twin = copy.deepcopy(net)
+    batches = {id(part._batch) for part in twin.modules() if isinstance(part, Folded)}
+    assert batches == {id(twin._batch)}
+    assert id(net._batch) not in batches
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_autocast_follows_torch(method):
+    for build, x in ((models.lenet5, numbers(B, 1, 28, 28).float()), (Transformer, ids(B, 6))):
+        net = et.ensemble(build(), method, M)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            torch.manual_seed(0)
+            low = leaves(net(x))[0]
+        torch.manual_seed(0)
+        full = leaves(net(x))[0]
+        torch.testing.assert_close(low.float(), full, rtol=0.1, atol=0.1)
+        assert not torch.equal(low.float(), full)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["mlp", "WRN-10-1", "Transformer", "two inputs"])
+def test_compiles_to_the_same_graph_of_operations(name, method):
+    build, make_args, make_kwargs = MODELS[name]
+    torch.compiler.reset()  # what other tests compiled counts against the limit of this one
+    net = et.ensemble(build().double(), method, M).eval()
+    compiled = torch.compile(net, backend="aot_eager", fullgraph=True)
+    for batch in (B, B - 2):  # a second batch size must not meet what the first one left behind
+        args = tuple(x[:batch] for x in make_args())
+        kwargs = {key: x[:batch] for key, x in make_kwargs().items()}
+        torch.manual_seed(0)
+        expected = leaves(net(*args, **kwargs))
+        torch.manual_seed(0)
+        for y, y_eager in zip(leaves(compiled(*args, **kwargs)), expected, strict=True):
+            torch.testing.assert_close(y, y_eager)
+
+
+def test_outputs_keep_their_structure():
+    net = et.ensemble(Transformer(), "batch_ensemble", M)
+    outputs = net(ids(B, 6))
+    assert list(outputs) == ["logits", "states", "tokens"]
+    assert outputs["tokens"] == 6
+    assert isinstance(outputs["states"], list)
+    pair = et.ensemble(TwoInputs(), "rank1", M)(numbers(B, 2, 6, 5).float(), numbers(B, 7).float())
+    assert isinstance(pair, Pair)
+    assert pair.hidden[1] is None
+    assert pair.logits.shape == (M, B, 2)
+
+    class Ordered(nn.Linear):
+        def forward(self, x):
+            return OrderedDict(b=super().forward(x), a=x)
+
+    outputs = et.ensemble(nn.Sequential(nn.Linear(7, 7), Ordered(7, 2)), "deep_ensemble", M)(
+        numbers(B, 7).float()
+    )
+    assert list(outputs) == ["b", "a"]
+    assert isinstance(outputs, OrderedDict)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_empty_batch_is_a_batch(method):
+    net = et.ensemble(mlp().double(), method, M)
+    assert net(numbers(0, 7)).shape == (M, 0, 2)
+
+
+def test_an_input_is_never_changed():
+    for method in METHODS:
+        x = numbers(B, 7)
+        et.ensemble(InPlaceFirst().double(), method, M)(x)
+        assert torch.equal(x, numbers(B, 7))
+
+
+def test_members_of_a_deep_ensemble_start_apart_as_new_models_do():
+    torch.manual_seed(0)
+    model = warmed_up(lambda: models.wide_resnet(10, 1), (numbers(B, 3, 8, 8),), {})
+    net = et.ensemble(model, "deep_ensemble", M)
+    for name, parameter in model.named_parameters():
+        if parameter.ndim > 1:
+            own = [one.get_parameter(name) for one in net.members]
+            assert not torch.equal(own[0], own[1])
+            assert not torch.equal(own[0], parameter)
+    for one in net.members:
+        for norm in one.modules():
+            if isinstance(norm, nn.BatchNorm2d):
+                assert not norm.running_mean.any()
+
+
+def test_inner_modules_are_initialized_before_outer_ones():
+    class Ones(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Linear(7, 2)
+
+        def reset_parameters(self):
+            nn.init.ones_(self.inner.weight)
+
+        forward = nn.Identity.forward
+
+    net = et.ensemble(Ones(), "deep_ensemble", M)
+    assert all((one.inner.weight == 1).all() for one in net.members)
+    assert not torch.equal(net.members[0].inner.bias, net.members[1].inner.bias)
+
+
+def test_initialize_sets_how_members_start():
+    class Token(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.token = nn.Parameter(torch.zeros(7))
+
+        def forward(self, x):
+            return x + self.token
+
+    net = et.ensemble(
+        Token(), "deep_ensemble", M, initialize=lambda one: nn.init.normal_(one.token)
+    )
+    starts = torch.stack([one.token for one in net.members])
+    assert starts.std(dim=0).min() > 1e-3
+    assert net(numbers(B, 7).float()).shape == (M, B, 7)
+
+
+def test_shared_parts_stay_one_copy():
+    class Vision(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.stem = nn.Conv2d(1, 3, 3)
+            self.scale = nn.Parameter(torch.full((3, 1, 1), 2.0))
+            self.head = nn.Linear(3, 2)
+
+        def forward(self, x):
+            return self.head((self.stem(x) * self.scale).mean((-1, -2)))
+
+    model, x = Vision(), numbers(B, 1, 8, 8).float()
+    for method in METHODS:
+        net = et.ensemble(model, method, M, shared=["stem", "scale"])
+        count = counting.count(net)
+        head = counting.layer(3, 2, method, M)
+        # The stem's 27 weights, the scale's 3, the stem's 3 biases: once.
+        assert count == head + counting.Count(shared=30, biases=3)
+        assert net(x).shape == (M, B, 2)
+    copies = et.ensemble(model, "deep_ensemble", M, shared=["stem", "scale"])
+    assert len({id(one.stem) for one in copies.members}) == 1
+    assert copies.members[0].scale is copies.members[2].scale is model.scale
+    assert len({id(one.head) for one in copies.members}) == M
+
+
+def test_tied_weights_work_where_they_can():
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(19, 7)
+            self.hidden = nn.Linear(7, 7)
+            self.decode = nn.Linear(7, 19, bias=False)
+            self.decode.weight = self.embed.weight
+
+        def forward(self, tokens):
+            return self.decode(self.hidden(self.embed(tokens)))
+
+    tied = Tied()
+    net = et.ensemble(tied, "batch_ensemble", M, shared=["decode"])
+    assert net.model.decode.weight is net.model.embed.weight
+    assert net(ids(B)).shape == (M, B, 19)
+    assert (
+        counting.count(net).total == 19 * 7 + counting.batch_ensemble(7, 7, ensemble_size=M).total
+    )
+    copies = et.ensemble(tied, "deep_ensemble", M)
+    assert all(one.decode.weight is one.embed.weight for one in copies.members)
+    assert copies.members[0].embed.weight is not copies.members[1].embed.weight
+
+
+@pytest.mark.parametrize("build", [lambda: nn.MultiheadAttention(6, 2), lambda: nn.LSTM(6, 5)])
+def test_deep_ensembles_take_what_cannot_be_swapped(build):
+    net = et.ensemble(build(), "deep_ensemble", M)
+    first, second = (next(iter(one.parameters())) for one in net.members[:2])
+    assert not torch.equal(first, second)
+
+
+def test_batch_norm_couples_members_in_training_only():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(7, 11), nn.BatchNorm1d(11), nn.ReLU(), nn.Linear(11, 2))
+    net = et.ensemble(model.double(), "batch_ensemble", M, init="normal")
+    x = numbers(B, 7)
+    gradients = {}
+    for mode in (True, False):
+        net.zero_grad()
+        net.train(mode)(x)[0].square().sum().backward()
+        gradients[mode] = net.model[0].layer.r.grad.clone()
+    assert gradients[True][0].any() and gradients[True][1].any()
+    assert gradients[False][0].any() and not gradients[False][1:].any()
+
+
+def test_modes_and_flags_follow_the_model():
+    model = mlp()
+    model[0].eval()
+    net = et.ensemble(model, "batch_ensemble", M)
+    assert not net.model[0].layer.training
+    assert net.model[5].layer.training
+    assert "ensemble_size=3" in repr(net)
