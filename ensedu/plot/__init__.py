@@ -1,13 +1,16 @@
 """Figures in one house style: arrays and Counts in, a Matplotlib `Figure` out.
 
 `network` draws nodes and edges with their counts, `weight_matrices` heat maps, `parameter_bars`
-counts by role, `growth_curves` totals against a size, and `inside` the whole book in one figure.
+counts by role, `growth_curves` totals against a size, `modulation` how BatchEnsemble makes its
+members, `distribution` matrices with their spread, and `inside` the whole book in one figure.
 """
 
 from ensedu.plot.bars import parameter_bars
 from ensedu.plot.curves import growth_curves
+from ensedu.plot.distribution import distribution
 from ensedu.plot.inside import inside
 from ensedu.plot.matrices import weight_matrices
+from ensedu.plot.modulation import modulation
 from ensedu.plot.network import network
 from ensedu.plot.style import (
     LABELS,
@@ -28,9 +31,11 @@ __all__ = [
     "PALETTE",
     "ROLE_LABELS",
     "Figure",
+    "distribution",
     "growth_curves",
     "house_style",
     "inside",
+    "modulation",
     "network",
     "parameter_bars",
     "png",

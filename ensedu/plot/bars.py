@@ -43,7 +43,9 @@ def parameter_bars(counts: Mapping[str, Count]) -> Figure:
         figure = Figure(figsize=(WIDTH, 0.82 * len(named) + 0.55))
         height = figure.get_figheight()
         axes = figure.add_axes((0.01, 0.45 / height, 0.98, 1 - 0.5 / height))
-        axes.set(xlim=(-0.004 * longest, 1.16 * longest), ylim=(len(named) - 0.42, -0.5))
+        # A total of many digits needs more room than a sixth of the page.
+        room = max(1.16, 1 / (1 - 0.016 * (len(f"{longest:,}") + 2)))
+        axes.set(xlim=(-0.004 * longest, room * longest), ylim=(len(named) - 0.42, -0.5))
         axes.axis("off")
         for y, (name, count) in enumerate(named.items()):
             axes.text(0, y - 0.25, label(name), color=color(name), weight="bold")

@@ -5,15 +5,12 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.patches import Rectangle
 
 from ensedu import _checks
 from ensedu.counting import Count
-from ensedu.plot import _inputs
+from ensedu.plot import _cells, _inputs
 from ensedu.plot.bars import role_legend, stack
 from ensedu.plot.style import (
-    HEAT,
     INK,
     LABELS,
     MUTED,
@@ -126,6 +123,7 @@ class _Pen:
 
     def __init__(self, axes: Axes, cell: float, scales: dict[str, float]) -> None:
         self.axes, self.cell, self.scales = axes, cell, scales
+        self.square = (cell, cell)
 
     def member(self, i: int, n: int) -> float:
         """Return where the matrix of member i starts; r has two columns to its left."""
@@ -202,34 +200,21 @@ class _Pen:
         self, values: np.ndarray, x: float, y: float, edge: str, scale: str = "weights",
         frame: float = 2.0,
     ) -> None:  # fmt: skip
-        limit = self.scales[scale]
-        self._squares(values, x, y, cmap=HEAT, vmin=-limit, vmax=limit)
-        self._frame(values, x, y, edgecolor=edge, lw=frame)
+        _cells.heat(self.axes, values, (x, y), self.square, self.scales[scale])
+        _cells.frame(self.axes, values, (x, y), self.square, edgecolor=edge, lw=frame)
 
     def faint(self, values: np.ndarray, x: float, y: float) -> None:
-        limit = self.scales["weights"]
-        self._squares(values, x, y, cmap=HEAT, vmin=-limit, vmax=limit, alpha=0.38)
+        _cells.heat(self.axes, values, (x, y), self.square, self.scales["weights"], alpha=0.38)
 
     def spread(
         self, values: np.ndarray, x: float, y: float, own: str, scale: str = "weights"
     ) -> None:
-        tint = LinearSegmentedColormap.from_list("spread", ["#ffffff", own])
         # A third of the scale is used, so that the hatching stays visible on the deepest tint.
-        self._squares(values, x, y, cmap=tint, vmin=0.0, vmax=3 * self.scales[f"{scale} spread"])
-        self._frame(values, x, y, edgecolor=own, lw=0.9, hatch="/////")
-
-    def _squares(self, values: np.ndarray, x: float, y: float, **colors: object) -> None:
-        rows, columns = values.shape
-        self.axes.pcolormesh(
-            x + self.cell * np.arange(columns + 1), y + self.cell * np.arange(rows + 1), values,
-            edgecolors="white", linewidth=0.5, **colors,
-        )  # fmt: skip
-
-    def _frame(self, values: np.ndarray, x: float, y: float, **style: object) -> None:
-        rows, columns = values.shape
-        self.axes.add_patch(
-            Rectangle((x, y), columns * self.cell, rows * self.cell, facecolor="none", **style)
+        limit = 3 * self.scales[f"{scale} spread"]
+        _cells.squares(
+            self.axes, values, (x, y), self.square, cmap=_cells.tint(own), vmin=0.0, vmax=limit
         )
+        _cells.frame(self.axes, values, (x, y), self.square, edgecolor=own, lw=0.9, hatch="/////")
 
 
 def _strip_rows(method: str) -> float:

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 
 from ensedu import _checks
-from ensedu.plot import _inputs
+from ensedu.plot import _cells, _inputs
 from ensedu.plot.style import HEAT, WIDTH, Figure, house_style
 
 MOST_MEMBERS = 16
@@ -78,7 +78,8 @@ def weight_matrices(
             axes.set_xlabel("output" if i >= M - columns else "")
             axes.set_ylabel("input" if i % columns == 0 else "")
             if annotate:
-                _write(axes, matrix, value_range)
+                size = 12 if n <= 4 else 9
+                _cells.write(axes, matrix, (-0.5, -0.5), (1.0, 1.0), value_range, size)
         for axes in panels[M:]:
             axes.set_visible(False)
         bar = figure.colorbar(image, ax=list(panels), fraction=0.05, pad=0.03, label="weight")
@@ -105,12 +106,3 @@ def _ticks(axes: Axes, m: int, n: int) -> None:
         shown = range(size) if size <= MOST_WRITTEN else (0, size - 1)
         axis.set_ticks(list(shown), [str(k + 1) for k in shown])
         axis.set_tick_params(length=0)
-
-
-def _write(axes: Axes, matrix: Float[np.ndarray, "m n"], value_range: float) -> None:
-    size = 12 if matrix.shape[1] <= 4 else 9
-    for (row, column), value in np.ndenumerate(matrix):
-        ink = "white" if abs(value) > 0.6 * value_range else "black"
-        # U+2212 is as wide as a digit; a value that rounds to zero gets no sign.
-        words = f"{round(float(value), 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
-        axes.text(column, row, words, ha="center", va="center", color=ink, fontsize=size)

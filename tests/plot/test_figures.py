@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PatchCollection, QuadMesh
+from matplotlib.colors import to_hex
 from matplotlib.patches import Circle, Rectangle
 from matplotlib.text import Text
 
@@ -37,12 +38,31 @@ def growth(names=METHODS):
     }
 
 
+def layers(x, names=("deep_ensemble", "batch_ensemble", "rank1")):
+    return {name: [counting.layer(h, h, name, 4).total for h in x] for name in names}
+
+
+def product(M, m, n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(m, n)), rng.normal(size=(M, m)), rng.normal(size=(M, n))
+
+
+def draws(S, m, n, unit=1.0):
+    """The mean of a rank-1 layer, the standard deviations of its entries, and samples."""
+    mean, r, s = product(S, m, n)
+    samples = mean * (1 + 0.5 * r[:, :, None]) * (1 + 0.5 * s[:, None, :])
+    return unit * mean, unit * 0.75 * np.abs(mean), unit * samples
+
+
 FIGURES = {
     **{f"network {k}": (lambda k=k: plot.network(SIZES, k, 4)) for k in METHODS},
     "network of many": lambda: plot.network([1, *[50] * 9, 1], "batch_ensemble", 7),
     "network of large sums": lambda: plot.network([784, 300, 300, 100, 10], "deep_ensemble", 8),
     "matrices": lambda: plot.weight_matrices(np.full((M, m, n), 0.5)),
     "bars": lambda: plot.parameter_bars(COUNTS),
+    "bars of large totals": lambda: plot.parameter_bars(
+        {"single": Count(shared=36_479_194), "deep_ensemble": Count(per_member=10**12)}
+    ),
     "curves": lambda: plot.growth_curves(range(1, 10), growth(), xlabel="x", ylabel="y"),
     "log curves": lambda: plot.growth_curves(
         range(1, 10), growth(), xlabel="x", ylabel="y", log=True
@@ -50,8 +70,40 @@ FIGURES = {
     "ratios": lambda: plot.growth_curves(
         range(1, 10), growth(), xlabel="x", ylabel="y", relative_to="single"
     ),
+    "marked curves": lambda: marked(range(1, 13), batch_ensemble=3, rank1=6),
+    "marked log curves": lambda: marked(
+        [10, 30, 100, 300, 1000], log=True, batch_ensemble=200, rank1=600.5
+    ),
+    "doubling curves": lambda: marked(
+        [1, 2, 4, 8, 16, 32, 64], log_x=True, batch_ensemble=3, rank1=6
+    ),
+    "marks at one place": lambda: marked(
+        [10, 100, 1000], log=True, batch_ensemble=10, rank1=10, deep_ensemble=1000
+    ),
+    **{
+        f"modulation {sizes}": (lambda sizes=sizes: plot.modulation(*product(*sizes)))
+        for sizes in [(1, 1, 1), (1, 3, 5), (2, 2, 3), (4, 8, 8), (2, 8, 2), (3, 2, 8)]
+    },
+    **{
+        f"distribution {sizes}": (lambda sizes=sizes: plot.distribution(*draws(*sizes)))
+        for sizes in [(1, 1, 1), (3, 5, 5), (4, 3, 2), (6, 16, 16), (2, 16, 2), (5, 2, 16)]
+    },
+    "distribution of small numbers": lambda: plot.distribution(
+        *draws(2, 3, 5, 0.00123), method="mean_field"
+    ),
+    "distribution of large numbers": lambda: plot.distribution(*draws(2, 3, 5, 12345.0)),
     "inside": lambda: plot.inside(parts(M=4, n=4), {k: COUNTS[k] for k in SHAPES}),
 }
+
+
+def marked(x, log=False, log_x=False, **marks):
+    axes = {"xlabel": "x", "ylabel": "y", "log": log, "log_x": log_x}
+    return plot.growth_curves(x, layers(x), **axes, marks=marks)
+
+
+def meshes(axes):
+    """All heat maps of a figure, as they were drawn."""
+    return [c for c in axes.collections if isinstance(c, QuadMesh)]
 
 
 def words(axes):
@@ -255,6 +307,169 @@ def test_curves_relative_to_one_of_them():
     assert figure.axes[0].get_yscale() == "log"
 
 
+@pytest.mark.parametrize("log_x", [False, True])
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("x, words_", [(3, "from 3"), (4.5, "from 4.5")])
+def test_marks_lie_on_their_curves(log, log_x, x, words_):
+    figure = marked(range(1, 13), log, log_x, rank1=x)
+    (axes,) = figure.axes
+    (ring,) = [line for line in axes.lines if line.get_gid() == "mark rank1"]
+    low, high = (counting.layer(h, h, "rank1", 4).total for h in (int(x), int(x) + 1))
+    part = np.log(x / int(x)) / np.log(1 + 1 / int(x)) if log_x else x - int(x)
+    y = low ** (1 - part) * high**part if log else low + part * (high - low)
+    assert ring.get_xdata() == [x]
+    np.testing.assert_allclose(ring.get_ydata(), [y])
+    assert ring.get_markerfacecolor() == "none"
+    (text,) = [text for text in axes.texts if text.get_text() == words_]
+    assert ring.get_markeredgecolor() == text.get_color() == plot.PALETTE["rank1"]
+    # The straight line between two totals passes through the ring, as drawn.
+    ends = axes.transData.transform([(int(x), low), (int(x) + 1, high)])
+    point = axes.transData.transform((x, y))
+    np.testing.assert_allclose(point, (1 - part) * ends[0] + part * ends[1])
+
+
+def test_a_logarithmic_x_axis_names_each_x():
+    sizes = [1, 2, 4, 8, 16, 32, 64]
+    (axes,) = marked(sizes, log_x=True).axes
+    assert axes.get_xscale() == "log"
+    assert [label.get_text() for label in axes.get_xticklabels()] == [str(x) for x in sizes]
+    assert len(axes.xaxis.get_minorticklocs()) == 0
+
+
+def test_marks_follow_ratios_and_may_be_none():
+    totals = {"deep_ensemble": [10, 20], "rank1": [20, 10]}
+    options = {"xlabel": "x", "ylabel": "y", "relative_to": "deep_ensemble"}
+    (axes,) = plot.growth_curves([1, 2], totals, marks={"rank1": 2}, **options).axes
+    assert axes.lines[-1].get_ydata() == [0.5]
+    unmarked = plot.png(plot.growth_curves([1, 2], totals, **options))
+    assert plot.png(plot.growth_curves([1, 2], totals, marks={}, **options)) == unmarked
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_labels_of_marks_are_off_the_curves(log):
+    figure = marked(range(1, 13), log, batch_ensemble=3, rank1=6)
+    (axes,) = figure.axes
+    figure.draw_without_rendering()
+    labels = [Text.get_window_extent(t) for t in axes.texts if t.get_text().startswith("from")]
+    assert len(labels) == 2
+    for line in axes.lines:
+        path = axes.transData.transform_path(line.get_path())
+        assert not any(path.intersects_bbox(box, filled=False) for box in labels)
+    assert all(axes.bbox.contains(*corner) for box in labels for corner in box.corners())
+
+
+@pytest.mark.parametrize("sizes", [(1, 2, 3), (2, 3, 5), (4, 8, 7)])
+def test_modulation_multiplies(sizes):
+    W, r, s = product(*sizes)
+    kept = W.copy(), r.copy(), s.copy()
+    (axes,) = plot.modulation(W, r, s).axes
+    drawn = iter(meshes(axes))
+    factors = max(abs(a).max() for a in (r, s, r[:, :, None] * s[:, None]))
+    weights = max(abs(W).max(), abs(W * r[:, :, None] * s[:, None]).max())
+    edges = [to_hex(patch.get_edgecolor()) for patch in axes.patches]
+    own = plot.PALETTE["batch_ensemble"]
+    assert edges == [style.SHARED, own, own, own] * len(r)
+    for a, b in zip(r, s, strict=True):
+        outer = np.outer(a, b)
+        for values, limit in [
+            (W, weights), (a[:, None], factors), (b[None], factors), (outer, factors),
+            (W * outer, weights),
+        ]:  # fmt: skip
+            mesh = next(drawn)
+            np.testing.assert_allclose(mesh.get_array(), values)
+            assert mesh.get_clim() == pytest.approx((-limit, limit))
+            assert mesh.get_cmap() == style.HEAT
+    assert next(drawn, None) is None
+    for one, other in zip((W, r, s), kept, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_modulation_aligns_r_and_s_with_their_product():
+    (axes,) = plot.modulation(*product(2, 3, 5)).axes
+    grids = [mesh.get_coordinates() for mesh in meshes(axes)]
+    for i in (0, 5):
+        _, r, s, outer, _ = grids[i : i + 5]
+        np.testing.assert_allclose(r[:, 0, 1], outer[:, 0, 1])
+        np.testing.assert_allclose(s[0, :, 0], outer[0, :, 0])
+        assert r[..., 0].max() < outer[..., 0].min()
+        assert s[..., 1].max() < outer[..., 1].min()
+    np.testing.assert_allclose(grids[0][..., 0], grids[5][..., 0])  # W below W
+
+
+def test_modulation_writes_headings_once_and_entries_that_fit():
+    (axes,) = plot.modulation(*product(2, 2, 3)).axes
+    for heading in ("W, shared", "r sᵀ, member's own", "W ∘ r sᵀ"):
+        assert words(axes)[:3].count(heading) == 1
+    assert [w for w in words(axes) if w.startswith("member")] == ["member 1", "member 2"]
+    W, r, s = product(2, 2, 3)
+    entries = [w for w in words(axes) if w.replace("−", "").replace(".", "").isdigit()]
+    assert len(entries) == 2 * (3 * 2 * 3 + 2 + 3) + 4  # and the ends of two scales
+    assert f"{W[0, 1] * r[1, 0] * s[1, 1]:.2f}".replace("-", "−") in entries
+    (axes,) = plot.modulation(*product(2, 3, 5)).axes
+    assert not [w for w in words(axes)[3:-6] if "." in w and w[-1].isdigit()]
+
+
+def test_modulation_takes_a_range_for_weights():
+    W, r, s = product(2, 3, 5)
+    (axes,) = plot.modulation(W, r, s, value_range=7).axes
+    limits = [mesh.get_clim()[1] for mesh in meshes(axes)]
+    assert [limit == 7 for limit in limits] == [True, False, False, False, True] * 2
+    (axes,) = plot.modulation(0 * W, 0 * r, 0 * s).axes
+    assert all(mesh.get_clim() == (-1, 1) for mesh in meshes(axes))
+
+
+@pytest.mark.parametrize("method", ["rank1", "mean_field"])
+def test_distribution_draws_what_it_is_given(method):
+    given = draws(5, 3, 7)
+    kept = [array.copy() for array in given]
+    mean, std, samples = given
+    (axes,) = plot.distribution(*given, method=method).axes
+    first, second, *rest = meshes(axes)
+    limit = max(abs(mean).max(), abs(samples).max())
+    for mesh, values in [(first, mean), *zip(rest[::2], samples, strict=True)]:
+        np.testing.assert_array_equal(mesh.get_array(), values)
+        assert mesh.get_clim() == (-limit, limit)
+    np.testing.assert_array_equal(second.get_array(), std)
+    assert second.get_clim() == (0, std.max())
+    own = plot.PALETTE[method]
+    assert [to_hex(second.get_cmap()(end)) for end in (0.0, 1.0)] == ["#ffffff", own]
+    assert {to_hex(patch.get_edgecolor()) for patch in axes.patches} == {own}
+    assert sum(patch.get_hatch() is not None for patch in axes.patches) == 1
+    for one, other in zip(given, kept, strict=True):
+        np.testing.assert_array_equal(one, other)
+    names = [w for w in words(axes) if w in ("mean", "standard deviation") or "sample " in w]
+    assert names == ["mean", "standard deviation", *(f"sample {i}" for i in range(1, 6))]
+
+
+def test_rows_of_a_rank1_layer_move_together():
+    mean, std, _ = draws(1, 5, 7)
+    factor = np.array([1.75, 0.25, 1.0, 1.375, -0.5])
+    (axes,) = plot.distribution(mean, std, (mean * factor[:, None])[None]).axes
+    change = meshes(axes)[-1]
+    np.testing.assert_allclose(
+        change.get_array(), np.repeat((factor[:, None] - 1) / 0.75, 7, axis=1), atol=1e-12
+    )
+    assert change.get_clim() == (-2, 2)
+
+
+def test_distribution_without_spread_has_no_change():
+    mean = np.array([[1.0, -2.0], [0.0, 3.0]])
+    (axes,) = plot.distribution(mean, 0 * mean, mean[None], value_range=4).axes
+    first, second, sample, change = meshes(axes)
+    assert first.get_clim() == sample.get_clim() == (-4, 4)
+    assert second.get_clim() == (0, 1)
+    np.testing.assert_array_equal(change.get_array(), 0 * mean)
+
+
+def test_distribution_writes_entries_up_to_five_columns():
+    (axes,) = plot.distribution(*draws(1, 5, 5)).axes
+    mean, std, _ = draws(1, 5, 5)
+    for array in (mean, std):
+        assert {f"{x:.2f}".replace("-", "−") for x in array.ravel()} <= set(words(axes))
+    (axes,) = plot.distribution(*draws(1, 5, 6)).axes
+    assert len(words(axes)) == 13  # no entry among headings and scales
+
+
 def test_inside_draws_what_it_is_given():
     given = parts()
     kept = parts()
@@ -308,6 +523,18 @@ def curves(x=(1, 2), totals=None, **options):
     return plot.growth_curves(x, totals, **({"xlabel": "x", "ylabel": "y"} | options))
 
 
+def ones(*shape):
+    return np.ones(shape)
+
+
+def modulation(M=2, m=2, n=3, **options):
+    return plot.modulation(np.ones((m, n)), np.ones((M, m)), np.ones((M, n)), **options)
+
+
+def distribution(S=2, m=2, n=3, std=1.0, **options):
+    return plot.distribution(np.ones((m, n)), np.full((m, n), std), np.ones((S, m, n)), **options)
+
+
 NAN = float("nan")
 BAD = [
     (lambda: plot.network([5]), ValueError, ("sizes", "at least two", "[5]")),
@@ -342,6 +569,33 @@ BAD = [
     (lambda: curves(log=True, totals={"single": [0, 1]}), ValueError, ("totals", "above 0")),
     (lambda: curves(relative_to="rank1"), ValueError, ("relative_to", "'rank1'", "'single'")),
     (lambda: curves(relative_to="mine", totals={"mine": [0, 1]}), ValueError, ("totals['mine']",)),
+    (lambda: curves(log_x=1), TypeError, ("log_x", "1", "True or False")),
+    (lambda: curves(x=[0, 2], log_x=True), ValueError, ("x", "above 0", "log_x", "got 0")),
+    (lambda: curves(marks=3), TypeError, ("marks", "mapping", "3")),
+    (lambda: curves(marks={1: 1}), TypeError, ("marks", "key 1")),
+    (lambda: curves(marks={"rank1": 1}), ValueError, ("marks", "'rank1'", "'single'")),
+    (lambda: curves(marks={"single": "a"}), TypeError, ("marks['single']", "'a'")),
+    (lambda: curves(marks={"single": NAN}), ValueError, ("marks['single']", "nan")),
+    (lambda: curves(marks={"single": 2.5}), ValueError, ("marks['single']", "1 to 2", "2.5")),
+    (lambda: plot.modulation([[1.0]], 1, 1), TypeError, ("weight", "(m, n)", "list")),
+    (lambda: plot.modulation(ones(2, 3), ones(4, 3), ones(4, 3)), ValueError, ("r", "(M, 2)")),
+    (lambda: plot.modulation(ones(2, 3), ones(4, 2), ones(5, 3)), ValueError, ("s", "(4, 3)")),
+    (lambda: plot.modulation(ones(2, 3), ones(4, 2), 7), TypeError, ("s", "int")),
+    (lambda: modulation(M=5), ValueError, ("r has M = 5", "up to 4")),
+    (lambda: modulation(m=9), ValueError, ("weight has m = 9", "up to 8")),
+    (lambda: modulation(n=9), ValueError, ("weight has n = 9", "up to 8")),
+    (lambda: modulation(value_range=-1), ValueError, ("value_range", "-1")),
+    (lambda: distribution(S=7), ValueError, ("samples has S = 7", "up to 6")),
+    (lambda: distribution(m=17), ValueError, ("mean has m = 17", "up to 16")),
+    (lambda: distribution(n=17), ValueError, ("mean has n = 17", "up to 16")),
+    (lambda: distribution(std=-1.0), ValueError, ("std", ">= 0", "-1")),
+    (lambda: distribution(method="single"), ValueError, ("method", "'single'", "'rank1'")),
+    (lambda: distribution(value_range=NAN), ValueError, ("value_range", "nan")),
+    (lambda: plot.distribution(ones(2, 3), ones(3, 2), 1), ValueError, ("std", "(2, 3)")),
+    (
+        lambda: plot.distribution(ones(2, 3), ones(2, 3), ones(2, 3)), ValueError,
+        ("samples", "(S, 2, 3)"),
+    ),
     (lambda: plot.inside({}, {}), ValueError, ("parts", "at least one")),
     (lambda: plot.inside({"swag": {}}, {}), ValueError, ("parts", "'swag'", "'rank1'")),
     (lambda: plot.inside(parts(), {}), ValueError, ("counts", "at least one")),
