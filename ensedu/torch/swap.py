@@ -191,6 +191,8 @@ def _check_swap(model: nn.Module, swapped: dict[str, nn.Module], shared: tuple[s
         path, _, key = name.rpartition(".")
         if isinstance(owner, _KEPT) or (path in swapped and key in ("weight", "bias")):
             continue
+        if any(path.startswith(f"{outer}.") for outer in problems):
+            continue  # goes with the module that it is a part of
         if isinstance(owner, nn.MultiheadAttention):
             problems[path] = (
                 f"{path} (MultiheadAttention keeps three projections in one parameter: write them "
