@@ -8,6 +8,7 @@ import importlib.util
 import os
 from pathlib import Path
 
+from docutils import nodes
 from numpy.typing import DTypeLike
 from sphinx.util.fileutil import copy_asset
 from sphinx.util.typing import stringify_annotation
@@ -18,6 +19,21 @@ MATHJAX_PARTS = (
     "output/chtml/fonts/woff-v2",
     "input/tex/extensions",
 )
+
+
+# The extensions for proofs and exercises give these to each box of a page.
+DOUBLED_IDS = {"proof", "proof-content", "exercise-content", "solution-content"}
+
+
+def number_doubled_ids(app, doctree):
+    """Number ids that several elements of a page have."""
+    boxes = [
+        node
+        for node in doctree.findall(nodes.Element)
+        if DOUBLED_IDS.intersection(node["ids"])
+    ]
+    for number, node in enumerate(boxes, start=1):
+        node["ids"] = [f"{name}-{number}" for name in node["ids"]]
 
 
 def copy_mathjax(app, exception):
@@ -55,6 +71,7 @@ def setup(app):
     # explore() draws its page form when this is set; kernels inherit it.
     os.environ["ENSEDU_BOOK"] = "1"
     app.config.mathjax_path = "mathjax/tex-chtml.js"
+    app.connect("doctree-read", number_doubled_ids)
     app.connect("autodoc-process-signature", shorten_dtype)
     app.connect("html-page-context", drop_thebe, priority=900)
     app.connect("build-finished", copy_mathjax)

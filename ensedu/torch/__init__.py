@@ -1,7 +1,8 @@
 """The layers of `ensedu.numpy` as ``torch.nn.Module``, fast on a CPU and a GPU.
 
 Names, shapes and arguments are the same; parameters are stored as ``nn.Linear`` stores its weight,
-``(out_features, in_features)``. The plain layer is ``torch.nn.Linear`` itself.
+``(out_features, in_features)``. The plain layer is ``torch.nn.Linear`` itself. Each method also has
+a convolution, and `ensemble` turns a whole model into an ensemble.
 """
 
 from torch.nn import Linear as Linear
