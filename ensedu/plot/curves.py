@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from ensedu import _checks
 from ensedu.plot import _inputs
@@ -86,6 +86,9 @@ def growth_curves(
         axes.grid(axis="y")
         if log:
             axes.set_yscale("log")
+            every = np.concatenate(list(curves.values()))
+            if every.max() < 300 * every.min():  # too few powers of ten for an axis
+                axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         else:
             axes.set_ylim(bottom=0)
         if log_x:

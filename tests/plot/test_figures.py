@@ -328,6 +328,15 @@ def test_marks_lie_on_their_curves(log, log_x, x, words_):
     np.testing.assert_allclose(point, (1 - part) * ends[0] + part * ends[1])
 
 
+def test_a_short_logarithmic_axis_has_more_than_powers_of_ten():
+    for last, expected in ((70, {1, 2, 5, 10, 20, 50}), (5000, {1, 10, 100, 1000})):
+        (axes,) = plot.growth_curves(
+            [1, 2], {"single": [1, last]}, xlabel="x", ylabel="y", log=True
+        ).axes
+        low, high = axes.get_ylim()
+        assert {y for y in axes.get_yticks() if low <= y <= high} == expected
+
+
 def test_a_logarithmic_x_axis_names_each_x():
     sizes = [1, 2, 4, 8, 16, 32, 64]
     (axes,) = marked(sizes, log_x=True).axes
