@@ -9,13 +9,14 @@ PY      := $(VENV)/bin/python
 READY   := $(VENV)/ready
 PEERS   := .venv-peers
 BUILD   := _build
+LAUNCH  := $(BUILD)/launch
 PYTEST  := $(PY) -m pytest
 WORKERS ?= auto
 # Strict: every cell is compared, and one notebook stays in one process.
 NBVAL   := $(PYTEST) --nbval -n $(WORKERS) --dist loadscope book
 
 .DEFAULT_GOAL := help
-.PHONY: help book test test-portable test-peers lab refresh picture lint format clean FORCE
+.PHONY: help book check-site test test-portable test-peers test-launch lab refresh picture lint format clean FORCE
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -26,10 +27,13 @@ book: $(READY) $(BUILD)/sources ## Build the book into _build/html
 	  || { grep -v '^.IPKernelApp' $(BUILD)/book.log; rm -rf $(BUILD)/.doctrees; exit 1; }
 	@echo "Open $(CURDIR)/$(BUILD)/html/index.html"
 
+check-site: book ## Open every page in a browser: errors, access, weight, speed
+	$(PY) scripts/check_site.py $(BUILD)/html
+
 test: $(READY) ## Run the unit tests, then every notebook, strictly
 	$(PYTEST) -n $(WORKERS)
-	$(PYTEST) -n $(WORKERS) --ignore tests/book -m "not bad_input and not compiled" \
-	  --jaxtyping-packages=ensedu,beartype.beartype
+	$(PYTEST) -n $(WORKERS) --ignore tests/book --ignore tests/browser \
+	  -m "not bad_input and not compiled" --jaxtyping-packages=ensedu,beartype.beartype
 	$(NBVAL)
 
 test-portable: $(READY) ## Run the notebooks as older processors would compute them
@@ -38,6 +42,19 @@ test-portable: $(READY) ## Run the notebooks as older processors would compute t
 
 test-peers: $(PEERS)/ready ## Compare the counts with independent packages
 	$(PEERS)/bin/python -m pytest tests/peers
+
+# What the Binder button and the line for Colab do, without the network in between. Of the copy,
+# ensedu/ goes before the notebooks run, so they find the installed package only.
+test-launch: ## Install as Binder does, into a fresh environment, and run the notebooks
+	rm -rf $(LAUNCH)
+	mkdir -p $(LAUNCH)
+	cp -R .binder book ensedu pyproject.toml requirements.txt README.md LICENSE $(LAUNCH)
+	$(PYTHON) -m venv $(LAUNCH)/venv
+	cd $(LAUNCH) && venv/bin/python -m pip install --quiet -r .binder/requirements.txt
+	cd $(LAUNCH) && venv/bin/python -m pip install --quiet -c requirements.txt nbval
+	rm -rf $(LAUNCH)/ensedu $(LAUNCH)/build
+	cd $(LAUNCH) && venv/bin/python -m pytest --nbval --nbval-current-env book
+	rm -rf $(LAUNCH)
 
 lab: $(READY) ## Open JupyterLab on the book
 	$(PY) -m jupyterlab book
@@ -80,6 +97,6 @@ $(PEERS)/ready: requirements-peers.txt
 # Cached outputs and parsed pages know nothing of the package that they were computed with.
 $(BUILD)/sources: FORCE
 	@mkdir -p $(BUILD)
-	@find ensedu book/_ext requirements.txt -type f ! -name '*.pyc' | LC_ALL=C sort | xargs cksum >$@.new
-	@cmp -s $@.new $@ || rm -rf $(BUILD)/.jupyter_cache $(BUILD)/.doctrees
+	@find ensedu book/_ext requirements.txt _config.yml _toc.yml -type f ! -name '*.pyc' | LC_ALL=C sort | xargs cksum >$@.new
+	@cmp -s $@.new $@ || rm -rf $(BUILD)/.jupyter_cache $(BUILD)/.doctrees $(BUILD)/html
 	@mv $@.new $@

@@ -1,17 +1,22 @@
-"""Sliders over any figure function: live in a running kernel, a still figure on the book's page."""
+"""Sliders over any figure function: live in a kernel, over frames drawn at build time on a page."""
 
-import base64
+import hashlib
+import io
+import itertools
+import json
 import os
 import string
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.figure
 import numpy as np
 
-from ensedu.plot.style import png
+from ensedu.plot.style import house_style, png
 
 if TYPE_CHECKING:
     import ipywidgets
@@ -19,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["Explorer", "explore"]
 
 BOOK = "ENSEDU_BOOK"
+FRAMES = "ensedu-frames:"  # stands before a frame's file name until a page knows where they lie
 MOST_SLIDERS = 3
+MOST_FRAMES = 150
 
 
 def explore(
@@ -46,13 +53,14 @@ def explore(
         The value where each slider starts; by default its first.
     **sliders
         One to three sliders: a name and the values that it takes, such as ``width=[5, 50, 500]``.
-        Underscores of the name become spaces.
+        Underscores of the name become spaces. At most 150 frames: a page holds them all.
 
     Raises
     ------
     TypeError, ValueError
-        For no slider or more than three, values that are missing or repeated, a start that is not
-        among them, a template with another field, and what `draw` or `alt` return of a wrong type.
+        For no slider or more than three, values that are missing or repeated, too many frames, a
+        start that is not among the values, a template with another field, and what `draw` or `alt`
+        return of a wrong type.
 
     Examples
     --------
@@ -73,6 +81,10 @@ def explore(
             f"got {list(sliders) or 'none'}"
         )
     choices = {name: _values(name, values) for name, values in sliders.items()}
+    frames = prod(map(len, choices.values()))
+    if frames > MOST_FRAMES:
+        sizes = " x ".join(f"{len(values)} of {name}" for name, values in choices.items())
+        raise ValueError(f"sliders have {sizes} = {frames} frames, accepted are {MOST_FRAMES}")
     _check_alt(alt, choices)
     return Explorer(draw, alt, caption, _start(start, choices), choices)
 
@@ -80,9 +92,9 @@ def explore(
 class Explorer:
     """What `explore` returns: it knows its values, its frames, and how it is shown.
 
-    With the environment variable ``ENSEDU_BOOK`` set to 1, as the book's build sets it, it shows
-    as HTML that needs no kernel; otherwise as widgets, with the current frame for a reader that
-    shows no widgets.
+    With the environment variable ``ENSEDU_BOOK`` set to a folder, as the book's build sets it, it
+    draws every frame into that folder and shows as HTML that needs no kernel; otherwise it shows
+    as widgets, with the current frame for a reader that shows no widgets.
     """
 
     def __init__(
@@ -105,9 +117,12 @@ class Explorer:
 
     def alt(self) -> str:
         """Return the current frame in words."""
+        return self._say(self.values)
+
+    def _say(self, values: Mapping[str, Any]) -> str:
         if isinstance(self._alt, str):
-            return self._alt.format(**self.values)
-        words = self._alt(**self.values)
+            return self._alt.format(**values)
+        words = self._alt(**values)
         if not isinstance(words, str) or not words.strip():
             raise TypeError(f"alt must return a string that is not empty, got {words!r}")
         return words
@@ -142,34 +157,94 @@ class Explorer:
         """Return the PNG of the figure for these values."""
         key = tuple(values.values())
         if key not in self._frames:
-            figure = self._draw(**values)
-            if not isinstance(figure, matplotlib.figure.Figure):
-                raise TypeError(
-                    f"draw must return a matplotlib Figure, got {figure!r} "
-                    f"({type(figure).__name__})"
-                )
+            figure = self._figure(values)
             self._frames[key] = png(figure)
             if "matplotlib.pyplot" in sys.modules:  # or a notebook shows pyplot's figures as well
                 sys.modules["matplotlib.pyplot"].close(figure)
         return self._frames[key]
 
-    def _html(self) -> str:
-        source = base64.b64encode(self._frame(self.values)).decode()
-        names = ", ".join(map(_words, self.choices))
+    def _figure(self, values: Mapping[str, Any]) -> matplotlib.figure.Figure:
+        figure = self._draw(**values)
+        if not isinstance(figure, matplotlib.figure.Figure):
+            raise TypeError(
+                f"draw must return a matplotlib Figure, got {figure!r} ({type(figure).__name__})"
+            )
+        return figure
+
+    def _html(self, folder: Path) -> str:
+        """Draw all frames into `folder`; return the first one, the sliders, and all addresses."""
+        states = [
+            dict(zip(self.choices, values, strict=True))
+            for values in itertools.product(*self.choices.values())
+        ]
+        frames, sizes = [], []
+        for state in states:
+            figure = self._figure(state)
+            frames.append({"src": FRAMES + store(figure, folder), "alt": self._say(state)})
+            sizes.append(figure.get_size_inches() * 100)
+        first = frames[states.index(self.values)]
+        width, height = np.max(sizes, axis=0)  # the figure keeps the room of its largest frame
+        data = json.dumps({"values": list(map(_strings, self.choices.values())), "frames": frames})
+        sliders = "".join(
+            _slider(name, values, values.index(self.values[name]))
+            for name, values in self.choices.items()
+        )
+        names = " and ".join(map(_words, self.choices))
         return (
             '<figure class="ensedu-explorer">'
-            f'<img src="data:image/png;base64,{source}" alt="{escape(self.alt())}" '
-            'style="width: 100%; height: auto">'
+            f'<div class="ensedu-sliders" role="group" aria-label="{escape(names)}" hidden>'
+            f"{sliders}</div>"
+            f'<div class="ensedu-frame" style="aspect-ratio: {width:.0f} / {height:.0f}">'
+            f'<img src="{first["src"]}" alt="{escape(first["alt"])}" '
+            f'width="{width:.0f}" height="{_shown_height(sizes, states.index(self.values)):.0f}">'
+            "</div>"
             f"<figcaption><p>{escape(self.caption)}</p>"
-            f"<p><small>Run this notebook to move the sliders: {escape(names)}.</small></p>"
-            "</figcaption></figure>"
+            '<p class="ensedu-hint"><a class="ensedu-link" hidden>Link to this setting</a> '
+            "<span>For other values, run this notebook live: <code>make lab</code>.</span></p>"
+            "</figcaption>"
+            # "<" could end the script; as \u003c it is the same string.
+            f'<script type="application/json">{data.replace("<", chr(92) + "u003c")}</script>'
+            "</figure>"
         )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        if os.environ.get(BOOK) == "1":
-            return {"text/plain": repr(self), "text/html": self._html()}
+        folder = os.environ.get(BOOK)
+        if folder:
+            return {"text/plain": repr(self), "text/html": self._html(Path(folder))}
         widget = self.widget()._repr_mimebundle_()
         return widget | {"text/plain": repr(self), "image/png": self._frame(self.values)}
+
+
+def store(figure: matplotlib.figure.Figure, folder: Path) -> str:
+    """Write a figure as SVG, under a name that its content decides; return the name."""
+    buffer = io.BytesIO()
+    with house_style():
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    content = buffer.getvalue()
+    name = f"{hashlib.sha256(content).hexdigest()[:20]}.svg"
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / name).exists():
+        (folder / name).write_bytes(content)
+    return name
+
+
+def _slider(name: str, values: list[Any], position: int) -> str:
+    value = escape(str(values[position]))
+    return (
+        f"<label><span>{escape(_words(name))}</span>"
+        f'<input type="range" min="0" max="{len(values) - 1}" step="1" value="{position}" '
+        f'aria-valuetext="{value}" data-name="{escape(name)}" autocomplete="off">'
+        f'<output aria-hidden="true">{value}</output></label>'
+    )
+
+
+def _shown_height(sizes: list[np.ndarray], index: int) -> float:
+    """The height of one frame when all are as wide as the widest."""
+    return float(sizes[index][1] * np.max(sizes, axis=0)[0] / sizes[index][0])
+
+
+def _strings(values: list[Any]) -> list[str]:
+    return [str(value) for value in values]
 
 
 def _words(name: str) -> str:

@@ -1,6 +1,8 @@
-"""Sliders: live in a kernel, still on the page, the same to strict nbval."""
+"""Sliders: live in a kernel, over drawn frames on the page, the same to strict nbval."""
 
-import base64
+import io
+import itertools
+import json
 import os
 import re
 import subprocess
@@ -30,8 +32,10 @@ def explorer(**options):
 
 
 @pytest.fixture
-def book(monkeypatch):
-    monkeypatch.setenv("ENSEDU_BOOK", "1")
+def book(monkeypatch, tmp_path):
+    folder = tmp_path / "not there yet" / "frames"
+    monkeypatch.setenv("ENSEDU_BOOK", str(folder))
+    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -43,14 +47,17 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.tags = []
-        self.text = ""
+        self.text = self.script = ""
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
 
     def handle_data(self, data):
-        self.text += data
+        if self.tags and self.tags[-1][0] == "script":
+            self.script += data
+        else:
+            self.text += data
 
 
 def test_text_is_stable():
@@ -107,29 +114,78 @@ def test_figures_of_pyplot_are_closed():
     assert not plt.fignum_exists(71)
 
 
-def test_in_the_book_it_is_a_still_figure(book):
-    bundle = explorer(alt='{width} "wide"')._repr_mimebundle_()
+def frames_of(page):
+    """The JSON that the page's script reads."""
+    return json.loads(page.script)
+
+
+def test_in_the_book_all_frames_are_drawn(book):
+    live = explorer(alt='{width} "wide" </script>, {ensemble_size}', start={"width": 3})
+    bundle = live._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}
     page = Page(bundle["text/html"])
-    names = [tag for tag, _ in page.tags]
-    assert names == ["figure", "img", "figcaption", "p", "p", "small"]
-    assert page.tags[0][1] == {"class": "ensedu-explorer"}
-    image = page.tags[1][1]
-    assert image["alt"] == '2 "wide"'
-    source = image["src"].removeprefix("data:image/png;base64,")
-    assert base64.b64decode(source) == plot.png(draw(2, 1))
+    data = frames_of(page)
+    assert data["values"] == [["2", "3", "50"], ["1", "2"]]
+    states = list(itertools.product([2, 3, 50], [1, 2]))
+    assert [frame["alt"] for frame in data["frames"]] == [
+        f'{width} "wide" </script>, {members}' for width, members in states
+    ]
+    for (width, members), frame in zip(states, data["frames"], strict=True):
+        name = frame["src"].removeprefix("ensedu-frames:")
+        expected = io.BytesIO()
+        plain = {"Date": None, "Creator": None}
+        with plot.house_style():
+            draw(width, members).savefig(expected, format="svg", metadata=plain)
+        assert (book / name).read_bytes() == expected.getvalue()
+    assert len(list(book.iterdir())) == len(states)
     assert "A < B" in page.text
-    assert "Run this notebook to move the sliders: width, ensemble size." in page.text
 
 
-def test_the_page_needs_no_ipywidgets():
+def test_the_page_shows_the_start_without_scripts(book):
+    page = Page(explorer(start={"width": 3})._repr_mimebundle_()["text/html"])
+    (image,) = [attrs for tag, attrs in page.tags if tag == "img"]
+    assert image["alt"] == "1 networks of width 3"
+    assert image["src"] == frames_of(page)["frames"][2]["src"]
+    (sliders,) = [attrs for _, attrs in page.tags if attrs.get("class") == "ensedu-sliders"]
+    assert "hidden" in sliders
+
+
+def test_sliders_are_native_named_and_spoken(book):
+    page = Page(explorer(start={"width": 3})._repr_mimebundle_()["text/html"])
+    width, members = (attrs for tag, attrs in page.tags if tag == "input")
+    assert (width["type"], width["min"], width["max"], width["value"]) == ("range", "0", "2", "1")
+    assert (width["aria-valuetext"], members["aria-valuetext"]) == ("3", "1")
+    assert (width["data-name"], members["data-name"]) == ("width", "ensemble_size")
+    assert "ensemble size" in page.text
+
+
+def test_the_frame_has_room_for_the_highest(book):
+    sizes = {1: (4, 2), 2: (4, 3), 3: (2, 0.5)}
+    live = explore(lambda k: Figure(figsize=sizes[k]), alt="{k}", k=[1, 2, 3], start={"k": 3})
+    page = Page(live._repr_mimebundle_()["text/html"])
+    (frame,) = [attrs for _, attrs in page.tags if attrs.get("class") == "ensedu-frame"]
+    assert frame["style"] == "aspect-ratio: 400 / 300"
+    (image,) = [attrs for tag, attrs in page.tags if tag == "img"]
+    assert (image["width"], image["height"]) == ("400", "100")
+
+
+def test_frames_are_the_same_bytes_each_time(book):
+    explorer()._repr_mimebundle_()
+    first = {path.name: path.read_bytes() for path in book.iterdir()}
+    for path in book.iterdir():
+        path.unlink()
+    explorer()._repr_mimebundle_()
+    assert {path.name: path.read_bytes() for path in book.iterdir()} == first
+
+
+def test_the_page_needs_no_ipywidgets(tmp_path):
     code = (
         "import sys; sys.modules['ipywidgets'] = None\n"
         "from ensedu import plot; from ensedu.explore import explore\n"
         "e = explore(lambda k: plot.network([1, k]), alt='{k}', k=[2])\n"
         "assert 'text/html' in e._repr_mimebundle_()"
     )
-    env = os.environ | {"ENSEDU_BOOK": "1"}
+    env = os.environ | {"ENSEDU_BOOK": str(tmp_path)}
     subprocess.run([sys.executable, "-c", code], check=True, env=env)
 
 
@@ -190,6 +246,7 @@ BAD = [
     (lambda: explorer(caption=7), TypeError, ("caption", "7", "string")),
     (lambda: explore(draw, alt="a"), ValueError, ("sliders", "1 to 3", "none")),
     (lambda: explorer(a=[1], b=[2]), ValueError, ("sliders", "1 to 3", "'a'")),
+    (lambda: explorer(width=range(2, 78)), ValueError, ("76 of width x 2 of", "152", "150")),
     (lambda: explorer(width=[]), ValueError, ("width", "at least one", "[]")),
     (lambda: explorer(width=7), TypeError, ("width", "7", "sequence")),
     (lambda: explorer(width="ab"), TypeError, ("width", "'ab'", "sequence")),

@@ -5,7 +5,6 @@ signatures stay readable.
 """
 
 import importlib.util
-import os
 from pathlib import Path
 
 from docutils import nodes
@@ -68,8 +67,6 @@ def shorten_dtype(app, what, name, obj, options, signature, returns):
 
 def setup(app):
     """Register with Sphinx."""
-    # explore() draws its page form when this is set; kernels inherit it.
-    os.environ["ENSEDU_BOOK"] = "1"
     app.config.mathjax_path = "mathjax/tex-chtml.js"
     app.connect("doctree-read", number_doubled_ids)
     app.connect("autodoc-process-signature", shorten_dtype)

@@ -5,7 +5,7 @@ counts by role, `growth_curves` totals against a size, `modulation` how BatchEns
 members, `distribution` matrices with their spread, and `inside` the whole book in one figure.
 """
 
-from ensedu.plot.bars import parameter_bars
+from ensedu.plot.bars import in_words, parameter_bars
 from ensedu.plot.curves import growth_curves
 from ensedu.plot.distribution import distribution
 from ensedu.plot.inside import inside
@@ -34,6 +34,7 @@ __all__ = [
     "distribution",
     "growth_curves",
     "house_style",
+    "in_words",
     "inside",
     "modulation",
     "network",

@@ -59,6 +59,17 @@ def parameter_bars(counts: Mapping[str, Count]) -> Figure:
     return figure
 
 
+def in_words(counts: Mapping[str, Count]) -> str:
+    """Say what `parameter_bars` shows, for a figure's alt text: totals and their parts.
+
+    Raises as `parameter_bars` does.
+    """
+    named = _inputs.counts("counts", counts)
+    return "; ".join(
+        f"{label(name)} {count.total:,}: {_words(count)}" for name, count in named.items()
+    )
+
+
 def stack(
     axes: Axes, count: Count, name: str, corner: tuple[float, float], height: float,
     scale: float = 1.0,

@@ -54,6 +54,13 @@ class FoldedEnsemble(nn.Module):
         return f"ensemble_size={self.ensemble_size}"
 
 
+# What a model may read from a layer before it calls it.
+SIZES = (
+    "in_features", "out_features", "in_channels", "out_channels", "kernel_size", "stride",
+    "padding", "dilation", "groups", "padding_mode",
+)  # fmt: skip
+
+
 class Folded(nn.Module):
     """A layer with a member axis inside a model without one: (M B, …) in, (M B, …) out."""
 
@@ -70,6 +77,19 @@ class Folded(nn.Module):
             return self.layer(x).flatten(0, 1)
         # A linear layer may find axes between the batch and the features.
         return self.layer(x.flatten(1, -2)).unflatten(1, x.shape[1:-1]).flatten(0, 1)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name in ("weight", "bias"):
+                raise AttributeError(
+                    f"the model reads {self._name}.{name}, of which each member has its own; "
+                    "accepted is to call the layer, or to list it in shared"
+                ) from None
+            if name in SIZES:
+                return getattr(self.layer, name)
+            raise
 
     def _check(self, x: Tensor, axes: int) -> None:
         examples = self._batch.examples

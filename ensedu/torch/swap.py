@@ -31,7 +31,7 @@ _GEOMETRY = ("stride", "padding", "dilation", "groups", "padding_mode")
 _KEPT = (
     nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm,
     nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d,
-    nn.LayerNorm, nn.GroupNorm, nn.RMSNorm, nn.Embedding, nn.EmbeddingBag,
+    nn.LayerNorm, nn.GroupNorm, nn.RMSNorm, nn.Embedding,
 )  # fmt: skip
 
 
@@ -48,11 +48,19 @@ def ensemble(
     ``"deep_ensemble"`` makes M copies of everything and initializes each anew. The other methods
     swap each ``nn.Linear`` and ``nn.Conv2d`` for the method's layer, which starts at the model's
     own weight (a mean, for mean-field) and gives each member the model's own bias; normalization
-    and embeddings stay, one copy for all members. Inside, the batch is repeated, member after
-    member, and must stay the first axis. `model` itself is not changed.
+    and embeddings stay, one copy for all members. `model` itself is not changed.
 
-    Normalization that looks at the batch (``nn.BatchNorm2d`` in training mode) sees the examples
-    of all members together, so in training a member's output depends on the others'.
+    Inside, the batch is repeated, member after member. So, except for ``"deep_ensemble"``:
+
+    - The batch must stay the first axis wherever a swapped layer is called, with the examples in
+      their order. A first axis of another length is an error, unless it is a multiple, as where
+      the axes of a sequence are flattened into the batch.
+    - What looks across examples sees those of all members. ``nn.BatchNorm2d`` does in training
+      mode, so that a member's output depends on the others'; a model's own ``x - x.mean(0)`` does
+      always, and so does an input that indexes the batch.
+    - A layer with distributions draws each time it is called, twice if it is called twice, and
+      with ``per_example=True`` for each row that it gets.
+    - One pass runs at a time: threads need a copy each.
 
     Parameters
     ----------
@@ -78,8 +86,10 @@ def ensemble(
     ValueError
         For parameters that are neither swapped, nor kept, nor listed as `shared` (those of
         ``nn.MultiheadAttention``, of an RNN, a model's own ``nn.Parameter``, tied weights), for
-        lazy parameters and layers with hooks, and for a model with nothing to swap. Every module
-        in question is named. In the forward pass, for a batch axis that got lost on the way.
+        lazy parameters, layers with hooks, ensembles inside, and a model with nothing to swap; for
+        a deep ensemble, for parameters that are frozen or that no ``reset_parameters()`` fills.
+        Every module in question is named. In the forward pass, for a batch axis that got lost on
+        the way.
 
     Examples
     --------
@@ -113,33 +123,62 @@ def ensemble(
 def _copies(
     model: nn.Module, M: int, shared: tuple[str, ...], initialize: Callable[[nn.Module], Any] | None
 ) -> MemberCopies:
-    if initialize is None:
-        fixed = [
-            f"{name} ({type(owner).__name__})"
-            for name, owner in _own_parameters(model, shared)
-            if _reset(owner) is None
-        ]
-        if fixed:
-            raise ValueError(
-                f"model has parameters that nothing initializes anew: {', '.join(fixed)}; accepted "
-                "are modules with a reset_parameters() method, names listed in shared, or "
-                "initialize, a function that initializes one member in place"
-            )
-    elif not callable(initialize):
+    if initialize is not None and not callable(initialize):
         raise TypeError(f"initialize must be a function of a module, got {initialize!r}")
-    kept = {name: part for name, part in _parts(model) if name in shared}
+    frozen = [
+        name
+        for name, parameter in model.named_parameters()
+        if not parameter.requires_grad and not _inside(name, shared)
+    ]
+    if frozen:
+        raise ValueError(
+            f"model has frozen parameters, {', '.join(frozen)}, which new members would draw "
+            "anew; accepted are trained ones, and frozen ones that are listed in shared"
+        )
+    memo: dict[int, Any] = {}
+    kept = [copy.deepcopy(part, memo) for name, part in _parts(model) if name in shared]
+    tensors = [tensor for part in kept for tensor in _tensors(part)]
+    values = [tensor.detach().clone() for tensor in tensors]
     members = []
     for _ in range(M):
         # What deepcopy finds in its memo it does not copy.
-        member = copy.deepcopy(model, {id(part): part for part in kept.values()})
+        member = copy.deepcopy(model, dict(memo))
         if initialize is not None:
             initialize(member)
         else:
-            for name, module in reversed(list(member.named_modules())):
-                if not _inside(name, shared) and _reset(module) is not None:
-                    _reset(module)()
+            _initialize(member, shared)
+        with torch.no_grad():  # an outer module may have initialized shared parts on its way
+            for tensor, value in zip(tensors, values, strict=True):
+                tensor.copy_(value)
         members.append(member)
     return MemberCopies(members, shared)
+
+
+def _initialize(member: nn.Module, shared: tuple[str, ...]) -> None:
+    """Call every module's own method, inner modules first, and check that it fills everything."""
+    own = {
+        name: parameter
+        for name, parameter in member.named_parameters(remove_duplicate=False)
+        if not _inside(name, shared)
+    }
+    with torch.no_grad():
+        for parameter in own.values():
+            parameter.fill_(float("nan"))
+    for name, module in reversed(list(member.named_modules())):
+        if not _inside(name, shared) and _reset(module) is not None:
+            _reset(module)()
+    fixed = [
+        f"{name} ({type(owner).__name__})"
+        for name, owner in _own_parameters(member, shared)
+        # On the meta device there are no values to look at.
+        if (_reset(owner) is None if own[name].is_meta else bool(own[name].isnan().any()))
+    ]
+    if fixed:
+        raise ValueError(
+            f"model has parameters that nothing initializes anew: {', '.join(fixed)}; accepted "
+            "are modules with a reset_parameters() method, names listed in shared, or "
+            "initialize, a function that initializes one member in place"
+        )
 
 
 def _folded(
@@ -151,13 +190,13 @@ def _folded(
         if type(module) in (nn.Linear, nn.Conv2d) and not _inside(name, shared)
     }
     _check_swap(model, swapped, shared)
-    batch, result = Batch(M), copy.deepcopy(model)
-    for name, module in swapped.items():
-        folded = Folded(_swap(module, method, M, options), batch, name)
-        if not name:
-            return FoldedEnsemble(folded, batch)
-        result.set_submodule(name, folded)
-    return FoldedEnsemble(result, batch)
+    batch = Batch(M)
+    # deepcopy puts a folded layer wherever it meets the plain one, in a list of Python's too.
+    folded = {
+        id(module): Folded(_swap(module, method, M, options), batch, name)
+        for name, module in swapped.items()
+    }
+    return FoldedEnsemble(copy.deepcopy(model, folded), batch)
 
 
 def _swap(
@@ -208,8 +247,20 @@ def _check_swap(model: nn.Module, swapped: dict[str, nn.Module], shared: tuple[s
         else:
             problems[name] = f"{name} (a parameter of {type(owner).__name__}: list it as shared)"
     for path, module in swapped.items():
-        if module._forward_hooks or module._forward_pre_hooks:
+        if any(_hooks(part) for part in (module, *module.parameters())):
             problems[path] = f"{path} (its hooks would be lost: remove them, or list it as shared)"
+        for key in ("weight", "bias"):
+            name = f"{path}.{key}".lstrip(".")
+            if name in shared:
+                problems[name] = f"{name} (list its module as shared, or none of it)"
+    for path, module in model.named_modules():
+        if isinstance(module, FoldedEnsemble | MemberCopies):
+            problems[path] = f"{path or 'model'} (an ensemble already)"
+        elif "forward" in vars(module) and not _inside(path, shared):
+            problems[path] = (
+                f"{path or 'model'} (a forward set on the object itself runs the plain layers: "
+                "define it in the class)"
+            )
     owners: dict[int, list[str]] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
         owners.setdefault(id(parameter), []).append(name)
@@ -228,6 +279,11 @@ def _check_swap(model: nn.Module, swapped: dict[str, nn.Module], shared: tuple[s
             "model has no layer to swap; accepted is a model with an nn.Linear or nn.Conv2d that "
             "is not listed in shared"
         )
+
+
+def _hooks(part: nn.Module | nn.Parameter) -> bool:
+    names = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    return any(getattr(part, name, None) for name in names)
 
 
 def _names(model: nn.Module, shared: Any) -> tuple[str, ...]:
@@ -252,6 +308,10 @@ def _parts(model: nn.Module) -> Iterator[tuple[str, nn.Module | nn.Parameter]]:
         if name:
             yield name, module
     yield from model.named_parameters(remove_duplicate=False)
+
+
+def _tensors(part: nn.Module | nn.Parameter) -> list[torch.Tensor]:
+    return [part] if isinstance(part, nn.Parameter) else [*part.parameters(), *part.buffers()]
 
 
 def _own_parameters(model: nn.Module, shared: tuple[str, ...]) -> Iterator[tuple[str, nn.Module]]:

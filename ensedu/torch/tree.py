@@ -37,31 +37,58 @@ def tree_map(function: Callable[[str, Tensor], Any], tree: Any, name: str) -> An
 def tree_stack(trees: Sequence[Any], name: str) -> Any:
     """Return one tree of the shape of all `trees`, with their tensors stacked along a first axis.
 
-    What is no tensor must be equal in all of them.
+    Their structure, the shapes of their tensors and all that is no tensor must be equal.
     """
-    leaves: list[dict[str, Any]] = []
     for tree in trees:
-        leaves.append({})
-        tree_map(leaves[-1].__setitem__, tree, name)
-    for i, found in enumerate(leaves):
-        shapes = [{key: tuple(x.shape) for key, x in part.items()} for part in (leaves[0], found)]
-        if shapes[0] != shapes[1]:
+        tree_map(lambda _, x: x, tree, name)  # for its error
+    walks = [_walk(tree, name) for tree in trees]
+    for i, walk in enumerate(walks):
+        if len(walk) != len(walks[0]) or not all(map(_alike, walk, walks[0])):
+            first, this = ([(path, _told(x)) for path, x in w] for w in (walks[0], walk))
             raise ValueError(
-                f"{name} of the model must have the same shapes for all members, got {shapes[0]} "
-                f"for member 1 and {shapes[1]} for member {i + 1}"
+                f"{name} of the model must be the same for all members but for the values in "
+                f"tensors, got {first} for member 1 and {this} for member {i + 1}"
             )
-    return tree_map(lambda key, _: torch.stack([part[key] for part in leaves]), trees[0], name)
+    stacks = {
+        parts[0][0]: torch.stack([x for _, x in parts])
+        for parts in zip(*walks, strict=True)
+        if isinstance(parts[0][1], Tensor)
+    }
+    return tree_map(lambda path, _: stacks[path], trees[0], name)
+
+
+def _walk(tree: Any, path: str) -> list[tuple[str, Any]]:
+    """List all leaves of a tree with their paths, which tell tuples, lists and dicts apart."""
+    if isinstance(tree, (tuple, list)):
+        names = getattr(tree, "_fields", None)
+        keys = [f".{key}" for key in names] if names else [f"[{i}]" for i in range(len(tree))]
+        parts = zip(keys, tree, strict=True)
+    elif isinstance(tree, dict):
+        parts = ((f"[{key!r}]", x) for key, x in tree.items())
+    else:
+        return [(path, tree)]
+    kind = type(tree).__name__
+    return [(path, kind), *(leaf for key, x in parts for leaf in _walk(x, path + key))]
+
+
+def _alike(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
+    return one[0] == other[0] and _told(one[1]) == _told(other[1])
+
+
+def _told(leaf: Any) -> Any:
+    return ("tensor", tuple(leaf.shape)) if isinstance(leaf, Tensor) else leaf
 
 
 def batch_size(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     """Return the length of the first axis that all tensors among a model's inputs share."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    for name, tree in {"input": args, **kwargs}.items():
-        tree_map(lambda key, x: shapes.__setitem__(key, tuple(x.shape)), tree, name)
-    lengths = {shape[:1] for shape in shapes.values()}
-    if len(lengths) != 1 or () in lengths:
+    shapes: list[tuple[str, tuple[int, ...]]] = []
+    for name, tree in (("input", args), *kwargs.items()):
+        tree_map(lambda key, x: shapes.append((key, tuple(x.shape))), tree, name)
+    # A comparison and no set: while a graph is exported, a length may be a symbol.
+    first = shapes[0][1] if shapes else ()
+    if not first or not all(shape and shape[0] == first[0] for _, shape in shapes):
         raise ValueError(
-            f"the inputs of the model have shapes {shapes}, accepted is at least one tensor, all "
-            "with the same first axis, the batch; what has no batch axis belongs into the model"
+            f"the inputs of the model have shapes {dict(shapes)}, accepted is at least one tensor, "
+            "all with the same first axis, the batch; what has no batch axis belongs into the model"
         )
-    return lengths.pop()[0]
+    return first[0]

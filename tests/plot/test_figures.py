@@ -307,6 +307,17 @@ def test_curves_relative_to_one_of_them():
     assert figure.axes[0].get_yscale() == "log"
 
 
+def test_bars_in_words():
+    counts = {"rank1": COUNTS["rank1"], "mine": Count(shared=1_200)}
+    assert plot.in_words(counts) == (
+        "rank-1 BNN 4,620: 2,600 shared + 808 members' own + 808 std. deviations + 404 biases; "
+        "mine 1,200: 1,200 shared"
+    )
+    (axes,) = plot.parameter_bars(counts).axes
+    for part in plot.in_words(counts).split("; "):
+        assert part.partition(": ")[2] in words(axes)
+
+
 @pytest.mark.parametrize("log_x", [False, True])
 @pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize("x, words_", [(3, "from 3"), (4.5, "from 4.5")])
@@ -564,6 +575,7 @@ BAD = [
     (lambda: matrices(1, annotate=1), TypeError, ("annotate", "1")),
     (lambda: matrices(1, value_range=0), ValueError, ("value_range", "0")),
     (lambda: plot.parameter_bars([Count()]), TypeError, ("counts", "mapping", "list")),
+    (lambda: plot.in_words({}), ValueError, ("counts", "at least one")),
     (lambda: plot.parameter_bars({}), ValueError, ("counts", "at least one")),
     (lambda: plot.parameter_bars({1: Count()}), TypeError, ("counts", "key 1")),
     (lambda: plot.parameter_bars({"single": 7}), TypeError, ("counts['single']", "Count", "7")),

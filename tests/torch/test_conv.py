@@ -320,3 +320,28 @@ def test_repr_says_what_is_not_default():
         "BatchEnsembleConv2d(6, 9, kernel_size=(3, 3), stride=(2, 2), groups=3, ensemble_size=3, "
         "bias=False)"
     )
+
+
+@pytest.mark.parametrize("per_example", [False, True])
+@pytest.mark.parametrize("method", ["rank1", "mean_field"])
+def test_no_two_numbers_of_a_sample_are_one(method, per_example):
+    options = {"per_example": per_example} if method == "rank1" else {}
+    for layer, shape in (
+        (make(method, **options), (M, B, 5, H, W)),
+        (
+            et.Rank1Linear(5, 7, M, dtype=torch.float64, **options)
+            if method == "rank1"
+            else et.BayesLinear(5, 7, dtype=torch.float64),
+            (M, B, 5),
+        ),
+    ):
+        for noise in layer.sample(None, shape).values():
+            assert noise.unique().numel() == noise.numel()
+            assert (noise != noise.float()).any()  # drawn in float64, not cast to it
+
+
+def test_fast_weights_start_as_wide_as_asked():
+    for std in (0.02, 0.3):
+        layer = make("batch_ensemble", 2003, 1999, 1, init_std=std)
+        for fast in (layer.r, layer.s):
+            assert abs(fast.std().item() / std - 1) < 0.1

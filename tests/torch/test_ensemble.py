@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 import ensedu.torch as et
 from ensedu import counting
+from ensedu.priors import Normal
 from ensedu.torch import models
 from ensedu.torch.fold import Folded
 
@@ -502,7 +503,7 @@ def test_shared_parts_stay_one_copy():
         assert net(x).shape == (M, B, 2)
     copies = et.ensemble(model, "deep_ensemble", M, shared=["stem", "scale"])
     assert len({id(one.stem) for one in copies.members}) == 1
-    assert copies.members[0].scale is copies.members[2].scale is model.scale
+    assert copies.members[0].scale is copies.members[2].scale is not model.scale
     assert len({id(one.head) for one in copies.members}) == M
 
 
@@ -558,3 +559,228 @@ def test_modes_and_flags_follow_the_model():
     assert not net.model[0].layer.training
     assert net.model[5].layer.training
     assert "ensemble_size=3" in repr(net)
+
+
+def test_every_option_reaches_every_layer():
+    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(32, 2))
+    prior = Normal(0.5, 0.25)
+    options = {
+        "batch_ensemble": {"init": "normal", "init_std": 0.125},
+        "rank1": {"prior": prior, "init": "signs", "init_std": 0.3, "init_scale": 0.2,
+                  "per_example": True},
+        "mean_field": {"prior": prior, "init_scale": 0.2},
+    }  # fmt: skip
+    for method, given in options.items():
+        net = et.ensemble(model, method, M, **given)
+        layers = [part.layer for part in net.modules() if isinstance(part, Folded)]
+        assert len(layers) == 2
+        for layer in layers:
+            assert {name: getattr(layer, name) for name in given} == given
+
+
+@pytest.mark.parametrize("method", FOLDED)
+def test_every_part_of_a_convolutions_geometry_survives(method):
+    geometry = {
+        "stride": (2, 1), "padding": (1, 2), "dilation": (1, 2), "groups": 2,
+        "padding_mode": "circular",
+    }  # fmt: skip
+    plain = nn.Conv2d(4, 6, (3, 2), **geometry)
+    layer = et.ensemble(plain, method, M).model.layer
+    for name in (*geometry, "kernel_size", "in_channels", "out_channels"):
+        assert getattr(layer, name) == getattr(plain, name)
+    # Members with r = s = 1, or without spread, are the layer itself.
+    with torch.no_grad():
+        for name, parameter in layer.named_parameters():
+            if name in ("r", "s", "r_mean", "s_mean"):
+                parameter.fill_(1)
+            elif name.endswith("rho"):
+                parameter.fill_(-60)
+    x = numbers(B, 4, 9, 8).float()
+    net = et.fold.FoldedEnsemble(Folded(layer, batch := et.fold.Batch(M), ""), batch)
+    torch.testing.assert_close(net(x), plain(x).expand(M, -1, -1, -1, -1))
+
+
+class Names(nn.Module):
+    """Two names of which one begins with the other."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc, self.fc2 = nn.Linear(7, 7), nn.Linear(7, 2)
+
+    def forward(self, x):
+        return self.fc2(self.fc(x))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_name_is_not_the_beginning_of_another(method):
+    model = Names()
+    net = et.ensemble(model, method, M, shared=["fc"])
+    single, own = counting.count(model.fc), counting.layer(7, 2, method, M)
+    assert counting.count(net) == counting.Count(shared=49, biases=7) + own
+    first = net.members[0] if method == "deep_ensemble" else net.model
+    assert torch.equal(first.fc.weight, model.fc.weight)
+    assert single.total == 56
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("build", "shared", "shape"),
+    [
+        (Names, ["fc.weight"], (B, 7)),
+        (lambda: nn.Sequential(nn.Linear(7, 5), nn.BatchNorm1d(5), nn.Linear(5, 2)), ["1"], (B, 7)),
+        (lambda: nn.MultiheadAttention(6, 2), ["out_proj"], None),
+    ],
+)
+def test_a_model_is_never_changed(build, shared, shape, method):
+    model = build()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    try:
+        net = et.ensemble(model, method, M, shared=shared)
+    except ValueError:
+        assert method != "deep_ensemble"
+        return
+    for tensor in (*net.parameters(), *net.buffers()):
+        assert not tensor.isnan().any()
+    if shape:
+        net(numbers(*shape).float()).square().sum().backward()
+        torch.optim.SGD(net.parameters(), 0.1).step()
+    for name, value in model.state_dict().items():
+        assert torch.equal(value, before[name]), name
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_shared_parts_keep_their_values_when_outer_modules_initialize_them():
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body, self.head = nn.Linear(7, 5), nn.Linear(5, 2)
+
+        def reset_parameters(self):
+            nn.init.zeros_(self.body.weight)
+
+        def forward(self, x):
+            return self.head(self.body(x))
+
+    model = Outer()
+    net = et.ensemble(model, "deep_ensemble", M, shared=["body"])
+    assert torch.equal(net.members[1].body.weight, model.body.weight)
+
+
+def test_layers_in_lists_of_python_are_swapped_too():
+    class Listed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Linear(7, 5), nn.Linear(5, 2)
+            self.order = [self.a, {"last": self.b}]
+
+        def forward(self, x):
+            return self.order[1]["last"](self.order[0](x))
+
+    for method in METHODS:
+        y = et.ensemble(Listed(), method, M, **OPTIONS[method])(numbers(B, 7).float())
+        assert not torch.allclose(y[0], y[1])
+
+
+@pytest.mark.parametrize(
+    "norm",
+    [
+        nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm, nn.LayerNorm,
+        lambda k: nn.InstanceNorm1d(k, affine=True), lambda k: nn.InstanceNorm2d(k, affine=True),
+        lambda k: nn.InstanceNorm3d(k, affine=True), lambda k: nn.GroupNorm(1, k), nn.RMSNorm,
+        lambda k: nn.Embedding(k, 3),
+    ],
+)  # fmt: skip
+def test_normalization_and_embeddings_stay(norm):
+    model = nn.Sequential(norm(5), nn.Linear(5, 2))
+    net = et.ensemble(model, "batch_ensemble", M)
+    assert type(net.model[0]) is type(model[0])
+    assert counting.count(net) == counting.count(model[0]) + counting.layer(
+        5, 2, "batch_ensemble", M
+    )
+
+
+def test_a_pass_that_fails_leaves_nothing_behind():
+    class Fails(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(7, 7)
+
+        def forward(self, x):
+            raise RuntimeError("on purpose")
+
+    net = et.ensemble(Fails(), "batch_ensemble", M)
+    with pytest.raises(RuntimeError, match="on purpose"):
+        net(numbers(B, 7).float())
+    assert net._batch.examples is None
+    assert net.model.fc(numbers(2 * M, 7).float()).shape == (2 * M, 7)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("ensemble_size", [1, M])
+def test_no_input_is_changed_alone_or_by_name(method, ensemble_size):
+    class ByName(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.head = nn.Linear(7, 2)
+
+        def forward(self, x, *, input):
+            return self.head(x.mul_(2) + input.sub_(1))
+
+    x, named = numbers(B, 7).float(), numbers(B, 7).float()
+    net = et.ensemble(ByName(), method, ensemble_size)
+    y = net(x, input=named)
+    assert torch.equal(x, named) and torch.equal(x, numbers(B, 7).float())
+    assert y.shape == (ensemble_size, B, 2)
+
+
+def test_a_layer_tells_its_sizes_and_names_what_it_cannot_give():
+    class Reads(nn.Module):
+        def __init__(self, key):
+            super().__init__()
+            self.fc, self.key = nn.Linear(7, 2), key
+
+        def forward(self, x):
+            return self.fc(x) * getattr(self.fc, self.key)
+
+    x = numbers(B, 7).float()
+    assert et.ensemble(Reads("out_features"), "rank1", M)(x).shape == (M, B, 2)
+    with pytest.raises(AttributeError, match=r"fc\.weight, of which each member has its own"):
+        et.ensemble(Reads("weight"), "rank1", M)(x)
+    with pytest.raises(AttributeError, match="nonsense"):
+        et.ensemble(Reads("nonsense"), "rank1", M)(x)
+
+
+def test_containers_count_as_what_they_hold():
+    inner = et.ensemble(nn.Linear(7, 2), "deep_ensemble", M)
+    assert counting.count(nn.Sequential(inner, nn.Linear(2, 3))) == counting.Count(
+        shared=6, per_member=14 * M, biases=2 * M + 3
+    )
+
+
+def test_the_networks_are_those_of_the_papers():
+    kinds = [type(part).__name__ for part in models.lenet5()]
+    block = ["Conv2d", "ReLU", "MaxPool2d"]
+    assert kinds == [*block, *block, "Flatten", *["Linear", "ReLU"] * 2, "Linear"]
+
+    resnet, x = models.resnet50().eval(), numbers(1, 3, 64, 64).float()
+    shapes = []
+    for name, part in resnet.named_children():
+        x = part(x)
+        if name.startswith("block"):
+            assert (x >= 0).all()
+            shapes.append(tuple(x.shape[1:]))
+    stages = [(256, 16, 16)] * 3 + [(512, 8, 8)] * 4 + [(1024, 4, 4)] * 6 + [(2048, 2, 2)] * 3
+    assert shapes == stages
+
+    wide, x = models.wide_resnet(16, 1).eval(), numbers(1, 3, 32, 32).float()
+    shapes = []
+    for name, part in wide.named_children():
+        start, x = x, part(x)
+        if name.startswith("block"):
+            shapes.append(tuple(x.shape[1:]))
+            if isinstance(part.around, nn.Identity):
+                torch.testing.assert_close(x, start + part.body(part.start(start)))
+    assert shapes == [(16, 32, 32)] * 2 + [(32, 16, 16)] * 2 + [(64, 8, 8)] * 2
+    for part in (wide, resnet):
+        strides = [m.stride for m in part.modules() if isinstance(m, nn.Conv2d) and m.stride[0] > 1]
+        assert set(strides) == {(2, 2)}

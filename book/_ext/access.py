@@ -1,0 +1,42 @@
+"""What the tools' pages lack for readers with a keyboard or a screen reader."""
+
+import re
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+
+# A link in the sidebar, and the button that unfolds what lies below it.
+FOLD = re.compile(r"(<a [^>]*>)([^<]+)(</a><details[^>]*>)<summary>")
+
+
+def mend_body(app, pagename, templatename, context, doctree):
+    """Take away roles that are outdated, and lists that are none."""
+    if "body" not in context:
+        return
+    soup = BeautifulSoup(context["body"], "html.parser")
+    for entry in soup.select(".citation-list, .citation-list > .citation"):
+        del entry["role"]
+    for lines in soup.select("dt.sig > dl"):
+        lines.name = "span"
+        lines["class"] = "sig-lines"
+        for line in lines.find_all("dd", recursive=False):
+            line.name = "span"
+    context["body"] = str(soup)
+
+
+def name_folds(app, exception):
+    """Give the buttons of the sidebar names."""
+    if exception is None and app.builder.format == "html":
+        for page in Path(app.outdir).rglob("*.html"):
+            html = page.read_text(encoding="utf-8")
+            named = FOLD.sub(r'\1\2\3<summary aria-label="Pages of \2">', html)
+            if named != html:
+                page.write_text(named, encoding="utf-8")
+
+
+def setup(app):
+    """Register with Sphinx."""
+    app.add_js_file("access.js", loading_method="defer")
+    app.connect("html-page-context", mend_body)
+    app.connect("build-finished", name_folds)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

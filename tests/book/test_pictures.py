@@ -1,0 +1,86 @@
+"""The icon, the social card, and what a page says of itself to other sites."""
+
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+from docutils import nodes
+from PIL import Image
+
+from book._ext import pictures
+
+TITLE = "The Weights of Uncertainty"
+
+
+def test_the_same_pictures_each_time(tmp_path):
+    for name, draw in {"icon.png": pictures.icon, "card.png": lambda: pictures.card(TITLE)}.items():
+        draw().save(tmp_path / name)
+        draw().save(tmp_path / f"again-{name}")
+        assert (tmp_path / name).read_bytes() == (tmp_path / f"again-{name}").read_bytes()
+
+
+def test_icon_survives_16_pixels():
+    icon = pictures.icon()
+    small = icon.resize((16, 16), Image.Resampling.BOX)
+    assert small.resize((64, 64), Image.Resampling.NEAREST).tobytes() == icon.tobytes()
+    assert len(small.getcolors()) == 9 + 2  # cells, orange, nothing
+
+
+def test_card_has_the_size_that_sites_ask_for():
+    card = pictures.card(TITLE)
+    assert card.size == (1200, 630)
+    assert card.mode == "RGB"
+    # A margin on every side: nothing is cut off.
+    for box in [(0, 0, 1200, 40), (0, 590, 1200, 630), (0, 0, 40, 630), (1160, 0, 1200, 630)]:
+        assert [color for _, color in card.crop(box).getcolors()] == [(255, 255, 255)]
+
+
+def test_description_is_the_first_paragraph_of_the_text():
+    note = nodes.note("", nodes.paragraph("", "Not this."))
+    section = nodes.section("", nodes.title("", "Title"), note, nodes.paragraph("", "word " * 100))
+    words = pictures.describe(nodes.section("", section))
+    assert words.startswith("word word")
+    assert words.endswith(" …")
+    assert len(words) <= 200
+    assert pictures.describe(nodes.section()) == ""
+
+
+def test_tags_are_escaped():
+    tags = pictures.metatags({"og:title": 'a "b" <c>', "description": ""})
+    assert tags == '<meta property="og:title" content="a &quot;b&quot; &lt;c&gt;" />\n'
+
+
+@pytest.fixture
+def head(page, root):
+    file = root / "_build" / "html" / f"{page}.html"
+    if not file.exists():
+        pytest.skip("the book is not built: run `make book`")
+    return file, BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser").head
+
+
+def content(head, name):
+    found = head.find_all("meta", attrs={"property" if ":" in name else "name": name})
+    assert len(found) == 1, name
+    return found[0]["content"]
+
+
+def test_each_page_says_what_it_is(page, head):
+    file, soup = head
+    assert content(soup, "og:title") in soup.title.get_text()
+    assert content(soup, "og:description") == content(soup, "description")
+    assert not re.search(r"[<\\]", content(soup, "description"))
+    icons = soup.find_all("link", rel="icon")
+    assert len(icons) == 1
+    assert (file.parent / icons[0]["href"]).exists()
+    card = soup.find("meta", property="og:image")
+    assert card is None or card["content"].startswith("https://")
+
+
+def test_the_front_page_says_it_too(root):
+    file = root / "_build" / "html" / "index.html"
+    if not file.exists():
+        pytest.skip("the book is not built: run `make book`")
+    soup = BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
+    assert content(soup, "og:title") == soup.title.get_text() == TITLE
+    assert (file.parent / soup.find("a")["href"]).exists()
+    assert (file.parent / soup.find("link", rel="icon")["href"]).exists()

@@ -1,0 +1,96 @@
+"""The built book in a browser: one server and one browser a worker, a new page a test."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from scripts.check_site import (
+    NO_BROWSER,
+    Watch,
+    chromium,
+    find_browser,
+    open_context,
+    pages,
+    serve,
+)
+
+SITE = Path(__file__).parents[2] / "_build" / "html"
+
+
+def pytest_generate_tests(metafunc):
+    """Give a test that asks for an address each page of the book in turn."""
+    if "address" in metafunc.fixturenames:
+        # Without a book there is one test of each kind left, to say so.
+        metafunc.parametrize("address", pages(SITE) or ["index.html"])
+
+
+def missing(reason):
+    """Skip; but fail where a browser and the book must be there."""
+    if os.environ.get("REQUIRE_BROWSER") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def site():
+    """The folder of the built book."""
+    if not (SITE / "index.html").exists():
+        missing("the book is not built: run `make book`")
+    return SITE
+
+
+@pytest.fixture(scope="session")
+def server(site):
+    """The address of the book on a local server; it ends in a slash."""
+    with serve(site) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def browser(site):
+    """A running Chromium."""
+    if not find_browser():
+        missing(NO_BROWSER)
+    try:
+        import playwright  # noqa: F401
+    except ImportError:
+        missing("playwright is not installed: run `make test`, which installs it")
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def folder(site):
+    """The address of the book without a server; it ends in a slash."""
+    return site.as_uri() + "/"
+
+
+@pytest.fixture(params=["server", "folder"])
+def home(request):
+    """Where the book is read from: a server in one run of the test, a folder in the next."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def open_page(browser, server, folder):
+    """Open pages with options of your own; at the end, none may have gone wrong."""
+    contexts, watches = [], []
+
+    def open_page(mode="light", **options):
+        contexts.append(open_context(browser, mode, **options))
+        page = contexts[-1].new_page()
+        watches.append(Watch(page, server, folder))
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not [url for watch in watches for url in watch.foreign], "asked of another host"
+    assert not [error for watch in watches for error in watch.errors]
+
+
+@pytest.fixture
+def page(open_page):
+    """A new page, in light mode, as wide as a desk."""
+    return open_page()
