@@ -1,4 +1,4 @@
-"""What the tools' pages lack for readers with a keyboard or a screen reader."""
+"""What the theme's pages lack: for keyboards, screen readers and slow lines."""
 
 import re
 from pathlib import Path
@@ -7,6 +7,8 @@ from bs4 import BeautifulSoup
 
 # A link in the sidebar, and the button that unfolds what lies below it.
 FOLD = re.compile(r"(<a [^>]*>)([^<]+)(</a><details[^>]*>)<summary>")
+# The theme draws its icons twice: by a font, and by half a megabyte of script.
+ICONS = re.compile(r"<script[^>]*scripts/fontawesome\.js[^>]*></script>")
 
 
 def mend_body(app, pagename, templatename, context, doctree):
@@ -24,19 +26,20 @@ def mend_body(app, pagename, templatename, context, doctree):
     context["body"] = str(soup)
 
 
-def name_folds(app, exception):
-    """Give the buttons of the sidebar names."""
+def mend_pages(app, exception):
+    """Name the buttons of the sidebar, and leave icons to their font."""
     if exception is None and app.builder.format == "html":
         for page in Path(app.outdir).rglob("*.html"):
             html = page.read_text(encoding="utf-8")
-            named = FOLD.sub(r'\1\2\3<summary aria-label="Pages of \2">', html)
-            if named != html:
-                page.write_text(named, encoding="utf-8")
+            mended = FOLD.sub(r'\1\2\3<summary aria-label="Pages of \2">', html)
+            mended = ICONS.sub("", mended)
+            if mended != html:
+                page.write_text(mended, encoding="utf-8")
 
 
 def setup(app):
     """Register with Sphinx."""
     app.add_js_file("access.js", loading_method="defer")
     app.connect("html-page-context", mend_body)
-    app.connect("build-finished", name_folds)
+    app.connect("build-finished", mend_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
