@@ -149,3 +149,26 @@ def test_kl_of_the_peer_averages_weights_and_biases_apart():
     bias = normal_kl(layer.bias_mean, layer.bias_rho, layer.prior)
     torch.testing.assert_close(layer.kl(), weight.sum() + bias.sum(), **CLOSE)
     torch.testing.assert_close(peer.kl_loss(), weight.mean() + bias.mean(), **CLOSE)
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("bias", [True, False])
+def test_convolutions_count_and_compute_alike(bias, groups):
+    torch.manual_seed(0)
+    geometry = {"stride": 2, "padding": 1, "dilation": 2, "groups": groups, "bias": bias}
+    layer = et.BayesConv2d(6, 9, 3, dtype=torch.float64, **geometry)
+    peer = bayesian.Conv2dReparameterization(6, 9, 3, **geometry).double()
+    assert counting.count(layer).total == sum(p.numel() for p in peer.parameters())
+    if groups == 1:
+        assert counting.count(layer) == counting.mean_field(6, 9, kernel_size=3, bias=bias)
+    with torch.no_grad():
+        peer.mu_kernel.copy_(layer.weight_mean)
+        peer.rho_kernel.copy_(layer.weight_rho)
+        if bias:
+            peer.mu_bias.copy_(layer.bias_mean)
+            peer.rho_bias.copy_(layer.bias_rho)
+    x = torch.randn(B, 6, 13, 11, dtype=torch.float64)
+    y = peer(x, return_kl=False)
+    sample = {"weight": peer.eps_kernel.transpose(0, 1)}
+    sample |= {"bias": peer.eps_bias} if bias else {}
+    torch.testing.assert_close(layer(x, sample), y, **CLOSE)
