@@ -84,6 +84,8 @@
     document.querySelectorAll("figure.ensedu-explorer").forEach((figure, i) => setUp(figure, i + 1));
     performance.mark("ensedu-sliders"); // from here on a reader can move them
   };
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  // The page is parsed; DOMContentLoaded would wait for the formulas.
+  if (document.readyState === "loading")
+    document.addEventListener("readystatechange", start, { once: true });
   else start();
 })();

@@ -236,6 +236,8 @@
   };
 
   const start = () => document.querySelectorAll(".ensedu-playground").forEach(build);
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  // The page is parsed; DOMContentLoaded would wait for the formulas.
+  if (document.readyState === "loading")
+    document.addEventListener("readystatechange", start, { once: true });
   else start();
 })();
