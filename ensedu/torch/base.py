@@ -1,5 +1,6 @@
 """What the Torch layers share: sizes, checks, where parameters start, the two kinds of product."""
 
+import math
 from typing import Any, ClassVar
 
 import torch
@@ -146,11 +147,45 @@ class ConvLayer(WeightLayer):
         groups = repeats * self.groups
         return F.conv2d(x, weight, bias, self.stride, padding, self.dilation, groups)
 
-    def _convolve_shared(
-        self, x: Float[Tensor, "M B C_in H W"], weight: Float[Tensor, "C_out C_in_of_a_group kh kw"]
+    def _convolve_modulated(
+        self,
+        x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"],
+        weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
+        r: Float[Tensor, "M *B C_in"],
+        s: Float[Tensor, "M *B C_out"],
+        bias: Float[Tensor, "M C_out"] | None,
     ) -> Float[Tensor, "M B C_out H_out W_out"]:
-        """One weight for all members: they are more examples of one batch."""
-        return self._convolve(x.flatten(0, 1), weight).unflatten(0, x.shape[:2])
+        """``conv(x_i, W ∘ r_i s_iᵀ) + b_i`` for each member i, the cheaper of two equal forms."""
+        if r.ndim == 2 and x.ndim == 4 and self._folds(x.shape):
+            each = weight * channels(s[:, :, None]) * channels(r[:, None])
+            return self._convolve_each(x, each, bias)
+        if r.ndim == 2:
+            r, s = r[:, None], s[:, None]
+        xr = x * channels(r).to(x.dtype)
+        z = self._convolve(xr.flatten(0, 1), weight).unflatten(0, xr.shape[:2])
+        y = z * channels(s).to(z.dtype)
+        return y if bias is None else y + channels(bias[:, None]).to(z.dtype)
+
+    def _folds(self, shape: tuple[int, ...]) -> bool:
+        """Whether one convolution with M C_out kernels is cheaper than scaled copies of a batch.
+
+        Only where all members read the same images and channels: else each needs a group of
+        channels of its own, and a grouped convolution may be much slower than a shared one.
+        """
+        B, _, *size = shape
+        pixels = self.inputs * math.prod(size) + self.outputs * math.prod(self.output_size(*size))
+        return self.groups == 1 and B * pixels > 2 * math.prod(self.weight_shape)
+
+    def output_size(self, height: int, width: int) -> tuple[int, int]:
+        """Return the height and width of the output for images of `height` by `width`."""
+        left, right, top, bottom = self._both_sides()
+        padded = (height + top + bottom, width + left + right)
+        return tuple(
+            (size - dilation * (k - 1) - 1) // stride + 1
+            for size, k, stride, dilation in zip(
+                padded, self.kernel_size, self.stride, self.dilation, strict=True
+            )
+        )
 
     def _convolve_each(
         self,

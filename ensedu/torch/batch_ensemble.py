@@ -5,9 +5,11 @@ from typing import Any, ClassVar
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from ensedu import _checks
 from ensedu.torch.base import ConvLayer, LinearLayer, WeightLayer, channels
+from ensedu.torch.products import modulated_product
 
 
 class _BatchEnsemble(WeightLayer):
@@ -15,10 +17,13 @@ class _BatchEnsemble(WeightLayer):
 
     roles: ClassVar = {"weight": "shared", "r": "per_member", "s": "per_member", "bias": "biases"}
 
-    def _set_up(self, ensemble_size: int, init: str, init_std: float, bias: bool) -> None:
+    def _set_up(
+        self, ensemble_size: int, init: str, init_std: float, memory_saving: bool, bias: bool
+    ) -> None:
         M = self.ensemble_size = _checks.positive_int("ensemble_size", ensemble_size)
         self.init = _checks.one_of("init", init, ("signs", "normal"))
         self.init_std = _checks.real("init_std", init_std, low=0.0)
+        self.memory_saving = _checks.boolean("memory_saving", memory_saving)
         self.weight = self._empty(*self.weight_shape)
         self.r = self._empty(M, self.inputs)
         self.s = self._empty(M, self.outputs)
@@ -47,6 +52,9 @@ class BatchEnsembleLinear(LinearLayer, _BatchEnsemble):
         N(1, init_std²).
     init_std
         Standard deviation for ``"normal"``, above 0.
+    memory_saving
+        Store nothing for the backward pass but the input and the parameters, see
+        `ensedu.torch.products`. Costs a product where the batch is small.
     bias
         Whether there is a bias.
     device, dtype
@@ -66,20 +74,22 @@ class BatchEnsembleLinear(LinearLayer, _BatchEnsemble):
         *,
         init: str = "signs",
         init_std: float = 0.5,
+        memory_saving: bool = False,
         bias: bool = True,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(in_features, out_features, device=device, dtype=dtype)
-        self._set_up(ensemble_size, init, init_std, bias)
+        self._set_up(ensemble_size, init, init_std, memory_saving, bias)
 
     def forward(self, x: Float[Tensor, "M B m"] | Float[Tensor, "B m"]) -> Float[Tensor, "M B n"]:
         self._check_input(x, self.ensemble_size)
-        y = modulated_product(x, self.weight, self.r[:, None], self.s[:, None])
-        return y if self.bias is None else y + self.bias[:, None]
+        return modulated_product(
+            x, self.weight, self.r, self.s, self.bias, memory_saving=self.memory_saving
+        )
 
     def weight_matrices(self, sample: None = None) -> Float[Tensor, "M m n"]:
-        """The members' matrices W ∘ r_i s_iᵀ, (M, m, n), which ``forward`` never forms."""
+        """The members' matrices W ∘ r_i s_iᵀ, (M, m, n), formed anew."""
         return self._matrices(self.weight) * self.r[:, :, None] * self.s[:, None, :]
 
 
@@ -101,6 +111,9 @@ class BatchEnsembleConv2d(ConvLayer, _BatchEnsemble):
         Number of members M, a positive integer.
     init, init_std
         Where r and s start, as for `BatchEnsembleLinear`.
+    memory_saving
+        Store nothing for the backward pass but the input and the parameters: it computes the
+        forward pass again (``torch.utils.checkpoint``, so not under ``torch.func``).
     bias
         Whether there is a bias.
     device, dtype
@@ -123,6 +136,7 @@ class BatchEnsembleConv2d(ConvLayer, _BatchEnsemble):
         *,
         init: str = "signs",
         init_std: float = 0.5,
+        memory_saving: bool = False,
         bias: bool = True,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -131,30 +145,21 @@ class BatchEnsembleConv2d(ConvLayer, _BatchEnsemble):
         super().__init__(
             in_channels, out_channels, kernel_size, device=device, dtype=dtype, **geometry
         )
-        self._set_up(ensemble_size, init, init_std, bias)
+        self._set_up(ensemble_size, init, init_std, memory_saving, bias)
 
     def forward(
         self, x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"]
     ) -> Float[Tensor, "M B C_out H_out W_out"]:
         self._check_input(x, self.ensemble_size)
-        r, s = channels(self.r[:, None]), channels(self.s[:, None])  # (M, 1, C, 1, 1)
-        y = self._convolve_shared(x * r, self.weight) * s
-        return y if self.bias is None else y + channels(self.bias[:, None])
+        arguments = x, self.weight, self.r, self.s, self.bias
+        if self.memory_saving and torch.is_grad_enabled():
+            return checkpoint(self._convolve_modulated, *arguments, use_reentrant=False)
+        return self._convolve_modulated(*arguments)
 
     def weight_matrices(self, sample: None = None) -> Float[Tensor, "M C_in C_out kh kw"]:
-        """The members' kernels, (M, C_in, C_out, k, k), which ``forward`` never forms."""
+        """The members' kernels, (M, C_in, C_out, k, k), formed anew."""
         r, s = channels(self.r[:, :, None]), channels(self.s[:, None, :])
         return self._matrices(self.weight) * r * s
-
-
-def modulated_product(
-    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
-    weight: Float[Tensor, "n m"],
-    r: Float[Tensor, "M #B m"],
-    s: Float[Tensor, "M #B n"],
-) -> Float[Tensor, "M B n"]:
-    """``((x ∘ r) W) ∘ s``, which equals ``x (W ∘ r sᵀ)``."""
-    return nn.functional.linear(x * r, weight) * s
 
 
 def fast_weights_(parameter: nn.Parameter, init: str, std: float) -> None:

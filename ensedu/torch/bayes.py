@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ensedu import _checks
 from ensedu.priors import Normal
@@ -22,9 +23,14 @@ class _Bayes(WeightLayer):
         "bias_rho": "biases",
     }
 
-    def _set_up(self, prior: Normal, init_scale: float, bias: bool) -> None:
+    def _set_up(
+        self, prior: Normal, init_scale: float, local_reparameterization: bool, bias: bool
+    ) -> None:
         self.prior = check_prior(prior)
         self.init_scale = _checks.real("init_scale", init_scale, low=0.0)
+        self.local_reparameterization = _checks.boolean(
+            "local_reparameterization", local_reparameterization
+        )
         self.weight_mean = self._empty(*self.weight_shape)
         self.weight_rho = self._empty(*self.weight_shape)
         has_bias = _checks.boolean("bias", bias)
@@ -49,12 +55,18 @@ class _Bayes(WeightLayer):
         With the `input_shape` of S batches, draw (S, m, n) and (S, n). The axes are the book's, as
         in `ensedu.numpy`, so that one sample serves both; a convolution's weight has its kernel's
         two axes behind them, and m is one group's number of channels.
+
+        With an `input_shape` and ``local_reparameterization=True``, draw the noise of the output.
         """
+        if input_shape and self.local_reparameterization:
+            return {"output": self._randn(generator, *self._output_shape(tuple(input_shape)))}
         leading = tuple(input_shape[: self.batch_axis]) if input_shape else ()
-        weight = self._randn(generator, *leading, *self._noise_shape)
-        if self.bias_mean is None:
-            return {"weight": weight}
-        return {"weight": weight, "bias": self._randn(generator, *leading, self.outputs)}
+        # In the order in which the weight is stored, so that one pass combines the two.
+        noise = self._randn(generator, *leading, *self.weight_shape)
+        sample = {"weight": noise.transpose(len(leading), len(leading) + 1)}
+        if self.bias_mean is not None:
+            sample["bias"] = self._randn(generator, *leading, self.outputs)
+        return sample
 
     def kl(self) -> Float[Tensor, ""]:
         """KL(q(weight, bias) ‖ prior) in nats, closed form."""
@@ -77,10 +89,15 @@ class _Bayes(WeightLayer):
             del shapes["bias"]
         self._check_sample(sample, shapes)
         noise = sample["weight"].transpose(len(leading), len(leading) + 1)
-        weight = self.weight_mean + softplus(self.weight_rho) * noise
+        weight = softplus(self.weight_rho) * noise + self.weight_mean
         if self.bias_mean is None:
             return weight, None
-        return weight, self.bias_mean + softplus(self.bias_rho) * sample["bias"]
+        return weight, softplus(self.bias_rho) * sample["bias"] + self.bias_mean
+
+    def _variances(self) -> tuple[Tensor, Tensor | None]:
+        """The variances of the weight, as it is stored, and of the bias."""
+        bias = None if self.bias_rho is None else softplus(self.bias_rho).square()
+        return softplus(self.weight_rho).square(), bias
 
     def _sampled_matrices(self, sample: dict[str, Tensor] | None) -> Tensor:
         """The sampled matrices with the book's axes and one leading axis S, of length 1 or more."""
@@ -107,6 +124,10 @@ class BayesLinear(LinearLayer, _Bayes):
         `ensedu.priors.Normal` of each weight and bias.
     init_scale
         Standard deviation at which every weight and bias starts, above 0.
+    local_reparameterization
+        Draw each output from its own normal distribution, N(x W_mean, x² W_scale²), instead of
+        one weight for a batch (Kingma et al. 2015): the same distribution for each example alone,
+        but independent examples, and gradients that vary less.
     bias
         Whether there is a bias.
     device, dtype
@@ -125,12 +146,13 @@ class BayesLinear(LinearLayer, _Bayes):
         *,
         prior: Normal = Normal(0.0, 1.0),
         init_scale: float = 0.01,
+        local_reparameterization: bool = False,
         bias: bool = True,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(in_features, out_features, device=device, dtype=dtype)
-        self._set_up(prior, init_scale, bias)
+        self._set_up(prior, init_scale, local_reparameterization, bias)
 
     def forward(
         self,
@@ -139,9 +161,20 @@ class BayesLinear(LinearLayer, _Bayes):
     ) -> Float[Tensor, "S B n"] | Float[Tensor, "B n"]:
         self._check_input(x)
         sample = self.sample(None, x.shape) if sample is None else sample
+        if isinstance(sample, dict) and "output" in sample:
+            self._check_sample(sample, {"output": self._output_shape(x.shape)})
+            mean = F.linear(x, self.weight_mean, self.bias_mean)
+            variance = F.linear(x.square(), *self._variances())
+            return drawn_output(mean, variance, sample["output"])
         weight, bias = self._draw(sample, x.shape[:-2])
-        y = x @ weight.mT
-        return y if bias is None else y + bias[..., None, :]
+        if x.ndim == 2:
+            return F.linear(x, weight, bias)
+        if bias is None:
+            return torch.bmm(x, weight.mT)
+        return torch.baddbmm(bias[:, None], x, weight.mT)
+
+    def _output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (*input_shape[:-1], self.outputs)
 
     def weight_matrices(self, sample: dict[str, Tensor] | None = None) -> Float[Tensor, "S m n"]:
         """The sampled matrices, (S, m, n); S = 1 for a sample without a leading axis."""
@@ -162,8 +195,8 @@ class BayesConv2d(ConvLayer, _Bayes):
         C_in and C_out, positive integers.
     kernel_size
         Side k of a square kernel, or ``(height, width)``.
-    prior, init_scale
-        As for `BayesLinear`.
+    prior, init_scale, local_reparameterization
+        As for `BayesLinear`; outputs are drawn for each position too.
     bias
         Whether there is a bias.
     device, dtype
@@ -185,6 +218,7 @@ class BayesConv2d(ConvLayer, _Bayes):
         *,
         prior: Normal = Normal(0.0, 1.0),
         init_scale: float = 0.01,
+        local_reparameterization: bool = False,
         bias: bool = True,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -193,7 +227,7 @@ class BayesConv2d(ConvLayer, _Bayes):
         super().__init__(
             in_channels, out_channels, kernel_size, device=device, dtype=dtype, **geometry
         )
-        self._set_up(prior, init_scale, bias)
+        self._set_up(prior, init_scale, local_reparameterization, bias)
 
     def forward(
         self,
@@ -202,11 +236,29 @@ class BayesConv2d(ConvLayer, _Bayes):
     ) -> Float[Tensor, "S B C_out H_out W_out"] | Float[Tensor, "B C_out H_out W_out"]:
         self._check_input(x)
         sample = self.sample(None, x.shape) if sample is None else sample
+        if isinstance(sample, dict) and "output" in sample:
+            self._check_sample(sample, {"output": self._output_shape(x.shape)})
+            images = x.flatten(0, -4)
+            mean = self._convolve(images, self.weight_mean, self.bias_mean)
+            variance = self._convolve(images.square(), *self._variances())
+            noise = sample["output"].flatten(0, -4)
+            return drawn_output(mean, variance, noise).unflatten(0, x.shape[:-3])
         weight, bias = self._draw(sample, x.shape[:-4])
         return (self._convolve if x.ndim == 4 else self._convolve_each)(x, weight, bias)
+
+    def _output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (*input_shape[:-3], self.outputs, *self.output_size(*input_shape[-2:]))
 
     def weight_matrices(
         self, sample: dict[str, Tensor] | None = None
     ) -> Float[Tensor, "S C_in C_out kh kw"]:
         """The sampled kernels, (S, C_in, C_out, k, k), zero between groups; S = 1 for one."""
         return self._sampled_matrices(sample)
+
+
+def drawn_output(
+    mean: Float[Tensor, "*any"], variance: Float[Tensor, "*any"], noise: Float[Tensor, "*any"]
+) -> Float[Tensor, "*any"]:
+    """``mean + √variance ∘ noise``; a variance of 0 (no input, no bias) gets no gradient."""
+    scale = variance.clamp_min(torch.finfo(variance.dtype).tiny).sqrt()
+    return mean + scale * noise.to(mean.dtype)

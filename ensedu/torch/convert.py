@@ -89,11 +89,14 @@ def to_numpy(module: nn.Module, *, rng: np.random.Generator) -> Any:
     Raises
     ------
     TypeError, ValueError
-        If there is no NumPy twin, for another dtype, or for a layer without bias.
+        If there is no NumPy twin, for another dtype, for a layer without bias, and for one with
+        ``local_reparameterization``.
     """
     if isinstance(module, nn.Sequential):
         return reference.Sequential(*(to_numpy(part, rng=rng) for part in module))
     pair = _find("module", module, "torch")
+    if getattr(module, "local_reparameterization", False):
+        raise ValueError("module has local_reparameterization=True, accepted is False")
     arguments = {name: getattr(module, name) for name in pair.arguments}
     values = {name: value.detach().cpu() for name, value in module.named_parameters()}
     if values:

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from ensedu import _checks
 from ensedu.priors import Normal
 from ensedu.torch.base import ConvLayer, LinearLayer, WeightLayer, channels
-from ensedu.torch.batch_ensemble import fast_weights_, modulated_product
+from ensedu.torch.batch_ensemble import fast_weights_
+from ensedu.torch.products import modulated_product
 from ensedu.torch.variational import check_prior, inverse_softplus, normal_kl, softplus
 
 DROPOUT_SCALE = (0.001 / 0.999) ** 0.5  # the standard deviation of Gaussian dropout at rate 0.001
@@ -86,16 +87,22 @@ class _Rank1(WeightLayer):
 
     def _fast_weights(
         self, sample: dict[str, Tensor], batch: int | None = None
-    ) -> tuple[Float[Tensor, "M #B m"], Float[Tensor, "M #B n"]]:
-        """Return r and s, each with an axis for the batch, of length 1 or B."""
+    ) -> tuple[Float[Tensor, "M *B m"], Float[Tensor, "M *B n"]]:
+        """Return r and s, for each member or for each example of each."""
         leading: tuple[int, ...] = (self.ensemble_size,)
-        if isinstance(sample, dict) and getattr(sample.get("r"), "ndim", 0) == 3:
+        per_example = isinstance(sample, dict) and getattr(sample.get("r"), "ndim", 0) == 3
+        if per_example:
             leading += (sample["r"].shape[1] if batch is None else batch,)
         self._check_sample(sample, {"r": (*leading, self.inputs), "s": (*leading, self.outputs)})
-        noise = {k: eps if eps.ndim == 3 else eps[:, None] for k, eps in sample.items()}
-        r = self.r_mean[:, None] + softplus(self.r_rho)[:, None] * noise["r"]
-        s = self.s_mean[:, None] + softplus(self.s_rho)[:, None] * noise["s"]
-        return r, s
+
+        def draw(mean: Tensor, rho: Tensor, noise: Tensor) -> Tensor:
+            scale = softplus(rho)
+            return mean[:, None] + scale[:, None] * noise if per_example else mean + scale * noise
+
+        return (
+            draw(self.r_mean, self.r_rho, sample["r"]),
+            draw(self.s_mean, self.s_rho, sample["s"]),
+        )
 
 
 class Rank1Linear(LinearLayer, _Rank1):
@@ -155,17 +162,13 @@ class Rank1Linear(LinearLayer, _Rank1):
         self._check_input(x, self.ensemble_size)
         sample = self.sample(None, x.shape) if sample is None else sample
         r, s = self._fast_weights(sample, x.shape[-2])
-        y = modulated_product(x, self.weight, r, s)
-        return y if self.bias is None else y + self.bias[:, None]
+        return modulated_product(x, self.weight, r, s, self.bias)
 
     def weight_matrices(self, sample: dict[str, Tensor] | None = None) -> Float[Tensor, "M *B m n"]:
         """The matrices W ∘ r_i s_iᵀ of one draw: (M, m, n), or (M, B, m, n) per example."""
         sample = self.sample() if sample is None else sample
         r, s = self._fast_weights(sample)
-        matrices = (
-            self._matrices(self.weight) * r[..., :, None] * s[..., None, :]
-        )  # (M, 1 or B, m, n)
-        return matrices if sample["r"].ndim == 3 else matrices[:, 0]
+        return self._matrices(self.weight) * r[..., :, None] * s[..., None, :]
 
 
 class Rank1Conv2d(ConvLayer, _Rank1):
@@ -228,9 +231,8 @@ class Rank1Conv2d(ConvLayer, _Rank1):
     ) -> Float[Tensor, "M B C_out H_out W_out"]:
         self._check_input(x, self.ensemble_size)
         sample = self.sample(None, x.shape) if sample is None else sample
-        r, s = map(channels, self._fast_weights(sample, x.shape[-4]))
-        y = self._convolve_shared(x * r, self.weight) * s
-        return y if self.bias is None else y + channels(self.bias[:, None])
+        r, s = self._fast_weights(sample, x.shape[-4])
+        return self._convolve_modulated(x, self.weight, r, s, self.bias)
 
     def weight_matrices(
         self, sample: dict[str, Tensor] | None = None
@@ -238,5 +240,4 @@ class Rank1Conv2d(ConvLayer, _Rank1):
         """The kernels of one draw: (M, C_in, C_out, k, k), or (M, B, …) per example."""
         sample = self.sample() if sample is None else sample
         r, s = self._fast_weights(sample)
-        kernels = self._matrices(self.weight) * channels(r[..., None]) * channels(s[..., None, :])
-        return kernels if sample["r"].ndim == 3 else kernels[:, 0]
+        return self._matrices(self.weight) * channels(r[..., None]) * channels(s[..., None, :])

@@ -22,9 +22,9 @@ _LAYERS: dict[str, tuple[type, type]] = {
 }
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "deep_ensemble": ("initialize",),
-    "batch_ensemble": ("init", "init_std"),
+    "batch_ensemble": ("init", "init_std", "memory_saving"),
     "rank1": ("prior", "init", "init_std", "init_scale", "per_example"),
-    "mean_field": ("prior", "init_scale"),
+    "mean_field": ("prior", "init_scale", "local_reparameterization"),
 }
 _GEOMETRY = ("stride", "padding", "dilation", "groups", "padding_mode")
 # One copy for all members, as in the published counts.

@@ -1,0 +1,170 @@
+"""``x (W ∘ r sᵀ)`` for all members, in the cheaper of two equal forms: scale or fold.
+
+*Scale* multiplies activations, ``((x ∘ r) W) ∘ s``, B (m + n) numbers a member. *Fold* multiplies
+the weight, ``x (W ∘ r sᵀ)``, m n numbers a member, each in two steps. All else is the same matrix
+products, so the shapes alone tell which form is cheaper.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.autograd import Function
+from torch.nn import functional as F
+
+# A processor multiplies and adds about as often while it writes one entry of a member's matrix.
+ENTRY_COST = 64
+
+
+def folds(batch: int, in_features: int, out_features: int, memory_saving: bool = False) -> bool:
+    """Whether fold is cheaper than scale for `batch` examples: B (m + n) > 2 m n.
+
+    The memory-saving scale form pays for its memory with one more product, B m n a member, and
+    loses as soon as B is above `ENTRY_COST`.
+    """
+    if memory_saving and batch > ENTRY_COST:
+        return True
+    return batch * (in_features + out_features) > 2 * in_features * out_features
+
+
+def modulated_product(
+    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
+    weight: Float[Tensor, "n m"],
+    r: Float[Tensor, "M m"] | Float[Tensor, "M B m"],
+    s: Float[Tensor, "M n"] | Float[Tensor, "M B n"],
+    bias: Float[Tensor, "M n"] | None = None,
+    *,
+    memory_saving: bool = False,
+) -> Float[Tensor, "M B n"]:
+    """``x_i (W ∘ r_i s_iᵀ) + b_i`` for each member i (Wen et al. 2020, eq. 5).
+
+    With r and s for each example, (M, B, m) and (M, B, n), a member has no one matrix, and scale
+    is the only form. With `memory_saving`, the backward pass finds nothing stored but the
+    arguments; fold never stores more. Under ``torch.compile`` the compiler decides what to store.
+    """
+    bias = None if bias is None else bias[:, None]
+    folded = r.ndim == 2 and folds(x.shape[-2], *weight.shape[::-1], memory_saving)
+    if r.ndim == 2 and not folded:
+        r, s = r[:, None], s[:, None]
+    if torch.compiler.is_compiling():  # it cannot trace the forms below
+        return (fold if folded else scale)(x, weight, r, s, bias)
+    if folded:
+        return Fold.apply(x, weight, r, s, bias)
+    return (Scale.apply if memory_saving else scale)(x, weight, r, s, bias)
+
+
+def scale(
+    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
+    weight: Float[Tensor, "n m"],
+    r: Float[Tensor, "M #B m"],
+    s: Float[Tensor, "M #B n"],
+    bias: Float[Tensor, "M 1 n"] | None,
+) -> Float[Tensor, "M B n"]:
+    """``((x ∘ r) W) ∘ s + b``."""
+    z = F.linear(x * r.to(x.dtype), weight)
+    # Under autocast z is shorter than s and b, and the result as short as that of nn.Linear.
+    y = z * s.to(z.dtype)
+    return y if bias is None else y + bias.to(z.dtype)
+
+
+def fold(
+    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
+    weight: Float[Tensor, "n m"],
+    r: Float[Tensor, "M m"],
+    s: Float[Tensor, "M n"],
+    bias: Float[Tensor, "M 1 n"] | None,
+) -> Float[Tensor, "M B n"]:
+    """``x (W ∘ r sᵀ) + b``, a product a member."""
+    members = modulated(weight, r, s).mT
+    x = x.expand(len(r), *x.shape[-2:])
+    return torch.bmm(x, members) if bias is None else torch.baddbmm(bias, x, members)
+
+
+def modulated(
+    weight: Float[Tensor, "n m"], r: Float[Tensor, "M m"], s: Float[Tensor, "M n"]
+) -> Float[Tensor, "M n m"]:
+    """Each member's matrix ``W ∘ r_i s_iᵀ``, as weights are stored."""
+    return weight * s[:, :, None] * r[:, None]
+
+
+class Frugal(Function):
+    """A product whose backward pass finds nothing stored but its arguments."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+
+def tangent(form: Any, arguments: tuple[Any, ...], tangents: tuple[Any, ...]) -> Tensor:
+    """The derivative along `tangents` of a product that is linear in each of x, W, r and s."""
+    *factors, bias = arguments
+    *moves, bias_move = tangents
+    parts = [form(*factors[:i], move, *factors[i + 1 :], None) for i, move in enumerate(moves)]
+    return sum(parts) if bias is None else sum(parts, bias_move)
+
+
+class Scale(Frugal):
+    """`scale`, whose backward pass computes ``(x ∘ r) W`` again."""
+
+    @staticmethod
+    def forward(x: Tensor, weight: Tensor, r: Tensor, s: Tensor, bias: Tensor | None) -> Tensor:
+        return scale(x, weight, r, s, bias)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
+        return tangent(scale, ctx.saved_tensors, tangents)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight, r, s, bias = ctx.saved_tensors
+        # The products run in the precision of the forward pass, which autocast may have lowered.
+        low = weight.to(grad.dtype)
+        xr = (x * r.to(x.dtype)).to(grad.dtype)
+        grad_z = grad * s.to(grad.dtype)
+        grad_xr = grad_z @ low
+        return (
+            (grad_xr * r.to(grad.dtype)).sum_to_size(x.shape).to(x.dtype),
+            (grad_z.flatten(0, 1).mT @ xr.flatten(0, 1)).to(weight.dtype),
+            (grad_xr * x.to(grad.dtype)).sum_to_size(r.shape).to(r.dtype),
+            (grad * F.linear(xr, low)).sum_to_size(s.shape).to(s.dtype),
+            None if bias is None else grad.sum_to_size(bias.shape).to(bias.dtype),
+        )
+
+
+class Fold(Frugal):
+    """`fold`, whose backward pass forms the matrices again.
+
+    It needs one product for the gradients of W, r and s together: with P_i = x_iᵀ g_i they are
+    sums over entries of P_i ∘ r_i s_iᵀ and of P_i ∘ W.
+    """
+
+    @staticmethod
+    def forward(x: Tensor, weight: Tensor, r: Tensor, s: Tensor, bias: Tensor | None) -> Tensor:
+        return fold(x, weight, r, s, bias)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
+        return tangent(fold, ctx.saved_tensors, tangents)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight, r, s, bias = ctx.saved_tensors
+        # The products run in the precision of the forward pass, which autocast may have lowered.
+        batch = x.to(grad.dtype).expand(len(r), *x.shape[-2:])
+        grad_x = grad_weight = grad_r = grad_s = grad_bias = None
+        if ctx.needs_input_grad[0]:
+            grad_x = torch.bmm(grad, modulated(weight, r, s).to(grad.dtype))
+            grad_x = grad_x.sum_to_size(x.shape).to(x.dtype)
+        if any(ctx.needs_input_grad[1:4]):
+            product = torch.bmm(grad.mT, batch)  # (M, n, m), as weights are stored
+            scaled = product * r[:, None]
+            grad_weight = (scaled * s[:, :, None]).sum(0)
+            grad_s = (scaled * weight).sum(-1)
+            grad_r = torch.bmm(s[:, None], product * weight)[:, 0]
+        if bias is not None:
+            grad_bias = grad.sum(1, keepdim=True).to(bias.dtype)
+        return grad_x, grad_weight, grad_r, grad_s, grad_bias

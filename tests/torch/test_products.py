@@ -1,0 +1,421 @@
+"""Scale and fold: equal values, gradients, derivatives of any kind; what each stores; which runs.
+
+Sizes are distinct primes, so that a swapped axis cannot hide.
+"""
+
+import itertools
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.func import functional_call, grad, hessian, jvp, vmap
+from torch.nn import functional as F
+
+import ensedu.torch as et
+from ensedu.torch import base, products
+
+M, B, m, n, K = 3, 7, 5, 11, 2
+FORMS = {
+    "scale": products.scale,
+    "scale again": products.Scale.apply,
+    "fold": products.fold,
+    "fold again": products.Fold.apply,
+}
+
+
+def call(form, x, weight, r, s, bias):
+    """Run a form by name on plain arguments: r (M, m), s (M, n), bias (M, n) or None."""
+    if "scale" in form:
+        r, s = r[..., None, :], s[..., None, :]
+    return FORMS[form](x, weight, r, s, None if bias is None else bias[..., None, :])
+
+
+def by_member(x, weight, r, s, bias):
+    """The definition, a member at a time."""
+    rows = []
+    for i in range(len(r)):
+        one = x if x.ndim == 2 else x[i]
+        y = one @ (weight.T * torch.outer(r[i], s[i]))
+        rows.append(y if bias is None else y + bias[i])
+    return torch.stack(rows)
+
+
+def arguments(M=M, B=B, m=m, n=n, broadcast=False, bias=True, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    shapes = [(B, m) if broadcast else (M, B, m), (n, m), (M, m), (M, n), (M, n)]
+    drawn = [
+        torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_()
+        for shape in shapes
+    ]
+    return drawn if bias else [*drawn[:4], None]
+
+
+def gradients(y, tensors):
+    weights = torch.arange(1.0, y.numel() + 1, dtype=y.dtype).reshape(y.shape).cos()
+    return torch.autograd.grad((y * weights).sum(), tensors)
+
+
+def tensors_of(values):
+    return [value for value in values if value is not None]
+
+
+sizes = st.integers(1, 6)
+
+
+@given(M=sizes, B=sizes, m=sizes, n=sizes, broadcast=st.booleans(), bias=st.booleans())
+def test_every_form_is_the_definition_in_value_and_gradient(M, B, m, n, broadcast, bias):
+    values = arguments(M, B, m, n, broadcast, bias)
+    expected = by_member(*values)
+    slopes = gradients(expected, tensors_of(values))
+    for form in FORMS:
+        y = call(form, *values)
+        torch.testing.assert_close(y, expected, rtol=0, atol=1e-12)
+        for mine, slope in zip(gradients(y, tensors_of(values)), slopes, strict=True):
+            torch.testing.assert_close(mine, slope, rtol=0, atol=1e-11)
+
+
+# Torch's own forward mode loads its decompositions with torch.jit.
+jit = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+
+
+@jit
+@pytest.mark.parametrize("broadcast", [False, True])
+@pytest.mark.parametrize("form", ["scale again", "fold again"])
+def test_derivatives_by_hand_hold_twice(form, broadcast):
+    values = arguments(2, 3, 2, 3, broadcast)
+    assert torch.autograd.gradcheck(lambda *v: call(form, *v), values, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(lambda *v: call(form, *v), values)
+
+
+@pytest.mark.parametrize("form", ["scale again", "fold again"])
+def test_gradients_by_hand_are_made_only_where_they_are_asked_for(form):
+    values = arguments()
+    expected = gradients(by_member(*values), tensors_of(values))
+    for wanted in itertools.chain(*(itertools.combinations(range(5), k) for k in (1, 2))):
+        chosen = [v.detach().requires_grad_(i in wanted) for i, v in enumerate(values)]
+        found = gradients(call(form, *chosen), [chosen[i] for i in wanted])
+        for i, slope in zip(wanted, found, strict=True):
+            torch.testing.assert_close(slope, expected[i], rtol=0, atol=1e-11)
+
+
+def test_fold_leaves_out_the_product_for_an_input_without_gradient():
+    def products_of_backward(needs):
+        values = arguments()
+        values[0] = values[0].detach().requires_grad_(needs)
+        loss = call("fold again", *values).sum()
+        with torch.profiler.profile() as profile:
+            loss.backward()
+        return sum(event.count for event in profile.key_averages() if event.key == "aten::bmm")
+
+    assert products_of_backward(True) == products_of_backward(False) + 1
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("batched", [(0,), (1,), (2, 3), (4,), (0, 1, 2, 3, 4)])
+def test_every_form_maps_over_any_argument(form, batched):
+    values = [v.detach() for v in arguments()]
+    dims = [0 if i in batched else None for i in range(5)]
+    stacked = [torch.stack([v + k for k in range(K)]) if i in batched else v
+               for i, v in enumerate(values)]  # fmt: skip
+
+    def loss(*v):
+        return call(form, *v).square().sum()
+
+    slopes = grad(loss, argnums=tuple(range(5)))
+    y = vmap(lambda *v: call(form, *v), tuple(dims))(*stacked)
+    found = vmap(slopes, tuple(dims))(*stacked)
+    for k in range(K):
+        one = [v[k] if i in batched else v for i, v in enumerate(stacked)]
+        torch.testing.assert_close(y[k], call(form, *one), rtol=1e-12, atol=1e-12)
+        for mine, slope in zip(found, slopes(*one), strict=True):
+            torch.testing.assert_close(mine[k], slope, rtol=1e-10, atol=1e-10)
+
+
+@jit
+@pytest.mark.parametrize("form", ["scale again", "fold again"])
+def test_forward_mode_and_hessian_agree_with_plain_operations(form):
+    x, weight, r, s, bias = (v.detach() for v in arguments())
+    along = torch.ones_like(r)
+    mine = jvp(lambda r: call(form, x, weight, r, s, bias), (r,), (along,))
+    plain = jvp(lambda r: by_member(x, weight, r, s, bias), (r,), (along,))
+    torch.testing.assert_close(mine, plain, rtol=0, atol=1e-11)
+    curved = [
+        hessian(lambda r, f=f: f(r).square().sum())(r)
+        for f in (
+            lambda r: call(form, x, weight, r, s, bias),
+            lambda r: by_member(x, weight, r, s, bias),
+        )
+    ]
+    torch.testing.assert_close(*curved, rtol=1e-12, atol=1e-10)
+
+
+@given(B=st.integers(1, 200), m=st.integers(1, 99), n=st.integers(1, 99))
+def test_the_rule_counts_the_entries_that_each_form_writes(B, m, n):
+    scaled, folded = B * (m + n), 2 * m * n
+    assert products.folds(B, m, n) == (scaled > folded)
+    assert products.folds(B, m, n, memory_saving=True) == (scaled > folded or B > 64)
+
+
+@pytest.mark.parametrize("memory_saving", [False, True])
+@pytest.mark.parametrize("form", ["scale", "fold"])
+def test_the_shapes_choose_the_form(monkeypatch, form, memory_saving):
+    ran = []
+    for name, inner in (("scale", products.scale), ("fold", products.fold)):
+        monkeypatch.setattr(
+            products, name, lambda *v, name=name, inner=inner: ran.append(name) or inner(*v)
+        )
+    few = {"scale": 6, "fold": 7}[form]  # 2 m n / (m + n) = 6.875
+    layer = et.BatchEnsembleLinear(m, n, M, memory_saving=memory_saving)
+    layer(torch.zeros(M, few, m))
+    assert ran == [form]
+
+
+LAYERS = {
+    "batch_ensemble": lambda: et.BatchEnsembleLinear(m, n, M, init="normal", dtype=torch.float64),
+    "memory saving": lambda: et.BatchEnsembleLinear(
+        m, n, M, init="normal", dtype=torch.float64, memory_saving=True
+    ),
+    "no bias": lambda: et.BatchEnsembleLinear(m, n, M, bias=False, dtype=torch.float64),
+    "rank1": lambda: et.Rank1Linear(m, n, M, init_scale=0.3, dtype=torch.float64),
+}
+
+
+@pytest.mark.parametrize("broadcast", [False, True])
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_give_the_same_in_both_forms(monkeypatch, name, broadcast):
+    torch.manual_seed(3)
+    layer = LAYERS[name]()
+    x = torch.randn((B, m) if broadcast else (M, B, m), dtype=torch.float64, requires_grad=True)
+    sample = [layer.sample()] if name == "rank1" else []
+    results = []
+    for folds in (False, True):
+        monkeypatch.setattr(products, "folds", lambda *a, folds=folds: folds)
+        y = layer(x, *sample)
+        results.append([y, *gradients(y, [x, *layer.parameters()])])
+    torch.testing.assert_close(*results, rtol=0, atol=1e-12)
+
+
+CONVOLUTIONS = {
+    "batch_ensemble": lambda **k: et.BatchEnsembleConv2d(5, 7, (3, 2), M, init="normal", **k),
+    "memory saving": lambda **k: et.BatchEnsembleConv2d(5, 7, (3, 2), M, memory_saving=True, **k),
+    "rank1": lambda **k: et.Rank1Conv2d(5, 7, (3, 2), M, init_scale=0.3, **k),
+}
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions_give_the_same_in_both_forms(monkeypatch, name):
+    torch.manual_seed(3)
+    layer = CONVOLUTIONS[name](stride=(2, 1), padding=1, dtype=torch.float64)
+    x = torch.randn(2, 5, 13, 11, dtype=torch.float64, requires_grad=True)
+    sample = [layer.sample()] if name == "rank1" else []
+    results = []
+    for folds in (False, True):
+        monkeypatch.setattr(base.ConvLayer, "_folds", lambda *a, folds=folds: folds)
+        y = layer(x, *sample)
+        results.append([y, *gradients(y, [x, *layer.parameters()])])
+    torch.testing.assert_close(*results, rtol=0, atol=1e-11)
+
+
+def test_convolutions_fold_where_pixels_outnumber_weights_and_members_share_a_batch():
+    layer = et.BatchEnsembleConv2d(5, 7, 3, M, padding=1)
+    # One image of h x h: 12 h² entries scaled, 2 x 315 folded.
+    assert not layer._folds((1, 5, 7, 7))
+    assert layer._folds((1, 5, 8, 8))
+    assert not et.BatchEnsembleConv2d(4, 6, 3, M, padding=1, groups=2)._folds((9, 4, 9, 9))
+
+
+@given(
+    size=st.tuples(st.integers(5, 12), st.integers(5, 12)),
+    kernel=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    stride=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    padding=st.one_of(st.tuples(st.integers(0, 2), st.integers(0, 2)), st.just("valid")),
+    dilation=st.tuples(st.integers(1, 2), st.integers(1, 2)),
+)
+def test_output_size_is_that_of_torch(size, kernel, stride, padding, dilation):
+    geometry = {"stride": stride, "padding": padding, "dilation": dilation}
+    layer = et.BayesConv2d(1, 1, kernel, **geometry)
+    expected = nn.Conv2d(1, 1, kernel, **geometry)(torch.zeros(1, 1, *size)).shape[2:]
+    assert layer.output_size(*size) == tuple(expected)
+    same = et.BayesConv2d(1, 1, kernel, padding="same", dilation=dilation)
+    assert same.output_size(*size) == size
+
+
+def stored(function, *known):
+    """Bytes that a call stores for its backward pass, beyond tensors that are there anyway."""
+    there = {tensor.untyped_storage().data_ptr() for tensor in known}
+    found = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in there:
+            found[storage.data_ptr()] = storage.nbytes(), tensor
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        y = function()
+    total = sum(size for size, _ in found.values())
+    assert y.requires_grad
+    return total
+
+
+@pytest.mark.parametrize("broadcast", [False, True])
+@pytest.mark.parametrize("batch", [3, 101])
+def test_memory_saving_stores_nothing_beyond_input_and_parameters(batch, broadcast):
+    x = torch.randn((batch, m) if broadcast else (M, batch, m), requires_grad=True)
+    saving = et.BatchEnsembleLinear(m, n, M, memory_saving=True)
+    assert stored(lambda: saving(x), x, *saving.parameters()) == 0
+    default = et.BatchEnsembleLinear(m, n, M)
+    # Scale stores x ∘ r and (x ∘ r) W; fold nothing.
+    expected = 4 * M * batch * (m + n) if batch == 3 else 0
+    assert stored(lambda: default(x), x, *default.parameters()) == expected
+
+
+def test_memory_saving_convolution_stores_nothing_beyond_input_and_parameters():
+    x = torch.randn(M, 2, 5, 13, 11, requires_grad=True)
+    saving, default = (
+        et.BatchEnsembleConv2d(5, 7, 3, M, memory_saving=flag) for flag in (True, False)
+    )
+    assert stored(lambda: saving(x), x, *saving.parameters()) == 0
+    assert stored(lambda: default(x), x, *default.parameters()) == 4 * (x.numel() + M * 2 * 7 * 99)
+
+
+@pytest.mark.parametrize("kind", ["deep_ensemble", "fold"])
+def test_a_shared_batch_is_never_copied_to_the_members(kind):
+    x = torch.randn(101, m)
+    layer = (et.DeepEnsembleLinear if kind == "deep_ensemble" else et.BatchEnsembleLinear)(m, n, M)
+    with torch.profiler.profile(profile_memory=True) as profile:
+        with torch.no_grad():
+            layer(x)
+    largest = max(event.self_cpu_memory_usage for event in profile.events())
+    allocated = sum(max(0, event.self_cpu_memory_usage) for event in profile.events())
+    output, matrices = 4 * M * 101 * n, 4 * 2 * M * m * n
+    assert largest == output
+    assert allocated <= output + matrices < output + 4 * x.numel() * M
+
+
+@pytest.mark.parametrize("layer", ["batch_ensemble", "memory saving", "rank1"])
+@pytest.mark.parametrize("folds", [False, True])
+def test_autocast_gives_its_own_dtype_in_both_forms(monkeypatch, layer, folds):
+    torch.manual_seed(4)
+    layer = LAYERS[layer]().float()
+    monkeypatch.setattr(products, "folds", lambda *a: folds)
+    sample = [layer.sample()] if isinstance(layer, et.Rank1Linear) else []
+    x = torch.randn(M, B, m, requires_grad=True)
+    exact = layer(x, *sample)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = layer(x, *sample)
+    assert y.dtype == torch.bfloat16
+    torch.testing.assert_close(y.float(), exact, rtol=0.03, atol=0.03 * exact.abs().max().item())
+    inputs = [x, *layer.parameters()]
+    for found, slope in zip(gradients(y.float(), inputs), gradients(exact, inputs), strict=True):
+        assert found.dtype == torch.float32
+        assert (found - slope).norm() <= 0.03 * slope.norm()
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("batch", [3, 101])
+def test_compiled_whole_in_both_forms(batch):
+    torch.compiler.reset()
+    layer = LAYERS["memory saving"]()
+    x = torch.randn(M, batch, m, dtype=torch.float64, requires_grad=True)
+    inputs = [x, *layer.parameters()]
+    y, compiled = layer(x), torch.compile(layer, backend="aot_eager", fullgraph=True)(x)
+    torch.testing.assert_close(compiled, y, rtol=0, atol=1e-12)
+    for mine, slope in zip(gradients(compiled, inputs), gradients(y, inputs), strict=True):
+        torch.testing.assert_close(mine, slope, rtol=1e-12, atol=1e-12)
+
+
+STACKS = {
+    **LAYERS,
+    "deep_ensemble": lambda: et.DeepEnsembleLinear(m, n, M, dtype=torch.float64),
+    "mean_field": lambda: et.BayesLinear(m, n, init_scale=0.3, dtype=torch.float64),
+}
+
+
+@pytest.mark.parametrize("batch", [3, 101])
+@pytest.mark.parametrize("name", STACKS)
+def test_layers_stack_under_vmap(name, batch):
+    layers = [STACKS[name]() for _ in range(K)]
+    stacked, buffers = torch.func.stack_module_state(layers)
+    x = torch.randn(M, batch, m, dtype=torch.float64)
+    sample = [layers[0].sample(None, x.shape)] if hasattr(layers[0], "sample") else []
+
+    def loss(params):
+        return functional_call(layers[0], (params, buffers), (x, *sample)).square().sum()
+
+    found = vmap(grad(loss))(stacked)
+    for k, layer in enumerate(layers):
+        slopes = grad(loss)(dict(layer.named_parameters()))
+        for key, slope in slopes.items():
+            torch.testing.assert_close(found[key][k], slope, rtol=1e-10, atol=1e-10)
+
+
+def test_local_reparameterization_by_its_definition():
+    torch.manual_seed(5)
+    layer = et.BayesLinear(m, n, init_scale=0.3, local_reparameterization=True).double()
+    x = torch.randn(2, B, m, dtype=torch.float64)
+    sample = layer.sample(torch.Generator().manual_seed(1), x.shape)
+    assert {k: v.shape for k, v in sample.items()} == {"output": (2, B, n)}
+    y = layer(x, sample)
+    for i, j, b in itertools.product(range(2), range(B), range(n)):
+        mean = (x[i, j] * layer.weight_mean[b]).sum() + layer.bias_mean[b]
+        scale = F.softplus(layer.weight_rho[b])
+        variance = (x[i, j] ** 2 * scale**2).sum() + F.softplus(layer.bias_rho[b]) ** 2
+        expected = mean + variance.sqrt() * sample["output"][i, j, b]
+        torch.testing.assert_close(y[i, j, b], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["linear", "conv"])
+def test_local_reparameterization_has_the_moments_of_drawn_weights(kind):
+    torch.manual_seed(6)
+    shape = (m,) if kind == "linear" else (m, 4, 4)
+    build = {
+        "linear": lambda local: et.BayesLinear(
+            m, 2, init_scale=0.3, local_reparameterization=local
+        ),
+        "conv": lambda local: et.BayesConv2d(
+            m, 2, 3, padding=1, stride=2, init_scale=0.3, local_reparameterization=local
+        ),
+    }[kind]
+    drawn, local = build(False), build(True)
+    local.load_state_dict(drawn.state_dict())
+    draws = 20_000
+    x = torch.randn(1, *shape).expand(draws, 1, *shape)
+    with torch.no_grad():
+        several, many = drawn(x), local(x)
+    assert several.shape == many.shape
+    spread = several.std(0)
+    assert ((several.mean(0) - many.mean(0)).abs() < 5 * spread * (2 / draws) ** 0.5).all()
+    assert ((many.std(0) / spread - 1).abs() < 5 / draws**0.5).all()
+
+
+def test_local_reparameterization_makes_examples_independent():
+    torch.manual_seed(7)
+    x = torch.ones(5000, 2, m)  # two equal examples
+    for local, correlation in ((False, 1.0), (True, 0.0)):
+        layer = et.BayesLinear(m, 1, init_scale=0.3, local_reparameterization=local)
+        with torch.no_grad():
+            y = layer(x)[..., 0]
+        assert abs(torch.corrcoef(y.T)[0, 1].item() - correlation) < 0.08
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_local_reparameterization_of_no_input_has_finite_gradients(bias):
+    layer = et.BayesLinear(m, n, bias=bias, local_reparameterization=True)
+    x = torch.zeros(B, m, requires_grad=True)
+    y = layer(x)
+    y.sum().backward()
+    assert y.isfinite().all()
+    for tensor in (x, *layer.parameters()):
+        assert tensor.grad.isfinite().all()
+
+
+def test_weight_matrices_of_a_local_layer_are_drawn_weights():
+    layer = et.BayesLinear(m, n, local_reparameterization=True)
+    assert layer.weight_matrices().shape == (1, m, n)
+    sample = layer.sample()
+    y = layer(torch.eye(m), sample)
+    bias = layer.bias_mean + F.softplus(layer.bias_rho) * sample["bias"]
+    torch.testing.assert_close(y - bias, layer.weight_matrices(sample)[0])
