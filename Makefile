@@ -12,11 +12,12 @@ BUILD   := _build
 LAUNCH  := $(BUILD)/launch
 PYTEST  := $(PY) -m pytest
 WORKERS ?= auto
+DEVICE  ?= cpu
 # Strict: every cell is compared, and one notebook stays in one process.
 NBVAL   := $(PYTEST) --nbval -n $(WORKERS) --dist loadscope book
 
 .DEFAULT_GOAL := help
-.PHONY: help book check-site test test-portable test-peers test-launch lab refresh picture lint format clean FORCE
+.PHONY: help book check-site test test-portable test-peers test-launch bench lab refresh picture lint format clean FORCE
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -40,7 +41,7 @@ test-portable: $(READY) ## Run the notebooks as older processors would compute t
 	ATEN_CPU_CAPABILITY=default $(NBVAL)
 	OPENBLAS_CORETYPE=Nehalem OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(NBVAL)
 
-test-peers: $(PEERS)/ready ## Compare the counts with independent packages
+test-peers: $(PEERS)/ready ## Compare counts and values with independent packages
 	$(PEERS)/bin/python -m pytest tests/peers
 
 # What the Binder button and the line for Colab do, without the network in between. Of the copy,
@@ -55,6 +56,11 @@ test-launch: ## Install as Binder does, into a fresh environment, and run the no
 	rm -rf $(LAUNCH)/ensedu $(LAUNCH)/build
 	cd $(LAUNCH) && venv/bin/python -m pytest --nbval --nbval-current-env book
 	rm -rf $(LAUNCH)
+
+# An allocator that gives memory back after each pass inflates small cells threefold.
+bench: $(PEERS)/ready ## Time the layers and those of other packages (DEVICE=cuda on a GPU)
+	MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_MMAP_THRESHOLD_=4000000000 OMP_NUM_THREADS=1 \
+	  $(PEERS)/bin/python tests/benchmarks/bench.py --device $(DEVICE) results/speed-$(DEVICE).json
 
 lab: $(READY) ## Open JupyterLab on the book
 	$(PY) -m jupyterlab book

@@ -77,9 +77,9 @@ class LinearLayer(WeightLayer):
         self.out_features = self.outputs = _checks.positive_int("out_features", out_features)
         self.weight_shape, self.fan_in = (self.outputs, self.inputs), self.inputs
 
-    def _check_input(self, x: Any, members: int | None = None) -> None:
-        layer, parameter = type(self).__name__, next(self.parameters())
-        check_tensor(f"{layer}: input x", x, parameter)
+    def _check_input(self, x: Any, like: Tensor, members: int | None = None) -> None:
+        layer = type(self).__name__
+        check_tensor(layer + ": input x", x, like)
         _checks.batch(layer, x.shape, self.in_features, members)
 
     def _matrices(self, weight: Float[Tensor, "*any n m"]) -> Float[Tensor, "*any m n"]:
@@ -128,9 +128,9 @@ class ConvLayer(WeightLayer):
         self.weight_shape = (self.outputs, self.inputs // self.groups, *self.kernel_size)
         self.fan_in = self.weight_shape[1] * self.kernel_size[0] * self.kernel_size[1]
 
-    def _check_input(self, x: Any, members: int | None = None) -> None:
-        layer, parameter = type(self).__name__, next(self.parameters())
-        check_tensor(f"{layer}: input x", x, parameter)
+    def _check_input(self, x: Any, like: Tensor, members: int | None = None) -> None:
+        layer = type(self).__name__
+        check_tensor(layer + ": input x", x, like)
         _checks.images(layer, x.shape, self.in_channels, members)
 
     def _convolve(
@@ -258,11 +258,11 @@ def check_tensor(name: str, value: Any, like: Tensor | None = None) -> None:
     """
     if not isinstance(value, Tensor):
         raise TypeError(f"{name} must be a torch.Tensor, got {type(value).__name__}")
+    if like is not None and value.dtype == like.dtype:
+        return
     if not value.is_floating_point():
         raise TypeError(f"{name} has dtype {value.dtype}, accepted is a floating-point dtype")
-    if like is None or torch.is_autocast_enabled(value.device.type):
-        return
-    if value.dtype != like.dtype:
+    if like is not None and not torch.is_autocast_enabled(value.device.type):
         raise TypeError(f"{name} has dtype {value.dtype}, accepted is {like.dtype}")
 
 

@@ -83,9 +83,10 @@ class BatchEnsembleLinear(LinearLayer, _BatchEnsemble):
         self._set_up(ensemble_size, init, init_std, memory_saving, bias)
 
     def forward(self, x: Float[Tensor, "M B m"] | Float[Tensor, "B m"]) -> Float[Tensor, "M B n"]:
-        self._check_input(x, self.ensemble_size)
+        weight = self.weight
+        self._check_input(x, weight, self.ensemble_size)
         return modulated_product(
-            x, self.weight, self.r, self.s, self.bias, memory_saving=self.memory_saving
+            x, weight, self.r, self.s, self.bias, memory_saving=self.memory_saving
         )
 
     def weight_matrices(self, sample: None = None) -> Float[Tensor, "M m n"]:
@@ -150,7 +151,7 @@ class BatchEnsembleConv2d(ConvLayer, _BatchEnsemble):
     def forward(
         self, x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"]
     ) -> Float[Tensor, "M B C_out H_out W_out"]:
-        self._check_input(x, self.ensemble_size)
+        self._check_input(x, self.weight, self.ensemble_size)
         arguments = x, self.weight, self.r, self.s, self.bias
         if self.memory_saving and torch.is_grad_enabled():
             return checkpoint(self._convolve_modulated, *arguments, use_reentrant=False)

@@ -159,7 +159,7 @@ class BayesLinear(LinearLayer, _Bayes):
         x: Float[Tensor, "S B m"] | Float[Tensor, "B m"],
         sample: dict[str, Tensor] | None = None,
     ) -> Float[Tensor, "S B n"] | Float[Tensor, "B n"]:
-        self._check_input(x)
+        self._check_input(x, self.weight_mean)
         sample = self.sample(None, x.shape) if sample is None else sample
         if isinstance(sample, dict) and "output" in sample:
             self._check_sample(sample, {"output": self._output_shape(x.shape)})
@@ -234,7 +234,7 @@ class BayesConv2d(ConvLayer, _Bayes):
         x: Float[Tensor, "S B C_in H W"] | Float[Tensor, "B C_in H W"],
         sample: dict[str, Tensor] | None = None,
     ) -> Float[Tensor, "S B C_out H_out W_out"] | Float[Tensor, "B C_out H_out W_out"]:
-        self._check_input(x)
+        self._check_input(x, self.weight_mean)
         sample = self.sample(None, x.shape) if sample is None else sample
         if isinstance(sample, dict) and "output" in sample:
             self._check_sample(sample, {"output": self._output_shape(x.shape)})

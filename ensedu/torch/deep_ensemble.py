@@ -61,11 +61,13 @@ class DeepEnsembleLinear(LinearLayer, _DeepEnsemble):
         self._set_up(ensemble_size, bias)
 
     def forward(self, x: Float[Tensor, "M B m"] | Float[Tensor, "B m"]) -> Float[Tensor, "M B n"]:
-        self._check_input(x, self.ensemble_size)
-        x = x.expand(self.ensemble_size, -1, -1)
-        if self.bias is None:
-            return torch.bmm(x, self.weight.mT)
-        return torch.baddbmm(self.bias[:, None], x, self.weight.mT)
+        weight, bias = self.weight, self.bias
+        self._check_input(x, weight, self.ensemble_size)
+        if x.ndim == 2:
+            x = x.expand(self.ensemble_size, -1, -1)
+        if bias is None:
+            return torch.bmm(x, weight.mT)
+        return torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
 
     def weight_matrices(self, sample: None = None) -> Float[Tensor, "M m n"]:
         """Every member's own matrix, (M, m, n)."""
@@ -119,7 +121,7 @@ class DeepEnsembleConv2d(ConvLayer, _DeepEnsemble):
     def forward(
         self, x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"]
     ) -> Float[Tensor, "M B C_out H_out W_out"]:
-        self._check_input(x, self.ensemble_size)
+        self._check_input(x, self.weight, self.ensemble_size)
         return self._convolve_each(x, self.weight, self.bias)
 
     def weight_matrices(self, sample: None = None) -> Float[Tensor, "M C_in C_out kh kw"]:

@@ -43,10 +43,11 @@ def modulated_product(
     is the only form. With `memory_saving`, the backward pass finds nothing stored but the
     arguments; fold never stores more. Under ``torch.compile`` the compiler decides what to store.
     """
-    bias = None if bias is None else bias[:, None]
-    folded = r.ndim == 2 and folds(x.shape[-2], *weight.shape[::-1], memory_saving)
+    bias = None if bias is None else bias.unsqueeze(1)
+    n, m = weight.shape
+    folded = r.ndim == 2 and folds(x.shape[-2], m, n, memory_saving)
     if r.ndim == 2 and not folded:
-        r, s = r[:, None], s[:, None]
+        r, s = r.unsqueeze(1), s.unsqueeze(1)
     if torch.compiler.is_compiling():  # it cannot trace the forms below
         return (fold if folded else scale)(x, weight, r, s, bias)
     if folded:
@@ -62,10 +63,10 @@ def scale(
     bias: Float[Tensor, "M 1 n"] | None,
 ) -> Float[Tensor, "M B n"]:
     """``((x ∘ r) W) ∘ s + b``."""
-    z = F.linear(x * r.to(x.dtype), weight)
-    # Under autocast z is shorter than s and b, and the result as short as that of nn.Linear.
-    y = z * s.to(z.dtype)
-    return y if bias is None else y + bias.to(z.dtype)
+    z = (x * r) @ weight.mT
+    if z.dtype != s.dtype:  # under autocast, whose result is as short as that of nn.Linear
+        s, bias = s.to(z.dtype), None if bias is None else bias.to(z.dtype)
+    return z * s if bias is None else z * s + bias
 
 
 def fold(

@@ -159,7 +159,7 @@ class Rank1Linear(LinearLayer, _Rank1):
         x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
         sample: dict[str, Tensor] | None = None,
     ) -> Float[Tensor, "M B n"]:
-        self._check_input(x, self.ensemble_size)
+        self._check_input(x, self.weight, self.ensemble_size)
         sample = self.sample(None, x.shape) if sample is None else sample
         r, s = self._fast_weights(sample, x.shape[-2])
         return modulated_product(x, self.weight, r, s, self.bias)
@@ -229,7 +229,7 @@ class Rank1Conv2d(ConvLayer, _Rank1):
         x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"],
         sample: dict[str, Tensor] | None = None,
     ) -> Float[Tensor, "M B C_out H_out W_out"]:
-        self._check_input(x, self.ensemble_size)
+        self._check_input(x, self.weight, self.ensemble_size)
         sample = self.sample(None, x.shape) if sample is None else sample
         r, s = self._fast_weights(sample, x.shape[-4])
         return self._convolve_modulated(x, self.weight, r, s, self.bias)

@@ -1,0 +1,86 @@
+"""Time things side by side, and weigh what a pass stores and what a process holds."""
+
+import itertools
+import random
+import statistics
+import time
+
+import torch
+
+
+def wait(device):
+    """Return when all work on the device is done."""
+    if torch.device(device).type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def side_by_side(runs, *, seconds, least_rounds=5, device="cpu"):
+    """Return the seconds of each run by name, round by round: {name: [seconds, ...]}.
+
+    Each round runs all in another order, so that what the machine does meanwhile, and what the run
+    before left in the caches, falls on all alike. A short run is repeated, and the mean counts.
+    """
+    names, repeats, order = list(runs), {}, random.Random(0)
+    for name in names:
+        for _ in range(2):
+            runs[name]()
+        wait(device)
+        start = time.perf_counter()
+        runs[name]()
+        wait(device)
+        repeats[name] = max(1, round(5e-4 / (time.perf_counter() - start)))
+    times = {name: [] for name in names}
+    end, turn = time.perf_counter() + seconds, 0
+    while time.perf_counter() < end or turn < least_rounds:
+        for name in order.sample(names, len(names)):
+            start = time.perf_counter()
+            for _ in range(repeats[name]):
+                runs[name]()
+            wait(device)
+            times[name].append((time.perf_counter() - start) / repeats[name])
+        turn += 1
+    return times
+
+
+def quartiles(values):
+    """Return [first quartile, median, third quartile]."""
+    return statistics.quantiles(values, n=4, method="inclusive")
+
+
+def ratios(times, of):
+    """Return the quartiles of each run's time over that of `of` in the same round."""
+    return {
+        name: quartiles([own / base for own, base in zip(series, times[of], strict=True)])
+        for name, series in times.items()
+    }
+
+
+def saved_bytes(forward, *known):
+    """Return the bytes that a forward pass stores for its backward pass, beyond `known` tensors."""
+    there = {tensor.untyped_storage().data_ptr() for tensor in known}
+    found = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in there:
+            found[storage.data_ptr()] = storage
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        forward()
+    return sum(storage.nbytes() for storage in found.values())
+
+
+def peak_bytes(run, device="cpu"):
+    """Return by how much memory in use rises at most while `run` runs."""
+    run()
+    if torch.device(device).type == "cuda":
+        before = torch.cuda.memory_allocated(device)
+        torch.cuda.reset_peak_memory_stats(device)
+        run()
+        return torch.cuda.max_memory_allocated(device) - before
+    with torch.profiler.profile(profile_memory=True) as profile:
+        run()
+    events = [e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"]
+    changes = [event.nbytes() for event in sorted(events, key=lambda event: event.start_ns())]
+    return max(itertools.accumulate(changes, initial=0))
