@@ -120,6 +120,48 @@ def fit(nets, x, labels, batch_size, order):
             optimizer.step()
 
 
+def headline(m, M, B, seconds):
+    """Time a forward pass of one network's layer, of members in turn, stacked, and sharing."""
+    torch.manual_seed(0)
+    deep, batch = (contestants.METHODS[f"{kind}_ensemble"](m, m, M) for kind in ("deep", "batch"))
+    single = contestants.Contestant(nn.Linear(m, m), axes="Bm")
+    built = {
+        "single": single,
+        "loop": deep["loop"],
+        "deep_ensemble": deep["ensedu"],
+        "batch_ensemble": batch["ensedu"],
+    }
+    runs = {}
+    for name, contestant in built.items():
+        x, grad = contestant.batch(M, B, m, m)
+        runs[name] = passes(contestant, x, grad)["forward"]
+    times = measure.side_by_side(runs, seconds=seconds)
+    over = measure.ratios(times, "loop")
+    return {
+        "m": m,
+        "M": M,
+        "B": B,
+        "forward": {
+            name: {"seconds": measure.quartiles(series), "ratio": over[name]}
+            for name, series in times.items()
+        },
+    }
+
+
+def roofline(seconds):
+    """Measure what the machine can: operations a second, and bytes a second from memory."""
+    side, wide = 1024, 8192
+    a, b = torch.randn(side, side), torch.randn(side, side)
+    large, vector = torch.randn(wide, wide), torch.randn(wide)  # 268 MB: larger than any cache
+    runs = {"product": lambda: a @ b, "stream": lambda: large @ vector}
+    times = measure.side_by_side(runs, seconds=seconds)
+    product, stream = (measure.quartiles(times[name])[1] for name in runs)
+    return {
+        "flops_per_second": 2 * side**3 / product,
+        "bytes_per_second": 4 * wide**2 / stream,
+    }
+
+
 def digits(M, batch_size, seconds):
     """Time one epoch of training on digits, members at once and one after another."""
     from sklearn.datasets import load_digits
@@ -223,17 +265,26 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     grid = QUICK if options.quick else GPU_GRID if options.device == "cuda" else GRID
     cells = (run_gpu if options.device == "cuda" else run_cpu)(grid, options.seconds)
-    training = []
+    result = {"machine": machine(options.device), "cells": cells}
     if options.device == "cpu":
+        result["roofline"] = roofline(5 * options.seconds)
+        result["headline"] = [
+            headline(m, 4, B, options.seconds)
+            for m, B in itertools.product((*grid["m"], 2048), (*grid["B"], 8))
+        ]
         training = [digits(M, 32, 10 * options.seconds) for M in grid["M"]]
         for found in training:
             print(f"digits, M {found['M']}, one epoch, over members one after another")
             for name, entry in found["epoch"].items():
                 low, middle, high = entry["ratio"]
                 print(f"    {name:34} {middle:7.2f} [{low:.2f}, {high:.2f}]")
+        result["training"] = training
     options.output.parent.mkdir(parents=True, exist_ok=True)
-    result = {"machine": machine(options.device), "cells": cells, "training": training}
-    options.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps(result, indent=1)
+    # Four digits are more than a time is worth; a list of numbers stands on one line.
+    text = re.sub(r"-?\d+\.\d+(e-?\d+)?", lambda found: f"{float(found[0]):.4g}", text)
+    text = re.sub(r"\[[\d.e,\s+-]+\]", lambda found: " ".join(found[0].split()), text)
+    options.output.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
