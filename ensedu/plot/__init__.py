@@ -3,6 +3,7 @@
 `network` draws nodes and edges with their counts, `weight_matrices` heat maps, `parameter_bars`
 counts by role, `growth_curves` totals against a size, `modulation` how BatchEnsemble makes its
 members, `distribution` matrices with their spread, and `inside` the whole book in one figure.
+`ratios` and `roofline` draw what was measured.
 """
 
 from ensedu.plot.bars import in_words, parameter_bars
@@ -12,6 +13,8 @@ from ensedu.plot.inside import inside
 from ensedu.plot.matrices import weight_matrices
 from ensedu.plot.modulation import modulation
 from ensedu.plot.network import network
+from ensedu.plot.ratios import ratios
+from ensedu.plot.roofline import roofline
 from ensedu.plot.style import (
     LABELS,
     LINES,
@@ -40,6 +43,8 @@ __all__ = [
     "network",
     "parameter_bars",
     "png",
+    "ratios",
+    "roofline",
     "use_style",
     "weight_matrices",
 ]

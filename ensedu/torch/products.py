@@ -15,6 +15,8 @@ from torch.nn import functional as F
 
 # A processor multiplies and adds about as often while it writes one entry of a member's matrix.
 ENTRY_COST = 64
+# Up to here a backward pass by hand takes longer to start than it saves.
+FEW_ENTRIES = 2**17
 
 
 def folds(batch: int, in_features: int, out_features: int, memory_saving: bool = False) -> bool:
@@ -41,18 +43,19 @@ def modulated_product(
 
     With r and s for each example, (M, B, m) and (M, B, n), a member has no one matrix, and scale
     is the only form. With `memory_saving`, the backward pass finds nothing stored but the
-    arguments; fold never stores more. Under ``torch.compile`` the compiler decides what to store.
+    arguments. Fold never stores more, except that it keeps matrices of few entries. Under
+    ``torch.compile`` the compiler decides what to store.
     """
     bias = None if bias is None else bias.unsqueeze(1)
     n, m = weight.shape
     folded = r.ndim == 2 and folds(x.shape[-2], m, n, memory_saving)
     if r.ndim == 2 and not folded:
         r, s = r.unsqueeze(1), s.unsqueeze(1)
-    if torch.compiler.is_compiling():  # it cannot trace the forms below
-        return (fold if folded else scale)(x, weight, r, s, bias)
-    if folded:
-        return Fold.apply(x, weight, r, s, bias)
-    return (Scale.apply if memory_saving else scale)(x, weight, r, s, bias)
+    by_hand = memory_saving or (folded and len(r) * m * n > FEW_ENTRIES)
+    # A compiler cannot trace what is done by hand, and without gradients it has no use.
+    if by_hand and torch.is_grad_enabled() and not torch.compiler.is_compiling():
+        return (Fold if folded else Scale).apply(x, weight, r, s, bias)
+    return (fold if folded else scale)(x, weight, r, s, bias)
 
 
 def scale(
@@ -78,7 +81,8 @@ def fold(
 ) -> Float[Tensor, "M B n"]:
     """``x (W ∘ r sᵀ) + b``, a product a member."""
     members = modulated(weight, r, s).mT
-    x = x.expand(len(r), *x.shape[-2:])
+    if x.ndim == 2:
+        x = x.expand(len(r), -1, -1)
     return torch.bmm(x, members) if bias is None else torch.baddbmm(bias, x, members)
 
 
@@ -86,7 +90,7 @@ def modulated(
     weight: Float[Tensor, "n m"], r: Float[Tensor, "M m"], s: Float[Tensor, "M n"]
 ) -> Float[Tensor, "M n m"]:
     """Each member's matrix ``W ∘ r_i s_iᵀ``, as weights are stored."""
-    return weight * s[:, :, None] * r[:, None]
+    return weight * (s.unsqueeze(2) * r.unsqueeze(1))
 
 
 class Frugal(Function):

@@ -24,6 +24,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import ensedu.torch as et
+from ensedu.torch import products
 
 sys.path.insert(0, str(Path(__file__).parent))
 import contestants
@@ -145,6 +146,31 @@ def headline(m, M, B, seconds):
             name: {"seconds": measure.quartiles(series), "ratio": over[name]}
             for name, series in times.items()
         },
+    }
+
+
+def forms(m, M, B, seconds):
+    """Time a BatchEnsemble's pass forward and backward in its two forms, and say which runs."""
+    x, _, r, s, bias = tensors = [
+        torch.randn(*shape).requires_grad_()
+        for shape in ((M, B, m), (m, m), (M, m), (M, m), (M, 1, m))
+    ]
+    weight, grad = tensors[1], torch.randn(M, B, m)
+
+    def both(form, r, s):
+        return lambda: torch.autograd.grad(form(x, weight, r(), s(), bias), tensors, grad)
+
+    runs = {
+        "scale": both(products.scale, lambda: r[:, None], lambda: s[:, None]),
+        "fold": both(products.Fold.apply, lambda: r, lambda: s),
+    }
+    times = measure.side_by_side(runs, seconds=seconds)
+    return {
+        "m": m,
+        "M": M,
+        "B": B,
+        "chosen": "fold" if products.folds(B, m, m) else "scale",
+        "fold over scale": measure.ratios(times, "scale")["fold"],
     }
 
 
@@ -271,6 +297,10 @@ def main(arguments=None):
         result["headline"] = [
             headline(m, 4, B, options.seconds)
             for m, B in itertools.product((*grid["m"], 2048), (*grid["B"], 8))
+        ]
+        result["forms"] = [
+            forms(m, 4, B, options.seconds)
+            for m, B in itertools.product(grid["m"], (*grid["B"], 64, 512))
         ]
         training = [digits(M, 32, 10 * options.seconds) for M in grid["M"]]
         for found in training:

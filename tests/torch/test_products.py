@@ -262,13 +262,16 @@ def stored(function, *known):
 
 @pytest.mark.parametrize("broadcast", [False, True])
 @pytest.mark.parametrize("batch", [3, 101])
-def test_memory_saving_stores_nothing_beyond_input_and_parameters(batch, broadcast):
+def test_memory_saving_stores_nothing_beyond_input_and_parameters(monkeypatch, batch, broadcast):
     x = torch.randn((batch, m) if broadcast else (M, batch, m), requires_grad=True)
     saving = et.BatchEnsembleLinear(m, n, M, memory_saving=True)
     assert stored(lambda: saving(x), x, *saving.parameters()) == 0
     default = et.BatchEnsembleLinear(m, n, M)
-    # Scale stores x ∘ r and (x ∘ r) W; fold nothing.
-    expected = 4 * M * batch * (m + n) if batch == 3 else 0
+    # Scale stores x ∘ r and (x ∘ r) W; fold the matrices and r sᵀ while they are small.
+    expected = 4 * M * batch * (m + n) if batch == 3 else 4 * 2 * M * m * n
+    assert stored(lambda: default(x), x, *default.parameters()) == expected
+    monkeypatch.setattr(products, "FEW_ENTRIES", M * m * n - 1)
+    expected = expected if batch == 3 else 0
     assert stored(lambda: default(x), x, *default.parameters()) == expected
 
 
