@@ -1,6 +1,6 @@
 """Measure how a training step scales when its members are spread over two processes.
 
-    python scripts/scaling.py results/scaling.json           two minutes on two idle cores
+    python scripts/scaling.py ensedu/results/scaling.json           two minutes on two idle cores
     python scripts/scaling.py /tmp/scaling.json --quick      seconds, to see that it runs
 
 Strong scaling: 8 members, on 1 process and on 2. Weak scaling: 4 members a process, on 1 and on 2.

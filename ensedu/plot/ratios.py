@@ -1,10 +1,11 @@
 """Measured ratios: a dot at the median, a line from quartile to quartile."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from ensedu.plot import _inputs
 from ensedu.plot.style import INK, MARKERS, MUTED, WIDTH, Figure, color, house_style, label
@@ -63,9 +64,9 @@ def ratios(
             axes.plot([first, third], [y, y], color=own, lw=2.4, solid_capstyle="round")
             axes.plot([median], [y], marker=MARKERS.get(method, "."), ms=8, color=own)
             axes.annotate(
-                f"{median:.3g}", (1, y), (6, 0), xycoords=("axes fraction", "data"),
-                textcoords="offset points", va="center", color=own, fontsize=11,
-                annotation_clip=False,
+                f"{median:.2f}" if median < 10 else f"{median:.3g}", (1, y), (6, 0),
+                xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
+                color=own, fontsize=11, annotation_clip=False,
             )  # fmt: skip
             axes.annotate(
                 label(name), (0, y), (-8, 0), xycoords=("axes fraction", "data"),
@@ -75,11 +76,26 @@ def ratios(
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
         axes.grid(axis="x")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 60 * low else (1,)))
+        axes.set_xticks(_ticks(low, high))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}×"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.xaxis.set_minor_locator(NullLocator())
         figure.text(0.5 + left / 2, 0.06 / height, xlabel, ha="center", va="bottom")
     return figure
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return round numbers from low to high, as many as have room to be read."""
+    span = high / low
+    steps = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5)
+    if span > 1.5:
+        steps = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+    if span > 3:
+        steps = (1, 1.5, 2, 3, 5, 7)
+    if span > 8:
+        steps = (1, 2, 5) if span < 80 else (1,)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [round(step * 10.0**power, 12) for power in powers for step in steps]
+    return [tick for tick in ticks if low <= tick <= high]
 
 
 def _quartiles(name: str, value: Any) -> np.ndarray:

@@ -13,8 +13,6 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn import functional as F
 
-# A processor multiplies and adds about as often while it writes one entry of a member's matrix.
-ENTRY_COST = 64
 # Up to here a backward pass by hand takes longer to start than it saves.
 FEW_ENTRIES = 2**17
 
@@ -22,12 +20,10 @@ FEW_ENTRIES = 2**17
 def folds(batch: int, in_features: int, out_features: int, memory_saving: bool = False) -> bool:
     """Whether fold is cheaper than scale for `batch` examples: B (m + n) > 2 m n.
 
-    The memory-saving scale form pays for its memory with one more product, B m n a member, and
-    loses as soon as B is above `ENTRY_COST`.
+    At equality scale is a little faster, unless it saves memory and computes a product again.
     """
-    if memory_saving and batch > ENTRY_COST:
-        return True
-    return batch * (in_features + out_features) > 2 * in_features * out_features
+    scaled, folded = batch * (in_features + out_features), 2 * in_features * out_features
+    return scaled > folded or (memory_saving and scaled == folded)
 
 
 def modulated_product(
@@ -129,15 +125,17 @@ class Scale(Frugal):
         # The products run in the precision of the forward pass, which autocast may have lowered.
         low = weight.to(grad.dtype)
         xr = (x * r.to(x.dtype)).to(grad.dtype)
+        # What is done with is given up, so that little is held at once.
+        grad_s = (grad * F.linear(xr, low)).sum_to_size(s.shape).to(s.dtype)
         grad_z = grad * s.to(grad.dtype)
+        grad_weight = (grad_z.flatten(0, 1).mT @ xr.flatten(0, 1)).to(weight.dtype)
+        del xr
         grad_xr = grad_z @ low
-        return (
-            (grad_xr * r.to(grad.dtype)).sum_to_size(x.shape).to(x.dtype),
-            (grad_z.flatten(0, 1).mT @ xr.flatten(0, 1)).to(weight.dtype),
-            (grad_xr * x.to(grad.dtype)).sum_to_size(r.shape).to(r.dtype),
-            (grad * F.linear(xr, low)).sum_to_size(s.shape).to(s.dtype),
-            None if bias is None else grad.sum_to_size(bias.shape).to(bias.dtype),
-        )
+        del grad_z
+        grad_r = (grad_xr * x.to(grad.dtype)).sum_to_size(r.shape).to(r.dtype)
+        grad_x = (grad_xr * r.to(grad.dtype)).sum_to_size(x.shape).to(x.dtype)
+        grad_bias = None if bias is None else grad.sum_to_size(bias.shape).to(bias.dtype)
+        return grad_x, grad_weight, grad_r, grad_s, grad_bias
 
 
 class Fold(Frugal):

@@ -1,6 +1,6 @@
 """Measure the layers and those of other packages, side by side; write JSON, print the ratios.
 
-    python tests/benchmarks/bench.py results/speed-cpu.json
+    python tests/benchmarks/bench.py ensedu/results/speed-cpu.json
 
 One thread on a CPU; on a GPU float32, TF32 and bf16. Keep the allocator's memory while it runs
 (MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_), or small cells are inflated: `make bench` does.

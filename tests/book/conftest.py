@@ -18,8 +18,8 @@ def toc_files(entry):
 
 PAGES = toc_files(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
 NOTEBOOKS = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists()]
-# The chapters about a layer follow the whole template.
-CHAPTERS = [page for page in NOTEBOOKS if page.startswith("book/counting/")]
+# The introduction and the playground are no chapters, which follow a template.
+CHAPTERS = [page for page in NOTEBOOKS if page.startswith(("book/counting/", "book/cost/"))]
 
 
 def pytest_generate_tests(metafunc):

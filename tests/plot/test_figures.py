@@ -54,11 +54,25 @@ def draws(S, m, n, unit=1.0):
     return unit * mean, unit * 0.75 * np.abs(mean), unit * samples
 
 
+def measured(**rows):
+    rows = {"ours": (1.01, 1.05, 1.2), "rank1": (2.0, 2.0, 2.0)} | rows
+    return plot.ratios(rows, xlabel="time", reference="best", colors={"ours": "batch_ensemble"})
+
+
+def roof(flops=100e9, **points):
+    points = {"deep_ensemble": [("1", 0.5, 8e9), ("256", 85.0, 90e9)]} | points
+    return plot.roofline(flops, 20e9, points)
+
+
 FIGURES = {
     **{f"network {k}": (lambda k=k: plot.network(SIZES, k, 4)) for k in METHODS},
     "network of many": lambda: plot.network([1, *[50] * 9, 1], "batch_ensemble", 7),
     "network of large sums": lambda: plot.network([784, 300, 300, 100, 10], "deep_ensemble", 8),
     "matrices": lambda: plot.weight_matrices(np.full((M, m, n), 0.5)),
+    "measured": lambda: measured(),
+    "measured, far apart": lambda: measured(**{"a package of a long name": (40, 200, 1000)}),
+    "measured, faster": lambda: measured(**{"slow": (0.2, 0.25, 0.5)}),
+    "roofline": lambda: roof(),
     "bars": lambda: plot.parameter_bars(COUNTS),
     "bars of large totals": lambda: plot.parameter_bars(
         {"single": Count(shared=36_479_194), "deep_ensemble": Count(per_member=10**12)}
@@ -555,8 +569,47 @@ def distribution(S=2, m=2, n=3, std=1.0, **options):
     return plot.distribution(np.ones((m, n)), np.full((m, n), std), np.ones((S, m, n)), **options)
 
 
+def test_ratios_stand_where_they_were_measured():
+    (axes,) = measured().axes
+    lines = [list(line.get_xdata()) for line in axes.lines]
+    assert lines[1:] == [[1.01, 1.2], [1.05], [2.0, 2.0], [2.0]]  # after the line at 1
+    assert {1} == set(axes.lines[0].get_xdata())
+    words = [text.get_text() for text in axes.texts]
+    assert words == ["best", "1.05", "ours", "2.00", style.LABELS["rank1"]]
+    assert axes.lines[2].get_color() == style.PALETTE["batch_ensemble"]
+    low, high = axes.get_xlim()
+    assert low < 1 < 2 < high
+
+
+def test_roofline_bounds_what_is_under_it():
+    (axes,) = roof().axes
+    edge, passes = axes.lines[0], axes.lines[1]
+    x, y = edge.get_data()
+    np.testing.assert_allclose(y, np.minimum(100, 20 * x))
+    assert x[1] == 100e9 / 20e9  # the ridge
+    np.testing.assert_allclose(passes.get_data(), [[0.5, 85], [8, 90]])
+    words = [text.get_text() for text in axes.texts]
+    assert words == ["100 GFLOP/s: computing", "20 GB/s: moving", "1", "256"]
+
+
 NAN = float("nan")
 BAD = [
+    (lambda: measured(ours=(2, 1, 3)), ValueError, ("values['ours']", "rise", "[2, 1, 3]")),
+    (lambda: measured(ours=(0.0, 1, 3)), ValueError, ("values['ours']", "above 0")),
+    (lambda: measured(ours=(1, 2)), ValueError, ("values['ours']", "3 finite", "(2,)")),
+    (lambda: plot.ratios({}, xlabel="x", reference="y"), ValueError, ("values", "one entry")),
+    (lambda: plot.ratios({"a": (1, 1, 1)}, xlabel=1, reference="y"), TypeError, ("xlabel", "1")),
+    (lambda: plot.ratios({"a": (1, 1, 1)}, xlabel="x", reference=2), TypeError, ("reference", "2")),
+    (
+        lambda: plot.ratios(
+            {"a": (1, 1, 1)}, xlabel="x", reference="y", colors={"b": "rank1"}
+        ),
+        ValueError,
+        ("colors", "['b']"),
+    ),
+    (lambda: roof(0.0), ValueError, ("flops_per_second", "0.0")),
+    (lambda: roof(rank1=[("1", -1.0, 2.0)]), ValueError, ("points['rank1'][0][1]", "-1.0")),
+    (lambda: roof(rank1=[(1, 1.0, 2.0)]), TypeError, ("points['rank1'][0][0]", "1")),
     (lambda: plot.network([5]), ValueError, ("sizes", "at least two", "[5]")),
     (lambda: plot.network([5, 0]), ValueError, ("sizes[1]", "0")),
     (lambda: plot.network(7), TypeError, ("sizes", "7")),

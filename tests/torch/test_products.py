@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import nn
 from torch.func import functional_call, grad, hessian, jvp, vmap
@@ -152,10 +152,11 @@ def test_forward_mode_and_hessian_agree_with_plain_operations(form):
 
 
 @given(B=st.integers(1, 200), m=st.integers(1, 99), n=st.integers(1, 99))
+@example(B=5, m=5, n=5)
 def test_the_rule_counts_the_entries_that_each_form_writes(B, m, n):
     scaled, folded = B * (m + n), 2 * m * n
     assert products.folds(B, m, n) == (scaled > folded)
-    assert products.folds(B, m, n, memory_saving=True) == (scaled > folded or B > 64)
+    assert products.folds(B, m, n, memory_saving=True) == (scaled >= folded)
 
 
 @pytest.mark.parametrize("memory_saving", [False, True])
