@@ -1,6 +1,8 @@
 """What `make bench` times side by side computes the same, or draws from the same distribution."""
 
 import importlib
+import importlib.resources
+import json
 import sys
 from pathlib import Path
 
@@ -109,3 +111,25 @@ def test_peak_counts_what_is_held_at_once():
         return z + 1  # z and this: never three
 
     assert measure.peak_bytes(run) // 4000 == 2
+
+
+def test_the_benchmark_writes_what_the_book_reads(tmp_path, capsys):
+    bench = importlib.import_module("bench")
+    threads = torch.get_num_threads()
+    bench.main([str(tmp_path / "speed.json"), "--quick", "--seconds", "0.01"])
+    torch.set_num_threads(threads)
+    found = json.loads((tmp_path / "speed.json").read_text())
+    committed = json.loads(
+        importlib.resources.files("ensedu").joinpath("results/speed-cpu.json").read_text()
+    )
+    assert found.keys() == committed.keys()
+    for name in ("cells", "headline", "forms", "training"):
+        assert found[name][0].keys() == committed[name][0].keys()
+    methods = [cell["method"] for cell in found["cells"]]
+    assert methods == list(contestants.METHODS)
+    assert "ensedu, memory saving" in capsys.readouterr().out
+    for cell in found["cells"]:
+        assert cell["contestants"]["limit"]["forward"]["ratio"] == [1, 1, 1]
+        for contestant in cell["contestants"].values():
+            low, middle, high = contestant["forward+backward"]["seconds"]
+            assert 0 < low <= middle <= high

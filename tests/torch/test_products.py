@@ -335,25 +335,56 @@ STACKS = {
     **LAYERS,
     "deep_ensemble": lambda: et.DeepEnsembleLinear(m, n, M, dtype=torch.float64),
     "mean_field": lambda: et.BayesLinear(m, n, init_scale=0.3, dtype=torch.float64),
+    "local": lambda: et.BayesLinear(m, n, local_reparameterization=True, dtype=torch.float64),
+    "deep_ensemble conv": lambda: et.DeepEnsembleConv2d(5, 7, 3, M, dtype=torch.float64),
+    "batch_ensemble conv": lambda: et.BatchEnsembleConv2d(5, 7, 3, M, dtype=torch.float64),
+    "rank1 conv": lambda: et.Rank1Conv2d(5, 7, 3, M, dtype=torch.float64),
+    "mean_field conv": lambda: et.BayesConv2d(5, 7, 3, dtype=torch.float64),
 }
+
+
+def given_to(name, batch):
+    """A layer, what it is called with: members' own inputs, and a sample where it draws."""
+    layer = STACKS[name]()
+    shape = (m, 6, 5) if "conv" in name else (m,)
+    x = torch.randn(M, batch, *shape, dtype=torch.float64)
+    return layer, [x, *([layer.sample(None, x.shape)] if hasattr(layer, "sample") else [])]
 
 
 @pytest.mark.parametrize("batch", [3, 101])
 @pytest.mark.parametrize("name", STACKS)
 def test_layers_stack_under_vmap(name, batch):
-    layers = [STACKS[name]() for _ in range(K)]
+    first, arguments = given_to(name, batch)
+    layers = [first, *(STACKS[name]() for _ in range(K - 1))]
     stacked, buffers = torch.func.stack_module_state(layers)
-    x = torch.randn(M, batch, m, dtype=torch.float64)
-    sample = [layers[0].sample(None, x.shape)] if hasattr(layers[0], "sample") else []
 
     def loss(params):
-        return functional_call(layers[0], (params, buffers), (x, *sample)).square().sum()
+        return functional_call(first, (params, buffers), tuple(arguments)).square().sum()
 
     found = vmap(grad(loss))(stacked)
     for k, layer in enumerate(layers):
         slopes = grad(loss)(dict(layer.named_parameters()))
         for key, slope in slopes.items():
-            torch.testing.assert_close(found[key][k], slope, rtol=1e-10, atol=1e-10)
+            torch.testing.assert_close(found[key][k], slope, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_layers_can_be_differentiated_twice(name):
+    layer, arguments = given_to(name, 2)
+    params = dict(layer.named_parameters())
+    along = {key: torch.randn_like(value) for key, value in params.items()}
+
+    def slope(step):
+        moved = {key: value + step * along[key] for key, value in params.items()}
+        y = functional_call(layer, moved, tuple(arguments)).square().sum()
+        slopes = torch.autograd.grad(y, list(moved.values()), create_graph=True)
+        return sum((s * along[key]).sum() for s, key in zip(slopes, moved, strict=True))
+
+    zero = torch.zeros((), dtype=torch.float64, requires_grad=True)
+    curve = torch.autograd.grad(slope(zero), zero)[0].item()
+    small = torch.tensor(1e-5, dtype=torch.float64)
+    rise = (slope(small) - slope(-small)).item() / 2e-5
+    assert curve == pytest.approx(rise, rel=1e-6, abs=1e-4)
 
 
 def test_local_reparameterization_by_its_definition():
