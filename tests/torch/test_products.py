@@ -3,7 +3,10 @@
 Sizes are distinct primes, so that a swapped axis cannot hide.
 """
 
+import importlib
 import itertools
+import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -15,6 +18,9 @@ from torch.nn import functional as F
 
 import ensedu.torch as et
 from ensedu.torch import base, products
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+measure = importlib.import_module("measure")
 
 M, B, m, n, K = 3, 7, 5, 11, 2
 FORMS = {
@@ -243,37 +249,19 @@ def test_output_size_is_that_of_torch(size, kernel, stride, padding, dilation):
     assert same.output_size(*size) == size
 
 
-def stored(function, *known):
-    """Bytes that a call stores for its backward pass, beyond tensors that are there anyway."""
-    there = {tensor.untyped_storage().data_ptr() for tensor in known}
-    found = {}
-
-    def pack(tensor):
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in there:
-            found[storage.data_ptr()] = storage.nbytes(), tensor
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        y = function()
-    total = sum(size for size, _ in found.values())
-    assert y.requires_grad
-    return total
-
-
 @pytest.mark.parametrize("broadcast", [False, True])
 @pytest.mark.parametrize("batch", [3, 101])
 def test_memory_saving_stores_nothing_beyond_input_and_parameters(monkeypatch, batch, broadcast):
     x = torch.randn((batch, m) if broadcast else (M, batch, m), requires_grad=True)
     saving = et.BatchEnsembleLinear(m, n, M, memory_saving=True)
-    assert stored(lambda: saving(x), x, *saving.parameters()) == 0
+    assert measure.saved_bytes(lambda: saving(x), x, *saving.parameters()) == 0
     default = et.BatchEnsembleLinear(m, n, M)
     # Scale stores x ∘ r and (x ∘ r) W; fold the matrices and r sᵀ while they are small.
     expected = 4 * M * batch * (m + n) if batch == 3 else 4 * 2 * M * m * n
-    assert stored(lambda: default(x), x, *default.parameters()) == expected
+    assert measure.saved_bytes(lambda: default(x), x, *default.parameters()) == expected
     monkeypatch.setattr(products, "FEW_ENTRIES", M * m * n - 1)
     expected = expected if batch == 3 else 0
-    assert stored(lambda: default(x), x, *default.parameters()) == expected
+    assert measure.saved_bytes(lambda: default(x), x, *default.parameters()) == expected
 
 
 def test_memory_saving_convolution_stores_nothing_beyond_input_and_parameters():
@@ -281,8 +269,10 @@ def test_memory_saving_convolution_stores_nothing_beyond_input_and_parameters():
     saving, default = (
         et.BatchEnsembleConv2d(5, 7, 3, M, memory_saving=flag) for flag in (True, False)
     )
-    assert stored(lambda: saving(x), x, *saving.parameters()) == 0
-    assert stored(lambda: default(x), x, *default.parameters()) == 4 * (x.numel() + M * 2 * 7 * 99)
+    assert measure.saved_bytes(lambda: saving(x), x, *saving.parameters()) == 0
+    assert measure.saved_bytes(lambda: default(x), x, *default.parameters()) == 4 * (
+        x.numel() + M * 2 * 7 * 99
+    )
 
 
 @pytest.mark.parametrize("kind", ["deep_ensemble", "fold"])
