@@ -104,6 +104,6 @@ $(PEERS)/ready: requirements-peers.txt
 # Cached outputs and parsed pages know nothing of the package that they were computed with.
 $(BUILD)/sources: FORCE
 	@mkdir -p $(BUILD)
-	@find ensedu book/_ext requirements.txt _config.yml _toc.yml -type f ! -name '*.pyc' | LC_ALL=C sort | xargs cksum >$@.new
+	@find ensedu book/_ext book/_css requirements.txt _config.yml _toc.yml -type f ! -name '*.pyc' | LC_ALL=C sort | xargs cksum >$@.new
 	@cmp -s $@.new $@ || rm -rf $(BUILD)/.jupyter_cache $(BUILD)/.doctrees $(BUILD)/html
 	@mv $@.new $@
