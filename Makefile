@@ -35,7 +35,7 @@ test: $(READY) ## Run the unit tests, then every notebook, strictly
 	$(PYTEST) -n $(WORKERS)
 	$(PYTEST) -n $(WORKERS) --ignore tests/book --ignore tests/browser \
 	  --ignore tests/torch/test_distributed.py \
-	  -m "not bad_input and not compiled" --jaxtyping-packages=ensedu,beartype.beartype
+	  -m "not bad_input and not compiled and not large" --jaxtyping-packages=ensedu,beartype.beartype
 	$(NBVAL)
 
 test-portable: $(READY) ## Run the notebooks as older processors would compute them

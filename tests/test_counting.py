@@ -145,6 +145,7 @@ def test_break_even_known(sizes, method, ensemble_size, width):
     assert counting.break_even_width(sizes, method, ensemble_size) == width
 
 
+@pytest.mark.large
 @settings(max_examples=1000, deadline=None)
 @given(
     sizes=st.lists(st.none() | st.integers(1, 12), min_size=2, max_size=5).filter(

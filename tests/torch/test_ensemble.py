@@ -234,6 +234,7 @@ def test_outputs_equal_loop_over_members(name, method):
     check_members(*MODELS[name], method)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", BIG)
 def test_published_networks_equal_loop_over_members(name, method):
