@@ -28,6 +28,11 @@ def pair(name: str, value: Any, *, low: int = 1) -> tuple[int, int]:
     return first, second
 
 
+def natural_int(name: str, value: Any) -> int:
+    """Return `value` as an ``int`` of at least 0."""
+    return _integer(name, value, 0, "an integer from 0 up")
+
+
 def _integer(name: str, value: Any, low: int, accepted: str) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be {accepted}, got {value!r} ({type(value).__name__})")

@@ -124,7 +124,7 @@ class Scale(Frugal):
         x, weight, r, s, bias = ctx.saved_tensors
         # The products run in the precision of the forward pass, which autocast may have lowered.
         low = weight.to(grad.dtype)
-        xr = (x * r.to(x.dtype)).to(grad.dtype)
+        xr = (x * r).to(grad.dtype)
         # What is done with is given up, so that little is held at once.
         grad_s = (grad * F.linear(xr, low)).sum_to_size(s.shape).to(s.dtype)
         grad_z = grad * s.to(grad.dtype)

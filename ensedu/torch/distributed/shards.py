@@ -49,7 +49,10 @@ def generator(
 
     As it has no past, a run that goes on from a checkpoint draws what it would have drawn.
     """
-    key = [_natural(*pair) for pair in (("purpose", purpose), ("seed", seed), ("step", step))]
+    key = [
+        _checks.natural_int(*pair)
+        for pair in (("purpose", purpose), ("seed", seed), ("step", step))
+    ]
     state = np.random.SeedSequence(key).generate_state(1, np.uint64)
     return torch.Generator(device).manual_seed(int(state[0]))
 
@@ -96,7 +99,7 @@ class ShardedEnsemble(nn.Module):
     def __init__(self, net: nn.Sequential, *, seed: int = 0) -> None:
         super().__init__()
         self.ensemble_size = _ensemble_size(net)
-        self.seed = _natural("seed", seed)
+        self.seed = _checks.natural_int("seed", seed)
         self.ranks = dist.get_world_size()
         self.members = members_of(dist.get_rank(), self.ranks, self.ensemble_size)
         self.net = copy.deepcopy(net)
@@ -277,7 +280,3 @@ def _flat(net: nn.Sequential) -> Iterator[nn.Module]:
 
 def _draws(layer: nn.Module) -> bool:
     return isinstance(layer, (Rank1Linear, Rank1Conv2d))
-
-
-def _natural(name: str, value: Any) -> int:
-    return _checks._integer(name, value, 0, "an integer from 0 up")
