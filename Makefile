@@ -12,12 +12,15 @@ BUILD   := _build
 LAUNCH  := $(BUILD)/launch
 PYTEST  := $(PY) -m pytest
 WORKERS ?= auto
-DEVICE  ?= cpu
+# Each unit test runs once: with the shapes in annotations checked, unless that cannot be.
+UNIT    := --ignore tests/browser --ignore tests/peers tests
+TYPED   := --jaxtyping-packages=ensedu,beartype.beartype
+UNTYPED := bad_input or compiled or large
 # Strict: every cell is compared, and one notebook stays in one process.
 NBVAL   := $(PYTEST) --nbval -n $(WORKERS) --dist loadscope book
 
 .DEFAULT_GOAL := help
-.PHONY: help book check-site test test-portable test-peers test-launch bench lab refresh picture lint format clean FORCE
+.PHONY: help book check-site test test-long test-portable test-peers test-launch bench scaling lab refresh picture lint format clean FORCE
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -28,15 +31,17 @@ book: $(READY) $(BUILD)/sources ## Build the book into _build/html
 	  || { grep -v '^.IPKernelApp' $(BUILD)/book.log; rm -rf $(BUILD)/.doctrees; exit 1; }
 	@echo "Open $(CURDIR)/$(BUILD)/html/index.html"
 
-check-site: book ## Open every page in a browser: errors, access, weight, speed
+check-site: book ## Open every page in a browser: errors, access, weight, speed, sliders
 	$(PY) scripts/check_site.py $(BUILD)/html
+	$(PYTEST) -n $(WORKERS) tests/browser
 
 test: $(READY) ## Run the unit tests, then every notebook, strictly
-	$(PYTEST) -n $(WORKERS)
-	$(PYTEST) -n $(WORKERS) --ignore tests/book --ignore tests/browser \
-	  --ignore tests/torch/test_distributed.py \
-	  -m "not bad_input and not compiled and not large" --jaxtyping-packages=ensedu,beartype.beartype
+	$(PYTEST) -n $(WORKERS) -m "not ($(UNTYPED))" $(TYPED) --doctest-modules $(UNIT) ensedu
+	$(PYTEST) -n $(WORKERS) -m "$(UNTYPED)" $(UNIT)
 	$(NBVAL)
+
+test-long: $(READY) ## Run the property tests with 1,000 examples each
+	$(PYTEST) -n $(WORKERS) -m "hypothesis" --hypothesis-profile=long $(UNIT)
 
 test-portable: $(READY) ## Run the notebooks as older processors would compute them
 	ATEN_CPU_CAPABILITY=default $(NBVAL)
@@ -58,10 +63,11 @@ test-launch: ## Install as Binder does, into a fresh environment, and run the no
 	cd $(LAUNCH) && venv/bin/python -m pytest --nbval --nbval-current-env book
 	rm -rf $(LAUNCH)
 
-# An allocator that gives memory back after each pass inflates small cells threefold.
-bench: $(PEERS)/ready ## Time the layers and those of other packages (DEVICE=cuda on a GPU)
-	MALLOC_TRIM_THRESHOLD_=4000000000 MALLOC_MMAP_THRESHOLD_=4000000000 OMP_NUM_THREADS=1 \
-	  $(PEERS)/bin/python tests/benchmarks/bench.py --device $(DEVICE) ensedu/results/speed-$(DEVICE).json
+bench: $(PEERS)/ready ## Time the layers beside nn.Linear and four packages; check the targets
+	$(PEERS)/bin/python benchmarks/bench.py ensedu/results/speed-cpu.json
+
+scaling: $(READY) ## Time two processes against one
+	$(PY) benchmarks/scaling.py ensedu/results/scaling.json
 
 lab: $(READY) ## Open JupyterLab on the book
 	$(PY) -m jupyterlab book

@@ -1,8 +1,9 @@
 """What exactly is inside a deep ensemble, a BatchEnsemble, a rank-1 BNN?
 
-Import what you need from the submodules: `ensedu.counting` (standard library only),
-`ensedu.numpy` (reference layers), `ensedu.torch` (the same layers, fast), `ensedu.plot` and
-`ensedu.explore` (figures and sliders). ``import ensedu`` itself loads none of them.
+Import what you need from the submodules: `ensedu.methods` (the table that all else follows from),
+`ensedu.counting` and `ensedu.costs` (standard library only), `ensedu.numpy` (reference layers),
+`ensedu.torch` (the same layers, fast), `ensedu.plot` and `ensedu.page` (figures and what lives on a
+page), `ensedu.measured` (results of long runs). ``import ensedu`` itself loads none of them.
 """
 
 __version__ = "0.1.0"

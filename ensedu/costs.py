@@ -1,38 +1,47 @@
-"""What one layer's forward pass costs by formula: operations, bytes moved, and a bound on time.
+"""What a layer costs by formula: operations, numbers moved, and a bound on time.
 
-Needs nothing but the standard library. All functions take ``(in_features, out_features)`` and
-``batch``, the number of examples B that each member sees; `Cost` says what they return.
+`layer` costs one layer of any method, with the arguments of `ensedu.counting.layer`; `linear` (one
+network), `deep_ensemble`, … are `layer` for one method each. Needs nothing but the standard
+library. Not counted are random numbers, softplus, and what an activation does.
 """
 
 from dataclasses import dataclass
+from math import prod
 
-from ensedu import _checks
+from ensedu import checks, counting
+from ensedu.methods import METHODS, named, passes
+
+__all__ = ["FORMS", "Cost", "layer"]
+
+#: Two equal ways to modulate: scale activations by r and s, or fold r and s into the matrix.
+FORMS = ("scale", "fold")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a layer's forward pass.
+    """The cost of a layer's forward pass, or of its forward and backward pass.
 
     Parameters
     ----------
     product_flops
         Multiplications and additions of the matrix products: 2 m n for each row.
     other_flops
-        Those outside: scaling by r and s, folding them into a weight, adding a bias.
-    parameter_numbers
-        Numbers of parameters that the pass reads.
-    activation_numbers
-        Numbers of the input that it reads and of the output that it writes, each once: the least
-        that any implementation moves.
-    number_bytes
+        Those outside: scaling by r and s, folding them into a weight, drawing weights from means
+        and standard deviations, masks, biases.
+    num_params
+        Numbers of parameters that are read, and of gradients that are written.
+    num_activations
+        Numbers of the input that are read and of the output that are written, each once: the least
+        that any implementation moves. Backward the same of their gradients.
+    itemsize
         Bytes of a number.
     """
 
     product_flops: int
     other_flops: int
-    parameter_numbers: int
-    activation_numbers: int
-    number_bytes: int = 4
+    num_params: int
+    num_activations: int
+    itemsize: int = 4
 
     @property
     def flops(self) -> int:
@@ -41,12 +50,14 @@ class Cost:
 
     @property
     def bytes(self) -> int:
-        """The least number of bytes that the pass moves from and to memory."""
-        return self.number_bytes * (self.parameter_numbers + self.activation_numbers)
+        """The least number of bytes that move from and to memory."""
+        return self.itemsize * (self.num_params + self.num_activations)
 
     @property
     def intensity(self) -> float:
         """Arithmetic intensity: operations for each byte moved (Williams et al. 2009)."""
+        if self.bytes == 0:
+            raise ValueError("num_params and num_activations are 0, accepted is a cost that moves")
         return self.flops / self.bytes
 
     def seconds(self, flops_per_second: float, bytes_per_second: float) -> float:
@@ -54,74 +65,101 @@ class Cost:
 
         Williams et al. 2009. Raises ``ValueError`` for a rate that is not above 0.
         """
-        peak = _checks.real("flops_per_second", flops_per_second, low=0.0)
-        bandwidth = _checks.real("bytes_per_second", bytes_per_second, low=0.0)
+        peak = checks.real("flops_per_second", flops_per_second, low=0.0)
+        bandwidth = checks.real("bytes_per_second", bytes_per_second, low=0.0)
         return max(self.flops / peak, self.bytes / bandwidth)
 
 
-def linear(
-    in_features: int, out_features: int, *, batch: int, bias: bool = True, number_bytes: int = 4
-) -> Cost:
-    """One layer, m to n, for B examples: 2 B m n operations in its product."""
-    return deep_ensemble(
-        in_features,
-        out_features,
-        ensemble_size=1,
-        batch=batch,
-        bias=bias,
-        number_bytes=number_bytes,
-    )
-
-
-def deep_ensemble(
+def layer(
     in_features: int,
     out_features: int,
+    method: str = "single",
+    ensemble_size: int | None = None,
     *,
-    ensemble_size: int,
-    batch: int,
+    samples: int | None = None,
+    batch_size: int,
+    kernel_size: int | tuple[int, int] = 1,
+    in_positions: int = 1,
+    out_positions: int = 1,
     bias: bool = True,
-    number_bytes: int = 4,
+    form: str = "scale",
+    backward: bool = False,
+    itemsize: int = 4,
 ) -> Cost:
-    """M layers that share nothing: 2 M B m n operations, and M (m n + n) parameters to read."""
-    m, n, M, B = _sizes(in_features, out_features, ensemble_size, batch)
-    b = int(_checks.boolean("bias", bias))
-    return Cost(
-        product_flops=2 * M * B * m * n,
-        other_flops=b * M * B * n,
-        parameter_numbers=M * (m * n + b * n),
-        activation_numbers=M * B * (m + n),
-        number_bytes=_checks.positive_int("number_bytes", number_bytes),
-    )
+    """The cost of one layer: for each row 2 m n operations in its product.
 
+    Rows are the examples of all members and samples, M S B. Beside the product:
 
-def batch_ensemble(
-    in_features: int,
-    out_features: int,
-    *,
-    ensemble_size: int,
-    batch: int,
-    bias: bool = True,
-    fold: bool = False,
-    number_bytes: int = 4,
-) -> Cost:
-    """A BatchEnsemble: as many operations in products, m n + M (m + n) + M n parameters to read.
+    - r and s: scaling multiplies m + n activations a row (forward; 2 (m + n) more backward),
+      folding 2 m n entries of a matrix a member (6 m n more backward);
+    - numbers that are drawn from a mean and a standard deviation: a multiplication and an addition
+      each (a multiplication more backward);
+    - units that are dropped: one multiplication an output each way;
+    - a bias: one addition an output each way.
 
-    Beside the products, scale multiplies M B (m + n) activations, and fold M m n entries twice.
+    Parameters
+    ----------
+    in_features, out_features, method, ensemble_size, samples, kernel_size, bias
+        As for `ensedu.counting.layer`.
+    batch_size
+        Number of examples B that each member sees.
+    in_positions, out_positions
+        Height times width of a convolution's images, of its input and of its output; 1 for a
+        linear layer.
+    form
+        How r and s are applied, one of `FORMS`.
+    backward
+        Whether to add the backward pass: twice the products, and as much again of what moves.
+    itemsize
+        Bytes of a number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `ensedu.counting.layer`, for a size that is not a positive integer, an unknown `form`,
+        and a flag that is not a bool.
+
+    Examples
+    --------
+    >>> layer(50, 50, "deep_ensemble", 4, batch_size=32).product_flops
+    640000
     """
-    m, n, M, B = _sizes(in_features, out_features, ensemble_size, batch)
-    b = int(_checks.boolean("bias", bias))
-    extra = 2 * M * m * n if _checks.boolean("fold", fold) else M * B * (m + n)
+    M, S = passes(method, ensemble_size, samples)
+    sizes = {"kernel_size": kernel_size, "bias": bias}
+    count = counting.layer(in_features, out_features, method, ensemble_size, **sizes)
+    for name, value in (
+        ("batch_size", batch_size),
+        ("in_positions", in_positions),
+        ("out_positions", out_positions),
+        ("itemsize", itemsize),
+    ):
+        checks.positive_int(name, value)
+    checks.one_of("form", form, FORMS)
+    row, m, n, S = METHODS[method], in_features, out_features, S or 1
+    matrix = m * n * prod(checks.pair("kernel_size", kernel_size))
+    rows = M * S * batch_size
+    inputs, outputs = rows * in_positions * m, rows * out_positions * n
+    each_way = outputs * (bias + row.drops_units)
+    forward_only = backward_only = 0
+    if row.modulated:
+        factor, entries = (1, inputs + outputs) if form == "scale" else (2, M * S * matrix)
+        forward_only += factor * entries
+        backward_only += (2 if form == "scale" else 6) * entries
+    # As many entries are drawn as there are standard deviations, those of biases included.
+    drawn = S * (count.scales + (n * bias if row.stochastic and not row.members else 0))
+    if count.scales:
+        forward_only += 2 * drawn
+        backward_only += drawn
+    ways = 1 + checks.boolean("backward", backward)
     return Cost(
-        product_flops=2 * M * B * m * n,
-        other_flops=extra + b * M * B * n,
-        parameter_numbers=m * n + M * (m + n) + b * M * n,
-        activation_numbers=M * B * (m + n),
-        number_bytes=_checks.positive_int("number_bytes", number_bytes),
+        product_flops=2 * rows * out_positions * matrix * (2 * ways - 1),
+        other_flops=forward_only + ways * each_way + (backward_only if backward else 0),
+        num_params=ways * count.total,
+        num_activations=ways * (inputs + outputs),
+        itemsize=itemsize,
     )
 
 
-def _sizes(*values: int) -> tuple[int, ...]:
-    names = ("in_features", "out_features", "ensemble_size", "batch")
-    return tuple(
-        _checks.positive_int(name, value) for name, value in zip(names, values, strict=True)
-    )
+_OF_A_METHOD = named(layer)
+globals().update(_OF_A_METHOD)
+__all__ += list(_OF_A_METHOD)

@@ -1,23 +1,12 @@
 """Exact parameter counts: formulas for each method, and the count of real arrays.
 
 A layer has ``m = in_features`` inputs, ``n = out_features`` outputs and, for a convolution, a
-kernel of ``k = height * width`` entries; an ensemble has ``M = ensemble_size`` members.
-
-==================  ============  ==============  ================  ========
-method              ``shared``    ``per_member``  ``scales``        ``biases``
-==================  ============  ==============  ================  ========
-``single``          ``m n k``                                       ``n``
-``deep_ensemble``                 ``M m n k``                       ``M n``
-``batch_ensemble``  ``m n k``     ``M (m + n)``                     ``M n``
-``rank1``           ``m n k``     ``M (m + n)``   ``M (m + n)``     ``M n``
-``mean_field``      ``m n k``                     ``m n k``         ``2 n``
-``mc_dropout``      ``m n k``                                       ``n``
-==================  ============  ==============  ================  ========
+kernel of ``k = height * width`` entries; an ensemble has ``M = ensemble_size`` members. What each
+method trains stands in the table `ensedu.methods.METHODS`; every count follows from it.
+`layer` counts one layer of any method; `linear` (one network), `deep_ensemble`, … are `layer` for
+one method each.
 
 Everything is an exact integer (or a ``Fraction``), and only the standard library is needed.
-
-References: Lakshminarayanan et al. 2017 (deep ensembles), Wen et al. 2020 (BatchEnsemble, eq. 3),
-Dusenberry et al. 2020 (rank-1 BNN, eq. 3), Blundell et al. 2015 (mean-field).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,27 +17,18 @@ from itertools import pairwise
 from math import isqrt, prod
 from typing import Any
 
-from ensedu import _checks
-from ensedu._checks import METHODS
+from ensedu import checks
+from ensedu.methods import METHODS, ROLES, kinds, named, passes, sized
 
 __all__ = [
-    "METHODS",
     "Count",
     "asymptotic_ratio",
-    "batch_ensemble",
     "break_even_width",
     "count",
-    "deep_ensemble",
     "layer",
-    "linear",
-    "mc_dropout",
-    "mean_field",
     "mlp",
     "one_more_member",
-    "rank1",
 ]
-
-ROLES = ("shared", "per_member", "scales", "biases")
 
 
 @dataclass(frozen=True)
@@ -78,6 +58,10 @@ class Count:
     frozen: int = 0
     name: str = field(default="", compare=False, repr=False)
     layers: tuple["Count", ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for part in (*ROLES, "frozen"):
+            checks.natural_int(part, getattr(self, part))
 
     @property
     def weights(self) -> int:
@@ -132,29 +116,28 @@ def _sum(layers: Sequence[Count], name: str = "") -> Count:
     return Count(*(getattr(total, p) for p in (*ROLES, "frozen")), name=name, layers=tuple(layers))
 
 
-def _sizes(
-    in_features: int, out_features: int, kernel_size: int | tuple[int, int], bias: bool
-) -> tuple[int, int, int, int]:
-    """Return m, n, k and the number of biases, all checked."""
-    m = _checks.positive_int("in_features", in_features)
-    n = _checks.positive_int("out_features", out_features)
-    kernel_area = prod(_checks.pair("kernel_size", kernel_size))
-    return m, n, kernel_area, n if _checks.boolean("bias", bias) else 0
-
-
-def linear(
+def layer(
     in_features: int,
     out_features: int,
+    method: str = "single",
+    ensemble_size: int | None = None,
     *,
+    samples: int | None = None,
     kernel_size: int | tuple[int, int] = 1,
     bias: bool = True,
 ) -> Count:
-    """One network: ``m n k`` weights and ``n`` biases.
+    """The count of one layer.
 
     Parameters
     ----------
     in_features, out_features
-        Numbers of inputs and outputs; channels for a convolution.
+        m and n, positive integers; channels for a convolution.
+    method
+        A key of `ensedu.methods.METHODS`.
+    ensemble_size
+        Number of members M, for a method that has them.
+    samples
+        Number of samples of a forward pass, for a method that draws; it changes nothing.
     kernel_size
         Side of a square kernel, or ``(height, width)``; 1 for a linear layer.
     bias
@@ -163,151 +146,43 @@ def linear(
     Raises
     ------
     TypeError, ValueError
-        For a size that is not a positive integer, or a `bias` that is not a bool.
+        For a size that is not a positive integer, an unknown `method`, members or samples that it
+        does not have, and a `bias` that is not a bool.
 
     Examples
     --------
-    >>> linear(50, 50).total
-    2550
-    """
-    m, n, k, biases = _sizes(in_features, out_features, kernel_size, bias)
-    return Count(shared=m * n * k, biases=biases)
-
-
-def deep_ensemble(
-    in_features: int,
-    out_features: int,
-    *,
-    ensemble_size: int,
-    kernel_size: int | tuple[int, int] = 1,
-    bias: bool = True,
-) -> Count:
-    """M whole networks: ``M (m n k + n)`` (Lakshminarayanan et al. 2017).
-
-    Arguments and errors as for `linear`; `ensemble_size` is M, a positive integer.
-
-    Examples
-    --------
-    >>> deep_ensemble(50, 50, ensemble_size=4).total
-    10200
-    """
-    m, n, k, biases = _sizes(in_features, out_features, kernel_size, bias)
-    M = _checks.positive_int("ensemble_size", ensemble_size)
-    return Count(per_member=M * m * n * k, biases=M * biases)
-
-
-def batch_ensemble(
-    in_features: int,
-    out_features: int,
-    *,
-    ensemble_size: int,
-    kernel_size: int | tuple[int, int] = 1,
-    bias: bool = True,
-) -> Count:
-    """One shared weight, and r (m), s (n) and a bias per member (Wen et al. 2020, eq. 3).
-
-    Arguments and errors as for `deep_ensemble`.
-
-    Examples
-    --------
-    >>> batch_ensemble(50, 50, ensemble_size=4)
+    >>> layer(50, 50, "batch_ensemble", 4)
     Count(shared=2500, per_member=400, scales=0, biases=200, frozen=0)
     """
-    m, n, k, biases = _sizes(in_features, out_features, kernel_size, bias)
-    M = _checks.positive_int("ensemble_size", ensemble_size)
-    return Count(shared=m * n * k, per_member=M * (m + n), biases=M * biases)
+    sizes = {
+        "m": checks.positive_int("in_features", in_features),
+        "n": checks.positive_int("out_features", out_features),
+        "M": passes(method, ensemble_size, samples)[0],
+    }
+    area = prod(checks.pair("kernel_size", kernel_size))
+    checks.boolean("bias", bias)
+    numbers = dict.fromkeys(ROLES, 0)
+    for array in METHODS[method].arrays:
+        size = prod(sizes[letter] for letter in array.shape.split())
+        if array.role != "biases":
+            numbers[array.role] += size * area if "m n" in array.shape else size
+        elif bias:
+            numbers[array.role] += size
+    return Count(**numbers)
 
 
-def rank1(
-    in_features: int,
-    out_features: int,
-    *,
-    ensemble_size: int,
-    kernel_size: int | tuple[int, int] = 1,
-    bias: bool = True,
-) -> Count:
-    """As `batch_ensemble`, with a standard deviation beside each entry of r and s.
-
-    The shared weight and the biases stay point estimates (Dusenberry et al. 2020, sec. 3).
-    Arguments and errors as for `deep_ensemble`.
-
-    Examples
-    --------
-    >>> rank1(50, 50, ensemble_size=4)
-    Count(shared=2500, per_member=400, scales=400, biases=200, frozen=0)
-    """
-    m, n, k, biases = _sizes(in_features, out_features, kernel_size, bias)
-    M = _checks.positive_int("ensemble_size", ensemble_size)
-    return Count(m * n * k, per_member=M * (m + n), scales=M * (m + n), biases=M * biases)
-
-
-def mean_field(
-    in_features: int,
-    out_features: int,
-    *,
-    kernel_size: int | tuple[int, int] = 1,
-    bias: bool = True,
-) -> Count:
-    """A mean and a standard deviation for every weight and bias (Blundell et al. 2015).
-
-    Arguments and errors as for `linear`.
-
-    Examples
-    --------
-    >>> mean_field(50, 50)
-    Count(shared=2500, per_member=0, scales=2500, biases=100, frozen=0)
-    """
-    m, n, k, biases = _sizes(in_features, out_features, kernel_size, bias)
-    return Count(shared=m * n * k, scales=m * n * k, biases=2 * biases)
-
-
-def mc_dropout(
-    in_features: int,
-    out_features: int,
-    *,
-    kernel_size: int | tuple[int, int] = 1,
-    bias: bool = True,
-) -> Count:
-    """The count of `linear`: dropping units holds no number (Gal and Ghahramani 2016)."""
-    return linear(in_features, out_features, kernel_size=kernel_size, bias=bias)
-
-
-_WITH_MEMBERS: dict[str, Callable[..., Count]] = {
-    "deep_ensemble": deep_ensemble,
-    "batch_ensemble": batch_ensemble,
-    "rank1": rank1,
-}
-_WITHOUT_MEMBERS: dict[str, Callable[..., Count]] = {
-    "single": linear,
-    "mean_field": mean_field,
-    "mc_dropout": mc_dropout,
-}
-
-
-def layer(
-    in_features: int,
-    out_features: int,
-    method: str,
-    ensemble_size: int = 1,
-    *,
-    kernel_size: int | tuple[int, int] = 1,
-    bias: bool = True,
-) -> Count:
-    """The count of one layer under any of `METHODS`.
-
-    For a method without members, `ensemble_size` is the number of samples of a forward pass and
-    changes nothing. Raises as the method's own function does, and for an unknown `method`.
-    """
-    _checks.one_of("method", method, METHODS)
-    M = _checks.positive_int("ensemble_size", ensemble_size)
-    sizes: dict[str, Any] = {"kernel_size": kernel_size, "bias": bias}
-    if method in _WITH_MEMBERS:
-        return _WITH_MEMBERS[method](in_features, out_features, ensemble_size=M, **sizes)
-    return _WITHOUT_MEMBERS[method](in_features, out_features, **sizes)
+_OF_A_METHOD = named(layer)
+globals().update(_OF_A_METHOD)
+__all__ += list(_OF_A_METHOD)
 
 
 def mlp(
-    sizes: Sequence[int], method: str = "single", ensemble_size: int = 1, *, bias: bool = True
+    sizes: Sequence[int],
+    method: str = "single",
+    ensemble_size: int | None = None,
+    *,
+    samples: int | None = None,
+    bias: bool = True,
 ) -> Count:
     """The count of a multilayer perceptron, with one entry of ``.layers`` per weight layer.
 
@@ -315,22 +190,20 @@ def mlp(
     ----------
     sizes
         At least two positive integers: inputs, hidden widths, outputs.
-    method
-        One of `METHODS`.
-    ensemble_size
-        Number of members M; without effect for a method without members.
-    bias
-        Whether layers have biases.
+    method, ensemble_size, samples, bias
+        As for `layer`, which also says what is raised.
 
     Examples
     --------
     >>> mlp([1, 50, 50, 1], "batch_ensemble", 4).total
     3812
     """
-    sizes = _checks.layer_sizes("sizes", sizes)
+    sizes = checks.layer_sizes("sizes", sizes)
+    passes(method, ensemble_size, samples)
+    given = {"ensemble_size": ensemble_size, "samples": samples}
     layers = []
-    for m, n in pairwise(sizes):
-        c = layer(m, n, method, ensemble_size, bias=bias)
+    for (m, n), kind in zip(pairwise(sizes), kinds(method, len(sizes) - 1), strict=True):
+        c = layer(m, n, kind, **(given if kind == method else {}), bias=bias)
         layers.append(Count(c.shared, c.per_member, c.scales, c.biases, name=f"{m} → {n}"))
     return _sum(layers)
 
@@ -355,7 +228,14 @@ def one_more_member(
     150
     """
     two, one = (
-        layer(in_features, out_features, method, M, kernel_size=kernel_size, bias=bias)
+        layer(
+            in_features,
+            out_features,
+            method,
+            **sized(method, M),
+            kernel_size=kernel_size,
+            bias=bias,
+        )
         for M in (2, 1)
     )
     return Count(*(getattr(two, role) - getattr(one, role) for role in ROLES))
@@ -371,9 +251,11 @@ def asymptotic_ratio(method: str, ensemble_size: int, *, relative_to: str = "sin
     >>> asymptotic_ratio("batch_ensemble", 4, relative_to="deep_ensemble")
     Fraction(1, 4)
     """
-    _checks.one_of("relative_to", relative_to, METHODS)
+    checks.one_of("relative_to", relative_to, METHODS)
     leading = {
-        name: _quadratic(lambda h, name=name: layer(h, h, name, ensemble_size).total)[0]
+        name: _quadratic(
+            lambda h, name=name: layer(h, h, name, **sized(name, ensemble_size)).total
+        )[0]
         for name in (method, relative_to)
     }
     return Fraction(leading[method], leading[relative_to])
@@ -399,7 +281,7 @@ def break_even_width(sizes: Sequence[int | None], method: str, ensemble_size: in
         The sizes of a network, with ``None`` where the width h stands: ``[None, None]`` is a
         square layer, ``[1, None, 1]`` one hidden layer between a scalar input and output.
     method
-        ``"batch_ensemble"`` or ``"rank1"``.
+        A method whose members are a shared matrix times r sᵀ.
     ensemble_size
         Number of members M, the same for both.
 
@@ -411,9 +293,9 @@ def break_even_width(sizes: Sequence[int | None], method: str, ensemble_size: in
 
     Notes
     -----
-    A layer is smaller if and only if ``(M - 1) m n > M (m + n)``, for rank-1
-    ``(M - 1) m n > 2 M (m + n)``: never for m = 1, n = 1 or M = 1. Biases play no part: both
-    methods hold M n of them.
+    A layer is smaller if and only if ``(M - 1) m n > M (m + n)``, and with standard deviations of
+    r and s ``(M - 1) m n > 2 M (m + n)``: never for m = 1, n = 1 or M = 1. Biases play no part:
+    both methods hold M n of them.
 
     Examples
     --------
@@ -424,7 +306,7 @@ def break_even_width(sizes: Sequence[int | None], method: str, ensemble_size: in
     >>> break_even_width([1, None, 1], "batch_ensemble", 4) is None
     True
     """
-    _checks.one_of("method", method, ("batch_ensemble", "rank1"))
+    checks.one_of("method", method, [key for key, row in METHODS.items() if row.modulated])
     if isinstance(sizes, str) or not isinstance(sizes, Sequence) or None not in sizes:
         raise TypeError(
             "sizes must be a sequence of positive integers with None for the width, "
@@ -519,4 +401,6 @@ def _parts(thing: Any, name: str = "") -> Iterator[tuple[str, Any, list[tuple[st
 
 
 def _role(layer: Any, key: str) -> str:
-    return getattr(type(layer), "roles", {}).get(key, "biases" if "bias" in key else "shared")
+    row = METHODS.get(getattr(type(layer), "method", ""))
+    roles = row.roles if row else {}
+    return roles.get(key, "biases" if "bias" in key else "shared")

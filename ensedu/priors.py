@@ -1,10 +1,14 @@
 """Priors over weights: frozen dataclasses that both backends share."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from ensedu import _checks
+from ensedu import checks
 
-__all__ = ["Normal"]
+__all__ = ["DROPOUT_STD", "Normal", "check_prior"]
+
+#: The standard deviation of Gaussian dropout at rate p = 0.001, √(p / (1 - p)).
+DROPOUT_STD = (0.001 / 0.999) ** 0.5
 
 
 @dataclass(frozen=True)
@@ -29,5 +33,12 @@ class Normal:
 
     def __post_init__(self) -> None:
         # frozen: plain assignment is refused, and the checked value may be another type
-        object.__setattr__(self, "loc", _checks.real("loc", self.loc))
-        object.__setattr__(self, "scale", _checks.real("scale", self.scale, low=0.0))
+        object.__setattr__(self, "loc", checks.real("loc", self.loc))
+        object.__setattr__(self, "scale", checks.real("scale", self.scale, low=0.0))
+
+
+def check_prior(prior: Any) -> Normal:
+    """Return `prior` if the closed form of the KL is known for it."""
+    if not isinstance(prior, Normal):
+        raise TypeError(f"prior must be an ensedu.priors.Normal, got {prior!r}")
+    return prior

@@ -2,15 +2,18 @@
 
     python scripts/check_site.py _build/html
 
-A page asks no other host for anything and logs no error, from a server and from a folder; axe finds
-nothing against WCAG 2.2 AA, in light and dark, on a desk and on a phone; its own files are light;
-it answers soon on a slow processor and on a slow line. Times are shown, and marked where they miss
-their aim, but fail nothing: they are as much this machine's as the site's.
+A page is visited in four ways: from a server in light and in dark, from a folder, without scripts.
+It asks no other host for anything and logs no error; it fits phone, tablet, desk and paper, shows
+its pictures and formulas, and hides nothing from a reader without scripts; axe finds nothing
+against WCAG 2.2 AA, on a desk and on a phone; its own files are light; it answers soon on a slow
+processor and on a slow line. Times are shown, and marked where they miss their aim, but fail
+nothing: they are as much this machine's as the site's.
 """
 
 import argparse
 import functools
 import gzip
+import os
 import shutil
 import sys
 import threading
@@ -23,7 +26,15 @@ from pathlib import Path
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NO_BROWSER = f"no browser: install Chromium, so that one of {', '.join(BROWSERS)} is on the path"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-DESK, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
+COLORS = ("color-contrast", "link-in-text-block")
+# Axe asks for stylesheets again, for a rule that is off, unless it is told what else to fetch.
+AXE = {"resultTypes": ["violations"], "preload": {"assets": ["media"]}}
+PHONE, TABLET, DESK = (
+    {"width": width, "height": height} for width, height in ((360, 740), (768, 1024), (1280, 800))
+)
+# What can only be clicked is left out on paper, where the article takes this share of the width.
+CLICKED = (".bd-sidebar", ".bd-header", ".bd-header-article", ".prev-next-footer")
+SHARE = 0.85
 # What all pages share: a reader fetches it once.
 SHARED = ("_static/", "searchindex.js")
 
@@ -38,10 +49,54 @@ SHOWN = 4  # places of a fault that stand at many
 TRIES = 3  # of which the fastest counts: other work on the machine only adds
 
 SETTLE = "async () => { await window.MathJax?.startup?.promise; await document.fonts.ready }"
+THEME = "document.documentElement.dataset.theme"
+SIDEWAYS = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
+ARTICLE_SHARE = """() => {
+  const article = document.querySelector("article, #search-results");
+  return (article?.getBoundingClientRect().width ?? 0) / innerWidth;
+}"""
+# Of a picture with no pixels, only the words are shown.
+EMPTY = """() => [...document.querySelectorAll("article img")]
+  .filter((image) => image.complete && !image.naturalWidth)
+  .map((image) => image.src.slice(0, 120))"""
+UNSET = """() => {
+  const wrong = "mjx-merror, [data-mjx-error], article .math.notranslate:not(:has(mjx-container))";
+  return [...document.querySelectorAll(wrong)].map((formula) => formula.outerHTML.slice(0, 120));
+}"""
+# In an article, what a reader without scripts can neither see nor unfold by hand.
+HIDDEN = """() => {
+  const seen = { opacityProperty: true, visibilityProperty: true };
+  return [...document.querySelectorAll("article :is(h1, h2, h3, p, pre, table, figure, img)")]
+    .filter((element) => element.tagName === "IMG" || element.textContent.trim())
+    .filter((element) => !element.matches(".toggler")) // in an index, it folds by script
+    .filter((element) => !element.parentElement.closest("details:not([open])"))
+    .filter((element) => !element.checkVisibility(seen))
+    .map((element) => element.outerHTML.slice(0, 120));
+}"""
 # Axe passes over what is folded away.
 UNFOLD = """() => {
   document.querySelectorAll("article details").forEach((box) => (box.open = true));
   document.querySelectorAll("article button.toggle-button-hidden").forEach((b) => b.click());
+}"""
+# Axe looks long at the color of each word of code. Those that look like one before, in the same
+# block, keep their place but are not seen.
+ONCE = """() => {
+  const again = [];
+  for (const block of document.querySelectorAll("pre, dt.sig")) {
+    const look = (element) => {
+      if (element === block) return "";
+      const { color, backgroundColor, font, opacity } = getComputedStyle(element);
+      return [color, backgroundColor, font, opacity, look(element.parentElement)].join();
+    };
+    const known = new Set();
+    for (const word of block.querySelectorAll("span:not(a *):not(:has(*))")) {
+      if (word.closest("pre, dt.sig") !== block) continue;
+      if (word.getAttributeNames().join() !== "class") continue;
+      if (known.has(look(word))) again.push(word);
+      else known.add(look(word));
+    }
+  }
+  again.forEach((word) => (word.style.visibility = "hidden"));
 }"""
 # Else axe sees colors on their way from one to another.
 STILL = "*, ::before, ::after { transition: none !important; animation: none !important }"
@@ -93,6 +148,7 @@ class Handler(SimpleHTTPRequestHandler):
         self.send_header("Content-Type", self.guess_type(path))
         self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(packed(path))))
+        self.send_header("Cache-Control", "max-age=600")  # as GitHub Pages does
         self.end_headers()
         self.wfile.write(packed(path))
 
@@ -186,66 +242,133 @@ def visit(page, address):
     page.evaluate(SETTLE)
 
 
-def violations(page):
-    """Return what axe says against an open page, unfolded, on a desk and on a phone."""
+# Each of the next says what is wrong with an open page: what, and where on the page.
+
+
+def fits(page):
+    """A page shows one title, and needs no scrolling sideways, on a phone, a tablet and a desk."""
+    for viewport in (PHONE, TABLET, DESK):
+        page.set_viewport_size(viewport)
+        if page.evaluate(SIDEWAYS):
+            yield "scrolls sideways", f"{viewport['width']} px"
+    yield from one_title(page)
+
+
+def one_title(page):
+    """A page shows one title."""
+    titles = page.locator("h1:visible").count()
+    if titles != 1:
+        yield "shows not one title", f"but {titles}"
+
+
+def on_paper(page):
+    """A page on paper is its article."""
+    page.emulate_media(media="print")
+    for part in CLICKED:
+        if page.locator(f"{part}:visible").count():
+            yield "printed, but can only be clicked", part
+    share = page.evaluate(ARTICLE_SHARE)
+    if share <= SHARE:
+        yield "narrow on paper", f"{share:.0%} of the width"
+    if page.evaluate(SIDEWAYS):
+        yield "scrolls sideways", "on paper"
+    page.emulate_media(media="null")
+
+
+def whole(page):
+    """A page shows all its pictures and formulas."""
+    for source in page.evaluate(EMPTY):
+        yield "picture without pixels", source
+    for formula in page.evaluate(UNSET):
+        yield "formula not set", formula
+
+
+def bare(page):
+    """A page without scripts shows its title, text and pictures."""
+    yield from one_title(page)
+    for element in page.evaluate(HIDDEN):
+        yield "hidden without scripts", element
+    for source in page.evaluate(EMPTY):
+        yield "picture without pixels", source
+
+
+def accessible(page):
+    """Axe finds nothing on a page, unfolded, on a desk and on a phone."""
     from axe_playwright_python.sync_playwright import Axe
 
     page.add_style_tag(content=STILL)
     page.evaluate(UNFOLD)
+    page.evaluate(ONCE)
+    page.evaluate(Axe().axe_script)
     found = {}
     for viewport in (DESK, PHONE):
         page.set_viewport_size(viewport)
-        # Contrast takes most of the time, and a phone shows the same colors.
-        rules = {"color-contrast": {"enabled": viewport is DESK}}
-        options = {"runOnly": RULES, "rules": rules, "resultTypes": ["violations"]}
-        for rule in Axe().run(page, options=options).response["violations"]:
+        # A phone shows the same colors.
+        rules = {rule: {"enabled": viewport is DESK} for rule in COLORS}
+        options = {"runOnly": RULES, "rules": rules} | AXE
+        for rule in page.evaluate("options => axe.run(options)", options)["violations"]:
             for node in rule["nodes"]:
                 where = " ".join(map(str, node["target"]))
                 reason = [*node["any"], *node["all"], *node["none"]][0]["message"]
                 found[rule["id"], where] = f"axe {rule['id']}: {reason}", where
     page.set_viewport_size(DESK)
-    return list(found.values())
+    yield from found.values()
 
 
-def check_content(site, home, names):
-    """Return each page's requests to others, errors and kB, and what is wrong."""
-    rows, wrong = {name: {"others": 0, "errors": 0} for name in names}, defaultdict(list)
-    with chromium() as browser:
-        for base in (home, site.as_uri() + "/"):
-            page = open_context(browser).new_page()
-            watch = Watch(page, base)
-            for name, row in rows.items():
-                watch.clear()
-                visit(page, base + name)
-                row["others"] += len(watch.foreign)
-                row["errors"] += len(watch.errors)
-                for text in [*(f"asks for {url}" for url in watch.foreign), *watch.errors]:
-                    wrong[text.replace(base, "")].append(name)
-                if base == home:
-                    own = {asked for asked in watch.asked if not asked.startswith(SHARED)}
-                    row["kB"] = sum(len(packed(site / asked)) for asked in own) / 1000
-                    if row["kB"] > MAX_KB:
-                        wrong[f"more than {MAX_KB} kB"].append(name)
-    return rows, wrong
+# What is checked of a page, in the order of its visits; axe comes last, as it unfolds the page.
+WAYS = {
+    "light": (fits, on_paper, accessible),
+    "dark": (fits, accessible),
+    "folder": (whole,),
+    "no scripts": (bare,),
+}
 
 
-def check_access(mode, home, names):
-    """Return each page's number of violations in light or in dark, and what they are."""
-    rows, wrong = {}, defaultdict(list)
-    with chromium() as browser:
-        page = open_context(browser, mode).new_page()
-        for name in names:
-            visit(page, home + name)
-            found = violations(page)
-            rows[name] = {mode: len(found)}
+def check_pages(browser, site, home, names):
+    """Visit pages in every way; return their rows of the table, and what is wrong with them."""
+    columns = ("others", "errors", "display", "axe", "kB")
+    rows, wrong = {name: dict.fromkeys(columns, 0) for name in names}, defaultdict(list)
+    for way, checks in WAYS.items():
+        base = site.as_uri() + "/" if way == "folder" else home
+        mode, scripts = "dark" if way == "dark" else "light", way != "no scripts"
+        context = open_context(browser, mode, java_script_enabled=scripts)
+        page = context.new_page()
+        watch = Watch(page, base)
+        for name, row in rows.items():
+            watch.clear()
+            visit(page, base + name)
+            found = []
+            if way == "light":
+                own = {site / asked for asked in watch.asked if not asked.startswith(SHARED)}
+                row["kB"] = sum(len(packed(path)) for path in own if path.is_file()) / 1000
+                if row["kB"] > MAX_KB:
+                    found.append((f"more than {MAX_KB} kB", f"{row['kB']:.0f}"))
+            if scripts and (theme := page.evaluate(THEME)) != mode:
+                row["display"] += 1
+                found.append(("another theme than chosen", str(theme)))
+            for check in checks:
+                seen = list(check(page))
+                row["axe" if check is accessible else "display"] += len(seen)
+                found += seen
+            row["others"] += len(watch.foreign)
+            row["errors"] += len(watch.errors)
+            for text in [*(f"asks for {url}" for url in watch.foreign), *watch.errors]:
+                found.append((text.replace(base, ""), ""))
             for text, where in found:
-                wrong[text].append(f"{name} ({mode}): {where}")
+                wrong[text].append(f"{name} ({way}){where and ': '}{where}")
+        context.close()
     return rows, wrong
 
 
-def check_processor(browser, home, names, slow):
-    """Return milliseconds until interactive and loaded, when the processor is slow."""
-    times = {}
+def in_browser(check, *arguments):
+    """Call a check with a browser of its own."""
+    with chromium() as browser:
+        return check(browser, *arguments)
+
+
+def check_processor(browser, home, names):
+    """Return milliseconds until interactive and loaded on a slow processor, and who misses."""
+    times, slow = {}, defaultdict(list)
     context = open_context(browser)
     page = context.new_page()
     visit(page, home + names[0])  # from now on what all pages share is cached
@@ -260,12 +383,12 @@ def check_processor(browser, home, names, slow):
         else:
             slow[f"not interactive within {MAX_MS} ms, processor ×{SLOWER} slower"].append(name)
     context.close()
-    return times
+    return times, slow
 
 
-def check_line(browser, home, names, slow):
-    """Return seconds until interactive and loaded, on a slow line with nothing cached."""
-    times = {}
+def check_line(browser, home, names):
+    """Return seconds until interactive and loaded, with nothing cached, and who misses."""
+    times, slow = {}, defaultdict(list)
     for name in names:
         context = open_context(browser)
         page = context.new_page()
@@ -277,21 +400,21 @@ def check_line(browser, home, names, slow):
         if times[name][0] >= MAX_S:
             slow[f"not interactive within {MAX_S:g} s at 1.6 Mbit/s"].append(name)
         context.close()
-    return times
+    return times, slow
 
 
 def table(rows, processor, line):
     """Return the table, a page a line."""
     width = max(map(len, rows))
     slow, far = f"ms, processor ×{SLOWER}", "s, 1.6 Mbit/s"
-    text = [f"{'':{width}}  others  errors  axe light  axe dark  kB gz  {slow}  {far}"]
-    text += [f"{'page':{width}}{'interactive / loaded':>78}"]
+    text = [f"{'':{width}}  others  errors  display  axe  kB gz  {slow}  {far}"]
+    text += [f"{'page':{width}}{'interactive / loaded':>71}"]
     for name, row in rows.items():
         slow = "{:.0f} / {:.0f}".format(*processor[name])
         far = "{:.1f} / {:.1f}".format(*line[name]) if name in line else "–"
         text.append(
-            f"{name:{width}}  {row['others']:6}  {row['errors']:6}  {row['light']:9}"
-            f"  {row['dark']:8}  {row['kB']:5.0f}  {slow:>16}  {far:>13}"
+            f"{name:{width}}  {row['others']:6}  {row['errors']:6}  {row['display']:7}"
+            f"  {row['axe']:3}  {row['kB']:5.0f}  {slow:>16}  {far:>13}"
         )
     return "\n".join(text)
 
@@ -306,31 +429,30 @@ def main(arguments=None):
     if not (site / "index.html").exists():
         parser.error(f"{site} holds no index.html: run `make book`")
 
-    wrong, slow, names = defaultdict(list), defaultdict(list), pages(site)
-    rows = {name: {} for name in names}
-    with serve(site) as home:
-        with ProcessPoolExecutor() as pool:
-            checks = [
-                pool.submit(check_access, "light", home, names),
-                pool.submit(check_access, "dark", home, names),
-                pool.submit(check_content, site, home, names),
-            ]
-            for check in checks:
-                seen, faults = check.result()
-                for name, row in seen.items():
-                    rows[name] |= row
-                for text, where in faults.items():
-                    wrong[text] += where
-        # Times are taken with nothing beside them.
-        with chromium() as browser:
-            heavy = sorted(names, key=lambda name: -rows[name]["kB"])[:ON_LINE]
-            line = check_line(browser, home, heavy, slow)
-            processor = check_processor(browser, home, names, slow)
+    names, wrong, rows = pages(site), defaultdict(list), {}
+    with serve(site) as home, ProcessPoolExecutor() as pool:
+
+        def start(check, *arguments):
+            return pool.submit(in_browser, check, *arguments)
+
+        # Dealt out by size, so that all processors have about as much to do.
+        sized = sorted(names, key=lambda name: -(site / name).stat().st_size)
+        hands = min(len(names), os.cpu_count())
+        visits = [start(check_pages, site, home, sized[i::hands]) for i in range(hands)]
+        for seen, faults in (each.result() for each in visits):
+            rows |= seen
+            for text, where in faults.items():
+                wrong[text] += where
+        # Times are taken with nothing beside them but each other: one waits, the other computes.
+        rows = {name: rows[name] for name in names}
+        heavy = sorted(names, key=lambda name: -rows[name]["kB"])[:ON_LINE]
+        times = [start(check_processor, home, names), start(check_line, home, heavy)]
+        (processor, slow), (line, far) = (each.result() for each in times)
     print(table(rows, processor, line))
     print(f"The line is tried with the {len(heavy)} heaviest pages.")
-    for text, where in [*slow.items(), *wrong.items()]:
+    for text, where in [*slow.items(), *far.items(), *sorted(wrong.items())]:
         more = f"\n  and {len(where) - SHOWN} more" if len(where) > SHOWN else ""
-        print(f"\n{text}", *where[:SHOWN], sep="\n  ", end=f"{more}\n", file=sys.stderr)
+        print(f"\n{text}", *sorted(where)[:SHOWN], sep="\n  ", end=f"{more}\n", file=sys.stderr)
     return 1 if wrong else 0
 
 

@@ -11,5 +11,9 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 set_hypothesis_home_dir(Path(__file__).parents[1] / "_build" / "hypothesis")
-hypothesis.settings.register_profile("ensedu", deadline=None, derandomize=True, database=None)
+# The second is `make test-long`.
+for profile, examples in (("ensedu", 100), ("long", 1000)):
+    hypothesis.settings.register_profile(
+        profile, max_examples=examples, deadline=None, derandomize=True, database=None
+    )
 hypothesis.settings.load_profile("ensedu")

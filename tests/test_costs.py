@@ -9,62 +9,119 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 import ensedu.torch as et
-from ensedu import costs
+from ensedu import costs, counting
+from ensedu.methods import METHODS, sized
 from ensedu.torch import products
 
 sizes = st.integers(1, 7)
+FORWARD = ("add", "mul", "addmm", "addcmul", "baddbmm")
 
 
 class Elements(TorchDispatchMode):
     """Counts the entries that additions and multiplications outside of products write."""
 
-    def __init__(self):
+    def __init__(self, names):
         super().__init__()
-        self.written = 0
+        self.names, self.written = names, 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
         name = func.overloadpacket.__name__
-        if name in ("add", "mul", "addmm", "baddbmm"):
-            self.written += out.numel()
+        if name in self.names:
+            # addcmul(bias, z, s) adds and multiplies.
+            self.written += out.numel() * (2 if name == "addcmul" else 1)
         return out
 
 
-def counted(layer, x):
-    """Operations inside and outside of the products of a forward pass, as they happen."""
-    with torch.no_grad(), FlopCounterMode(display=False) as flops, Elements() as elements:
-        layer(x)
+def counted(run, names=FORWARD):
+    """Operations inside and outside of the products, as they happen."""
+    with FlopCounterMode(display=False) as flops, Elements(names) as elements:
+        run()
     return flops.get_total_flops(), elements.written
 
 
+def built(method, m, n, M, bias):
+    """A layer of a method, and the argument of its members or samples."""
+    row = METHODS[method]
+    members = (M,) if row.members else ()
+    return getattr(et, f"{row.layer}Linear")(m, n, *members, bias=bias)
+
+
+@pytest.mark.parametrize("method", METHODS)
 @given(m=sizes, n=sizes, M=sizes, B=sizes, bias=st.booleans())
-def test_costs_are_those_of_the_layers(m, n, M, B, bias):
-    x = torch.randn(M, B, m)
-    size = {"ensemble_size": M, "batch": B, "bias": bias}
-    folds = products.folds(B, m, n)
-    for layer, cost in (
-        (et.DeepEnsembleLinear(m, n, M, bias=bias), costs.deep_ensemble(m, n, **size)),
-        (
-            et.BatchEnsembleLinear(m, n, M, bias=bias),
-            costs.batch_ensemble(m, n, fold=folds, **size),
-        ),
-    ):
-        assert counted(layer, x) == (cost.product_flops, cost.other_flops)
-        assert cost.parameter_numbers == sum(p.numel() for p in layer.parameters())
-        assert cost.activation_numbers == x.numel() + layer(x).numel()
-        assert cost.bytes == 4 * (cost.parameter_numbers + cost.activation_numbers)
-        assert cost.intensity == cost.flops / cost.bytes
+def test_a_forward_pass_costs_what_the_layer_does(method, m, n, M, B, bias):
+    torch.manual_seed(0)
+    layer = built(method, m, n, M, bias)
+    x = torch.randn(B, m) if method == "single" else torch.randn(M, B, m)
+    dropout = et.MCDropout(0.5) if METHODS[method].drops_units else nn.Identity()
+    with torch.no_grad():
+        folds = METHODS[method].modulated and products.folds(B, m, n)
+        found = counted(lambda: dropout(layer(x)))
+    form = "fold" if folds else "scale"
+    size = {**sized(method, M), "batch_size": B, "bias": bias}
+    cost = costs.layer(m, n, method, **size, form=form)
+    assert found == (cost.product_flops, cost.other_flops)
+    assert cost.num_params == sum(p.numel() for p in layer.parameters())
+    assert cost.num_activations == x.numel() + layer(x).numel()
+    assert cost.bytes == 4 * (cost.num_params + cost.num_activations)
+    assert cost.intensity == cost.flops / cost.bytes
+    name = "linear" if method == "single" else method
+    assert getattr(costs, name)(m, n, **size, form=form) == cost
+
+
+@pytest.mark.parametrize("form", costs.FORMS)
+def test_modulating_costs_what_the_two_forms_do_backward(form):
+    """Products by the flop counter; r and s by the multiplications, of which each has its own."""
+    M, B, m, n = 3, 7, 5, 11
+    shapes = (M, B, m), (n, m), (M, m), (M, n)
+    x, weight, r, s = (torch.randn(shape, requires_grad=True) for shape in shapes)
+    if form == "scale":
+        r, s = (v.detach()[:, None].requires_grad_() for v in (r, s))
+    run = products.scale if form == "scale" else products.Fold.apply
+    y = run(x, weight, r, s, None)
+    forward, both = (
+        costs.batch_ensemble(
+            m, n, ensemble_size=M, batch_size=B, bias=False, form=form, backward=backward
+        )
+        for backward in (False, True)
+    )
+    flops, written = counted(lambda: y.backward(torch.ones_like(y)), ("mul",))
+    assert written == both.other_flops - forward.other_flops
+    extra = 2 * M * m * n if form == "fold" else 0  # r's gradient is a product with s there
+    assert flops == both.product_flops - forward.product_flops + extra
+    assert both.num_params == 2 * forward.num_params
+    assert both.num_activations == 2 * forward.num_activations
+
+
+@given(m=sizes, n=sizes, k=st.integers(1, 3), B=sizes, M=sizes, bias=st.booleans())
+def test_a_convolution_costs_a_product_at_each_position(m, n, k, B, M, bias):
+    height, width = 6, 5
+    layer = et.DeepEnsembleConv2d(m, n, k, M, bias=bias)
+    out = layer.output_size(height, width)
+    cost = costs.deep_ensemble(
+        m, n, ensemble_size=M, batch_size=B, kernel_size=k, in_positions=height * width,
+        out_positions=out[0] * out[1], bias=bias,
+    )  # fmt: skip
+    x = torch.randn(M, B, m, height, width)
+    with torch.no_grad():
+        flops, _ = counted(lambda: layer(x))
+        assert cost.num_activations == x.numel() + layer(x).numel()
+    assert flops == cost.product_flops
+    assert cost.num_params == counting.count(layer).total
+    assert cost.other_flops == (layer(x).numel() if bias else 0)
 
 
 def test_one_layer_is_an_ensemble_of_one():
-    cost = costs.linear(5, 11, batch=7)
-    assert counted(nn.Linear(5, 11), torch.randn(7, 5)) == (cost.product_flops, cost.other_flops)
-    assert cost == costs.deep_ensemble(5, 11, ensemble_size=1, batch=7)
-    assert cost.parameter_numbers == 5 * 11 + 11
+    cost = costs.linear(5, 11, batch_size=7)
+    run, x = nn.Linear(5, 11), torch.randn(7, 5)
+    with torch.no_grad():
+        assert counted(lambda: run(x)) == (cost.product_flops, cost.other_flops)
+    assert cost == costs.deep_ensemble(5, 11, ensemble_size=1, batch_size=7)
+    assert cost.num_params == 5 * 11 + 11
 
 
 def test_the_roofline_is_the_slower_of_computing_and_moving():
-    cost = costs.deep_ensemble(5, 11, ensemble_size=3, batch=7, number_bytes=2)
+    cost = costs.deep_ensemble(5, 11, ensemble_size=3, batch_size=7, itemsize=2)
     assert cost.seconds(1.0, 1e30) == cost.flops
     assert cost.seconds(1e30, 1.0) == cost.bytes == 2 * (3 * 66 + 21 * 16)
     ridge = cost.intensity  # a machine that computes this many for each byte waits for neither
@@ -73,48 +130,40 @@ def test_the_roofline_is_the_slower_of_computing_and_moving():
 
 def test_at_batch_1_a_batch_ensemble_moves_less_by_the_ensemble_size():
     for M in (2, 4, 16):
-        size = {"ensemble_size": M, "batch": 1}
+        size = {"ensemble_size": M, "batch_size": 1}
         deep = costs.deep_ensemble(4096, 4096, **size)
         shared = costs.batch_ensemble(4096, 4096, **size)
         assert deep.bytes / shared.bytes == pytest.approx(M, rel=0.03)
         assert deep.product_flops == shared.product_flops
 
 
+BAD = [
+    (lambda: costs.linear(0, 2, batch_size=3), ValueError, ["in_features", "0"]),
+    (lambda: costs.linear(2, 2.0, batch_size=3), TypeError, ["out_features", "2.0"]),
+    (lambda: costs.linear(2, 2, batch_size=-1), ValueError, ["batch_size", "-1"]),
+    (lambda: costs.rank1(2, 2, ensemble_size=0, batch_size=1), ValueError, ["ensemble_size", "0"]),
+    (lambda: costs.layer(2, 2, "x", batch_size=1), ValueError, ["method", "'x'"]),
+    (lambda: costs.layer(2, 2, batch_size=1, form="mix"), ValueError, ["form", "'mix'", "'fold'"]),
+    (lambda: costs.layer(2, 2, batch_size=1, backward=1), TypeError, ["backward", "1"]),
+    (lambda: costs.layer(2, 2, batch_size=1, bias=None), TypeError, ["bias", "None"]),
+    (lambda: costs.layer(2, 2, batch_size=1, out_positions=0), ValueError, ["out_positions", "0"]),
+    (lambda: costs.linear(2, 2, batch_size=1, itemsize=0), ValueError, ["itemsize", "0"]),
+    (
+        lambda: costs.linear(2, 2, batch_size=1).seconds(0.0, 1.0),
+        ValueError,
+        ["flops_per_second", "0.0"],
+    ),
+    (
+        lambda: costs.linear(2, 2, batch_size=1).seconds(1.0, -1.0),
+        ValueError,
+        ["bytes_per_second", "-1.0"],
+    ),
+    (lambda: costs.Cost(1, 2, 0, 0).intensity, ValueError, ["num_params", "num_activations", "0"]),
+]
+
+
 @pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: costs.linear(0, 2, batch=3), ValueError, ["in_features", "0"]),
-        (lambda: costs.linear(2, 2.0, batch=3), TypeError, ["out_features", "2.0"]),
-        (lambda: costs.linear(2, 2, batch=-1), ValueError, ["batch", "-1"]),
-        (
-            lambda: costs.deep_ensemble(2, 2, ensemble_size=0, batch=1),
-            ValueError,
-            ["ensemble_size", "0"],
-        ),
-        (
-            lambda: costs.batch_ensemble(2, 2, ensemble_size=2, batch=1, fold=1),
-            TypeError,
-            ["fold", "1"],
-        ),
-        (
-            lambda: costs.batch_ensemble(2, 2, ensemble_size=2, batch=1, bias=None),
-            TypeError,
-            ["bias", "None"],
-        ),
-        (lambda: costs.linear(2, 2, batch=1, number_bytes=0), ValueError, ["number_bytes", "0"]),
-        (
-            lambda: costs.linear(2, 2, batch=1).seconds(0.0, 1.0),
-            ValueError,
-            ["flops_per_second", "0.0"],
-        ),
-        (
-            lambda: costs.linear(2, 2, batch=1).seconds(1.0, -1.0),
-            ValueError,
-            ["bytes_per_second", "-1.0"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("call", "error", "words"), BAD)
 def test_bad_input_is_named(call, error, words):
     with pytest.raises(error) as caught:
         call()

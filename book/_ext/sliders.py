@@ -7,7 +7,7 @@ from pathlib import Path
 
 from docutils import nodes
 
-import ensedu.explore
+import ensedu.page.explore
 
 SCRIPTS = ("explore.js", "playground.js")
 FRAME = re.compile(r"_static/frames/([0-9a-f]+\.svg)")
@@ -22,9 +22,9 @@ def point_to_frames(app, doctree, docname):
     """Write addresses of frames as seen from this page."""
     up = "../" * docname.count("/")
     for node in doctree.findall(nodes.raw):
-        if ensedu.explore.FRAMES in node.astext():
+        if ensedu.page.explore.FRAMES in node.astext():
             html = node.astext().replace(
-                ensedu.explore.FRAMES, f"{up}_static/frames/"
+                ensedu.page.explore.FRAMES, f"{up}_static/frames/"
             )
             node.children = [nodes.Text(html)]
 
@@ -34,7 +34,7 @@ def copy_frames(app, exception):
     if exception is None and app.builder.format == "html":
         static = Path(app.outdir) / "_static"
         for script in SCRIPTS:
-            source = Path(ensedu.explore.__file__).with_name(script)
+            source = Path(ensedu.page.explore.__file__).with_name(script)
             shutil.copy(source, static)
         shown = {
             name

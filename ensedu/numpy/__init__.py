@@ -1,35 +1,46 @@
 """Reference layers in NumPy alone, with hand-written gradients; each fits on one screen.
 
 A layer has ``forward(x)``, ``backward(grad)``, and two dictionaries, ``params`` and ``grads``.
-Activations are ``(M, B, features)``; weights are stored as the book writes them, ``(m, n)``.
+Activations are ``(M, B, features)``, float64; weights are stored as the book writes them,
+``(m, n)``. A training step::
+
+    loss, grad = half_squared_error(net(x), y, reduction="sum")
+    net.backward(grad)
+    kl_backward(net, M / N)  # for a network with distributions, trained on N examples
+    optimizer.step()
 """
 
-from ensedu.numpy.activations import ReLU, Tanh
+from ensedu.numpy.activations import Multiply, ReLU, Tanh
 from ensedu.numpy.batch_ensemble import BatchEnsembleLinear
-from ensedu.numpy.bayes import BayesLinear
 from ensedu.numpy.deep_ensemble import DeepEnsembleLinear
 from ensedu.numpy.dropout import MCDropout
 from ensedu.numpy.linear import Linear
-from ensedu.numpy.losses import gaussian_nll, softmax_cross_entropy, squared_error
-from ensedu.numpy.network import Sequential, Tile, mlp
-from ensedu.numpy.optimizers import SGD, Adam
+from ensedu.numpy.losses import gaussian_nll, half_squared_error, reduce, softmax_cross_entropy
+from ensedu.numpy.mean_field import MeanFieldLinear
 from ensedu.numpy.rank1 import Rank1Linear
+
+from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, mlp  # isort: skip
+from ensedu.numpy.optimizers import SGD, Adam  # isort: skip
 
 __all__ = [
     "SGD",
     "Adam",
     "BatchEnsembleLinear",
-    "BayesLinear",
     "DeepEnsembleLinear",
     "Linear",
     "MCDropout",
+    "MeanFieldLinear",
+    "Multiply",
     "Rank1Linear",
     "ReLU",
     "Sequential",
     "Tanh",
     "Tile",
     "gaussian_nll",
+    "half_squared_error",
+    "kl",
+    "kl_backward",
     "mlp",
+    "reduce",
     "softmax_cross_entropy",
-    "squared_error",
 ]

@@ -1,9 +1,10 @@
-"""Entrywise activations."""
+"""Entrywise layers without parameters."""
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
+from ensedu import checks
 from ensedu.numpy.base import Layer, check_array
 
 
@@ -28,11 +29,34 @@ class Tanh(Layer):
     def forward(self, x: Float[Array, "*axes"]) -> Float[Array, "*axes"]:
         check_array("Tanh: input x", x)
         y = np.tanh(x)
-        self._cache = y, x.shape
+        self._cache = 1 - y**2, y.shape
         return y
 
     def backward(self, grad: Float[Array, "*axes"]) -> Float[Array, "*axes"]:
-        return grad * (1 - self._recall(grad) ** 2)
+        return grad * self._recall(grad)
 
     def __repr__(self) -> str:
         return "Tanh()"
+
+
+class Multiply(Layer):
+    """``factor · x``, any shape: the 1/√m in front of a layer in the NTK parametrization.
+
+    Raises ``TypeError`` or ``ValueError`` for a `factor` that is no finite number.
+    """
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = checks.real("factor", factor)
+
+    def forward(self, x: Float[Array, "*axes"]) -> Float[Array, "*axes"]:
+        check_array("Multiply: input x", x)
+        self._cache = None, x.shape
+        return self.factor * x
+
+    def backward(self, grad: Float[Array, "*axes"]) -> Float[Array, "*axes"]:
+        self._recall(grad)
+        return self.factor * grad
+
+    def __repr__(self) -> str:
+        return f"Multiply({self.factor:g})"

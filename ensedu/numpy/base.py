@@ -6,30 +6,45 @@ import numpy as np
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu import _checks
+from ensedu import checks
 
-DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
+Noise = dict[str, Array]
 
 
 class Layer:
     """Base of all layers: ``forward(x)``, ``backward(grad)``, ``params``, ``grads``.
 
-    ``backward`` replaces ``grads`` by the gradient of the latest forward pass and returns the
-    gradient with respect to its input.
+    ``backward`` adds the gradient of the latest forward pass to ``grads``, and returns the gradient
+    with respect to its input; ``zero_grad`` empties ``grads``, as an optimizer's ``step`` does. A
+    layer that draws also has ``noise(rng, input_shape)``, and takes it as ``forward(x, noise)``.
     """
 
-    #: The role in `ensedu.counting` of each array in ``params``.
-    roles: ClassVar[dict[str, str]] = {}
+    #: The row of `ensedu.methods.METHODS` that says what each array in ``params`` is for; in a
+    #: plain layer the names say it.
+    method: ClassVar[str] = ""
 
     def __init__(self) -> None:
         self.params: dict[str, Array] = {}
         self.grads: dict[str, Array] = {}
         self._cache: Any = None
 
-    def __call__(self, x: Array) -> Array:
-        return self.forward(x)
+    def __call__(self, x: Array, noise: Noise | None = None) -> Array:
+        return self.forward(x) if noise is None else self.forward(x, noise)
 
-    def _recall(self, grad: Array, dtype: np.dtype | None = None) -> Any:
+    def zero_grad(self) -> None:
+        """Empty the gradients."""
+        self.grads = {}
+
+    def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the output's shape for an input of this shape."""
+        return tuple(input_shape)
+
+    def _add(self, **grads: Array) -> None:
+        """Add to the gradients."""
+        for name, grad in grads.items():
+            self.grads[name] = self.grads[name] + grad if name in self.grads else grad
+
+    def _recall(self, grad: Array) -> Any:
         """Return what ``forward`` kept, after checking `grad` against the output's shape."""
         if self._cache is None:
             raise ValueError(
@@ -37,7 +52,7 @@ class Layer:
                 "accepted after forward(x)"
             )
         *kept, shape = self._cache
-        check_array(f"{type(self).__name__}: grad", grad, dtype)
+        check_array(f"{type(self).__name__}: grad", grad)
         if grad.shape != shape:
             raise ValueError(
                 f"{type(self).__name__}: grad has shape {grad.shape}, "
@@ -49,27 +64,34 @@ class Layer:
 class WeightLayer(Layer):
     """Base of the layers with `in_features` inputs and `out_features` outputs."""
 
-    def __init__(
-        self, in_features: int, out_features: int, rng: Generator, dtype: np.typing.DTypeLike
-    ) -> None:
+    def __init__(self, in_features: int, out_features: int, rng: Generator) -> None:
         super().__init__()
-        self.in_features = _checks.positive_int("in_features", in_features)
-        self.out_features = _checks.positive_int("out_features", out_features)
+        self.in_features = checks.positive_int("in_features", in_features)
+        self.out_features = checks.positive_int("out_features", out_features)
         self.rng = check_rng("rng", rng)
-        self.dtype = check_dtype(dtype)
+
+    def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (*input_shape[:-1], self.out_features)
 
     def _uniform(self, *shape: int) -> Array:
         """Draw from U(-1/√m, 1/√m), where ``nn.Linear`` starts its weight and its bias too."""
         bound = self.in_features**-0.5
-        return self.rng.uniform(-bound, bound, shape).astype(self.dtype)
+        return self.rng.uniform(-bound, bound, shape)
 
     def _normal(self, rng: Generator | None, *shape: int) -> Array:
         rng = self.rng if rng is None else check_rng("rng", rng)
-        return rng.standard_normal(shape, dtype=self.dtype)
+        return rng.standard_normal(shape)
 
-    def _check_sample(self, sample: dict[str, Array], shapes: dict[str, tuple[int, ...]]) -> None:
-        """Check that `sample` has just the arrays named in `shapes`, of those shapes."""
-        _checks.sample(sample, shapes, lambda name, x: check_array(name, x, self.dtype))
+    def _input(self, x: Array) -> Array:
+        """Check an input and copy it: what happens to it later must not reach ``backward``."""
+        check_array(f"{type(self).__name__}: input x", x)
+        checks.batch(type(self).__name__, x.shape, (self.in_features,))
+        return x.copy()
+
+    def _checked(self, noise: Noise, shapes: dict[str, tuple[int, ...]]) -> Noise:
+        """Check that `noise` has just the arrays named in `shapes`, of those shapes; copy it."""
+        checks.noise(noise, shapes, check_array)
+        return {name: array.copy() for name, array in noise.items()}
 
     def __repr__(self) -> str:
         size = f", ensemble_size={self.ensemble_size}" if hasattr(self, "ensemble_size") else ""
@@ -77,49 +99,40 @@ class WeightLayer(Layer):
 
 
 class MemberLayer(WeightLayer):
-    """Base of the layers with `ensemble_size` members: (M, B, m) or (B, m) in, (M, B, n) out."""
+    """Base of the layers with `ensemble_size` members.
+
+    (B, m) for all members, (M, B, m), or (S, M, B, m) for S samples in; the same with n for m,
+    and at least the axis M, out.
+    """
 
     def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        ensemble_size: int,
-        rng: Generator,
-        dtype: np.typing.DTypeLike,
+        self, in_features: int, out_features: int, ensemble_size: int, rng: Generator
     ) -> None:
-        super().__init__(in_features, out_features, rng, dtype)
-        self.ensemble_size = _checks.positive_int("ensemble_size", ensemble_size)
+        super().__init__(in_features, out_features, rng)
+        self.ensemble_size = checks.positive_int("ensemble_size", ensemble_size)
 
-    def _check_input(self, x: Array) -> None:
-        check_array(f"{type(self).__name__}: input x", x, self.dtype)
-        _checks.batch(type(self).__name__, x.shape, self.in_features, self.ensemble_size)
+    def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (*input_shape[:-3], self.ensemble_size, input_shape[-2], self.out_features)
+
+    def _input(self, x: Array) -> Array:
+        check_array(f"{type(self).__name__}: input x", x)
+        checks.batch(type(self).__name__, x.shape, (self.in_features,), self.ensemble_size)
+        return x.copy()
 
 
 def sum_to(grad: Array, shape: tuple[int, ...]) -> Array:
-    """Sum `grad` over the member axis if the input was broadcast to all members."""
-    return grad if grad.ndim == len(shape) else grad.sum(axis=0)
+    """Sum `grad` over the axes along which an array of this `shape` was repeated."""
+    grad = grad.sum(axis=tuple(range(grad.ndim - len(shape))))
+    repeated = [i for i, size in enumerate(shape) if size == 1 and grad.shape[i] != 1]
+    return grad.sum(axis=tuple(repeated), keepdims=True)
 
 
-def check_array(name: str, value: Any, dtype: np.dtype | None = None) -> None:
-    """Check that `value` is an array of `dtype` (of any dtype in ``DTYPES`` if ``None``)."""
-    accepted = [dtype] if dtype is not None else DTYPES
+def check_array(name: str, value: Any) -> None:
+    """Check that `value` is a NumPy array of float64."""
     if not isinstance(value, np.ndarray):
         raise TypeError(f"{name} must be a NumPy array, got {type(value).__name__}")
-    if value.dtype not in accepted:
-        raise TypeError(
-            f"{name} has dtype {value.dtype}, accepted is {' or '.join(map(str, accepted))}"
-        )
-
-
-def check_dtype(dtype: np.typing.DTypeLike) -> np.dtype:
-    """Return `dtype` as float64 or float32."""
-    try:
-        result = np.dtype(dtype) if dtype is not None else None
-    except TypeError:
-        result = None
-    if result is None or result not in DTYPES:  # a dtype equals None where it is the default
-        raise TypeError(f"dtype must be float64 or float32, got {dtype!r}")
-    return result
+    if value.dtype != np.float64:
+        raise TypeError(f"{name} has dtype {value.dtype}, accepted is float64")
 
 
 def check_rng(name: str, rng: Any) -> Generator:

@@ -2,14 +2,12 @@
 
 from typing import ClassVar
 
-import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu import _checks
-from ensedu.numpy import modulation
-from ensedu.numpy.base import MemberLayer
+from ensedu import checks
+from ensedu.numpy.base import MemberLayer, sum_to
 
 
 class BatchEnsembleLinear(MemberLayer):
@@ -26,16 +24,16 @@ class BatchEnsembleLinear(MemberLayer):
         N(1, init_std²).
     init_std
         Standard deviation for ``"normal"``, above 0.
-    rng, dtype
+    rng, bias
         As for `Linear`.
 
     Raises
     ------
     TypeError, ValueError
-        For a bad argument, and for an input that is neither (B, m) nor (M, B, m).
+        For a bad argument, and for an input that is neither (B, m) nor (M, B, m) nor (S, M, B, m).
     """
 
-    roles: ClassVar = {"weight": "shared", "r": "per_member", "s": "per_member", "bias": "biases"}
+    method: ClassVar = "batch_ensemble"
 
     def __init__(
         self,
@@ -46,47 +44,58 @@ class BatchEnsembleLinear(MemberLayer):
         rng: Generator,
         init: str = "signs",
         init_std: float = 0.5,
-        dtype: np.typing.DTypeLike = np.float64,
+        bias: bool = True,
     ) -> None:
-        super().__init__(in_features, out_features, ensemble_size, rng, dtype)
+        super().__init__(in_features, out_features, ensemble_size, rng)
         M, m, n = self.ensemble_size, self.in_features, self.out_features
-        self.init = _checks.one_of("init", init, ("signs", "normal"))
-        self.init_std = _checks.real("init_std", init_std, low=0.0)
+        self.init = checks.one_of("init", init, ("signs", "normal"))
+        self.init_std = checks.real("init_std", init_std, low=0.0)
         self.params["weight"] = self._uniform(m, n)
-        self.params["r"] = fast_weights(self.rng, (M, m), self.init, self.init_std, self.dtype)
-        self.params["s"] = fast_weights(self.rng, (M, n), self.init, self.init_std, self.dtype)
-        self.params["bias"] = self._uniform(M, n)
+        self.params["r"] = self._fast_weights(M, m)
+        self.params["s"] = self._fast_weights(M, n)
+        if checks.boolean("bias", bias):
+            self.params["bias"] = self._uniform(M, n)
 
-    def forward(self, x: Float[Array, "M B m"] | Float[Array, "B m"]) -> Float[Array, "M B n"]:
-        self._check_input(x)
-        r, s = self.params["r"][:, None], self.params["s"][:, None]  # (M, 1, m), (M, 1, n)
-        y = modulation.forward(x, self.params["weight"], r, s) + self.params["bias"][:, None]
-        self._cache = x, y.shape
+    def forward(self, x: Float[Array, "*S_M B m"]) -> Float[Array, "*S M B n"]:
+        return self._modulated(self._input(x), self.params["r"][:, None], self.params["s"][:, None])
+
+    def _modulated(
+        self, x: Float[Array, "*S_M B m"], r: Float[Array, "*S M #B m"],
+        s: Float[Array, "*S M #B n"],
+    ) -> Float[Array, "*S2 M B n"]:  # fmt: skip
+        """Scale by r, multiply by the one shared weight, scale by s (Wen et al. 2020, eq. 5)."""
+        product = (x * r) @ self.params["weight"]  # (M, B, n)
+        y = product * s
+        if "bias" in self.params:
+            y += self.params["bias"][:, None]
+        self._cache = x, r, s, product, y.shape
         return y
 
-    def backward(self, grad: Float[Array, "M B n"]) -> Float[Array, "M B m"] | Float[Array, "B m"]:
-        x = self._recall(grad, self.dtype)
-        r, s = self.params["r"][:, None], self.params["s"][:, None]
-        grad_x, grad_weight, grad_r, grad_s = modulation.backward(
-            grad, x, self.params["weight"], r, s
-        )
-        self.grads = {
-            "weight": grad_weight,
-            "r": grad_r.sum(axis=1),
-            "s": grad_s.sum(axis=1),
-            "bias": grad.sum(axis=1),
-        }
-        return grad_x
+    def backward(self, grad: Float[Array, "*S M B n"]) -> Float[Array, "*S_M B m"]:
+        x, r, s, product = self._recall(grad)
+        weight = self.params["weight"]
+        grad_product = grad * s  # (M, B, n)
+        grad_scaled = grad_product @ weight.T  # (M, B, m)
+        rows, grad_rows = (x * r).reshape(-1, len(weight)), grad_product.reshape(-1, len(weight.T))
+        self._add(weight=rows.T @ grad_rows)
+        self._add_fast(grad_scaled * x, grad * product)
+        if "bias" in self.params:
+            self._add(bias=self._by_member(grad))
+        return sum_to(grad_scaled * r, x.shape)
 
-    def weight_matrices(self, sample: None = None) -> Float[Array, "M m n"]:
+    def _add_fast(self, grad_r: Array, grad_s: Array) -> None:
+        """Add the gradients of r and s, which come for each example."""
+        self._add(r=self._by_member(grad_r), s=self._by_member(grad_s))
+
+    def _by_member(self, grad: Float[Array, "*S M B k"]) -> Float[Array, "M k"]:
+        return sum_to(grad, (self.ensemble_size, 1, grad.shape[-1]))[:, 0]
+
+    def weight_matrices(self, noise: None = None) -> Float[Array, "M m n"]:
         """The members' matrices W ∘ r_i s_iᵀ, (M, m, n), which ``forward`` never forms."""
         return self.params["weight"] * self.params["r"][:, :, None] * self.params["s"][:, None, :]
 
-
-def fast_weights(
-    rng: Generator, shape: tuple[int, int], init: str, init_std: float, dtype: np.dtype
-) -> Float[Array, "M features"]:
-    """Random signs, or normal entries around 1."""
-    if init == "signs":
-        return rng.choice([-1.0, 1.0], shape).astype(dtype)
-    return rng.normal(1.0, init_std, shape).astype(dtype)
+    def _fast_weights(self, *shape: int) -> Float[Array, "M features"]:
+        """Draw random signs, or normal entries around 1."""
+        if self.init == "signs":
+            return self.rng.choice([-1.0, 1.0], shape)
+        return self.rng.normal(1.0, self.init_std, shape)

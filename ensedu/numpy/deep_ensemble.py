@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
-import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
+from ensedu import checks
 from ensedu.numpy.base import MemberLayer, sum_to
 
 
@@ -21,16 +21,16 @@ class DeepEnsembleLinear(MemberLayer):
     ----------
     in_features, out_features, ensemble_size
         m, n and M, positive integers.
-    rng, dtype
+    rng, bias
         As for `Linear`.
 
     Raises
     ------
     TypeError, ValueError
-        For a bad size, `rng` or `dtype`, and for an input that is neither (B, m) nor (M, B, m).
+        For a bad argument, and for an input that is neither (B, m) nor (M, B, m) nor (S, M, B, m).
     """
 
-    roles: ClassVar = {"weight": "per_member", "bias": "biases"}
+    method: ClassVar = "deep_ensemble"
 
     def __init__(
         self,
@@ -39,24 +39,30 @@ class DeepEnsembleLinear(MemberLayer):
         ensemble_size: int,
         *,
         rng: Generator,
-        dtype: np.typing.DTypeLike = np.float64,
+        bias: bool = True,
     ) -> None:
-        super().__init__(in_features, out_features, ensemble_size, rng, dtype)
+        super().__init__(in_features, out_features, ensemble_size, rng)
         M, m, n = self.ensemble_size, self.in_features, self.out_features
         self.params["weight"] = self._uniform(M, m, n)
-        self.params["bias"] = self._uniform(M, n)
+        if checks.boolean("bias", bias):
+            self.params["bias"] = self._uniform(M, n)
 
-    def forward(self, x: Float[Array, "M B m"] | Float[Array, "B m"]) -> Float[Array, "M B n"]:
-        self._check_input(x)
-        y = x @ self.params["weight"] + self.params["bias"][:, None]  # (M, B, n)
+    def forward(self, x: Float[Array, "*S_M B m"]) -> Float[Array, "*S M B n"]:
+        x = self._input(x)
+        y = x @ self.params["weight"]  # (M, B, n)
+        if "bias" in self.params:
+            y += self.params["bias"][:, None]
         self._cache = x, y.shape
         return y
 
-    def backward(self, grad: Float[Array, "M B n"]) -> Float[Array, "M B m"] | Float[Array, "B m"]:
-        x = self._recall(grad, self.dtype)
-        self.grads = {"weight": x.mT @ grad, "bias": grad.sum(axis=1)}  # (M, m, n), (M, n)
+    def backward(self, grad: Float[Array, "*S M B n"]) -> Float[Array, "*S_M B m"]:
+        x = self._recall(grad)
+        M, m, n = self.params["weight"].shape
+        self._add(weight=sum_to(x.mT @ grad, (M, m, n)))
+        if "bias" in self.params:
+            self._add(bias=sum_to(grad, (M, 1, n))[:, 0])
         return sum_to(grad @ self.params["weight"].mT, x.shape)
 
-    def weight_matrices(self, sample: None = None) -> Float[Array, "M m n"]:
+    def weight_matrices(self, noise: None = None) -> Float[Array, "M m n"]:
         """Every member's own matrix, (M, m, n)."""
         return self.params["weight"].copy()

@@ -4,8 +4,8 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu import _checks
-from ensedu.numpy.base import Layer, check_array, check_rng
+from ensedu import checks
+from ensedu.numpy.base import Layer, Noise, check_array, check_rng
 
 
 class MCDropout(Layer):
@@ -20,51 +20,48 @@ class MCDropout(Layer):
         Probability of dropping a unit, 0 <= p < 1.
     per_example
         Draw a mask for each example, as ``nn.Dropout`` does.
+    feature_axes
+        How many axes one example has: 1 for (B, features), 3 for images (B, C, H, W).
     rng
         Default source of masks.
 
     Raises
     ------
     TypeError, ValueError
-        For a bad argument, and for an input that is neither (B, features) nor (S, B, features).
+        For a bad argument, and for an input without a batch axis before its features.
     """
 
-    def __init__(self, p: float = 0.1, *, rng: Generator, per_example: bool = False) -> None:
+    def __init__(
+        self, p: float = 0.1, *, rng: Generator, per_example: bool = False, feature_axes: int = 1
+    ) -> None:
         super().__init__()
-        self.p = _checks.fraction("p", p)
-        self.per_example = _checks.boolean("per_example", per_example)
+        self.p = checks.fraction("p", p)
+        self.per_example = checks.boolean("per_example", per_example)
+        self.feature_axes = checks.positive_int("feature_axes", feature_axes)
         self.rng = check_rng("rng", rng)
 
-    def sample(
+    def noise(
         self, rng: Generator | None = None, input_shape: tuple[int, ...] | None = None
-    ) -> dict[str, Array]:
-        """Draw a mask of bools, True where a unit stays, for an input of shape `input_shape`."""
-        if input_shape is None:
-            raise ValueError(
-                "input_shape must be the input's shape, (B, features) or (S, B, features), got None"
-            )
+    ) -> Noise:
+        """Draw a mask of bools, True where a unit stays, for an input of this shape."""
+        shape = checks.dropout_input("input_shape", input_shape, self.feature_axes)
         rng = self.rng if rng is None else check_rng("rng", rng)
-        *leading, batch, features = input_shape
-        batch = batch if self.per_example else 1
-        return {"mask": rng.random((*leading, batch, features)) >= self.p}
+        if not self.per_example:
+            shape[-self.feature_axes - 1] = 1
+        return {"mask": rng.random(shape) >= self.p}
 
     def forward(
-        self,
-        x: Float[Array, "S B features"] | Float[Array, "B features"],
-        sample: dict[str, Array] | None = None,
-    ) -> Float[Array, "S B features"] | Float[Array, "B features"]:
+        self, x: Float[Array, "*axes"], noise: Noise | None = None
+    ) -> Float[Array, "*axes"]:
         check_array("MCDropout: input x", x)
-        _checks.batch("MCDropout", x.shape)
-        sample = self.sample(None, x.shape) if sample is None else sample
-        scale = (_checks.mask(sample, x.shape) / (1 - self.p)).astype(x.dtype)
-        self._cache = scale, x.shape
-        return x * scale
+        checks.dropout_input("MCDropout: input x", x.shape, self.feature_axes)
+        noise = self.noise(None, x.shape) if noise is None else noise
+        factors = checks.mask(noise, x.shape, self.feature_axes) / (1 - self.p)
+        self._cache = factors, x.shape
+        return x * factors
 
-    def backward(
-        self, grad: Float[Array, "S B features"] | Float[Array, "B features"]
-    ) -> Float[Array, "S B features"] | Float[Array, "B features"]:
-        scale = self._recall(grad)
-        return grad * scale
+    def backward(self, grad: Float[Array, "*axes"]) -> Float[Array, "*axes"]:
+        return grad * self._recall(grad)
 
     def __repr__(self) -> str:
         return f"MCDropout(p={self.p})"

@@ -1,12 +1,10 @@
 """The fully connected layer, y = x W + b."""
 
-from typing import ClassVar
-
-import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
+from ensedu import checks
 from ensedu.numpy.base import WeightLayer, check_array
 
 
@@ -19,45 +17,43 @@ class Linear(WeightLayer):
         m and n, positive integers.
     rng
         Draws W and b from U(-1/√m, 1/√m), as ``nn.Linear`` does.
-    dtype
-        ``float64`` or ``float32``; inputs must have it too.
+    bias
+        Whether there is a bias.
 
     Raises
     ------
     TypeError, ValueError
-        For a bad size, `rng` or `dtype`, and for an input of another dtype or feature count.
+        For a bad argument, and for an input of another dtype than float64 or feature count.
     """
 
-    roles: ClassVar = {"weight": "shared", "bias": "biases"}
-
     def __init__(
-        self,
-        in_features: int,
-        out_features: int,
-        *,
-        rng: Generator,
-        dtype: np.typing.DTypeLike = np.float64,
+        self, in_features: int, out_features: int, *, rng: Generator, bias: bool = True
     ) -> None:
-        super().__init__(in_features, out_features, rng, dtype)
+        super().__init__(in_features, out_features, rng)
         self.params["weight"] = self._uniform(self.in_features, self.out_features)
-        self.params["bias"] = self._uniform(self.out_features)
+        if checks.boolean("bias", bias):
+            self.params["bias"] = self._uniform(self.out_features)
 
     def forward(self, x: Float[Array, "*axes m"]) -> Float[Array, "*axes n"]:
-        check_array("Linear: input x", x, self.dtype)
+        check_array("Linear: input x", x)
         if x.ndim == 0 or x.shape[-1] != self.in_features:
             raise ValueError(
                 f"Linear: input x has shape {x.shape}, accepted is (..., {self.in_features})"
             )
-        y = x @ self.params["weight"] + self.params["bias"]
-        self._cache = x, y.shape
+        y = x @ self.params["weight"]  # (..., n)
+        if "bias" in self.params:
+            y += self.params["bias"]
+        self._cache = x.copy(), y.shape
         return y
 
     def backward(self, grad: Float[Array, "*axes n"]) -> Float[Array, "*axes m"]:
-        x = self._recall(grad, self.dtype)
+        x = self._recall(grad)
         rows, grad_rows = x.reshape(-1, self.in_features), grad.reshape(-1, self.out_features)
-        self.grads = {"weight": rows.T @ grad_rows, "bias": grad_rows.sum(axis=0)}
+        self._add(weight=rows.T @ grad_rows)
+        if "bias" in self.params:
+            self._add(bias=grad_rows.sum(axis=0))
         return grad @ self.params["weight"].T
 
-    def weight_matrices(self, sample: None = None) -> Float[Array, "1 m n"]:
+    def weight_matrices(self, noise: None = None) -> Float[Array, "1 m n"]:
         """The one weight matrix, (1, m, n)."""
         return self.params["weight"][None].copy()

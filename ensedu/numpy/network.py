@@ -1,6 +1,6 @@
 """Layers in a row, and multilayer perceptrons for each method."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
@@ -9,15 +9,15 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu import _checks
-from ensedu.numpy.activations import ReLU
-from ensedu.numpy.base import Layer, check_array
-from ensedu.numpy.batch_ensemble import BatchEnsembleLinear
-from ensedu.numpy.bayes import BayesLinear
-from ensedu.numpy.deep_ensemble import DeepEnsembleLinear
+import ensedu.numpy
+from ensedu import checks
+from ensedu.methods import METHODS, kinds, passes
+from ensedu.numpy.activations import Multiply, ReLU, Tanh
+from ensedu.numpy.base import Layer, Noise, check_array
 from ensedu.numpy.dropout import MCDropout
-from ensedu.numpy.linear import Linear
-from ensedu.numpy.rank1 import Rank1Linear
+
+ACTIVATIONS = {"relu": ReLU, "tanh": Tanh}
+PARAMETRIZATIONS = ("standard", "ntk")
 
 
 class Tile(Layer):
@@ -25,8 +25,10 @@ class Tile(Layer):
 
     Parameters
     ----------
-    ensemble_size
+    samples
         S, a positive integer.
+    ensemble_size
+        For layers with members: M, a positive integer; the result is (S, M, B, features).
 
     Raises
     ------
@@ -34,41 +36,72 @@ class Tile(Layer):
         For a bad size, and for an input that is not (B, features).
     """
 
-    def __init__(self, ensemble_size: int) -> None:
+    def __init__(self, samples: int, ensemble_size: int | None = None) -> None:
         super().__init__()
-        self.ensemble_size = _checks.positive_int("ensemble_size", ensemble_size)
+        self.samples = checks.positive_int("samples", samples)
+        self.ensemble_size = ensemble_size
+        if ensemble_size is not None:
+            self.ensemble_size = checks.positive_int("ensemble_size", ensemble_size)
 
-    def forward(self, x: Float[Array, "B features"]) -> Float[Array, "S B features"]:
+    def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        members = () if self.ensemble_size is None else (self.ensemble_size,)
+        return (self.samples, *members, *input_shape)
+
+    def forward(self, x: Float[Array, "B features"]) -> Float[Array, "S *M B features"]:
         check_array("Tile: input x", x)
         if x.ndim != 2:
             raise ValueError(f"Tile: input x has shape {x.shape}, accepted is (B, features)")
-        y = np.repeat(x[None], self.ensemble_size, axis=0)
-        self._cache = x.dtype, y.shape
+        y = np.broadcast_to(x, self.output_shape(x.shape)).copy()
+        self._cache = None, y.shape
         return y
 
-    def backward(self, grad: Float[Array, "S B features"]) -> Float[Array, "B features"]:
+    def backward(self, grad: Float[Array, "S *M B features"]) -> Float[Array, "B features"]:
         self._recall(grad)
-        return grad.sum(axis=0)
+        return grad.sum(axis=tuple(range(grad.ndim - 2)))
 
     def __repr__(self) -> str:
-        return f"Tile({self.ensemble_size})"
+        members = "" if self.ensemble_size is None else f", ensemble_size={self.ensemble_size}"
+        return f"Tile({self.samples}{members})"
 
 
 class Sequential:
-    """Layers applied one after another; ``params`` and ``grads`` are named "index.name"."""
+    """Layers applied one after another; ``params``, ``grads`` and noise are named "index.name".
+
+    Raises ``TypeError`` for what is no layer, ``ValueError`` for one that is used twice: it keeps
+    one forward pass for ``backward``.
+    """
 
     def __init__(self, *layers: "Layer | Sequential") -> None:
         for i, layer in enumerate(layers):
             if not isinstance(layer, (Layer, Sequential)):
                 raise TypeError(f"layers[{i}] must be an ensedu.numpy layer, got {layer!r}")
         self.layers = list(layers)
+        seen: dict[int, str] = {}
+        for name, layer in leaves(self):
+            if id(layer) in seen:
+                raise ValueError(
+                    f"layers must be different objects, got one {layer!r} at {seen[id(layer)]} "
+                    f"and {name}"
+                )
+            seen[id(layer)] = name
 
-    def __call__(self, x: Array) -> Array:
-        return self.forward(x)
+    def __call__(self, x: Array, noise: Noise | None = None) -> Array:
+        return self.forward(x, noise)
 
-    def forward(self, x: Array) -> Array:
-        for layer in self.layers:
-            x = layer.forward(x)
+    def noise(self, rng: Generator | None, input_shape: tuple[int, ...]) -> Noise:
+        """Draw the noise of all layers for an input of this shape, as `forward` takes it."""
+        drawn, shape = {}, tuple(input_shape)
+        for i, layer in enumerate(self.layers):
+            if hasattr(layer, "noise"):
+                drawn |= {f"{i}.{k}": value for k, value in layer.noise(rng, shape).items()}
+            shape = layer.output_shape(shape)
+        return drawn
+
+    def forward(self, x: Array, noise: Noise | None = None) -> Array:
+        names = [str(i) for i, layer in enumerate(self.layers) if hasattr(layer, "noise")]
+        own = {} if noise is None else checks.split_noise(noise, names)
+        for i, layer in enumerate(self.layers):
+            x = layer.forward(x, own[str(i)]) if str(i) in own else layer.forward(x)
         return x
 
     def backward(self, grad: Array) -> Array:
@@ -76,81 +109,130 @@ class Sequential:
             grad = layer.backward(grad)
         return grad
 
+    def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the output's shape for an input of this shape."""
+        for layer in self.layers:
+            input_shape = layer.output_shape(input_shape)
+        return input_shape
+
     @property
     def params(self) -> dict[str, Array]:
-        return {
-            f"{i}.{k}": v for i, layer in enumerate(self.layers) for k, v in layer.params.items()
-        }
+        return {f"{name}.{k}": v for name, layer in leaves(self) for k, v in layer.params.items()}
 
     @property
     def grads(self) -> dict[str, Array]:
-        return {
-            f"{i}.{k}": v for i, layer in enumerate(self.layers) for k, v in layer.grads.items()
-        }
+        return {f"{name}.{k}": v for name, layer in leaves(self) for k, v in layer.grads.items()}
 
-    def kl(self) -> float:
-        """The sum of the layers' KLs, in nats; 0 without a Bayesian layer."""
-        return float(sum(layer.kl() for layer in self.layers if hasattr(layer, "kl")))
-
-    def kl_backward(self, scale: float = 1.0) -> None:
-        """Add the gradient of ``scale * kl()`` to the layers' ``grads``; after ``backward``."""
+    def zero_grad(self) -> None:
+        """Empty the gradients of all layers."""
         for layer in self.layers:
-            if hasattr(layer, "kl_backward"):
-                layer.kl_backward(scale)
+            layer.zero_grad()
 
     def __repr__(self) -> str:
         return f"Sequential({', '.join(map(repr, self.layers))})"
 
 
+def leaves(network: Layer | Sequential, name: str = "") -> Iterator[tuple[str, Layer]]:
+    """Yield each layer of a network with its name, in the order in which they are called."""
+    if isinstance(network, Layer):
+        yield name, network
+        return
+    for i, layer in enumerate(network.layers):
+        yield from leaves(layer, f"{name}.{i}".lstrip("."))
+
+
+def kl(network: Layer | Sequential) -> float:
+    """The sum over layers of KL(q ‖ prior) in nats, the mean over members; 0 without such a layer.
+
+    For the mixture of the members, the mean of their KLs is an upper bound (convexity).
+    """
+    return float(sum(np.mean(layer.kl()) for _, layer in leaves(network) if hasattr(layer, "kl")))
+
+
+def kl_backward(network: Layer | Sequential, weight: float = 1.0) -> None:
+    """Add the gradient of ``weight * kl(network)`` to the layers' ``grads``.
+
+    For an evidence lower bound over N examples the weight is 1/N beside a loss that is a mean over
+    members, and M/N beside one that is their sum.
+    """
+    for _, layer in leaves(network):
+        if hasattr(layer, "kl_backward"):
+            layer.kl_backward(weight)
+
+
 def mlp(
     sizes: Sequence[int],
     method: str = "single",
-    ensemble_size: int = 1,
+    ensemble_size: int | None = None,
     *,
     rng: Generator,
-    dtype: np.typing.DTypeLike = np.float64,
+    samples: int | None = None,
+    activation: str = "relu",
+    bias: bool = True,
+    parametrization: str = "standard",
     **options: Any,
 ) -> Sequential:
-    """A multilayer perceptron with ReLU between its layers and nothing after the last.
+    """A multilayer perceptron with an activation between its layers and nothing after the last.
 
     Parameters
     ----------
     sizes
         At least two positive integers: inputs m, hidden widths, outputs n.
     method
-        One of `ensedu.counting.METHODS`. ``"single"`` maps (B, m) to (B, n), all others map it
-        to (M, B, n).
+        A key of `ensedu.methods.METHODS`. ``"single"`` maps (B, m) to (B, n), methods with members
+        to (M, B, n), samples without members to (S, B, n).
     ensemble_size
-        Number of members M. For ``"mean_field"`` and ``"mc_dropout"``, number of samples of a
-        forward pass; without effect for ``"single"``.
-    rng, dtype
+        Number of members M, for a method that has them.
+    samples
+        Number of samples S of a forward pass, for a method that draws. Without members it is 1 by
+        default; with members, a given S makes the output (S, M, B, n).
+    rng
         As for `Linear`.
+    activation
+        ``"relu"`` or ``"tanh"``.
+    bias
+        Whether layers have biases.
+    parametrization
+        ``"standard"`` starts as ``nn.Linear`` does. ``"ntk"`` draws weights (means, for
+        distributions) and biases from N(0, 1), and multiplies the input of each layer by 1/√m, so
+        that training has a limit as the widths grow (Jacot et al. 2018; Velikanov et al. 2022).
     options
-        Further arguments of the method's layer (``init``, ``prior``, ...); for ``"mc_dropout"``
-        those of `MCDropout`, which follows each ReLU.
+        Further arguments of the method's layer (``init``, ``prior``, ...); for a method that drops
+        units those of `MCDropout`, which follows each activation.
 
     Raises
     ------
     TypeError, ValueError
-        For a bad size or method, and for an option that the layer does not have.
+        For a bad argument, members or samples that the method does not have, and an option that
+        the layer does not have.
     """
-    sizes = _checks.layer_sizes("sizes", sizes)
-    _checks.one_of("method", method, _checks.METHODS)
-    M = _checks.positive_int("ensemble_size", ensemble_size)
-    own = {"rng": rng, "dtype": dtype, **options}
-    # What stands for one layer of a plain network: its weights, and what follows them.
-    block: Callable[[int, int], list[Layer]] = {
-        "single": lambda m, n: [Linear(m, n, **own), ReLU()],
-        "deep_ensemble": lambda m, n: [DeepEnsembleLinear(m, n, M, **own), ReLU()],
-        "batch_ensemble": lambda m, n: [BatchEnsembleLinear(m, n, M, **own), ReLU()],
-        "rank1": lambda m, n: [Rank1Linear(m, n, M, **own), ReLU()],
-        "mean_field": lambda m, n: [BayesLinear(m, n, **own), ReLU()],
-        "mc_dropout": lambda m, n: [
-            Linear(m, n, rng=rng, dtype=dtype),
-            ReLU(),
-            MCDropout(rng=rng, **options),
-        ],
-    }[method]
-    *hidden, last = (block(m, n) for m, n in pairwise(sizes))
-    tile = [Tile(M)] if method in ("mean_field", "mc_dropout") else []
-    return Sequential(*tile, *chain.from_iterable(hidden), last[0])
+    sizes = checks.layer_sizes("sizes", sizes)
+    M, S = passes(method, ensemble_size, samples)
+    row = METHODS[method]
+    act = ACTIVATIONS[checks.one_of("activation", activation, ACTIVATIONS)]
+    ntk = checks.one_of("parametrization", parametrization, PARAMETRIZATIONS) == "ntk"
+
+    def weights(m: int, n: int, key: str) -> list[Layer]:
+        members = (M,) if METHODS[key].members else ()
+        given = {} if row.drops_units or key != method else options
+        kind = getattr(ensedu.numpy, f"{METHODS[key].layer}Linear")
+        layer = kind(m, n, *members, rng=rng, bias=bias, **given)
+        if not ntk:
+            return [layer]
+        for name, array in layer.params.items():
+            if name in ("weight", "weight_mean", "bias", "bias_mean"):
+                array[...] = rng.standard_normal(array.shape)
+        return [Multiply(m**-0.5), layer]
+
+    def block(m: int, n: int, key: str) -> list[Layer]:
+        """What stands for one layer of a plain network: its weights, and what follows them."""
+        dropout = [MCDropout(rng=rng, **options)] if row.drops_units else []
+        return [*weights(m, n, key), act(), *dropout]
+
+    if S is None and row.stochastic and not row.members:
+        S = 1
+    tile = [] if S is None else [Tile(S, M if row.members else None)]
+    layers = zip(pairwise(sizes), kinds(method, len(sizes) - 1), strict=True)
+    *hidden, last = ((m, n, key) for (m, n), key in layers)
+    blocks = chain.from_iterable(block(*arguments) for arguments in hidden)
+    return Sequential(*tile, *blocks, *weights(*last))

@@ -1,8 +1,8 @@
-"""Optimizers: they change ``params`` in place and empty ``grads``."""
+"""Optimizers: a step changes ``params`` in place by the gradients added up, and empties them."""
 
 import numpy as np
 
-from ensedu import _checks
+from ensedu import checks
 from ensedu.numpy.base import Layer
 from ensedu.numpy.network import Sequential
 
@@ -16,8 +16,16 @@ class Optimizer:
     def __init__(self, network: Layer | Sequential, lr: float) -> None:
         if not isinstance(network, (Layer, Sequential)):
             raise TypeError(f"network must be an ensedu.numpy layer or network, got {network!r}")
+        seen: dict[int, str] = {}
+        for name, array in network.params.items():
+            if id(array) in seen:
+                raise ValueError(
+                    f"network has one array as {seen[id(array)]} and {name}; accepted are arrays "
+                    "of one layer each"
+                )
+            seen[id(array)] = name
         self.network = network
-        self.lr = _checks.real("lr", lr, low=0.0)
+        self.lr = checks.real("lr", lr, low=0.0)
 
     def step(self) -> None:
         """Update every parameter; ``ValueError`` if one has no gradient."""
@@ -29,9 +37,8 @@ class Optimizer:
             )
         self._prepare()
         for name, value in params.items():
-            value -= self._update(name, grads[name]).astype(value.dtype)
-        for layer in _layers(self.network):
-            layer.grads = {}
+            value -= self._update(name, grads[name])
+        self.network.zero_grad()
 
     def _prepare(self) -> None:
         """Runs once a step, before the parameters are updated."""
@@ -60,7 +67,7 @@ class SGD(Optimizer):
 
     def __init__(self, network: Layer | Sequential, lr: float, momentum: float = 0.0) -> None:
         super().__init__(network, lr)
-        self.momentum = _checks.fraction("momentum", momentum)
+        self.momentum = checks.fraction("momentum", momentum)
         self._velocity: dict[str, np.ndarray] = {}
 
     def _update(self, name: str, grad: np.ndarray) -> np.ndarray:
@@ -98,8 +105,8 @@ class Adam(Optimizer):
         super().__init__(network, lr)
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
             raise TypeError(f"betas must be a pair of numbers, got {betas!r}")
-        self.betas = tuple(_checks.fraction(f"betas[{i}]", b) for i, b in enumerate(betas))
-        self.eps = _checks.real("eps", eps, low=0.0)
+        self.betas = tuple(checks.fraction(f"betas[{i}]", b) for i, b in enumerate(betas))
+        self.eps = checks.real("eps", eps, low=0.0)
         self._steps = 0
         self._first: dict[str, np.ndarray] = {}
         self._second: dict[str, np.ndarray] = {}
@@ -114,9 +121,3 @@ class Adam(Optimizer):
         unbiased_first = first / (1 - beta1**self._steps)
         unbiased_second = second / (1 - beta2**self._steps)
         return self.lr * unbiased_first / (np.sqrt(unbiased_second) + self.eps)
-
-
-def _layers(network: Layer | Sequential) -> list[Layer]:
-    if isinstance(network, Layer):
-        return [network]
-    return [layer for part in network.layers for layer in _layers(part)]

@@ -7,11 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.patches import Patch, Rectangle
 
-from ensedu.counting import ROLES, Count
-from ensedu.plot import _inputs
+from ensedu.counting import Count
+from ensedu.methods import ROLES
+from ensedu.plot import inputs
 from ensedu.plot.style import (
     MUTED,
     ROLE_LABELS,
+    SHORT_ROLES,
     WIDTH,
     Figure,
     color,
@@ -37,7 +39,7 @@ def parameter_bars(counts: Mapping[str, Count]) -> Figure:
     TypeError, ValueError
         If `counts` is no mapping of strings to Counts, or is empty.
     """
-    named = _inputs.counts("counts", counts)
+    named = inputs.counts("counts", counts)
     longest = max(count.total for count in named.values()) or 1
     with house_style():
         figure = Figure(figsize=(WIDTH, 0.82 * len(named) + 0.55))
@@ -64,7 +66,7 @@ def in_words(counts: Mapping[str, Count]) -> str:
 
     Raises as `parameter_bars` does.
     """
-    named = _inputs.counts("counts", counts)
+    named = inputs.counts("counts", counts)
     return "; ".join(
         f"{label(name)} {count.total:,}: {_words(count)}" for name, count in named.items()
     )
@@ -105,10 +107,8 @@ def role_legend(figure: Figure, counts: Mapping[str, Count]) -> None:
 
 
 def _words(count: Count) -> str:
-    words = {"shared": "shared", "per_member": "members' own", "scales": "std. deviations"}
-    parts = [
-        f"{getattr(count, role):,} {words.get(role, role)}"
-        for role in ROLES
+    return " + ".join(
+        f"{getattr(count, role):,} {words}"
+        for role, words in SHORT_ROLES.items()
         if getattr(count, role)
-    ]
-    return " + ".join(parts)
+    )

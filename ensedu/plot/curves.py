@@ -8,16 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from ensedu import _checks
-from ensedu.plot import _inputs
+from ensedu import checks
+from ensedu.plot import inputs
 from ensedu.plot.style import LINES, MARKERS, WIDTH, Figure, color, house_style, label
 
 Box = tuple[np.ndarray, np.ndarray]  # lower left and upper right corner, in pixels
 
 
 def growth_curves(
-    x: _inputs.Numbers,
-    totals: Mapping[str, _inputs.Numbers],
+    x: inputs.Numbers,
+    totals: Mapping[str, inputs.Numbers],
     *,
     xlabel: str,
     ylabel: str,
@@ -51,20 +51,20 @@ def growth_curves(
         For lengths that differ, values that do not increase or are not finite, a name unknown, a
         mark outside x.
     """
-    xs = _inputs.series("x", x)
+    xs = inputs.series("x", x)
     if (np.diff(xs) <= 0).any():
         raise ValueError(f"x must increase, got {list(x)}")
-    named = _inputs.mapping("totals", totals, f"{len(xs)} totals each")
+    named = inputs.mapping("totals", totals, f"{len(xs)} totals each")
     curves = {
-        name: _inputs.series(f"totals[{name!r}]", values, len(xs)) for name, values in named.items()
+        name: inputs.series(f"totals[{name!r}]", values, len(xs)) for name, values in named.items()
     }
-    _inputs.text("xlabel", xlabel)
-    _inputs.text("ylabel", ylabel)
-    _checks.boolean("log", log)
-    if _checks.boolean("log_x", log_x) and xs[0] <= 0:
+    inputs.text("xlabel", xlabel)
+    inputs.text("ylabel", ylabel)
+    checks.boolean("log", log)
+    if checks.boolean("log_x", log_x) and xs[0] <= 0:
         raise ValueError(f"x must be above 0 for log_x=True, got {xs[0]:g}")
     if relative_to is not None:
-        base = curves[_checks.one_of("relative_to", relative_to, tuple(curves))]
+        base = curves[checks.one_of("relative_to", relative_to, tuple(curves))]
         if (base <= 0).any():
             raise ValueError(f"totals[{relative_to!r}] must be above 0 to divide by it")
         curves = {name: values / base for name, values in curves.items()}
@@ -145,12 +145,10 @@ def _points(
     log: bool, log_x: bool,
 ) -> dict[str, tuple[float, float]]:  # fmt: skip
     """Return where each mark lies on its curve, which is straight between two totals as drawn."""
-    if marks is None or (isinstance(marks, Mapping) and not marks):
-        return {}
     points = {}
-    for name, x in _inputs.mapping("marks", marks, "numbers").items():
-        ys = curves[_checks.one_of("marks: a name", name, tuple(curves))]
-        x = _checks.real(f"marks[{name!r}]", x)
+    for name, x in inputs.optional_mapping("marks", marks, "numbers").items():
+        ys = curves[checks.one_of("marks: a name", name, tuple(curves))]
+        x = checks.real(f"marks[{name!r}]", x)
         if not xs[0] <= x <= xs[-1]:
             raise ValueError(
                 f"marks[{name!r}] must be from {xs[0]:g} to {xs[-1]:g}, as x is, got {x:g}"

@@ -7,8 +7,9 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from ensedu import _checks
-from ensedu.plot import _cells, _inputs
+from ensedu import checks
+from ensedu.methods import METHODS
+from ensedu.plot import cells, inputs
 from ensedu.plot.style import HEAT, MUTED, PALETTE, WIDTH, Figure, canvas, house_style
 
 MOST_SAMPLES = 6
@@ -18,10 +19,13 @@ BAND = 0.09  # inches: the width of the hatched frame
 APART = 0.3  # inches: between mean and standard deviation
 GAP = 0.25  # inches: between two samples
 LIMIT = 2.0  # standard deviations at the ends of the scale of changes, always the same
-CAPTIONS = {
-    "rank1": "A row shares one draw of r, a column one of s: their entries move together.",
-    "mean_field": "Each entry is drawn on its own: no row or column moves together.",
+# Whether the members are made by r and s decides what moves together.
+WORDS = {
+    True: "A row shares one draw of r, a column one of s: their entries move together.",
+    False: "Each entry is drawn on its own: no row or column moves together.",
 }
+CAPTIONS = {key: WORDS[method.modulated] for key, method in METHODS.items() if method.spread}
+FIRST, *_ = CAPTIONS
 
 
 def distribution(
@@ -29,7 +33,7 @@ def distribution(
     std: Float[np.ndarray, "m n"],
     samples: Float[np.ndarray, "S m n"],
     *,
-    method: str = "rank1",
+    method: str = FIRST,
     value_range: float | int | None = None,
 ) -> Figure:
     """Draw a layer's mean matrix, its standard deviations and matrices drawn from it.
@@ -46,7 +50,8 @@ def distribution(
     samples
         (S, m, n), 1 to 6 matrices of the layer.
     method
-        ``"rank1"`` or ``"mean_field"``: the color of the frames, and what is said below them.
+        A method with standard deviations: the color of the frames, and what is said below them.
+        The rank-1 BNN by default.
     value_range
         The scale of mean and samples runs from ``-value_range`` to ``value_range``; by default
         the greatest absolute entry. Pass it to keep the scale while a slider moves.
@@ -56,9 +61,9 @@ def distribution(
     TypeError, ValueError
         For arrays whose shapes do not agree, a size too large, or a bad option.
     """
-    m, n = _inputs.array("mean", mean, ("m", "n")).shape
-    _inputs.array("std", std, (m, n))
-    S = len(_inputs.array("samples", samples, ("S", m, n)))
+    m, n = inputs.array("mean", mean, ("m", "n")).shape
+    inputs.array("std", std, (m, n))
+    S = len(inputs.array("samples", samples, ("S", m, n)))
     for where, letter, size, most in (
         ("mean", "m", m, MOST_CELLS), ("mean", "n", n, MOST_CELLS),
         ("samples", "S", S, MOST_SAMPLES),
@@ -67,11 +72,11 @@ def distribution(
             raise ValueError(f"{where} has {letter} = {size}, accepted is up to {most}")
     if (std < 0).any():
         raise ValueError(f"std must hold standard deviations >= 0, got {std.min()}")
-    own = PALETTE[_checks.one_of("method", method, tuple(CAPTIONS))]
+    own = PALETTE[checks.one_of("method", method, tuple(CAPTIONS))]
     if value_range is None:
         value_range = max(float(np.abs(mean).max()), float(np.abs(samples).max())) or 1.0
     else:
-        value_range = _checks.real("value_range", value_range, low=0.0)
+        value_range = checks.real("value_range", value_range, low=0.0)
 
     half = (WIDTH - 2 * EDGE - 2 * BAND - APART) / 2
     width = min(0.72, half / n)
@@ -91,16 +96,16 @@ def distribution(
         below = top + m * cell[1] + BAND + 0.22
         for x, words in ((EDGE, "mean"), (right, "standard deviation")):
             axes.text(x, 0.27, words, va="center")
-        _cells.heat(axes, mean, (EDGE, top), cell, value_range)
-        _cells.frame(axes, mean, (EDGE, top), cell, edgecolor=own, lw=2.0)
-        _cells.scale(axes, (EDGE, below), -value_range, value_range, HEAT, "mean, samples")
-        tint = _cells.tint(own)
+        cells.heat(axes, mean, (EDGE, top), cell, value_range)
+        cells.frame(axes, mean, (EDGE, top), cell, edgecolor=own, lw=2.0)
+        cells.scale(axes, (EDGE, below), -value_range, value_range, HEAT, "mean, samples")
+        tint = cells.tint(own)
         _band(axes, (right + BAND, top), (n * cell[0], m * cell[1]), own)
-        _cells.squares(axes, std, (right + BAND, top), cell, cmap=tint, vmin=0.0, vmax=spread)
-        _cells.scale(axes, (right, below), 0.0, spread, tint, "")
-        if _cells.fit(cell[0], mean, std):
-            _cells.write(axes, mean, (EDGE, top), cell, value_range)
-            _cells.write(axes, std, (right + BAND, top), cell, np.inf)
+        cells.squares(axes, std, (right + BAND, top), cell, cmap=tint, vmin=0.0, vmax=spread)
+        cells.scale(axes, (right, below), 0.0, spread, tint, "")
+        if cells.fit(cell[0], mean, std):
+            cells.write(axes, mean, (EDGE, top), cell, value_range)
+            cells.write(axes, std, (right + BAND, top), cell, np.inf)
         for i, sample in enumerate(samples):
             x = EDGE + (i % beside) * (slot + GAP)
             y = above + (i // beside) * height
@@ -108,24 +113,24 @@ def distribution(
                 axes.plot([EDGE, WIDTH - EDGE], [y, y], color=MUTED, lw=0.6, alpha=0.6)
             axes.text(x, y + 0.27, f"sample {i + 1}", va="center")
             y += 0.5
-            _cells.heat(axes, sample, (x, y), small, value_range)
-            _cells.frame(axes, sample, (x, y), small, edgecolor=own, lw=0.9)
-            if _cells.fit(small[0], samples):
-                _cells.write(axes, sample, (x, y), small, value_range)
+            cells.heat(axes, sample, (x, y), small, value_range)
+            cells.frame(axes, sample, (x, y), small, edgecolor=own, lw=0.9)
+            if cells.fit(small[0], samples):
+                cells.write(axes, sample, (x, y), small, value_range)
             y += m * small[1] + 0.4
             if i % beside == 0:
                 axes.text(EDGE, y - 0.2, "change from the mean, in standard deviations",
                           va="center", fontsize=11, color=MUTED)  # fmt: skip
-            _cells.heat(axes, _change(mean, std, sample), (x, y), flat, LIMIT)
-            _cells.strips(axes, sample, (x, y), flat)
+            cells.heat(axes, _change(mean, std, sample), (x, y), flat, LIMIT)
+            cells.strips(axes, sample, (x, y), flat)
         y = above + rows * height
-        _cells.scale(axes, (EDGE, y + 0.16), -LIMIT, LIMIT, HEAT,
+        cells.scale(axes, (EDGE, y + 0.16), -LIMIT, LIMIT, HEAT,
                      "change: red away from 0, blue towards 0")  # fmt: skip
         axes.text(EDGE, y + 0.6, CAPTIONS[method], va="center", fontsize=11, color=MUTED)
     return figure
 
 
-def _band(axes: Axes, corner: _cells.Pair, size: _cells.Pair, own: str) -> None:
+def _band(axes: Axes, corner: cells.Pair, size: cells.Pair, own: str) -> None:
     """Draw a hatched frame, which leaves the entries inside free to be read."""
     axes.add_patch(
         Rectangle(

@@ -6,9 +6,10 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
-from ensedu import _checks
+from ensedu import checks
 from ensedu.counting import Count
-from ensedu.plot import _cells, _inputs
+from ensedu.methods import METHODS, Method
+from ensedu.plot import cells, inputs
 from ensedu.plot.bars import role_legend, stack
 from ensedu.plot.style import (
     INK,
@@ -21,29 +22,36 @@ from ensedu.plot.style import (
     house_style,
 )
 
-# The arrays of each method: their names are those of the layers, sizes as in the book.
-SHAPES: dict[str, dict[str, tuple[str, ...]]] = {
-    "single": {"weight": ("m", "n"), "bias": ("n",)},
-    "deep_ensemble": {"weight": ("M", "m", "n"), "bias": ("M", "n")},
-    "batch_ensemble": {
-        "weight": ("m", "n"), "r": ("M", "m"), "s": ("M", "n"), "bias": ("M", "n"),
-    },
-    "rank1": {
-        "weight": ("m", "n"), "r_mean": ("M", "m"), "r_std": ("M", "m"), "s_mean": ("M", "n"),
-        "s_std": ("M", "n"), "bias": ("M", "n"),
-    },
-    "mean_field": {
-        "weight_mean": ("m", "n"), "weight_std": ("m", "n"), "bias_mean": ("n",),
-        "bias_std": ("n",), "samples": ("M", "m", "n"),
-    },
-}  # fmt: skip
-CAPTIONS = {
-    "single": "one matrix W",
-    "deep_ensemble": "a matrix W of its own for each member",
-    "batch_ensemble": "one W for all, two thin vectors for each member",
-    "rank1": "r and s each get a mean and a spread",
-    "mean_field": "each weight gets a mean and a spread",
-}
+SAMPLES = {"samples": ("M", "m", "n")}
+
+
+def _own_layers() -> dict[str, Method]:
+    """Return the methods by key, without those whose layer an earlier one has."""
+    layers: dict[str, Method] = {}
+    for method in METHODS.values():
+        layers.setdefault(method.layer, method)
+    return {method.key: method for method in layers.values()}
+
+
+def _shapes(method: Method) -> dict[str, tuple[str, ...]]:
+    """Return the arrays that are drawn of a method: standard deviations are given as they are."""
+    shapes = {a.name.replace("_rho", "_std"): tuple(a.shape.split()) for a in method.arrays}
+    # Of a distribution without members, M draws stand where members would.
+    return shapes if method.members or not method.stochastic else shapes | SAMPLES
+
+
+def _caption(method: Method) -> str:
+    spread = method.spread
+    if method.modulated:
+        own = "r and s each get a mean and a spread"
+        return own if spread else "one W for all, two thin vectors for each member"
+    if method.members:
+        return "a matrix W of its own for each member"
+    return "each weight gets a mean and a spread" if spread else "one matrix W"
+
+
+#: The methods that can be drawn: their arrays with the letters of the axes.
+SHAPES = {key: _shapes(method) for key, method in _own_layers().items()}
 PAGE = 6.8  # inches: narrower than other figures, so that letters are larger on a phone
 DRAWING = 4.7  # inches: where the matrices end and the counts begin
 
@@ -67,13 +75,9 @@ def inside(
     ----------
     parts
         Methods to their arrays, drawn from top to bottom, with the same m, n and M throughout:
-
-        - ``"single"``: weight (m, n), bias (n,)
-        - ``"deep_ensemble"``: weight (M, m, n), bias (M, n)
-        - ``"batch_ensemble"``: weight (m, n), r (M, m), s (M, n), bias (M, n)
-        - ``"rank1"``: weight (m, n), r_mean and r_std (M, m), s_mean and s_std (M, n), bias (M, n)
-        - ``"mean_field"``: weight_mean and weight_std (m, n), bias_mean and bias_std (n,), and
-          samples (M, m, n), the matrices of M forward passes
+        one method a layer, as `SHAPES` lists them. Arrays have the names and shapes that they have
+        in a layer, with standard deviations, ``r_std``, in the place of ``r_rho``; a mean-field
+        layer also has samples (M, m, n), the matrices of M forward passes.
     counts
         The same methods to their Counts.
     counts_title
@@ -85,17 +89,17 @@ def inside(
         For an unknown method, an array missing or of another shape, methods without a Count.
     """
     rows, (M, m, n) = _check(parts)
-    named = _inputs.counts("counts", counts)
+    named = inputs.counts("counts", counts)
     if named.keys() != rows.keys():
         raise ValueError(f"counts must have the keys {list(rows)}, got {list(named)}")
     named = {method: named[method] for method in rows}
-    _inputs.text("counts_title", counts_title)
+    inputs.text("counts_title", counts_title)
 
     cell = min(0.2, (DRAWING - 0.12) / (n + 0.9 + M * (n + 3.4)))
-    heights = [0.42 + cell * _cells_high(method, m) for method in rows]
+    heights = [0.42 + cell * _cells_high(METHODS[method], m) for method in rows]
     with house_style():
         figure, axes = canvas(PAGE, 0.5 + sum(heights) + 0.2 * len(rows) + 0.72)
-        pen = _Pen(axes, cell, _scales(rows))
+        pen = Pen(axes, cell, rows)
         longest = max(count.total for count in named.values()) or 1
         pen.headers(M, n, counts_title)
         y = 0.5
@@ -103,7 +107,7 @@ def inside(
             axes.plot([0.12, PAGE - 0.12], [y, y], color=MUTED, lw=0.6, alpha=0.6)
             axes.text(0.12, y + 0.2, LABELS[method], color=PALETTE[method], weight="bold",
                       va="center", fontsize=13)  # fmt: skip
-            axes.text(PAGE - 0.12, y + 0.2, CAPTIONS[method], color=MUTED, va="center",
+            axes.text(PAGE - 0.12, y + 0.2, _caption(METHODS[method]), color=MUTED, va="center",
                       ha="right", fontsize=11)  # fmt: skip
             pen.row(method, arrays, y + 0.42)
             middle = y + 0.42 + (height - 0.42) / 2
@@ -118,11 +122,13 @@ def inside(
     return figure
 
 
-class _Pen:
-    """Draws rows of squares with one cell size and fixed color scales."""
+class Pen:
+    """Draws rows of squares with one cell size; a kind of number has one color scale in all."""
 
-    def __init__(self, axes: Axes, cell: float, scales: dict[str, float]) -> None:
-        self.axes, self.cell, self.scales = axes, cell, scales
+    def __init__(
+        self, axes: Axes, cell: float, rows: Mapping[str, Mapping[str, np.ndarray]]
+    ) -> None:
+        self.axes, self.cell, self.scales = axes, cell, _scales(rows)
         self.square = (cell, cell)
 
     def member(self, i: int, n: int) -> float:
@@ -138,60 +144,58 @@ class _Pen:
         self.axes.text(DRAWING + 0.2, 0.27, counts_title, **(style | {"ha": "left"}))
 
     def row(self, method: str, arrays: Mapping[str, np.ndarray], top: float) -> None:
-        c, own = self.cell, PALETTE[method]
-        if method == "single":
-            self.matrix(arrays["weight"], 0.12, top, SHARED)
-            self.bias(arrays["bias"], 0.12, top + c * len(arrays["weight"]), own)
-        elif method == "mean_field":
-            self.mean_field(arrays, top)
-        else:
-            shared = method != "deep_ensemble"
-            matrix_top = top + c * _strip_rows(method)
-            if shared:
-                self.matrix(arrays["weight"], 0.12, matrix_top, SHARED)
-                self.axes.text(0.12, matrix_top - 0.1, "W", color=MUTED, va="center",
-                               style="italic", weight="bold")  # fmt: skip
-            for i, bias in enumerate(arrays["bias"]):
-                x = self.member(i, len(bias))
-                if shared:
-                    self.fast_weights(method, arrays, i, x, matrix_top)
-                else:
-                    self.matrix(arrays["weight"][i], x, matrix_top, own)
-                self.bias(bias, x, matrix_top + c * arrays["weight"].shape[-2], own)
+        """Draw the arrays of one method below `top`."""
+        own, row = PALETTE[method], METHODS[method]
+        if not row.members:
+            self.network(arrays, top, own)
+            return
+        matrix_top = top + self.cell * _strip_rows(row)
+        if row.modulated:
+            self.matrix(arrays["weight"], 0.12, matrix_top, SHARED)
+            self.axes.text(0.12, matrix_top - 0.1, "W", color=MUTED, va="center",
+                           style="italic", weight="bold")  # fmt: skip
+        for i, bias in enumerate(arrays["bias"]):
+            x = self.member(i, len(bias))
+            if row.modulated:
+                self.fast_weights(arrays, i, x, matrix_top, own)
+            else:
+                self.matrix(arrays["weight"][i], x, matrix_top, own)
+            self.bias(bias, x, matrix_top + self.cell * arrays["weight"].shape[-2], own)
 
-    def fast_weights(
-        self, method: str, arrays: Mapping[str, np.ndarray], i: int, x: float, top: float
-    ) -> None:
-        """Draw r and s of member i around the matrix that they make."""
-        c, own = self.cell, PALETTE[method]
-        mean = "" if method == "batch_ensemble" else "_mean"
-        r, s = arrays[f"r{mean}"][i], arrays[f"s{mean}"][i]
-        self.faint(arrays["weight"] * np.outer(r, s), x, top)
-        letters = {"color": own, "va": "center", "style": "italic", "weight": "bold"}
-        self.axes.text(x - 0.8 * c, top + (len(r) + 0.7) * c, "r", ha="center", **letters)
-        self.axes.text(x + (len(s) + 0.3) * c, top - 0.85 * c, "s", **letters)
-        self.matrix(r[:, None], x - 1.3 * c, top, own, "vectors")
-        self.matrix(s[None, :], x, top - 1.3 * c, own, "vectors")
-        if method == "rank1":
-            self.spread(arrays["r_std"][i][:, None], x - 2.4 * c, top, own, "vectors")
-            self.spread(arrays["s_std"][i][None, :], x, top - 2.4 * c, own, "vectors")
-
-    def mean_field(self, arrays: Mapping[str, np.ndarray], top: float) -> None:
-        """Draw means above standard deviations, and to the right what forward passes draw."""
-        c, own = self.cell, PALETTE["mean_field"]
-        m, n = arrays["weight_mean"].shape
-        self.matrix(arrays["weight_mean"], 0.12, top, SHARED)
-        self.bias(arrays["bias_mean"], 0.12, top + m * c, own)
+    def network(self, arrays: Mapping[str, np.ndarray], top: float, own: str) -> None:
+        """Draw one matrix; means above standard deviations, and to the right what is drawn."""
+        c, weight = self.cell, _mean(arrays, "weight")
+        m, n = weight.shape
+        self.matrix(weight, 0.12, top, SHARED)
+        self.bias(_mean(arrays, "bias"), 0.12, top + m * c, own)
+        if "weight_std" not in arrays:
+            return
         below = top + (m + 2.0) * c
         self.spread(arrays["weight_std"], 0.12, below, own)
         self.spread(arrays["bias_std"][None, :], 0.12, below + (m + 0.3) * c, own)
-        middle = top + c * (_cells_high("mean_field", m) - m) / 2
+        middle = top + c * (2 * (m + 1.3) + 0.7 - m) / 2
         for i, sample in enumerate(arrays["samples"]):
             x = self.member(i, n)
             self.faint(sample, x, middle)
             words = f"draw {i + 1}" if len(arrays["samples"]) <= 4 else f"{i + 1}"
             self.axes.text(x + n * c / 2, middle - 0.12, words, ha="center", va="center",
                            fontsize=11, color=MUTED)  # fmt: skip
+
+    def fast_weights(
+        self, arrays: Mapping[str, np.ndarray], i: int, x: float, top: float, own: str
+    ) -> None:
+        """Draw r and s of member i around the matrix that they make."""
+        c = self.cell
+        r, s = _mean(arrays, "r")[i], _mean(arrays, "s")[i]
+        self.faint(arrays["weight"] * np.outer(r, s), x, top)
+        letters = {"color": own, "va": "center", "style": "italic", "weight": "bold"}
+        self.axes.text(x - 0.8 * c, top + (len(r) + 0.7) * c, "r", ha="center", **letters)
+        self.axes.text(x + (len(s) + 0.3) * c, top - 0.85 * c, "s", **letters)
+        self.matrix(r[:, None], x - 1.3 * c, top, own, "vectors")
+        self.matrix(s[None, :], x, top - 1.3 * c, own, "vectors")
+        if "r_std" in arrays:
+            self.spread(arrays["r_std"][i][:, None], x - 2.4 * c, top, own, "vectors")
+            self.spread(arrays["s_std"][i][None, :], x, top - 2.4 * c, own, "vectors")
 
     def bias(self, bias: np.ndarray, x: float, top: float, own: str) -> None:
         self.matrix(bias[None, :], x, top + 0.3 * self.cell, own, frame=0.9)
@@ -200,32 +204,39 @@ class _Pen:
         self, values: np.ndarray, x: float, y: float, edge: str, scale: str = "weights",
         frame: float = 2.0,
     ) -> None:  # fmt: skip
-        _cells.heat(self.axes, values, (x, y), self.square, self.scales[scale])
-        _cells.frame(self.axes, values, (x, y), self.square, edgecolor=edge, lw=frame)
+        cells.heat(self.axes, values, (x, y), self.square, self.scales[scale])
+        cells.frame(self.axes, values, (x, y), self.square, edgecolor=edge, lw=frame)
 
     def faint(self, values: np.ndarray, x: float, y: float) -> None:
-        _cells.heat(self.axes, values, (x, y), self.square, self.scales["weights"], alpha=0.38)
+        cells.heat(self.axes, values, (x, y), self.square, self.scales["weights"], alpha=0.38)
 
     def spread(
         self, values: np.ndarray, x: float, y: float, own: str, scale: str = "weights"
     ) -> None:
         # A third of the scale is used, so that the hatching stays visible on the deepest tint.
         limit = 3 * self.scales[f"{scale} spread"]
-        _cells.squares(
-            self.axes, values, (x, y), self.square, cmap=_cells.tint(own), vmin=0.0, vmax=limit
+        cells.squares(
+            self.axes, values, (x, y), self.square, cmap=cells.tint(own), vmin=0.0, vmax=limit
         )
-        _cells.frame(self.axes, values, (x, y), self.square, edgecolor=own, lw=0.9, hatch="/////")
+        cells.frame(self.axes, values, (x, y), self.square, edgecolor=own, lw=0.9, hatch="/////")
 
 
-def _strip_rows(method: str) -> float:
+def _mean(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    """Return the array of this name, or the mean of the distribution over it."""
+    return arrays[name] if name in arrays else arrays[f"{name}_mean"]
+
+
+def _strip_rows(row: Method) -> float:
     """How many cells high the vectors s are, with the space below them."""
-    return {"batch_ensemble": 1.3, "rank1": 2.4}.get(method, 0.0)
+    if not row.modulated:
+        return 0.0
+    return 2.4 if row.spread else 1.3
 
 
-def _cells_high(method: str, m: int) -> float:
-    if method == "mean_field":
+def _cells_high(row: Method, m: int) -> float:
+    if row.spread and not row.members:
         return 2 * (m + 1.3) + 0.7
-    return _strip_rows(method) + m + 1.3
+    return _strip_rows(row) + m + 1.3
 
 
 def _scales(rows: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, float]:
@@ -243,18 +254,18 @@ def _check(
     parts: Mapping[str, Mapping[str, np.ndarray]],
 ) -> tuple[dict[str, dict[str, np.ndarray]], tuple[int, int, int]]:
     """Return the parts and (M, m, n), after checking that all arrays agree on them."""
-    rows = _inputs.mapping("parts", parts, "arrays by name")
+    rows = inputs.mapping("parts", parts, "arrays by name")
     sizes: dict[str, int] = {}
     for method, given in rows.items():
-        _checks.one_of("parts: a method", method, tuple(SHAPES))
-        arrays = _inputs.mapping(f"parts[{method!r}]", given, "arrays")
+        checks.one_of("parts: a method", method, tuple(SHAPES))
+        arrays = inputs.mapping(f"parts[{method!r}]", given, "arrays")
         if arrays.keys() != SHAPES[method].keys():
             raise ValueError(
                 f"parts[{method!r}] must have the keys {list(SHAPES[method])}, got {list(arrays)}"
             )
         for name, letters in SHAPES[method].items():
             where = f"parts[{method!r}][{name!r}]"
-            value = _inputs.array(where, arrays[name], tuple(sizes.get(s, s) for s in letters))
+            value = inputs.array(where, arrays[name], tuple(sizes.get(s, s) for s in letters))
             sizes.update(zip(letters, value.shape, strict=True))
             if name.endswith("_std") and (value < 0).any():
                 raise ValueError(f"{where} must hold standard deviations >= 0, got {value.min()}")

@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
-from ensedu import _checks
-from ensedu.plot import _cells, _inputs
+from ensedu import checks
+from ensedu.plot import cells, inputs
 from ensedu.plot.style import HEAT, WIDTH, Figure, house_style
 
 MOST_MEMBERS = 16
@@ -43,7 +43,7 @@ def weight_matrices(
     TypeError, ValueError
         For an array of another shape, more than 16 members, or a bad option.
     """
-    _inputs.array("weights", weights, ("M", "m", "n"))
+    inputs.array("weights", weights, ("M", "m", "n"))
     M, m, n = weights.shape
     if M > MOST_MEMBERS:
         raise ValueError(f"weights has {M} members, accepted are 1 to {MOST_MEMBERS}")
@@ -55,7 +55,7 @@ def weight_matrices(
     if value_range is None:
         value_range = float(np.abs(weights).max()) or 1.0
     else:
-        value_range = _checks.real("value_range", value_range, low=0.0)
+        value_range = checks.real("value_range", value_range, low=0.0)
 
     # Two panels side by side stay readable on a phone, three if they carry no numbers.
     columns = min(M, 2 if M <= 4 else 3)
@@ -79,7 +79,7 @@ def weight_matrices(
             axes.set_ylabel("input" if i % columns == 0 else "")
             if annotate:
                 size = 12 if n <= 4 else 9
-                _cells.write(axes, matrix, (-0.5, -0.5), (1.0, 1.0), value_range, size)
+                cells.write(axes, matrix, (-0.5, -0.5), (1.0, 1.0), value_range, size)
         for axes in panels[M:]:
             axes.set_visible(False)
         bar = figure.colorbar(image, ax=list(panels), fraction=0.05, pad=0.03, label="weight")
@@ -97,7 +97,7 @@ def _titles(titles: Sequence[str] | None, M: int) -> list[str]:
         raise TypeError(f"titles must be a sequence of {M} strings, got {titles!r}")
     if len(titles) != M:
         raise ValueError(f"titles must be a sequence of {M} strings, got {len(titles)}")
-    return [_inputs.text(f"titles[{i}]", title) for i, title in enumerate(titles)]
+    return [inputs.text(f"titles[{i}]", title) for i, title in enumerate(titles)]
 
 
 def _ticks(axes: Axes, m: int, n: int) -> None:

@@ -4,8 +4,9 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
-from ensedu import _checks
-from ensedu.plot import _cells, _inputs
+from ensedu import checks
+from ensedu.methods import METHODS
+from ensedu.plot import cells, inputs
 from ensedu.plot.style import HEAT, MUTED, PALETTE, SHARED, WIDTH, Figure, canvas, house_style
 
 MOST_MEMBERS = 4
@@ -13,6 +14,8 @@ MOST_CELLS = 8  # rows or columns
 EDGE = 0.12  # inches: the margin, and the air around r and s
 SIGN = 0.34  # inches: the least room for ∘ and for =
 TOP = 0.5  # inches: the column headings
+# The members of a BatchEnsemble, which is the first to be made so.
+OWN = next(PALETTE[key] for key, method in METHODS.items() if method.modulated)
 CAPTION = "Each row of r sᵀ is s times one entry of r: the rows differ only by a factor."
 
 
@@ -45,9 +48,9 @@ def modulation(
     TypeError, ValueError
         For arrays whose shapes do not agree, a size too large, or a bad range.
     """
-    m, n = _inputs.array("weight", weight, ("m", "n")).shape
-    M = len(_inputs.array("r", r, ("M", m)))
-    _inputs.array("s", s, (M, n))
+    m, n = inputs.array("weight", weight, ("m", "n")).shape
+    M = len(inputs.array("r", r, ("M", m)))
+    inputs.array("s", s, (M, n))
     for name, size, most in (("M", M, MOST_MEMBERS), ("m", m, MOST_CELLS), ("n", n, MOST_CELLS)):
         if size > most:
             where = "r" if name == "M" else "weight"
@@ -57,7 +60,7 @@ def modulation(
     if value_range is None:
         value_range = max(float(np.abs(weight).max()), float(np.abs(members).max())) or 1.0
     else:
-        value_range = _checks.real("value_range", value_range, low=0.0)
+        value_range = checks.real("value_range", value_range, low=0.0)
     factor_range = max(float(np.abs(values).max()) for values in (r, s, outer)) or 1.0
 
     # r is a column, and a gap, left of its square: 3 n + 1 columns and two signs fill the line.
@@ -66,7 +69,7 @@ def modulation(
     height = 2 * EDGE + (m + 1) * cell[1]
     with house_style():
         figure, axes = canvas(WIDTH, TOP + M * (height + 2 * EDGE) + 0.92)
-        pen = _Pen(axes, cell, _cells.fit(width, weight, r, s, outer, members))
+        pen = _Pen(axes, cell, cells.fit(width, weight, r, s, outer, members))
         sign = (WIDTH - 3 * EDGE - (3 * n + 1) * width) / 2
         left = EDGE
         middle = left + (n + 1) * width + sign + EDGE
@@ -83,14 +86,14 @@ def modulation(
             axes.plot([EDGE, WIDTH - EDGE], [top, top], color=MUTED, lw=0.6, alpha=0.6)
             strip = top + 1.2 * EDGE
             y = strip + cell[1] + EDGE
-            own = PALETTE["batch_ensemble"]
+            own = OWN
             axes.text(left, strip + cell[1] / 2, f"member {i + 1}", color=own, weight="bold",
                       va="center")  # fmt: skip
             pen.matrix(weight, (left, y), value_range, SHARED)
             pen.matrix(r[i][:, None], (middle - EDGE - width, y), factor_range, own)
             pen.matrix(s[i][None, :], (middle, strip), factor_range, own)
             pen.matrix(outer[i], (middle, y), factor_range)
-            _cells.strips(axes, outer[i], (middle, y), cell)
+            cells.strips(axes, outer[i], (middle, y), cell)
             pen.matrix(members[i], (right, y), value_range, own)
             letters = {"color": own, "va": "center", "style": "italic", "weight": "bold"}
             axes.text(middle - EDGE - width / 2, y - 0.14, "r", ha="center", **letters)
@@ -101,20 +104,20 @@ def modulation(
                 axes.text(x, y + m * cell[1] / 2, words, ha="center", va="center", fontsize=18)
         y = TOP + M * (height + 2 * EDGE)
         axes.text(EDGE, y + 0.2, CAPTION, va="center", fontsize=11, color=MUTED)
-        _cells.scale(axes, (EDGE, y + 0.62), -value_range, value_range, HEAT, "W, W ∘ r sᵀ")
-        _cells.scale(axes, (WIDTH / 2, y + 0.62), -factor_range, factor_range, HEAT, "r, s, r sᵀ")
+        cells.scale(axes, (EDGE, y + 0.62), -value_range, value_range, HEAT, "W, W ∘ r sᵀ")
+        cells.scale(axes, (WIDTH / 2, y + 0.62), -factor_range, factor_range, HEAT, "r, s, r sᵀ")
     return figure
 
 
 class _Pen:
-    def __init__(self, axes: Axes, cell: _cells.Pair, written: bool) -> None:
+    def __init__(self, axes: Axes, cell: cells.Pair, written: bool) -> None:
         self.axes, self.cell, self.written = axes, cell, written
 
     def matrix(
-        self, values: np.ndarray, corner: _cells.Pair, limit: float, edge: str | None = None
+        self, values: np.ndarray, corner: cells.Pair, limit: float, edge: str | None = None
     ) -> None:
-        _cells.heat(self.axes, values, corner, self.cell, limit)
+        cells.heat(self.axes, values, corner, self.cell, limit)
         if edge:
-            _cells.frame(self.axes, values, corner, self.cell, edgecolor=edge, lw=2.0)
+            cells.frame(self.axes, values, corner, self.cell, edgecolor=edge, lw=2.0)
         if self.written:
-            _cells.write(self.axes, values, corner, self.cell, limit)
+            cells.write(self.axes, values, corner, self.cell, limit)

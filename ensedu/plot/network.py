@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -9,108 +10,137 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.patches import Circle, Rectangle
 
-from ensedu import _checks, counting
-from ensedu.plot.style import INK, MUTED, PALETTE, SHARED, WIDTH, Figure, canvas, house_style
+from ensedu import checks, counting, methods
+from ensedu.methods import METHODS, ROLES
+from ensedu.plot.style import (
+    INK,
+    MUTED,
+    PALETTE,
+    SHARED,
+    SHORT_ROLES,
+    WIDTH,
+    Figure,
+    canvas,
+    house_style,
+)
 
 MOST_SIZES = 11
 LEFT, RIGHT = 1.5, 6.75  # inches: the first and the last column of nodes
+BESIDE = 0.85  # inches: room for "member 1" to the right of the outputs
 RADIUS = 0.085
+LINE = 0.29  # inches: a row of the sum
 
 
-def network(sizes: Sequence[int], method: str = "single", ensemble_size: int = 1) -> Figure:
+class Column(NamedTuple):
+    """The heights of the nodes that are drawn, and of the dots for the rest."""
+
+    nodes: Float[np.ndarray, " drawn"]
+    dots: float | None
+
+
+def network(
+    sizes: Sequence[int], method: str = "single", ensemble_size: int | None = None
+) -> Figure:
     """Draw a multilayer perceptron and what each of its layers counts.
 
     What all members share is gray; what a member owns has the method's color. A deep ensemble is
-    one network a member. In BatchEnsemble and rank-1 layers a column of small squares is one
-    member's vector r (behind the inputs) or s (before the outputs); for rank-1 each square stands
-    in a frame, its standard deviation. Wide edges are weights with a standard deviation, crossed
-    nodes are dropped. Of wide layers and large ensembles only a few nodes and members are drawn.
+    one network a member, a last-layer ensemble one group of outputs a member. In BatchEnsemble and
+    rank-1 layers a column of small squares is one member's vector r (behind the inputs) or s
+    (before the outputs); for rank-1 each square stands in a frame, its standard deviation. Wide
+    edges are weights with a standard deviation, crossed nodes are dropped. Of wide layers and
+    large ensembles only a few nodes and members are drawn.
 
     Parameters
     ----------
     sizes
         2 to 11 positive integers: inputs, hidden widths, outputs.
     method
-        One of `ensedu.counting.METHODS`.
+        A key of `ensedu.methods.METHODS`.
     ensemble_size
-        Number of members M; it changes nothing for a method without members.
+        Number of members M, for a method that has them.
 
     Raises
     ------
     TypeError, ValueError
-        For sizes that are not such integers, an unknown method, an ensemble size below 1.
+        For sizes that are not such integers, an unknown method, members that it does not have, an
+        ensemble size below 1.
     """
     count = counting.mlp(sizes, method, ensemble_size)
-    sizes = _checks.layer_sizes("sizes", sizes)
+    sizes = checks.layer_sizes("sizes", sizes)
     if len(sizes) > MOST_SIZES:
         raise ValueError(f"sizes must have 2 to {MOST_SIZES} entries, got {len(sizes)}")
-    M = ensemble_size if method in ("deep_ensemble", "batch_ensemble", "rank1") else 1
-    margin = 1.0 if len(sizes) == 2 else 0.0  # a single layer looks lost at full width
-    x = np.linspace(LEFT + margin, RIGHT - margin, len(sizes))
-
-    if method == "deep_ensemble" and M > 1:
+    M, _ = methods.passes(method, ensemble_size, None)
+    # Between many columns there is room for the sums alone.
+    terms = _terms(sizes, method, M) if len(sizes) <= 5 else []
+    row = METHODS[method]
+    members = [1]  # those that are drawn apart
+    if row.members and not row.modulated:
         members = list(range(1, M + 1)) if M <= 4 else [1, 2, 3, M]
-        most, step, copy_height = 3, 0.24, 1.12
-    else:
-        members, most, step, copy_height = [1], 5, 0.31, 1.75
-    gap = 0.2 if M > 4 and len(members) > 1 else 0.0  # before the last one: room for the dots
-    terms = _terms(sizes, method, M, len(sizes) <= 5)
-    # Room for the letters r and s, and for the second row of sums.
-    net_top = 0.82 if method in ("batch_ensemble", "rank1") else 0.62
-    table_top = net_top + len(members) * copy_height + gap + 0.2
+    heads, copies = (len(members) > 1 and bool(row.body) is body for body in (True, False))
+    most, step, height = (3, 0.24, 1.12) if copies else (5, 0.31, 1.75)
+    top = 0.82 if row.modulated else 0.62  # with room for the letters r and s
+    # A group of outputs is as high as its nodes, a network the same whatever its widths.
+    each = 0.2 * min(sizes[-1], 4) + 0.2 if heads else height
+    middles = _middles(members, M, each)
+    inner = max(height, middles[-1] + each / 2)
+    middles += top + (inner - middles[-1] - each / 2) / 2
+
+    margin = 1.0 if len(sizes) == 2 else 0.0  # a single layer looks lost at full width
+    x = np.linspace(LEFT + margin, RIGHT - margin - (BESIDE if heads else 0.0), len(sizes))
+    below = top + inner + 0.2
     with house_style():
-        figure, axes = canvas(WIDTH, table_top + 0.29 * len(terms) + (0.35 if terms else 0.6))
+        # Without a sum there is room for a second row of totals.
+        figure, axes = canvas(WIDTH, below + LINE * len(terms) + (0.35 if terms else 0.6))
         _widths(axes, x, sizes)
-        for k, member in enumerate(members):
-            last = gap if k == len(members) - 1 else 0.0
-            middle = net_top + (k + 0.5) * copy_height + last
-            _draw_net(axes, x, middle, sizes, method, M, most, step)
-            if len(members) > 1:
-                axes.text(0.1, middle, f"member {member}", color=PALETTE[method], va="center")
-                if last:
-                    axes.text(0.4, middle - copy_height / 2 - 0.1, "⋮", color=MUTED, va="center",
-                              ha="center", fontsize=16)  # fmt: skip
-        _table(axes, x, table_top, terms, count, method)
+        pen = Pen(axes, method, M)
+        if row.body:
+            body = [_column(size, most, step, top + inner / 2) for size in sizes[:-1]]
+            last = (3, 0.2) if heads else (most, step)
+            pen.net(x[:-1], body)
+            pen.heads(x[-2:], body[-1], [_column(sizes[-1], *last, middle) for middle in middles])
+        else:
+            for middle in middles:
+                pen.net(x, [_column(size, most, step, middle) for size in sizes])
+        if heads or copies:
+            pen.names(members, middles, x[-1] + 0.22 if heads else 0.1)
+        _table(axes, x, below, terms, count, method)
     return figure
 
 
-def _terms(
-    sizes: Sequence[int], method: str, M: int, in_full: bool
-) -> list[tuple[str, str, list[str]]]:
+def _middles(members: Sequence[int], M: int, height: float) -> Float[np.ndarray, " members"]:
+    """Place members below each other, with room for dots where some are left out."""
+    middles = height * (np.arange(len(members)) + 0.5)
+    middles[-1] += 0.2 if M > len(members) > 1 else 0.0
+    return middles
+
+
+def _terms(sizes: Sequence[int], method: str, M: int) -> list[tuple[str, str, list[str]]]:
     """Return the rows of the sum under the layers: (name, color, one term a layer)."""
-    own = PALETTE[method]
-    members = "" if M == 1 else f"{M}·"
-    matrix = [f"{m:,}·{n:,}" for m, n in pairwise(sizes)]
-    vectors = [f"{members}({m:,} + {n:,})" for m, n in pairwise(sizes)]
-    bias = [f"{n:,}" for n in sizes[1:]]
-    biases = [f"{members}{b}" for b in bias]
-    rows = {
-        "single": [("weights", SHARED, matrix), ("biases", INK, bias)],
-        "mc_dropout": [("weights", SHARED, matrix), ("biases", INK, bias)],
-        "deep_ensemble": [
-            ("weights", own, [f"{members}{term}" for term in matrix]),
-            ("biases", INK, biases),
-        ],
-        "batch_ensemble": [
-            ("shared weights", SHARED, matrix),
-            ("r and s", own, vectors),
-            ("biases", INK, biases),
-        ],
-        "rank1": [
-            ("shared weights", SHARED, matrix),
-            ("means of r, s", own, vectors),
-            ("std. dev. of r, s", own, vectors),
-            ("biases", INK, biases),
-        ],
-        "mean_field": [
-            ("weight means", SHARED, matrix),
-            ("weight std. dev.", own, matrix),
-            ("bias means", INK, bias),
-            ("bias std. dev.", INK, bias),
-        ],
-    }[method]
-    # Between many columns there is room for the sums alone.
-    return rows if in_full else []
+    row = METHODS[method]
+    kinds = methods.kinds(method, len(sizes) - 1)
+    layers = [methods.terms(kind) for kind in kinds]
+    names = SHORT_ROLES | {"shared": "shared weights" if row.members else "weights"}
+    colors = dict(zip(ROLES, (SHARED, PALETTE[method], PALETTE[method], INK), strict=True))
+    return [
+        (
+            names[role],
+            colors[role],
+            [
+                _filled(layer.get(role, ""), m, n, M)
+                for layer, (m, n) in zip(layers, pairwise(sizes), strict=True)
+            ],
+        )
+        for role in ROLES
+        if any(role in layer for layer in layers)
+    ]
+
+
+def _filled(term: str, m: int, n: int, M: int) -> str:
+    """Return a term such as "M · (m + n)" with numbers for its letters; a factor of 1 goes."""
+    term = term.replace(" · ", "·")
+    if M == 1:
+        term = term.removeprefix("M·")
+    return term.translate(str.maketrans({"M": f"{M}", "m": f"{m:,}", "n": f"{n:,}"}))
 
 
 def _table(
@@ -118,15 +148,18 @@ def _table(
     terms: list[tuple[str, str, list[str]]], count: counting.Count, method: str,
 ) -> None:  # fmt: skip
     centers = (x[:-1] + x[1:]) / 2
+    begun = set()
     for row, (name, ink, entries) in enumerate(terms):
-        y = top + 0.29 * row
+        y = top + LINE * row
         # Gray that is strong enough for an area is too pale for letters.
         ink = MUTED if ink == SHARED else ink
         axes.text(0.1, y, name, color=ink, va="center", fontsize=11)
         for center, entry in zip(centers, entries, strict=True):
-            sign = "" if row == 0 else "+ "
-            axes.text(center, y, sign + entry, color=ink, va="center", ha="center", fontsize=11)
-    y = top + 0.29 * len(terms) + 0.09
+            if entry:
+                sign = "+ " if center in begun else ""
+                begun.add(center)
+                axes.text(center, y, sign + entry, color=ink, va="center", ha="center", fontsize=11)
+    y = top + LINE * len(terms) + 0.09
     if terms:
         axes.plot([x[0], x[-1]], [y - 0.19, y - 0.19], color=MUTED, lw=0.8)
     for i, (center, layer) in enumerate(zip(centers, count.layers, strict=True)):
@@ -148,70 +181,106 @@ def _widths(axes: Axes, x: Float[np.ndarray, " columns"], sizes: Sequence[int]) 
             axes.text(center, 0.42, role, ha="center", va="center", color=MUTED, fontsize=11)
 
 
-def _nodes(
-    width: int, most: int, step: float, middle: float
-) -> tuple[Float[np.ndarray, " drawn"], float | None]:
-    """Return the heights of the nodes that are drawn, and of the dots for the rest."""
+def _column(width: int, most: int, step: float, middle: float) -> Column:
+    """Place the nodes of one layer: all of them, or `most` of many."""
     if width <= most:
         step = min(0.45, step * most / width)
-        return middle + step * (np.arange(width) - (width - 1) / 2), None
+        return Column(middle + step * (np.arange(width) - (width - 1) / 2), None)
     places = middle + step * (np.arange(most + 1) - most / 2)
-    return np.delete(places, most - 1), places[most - 1]
+    return Column(np.delete(places, most - 1), places[most - 1])
 
 
-def _draw_net(
-    axes: Axes, x: Float[np.ndarray, " columns"], middle: float, sizes: Sequence[int],
-    method: str, M: int, most: int, step: float,
-) -> None:  # fmt: skip
-    own = PALETTE[method]
-    ink = own if method in ("deep_ensemble", "single", "mean_field", "mc_dropout") else SHARED
-    columns = [_nodes(size, most, step, middle) for size in sizes]
-    for left, right, (above, _), (below, _) in zip(
-        x[:-1], x[1:], columns[:-1], columns[1:], strict=True
-    ):
-        lines = [[(left, a), (right, b)] for a in above for b in below]
-        if method == "mean_field":
-            axes.add_collection(LineCollection(lines, colors=own, lw=5.0, alpha=0.16, zorder=1))
-        axes.add_collection(LineCollection(lines, colors=ink, lw=0.9, alpha=0.75, zorder=1))
-        if method in ("batch_ensemble", "rank1"):
-            # With many layers the squares shrink, so that r and s never meet between two columns.
-            size = min(0.1, 0.3 * (right - left) / (min(M, 4) + 1))
-            _vectors(axes, left + 0.16, 1, above, size, method, M)
-            _vectors(axes, right - 0.16, -1, below, size, method, M)
-            if right - left > 0.8:
-                for place, heights, name in ((left + 0.21, above, "r"), (right - 0.21, below, "s")):
-                    axes.text(place, heights.min() - 0.2, name, color=own, ha="center",
-                              va="center", style="italic", weight="bold")  # fmt: skip
-    for i, (center, (heights, dots)) in enumerate(zip(x, columns, strict=True)):
-        for k, y in enumerate(heights):
-            dropped = method == "mc_dropout" and 0 < i < len(sizes) - 1 and k % 2 == 1
-            axes.add_patch(
-                Circle((center, y), RADIUS, fc="white" if dropped else ink, ec=ink, lw=1.2,
-                       ls="--" if dropped else "-", zorder=3)
+class Pen:
+    """Draws nodes and edges as a method has them."""
+
+    def __init__(self, axes: Axes, method: str, M: int) -> None:
+        self.axes, self.row, self.M, self.own = axes, METHODS[method], M, PALETTE[method]
+        one_for_all = self.row.modulated or self.row.body
+        self.ink = SHARED if one_for_all else self.own
+        self.spread = self.row.spread
+
+    def net(self, x: Float[np.ndarray, " columns"], columns: Sequence[Column]) -> None:
+        """Draw columns of nodes, and the edges between them."""
+        for ends, (above, below) in zip(pairwise(x), pairwise(columns), strict=True):
+            self.edges(ends, above, below, self.ink)
+            if self.row.modulated:
+                self.fast_weights(ends, above, below)
+        for i, (center, column) in enumerate(zip(x, columns, strict=True)):
+            hidden = 0 < i < len(x) - 1
+            self.nodes(center, column, self.ink, dropped=hidden and self.row.drops_units)
+
+    def heads(
+        self, x: Sequence[float] | np.ndarray, above: Column, groups: Sequence[Column]
+    ) -> None:
+        """Draw each member's own outputs of the last layer."""
+        for column in groups:
+            self.edges(x, above, column, self.own)
+            self.nodes(x[-1], column, self.own)
+
+    def edges(
+        self, x: Sequence[float] | np.ndarray, above: Column, below: Column, ink: str
+    ) -> None:
+        """Draw an edge a weight, wide where the weight has a standard deviation."""
+        lines = [[(x[0], a), (x[1], b)] for a in above.nodes for b in below.nodes]
+        if self.spread and not self.row.modulated:
+            self._lines(lines, colors=self.own, lw=5.0, alpha=0.16)
+        self._lines(lines, colors=ink, lw=0.9, alpha=0.75)
+
+    def nodes(self, x: float, column: Column, ink: str, *, dropped: bool = False) -> None:
+        """Draw the nodes of one layer; `dropped` crosses every second one."""
+        for k, y in enumerate(column.nodes):
+            out = dropped and k % 2 == 1
+            self.axes.add_patch(
+                Circle((x, y), RADIUS, fc="white" if out else ink, ec=ink, lw=1.2,
+                       ls="--" if out else "-", zorder=3)
             )  # fmt: skip
-            if dropped:
-                axes.plot(center, y, marker="x", color=ink, ms=7, mew=1.4, zorder=4)
-        if dots is not None:
-            axes.text(center, dots, "⋮", ha="center", va="center", color=ink, fontsize=15)
+            if out:
+                self.axes.plot(x, y, marker="x", color=ink, ms=7, mew=1.4, zorder=4)
+        if column.dots is not None:
+            self.axes.text(x, column.dots, "⋮", ha="center", va="center", color=ink, fontsize=15)
 
+    def fast_weights(self, x: Sequence[float], above: Column, below: Column) -> None:
+        """Draw r behind the inputs of a layer, and s before its outputs."""
+        left, right = x
+        # With many layers the squares shrink, so that r and s never meet between two columns.
+        size = min(0.1, 0.3 * (right - left) / (min(self.M, 4) + 1))
+        for name, column, start, direction in (
+            ("r", above, left + 0.16, 1), ("s", below, right - 0.16, -1)
+        ):  # fmt: skip
+            for y in column.nodes:
+                self._squares(start, direction, y, size)
+            if right - left > 0.8:
+                self.axes.text(start + 0.05 * direction, column.nodes.min() - 0.2, name,
+                               color=self.own, ha="center", va="center", style="italic",
+                               weight="bold")  # fmt: skip
 
-def _vectors(
-    axes: Axes, start: float, direction: int, heights: Float[np.ndarray, " drawn"], size: float,
-    method: str, M: int,
-) -> None:  # fmt: skip
-    """Draw one square a member beside each node; beyond four members the fifth place says so."""
-    for y in heights:
+    def names(
+        self, members: Sequence[int], middles: Float[np.ndarray, " members"], x: float
+    ) -> None:
+        """Name the members, with dots before the last one where some are left out."""
+        for member, y in zip(members, middles, strict=True):
+            self.axes.text(x, y, f"member {member}", color=self.own, va="center")
+        if members[-1] > len(members):
+            y = (middles[-2] + middles[-1]) / 2
+            self.axes.text(x + 0.3, y, "⋮", color=MUTED, va="center", ha="center", fontsize=16)
+
+    def _squares(self, start: float, direction: int, y: float, size: float) -> None:
+        """Draw one square a member beside a node; beyond four members the fifth place says so."""
         places = [start + direction * 1.3 * size * k + (direction - 1) * size / 2 for k in range(5)]
-        squares = [Rectangle((place, y - size / 2), size, size) for place in places[: min(M, 4)]]
-        axes.add_collection(PatchCollection(squares, facecolor=PALETTE[method], lw=0, zorder=3))
-        if method == "rank1":
+        drawn = places[: min(self.M, 4)]
+        squares = [Rectangle((place, y - size / 2), size, size) for place in drawn]
+        self.axes.add_collection(PatchCollection(squares, facecolor=self.own, lw=0, zorder=3))
+        if self.spread:
             frames = [
                 Rectangle((place + 0.2 * size, y - 1.1 * size), 0.6 * size, 2.2 * size)
-                for place in places[: min(M, 4)]
+                for place in drawn
             ]
-            axes.add_collection(
-                PatchCollection(frames, facecolor=PALETTE[method], alpha=0.35, lw=0, zorder=2)
+            self.axes.add_collection(
+                PatchCollection(frames, facecolor=self.own, alpha=0.35, lw=0, zorder=2)
             )
-        if M > 4:
-            axes.text(places[4] + size / 2, y, "…", ha="center", va="center",
-                      color=PALETTE[method], zorder=4)  # fmt: skip
+        if self.M > 4:
+            self.axes.text(places[4] + size / 2, y, "…", ha="center", va="center",
+                           color=self.own, zorder=4)  # fmt: skip
+
+    def _lines(self, lines: list[list[tuple[float, float]]], **style: object) -> None:
+        self.axes.add_collection(LineCollection(lines, zorder=1, **style))

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from ensedu.plot import _inputs
+from ensedu import checks
+from ensedu.methods import METHODS
+from ensedu.plot import inputs
 from ensedu.plot.style import INK, MARKERS, MUTED, WIDTH, Figure, color, house_style, label
 
 
@@ -35,15 +37,18 @@ def ratios(
     Raises
     ------
     TypeError, ValueError
-        For quartiles that do not rise or are not above 0, and for a name that is not in `values`.
+        For quartiles that do not rise or are not above 0, for a name in `colors` that is not in
+        `values`, and an unknown method.
     """
-    named = _inputs.mapping("values", values, "three quartiles each")
+    named = inputs.mapping("values", values, "three quartiles each")
     rows = {name: _quartiles(name, value) for name, value in named.items()}
-    _inputs.text("xlabel", xlabel)
-    _inputs.text("reference", reference)
-    methods = dict(colors or {})
+    inputs.text("xlabel", xlabel)
+    inputs.text("reference", reference)
+    methods = inputs.optional_mapping("colors", colors, "methods")
     if unknown := methods.keys() - rows.keys():
         raise ValueError(f"colors must name rows of values, got {sorted(unknown)}")
+    for name, method in methods.items():
+        checks.one_of(f"colors[{name!r}]", method, METHODS)
     every = np.concatenate(list(rows.values()))
     low, high = min(1.0, every.min()) / 1.12, max(1.0, every.max()) * 1.12
     with house_style():
@@ -99,7 +104,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _quartiles(name: str, value: Any) -> np.ndarray:
-    three = _inputs.series(f"values[{name!r}]", value, 3)
+    three = inputs.series(f"values[{name!r}]", value, 3)
     if three[0] <= 0 or (np.diff(three) < 0).any():
         raise ValueError(f"values[{name!r}] must rise and be above 0, got {list(value)}")
     return three

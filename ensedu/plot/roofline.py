@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ensedu import _checks
-from ensedu.plot import _inputs
+from ensedu import checks
+from ensedu.plot import inputs
 from ensedu.plot.style import INK, MARKERS, MUTED, WIDTH, Figure, color, house_style, label
 
 
@@ -29,20 +29,20 @@ def roofline(
     TypeError, ValueError
         For rates, intensities or speeds that are not above 0.
     """
-    peak = _checks.real("flops_per_second", flops_per_second, low=0.0)
-    bandwidth = _checks.real("bytes_per_second", bytes_per_second, low=0.0)
-    named = _inputs.mapping("points", points, "(words, intensity, operations a second) each")
+    peak = checks.real("flops_per_second", flops_per_second, low=0.0)
+    bandwidth = checks.real("bytes_per_second", bytes_per_second, low=0.0)
+    named = inputs.mapping("points", points, "(words, intensity, operations a second) each")
     passes = {}
     for name, values in named.items():
         places = [
             [
-                _checks.real(f"points[{name!r}][{i}][{j}]", value[j], low=0.0)
+                checks.real(f"points[{name!r}][{i}][{j}]", value[j], low=0.0)
                 for j in (1, 2)
             ]
             for i, value in enumerate(values)
         ]  # fmt: skip
         passes[name] = (
-            [_inputs.text(f"points[{name!r}][{i}][0]", v[0]) for i, v in enumerate(values)],
+            [inputs.text(f"points[{name!r}][{i}][0]", v[0]) for i, v in enumerate(values)],
             np.array(places),
         )
     every = np.concatenate([places for _, places in passes.values()])

@@ -12,37 +12,32 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 
-from ensedu._checks import METHODS
+from ensedu.methods import METHODS, ROLES
 
 # Based on the palette of Okabe and Ito, darkened until each color has a contrast of 3:1 on a white
 # page and, after the book's dark-mode filter, on the dark one. The tests measure both, and the
 # distance between any two colors for readers with protanopia and deuteranopia.
-PALETTE = {
-    "single": "#4d4d4d",
-    "deep_ensemble": "#2f7fd0",
-    "batch_ensemble": "#d95f02",
-    "rank1": "#1b9e77",
-    "mean_field": "#c95fa5",
-    "mc_dropout": "#3b2a80",
-}
-LABELS = {
-    "single": "single network",
-    "deep_ensemble": "deep ensemble",
-    "batch_ensemble": "BatchEnsemble",
-    "rank1": "rank-1 BNN",
-    "mean_field": "mean-field BNN",
-    "mc_dropout": "MC dropout",
-}
-MARKERS = dict(zip(METHODS, ("o", "s", "^", "D", "v", "X"), strict=True))
-LINES: dict[str, Any] = dict(
-    zip(METHODS, ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2))), strict=True)
+PALETTE = dict(
+    zip(
+        METHODS,
+        ("#4d4d4d", "#2f7fd0", "#d95f02", "#1b9e77", "#c95fa5", "#3b2a80", "#734600"),
+        strict=True,
+    )
 )
-ROLE_LABELS = {
-    "shared": "shared",
-    "per_member": "each member's own",
-    "scales": "standard deviations",
-    "biases": "biases",
-}
+LABELS = {key: method.label for key, method in METHODS.items()}
+MARKERS = dict(zip(METHODS, ("o", "s", "^", "D", "v", "X", "P"), strict=True))
+LINES: dict[str, Any] = dict(
+    zip(
+        METHODS,
+        ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 4))),
+        strict=True,
+    )
+)
+ROLE_LABELS = dict(
+    zip(ROLES, ("shared", "each member's own", "standard deviations", "biases"), strict=True)
+)
+# Where a line has little room.
+SHORT_ROLES = dict(zip(ROLES, ("shared", "members' own", "std. deviations", "biases"), strict=True))
 
 INK = "#222222"
 MUTED = "#666666"
@@ -109,7 +104,14 @@ class Figure(mpl.figure.Figure):
 
 
 def png(figure: mpl.figure.Figure) -> bytes:
-    """Return a figure as a PNG: the same figure gives the same bytes."""
+    """Return a figure as a PNG: the same figure gives the same bytes.
+
+    Raises ``TypeError`` for anything but a Matplotlib figure.
+    """
+    if not isinstance(figure, mpl.figure.Figure):
+        raise TypeError(
+            f"figure must be a Matplotlib figure, got {figure!r} ({type(figure).__name__})"
+        )
     buffer = io.BytesIO()
     with house_style():
         figure.savefig(buffer, format="png", metadata={"Software": None})

@@ -1,34 +1,44 @@
 """The layers of `ensedu.numpy` as ``torch.nn.Module``, fast on a CPU and a GPU.
 
-Names, shapes and arguments are the same; parameters are stored as ``nn.Linear`` stores its weight,
-``(out_features, in_features)``. The plain layer is ``torch.nn.Linear`` itself. Each method also has
-a convolution, and `ensemble` turns a whole model into an ensemble.
+Names, shapes and arguments are the same. The plain layer is ``torch.nn.Linear`` itself, and every
+weight is stored as it stores its own, ``(out_features, in_features)``. Each method also has
+a convolution, and `ensemble` turns a whole model into an ensemble. A training step::
+
+    optimizer.zero_grad()
+    nll = cross_entropy(net(x).flatten(0, 1), y.repeat(M))  # net(x) is (M, B, classes)
+    loss = nll + kl(net) / N  # the KL is 0 without distributions; N training examples
+    loss.backward()
+    optimizer.step()
 """
 
 from torch.nn import Linear as Linear
 
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
-from ensedu.torch.bayes import BayesConv2d, BayesLinear
-from ensedu.torch.convert import from_numpy, to_numpy
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.network import Tile, mlp
+from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
-from ensedu.torch.swap import ensemble
+
+from ensedu.torch.convert import from_numpy, to_numpy  # isort: skip
+from ensedu.torch.network import Multiply, Sequential, Tile, kl, mlp  # isort: skip
+from ensedu.torch.swap import ensemble  # isort: skip
 
 __all__ = [
     "BatchEnsembleConv2d",
     "BatchEnsembleLinear",
-    "BayesConv2d",
-    "BayesLinear",
     "DeepEnsembleConv2d",
     "DeepEnsembleLinear",
     "MCDropout",
+    "MeanFieldConv2d",
+    "MeanFieldLinear",
+    "Multiply",
     "Rank1Conv2d",
     "Rank1Linear",
+    "Sequential",
     "Tile",
     "ensemble",
     "from_numpy",
+    "kl",
     "mlp",
     "to_numpy",
 ]

@@ -5,29 +5,29 @@ from typing import Any, ClassVar
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
-from ensedu import _checks
-from ensedu.torch.base import ConvLayer, LinearLayer, WeightLayer, channels
-from ensedu.torch.products import modulated_product
+from ensedu import checks
+from ensedu.torch.base import WeightLayer
+from ensedu.torch.conv import ConvLayer
+from ensedu.torch.linear import LinearLayer
 
 
 class _BatchEnsemble(WeightLayer):
     """What the two layers share: one weight, and r, s and a bias a member."""
 
-    roles: ClassVar = {"weight": "shared", "r": "per_member", "s": "per_member", "bias": "biases"}
+    method: ClassVar = "batch_ensemble"
 
     def _set_up(
         self, ensemble_size: int, init: str, init_std: float, memory_saving: bool, bias: bool
     ) -> None:
-        M = self.ensemble_size = _checks.positive_int("ensemble_size", ensemble_size)
-        self.init = _checks.one_of("init", init, ("signs", "normal"))
-        self.init_std = _checks.real("init_std", init_std, low=0.0)
-        self.memory_saving = _checks.boolean("memory_saving", memory_saving)
+        M = self.ensemble_size = checks.positive_int("ensemble_size", ensemble_size)
+        self.init = checks.one_of("init", init, ("signs", "normal"))
+        self.init_std = checks.real("init_std", init_std, low=0.0)
+        self.memory_saving = checks.boolean("memory_saving", memory_saving)
         self.weight = self._empty(*self.weight_shape)
         self.r = self._empty(M, self.inputs)
         self.s = self._empty(M, self.outputs)
-        self.bias = self._empty(M, self.outputs) if _checks.boolean("bias", bias) else None
+        self.bias = self._empty(M, self.outputs) if checks.boolean("bias", bias) else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -36,12 +36,23 @@ class _BatchEnsemble(WeightLayer):
         fast_weights_(self.r, self.init, self.init_std)
         fast_weights_(self.s, self.init, self.init_std)
 
+    def forward(self, x: Float[Tensor, "*any"]) -> Float[Tensor, "*any_out"]:
+        self._check_input(x, self.weight, self.ensemble_size)
+        if self._has_samples(x):
+            return self._over_samples(x)
+        return self._modulated(x, self.weight, self.r, self.s, self.bias, self.memory_saving)
+
+    def weight_matrices(self, noise: None = None) -> Float[Tensor, "M m n *kernel"]:
+        """The members' matrices W ∘ r_i s_iᵀ, (M, m, n), or kernels, (M, C_in, C_out, k, k)."""
+        r, s = self._spread(self.r[:, :, None]), self._spread(self.s[:, None, :])
+        return self._matrices(self.weight) * r * s
+
 
 class BatchEnsembleLinear(LinearLayer, _BatchEnsemble):
     """``y_i = ((x_i ∘ r_i) W) ∘ s_i + b_i``: (M, B, m) or (B, m) -> (M, B, n).
 
     Wen et al. 2020, eq. 3 and 5. ``weight`` is (n, m) as in ``nn.Linear``; ``r`` (M, m), ``s``
-    (M, n) and ``bias`` (M, n) belong to the members.
+    (M, n) and ``bias`` (M, n) belong to the members. (S, M, B, m) gives (S, M, B, n).
 
     Parameters
     ----------
@@ -81,17 +92,6 @@ class BatchEnsembleLinear(LinearLayer, _BatchEnsemble):
     ) -> None:
         super().__init__(in_features, out_features, device=device, dtype=dtype)
         self._set_up(ensemble_size, init, init_std, memory_saving, bias)
-
-    def forward(self, x: Float[Tensor, "M B m"] | Float[Tensor, "B m"]) -> Float[Tensor, "M B n"]:
-        weight = self.weight
-        self._check_input(x, weight, self.ensemble_size)
-        return modulated_product(
-            x, weight, self.r, self.s, self.bias, memory_saving=self.memory_saving
-        )
-
-    def weight_matrices(self, sample: None = None) -> Float[Tensor, "M m n"]:
-        """The members' matrices W ∘ r_i s_iᵀ, (M, m, n), formed anew."""
-        return self._matrices(self.weight) * self.r[:, :, None] * self.s[:, None, :]
 
 
 class BatchEnsembleConv2d(ConvLayer, _BatchEnsemble):
@@ -147,20 +147,6 @@ class BatchEnsembleConv2d(ConvLayer, _BatchEnsemble):
             in_channels, out_channels, kernel_size, device=device, dtype=dtype, **geometry
         )
         self._set_up(ensemble_size, init, init_std, memory_saving, bias)
-
-    def forward(
-        self, x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"]
-    ) -> Float[Tensor, "M B C_out H_out W_out"]:
-        self._check_input(x, self.weight, self.ensemble_size)
-        arguments = x, self.weight, self.r, self.s, self.bias
-        if self.memory_saving and torch.is_grad_enabled():
-            return checkpoint(self._convolve_modulated, *arguments, use_reentrant=False)
-        return self._convolve_modulated(*arguments)
-
-    def weight_matrices(self, sample: None = None) -> Float[Tensor, "M C_in C_out kh kw"]:
-        """The members' kernels, (M, C_in, C_out, k, k), formed anew."""
-        r, s = channels(self.r[:, :, None]), channels(self.s[:, None, :])
-        return self._matrices(self.weight) * r * s
 
 
 def fast_weights_(parameter: nn.Parameter, init: str, std: float) -> None:

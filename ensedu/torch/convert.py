@@ -1,52 +1,22 @@
-"""Carry a layer's values from NumPy to Torch and back, exactly."""
+"""Carry a layer's values from NumPy to Torch and back, exactly.
 
-from typing import Any, NamedTuple
+A layer and its twin have one name, one set of arguments and one set of arrays.
+"""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-import ensedu.numpy as reference
-from ensedu.torch.batch_ensemble import BatchEnsembleLinear
-from ensedu.torch.bayes import BayesLinear
-from ensedu.torch.deep_ensemble import DeepEnsembleLinear
-from ensedu.torch.dropout import MCDropout
-from ensedu.torch.network import Tile
-from ensedu.torch.rank1 import Rank1Linear
-
-
-class _Pair(NamedTuple):
-    numpy: type
-    torch: type
-    arguments: tuple[str, ...]
-
-
-_SIZES = ("in_features", "out_features")
-_PAIRS = (
-    _Pair(reference.Linear, nn.Linear, _SIZES),
-    _Pair(reference.DeepEnsembleLinear, DeepEnsembleLinear, (*_SIZES, "ensemble_size")),
-    _Pair(
-        reference.BatchEnsembleLinear,
-        BatchEnsembleLinear,
-        (*_SIZES, "ensemble_size", "init", "init_std"),
-    ),
-    _Pair(
-        reference.Rank1Linear,
-        Rank1Linear,
-        (*_SIZES, "ensemble_size", "prior", "init", "init_std", "init_scale", "per_example"),
-    ),
-    _Pair(reference.BayesLinear, BayesLinear, (*_SIZES, "prior", "init_scale")),
-    _Pair(reference.MCDropout, MCDropout, ("p", "per_example")),
-    _Pair(reference.Tile, Tile, ("ensemble_size",)),
-    _Pair(reference.ReLU, nn.ReLU, ()),
-    _Pair(reference.Tanh, nn.Tanh, ()),
-)
-# Torch keeps (n, m) where the book writes (m, n).
-_TRANSPOSED = ("weight", "weight_mean", "weight_rho")
+import ensedu.numpy
+import ensedu.torch
 
 
 def from_numpy(layer: Any, *, device: torch.device | str | None = None) -> nn.Module:
-    """Build the Torch twin of an `ensedu.numpy` layer or network, with equal values and dtype.
+    """Build the Torch twin of an `ensedu.numpy` layer or network, with equal values, in float64.
 
     Parameters
     ----------
@@ -60,65 +30,80 @@ def from_numpy(layer: Any, *, device: torch.device | str | None = None) -> nn.Mo
     TypeError
         If there is no Torch twin.
     """
-    if isinstance(layer, reference.Sequential):
-        return nn.Sequential(*(from_numpy(part, device=device) for part in layer.layers))
-    pair = _find("layer", layer, "numpy")
-    arguments = {name: getattr(layer, name) for name in pair.arguments}
+    if isinstance(layer, ensedu.numpy.Sequential):
+        parts = (from_numpy(part, device=device) for part in layer.layers)
+        return ensedu.torch.Sequential(*parts)
+    twin = _twin("layer", layer, [ensedu.numpy], [ensedu.torch, nn])
+    arguments = _arguments(twin, layer, "bias" in layer.params or "bias_mean" in layer.params)
     if layer.params:
-        dtype = torch.from_numpy(np.empty(0, layer.dtype)).dtype
-        arguments |= {"device": device, "dtype": dtype}
-    module = pair.torch(**arguments)
+        arguments |= {"device": device, "dtype": torch.float64}
+    module = twin(**arguments)
     with torch.no_grad():
         for name, value in layer.params.items():
-            tensor = torch.from_numpy(value)
-            getattr(module, name).copy_(tensor.mT if name in _TRANSPOSED else tensor)
+            getattr(module, name).copy_(_turned(name, torch.from_numpy(value)))
     return module
 
 
 def to_numpy(module: nn.Module, *, rng: np.random.Generator) -> Any:
-    """Build the NumPy twin of a Torch layer or ``nn.Sequential``, with equal values and dtype.
+    """Build the NumPy twin of a Torch layer or ``nn.Sequential``, with equal values.
 
     Parameters
     ----------
     module
         A layer of `ensedu.torch`, ``nn.Linear``, ``nn.ReLU``, ``nn.Tanh`` or an
-        ``nn.Sequential`` of those, in float64 or float32, with biases.
+        ``nn.Sequential`` of those, in float64 or float32, which becomes float64.
     rng
         The result's source of noise.
 
     Raises
     ------
     TypeError, ValueError
-        If there is no NumPy twin, for another dtype, for a layer without bias, and for one with
-        ``local_reparameterization``.
+        If there is no NumPy twin, for another dtype, and for one with ``estimator="local"``.
     """
     if isinstance(module, nn.Sequential):
-        return reference.Sequential(*(to_numpy(part, rng=rng) for part in module))
-    pair = _find("module", module, "torch")
-    if getattr(module, "local_reparameterization", False):
-        raise ValueError("module has local_reparameterization=True, accepted is False")
-    arguments = {name: getattr(module, name) for name in pair.arguments}
+        return ensedu.numpy.Sequential(*(to_numpy(part, rng=rng) for part in module))
+    twin = _twin("module", module, [ensedu.torch, nn], [ensedu.numpy])
+    if getattr(module, "estimator", "weights") != "weights":
+        raise ValueError(f"module has estimator={module.estimator!r}, accepted is 'weights'")
     values = {name: value.detach().cpu() for name, value in module.named_parameters()}
-    if values:
-        dtype = next(iter(values.values())).dtype
-        if dtype not in (torch.float64, torch.float32):
-            raise TypeError(f"module has dtype {dtype}, accepted is float64 or float32")
-        arguments["dtype"] = torch.empty(0, dtype=dtype).numpy().dtype
-    if values or pair.numpy is reference.MCDropout:
-        arguments["rng"] = rng
-    layer = pair.numpy(**arguments)
-    if values.keys() != layer.params.keys():
-        raise ValueError(
-            f"module has parameters {sorted(values)}, accepted are {sorted(layer.params)}"
-        )
     for name, value in values.items():
-        layer.params[name] = (value.mT if name in _TRANSPOSED else value).numpy().copy()
+        if value.dtype not in (torch.float64, torch.float32):
+            raise TypeError(f"module.{name} is {value.dtype}, accepted is float64 or float32")
+    arguments = _arguments(twin, module, "bias" in values or "bias_mean" in values)
+    if "rng" in inspect.signature(twin).parameters:
+        arguments["rng"] = rng
+    layer = twin(**arguments)
+    for name in layer.params:
+        layer.params[name] = _turned(name, values[name]).double().numpy().copy()
     return layer
 
 
-def _find(argument: str, value: Any, side: str) -> _Pair:
-    for pair in _PAIRS:
-        if type(value) is getattr(pair, side):
-            return pair
-    names = ", ".join(getattr(pair, side).__name__ for pair in _PAIRS)
-    raise TypeError(f"{argument} must be one of {names} or Sequential, got {type(value).__name__}")
+def _turned(name: str, value: Tensor) -> Tensor:
+    """Torch keeps a weight as (n, m), where the book writes (m, n)."""
+    return value.mT if name.startswith("weight") else value
+
+
+def _twin(argument: str, value: Any, own: Sequence[Any], others: Sequence[Any]) -> type:
+    """Return the class of the same name in one of the `others`."""
+    name = type(value).__name__
+    if any(getattr(space, name, None) is type(value) for space in own):
+        for space in others:
+            if hasattr(space, name):
+                return getattr(space, name)
+    both = [
+        name
+        for name in ensedu.numpy.__all__
+        if isinstance(getattr(ensedu.numpy, name), type)
+        and any(hasattr(space, name) for space in (ensedu.torch, nn))
+    ]
+    raise TypeError(
+        f"{argument} must be one of {', '.join(n for n in both if n not in ('SGD', 'Adam'))}, "
+        f"got {name}"
+    )
+
+
+def _arguments(twin: type, source: Any, bias: bool) -> dict[str, Any]:
+    """The arguments of `twin` that `source` has as attributes, and whether there is a bias."""
+    known = inspect.signature(twin).parameters
+    arguments = {name: getattr(source, name) for name in known if hasattr(source, name)}
+    return arguments | ({"bias": bias} if "bias" in known else {})

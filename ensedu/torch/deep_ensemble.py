@@ -1,4 +1,4 @@
-"""M layers that share nothing, as one batched product or one grouped convolution."""
+"""M layers that share nothing."""
 
 from typing import Any, ClassVar
 
@@ -6,31 +6,46 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ensedu import _checks
-from ensedu.torch.base import ConvLayer, LinearLayer, WeightLayer
+from ensedu import checks
+from ensedu.torch.base import WeightLayer
+from ensedu.torch.conv import ConvLayer
+from ensedu.torch.linear import LinearLayer
 
 
 class _DeepEnsemble(WeightLayer):
     """What the two layers share: M weights and M biases."""
 
-    roles: ClassVar = {"weight": "per_member", "bias": "biases"}
+    method: ClassVar = "deep_ensemble"
 
     def _set_up(self, ensemble_size: int, bias: bool) -> None:
-        M = self.ensemble_size = _checks.positive_int("ensemble_size", ensemble_size)
+        M = self.ensemble_size = checks.positive_int("ensemble_size", ensemble_size)
         self.weight = self._empty(M, *self.weight_shape)
-        self.bias = self._empty(M, self.outputs) if _checks.boolean("bias", bias) else None
+        self.bias = self._empty(M, self.outputs) if checks.boolean("bias", bias) else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
         self._uniform_(self.weight, self.bias)
 
+    def forward(self, x: Float[Tensor, "*any"]) -> Float[Tensor, "*any_out"]:
+        self._check_input(x, self.weight, self.ensemble_size)
+        if self._has_samples(x):
+            return self._over_samples(x)
+        return self._each(x, self.weight, self.bias)
+
+    def weight_matrices(self, noise: None = None) -> Float[Tensor, "M m n *kernel"]:
+        """Every member's own matrix, (M, m, n); kernels (M, C_in, C_out, k, k), 0 between groups.
+
+        A copy, through which gradients flow.
+        """
+        return self._matrices(self.weight).clone()
+
 
 class DeepEnsembleLinear(LinearLayer, _DeepEnsemble):
     """``y_i = x_i W_i + b_i`` for M members: (M, B, m) or (B, m) -> (M, B, n).
 
     Lakshminarayanan et al. 2017. ``weight`` is (M, n, m), ``bias`` (M, n); every entry starts in
-    U(-1/√m, 1/√m), as ``nn.Linear`` does.
+    U(-1/√m, 1/√m), as ``nn.Linear`` does. (S, M, B, m) gives (S, M, B, n).
 
     Parameters
     ----------
@@ -59,19 +74,6 @@ class DeepEnsembleLinear(LinearLayer, _DeepEnsemble):
     ) -> None:
         super().__init__(in_features, out_features, device=device, dtype=dtype)
         self._set_up(ensemble_size, bias)
-
-    def forward(self, x: Float[Tensor, "M B m"] | Float[Tensor, "B m"]) -> Float[Tensor, "M B n"]:
-        weight, bias = self.weight, self.bias
-        self._check_input(x, weight, self.ensemble_size)
-        if x.ndim == 2:
-            x = x.expand(self.ensemble_size, -1, -1)
-        if bias is None:
-            return torch.bmm(x, weight.mT)
-        return torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
-
-    def weight_matrices(self, sample: None = None) -> Float[Tensor, "M m n"]:
-        """Every member's own matrix, (M, m, n)."""
-        return self._matrices(self.weight)
 
 
 class DeepEnsembleConv2d(ConvLayer, _DeepEnsemble):
@@ -117,13 +119,3 @@ class DeepEnsembleConv2d(ConvLayer, _DeepEnsemble):
             in_channels, out_channels, kernel_size, device=device, dtype=dtype, **geometry
         )
         self._set_up(ensemble_size, bias)
-
-    def forward(
-        self, x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"]
-    ) -> Float[Tensor, "M B C_out H_out W_out"]:
-        self._check_input(x, self.weight, self.ensemble_size)
-        return self._convolve_each(x, self.weight, self.bias)
-
-    def weight_matrices(self, sample: None = None) -> Float[Tensor, "M C_in C_out kh kw"]:
-        """Every member's own kernels, (M, C_in, C_out, k, k), zero between groups."""
-        return self._matrices(self.weight)

@@ -4,8 +4,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ensedu import _checks
+from ensedu import checks
 from ensedu.torch.base import check_generator, check_tensor
+
+#: Torch's own modules that drop.
+KINDS = (
+    nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout,
+)  # fmt: skip
 
 
 class MCDropout(nn.Module):
@@ -20,44 +25,44 @@ class MCDropout(nn.Module):
         Probability of dropping a unit, 0 <= p < 1.
     per_example
         Draw a mask for each example, as ``nn.Dropout`` does.
+    feature_axes
+        How many axes one example has: 1 for (B, features), 3 for images (B, C, H, W).
 
     Raises
     ------
     TypeError, ValueError
-        For a bad argument, and for an input that is neither (B, features) nor (S, B, features).
+        For a bad argument, and for an input without a batch axis before its features.
     """
 
-    def __init__(self, p: float = 0.1, *, per_example: bool = False) -> None:
+    def __init__(self, p: float = 0.1, *, per_example: bool = False, feature_axes: int = 1) -> None:
         super().__init__()
-        self.p = _checks.fraction("p", p)
-        self.per_example = _checks.boolean("per_example", per_example)
+        self.p = checks.fraction("p", p)
+        self.per_example = checks.boolean("per_example", per_example)
+        self.feature_axes = checks.positive_int("feature_axes", feature_axes)
 
-    def sample(
+    def noise(
         self,
         generator: torch.Generator | None = None,
         input_shape: tuple[int, ...] | None = None,
         *,
         device: torch.device | str | None = None,
     ) -> dict[str, Tensor]:
-        """Draw a mask of bools, True where a unit stays, for an input of shape `input_shape`."""
-        if input_shape is None:
-            raise ValueError(
-                "input_shape must be the input's shape, (B, features) or (S, B, features), got None"
-            )
+        """Draw a mask of bools, True where a unit stays, for an input of this shape."""
         check_generator(generator)
-        *leading, batch, features = input_shape
-        shape = (*leading, batch if self.per_example else 1, features)
-        return {"mask": torch.rand(shape, generator=generator, device=device) >= self.p}
+        shape = checks.dropout_input("input_shape", input_shape, self.feature_axes)
+        if not self.per_example:
+            shape[-self.feature_axes - 1] = 1
+        source = {} if generator is None else {"generator": generator}
+        device = generator.device if device is None and generator is not None else device
+        return {"mask": torch.rand(shape, **source, device=device) >= self.p}
 
     def forward(
-        self,
-        x: Float[Tensor, "S B features"] | Float[Tensor, "B features"],
-        sample: dict[str, Tensor] | None = None,
-    ) -> Float[Tensor, "S B features"] | Float[Tensor, "B features"]:
+        self, x: Float[Tensor, "*axes"], noise: dict[str, Tensor] | None = None
+    ) -> Float[Tensor, "*axes"]:
         check_tensor("MCDropout: input x", x)
-        _checks.batch("MCDropout", x.shape)
-        sample = self.sample(None, x.shape, device=x.device) if sample is None else sample
-        return x * (_checks.mask(sample, x.shape).to(x.dtype) / (1 - self.p))
+        checks.dropout_input("MCDropout: input x", x.shape, self.feature_axes)
+        noise = self.noise(None, x.shape, device=x.device) if noise is None else noise
+        return x * (checks.mask(noise, x.shape, self.feature_axes).to(x.dtype) / (1 - self.p))
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

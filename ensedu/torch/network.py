@@ -1,6 +1,6 @@
-"""Multilayer perceptrons for each method."""
+"""Networks whose noise can be drawn and given, and multilayer perceptrons for each method."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain, pairwise
 from typing import Any
 
@@ -8,22 +8,25 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ensedu import _checks
-from ensedu.torch.base import check_tensor
-from ensedu.torch.batch_ensemble import BatchEnsembleLinear
-from ensedu.torch.bayes import BayesLinear
-from ensedu.torch.deep_ensemble import DeepEnsembleLinear
+import ensedu.torch
+from ensedu import checks
+from ensedu.methods import METHODS, kinds, passes
+from ensedu.torch.base import WeightLayer, check_tensor
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.rank1 import Rank1Linear
+
+ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
+PARAMETRIZATIONS = ("standard", "ntk")
 
 
 class Tile(nn.Module):
-    """Repeat a batch: (B, features) -> (S, B, features), a view for each of S samples.
+    """Repeat a batch: (B, features) -> (S, B, features), one copy for each of S samples.
 
     Parameters
     ----------
-    ensemble_size
+    samples
         S, a positive integer.
+    ensemble_size
+        For layers with members: M, a positive integer; the result is (S, M, B, features).
 
     Raises
     ------
@@ -31,66 +34,175 @@ class Tile(nn.Module):
         For a bad size, and for an input that is not (B, features).
     """
 
-    def __init__(self, ensemble_size: int) -> None:
+    def __init__(self, samples: int, ensemble_size: int | None = None) -> None:
         super().__init__()
-        self.ensemble_size = _checks.positive_int("ensemble_size", ensemble_size)
+        self.samples = checks.positive_int("samples", samples)
+        self.ensemble_size = ensemble_size
+        if ensemble_size is not None:
+            self.ensemble_size = checks.positive_int("ensemble_size", ensemble_size)
 
-    def forward(self, x: Float[Tensor, "B features"]) -> Float[Tensor, "S B features"]:
+    def forward(self, x: Float[Tensor, "B features"]) -> Float[Tensor, "S *M B features"]:
         check_tensor("Tile: input x", x)
         if x.ndim != 2:
             raise ValueError(f"Tile: input x has shape {tuple(x.shape)}, accepted is (B, features)")
-        return x.expand(self.ensemble_size, -1, -1)
+        leading = [size for size in (self.samples, self.ensemble_size) if size is not None]
+        # Copies, because what comes next may work in place.
+        return x.repeat(*leading, 1, 1)
 
     def extra_repr(self) -> str:
-        return f"ensemble_size={self.ensemble_size}"
+        members = "" if self.ensemble_size is None else f", ensemble_size={self.ensemble_size}"
+        return f"samples={self.samples}{members}"
+
+
+class Multiply(nn.Module):
+    """``factor · x``, any shape: the 1/√m in front of a layer in the NTK parametrization.
+
+    Raises ``TypeError`` or ``ValueError`` for a `factor` that is no finite number.
+    """
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = checks.real("factor", factor)
+
+    def forward(self, x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
+        return self.factor * x
+
+    def extra_repr(self) -> str:
+        return f"{self.factor:g}"
+
+
+class Sequential(nn.Sequential):
+    """An ``nn.Sequential`` whose noise can be drawn first and given: one draw is one function."""
+
+    def noise(
+        self,
+        generator: torch.Generator | None,
+        input_shape: tuple[int, ...],
+    ) -> dict[str, Tensor]:
+        """Draw the noise of all layers for an input of this shape, as `forward` takes it.
+
+        Keys are "index.name", as those of parameters are. Shapes on the way are found without a
+        computation, on the meta device.
+        """
+        drawn: dict[str, Tensor] = {}
+        like = next(self.parameters(), torch.empty(0))
+        shape = tuple(input_shape)
+        for name, layer in self.named_children():
+            hidden = [part for part in layer.modules() if hasattr(part, "noise")]
+            if hidden and not hasattr(layer, "noise"):
+                raise ValueError(
+                    f"layer {name} is a {type(layer).__name__} around layers that draw, accepted "
+                    "are those layers themselves, or in an ensedu.torch.Sequential"
+                )
+            if hasattr(layer, "noise"):
+                where = {"device": like.device} if isinstance(layer, MCDropout) else {}
+                own = layer.noise(generator, shape, **where)
+                drawn |= {f"{name}.{key}": value for key, value in own.items()}
+            shape = _output_shape(layer, shape, like.dtype)
+        return drawn
+
+    def forward(self, x: Tensor, noise: dict[str, Tensor] | None = None) -> Tensor:
+        if noise is None:
+            return super().forward(x)
+        drawing = [name for name, layer in self.named_children() if hasattr(layer, "noise")]
+        own = checks.split_noise(noise, drawing)
+        for name, layer in self.named_children():
+            x = layer(x, own[name]) if name in own else layer(x)
+        return x
+
+
+def _output_shape(layer: nn.Module, shape: tuple[int, ...], dtype: torch.dtype) -> tuple[int, ...]:
+    state = {key: value.to("meta") for key, value in layer.state_dict(keep_vars=True).items()}
+    x = torch.empty(shape, dtype=dtype, device="meta")
+    with torch.no_grad():
+        return tuple(torch.func.functional_call(layer, state, (x,)).shape)
+
+
+def kl(network: nn.Module) -> Float[Tensor, ""]:
+    """The sum over layers of KL(q ‖ prior) in nats, the mean over members; 0 without such a layer.
+
+    For the mixture of the members, the mean of their KLs is an upper bound (convexity).
+    """
+    layers = [m for m in network.modules() if isinstance(m, WeightLayer) and hasattr(m, "kl")]
+    zero = next(network.parameters(), torch.empty(0)).new_zeros(())
+    return sum((layer.kl().mean() for layer in layers), zero)
 
 
 def mlp(
     sizes: Sequence[int],
     method: str = "single",
-    ensemble_size: int = 1,
+    ensemble_size: int | None = None,
     *,
+    samples: int | None = None,
+    activation: str = "relu",
+    bias: bool = True,
+    parametrization: str = "standard",
     device: torch.device | str | None = None,
     dtype: torch.dtype | None = None,
     **options: Any,
-) -> nn.Sequential:
-    """A multilayer perceptron with ReLU between its layers and nothing after the last.
+) -> Sequential:
+    """A multilayer perceptron with an activation between its layers and nothing after the last.
 
     Parameters
     ----------
     sizes
         At least two positive integers: inputs m, hidden widths, outputs n.
     method
-        One of `ensedu.counting.METHODS`. ``"single"`` maps (B, m) to (B, n), all others map it
-        to (M, B, n).
+        A key of `ensedu.methods.METHODS`. ``"single"`` maps (B, m) to (B, n), methods with members
+        to (M, B, n), samples without members to (S, B, n).
     ensemble_size
-        Number of members M. For ``"mean_field"`` and ``"mc_dropout"``, number of samples of a
-        forward pass; without effect for ``"single"``.
+        Number of members M, for a method that has them.
+    samples
+        Number of samples S of a forward pass, for a method that draws. Without members it is 1 by
+        default; with members, a given S makes the output (S, M, B, n).
+    activation
+        ``"relu"`` or ``"tanh"``.
+    bias
+        Whether layers have biases.
+    parametrization
+        ``"standard"`` starts as ``nn.Linear`` does. ``"ntk"`` draws weights (means, for
+        distributions) and biases from N(0, 1), and multiplies the input of each layer by 1/√m, so
+        that training has a limit as the widths grow (Jacot et al. 2018; Velikanov et al. 2022).
     device, dtype
         As for ``nn.Linear``.
     options
-        Further arguments of the method's layer (``init``, ``prior``, ...); for ``"mc_dropout"``
-        those of `MCDropout`, which follows each ReLU.
+        Further arguments of the method's layer (``init``, ``prior``, ...); for a method that drops
+        units those of `MCDropout`, which follows each activation.
 
     Raises
     ------
     TypeError, ValueError
-        For a bad size or method, and for an option that the layer does not have.
+        For a bad argument, members or samples that the method does not have, and an option that
+        the layer does not have.
     """
-    sizes = _checks.layer_sizes("sizes", sizes)
-    _checks.one_of("method", method, _checks.METHODS)
-    M = _checks.positive_int("ensemble_size", ensemble_size)
-    factory = {"device": device, "dtype": dtype}
-    own = {**factory, **options}
-    # What stands for one layer of a plain network: its weights, and what follows them.
-    block: Callable[[int, int], list[nn.Module]] = {
-        "single": lambda m, n: [nn.Linear(m, n, **own), nn.ReLU()],
-        "deep_ensemble": lambda m, n: [DeepEnsembleLinear(m, n, M, **own), nn.ReLU()],
-        "batch_ensemble": lambda m, n: [BatchEnsembleLinear(m, n, M, **own), nn.ReLU()],
-        "rank1": lambda m, n: [Rank1Linear(m, n, M, **own), nn.ReLU()],
-        "mean_field": lambda m, n: [BayesLinear(m, n, **own), nn.ReLU()],
-        "mc_dropout": lambda m, n: [nn.Linear(m, n, **factory), nn.ReLU(), MCDropout(**options)],
-    }[method]
-    *hidden, last = (block(m, n) for m, n in pairwise(sizes))
-    tile = [Tile(M)] if method in ("mean_field", "mc_dropout") else []
-    return nn.Sequential(*tile, *chain.from_iterable(hidden), last[0])
+    sizes = checks.layer_sizes("sizes", sizes)
+    M, S = passes(method, ensemble_size, samples)
+    row = METHODS[method]
+    act = ACTIVATIONS[checks.one_of("activation", activation, ACTIVATIONS)]
+    checks.boolean("bias", bias)
+    ntk = checks.one_of("parametrization", parametrization, PARAMETRIZATIONS) == "ntk"
+
+    def weights(m: int, n: int, key: str) -> list[nn.Module]:
+        members = (M,) if METHODS[key].members else ()
+        given = {} if row.drops_units or key != method else options
+        kind = getattr(ensedu.torch, f"{METHODS[key].layer}Linear")
+        layer = kind(m, n, *members, bias=bias, device=device, dtype=dtype, **given)
+        if not ntk:
+            return [layer]
+        for name, parameter in layer.named_parameters():
+            if name in ("weight", "weight_mean", "bias", "bias_mean"):
+                nn.init.normal_(parameter)
+        return [Multiply(m**-0.5), layer]
+
+    def block(m: int, n: int, key: str) -> list[nn.Module]:
+        """What stands for one layer of a plain network: its weights, and what follows them."""
+        dropout = [MCDropout(**options)] if row.drops_units else []
+        return [*weights(m, n, key), act(), *dropout]
+
+    if S is None and row.stochastic and not row.members:
+        S = 1
+    tile = [] if S is None else [Tile(S, M if row.members else None)]
+    layers = zip(pairwise(sizes), kinds(method, len(sizes) - 1), strict=True)
+    *hidden, last = ((m, n, key) for (m, n), key in layers)
+    blocks = chain.from_iterable(block(*arguments) for arguments in hidden)
+    return Sequential(*tile, *blocks, *weights(*last))

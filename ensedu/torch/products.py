@@ -2,7 +2,7 @@
 
 *Scale* multiplies activations, ``((x ∘ r) W) ∘ s``, B (m + n) numbers a member. *Fold* multiplies
 the weight, ``x (W ∘ r sᵀ)``, m n numbers a member, each in two steps. All else is the same matrix
-products, so the shapes alone tell which form is cheaper.
+products, but for one: the gradient of scale's r needs that of x, whether or not x wants one.
 """
 
 from typing import Any
@@ -13,17 +13,21 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn import functional as F
 
-# Up to here a backward pass by hand takes longer to start than it saves.
+# Beyond so many entries fold forms its matrices again rather than keep them, and is as fast.
 FEW_ENTRIES = 2**17
+# Beyond, a product with a weight takes longer than the steps in which fold multiplies it.
+MANY_ROWS = 64
+# Beyond, the gradient of members' weights by hand takes less than a copy of its transpose.
+MANY_COLUMNS = 64
 
 
-def folds(batch: int, in_features: int, out_features: int, memory_saving: bool = False) -> bool:
+def folds(batch: int, in_features: int, out_features: int, spares_product: bool = False) -> bool:
     """Whether fold is cheaper than scale for `batch` examples: B (m + n) > 2 m n.
 
-    At equality scale is a little faster, unless it saves memory and computes a product again.
+    Where it also spares a product, many examples are enough.
     """
     scaled, folded = batch * (in_features + out_features), 2 * in_features * out_features
-    return scaled > folded or (memory_saving and scaled == folded)
+    return scaled > folded or (spares_product and batch > MANY_ROWS)
 
 
 def modulated_product(
@@ -35,7 +39,7 @@ def modulated_product(
     *,
     memory_saving: bool = False,
 ) -> Float[Tensor, "M B n"]:
-    """``x_i (W ∘ r_i s_iᵀ) + b_i`` for each member i (Wen et al. 2020, eq. 5).
+    """``x_i (W ∘ r_i s_iᵀ) + b_i`` for each member i (Wen et al. 2020, eq. 3 and 5).
 
     With r and s for each example, (M, B, m) and (M, B, n), a member has no one matrix, and scale
     is the only form. With `memory_saving`, the backward pass finds nothing stored but the
@@ -44,12 +48,15 @@ def modulated_product(
     """
     bias = None if bias is None else bias.unsqueeze(1)
     n, m = weight.shape
-    folded = r.ndim == 2 and folds(x.shape[-2], m, n, memory_saving)
+    trains = torch.is_grad_enabled()
+    # Folding for that alone would hold matrices of all members, so not where memory is saved.
+    spares_product = trains and not (memory_saving or x.requires_grad)
+    folded = r.ndim == 2 and folds(x.shape[-2], m, n, spares_product)
     if r.ndim == 2 and not folded:
         r, s = r.unsqueeze(1), s.unsqueeze(1)
     by_hand = memory_saving or (folded and len(r) * m * n > FEW_ENTRIES)
     # A compiler cannot trace what is done by hand, and without gradients it has no use.
-    if by_hand and torch.is_grad_enabled() and not torch.compiler.is_compiling():
+    if by_hand and trains and not torch.compiler.is_compiling():
         return (Fold if folded else Scale).apply(x, weight, r, s, bias)
     return (fold if folded else scale)(x, weight, r, s, bias)
 
@@ -61,11 +68,11 @@ def scale(
     s: Float[Tensor, "M #B n"],
     bias: Float[Tensor, "M 1 n"] | None,
 ) -> Float[Tensor, "M B n"]:
-    """``((x ∘ r) W) ∘ s + b``."""
+    """``((x ∘ r) W) ∘ s + b`` (Wen et al. 2020, eq. 5)."""
     z = (x * r) @ weight.mT
     if z.dtype != s.dtype:  # under autocast, whose result is as short as that of nn.Linear
         s, bias = s.to(z.dtype), None if bias is None else bias.to(z.dtype)
-    return z * s if bias is None else z * s + bias
+    return z * s if bias is None else torch.addcmul(bias, z, s)
 
 
 def fold(
@@ -76,10 +83,7 @@ def fold(
     bias: Float[Tensor, "M 1 n"] | None,
 ) -> Float[Tensor, "M B n"]:
     """``x (W ∘ r sᵀ) + b``, a product a member."""
-    members = modulated(weight, r, s).mT
-    if x.ndim == 2:
-        x = x.expand(len(r), -1, -1)
-    return torch.bmm(x, members) if bias is None else torch.baddbmm(bias, x, members)
+    return product_each(x, modulated(weight, r, s), bias)
 
 
 def modulated(
@@ -87,6 +91,64 @@ def modulated(
 ) -> Float[Tensor, "M n m"]:
     """Each member's matrix ``W ∘ r_i s_iᵀ``, as weights are stored."""
     return weight * (s.unsqueeze(2) * r.unsqueeze(1))
+
+
+def product_each(
+    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
+    weight: Float[Tensor, "M n m"],
+    bias: Float[Tensor, "M 1 n"] | None,
+) -> Float[Tensor, "M B n"]:
+    """``x_i W_i + b_i`` with a weight for each member i."""
+    x = x.expand(len(weight), *x.shape[-2:])
+    by_hand = x.shape[-1] > MANY_COLUMNS and torch.is_grad_enabled()
+    return (Each.apply if by_hand and not torch.compiler.is_compiling() else each)(x, weight, bias)
+
+
+def each(
+    x: Float[Tensor, "M B m"],
+    weight: Float[Tensor, "M n m"],
+    bias: Float[Tensor, "M 1 n"] | None,
+) -> Float[Tensor, "M B n"]:
+    """`product_each` in plain operations."""
+    return torch.bmm(x, weight.mT) if bias is None else torch.baddbmm(bias, x, weight.mT)
+
+
+class Each(Function):
+    """`each`, whose backward pass makes the gradient of W as W is stored.
+
+    Autograd makes its transpose, which then has to be copied, and with few outputs is slow.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        return each(x, weight, bias)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        x, weight, bias = inputs
+        ctx.bias_dtype = None if bias is None else bias.dtype
+        ctx.save_for_backward(x, weight)
+        ctx.save_for_forward(x, weight)
+
+    @staticmethod
+    def jvp(ctx: Any, x_move: Tensor, weight_move: Tensor, bias_move: Tensor | None) -> Tensor:
+        x, weight = ctx.saved_tensors
+        return each(x_move, weight, bias_move) + each(x, weight_move, None)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        # The products run in the precision of the forward pass, which autocast may have lowered.
+        if ctx.needs_input_grad[0]:
+            grad_x = torch.bmm(grad, weight.to(grad.dtype)).to(x.dtype)
+        if ctx.needs_input_grad[1]:
+            grad_weight = torch.bmm(grad.mT, x.to(grad.dtype)).to(weight.dtype)
+        if ctx.needs_input_grad[2]:
+            grad_bias = grad.sum(1, keepdim=True).to(ctx.bias_dtype)
+        return grad_x, grad_weight, grad_bias
 
 
 class Frugal(Function):

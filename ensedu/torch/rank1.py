@@ -6,27 +6,19 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ensedu import _checks
-from ensedu.priors import Normal
-from ensedu.torch.base import ConvLayer, LinearLayer, WeightLayer, channels
+from ensedu import checks
+from ensedu.priors import DROPOUT_STD, Normal, check_prior
+from ensedu.torch.base import WeightLayer
 from ensedu.torch.batch_ensemble import fast_weights_
-from ensedu.torch.products import modulated_product
-from ensedu.torch.variational import check_prior, inverse_softplus, normal_kl, softplus
-
-DROPOUT_SCALE = (0.001 / 0.999) ** 0.5  # the standard deviation of Gaussian dropout at rate 0.001
+from ensedu.torch.conv import ConvLayer
+from ensedu.torch.linear import LinearLayer
+from ensedu.torch.variational import inverse_softplus, normal_kl, softplus
 
 
 class _Rank1(WeightLayer):
     """What the two layers share: one weight, and distributions of r and s a member."""
 
-    roles: ClassVar = {
-        "weight": "shared",
-        "r_mean": "per_member",
-        "r_rho": "scales",
-        "s_mean": "per_member",
-        "s_rho": "scales",
-        "bias": "biases",
-    }
+    method: ClassVar = "rank1"
 
     def _set_up(
         self,
@@ -34,20 +26,20 @@ class _Rank1(WeightLayer):
         prior: Normal,
         init: str,
         init_std: float,
-        init_scale: float,
+        posterior_std: float,
         per_example: bool,
         bias: bool,
     ) -> None:
-        M = self.ensemble_size = _checks.positive_int("ensemble_size", ensemble_size)
+        M = self.ensemble_size = checks.positive_int("ensemble_size", ensemble_size)
         self.prior = check_prior(prior)
-        self.init = _checks.one_of("init", init, ("signs", "normal"))
-        self.init_std = _checks.real("init_std", init_std, low=0.0)
-        self.init_scale = _checks.real("init_scale", init_scale, low=0.0)
-        self.per_example = _checks.boolean("per_example", per_example)
+        self.init = checks.one_of("init", init, ("signs", "normal"))
+        self.init_std = checks.real("init_std", init_std, low=0.0)
+        self.posterior_std = checks.real("posterior_std", posterior_std, low=0.0)
+        self.per_example = checks.boolean("per_example", per_example)
         self.weight = self._empty(*self.weight_shape)
         self.r_mean, self.r_rho = self._empty(M, self.inputs), self._empty(M, self.inputs)
         self.s_mean, self.s_rho = self._empty(M, self.outputs), self._empty(M, self.outputs)
-        self.bias = self._empty(M, self.outputs) if _checks.boolean("bias", bias) else None
+        self.bias = self._empty(M, self.outputs) if checks.boolean("bias", bias) else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -55,53 +47,83 @@ class _Rank1(WeightLayer):
         self._uniform_(self.weight, self.bias)
         for mean, rho in ((self.r_mean, self.r_rho), (self.s_mean, self.s_rho)):
             fast_weights_(mean, self.init, self.init_std)
-            nn.init.constant_(rho, inverse_softplus(self.init_scale))
+            nn.init.constant_(rho, inverse_softplus(self.posterior_std))
 
-    def sample(
+    def noise(
         self,
         generator: torch.Generator | None = None,
         input_shape: tuple[int, ...] | None = None,
     ) -> dict[str, Tensor]:
         """Draw the noise ε of r, (M, inputs), and of s, (M, outputs).
 
-        With the `input_shape` of a batch of B and ``per_example=True``, draw (M, B, inputs) and
-        (M, B, outputs).
+        For an input with an axis of samples, (S, M, B, …), draw (S, M, inputs) and (S, M, outputs);
+        with ``per_example=True``, B stands before the last axis.
         """
-        batch = (input_shape[self.batch_axis],) if self.per_example and input_shape else ()
-        return {
-            "r": self._randn(generator, self.ensemble_size, *batch, self.inputs),
-            "s": self._randn(generator, self.ensemble_size, *batch, self.outputs),
-        }
+        shapes = self.noise_shapes(input_shape or (1,) * -self.batch_axis)
+        return {name: self._randn(generator, *shape) for name, shape in shapes.items()}
 
-    def kl(self, over_members: str = "mean") -> Float[Tensor, ""]:
-        """KL(q(r, s) ‖ prior) in nats, closed form: the mean over members, or their sum.
+    def noise_shapes(self, input_shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+        """The shapes of what `noise` draws for an input of this shape."""
+        samples = tuple(input_shape[: self.batch_axis - 1])
+        batch = (input_shape[self.batch_axis],) if self.per_example else ()
+        leading = (*samples, self.ensemble_size, *batch)
+        return {"r": (*leading, self.inputs), "s": (*leading, self.outputs)}
+
+    def forward(
+        self, x: Float[Tensor, "*any"], noise: dict[str, Tensor] | None = None
+    ) -> Float[Tensor, "*any_out"]:
+        self._check_input(x, self.weight, self.ensemble_size)
+        noise = self.noise(None, x.shape) if noise is None else noise
+        r, s = self._fast_weights(noise, tuple(x.shape))
+        if not self._has_samples(x):
+            return self._modulated(x, self.weight, r, s, self.bias)
+        bias = None if self.bias is None else self.bias.repeat(x.shape[0], 1)
+        x, r, s = (part.flatten(0, 1) for part in (x, r, s))  # samples as members
+        y = self._modulated(x, self.weight, r, s, bias)
+        return y.unflatten(0, (-1, self.ensemble_size))
+
+    def weight_matrices(
+        self, noise: dict[str, Tensor] | None = None
+    ) -> Float[Tensor, "*S_M_B_m_n_kernel"]:
+        """The matrices W ∘ r_i s_iᵀ of one draw: (M, m, n), or (M, B, m, n) per example.
+
+        Of a convolution the kernels, (M, C_in, C_out, k, k).
+        """
+        noise = self.noise() if noise is None else noise
+        given = tuple(getattr(noise.get("r"), "shape", ())) if isinstance(noise, dict) else ()
+        r, s = self._fast_weights(noise, self._input_shape(given))
+        r, s = self._spread(r[..., :, None]), self._spread(s[..., None, :])
+        return self._matrices(self.weight) * r * s
+
+    def kl(self) -> Float[Tensor, " M"]:
+        """KL(q(r_i, s_i) ‖ prior) of each member, in nats, closed form.
 
         For the mixture of the members, the mean of their KLs is an upper bound (convexity).
         """
-        _checks.one_of("over_members", over_members, ("mean", "sum"))
-        total = (
-            normal_kl(self.r_mean, self.r_rho, self.prior).sum()
-            + normal_kl(self.s_mean, self.s_rho, self.prior).sum()
-        )
-        return total / self.ensemble_size if over_members == "mean" else total
+        return normal_kl(self.r_mean, self.r_rho, self.prior).sum(1) + normal_kl(
+            self.s_mean, self.s_rho, self.prior
+        ).sum(1)
+
+    def _input_shape(self, noise: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of an input for which r has noise of this shape."""
+        leading = noise[:-1] if self.per_example else (*noise[:-1], 1)
+        return (*leading, *[1] * (-1 - self.batch_axis))
 
     def _fast_weights(
-        self, sample: dict[str, Tensor], batch: int | None = None
-    ) -> tuple[Float[Tensor, "M *B m"], Float[Tensor, "M *B n"]]:
-        """Return r and s, for each member or for each example of each."""
-        leading: tuple[int, ...] = (self.ensemble_size,)
-        per_example = isinstance(sample, dict) and getattr(sample.get("r"), "ndim", 0) == 3
-        if per_example:
-            leading += (sample["r"].shape[1] if batch is None else batch,)
-        self._check_sample(sample, {"r": (*leading, self.inputs), "s": (*leading, self.outputs)})
+        self, noise: dict[str, Tensor], shape: tuple[int, ...]
+    ) -> tuple[Float[Tensor, "*S_M_B m"], Float[Tensor, "*S_M_B n"]]:
+        """Return r and s for an input of this shape."""
+        self._check_noise(noise, self.noise_shapes(shape))
 
-        def draw(mean: Tensor, rho: Tensor, noise: Tensor) -> Tensor:
-            scale = softplus(rho)
-            return mean[:, None] + scale[:, None] * noise if per_example else mean + scale * noise
+        def draw(mean: Tensor, rho: Tensor, eps: Tensor) -> Tensor:
+            std = softplus(rho)
+            if self.per_example:
+                mean, std = mean[:, None], std[:, None]
+            return mean + std * eps
 
         return (
-            draw(self.r_mean, self.r_rho, sample["r"]),
-            draw(self.s_mean, self.s_rho, sample["s"]),
+            draw(self.r_mean, self.r_rho, noise["r"]),
+            draw(self.s_mean, self.s_rho, noise["s"]),
         )
 
 
@@ -120,7 +142,7 @@ class Rank1Linear(LinearLayer, _Rank1):
     init, init_std
         Where the means of r and s start, as for `BatchEnsembleLinear`. Under a narrow prior
         around 1, each entry that starts at -1 costs 2 / scale² nats.
-    init_scale
+    posterior_std
         Standard deviation at which every entry of r and s starts, above 0. The default is that
         of Gaussian dropout at rate 0.001.
     per_example
@@ -145,30 +167,14 @@ class Rank1Linear(LinearLayer, _Rank1):
         prior: Normal = Normal(1.0, 0.1),
         init: str = "normal",
         init_std: float = 0.1,
-        init_scale: float = DROPOUT_SCALE,
+        posterior_std: float = DROPOUT_STD,
         per_example: bool = False,
         bias: bool = True,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(in_features, out_features, device=device, dtype=dtype)
-        self._set_up(ensemble_size, prior, init, init_std, init_scale, per_example, bias)
-
-    def forward(
-        self,
-        x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
-        sample: dict[str, Tensor] | None = None,
-    ) -> Float[Tensor, "M B n"]:
-        self._check_input(x, self.weight, self.ensemble_size)
-        sample = self.sample(None, x.shape) if sample is None else sample
-        r, s = self._fast_weights(sample, x.shape[-2])
-        return modulated_product(x, self.weight, r, s, self.bias)
-
-    def weight_matrices(self, sample: dict[str, Tensor] | None = None) -> Float[Tensor, "M *B m n"]:
-        """The matrices W ∘ r_i s_iᵀ of one draw: (M, m, n), or (M, B, m, n) per example."""
-        sample = self.sample() if sample is None else sample
-        r, s = self._fast_weights(sample)
-        return self._matrices(self.weight) * r[..., :, None] * s[..., None, :]
+        self._set_up(ensemble_size, prior, init, init_std, posterior_std, per_example, bias)
 
 
 class Rank1Conv2d(ConvLayer, _Rank1):
@@ -187,7 +193,7 @@ class Rank1Conv2d(ConvLayer, _Rank1):
         Side k of a square kernel, or ``(height, width)``.
     ensemble_size
         Number of members M, a positive integer.
-    prior, init, init_std, init_scale, per_example
+    prior, init, init_std, posterior_std, per_example
         As for `Rank1Linear`.
     bias
         Whether there is a bias.
@@ -212,7 +218,7 @@ class Rank1Conv2d(ConvLayer, _Rank1):
         prior: Normal = Normal(1.0, 0.1),
         init: str = "normal",
         init_std: float = 0.1,
-        init_scale: float = DROPOUT_SCALE,
+        posterior_std: float = DROPOUT_STD,
         per_example: bool = False,
         bias: bool = True,
         device: torch.device | str | None = None,
@@ -222,22 +228,4 @@ class Rank1Conv2d(ConvLayer, _Rank1):
         super().__init__(
             in_channels, out_channels, kernel_size, device=device, dtype=dtype, **geometry
         )
-        self._set_up(ensemble_size, prior, init, init_std, init_scale, per_example, bias)
-
-    def forward(
-        self,
-        x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"],
-        sample: dict[str, Tensor] | None = None,
-    ) -> Float[Tensor, "M B C_out H_out W_out"]:
-        self._check_input(x, self.weight, self.ensemble_size)
-        sample = self.sample(None, x.shape) if sample is None else sample
-        r, s = self._fast_weights(sample, x.shape[-4])
-        return self._convolve_modulated(x, self.weight, r, s, self.bias)
-
-    def weight_matrices(
-        self, sample: dict[str, Tensor] | None = None
-    ) -> Float[Tensor, "M *B C_in C_out kh kw"]:
-        """The kernels of one draw: (M, C_in, C_out, k, k), or (M, B, …) per example."""
-        sample = self.sample() if sample is None else sample
-        r, s = self._fast_weights(sample)
-        return self._matrices(self.weight) * channels(r[..., None]) * channels(s[..., None, :])
+        self._set_up(ensemble_size, prior, init, init_std, posterior_std, per_example, bias)

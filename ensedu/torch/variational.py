@@ -1,7 +1,6 @@
 """Normal distributions with a trained mean and standard deviation σ = softplus(ρ)."""
 
 import math
-from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -15,16 +14,9 @@ def softplus(rho: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     return nn.functional.softplus(rho, threshold=40.0)
 
 
-def inverse_softplus(scale: float) -> float:
+def inverse_softplus(std: float) -> float:
     """The ρ of a standard deviation: ``log(exp(σ) - 1)``."""
-    return scale + math.log(-math.expm1(-scale))
-
-
-def check_prior(prior: Any) -> Normal:
-    """Return `prior` if the closed form of the KL is known for it."""
-    if not isinstance(prior, Normal):
-        raise TypeError(f"prior must be an ensedu.priors.Normal, got {prior!r}")
-    return prior
+    return std + math.log(-math.expm1(-std))
 
 
 def normal_kl(

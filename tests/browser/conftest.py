@@ -5,24 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.check_site import (
-    NO_BROWSER,
-    Watch,
-    chromium,
-    find_browser,
-    open_context,
-    pages,
-    serve,
-)
+from scripts.check_site import NO_BROWSER, Watch, chromium, find_browser, open_context, serve
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
-
-
-def pytest_generate_tests(metafunc):
-    """Give a test that asks for an address each page of the book in turn."""
-    if "address" in metafunc.fixturenames:
-        # Without a book there is one test of each kind left, to say so.
-        metafunc.parametrize("address", pages(SITE) or ["index.html"])
 
 
 def missing(reason):
@@ -66,9 +51,9 @@ def folder(site):
     return site.as_uri() + "/"
 
 
-@pytest.fixture(params=["server", "folder"])
+@pytest.fixture
 def home(request):
-    """Where the book is read from: a server in one run of the test, a folder in the next."""
+    """Where a test asks that the book be read from: "server" or "folder"."""
     return request.getfixturevalue(request.param)
 
 

@@ -15,7 +15,7 @@ M, B, k = 3, 7, 5
 
 def nll_in_torch(name, outputs, targets):
     """Each member's and example's NLL, (M, B), by torch.distributions."""
-    if name == "squared_error":
+    if name == "half_squared_error":
         normal = torch.distributions.Normal(outputs, torch.ones_like(outputs))
         return -(normal.log_prob(targets) + 0.5 * math.log(2 * math.pi)).sum(-1)
     if name == "gaussian_nll":
@@ -34,20 +34,21 @@ def batch(name, rng, members=M, examples=B):
     return outputs, rng.standard_normal((examples, k))
 
 
-LOSSES = ["squared_error", "gaussian_nll", "softmax_cross_entropy"]
+LOSSES = ["half_squared_error", "gaussian_nll", "softmax_cross_entropy"]
 
 
-@pytest.mark.parametrize("over_members", ["average", "mixture"])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "mixture"])
 @pytest.mark.parametrize("name", LOSSES)
-def test_value_and_gradient_equal_torch(name, over_members):
+def test_value_and_gradient_equal_torch(name, reduction):
     outputs, targets = batch(name, np.random.default_rng(0))
-    loss, grad = getattr(en, name)(outputs, targets, over_members=over_members)
+    loss, grad = getattr(en, name)(outputs, targets, reduction=reduction)
     tensor = torch.tensor(outputs, requires_grad=True)
     nll = nll_in_torch(name, tensor, torch.tensor(targets))
-    if over_members == "mixture":
-        expected = (math.log(M) - torch.logsumexp(-nll, 0)).mean()
-    else:
-        expected = nll.mean()
+    expected = {
+        "mean": nll.mean(),
+        "sum": nll.mean(1).sum(),
+        "mixture": (math.log(M) - torch.logsumexp(-nll, 0)).mean(),
+    }[reduction]
     expected.backward()
     assert loss == pytest.approx(expected.item(), rel=1e-12)
     np.testing.assert_allclose(grad, tensor.grad, rtol=0, atol=1e-12)
@@ -59,7 +60,7 @@ def test_mixture_is_never_above_average(name, seed, members, examples):
     outputs, targets = batch(name, np.random.default_rng(seed), members, examples)
     loss = getattr(en, name)
     average, _ = loss(outputs, targets)
-    mixture, _ = loss(outputs, targets, over_members="mixture")
+    mixture, _ = loss(outputs, targets, reduction="mixture")
     assert mixture <= average + 1e-12 * abs(average)
     if members == 1:
         assert mixture == pytest.approx(average, rel=1e-12, abs=1e-12)
@@ -68,18 +69,71 @@ def test_mixture_is_never_above_average(name, seed, members, examples):
         assert grad.shape == outputs[0].shape
 
 
-def test_average_divides_each_members_gradient_by_the_ensemble_size():
+def test_the_sum_gives_each_member_the_gradient_of_its_own_mean():
     outputs, targets = batch("gaussian_nll", np.random.default_rng(0))
-    _, grad = en.gaussian_nll(outputs, targets)
+    loss, together = en.gaussian_nll(outputs, targets, reduction="sum")
+    _, averaged = en.gaussian_nll(outputs, targets)
+    losses = []
     for i in range(M):
-        _, own = en.gaussian_nll(outputs[i], targets)
-        np.testing.assert_allclose(grad[i] * M, own, rtol=1e-12)
+        own_loss, own = en.gaussian_nll(outputs[i], targets)
+        np.testing.assert_allclose(together[i], own, rtol=1e-12)
+        np.testing.assert_allclose(averaged[i] * M, own, rtol=1e-12)
+        losses.append(own_loss)
+    assert loss == pytest.approx(sum(losses), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_none_is_the_nll_of_each_member_and_example_first(name):
+    outputs, targets = batch(name, np.random.default_rng(0))
+    nll, grad = getattr(en, name)(outputs, targets, reduction="none")
+    tensor = torch.tensor(outputs, requires_grad=True)
+    expected = nll_in_torch(name, tensor, torch.tensor(targets))
+    np.testing.assert_allclose(nll, expected.detach(), rtol=1e-12)
+    expected.sum().backward()
+    np.testing.assert_allclose(grad, tensor.grad, rtol=1e-12, atol=1e-12)
+    for reduction in ("mean", "sum", "mixture"):
+        second = en.reduce(nll, grad, reduction)
+        first = getattr(en, name)(outputs, targets, reduction=reduction)
+        assert second[0] == first[0]
+        np.testing.assert_array_equal(second[1], first[1])
+
+
+def test_the_sum_over_members_is_a_mean_over_samples():
+    rng = np.random.default_rng(0)
+    outputs, targets = batch("gaussian_nll", rng, members=2 * M)
+    stacked = outputs.reshape(2, M, B, 2 * k)
+    loss, grad = en.gaussian_nll(stacked, targets, reduction="sum")
+    halves = [en.gaussian_nll(half, targets, reduction="sum") for half in stacked]
+    assert loss == pytest.approx(np.mean([own for own, _ in halves]), rel=1e-12)
+    np.testing.assert_allclose(grad, np.stack([own for _, own in halves]) / 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["half_squared_error", "gaussian_nll"])
+def test_targets_may_lack_the_axis_of_one_output(name):
+    rng = np.random.default_rng(0)
+    outputs = rng.standard_normal((M, B, 2 if name == "gaussian_nll" else 1))
+    targets = rng.standard_normal(B)
+    (loss, grad), (same, same_grad) = (
+        getattr(en, name)(outputs, t) for t in (targets, targets[:, None])
+    )
+    assert loss == same
+    np.testing.assert_array_equal(grad, same_grad)
+
+
+def test_samples_of_members_are_members_of_the_mixture():
+    rng = np.random.default_rng(0)
+    outputs, targets = batch("gaussian_nll", rng, members=2 * M)
+    loss, grad = en.gaussian_nll(outputs, targets, reduction="mixture")
+    stacked = outputs.reshape(2, M, B, 2 * k)
+    same, same_grad = en.gaussian_nll(stacked, targets, reduction="mixture")
+    assert same == loss
+    np.testing.assert_array_equal(same_grad.reshape(grad.shape), grad)
 
 
 def test_mixture_weighs_members_by_responsibility():
     rng = np.random.default_rng(0)
     outputs, targets = batch("softmax_cross_entropy", rng)
-    _, grad = en.softmax_cross_entropy(outputs, targets, over_members="mixture")
+    _, grad = en.softmax_cross_entropy(outputs, targets, reduction="mixture")
     probabilities = np.exp(outputs) / np.exp(outputs).sum(-1, keepdims=True)
     of_target = probabilities[:, np.arange(B), targets]  # (M, B)
     responsibility = of_target / of_target.sum(axis=0)
@@ -89,18 +143,9 @@ def test_mixture_weighs_members_by_responsibility():
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("over_members", ["average", "mixture"])
-def test_large_outputs_stay_finite(name, over_members):
+@pytest.mark.parametrize("reduction", ["mean", "sum", "mixture"])
+def test_large_outputs_stay_finite(name, reduction):
     outputs, targets = batch(name, np.random.default_rng(0))
-    loss, grad = getattr(en, name)(outputs * 1e3, targets, over_members=over_members)
+    loss, grad = getattr(en, name)(outputs * 1e3, targets, reduction=reduction)
     assert np.isfinite(loss)
     assert np.isfinite(grad).all()
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_float32_stays_float32(name):
-    outputs, targets = batch(name, np.random.default_rng(0))
-    targets = targets if name == "softmax_cross_entropy" else targets.astype(np.float32)
-    for over_members in ("average", "mixture"):
-        _, grad = getattr(en, name)(outputs.astype(np.float32), targets, over_members=over_members)
-        assert grad.dtype == np.float32

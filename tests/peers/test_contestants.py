@@ -1,21 +1,17 @@
 """What `make bench` times side by side computes the same, or draws from the same distribution."""
 
-import importlib
-import importlib.resources
 import json
-import sys
-from pathlib import Path
 
 import pytest
 import torch
 
+from benchmarks import bench, contestants, targets
+from ensedu import measured
+from ensedu.torch import products
+
 for package in ("tabm", "bayesian_torch", "torch_uncertainty", "blitz"):
     pytest.importorskip(package if package != "torch_uncertainty" else "einops",
                         reason=f"{package} is absent: run `make test-peers`")  # fmt: skip
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-contestants = importlib.import_module("contestants")
-measure = importlib.import_module("measure")
 
 M, B, m, n = 3, 7, 5, 11
 # The parts of a BatchEnsemble's layer, as each package names and stores them.
@@ -24,40 +20,40 @@ NAMES = {
 }
 
 
-def load(layer, values, names):
-    """Give a layer these values by name; tabm's deep ensemble keeps weights as (M, m, n)."""
+def give(contestant, values, names):
+    """Give a layer these values by name, members in turn their own."""
     with torch.no_grad():
-        for name, parameter in layer.named_parameters():
-            value = values[names.get(name, name)]
+        for name, parameter in contestant.layer.named_parameters():
+            *_, member, key = ["", *name.split(".")]
+            value = values[names.get(name, key)]
+            value = value[int(member)] if contestant.axes == "Bm each" else value
+            # tabm multiplies by (in, out), all others by the transpose, as nn.Linear.
             parameter.copy_(value if value.shape == parameter.shape else value.mT)
 
 
 def call(contestant, x):
     """Run a contestant on (M, B, m), and return (M, B, n)."""
+    if contestant.axes == "Bm each":
+        return torch.stack(contestant(*x))
     if contestant.axes == "BMm":
-        return contestant(x.transpose(0, 1)).transpose(0, 1)
+        return contestant(x.transpose(0, 1))[0].transpose(0, 1)
     if contestant.axes == "(MB)m":
-        return contestant(x.flatten(0, 1)).unflatten(0, x.shape[:2])
-    return contestant(x)
+        return contestant(x.flatten(0, 1))[0].unflatten(0, x.shape[:2])
+    return contestant(x)[0]
 
 
 @pytest.mark.parametrize("method", ["batch_ensemble", "deep_ensemble"])
 def test_all_compute_the_same_values_and_gradients(method):
     torch.manual_seed(1)
     built = contestants.METHODS[method](m, n, M, dtype=torch.float64)
+    if method == "batch_ensemble":
+        del built["limit"]  # which has no members
     ours = built["ensedu"].layer
     values = {name: torch.randn_like(p) for name, p in ours.named_parameters()}
     x = torch.randn(M, B, m, dtype=torch.float64, requires_grad=True)
     results = {}
     for name, contestant in built.items():
-        if method == "deep_ensemble" and name in ("loop", "vmap"):
-            stacked = dict(contestant.layer.named_parameters())
-            for key, parameter in stacked.items():
-                part = key.split(".")  # layers.0.weight, or stacked.weight
-                value = values[part[-1]]
-                parameter.data.copy_(value[int(part[1])] if name == "loop" else value)
-        else:
-            load(contestant.layer, values, NAMES.get(name, {}))
+        give(contestant, values, NAMES.get(name, {}))
         y = call(contestant, x)
         results[name] = y, torch.autograd.grad(y.square().sum(), x)[0]
     assert len(results) >= 4
@@ -69,67 +65,100 @@ def test_all_compute_the_same_values_and_gradients(method):
 def test_all_mean_field_layers_take_a_batch_and_need_all_their_parameters():
     torch.manual_seed(2)
     for name, contestant in contestants.mean_fields(m, n, M).items():
-        x, grad = contestant.batch(M, B, m, n)
-        y = contestant(x)
-        assert isinstance(y, tuple) == ("KL" in name)
-        y = y[0] if isinstance(y, tuple) else y
-        assert y.shape == grad.shape == (B, n)
-        unused = [
-            parameter
-            for parameter, slope in zip(
-                contestant.layer.parameters(),
-                torch.autograd.grad(y.sum(), contestant.layer.parameters(), allow_unused=True),
-                strict=True,
-            )
-            if slope is None
-        ]
-        assert len(unused) == (4 if name == "BLiTZ" else 0), name
+        inputs, slopes = contestant.batch(M, B, m, n)
+        y, *kl = contestant(*inputs)
+        assert len(kl) == ("KL" in name)
+        assert y.shape == slopes[0].shape == (B, n)
+        parameters = list(contestant.layer.parameters())
+        found = torch.autograd.grad(y.sum(), parameters, allow_unused=True)
+        assert sum(slope is None for slope in found) == (4 if name == "BLiTZ" else 0), name
 
 
 @pytest.mark.parametrize("method", contestants.METHODS)
 def test_the_limit_is_the_products_of_the_pass(method):
-    runs = contestants.limit(method, m, n, M, B)
+    limit = contestants.METHODS[method](m, n, M)["limit"]
+    runs = limit.passes(*limit.batch(M, B, m, n))
     rows = B if method == "mean_field" else M * B
-    for kind, products in (("forward", 1), ("forward+backward", 3)):
+    for kind, number in (("forward", 1), ("forward+backward", 3), ("first layer", 2), ("step", 3)):
         with torch.profiler.profile(with_flops=True) as profile:
             runs[kind]()
-        assert sum(event.flops for event in profile.key_averages()) == 2 * products * rows * m * n
+        found = profile.key_averages()
+        flops = sum(event.flops for event in found if event.key in ("aten::mm", "aten::addmm"))
+        assert flops == 2 * number * rows * m * n, kind
 
 
-def test_ratios_are_taken_round_by_round():
-    over = measure.ratios({"limit": [1.0, 2.0, 4.0], "other": [2.0, 6.0, 4.0]}, "limit")
-    assert over == {"limit": [1.0, 1.0, 1.0], "other": [1.5, 2.0, 2.5]}
+def test_passes_make_fresh_gradients():
+    torch.manual_seed(3)
+    contestant = contestants.batch_ensembles(m, n, M)["ensedu"]
+    inputs, slopes = contestant.batch(M, B, m, n)
+    runs = contestant.passes(inputs, slopes)
+    weight = contestant.layer.weight
+    runs["forward"]()
+    assert weight.grad is None
+    runs["forward+backward"]()
+    first = weight.grad, inputs[0].grad
+    runs["forward+backward"]()
+    assert weight.grad is not first[0]
+    torch.testing.assert_close((weight.grad, inputs[0].grad), first)
+    contestant.forget(inputs)
+    runs["first layer"]()
+    assert inputs[0].grad is None and weight.grad is not None
+    before = weight.detach().clone()
+    runs["step"]()
+    assert not torch.equal(weight, before)
 
 
-def test_peak_counts_what_is_held_at_once():
-    x = torch.zeros(1000)
-
-    def run():
-        y = x + 1
-        z = y + 1
-        del y
-        return z + 1  # z and this: never three
-
-    assert measure.peak_bytes(run) // 4000 == 2
+def test_a_form_is_chosen_by_force_and_the_rule_is_put_back():
+    rule = products.folds
+    contestant = contestants.batch_ensembles(m, n, M)["ensedu"]
+    inputs, slopes = contestant.batch(M, B, m, n)
+    run = contestant.passes(inputs, slopes)["forward+backward"]
+    for name in ("scale", "fold"):
+        with contestants.form(name):
+            assert contestants.form_of(run) == name
+    assert products.folds is rule
+    assert contestants.form_of(run) in ("scale", "fold")
 
 
 def test_the_benchmark_writes_what_the_book_reads(tmp_path, capsys):
-    bench = importlib.import_module("bench")
     threads = torch.get_num_threads()
-    bench.main([str(tmp_path / "speed.json"), "--quick", "--seconds", "0.01"])
+    status = bench.main([str(tmp_path / "speed.json"), "--quick"])
     torch.set_num_threads(threads)
+    assert status == 0
     found = json.loads((tmp_path / "speed.json").read_text())
-    committed = json.loads(
-        importlib.resources.files("ensedu").joinpath("results/speed-cpu.json").read_text()
-    )
+    committed = measured.load("speed-cpu")
     assert found.keys() == committed.keys()
     for name in ("cells", "headline", "forms", "training"):
         assert found[name][0].keys() == committed[name][0].keys()
-    methods = [cell["method"] for cell in found["cells"]]
-    assert methods == list(contestants.METHODS)
-    assert "ensedu, memory saving" in capsys.readouterr().out
+    assert {cell["method"] for cell in found["cells"]} == contestants.METHODS.keys()
+    printed = capsys.readouterr().out
+    assert "ensedu, memory saving" in printed and "targets met" in printed
+    assert "not installed" not in printed
     for cell in found["cells"]:
-        assert cell["contestants"]["limit"]["forward"]["ratio"] == [1, 1, 1]
-        for contestant in cell["contestants"].values():
-            low, middle, high = contestant["forward+backward"]["seconds"]
-            assert 0 < low <= middle <= high
+        for kind in targets.KINDS:
+            assert cell["contestants"]["limit"][kind]["ratio"] == [1, 1, 1]
+            for contestant in cell["contestants"].values():
+                low, middle, high = contestant[kind]["seconds"]
+                assert 0 < low <= middle <= high
+    rows = targets.checked(found["cells"])
+    assert [(row["m"], row["M"], row["B"]) for row in rows] == [(50, 16, 1024)]
+
+
+def test_the_whole_plan_has_every_target_and_what_the_book_reads():
+    planned = {
+        (method, size): (kinds, names) for method, size, kinds, names in bench.plan(quick=False)
+    }
+    assert len(planned) == len(list(bench.plan(quick=False)))
+    for target in targets.TARGETS:
+        for size in target.sizes:
+            kinds, names = planned[target.method, size]
+            assert kinds == targets.KINDS
+            assert names is None or {"ensedu", target.than} <= set(names)
+    committed = measured.load("speed-cpu")["cells"]
+    for cell in committed:
+        if cell["method"] != "mean_field":
+            assert (cell["method"], (cell["m"], cell["M"], cell["B"])) in planned
+
+
+def test_all_packages_take_part():
+    assert contestants.missing() == []

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import ensedu.torch as et
 from ensedu import counting
 from ensedu.counting import Count
+from ensedu.methods import sized
 from ensedu.priors import Normal
 from ensedu.torch.variational import normal_kl
 
@@ -33,7 +34,7 @@ LAYERS = {
         {"weight": "shared", "r": "per_member", "s": "per_member", "bias": "biases"},
     ),
     "mean_field": (
-        lambda m, n, M, **k: et.BayesLinear(m, n, **k),
+        lambda m, n, M, **k: et.MeanFieldLinear(m, n, **k),
         lambda m, n, M, **k: bayesian.LinearReparameterization(m, n, **k),
         {
             "mu_weight": "shared",
@@ -65,7 +66,7 @@ def peer_count(method, m, n, M, **options):
 def test_table_of_layers(method, totals):
     peers = [peer_count(method, m, n, 4) for m, n in [(1, 50), (50, 50), (50, 1)]]
     assert [peer.total for peer in peers] == totals
-    assert peers == list(counting.mlp([1, 50, 50, 1], method, 4).layers)
+    assert peers == list(counting.mlp([1, 50, 50, 1], method, **sized(method, 4)).layers)
 
 
 @pytest.mark.parametrize("method", LAYERS)
@@ -73,7 +74,7 @@ def test_table_of_layers(method, totals):
 @given(m=st.integers(1, 97), n=st.integers(1, 97), M=st.integers(1, 13), bias=st.booleans())
 def test_any_size(method, m, n, M, bias):
     peer = peer_count(method, m, n, M, bias=bias)
-    assert peer == counting.layer(m, n, method, M, bias=bias)
+    assert peer == counting.layer(m, n, method, **sized(method, M), bias=bias)
     assert peer == counting.count(LAYERS[method][0](m, n, M, bias=bias))
 
 
@@ -98,7 +99,7 @@ def mean_field_pair(bias, loc=0.0, scale=1.0):
     """An ensedu layer and a peer with the same parameters and prior."""
     torch.manual_seed(0)
     prior = Normal(loc, scale)
-    layer = et.BayesLinear(m, n, prior=prior, bias=bias, dtype=torch.float64)
+    layer = et.MeanFieldLinear(m, n, prior=prior, bias=bias, dtype=torch.float64)
     # bayesian-torch calls it a variance, but uses it as a standard deviation.
     peer = bayesian.LinearReparameterization(
         m, n, prior_mean=loc, prior_variance=scale, bias=bias
@@ -119,8 +120,8 @@ def test_same_outputs_of_one_draw(bias):
     x = torch.randn(B, m, dtype=torch.float64)
     y = peer(x, return_kl=False)
     # The peer keeps the noise that it drew.
-    sample = {"weight": peer.eps_weight.T} | ({"bias": peer.eps_bias} if bias else {})
-    torch.testing.assert_close(layer(x, sample), y, **CLOSE)
+    noise = {"weight": peer.eps_weight.T} | ({"bias": peer.eps_bias} if bias else {})
+    torch.testing.assert_close(layer(x, noise), y, **CLOSE)
 
 
 def test_without_spread_both_are_the_layer_of_means():
@@ -156,7 +157,7 @@ def test_kl_of_the_peer_averages_weights_and_biases_apart():
 def test_convolutions_count_and_compute_alike(bias, groups):
     torch.manual_seed(0)
     geometry = {"stride": 2, "padding": 1, "dilation": 2, "groups": groups, "bias": bias}
-    layer = et.BayesConv2d(6, 9, 3, dtype=torch.float64, **geometry)
+    layer = et.MeanFieldConv2d(6, 9, 3, dtype=torch.float64, **geometry)
     peer = bayesian.Conv2dReparameterization(6, 9, 3, **geometry).double()
     assert counting.count(layer).total == sum(p.numel() for p in peer.parameters())
     if groups == 1:
@@ -169,6 +170,6 @@ def test_convolutions_count_and_compute_alike(bias, groups):
             peer.rho_bias.copy_(layer.bias_rho)
     x = torch.randn(B, 6, 13, 11, dtype=torch.float64)
     y = peer(x, return_kl=False)
-    sample = {"weight": peer.eps_kernel.transpose(0, 1)}
-    sample |= {"bias": peer.eps_bias} if bias else {}
-    torch.testing.assert_close(layer(x, sample), y, **CLOSE)
+    noise = {"weight": peer.eps_kernel.transpose(0, 1)}
+    noise |= {"bias": peer.eps_bias} if bias else {}
+    torch.testing.assert_close(layer(x, noise), y, **CLOSE)

@@ -1,5 +1,7 @@
 """What the figures show is what they were given: read back from the drawn artists."""
 
+import functools
+import io
 import itertools
 
 import numpy as np
@@ -10,13 +12,25 @@ from matplotlib.patches import Circle, Rectangle
 from matplotlib.text import Text
 
 from ensedu import counting, plot
-from ensedu.counting import METHODS, ROLES, Count
+from ensedu.counting import Count
+from ensedu.methods import METHODS, ROLES
 from ensedu.plot import style
 from ensedu.plot.inside import SHAPES
 
 M, m, n = 5, 3, 7
-COUNTS = {name: counting.mlp([1, 50, 50, 1], name, 4) for name in METHODS}
 SIZES = [1, 50, 50, 1]
+
+
+def members(method, number):
+    """The number of members, or none for a method that has none."""
+    return number if METHODS[method].members else None
+
+
+def mlp(sizes, method, number=4):
+    return counting.mlp(sizes, method, members(method, number))
+
+
+COUNTS = {name: mlp(SIZES, name) for name in METHODS}
 
 
 def parts(M=M, m=m, n=n, seed=0):
@@ -32,10 +46,7 @@ def parts(M=M, m=m, n=n, seed=0):
 
 
 def growth(names=METHODS):
-    return {
-        name: [counting.mlp([1, *[50] * h, 1], name, 4).total for h in range(1, 10)]
-        for name in names
-    }
+    return {name: [mlp([1, *[50] * h, 1], name).total for h in range(1, 10)] for name in names}
 
 
 def layers(x, names=("deep_ensemble", "batch_ensemble", "rank1")):
@@ -54,9 +65,12 @@ def draws(S, m, n, unit=1.0):
     return unit * mean, unit * 0.75 * np.abs(mean), unit * samples
 
 
-def measured(**rows):
+OURS = {"ours": "batch_ensemble"}
+
+
+def measured(colors=OURS, **rows):
     rows = {"ours": (1.01, 1.05, 1.2), "rank1": (2.0, 2.0, 2.0)} | rows
-    return plot.ratios(rows, xlabel="time", reference="best", colors={"ours": "batch_ensemble"})
+    return plot.ratios(rows, xlabel="time", reference="best", colors=colors)
 
 
 def roof(flops=100e9, **points):
@@ -65,9 +79,10 @@ def roof(flops=100e9, **points):
 
 
 FIGURES = {
-    **{f"network {k}": (lambda k=k: plot.network(SIZES, k, 4)) for k in METHODS},
+    **{f"network {k}": (lambda k=k: plot.network(SIZES, k, members(k, 4))) for k in METHODS},
     "network of many": lambda: plot.network([1, *[50] * 9, 1], "batch_ensemble", 7),
     "network of large sums": lambda: plot.network([784, 300, 300, 100, 10], "deep_ensemble", 8),
+    "network of many outputs": lambda: plot.network([784, 300, 100, 10], "last_layer", 8),
     "matrices": lambda: plot.weight_matrices(np.full((M, m, n), 0.5)),
     "measured": lambda: measured(),
     "measured, far apart": lambda: measured(**{"a package of a long name": (40, 200, 1000)}),
@@ -77,7 +92,7 @@ FIGURES = {
     "bars of large totals": lambda: plot.parameter_bars(
         {"single": Count(shared=36_479_194), "deep_ensemble": Count(per_member=10**12)}
     ),
-    "curves": lambda: plot.growth_curves(range(1, 10), growth(), xlabel="x", ylabel="y"),
+    "curves": lambda: plot.growth_curves(range(1, 10), growth(), xlabel="of x", ylabel="of y"),
     "log curves": lambda: plot.growth_curves(
         range(1, 10), growth(), xlabel="x", ylabel="y", log=True
     ),
@@ -115,6 +130,21 @@ def marked(x, log=False, log_x=False, **marks):
     return plot.growth_curves(x, layers(x), **axes, marks=marks)
 
 
+def pixels(figure):
+    """The pixels of a picture, which are what takes time in making a PNG."""
+    buffer = io.BytesIO()
+    with plot.house_style():
+        figure.savefig(buffer, format="raw")
+    return buffer.getvalue()
+
+
+@functools.cache
+def drawn(name):
+    """One of the figures, and its pixels; rendered, so that all texts have their places."""
+    figure = FIGURES[name]()
+    return figure, pixels(figure)
+
+
 def meshes(axes):
     """All heat maps of a figure, as they were drawn."""
     return [c for c in axes.collections if isinstance(c, QuadMesh)]
@@ -125,8 +155,7 @@ def words(axes):
 
 
 def boxes(figure):
-    """All that is written in the figure, with its box in pixels."""
-    figure.draw_without_rendering()
+    """All that is written in a figure that was rendered, with its box in pixels."""
     texts = [*figure.texts, *(t for legend in figure.legends for t in legend.get_texts())]
     for axes in filter(lambda axes: axes.get_visible(), figure.axes):
         texts += [*axes.texts, axes.title]
@@ -143,7 +172,7 @@ def boxes(figure):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_texts_do_not_overlap_nor_leave_the_figure(name):
-    figure = FIGURES[name]()
+    figure, _ = drawn(name)
     written = boxes(figure)
     assert len(written) > 3
     for text, box in written:
@@ -157,13 +186,17 @@ def test_texts_do_not_overlap_nor_leave_the_figure(name):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_same_input_same_bytes(name):
-    assert plot.png(FIGURES[name]()) == plot.png(FIGURES[name]())
+def test_same_input_same_pixels(name):
+    assert drawn(name)[1] == pixels(FIGURES[name]())
+
+
+def test_same_pixels_same_bytes():
+    assert plot.png(drawn("inside")[0]) == plot.png(FIGURES["inside"]())
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_network_writes_the_counts(method):
-    (axes,) = plot.network(SIZES, method, 4).axes
+    (axes,) = drawn(f"network {method}")[0].axes
     count = COUNTS[method]
     assert [w for w in words(axes) if w.startswith("= ")] == [
         f"= {layer.total:,}" for layer in count.layers
@@ -173,8 +206,8 @@ def test_network_writes_the_counts(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_terms_of_the_network_add_up(method):
-    (axes,) = plot.network([2, 3, 5], method, 7).axes
-    layers = counting.mlp([2, 3, 5], method, 7).layers
+    (axes,) = plot.network([2, 3, 5], method, members(method, 7)).axes
+    layers = mlp([2, 3, 5], method, 7).layers
     columns = {}
     for text in axes.texts:
         entry = text.get_text().removeprefix("+ ")
@@ -198,15 +231,54 @@ def test_network_repeats_a_deep_ensemble_and_shares_a_batch_ensemble():
     (batch,) = plot.network([2, 3], "batch_ensemble", 3).axes
     nodes = [sum(isinstance(p, Circle) for p in axes.patches) for axes in (deep, batch)]
     assert nodes == [3 * 5, 5]
-    assert [w for w in words(deep) if "member" in w] == ["member 1", "member 2", "member 3"]
+    assert [w for w in words(deep) if "member " in w] == ["member 1", "member 2", "member 3"]
     # One square for each entry of r and of s.
     squares = [len(c.get_paths()) for c in batch.collections if isinstance(c, PatchCollection)]
     assert sum(squares) == 3 * (2 + 3)
 
 
+def test_network_repeats_the_outputs_of_a_last_layer_ensemble():
+    (axes,) = plot.network([2, 5, 3], "last_layer", 4).axes
+    own = plot.PALETTE["last_layer"]
+    nodes = [p for p in axes.patches if isinstance(p, Circle)]
+    colors = [to_hex(node.get_facecolor()) for node in nodes]
+    assert colors == [style.SHARED] * (2 + 5) + [own] * (4 * 3)
+    assert [w for w in words(axes) if "member " in w] == [f"member {i}" for i in (1, 2, 3, 4)]
+    edges = [c for c in axes.collections if isinstance(c, LineCollection)]
+    assert [len(c.get_segments()) for c in edges] == [2 * 5] + [5 * 3] * 4
+    assert [to_hex(c.get_color()[0]) for c in edges] == [style.SHARED] + [own] * 4
+    ends = {tuple(segment[-1]) for c in edges[1:] for segment in c.get_segments()}
+    assert ends == {tuple(node.center) for node in nodes[-4 * 3 :]}
+    # One member is one network: nothing is named.
+    (axes,) = plot.network([2, 5, 3], "last_layer", 1).axes
+    assert sum(isinstance(patch, Circle) for patch in axes.patches) == 2 + 5 + 3
+    assert not [w for w in words(axes) if "member " in w]
+
+
+@pytest.mark.parametrize(
+    "method, names",
+    [
+        ("single", ["weights", "biases"]),
+        ("deep_ensemble", ["members' own", "biases"]),
+        ("rank1", ["shared weights", "members' own", "std. deviations", "biases"]),
+        ("mean_field", ["weights", "std. deviations", "biases"]),
+        ("last_layer", ["shared weights", "members' own", "biases"]),
+    ],
+)
+def test_network_names_the_rows_of_the_sum(method, names):
+    (axes,) = plot.network([2, 3, 5], method, members(method, 7)).axes
+    rows = [t.get_text() for t in axes.texts if t.get_position()[0] == 0.1 and t.get_size() == 11]
+    assert rows == names
+
+
+def test_the_first_term_of_a_layer_has_no_sign():
+    (axes,) = plot.network([2, 3, 5], "last_layer", 7).axes
+    assert {"2·3", "+ 3", "7·3·5", "+ 7·5"} <= set(words(axes))
+
+
 def test_network_elides_wide_layers_and_many_members():
     (axes,) = plot.network([1, 1000, 1], "deep_ensemble", 9).axes
-    assert [w for w in words(axes) if "member" in w] == [f"member {i}" for i in (1, 2, 3, 9)]
+    assert [w for w in words(axes) if "member " in w] == [f"member {i}" for i in (1, 2, 3, 9)]
     assert "⋮" in words(axes)
     assert "1,000" in words(axes)
     assert len(axes.patches) < 30
@@ -292,19 +364,19 @@ def test_roles_differ_without_color():
 
 
 def test_curves_go_through_the_totals():
-    figure = plot.growth_curves(range(1, 10), growth(), xlabel="hidden layers", ylabel="numbers")
+    figure, _ = drawn("curves")
     (axes,) = figure.axes
     for line, (name, totals) in zip(axes.lines, growth().items(), strict=True):
         np.testing.assert_array_equal(line.get_xdata(), range(1, 10))
         np.testing.assert_array_equal(line.get_ydata(), totals)
         assert (line.get_color(), line.get_marker()) == (plot.PALETTE[name], plot.MARKERS[name])
     assert words(axes) == [plot.LABELS[name] for name in METHODS]
-    assert axes.get_xlabel() == "hidden layers"
-    assert [text.get_text() for text in figure.texts] == ["numbers"]
+    assert axes.get_xlabel() == "of x"
+    assert [text.get_text() for text in figure.texts] == ["of y"]
 
 
 def test_names_stand_in_the_order_of_the_ends():
-    (axes,) = plot.growth_curves(range(1, 10), growth(), xlabel="x", ylabel="y").axes
+    (axes,) = drawn("curves")[0].axes
     heights = {text.get_text(): text.get_position()[1] for text in axes.texts}
     ends = {plot.LABELS[name]: totals[-1] for name, totals in growth().items()}
     assert sorted(heights, key=heights.get) == sorted(ends, key=ends.get)
@@ -600,6 +672,11 @@ BAD = [
     (lambda: plot.ratios({}, xlabel="x", reference="y"), ValueError, ("values", "one entry")),
     (lambda: plot.ratios({"a": (1, 1, 1)}, xlabel=1, reference="y"), TypeError, ("xlabel", "1")),
     (lambda: plot.ratios({"a": (1, 1, 1)}, xlabel="x", reference=2), TypeError, ("reference", "2")),
+    (lambda: measured("not a mapping"), TypeError, ("colors", "mapping", "'not a mapping'")),
+    (lambda: measured(5), TypeError, ("colors", "mapping", "5")),
+    (lambda: measured(0), TypeError, ("colors", "mapping", "0")),
+    (lambda: measured({"ours": 5}), TypeError, ("colors['ours']", "'rank1'", "5")),
+    (lambda: measured({"ours": "red"}), ValueError, ("colors['ours']", "'rank1'", "'red'")),
     (
         lambda: plot.ratios(
             {"a": (1, 1, 1)}, xlabel="x", reference="y", colors={"b": "rank1"}
@@ -616,6 +693,9 @@ BAD = [
     (lambda: plot.network([2] * 12), ValueError, ("sizes", "2 to 11", "12")),
     (lambda: plot.network([2, 3], "swag"), ValueError, ("method", "'swag'", "'rank1'")),
     (lambda: plot.network([2, 3], "rank1", 0), ValueError, ("ensemble_size", "0")),
+    (lambda: plot.network([2, 3], "rank1"), TypeError, ("ensemble_size", "None")),
+    (lambda: plot.network([2, 3], "mc_dropout", 2), ValueError, ("ensemble_size", "no members")),
+    (lambda: plot.png(None), TypeError, ("figure", "Matplotlib", "None")),
     (lambda: plot.weight_matrices([[1.0]]), TypeError, ("weights", "(M, m, n)", "list")),
     (lambda: plot.weight_matrices(np.ones((2, 3))), ValueError, ("weights", "(2, 3)", "(M, m, n)")),
     (lambda: plot.weight_matrices(np.ones((1, 2, 3), int)), TypeError, ("weights", "int64")),
@@ -635,6 +715,10 @@ BAD = [
     (lambda: curves(x=[2, 1]), ValueError, ("x", "increase", "[2, 1]")),
     (lambda: curves(x=[1]), ValueError, ("x", "at least two", "(1,)")),
     (lambda: curves(x=7), TypeError, ("x", "7")),
+    (lambda: curves(x=["1", "2"]), TypeError, ("x[0]", "number", "'1'")),
+    (lambda: curves(x=[0, True]), TypeError, ("x[1]", "number", "True")),
+    (lambda: curves(x=ones(2, 1)), ValueError, ("x", "(2, 1)")),
+    (lambda: curves(totals={"single": [1, "2"]}), TypeError, ("totals['single'][1]", "'2'")),
     (lambda: curves(totals={"single": [1, 2, 3]}), ValueError, ("totals['single']", "2", "(3,)")),
     (lambda: curves(totals={"single": ["a", "b"]}), TypeError, ("totals['single']", "'a'")),
     (lambda: curves(totals={"single": [1, NAN]}), ValueError, ("totals['single']", "nan")),

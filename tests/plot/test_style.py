@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 from nbclient import NotebookClient
 
 from ensedu import plot
-from ensedu._checks import METHODS
+from ensedu.methods import METHODS
 from ensedu.plot import style
 
 WHITE, DARK_PAGE = "#ffffff", (18 / 255,) * 3
@@ -65,11 +65,15 @@ def test_colors_can_be_told_apart(vision, seen):
     labs = {k: lab(VISION[vision] @ linear(seen(c))) for k, c in style.PALETTE.items()}
     closest = min(np.linalg.norm(labs[a] - labs[b]) for a, b in itertools.combinations(labs, 2))
     assert closest > 13  # a difference of about 2 is just seen
+    # Nodes of a shared body are gray, and nothing but color tells them from a member's.
+    shared = lab(VISION[vision] @ linear(seen(style.SHARED)))
+    heads = [key for key, method in METHODS.items() if method.body]
+    assert heads and min(np.linalg.norm(labs[key] - shared) for key in heads) > 13
 
 
 def test_each_method_has_its_own_look():
     for table in (plot.PALETTE, plot.LABELS, plot.MARKERS, plot.LINES):
-        assert tuple(table) == METHODS
+        assert tuple(table) == tuple(METHODS)
         assert len(set(table.values())) == len(METHODS)
 
 
@@ -94,14 +98,19 @@ def test_user_settings_change_nothing():
         assert plot.png(plot.network([2, 3])) == expected
 
 
-@pytest.mark.parametrize("before", ["", "import matplotlib.pyplot as plt\nplt.figure();"])
-def test_a_notebook_shows_a_figure_once(before):
-    nb = nbformat.v4.new_notebook()
-    first = "from ensedu import plot"
-    nb.cells = [nbformat.v4.new_code_cell(s) for s in (before, first, "plot.network([2, 3])")]
+def test_a_notebook_shows_a_figure_once():
+    show = "plot.network([2, 3])"
+    cells = [
+        "from ensedu import plot",
+        show,
+        "import matplotlib.pyplot as plt\nplt.figure();",
+        show,
+    ]
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(nb, timeout=120, kernel_name="python3").execute()
-    (output,) = nb.cells[-1].outputs
-    assert output.output_type == "execute_result"
-    assert set(output.data) == {"image/png", "text/plain"}
     width, height = plot.network([2, 3]).get_size_inches() * 200
-    assert output.data["text/plain"] == f"<Figure size {width:g}x{height:g} with 1 Axes>"
+    for cell in nb.cells[1], nb.cells[3]:
+        (output,) = cell.outputs
+        assert output.output_type == "execute_result"
+        assert set(output.data) == {"image/png", "text/plain"}
+        assert output.data["text/plain"] == f"<Figure size {width:g}x{height:g} with 1 Axes>"

@@ -11,9 +11,10 @@ from torch import nn
 
 import ensedu.torch as et
 from ensedu import counting
+from ensedu.methods import sized
 from ensedu.priors import Normal
 
-M, B, H, W = 3, 2, 13, 17
+M, S, B, H, W = 3, 5, 2, 13, 17
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 METHODS = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field")
 GEOMETRIES = {
@@ -37,9 +38,9 @@ def make(method, c_in=5, c_out=7, kernel_size=(3, 5), **options):
         options = {"init": "normal"} | options
         return et.BatchEnsembleConv2d(c_in, c_out, kernel_size, M, **options)
     if method == "rank1":
-        options = {"init_std": 0.5, "init_scale": 0.3} | options
+        options = {"init_std": 0.5, "posterior_std": 0.3} | options
         return et.Rank1Conv2d(c_in, c_out, kernel_size, M, **options)
-    return et.BayesConv2d(c_in, c_out, kernel_size, **{"init_scale": 0.3} | options)
+    return et.MeanFieldConv2d(c_in, c_out, kernel_size, **{"posterior_std": 0.3} | options)
 
 
 def images(*leading, c_in=5, device="cpu"):
@@ -49,19 +50,19 @@ def images(*leading, c_in=5, device="cpu"):
 
 def draw(layer, x, seed=3):
     """The keyword arguments of one reproducible forward pass, nothing for a layer without noise."""
-    if not hasattr(layer, "sample"):
+    if not hasattr(layer, "noise"):
         return {}
     generator = torch.Generator(x.device).manual_seed(seed)
-    return {"sample": layer.sample(generator, tuple(x.shape))}
+    return {"noise": layer.noise(generator, tuple(x.shape))}
 
 
-def biases(layer, sample=None):
+def biases(layer, noise=None):
     """(M, C_out), or None."""
     if hasattr(layer, "bias"):
         return layer.bias
     if layer.bias_mean is None:
         return None
-    return layer.bias_mean + nn.functional.softplus(layer.bias_rho) * sample["bias"]
+    return layer.bias_mean + nn.functional.softplus(layer.bias_rho) * noise["bias"]
 
 
 def loop(layer, x, **noise):
@@ -157,10 +158,10 @@ def test_a_layer_with_even_kernel_pads_same_as_torch():
 def test_rank1_per_example_equals_loop_over_examples():
     layer = make("rank1", per_example=True, padding=1)
     x = images(M, B)
-    sample = draw(layer, x)["sample"]
-    assert sample["r"].shape == (M, B, 5)
-    assert sample["s"].shape == (M, B, 7)
-    y, kernels = layer(x, sample), layer.weight_matrices(sample)
+    noise = draw(layer, x)["noise"]
+    assert noise["r"].shape == (M, B, 5)
+    assert noise["s"].shape == (M, B, 7)
+    y, kernels = layer(x, noise), layer.weight_matrices(noise)
     assert kernels.shape == (M, B, 5, 7, 3, 5)
     for i in range(M):
         for j in range(B):
@@ -170,17 +171,64 @@ def test_rank1_per_example_equals_loop_over_examples():
     assert not torch.allclose(kernels[0, 0], kernels[0, 1])
 
 
-def test_a_bayesian_convolution_takes_one_sample_or_one_a_leading_index():
+def test_a_mean_field_convolution_takes_one_sample_or_one_a_leading_index():
     layer = make("mean_field")
     x = images(B)
-    sample = draw(layer, x)["sample"]
-    kernels = layer.weight_matrices(sample)
+    noise = draw(layer, x)["noise"]
+    kernels = layer.weight_matrices(noise)
     assert kernels.shape == (1, 5, 7, 3, 5)
-    expected = nn.functional.conv2d(x, kernels[0].transpose(0, 1), biases(layer, sample))
-    torch.testing.assert_close(layer(x, sample), expected, rtol=0, atol=1e-12)
+    expected = nn.functional.conv2d(x, kernels[0].transpose(0, 1), biases(layer, noise))
+    torch.testing.assert_close(layer(x, noise), expected, rtol=0, atol=1e-12)
     y = layer(images(B).expand(M, -1, -1, -1, -1))
     assert y.shape == (M, B, 7, 11, 13)
     assert not torch.allclose(y[0], y[1])
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("method", ["deep_ensemble", "batch_ensemble"])
+def test_samples_of_members_equal_loop_over_samples(method, groups):
+    layer = make(method, 6, 9, (3, 2), groups=groups, padding=1)
+    x = images(S, M, B, c_in=6)
+    expected = torch.stack([loop(layer, one) for one in x])
+    torch.testing.assert_close(layer(x), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("per_example", [False, True])
+def test_draws_of_members_equal_loop_over_draws(per_example, groups):
+    layer = make("rank1", 6, 9, (3, 2), groups=groups, padding=1, per_example=per_example)
+    x = images(S, M, B, c_in=6)
+    noise = layer.noise(torch.Generator().manual_seed(3), tuple(x.shape))
+    y, kernels = layer(x, noise), layer.weight_matrices(noise)
+    assert kernels.shape == (S, M, *[B] * per_example, 6, 9, 3, 2)
+    for t in range(S):
+        own = {name: value[t] for name, value in noise.items()}
+        assert torch.equal(layer.weight_matrices(own), kernels[t])
+        expected = layer(x[t], own) if per_example else loop(layer, x[t], noise=own)
+        torch.testing.assert_close(y[t], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_samples_equal_loop_over_samples(groups):
+    layer = make("mean_field", 6, 9, (3, 2), groups=groups, padding=1)
+    x = images(S, B, c_in=6)
+    noise = layer.noise(torch.Generator().manual_seed(3), tuple(x.shape))
+    y = layer(x, noise)
+    for t in range(S):
+        one = layer(x[t], {name: value[t] for name, value in noise.items()})
+        torch.testing.assert_close(y[t], one, rtol=0, atol=1e-12)
+    assert not torch.allclose(layer(x[0], {k: v[0] for k, v in noise.items()}), y[1])
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("method", METHODS)
+def test_weight_matrices_are_the_callers_own(method, groups):
+    layer = make(method, 6, 9, (3, 2), groups=groups)
+    before = {name: p.detach().clone() for name, p in layer.named_parameters()}
+    with torch.no_grad():
+        layer.weight_matrices(**draw(layer, images(M, B, c_in=6))).zero_()
+    for name, parameter in layer.named_parameters():
+        assert torch.equal(parameter, before[name]), name
 
 
 @pytest.mark.parametrize("method", ["rank1", "mean_field"])
@@ -200,7 +248,7 @@ def test_kl_equals_torch_distributions_and_is_zero_at_the_prior(method):
         for name, parameter in layer.named_parameters():
             if name.endswith(("mean", "rho")):
                 parameter.normal_(0, 2)
-    expected = 0.0
+    expected = torch.zeros(M if method == "rank1" else (), dtype=torch.float64)
     for name, mean in layer.named_parameters():
         if name.endswith("_mean"):
             scale = nn.functional.softplus(layer.get_parameter(name.replace("_mean", "_rho")))
@@ -208,26 +256,28 @@ def test_kl_equals_torch_distributions_and_is_zero_at_the_prior(method):
             target = torch.distributions.Normal(
                 *torch.tensor([prior.loc, prior.scale], dtype=torch.float64)
             )
-            expected += torch.distributions.kl_divergence(posterior, target).sum().item()
-    members = M if method == "rank1" else 1
-    assert layer.kl().item() == pytest.approx(expected / members, rel=1e-12)
+            kl = torch.distributions.kl_divergence(posterior, target)
+            expected += kl.sum(1) if method == "rank1" else kl.sum()  # one number a member
+    torch.testing.assert_close(layer.kl(), expected, rtol=1e-12, atol=0)
+    torch.testing.assert_close(
+        et.kl(nn.Sequential(layer, nn.ReLU(), copy.deepcopy(layer))), 2 * expected.mean()
+    )
     rho = torch.tensor(0.3, dtype=torch.float64)
     layer.prior = Normal(0.5, et.variational.softplus(rho).item())
     with torch.no_grad():
         for name, parameter in layer.named_parameters():
             if name.endswith(("mean", "rho")):
                 parameter.fill_(0.5 if name.endswith("mean") else rho)
-    assert layer.kl().item() == 0.0
+    assert not layer.kl().any()
 
 
 @pytest.mark.parametrize("method", ["rank1", "mean_field"])
 def test_moments_of_the_kernels(method):
     layer = make(method, 2, 3, (1, 2))
     draws = 6_007
-    generator = torch.Generator().manual_seed(5)
-    kernels = torch.stack(
-        [layer.weight_matrices(layer.sample(generator))[0] for _ in range(draws)]
-    ).detach()
+    shape = (draws, *([M] if method == "rank1" else []), 1, 2, 1, 2)
+    kernels = layer.weight_matrices(layer.noise(torch.Generator().manual_seed(5), shape)).detach()
+    kernels = kernels[:, 0] if method == "rank1" else kernels
     parameters = {name: p.detach() for name, p in layer.named_parameters()}
     if method == "rank1":
         w = parameters["weight"].transpose(0, 1)
@@ -243,6 +293,7 @@ def test_moments_of_the_kernels(method):
 
 
 def test_layers_start_where_torch_starts():
+    torch.manual_seed(0)
     bound = (5 * 3 * 5) ** -0.5
     for method in METHODS:
         layer = make(method, 5, 31)
@@ -265,7 +316,9 @@ sizes = st.integers(1, 13)
     bias=st.booleans(),
 )
 def test_counts_equal_the_formula(method, c_in, c_out, kernel_size, bias):
-    formula = counting.layer(c_in, c_out, method, M, kernel_size=kernel_size, bias=bias)
+    formula = counting.layer(
+        c_in, c_out, method, **sized(method, M), kernel_size=kernel_size, bias=bias
+    )
     assert counting.count(make(method, c_in, c_out, kernel_size, bias=bias)) == formula
     numbers = sum(p.numel() for p in make(method, c_in, c_out, kernel_size, bias=bias).parameters())
     assert numbers == formula.total
@@ -324,18 +377,18 @@ def test_repr_says_what_is_not_default():
 
 @pytest.mark.parametrize("per_example", [False, True])
 @pytest.mark.parametrize("method", ["rank1", "mean_field"])
-def test_no_two_numbers_of_a_sample_are_one(method, per_example):
+def test_no_two_numbers_of_a_draw_are_one(method, per_example):
     options = {"per_example": per_example} if method == "rank1" else {}
     for layer, shape in (
         (make(method, **options), (M, B, 5, H, W)),
         (
             et.Rank1Linear(5, 7, M, dtype=torch.float64, **options)
             if method == "rank1"
-            else et.BayesLinear(5, 7, dtype=torch.float64),
+            else et.MeanFieldLinear(5, 7, dtype=torch.float64),
             (M, B, 5),
         ),
     ):
-        for noise in layer.sample(None, shape).values():
+        for noise in layer.noise(None, shape).values():
             assert noise.unique().numel() == noise.numel()
             assert (noise != noise.float()).any()  # drawn in float64, not cast to it
 

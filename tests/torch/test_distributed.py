@@ -2,12 +2,13 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
-import textwrap
 import time
 import warnings
 from datetime import timedelta
+from functools import cache
 
 import numpy as np
 import psutil
@@ -24,22 +25,32 @@ if not torch.distributed.is_available():
     pytest.skip("this PyTorch has no torch.distributed", allow_module_level=True)
 
 import torch.distributed as dist
+from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, Std
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from ensedu.torch import distributed
 from ensedu.torch.distributed import ShardedEnsemble
-from ensedu.torch.distributed.__main__ import main
+from ensedu.torch.distributed import __main__ as script
+
+pytestmark = pytest.mark.large
 
 SEED, N, B, CLASSES = 5, 41, 13, 3
 CASES = ["deep_ensemble", "batch_ensemble", "rank1", "rank1 convolution, per example"]
+FROZEN = "batch_ensemble with frozen weights"
 CLOSE = {"rtol": 0, "atol": 1e-10}
 
 
 def build(case, M):
     """A float64 network of M members for inputs (B, 30)."""
     torch.manual_seed(SEED)
+    if case == FROZEN:
+        net = build("batch_ensemble", M)
+        net[0].weight.requires_grad_(False)
+        net[2].r.requires_grad_(False)
+        return net
     if case in CASES[:3]:
         return et.mlp([30, 7, 11, CLASSES], case, M, dtype=torch.float64)
-    options = {"per_example": True, "init_scale": 0.3, "dtype": torch.float64}
+    options = {"per_example": True, "posterior_std": 0.3, "dtype": torch.float64}
     return nn.Sequential(
         nn.Unflatten(1, (2, 5, 3)),
         nn.Sequential(et.Rank1Conv2d(2, 7, (3, 2), M, **options), nn.Tanh()),
@@ -67,10 +78,11 @@ def plain_forward(net, x, step):
     source = seeded(0, SEED, step)
     layers = [layer for part in net for layer in (part if type(part) is nn.Sequential else [part])]
     for layer in layers:
-        x = layer(x, layer.sample(source, x.shape)) if hasattr(layer, "sample") else layer(x)
+        x = layer(x, layer.noise(source, x.shape)) if hasattr(layer, "noise") else layer(x)
     return x
 
 
+@cache
 def plain_run(case, M, steps):
     """Return the losses of all steps, the final parameters and the final outputs (M, B, k)."""
     net = build(case, M)
@@ -79,7 +91,7 @@ def plain_run(case, M, steps):
         x, y = batch(step)
         outputs = plain_forward(net, x, step)
         loss = cross_entropy(outputs.flatten(0, 1), y.repeat(M))
-        loss = loss + sum(layer.kl() for layer in net.modules() if hasattr(layer, "kl")) / N
+        loss = loss + et.kl(net) / N
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -95,13 +107,17 @@ def seeded(*key):
 # Several processes: each launch is one call of a function below on every process.
 
 
+def preload():
+    """Import once what the processes need; each starts as a copy of one that has."""
+    # torch._dynamo is what the first step of an optimizer loads.
+    names = [__name__, "torch._dynamo", "ensedu.torch.distributed.__main__"]
+    torch.multiprocessing.get_context("forkserver").set_forkserver_preload(names)
+
+
 def launch(task, ranks, folder, *args):
     """Run ``task(rank, folder, *args)`` on each process; return what each returns."""
     folder.mkdir(exist_ok=True)
-    # Torch, with what the first step of an optimizer loads, is imported once, and each process
-    # starts as a copy of the one that did.
-    preload = [__name__, "torch._dynamo"]
-    torch.multiprocessing.get_context("forkserver").set_forkserver_preload(preload)
+    preload()
     processes = torch.multiprocessing.start_processes(
         in_group,
         (ranks, folder / f"meeting-{time.monotonic_ns()}", folder, task, args),
@@ -148,14 +164,14 @@ def train(ensemble, optimizer, start, end):
     return parts
 
 
-def train_all(rank, folder, sizes, steps):
+def train_all(sizes, steps):
     results = {}
     for case in CASES:
         for M in sizes:
             net = build(case, M)
             with torch.no_grad():
                 for parameter in net.parameters():
-                    parameter.add_(rank)  # the values of process 0 count
+                    parameter.add_(dist.get_rank())  # the values of process 0 count
             ensemble = ShardedEnsemble(net, seed=SEED)
             results[case, M] = {
                 "members": list(ensemble.members),
@@ -166,10 +182,8 @@ def train_all(rank, folder, sizes, steps):
     return results
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
-def test_same_as_one_process(ranks, tmp_path):
-    steps = 12
-    results = launch(train_all, ranks, tmp_path, (5, 4), steps)
+def check_trained(results, steps):
+    """Check that all processes together did what one does without a line of what is tested."""
     for case, M in results[0]:
         parts = [result[case, M] for result in results]
         losses, parameters, outputs = plain_run(case, M, steps)
@@ -186,10 +200,10 @@ def test_same_as_one_process(ranks, tmp_path):
                 torch.testing.assert_close(part["parameters"][name], own.detach(), **CLOSE)
 
 
-def send(rank, folder):
+def send_all():
     """Return for each case what a step sends, as the profiler sees it, and by formula."""
     results = {}
-    for case in CASES:
+    for case in [*CASES, FROZEN]:
         ensemble = ShardedEnsemble(build(case, 5), seed=SEED)
         optimizer = adam(ensemble)
         activities = [torch.profiler.ProfilerActivity.CPU]
@@ -204,26 +218,38 @@ def send(rank, folder):
     return results
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
-def test_a_step_sends_the_shared_gradient_once(ranks, tmp_path):
+def check_sent(results):
+    """Check that a step sends the gradient of the shared weights that are trained, once."""
     shared = {
         "deep_ensemble": 0,
         "batch_ensemble": 30 * 7 + 7 * 11 + 11 * CLASSES,
         "rank1": 30 * 7 + 7 * 11 + 11 * CLASSES,
         "rank1 convolution, per example": 2 * 7 * 3 * 2 + 7 * 3 * 2 * CLASSES,
+        FROZEN: 7 * 11 + 11 * CLASSES,
     }
-    for result in launch(send, ranks, tmp_path):
+    for result in results:
+        assert result.keys() == shared.keys()
         for case, numbers in shared.items():
-            payload = 8 * numbers if ranks > 1 else 0
+            payload = 8 * numbers if len(results) > 1 else 0
             sent = [("gloo:all_reduce", "double", [numbers])] if payload else []
-            wire = {1: 0, 2: payload, 3: 4 / 3 * payload}[ranks]
+            wire = {1: 0, 2: payload, 3: 4 / 3 * payload}[len(results)]
             assert result[case] == (sent, payload, pytest.approx(wire))
 
 
-def go_on(rank, folder, steps):
+def freeze():
+    """Train with a frozen shared weight and a frozen r; return them before and after."""
+    ensemble = ShardedEnsemble(build(FROZEN, 5), seed=SEED)
+    kept = [ensemble.net.get_parameter(name) for name in ("0.weight", "2.r")]
+    before = [parameter.detach().clone() for parameter in kept]
+    train(ensemble, adam(ensemble), 0, 3)
+    assert all(parameter.grad is None for parameter in kept)
+    return before, [parameter.detach() for parameter in kept]
+
+
+def go_on(folder, steps):
     """Resume each case where it stands, train up to `steps`, save."""
     results = {}
-    for case in CASES:
+    for case in [*CASES, FROZEN]:
         ensemble = ShardedEnsemble(build(case, 5), seed=SEED)
         optimizer = adam(ensemble)
         start = distributed.resume(folder / case, ensemble, optimizer)
@@ -233,39 +259,64 @@ def go_on(rank, folder, steps):
     return results
 
 
-def test_checkpoints_load_on_another_number_of_processes(tmp_path):
-    done = 0
-    for ranks, steps in ((2, 4), (3, 7), (1, 9), (2, 12)):
-        results = launch(go_on, ranks, tmp_path, steps)
-        for case in CASES:
-            assert [result[case][0] for result in results] == [done] * ranks
-        done = steps
-    for case in CASES:
-        _, expected, _ = plain_run(case, 5, done)
-        for _, members, state in (result[case] for result in results):
+def check_went_on(results, start, end):
+    """Check that each case went on from `start`, and stands at `end` where a plain run does."""
+    for case in [*CASES, FROZEN]:
+        _, expected, _ = plain_run(case, 5, end)
+        for done, members, state in (result[case] for result in results):
+            assert done == start
             for name, value in state.items():
                 whole = expected[name].detach()
                 own = whole if value.shape == whole.shape else whole[members]
                 torch.testing.assert_close(value, own, **CLOSE)
-        kept = sorted(path.name for path in (tmp_path / case).iterdir())
-        assert kept == ["step-00000009", "step-00000012"]
 
 
-def disagree(rank, folder):
+def disagree():
     errors = []
+    rank, ranks = dist.get_rank(), dist.get_world_size()
     for size, seed in ((5 + rank, SEED), (5, SEED + rank)):
         with pytest.raises(ValueError, match=r"same on all processes.* process 1") as error:
             ShardedEnsemble(build("batch_ensemble", size), seed=seed)
         errors.append(str(error.value))
-    with pytest.raises(ValueError, match="ensemble_size is 1, accepted is at least 2"):
+    with pytest.raises(ValueError, match=f"ensemble_size is 1, accepted is at least {ranks}"):
         ShardedEnsemble(build("batch_ensemble", 1))
     return errors
 
 
-def test_every_process_says_what_differs(tmp_path):
-    one, other = launch(disagree, 2, tmp_path)
-    assert one == other
-    assert "(6, 30)" in one[0]
+def everything(rank, folder, steps):
+    """What each process does, in one launch."""
+    return {
+        "trained": train_all((5, 4), 12),
+        "sent": send_all(),
+        "frozen": freeze(),
+        "went on": go_on(folder, steps),
+        "errors": disagree() if dist.get_world_size() > 1 else [],
+    }
+
+
+def test_any_number_of_processes_does_what_one_does(tmp_path):
+    done = 0
+    # Checkpoints go from one process to three, on to two, and back to one.
+    for ranks, steps in ((1, 4), (3, 7), (2, 9)):
+        if ranks == 1:
+            with distributed.process_group("cpu"):
+                results = [everything(0, tmp_path, steps)]
+        else:
+            results = launch(everything, ranks, tmp_path, steps)
+        check_trained([result["trained"] for result in results], 12)
+        check_sent([result["sent"] for result in results])
+        check_went_on([result["went on"] for result in results], done, steps)
+        for before, after in (result["frozen"] for result in results):
+            torch.testing.assert_close(after, before, rtol=0, atol=0)
+        one, *others = [result["errors"] for result in results]
+        assert all(other == one for other in others)
+        assert ranks == 1 or "(6, 30)" in one[0]
+        done = steps
+    with distributed.process_group("cpu"):
+        check_went_on([go_on(tmp_path, 12)], 9, 12)
+    for case in CASES:
+        kept = sorted(path.name for path in (tmp_path / case).iterdir())
+        assert kept == ["step-00000009", "step-00000012"]
 
 
 @given(ensemble_size=st.integers(1, 97), data=st.data())
@@ -288,10 +339,9 @@ def command(tmp_path):
     return [*words.split(), "--method", "rank1", "--data", str(tmp_path / "data.npz")]
 
 
-def torchrun(*arguments):
-    start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+def start(*arguments):
     return subprocess.Popen(
-        [*start, *map(str, arguments)],
+        [sys.executable, *arguments],
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -299,7 +349,7 @@ def torchrun(*arguments):
     )
 
 
-def finish(process, seconds=60):
+def finish(process, seconds=120):
     try:
         out, err = process.communicate(timeout=seconds)
     finally:
@@ -321,17 +371,22 @@ def checkpointed(folder):
     return step, ensemble.net.state_dict()
 
 
-def test_a_killed_process_ends_the_run_with_its_number_and_signal(tmp_path, command):
+def test_the_commands_that_a_reader_types(tmp_path, command):
+    """A process of torchrun's is killed; one process needs no torchrun, and leaves no warning."""
     folder = tmp_path / "run"
-    options = [*command, "--checkpoint", folder, "--every", 10, "--steps", 10**8]
-    process = torchrun("-m", "ensedu.torch.distributed", *options)
-    end = time.monotonic() + 60
+    module = ["-m", "ensedu.torch.distributed", *command]
+    agent = "-m torch.distributed.run --standalone --nproc-per-node 2".split()
+    options = ["--checkpoint", str(folder), "--every", "10", "--steps", str(10**8)]
+    torchrun = start(*agent, *module, *options)
+    end = time.monotonic() + 120
     while distributed.newest(folder) is None and time.monotonic() < end:
+        assert torchrun.poll() is None, torchrun.communicate()
         time.sleep(0.05)
-    workers = psutil.Process(process.pid).children()
+    workers = psutil.Process(torchrun.pid).children()
     (second,) = [worker for worker in workers if worker.environ().get("RANK") == "1"]
     second.kill()
-    code, out, err = finish(process)
+    alone = start(*module, "--steps", "3")
+    code, out, err = finish(torchrun)
     assert code != 0
     assert f"(pid: {second.pid})" in err
     assert "Signal 9 (SIGKILL)" in err
@@ -339,58 +394,60 @@ def test_a_killed_process_ends_the_run_with_its_number_and_signal(tmp_path, comm
     assert "process 1: members 2" in out
     assert not [worker for worker in workers if worker.is_running()]
 
+    code, out, err = finish(alone)
+    assert (code, err) == (0, "")
+    assert "rank1, layers 5-7-3, 3 members on 1 process (gloo)" in out
+    assert "a step sends nothing" in out
+    assert "step 3: loss " in out
+
+
+class KilledOnce(ShardedEnsemble):
+    """Process 1 kills itself in step 51, after the checkpoint of step 40, before any restart."""
+
+    def reduce_gradients(self):
+        super().reduce_gradients()
+        self.steps = getattr(self, "steps", 0) + 1
+        first = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
+        if self.steps == 51 and first and os.environ["RANK"] == "1":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def run_killed_once(arguments):
+    script.ShardedEnsemble = KilledOnce
+    script.main(arguments)
+
 
 def test_a_restarted_run_ends_where_an_undisturbed_one_does(tmp_path, command, capsys):
-    main([*command, "--steps", "60", "--every", "20", "--checkpoint", str(tmp_path / "one")])
-    undisturbed = capsys.readouterr().out
-    # Process 1 kills itself in step 51, after the checkpoint of step 40, but not after a restart.
-    (tmp_path / "killed.py").write_text(
-        textwrap.dedent(
-            """
-            import os, signal
-            from ensedu.torch.distributed import __main__ as script
-
-            class Killed(script.ShardedEnsemble):
-                def reduce_gradients(self):
-                    super().reduce_gradients()
-                    self.steps = getattr(self, "steps", 0) + 1
-                    first = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
-                    if self.steps == 51 and first and os.environ["RANK"] == "1":
-                        os.kill(os.getpid(), signal.SIGKILL)
-
-            script.ShardedEnsemble = Killed
-            script.record(script.main)()
-            """
-        ),
-        encoding="utf-8",
-    )
-    options = [*command, "--steps", 60, "--every", 20, "--checkpoint", tmp_path / "two"]
-    code, out, err = finish(torchrun("--max-restarts", 1, tmp_path / "killed.py", *options))
-    assert code == 0, err
-    lines = out.splitlines()
-    assert lines.count("resumed from step 40") == 1
-    after = lines[lines.index("resumed from step 40") :]
-    wanted = ("step 60: ", "test accuracy")
-    assert [line for line in after if line.startswith(wanted)] == [
-        line for line in undisturbed.splitlines() if line.startswith(wanted)
+    script.main([*command, "--steps", "60", "--every", "20", "--checkpoint", str(tmp_path / "one")])
+    undisturbed = capsys.readouterr().out.splitlines()
+    # What torchrun --standalone --nproc-per-node 2 --max-restarts 1 runs, in this process; its
+    # workers need not import Torch twice each.
+    preload()
+    config = LaunchConfig(
+        min_nodes=1, max_nodes=1, nproc_per_node=2, max_restarts=1, start_method="forkserver",
+        run_id="once", rdzv_backend="c10d", rdzv_endpoint="localhost:0", local_addr="localhost",
+        logs_specs=DefaultLogsSpecs(log_dir=str(tmp_path / "logs"), redirects=Std.ALL),
+    )  # fmt: skip
+    options = ["--steps", "60", "--every", "20", "--checkpoint", str(tmp_path / "two")]
+    elastic_launch(config, run_killed_once)([*command, *options])
+    (folder,) = (tmp_path / "logs").iterdir()
+    files = (folder / f"attempt_{i}" / "0" / "stdout.log" for i in range(2))
+    killed, restarted = (file.read_text(encoding="utf-8").splitlines() for file in files)
+    saved = [f"step {step}: loss" for step in (20, 40)]
+    assert [line[:13] for line in killed if "saved" in line] == saved
+    assert "resumed from step 40" in restarted
+    wanted = ("step ", "test accuracy")
+    assert [line for line in restarted if line.startswith(wanted)] == [
+        line for line in undisturbed if line.startswith(("step 60", "test accuracy"))
     ]
     (steps, expected), (done, weights) = (checkpointed(tmp_path / name) for name in ("one", "two"))
     assert done == steps == 60
     torch.testing.assert_close(weights, expected, **CLOSE)
 
 
-def test_one_process_needs_no_torchrun_and_leaves_no_warning(command):
-    run = [sys.executable, "-m", "ensedu.torch.distributed", *command, "--steps", "3"]
-    done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stderr == ""
-    assert "rank1, layers 5-7-3, 3 members on 1 process (gloo)" in done.stdout
-    assert "a step sends nothing" in done.stdout
-    assert "step 3: loss " in done.stdout
-
-
 def test_the_script_is_a_plain_loop(tmp_path, command, capsys):
     folder = tmp_path / "run"
-    main([*command, "--steps", "7", "--seed", str(SEED), "--checkpoint", str(folder)])
+    script.main([*command, "--steps", "7", "--seed", str(SEED), "--checkpoint", str(folder)])
     with np.load(tmp_path / "data.npz") as data:
         x, y = (torch.from_numpy(data[name]) for name in "xy")
     test, train = torch.randperm(N, generator=seeded(2, 0, 0)).split([N // 5, N - N // 5])
@@ -401,7 +458,7 @@ def test_the_script_is_a_plain_loop(tmp_path, command, capsys):
         rows = train[torch.randint(len(train), (13,), generator=seeded(1, SEED, step))]
         outputs = plain_forward(net, x[rows], step)
         loss = cross_entropy(outputs.flatten(0, 1), y[rows].repeat(3))
-        loss = loss + sum(layer.kl() for layer in net[::2]) / len(train)
+        loss = loss + et.kl(net) / len(train)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -417,16 +474,16 @@ def test_the_script_is_a_plain_loop(tmp_path, command, capsys):
 
 def test_the_script_learns_the_digits(capsys):
     pytest.importorskip("sklearn", reason="the digits come with scikit-learn")
-    main(["--device", "cpu", "--steps", "300", "--method", "deep_ensemble"])
+    script.main(["--device", "cpu", "--steps", "300", "--method", "deep_ensemble"])
     (line,) = [x for x in capsys.readouterr().out.splitlines() if x.startswith("test accuracy")]
     assert float(line.split()[5]) > 0.9
 
 
 def test_a_finished_run_only_reports(tmp_path, command, capsys):
     options = [*command, "--steps", "4", "--every", "3", "--checkpoint", str(tmp_path / "run")]
-    main(options)
+    script.main(options)
     first = capsys.readouterr().out.splitlines()
-    main(options)
+    script.main(options)
     second = capsys.readouterr().out.splitlines()
     assert "resumed from step 4" in second
     assert not [line for line in second if "loss" in line or "steps/s" in line]
@@ -471,9 +528,16 @@ def test_only_complete_checkpoints_count(run):
     distributed.save(folder, ensemble, optimizer, 20)
     assert distributed.newest(folder) == last
     (last / ".metadata").unlink()
-    for step in (21, 22):
-        distributed.save(folder, ensemble, optimizer, step)
+    distributed.save(folder, ensemble, optimizer, 21, keep=2)
+    # What is not complete is none of the two that are kept: 3 and 21 are.
+    names = ["step-00000003", "step-00000020", "step-00000021"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    assert distributed.newest(folder).name == names[2]
+    distributed.save(folder, ensemble, optimizer, 22, keep=2)
     assert sorted(path.name for path in folder.iterdir()) == ["step-00000021", "step-00000022"]
+    for step in (23, 24):
+        distributed.save(folder, ensemble, optimizer, step, keep=1)
+    assert [path.name for path in folder.iterdir()] == ["step-00000024"]
 
 
 def test_loading_brings_back_every_number(run):
@@ -508,8 +572,18 @@ def sequential(*layers):
 BAD_NETS = [
     (lambda: et.DeepEnsembleLinear(5, 7, 3), TypeError, "net must be an nn.Sequential, got Deep"),
     (lambda: et.mlp([5, 7, 2]), ValueError, "net has a Linear at '0' whose parameters"),
-    (lambda: et.mlp([5, 7, 2], "mean_field", 3), ValueError, "net has a BayesLinear at '1'"),
-    (lambda: et.mlp([5, 7, 2], "mc_dropout", 3), ValueError, "net has a Linear at '1'"),
+    (
+        lambda: et.mlp([5, 7, 2], "mean_field", samples=3),
+        ValueError,
+        "net has a MeanFieldLinear at '1'",
+    ),
+    (lambda: et.mlp([5, 7, 2], "mc_dropout", samples=3), ValueError, "net has a Linear at '1'"),
+    (lambda: et.mlp([5, 7, 2], "last_layer", 3), ValueError, "net has a Linear at '0' whose par"),
+    (
+        lambda: et.mlp([5, 7, 2], "rank1", 3, samples=2),
+        ValueError,
+        "net has a Tile at '0', which puts samples in front of the members",
+    ),
     (lambda: sequential(nn.ReLU()), ValueError, "net has no layer with members; accepted are Deep"),
     (
         lambda: sequential(et.BatchEnsembleLinear(5, 7, 3), nn.BatchNorm1d(7, affine=False)),
@@ -534,7 +608,7 @@ BAD_NETS = [
     (
         lambda: sequential(et.ensemble(nn.Sequential(nn.Linear(5, 7)), "rank1", 3)),
         ValueError,
-        "net has a FoldedEnsemble at '0'",
+        "net has a FlatEnsemble at '0'",
     ),
 ]
 
@@ -667,13 +741,13 @@ def test_optimizers_whose_state_cannot_be_split(alone, tmp_path):
 @pytest.mark.bad_input
 def test_the_script_refuses(tmp_path, command, capsys, monkeypatch):
     folder = ["--checkpoint", str(tmp_path / "run")]
-    main([*command, *folder, "--steps", "3"])
+    script.main([*command, *folder, "--steps", "3"])
     with pytest.raises(
         ValueError, match="belongs to a run with seed 0, got 1; accepted is another"
     ):
-        main([*command, *folder, "--seed", "1"])
+        script.main([*command, *folder, "--seed", "1"])
     with pytest.raises(ValueError, match=r"--steps must be at least 3, where .* stands, got 2"):
-        main([*command, *folder, "--steps", "2"])
+        script.main([*command, *folder, "--steps", "2"])
     run = json.loads((tmp_path / "run" / "run.json").read_text())
     assert run["method"] == "rank1"
 
@@ -682,12 +756,12 @@ def test_the_script_refuses(tmp_path, command, capsys, monkeypatch):
     with pytest.raises(
         ValueError, match=r"--data must hold .* x \(7, 5\) float64 and y \(3,\) int"
     ):
-        main(["--data", str(bad)])
+        script.main(["--data", str(bad)])
     for module in ("sklearn", "sklearn.datasets"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match="the digits need scikit-learn: pip install"):
-        main(["--device", "cpu"])
+        script.main(["--device", "cpu"])
     for words in (["--steps", "0"], ["--method", "single"]):
         with pytest.raises(SystemExit):
-            main(words)
+            script.main(words)
     assert "must be a positive integer, got 0" in capsys.readouterr().err

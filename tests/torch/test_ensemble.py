@@ -3,6 +3,7 @@ that the ensemble's layers say they have."""
 
 import copy
 import io
+import math
 from collections import OrderedDict, namedtuple
 
 import pytest
@@ -12,19 +13,20 @@ from torch.nn import functional as F
 
 import ensedu.torch as et
 from ensedu import counting
+from ensedu.methods import sized
 from ensedu.priors import Normal
 from ensedu.torch import models
-from ensedu.torch.fold import Folded
+from ensedu.torch.flatten import FlatEnsemble, FlatLayer, Pass
 
-M, B = 3, 5
-FOLDED = ("batch_ensemble", "rank1", "mean_field")
-METHODS = ("deep_ensemble", *FOLDED)
+M, B, S = 3, 5, 2
+FLAT = ("batch_ensemble", "rank1", "mean_field")
+METHODS = ("deep_ensemble", *FLAT)
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 OPTIONS = {
     "deep_ensemble": {},
     "batch_ensemble": {"init": "normal"},
-    "rank1": {"init_std": 0.3, "init_scale": 0.2},
-    "mean_field": {"init_scale": 0.1},
+    "rank1": {"init_std": 0.3, "posterior_std": 0.2},
+    "mean_field": {"posterior_std": 0.1},
 }
 Pair = namedtuple("Pair", "logits hidden")
 
@@ -115,6 +117,14 @@ def lenet():
     return LeNet()
 
 
+def convert(model, method, number=M, **options):
+    return et.ensemble(model, method, **sized(method, number), **options)
+
+
+def options_of(method, head):
+    return {"head": head} if method == "last_layer" else OPTIONS[method]
+
+
 def numbers(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
 
@@ -137,22 +147,35 @@ def keep(*shape):
     return mask
 
 
-# name: (model, positional inputs, keyword inputs)
+def bottlenecks():
+    """The blocks of ResNet-50, one of each kind, narrow."""
+    return nn.Sequential(
+        models.Bottleneck(3, 2, 1), models.Bottleneck(8, 2, 1), models.Bottleneck(8, 5, 2),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(20, 2),
+    )  # fmt: skip
+
+
+# name: (model, positional inputs, keyword inputs, its last layer)
 MODELS = {
-    "one layer": (lambda: nn.Linear(7, 2), lambda: (numbers(B, 7),), dict),
-    "mlp": (mlp, lambda: (numbers(B, 7),), dict),
-    "tokens of a linear layer": (mlp, lambda: (numbers(B, 2, 3, 7),), dict),
-    "LeNet-5": (models.lenet5, lambda: (numbers(B, 1, 28, 28),), dict),
-    "LeNet-5 as a class": (lenet, lambda: (numbers(B, 1, 28, 28),), dict),
-    "WRN-10-1": (lambda: models.wide_resnet(10, 1), lambda: (numbers(B, 3, 8, 8),), dict),
-    "Transformer": (Transformer, lambda: (ids(B, 6),), lambda: {"keep": keep(B, 6)}),
-    "two inputs": (TwoInputs, lambda: (numbers(B, 2, 6, 5), numbers(B, 7)), dict),
-    "in place first": (InPlaceFirst, lambda: (numbers(B, 7),), dict),
+    "one layer": (lambda: nn.Linear(7, 2), lambda: (numbers(B, 7),), dict, ""),
+    "mlp": (mlp, lambda: (numbers(B, 7),), dict, "5"),
+    "tokens of a linear layer": (mlp, lambda: (numbers(B, 2, 3, 7),), dict, "5"),
+    "LeNet-5": (models.lenet5, lambda: (numbers(B, 1, 28, 28),), dict, "11"),
+    "LeNet-5 as a class": (lenet, lambda: (numbers(B, 1, 28, 28),), dict, "fc3"),
+    "bottlenecks": (bottlenecks, lambda: (numbers(B, 3, 8, 8),), dict, "5"),
+    "WRN-10-1": (lambda: models.wide_resnet(10, 1), lambda: (numbers(B, 3, 8, 8),), dict, "head.2"),
+    "Transformer": (Transformer, lambda: (ids(B, 6),), lambda: {"keep": keep(B, 6)}, "head"),
+    "two inputs": (TwoInputs, lambda: (numbers(B, 2, 6, 5), numbers(B, 7)), dict, "head"),
+    "in place first": (InPlaceFirst, lambda: (numbers(B, 7),), dict, "head"),
 }
+# Each at its published size with one method; its blocks, above, meet all of them.
 BIG = {
-    "ResNet-50": (models.resnet50, lambda: (numbers(2, 3, 32, 32),), dict),
-    "WRN-28-10": (models.wide_resnet, lambda: (numbers(2, 3, 8, 8),), dict),
-}
+    "ResNet-50": (models.resnet50, lambda: (numbers(2, 3, 32, 32),), dict, "head.2", "rank1"),
+    "WRN-28-10": (
+        models.wide_resnet, lambda: (numbers(2, 3, 8, 8),), dict, "head.2", "batch_ensemble",
+    ),
+}  # fmt: skip
+DEEP = (lambda: models.wide_resnet(28, 1), *MODELS["WRN-10-1"][1:])
 
 
 def warmed_up(build, args, kwargs):
@@ -164,38 +187,28 @@ def warmed_up(build, args, kwargs):
     return model.eval()
 
 
-def fix_noise(net):
-    """Give every layer of `net` one sample for good, and return them by layer."""
-    samples = {}
-    generator = torch.Generator().manual_seed(11)
-    for name, layer in net.named_modules():
-        if hasattr(layer, "sample"):
-            draws = M if name and hasattr(layer, "weight_rho") else None
-            # The shape of an input, of which only the leading axis matters here.
-            shape = (draws, *[1] * -layer.batch_axis) if draws else None
-            samples[layer] = layer.sample(generator, shape)
-            layer.sample = lambda *_, kept=samples[layer]: kept
-    return samples
-
-
-def member(plain, net, i, samples):
-    """The plain model with the weights that member i has."""
-    result = copy.deepcopy(plain)
-    for name, module in result.named_modules():
-        if type(module) not in (nn.Linear, nn.Conv2d):
+def members(plain, net, noise):
+    """The plain model with the weights of each member, of each sample, or of both in turn."""
+    results = [copy.deepcopy(plain) for _ in range(math.prod(net.leading))]
+    for name, module in plain.named_modules():
+        flat = net.model.get_submodule(name)
+        if not isinstance(flat, FlatLayer):
             continue
-        layer = net.model.get_submodule(name).layer
-        noise = samples.get(layer)
-        matrix = layer.weight_matrices(*([noise] if noise else []))[i]
-        module.weight = nn.Parameter(matrix.transpose(0, 1))
+        layer = flat.layer
+        own = {k.rpartition(".")[2]: v for k, v in noise.items() if k.rpartition(".")[0] == name}
+        weights = layer.weight_matrices(*([own] if own else []))
+        weights = weights.flatten(0, len(net.leading) - 1).transpose(1, 2)
         if module.bias is None:
-            continue
-        if hasattr(layer, "bias"):
-            module.bias = nn.Parameter(layer.bias[i])
+            biases = None
+        elif hasattr(layer, "bias"):
+            biases = layer.bias.expand(*net.leading, -1).flatten(0, -2)
         else:
-            scale = F.softplus(layer.bias_rho)
-            module.bias = nn.Parameter(layer.bias_mean + scale * noise["bias"][i])
-    return result
+            biases = layer.bias_mean + F.softplus(layer.bias_rho) * own["bias"]
+        for i, result in enumerate(results):
+            part = result.get_submodule(name)
+            part.weight = nn.Parameter(weights[i])
+            part.bias = None if biases is None else nn.Parameter(biases[i])
+    return results
 
 
 def leaves(tree):
@@ -208,54 +221,77 @@ def leaves(tree):
     return [leaf for part in parts for leaf in leaves(part)]
 
 
-def check_members(build, make_args, make_kwargs, method):
+def check_members(build, make_args, make_kwargs, head, method, *, number=M, **sizes):
     args, kwargs = make_args(), make_kwargs()
     plain = warmed_up(build, args, kwargs)
     before = copy.deepcopy(plain.state_dict())
-    net = et.ensemble(plain, method, M, **OPTIONS[method])
-    samples = fix_noise(net)
-    outputs = leaves(net(*copy.deepcopy(args), **kwargs))
+    net = convert(plain, method, number, **sizes, **options_of(method, head))
+    if method == "deep_ensemble":
+        noise, plains = {}, list(net.members)
+    else:
+        noise = {"noise": net.noise(torch.Generator().manual_seed(11))}
+        plains = members(plain, net, noise["noise"])
+    outputs = leaves(net(*copy.deepcopy(args), **kwargs, **noise))
     assert outputs
-    for i in range(M):
-        own = net.members[i] if method == "deep_ensemble" else member(plain, net, i, samples)
+    for i, own in enumerate(plains):
         expected = leaves(own(*copy.deepcopy(args), **kwargs))
         assert len(outputs) == len(expected)
         for y, y_i in zip(outputs, expected, strict=True):
-            assert y.shape == (M, *y_i.shape)
+            assert y.shape == (*net.leading, *y_i.shape)
+            y = y.flatten(0, len(net.leading) - 1)
             torch.testing.assert_close(y[i], y_i, rtol=1e-9, atol=1e-9)
+    assert len(plains) == len(outputs[0].flatten(0, len(net.leading) - 1))
     assert not torch.allclose(outputs[0][0], outputs[0][1])
     for name, value in plain.state_dict().items():
         assert torch.equal(value, before[name]), f"{name} of the model itself has changed"
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, "last_layer"])
 @pytest.mark.parametrize("name", MODELS)
 def test_outputs_equal_loop_over_members(name, method):
     check_members(*MODELS[name], method)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_outputs_equal_loop_over_samples_of_members(name):
+    check_members(*MODELS[name], "rank1", samples=S)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "last_layer"])
+def test_a_network_of_published_depth_equals_loop_over_members(method):
+    check_members(*DEEP, method)
+
+
 @pytest.mark.large
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", BIG)
-def test_published_networks_equal_loop_over_members(name, method):
-    check_members(*BIG[name], method)
+def test_published_networks_equal_loop_over_members(name):
+    check_members(*BIG[name], number=2)
 
 
 @pytest.mark.parametrize(
-    ("build", "totals"),
+    ("build", "head", "totals"),
     [
-        (models.lenet5, (61_706, 246_824, 65_802, 69_190, 123_412)),
-        (models.resnet50, (25_557_032, 102_228_128, 25_768_588, 25_977_144, 51_060_944)),
-        (models.wide_resnet, (36_479_194, 145_916_776, 36_557_548, 36_635_872, 72_940_436)),
+        (models.lenet5, "11", (61_706, 246_824, 65_802, 69_190, 123_412, 61_706 + 3 * 850)),
+        (
+            models.resnet50,
+            "head.2",
+            (25_557_032, 102_228_128, 25_768_588, 25_977_144, 51_060_944, 31_704_032),
+        ),
+        (
+            models.wide_resnet,
+            "head.2",
+            (36_479_194, 145_916_776, 36_557_548, 36_635_872, 72_940_436, 36_498_424),
+        ),
     ],
 )
-def test_published_counts(build, totals):
+def test_published_counts(build, head, totals):
     with torch.device("meta"):
         model = build()
     single, *others = totals
     assert counting.count(model).total == single
-    for method, total in zip(METHODS, others, strict=True):
-        net = et.ensemble(model, method, 4)
+    heads = {"head": head}
+    for method, total in zip((*METHODS, "last_layer"), others, strict=True):
+        net = convert(model, method, 4, **(heads if method == "last_layer" else {}))
         count = counting.count(net)
         assert count.total == total == sum(p.numel() for p in net.parameters())
         assert (count.shared == 0) == (method == "deep_ensemble")
@@ -274,11 +310,11 @@ def test_everything_in_a_deep_ensemble_belongs_to_a_member(ensemble_size):
     assert counting.count(nn.Sequential(nn.Linear(2, 3), net)).shared == 6
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, "last_layer"])
 @pytest.mark.parametrize("name", MODELS)
 def test_every_parameter_gets_a_gradient(name, method):
-    build, make_args, make_kwargs = MODELS[name]
-    net = et.ensemble(build().double(), method, M, **OPTIONS[method]).train()
+    build, make_args, make_kwargs, head = MODELS[name]
+    net = convert(build().double(), method, **options_of(method, head)).train()
     outputs = leaves(net(*make_args(), **make_kwargs()))
     loss = sum((y * torch.randn_like(y)).sum() for y in outputs)
     loss.backward()
@@ -314,11 +350,11 @@ def test_a_trained_models_weights_survive_exactly():
     assert torch.equal(net(x), model(x).expand(M, -1, -1))
 
 
-@pytest.mark.parametrize("method", FOLDED)
+@pytest.mark.parametrize("method", FLAT)
 def test_conversion_copies_and_shares_no_memory(method):
     model = models.lenet5()
     model[0].weight.requires_grad_(False)
-    net = et.ensemble(model, method, M)
+    net = convert(model, method)
     suffix = "_mean" if method == "mean_field" else ""
     for name, module in model.named_modules():
         if isinstance(module, nn.Linear | nn.Conv2d):
@@ -338,7 +374,7 @@ def test_conversion_copies_and_shares_no_memory(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_state_copies_and_pickles(method, device):
     def build():
-        return et.ensemble(models.wide_resnet(10, 1), method, M).to(device).eval()
+        return convert(models.wide_resnet(10, 1), method).to(device).eval()
 
     net, other = build(), build()
     x = numbers(B, 3, 8, 8).float().to(device)
@@ -364,15 +400,15 @@ def test_state_copies_and_pickles(method, device):
 def test_a_copy_counts_its_own_batch():
     net = et.ensemble(mlp(), "batch_ensemble", M)
     twin = copy.deepcopy(net)
-    batches = {id(part._batch) for part in twin.modules() if isinstance(part, Folded)}
-    assert batches == {id(twin._batch)}
-    assert id(net._batch) not in batches
+    passes = {id(part._pass) for part in twin.modules() if isinstance(part, FlatLayer)}
+    assert passes == {id(twin._pass)}
+    assert id(net._pass) not in passes
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_autocast_follows_torch(method):
     for build, x in ((models.lenet5, numbers(B, 1, 28, 28).float()), (Transformer, ids(B, 6))):
-        net = et.ensemble(build(), method, M)
+        net = convert(build(), method)
         with torch.autocast("cpu", dtype=torch.bfloat16):
             torch.manual_seed(0)
             low = leaves(net(x))[0]
@@ -383,12 +419,22 @@ def test_autocast_follows_torch(method):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ["mlp", "WRN-10-1", "Transformer", "two inputs"])
-def test_compiles_to_the_same_graph_of_operations(name, method):
-    build, make_args, make_kwargs = MODELS[name]
+@pytest.mark.parametrize(
+    ("name", "method", "options"),
+    [
+        ("mlp", "deep_ensemble", {}),
+        ("mlp", "mc_dropout", {}),
+        ("mlp", "rank1", {"samples": S}),
+        ("in place first", "last_layer", {"head": "head"}),
+        ("two inputs", "rank1", {}),
+        ("WRN-10-1", "batch_ensemble", {}),
+        ("Transformer", "mean_field", {}),
+    ],
+)
+def test_compiles_to_the_same_graph_of_operations(name, method, options):
+    build, make_args, make_kwargs, _ = MODELS[name]
     torch.compiler.reset()  # what other tests compiled counts against the limit of this one
-    net = et.ensemble(build().double(), method, M).eval()
+    net = convert(build().double(), method, **options).eval()
     compiled = torch.compile(net, backend="aot_eager", fullgraph=True)
     for batch in (B, B - 2):  # a second batch size must not meet what the first one left behind
         args = tuple(x[:batch] for x in make_args())
@@ -424,14 +470,14 @@ def test_outputs_keep_their_structure():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_an_empty_batch_is_a_batch(method):
-    net = et.ensemble(mlp().double(), method, M)
+    net = convert(mlp().double(), method)
     assert net(numbers(0, 7)).shape == (M, 0, 2)
 
 
 def test_an_input_is_never_changed():
     for method in METHODS:
         x = numbers(B, 7)
-        et.ensemble(InPlaceFirst().double(), method, M)(x)
+        convert(InPlaceFirst().double(), method)(x)
         assert torch.equal(x, numbers(B, 7))
 
 
@@ -496,9 +542,9 @@ def test_shared_parts_stay_one_copy():
 
     model, x = Vision(), numbers(B, 1, 8, 8).float()
     for method in METHODS:
-        net = et.ensemble(model, method, M, shared=["stem", "scale"])
+        net = convert(model, method, shared=["stem", "scale"])
         count = counting.count(net)
-        head = counting.layer(3, 2, method, M)
+        head = counting.layer(3, 2, method, **sized(method, M))
         # The stem's 27 weights, the scale's 3, the stem's 3 biases: once.
         assert count == head + counting.Count(shared=30, biases=3)
         assert net(x).shape == (M, B, 2)
@@ -559,7 +605,7 @@ def test_modes_and_flags_follow_the_model():
     net = et.ensemble(model, "batch_ensemble", M)
     assert not net.model[0].layer.training
     assert net.model[5].layer.training
-    assert "ensemble_size=3" in repr(net)
+    assert "leading=(3,)" in repr(net)
 
 
 def test_every_option_reaches_every_layer():
@@ -567,26 +613,26 @@ def test_every_option_reaches_every_layer():
     prior = Normal(0.5, 0.25)
     options = {
         "batch_ensemble": {"init": "normal", "init_std": 0.125},
-        "rank1": {"prior": prior, "init": "signs", "init_std": 0.3, "init_scale": 0.2,
+        "rank1": {"prior": prior, "init": "signs", "init_std": 0.3, "posterior_std": 0.2,
                   "per_example": True},
-        "mean_field": {"prior": prior, "init_scale": 0.2},
+        "mean_field": {"prior": prior, "posterior_std": 0.2, "estimator": "local"},
     }  # fmt: skip
     for method, given in options.items():
-        net = et.ensemble(model, method, M, **given)
-        layers = [part.layer for part in net.modules() if isinstance(part, Folded)]
+        net = convert(model, method, **given)
+        layers = [part.layer for part in net.modules() if isinstance(part, FlatLayer)]
         assert len(layers) == 2
         for layer in layers:
             assert {name: getattr(layer, name) for name in given} == given
 
 
-@pytest.mark.parametrize("method", FOLDED)
+@pytest.mark.parametrize("method", FLAT)
 def test_every_part_of_a_convolutions_geometry_survives(method):
     geometry = {
         "stride": (2, 1), "padding": (1, 2), "dilation": (1, 2), "groups": 2,
         "padding_mode": "circular",
     }  # fmt: skip
     plain = nn.Conv2d(4, 6, (3, 2), **geometry)
-    layer = et.ensemble(plain, method, M).model.layer
+    layer = convert(plain, method).model.layer
     for name in (*geometry, "kernel_size", "in_channels", "out_channels"):
         assert getattr(layer, name) == getattr(plain, name)
     # Members with r = s = 1, or without spread, are the layer itself.
@@ -597,7 +643,7 @@ def test_every_part_of_a_convolutions_geometry_survives(method):
             elif name.endswith("rho"):
                 parameter.fill_(-60)
     x = numbers(B, 4, 9, 8).float()
-    net = et.fold.FoldedEnsemble(Folded(layer, batch := et.fold.Batch(M), ""), batch)
+    net = FlatEnsemble(FlatLayer(layer, own := Pass((M,)), ""), own)
     torch.testing.assert_close(net(x), plain(x).expand(M, -1, -1, -1, -1))
 
 
@@ -615,8 +661,8 @@ class Names(nn.Module):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_name_is_not_the_beginning_of_another(method):
     model = Names()
-    net = et.ensemble(model, method, M, shared=["fc"])
-    single, own = counting.count(model.fc), counting.layer(7, 2, method, M)
+    net = convert(model, method, shared=["fc"])
+    single, own = counting.count(model.fc), counting.layer(7, 2, method, **sized(method, M))
     assert counting.count(net) == counting.Count(shared=49, biases=7) + own
     first = net.members[0] if method == "deep_ensemble" else net.model
     assert torch.equal(first.fc.weight, model.fc.weight)
@@ -636,7 +682,7 @@ def test_a_model_is_never_changed(build, shared, shape, method):
     model = build()
     before = {name: value.clone() for name, value in model.state_dict().items()}
     try:
-        net = et.ensemble(model, method, M, shared=shared)
+        net = convert(model, method, shared=shared)
     except ValueError:
         assert method != "deep_ensemble"
         return
@@ -678,7 +724,7 @@ def test_layers_in_lists_of_python_are_swapped_too():
             return self.order[1]["last"](self.order[0](x))
 
     for method in METHODS:
-        y = et.ensemble(Listed(), method, M, **OPTIONS[method])(numbers(B, 7).float())
+        y = convert(Listed(), method, **OPTIONS[method])(numbers(B, 7).float())
         assert not torch.allclose(y[0], y[1])
 
 
@@ -712,7 +758,7 @@ def test_a_pass_that_fails_leaves_nothing_behind():
     net = et.ensemble(Fails(), "batch_ensemble", M)
     with pytest.raises(RuntimeError, match="on purpose"):
         net(numbers(B, 7).float())
-    assert net._batch.examples is None
+    assert net._pass.examples is None and net._pass.noise == {}
     assert net.model.fc(numbers(2 * M, 7).float()).shape == (2 * M, 7)
 
 
@@ -728,7 +774,7 @@ def test_no_input_is_changed_alone_or_by_name(method, ensemble_size):
             return self.head(x.mul_(2) + input.sub_(1))
 
     x, named = numbers(B, 7).float(), numbers(B, 7).float()
-    net = et.ensemble(ByName(), method, ensemble_size)
+    net = convert(ByName(), method, ensemble_size)
     y = net(x, input=named)
     assert torch.equal(x, named) and torch.equal(x, numbers(B, 7).float())
     assert y.shape == (ensemble_size, B, 2)

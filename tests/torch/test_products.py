@@ -17,9 +17,9 @@ from torch.func import functional_call, grad, hessian, jvp, vmap
 from torch.nn import functional as F
 
 import ensedu.torch as et
-from ensedu.torch import base, products
+from ensedu.torch import conv, products
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 measure = importlib.import_module("measure")
 
 M, B, m, n, K = 3, 7, 5, 11, 2
@@ -28,7 +28,11 @@ FORMS = {
     "scale again": products.Scale.apply,
     "fold": products.fold,
     "fold again": products.Fold.apply,
+    "each by hand": lambda x, weight, r, s, bias: products.Each.apply(
+        x.expand(len(r), *x.shape[-2:]), products.modulated(weight, r, s), bias
+    ),
 }
+BY_HAND = ["scale again", "fold again", "each by hand"]
 
 
 def call(form, x, weight, r, s, bias):
@@ -88,14 +92,14 @@ jit = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 
 @jit
 @pytest.mark.parametrize("broadcast", [False, True])
-@pytest.mark.parametrize("form", ["scale again", "fold again"])
+@pytest.mark.parametrize("form", BY_HAND)
 def test_derivatives_by_hand_hold_twice(form, broadcast):
     values = arguments(2, 3, 2, 3, broadcast)
     assert torch.autograd.gradcheck(lambda *v: call(form, *v), values, check_forward_ad=True)
     assert torch.autograd.gradgradcheck(lambda *v: call(form, *v), values)
 
 
-@pytest.mark.parametrize("form", ["scale again", "fold again"])
+@pytest.mark.parametrize("form", BY_HAND)
 def test_gradients_by_hand_are_made_only_where_they_are_asked_for(form):
     values = arguments()
     expected = gradients(by_member(*values), tensors_of(values))
@@ -140,7 +144,7 @@ def test_every_form_maps_over_any_argument(form, batched):
 
 
 @jit
-@pytest.mark.parametrize("form", ["scale again", "fold again"])
+@pytest.mark.parametrize("form", BY_HAND)
 def test_forward_mode_and_hessian_agree_with_plain_operations(form):
     x, weight, r, s, bias = (v.detach() for v in arguments())
     along = torch.ones_like(r)
@@ -162,7 +166,7 @@ def test_forward_mode_and_hessian_agree_with_plain_operations(form):
 def test_the_rule_counts_the_entries_that_each_form_writes(B, m, n):
     scaled, folded = B * (m + n), 2 * m * n
     assert products.folds(B, m, n) == (scaled > folded)
-    assert products.folds(B, m, n, memory_saving=True) == (scaled >= folded)
+    assert products.folds(B, m, n, spares_product=True) == (scaled > folded or B > 64)
 
 
 @pytest.mark.parametrize("memory_saving", [False, True])
@@ -179,13 +183,50 @@ def test_the_shapes_choose_the_form(monkeypatch, form, memory_saving):
     assert ran == [form]
 
 
+def test_fold_spares_the_product_for_an_input_without_gradient(monkeypatch):
+    ran = []
+    monkeypatch.setattr(products, "folds", lambda *a: ran.append(a[-1]) or False)
+    x, wanted = torch.zeros(M, B, m), torch.zeros(M, B, m, requires_grad=True)
+    for memory_saving in (False, True):
+        layer = et.BatchEnsembleLinear(m, n, M, memory_saving=memory_saving)
+        layer(x), layer(wanted)
+        with torch.no_grad():
+            layer(x)
+    assert ran == [True, False, False, False, False, False]
+
+
+@pytest.mark.parametrize("wants", [False, True])
+def test_saving_memory_never_raises_its_peak(wants):
+    peaks = {}
+    for saving in (False, True):
+        layer = et.BatchEnsembleLinear(256, 256, 4, memory_saving=saving)
+        x = torch.randn(
+            4, 100, 256, requires_grad=wants
+        )  # more than MANY_ROWS, and scale is cheaper
+
+        def train(layer=layer, x=x):
+            for tensor in (x, *layer.parameters()):
+                tensor.grad = None
+            layer(x).sum().backward()
+
+        peaks[saving] = measure.peak_bytes(train)
+    assert peaks[True] <= peaks[False]
+
+
+@pytest.mark.parametrize("columns", [64, 65])
+def test_a_weight_each_gets_its_gradient_as_it_is_stored(columns):
+    x, weight = torch.randn(M, B, columns), torch.randn(M, n, columns, requires_grad=True)
+    (slope,) = torch.autograd.grad(products.product_each(x, weight, None).sum(), weight)
+    assert slope.is_contiguous() == (columns > products.MANY_COLUMNS)
+
+
 LAYERS = {
     "batch_ensemble": lambda: et.BatchEnsembleLinear(m, n, M, init="normal", dtype=torch.float64),
     "memory saving": lambda: et.BatchEnsembleLinear(
         m, n, M, init="normal", dtype=torch.float64, memory_saving=True
     ),
     "no bias": lambda: et.BatchEnsembleLinear(m, n, M, bias=False, dtype=torch.float64),
-    "rank1": lambda: et.Rank1Linear(m, n, M, init_scale=0.3, dtype=torch.float64),
+    "rank1": lambda: et.Rank1Linear(m, n, M, posterior_std=0.3, dtype=torch.float64),
 }
 
 
@@ -195,11 +236,11 @@ def test_layers_give_the_same_in_both_forms(monkeypatch, name, broadcast):
     torch.manual_seed(3)
     layer = LAYERS[name]()
     x = torch.randn((B, m) if broadcast else (M, B, m), dtype=torch.float64, requires_grad=True)
-    sample = [layer.sample()] if name == "rank1" else []
+    noise = [layer.noise()] if name == "rank1" else []
     results = []
     for folds in (False, True):
         monkeypatch.setattr(products, "folds", lambda *a, folds=folds: folds)
-        y = layer(x, *sample)
+        y = layer(x, *noise)
         results.append([y, *gradients(y, [x, *layer.parameters()])])
     torch.testing.assert_close(*results, rtol=0, atol=1e-12)
 
@@ -207,25 +248,27 @@ def test_layers_give_the_same_in_both_forms(monkeypatch, name, broadcast):
 CONVOLUTIONS = {
     "batch_ensemble": lambda **k: et.BatchEnsembleConv2d(5, 7, (3, 2), M, init="normal", **k),
     "memory saving": lambda **k: et.BatchEnsembleConv2d(5, 7, (3, 2), M, memory_saving=True, **k),
-    "rank1": lambda **k: et.Rank1Conv2d(5, 7, (3, 2), M, init_scale=0.3, **k),
+    "rank1": lambda **k: et.Rank1Conv2d(5, 7, (3, 2), M, posterior_std=0.3, **k),
 }
 
 
+@pytest.mark.parametrize("broadcast", [False, True])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-def test_convolutions_give_the_same_in_both_forms(monkeypatch, name):
+def test_convolutions_give_the_same_in_both_forms(monkeypatch, name, broadcast):
     torch.manual_seed(3)
     layer = CONVOLUTIONS[name](stride=(2, 1), padding=1, dtype=torch.float64)
-    x = torch.randn(2, 5, 13, 11, dtype=torch.float64, requires_grad=True)
-    sample = [layer.sample()] if name == "rank1" else []
+    shape = (2, 5, 13, 11) if broadcast else (M, 2, 5, 13, 11)
+    x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    noise = [layer.noise()] if name == "rank1" else []
     results = []
     for folds in (False, True):
-        monkeypatch.setattr(base.ConvLayer, "_folds", lambda *a, folds=folds: folds)
-        y = layer(x, *sample)
+        monkeypatch.setattr(conv.ConvLayer, "_folds", lambda *a, folds=folds: folds)
+        y = layer(x, *noise)
         results.append([y, *gradients(y, [x, *layer.parameters()])])
     torch.testing.assert_close(*results, rtol=0, atol=1e-11)
 
 
-def test_convolutions_fold_where_pixels_outnumber_weights_and_members_share_a_batch():
+def test_convolutions_fold_where_pixels_outnumber_weights():
     layer = et.BatchEnsembleConv2d(5, 7, 3, M, padding=1)
     # One image of h x h: 12 h² entries scaled, 2 x 315 folded.
     assert not layer._folds((1, 5, 7, 7))
@@ -242,10 +285,10 @@ def test_convolutions_fold_where_pixels_outnumber_weights_and_members_share_a_ba
 )
 def test_output_size_is_that_of_torch(size, kernel, stride, padding, dilation):
     geometry = {"stride": stride, "padding": padding, "dilation": dilation}
-    layer = et.BayesConv2d(1, 1, kernel, **geometry)
+    layer = et.MeanFieldConv2d(1, 1, kernel, **geometry)
     expected = nn.Conv2d(1, 1, kernel, **geometry)(torch.zeros(1, 1, *size)).shape[2:]
     assert layer.output_size(*size) == tuple(expected)
-    same = et.BayesConv2d(1, 1, kernel, padding="same", dilation=dilation)
+    same = et.MeanFieldConv2d(1, 1, kernel, padding="same", dilation=dilation)
     assert same.output_size(*size) == size
 
 
@@ -264,15 +307,16 @@ def test_memory_saving_stores_nothing_beyond_input_and_parameters(monkeypatch, b
     assert measure.saved_bytes(lambda: default(x), x, *default.parameters()) == expected
 
 
-def test_memory_saving_convolution_stores_nothing_beyond_input_and_parameters():
-    x = torch.randn(M, 2, 5, 13, 11, requires_grad=True)
+@pytest.mark.parametrize("side", [5, 13])
+def test_memory_saving_convolution_stores_nothing_beyond_input_and_parameters(side):
+    x = torch.randn(M, 2, 5, side, side, requires_grad=True)
     saving, default = (
         et.BatchEnsembleConv2d(5, 7, 3, M, memory_saving=flag) for flag in (True, False)
     )
     assert measure.saved_bytes(lambda: saving(x), x, *saving.parameters()) == 0
-    assert measure.saved_bytes(lambda: default(x), x, *default.parameters()) == 4 * (
-        x.numel() + M * 2 * 7 * 99
-    )
+    # Scale stores x ∘ r and conv(x ∘ r, W); fold the kernels and W ∘ s.
+    numbers = x.numel() + M * 2 * 7 * (side - 2) ** 2 if side == 5 else 2 * M * 7 * 5 * 9
+    assert measure.saved_bytes(lambda: default(x), x, *default.parameters()) == 4 * numbers
 
 
 @pytest.mark.parametrize("kind", ["deep_ensemble", "fold"])
@@ -289,17 +333,19 @@ def test_a_shared_batch_is_never_copied_to_the_members(kind):
     assert allocated <= output + matrices < output + 4 * x.numel() * M
 
 
+@pytest.mark.parametrize("many_columns", [0, 64])
 @pytest.mark.parametrize("layer", ["batch_ensemble", "memory saving", "rank1"])
 @pytest.mark.parametrize("folds", [False, True])
-def test_autocast_gives_its_own_dtype_in_both_forms(monkeypatch, layer, folds):
+def test_autocast_gives_its_own_dtype_in_both_forms(monkeypatch, layer, folds, many_columns):
     torch.manual_seed(4)
+    monkeypatch.setattr(products, "MANY_COLUMNS", many_columns)
     layer = LAYERS[layer]().float()
     monkeypatch.setattr(products, "folds", lambda *a: folds)
-    sample = [layer.sample()] if isinstance(layer, et.Rank1Linear) else []
+    noise = [layer.noise()] if isinstance(layer, et.Rank1Linear) else []
     x = torch.randn(M, B, m, requires_grad=True)
-    exact = layer(x, *sample)
+    exact = layer(x, *noise)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        y = layer(x, *sample)
+        y = layer(x, *noise)
     assert y.dtype == torch.bfloat16
     torch.testing.assert_close(y.float(), exact, rtol=0.03, atol=0.03 * exact.abs().max().item())
     inputs = [x, *layer.parameters()]
@@ -324,26 +370,28 @@ def test_compiled_whole_in_both_forms(batch):
 STACKS = {
     **LAYERS,
     "deep_ensemble": lambda: et.DeepEnsembleLinear(m, n, M, dtype=torch.float64),
-    "mean_field": lambda: et.BayesLinear(m, n, init_scale=0.3, dtype=torch.float64),
-    "local": lambda: et.BayesLinear(m, n, local_reparameterization=True, dtype=torch.float64),
+    "mean_field": lambda: et.MeanFieldLinear(m, n, posterior_std=0.3, dtype=torch.float64),
+    "local": lambda: et.MeanFieldLinear(m, n, estimator="local", dtype=torch.float64),
     "deep_ensemble conv": lambda: et.DeepEnsembleConv2d(5, 7, 3, M, dtype=torch.float64),
     "batch_ensemble conv": lambda: et.BatchEnsembleConv2d(5, 7, 3, M, dtype=torch.float64),
     "rank1 conv": lambda: et.Rank1Conv2d(5, 7, 3, M, dtype=torch.float64),
-    "mean_field conv": lambda: et.BayesConv2d(5, 7, 3, dtype=torch.float64),
+    "mean_field conv": lambda: et.MeanFieldConv2d(5, 7, 3, dtype=torch.float64),
 }
 
 
 def given_to(name, batch):
-    """A layer, what it is called with: members' own inputs, and a sample where it draws."""
+    """A layer, what it is called with: members' own inputs, and a noise where it draws."""
     layer = STACKS[name]()
     shape = (m, 6, 5) if "conv" in name else (m,)
     x = torch.randn(M, batch, *shape, dtype=torch.float64)
-    return layer, [x, *([layer.sample(None, x.shape)] if hasattr(layer, "sample") else [])]
+    return layer, [x, *([layer.noise(None, x.shape)] if hasattr(layer, "noise") else [])]
 
 
+@pytest.mark.parametrize("many_columns", [0, 64])
 @pytest.mark.parametrize("batch", [3, 101])
 @pytest.mark.parametrize("name", STACKS)
-def test_layers_stack_under_vmap(name, batch):
+def test_layers_stack_under_vmap(monkeypatch, name, batch, many_columns):
+    monkeypatch.setattr(products, "MANY_COLUMNS", many_columns)
     first, arguments = given_to(name, batch)
     layers = [first, *(STACKS[name]() for _ in range(K - 1))]
     stacked, buffers = torch.func.stack_module_state(layers)
@@ -358,8 +406,10 @@ def test_layers_stack_under_vmap(name, batch):
             torch.testing.assert_close(found[key][k], slope, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("many_columns", [0, 64])
 @pytest.mark.parametrize("name", STACKS)
-def test_layers_can_be_differentiated_twice(name):
+def test_layers_can_be_differentiated_twice(monkeypatch, name, many_columns):
+    monkeypatch.setattr(products, "MANY_COLUMNS", many_columns)
     layer, arguments = given_to(name, 2)
     params = dict(layer.named_parameters())
     along = {key: torch.randn_like(value) for key, value in params.items()}
@@ -379,16 +429,16 @@ def test_layers_can_be_differentiated_twice(name):
 
 def test_local_reparameterization_by_its_definition():
     torch.manual_seed(5)
-    layer = et.BayesLinear(m, n, init_scale=0.3, local_reparameterization=True).double()
+    layer = et.MeanFieldLinear(m, n, posterior_std=0.3, estimator="local").double()
     x = torch.randn(2, B, m, dtype=torch.float64)
-    sample = layer.sample(torch.Generator().manual_seed(1), x.shape)
-    assert {k: v.shape for k, v in sample.items()} == {"output": (2, B, n)}
-    y = layer(x, sample)
+    noise = layer.noise(torch.Generator().manual_seed(1), x.shape)
+    assert {k: v.shape for k, v in noise.items()} == {"output": (2, B, n)}
+    y = layer(x, noise)
     for i, j, b in itertools.product(range(2), range(B), range(n)):
         mean = (x[i, j] * layer.weight_mean[b]).sum() + layer.bias_mean[b]
         scale = F.softplus(layer.weight_rho[b])
         variance = (x[i, j] ** 2 * scale**2).sum() + F.softplus(layer.bias_rho[b]) ** 2
-        expected = mean + variance.sqrt() * sample["output"][i, j, b]
+        expected = mean + variance.sqrt() * noise["output"][i, j, b]
         torch.testing.assert_close(y[i, j, b], expected, rtol=0, atol=1e-12)
 
 
@@ -397,14 +447,14 @@ def test_local_reparameterization_has_the_moments_of_drawn_weights(kind):
     torch.manual_seed(6)
     shape = (m,) if kind == "linear" else (m, 4, 4)
     build = {
-        "linear": lambda local: et.BayesLinear(
-            m, 2, init_scale=0.3, local_reparameterization=local
+        "linear": lambda estimator: et.MeanFieldLinear(
+            m, 2, posterior_std=0.3, estimator=estimator
         ),
-        "conv": lambda local: et.BayesConv2d(
-            m, 2, 3, padding=1, stride=2, init_scale=0.3, local_reparameterization=local
+        "conv": lambda estimator: et.MeanFieldConv2d(
+            m, 2, 3, padding=1, stride=2, posterior_std=0.3, estimator=estimator
         ),
     }[kind]
-    drawn, local = build(False), build(True)
+    drawn, local = build("weights"), build("local")
     local.load_state_dict(drawn.state_dict())
     draws = 20_000
     x = torch.randn(1, *shape).expand(draws, 1, *shape)
@@ -419,8 +469,8 @@ def test_local_reparameterization_has_the_moments_of_drawn_weights(kind):
 def test_local_reparameterization_makes_examples_independent():
     torch.manual_seed(7)
     x = torch.ones(5000, 2, m)  # two equal examples
-    for local, correlation in ((False, 1.0), (True, 0.0)):
-        layer = et.BayesLinear(m, 1, init_scale=0.3, local_reparameterization=local)
+    for estimator, correlation in (("weights", 1.0), ("local", 0.0)):
+        layer = et.MeanFieldLinear(m, 1, posterior_std=0.3, estimator=estimator)
         with torch.no_grad():
             y = layer(x)[..., 0]
         assert abs(torch.corrcoef(y.T)[0, 1].item() - correlation) < 0.08
@@ -428,7 +478,7 @@ def test_local_reparameterization_makes_examples_independent():
 
 @pytest.mark.parametrize("bias", [False, True])
 def test_local_reparameterization_of_no_input_has_finite_gradients(bias):
-    layer = et.BayesLinear(m, n, bias=bias, local_reparameterization=True)
+    layer = et.MeanFieldLinear(m, n, bias=bias, estimator="local")
     x = torch.zeros(B, m, requires_grad=True)
     y = layer(x)
     y.sum().backward()
@@ -438,9 +488,9 @@ def test_local_reparameterization_of_no_input_has_finite_gradients(bias):
 
 
 def test_weight_matrices_of_a_local_layer_are_drawn_weights():
-    layer = et.BayesLinear(m, n, local_reparameterization=True)
+    layer = et.MeanFieldLinear(m, n, estimator="local")
     assert layer.weight_matrices().shape == (1, m, n)
-    sample = layer.sample()
-    y = layer(torch.eye(m), sample)
-    bias = layer.bias_mean + F.softplus(layer.bias_rho) * sample["bias"]
-    torch.testing.assert_close(y - bias, layer.weight_matrices(sample)[0])
+    noise = layer.noise()
+    y = layer(torch.eye(m), noise)
+    bias = layer.bias_mean + F.softplus(layer.bias_rho) * noise["bias"]
+    torch.testing.assert_close(y - bias, layer.weight_matrices(noise)[0])

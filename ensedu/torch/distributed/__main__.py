@@ -23,12 +23,14 @@ from torch import Tensor
 from torch.distributed.elastic.multiprocessing.errors import record
 from torch.nn.functional import cross_entropy
 
+from ensedu.methods import METHODS
 from ensedu.torch.distributed.checkpoints import newest, resume, save
 from ensedu.torch.distributed.group import process_group
 from ensedu.torch.distributed.shards import BATCH, SPLIT, ShardedEnsemble, generator, members_of
 from ensedu.torch.network import mlp
 
-METHODS = ("deep_ensemble", "batch_ensemble", "rank1")
+# A shared body belongs to no member.
+SPREAD = [key for key, row in METHODS.items() if row.members and not row.body]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -89,7 +91,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add, number = parser.add_argument, {"type": positive_integer, "metavar": "N"}
-    add("--method", choices=METHODS, default="batch_ensemble", help="(%(default)s)")
+    add("--method", choices=SPREAD, default=SPREAD[1], help="(%(default)s)")
     add("--ensemble-size", **number, default=4, help="members (%(default)s)")
     add("--width", **number, default=64, help="units of a hidden layer (%(default)s)")
     add("--depth", **number, default=2, help="hidden layers (%(default)s)")

@@ -36,7 +36,7 @@ from torch.distributed.checkpoint.state_dict import (
     set_optimizer_state_dict,
 )
 
-from ensedu import _checks
+from ensedu import checks
 from ensedu.torch.distributed.shards import ShardedEnsemble
 
 COMPLETE = ".metadata"
@@ -80,9 +80,9 @@ def save(
     OSError
         If the checkpoint cannot be written.
     """
-    _checks.positive_int("keep", keep)
+    checks.positive_int("keep", keep)
     # At step 0 Torch would count a step to find out which state the optimizer will have.
-    path = Path(folder) / f"step-{_checks.positive_int('step', step):08}"
+    path = Path(folder) / f"step-{checks.positive_int('step', step):08}"
     if (path / COMPLETE).exists():
         raise FileExistsError(f"folder must have no checkpoint of step {step}, got {path}")
     entries = _State.of(ensemble, optimizer).entries

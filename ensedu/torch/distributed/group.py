@@ -9,7 +9,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from ensedu import _checks
+from ensedu import checks
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def process_group(
     """
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
-    _checks.one_of("device", device, ("cpu", "cuda"))
+    checks.one_of("device", device, ("cpu", "cuda"))
     settings = {"backend": "gloo", "timeout": timeout}
     own = torch.device("cpu")
     if device == "cuda":

@@ -11,10 +11,11 @@ import torch.distributed as dist
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ensedu import _checks
+from ensedu import checks
+from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer
-from ensedu.torch.dropout import MCDropout
-from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
+from ensedu.torch.dropout import KINDS, MCDropout
+from ensedu.torch.network import Tile
 
 NOISE, BATCH, SPLIT = range(3)  # what a generator is for
 
@@ -24,14 +25,17 @@ def members_of(rank: int, ranks: int, ensemble_size: int) -> range:
 
     Raises
     ------
-    ValueError
-        For more processes than members.
+    TypeError, ValueError
+        For what are no such numbers, and for more processes than members.
 
     Examples
     --------
     >>> [list(members_of(rank, 3, 4)) for rank in range(3)]
     [[0, 1], [2], [3]]
     """
+    checks.positive_int("ensemble_size", ensemble_size)
+    if checks.natural_int("rank", rank) >= checks.positive_int("ranks", ranks):
+        raise ValueError(f"rank must be below the number of processes, {ranks}, got {rank}")
     if ranks > ensemble_size:
         raise ValueError(
             f"ensemble_size is {ensemble_size}, accepted is at least {ranks}, one member for each "
@@ -50,8 +54,7 @@ def generator(
     As it has no past, a run that goes on from a checkpoint draws what it would have drawn.
     """
     key = [
-        _checks.natural_int(*pair)
-        for pair in (("purpose", purpose), ("seed", seed), ("step", step))
+        checks.natural_int(*pair) for pair in (("purpose", purpose), ("seed", seed), ("step", step))
     ]
     state = np.random.SeedSequence(key).generate_state(1, np.uint64)
     return torch.Generator(device).manual_seed(int(state[0]))
@@ -99,14 +102,14 @@ class ShardedEnsemble(nn.Module):
     def __init__(self, net: nn.Sequential, *, seed: int = 0) -> None:
         super().__init__()
         self.ensemble_size = _ensemble_size(net)
-        self.seed = _checks.natural_int("seed", seed)
+        self.seed = checks.natural_int("seed", seed)
         self.ranks = dist.get_world_size()
         self.members = members_of(dist.get_rank(), self.ranks, self.ensemble_size)
         self.net = copy.deepcopy(net)
         self.net.zero_grad()
         self._agree()
         roles = {
-            f"{name}.{key}": layer.roles[key]
+            f"{name}.{key}": METHODS[layer.method].roles[key]
             for name, layer in self.net.named_modules()
             if isinstance(layer, WeightLayer)
             for key, _ in layer.named_parameters()
@@ -133,13 +136,18 @@ class ShardedEnsemble(nn.Module):
         The parts of all processes add up to the mean.
         """
         self._check_own("losses", losses)
+        if losses.ndim != 1:
+            raise ValueError(
+                f"losses has shape {tuple(losses.shape)}, accepted is ({len(self.members)},), one "
+                "number for each of this process's members"
+            )
         return losses.sum() / self.ensemble_size
 
     def kl(self) -> Float[Tensor, ""]:
         """Return this process's part of the mean over all M members of KL(q(r, s) ‖ prior)."""
         layers = [layer for layer in _flat(self.net) if _draws(layer)]
         zero = next(self.parameters()).new_zeros(())
-        return sum((layer.kl("sum") for layer in layers), zero) / self.ensemble_size
+        return sum((layer.kl().sum() for layer in layers), zero) / self.ensemble_size
 
     def reduce_gradients(self) -> None:
         """Add up the shared weights' gradients over all processes, with one all-reduce.
@@ -210,9 +218,15 @@ class ShardedEnsemble(nn.Module):
     def _noise(
         self, layer: nn.Module, source: torch.Generator, shape: tuple[int, ...]
     ) -> dict[str, Tensor]:
-        whole = copy.copy(layer)  # the same parameters, but it draws for all members
-        whole.ensemble_size = self.ensemble_size
-        return {key: self._own(noise) for key, noise in whole.sample(source, shape).items()}
+        like = next(layer.parameters())
+        drawn = {}
+        for key, (_, *rest) in layer.noise_shapes(shape).items():
+            whole = torch.randn(
+                self.ensemble_size, *rest,
+                generator=source, device=like.device, dtype=like.dtype,
+            )  # fmt: skip
+            drawn[key] = self._own(whole)
+        return drawn
 
     def _agree(self) -> None:
         """Check that all processes have the same network, and give them the values of the first."""
@@ -241,12 +255,13 @@ class ShardedEnsemble(nn.Module):
 
 def _ensemble_size(net: Any) -> int:
     """Check that the members of `net` can be told apart, and return their number."""
-    if type(net) is not nn.Sequential:
+    if not isinstance(net, nn.Sequential):
         raise TypeError(f"net must be an nn.Sequential, got {type(net).__name__}")
-    accepted = "accepted are DeepEnsemble, BatchEnsemble and Rank1 layers"
+    kinds = dict.fromkeys(row.layer for row in METHODS.values() if row.members)
+    accepted = f"accepted are {', '.join(kinds)} layers"
     sizes = {}
     for name, layer in net.named_modules():
-        if type(layer) is nn.Sequential:
+        if isinstance(layer, nn.Sequential):
             continue
         size = getattr(layer, "ensemble_size", None)
         own = isinstance(layer, WeightLayer) and size is not None
@@ -255,10 +270,15 @@ def _ensemble_size(net: Any) -> int:
                 f"net has a {type(layer).__name__} at {name!r} whose parameters or buffers belong "
                 f"to no member; {accepted}, and modules without either"
             )
-        if isinstance(layer, (MCDropout, nn.modules.dropout._DropoutNd)):
+        if isinstance(layer, (MCDropout, *KINDS)):
             raise ValueError(
                 f"net has a {type(layer).__name__} at {name!r}, whose noise would depend on the "
                 f"number of processes; {accepted}, and modules without noise"
+            )
+        if isinstance(layer, Tile) and size is not None:
+            raise ValueError(
+                f"net has a Tile at {name!r}, which puts samples in front of the members; "
+                f"{accepted}, one sample a step"
             )
         if size is not None:
             sizes[name] = size
@@ -272,11 +292,11 @@ def _ensemble_size(net: Any) -> int:
 def _flat(net: nn.Sequential) -> Iterator[nn.Module]:
     """Yield the layers of a network in the order in which they are called."""
     for layer in net:
-        if type(layer) is nn.Sequential:
+        if isinstance(layer, nn.Sequential):
             yield from _flat(layer)
         else:
             yield layer
 
 
 def _draws(layer: nn.Module) -> bool:
-    return isinstance(layer, (Rank1Linear, Rank1Conv2d))
+    return isinstance(layer, WeightLayer) and METHODS[layer.method].stochastic

@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from ensedu import counting, playground
-from ensedu.playground import METHODS, MOST, Playground, state
+from ensedu import counting, methods
+from ensedu.page.playground import METHODS, MOST, Playground, state
 
 STATES = list(itertools.product(METHODS, *(range(1, most + 1) for most in MOST.values())))
 
@@ -19,12 +19,28 @@ def data():
 
 
 def members(method, M):
-    return M if method in ("deep_ensemble", "batch_ensemble", "rank1") else 1
+    return M if methods.METHODS[method].members else 1
+
+
+def test_every_kind_of_layer_is_there_once():
+    assert METHODS == ("single", "deep_ensemble", "batch_ensemble", "rank1", "mean_field")
+
+
+def test_the_page_knows_what_each_method_has(data):
+    found = data["methods"]
+    assert tuple(found) == METHODS
+    for words, expected in {
+        "members": {"deep_ensemble", "batch_ensemble", "rank1"},
+        "modulated": {"batch_ensemble", "rank1"},
+        "drawn": {"rank1", "mean_field"},
+    }.items():
+        assert {method for method in METHODS if found[method][words]} == expected
+    assert found[data["start"]["method"]]["label"] == "BatchEnsemble"
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_smaller_state_is_the_first_part_of_the_largest(method, data):
-    full = {name: np.array(value) for name, value in data["arrays"][method].items()}
+    full = {name: np.array(value) for name, value in data["methods"][method]["arrays"].items()}
     for _, m, n, M in (s for s in STATES if s[0] == method):
         arrays = state(method, m, n, M)
         assert arrays.keys() == full.keys()
@@ -47,9 +63,13 @@ def test_matrices_are_what_the_page_says_they_are():
 
 
 def test_spreads_are_those_of_draws():
-    layer = playground._layer("rank1", 3, 4, 2)
-    draws = np.stack([layer.weight_matrices() for _ in range(20_000)])
     expected = state("rank1", 3, 4, 2)
+    rng = np.random.default_rng(0)
+    r, s = (
+        expected[f"{k}_mean"] + expected[f"{k}_std"] * rng.standard_normal((20_000, 2, size))
+        for k, size in (("r", 3), ("s", 4))
+    )
+    draws = expected["weight"] * r[..., :, None] * s[..., None, :]
     np.testing.assert_allclose(draws.std(axis=0), expected["spreads"], rtol=0.04)
     error = expected["spreads"] / np.sqrt(len(draws))
     assert (np.abs(draws.mean(axis=0) - expected["matrices"]) < 6 * error).all()
@@ -72,13 +92,15 @@ def test_members_differ():
 def test_counts_and_terms(method, data):
     for _, m, n, M in (s for s in STATES if s[0] == method):
         *roles, total, more = data["counts"][f"{method} {m} {n} {M}"]
-        formula = counting.layer(m, n, method, M)
-        assert roles == [getattr(formula, role) for role in counting.ROLES]
+        formula, one_more = (
+            counting.layer(m, n, method, **methods.sized(method, k)) for k in (M, M + 1)
+        )
+        assert roles == [getattr(formula, role) for role in methods.ROLES]
         assert total == formula.total
-        assert counting.layer(m, n, method, M + 1).total == total + more
+        assert one_more.total == total + more
         sizes = {"m": m, "n": n, "M": M}
-        for role, count in zip(counting.ROLES, roles, strict=True):
-            term = data["terms"][method].get(role, "0").replace("·", "*")
+        for role, count in zip(methods.ROLES, roles, strict=True):
+            term = data["methods"][method]["terms"].get(role, "0").replace("·", "*")
             assert eval(term, {}, sizes) == count
         # The numbers that are shown are the numbers that are counted.
         arrays = state(method, m, n, M)
@@ -97,7 +119,8 @@ def test_in_the_book_a_figure_stands_in_for_the_script(monkeypatch, tmp_path):
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))
     html = Playground()._repr_mimebundle_()["text/html"]
     (frame,) = tmp_path.iterdir()
-    assert f'src="ensedu-frames:{frame.name}" alt="' in html
+    words = "A layer of 2 inputs and 3 outputs, held by single network, deep ensemble, "
+    assert f'src="ensedu-frames:{frame.name}" alt="{words}' in html
 
 
 BAD = [

@@ -1,10 +1,10 @@
-// The playground: a layer whose every number can be touched; see ensedu/playground.py.
-// All numbers come from there. This script only chooses, arranges and explains them.
+// The playground: a layer whose every number can be touched; see ensedu/page/playground.py.
+// All numbers come from there, and what kind of method each is. This script only chooses,
+// arranges and explains them.
 (() => {
   "use strict";
 
   const NAMES = { in_features: "inputs m", out_features: "outputs n", ensemble_size: "members M" };
-  const MEMBERS = ["deep_ensemble", "batch_ensemble", "rank1"];
 
   const make = (tag, attributes = {}, ...children) => {
     const node = document.createElement(tag);
@@ -24,7 +24,7 @@
 
     // Controls
     const method = make("select", { id: "playground-method" });
-    for (const [key, label] of Object.entries(data.labels)) method.append(make("option", { value: key }, label));
+    for (const [key, { label }] of Object.entries(data.methods)) method.append(make("option", { value: key }, label));
     const ranges = {};
     const controls = make("div", { class: "ensedu-sliders", role: "group", "aria-label": "The layer" });
     controls.append(make("label", {}, make("span", {}, "method"), method, make("span")));
@@ -94,11 +94,11 @@
 
     const draw = () => {
       const { method: name, in_features: m, out_features: n } = chosen;
-      const hasMembers = MEMBERS.includes(name);
-      const M = hasMembers ? chosen.ensemble_size : 1;
-      const arrays = data.arrays[name];
+      const kind = data.methods[name];
+      const M = kind.members ? chosen.ensemble_size : 1;
+      const { arrays } = kind;
       const cut = (rows) => rows.slice(0, m).map((row) => row.slice(0, n));
-      root.style.setProperty("--own", data.colors[name]);
+      root.style.setProperty("--own", kind.color);
 
       method.value = name;
       for (const [key, range] of Object.entries(ranges)) {
@@ -106,14 +106,13 @@
         range.nextElementSibling.value = chosen[key];
         range.setAttribute("aria-valuetext", `${chosen[key]}`);
       }
-      ranges.ensemble_size.disabled = !hasMembers;
+      ranges.ensemble_size.disabled = !kind.members;
       const counts = data.counts[`${name} ${m} ${n} ${chosen.ensemble_size}`];
-      add.textContent = hasMembers ? `Add a member: ${counts[5]} numbers more` : "No members: one layer";
-      add.disabled = !hasMembers || M === data.most.ensemble_size;
+      add.textContent = kind.members ? `Add a member: ${counts[5]} numbers more` : "No members: one layer";
+      add.disabled = !kind.members || M === data.most.ensemble_size;
 
       matrices.replaceChildren();
-      const shared = name === "batch_ensemble" || name === "rank1";
-      if (shared) {
+      if (kind.modulated) {
         matrices.append(
           panel(
             "W, shared by all members",
@@ -126,56 +125,55 @@
           ),
         );
       }
-      for (let i = 0; i < M; i += 1) matrices.append(member(name, arrays, i, m, n, cut));
-      sum(name, m, n, M, counts);
+      for (let i = 0; i < M; i += 1) matrices.append(member(kind, i, m, n, cut));
+      sum(kind.terms, m, n, M, counts);
       story.textContent = "Point at a number, tap it, or move to it with the tab and arrow keys.";
       link.href = `#playground:${new URLSearchParams(chosen)}`;
     };
 
-    const member = (name, arrays, i, m, n, cut) => {
-      const title = MEMBERS.includes(name) ? `member ${i + 1}` : data.labels[name];
+    // What one member holds, or the one network; `drawn` says that its weights are distributions.
+    const member = (kind, i, m, n, cut) => {
+      const { arrays, drawn } = kind;
+      const title = kind.members ? `member ${i + 1}` : kind.label;
       const box = make("section", { class: "ensedu-member", "aria-label": title }, make("h3", {}, title));
-      const product = name === "batch_ensemble" || name === "rank1";
-      const line = make("div", { class: `ensedu-line${product ? " product" : ""}` });
+      const line = make("div", { class: `ensedu-line${kind.modulated ? " product" : ""}` });
       const values = cut(arrays.matrices[i]);
-      const W = MEMBERS.includes(name) ? `W${i + 1}` : "W";
-      if (product) {
-        const random = name === "rank1";
-        const key = random ? "_mean" : "";
-        const r = arrays[`r${key}`][i].slice(0, m);
-        const s = arrays[`s${key}`][i].slice(0, n);
+      const W = kind.members ? `W${i + 1}` : "W";
+      const mean = (letter) => arrays[letter] ?? arrays[`${letter}_mean`];
+      if (kind.modulated) {
+        const r = mean("r")[i].slice(0, m);
+        const s = mean("s")[i].slice(0, n);
         const what = (letter, value, k) =>
-          random
+          drawn
             ? `${letter}${i + 1}[${k + 1}] is drawn anew each time: mean ${show(value)}, standard deviation ${show(arrays[`${letter}_std`][i][k])}. Member ${i + 1} owns both numbers.`
             : `${letter}${i + 1}[${k + 1}] = ${show(value)}: member ${i + 1}'s own.`;
         line.append(
-          panel(random ? "r, means" : "r", grid(`r of member ${i + 1}`, r.map((v) => [v]), "r", (a) => ({
+          panel(drawn ? "r, means" : "r", grid(`r of member ${i + 1}`, r.map((v) => [v]), "r", (a) => ({
             id: `${i}-${a}`, keys: [], words: `${what("r", r[a], a)} It scales input ${a + 1}.`,
           })), "own"),
-          panel(random ? "s, means" : "s", grid(`s of member ${i + 1}`, [s], "s", (_, b) => ({
+          panel(drawn ? "s, means" : "s", grid(`s of member ${i + 1}`, [s], "s", (_, b) => ({
             id: `${i}-${b}`, keys: [], words: `${what("s", s[b], b)} It scales output ${b + 1}.`,
           })), "own"),
-          panel(random ? `${W}, means` : W, grid(`${W}, computed`, values, "made", (a, b) => ({
+          panel(drawn ? `${W}, means` : W, grid(`${W}, computed`, values, "made", (a, b) => ({
             id: `${i}-${a}-${b}`,
             keys: [`shared-${a}-${b}`, `r-${i}-${a}`, `s-${i}-${b}`],
             words:
               `${sub(W, a, b)} = ${sub("W", a, b)} · r${i + 1}[${a + 1}] · s${i + 1}[${b + 1}] = ` +
               `${show(arrays.weight[a][b])} · ${show(r[a])} · ${show(s[b])} = ${show(values[a][b])}` +
-              (random ? ` on average, with standard deviation ${show(arrays.spreads[i][a][b])}.` : ". Computed, never stored."),
+              (drawn ? ` on average, with standard deviation ${show(arrays.spreads[i][a][b])}.` : ". Computed, never stored."),
           })), "made"),
         );
       } else {
-        const random = name === "mean_field";
         line.append(
-          panel(random ? "W, means" : W, grid(`${W}, stored`, values, "stored", (a, b) => ({
+          panel(drawn ? "W, means" : W, grid(`${W}, stored`, values, "stored", (a, b) => ({
             id: `${i}-${a}-${b}`,
             keys: [],
-            words: random
+            words: drawn
               ? `${sub("W", a, b)} is drawn anew each time: mean ${show(values[a][b])}, standard deviation ${show(arrays.spreads[0][a][b])}. Both are stored.`
-              : `${sub(W, a, b)} = ${show(values[a][b])}: a number of its own${name === "deep_ensemble" ? `, stored for member ${i + 1} alone` : ""}.`,
-          })), name === "single" ? "wide" : "own"),
+              : `${sub(W, a, b)} = ${show(values[a][b])}: a number of its own${kind.members ? `, stored for member ${i + 1} alone` : ""}.`,
+          })), kind.members || drawn ? "own" : "wide"),
         );
-        if (random) {
+        if (drawn) {
           line.append(
             panel("standard deviations", grid("standard deviations, stored", cut(arrays.spreads[0]), "spread", (a, b) => ({
               id: `${a}-${b}`, keys: [], words: `The standard deviation of ${sub("W", a, b)} is ${show(arrays.spreads[0][a][b])}: stored beside its mean.`,
@@ -183,13 +181,14 @@
           );
         }
       }
-      const biases = name === "mean_field" ? arrays.bias_mean : arrays.bias;
+      const biases = mean("bias");
+      const spread = arrays.bias_std;
       const bias = (Array.isArray(biases[0]) ? biases[i] : biases).slice(0, n);
       line.append(
-        panel(name === "mean_field" ? "b, means" : "b", grid(`bias${MEMBERS.includes(name) ? ` of member ${i + 1}` : ""}`, [bias], "bias", (_, b) => ({
+        panel(spread ? "b, means" : "b", grid(`bias${kind.members ? ` of member ${i + 1}` : ""}`, [bias], "bias", (_, b) => ({
           id: `${i}-${b}`, keys: [],
-          words: name === "mean_field"
-            ? `b[${b + 1}] is drawn anew each time: mean ${show(bias[b])}, standard deviation ${show(arrays.bias_std[b])}.`
+          words: spread
+            ? `b[${b + 1}] is drawn anew each time: mean ${show(bias[b])}, standard deviation ${show(spread[b])}.`
             : `b[${b + 1}] = ${show(bias[b])}: added to output ${b + 1}.`,
         })), "own"),
       );
@@ -197,13 +196,13 @@
       return box;
     };
 
-    const sum = (name, m, n, M, counts) => {
+    const sum = (terms, m, n, M, counts) => {
       const table = make("table", { class: "ensedu-count" });
       const head = make("tr", {}, ...["role", "how many", "numbers"].map((words) => make("th", { scope: "col" }, words)));
       table.append(make("thead", {}, head));
       const body = make("tbody");
       Object.keys(data.roles).forEach((role, k) => {
-        const term = data.terms[name][role];
+        const term = terms[role];
         if (!term) return;
         const filled = term.replace("M", M).replace("m", m).replace("n", n);
         body.append(
@@ -220,7 +219,7 @@
       const [target, state] = location.hash.slice(1).split(":");
       if (target !== "playground" || state === undefined) return;
       const asked = new URLSearchParams(state);
-      if (asked.get("method") in data.labels) chosen.method = asked.get("method");
+      if (Object.hasOwn(data.methods, asked.get("method"))) chosen.method = asked.get("method");
       for (const key of Object.keys(NAMES)) {
         const value = Number(asked.get(key));
         if (Number.isInteger(value) && value >= 1 && value <= data.most[key]) chosen[key] = value;

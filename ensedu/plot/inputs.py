@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ensedu import checks
 from ensedu.counting import Count
 
 Numbers = Sequence[int] | Sequence[float] | np.ndarray
@@ -41,6 +42,13 @@ def mapping(name: str, value: Any, what: str) -> dict[str, Any]:
     return dict(value)
 
 
+def optional_mapping(name: str, value: Any, what: str) -> dict[str, Any]:
+    """Return `value` as `mapping` does; none and an empty one are both an empty dict."""
+    if value is None or (isinstance(value, Mapping) and not value):
+        return {}
+    return mapping(name, value, what)
+
+
 def counts(name: str, value: Any) -> dict[str, Count]:
     """Return `value` as a dict of names to Counts."""
     result = mapping(name, value, "Counts")
@@ -55,17 +63,13 @@ def counts(name: str, value: Any) -> dict[str, Count]:
 def series(name: str, value: Any, length: int | None = None) -> np.ndarray:
     """Return `value` as a float array (length,) of at least two finite numbers."""
     accepted = f"a sequence of {length or 'at least two'} finite numbers"
-    if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)):
+    if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)):
         raise TypeError(f"{name} must be {accepted}, got {value!r} ({type(value).__name__})")
-    try:
-        numbers = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be {accepted}, got {value!r}") from None
-    if numbers.ndim != 1 or len(numbers) < 2 or length not in (None, len(numbers)):
-        raise ValueError(f"{name} must be {accepted}, got shape {numbers.shape}")
-    if not np.isfinite(numbers).all():
-        raise ValueError(f"{name} must be {accepted}, got {value!r}")
-    return numbers
+    shape = getattr(value, "shape", (len(value),))
+    if len(shape) != 1 or shape[0] < 2 or length not in (None, shape[0]):
+        raise ValueError(f"{name} must be {accepted}, got shape {shape}")
+    # One by one: NumPy reads "1" as a number, and True.
+    return np.array([checks.real(f"{name}[{i}]", number) for i, number in enumerate(value)])
 
 
 def text(name: str, value: Any) -> str:

@@ -7,7 +7,7 @@ import json
 import os
 import string
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from math import prod
 from pathlib import Path
@@ -58,18 +58,18 @@ def explore(
     Raises
     ------
     TypeError, ValueError
-        For no slider or more than three, values that are missing or repeated, too many frames, a
-        start that is not among the values, a template with another field, and what `draw` or `alt`
-        return of a wrong type.
+        For no slider or more than three, values that are missing, repeated or arrays, too many
+        frames, a start that is not among the values, a template with another field or one that
+        does not fit its values, and what `draw` or `alt` return of a wrong type.
 
     Examples
     --------
     >>> from ensedu import plot
-    >>> def draw(width, ensemble_size):
-    ...     return plot.network([1, width, 1], "deep_ensemble", ensemble_size)
-    >>> explore(draw, alt="{ensemble_size} networks of width {width}",
-    ...         width=[3, 50], ensemble_size=[1, 2, 4])
-    Explorer(width=3 of [3, 50], ensemble_size=1 of [1, 2, 4])
+    >>> def draw(width, hidden_layers):
+    ...     return plot.network([1, *[width] * hidden_layers, 1])
+    >>> explore(draw, alt="a network of {hidden_layers} hidden layers of width {width}",
+    ...         width=[3, 50], hidden_layers=[1, 2, 4])
+    Explorer(width=3 of [3, 50], hidden_layers=1 of [1, 2, 4])
     """
     if not callable(draw):
         raise TypeError(f"draw must be a function that returns a figure, got {draw!r}")
@@ -173,10 +173,7 @@ class Explorer:
 
     def _html(self, folder: Path) -> str:
         """Draw all frames into `folder`; return the first one, the sliders, and all addresses."""
-        states = [
-            dict(zip(self.choices, values, strict=True))
-            for values in itertools.product(*self.choices.values())
-        ]
+        states = _states(self.choices)
         frames, sizes = [], []
         for state in states:
             figure = self._figure(state)
@@ -256,6 +253,9 @@ def _values(name: str, values: Any) -> list[Any]:
     accepted = "a sequence of values, at least one"
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
         raise TypeError(f"{name} must be {accepted}, got {values!r} ({type(values).__name__})")
+    for i, value in enumerate(values):
+        if getattr(value, "ndim", 0):
+            raise TypeError(f"{name}[{i}] must be one value, got an array of shape {value.shape}")
     result = [value.item() if hasattr(value, "item") else value for value in values]
     if not result:
         raise ValueError(f"{name} must be {accepted}, got {values!r}")
@@ -266,6 +266,13 @@ def _values(name: str, values: Any) -> list[Any]:
     if not distinct:
         raise ValueError(f"{name} must be {accepted}, all different, got {values!r}")
     return result
+
+
+def _states(choices: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    """Return each choice of one value a slider, the last slider moving first."""
+    return [
+        dict(zip(choices, values, strict=True)) for values in itertools.product(*choices.values())
+    ]
 
 
 def _start(start: Any, choices: Mapping[str, list[Any]]) -> dict[str, Any]:
@@ -285,7 +292,7 @@ def _start(start: Any, choices: Mapping[str, list[Any]]) -> dict[str, Any]:
 
 
 def _check_alt(alt: Any, choices: Mapping[str, list[Any]]) -> None:
-    """Check that `alt` is a function, or a template whose fields are the sliders' names."""
+    """Check that `alt` is a function, or a template that the sliders' names and values fill."""
     if callable(alt):
         return
     if not isinstance(alt, str):
@@ -293,9 +300,22 @@ def _check_alt(alt: Any, choices: Mapping[str, list[Any]]) -> None:
     if not alt.strip():
         raise ValueError(f"alt must say the figure in words, got {alt!r}")
     try:
-        fields = [field for _, field, _, _ in string.Formatter().parse(alt) if field is not None]
+        fields = list(_fields(alt))
     except ValueError as error:
         raise ValueError(f"alt is no valid template ({error}), got {alt!r}") from None
     for field in fields:
         if field not in choices:
             raise ValueError(f"alt has the field {field!r}, accepted are {list(choices)}")
+    for state in _states(choices):
+        try:
+            alt.format(**state)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"alt does not fit {state} ({error}), got {alt!r}") from None
+
+
+def _fields(template: str) -> Iterator[str]:
+    """Yield the fields of a template, those that stand inside the format of another included."""
+    for _, field, form, _ in string.Formatter().parse(template):
+        if field is not None:
+            yield field
+            yield from _fields(form or "")

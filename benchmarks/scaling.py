@@ -1,7 +1,7 @@
 """Measure how a training step scales when its members are spread over two processes.
 
-    python scripts/scaling.py ensedu/results/scaling.json           two minutes on two idle cores
-    python scripts/scaling.py /tmp/scaling.json --quick      seconds, to see that it runs
+    python benchmarks/scaling.py ensedu/results/scaling.json        two minutes on two idle cores
+    python benchmarks/scaling.py /tmp/scaling.json --quick   seconds, to see that it runs
 
 Strong scaling: 8 members, on 1 process and on 2. Weak scaling: 4 members a process, on 1 and on 2.
 A step is forward, backward, all-reduce and Adam of a network 64-width-width-10 with 128 examples,
@@ -14,30 +14,21 @@ of the machine lose by themselves.
 
 import argparse
 import json
-import os
-import platform
-import re
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
-# Before Torch starts: one thread, and an allocator that keeps its memory from step to step.
-SETTINGS = {
-    "OMP_NUM_THREADS": "1",
-    "MALLOC_TRIM_THRESHOLD_": "4294967296",
-    "MALLOC_MMAP_THRESHOLD_": "4294967296",
-}
-os.environ.update(SETTINGS)
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.nn.functional import cross_entropy
 
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-import torch.distributed as dist  # noqa: E402
-from torch.nn.functional import cross_entropy  # noqa: E402
-
-from ensedu.torch import mlp  # noqa: E402
-from ensedu.torch.distributed import ShardedEnsemble  # noqa: E402
+from benchmarks import results
+from benchmarks.machine import machine, settle
+from ensedu.methods import sized
+from ensedu.torch import mlp
+from ensedu.torch.distributed import ShardedEnsemble
 
 METHODS = ("deep_ensemble", "batch_ensemble", "rank1")
 INPUTS, CLASSES, BATCH, SEED = 64, 10, 128, 0
@@ -72,7 +63,6 @@ def measure(rank, ranks, folder, widths):
                 "ensemble_size": members,
                 "processes": ranks,
                 "payload_bytes": ensemble.payload_bytes,
-                "wire_bytes": ensemble.wire_bytes,
                 "step_ms": (1e3 * step.max(axis=0)).tolist(),
                 "all_reduce_ms": (1e3 * all_reduce.min(axis=0)).tolist(),
             }
@@ -85,7 +75,8 @@ def measure(rank, ranks, folder, widths):
 def time_steps(method, width, members, steps):
     """Return the ensemble, and seconds of each step and of its all-reduce on this process."""
     torch.manual_seed(SEED)
-    ensemble = ShardedEnsemble(mlp([INPUTS, width, width, CLASSES], method, members), seed=SEED)
+    net = mlp([INPUTS, width, width, CLASSES], method, **sized(method, members))
+    ensemble = ShardedEnsemble(net, seed=SEED)
     optimizer = torch.optim.Adam(ensemble.parameters())
     x, y = torch.randn(BATCH, INPUTS), torch.randint(CLASSES, (BATCH,))
     targets = y.repeat(len(ensemble.members))
@@ -134,23 +125,6 @@ def merge(rounds):
     return [rows[key] for key in sorted(rows)]
 
 
-def machine():
-    """Say where and with what the numbers were measured."""
-    info = Path("/proc/cpuinfo")
-    model = re.search(r"model name\s*: (.+)", info.read_text()) if info.exists() else None
-    return {
-        "cpu": model[1] if model else platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "load_average_before": os.getloadavg()[0],
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "backend": "gloo",
-        "threads_per_process": 1,
-        "environment": SETTINGS,
-    }
-
-
 def table(rows):
     """Return the lines of a table: two processes against one."""
     median = {(row["scaling"], row["width"], row["method"], row["processes"]): row for row in rows}
@@ -184,14 +158,13 @@ def main(arguments=None):
     parser.add_argument("--quick", action="store_true", help="one round, without the widest layer")
     options = parser.parse_args(arguments)
     widths = [64, 256] if options.quick else list(STEPS)
-    where = machine()
+    where = machine() | {"backend": "gloo"}
     rounds = []
     for number in range(1 if options.quick else ROUNDS):
         for ranks in (1, 2) if number % 2 == 0 else (2, 1):
             rounds.append(one_round(ranks, widths))
     rows = merge(rounds)
     result = {
-        "date": datetime.now(UTC).date().isoformat(),
         "seed": SEED,
         "examples": BATCH,
         "layers": f"{INPUTS}-width-width-{CLASSES}",
@@ -199,11 +172,11 @@ def main(arguments=None):
         "machine": where,
         "rows": rows,
     }
-    options.path.parent.mkdir(parents=True, exist_ok=True)
-    options.path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    results.write(options.path, result)
     print(*table(rows), sep="\n")
     return 0
 
 
 if __name__ == "__main__":
+    settle()
     sys.exit(main())

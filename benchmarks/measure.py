@@ -8,10 +8,20 @@ import time
 import torch
 
 
-def wait(device):
-    """Return when all work on the device is done."""
-    if torch.device(device).type == "cuda":
-        torch.cuda.synchronize(device)
+def seconds_of(run, repeats=1, device="cpu"):
+    """Return the mean seconds of some runs in a row, on a GPU by its own clock."""
+    if device == "cuda":
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        for _ in range(repeats):
+            run()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end) / 1e3 / repeats
+    began = time.perf_counter()
+    for _ in range(repeats):
+        run()
+    return (time.perf_counter() - began) / repeats
 
 
 def side_by_side(runs, *, seconds, least_rounds=5, device="cpu"):
@@ -20,24 +30,18 @@ def side_by_side(runs, *, seconds, least_rounds=5, device="cpu"):
     Each round runs all in another order, so that what the machine does meanwhile, and what the run
     before left in the caches, falls on all alike. A short run is repeated, and the mean counts.
     """
-    names, repeats, order = list(runs), {}, random.Random(0)
+    names, order = list(runs), random.Random(0)
+    enough = 2e-3 if device == "cuda" else 5e-4
+    repeats = {}
     for name in names:
-        for _ in range(2):
+        for _ in range(3 if device == "cuda" else 1):
             runs[name]()
-        wait(device)
-        start = time.perf_counter()
-        runs[name]()
-        wait(device)
-        repeats[name] = max(1, round(5e-4 / (time.perf_counter() - start)))
+        repeats[name] = max(1, round(enough / seconds_of(runs[name], device=device)))
     times = {name: [] for name in names}
     end, turn = time.perf_counter() + seconds, 0
     while time.perf_counter() < end or turn < least_rounds:
         for name in order.sample(names, len(names)):
-            start = time.perf_counter()
-            for _ in range(repeats[name]):
-                runs[name]()
-            wait(device)
-            times[name].append((time.perf_counter() - start) / repeats[name])
+            times[name].append(seconds_of(runs[name], repeats[name], device))
         turn += 1
     return times
 
@@ -52,6 +56,15 @@ def ratios(times, of):
     return {
         name: quartiles([own / base for own, base in zip(series, times[of], strict=True)])
         for name, series in times.items()
+    }
+
+
+def compare(runs, of, **options):
+    """Time runs side by side: the quartiles of each one's seconds, and of its ratio to `of`."""
+    times = side_by_side(runs, **options)
+    over = ratios(times, of)
+    return {
+        name: {"seconds": quartiles(series), "ratio": over[name]} for name, series in times.items()
     }
 
 
@@ -71,14 +84,20 @@ def saved_bytes(forward, *known):
     return sum(storage.nbytes() for storage in found.values())
 
 
-def peak_bytes(run, device="cpu"):
-    """Return by how much memory in use rises at most while `run` runs."""
+def peak_bytes(run, device="cpu", forget=lambda: None):
+    """Return by how much memory in use rises at most while `run` runs.
+
+    A first run makes what is made once; `forget` drops what it left.
+    """
     run()
-    if torch.device(device).type == "cuda":
-        before = torch.cuda.memory_allocated(device)
-        torch.cuda.reset_peak_memory_stats(device)
+    forget()
+    if device == "cuda":
+        torch.cuda.synchronize()
+        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
         run()
-        return torch.cuda.max_memory_allocated(device) - before
+        torch.cuda.synchronize()
+        return torch.cuda.max_memory_allocated() - before
     with torch.profiler.profile(profile_memory=True) as profile:
         run()
     events = [e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"]

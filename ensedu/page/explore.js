@@ -1,4 +1,4 @@
-// Sliders over figures that were drawn when the book was built; see ensedu/explore.py.
+// Sliders over figures that were drawn when the book was built; see ensedu/page/explore.py.
 // Without this script a page shows each explorer's first frame and no sliders.
 (() => {
   "use strict";

@@ -1,5 +1,6 @@
 """A layer small enough to touch: every number of five methods, for a page without a kernel."""
 
+import itertools
 import json
 import os
 from html import escape
@@ -8,35 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from ensedu import _checks, counting, plot
+from ensedu import checks, counting, methods, plot
 from ensedu import numpy as en
-from ensedu.explore import BOOK, FRAMES, store
 from ensedu.numpy.variational import inverse_softplus
+from ensedu.page.explore import BOOK, FRAMES, store
+from ensedu.plot.inside import SHAPES
 
 __all__ = ["METHODS", "MOST", "Playground", "state"]
 
-METHODS = ("single", "deep_ensemble", "batch_ensemble", "rank1", "mean_field")
+METHODS = tuple(SHAPES)
 MOST = {"in_features": 4, "out_features": 5, "ensemble_size": 4}
-START = {"method": "batch_ensemble", "in_features": 2, "out_features": 3, "ensemble_size": 2}
+# The first method whose members are not simply stored.
+_SHOWN = next(key for key in METHODS if methods.METHODS[key].modulated)
+START = {"method": _SHOWN, "in_features": 2, "out_features": 3, "ensemble_size": 2}
 
 # Small numbers whose products of three are short: what is shown is exact, and adds up by hand.
 _WEIGHTS = (-3.0, -2.0, -1.0, 1.0, 2.0, 3.0)
 _FACTORS = (-1.0, 0.5, 1.0, 2.0)
 _SCALE = 0.5  # every standard deviation
-
-# What each role adds up to; the page fills in m, n and M.
-_TERMS: dict[str, dict[str, str]] = {
-    "single": {"shared": "m · n", "biases": "n"},
-    "deep_ensemble": {"per_member": "M · m · n", "biases": "M · n"},
-    "batch_ensemble": {"shared": "m · n", "per_member": "M · (m + n)", "biases": "M · n"},
-    "rank1": {
-        "shared": "m · n",
-        "per_member": "M · (m + n)",
-        "scales": "M · (m + n)",
-        "biases": "M · n",
-    },
-    "mean_field": {"shared": "m · n", "scales": "m · n", "biases": "2 · n"},
-}
 
 
 def state(
@@ -64,25 +54,22 @@ def state(
     TypeError, ValueError
         For an unknown method, or a size out of range.
     """
-    _checks.one_of("method", method, METHODS)
+    checks.one_of("method", method, METHODS)
     sizes = {
         "in_features": in_features, "out_features": out_features, "ensemble_size": ensemble_size
     }  # fmt: skip
     for name, size in sizes.items():
-        if _checks.positive_int(name, size) > MOST[name]:
+        if checks.positive_int(name, size) > MOST[name]:
             raise ValueError(f"{name} must be from 1 to {MOST[name]}, got {size}")
     layer = _layer(method, *sizes.values())
     arrays = {
         name.replace("_rho", "_std"): np.full_like(value, _SCALE) if "_rho" in name else value
         for name, value in layer.params.items()
     }
-    if method in ("rank1", "mean_field"):
-        noise = {name: np.zeros_like(value) for name, value in layer.sample().items()}
-        arrays["matrices"] = layer.weight_matrices(noise)
-        arrays["spreads"] = _spreads(method, arrays)
-    else:
-        arrays["matrices"] = layer.weight_matrices()
-    return arrays
+    if methods.METHODS[method].stochastic:
+        noise = {name: np.zeros_like(value) for name, value in layer.noise().items()}
+        return arrays | {"matrices": layer.weight_matrices(noise), "spreads": _spreads(arrays)}
+    return arrays | {"matrices": layer.weight_matrices()}
 
 
 class Playground:
@@ -94,17 +81,14 @@ class Playground:
     def figure(self) -> plot.Figure:
         """Draw where the playground starts, all methods side by side."""
         m, n, M = (START[name] for name in MOST)
-        parts, counts = {}, {}
-        for method in METHODS:
-            parts[method] = {
-                name: value
-                for name, value in state(method, m, n, M).items()
-                if name not in ("matrices", "spreads")
-            }
-            counts[method] = counting.layer(m, n, method, M)
-        means, stds = parts["mean_field"]["weight_mean"], parts["mean_field"]["weight_std"]
         noise = np.random.default_rng(0).standard_normal((M, m, n))
-        parts["mean_field"]["samples"] = means + stds * noise
+        parts, counts = {}, {}
+        for method, shapes in SHAPES.items():
+            arrays = state(method, m, n, M)
+            if "samples" in shapes:
+                arrays["samples"] = arrays["weight_mean"] + arrays["weight_std"] * noise
+            parts[method] = {name: arrays[name] for name in shapes}
+            counts[method] = counting.layer(m, n, method, **methods.sized(method, M))
         return plot.inside(parts, counts)
 
     def data(self) -> dict[str, Any]:
@@ -113,27 +97,18 @@ class Playground:
         A smaller state is the first rows, columns and members of the largest.
         """
         counts = {}
-        for method in METHODS:
-            for m in range(1, MOST["in_features"] + 1):
-                for n in range(1, MOST["out_features"] + 1):
-                    for M in range(1, MOST["ensemble_size"] + 1):
-                        count = counting.layer(m, n, method, M)
-                        more = counting.one_more_member(m, n, method).total
-                        roles = [getattr(count, role) for role in counting.ROLES]
-                        counts[f"{method} {m} {n} {M}"] = [*roles, count.total, more]
-        largest = {method: state(method, *MOST.values()) for method in METHODS}
+        sizes = (range(1, most + 1) for most in MOST.values())
+        for method, m, n, M in itertools.product(METHODS, *sizes):
+            count = counting.layer(m, n, method, **methods.sized(method, M))
+            more = counting.one_more_member(m, n, method).total
+            roles = [getattr(count, role) for role in methods.ROLES]
+            counts[f"{method} {m} {n} {M}"] = [*roles, count.total, more]
         return {
             "start": START,
             "most": MOST,
-            "labels": {method: plot.LABELS[method] for method in METHODS},
-            "colors": {method: plot.PALETTE[method] for method in METHODS},
-            "roles": dict(zip(counting.ROLES, plot.ROLE_LABELS.values(), strict=True)),
-            "terms": _TERMS,
+            "roles": plot.ROLE_LABELS,
+            "methods": {method: _described(method) for method in METHODS},
             "counts": counts,
-            "arrays": {
-                method: {name: value.tolist() for name, value in arrays.items()}
-                for method, arrays in largest.items()
-            },
         }
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
@@ -141,9 +116,11 @@ class Playground:
         if not folder:
             return {"text/plain": repr(self), "image/png": plot.png(figure)}
         width, height = figure.get_size_inches() * 100
+        *labels, last = (plot.LABELS[method] for method in METHODS)
         alt = (
-            "A layer of 2 inputs and 3 outputs, held by five methods with two members each, "
-            "and the count of each."
+            f"A layer of {START['in_features']} inputs and {START['out_features']} outputs, held "
+            f"by {', '.join(labels)} and {last}, with {START['ensemble_size']} members where "
+            "there are members, and the count of each."
         )
         data = json.dumps(self.data()).replace("<", "\\u003c")
         html = (
@@ -155,17 +132,25 @@ class Playground:
         return {"text/plain": repr(self), "text/html": html}
 
 
+def _described(method: str) -> dict[str, Any]:
+    """Return what the page says and shows of a method: which words fit follows from these."""
+    row = methods.METHODS[method]
+    return {
+        "label": row.label,
+        "color": plot.PALETTE[method],
+        "members": row.members,
+        "modulated": row.modulated,
+        "drawn": row.stochastic,
+        "terms": methods.terms(method),
+        "arrays": {name: array.tolist() for name, array in state(method, *MOST.values()).items()},
+    }
+
+
 def _layer(method: str, m: int, n: int, M: int) -> Any:
     """Build a layer whose arrays are the first entries of those of the largest layer."""
-    rng = np.random.default_rng(0)
-    build = {
-        "single": lambda: en.Linear(m, n, rng=rng),
-        "deep_ensemble": lambda: en.DeepEnsembleLinear(m, n, M, rng=rng),
-        "batch_ensemble": lambda: en.BatchEnsembleLinear(m, n, M, rng=rng),
-        "rank1": lambda: en.Rank1Linear(m, n, M, rng=rng),
-        "mean_field": lambda: en.BayesLinear(m, n, rng=rng),
-    }
-    layer = build[method]()
+    row = methods.METHODS[method]
+    size = {"ensemble_size": M} if row.members else {}
+    layer = getattr(en, f"{row.layer}Linear")(m, n, **size, rng=np.random.default_rng(0))
     numbers = _numbers()
     for name, array in layer.params.items():
         if name.endswith("_rho"):
@@ -190,9 +175,9 @@ def _numbers() -> dict[tuple[str, int], np.ndarray]:
     }
 
 
-def _spreads(method: str, arrays: dict[str, np.ndarray]) -> np.ndarray:
+def _spreads(arrays: dict[str, np.ndarray]) -> np.ndarray:
     """The standard deviation of every entry of every matrix (Dusenberry et al. 2020)."""
-    if method == "mean_field":
+    if "weight_std" in arrays:
         return arrays["weight_std"][None]
     r, s = arrays["r_mean"][:, :, None], arrays["s_mean"][:, None, :]
     variance = (r**2 + _SCALE**2) * (s**2 + _SCALE**2) - r**2 * s**2

@@ -1,0 +1,272 @@
+"""Time the layers and those of other packages on one thread of a CPU; write JSON, check targets.
+
+    python benchmarks/bench.py ensedu/results/speed-cpu.json         twelve minutes on an idle core
+    python benchmarks/bench.py /tmp/speed.json --quick        seconds, to see that it runs
+
+It prints the targets of `targets.py`, and with --strict exits with 1 if one is missed. The JSON:
+
+machine     what `machine.machine` says
+cells       one method at one size (m, M, B), m inputs and outputs. Each of `contestants`, among
+            them the limit, has `parameter_bytes`, `saved_bytes` (stored for the backward pass
+            beyond input and parameters), at B = 256 and four members `peak_bytes`, and for each
+            kind of pass the quartiles of its `seconds` and of its `ratio` to the limit in the same
+            round. Kinds: `forward` (no gradients); `forward+backward` into fresh gradients;
+            `first layer`, the same for an input that wants none; `step`, a whole step of Adam.
+            With 16 members only the first two, except where there is a target.
+headline    a pass forward with M 4, by width and batch: `single` network, `loop` over members,
+            `deep_ensemble`, `batch_ensemble`; ratios are to the loop
+forms       BatchEnsemble, forward and backward: the form `chosen`, and `fold over scale`
+mixed       the two forms and two more, which scale with one vector and fold the other, for m
+            inputs and n outputs where these write fewer numbers; ratios are to the chosen form
+roofline    operations a second in a large product, bytes a second from memory
+training    an epoch of digits; ratios are to members trained one after another
+"""
+
+import argparse
+import gc
+import itertools
+import sys
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import ensedu.torch as et
+from benchmarks import contestants, measure, results, targets
+from benchmarks.machine import machine, settle
+from ensedu.methods import sized
+from ensedu.torch import products
+
+WIDTHS, MEMBERS, BATCHES = (50, 256, 1024), (4, 16), (1, 32, 256, 1024)
+CURVES = {
+    "headline": ((*WIDTHS, 2048), (1, 8, 32, 256, 1024)),
+    "forms": (WIDTHS, (1, 32, 64, 256, 512, 1024)),
+}
+# Scale with r and fold s where m < B < n, fold r and scale with s where n < B < m.
+MIXED = [
+    (m, n, B)
+    for low, high, batches in ((64, 1024, (100, 256, 500)), (256, 768, (300, 400, 600)))
+    for m, n in ((low, high), (high, low))
+    for B in batches
+]
+DIGITS = (64, 64, 64, 10)
+TARGETED = ("limit", "ensedu", "tabm")
+
+
+def cell(built, M, B, m, *, seconds, kinds, weigh=("saved",), device="cpu", **factory):
+    """Time contestants at one size: {name: bytes, and times and ratios by kind of pass}."""
+    factory |= {"device": device}
+    runs, entry = {}, {}
+    for name, contestant in built.items():
+        inputs, slopes = contestant.batch(M, B, m, m, **factory)
+        runs[name] = contestant.passes(inputs, slopes)
+        parameters = list(contestant.layer.parameters())
+        entry[name] = {
+            "parameter_bytes": sum(p.numel() * p.element_size() for p in parameters),
+        }
+        if "saved" in weigh:
+            known = [*inputs, *parameters, *contestant.layer.buffers()]
+            entry[name]["saved_bytes"] = measure.saved_bytes(
+                lambda c=contestant, x=inputs: c(*x), *known
+            )
+        if "peak" in weigh:
+            entry[name]["peak_bytes"] = measure.peak_bytes(
+                runs[name]["forward+backward"], device, lambda c=contestant, x=inputs: c.forget(x)
+            )
+    for kind in kinds:
+        passes = {name: run[kind] for name, run in runs.items()}
+        found = measure.compare(passes, "limit", seconds=seconds, device=device)
+        for name, times in found.items():
+            entry[name][kind] = times
+    return entry
+
+
+def plan(quick):
+    """Yield (method, (m, M, B), kinds, names of contestants or None for all) of all cells."""
+    members = ("deep_ensemble", "batch_ensemble", "rank1")
+    if quick:
+        yield from ((method, (50, 4, 32), targets.KINDS, None) for method in members)
+        yield "mean_field", (50, 4, 32), targets.KINDS, None
+        yield "batch_ensemble", (50, 16, 1024), targets.KINDS, TARGETED
+        return
+    grid = list(itertools.product(WIDTHS, MEMBERS, BATCHES))
+    for size, method in itertools.product(grid, members):
+        all_kinds = size[1] == 4 or size in targets.sizes(method)
+        yield method, size, targets.KINDS if all_kinds else targets.KINDS[:2], None
+    for method in members:
+        for size in targets.sizes(method):
+            if size not in grid:
+                yield method, size, targets.KINDS, TARGETED
+    for m, B in itertools.product(WIDTHS, (1, 32, 256)):
+        yield "mean_field", (m, 4, B), targets.KINDS, None
+
+
+def cells(quick, seconds):
+    """Time all cells, and print each."""
+    found = []
+    for method, (m, M, B), kinds, names in plan(quick):
+        torch.manual_seed(0)
+        built = contestants.METHODS[method](m, m, M)
+        built = {name: one for name, one in built.items() if names is None or name in names}
+        weigh = ("saved", "peak") if M == 4 and B == 256 else ("saved",)
+        entry = cell(built, M, B, m, seconds=seconds, kinds=kinds, weigh=weigh)
+        found.append({"method": method, "m": m, "M": M, "B": B, "contestants": entry})
+        print(f"{method}  m {m}  M {M}  B {B}")
+        for name, times in entry.items():
+            over = "".join(f"{times[kind]['ratio'][1]:8.2f}" for kind in kinds)
+            print(f"    {name:34}{over}  saved {times['saved_bytes']:>11,}", flush=True)
+        del built
+        gc.collect()
+    return found
+
+
+def headline(m, M, B, seconds):
+    """Time a forward pass of one network's layer, of members in turn, stacked, and sharing."""
+    torch.manual_seed(0)
+    deep, batch = (contestants.METHODS[f"{kind}_ensemble"](m, m, M) for kind in ("deep", "batch"))
+    built = {
+        "single": contestants.Contestant(nn.Linear(m, m), axes="Bm"),
+        "loop": deep["limit"],
+        "deep_ensemble": deep["ensedu"],
+        "batch_ensemble": batch["ensedu"],
+    }
+    runs = {name: c.passes(*c.batch(M, B, m, m))["forward"] for name, c in built.items()}
+    return {"m": m, "M": M, "B": B, "forward": measure.compare(runs, "loop", seconds=seconds)}
+
+
+def forms(m, M, B, seconds):
+    """Time a BatchEnsemble's pass forward and backward in its two forms, and say which runs."""
+    one = contestants.Contestant(et.BatchEnsembleLinear(m, m, M))
+    run = one.passes(*one.batch(M, B, m, m))["forward+backward"]
+
+    def within(name):
+        with contestants.form(name):
+            run()
+
+    runs = {name: lambda name=name: within(name) for name in ("scale", "fold")}
+    found = measure.compare(runs, "scale", seconds=seconds)
+    return {
+        "m": m,
+        "M": M,
+        "B": B,
+        "chosen": contestants.form_of(run),
+        "fold over scale": found["fold"]["ratio"],
+    }
+
+
+def mixed(m, n, B, seconds, M=4):
+    """Time all four ways to modulate, forward and backward, where one in between writes least."""
+    torch.manual_seed(0)
+    shapes = (M, B, m), (n, m), (M, m), (M, n), (M, 1, n)
+    x, weight, r, s, bias = tensors = [torch.randn(k).requires_grad_() for k in shapes]
+    forms = {
+        "scale": lambda: products.scale(x, weight, r[:, None], s[:, None], bias),
+        "fold": lambda: products.fold(x, weight, r, s, bias),
+        "scale r, fold s": lambda: products.product_each(
+            x * r[:, None], weight * s[:, :, None], bias
+        ),
+        "fold r, scale s": lambda: torch.addcmul(
+            bias, products.product_each(x, weight * r[:, None], None), s[:, None]
+        ),
+    }
+    slope = torch.randn(M, B, n)
+
+    def train(form):
+        for tensor in tensors:
+            tensor.grad = None
+        form().backward(slope)
+
+    runs = {name: lambda form=form: train(form) for name, form in forms.items()}
+    chosen = "fold" if products.folds(B, m, n) else "scale"
+    found = measure.compare(runs, chosen, seconds=seconds)
+    over = {name: times["ratio"] for name, times in found.items()}
+    return {"m": m, "n": n, "M": M, "B": B, "chosen": chosen, "over the chosen": over}
+
+
+def roofline(seconds, wide=8192):
+    """Measure what the machine can: operations a second, and bytes a second from memory."""
+    side = 1024
+    a, b = torch.randn(side, side), torch.randn(side, side)
+    large, vector = torch.randn(wide, wide), torch.randn(wide)  # 268 MB: more than a cache
+    runs = {"product": lambda: a @ b, "stream": lambda: large @ vector}
+    found = measure.compare(runs, "product", seconds=seconds)
+    product, stream = (found[name]["seconds"][1] for name in runs)
+    return {
+        "flops_per_second": 2 * side**3 / product,
+        "bytes_per_second": 4 * wide**2 / stream,
+    }
+
+
+def fit(nets, x, labels, batch_size, order):
+    """Train networks one after another by Adam for one pass over the data."""
+    for net in nets:
+        optimizer = torch.optim.Adam(net.parameters(), lr=1e-3, fused=True)
+        for indices in order.split(batch_size):
+            logits = net(x[indices])
+            wanted = labels[indices].expand(logits.shape[:-1])
+            # The sum over members of each one's mean: members learn as they would alone.
+            members = logits.numel() // logits.shape[-1] / len(indices)
+            loss = F.cross_entropy(logits.flatten(0, -2), wanted.flatten()) * members
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+
+def training(M, batch_size, seconds):
+    """Time one epoch of training on digits, members at once and one after another."""
+    from sklearn.datasets import load_digits
+
+    images, labels = load_digits(return_X_y=True)
+    x = torch.tensor(images / 16, dtype=torch.float32)
+    labels = torch.tensor(labels)
+    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
+    torch.manual_seed(0)
+    nets = {
+        "members one after another": [et.mlp(DIGITS) for _ in range(M)],
+        "single": [et.mlp(DIGITS)],
+        **{
+            method: [et.mlp(DIGITS, method, **sized(method, M))]
+            for method in ("deep_ensemble", "batch_ensemble", "rank1")
+        },
+    }
+    runs = {name: lambda n=n: fit(n, x, labels, batch_size, order) for name, n in nets.items()}
+    return {
+        "M": M,
+        "batch_size": batch_size,
+        "sizes": DIGITS,
+        "examples": len(x),
+        "epoch": measure.compare(runs, "members one after another", seconds=seconds),
+    }
+
+
+def main(arguments=None):
+    """Run all, write the JSON, check the targets; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("path", type=Path, help="the JSON to write")
+    parser.add_argument(
+        "--seconds", type=float, default=0.5, help="seconds a cell and kind of pass"
+    )
+    parser.add_argument("--quick", action="store_true", help="few sizes, to see that it runs")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a target is missed")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    seconds = 0.01 if options.quick else options.seconds
+    for name in contestants.missing():
+        print(f"skipped: {name} is not installed")
+    result = {"machine": machine(), "cells": cells(options.quick, seconds)}
+    result["roofline"] = roofline(5 * seconds, wide=512 if options.quick else 8192)
+    for name, measured in (("headline", headline), ("forms", forms)):
+        grid = ((50,), (32,)) if options.quick else CURVES[name]
+        result[name] = [measured(m, 4, B, seconds) for m, B in itertools.product(*grid)]
+    grid = [(16, 32, 24)] if options.quick else MIXED
+    result["mixed"] = [mixed(*sizes, seconds) for sizes in grid]
+    members, batch_size = (MEMBERS[:1], 512) if options.quick else (MEMBERS, 32)
+    result["training"] = [training(M, batch_size, 15 * seconds) for M in members]
+    results.write(options.path, result)
+    return targets.verdict(result["cells"], options.strict)
+
+
+if __name__ == "__main__":
+    settle()
+    sys.exit(main())

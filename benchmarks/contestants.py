@@ -1,0 +1,267 @@
+"""One ensemble layer, done in many ways: ours, a loop, vmap, other packages, and the limit.
+
+Each contestant is built for (m, n, M) and takes a batch with the axes that it wants, of M members
+and B examples each. The limit is what no layer can beat by much: M calls of ``nn.Linear`` for
+members with weights of their own, one over M B rows for a shared weight, one over B rows for
+mean-field, which has no members. `tests/peers` checks that what is compared computes the same.
+"""
+
+import contextlib
+import importlib
+import importlib.util
+import sys
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.func import functional_call, stack_module_state, vmap
+
+import ensedu.torch as et
+from benchmarks.targets import KINDS
+from ensedu.torch import products
+
+
+@dataclass
+class Contestant:
+    """A way to do one layer: its parts as `layer`, what calls it, and the axes of a batch."""
+
+    layer: nn.Module
+    axes: str = "MBm"  # or "BMm", "(MB)m", "Bm", "Bm each"
+    call: Callable | None = None
+
+    def __call__(self, *inputs):
+        """Return the outputs as a tuple."""
+        y = (self.layer if self.call is None else self.call)(*inputs)
+        return tuple(y) if isinstance(y, (tuple, list)) else (y,)
+
+    def batch(self, M, B, m, n, **factory):
+        """Return inputs that want gradients, and gradients of the outputs."""
+        leading = {"MBm": (M, B), "BMm": (B, M), "(MB)m": (M * B,)}.get(self.axes, (B,))
+        number = M if self.axes == "Bm each" else 1
+        inputs = [torch.randn(*leading, m, **factory).requires_grad_() for _ in range(number)]
+        return inputs, [torch.randn(*leading, n, **factory) for _ in range(number)]
+
+    def forget(self, inputs):
+        """Drop all gradients, so that the next ones are fresh."""
+        for tensor in (*inputs, *self.layer.parameters()):
+            tensor.grad = None
+
+    def passes(self, inputs, slopes):
+        """Return what is timed, by `KINDS`: functions without arguments."""
+        parameters = list(self.layer.parameters())
+        optimizer = torch.optim.Adam(parameters, lr=1e-6, fused=True)
+        first = [x.detach() for x in inputs]
+
+        def forward():
+            with torch.no_grad():
+                self(*inputs)
+
+        def backward(inputs):
+            for tensor in (*inputs, *parameters):
+                tensor.grad = None
+            outputs = self(*inputs)
+            # A KL beside the output is added to the loss as it is.
+            more = [torch.ones_like(y) for y in outputs[len(slopes) :]]
+            torch.autograd.backward(outputs, [*slopes, *more])
+
+        def step():
+            optimizer.zero_grad(set_to_none=True)
+            backward(inputs)
+            optimizer.step()
+
+        runs = forward, lambda: backward(inputs), lambda: backward(first), step
+        return dict(zip(KINDS, runs, strict=True))
+
+
+class InTurn(nn.Module):
+    """M times ``nn.Linear``, one after another, each with an input of its own."""
+
+    def __init__(self, m, n, M, **factory):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(m, n, **factory) for _ in range(M))
+
+    def forward(self, *inputs):
+        return [layer(x) for layer, x in zip(self.layers, inputs, strict=True)]
+
+
+class MappedLinear(nn.Module):
+    """M times ``nn.Linear`` under ``torch.func.vmap``."""
+
+    def __init__(self, m, n, M, **factory):
+        super().__init__()
+        layers = [nn.Linear(m, n, **factory) for _ in range(M)]
+        self.one = [layers[0]]  # in a list, so that its parameters are not ours
+        stacked, _ = stack_module_state(layers)
+        self.stacked = nn.ParameterDict({k: v.detach() for k, v in stacked.items()})
+
+    def forward(self, x):
+        call = vmap(lambda params, x: functional_call(self.one[0], params, (x,)))
+        return call(dict(self.stacked), x)
+
+
+class BatchedProduct(nn.Module):
+    """The batched product of Torch, with nothing around it."""
+
+    def __init__(self, m, n, M, **factory):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(M, m, n, **factory))
+        self.bias = nn.Parameter(torch.randn(M, 1, n, **factory))
+
+    def forward(self, x):
+        return torch.baddbmm(self.bias, x, self.weight)
+
+
+class LoopedBatchEnsemble(et.BatchEnsembleLinear):
+    """BatchEnsemble, a member at a time."""
+
+    def forward(self, x):
+        members = zip(x, self.r, self.s, self.bias, strict=True)
+        return torch.stack(
+            [nn.functional.linear(x * r, self.weight) * s + bias for x, r, s, bias in members]
+        )
+
+
+class MappedBatchEnsemble(et.BatchEnsembleLinear):
+    """BatchEnsemble of one member under ``torch.func.vmap``."""
+
+    def forward(self, x):
+        def member(x, r, s, bias):
+            return nn.functional.linear(x * r, self.weight) * s + bias
+
+        return vmap(member)(x, self.r, self.s, self.bias)
+
+
+class KL(nn.Module):
+    """A mean-field layer of ours that returns its KL too, as others do by default."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x), self.layer.kl()
+
+
+def package(name):
+    """Import a package's layers; return None where it is not installed.
+
+    Of torch-uncertainty the layers alone, as its trainer wants Lightning.
+    """
+    found = importlib.util.find_spec(name) if name not in sys.modules else True
+    if found is None:
+        return None
+    if name == "torch_uncertainty" and name not in sys.modules:
+        alone = types.ModuleType(name)
+        alone.__path__ = list(found.submodule_search_locations)
+        sys.modules[name] = alone
+    layers = {"tabm": "tabm", "blitz": "blitz.modules"}.get(name, f"{name}.layers")
+    try:
+        return importlib.import_module(layers)
+    except ImportError:  # of what it needs in turn
+        return None
+
+
+def missing():
+    """Return the packages that cannot take part."""
+    names = ("tabm", "torch_uncertainty", "bayesian_torch", "blitz")
+    return [name for name in names if package(name) is None]
+
+
+def deep_ensembles(m, n, M, **factory):
+    """All ways to do a deep ensemble's layer."""
+    built = {
+        "limit": Contestant(InTurn(m, n, M, **factory), axes="Bm each"),
+        "ensedu": Contestant(et.DeepEnsembleLinear(m, n, M, **factory)),
+        "vmap": Contestant(MappedLinear(m, n, M, **factory)),
+    }
+    if tabm := package("tabm"):
+        built["tabm"] = Contestant(tabm.LinearEnsemble(m, n, k=M, **factory), axes="BMm")
+    return built
+
+
+def batch_ensembles(m, n, M, **factory):
+    """All ways to do a BatchEnsemble's layer."""
+    saving = et.BatchEnsembleLinear(m, n, M, memory_saving=True, **factory)
+    built = {
+        "limit": Contestant(nn.Linear(m, n, **factory), axes="(MB)m"),
+        "ensedu": Contestant(et.BatchEnsembleLinear(m, n, M, **factory)),
+        "ensedu, memory saving": Contestant(saving),
+        "loop": Contestant(LoopedBatchEnsemble(m, n, M, **factory)),
+        "vmap": Contestant(MappedBatchEnsemble(m, n, M, **factory)),
+    }
+    if tabm := package("tabm"):
+        layer = tabm.LinearBatchEnsemble(m, n, k=M, scaling_init="random-signs", **factory)
+        built["tabm"] = Contestant(layer, axes="BMm")
+    if uncertainty := package("torch_uncertainty"):
+        layer = uncertainty.BatchLinear(m, n, num_estimators=M, **factory)
+        built["torch-uncertainty"] = Contestant(layer, axes="(MB)m")
+    return built
+
+
+def rank1s(m, n, M, **factory):
+    """Our rank-1 layer; no other package has one for Torch."""
+    return {
+        "limit": Contestant(nn.Linear(m, n, **factory), axes="(MB)m"),
+        "ensedu": Contestant(et.Rank1Linear(m, n, M, **factory)),
+    }
+
+
+def mean_fields(m, n, M, **factory):
+    """All ways to do a mean-field layer; it has no members."""
+    built = {"limit": nn.Linear(m, n, **factory)}
+    for estimator, name in (("weights", "ensedu"), ("local", "ensedu, local")):
+        for end in ("", ", with KL"):
+            layer = et.MeanFieldLinear(m, n, estimator=estimator, **factory)
+            built[name + end] = KL(layer) if end else layer
+    if uncertainty := package("torch_uncertainty"):
+        built["torch-uncertainty"] = uncertainty.BayesLinear(m, n, **factory)
+    if blitz := package("blitz"):
+        built["BLiTZ"] = blitz.BayesianLinear(m, n).to(**factory)
+    built = {name: Contestant(layer, axes="Bm") for name, layer in built.items()}
+    if theirs := package("bayesian_torch"):
+        for kind, name in (
+            ("LinearReparameterization", "bayesian-torch"),
+            ("LinearFlipout", "bayesian-torch, Flipout"),
+        ):
+            for end in ("", ", with KL"):
+                layer = getattr(theirs, kind)(m, n).to(**factory)
+                call = returning(layer, kl=bool(end))
+                built[name + end] = Contestant(layer, axes="Bm", call=call)
+    return built
+
+
+def returning(layer, kl):
+    """Call a layer of bayesian-torch with or without its KL."""
+    return lambda x: layer(x, return_kl=kl)
+
+
+METHODS = {
+    "deep_ensemble": deep_ensembles,
+    "batch_ensemble": batch_ensembles,
+    "rank1": rank1s,
+    "mean_field": mean_fields,
+}
+
+
+@contextlib.contextmanager
+def form(name):
+    """Let BatchEnsemble and rank-1 layers compute in one form, ``"scale"`` or ``"fold"``."""
+    rule = products.folds
+    products.folds = lambda *sizes, **options: name == "fold"
+    try:
+        yield
+    finally:
+        products.folds = rule
+
+
+def form_of(run):
+    """Return the form that the shapes choose for a layer while `run` runs."""
+    rule, found = products.folds, []
+    products.folds = lambda *sizes, **options: found.append(rule(*sizes, **options)) or found[-1]
+    try:
+        run()
+    finally:
+        products.folds = rule
+    return "fold" if found[-1] else "scale"

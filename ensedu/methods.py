@@ -1,0 +1,293 @@
+"""The methods of this book in one table: formulas, layers, figures and pages follow from it.
+
+Letters are the book's: a layer has ``m`` inputs and ``n`` outputs, an ensemble ``M`` members.
+Needs nothing but the standard library.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ensedu import checks
+
+__all__ = [
+    "METHODS",
+    "ROLES",
+    "SHAPES",
+    "Array",
+    "Method",
+    "kinds",
+    "named",
+    "passes",
+    "sized",
+    "terms",
+]
+
+#: What an array is for, in the order in which counts and figures show it.
+ROLES = ("shared", "per_member", "scales", "biases")
+
+#: What an array of a layer can be: a weight, a member's weight, vectors of inputs and of outputs.
+SHAPES = ("m n", "M m n", "M m", "M n", "n")
+
+
+@dataclass(frozen=True)
+class Array:
+    """One trained array of a layer.
+
+    Attributes
+    ----------
+    name
+        Its name in both backends; a standard deviation is stored as ρ, with σ = softplus(ρ).
+    shape
+        Its axes as letters, one of `SHAPES`. Behind m and n a convolution has its kernel.
+    role
+        One of `ROLES`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another shape or role.
+    """
+
+    name: str
+    shape: str
+    role: str
+
+    def __post_init__(self) -> None:
+        checks.one_of("shape", self.shape, SHAPES)
+        checks.one_of("role", self.role, ROLES)
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row of the table.
+
+    Attributes
+    ----------
+    key, label
+        What code and what readers call it.
+    source
+        Where it comes from.
+    layer
+        How the names of its layers begin: ``layer + "Linear"``, ``layer + "Conv2d"``.
+    arrays
+        What one layer trains.
+    members
+        Whether it has ``ensemble_size`` members. Without them, passes are samples of one network.
+    stochastic
+        Whether each pass draws.
+    body
+        The method of all layers but the last of a network, where that is another one.
+    """
+
+    key: str
+    label: str
+    source: str
+    layer: str
+    arrays: tuple[Array, ...]
+    members: bool = False
+    stochastic: bool = False
+    body: str = ""
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The role of each array by name."""
+        return {array.name: array.role for array in self.arrays}
+
+    @property
+    def modulated(self) -> bool:
+        """Whether members are a shared matrix times r sᵀ."""
+        return {"m n", "M m", "M n"} <= {a.shape for a in self.arrays if a.role != "biases"}
+
+    @property
+    def spread(self) -> bool:
+        """Whether standard deviations are trained."""
+        return "scales" in self.roles.values()
+
+    @property
+    def drops_units(self) -> bool:
+        """Whether what is drawn is which units stay."""
+        return self.stochastic and not self.spread
+
+
+_PLAIN = (Array("weight", "m n", "shared"), Array("bias", "n", "biases"))
+_OWN = (Array("weight", "M m n", "per_member"), Array("bias", "M n", "biases"))
+
+#: Every method by its key, in the order in which tables and figures show them.
+METHODS: dict[str, Method] = {
+    method.key: method
+    for method in (
+        Method("single", "single network", "one network", "", _PLAIN),
+        Method(
+            "deep_ensemble",
+            "deep ensemble",
+            "Lakshminarayanan et al. 2017",
+            "DeepEnsemble",
+            _OWN,
+            members=True,
+        ),
+        Method(
+            "batch_ensemble",
+            "BatchEnsemble",
+            "Wen et al. 2020, eq. 3",
+            "BatchEnsemble",
+            (
+                Array("weight", "m n", "shared"),
+                Array("r", "M m", "per_member"),
+                Array("s", "M n", "per_member"),
+                Array("bias", "M n", "biases"),
+            ),
+            members=True,
+        ),
+        Method(
+            "rank1",
+            "rank-1 BNN",
+            "Dusenberry et al. 2020, eq. 3",
+            "Rank1",
+            (
+                Array("weight", "m n", "shared"),
+                Array("r_mean", "M m", "per_member"),
+                Array("r_rho", "M m", "scales"),
+                Array("s_mean", "M n", "per_member"),
+                Array("s_rho", "M n", "scales"),
+                Array("bias", "M n", "biases"),
+            ),
+            members=True,
+            stochastic=True,
+        ),
+        Method(
+            "mean_field",
+            "mean-field BNN",
+            "Blundell et al. 2015, sec. 3.2",
+            "MeanField",
+            (
+                Array("weight_mean", "m n", "shared"),
+                Array("weight_rho", "m n", "scales"),
+                Array("bias_mean", "n", "biases"),
+                Array("bias_rho", "n", "biases"),
+            ),
+            stochastic=True,
+        ),
+        Method(
+            "mc_dropout",
+            "MC dropout",
+            "Gal and Ghahramani 2016",
+            "",
+            _PLAIN,
+            stochastic=True,
+        ),
+        Method(
+            "last_layer",
+            "last-layer ensemble",
+            "a deep ensemble of the last layer on one shared body",
+            "DeepEnsemble",
+            _OWN,
+            members=True,
+            body="single",
+        ),
+    )
+}
+
+
+def sized(method: str, number: int) -> dict[str, int]:
+    """Return the keyword with which `method` gives `number` answers.
+
+    It is ``ensemble_size`` for a method with members, ``samples`` for another that draws, and none
+    for a single network.
+
+    Examples
+    --------
+    >>> sized("rank1", 4), sized("mean_field", 4), sized("single", 4)
+    ({'ensemble_size': 4}, {'samples': 4}, {})
+    """
+    found = METHODS[checks.one_of("method", method, METHODS)]
+    if found.members:
+        return {"ensemble_size": number}
+    return {"samples": number} if found.stochastic else {}
+
+
+def passes(method: str, ensemble_size: Any, samples: Any) -> tuple[int, int | None]:
+    """Check the sizes that `method` is given: return its members (1 without) and its samples.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an unknown method, members or samples that it does not have, a missing `ensemble_size`,
+        and a size that is not a positive integer.
+    """
+    found = METHODS[checks.one_of("method", method, METHODS)]
+    if samples is not None and not found.stochastic:
+        raise ValueError(
+            f"samples must be left out for {method!r}, which draws nothing, got {samples}"
+        )
+    samples = None if samples is None else checks.positive_int("samples", samples)
+    if found.members:
+        return checks.positive_int("ensemble_size", ensemble_size), samples
+    if ensemble_size is not None:
+        instead = f"; accepted is samples={ensemble_size}" if found.stochastic else ""
+        raise ValueError(
+            f"ensemble_size must be left out for {method!r}, which has no members, "
+            f"got {ensemble_size}{instead}"
+        )
+    return 1, samples
+
+
+def kinds(method: str, layers: int) -> list[str]:
+    """Return the method of each of so many layers of a network.
+
+    Examples
+    --------
+    >>> kinds("last_layer", 3)
+    ['single', 'single', 'last_layer']
+    """
+    return [METHODS[method].body or method] * (layers - 1) + [method]
+
+
+def terms(method: str) -> dict[str, str]:
+    """Return what each role of a layer adds up to, in the book's letters.
+
+    Examples
+    --------
+    >>> terms("batch_ensemble")
+    {'shared': 'm · n', 'per_member': 'M · (m + n)', 'biases': 'M · n'}
+    """
+    result = {}
+    for role in ROLES:
+        shapes = [a.shape.split() for a in METHODS[method].arrays if a.role == role]
+        if not shapes:
+            continue
+        if len(shapes) > 1 and all(shape == shapes[0] for shape in shapes):
+            factors = [str(len(shapes)), *shapes[0]]
+        elif len(shapes) > 1:
+            rest = " + ".join(" · ".join(shape[1:]) for shape in shapes)
+            factors = [shapes[0][0], f"({rest})"]
+        else:
+            factors = shapes[0]
+        result[role] = " · ".join(factors)
+    return result
+
+
+def named(layer: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """Return a function a method, ``layer(…, method=…)``, by the method's key.
+
+    A single network's is called ``linear``. Modules that count or cost layers offer these.
+    """
+
+    def of(method: Method) -> Callable[..., Any]:
+        def function(
+            in_features: int, out_features: int, ensemble_size: int | None = None, **options: Any
+        ) -> Any:
+            return layer(in_features, out_features, method.key, ensemble_size, **options)
+
+        function.__name__ = function.__qualname__ = (
+            "linear" if method.key == "single" else method.key
+        )
+        function.__module__ = layer.__module__
+        function.__doc__ = (
+            f"`{layer.__name__}` for ``{method.key!r}``: {method.source}.\n\n"
+            f"Takes and raises what `{layer.__name__}` does."
+        )
+        return function
+
+    functions = map(of, METHODS.values())
+    return {function.__name__: function for function in functions}

@@ -1,0 +1,108 @@
+"""A distribution over every weight: the mean-field layer of Bayes by Backprop."""
+
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+from numpy.random import Generator
+
+from ensedu import checks
+from ensedu.numpy import variational
+from ensedu.numpy.base import Noise, WeightLayer, sum_to
+from ensedu.priors import Normal
+
+
+class MeanFieldLinear(WeightLayer):
+    """``y = x W + b`` with ``W = weight_mean + softplus(weight_rho) ∘ ε``, and b alike.
+
+    Blundell et al. 2015, sec. 3.2. All means and ρ are trained: weight (m, n) and bias (n,).
+    An input (S, B, m) gives each of its S leading indices a sample of its own; (B, m) gets one.
+
+    Parameters
+    ----------
+    in_features, out_features
+        m and n, positive integers.
+    prior
+        `ensedu.priors.Normal` of each weight and bias.
+    posterior_std
+        Standard deviation at which every weight and bias starts, above 0.
+    rng, bias
+        As for `Linear`, where the means start; `rng` is also the default source of noise.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, and for an input that is neither (B, m) nor (S, B, m).
+    """
+
+    method: ClassVar = "mean_field"
+
+    def __init__(
+        self, in_features: int, out_features: int, *, rng: Generator,
+        prior: Normal = Normal(0.0, 1.0), posterior_std: float = 0.01, bias: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(in_features, out_features, rng)
+        self.prior = variational.check_prior(prior)
+        self.posterior_std = checks.real("posterior_std", posterior_std, low=0.0)
+        rho = variational.inverse_softplus(self.posterior_std)
+        self._shapes = {"weight": (self.in_features, self.out_features)}
+        if checks.boolean("bias", bias):
+            self._shapes["bias"] = (self.out_features,)
+        for name, shape in self._shapes.items():
+            self.params[f"{name}_mean"] = self._uniform(*shape)
+            self.params[f"{name}_rho"] = np.full(shape, rho)
+
+    def noise(self, rng: Generator | None = None, input_shape: tuple[int, ...] = ()) -> Noise:
+        """Draw the noise ε of the weight, (m, n), and the bias, (n,); S of each for (S, B, m)."""
+        return {
+            name: self._normal(rng, *input_shape[:-2], *shape)
+            for name, shape in self._shapes.items()
+        }
+
+    def forward(
+        self, x: Float[Array, "*S B m"], noise: Noise | None = None
+    ) -> Float[Array, "*S B n"]:
+        x = self._input(x)
+        noise = self.noise(None, x.shape) if noise is None else noise
+        drawn, noise = self._draw(noise, x.shape[:-2])
+        y = x @ drawn["weight"]  # (S, B, n) or (B, n)
+        if "bias" in drawn:
+            y += drawn["bias"][..., None, :]
+        self._cache = x, noise, drawn["weight"], y.shape
+        return y
+
+    def backward(self, grad: Float[Array, "*S B n"]) -> Float[Array, "*S B m"]:
+        x, noise, weight = self._recall(grad)
+        grads = {"weight": x.mT @ grad, "bias": grad.sum(axis=-2)}  # by sample
+        for name, shape in self._shapes.items():
+            slope = variational.sigmoid(self.params[f"{name}_rho"])  # dσ/dρ
+            self._add(**{f"{name}_mean": sum_to(grads[name], shape)})
+            self._add(**{f"{name}_rho": sum_to(grads[name] * noise[name], shape) * slope})
+        return grad @ weight.mT
+
+    def weight_matrices(self, noise: Noise | None = None) -> Float[Array, "S m n"]:
+        """The sampled matrices, (S, m, n); S = 1 for noise without a leading axis."""
+        noise = self.noise() if noise is None else noise
+        given = np.shape(noise.get("weight")) if isinstance(noise, dict) else ()
+        drawn, _ = self._draw(noise, given[:-2])
+        return drawn["weight"].reshape(-1, self.in_features, self.out_features)
+
+    def kl(self) -> float:
+        """KL(q(weight, bias) ‖ prior) in nats, closed form."""
+        return float(sum(variational.kl(self.params, k, self.prior).sum() for k in self._shapes))
+
+    def kl_backward(self, weight: float = 1.0) -> None:
+        """Add the gradient of ``weight * kl()`` to ``grads``."""
+        weight = checks.real("weight", weight)
+        for k in self._shapes:
+            self._add(**variational.kl_gradient(self.params, k, self.prior, weight))
+
+    def _draw(self, noise: Noise, leading: tuple[int, ...]) -> tuple[Noise, Noise]:
+        """Return the sampled weight and bias, and a copy of the noise."""
+        noise = self._checked(noise, {k: (*leading, *shape) for k, shape in self._shapes.items()})
+        p = self.params
+        drawn = {
+            k: variational.draw(p[f"{k}_mean"], p[f"{k}_rho"], eps) for k, eps in noise.items()
+        }
+        return drawn, noise

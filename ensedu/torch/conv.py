@@ -1,0 +1,177 @@
+"""The convolutions: one weight, one a member, one modulated, all with one geometry."""
+
+import math
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+
+from ensedu import checks
+from ensedu.torch.base import WeightLayer
+
+PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class ConvLayer(WeightLayer):
+    """Base of the convolutions: the weight is (C_out, C_in / groups, k, k), as in ``nn.Conv2d``."""
+
+    batch_axis = -4
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, int],
+        *,
+        stride: int | tuple[int, int] = 1,
+        padding: int | tuple[int, int] | str = 0,
+        dilation: int | tuple[int, int] = 1,
+        groups: int = 1,
+        padding_mode: str = "zeros",
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(device, dtype)
+        self.in_channels = self.inputs = checks.positive_int("in_channels", in_channels)
+        self.out_channels = self.outputs = checks.positive_int("out_channels", out_channels)
+        self.kernel_size = checks.pair("kernel_size", kernel_size)
+        self.stride = checks.pair("stride", stride)
+        self.dilation = checks.pair("dilation", dilation)
+        self.groups = checks.positive_int("groups", groups)
+        self.padding_mode = checks.one_of("padding_mode", padding_mode, PADDING_MODES)
+        self.padding = _padding(padding, self.stride)
+        for name in ("in_channels", "out_channels"):
+            if getattr(self, name) % self.groups:
+                raise ValueError(
+                    f"groups must divide {name}, got groups {self.groups} and "
+                    f"{name} {getattr(self, name)}"
+                )
+        self.weight_shape = (self.outputs, self.inputs // self.groups, *self.kernel_size)
+        self.fan_in = self.weight_shape[1] * self.kernel_size[0] * self.kernel_size[1]
+
+    def _example(self) -> tuple[int | str, ...]:
+        return (self.in_channels, "H", "W")
+
+    def _one(
+        self,
+        x: Float[Tensor, "N C_in H W"],
+        weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
+        bias: Float[Tensor, " C_out"] | None = None,
+    ) -> Float[Tensor, "N C_out H_out W_out"]:
+        """One convolution with this layer's geometry."""
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            x, padding = F.pad(x, self._both_sides(), mode=self.padding_mode), 0
+        return F.conv2d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+    def _modulated(
+        self,
+        x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"],
+        weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
+        r: Float[Tensor, "M *B C_in"],
+        s: Float[Tensor, "M *B C_out"],
+        bias: Float[Tensor, "M C_out"] | None,
+        memory_saving: bool = False,
+    ) -> Float[Tensor, "M B C_out H_out W_out"]:
+        """``conv(x_i, W ∘ r_i s_iᵀ) + b_i`` for each member i, the cheaper of two equal forms."""
+        if memory_saving and torch.is_grad_enabled():
+            return checkpoint(self._modulated, x, weight, r, s, bias, use_reentrant=False)
+        if r.ndim == 2 and self._folds(x.shape[-4:]):
+            each = weight * channels(s[:, :, None]) * channels(r[:, None])
+            return self._each(x, each, bias)
+        if r.ndim == 2:
+            r, s = r[:, None], s[:, None]
+        xr = x * channels(r).to(x.dtype)
+        z = self._one(xr.flatten(0, 1), weight).unflatten(0, xr.shape[:2])
+        y = z * channels(s).to(z.dtype)
+        return y if bias is None else y + channels(bias[:, None]).to(z.dtype)
+
+    def _folds(self, shape: tuple[int, ...]) -> bool:
+        """Whether a convolution with each member's kernels is cheaper than scaled images.
+
+        Only without groups, where a factor for each channel fits the axes of the weight.
+        """
+        B, _, *size = shape
+        pixels = self.inputs * math.prod(size) + self.outputs * math.prod(self.output_size(*size))
+        return self.groups == 1 and B * pixels > 2 * math.prod(self.weight_shape)
+
+    def output_size(self, height: int, width: int) -> tuple[int, int]:
+        """Return the height and width of the output for images of `height` by `width`."""
+        left, right, top, bottom = self._both_sides()
+        padded = (height + top + bottom, width + left + right)
+        return tuple(
+            (size - dilation * (k - 1) - 1) // stride + 1
+            for size, k, stride, dilation in zip(
+                padded, self.kernel_size, self.stride, self.dilation, strict=True
+            )
+        )
+
+    def _each(
+        self,
+        x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"],
+        weight: Float[Tensor, "M C_out C_in_of_a_group kh kw"],
+        bias: Float[Tensor, "M C_out"] | None,
+    ) -> Float[Tensor, "M B C_out H_out W_out"]:
+        """A weight for each member."""
+        if x.ndim == 4 and self.groups == 1:  # all members read the same channels
+            y = self._one(x, weight.flatten(0, 1), None if bias is None else bias.flatten())
+            return y.unflatten(1, weight.shape[:2]).transpose(0, 1)
+        M = len(weight)
+        biases = [None] * M if bias is None else bias
+        own = zip(x.expand(M, *x.shape[-4:]), weight, biases, strict=True)
+        # One convolution with a group of channels a member takes up to four times as long.
+        return torch.stack([self._one(*arguments) for arguments in own])
+
+    def _both_sides(self) -> tuple[int, int, int, int]:
+        """The padding (left, right, top, bottom) in numbers."""
+        sides = []
+        for i in (1, 0):
+            if self.padding == "same":
+                total = self.dilation[i] * (self.kernel_size[i] - 1)
+                sides += [total // 2, total - total // 2]
+            else:
+                sides += [0, 0] if self.padding == "valid" else [self.padding[i]] * 2
+        return tuple(sides)
+
+    def _spread(self, vectors: Float[Tensor, "*any C"]) -> Float[Tensor, "*any C 1 1"]:
+        """Vectors with one entry a channel, ready to multiply images or kernels."""
+        return channels(vectors)
+
+    def _matrices(
+        self, weight: Float[Tensor, "*any C_out C_in_of_a_group kh kw"]
+    ) -> Float[Tensor, "*any C_in C_out kh kw"]:
+        """Give stored weights the book's axes, with zeros between the groups."""
+        blocks = weight.transpose(-3, -4)
+        if self.groups == 1:
+            return blocks
+        i, o = self.inputs // self.groups, self.outputs // self.groups
+        dense = blocks.new_zeros(*weight.shape[:-4], self.inputs, self.outputs, *self.kernel_size)
+        for g, block in enumerate(blocks.split(o, dim=-3)):
+            dense[..., g * i : (g + 1) * i, g * o : (g + 1) * o, :, :] = block
+        return dense
+
+    def extra_repr(self) -> str:
+        # As nn.Conv2d: what stands at its default is not said.
+        words = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"]
+        defaults = {"stride": (1, 1), "padding": (0, 0), "dilation": (1, 1), "groups": 1}
+        for name, default in (defaults | {"padding_mode": "zeros"}).items():
+            value = getattr(self, name)
+            words += [f"{name}={value!r}"] if value != default else []
+        return ", ".join(words) + self._repr_end()
+
+
+def channels(vectors: Float[Tensor, "*any C"]) -> Float[Tensor, "*any C 1 1"]:
+    """Vectors with one entry a channel, ready to multiply images."""
+    return vectors[..., None, None]
+
+
+def _padding(value: Any, stride: tuple[int, int]) -> str | tuple[int, int]:
+    if not isinstance(value, str):
+        return checks.pair("padding", value, low=0)
+    checks.one_of("padding", value, ("valid", "same"))
+    if value == "same" and stride != (1, 1):
+        raise ValueError(f"padding must be numbers for a stride of {stride}, got 'same'")
+    return value

@@ -1,0 +1,225 @@
+"""A distribution over every weight: the mean-field layers of Bayes by Backprop."""
+
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from ensedu import checks
+from ensedu.priors import Normal, check_prior
+from ensedu.torch.base import WeightLayer
+from ensedu.torch.conv import ConvLayer
+from ensedu.torch.linear import LinearLayer
+from ensedu.torch.variational import inverse_softplus, normal_kl, softplus
+
+ESTIMATORS = ("weights", "local")
+
+
+class _MeanField(WeightLayer):
+    """What the two layers share: a mean and a standard deviation of every weight and bias."""
+
+    method: ClassVar = "mean_field"
+
+    def _set_up(self, prior: Normal, posterior_std: float, estimator: str, bias: bool) -> None:
+        self.prior = check_prior(prior)
+        self.posterior_std = checks.real("posterior_std", posterior_std, low=0.0)
+        self.estimator = checks.one_of("estimator", estimator, ESTIMATORS)
+        self.weight_mean = self._empty(*self.weight_shape)
+        self.weight_rho = self._empty(*self.weight_shape)
+        has_bias = checks.boolean("bias", bias)
+        self.bias_mean = self._empty(self.outputs) if has_bias else None
+        self.bias_rho = self._empty(self.outputs) if has_bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all means anew, and set every standard deviation to `posterior_std`."""
+        self._uniform_(self.weight_mean, self.bias_mean)
+        for rho in (self.weight_rho, self.bias_rho):
+            if rho is not None:
+                nn.init.constant_(rho, inverse_softplus(self.posterior_std))
+
+    def noise(
+        self,
+        generator: torch.Generator | None = None,
+        input_shape: tuple[int, ...] | None = None,
+    ) -> dict[str, Tensor]:
+        """Draw the noise ε of the weight, (m, n), and the bias, (n,).
+
+        With the `input_shape` of S batches, draw (S, m, n) and (S, n). The axes are the book's, as
+        in `ensedu.numpy`, so that one draw serves both; a convolution's weight has its kernel's
+        two axes behind them, and m is one group's number of channels.
+
+        With an `input_shape` and ``estimator="local"``, draw the noise of the output.
+        """
+        if input_shape and self.estimator == "local":
+            return {"output": self._randn(generator, *self._output_shape(tuple(input_shape)))}
+        leading = tuple(input_shape[: self.batch_axis]) if input_shape else ()
+        # In the order in which the weight is stored, so that one pass combines the two.
+        eps = self._randn(generator, *leading, *self.weight_shape)
+        noise = {"weight": eps.transpose(len(leading), len(leading) + 1)}
+        if self.bias_mean is not None:
+            noise["bias"] = self._randn(generator, *leading, self.outputs)
+        return noise
+
+    def forward(
+        self, x: Float[Tensor, "*any"], noise: dict[str, Tensor] | None = None
+    ) -> Float[Tensor, "*any_out"]:
+        self._check_input(x, self.weight_mean)
+        noise = self.noise(None, x.shape) if noise is None else noise
+        # Noise of the weights makes one function of a local layer, too.
+        if self.estimator == "local" and isinstance(noise, dict) and "output" in noise:
+            return self._local(x, noise)
+        weight, bias = self._draw(noise, tuple(x.shape[: self.batch_axis]))
+        if weight.ndim == len(self.weight_shape):
+            return self._one(x, weight, bias)
+        return self._each(x, weight, bias)
+
+    def _local(self, x: Tensor, noise: dict[str, Tensor]) -> Tensor:
+        """Draw outputs of mean x W_mean and variance x² W_std² (Kingma et al. 2015, sec. 2.3)."""
+        self._check_noise(noise, {"output": self._output_shape(tuple(x.shape))})
+        rows, leading = x.flatten(0, self.batch_axis), x.shape[: self.batch_axis + 1]
+        bias = None if self.bias_rho is None else softplus(self.bias_rho).square()
+        mean = self._one(rows, self.weight_mean, self.bias_mean)
+        variance = self._one(rows.square(), softplus(self.weight_rho).square(), bias)
+        # A variance of 0 (no input, no bias) gets no gradient.
+        std = variance.clamp_min(torch.finfo(variance.dtype).tiny).sqrt()
+        y = mean.unflatten(0, leading)
+        return y + std.unflatten(0, leading) * noise["output"].to(y.dtype)
+
+    def weight_matrices(
+        self, noise: dict[str, Tensor] | None = None
+    ) -> Float[Tensor, "S m n *kernel"]:
+        """The sampled matrices, (S, m, n), or kernels, (S, C_in, C_out, k, k), 0 between groups.
+
+        S = 1 for noise without a leading axis.
+        """
+        noise = self.noise() if noise is None else noise
+        given = tuple(getattr(noise.get("weight"), "shape", ())) if isinstance(noise, dict) else ()
+        weight, _ = self._draw(noise, given[: -len(self.weight_shape)])
+        matrices = self._matrices(weight)
+        return matrices if weight.ndim > len(self.weight_shape) else matrices[None]
+
+    def kl(self) -> Float[Tensor, ""]:
+        """KL(q(weight, bias) ‖ prior) in nats, closed form."""
+        total = normal_kl(self.weight_mean, self.weight_rho, self.prior).sum()
+        if self.bias_mean is None:
+            return total
+        return total + normal_kl(self.bias_mean, self.bias_rho, self.prior).sum()
+
+    def _draw(
+        self, noise: dict[str, Tensor], leading: tuple[int, ...]
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return the sampled weight, as it is stored, and bias, with these leading axes."""
+        n, m, *kernel = self.weight_shape
+        shapes = {"weight": (*leading, m, n, *kernel), "bias": (*leading, self.outputs)}
+        if self.bias_mean is None:
+            del shapes["bias"]
+        self._check_noise(noise, shapes)
+        eps = noise["weight"].transpose(len(leading), len(leading) + 1)
+        weight = softplus(self.weight_rho) * eps + self.weight_mean
+        if self.bias_mean is None:
+            return weight, None
+        return weight, softplus(self.bias_rho) * noise["bias"] + self.bias_mean
+
+
+class MeanFieldLinear(LinearLayer, _MeanField):
+    """``y = x W + b`` with ``W = weight_mean + softplus(weight_rho) ∘ ε``, and b alike.
+
+    Blundell et al. 2015, sec. 3.2. ``weight_mean`` and ``weight_rho`` are (n, m), ``bias_mean``
+    and ``bias_rho`` (n,). An input (S, B, m) gives each of its S leading indices a sample of its
+    own; (B, m) gets one. Samples in training and in eval mode.
+
+    Parameters
+    ----------
+    in_features, out_features
+        m and n, positive integers.
+    prior
+        `ensedu.priors.Normal` of each weight and bias.
+    posterior_std
+        Standard deviation at which every weight and bias starts, above 0.
+    estimator
+        ``"weights"`` draws one weight for a batch. ``"local"`` draws each output from its own
+        normal distribution, N(x W_mean, x² W_std²) (local reparameterization, Kingma et al. 2015):
+        the same distribution for each example alone, but independent examples, and gradients that
+        vary less.
+    bias
+        Whether there is a bias.
+    device, dtype
+        As for ``nn.Linear``, where the means start too.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, and for an input of another shape or dtype.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        prior: Normal = Normal(0.0, 1.0),
+        posterior_std: float = 0.01,
+        estimator: str = "weights",
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(in_features, out_features, device=device, dtype=dtype)
+        self._set_up(prior, posterior_std, estimator, bias)
+
+    def _output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (*input_shape[:-1], self.outputs)
+
+
+class MeanFieldConv2d(ConvLayer, _MeanField):
+    """A convolution whose every weight and bias is ``mean + softplus(rho) ∘ ε``.
+
+    Blundell et al. 2015, sec. 3.2, for the kernels of a convolution: ``weight_mean`` and
+    ``weight_rho`` are (C_out, C_in / groups, k, k), ``bias_mean`` and ``bias_rho`` (C_out,). An
+    input (S, B, C_in, H, W) gives each of its S leading indices a sample of its own;
+    (B, C_in, H, W) gets one. The output has the same axes. Samples in training and in eval mode.
+
+    Parameters
+    ----------
+    in_channels, out_channels
+        C_in and C_out, positive integers.
+    kernel_size
+        Side k of a square kernel, or ``(height, width)``.
+    prior, posterior_std, estimator
+        As for `MeanFieldLinear`; ``"local"`` draws outputs for each position too.
+    bias
+        Whether there is a bias.
+    device, dtype
+        As for ``nn.Conv2d``.
+    geometry
+        ``stride``, ``padding``, ``dilation``, ``groups``, ``padding_mode``, as for ``nn.Conv2d``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, and for an input of another shape or dtype.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, int],
+        *,
+        prior: Normal = Normal(0.0, 1.0),
+        posterior_std: float = 0.01,
+        estimator: str = "weights",
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        **geometry: Any,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, device=device, dtype=dtype, **geometry
+        )
+        self._set_up(prior, posterior_std, estimator, bias)
+
+    def _output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (*input_shape[:-3], self.outputs, *self.output_size(*input_shape[-2:]))

@@ -1,0 +1,48 @@
+"""What the README and CONTRIBUTING.md show in Python is Python, and what is a program runs."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+GOOD = re.compile(r"^# GOOD.*\n", flags=re.MULTILINE)
+
+
+def examples(text):
+    """Return the blocks of Python; of a bad and a good example in one block the good one."""
+    return [GOOD.split(block)[-1] for block in BLOCK.findall(text)]
+
+
+def programs(name):
+    """Return the examples of a file that import what they use; the others are fragments."""
+    found = examples((ROOT / name).read_text(encoding="utf-8"))
+    return [source for source in found if imports(source)]
+
+
+def imports(source):
+    """Whether an example, which must be Python, has an import outside its functions."""
+    return any(isinstance(part, (ast.Import, ast.ImportFrom)) for part in ast.parse(source).body)
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [(name, source) for name in ("README.md", "CONTRIBUTING.md") for source in programs(name)],
+)
+def test_example_runs(name, source):
+    exec(compile(source, name, "exec"), {})
+
+
+def test_no_example_of_the_readme_is_a_fragment():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert programs("README.md") == examples(text) != []
+
+
+def test_the_reader_of_examples():
+    program = "```python\n# BAD\nx\n\n# GOOD: why\nimport os\n```\n"
+    fragment = "```console\nls\n```\n\n```python\ny\n```\n"
+    assert examples(program + fragment) == ["import os\n", "y\n"]
+    assert imports("import os\n")
+    assert not imports("y\n")

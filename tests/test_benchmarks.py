@@ -1,0 +1,153 @@
+"""The benchmark's own parts: how it times, weighs, judges and writes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchmarks import gpu, measure, results, targets
+from benchmarks.machine import machine
+
+
+def test_ratios_are_taken_round_by_round():
+    over = measure.ratios({"limit": [1.0, 2.0, 4.0], "other": [2.0, 6.0, 4.0]}, "limit")
+    assert over == {"limit": [1.0, 1.0, 1.0], "other": [1.5, 2.0, 2.5]}
+
+
+def test_all_runs_take_part_in_each_round():
+    calls = []
+    runs = {name: lambda n=name: calls.append(n) for name in "abc"}
+    times = measure.side_by_side(runs, seconds=0, least_rounds=7)
+    assert {name: len(series) for name, series in times.items()} == dict.fromkeys("abc", 7)
+    assert set(calls) == set("abc")
+
+
+def test_peak_counts_what_is_held_at_once():
+    x = torch.zeros(1000)
+
+    def run():
+        y = x + 1
+        z = y + 1
+        del y
+        return z + 1  # z and this: never three
+
+    assert measure.peak_bytes(run) // 4000 == 2
+
+
+def test_peak_counts_gradients_that_are_forgotten_before():
+    weight = torch.zeros(1000, requires_grad=True)
+
+    def run():
+        weight.grad = None
+        (weight * 2).sum().backward()
+
+    def forget():
+        weight.grad = None
+
+    # A gradient that is still there when the run begins would hide the new one.
+    assert measure.peak_bytes(run, forget=forget) >= 4000
+
+
+def cell(method, size, limit, ours, theirs=None):
+    """A cell in which all kinds of passes have these quartiles."""
+    ratios = {"limit": limit, "ensedu": ours} | ({"tabm": theirs} if theirs else {})
+    entry = {
+        name: {kind: {"ratio": ratio} for kind in targets.KINDS} for name, ratio in ratios.items()
+    }
+    return dict(zip("mMB", size, strict=True)) | {"method": method, "contestants": entry}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "missed"),
+    [
+        ([1.0, 1.1, 1.3], [1.0, 1.1, 1.2], 0),
+        ([1.05, 1.12, 1.3], [1.0, 1.1, 1.2], 4),  # over 1.1, though not beyond tabm's noise
+        ([0.95, 1.0, 1.05], [0.8, 0.85, 0.9], 4),  # under 1.1, but beyond it
+        ([1.3, 1.4, 1.5], [0.8, 0.85, 0.9], 8),
+    ],
+)
+def test_a_target_is_the_median_or_the_overlap_of_quartiles(ours, theirs, missed, capsys):
+    cells = [cell("deep_ensemble", (256, 4, 32), [1, 1, 1], ours, theirs)]
+    rows = targets.checked(cells)
+    assert sum(len(row["missed"]) for row in rows) == missed
+    assert targets.verdict(cells) == 0
+    assert targets.verdict(cells, strict=True) == (missed > 0)
+    assert f"{8 - missed} of 8 targets met" in capsys.readouterr().out
+
+
+def test_a_file_is_checked_as_the_benchmark_checks(tmp_path, capsys):
+    cells = [cell("rank1", (50, 16, 1024), [1, 1, 1], [1.1, 1.21, 1.3])]
+    (tmp_path / "speed.json").write_text(json.dumps({"cells": cells}))
+    assert targets.main([str(tmp_path / "speed.json")]) == 0
+    assert targets.main([str(tmp_path / "speed.json"), "--strict"]) == 1
+    assert "1.21*" in capsys.readouterr().out
+
+
+def test_a_file_has_four_digits_and_a_contestant_a_line(tmp_path):
+    entry = {"forward": {"seconds": [1 / 3, 2e-6 / 3, 12345.678], "ratio": (1.0, 1.0, 1.0)}}
+    result = {
+        "machine": {"name": "x"},
+        "cells": [{"m": 5, "contestants": {"a": entry, "b": entry}}],
+    }
+    results.write(tmp_path / "new" / "file.json", result)
+    text = (tmp_path / "new" / "file.json").read_text()
+    line = '{"forward": {"seconds": [0.3333, 6.667e-07, 12350.0], "ratio": [1.0, 1.0, 1.0]}}'
+    assert sum(line in one for one in text.splitlines()) == text.count(line) == 2
+    assert json.loads(text)["cells"][0]["contestants"]["b"] == json.loads(line)
+    assert json.loads(text)["machine"] == {"name": "x"}
+
+
+@pytest.mark.parametrize("value", [{}, [], {"a": []}, {"a": {"b": {"c": {"d": [{}, 1]}}}, "e": 2}])
+def test_what_is_written_is_read(tmp_path, value):
+    results.write(tmp_path / "file.json", value)
+    assert json.loads((tmp_path / "file.json").read_text()) == value
+
+
+def test_the_machine_is_described_once():
+    found = machine()
+    assert found["device"] == "cpu" and found["name"]
+    assert torch.__version__.startswith(found["versions"]["torch"].split("+")[0])
+    assert found["threads"] == torch.get_num_threads()
+
+
+def row(B, chosen, ratio):
+    """A size at which fold over scale is `ratio`; B (m + n) = c m n at c = B / 8."""
+    return {
+        "m": 16,
+        "n": 16,
+        "B": B,
+        "forward": {"chosen": chosen, "fold over scale": [0, ratio, 9]},
+    }
+
+
+def test_the_best_constant_of_the_rule_loses_least():
+    rows = [
+        row(8, "scale", 1.5),
+        row(16, "scale", 1.2),
+        row(32, "scale", 0.5),
+        row(64, "fold", 0.8),
+    ]
+    found = gpu.judged(rows, "forward")
+    assert found["cells"] == 4 and found["faster chosen"] == 3
+    assert found["time lost"] == pytest.approx(2 ** (1 / 4) - 1)
+    assert 16 / 8 < found["best c"] < 32 / 8
+    assert found["faster chosen with best c"] == 4 and found["time lost with best c"] == 0
+    assert gpu.judged(rows, "first layer") is None
+    assert gpu.judged([], "forward") is None
+
+
+def test_the_layers_import_with_the_stand_in_for_jaxtyping():
+    root = Path(__file__).parents[1]
+    folder = root / "benchmarks" / "stand_in"
+    code = "import jaxtyping, ensedu.torch.distributed; print(jaxtyping.__file__)"
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(root)])},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout.strip() == str(folder / "jaxtyping.py"), ran.stderr
