@@ -165,6 +165,7 @@ COUNTING = [
     (lambda: counting.mlp(b"12", "single"), TypeError, ["sizes", "b'12'", "sequence"]),
     (lambda: counting.linear(torch.tensor(True), 3), TypeError, ["in_features", "tensor(True)", POSITIVE]),
     (lambda: counting.Count(shared=-1), ValueError, ["shared", "-1", "from 0 up"]),
+    (lambda: counting.Count(frozen=-1), ValueError, ["frozen", "-1", "from 0 up"]),
     (lambda: counting.Count(shared="a"), TypeError, ["shared", "'a'", "from 0 up"]),
     (lambda: methods.Array("weight", "n m", "shared"), ValueError, ["shape", "'n m'", "'m n'"]),
     (lambda: methods.Array("weight", "m n", "own"), ValueError, ["role", "'own'", "'per_member'"]),
