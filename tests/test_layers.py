@@ -393,6 +393,16 @@ def test_ntk_networks_keep_their_spread_as_they_widen(method, data):
     assert module(torch_x).var().item() == pytest.approx(expected, rel=0.35)
 
 
+def test_ntk_networks_divide_each_input_by_the_root_of_its_width(data):
+    sizes = [m, 13, 17, 2]
+    expected = [size**-0.5 for size in sizes[:-1]]
+    net = en.mlp(sizes, "batch_ensemble", M, rng=data, parametrization="ntk")
+    module = et.mlp(sizes, "batch_ensemble", M, parametrization="ntk")
+    for layers in (net.layers, list(module)):
+        assert [layer.factor for layer in layers if hasattr(layer, "factor")] == expected
+        assert hasattr(layers[0], "factor")
+
+
 NOISY = ["rank1", "mean_field", "mc_dropout"]
 
 
