@@ -80,14 +80,14 @@ class ConvLayer(WeightLayer):
         if memory_saving and torch.is_grad_enabled():
             return checkpoint(self._modulated, x, weight, r, s, bias, use_reentrant=False)
         if r.ndim == 2 and self._folds(x.shape[-4:]):
-            each = weight * channels(s[:, :, None]) * channels(r[:, None])
+            each = weight * self._spread(s[:, :, None]) * self._spread(r[:, None])
             return self._each(x, each, bias)
         if r.ndim == 2:
             r, s = r[:, None], s[:, None]
-        xr = x * channels(r).to(x.dtype)
+        xr = x * self._spread(r).to(x.dtype)
         z = self._one(xr.flatten(0, 1), weight).unflatten(0, xr.shape[:2])
-        y = z * channels(s).to(z.dtype)
-        return y if bias is None else y + channels(bias[:, None]).to(z.dtype)
+        y = z * self._spread(s).to(z.dtype)
+        return y if bias is None else y + self._spread(bias[:, None]).to(z.dtype)
 
     def _folds(self, shape: tuple[int, ...]) -> bool:
         """Whether a convolution with each member's kernels is cheaper than scaled images.
@@ -138,7 +138,7 @@ class ConvLayer(WeightLayer):
 
     def _spread(self, vectors: Float[Tensor, "*any C"]) -> Float[Tensor, "*any C 1 1"]:
         """Vectors with one entry a channel, ready to multiply images or kernels."""
-        return channels(vectors)
+        return vectors[..., None, None]
 
     def _matrices(
         self, weight: Float[Tensor, "*any C_out C_in_of_a_group kh kw"]
@@ -161,11 +161,6 @@ class ConvLayer(WeightLayer):
             value = getattr(self, name)
             words += [f"{name}={value!r}"] if value != default else []
         return ", ".join(words) + self._repr_end()
-
-
-def channels(vectors: Float[Tensor, "*any C"]) -> Float[Tensor, "*any C 1 1"]:
-    """Vectors with one entry a channel, ready to multiply images."""
-    return vectors[..., None, None]
 
 
 def _padding(value: Any, stride: tuple[int, int]) -> str | tuple[int, int]:
