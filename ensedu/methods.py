@@ -209,6 +209,8 @@ def sized(method: str, number: int) -> dict[str, int]:
 def passes(method: str, ensemble_size: Any, samples: Any) -> tuple[int, int | None]:
     """Check the sizes that `method` is given: return its members (1 without) and its samples.
 
+    Samples that are not given are 1 where they are all that a forward pass repeats, else ``None``.
+
     Raises
     ------
     TypeError, ValueError
@@ -229,7 +231,7 @@ def passes(method: str, ensemble_size: Any, samples: Any) -> tuple[int, int | No
             f"ensemble_size must be left out for {method!r}, which has no members, "
             f"got {ensemble_size}{instead}"
         )
-    return 1, samples
+    return 1, 1 if found.stochastic and samples is None else samples
 
 
 def kinds(method: str, layers: int) -> list[str]:

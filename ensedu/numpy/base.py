@@ -85,7 +85,8 @@ class WeightLayer(Layer):
     def _input(self, x: Array) -> Array:
         """Check an input and copy it: what happens to it later must not reach ``backward``."""
         check_array(f"{type(self).__name__}: input x", x)
-        checks.batch(type(self).__name__, x.shape, (self.in_features,))
+        members = getattr(self, "ensemble_size", None)
+        checks.batch(type(self).__name__, x.shape, (self.in_features,), members)
         return x.copy()
 
     def _checked(self, noise: Noise, shapes: dict[str, tuple[int, ...]]) -> Noise:
@@ -113,11 +114,6 @@ class MemberLayer(WeightLayer):
 
     def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         return (*input_shape[:-3], self.ensemble_size, input_shape[-2], self.out_features)
-
-    def _input(self, x: Array) -> Array:
-        check_array(f"{type(self).__name__}: input x", x)
-        checks.batch(type(self).__name__, x.shape, (self.in_features,), self.ensemble_size)
-        return x.copy()
 
 
 def sum_to(grad: Array, shape: tuple[int, ...]) -> Array:

@@ -96,10 +96,7 @@ def _twin(argument: str, value: Any, own: Sequence[Any], others: Sequence[Any]) 
         if isinstance(getattr(ensedu.numpy, name), type)
         and any(hasattr(space, name) for space in (ensedu.torch, nn))
     ]
-    raise TypeError(
-        f"{argument} must be one of {', '.join(n for n in both if n not in ('SGD', 'Adam'))}, "
-        f"got {name}"
-    )
+    raise TypeError(f"{argument} must be one of {', '.join(both)}, got {name}")
 
 
 def _arguments(twin: type, source: Any, bias: bool) -> dict[str, Any]:

@@ -90,15 +90,15 @@ class FlatEnsemble(nn.Module):
     def _by_layer(self, noise: dict[str, Tensor] | None) -> dict[str, dict[str, Tensor]]:
         if noise is None:
             return {}
+        words = "noise must be as net.noise() returns it, {}, got {}"
+        if not isinstance(noise, dict):
+            raise TypeError(words.format(sorted(self.noise()), type(noise).__name__))
         parts: dict[str, dict[str, Tensor]] = {}
-        for key, value in noise.items() if isinstance(noise, dict) else ():
+        for key, value in noise.items():
             name, _, own = str(key).rpartition(".")
             parts.setdefault(name, {})[own] = value
-        if not isinstance(noise, dict) or parts.keys() != {part.name for part in self._drawing()}:
-            given = sorted(noise) if isinstance(noise, dict) else type(noise).__name__
-            known = sorted(self.noise())
-            error = ValueError if isinstance(noise, dict) else TypeError
-            raise error(f"noise must be as net.noise() returns it, {known}, got {given}")
+        if parts.keys() != {part.name for part in self._drawing()}:
+            raise ValueError(words.format(sorted(self.noise()), sorted(noise)))
         return parts
 
     def extra_repr(self) -> str:

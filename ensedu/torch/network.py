@@ -199,8 +199,6 @@ def mlp(
         dropout = [MCDropout(**options)] if row.drops_units else []
         return [*weights(m, n, key), act(), *dropout]
 
-    if S is None and row.stochastic and not row.members:
-        S = 1
     tile = [] if S is None else [Tile(S, M if row.members else None)]
     layers = zip(pairwise(sizes), kinds(method, len(sizes) - 1), strict=True)
     *hidden, last = ((m, n, key) for (m, n), key in layers)

@@ -113,8 +113,7 @@ def ensemble(
     refuse.lazy(model)
     if copies:
         return _copies(model, M, shared, options.get("initialize"))
-    samples_axis = () if row.members and S is None else (S or 1,)
-    shared_pass = Pass((*samples_axis, *((M,) if row.members else ())))
+    shared_pass = Pass((*(() if S is None else (S,)), *((M,) if row.members else ())))
     if row.drops_units:
         return _dropping(model, shared_pass, shared)
     return _swapped(model, row, shared_pass, shared, options)

@@ -91,7 +91,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add, number = parser.add_argument, {"type": positive_integer, "metavar": "N"}
-    add("--method", choices=SPREAD, default=SPREAD[1], help="(%(default)s)")
+    add("--method", choices=SPREAD, default="batch_ensemble", help="(%(default)s)")
     add("--ensemble-size", **number, default=4, help="members (%(default)s)")
     add("--width", **number, default=64, help="units of a hidden layer (%(default)s)")
     add("--depth", **number, default=2, help="hidden layers (%(default)s)")
