@@ -8,9 +8,27 @@ import operator
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+# No array has a size that fits no 64-bit integer, and Python writes no integer of 4,300 digits.
+_SIZES = (2**63, "2**63")
+_COUNTS = (10**4000, "10**4000")
+
+
+def shown(value: Any) -> str:
+    """Return the repr of a value, cut where it is long."""
+    try:
+        words = repr(value)
+    except Exception:  # Python writes no integer of more than 4,300 digits
+        return "a value that cannot be shown"
+    return words if len(words) <= 200 else f"{words[:120]} … {words[-40:]}"
+
+
+def given(value: Any) -> str:
+    """Return in words what was given: a value and its type."""
+    return f"{shown(value)} ({type(value).__name__})"
+
 
 def positive_int(name: str, value: Any) -> int:
-    """Return `value` as an ``int``; NumPy integers pass, bools and floats do not."""
+    """Return `value` as an ``int`` below 2**63; NumPy integers pass, bools and floats do not."""
     return _integer(name, value, 1, "a positive integer")
 
 
@@ -21,27 +39,27 @@ def pair(name: str, value: Any, *, low: int = 1) -> tuple[int, int]:
         number = _integer(name, value, low, f"{one} or a pair of them")
         return number, number
     if len(value) != 2:
-        raise ValueError(f"{name} must be {one} or a pair of them, got {value!r}")
+        raise ValueError(f"{name} must be {one} or a pair of them, got {given(value)}")
     first, second = (_integer(f"{name}[{i}]", v, low, one) for i, v in enumerate(value))
     return first, second
 
 
 def natural_int(name: str, value: Any) -> int:
-    """Return `value` as an ``int`` of at least 0."""
-    return _integer(name, value, 0, "an integer from 0 up")
+    """Return `value` as an ``int`` of at least 0, below 10**4000."""
+    return _integer(name, value, 0, "an integer from 0 up", _COUNTS)
 
 
-def _integer(name: str, value: Any, low: int, accepted: str) -> int:
-    # A tensor of one bool has __index__ too.
-    truth = isinstance(value, bool) or "bool" in str(getattr(value, "dtype", ""))
+def _integer(name: str, value: Any, low: int, accepted: str, most: tuple[int, str] = _SIZES) -> int:
     try:
-        number = operator.index(None if truth else value)
-    except TypeError:  # an array of several integers has __index__, and refuses to use it
-        raise TypeError(
-            f"{name} must be {accepted}, got {value!r} ({type(value).__name__})"
-        ) from None
+        if not _is_number(value):
+            raise TypeError
+        number = operator.index(value)
+    except (TypeError, RuntimeError):  # a float, or a tensor without data
+        raise TypeError(f"{name} must be {accepted}, got {given(value)}") from None
     if number < low:
-        raise ValueError(f"{name} must be {accepted}, got {number}")
+        raise ValueError(f"{name} must be {accepted}, got {given(number)}")
+    if number >= most[0]:
+        raise ValueError(f"{name} must be {accepted} below {most[1]}, got {given(number)}")
     return number
 
 
@@ -68,57 +86,86 @@ def fraction(name: str, value: Any) -> float:
 
 
 def _float(name: str, value: Any, accepted: str) -> float:
-    wrong = isinstance(value, (bool, str, complex)) or not hasattr(value, "__float__")
     try:
-        return float("one number" if wrong else value)
-    except (TypeError, ValueError, OverflowError, RuntimeError):  # an array, 10**400, a tensor
-        raise TypeError(
-            f"{name} must be {accepted}, got {value!r} ({type(value).__name__})"
-        ) from None
+        if not _is_number(value):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # 10**400, a tensor without data
+        raise TypeError(f"{name} must be {accepted}, got {given(value)}") from None
+
+
+def _is_number(value: Any) -> bool:
+    """Whether `value` may be one real number: ``float`` takes strings, bools and arrays too."""
+    kind = str(getattr(value, "dtype", "float")).removeprefix("torch.")
+    return (
+        not isinstance(value, (bool, str, complex, type))
+        and hasattr(value, "__float__")
+        and kind.startswith(("float", "bfloat", "int", "uint"))
+        and getattr(value, "ndim", 0) == 0
+    )
 
 
 def one_of(name: str, value: Any, accepted: Collection[str]) -> str:
     """Return `value` if it is one of the `accepted` strings."""
+    words = ", ".join(map(repr, accepted))
     if not isinstance(value, str):
-        raise TypeError(
-            f"{name} must be one of {', '.join(map(repr, accepted))}, "
-            f"got {value!r} ({type(value).__name__})"
-        )
+        raise TypeError(f"{name} must be one of {words}, got {given(value)}")
     if value not in accepted:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, accepted))}, got {value!r}")
+        raise ValueError(f"{name} must be one of {words}, got {given(value)}")
     return value
 
 
 def boolean(name: str, value: Any) -> bool:
     """Return `value` if it is a ``bool``."""
     if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, got {value!r} ({type(value).__name__})")
+        raise TypeError(f"{name} must be True or False, got {given(value)}")
+    return value
+
+
+def text(name: str, value: Any) -> str:
+    """Return `value` if it is a string."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, got {given(value)}")
     return value
 
 
 def layer_sizes(name: str, value: Any) -> tuple[int, ...]:
     """Return `value` as a tuple of at least two positive integers."""
     accepted = "a sequence of at least two positive integers"
-    if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, Sequence):
-        raise TypeError(f"{name} must be {accepted}, got {value!r} ({type(value).__name__})")
+    if isinstance(value, (str, bytes, bytearray, memoryview)) or not isinstance(value, Sequence):
+        raise TypeError(f"{name} must be {accepted}, got {given(value)}")
     if len(value) < 2:
-        raise ValueError(f"{name} must be {accepted}, got {value!r}")
+        raise ValueError(f"{name} must be {accepted}, got {given(value)}")
     return tuple(positive_int(f"{name}[{i}]", size) for i, size in enumerate(value))
 
 
+def array_shape(name: str, value: Any) -> tuple[int, ...]:
+    """Return `value` as a tuple of integers from 0 up, the shape of an array."""
+    if not isinstance(value, (tuple, list)):
+        raise TypeError(f"{name} must be a tuple of integers, got {given(value)}")
+    if type(value).__name__ == "Size":  # a tensor's own: under a compiler its sizes are symbols
+        return tuple(value)
+    return tuple(natural_int(f"{name}[{i}]", size) for i, size in enumerate(value))
+
+
 def batch(
-    layer: str, shape: tuple[int, ...], example: tuple[int | str, ...], members: int | None = None
+    layer: str,
+    shape: tuple[int, ...],
+    example: tuple[int | str, ...],
+    members: int | None = None,
+    what: str = "input x has shape",
 ) -> None:
     """Check an input's shape: (B, *example), behind members or samples if there are any.
 
     A letter in `example` fits any size. A layer with `members` M also takes (M, B, …) and
-    (S, M, B, …), one without takes (S, B, …).
+    (S, M, B, …), one without takes (S, B, …). `what` begins the message.
     """
     leading = tuple(shape)[: -len(example) - 1]
     fits = len(shape) > len(example) and all(
         isinstance(want, str) or size == want
         for want, size in zip(reversed(example), reversed(shape), strict=False)
     )
+    accepted: tuple[tuple[int | str, ...], ...]
     if members is None:
         fits, accepted = fits and len(leading) <= 1, ((), ("S",))
     else:
@@ -127,8 +174,7 @@ def batch(
     if not fits:
         words = [f"({', '.join(map(str, (*axes, 'B', *example)))})" for axes in accepted]
         raise ValueError(
-            f"{layer}: input x has shape {tuple(shape)}, "
-            f"accepted are {', '.join(words[:-1])} and {words[-1]}"
+            f"{layer}: {what} {tuple(shape)}, accepted are {', '.join(words[:-1])} and {words[-1]}"
         )
 
 
@@ -145,7 +191,7 @@ def noise(
         )
     if value.keys() != shapes.keys():
         raise ValueError(
-            f"noise must be a dict with keys {sorted(shapes)}, got keys {sorted(value)}"
+            f"noise must be a dict with keys {sorted(shapes)}, got keys {sorted(map(str, value))}"
         )
     for name, shape in shapes.items():
         check(f"noise[{name!r}]", value[name])
@@ -178,18 +224,20 @@ def split_noise(noise: Any, names: Collection[str]) -> dict[str, dict[str, Any]]
 
 def dropout_input(name: str, shape: Any, feature_axes: int) -> list[int]:
     """Return the shape of an input of dropout as a list: any leading axes, (B, features)."""
-    features = ", ".join(["features"] if feature_axes == 1 else ["·"] * feature_axes)
-    if shape is None or len(shape) <= feature_axes:
-        given = "is None" if shape is None else f"has shape {tuple(shape)}"
-        raise ValueError(f"{name} {given}, accepted are (B, {features}) and (S, B, {features})")
-    return list(shape)
+    sizes = () if shape is None else array_shape(name, shape)
+    if len(sizes) <= feature_axes:
+        features = ", ".join(["features"] if feature_axes == 1 else ["·"] * feature_axes)
+        words = "is None" if shape is None else f"has shape {sizes}"
+        raise ValueError(f"{name} {words}, accepted are (B, {features}) and (S, B, {features})")
+    return list(sizes)
 
 
-def mask(noise: Any, shape: tuple[int, ...], feature_axes: int) -> Any:
+def mask(noise: Any, shape: tuple[int, ...], feature_axes: int, array_type: Any = object) -> Any:
     """Return the mask for an input of this shape: one a batch, or one an example."""
-    array = noise.get("mask") if isinstance(noise, dict) else None
-    if str(getattr(array, "dtype", "")) not in ("bool", "torch.bool"):
-        raise TypeError(f'noise must be a dict {{"mask": array of bools}}, got {noise!r}')
+    array: Any = noise.get("mask") if isinstance(noise, dict) else None
+    kind = str(getattr(array, "dtype", ""))
+    if not isinstance(array, array_type) or kind not in ("bool", "torch.bool"):
+        raise TypeError(f'noise must be a dict {{"mask": array of bools}}, got {given(noise)}')
     batch = len(shape) - feature_axes - 1
     accepted = (*shape[:batch], 1, *shape[batch + 1 :]), tuple(shape)
     if tuple(array.shape) not in accepted:

@@ -7,6 +7,7 @@ library. Not counted are random numbers, softplus, and what an activation does.
 
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING, Protocol
 
 from ensedu import checks, counting
 from ensedu.methods import METHODS, named, passes
@@ -35,6 +36,11 @@ class Cost:
         that any implementation moves. Backward the same of their gradients.
     itemsize
         Bytes of a number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For numbers that are not integers from 0 up, or an `itemsize` that is not positive.
     """
 
     product_flops: int
@@ -42,6 +48,12 @@ class Cost:
     num_params: int
     num_activations: int
     itemsize: int = 4
+
+    def __post_init__(self) -> None:
+        # frozen: plain assignment is refused, and a NumPy integer would overflow later
+        for name in ("product_flops", "other_flops", "num_params", "num_activations"):
+            object.__setattr__(self, name, checks.natural_int(name, getattr(self, name)))
+        object.__setattr__(self, "itemsize", checks.positive_int("itemsize", self.itemsize))
 
     @property
     def flops(self) -> int:
@@ -55,19 +67,33 @@ class Cost:
 
     @property
     def intensity(self) -> float:
-        """Arithmetic intensity: operations for each byte moved (Williams et al. 2009)."""
+        """Arithmetic intensity: operations for each byte moved (Williams et al. 2009).
+
+        Raises ``ValueError`` where nothing moves.
+        """
         if self.bytes == 0:
             raise ValueError("num_params and num_activations are 0, accepted is a cost that moves")
-        return self.flops / self.bytes
+        return _ratio(self.flops, self.bytes)
 
     def seconds(self, flops_per_second: float, bytes_per_second: float) -> float:
         """The roofline's bound on time: no less than computing takes, nor than moving takes.
 
-        Williams et al. 2009. Raises ``ValueError`` for a rate that is not above 0.
+        Williams et al. 2009. Raises ``TypeError`` or ``ValueError`` for a rate that is no finite
+        number above 0.
         """
         peak = checks.real("flops_per_second", flops_per_second, low=0.0)
         bandwidth = checks.real("bytes_per_second", bytes_per_second, low=0.0)
-        return max(self.flops / peak, self.bytes / bandwidth)
+        return max(_ratio(self.flops, peak), _ratio(self.bytes, bandwidth))
+
+
+def _ratio(number: int, by: float | int) -> float:
+    try:
+        return number / by
+    except OverflowError:
+        raise ValueError(
+            "product_flops, other_flops, num_params and num_activations must be below 1e308 to "
+            f"be divided, got {checks.given(number)}"
+        ) from None
 
 
 def layer(
@@ -125,17 +151,20 @@ def layer(
     640000
     """
     M, S = passes(method, ensemble_size, samples)
-    sizes = {"kernel_size": kernel_size, "bias": bias}
-    count = counting.layer(in_features, out_features, method, ensemble_size, **sizes)
-    for name, value in (
-        ("batch_size", batch_size),
-        ("in_positions", in_positions),
-        ("out_positions", out_positions),
-        ("itemsize", itemsize),
-    ):
+    sizes = in_features, out_features
+    count = counting.layer(*sizes, method, ensemble_size, kernel_size=kernel_size, bias=bias)
+    batch_size, in_positions, out_positions, m, n = (
         checks.positive_int(name, value)
+        for name, value in (
+            ("batch_size", batch_size),
+            ("in_positions", in_positions),
+            ("out_positions", out_positions),
+            ("in_features", in_features),
+            ("out_features", out_features),
+        )
+    )
     checks.one_of("form", form, FORMS)
-    row, m, n, S = METHODS[method], in_features, out_features, S or 1
+    row, S = METHODS[method], S or 1
     matrix = m * n * prod(checks.pair("kernel_size", kernel_size))
     rows = M * S * batch_size
     inputs, outputs = rows * in_positions * m, rows * out_positions * n
@@ -158,6 +187,32 @@ def layer(
         num_activations=ways * (inputs + outputs),
         itemsize=itemsize,
     )
+
+
+if TYPE_CHECKING:
+
+    class OfAMethod(Protocol):
+        """`layer` for one method."""
+
+        def __call__(
+            self,
+            in_features: int,
+            out_features: int,
+            ensemble_size: int | None = None,
+            *,
+            samples: int | None = None,
+            batch_size: int,
+            kernel_size: int | tuple[int, int] = 1,
+            in_positions: int = 1,
+            out_positions: int = 1,
+            bias: bool = True,
+            form: str = "scale",
+            backward: bool = False,
+            itemsize: int = 4,
+        ) -> Cost: ...
+
+    # One for each row of the table, which a type checker does not read: it takes any name.
+    def __getattr__(name: str) -> OfAMethod: ...
 
 
 _OF_A_METHOD = named(layer)

@@ -9,13 +9,14 @@ one method each.
 Everything is an exact integer (or a ``Fraction``), and only the standard library is needed.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
 from itertools import pairwise
 from math import isqrt, prod
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ensedu import checks
 from ensedu.methods import METHODS, ROLES, kinds, named, passes, sized
@@ -61,7 +62,12 @@ class Count:
 
     def __post_init__(self) -> None:
         for part in (*ROLES, "frozen"):
-            checks.natural_int(part, getattr(self, part))
+            # frozen: plain assignment is refused, and a NumPy integer would overflow later
+            object.__setattr__(self, part, checks.natural_int(part, getattr(self, part)))
+        checks.text("name", self.name)
+        layers = self.layers
+        if not isinstance(layers, tuple) or not all(isinstance(c, Count) for c in layers):
+            raise TypeError(f"layers must be a tuple of Counts, got {checks.given(layers)}")
 
     @property
     def weights(self) -> int:
@@ -113,7 +119,8 @@ class Count:
 
 def _sum(layers: Sequence[Count], name: str = "") -> Count:
     total = sum(layers, start=Count())
-    return Count(*(getattr(total, p) for p in (*ROLES, "frozen")), name=name, layers=tuple(layers))
+    parts = {part: getattr(total, part) for part in (*ROLES, "frozen")}
+    return Count(**parts, name=name, layers=tuple(layers))
 
 
 def layer(
@@ -161,7 +168,7 @@ def layer(
     }
     area = prod(checks.pair("kernel_size", kernel_size))
     checks.boolean("bias", bias)
-    numbers = dict.fromkeys(ROLES, 0)
+    numbers: dict[str, Any] = dict.fromkeys(ROLES, 0)
     for array in METHODS[method].arrays:
         size = prod(sizes[letter] for letter in array.shape.split())
         if array.role != "biases":
@@ -169,6 +176,26 @@ def layer(
         elif bias:
             numbers[array.role] += size
     return Count(**numbers)
+
+
+if TYPE_CHECKING:
+
+    class OfAMethod(Protocol):
+        """`layer` for one method."""
+
+        def __call__(
+            self,
+            in_features: int,
+            out_features: int,
+            ensemble_size: int | None = None,
+            *,
+            samples: int | None = None,
+            kernel_size: int | tuple[int, int] = 1,
+            bias: bool = True,
+        ) -> Count: ...
+
+    # One for each row of the table, which a type checker does not read: it takes any name.
+    def __getattr__(name: str) -> OfAMethod: ...
 
 
 _OF_A_METHOD = named(layer)
@@ -200,7 +227,7 @@ def mlp(
     """
     sizes = checks.layer_sizes("sizes", sizes)
     passes(method, ensemble_size, samples)
-    given = {"ensemble_size": ensemble_size, "samples": samples}
+    given: dict[str, Any] = {"ensemble_size": ensemble_size, "samples": samples}
     layers = []
     for (m, n), kind in zip(pairwise(sizes), kinds(method, len(sizes) - 1), strict=True):
         c = layer(m, n, kind, **(given if kind == method else {}), bias=bias)
@@ -251,14 +278,14 @@ def asymptotic_ratio(method: str, ensemble_size: int, *, relative_to: str = "sin
     >>> asymptotic_ratio("batch_ensemble", 4, relative_to="deep_ensemble")
     Fraction(1, 4)
     """
+    checks.one_of("method", method, METHODS)
     checks.one_of("relative_to", relative_to, METHODS)
-    leading = {
-        name: _quadratic(
-            lambda h, name=name: layer(h, h, name, **sized(name, ensemble_size)).total
-        )[0]
-        for name in (method, relative_to)
-    }
-    return Fraction(leading[method], leading[relative_to])
+    checks.positive_int("ensemble_size", ensemble_size)
+
+    def leading(name: str) -> int:
+        return _quadratic(lambda h: layer(h, h, name, **sized(name, ensemble_size)).total)[0]
+
+    return Fraction(leading(method), leading(relative_to))
 
 
 def _quadratic(f: Callable[[int], int]) -> tuple[int, int, int]:
@@ -307,10 +334,11 @@ def break_even_width(sizes: Sequence[int | None], method: str, ensemble_size: in
     True
     """
     checks.one_of("method", method, [key for key, row in METHODS.items() if row.modulated])
-    if isinstance(sizes, str) or not isinstance(sizes, Sequence) or None not in sizes:
+    listed = isinstance(sizes, Sequence) and not isinstance(sizes, (str, bytes, bytearray))
+    if not listed or not any(size is None for size in sizes):
         raise TypeError(
             "sizes must be a sequence of positive integers with None for the width, "
-            f"got {sizes!r} ({type(sizes).__name__})"
+            f"got {checks.given(sizes)}"
         )
 
     def saving(h: int) -> int:
@@ -354,7 +382,7 @@ def count(thing: Any) -> Count:
     seen: set[int] = set()
     layers = []
     for name, part, arrays in _parts(thing):
-        numbers = dict.fromkeys((*ROLES, "frozen"), 0)
+        numbers: dict[str, Any] = dict.fromkeys((*ROLES, "frozen"), 0)
         fresh = [(key, array, role) for key, array, role in arrays if id(array) not in seen]
         for key, array, role in fresh:
             seen.add(id(array))
@@ -374,7 +402,8 @@ def count(thing: Any) -> Count:
 
 def _parts(thing: Any, name: str = "") -> Iterator[tuple[str, Any, list[tuple[str, Any, str]]]]:
     """Yield (name, layer, its own arrays as (key, array, role)) for each layer inside `thing`."""
-    if hasattr(thing, "named_modules"):
+    torch = sys.modules.get("torch")  # what is no module of a loaded Torch is none at all
+    if torch is not None and isinstance(thing, torch.nn.Module):
         containers: dict[str, Any] = {}
         for path, module in thing.named_modules():
             start = f"{path}." if path else ""
@@ -388,15 +417,15 @@ def _parts(thing: Any, name: str = "") -> Iterator[tuple[str, Any, list[tuple[st
                         role = container.role_inside(f"{start}{key}".removeprefix(outer), role)
                 arrays.append((key, array, role))
             yield path, module, arrays
-    elif hasattr(thing, "layers") and not isinstance(thing, Count):
+    elif isinstance(getattr(thing, "layers", None), list):
         for i, part in enumerate(thing.layers):
             yield from _parts(part, f"{name}.{i}".lstrip("."))
-    elif hasattr(thing, "params"):
+    elif isinstance(getattr(thing, "params", None), dict):
         yield name, thing, [(key, array, _role(thing, key)) for key, array in thing.params.items()]
     else:
         raise TypeError(
             "thing must be an ensedu.numpy layer or network or a torch.nn.Module, "
-            f"got {thing!r} ({type(thing).__name__})"
+            f"got {checks.given(thing)}"
         )
 
 

@@ -6,6 +6,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
+from numbers import Number
 from typing import Any
 
 from ensedu import checks
@@ -36,23 +37,35 @@ def row(rows: Iterable[Mapping[str, Any]], **keys: Any) -> Mapping[str, Any]:
 
     Raises
     ------
-    ValueError
-        If no row or several have them; for none, the message lists what each key can be.
+    TypeError, ValueError
+        If no row or several have them; for none, the message lists what each key can be. For rows
+        that are no mappings, and for a value that is neither a string, a number nor ``None``.
 
     Examples
     --------
     >>> row([{"m": 50, "B": 1}, {"m": 50, "B": 32}], m=50, B=32)
     {'m': 50, 'B': 32}
     """
-    rows = list(rows)
+    try:
+        rows = list(rows)
+    except TypeError:
+        raise TypeError(f"rows must be mappings, got {checks.given(rows)}") from None
+    if not rows:
+        raise ValueError("rows must be mappings, at least one, got none")
+    for i, one in enumerate(rows):
+        if not isinstance(one, Mapping):
+            raise TypeError(f"rows[{i}] must be a mapping, got {checks.given(one)}")
+    for key, value in keys.items():
+        if not isinstance(value, (str, Number, type(None))):
+            raise TypeError(f"{key} must be a string, a number or None, got {checks.given(value)}")
     found = [one for one in rows if all(one.get(key) == value for key, value in keys.items())]
     if len(found) == 1:
         return found[0]
-    asked = ", ".join(f"{key}={value!r}" for key, value in keys.items())
+    asked = ", ".join(f"{key}={checks.shown(value)}" for key, value in keys.items())
     if found:
         raise ValueError(f"keys must fit one row, got {asked}, which fits {len(found)}")
     exist = "; ".join(
-        f"{key} is one of {', '.join(map(repr, dict.fromkeys(one.get(key) for one in rows)))}"
+        f"{key} is one of {', '.join(dict.fromkeys(repr(one.get(key)) for one in rows))}"
         for key in keys
     )
     raise ValueError(f"keys must fit a row, got {asked}; {exist}")

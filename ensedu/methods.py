@@ -4,6 +4,7 @@ Letters are the book's: a layer has ``m`` inputs and ``n`` outputs, an ensemble 
 Needs nothing but the standard library.
 """
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +47,7 @@ class Array:
     Raises
     ------
     TypeError, ValueError
-        For another shape or role.
+        For a name that is no string, and another shape or role.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Array:
     role: str
 
     def __post_init__(self) -> None:
+        checks.text("name", self.name)
         checks.one_of("shape", self.shape, SHAPES)
         checks.one_of("role", self.role, ROLES)
 
@@ -78,6 +80,12 @@ class Method:
         Whether each pass draws.
     body
         The method of all layers but the last of a network, where that is another one.
+
+    Raises
+    ------
+    TypeError
+        For words that are no strings, arrays that are not a tuple of `Array`, and flags that are
+        not bools.
     """
 
     key: str
@@ -88,6 +96,15 @@ class Method:
     members: bool = False
     stochastic: bool = False
     body: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("key", "label", "source", "layer", "body"):
+            checks.text(name, getattr(self, name))
+        for name in ("members", "stochastic"):
+            checks.boolean(name, getattr(self, name))
+        arrays = self.arrays
+        if not isinstance(arrays, tuple) or not all(isinstance(a, Array) for a in arrays):
+            raise TypeError(f"arrays must be a tuple of Array, got {checks.given(arrays)}")
 
     @property
     def roles(self) -> dict[str, str]:
@@ -189,7 +206,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-def sized(method: str, number: int) -> dict[str, int]:
+def sized(method: str, number: int) -> dict[str, Any]:
     """Return the keyword with which `method` gives `number` answers.
 
     It is ``ensemble_size`` for a method with members, ``samples`` for another that draws, and none
@@ -201,6 +218,7 @@ def sized(method: str, number: int) -> dict[str, int]:
     ({'ensemble_size': 4}, {'samples': 4}, {})
     """
     found = METHODS[checks.one_of("method", method, METHODS)]
+    number = checks.positive_int("number", number)
     if found.members:
         return {"ensemble_size": number}
     return {"samples": number} if found.stochastic else {}
@@ -220,16 +238,19 @@ def passes(method: str, ensemble_size: Any, samples: Any) -> tuple[int, int | No
     found = METHODS[checks.one_of("method", method, METHODS)]
     if samples is not None and not found.stochastic:
         raise ValueError(
-            f"samples must be left out for {method!r}, which draws nothing, got {samples}"
+            f"samples must be left out for {method!r}, which draws nothing, "
+            f"got {checks.given(samples)}"
         )
     samples = None if samples is None else checks.positive_int("samples", samples)
     if found.members:
         return checks.positive_int("ensemble_size", ensemble_size), samples
     if ensemble_size is not None:
-        instead = f"; accepted is samples={ensemble_size}" if found.stochastic else ""
+        instead = "; accepted is samples=" if found.stochastic else ""
+        if instead:
+            instead += str(checks.positive_int("ensemble_size", ensemble_size))
         raise ValueError(
             f"ensemble_size must be left out for {method!r}, which has no members, "
-            f"got {ensemble_size}{instead}"
+            f"got {checks.given(ensemble_size)}{instead}"
         )
     return 1, 1 if found.stochastic and samples is None else samples
 
@@ -242,7 +263,8 @@ def kinds(method: str, layers: int) -> list[str]:
     >>> kinds("last_layer", 3)
     ['single', 'single', 'last_layer']
     """
-    return [METHODS[method].body or method] * (layers - 1) + [method]
+    found = METHODS[checks.one_of("method", method, METHODS)]
+    return [found.body or method] * (checks.positive_int("layers", layers) - 1) + [method]
 
 
 def terms(method: str) -> dict[str, str]:
@@ -253,9 +275,10 @@ def terms(method: str) -> dict[str, str]:
     >>> terms("batch_ensemble")
     {'shared': 'm · n', 'per_member': 'M · (m + n)', 'biases': 'M · n'}
     """
+    arrays = METHODS[checks.one_of("method", method, METHODS)].arrays
     result = {}
     for role in ROLES:
-        shapes = [a.shape.split() for a in METHODS[method].arrays if a.role == role]
+        shapes = [a.shape.split() for a in arrays if a.role == role]
         if not shapes:
             continue
         if len(shapes) > 1 and all(shape == shapes[0] for shape in shapes):
@@ -273,7 +296,10 @@ def named(layer: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     """Return a function a method, ``layer(…, method=…)``, by the method's key.
 
     A single network's is called ``linear``. Modules that count or cost layers offer these.
+    Raises ``TypeError`` for a `layer` that is no function.
     """
+    if not inspect.isfunction(layer):
+        raise TypeError(f"layer must be a function, got {checks.given(layer)}")
 
     def of(method: Method) -> Callable[..., Any]:
         def function(

@@ -40,5 +40,5 @@ class Normal:
 def check_prior(prior: Any) -> Normal:
     """Return `prior` if the closed form of the KL is known for it."""
     if not isinstance(prior, Normal):
-        raise TypeError(f"prior must be an ensedu.priors.Normal, got {prior!r}")
+        raise TypeError(f"prior must be an ensedu.priors.Normal, got {checks.given(prior)}")
     return prior

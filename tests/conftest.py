@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import hypothesis
+import pytest
 from hypothesis.configuration import set_hypothesis_home_dir
 
 # Before any test loads NumPy or Torch: parallel workers with a thread a core slow each other.
@@ -17,3 +18,12 @@ for profile, examples in (("ensedu", 100), ("long", 1000)):
         profile, max_examples=examples, deadline=None, derandomize=True, database=None
     )
 hypothesis.settings.load_profile("ensedu")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_compiled_before(request):
+    """Give a test of the compiler all the graphs that it may have: others' count, too."""
+    if request.node.get_closest_marker("compiled"):
+        import torch
+
+        torch._dynamo.reset()

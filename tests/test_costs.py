@@ -1,5 +1,6 @@
 """The costs by formula against operations and arrays of the real layers."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -169,3 +170,10 @@ def test_bad_input_is_named(call, error, words):
         call()
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.bad_input
+def test_numpy_integers_do_not_overflow():
+    size, rows = np.int32(50_000), np.int32(4)
+    assert costs.linear(size, size, batch_size=rows) == costs.linear(50_000, 50_000, batch_size=4)
+    assert type(costs.Cost(size, 0, size, 0, np.int64(8)).bytes) is int

@@ -309,3 +309,10 @@ def test_a_method_is_named_in_few_files():
         pattern = re.compile(rf"""["']{method}["']{kind}""")
         found = [path.relative_to(package) for path, text in code.items() if pattern.search(text)]
         assert len(found) <= 5, (method, found)
+
+
+@pytest.mark.bad_input
+def test_fields_are_plain_integers():
+    count = Count(np.int8(100), biases=np.int8(100))
+    assert count.total == 200
+    assert type(count.shared) is int

@@ -1,5 +1,6 @@
 """What every NumPy layer has: parameters, gradients, checked arrays."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,9 @@ class Layer:
     #: The row of `ensedu.methods.METHODS` that says what each array in ``params`` is for; in a
     #: plain layer the names say it.
     method: ClassVar[str] = ""
+    #: A layer that draws takes ``(x, noise)``.
+    forward: Callable[..., Array]
+    backward: Callable[..., Array]
 
     def __init__(self) -> None:
         self.params: dict[str, Array] = {}
@@ -29,7 +33,7 @@ class Layer:
         self._cache: Any = None
 
     def __call__(self, x: Array, noise: Noise | None = None) -> Array:
-        return self.forward(x) if noise is None else self.forward(x, noise)
+        return self.forward(x) if noise is None else self.forward(x, noise=noise)
 
     def zero_grad(self) -> None:
         """Empty the gradients."""
@@ -37,7 +41,7 @@ class Layer:
 
     def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the output's shape for an input of this shape."""
-        return tuple(input_shape)
+        return checks.array_shape("input_shape", input_shape)
 
     def _add(self, **grads: Array) -> None:
         """Add to the gradients."""
@@ -71,7 +75,7 @@ class WeightLayer(Layer):
         self.rng = check_rng("rng", rng)
 
     def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
-        return (*input_shape[:-1], self.out_features)
+        return (*self._input_shape(input_shape)[:-1], self.out_features)
 
     def _uniform(self, *shape: int) -> Array:
         """Draw from U(-1/√m, 1/√m), where ``nn.Linear`` starts its weight and its bias too."""
@@ -85,14 +89,35 @@ class WeightLayer(Layer):
     def _input(self, x: Array) -> Array:
         """Check an input and copy it: what happens to it later must not reach ``backward``."""
         check_array(f"{type(self).__name__}: input x", x)
-        members = getattr(self, "ensemble_size", None)
-        checks.batch(type(self).__name__, x.shape, (self.in_features,), members)
+        self._check_shape(x.shape, "input x has shape")
         return x.copy()
+
+    def _input_shape(self, value: tuple[int, ...]) -> tuple[int, ...]:
+        """Check the shape of an input that is not there yet."""
+        shape = checks.array_shape("input_shape", value)
+        self._check_shape(shape, "input_shape is")
+        return shape
+
+    def _check_shape(self, shape: tuple[int, ...], what: str) -> None:
+        members = getattr(self, "ensemble_size", None)
+        checks.batch(type(self).__name__, shape, (self.in_features,), members, what)
 
     def _checked(self, noise: Noise, shapes: dict[str, tuple[int, ...]]) -> Noise:
         """Check that `noise` has just the arrays named in `shapes`, of those shapes; copy it."""
         checks.noise(noise, shapes, check_array)
         return {name: array.copy() for name, array in noise.items()}
+
+    def _no_noise(self, noise: Any) -> None:
+        if noise is not None:
+            raise TypeError(
+                f"noise must be None for {type(self).__name__}, which draws nothing, "
+                f"got {checks.given(noise)}"
+            )
+
+    def _noise_shape(self, noise: Any, name: str) -> tuple[int, ...]:
+        """Return the shape of an array of noise that is not checked yet; () where there is none."""
+        array = noise.get(name) if isinstance(noise, dict) else None
+        return array.shape if isinstance(array, np.ndarray) else ()
 
     def __repr__(self) -> str:
         size = f", ensemble_size={self.ensemble_size}" if hasattr(self, "ensemble_size") else ""
@@ -113,7 +138,8 @@ class MemberLayer(WeightLayer):
         self.ensemble_size = checks.positive_int("ensemble_size", ensemble_size)
 
     def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
-        return (*input_shape[:-3], self.ensemble_size, input_shape[-2], self.out_features)
+        shape = self._input_shape(input_shape)
+        return (*shape[:-3], self.ensemble_size, shape[-2], self.out_features)
 
 
 def sum_to(grad: Array, shape: tuple[int, ...]) -> Array:
@@ -124,9 +150,9 @@ def sum_to(grad: Array, shape: tuple[int, ...]) -> Array:
 
 
 def check_array(name: str, value: Any) -> None:
-    """Check that `value` is a NumPy array of float64."""
-    if not isinstance(value, np.ndarray):
-        raise TypeError(f"{name} must be a NumPy array, got {type(value).__name__}")
+    """Check that `value` is a NumPy array of float64, and no matrix or masked array."""
+    if type(value) is not np.ndarray:
+        raise TypeError(f"{name} must be a plain NumPy array, got {type(value).__name__}")
     if value.dtype != np.float64:
         raise TypeError(f"{name} has dtype {value.dtype}, accepted is float64")
 

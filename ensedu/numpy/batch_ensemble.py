@@ -92,6 +92,7 @@ class BatchEnsembleLinear(MemberLayer):
 
     def weight_matrices(self, noise: None = None) -> Float[Array, "M m n"]:
         """The members' matrices W ∘ r_i s_iᵀ, (M, m, n), which ``forward`` never forms."""
+        self._no_noise(noise)
         return self.params["weight"] * self.params["r"][:, :, None] * self.params["s"][:, None, :]
 
     def _fast_weights(self, *shape: int) -> Float[Array, "M features"]:

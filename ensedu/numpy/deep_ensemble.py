@@ -65,4 +65,5 @@ class DeepEnsembleLinear(MemberLayer):
 
     def weight_matrices(self, noise: None = None) -> Float[Array, "M m n"]:
         """Every member's own matrix, (M, m, n)."""
+        self._no_noise(noise)
         return self.params["weight"].copy()

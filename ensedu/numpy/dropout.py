@@ -56,7 +56,7 @@ class MCDropout(Layer):
         check_array("MCDropout: input x", x)
         checks.dropout_input("MCDropout: input x", x.shape, self.feature_axes)
         noise = self.noise(None, x.shape) if noise is None else noise
-        factors = checks.mask(noise, x.shape, self.feature_axes) / (1 - self.p)
+        factors = checks.mask(noise, x.shape, self.feature_axes, Array) / (1 - self.p)
         self._cache = factors, x.shape
         return x * factors
 

@@ -5,7 +5,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu import checks
-from ensedu.numpy.base import WeightLayer, check_array
+from ensedu.numpy.base import WeightLayer
 
 
 class Linear(WeightLayer):
@@ -35,15 +35,11 @@ class Linear(WeightLayer):
             self.params["bias"] = self._uniform(self.out_features)
 
     def forward(self, x: Float[Array, "*axes m"]) -> Float[Array, "*axes n"]:
-        check_array("Linear: input x", x)
-        if x.ndim == 0 or x.shape[-1] != self.in_features:
-            raise ValueError(
-                f"Linear: input x has shape {x.shape}, accepted is (..., {self.in_features})"
-            )
+        x = self._input(x)
         y = x @ self.params["weight"]  # (..., n)
         if "bias" in self.params:
             y += self.params["bias"]
-        self._cache = x.copy(), y.shape
+        self._cache = x, y.shape
         return y
 
     def backward(self, grad: Float[Array, "*axes n"]) -> Float[Array, "*axes m"]:
@@ -56,4 +52,9 @@ class Linear(WeightLayer):
 
     def weight_matrices(self, noise: None = None) -> Float[Array, "1 m n"]:
         """The one weight matrix, (1, m, n)."""
+        self._no_noise(noise)
         return self.params["weight"][None].copy()
+
+    def _check_shape(self, shape: tuple[int, ...], what: str) -> None:
+        if not shape or shape[-1] != self.in_features:
+            raise ValueError(f"Linear: {what} {shape}, accepted is (..., {self.in_features})")

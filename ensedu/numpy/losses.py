@@ -98,7 +98,7 @@ def softmax_cross_entropy(
         For other shapes or dtypes, a label out of range, or an unknown `reduction`.
     """
     check_array("outputs", outputs)
-    if not isinstance(targets, np.ndarray) or not np.issubdtype(targets.dtype, np.integer):
+    if type(targets) is not np.ndarray or targets.dtype.kind not in "iu":
         given = getattr(targets, "dtype", type(targets).__name__)
         raise TypeError(f"targets must be a NumPy array of integer labels, got {given}")
     if outputs.ndim < 2 or targets.shape != outputs.shape[-2:-1]:
@@ -123,11 +123,20 @@ def reduce(nll: Float[Array, "*M B"], grad: Float[Array, "*M B k"], reduction: s
     """Turn each member's and example's NLL, and its gradient, into a loss and its gradient.
 
     The mean weighs every member by 1/M, the sum by 1; the gradient of the mixture weighs member i
-    by its responsibility for the example, ``softmax_i(-ℓ_ib)``.
+    by its responsibility for the example, ``softmax_i(-ℓ_ib)``. Raises ``TypeError`` or
+    ``ValueError`` for other arrays than these, for no examples, and for an unknown `reduction`.
     """
     checks.one_of("reduction", reduction, ("none", "mean", "sum", "mixture"))
+    check_array("nll", nll)
+    check_array("grad", grad)
+    if nll.ndim == 0 or grad.shape[:-1] != nll.shape:
+        raise ValueError(
+            f"nll has shape {nll.shape} and grad {grad.shape}, accepted are (M, B) and (M, B, k)"
+        )
     if nll.size == 0:
-        raise ValueError(f"outputs have shape {grad.shape}, accepted is at least one example")
+        raise ValueError(
+            f"nll of outputs of shape {grad.shape} is empty, accepted is at least one example"
+        )
     if reduction == "none":
         return nll, grad
     examples = nll.shape[-1]

@@ -46,19 +46,20 @@ class MeanFieldLinear(WeightLayer):
         self.prior = variational.check_prior(prior)
         self.posterior_std = checks.real("posterior_std", posterior_std, low=0.0)
         rho = variational.inverse_softplus(self.posterior_std)
-        self._shapes = {"weight": (self.in_features, self.out_features)}
+        self._shapes: dict[str, tuple[int, ...]] = {"weight": (self.in_features, self.out_features)}
         if checks.boolean("bias", bias):
             self._shapes["bias"] = (self.out_features,)
         for name, shape in self._shapes.items():
             self.params[f"{name}_mean"] = self._uniform(*shape)
             self.params[f"{name}_rho"] = np.full(shape, rho)
 
-    def noise(self, rng: Generator | None = None, input_shape: tuple[int, ...] = ()) -> Noise:
+    def noise(
+        self, rng: Generator | None = None, input_shape: tuple[int, ...] | None = None
+    ) -> Noise:
         """Draw the noise ε of the weight, (m, n), and the bias, (n,); S of each for (S, B, m)."""
-        return {
-            name: self._normal(rng, *input_shape[:-2], *shape)
-            for name, shape in self._shapes.items()
-        }
+        given = (1, self.in_features) if input_shape is None else input_shape
+        samples = self._input_shape(given)[:-2]
+        return {name: self._normal(rng, *samples, *shape) for name, shape in self._shapes.items()}
 
     def forward(
         self, x: Float[Array, "*S B m"], noise: Noise | None = None
@@ -84,8 +85,7 @@ class MeanFieldLinear(WeightLayer):
     def weight_matrices(self, noise: Noise | None = None) -> Float[Array, "S m n"]:
         """The sampled matrices, (S, m, n); S = 1 for noise without a leading axis."""
         noise = self.noise() if noise is None else noise
-        given = np.shape(noise.get("weight")) if isinstance(noise, dict) else ()
-        drawn, _ = self._draw(noise, given[:-2])
+        drawn, _ = self._draw(noise, self._noise_shape(noise, "weight")[:-2])
         return drawn["weight"].reshape(-1, self.in_features, self.out_features)
 
     def kl(self) -> float:

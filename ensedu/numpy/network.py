@@ -13,7 +13,7 @@ import ensedu.numpy
 from ensedu import checks
 from ensedu.methods import METHODS, kinds, passes
 from ensedu.numpy.activations import Multiply, ReLU, Tanh
-from ensedu.numpy.base import Layer, Noise, check_array
+from ensedu.numpy.base import Layer, Noise, check_array, check_rng
 from ensedu.numpy.dropout import MCDropout
 
 ACTIVATIONS = {"relu": ReLU, "tanh": Tanh}
@@ -45,7 +45,7 @@ class Tile(Layer):
 
     def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         members = () if self.ensemble_size is None else (self.ensemble_size,)
-        return (self.samples, *members, *input_shape)
+        return (self.samples, *members, *checks.array_shape("input_shape", input_shape))
 
     def forward(self, x: Float[Array, "B features"]) -> Float[Array, "S *M B features"]:
         check_array("Tile: input x", x)
@@ -74,7 +74,9 @@ class Sequential:
     def __init__(self, *layers: "Layer | Sequential") -> None:
         for i, layer in enumerate(layers):
             if not isinstance(layer, (Layer, Sequential)):
-                raise TypeError(f"layers[{i}] must be an ensedu.numpy layer, got {layer!r}")
+                raise TypeError(
+                    f"layers[{i}] must be an ensedu.numpy layer, got {checks.given(layer)}"
+                )
         self.layers = list(layers)
         seen: dict[int, str] = {}
         for name, layer in leaves(self):
@@ -90,7 +92,10 @@ class Sequential:
 
     def noise(self, rng: Generator | None, input_shape: tuple[int, ...]) -> Noise:
         """Draw the noise of all layers for an input of this shape, as `forward` takes it."""
-        drawn, shape = {}, tuple(input_shape)
+        if rng is not None:
+            check_rng("rng", rng)
+        drawn: Noise = {}
+        shape = checks.array_shape("input_shape", input_shape)
         for i, layer in enumerate(self.layers):
             if hasattr(layer, "noise"):
                 drawn |= {f"{i}.{k}": value for k, value in layer.noise(rng, shape).items()}
@@ -111,9 +116,10 @@ class Sequential:
 
     def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return the output's shape for an input of this shape."""
+        shape = checks.array_shape("input_shape", input_shape)
         for layer in self.layers:
-            input_shape = layer.output_shape(input_shape)
-        return input_shape
+            shape = layer.output_shape(shape)
+        return shape
 
     @property
     def params(self) -> dict[str, Array]:
@@ -141,11 +147,22 @@ def leaves(network: Layer | Sequential, name: str = "") -> Iterator[tuple[str, L
         yield from leaves(layer, f"{name}.{i}".lstrip("."))
 
 
+def check_network(network: Any) -> "Layer | Sequential":
+    """Return `network` if it is a layer or a network of this package."""
+    if not isinstance(network, (Layer, Sequential)):
+        raise TypeError(
+            f"network must be an ensedu.numpy layer or network, got {checks.given(network)}"
+        )
+    return network
+
+
 def kl(network: Layer | Sequential) -> float:
     """The sum over layers of KL(q ‖ prior) in nats, the mean over members; 0 without such a layer.
 
-    For the mixture of the members, the mean of their KLs is an upper bound (convexity).
+    For the mixture of the members, the mean of their KLs is an upper bound (convexity). Raises
+    ``TypeError`` for what is no network.
     """
+    check_network(network)
     return float(sum(np.mean(layer.kl()) for _, layer in leaves(network) if hasattr(layer, "kl")))
 
 
@@ -153,8 +170,11 @@ def kl_backward(network: Layer | Sequential, weight: float = 1.0) -> None:
     """Add the gradient of ``weight * kl(network)`` to the layers' ``grads``.
 
     For an evidence lower bound over N examples the weight is 1/N beside a loss that is a mean over
-    members, and M/N beside one that is their sum.
+    members, and M/N beside one that is their sum. Raises ``TypeError`` for what is no network, and
+    as well as ``ValueError`` for a `weight` that is no finite number.
     """
+    check_network(network)
+    checks.real("weight", weight)
     for _, layer in leaves(network):
         if hasattr(layer, "kl_backward"):
             layer.kl_backward(weight)

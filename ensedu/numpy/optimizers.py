@@ -4,7 +4,7 @@ import numpy as np
 
 from ensedu import checks
 from ensedu.numpy.base import Layer
-from ensedu.numpy.network import Sequential
+from ensedu.numpy.network import Sequential, check_network
 
 
 class Optimizer:
@@ -14,8 +14,7 @@ class Optimizer:
     """
 
     def __init__(self, network: Layer | Sequential, lr: float) -> None:
-        if not isinstance(network, (Layer, Sequential)):
-            raise TypeError(f"network must be an ensedu.numpy layer or network, got {network!r}")
+        check_network(network)
         seen: dict[int, str] = {}
         for name, array in network.params.items():
             if id(array) in seen:
@@ -104,7 +103,7 @@ class Adam(Optimizer):
     ) -> None:
         super().__init__(network, lr)
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
-            raise TypeError(f"betas must be a pair of numbers, got {betas!r}")
+            raise TypeError(f"betas must be a pair of numbers, got {checks.given(betas)}")
         self.betas = tuple(checks.fraction(f"betas[{i}]", b) for i, b in enumerate(betas))
         self.eps = checks.real("eps", eps, low=0.0)
         self._steps = 0

@@ -52,9 +52,12 @@ class Rank1Linear(BatchEnsembleLinear):
             mean = self.params.pop(k)  # (M, m) or (M, n)
             self.params |= {f"{k}_mean": mean, f"{k}_rho": np.full_like(mean, rho)}
 
-    def noise(self, rng: Generator | None = None, input_shape: tuple[int, ...] = (1, 1)) -> Noise:
+    def noise(
+        self, rng: Generator | None = None, input_shape: tuple[int, ...] | None = None
+    ) -> Noise:
         """Draw the noise ε of r, (S, M, m), and s, (S, M, n), with B before m, n per example."""
-        shapes = self._noise_shapes(input_shape)
+        given = (1, self.in_features) if input_shape is None else input_shape
+        shapes = self._noise_shapes(self._input_shape(given))
         return {k: self._normal(rng, *shape) for k, shape in shapes.items()}
 
     def forward(self, x: Float[Array, "*S_M B m"], noise: Noise | None = None) -> Array:
@@ -72,7 +75,7 @@ class Rank1Linear(BatchEnsembleLinear):
     def weight_matrices(self, noise: Noise | None = None) -> Float[Array, "*S_M_B m n"]:
         """The matrices W ∘ r_i s_iᵀ of one draw: (M, m, n), or (M, B, m, n) per example."""
         noise = self.noise() if noise is None else noise
-        given = np.shape(noise.get("r")) if isinstance(noise, dict) else ()
+        given = self._noise_shape(noise, "r")
         r, s, _ = self._draw(noise, given if self.per_example else (*given[:-1], 1, 1))
         matrices = self.params["weight"] * r[..., :, None] * s[..., None, :]  # (M, 1 or B, m, n)
         return matrices if self.per_example else matrices[..., 0, :, :]

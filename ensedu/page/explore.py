@@ -1,6 +1,7 @@
 """Sliders over any figure function: live in a kernel, over frames drawn at build time on a page."""
 
 import hashlib
+import inspect
 import io
 import itertools
 import json
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.figure
 import numpy as np
 
+from ensedu import checks
 from ensedu.plot.style import house_style, png
 
 if TYPE_CHECKING:
@@ -60,7 +62,8 @@ def explore(
     TypeError, ValueError
         For no slider or more than three, values that are missing, repeated or arrays, too many
         frames, a start that is not among the values, a template with another field or one that
-        does not fit its values, and what `draw` or `alt` return of a wrong type.
+        does not fit its values, a function that does not take the sliders' names, and what `draw`
+        or `alt` return of a wrong type.
 
     Examples
     --------
@@ -71,10 +74,10 @@ def explore(
     ...         width=[3, 50], hidden_layers=[1, 2, 4])
     Explorer(width=3 of [3, 50], hidden_layers=1 of [1, 2, 4])
     """
-    if not callable(draw):
-        raise TypeError(f"draw must be a function that returns a figure, got {draw!r}")
+    if not callable(draw) or isinstance(draw, type):
+        raise TypeError(f"draw must be a function that returns a figure, got {checks.given(draw)}")
     if not isinstance(caption, str):
-        raise TypeError(f"caption must be a string, got {caption!r}")
+        raise TypeError(f"caption must be a string, got {checks.given(caption)}")
     if not 1 <= len(sliders) <= MOST_SLIDERS:
         raise ValueError(
             f"sliders must be 1 to {MOST_SLIDERS} keyword arguments such as width=[5, 50], "
@@ -85,6 +88,7 @@ def explore(
     if frames > MOST_FRAMES:
         sizes = " x ".join(f"{len(values)} of {name}" for name, values in choices.items())
         raise ValueError(f"sliders have {sizes} = {frames} frames, accepted are {MOST_FRAMES}")
+    _check_names("draw", draw, choices)
     _check_alt(alt, choices)
     return Explorer(draw, alt, caption, _start(start, choices), choices)
 
@@ -105,7 +109,8 @@ class Explorer:
         values: dict[str, Any],
         choices: dict[str, list[Any]],
     ) -> None:
-        self._draw, self._alt, self._frames = draw, alt, {}
+        self._draw, self._alt = draw, alt
+        self._frames: dict[tuple[Any, ...], bytes] = {}
         self.caption, self.values, self.choices = caption, values, choices
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
         self._frame(values)
@@ -129,7 +134,12 @@ class Explorer:
 
     def widget(self) -> "ipywidgets.VBox":
         """Return the sliders, the frame, the frame in words and the caption as one widget."""
-        import ipywidgets  # only here: pages and scripts do without it
+        try:
+            import ipywidgets  # only here: pages and scripts do without it
+        except ImportError as error:
+            raise ImportError(
+                'sliders need ipywidgets, which comes with pip install ".[book]"'
+            ) from error
 
         sliders = {
             name: ipywidgets.SelectionSlider(
@@ -252,20 +262,31 @@ def _values(name: str, values: Any) -> list[Any]:
     """Return a slider's values as a list of plain Python values."""
     accepted = "a sequence of values, at least one"
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
-        raise TypeError(f"{name} must be {accepted}, got {values!r} ({type(values).__name__})")
-    for i, value in enumerate(values):
-        if getattr(value, "ndim", 0):
-            raise TypeError(f"{name}[{i}] must be one value, got an array of shape {value.shape}")
-    result = [value.item() if hasattr(value, "item") else value for value in values]
-    if not result:
-        raise ValueError(f"{name} must be {accepted}, got {values!r}")
+        raise TypeError(f"{name} must be {accepted}, got {checks.given(values)}")
+    if (isinstance(values, np.ndarray) and values.ndim == 0) or not len(values):
+        raise ValueError(f"{name} must be {accepted}, got {checks.given(values)}")
+    result = [_plain(f"{name}[{i}]", value) for i, value in enumerate(values)]
     try:
         distinct = len(set(result)) == len(result)
     except TypeError:
-        raise TypeError(f"{name} must be {accepted}, hashable ones, got {values!r}") from None
+        raise TypeError(
+            f"{name} must be {accepted}, hashable ones, got {checks.given(values)}"
+        ) from None
     if not distinct:
-        raise ValueError(f"{name} must be {accepted}, all different, got {values!r}")
+        raise ValueError(f"{name} must be {accepted}, all different, got {checks.given(values)}")
     return result
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return one value of a slider; a number of NumPy or Torch as a plain one."""
+    if isinstance(value, type) or not hasattr(value, "ndim"):
+        return value
+    if value.ndim:
+        raise TypeError(f"{name} must be one value, got an array of shape {tuple(value.shape)}")
+    try:
+        return value.item()
+    except RuntimeError:  # a tensor without data
+        raise TypeError(f"{name} must be one value, got {checks.given(value)}") from None
 
 
 def _states(choices: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
@@ -281,22 +302,38 @@ def _start(start: Any, choices: Mapping[str, list[Any]]) -> dict[str, Any]:
     if start is None:
         return first
     if not isinstance(start, Mapping):
-        raise TypeError(f"start must be a dict of slider names to values, got {start!r}")
+        raise TypeError(
+            f"start must be a dict of slider names to values, got {checks.given(start)}"
+        )
     for name, value in start.items():
         if name not in choices:
             raise ValueError(f"start names the slider {name!r}, accepted are {list(choices)}")
+        value = _plain(f"start[{name!r}]", value)
         if value not in choices[name]:
-            raise ValueError(f"start[{name!r}] is {value!r}, accepted are {choices[name]}")
+            raise ValueError(
+                f"start[{name!r}] is {checks.shown(value)}, accepted are {choices[name]}"
+            )
         first[name] = choices[name][choices[name].index(value)]
     return first
 
 
+def _check_names(name: str, function: Callable[..., Any], choices: Mapping[str, Any]) -> None:
+    """Check that a function takes the sliders' names."""
+    try:
+        inspect.signature(function).bind(**choices)
+    except TypeError as error:
+        raise TypeError(f"{name} must take the sliders {list(choices)}: {error}") from None
+
+
 def _check_alt(alt: Any, choices: Mapping[str, list[Any]]) -> None:
     """Check that `alt` is a function, or a template that the sliders' names and values fill."""
-    if callable(alt):
+    if callable(alt) and not isinstance(alt, type):
+        _check_names("alt", alt, choices)
         return
     if not isinstance(alt, str):
-        raise TypeError(f"alt must be a string or a function that returns one, got {alt!r}")
+        raise TypeError(
+            f"alt must be a string or a function that returns one, got {checks.given(alt)}"
+        )
     if not alt.strip():
         raise ValueError(f"alt must say the figure in words, got {alt!r}")
     try:

@@ -21,7 +21,7 @@ METHODS = tuple(SHAPES)
 MOST = {"in_features": 4, "out_features": 5, "ensemble_size": 4}
 # The first method whose members are not simply stored.
 _SHOWN = next(key for key in METHODS if methods.METHODS[key].modulated)
-START = {"method": _SHOWN, "in_features": 2, "out_features": 3, "ensemble_size": 2}
+START: dict[str, Any] = {"method": _SHOWN, "in_features": 2, "out_features": 3, "ensemble_size": 2}
 
 # Small numbers whose products of three are short: what is shown is exact, and adds up by hand.
 _WEIGHTS = (-3.0, -2.0, -1.0, 1.0, 2.0, 3.0)
@@ -97,8 +97,9 @@ class Playground:
         A smaller state is the first rows, columns and members of the largest.
         """
         counts = {}
-        sizes = (range(1, most + 1) for most in MOST.values())
-        for method, m, n, M in itertools.product(METHODS, *sizes):
+        most = (range(1, size + 1) for size in MOST.values())
+        sizes = itertools.product(*most)
+        for method, (m, n, M) in itertools.product(METHODS, sizes):
             count = counting.layer(m, n, method, **methods.sized(method, M))
             more = counting.one_more_member(m, n, method).total
             roles = [getattr(count, role) for role in methods.ROLES]

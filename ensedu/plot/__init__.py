@@ -6,6 +6,13 @@ members, `distribution` matrices with their spread, and `inside` the whole book 
 `ratios` and `roofline` draw what was measured.
 """
 
+try:
+    import matplotlib as matplotlib
+except ImportError as error:
+    raise ImportError(
+        'ensedu.plot and ensedu.page need Matplotlib, which comes with pip install ".[book]"'
+    ) from error
+
 from ensedu.plot.bars import in_words, parameter_bars
 from ensedu.plot.curves import growth_curves
 from ensedu.plot.distribution import distribution

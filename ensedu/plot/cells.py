@@ -1,5 +1,7 @@
 """Arrays as squares of color on a canvas: frames, entries in words, scales."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
@@ -15,7 +17,7 @@ RAMP = 0.75  # inches: the length of a color scale
 
 
 def squares(
-    axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, **colors: object
+    axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, **colors: Any
 ) -> None:
     """Color one cell an entry, from the upper left corner."""
     rows, columns = values.shape
@@ -27,14 +29,14 @@ def squares(
 
 def heat(
     axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, limit: float,
-    **colors: object,
+    **colors: Any,
 ) -> None:  # fmt: skip
     """Color the cells on a scale from ``-limit`` to ``limit``."""
     squares(axes, values, corner, cell, cmap=HEAT, vmin=-limit, vmax=limit, **colors)
 
 
 def frame(
-    axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, **style: object
+    axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, **style: Any
 ) -> None:
     """Draw a frame around the cells of an array."""
     rows, columns = values.shape
@@ -85,7 +87,7 @@ def tint(own: str) -> Colormap:
 def scale(axes: Axes, corner: Pair, low: float, high: float, cmap: Colormap, words: str) -> None:
     """Draw a color scale, its limits at its ends, and to its right what it is for."""
     x, y = corner
-    line = {"va": "center", "fontsize": 11, "color": INK}
+    line: dict[str, Any] = {"va": "center", "fontsize": 11, "color": INK}
     left = axes.text(x, y, number(low), **line)
     start = x + _width(left) + 0.08
     ramp = np.linspace(0.0, 1.0, 256)[None, :]

@@ -53,7 +53,7 @@ def growth_curves(
     """
     xs = inputs.series("x", x)
     if (np.diff(xs) <= 0).any():
-        raise ValueError(f"x must increase, got {list(x)}")
+        raise ValueError(f"x must increase, got {checks.given(list(x))}")
     named = inputs.mapping("totals", totals, f"{len(xs)} totals each")
     curves = {
         name: inputs.series(f"totals[{name!r}]", values, len(xs)) for name, values in named.items()
@@ -103,7 +103,7 @@ def growth_curves(
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: _number(y) + times))
         axes.yaxis.set_minor_formatter("")
         _name_ends(figure, axes, {name: values[-1] for name, values in curves.items()}, xs[-1])
-        _mark(axes, points)
+        _mark(figure, axes, points)
     return figure
 
 
@@ -159,9 +159,8 @@ def _points(
     return points
 
 
-def _mark(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
+def _mark(figure: Figure, axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
     """Draw a ring at each point, and its x where label and leader cover the least."""
-    figure = axes.figure
     figure.draw_without_rendering()
     px = figure.dpi / 72  # pixels a point
     panel = axes.get_window_extent()
@@ -200,7 +199,7 @@ def _mark(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
             cost += 5 * (np.abs(leader[:, None] - near).max(axis=2).min() < 2 * px)
             if cost < least:
                 best, least = offset, cost
-        text.xyann = tuple(best)
+        text.xyann = (best[0], best[1])
         taken.append((ring + best - half, ring + best + half))
         ink = np.concatenate([ink, _between(ring, ring + best)])
 

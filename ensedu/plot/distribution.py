@@ -62,8 +62,8 @@ def distribution(
         For arrays whose shapes do not agree, a size too large, or a bad option.
     """
     m, n = inputs.array("mean", mean, ("m", "n")).shape
-    inputs.array("std", std, (m, n))
-    S = len(inputs.array("samples", samples, ("S", m, n)))
+    inputs.array("std", std, (m, n), like="mean")
+    S = len(inputs.array("samples", samples, ("S", m, n), like="mean"))
     for where, letter, size, most in (
         ("mean", "m", m, MOST_CELLS), ("mean", "n", n, MOST_CELLS),
         ("samples", "S", S, MOST_SAMPLES),
@@ -76,7 +76,7 @@ def distribution(
     if value_range is None:
         value_range = max(float(np.abs(mean).max()), float(np.abs(samples).max())) or 1.0
     else:
-        value_range = checks.real("value_range", value_range, low=0.0)
+        value_range = inputs.value_range(value_range)
 
     half = (WIDTH - 2 * EDGE - 2 * BAND - APART) / 2
     width = min(0.72, half / n)

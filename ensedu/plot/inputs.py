@@ -4,18 +4,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib import cbook
+from matplotlib.mathtext import MathTextParser
 
 from ensedu import checks
 from ensedu.counting import Count
 
 Numbers = Sequence[int] | Sequence[float] | np.ndarray
+#: A figure multiplies what it is given: from here on that leaves the range of floats.
+MOST = 1e100
 
 
-def array(name: str, value: Any, shape: tuple[int | str, ...]) -> np.ndarray:
-    """Return `value` if it is an array of finite numbers of this shape; a letter fits any size."""
+def array(name: str, value: Any, shape: tuple[int | str, ...], like: str = "") -> np.ndarray:
+    """Return `value` if it is an array of finite numbers of this shape; a letter fits any size.
+
+    The sizes that are given are those of `like`.
+    """
     words = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
-    if not isinstance(value, np.ndarray):
-        raise TypeError(f"{name} must be a NumPy array {words}, got {type(value).__name__}")
+    if type(value) is not np.ndarray:
+        raise TypeError(f"{name} must be a plain NumPy array {words}, got {type(value).__name__}")
     if value.dtype.kind != "f":
         raise TypeError(f"{name} must hold floats, got dtype {value.dtype}")
     fits = value.ndim == len(shape) and all(
@@ -23,22 +30,31 @@ def array(name: str, value: Any, shape: tuple[int | str, ...]) -> np.ndarray:
         for size, want in zip(value.shape, shape, strict=True)
     )
     if not fits:
-        raise ValueError(f"{name} has shape {value.shape}, accepted is {words} with no size 0")
+        fit = f", to fit {like}" if like else ""
+        raise ValueError(f"{name} has shape {value.shape}, accepted is {words} with no size 0{fit}")
     if not np.isfinite(value).all():
         raise ValueError(f"{name} must hold finite numbers, got nan or inf")
+    if (greatest := float(np.abs(value).max())) >= MOST:
+        raise ValueError(f"{name} must hold numbers below {MOST:g}, got {greatest:g}")
     return value
+
+
+def value_range(value: Any) -> float:
+    """Return `value` as the positive end of a color scale."""
+    return checks.real("value_range", value, low=0.0, high=MOST)
 
 
 def mapping(name: str, value: Any, what: str) -> dict[str, Any]:
     """Return `value` as a dict if it is a mapping, not empty, whose keys are strings."""
     accepted = f"a mapping of names to {what}"
     if not isinstance(value, Mapping):
-        raise TypeError(f"{name} must be {accepted}, got {value!r} ({type(value).__name__})")
+        raise TypeError(f"{name} must be {accepted}, got {checks.given(value)}")
     if not value:
         raise ValueError(f"{name} must be {accepted} with at least one entry, got {value!r}")
     for key in value:
         if not isinstance(key, str):
-            raise TypeError(f"{name} must be {accepted}, got the key {key!r}")
+            raise TypeError(f"{name} must be {accepted}, got the key {checks.shown(key)}")
+        text(f"{name}: a name", key)
     return dict(value)
 
 
@@ -54,8 +70,10 @@ def counts(name: str, value: Any) -> dict[str, Count]:
     result = mapping(name, value, "Counts")
     for key, item in result.items():
         if not isinstance(item, Count):
-            raise TypeError(
-                f"{name}[{key!r}] must be a Count, got {item!r} ({type(item).__name__})"
+            raise TypeError(f"{name}[{key!r}] must be a Count, got {checks.given(item)}")
+        if item.total >= MOST:
+            raise ValueError(
+                f"{name}[{key!r}] must have a total below {MOST:g}, got {checks.given(item.total)}"
             )
     return result
 
@@ -64,16 +82,26 @@ def series(name: str, value: Any, length: int | None = None) -> np.ndarray:
     """Return `value` as a float array (length,) of at least two finite numbers."""
     accepted = f"a sequence of {length or 'at least two'} finite numbers"
     if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)):
-        raise TypeError(f"{name} must be {accepted}, got {value!r} ({type(value).__name__})")
-    shape = getattr(value, "shape", (len(value),))
+        raise TypeError(f"{name} must be {accepted}, got {checks.given(value)}")
+    shape = value.shape if isinstance(value, np.ndarray) else (len(value),)
     if len(shape) != 1 or shape[0] < 2 or length not in (None, shape[0]):
         raise ValueError(f"{name} must be {accepted}, got shape {shape}")
     # One by one: NumPy reads "1" as a number, and True.
-    return np.array([checks.real(f"{name}[{i}]", number) for i, number in enumerate(value)])
+    finite = {"low": -MOST, "high": MOST}
+    return np.array(
+        [checks.real(f"{name}[{i}]", number, **finite) for i, number in enumerate(value)]
+    )
 
 
 def text(name: str, value: Any) -> str:
-    """Return `value` if it is a string."""
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a string, got {value!r} ({type(value).__name__})")
+    """Return `value` if it is a string that Matplotlib can draw: it reads $…$ as a formula."""
+    checks.text(name, value)
+    if cbook.is_math_text(value):
+        try:
+            MathTextParser("path").parse(value)
+        except ValueError:
+            raise ValueError(
+                f"{name} must be text in which each $…$ is a formula that Matplotlib can draw, "
+                f"got {checks.given(value)}"
+            ) from None
     return value

@@ -1,6 +1,7 @@
 """What is inside an ensemble: every stored number as a square, one row a method."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -136,7 +137,7 @@ class Pen:
         return 0.12 + self.cell * (n + 0.9 + i * (n + 3.4) + 2.4)
 
     def headers(self, M: int, n: int, counts_title: str) -> None:
-        style = {"va": "center", "ha": "center", "fontsize": 11, "color": INK}
+        style: dict[str, Any] = {"va": "center", "ha": "center", "fontsize": 11, "color": INK}
         self.axes.text(0.12, 0.27, "shared", **(style | {"ha": "left"}))
         for i in range(M):
             words = f"member {i + 1}" if M <= 4 else f"{i + 1}"
@@ -188,7 +189,12 @@ class Pen:
         c = self.cell
         r, s = _mean(arrays, "r")[i], _mean(arrays, "s")[i]
         self.faint(arrays["weight"] * np.outer(r, s), x, top)
-        letters = {"color": own, "va": "center", "style": "italic", "weight": "bold"}
+        letters: dict[str, Any] = {
+            "color": own,
+            "va": "center",
+            "style": "italic",
+            "weight": "bold",
+        }
         self.axes.text(x - 0.8 * c, top + (len(r) + 0.7) * c, "r", ha="center", **letters)
         self.axes.text(x + (len(s) + 0.3) * c, top - 0.85 * c, "s", **letters)
         self.matrix(r[:, None], x - 1.3 * c, top, own, "vectors")

@@ -6,6 +6,7 @@ from math import ceil
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ensedu import checks
 from ensedu.plot import cells, inputs
@@ -51,11 +52,11 @@ def weight_matrices(
     if annotate is None:
         annotate = m <= MOST_WRITTEN and n <= (MOST_BESIDE if M > 1 else MOST_WRITTEN)
     elif not isinstance(annotate, bool):
-        raise TypeError(f"annotate must be True, False or None, got {annotate!r}")
+        raise TypeError(f"annotate must be True, False or None, got {checks.given(annotate)}")
     if value_range is None:
         value_range = float(np.abs(weights).max()) or 1.0
     else:
-        value_range = checks.real("value_range", value_range, low=0.0)
+        value_range = inputs.value_range(value_range)
 
     # Two panels side by side stay readable on a phone, three if they carry no numbers.
     columns = min(M, 2 if M <= 4 else 3)
@@ -65,8 +66,8 @@ def weight_matrices(
     width = min((WIDTH - 1.7) / columns - 0.35, 4.2)
     height = float(np.clip(width * m / n, 0.5, 4.2))
     with house_style():
-        figure = Figure(figsize=(WIDTH, rows * (height + 0.72) + 0.5), layout="constrained")
-        figure.get_layout_engine().set(h_pad=0.08, w_pad=0.05)
+        layout = ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.05)
+        figure = Figure(figsize=(WIDTH, rows * (height + 0.72) + 0.5), layout=layout)
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
         for i, (axes, matrix) in enumerate(zip(panels, weights, strict=False)):
             image = axes.imshow(
@@ -94,7 +95,7 @@ def _titles(titles: Sequence[str] | None, M: int) -> list[str]:
     if titles is None:
         return [f"member {i + 1}" for i in range(M)] if M > 1 else [""]
     if isinstance(titles, str) or not isinstance(titles, Sequence):
-        raise TypeError(f"titles must be a sequence of {M} strings, got {titles!r}")
+        raise TypeError(f"titles must be a sequence of {M} strings, got {checks.given(titles)}")
     if len(titles) != M:
         raise ValueError(f"titles must be a sequence of {M} strings, got {len(titles)}")
     return [inputs.text(f"titles[{i}]", title) for i, title in enumerate(titles)]

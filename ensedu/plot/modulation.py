@@ -1,10 +1,11 @@
 """How BatchEnsemble makes each member's matrix: the shared one times an outer product."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
-from ensedu import checks
 from ensedu.methods import METHODS
 from ensedu.plot import cells, inputs
 from ensedu.plot.style import HEAT, MUTED, PALETTE, SHARED, WIDTH, Figure, canvas, house_style
@@ -49,8 +50,8 @@ def modulation(
         For arrays whose shapes do not agree, a size too large, or a bad range.
     """
     m, n = inputs.array("weight", weight, ("m", "n")).shape
-    M = len(inputs.array("r", r, ("M", m)))
-    inputs.array("s", s, (M, n))
+    M = len(inputs.array("r", r, ("M", m), like="weight"))
+    inputs.array("s", s, (M, n), like="r and weight")
     for name, size, most in (("M", M, MOST_MEMBERS), ("m", m, MOST_CELLS), ("n", n, MOST_CELLS)):
         if size > most:
             where = "r" if name == "M" else "weight"
@@ -60,7 +61,7 @@ def modulation(
     if value_range is None:
         value_range = max(float(np.abs(weight).max()), float(np.abs(members).max())) or 1.0
     else:
-        value_range = checks.real("value_range", value_range, low=0.0)
+        value_range = inputs.value_range(value_range)
     factor_range = max(float(np.abs(values).max()) for values in (r, s, outer)) or 1.0
 
     # r is a column, and a gap, left of its square: 3 n + 1 columns and two signs fill the line.
@@ -95,7 +96,12 @@ def modulation(
             pen.matrix(outer[i], (middle, y), factor_range)
             cells.strips(axes, outer[i], (middle, y), cell)
             pen.matrix(members[i], (right, y), value_range, own)
-            letters = {"color": own, "va": "center", "style": "italic", "weight": "bold"}
+            letters: dict[str, Any] = {
+                "color": own,
+                "va": "center",
+                "style": "italic",
+                "weight": "bold",
+            }
             axes.text(middle - EDGE - width / 2, y - 0.14, "r", ha="center", **letters)
             axes.text(middle + n * width + 0.08, strip + cell[1] / 2, "s", **letters)
             for x, words in (

@@ -140,7 +140,7 @@ def _filled(term: str, m: int, n: int, M: int) -> str:
     term = term.replace(" · ", "·")
     if M == 1:
         term = term.removeprefix("M·")
-    return term.translate(str.maketrans({"M": f"{M}", "m": f"{m:,}", "n": f"{n:,}"}))
+    return term.translate({ord("M"): f"{M}", ord("m"): f"{m:,}", ord("n"): f"{n:,}"})
 
 
 def _table(

@@ -91,7 +91,26 @@ def ratios(
 def _ticks(low: float, high: float) -> list[float]:
     """Return round numbers from low to high, as many as have room to be read."""
     span = high / low
-    steps = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5)
+    steps: tuple[float, ...] = (
+        1.0,
+        1.1,
+        1.2,
+        1.3,
+        1.4,
+        1.5,
+        1.6,
+        1.8,
+        2,
+        2.5,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        9.5,
+    )
     if span > 1.5:
         steps = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
     if span > 3:
@@ -106,5 +125,7 @@ def _ticks(low: float, high: float) -> list[float]:
 def _quartiles(name: str, value: Any) -> np.ndarray:
     three = inputs.series(f"values[{name!r}]", value, 3)
     if three[0] <= 0 or (np.diff(three) < 0).any():
-        raise ValueError(f"values[{name!r}] must rise and be above 0, got {list(value)}")
+        raise ValueError(
+            f"values[{name!r}] must rise and be above 0, got {checks.given(list(value))}"
+        )
     return three

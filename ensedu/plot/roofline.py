@@ -1,6 +1,7 @@
 """What a machine can do at most, and how near a measured pass comes."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,24 +28,14 @@ def roofline(
     Raises
     ------
     TypeError, ValueError
-        For rates, intensities or speeds that are not above 0.
+        For rates, intensities or speeds that are not above 0, passes of another form, and a name
+        without passes.
     """
-    peak = checks.real("flops_per_second", flops_per_second, low=0.0)
-    bandwidth = checks.real("bytes_per_second", bytes_per_second, low=0.0)
+    limits = {"low": 1 / inputs.MOST, "high": inputs.MOST}
+    peak = checks.real("flops_per_second", flops_per_second, **limits)
+    bandwidth = checks.real("bytes_per_second", bytes_per_second, **limits)
     named = inputs.mapping("points", points, "(words, intensity, operations a second) each")
-    passes = {}
-    for name, values in named.items():
-        places = [
-            [
-                checks.real(f"points[{name!r}][{i}][{j}]", value[j], low=0.0)
-                for j in (1, 2)
-            ]
-            for i, value in enumerate(values)
-        ]  # fmt: skip
-        passes[name] = (
-            [inputs.text(f"points[{name!r}][{i}][0]", v[0]) for i, v in enumerate(values)],
-            np.array(places),
-        )
+    passes = {name: _passes(f"points[{name!r}]", values) for name, values in named.items()}
     every = np.concatenate([places for _, places in passes.values()])
     ridge = peak / bandwidth
     left, right = min(every[:, 0].min(), ridge) / 5, max(every[:, 0].max(), ridge) * 2.2
@@ -85,3 +76,23 @@ def roofline(
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
         axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
     return figure
+
+
+def _passes(name: str, values: Any) -> tuple[list[str], np.ndarray]:
+    """Return the words of passes, and where they stand."""
+    accepted = "at least one (words, intensity, operations a second)"
+    if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
+        raise TypeError(f"{name} must be {accepted}, got {checks.given(values)}")
+    if not values:
+        raise ValueError(f"{name} must be {accepted}, got none")
+    words, places = [], []
+    for i, value in enumerate(values):
+        if not isinstance(value, (tuple, list)) or len(value) != 3:
+            raise TypeError(
+                f"{name}[{i}] must be (words, intensity, operations a second), "
+                f"got {checks.given(value)}"
+            )
+        limits = {"low": 1 / inputs.MOST, "high": inputs.MOST}
+        words.append(inputs.text(f"{name}[{i}][0]", value[0]))
+        places.append([checks.real(f"{name}[{i}][{j}]", value[j], **limits) for j in (1, 2)])
+    return words, np.array(places)

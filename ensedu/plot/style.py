@@ -9,9 +9,11 @@ import matplotlib as mpl
 import matplotlib.figure
 import matplotlib.style
 import numpy as np
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 
+from ensedu import checks
 from ensedu.methods import METHODS, ROLES
 
 # Based on the palette of Okabe and Ito, darkened until each color has a contrast of 3:1 on a white
@@ -74,7 +76,7 @@ RC: dict[str, Any] = {
     "lines.markersize": 6,
     "hatch.linewidth": 1.0,
     "svg.hashsalt": "ensedu",  # the same ids, so the same bytes, each time
-    "axes.prop_cycle": mpl.cycler(color=list(PALETTE.values())),
+    "axes.prop_cycle": cycler(color=list(PALETTE.values())),
 }
 
 
@@ -109,9 +111,7 @@ def png(figure: mpl.figure.Figure) -> bytes:
     Raises ``TypeError`` for anything but a Matplotlib figure.
     """
     if not isinstance(figure, mpl.figure.Figure):
-        raise TypeError(
-            f"figure must be a Matplotlib figure, got {figure!r} ({type(figure).__name__})"
-        )
+        raise TypeError(f"figure must be a Matplotlib figure, got {checks.given(figure)}")
     buffer = io.BytesIO()
     with house_style():
         figure.savefig(buffer, format="png", metadata={"Software": None})

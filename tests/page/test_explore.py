@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 import nbformat
 import numpy as np
 import pytest
+import torch
 from matplotlib.figure import Figure
 from nbclient import NotebookClient
 
@@ -246,6 +247,18 @@ BAD = [
     (lambda: explorer(alt="{width:d}", width=[2, "x"]), ValueError, ("alt", "{'width': 'x', ")),
     (lambda: explorer(alt="{width:d}", width=[None]), ValueError, ("alt", "{'width': None, ")),
     (lambda: explorer(alt=lambda **values: None), TypeError, ("alt", "None", "string")),
+    (
+        lambda: explore(lambda width: Figure(), alt="a", k=[1]),
+        TypeError,
+        ("draw", "['k']", "'width'"),
+    ),
+    (lambda: explore(Figure, alt="a", k=[1]), TypeError, ("draw", "Figure", "function")),
+    (lambda: explorer(alt=lambda width: "a"), TypeError, ("alt", "['width', 'ensemble_size']")),
+    (lambda: explorer(alt=str), TypeError, ("alt", "str", "function")),
+    (lambda: explorer(alt="{width.real}"), ValueError, ("alt", "'width.real'", "'width'")),
+    (lambda: explorer(width=[torch.ones((), device="meta")]), TypeError, ("width[0]", "meta")),
+    (lambda: explorer(width=np.array(2)), ValueError, ("width", "at least one", "array(2)")),
+    (lambda: explorer(start={"width": np.ones(2)}), TypeError, ("start['width']", "(2,)")),
     (lambda: explorer(caption=7), TypeError, ("caption", "7", "string")),
     (lambda: explore(draw, alt="a"), ValueError, ("sliders", "1 to 3", "none")),
     (lambda: explorer(a=[1], b=[2]), ValueError, ("sliders", "1 to 3", "'a'")),

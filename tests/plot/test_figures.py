@@ -665,6 +665,7 @@ def test_roofline_bounds_what_is_under_it():
 
 
 NAN = float("nan")
+FORMULA = r"$\frac$"  # that lacks its arguments
 BAD = [
     (lambda: measured(ours=(2, 1, 3)), ValueError, ("values['ours']", "rise", "[2, 1, 3]")),
     (lambda: measured(ours=(0.0, 1, 3)), ValueError, ("values['ours']", "above 0")),
@@ -687,6 +688,27 @@ BAD = [
     (lambda: roof(0.0), ValueError, ("flops_per_second", "0.0")),
     (lambda: roof(rank1=[("1", -1.0, 2.0)]), ValueError, ("points['rank1'][0][1]", "-1.0")),
     (lambda: roof(rank1=[(1, 1.0, 2.0)]), TypeError, ("points['rank1'][0][0]", "1")),
+    (lambda: roof(1e308), ValueError, ("flops_per_second", "1e+308", "below 1e+100")),
+    (lambda: roof(rank1=[]), ValueError, ("points['rank1']", "at least one", "none")),
+    (lambda: roof(rank1=3), TypeError, ("points['rank1']", "3", "at least one")),
+    (lambda: roof(rank1=[("a", 1.0)]), TypeError, ("points['rank1'][0]", "('a', 1.0)")),
+    (lambda: roof(rank1=[(FORMULA, 1.0, 2.0)]), ValueError, ("points['rank1'][0][0]", "formula")),
+    (lambda: measured(**{FORMULA: (1, 1, 1)}), ValueError, ("values", "formula", "frac")),
+    (lambda: measured(ours=(1, 1, 1e308)), ValueError, ("values['ours'][2]", "1e+308")),
+    (lambda: plot.parameter_bars({FORMULA: Count(1)}), ValueError, ("counts", "formula", "frac")),
+    (lambda: plot.parameter_bars({"a": Count(10**400)}), ValueError, ("counts['a']", "1e+100")),
+    (lambda: plot.in_words({"a": Count(10**400)}), ValueError, ("counts['a']", "1e+100")),
+    (lambda: plot.network([10**400, 1]), ValueError, ("sizes[0]", "2**63")),
+    (lambda: plot.weight_matrices(np.full((1, 2, 3), 1e308)), ValueError, ("weights", "1e+308")),
+    (lambda: plot.weight_matrices(ones(1, 2, 3), value_range=1e308), ValueError, ("value_range",)),
+    (lambda: plot.weight_matrices(np.ma.ones((1, 2, 3))), TypeError, ("weights", "MaskedArray")),
+    (lambda: matrices(1, titles=[FORMULA]), ValueError, ("titles[0]", "formula", "frac")),
+    (lambda: matrices(1, value_range=10**400), TypeError, ("value_range", "1000")),
+    (lambda: curves(totals={"single": [1, 1e308]}), ValueError, ("totals['single'][1]", "1e+308")),
+    (lambda: curves(totals={"single": [1, 10**400]}), TypeError, ("totals['single'][1]", "1000")),
+    (lambda: curves(x=np.array(1.0)), ValueError, ("x", "()", "at least two")),
+    (lambda: curves(xlabel=FORMULA), ValueError, ("xlabel", "formula", "frac")),
+    (lambda: curves(ylabel=FORMULA), ValueError, ("ylabel", "formula", "frac")),
     (lambda: plot.network([5]), ValueError, ("sizes", "at least two", "[5]")),
     (lambda: plot.network([5, 0]), ValueError, ("sizes[1]", "0")),
     (lambda: plot.network(7), TypeError, ("sizes", "7")),

@@ -1,0 +1,46 @@
+"""What an extra of the package brings is named where it is missing."""
+
+import subprocess
+import sys
+
+import pytest
+
+BLOCK = """
+import sys
+for name in {missing}:
+    sys.modules[name] = None
+"""
+
+
+def run(missing, code):
+    """Run a program for which these packages are not installed."""
+    program = BLOCK.format(missing=missing) + code
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    "module", ["plot", "plot.style", "page", "page.explore", "page.playground"]
+)
+def test_without_matplotlib_figures_say_what_to_install(module):
+    done = run(["matplotlib", "ipywidgets"], f"import ensedu.{module}")
+    assert done.returncode == 1
+    words = "ImportError: ensedu.plot and ensedu.page need Matplotlib, which comes with pip install"
+    assert done.stderr.splitlines()[-1] == f'{words} ".[book]"'
+
+
+def test_without_matplotlib_layers_work():
+    code = "import ensedu.torch, ensedu.numpy, ensedu.costs, ensedu.measured"
+    assert run(["matplotlib", "ipywidgets", "sklearn"], code).returncode == 0
+
+
+def test_without_ipywidgets_sliders_say_what_to_install():
+    code = """
+from ensedu import plot
+from ensedu.page.explore import explore
+figures = explore(lambda k: plot.network([1, k]), alt="{k}", k=[2])
+figures.widget()
+"""
+    done = run(["ipywidgets"], code)
+    assert done.returncode == 1
+    words = "ImportError: sliders need ipywidgets, which comes with pip install"
+    assert done.stderr.splitlines()[-1] == f'{words} ".[book]"'
