@@ -13,8 +13,9 @@ class WeightLayer(nn.Module):
 
     `ensedu.torch.linear` and `ensedu.torch.conv` know the kind, the methods what is stored; a
     layer has one base of each. The kind gives `_one`, `_each` and `_modulated`, its products with
-    one weight, one a member, and one modulated; `_matrices`, the book's axes; `_spread`, vectors
-    ready to multiply; and `_example`, the axes of one example.
+    one weight, one a member, and one modulated; `_matrices`, the book's axes; `modulate`,
+    W ∘ r sᵀ as weights are stored; and `_example`, the axes of one example. The method gives
+    `stored_weights`.
     """
 
     #: The row of `ensedu.methods.METHODS` that says what each parameter is for.
@@ -32,11 +33,18 @@ class WeightLayer(nn.Module):
     def __init__(self, device: torch.device | str | None, dtype: torch.dtype | None) -> None:
         super().__init__()
         if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
-            raise TypeError(f"dtype must be a floating-point torch.dtype or None, got {dtype!r}")
-        self._factory = {"device": device, "dtype": dtype}
+            raise TypeError(
+                f"dtype must be a floating-point torch.dtype or None, got {checks.given(dtype)}"
+            )
+        self._factory = {"device": check_device(device), "dtype": dtype}
 
     def _empty(self, *shape: int) -> nn.Parameter:
         return nn.Parameter(torch.empty(shape, **self._factory))
+
+    def _check_std(self, name: str, value: Any) -> float:
+        """Check a standard deviation: what σ² and 1/σ² of this dtype can hold."""
+        limits = torch.finfo(self._factory["dtype"] or torch.get_default_dtype())
+        return checks.real(name, value, low=limits.tiny**0.5, high=limits.max**0.5)
 
     def _uniform_(self, *parameters: nn.Parameter | None) -> None:
         """Fill with U(-1/√fan_in, 1/√fan_in), where Torch's own layers start weight and bias."""
@@ -49,6 +57,14 @@ class WeightLayer(nn.Module):
         layer = type(self).__name__
         check_tensor(layer + ": input x", x, like)
         checks.batch(layer, x.shape, self._example(), members)
+
+    def _check_input_shape(self, shape: Any, members: int | None = None) -> tuple[int, ...]:
+        """Return the shape of an input, () for any."""
+        if shape is None:
+            return ()
+        shape = checks.array_shape("input_shape", shape)
+        checks.batch(type(self).__name__, shape, self._example(), members, "input_shape is")
+        return shape
 
     def _has_samples(self, x: Tensor) -> bool:
         """Whether an input has an axis S in front of that of the members."""
@@ -72,9 +88,28 @@ class WeightLayer(nn.Module):
         return torch.randn(shape, **source, device=like.device, dtype=like.dtype)
 
     def _repr_end(self) -> str:
-        size = f", ensemble_size={self.ensemble_size}" if hasattr(self, "ensemble_size") else ""
+        size = f", ensemble_size={self.ensemble_size}" if isinstance(self, MemberLayer) else ""
         bias = getattr(self, "bias", None) is None and getattr(self, "bias_mean", None) is None
         return size + (", bias=False" if bias else "")
+
+
+class MemberLayer(WeightLayer):
+    """Base of the layers with members."""
+
+    #: A parameter with a row for each member.
+    a_row_each: ClassVar[str]
+
+    @property
+    def ensemble_size(self) -> int:
+        """Number of members M."""
+        return len(getattr(self, self.a_row_each))
+
+    @ensemble_size.setter
+    def ensemble_size(self, value: Any) -> None:
+        raise AttributeError(
+            f"ensemble_size follows from the shapes of the parameters, {self.ensemble_size} here, "
+            f"got {value!r}; accepted is another layer of that size"
+        )
 
 
 def check_tensor(name: str, value: Any, like: Tensor | None = None) -> None:
@@ -84,12 +119,27 @@ def check_tensor(name: str, value: Any, like: Tensor | None = None) -> None:
     """
     if not isinstance(value, Tensor):
         raise TypeError(f"{name} must be a torch.Tensor, got {type(value).__name__}")
+    if value.layout is not torch.strided:
+        raise TypeError(f"{name} has layout {value.layout}, accepted is {torch.strided}")
+    if like is not None and value.device != like.device:
+        raise ValueError(f"{name} is on device {value.device}, accepted is {like.device}")
     if like is not None and value.dtype == like.dtype:
         return
     if not value.is_floating_point():
         raise TypeError(f"{name} has dtype {value.dtype}, accepted is a floating-point dtype")
     if like is not None and not torch.is_autocast_enabled(value.device.type):
         raise TypeError(f"{name} has dtype {value.dtype}, accepted is {like.dtype}")
+
+
+def check_device(device: Any) -> torch.device | None:
+    """Return `device` as Torch knows it, ``None`` for the default one."""
+    try:
+        return None if device is None else torch.device(device)
+    except (TypeError, ValueError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(
+            f"device is {checks.given(device)}, which Torch refuses: {reason}"
+        ) from None
 
 
 def check_generator(generator: Any) -> None:

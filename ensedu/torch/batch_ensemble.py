@@ -7,20 +7,21 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ensedu import checks
-from ensedu.torch.base import WeightLayer
+from ensedu.torch.base import MemberLayer
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
 
 
-class _BatchEnsemble(WeightLayer):
+class _BatchEnsemble(MemberLayer):
     """What the two layers share: one weight, and r, s and a bias a member."""
 
     method: ClassVar = "batch_ensemble"
+    a_row_each: ClassVar = "r"
 
     def _set_up(
         self, ensemble_size: int, init: str, init_std: float, memory_saving: bool, bias: bool
     ) -> None:
-        M = self.ensemble_size = checks.positive_int("ensemble_size", ensemble_size)
+        M = checks.positive_int("ensemble_size", ensemble_size)
         self.init = checks.one_of("init", init, ("signs", "normal"))
         self.init_std = checks.real("init_std", init_std, low=0.0)
         self.memory_saving = checks.boolean("memory_saving", memory_saving)
@@ -44,8 +45,11 @@ class _BatchEnsemble(WeightLayer):
 
     def weight_matrices(self, noise: None = None) -> Float[Tensor, "M m n *kernel"]:
         """The members' matrices W ∘ r_i s_iᵀ, (M, m, n), or kernels, (M, C_in, C_out, k, k)."""
-        r, s = self._spread(self.r[:, :, None]), self._spread(self.s[:, None, :])
-        return self._matrices(self.weight) * r * s
+        return self._matrices(self.stored_weights())
+
+    def stored_weights(self, noise: None = None) -> Float[Tensor, "M n m *kernel"]:
+        """`weight_matrices` with the axes of a plain layer's weight."""
+        return self.modulate(self.weight, self.r, self.s)
 
 
 class BatchEnsembleLinear(LinearLayer, _BatchEnsemble):
@@ -113,8 +117,8 @@ class BatchEnsembleConv2d(ConvLayer, _BatchEnsemble):
     init, init_std
         Where r and s start, as for `BatchEnsembleLinear`.
     memory_saving
-        Store nothing for the backward pass but the input and the parameters: it computes the
-        forward pass again (``torch.utils.checkpoint``, so not under ``torch.func``).
+        Store nothing for the backward pass but the input and the parameters, see
+        `ensedu.torch.conv_again`. Costs a convolution where the batch is small.
     bias
         Whether there is a bias.
     device, dtype

@@ -1,16 +1,18 @@
 """The convolutions: one weight, one a member, one modulated, all with one geometry."""
 
 import math
+from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 
 from ensedu import checks
 from ensedu.torch.base import WeightLayer
+from ensedu.torch.conv_again import FoldAgain, ScaleAgain
+from ensedu.torch.products import frugal, one_form
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -64,8 +66,12 @@ class ConvLayer(WeightLayer):
         """One convolution with this layer's geometry."""
         padding = self.padding
         if self.padding_mode != "zeros":
-            x, padding = F.pad(x, self._both_sides(), mode=self.padding_mode), 0
+            x, padding = self._pad(x), 0
         return F.conv2d(x, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+    def _pad(self, x: Float[Tensor, "N C_in H W"]) -> Float[Tensor, "N C_in H_padded W_padded"]:
+        mode = "constant" if self.padding_mode == "zeros" else self.padding_mode
+        return F.pad(x, self._both_sides(), mode=mode)
 
     def _modulated(
         self,
@@ -77,17 +83,39 @@ class ConvLayer(WeightLayer):
         memory_saving: bool = False,
     ) -> Float[Tensor, "M B C_out H_out W_out"]:
         """``conv(x_i, W ∘ r_i s_iᵀ) + b_i`` for each member i, the cheaper of two equal forms."""
-        if memory_saving and torch.is_grad_enabled():
-            return checkpoint(self._modulated, x, weight, r, s, bias, use_reentrant=False)
-        if r.ndim == 2 and self._folds(x.shape[-4:]):
-            each = weight * self._spread(s[:, :, None]) * self._spread(r[:, None])
-            return self._each(x, each, bias)
-        if r.ndim == 2:
+        folded = r.ndim == 2 and self._folds(x.shape[-4:])
+        if r.ndim == 2 and not folded:
             r, s = r[:, None], s[:, None]
+        form = self.fold if folded else self.scale
+        if not memory_saving:
+            return form(x, weight, r, s, bias)
+        by_hand = partial((FoldAgain if folded else ScaleAgain).apply, self)
+        return frugal(form, by_hand, x, weight, r, s, bias)
+
+    def scale(
+        self,
+        x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"],
+        weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
+        r: Float[Tensor, "M #B C_in"],
+        s: Float[Tensor, "M #B C_out"],
+        bias: Float[Tensor, "M C_out"] | None,
+    ) -> Float[Tensor, "M B C_out H_out W_out"]:
+        """``conv(x ∘ r, W) ∘ s + b``."""
         xr = x * self._spread(r).to(x.dtype)
         z = self._one(xr.flatten(0, 1), weight).unflatten(0, xr.shape[:2])
         y = z * self._spread(s).to(z.dtype)
         return y if bias is None else y + self._spread(bias[:, None]).to(z.dtype)
+
+    def fold(
+        self,
+        x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"],
+        weight: Float[Tensor, "C_out C_in kh kw"],
+        r: Float[Tensor, "M C_in"],
+        s: Float[Tensor, "M C_out"],
+        bias: Float[Tensor, "M C_out"] | None,
+    ) -> Float[Tensor, "M B C_out H_out W_out"]:
+        """``conv(x, W ∘ r sᵀ) + b``, a convolution a member."""
+        return self._each(x, self.modulate(weight, r, s), bias)
 
     def _folds(self, shape: tuple[int, ...]) -> bool:
         """Whether a convolution with each member's kernels is cheaper than scaled images.
@@ -96,7 +124,8 @@ class ConvLayer(WeightLayer):
         """
         B, _, *size = shape
         pixels = self.inputs * math.prod(size) + self.outputs * math.prod(self.output_size(*size))
-        return self.groups == 1 and B * pixels > 2 * math.prod(self.weight_shape)
+        fits = self.groups == 1 and not one_form()
+        return fits and B * pixels > 2 * math.prod(self.weight_shape)
 
     def output_size(self, height: int, width: int) -> tuple[int, int]:
         """Return the height and width of the output for images of `height` by `width`."""
@@ -152,6 +181,19 @@ class ConvLayer(WeightLayer):
         for g, block in enumerate(blocks.split(o, dim=-3)):
             dense[..., g * i : (g + 1) * i, g * o : (g + 1) * o, :, :] = block
         return dense
+
+    def modulate(
+        self,
+        weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
+        r: Float[Tensor, "*any C_in"],
+        s: Float[Tensor, "*any C_out"],
+    ) -> Float[Tensor, "*any C_out C_in_of_a_group kh kw"]:
+        """``W ∘ r sᵀ`` as weights are stored: an output channel reads the inputs of its group."""
+        rows = r[..., None, :]
+        if self.groups > 1:
+            rows = r.unflatten(-1, (self.groups, -1))
+            rows = rows.repeat_interleave(self.outputs // self.groups, dim=-2)
+        return weight * self._spread(s[..., None]) * self._spread(rows)
 
     def extra_repr(self) -> str:
         # As nn.Conv2d: what stands at its default is not said.

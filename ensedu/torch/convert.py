@@ -13,6 +13,8 @@ from torch import Tensor, nn
 
 import ensedu.numpy
 import ensedu.torch
+from ensedu.numpy.base import check_rng
+from ensedu.torch.base import check_device
 
 
 def from_numpy(layer: Any, *, device: torch.device | str | None = None) -> nn.Module:
@@ -27,9 +29,10 @@ def from_numpy(layer: Any, *, device: torch.device | str | None = None) -> nn.Mo
 
     Raises
     ------
-    TypeError
-        If there is no Torch twin.
+    TypeError, ValueError
+        If there is no Torch twin, and for a `device` that Torch does not know.
     """
+    device = check_device(device)
     if isinstance(layer, ensedu.numpy.Sequential):
         parts = (from_numpy(part, device=device) for part in layer.layers)
         return ensedu.torch.Sequential(*parts)
@@ -58,15 +61,19 @@ def to_numpy(module: nn.Module, *, rng: np.random.Generator) -> Any:
     Raises
     ------
     TypeError, ValueError
-        If there is no NumPy twin, for another dtype, and for one with ``estimator="local"``.
+        If there is no NumPy twin, for another dtype, one with ``estimator="local"``, parameters
+        without data (on the device ``"meta"``), and an `rng` that is no ``Generator``.
     """
+    check_rng("rng", rng)
     if isinstance(module, nn.Sequential):
         return ensedu.numpy.Sequential(*(to_numpy(part, rng=rng) for part in module))
     twin = _twin("module", module, [ensedu.torch, nn], [ensedu.numpy])
     if getattr(module, "estimator", "weights") != "weights":
         raise ValueError(f"module has estimator={module.estimator!r}, accepted is 'weights'")
-    values = {name: value.detach().cpu() for name, value in module.named_parameters()}
+    values = {name: value.detach() for name, value in module.named_parameters()}
     for name, value in values.items():
+        if value.is_meta:
+            raise ValueError(f"module.{name} is on the device 'meta', accepted is one with data")
         if value.dtype not in (torch.float64, torch.float32):
             raise TypeError(f"module.{name} is {value.dtype}, accepted is float64 or float32")
     arguments = _arguments(twin, module, "bias" in values or "bias_mean" in values)
@@ -74,7 +81,7 @@ def to_numpy(module: nn.Module, *, rng: np.random.Generator) -> Any:
         arguments["rng"] = rng
     layer = twin(**arguments)
     for name in layer.params:
-        layer.params[name] = _turned(name, values[name]).double().numpy().copy()
+        layer.params[name] = _turned(name, values[name]).double().cpu().numpy().copy()
     return layer
 
 

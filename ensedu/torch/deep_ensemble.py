@@ -7,18 +7,19 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ensedu import checks
-from ensedu.torch.base import WeightLayer
+from ensedu.torch.base import MemberLayer
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
 
 
-class _DeepEnsemble(WeightLayer):
+class _DeepEnsemble(MemberLayer):
     """What the two layers share: M weights and M biases."""
 
     method: ClassVar = "deep_ensemble"
+    a_row_each: ClassVar = "weight"
 
     def _set_up(self, ensemble_size: int, bias: bool) -> None:
-        M = self.ensemble_size = checks.positive_int("ensemble_size", ensemble_size)
+        M = checks.positive_int("ensemble_size", ensemble_size)
         self.weight = self._empty(M, *self.weight_shape)
         self.bias = self._empty(M, self.outputs) if checks.boolean("bias", bias) else None
         self.reset_parameters()
@@ -38,7 +39,11 @@ class _DeepEnsemble(WeightLayer):
 
         A copy, through which gradients flow.
         """
-        return self._matrices(self.weight).clone()
+        return self._matrices(self.stored_weights())
+
+    def stored_weights(self, noise: None = None) -> Float[Tensor, "M n m *kernel"]:
+        """`weight_matrices` with the axes of a plain layer's weight."""
+        return self.weight.clone()
 
 
 class DeepEnsembleLinear(LinearLayer, _DeepEnsemble):

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ensedu import checks
-from ensedu.torch.base import check_generator, check_tensor
+from ensedu.torch.base import check_device, check_generator, check_tensor
 
 #: Torch's own modules that drop.
 KINDS = (
@@ -49,6 +49,7 @@ class MCDropout(nn.Module):
     ) -> dict[str, Tensor]:
         """Draw a mask of bools, True where a unit stays, for an input of this shape."""
         check_generator(generator)
+        device = check_device(device)
         shape = checks.dropout_input("input_shape", input_shape, self.feature_axes)
         if not self.per_example:
             shape[-self.feature_axes - 1] = 1
@@ -62,7 +63,9 @@ class MCDropout(nn.Module):
         check_tensor("MCDropout: input x", x)
         checks.dropout_input("MCDropout: input x", x.shape, self.feature_axes)
         noise = self.noise(None, x.shape, device=x.device) if noise is None else noise
-        return x * (checks.mask(noise, x.shape, self.feature_axes).to(x.dtype) / (1 - self.p))
+        return x * (
+            checks.mask(noise, x.shape, self.feature_axes, Tensor).to(x.dtype) / (1 - self.p)
+        )
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

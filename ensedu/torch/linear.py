@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 from ensedu import checks
 from ensedu.torch.base import WeightLayer
-from ensedu.torch.products import modulated_product, product_each
+from ensedu.torch.products import modulated, modulated_product, product_each
 
 
 class LinearLayer(WeightLayer):
@@ -59,9 +59,14 @@ class LinearLayer(WeightLayer):
         """Give stored weights the book's axes."""
         return weight.mT
 
-    def _spread(self, vectors: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
-        """Vectors of features, ready to multiply inputs, outputs or matrices."""
-        return vectors
+    def modulate(
+        self,
+        weight: Float[Tensor, "n m"],
+        r: Float[Tensor, "*any m"],
+        s: Float[Tensor, "*any n"],
+    ) -> Float[Tensor, "*any n m"]:
+        """``W ∘ r sᵀ`` as weights are stored."""
+        return modulated(weight, r, s)
 
     def extra_repr(self) -> str:
         sizes = f"in_features={self.in_features}, out_features={self.out_features}"

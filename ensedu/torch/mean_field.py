@@ -23,7 +23,7 @@ class _MeanField(WeightLayer):
 
     def _set_up(self, prior: Normal, posterior_std: float, estimator: str, bias: bool) -> None:
         self.prior = check_prior(prior)
-        self.posterior_std = checks.real("posterior_std", posterior_std, low=0.0)
+        self.posterior_std = self._check_std("posterior_std", posterior_std)
         self.estimator = checks.one_of("estimator", estimator, ESTIMATORS)
         self.weight_mean = self._empty(*self.weight_shape)
         self.weight_rho = self._empty(*self.weight_shape)
@@ -52,9 +52,10 @@ class _MeanField(WeightLayer):
 
         With an `input_shape` and ``estimator="local"``, draw the noise of the output.
         """
-        if input_shape and self.estimator == "local":
-            return {"output": self._randn(generator, *self._output_shape(tuple(input_shape)))}
-        leading = tuple(input_shape[: self.batch_axis]) if input_shape else ()
+        shape = self._check_input_shape(input_shape)
+        if shape and self.estimator == "local":
+            return {"output": self._randn(generator, *self._output_shape(shape))}
+        leading = shape[: self.batch_axis]
         # In the order in which the weight is stored, so that one pass combines the two.
         eps = self._randn(generator, *leading, *self.weight_shape)
         noise = {"weight": eps.transpose(len(leading), len(leading) + 1)}
@@ -94,11 +95,16 @@ class _MeanField(WeightLayer):
 
         S = 1 for noise without a leading axis.
         """
+        return self._matrices(self.stored_weights(noise))
+
+    def stored_weights(
+        self, noise: dict[str, Tensor] | None = None
+    ) -> Float[Tensor, "S n m *kernel"]:
+        """`weight_matrices` with the axes of a plain layer's weight."""
         noise = self.noise() if noise is None else noise
         given = tuple(getattr(noise.get("weight"), "shape", ())) if isinstance(noise, dict) else ()
         weight, _ = self._draw(noise, given[: -len(self.weight_shape)])
-        matrices = self._matrices(weight)
-        return matrices if weight.ndim > len(self.weight_shape) else matrices[None]
+        return weight if weight.ndim > len(self.weight_shape) else weight[None]
 
     def kl(self) -> Float[Tensor, ""]:
         """KL(q(weight, bias) ‖ prior) in nats, closed form."""

@@ -65,6 +65,7 @@ class Multiply(nn.Module):
         self.factor = checks.real("factor", factor)
 
     def forward(self, x: Float[Tensor, "*axes"]) -> Float[Tensor, "*axes"]:
+        check_tensor("Multiply: input x", x)
         return self.factor * x
 
     def extra_repr(self) -> str:
@@ -121,8 +122,11 @@ def _output_shape(layer: nn.Module, shape: tuple[int, ...], dtype: torch.dtype) 
 def kl(network: nn.Module) -> Float[Tensor, ""]:
     """The sum over layers of KL(q ‖ prior) in nats, the mean over members; 0 without such a layer.
 
-    For the mixture of the members, the mean of their KLs is an upper bound (convexity).
+    For the mixture of the members, the mean of their KLs is an upper bound (convexity). Raises
+    ``TypeError`` for what is no module.
     """
+    if not isinstance(network, nn.Module):
+        raise TypeError(f"network must be a torch.nn.Module, got {type(network).__name__}")
     layers = [m for m in network.modules() if isinstance(m, WeightLayer) and hasattr(m, "kl")]
     zero = next(network.parameters(), torch.empty(0)).new_zeros(())
     return sum((layer.kl().mean() for layer in layers), zero)

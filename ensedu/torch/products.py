@@ -5,6 +5,7 @@ the weight, ``x (W ∘ r sᵀ)``, m n numbers a member, each in two steps. All e
 products, but for one: the gradient of scale's r needs that of x, whether or not x wants one.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd import Function
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 # Beyond so many entries fold forms its matrices again rather than keep them, and is as fast.
 FEW_ENTRIES = 2**17
@@ -30,6 +32,14 @@ def folds(batch: int, in_features: int, out_features: int, spares_product: bool 
     return scaled > folded or (spares_product and batch > MANY_ROWS)
 
 
+def one_form() -> bool:
+    """Whether a graph is exported, which has to be the same for every batch: it scales.
+
+    What that costs beyond the product grows with the batch as the product does.
+    """
+    return torch.compiler.is_exporting()
+
+
 def modulated_product(
     x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
     weight: Float[Tensor, "n m"],
@@ -43,22 +53,38 @@ def modulated_product(
 
     With r and s for each example, (M, B, m) and (M, B, n), a member has no one matrix, and scale
     is the only form. With `memory_saving`, the backward pass finds nothing stored but the
-    arguments. Fold never stores more, except that it keeps matrices of few entries. Under
-    ``torch.compile`` the compiler decides what to store.
+    arguments. Fold never stores more, except that it keeps matrices of few entries. Otherwise,
+    under ``torch.compile``, the compiler decides what to store.
     """
     bias = None if bias is None else bias.unsqueeze(1)
     n, m = weight.shape
     trains = torch.is_grad_enabled()
     # Folding for that alone would hold matrices of all members, so not where memory is saved.
     spares_product = trains and not (memory_saving or x.requires_grad)
-    folded = r.ndim == 2 and folds(x.shape[-2], m, n, spares_product)
+    folded = r.ndim == 2 and not one_form() and folds(x.shape[-2], m, n, spares_product)
     if r.ndim == 2 and not folded:
         r, s = r.unsqueeze(1), s.unsqueeze(1)
-    by_hand = memory_saving or (folded and len(r) * m * n > FEW_ENTRIES)
-    # A compiler cannot trace what is done by hand, and without gradients it has no use.
-    if by_hand and trains and not torch.compiler.is_compiling():
-        return (Fold if folded else Scale).apply(x, weight, r, s, bias)
-    return (fold if folded else scale)(x, weight, r, s, bias)
+    form, by_hand = (fold, Fold.apply) if folded else (scale, Scale.apply)
+    # A compiler decides on its own whether to keep many matrices.
+    many = folded and len(r) * m * n > FEW_ENTRIES and not torch.compiler.is_compiling()
+    if memory_saving or many:
+        return frugal(form, by_hand, x, weight, r, s, bias)
+    return form(x, weight, r, s, bias)
+
+
+def frugal(
+    form: Callable[..., Tensor], by_hand: Callable[..., Tensor], *arguments: Tensor | None
+) -> Tensor:
+    """`form` of `arguments`, with nothing stored for the backward pass but them.
+
+    `by_hand` is `form` with a backward pass of its own, which no compiler can trace; a compiler is
+    told to run `form` again. Without gradients there is nothing to save.
+    """
+    if not torch.is_grad_enabled() or torch.compiler.is_exporting():
+        return form(*arguments)
+    if torch.compiler.is_compiling():
+        return checkpoint(form, *arguments, use_reentrant=False)
+    return by_hand(*arguments)
 
 
 def scale(
@@ -87,10 +113,10 @@ def fold(
 
 
 def modulated(
-    weight: Float[Tensor, "n m"], r: Float[Tensor, "M m"], s: Float[Tensor, "M n"]
-) -> Float[Tensor, "M n m"]:
+    weight: Float[Tensor, "n m"], r: Float[Tensor, "*any m"], s: Float[Tensor, "*any n"]
+) -> Float[Tensor, "*any n m"]:
     """Each member's matrix ``W ∘ r_i s_iᵀ``, as weights are stored."""
-    return weight * (s.unsqueeze(2) * r.unsqueeze(1))
+    return weight * (s.unsqueeze(-1) * r.unsqueeze(-2))
 
 
 def product_each(
@@ -164,10 +190,12 @@ class Frugal(Function):
 
 def tangent(form: Any, arguments: tuple[Any, ...], tangents: tuple[Any, ...]) -> Tensor:
     """The derivative along `tangents` of a product that is linear in each of x, W, r and s."""
-    *factors, bias = arguments
+    *factors, _ = arguments
     *moves, bias_move = tangents
-    parts = [form(*factors[:i], move, *factors[i + 1 :], None) for i, move in enumerate(moves)]
-    return sum(parts) if bias is None else sum(parts, bias_move)
+    return sum(
+        form(*factors[:i], move, *factors[i + 1 :], None if i else bias_move)
+        for i, move in enumerate(moves)
+    )
 
 
 class Scale(Frugal):

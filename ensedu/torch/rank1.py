@@ -8,17 +8,18 @@ from torch import Tensor, nn
 
 from ensedu import checks
 from ensedu.priors import DROPOUT_STD, Normal, check_prior
-from ensedu.torch.base import WeightLayer
+from ensedu.torch.base import MemberLayer
 from ensedu.torch.batch_ensemble import fast_weights_
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
 from ensedu.torch.variational import inverse_softplus, normal_kl, softplus
 
 
-class _Rank1(WeightLayer):
+class _Rank1(MemberLayer):
     """What the two layers share: one weight, and distributions of r and s a member."""
 
     method: ClassVar = "rank1"
+    a_row_each: ClassVar = "r_mean"
 
     def _set_up(
         self,
@@ -30,11 +31,11 @@ class _Rank1(WeightLayer):
         per_example: bool,
         bias: bool,
     ) -> None:
-        M = self.ensemble_size = checks.positive_int("ensemble_size", ensemble_size)
+        M = checks.positive_int("ensemble_size", ensemble_size)
         self.prior = check_prior(prior)
         self.init = checks.one_of("init", init, ("signs", "normal"))
         self.init_std = checks.real("init_std", init_std, low=0.0)
-        self.posterior_std = checks.real("posterior_std", posterior_std, low=0.0)
+        self.posterior_std = self._check_std("posterior_std", posterior_std)
         self.per_example = checks.boolean("per_example", per_example)
         self.weight = self._empty(*self.weight_shape)
         self.r_mean, self.r_rho = self._empty(M, self.inputs), self._empty(M, self.inputs)
@@ -59,7 +60,8 @@ class _Rank1(WeightLayer):
         For an input with an axis of samples, (S, M, B, …), draw (S, M, inputs) and (S, M, outputs);
         with ``per_example=True``, B stands before the last axis.
         """
-        shapes = self.noise_shapes(input_shape or (1,) * -self.batch_axis)
+        shape = self._check_input_shape(input_shape, self.ensemble_size)
+        shapes = self.noise_shapes(shape or (1,) * -self.batch_axis)
         return {name: self._randn(generator, *shape) for name, shape in shapes.items()}
 
     def noise_shapes(self, input_shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
@@ -89,11 +91,16 @@ class _Rank1(WeightLayer):
 
         Of a convolution the kernels, (M, C_in, C_out, k, k).
         """
+        return self._matrices(self.stored_weights(noise))
+
+    def stored_weights(
+        self, noise: dict[str, Tensor] | None = None
+    ) -> Float[Tensor, "*S_M_B_n_m_kernel"]:
+        """`weight_matrices` with the axes of a plain layer's weight."""
         noise = self.noise() if noise is None else noise
         given = tuple(getattr(noise.get("r"), "shape", ())) if isinstance(noise, dict) else ()
         r, s = self._fast_weights(noise, self._input_shape(given))
-        r, s = self._spread(r[..., :, None]), self._spread(s[..., None, :])
-        return self._matrices(self.weight) * r * s
+        return self.modulate(self.weight, r, s)
 
     def kl(self) -> Float[Tensor, " M"]:
         """KL(q(r_i, s_i) ‖ prior) of each member, in nats, closed form.

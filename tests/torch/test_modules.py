@@ -262,7 +262,8 @@ def test_rank1_starts_at_the_standard_deviation_of_gaussian_dropout(build):
     # Drawn, and not only stored: 6 standard errors of a standard deviation of that many numbers.
     with torch.no_grad():
         layer.r_mean.zero_(), layer.s_mean.zero_(), layer.weight.fill_(1)
-        noise = layer.noise(torch.Generator().manual_seed(0), (6007, M, *[1] * -layer.batch_axis))
+        shape = (6007, M, 1, m, *[1] * (-2 - layer.batch_axis))
+        noise = layer.noise(torch.Generator().manual_seed(0), shape)
         products = layer.weight_matrices(noise).flatten(1)
     assert products.std().item() == pytest.approx(std**2, rel=0.02)
 

@@ -1,0 +1,114 @@
+"""The two forms of a modulated convolution, whose backward pass finds only their arguments stored.
+
+They take a `ensedu.torch.conv.ConvLayer` first, for its geometry and its plain operations.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.grad import conv2d_input, conv2d_weight
+
+from ensedu.torch.products import Frugal, tangent
+
+
+class Again(Frugal):
+    """What the two forms share."""
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.layer = inputs[0]
+        Frugal.setup_context(ctx, inputs[1:], output)
+
+
+class ScaleAgain(Again):
+    """``conv(x ∘ r, W) ∘ s + b``, whose backward pass convolves again."""
+
+    @staticmethod
+    def forward(layer: Any, *arguments: Tensor | None) -> Tensor:
+        return layer.scale(*arguments)
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> Tensor:
+        return tangent(ctx.layer.scale, ctx.saved_tensors, tangents)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight, r, s, bias = ctx.saved_tensors
+        spread = ctx.layer._spread
+        # The products run in the precision of the forward pass, which autocast may have lowered.
+        low = weight.to(grad.dtype)
+        xr = (x * spread(r)).to(grad.dtype)
+        rows = xr.flatten(0, 1)
+        grad_s = channels(grad * ctx.layer._one(rows, low).view(grad.shape), s)
+        grad_z = (grad * spread(s).to(grad.dtype)).flatten(0, 1)
+        grad_xr, grad_weight = slopes(ctx.layer, grad_z, rows, low)
+        # What is done with is given up, so that little is held at once.
+        del grad_z, rows
+        grad_xr = grad_xr.view(xr.shape)
+        del xr
+        grad_r = channels(grad_xr * x.to(grad.dtype), r)
+        grad_x = (grad_xr * spread(r).to(grad.dtype)).sum_to_size(x.shape).to(x.dtype)
+        grad_bias = None if bias is None else grad.sum((1, 3, 4)).to(bias.dtype)
+        return None, grad_x, grad_weight.to(weight.dtype), grad_r, grad_s, grad_bias
+
+
+class FoldAgain(Again):
+    """``conv(x, W ∘ r sᵀ) + b``, whose backward pass forms the members' kernels again."""
+
+    @staticmethod
+    def forward(layer: Any, *arguments: Tensor | None) -> Tensor:
+        return layer.fold(*arguments)
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> Tensor:
+        return tangent(ctx.layer.fold, ctx.saved_tensors, tangents)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight, r, s, bias = ctx.saved_tensors
+        layer, needs_x = ctx.layer, ctx.needs_input_grad[1]
+        # The products run in the precision of the forward pass, which autocast may have lowered.
+        kernels, images = layer.modulate(weight, r, s).to(grad.dtype), x.to(grad.dtype)
+        if x.ndim == 4:  # all members read the same channels
+            rows = grad.transpose(0, 1).flatten(1, 2)  # (B, M C_out, H_out, W_out)
+            grad_x, product = slopes(layer, rows, images, kernels.flatten(0, 1), needs_x)
+            product = product.view(kernels.shape)
+        else:
+            own = zip(grad, images, kernels, strict=True)
+            each, products = zip(*(slopes(layer, *one, needs_x) for one in own), strict=True)
+            grad_x, product = torch.stack(each) if needs_x else None, torch.stack(products)
+        r_row, s_row = layer._spread(r[:, None]), layer._spread(s[:, :, None])
+        scaled = product * r_row
+        grad_weight = (scaled * s_row).sum(0)
+        grad_s = (scaled * weight).sum((2, 3, 4))
+        grad_r = (product * s_row * weight).sum((1, 3, 4))
+        grad_x = None if grad_x is None else grad_x.to(x.dtype)
+        grad_bias = None if bias is None else grad.sum((1, 3, 4)).to(bias.dtype)
+        return None, grad_x, grad_weight, grad_r, grad_s, grad_bias
+
+
+def channels(product: Float[Tensor, "M B C H W"], like: Float[Tensor, "M #B C"]) -> Tensor:
+    """Sum over positions, and over examples where they share the factors of `like`."""
+    return product.sum((3, 4)).sum_to_size(like.shape).to(like.dtype)
+
+
+def slopes(
+    layer: Any,
+    grad: Float[Tensor, "N C_out H_out W_out"],
+    x: Float[Tensor, "N C_in H W"],
+    weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
+    needs_x: bool = True,
+) -> tuple[Tensor | None, Tensor]:
+    """The gradients of ``layer._one(x, weight)`` in x, if it needs one, and in the weight."""
+    padding, pull = layer.padding, None
+    if isinstance(padding, str) or layer.padding_mode != "zeros":
+        x, pull = torch.func.vjp(layer._pad, x)
+        padding = 0
+    geometry = (layer.stride, padding, layer.dilation, layer.groups)
+    grad_weight = conv2d_weight(x, weight.shape, grad, *geometry)
+    if not needs_x:
+        return None, grad_weight
+    grad_x = conv2d_input(x.shape, weight, grad, *geometry)
+    return grad_x if pull is None else pull(grad_x)[0], grad_weight

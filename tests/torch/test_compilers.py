@@ -1,0 +1,454 @@
+"""What ``torch.compile``, ``torch.export`` and ``torch.func`` do with every layer and network.
+
+All of `CASES` pass, all of `LIMITS` are refused. Both serve ONNX too, in `tests/peers`, and
+`book/api/compilers.md` shows `LIMITS`.
+"""
+
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim
+from torch.func import functional_call, grad, jvp, vmap
+
+import ensedu.torch as et
+from ensedu.methods import METHODS, sized
+from ensedu.torch import products
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+measure = importlib.import_module("measure")
+
+M, S, m, n = 3, 2, 5, 7
+IMAGE = (m, 6, 5)
+# The first is below the batch from which a product folds, the last above, of every layer here.
+BATCHES = (2, 5, 101)
+# What has two forms.
+FORMS = (et.BatchEnsembleLinear, et.BatchEnsembleConv2d, et.Rank1Linear, et.Rank1Conv2d)
+# Torch's own code generator and forward mode load what they need with torch.jit.
+jit = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+PAGE = Path(__file__).parents[2] / "book" / "api" / "compilers.md"
+
+
+class Small(nn.Module):
+    """A model with a convolution, dropout, a linear layer and a head."""
+
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(nn.Conv2d(m, n, 3), nn.Tanh(), nn.Dropout(0.3))
+        self.last = nn.Linear(n * 4 * 3, 2)
+
+    def forward(self, x):
+        return self.last(self.features(x).flatten(1))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A module, the shape of one example, the axes in front of the batch."""
+
+    make: Callable[[], nn.Module]
+    example: tuple[int, ...]
+    leading: tuple[int, ...] = ()
+
+    def batch(self, B: int, **options: Any) -> torch.Tensor:
+        return torch.randn(*self.leading, B, *self.example, **options)
+
+
+def linear(leading, kind, *sizes, **options):
+    return Case(lambda: getattr(et, kind)(m, n, *sizes, **options), (m,), leading)
+
+
+def conv(leading, kind, *sizes, **options):
+    return Case(lambda: getattr(et, kind)(m, n, 3, *sizes, **options), IMAGE, leading)
+
+
+def dropout(example, leading=(), **options):
+    return Case(lambda: et.MCDropout(0.3, **options), example, leading)
+
+
+def network(method, **options):
+    sizes = sized(method, M) | options
+    return Case(lambda: et.mlp([m, n, 2], method, **sizes), (m,))
+
+
+def converted(method, **options):
+    sizes = sized(method, M) | options
+    sizes |= {"head": "last"} if method == "last_layer" else {}
+    return Case(lambda: et.ensemble(Small(), method, **sizes).eval(), IMAGE)
+
+
+CASES = {
+    "DeepEnsembleLinear": linear((), "DeepEnsembleLinear", M),
+    "DeepEnsembleLinear, members' inputs": linear((M,), "DeepEnsembleLinear", M),
+    "BatchEnsembleLinear": linear((), "BatchEnsembleLinear", M),
+    "BatchEnsembleLinear, members' inputs": linear((M,), "BatchEnsembleLinear", M, init="normal"),
+    "BatchEnsembleLinear, samples": linear((S, M), "BatchEnsembleLinear", M, bias=False),
+    "BatchEnsembleLinear, memory_saving": linear((), "BatchEnsembleLinear", M, memory_saving=True),
+    "Rank1Linear": linear((M,), "Rank1Linear", M),
+    "Rank1Linear, samples": linear((S, M), "Rank1Linear", M),
+    "Rank1Linear, per_example": linear((), "Rank1Linear", M, per_example=True),
+    "MeanFieldLinear": linear((), "MeanFieldLinear"),
+    "MeanFieldLinear, samples": linear((S,), "MeanFieldLinear"),
+    "MeanFieldLinear, local": linear((S,), "MeanFieldLinear", estimator="local"),
+    "DeepEnsembleConv2d": conv((), "DeepEnsembleConv2d", M),
+    "BatchEnsembleConv2d": conv((), "BatchEnsembleConv2d", M),
+    "BatchEnsembleConv2d, geometry": conv(
+        (M,), "BatchEnsembleConv2d", M, stride=2, padding=1, padding_mode="circular"
+    ),
+    "BatchEnsembleConv2d, memory_saving": conv((M,), "BatchEnsembleConv2d", M, memory_saving=True),
+    "Rank1Conv2d": conv((), "Rank1Conv2d", M),
+    "Rank1Conv2d, per_example": conv((M,), "Rank1Conv2d", M, per_example=True),
+    "MeanFieldConv2d": conv((), "MeanFieldConv2d"),
+    "MeanFieldConv2d, local": conv((S,), "MeanFieldConv2d", estimator="local"),
+    "MCDropout": dropout((m,)),
+    "MCDropout, per_example": dropout((m,), (S,), per_example=True),
+    "MCDropout, feature_axes": dropout(IMAGE, feature_axes=3),
+    **{f"mlp, {method}": network(method) for method in METHODS},
+    "mlp, rank1, samples": network("rank1", samples=S),
+    **{f"ensemble, {method}": converted(method) for method in METHODS if method != "single"},
+    "ensemble, rank1, samples": converted("rank1", samples=S),
+}
+
+
+# What is refused, and by what: words of the error, and what to do instead. The page shows it.
+LIMITS = {
+    ("noise drawn from a `torch.Generator` in the compiled function", "torch.compile"): (
+        "Failed to convert args/kwargs to proxy",
+        "draw the noise outside and give it, or draw without a generator",
+    ),
+    ("`memory_saving=True` in a transform of `torch.func` that is compiled", "torch.compile"): (
+        "don't yet support saved tensor hooks",
+        "leave it out: the compiler then decides what to store",
+    ),
+    ("an example batch of 1 with a dynamic batch", "torch.export"): (
+        "specialized it to be a constant (1)",
+        "give an example of 2 or more; the graph then takes 1, too",
+    ),
+    ("images of any height and width, as of `nn.Conv2d`", "torch.export"): (
+        "Constraints violated",
+        'name a least size, larger than the kernel: `Dim("height", min=4)`',
+    ),
+    ("noise as the last of the positional arguments", "torch.onnx"): (
+        "got an unexpected keyword argument",
+        'give it by name: `kwargs={"noise": noise}`',
+    ),
+    ("a layer that draws, without noise", "torch.func.vmap"): (
+        "called random operation while in randomness error mode",
+        'give the noise, or `randomness="different"`',
+    ),
+}
+
+
+def noise_for(net, x):
+    """The noise of a pass on x as keyword arguments: none for what does not draw."""
+    if not hasattr(net, "noise"):
+        return {}
+    source = torch.Generator().manual_seed(1)
+    flat = "input_shape" not in inspect.signature(net.noise).parameters
+    drawn = net.noise(source, x if flat else x.shape)
+    return {"noise": drawn} if drawn else {}
+
+
+def dynamic(case, net):
+    """Which axes follow the batch, as ``torch.export`` wants it: found by two batches."""
+    batch = Dim("batch")
+    few, many = (noise_for(net, case.batch(B)).get("noise", {}) for B in (2, 5))
+    axes = {}
+    for key in few:
+        sizes = zip(few[key].shape, many[key].shape, strict=True)
+        axes[key] = {axis: batch for axis, (a, b) in enumerate(sizes) if a != b} or None
+    first = {len(case.leading): batch}
+    named = {"x": first} if "x" in inspect.signature(net.forward).parameters else {"args": (first,)}
+    return named | ({"noise": axes} if axes else {})
+
+
+def in_float64(net, values):
+    return net.double(), {key: v.double() if v.is_floating_point() else v
+                          for key, v in values.items()}  # fmt: skip
+
+
+def gradients(y, inputs):
+    weights = torch.arange(1.0, y.numel() + 1, dtype=y.dtype).reshape(y.shape).cos()
+    return torch.autograd.grad((y * weights).sum(), inputs)
+
+
+def compiled(function, backend="aot_eager"):
+    torch.compiler.reset()  # what other tests compiled counts against the limit of this one
+    return torch.compile(function, backend=backend, fullgraph=True)
+
+
+def compiles(case, backend, batches=BATCHES):
+    """Compare values and gradients at these batches, and then compile no more."""
+    torch.manual_seed(0)
+    net = case.make().double()
+    whole = compiled(net, backend)
+    for B in batches:
+        x = case.batch(B, dtype=torch.float64, requires_grad=True)
+        noise = noise_for(net, x)
+        inputs = [x, *(p for p in net.parameters() if p.requires_grad)]
+        y, mine = net(x, **noise), whole(x, **noise)
+        torch.testing.assert_close(mine, y, rtol=1e-9, atol=1e-9)
+        for found, slope in zip(gradients(mine, inputs), gradients(y, inputs), strict=True):
+            torch.testing.assert_close(found, slope, rtol=1e-9, atol=1e-9)
+    with torch.compiler.set_stance("fail_on_recompile"):
+        for B in (batches[-1] + 2, batches[1]):
+            x = case.batch(B, dtype=torch.float64, requires_grad=True)
+            noise = noise_for(net, x)
+            torch.testing.assert_close(whole(x, **noise), net(x, **noise), rtol=1e-9, atol=1e-9)
+
+
+def test_batches_meet_both_forms():
+    for name, case in CASES.items():
+        for layer in case.make().modules():
+            if isinstance(layer, FORMS):
+                size = (layer.inputs, layer.outputs)
+                linear = layer.batch_axis == -2
+                folds = [
+                    products.folds(B, *size) if linear else layer._folds((B, *IMAGE))
+                    for B in BATCHES
+                ]
+                assert [folds[0], folds[-1]] == [False, True], name
+
+
+def test_cases_hold_every_layer_and_every_method():
+    made = {type(layer) for case in CASES.values() for layer in case.make().modules()}
+    layers = {kind for kind in vars(et).values() if isinstance(kind, type)}
+    assert layers - made <= {et.Multiply}
+    assert {f"mlp, {method}" for method in METHODS} <= CASES.keys()
+    assert {f"ensemble, {method}" for method in METHODS} - CASES.keys() == {"ensemble, single"}
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", CASES)
+def test_compiled_whole_with_a_graph_a_form(name):
+    case = CASES[name]
+    forms = any(isinstance(layer, FORMS) for layer in case.make().modules())
+    # Of networks, whose layers stand here too, to trace them is the question, and takes less.
+    backend = "eager" if name.startswith(("mlp", "ensemble")) else "aot_eager"
+    compiles(case, backend, BATCHES if forms else BATCHES[::2])
+
+
+@jit
+@pytest.mark.compiled
+def test_compiled_to_machine_code():
+    compiles(CASES["BatchEnsembleLinear, memory_saving"], "inductor")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", ["Rank1Linear, per_example", "ensemble, mean_field"])
+def test_compiled_draws_are_those_of_the_plain_module(name):
+    case = CASES[name]
+    net = case.make()
+    whole = compiled(net)
+    for B in BATCHES:
+        x = case.batch(B)
+        drawn = []
+        for function in (net, whole, whole):
+            torch.manual_seed(B)
+            drawn.append(function(x))
+        torch.testing.assert_close(drawn[1], drawn[0])
+        assert torch.equal(drawn[1], drawn[2])
+        assert not torch.equal(whole(x), drawn[2])
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", ["BatchEnsembleLinear", "BatchEnsembleConv2d"])
+def test_memory_saving_stores_nothing_when_compiled(name):
+    saved = []
+    for option in ("", ", memory_saving"):
+        net = CASES[name + option].make()
+        x = CASES[name + option].batch(7, requires_grad=True)
+        whole = compiled(net)
+        whole(x)
+        saved.append(measure.saved_bytes(lambda whole=whole, x=x: whole(x), x, *net.parameters()))
+    assert saved[0] > saved[1] == 0
+
+
+def exported(net, case, **options):
+    x = case.batch(4)
+    shapes = dynamic(case, net)
+    return torch.export.export(net, (x,), noise_for(net, x), dynamic_shapes=shapes, **options)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", CASES)
+def test_exported_for_any_batch(name):
+    torch.manual_seed(0)
+    case = CASES[name]
+    net = case.make()
+    graph = exported(net, case).module()
+    for B in (1, *BATCHES):
+        x = case.batch(B)
+        noise = noise_for(net, x)
+        torch.testing.assert_close(graph(x, **noise), net(x, **noise), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", ["Rank1Conv2d, per_example", "mlp, mean_field"])
+def test_exported_without_noise_draws_at_each_call(name):
+    case = CASES[name]
+    net, x = case.make(), case.batch(4)
+    shapes = {"x": {len(case.leading): Dim("batch")}}
+    graph = torch.export.export(net, (x,), dynamic_shapes=shapes).module()
+    for B in BATCHES:
+        x = case.batch(B)
+        first, second = graph(x), graph(x)
+        assert first.shape == net(x).shape
+        assert not torch.equal(first, second)
+
+
+@jit
+@pytest.mark.parametrize("B", BATCHES[::2])
+@pytest.mark.parametrize("name", CASES)
+def test_transformed_by_torch_func(name, B):
+    torch.manual_seed(0)
+    case = CASES[name]
+    net = case.make()
+    x = case.batch(B, dtype=torch.float64)
+    net, noise = in_float64(net, noise_for(net, x.float()).get("noise", {}))
+    noise = {"noise": noise} if noise else {}
+    values = dict(net.named_parameters())
+
+    def call(values, x):
+        return functional_call(net, values, (x,), noise)
+
+    def loss(values, x):
+        return call(values, x).square().sum()
+
+    # Gradients, and those of each of several inputs.
+    several = torch.stack([x, 2 * x])
+    slopes = vmap(grad(loss, argnums=(0, 1)), (None, 0))(values, several)
+    for i, one in enumerate(several):
+        one = one.clone().requires_grad_()
+        plain = torch.autograd.grad(loss(values, one), [*values.values(), one])
+        for found, slope in zip([*slopes[0].values(), slopes[1]], plain, strict=True):
+            torch.testing.assert_close(found[i], slope, rtol=1e-8, atol=1e-8)
+
+    # Values along several inputs and several sets of parameters.
+    twice = {key: torch.stack([value, 2 * value]) for key, value in values.items()}
+    ys = vmap(call)(twice, several) if twice else vmap(call, (None, 0))({}, several)
+    for i, y in enumerate(ys):
+        one = {key: value[i] for key, value in twice.items()}
+        torch.testing.assert_close(y, call(one, several[i]), rtol=1e-9, atol=1e-9)
+
+    # Forward mode, along a line.
+    along = {key: torch.randn_like(value) for key, value in values.items()}, torch.randn_like(x)
+    found = jvp(call, (values, x), along)[1]
+    step = 1e-6
+    ends = [
+        call({key: v + h * along[0][key] for key, v in values.items()}, x + h * along[1])
+        for h in (step, -step)
+    ]
+    torch.testing.assert_close(found, (ends[0] - ends[1]) / (2 * step), rtol=1e-5, atol=1e-5)
+
+
+def whole_with_generator():
+    layer, source = CASES["Rank1Linear"].make(), torch.Generator()
+    whole = compiled(lambda x: layer(x, layer.noise(source, x.shape)))
+    whole(CASES["Rank1Linear"].batch(4))
+
+
+def whole_with_noise():
+    case = CASES["Rank1Linear"]
+    layer, x = case.make(), case.batch(4)
+    compiled(layer)(x, layer.noise(torch.Generator(), x.shape))
+    compiled(lambda x: layer(x, layer.noise(None, x.shape)))(x)
+
+
+def whole_gradient(name):
+    case = CASES[name]
+    layer = case.make()
+
+    def loss(values, x):
+        return functional_call(layer, values, (x,)).square().sum()
+
+    try:
+        compiled(grad(loss))(dict(layer.named_parameters()), case.batch(4))
+    finally:
+        # Torch leaves them disabled when it fails.
+        torch._C._autograd._saved_tensors_hooks_enable()
+
+
+def export_from(B):
+    case = CASES["BatchEnsembleLinear"]
+    shapes = {"x": {0: Dim("batch")}}
+    graph = torch.export.export(case.make(), (case.batch(B),), dynamic_shapes=shapes).module()
+    graph(case.batch(1))
+
+
+def export_any_size(**least):
+    case = CASES["BatchEnsembleConv2d"]
+    shapes = {"x": {0: Dim("batch"), 2: Dim("height", **least), 3: Dim("width", **least)}}
+    graph = torch.export.export(case.make(), (case.batch(2),), dynamic_shapes=shapes).module()
+    graph(torch.randn(3, m, 11, 13))
+
+
+def onnx_with_noise(by_name):
+    case = CASES["Rank1Linear"]
+    layer, x = case.make(), case.batch(4)
+    noise = layer.noise(None, x.shape)
+    given = ((x,), {"noise": noise}) if by_name else ((x, noise), None)
+    torch.onnx.export(layer, given[0], kwargs=given[1], dynamo=True, verbose=False)
+
+
+def map_draws(**options):
+    case = CASES["Rank1Linear"]
+    vmap(case.make(), **options)(torch.stack([case.batch(4), case.batch(4)]))
+
+
+# For each limit what is refused, and what is not.
+ATTEMPTS = dict(
+    zip(
+        (what for what, _ in LIMITS),
+        (
+            (whole_with_generator, whole_with_noise),
+            (
+                lambda: whole_gradient("BatchEnsembleConv2d, memory_saving"),
+                lambda: whole_gradient("BatchEnsembleConv2d"),
+            ),
+            (lambda: export_from(1), lambda: export_from(2)),
+            (export_any_size, lambda: export_any_size(min=4)),
+            (lambda: onnx_with_noise(False), lambda: onnx_with_noise(True)),
+            (map_draws, lambda: map_draws(randomness="different")),
+        ),
+        strict=True,
+    )
+)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("what", [what for what, where in LIMITS if where != "torch.onnx"])
+def test_limits_hold(what):
+    (words, _), *_ = (limit for (name, _), limit in LIMITS.items() if name == what)
+    refused, instead = ATTEMPTS[what]
+    with pytest.raises(Exception, match=re.escape(words)):
+        refused()
+    instead()
+
+
+def test_the_page_shows_the_limits():
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("|")][2:]
+    assert rows == [
+        f"| {what} | `{where}` | {words} | {instead} |"
+        for (what, where), (words, instead) in LIMITS.items()
+    ]
+
+
+def blocks():
+    """The blocks of Python on the page, in order."""
+    return re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+
+@pytest.mark.compiled
+def test_the_page_s_examples_run():
+    space = {}
+    for block in blocks():
+        if "onnx" not in block:
+            exec(block, space)
