@@ -2,14 +2,16 @@
 accepted. One row a case: (call, error, words that the message must hold)."""
 
 from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse
 import torch
 
 import ensedu.numpy as en
 import ensedu.torch as et
-from ensedu import counting, methods
+from ensedu import costs, counting, methods
 from ensedu.priors import Normal
 
 pytestmark = pytest.mark.bad_input
@@ -48,6 +50,17 @@ def rank1(**k):
 
 def mean_field(**k):
     return en.MeanFieldLinear(m, n, rng=rng(), **k)
+
+
+def tied_layers():
+    layer = en.Linear(m, m, rng=rng())
+    return en.Sequential(layer, en.Tanh(), layer)
+
+
+def tied_arrays():
+    first, second = en.Linear(m, m, rng=rng()), en.Linear(m, m, rng=rng())
+    second.params["weight"] = first.params["weight"]
+    return en.Sequential(first, second)
 
 
 def drop(*a, **k):
@@ -129,6 +142,7 @@ def run_ensemble(forward, *args, method="batch_ensemble", **kwargs):
     return et.ensemble(Model(forward), method, M)(*args, **kwargs)
 
 
+WEIGHT = methods.Array("weight", "m n", "shared")
 LENGTHS = count(1)
 POSITIVE = "a positive integer"
 
@@ -189,6 +203,44 @@ COUNTING = [
     (lambda: Normal(0.0, -1.0), ValueError, ["scale", "-1.0", "above 0"]),
     (lambda: Normal("0", 1.0), TypeError, ["loc", "'0'", "finite number"]),
     (lambda: Normal(0.0, True), TypeError, ["scale", "True", "finite number"]),
+    (lambda: Normal(ones(1), 1.0), TypeError, ["loc", "array([1.])", "finite number"]),
+    (lambda: Normal(tones(1), 1.0), TypeError, ["loc", "tensor([1.])", "finite number"]),
+    (lambda: Normal(torch.tensor(True), 1.0), TypeError, ["loc", "tensor(True)", "finite number"]),
+    (lambda: Normal(np.True_, 1.0), TypeError, ["loc", "True", "finite number"]),
+    (lambda: Normal(np.complex64(1 + 2j), 1.0), TypeError, ["loc", "1+2j", "finite number"]),
+    (lambda: Normal(np.datetime64("2020"), 1.0), TypeError, ["loc", "2020", "finite number"]),
+    (lambda: Normal(torch.ones((), device="meta"), 1.0), TypeError, ["loc", "meta", "finite number"]),
+    (lambda: Normal(10**5000, 1.0), TypeError, ["loc", "int", "finite number"]),
+    (lambda: counting.linear(10**400, 3), ValueError, ["in_features", "1000", "below 2**63"]),
+    (lambda: counting.linear(-(10**5000), 3), ValueError, ["in_features", "int", POSITIVE]),
+    (lambda: counting.linear(torch.ones(1, dtype=int), 3), TypeError, ["in_features", "tensor([1])", POSITIVE]),
+    (lambda: counting.linear(torch.ones((), dtype=int, device="meta"), 3), TypeError, ["in_features", "meta", POSITIVE]),
+    (lambda: counting.mlp(memoryview(b"12"), "single"), TypeError, ["sizes", "memory", "sequence"]),
+    (lambda: counting.mlp("x" * 10_000, "single"), TypeError, ["sizes", "x …", "sequence"]),
+    (lambda: counting.count(torch.nn.Linear), TypeError, ["thing", "Linear", "torch.nn.Module"]),
+    (lambda: counting.count(SimpleNamespace(layers=3)), TypeError, ["thing", "namespace", "ensedu.numpy"]),
+    (lambda: counting.Count(name=3), TypeError, ["name", "3", "string"]),
+    (lambda: counting.Count(layers=[counting.Count()]), TypeError, ["layers", "list", "tuple of Counts"]),
+    (lambda: counting.asymptotic_ratio("rank1", 0), ValueError, ["ensemble_size", "0", POSITIVE]),
+    (lambda: counting.asymptotic_ratio("single", "x"), TypeError, ["ensemble_size", "'x'", POSITIVE]),
+    (lambda: counting.break_even_width(b"12", "rank1", 4), TypeError, ["sizes", "b'12'", "None"]),
+    (lambda: methods.sized("single", "x"), TypeError, ["number", "'x'", POSITIVE]),
+    (lambda: methods.kinds("bnn", 2), ValueError, ["method", "'bnn'", "'rank1'"]),
+    (lambda: methods.kinds("rank1", 0), ValueError, ["layers", "0", POSITIVE]),
+    (lambda: methods.terms([]), TypeError, ["method", "[]", "'rank1'"]),
+    (lambda: methods.named(3), TypeError, ["layer", "3", "function"]),
+    (lambda: methods.Method("a", "b", "c", "d", [WEIGHT]), TypeError, ["arrays", "list", "tuple of Array"]),
+    (lambda: methods.Method("a", 2, "c", "d", (WEIGHT,)), TypeError, ["label", "2", "string"]),
+    (lambda: methods.Method("a", "b", "c", "d", (WEIGHT,), members=1), TypeError, ["members", "1", "True or False"]),
+    (lambda: methods.Array(3, "m n", "shared"), TypeError, ["name", "3", "string"]),
+    (lambda: costs.Cost("1", 2, 3, 4), TypeError, ["product_flops", "'1'", "from 0 up"]),
+    (lambda: costs.Cost(1, 2, 3, -4), ValueError, ["num_activations", "-4", "from 0 up"]),
+    (lambda: costs.Cost(1, 2, 3, 4, 0), ValueError, ["itemsize", "0", POSITIVE]),
+    (lambda: costs.Cost(1, 2, 0, 0).intensity, ValueError, ["num_params", "0", "that moves"]),
+    (lambda: costs.Cost(10**400, 2, 1, 1).intensity, ValueError, ["product_flops", "1000", "below 1e308"]),
+    (lambda: costs.Cost(10**400, 2, 1, 1).seconds(1, 1), ValueError, ["product_flops", "1000", "below 1e308"]),
+    (lambda: costs.Cost(1, 2, 3, 4).seconds(np.complex128(1 + 2j), 1), TypeError, ["flops_per_second", "1+2j", "above 0"]),
+    (lambda: costs.Cost(1, 2, 3, 4).seconds(1, 0), ValueError, ["bytes_per_second", "0.0", "above 0"]),
 ]
 NUMPY = [
     (lambda: en.Linear(0, n, rng=rng()), ValueError, ["in_features", "0", POSITIVE]),
@@ -287,6 +339,35 @@ NUMPY = [
     (lambda: en.softmax_cross_entropy(ones(B, 2), np.full(B, 2)), ValueError, ["targets", "2", "0 to 1"]),
     (lambda: en.softmax_cross_entropy(ones(B, 2), np.full(B, -1)), ValueError, ["targets", "-1", "0 to 1"]),
     (lambda: en.softmax_cross_entropy(ones(B, 2), np.zeros(B + 1, int)), ValueError, ["targets", "(8,)", "(B,)"]),
+    (lambda: en.softmax_cross_entropy(ones(0, B, 2), np.zeros(B, int), reduction="mixture"), ValueError, ["outputs", "(0, 7, 2)", "at least one"]),
+    (lambda: en.softmax_cross_entropy(ones(B, 2), np.zeros(B, "m8[s]")), TypeError, ["targets", "timedelta64", "integer labels"]),
+    (lambda: en.reduce([1.0], ones(1, 2), "mean"), TypeError, ["nll", "list", "NumPy array"]),
+    (lambda: en.reduce(ones(M, B), ones(M, B), "mean"), ValueError, ["nll", "(3, 7)", "(M, B, k)"]),
+    (lambda: linear()(ones(B, m).view(np.matrix)), TypeError, ["input x", "matrix", "plain NumPy array"]),
+    (lambda: linear()(np.ma.masked_array(ones(B, m))), TypeError, ["input x", "MaskedArray", "plain NumPy array"]),
+    (lambda: linear()(scipy.sparse.eye_array(B, m)), TypeError, ["input x", "dia_array", "plain NumPy array"]),
+    (lambda: linear()(np.array([ones(m), ones(m + 1)], dtype=object)), TypeError, ["input x", "object", "float64"]),
+    (lambda: linear()(ones(B, m), {}), TypeError, ["noise"]),
+    (lambda: linear().weight_matrices({"weight": 3}), TypeError, ["noise", "Linear", "draws nothing"]),
+    (lambda: batch().weight_matrices(3), TypeError, ["noise", "BatchEnsembleLinear", "draws nothing"]),
+    (lambda: mean_field().noise(None, 5), TypeError, ["input_shape", "5", "tuple of integers"]),
+    (lambda: mean_field().noise(None, (3,)), ValueError, ["input_shape", "(3,)", "(B, 5)", "(S, B, 5)"]),
+    (lambda: mean_field().noise(None, tones(2)), TypeError, ["input_shape", "tensor", "tuple of integers"]),
+    (lambda: rank1().noise(None, (7,)), ValueError, ["input_shape", "(7,)", "(3, B, 5)"]),
+    (lambda: rank1().noise(None, (B, 2.0)), TypeError, ["input_shape[1]", "2.0", "from 0 up"]),
+    (lambda: rank1().output_shape((B, n)), ValueError, ["input_shape", "(7, 11)", "(B, 5)"]),
+    (lambda: linear().output_shape(()), ValueError, ["input_shape", "()", "(..., 5)"]),
+    (lambda: en.mlp([m, n], "rank1", M, rng=rng()).noise(None, 5), TypeError, ["input_shape", "5", "tuple of integers"]),
+    (lambda: en.mlp([m, n], "rank1", M, rng=rng()).noise(5, (B, m)), TypeError, ["rng", "int", "numpy.random.Generator"]),
+    (lambda: drop().noise(None, "ab"), TypeError, ["input_shape", "'ab'", "tuple of integers"]),
+    (lambda: drop().forward(ones(B, m), {"mask": tones(1, m) > 0}), TypeError, ["noise", "mask", "bools"]),
+    (lambda: rank1().weight_matrices({"r": [[1.0], [1.0, 2.0]], "s": np.ndarray}), TypeError, ["noise['r']", "list", "NumPy array"]),
+    (lambda: rank1().forward(ones(B, m), {"r": 1, 2: 3}), ValueError, ["noise", "['2', 'r']", "['r', 's']"]),
+    (lambda: en.kl(3), TypeError, ["network", "3", "ensedu.numpy"]),
+    (lambda: en.kl_backward(torch.nn.Linear(m, n)), TypeError, ["network", "Linear", "ensedu.numpy"]),
+    (lambda: en.kl_backward(linear(), "x"), TypeError, ["weight", "'x'", "finite number"]),
+    (lambda: tied_layers(), ValueError, ["layers", "different objects", "0 and 2"]),
+    (lambda: en.SGD(tied_arrays(), 0.1), ValueError, ["network", "0.weight", "1.weight"]),
 ]
 TORCH = [
     (lambda: et.DeepEnsembleLinear(0, n, M), ValueError, ["in_features", "0", POSITIVE]),
@@ -298,7 +379,7 @@ TORCH = [
     (lambda: et.BatchEnsembleLinear(m, n, M, dtype=np.float64), TypeError, ["dtype", "float64", "torch.dtype"]),
     (lambda: et.Rank1Linear(m, n, M, init_std=INF), ValueError, ["init_std", "inf", "above 0"]),
     (lambda: et.Rank1Linear(m, n, M, prior=None), TypeError, ["prior", "None", "ensedu.priors.Normal"]),
-    (lambda: et.MeanFieldLinear(m, n, posterior_std=NAN), ValueError, ["posterior_std", "nan", "above 0"]),
+    (lambda: et.MeanFieldLinear(m, n, posterior_std=NAN), ValueError, ["posterior_std", "nan", "finite number above"]),
     (lambda: et.MeanFieldLinear(m, n, estimator=1), TypeError, ["estimator", "1", "'weights', 'local'"]),
     (lambda: et.MeanFieldLinear(m, n, estimator="local")(tones(B, m), {"output": tones(B, m)}), ValueError, ["noise['output']", "(7, 5)", "(7, 11)"]),
     (lambda: et.MeanFieldLinear(m, n).weight_matrices({"output": tones(B, n)}), ValueError, ["noise", "['output']", "['bias', 'weight']"]),
@@ -337,6 +418,10 @@ TORCH = [
     (lambda: et.to_numpy(torch.nn.GELU(), rng=rng()), TypeError, ["module", "GELU", "BatchEnsembleLinear"]),
     (lambda: et.to_numpy(torch.nn.Linear(m, n).bfloat16(), rng=rng()), TypeError, ["module.weight", "bfloat16", "float64 or float32"]),
     (lambda: et.to_numpy(torch.nn.Linear(m, n), rng=1), TypeError, ["rng", "int", "numpy.random.Generator"]),
+    (lambda: et.to_numpy(torch.nn.ReLU(), rng=None), TypeError, ["rng", "NoneType", "numpy.random.Generator"]),
+    (lambda: et.to_numpy(torch.nn.Linear(m, n, device="meta"), rng=rng()), ValueError, ["module.weight", "'meta'", "with data"]),
+    (lambda: et.from_numpy(linear(), device="gpu"), ValueError, ["device", "'gpu'", "cuda"]),
+    (lambda: et.from_numpy(linear(), device=2.5), ValueError, ["device", "2.5"]),
 ]
 CONVOLUTIONS = [
     (lambda: conv(c_in=0), ValueError, ["in_channels", "0", POSITIVE]),
@@ -360,7 +445,7 @@ CONVOLUTIONS = [
     (lambda: et.BatchEnsembleConv2d(6, 9, 3, 0), ValueError, ["ensemble_size", "0", POSITIVE]),
     (lambda: conv(init="ones"), ValueError, ["init", "'ones'", "'signs'"]),
     (lambda: conv("Rank1", prior=0.1), TypeError, ["prior", "0.1", "ensedu.priors.Normal"]),
-    (lambda: conv("MeanField", posterior_std=-1), ValueError, ["posterior_std", "-1", "above 0"]),
+    (lambda: conv("MeanField", posterior_std=-1), ValueError, ["posterior_std", "-1", "finite number above"]),
     (lambda: conv("DeepEnsemble", dtype=torch.int8), TypeError, ["dtype", "int8", "floating-point"]),
     (lambda: conv()(tones(6, 5, 5)), ValueError, ["input x", "(6, 5, 5)", "(B, 6, H, W)", "(3, B, 6, H, W)"]),
     (lambda: conv()(tones(B, 5, 6, 5)), ValueError, ["input x", "(7, 5, 6, 5)", "(B, 6, H, W)"]),
@@ -383,14 +468,14 @@ ENSEMBLE = [
     (lambda: ensemble(samples=2), ValueError, ["samples", "2", "'batch_ensemble'"]),
     (lambda: ensemble(method="mc_dropout"), ValueError, ["dropout", "none", "Dropout2d"]),
     (lambda: ensemble(Model(drop=torch.nn.Dropout(0.0)), method="mc_dropout"), ValueError, ["dropout", "drop with p=0.0"]),
-    (lambda: ensemble(Model(drop=torch.nn.AlphaDropout(0.5)), method="mc_dropout"), ValueError, ["drop (AlphaDropout)", "Dropout2d"]),
+    (lambda: ensemble(Model(drop=torch.nn.AlphaDropout(0.5)), method="mc_dropout"), ValueError, ["drop (nn.AlphaDropout)", "Dropout2d"]),
     (lambda: ensemble(Model(drop=torch.nn.Dropout()), method="mc_dropout", p=0.3), TypeError, ["'mc_dropout'", "none", "'p'"]),
     (lambda: ensemble(method="rank1")(tones(B, m), noise=3), TypeError, ["noise", "net.noise()", "int"]),
     (lambda: ensemble(method="last_layer", init="signs"), TypeError, ["'last_layer'", "head", "'init'"]),
     (lambda: ensemble(method="last_layer"), TypeError, ["head", "None", "0, 2"]),
     (lambda: ensemble(method="last_layer", head="1"), ValueError, ["head", "'1'", "0, 2"]),
-    (lambda: ensemble(method="rank1")(tones(B, m), noise={"0.r": tones(M, m)}), ValueError, ["noise", "net.noise()", "['0.r']"]),
-    (lambda: ensemble(method="rank1", per_example=True).noise(), ValueError, ["noise of 0", "per_example=True", "False"]),
+    (lambda: ensemble(method="rank1")(tones(B, m), noise={"0.r": tones(M, m)}), ValueError, ["noise", "0: ", "['r', 's']"]),
+    (lambda: ensemble(method="rank1", per_example=True).noise(), ValueError, ["noise of 0", "per_example=True", "net.noise(generator, x)"]),
     (lambda: setattr(ensemble(), "leading", (8,)), AttributeError, ["leading"]),
     (lambda: ensemble(prior=Normal()), TypeError, ["batch_ensemble", "init, init_std", "'prior'"]),
     (lambda: ensemble(method="deep_ensemble", init="signs"), TypeError, ["deep_ensemble", "initialize", "'init'"]),
@@ -399,11 +484,11 @@ ENSEMBLE = [
     (lambda: ensemble(method="mean_field", stride=2), TypeError, ["mean_field", "prior", "'stride'"]),
     (lambda: ensemble(shared="0"), TypeError, ["shared", "'0'", "sequence of names"]),
     (lambda: ensemble(shared=["1.weight"]), ValueError, ["shared", "'1.weight'", "0.weight"]),
-    (lambda: ensemble(shared=[0]), ValueError, ["shared", "0", "0.weight"]),
+    (lambda: ensemble(shared=[0]), TypeError, ["shared", "0", "patterns"]),
     (lambda: ensemble(shared=["0", "2"]), ValueError, ["model", "no layer to swap", "nn.Conv2d"]),
     (lambda: ensemble(torch.nn.ReLU()), ValueError, ["model", "no layer to swap", "nn.Linear"]),
     (lambda: ensemble(Model(attention=torch.nn.MultiheadAttention(6, 2))), ValueError, ["attention", "MultiheadAttention", "scaled_dot_product_attention", "shared"]),
-    (lambda: ensemble(Model(memory=torch.nn.LSTM(m, n))), ValueError, ["memory", "LSTM", "shared", "deep_ensemble"]),
+    (lambda: ensemble(Model(memory=torch.nn.LSTM(m, n))), ValueError, ["memory", "LSTM", "shared", "deep ensemble"]),
     (lambda: ensemble(Model(token=torch.nn.Parameter(tones(m)))), ValueError, ["token", "Model", "shared"]),
     (lambda: ensemble(Model(up=torch.nn.ConvTranspose2d(2, 3, 3))), ValueError, ["up", "ConvTranspose2d", "shared"]),
     (lambda: ensemble(Model(act=torch.nn.PReLU())), ValueError, ["act", "PReLU", "shared"]),
@@ -429,7 +514,7 @@ ENSEMBLE = [
     (lambda: ensemble(Model(token=torch.nn.Parameter(tones(m))), "deep_ensemble"), ValueError, ["token", "Model", "reset_parameters", "initialize", "shared"]),
     (lambda: ensemble()(), ValueError, ["inputs", "{}", "at least one tensor"]),
     (lambda: ensemble()(tones()), ValueError, ["inputs", "()", "first axis"]),
-    (lambda: ensemble(method="deep_ensemble")(), ValueError, ["inputs", "{}", "at least one tensor"]),
+    (lambda: ensemble(method="batch_ensemble")(), ValueError, ["inputs", "{}", "at least one tensor"]),
     (lambda: run_ensemble(lambda self, x, y: self.fc(x), tones(B, m), tones(m, m)), ValueError, ["input[0]", "(7, 5)", "input[1]", "(5, 5)"]),
     (lambda: run_ensemble(lambda self, x, mask: self.fc(x), tones(B, m), mask=ones(B)), TypeError, ["mask", "ndarray", "tensors"]),
     (lambda: run_ensemble(lambda self, x: self.fc(x).sum(), tones(B, m)), ValueError, ["output", "()", "(21, ...)"]),

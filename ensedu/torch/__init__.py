@@ -21,6 +21,8 @@ from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
 
 from ensedu.torch.convert import from_numpy, to_numpy  # isort: skip
 from ensedu.torch.network import Multiply, Sequential, Tile, kl, mlp  # isort: skip
+from ensedu.torch.groups import parameter_groups  # isort: skip
+from ensedu.torch.compare import check_members  # isort: skip
 from ensedu.torch.swap import ensemble  # isort: skip
 
 __all__ = [
@@ -36,9 +38,11 @@ __all__ = [
     "Rank1Linear",
     "Sequential",
     "Tile",
+    "check_members",
     "ensemble",
     "from_numpy",
     "kl",
     "mlp",
+    "parameter_groups",
     "to_numpy",
 ]

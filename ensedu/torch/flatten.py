@@ -1,30 +1,70 @@
-"""Run a whole model for all members at once, or a whole model a member.
+"""Run a whole model for all members at once, as one batch of (M B, …).
 
-The first way flattens the members into the batch, (M, B, …) to (M B, …), and unflattens it where a
-layer must tell members apart.
+The members are flattened into the batch, (M, B, …) to (M B, …), and unflattened where a layer must
+tell them apart.
 """
 
+import copy
 import inspect
-from collections.abc import Sequence
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ensedu.torch.base import WeightLayer
+from ensedu import checks
+from ensedu.torch.base import WeightLayer, check_generator, check_tensor
+from ensedu.torch.compare import (
+    NOTHING,
+    MixUp,
+    Originals,
+    comparable,
+    compare,
+    kind_of_pass,
+    unfused,
+)
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.tree import batch_size, tree_map, tree_stack
+from ensedu.torch.members import (
+    FixedDropout,
+    index_of,
+    plain_layer,
+    restart,
+    without_graphs,
+)
+from ensedu.torch.tree import batch_size, tree_map
+
+# Modules of Torch that in eval mode may read the weights of the layers inside, and call none.
+FUSED = (nn.TransformerEncoder, nn.TransformerEncoderLayer)
 
 
 class Pass:
-    """What every flattened layer of a model knows of the forward pass in progress."""
+    """What every part of a model knows of the forward pass in progress."""
 
-    def __init__(self, leading: tuple[int, ...]) -> None:
-        #: The axes in front of the batch: (M,), (S,) or (S, M).
-        self.leading = leading
+    def __init__(self, ensemble_size: int | None = None, samples: int | None = None) -> None:
+        self.ensemble_size, self.samples = ensemble_size, samples
         self.examples: int | None = None
-        self.noise: dict[str, dict[str, Tensor]] = {}
+        #: By the part's name; parts draw their own where it is ``None``.
+        self.noise: dict[str, dict[str, Tensor]] | None = None
+        #: Draws what is missing in `noise`, while noise is drawn.
+        self.source: _Source | None = None
+        #: Whether the last pass was given noise.
+        self.was_given = False
+        #: How often each part was called.
+        self.calls: Counter[str] = Counter()
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """The axes in front of the batch: (M,), (S,) or (S, M)."""
+        return tuple(size for size in (self.samples, self.ensemble_size) if size is not None)
+
+
+class _Source:
+    def __init__(self, generator: torch.Generator | None) -> None:
+        self.generator = generator
 
 
 class FlatEnsemble(nn.Module):
@@ -32,7 +72,8 @@ class FlatEnsemble(nn.Module):
 
     Inside, the batch is repeated to (M B, …), member after member, so that every other layer of
     the model works as it did. `ensedu.torch.ensemble` builds it. Samples are an axis S, alone or
-    in front of M.
+    in front of M. The first forward pass of each kind is compared with passes of the members alone,
+    see `check_members`, where nothing traces or transforms it.
     """
 
     def __init__(self, model: nn.Module, shared_pass: Pass) -> None:
@@ -41,36 +82,186 @@ class FlatEnsemble(nn.Module):
         self._pass = shared_pass
         # A model may have an input of this name itself.
         self._takes_noise = "noise" not in inspect.signature(model.forward).parameters
+        self._fused = any(isinstance(part, FUSED) for part in model.modules())
+        self._hooks = _hooks(model)
+        self.training = model.training
+        #: The modules of the model that was converted.
+        self.originals = Originals()
+        #: Whether a pass of a new kind is compared with the members alone; set it to skip that.
+        self.comparing = True
+        #: The kinds of passes that were.
+        self.seen: set[Any] = set()
 
     @property
     def leading(self) -> tuple[int, ...]:
         """The axes in front of the batch: (M,), (S,) or (S, M)."""
         return self._pass.leading
 
-    def noise(self, generator: torch.Generator | None = None) -> dict[str, Tensor]:
+    @property
+    def ensemble_size(self) -> int | None:
+        """Number of members M, ``None`` for a method without."""
+        return self._pass.ensemble_size
+
+    @ensemble_size.setter
+    def ensemble_size(self, value: Any) -> None:
+        more = "another ensemble of the model"
+        if self.samples is not None:
+            more += ", or another number of samples"
+        raise AttributeError(f"ensemble_size cannot be set, got {value!r}; accepted is {more}")
+
+    def keep_members(self, number: int) -> None:
+        """Say how many members the layers hold, where a process has cut them to its own."""
+        self._pass.ensemble_size = number
+
+    @property
+    def samples(self) -> int | None:
+        """Number of samples S; it can be set, to any number for a method that draws.
+
+        ``None`` where members are not sampled: the output is then (M, B, …).
+        """
+        return self._pass.samples
+
+    @samples.setter
+    def samples(self, value: int | None) -> None:
+        if not self._drawing():
+            raise ValueError(f"samples must be left out where nothing is drawn, got {value!r}")
+        if value is not None or self.ensemble_size is None:
+            checks.positive_int("samples", value)
+        self._pass.samples = value
+
+    def noise(
+        self, generator: torch.Generator | None = None, *args: Any, **kwargs: Any
+    ) -> dict[str, Tensor]:
         """Draw the noise of all layers, to be given as ``net(x, noise=noise)``.
 
-        A layer that the model calls several times uses it each time. A model whose own forward
-        pass has an input ``noise`` takes that one.
+        With the inputs of a forward pass, ``net.noise(generator, x)``, it is what a pass in eval
+        mode would draw; without, one function for any input. A layer that the model calls several
+        times uses its noise each time. A model whose own forward pass has an input ``noise`` takes
+        that one.
 
-        Raises ``ValueError`` for a layer whose noise depends on its input, which a model may give
-        any shape: ``per_example=True``, ``estimator="local"``, dropout.
+        Raises ``ValueError`` where a layer's noise depends on its input (``per_example=True``,
+        dropout) and there is none.
         """
-        drawn: dict[str, Tensor] = {}
-        for part in self._drawing():
-            own = part.draw(generator)
-            drawn |= {f"{part.name}.{key}".lstrip("."): value for key, value in own.items()}
-        return drawn
+        check_generator(generator)
+        if (args or kwargs) and self._drawing():
+            parts: dict[str, dict[str, Tensor]] = {}
+            self.twin()._run(args, kwargs, parts, _Source(generator))
+            for part in self._drawing():  # of what this pass did not call, what fits any input
+                if isinstance(part, FlatLayer) and part.name not in parts:
+                    parts[part.name] = part.draw(generator, None)
+        else:
+            parts = {part.name: part.draw(generator, None) for part in self._drawing()}
+        return {
+            f"{name}.{key}".lstrip("."): value
+            for name, own in parts.items()
+            for key, value in own.items()
+        }
 
-    def _drawing(self) -> list["FlatLayer | FlatDropout"]:
-        return [part for part in self.modules() if getattr(part, "draws", False)]
+    def member(
+        self, index: int | tuple[int, ...], noise: dict[str, Tensor] | None = None
+    ) -> nn.Module:
+        """Return one member as a plain module, (B, …) -> (B, …), a copy that shares no memory.
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        noise = kwargs.pop("noise", None) if self._takes_noise else None
+        In eval mode it computes what this ensemble does in entry `index` of its output.
+
+        Parameters
+        ----------
+        index
+            The member's number from 0, the sample's for a method without members, and both,
+            (sample, member), where there are both axes.
+        noise
+            For a method that draws, what `noise` returns: it decides which function a member is.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For another index, for noise that is missing, superfluous or of another shape, and for
+            noise that is another for each example (``per_example=True``).
+        """
+        place = index_of(index, self.leading)
+        own = self._by_part(noise)
+        if self._drawing() and own is None:
+            raise ValueError(
+                "noise must be given for a method that draws, got None; accepted is what "
+                "net.noise() returns"
+            )
+        plain: dict[int, Any] = {
+            id(part): part.plain(place, (own or {}).get(part.name))
+            for part in self.modules()
+            if isinstance(part, FlatPart)
+        }
+        member = copy.deepcopy(self.model, plain | without_graphs(self.model))
+        if any(isinstance(part, FixedDropout) for part in member.modules()):
+            member.register_forward_pre_hook(restart)
+        return member
+
+    def twin(self, *, shares: bool = True) -> "FlatEnsemble":
+        """Return a copy in eval mode, which `shares` the parameters of this one.
+
+        Hooks that are not the model's own would see passes that nobody has asked for: it has none.
+        """
+        kept = self.parameters() if shares else ()
+        memo: dict[int, Any] = {id(parameter): parameter for parameter in kept}
+        twin = copy.deepcopy(self, memo | without_graphs(self))
+        for part in twin.modules():
+            for hooks in (part._forward_hooks, part._forward_pre_hooks):
+                for key in hooks.keys() - self._hooks:
+                    del hooks[key]
+        twin.comparing = False
+        return twin.eval()
+
+    def _drawing(self) -> list["FlatPart"]:
+        return [part for part in self.modules() if isinstance(part, FlatPart) and part.draws]
+
+    def forward(self, *args: Any, noise: Any = None, **kwargs: Any) -> Any:
+        if noise is not None and not self._takes_noise:
+            noise, kwargs = None, {**kwargs, "noise": noise}
+        why_not = self._compare(args, kwargs)
+        output = self.run(args, kwargs, noise)
+        if why_not:
+            warnings.warn(
+                f"{type(self).__name__} was not compared with its members: {why_not}. "
+                "comparing = False says that it need not be",
+                stacklevel=2,
+            )
+        return output
+
+    def _compare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """Compare a pass of a new kind; say why it could not be, "" where it was."""
+        if not self.comparing or not comparable(self, args, kwargs):
+            return ""
+        kind = kind_of_pass(args, kwargs)
+        if kind in self.seen:
+            return ""
+        try:
+            why_not = compare(self, args, kwargs)
+        except MixUp:
+            raise
+        except Exception as error:  # the pass itself says it better, or works, as in training mode
+            why_not = f"{type(error).__name__}: {error}"
+        if why_not == NOTHING:  # another batch may tell
+            return ""
+        self.seen.add(kind)
+        return why_not
+
+    def run(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], noise: dict[str, Tensor] | None
+    ) -> Any:
+        """Return the output of a forward pass with this noise, uncompared."""
+        return self._run(args, kwargs, self._by_part(noise))
+
+    def _run(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        noise: dict[str, dict[str, Tensor]] | None,
+        source: _Source | None = None,
+    ) -> Any:
         rows, B = prod(self.leading), batch_size(args, kwargs)
 
         def repeat(_: str, x: Tensor) -> Tensor:
-            return x.repeat(rows, *[1] * (x.ndim - 1))
+            batched = x.ndim > 0 and x.shape[0] == B
+            return x.repeat(rows, *[1] * (x.ndim - 1)) if batched else x.clone()
 
         def unfold(name: str, y: Tensor) -> Tensor:
             if y.ndim == 0 or y.shape[0] != rows * B:
@@ -80,75 +271,186 @@ class FlatEnsemble(nn.Module):
                 )
             return y.unflatten(0, (*self.leading, B))
 
-        self._pass.examples, self._pass.noise = B, self._by_layer(noise)
+        state = self._pass
+        state.examples, state.noise, state.source, state.calls = B, noise, source, Counter()
+        state.was_given = noise is not None
+        args, kwargs = tree_map(repeat, args, "input"), tree_map(repeat, kwargs, "input")
         try:
-            outputs = self.model(*tree_map(repeat, args, ""), **tree_map(repeat, kwargs, ""))
+            with unfused(self._fused):
+                outputs = self.model(*args, **kwargs)
         finally:
-            self._pass.examples, self._pass.noise = None, {}
+            state.examples, state.noise, state.source = None, None, None
         return tree_map(unfold, outputs, "the output")
 
-    def _by_layer(self, noise: dict[str, Tensor] | None) -> dict[str, dict[str, Tensor]]:
+    def _by_part(self, noise: dict[str, Tensor] | None) -> dict[str, dict[str, Tensor]] | None:
         if noise is None:
-            return {}
-        words = "noise must be as net.noise() returns it, {}, got {}"
+            return None
         if not isinstance(noise, dict):
-            raise TypeError(words.format(sorted(self.noise()), type(noise).__name__))
+            raise TypeError(
+                f"noise must be a dict, as net.noise() returns it, got {type(noise).__name__}"
+            )
+        known = [part.name for part in self._drawing()]
         parts: dict[str, dict[str, Tensor]] = {}
         for key, value in noise.items():
             name, _, own = str(key).rpartition(".")
+            if name not in known:
+                raise ValueError(
+                    f"noise has the key {key!r}, accepted are those of layers that draw, "
+                    f"{', '.join(known[:20]) or 'none'}, as net.noise() returns them"
+                )
             parts.setdefault(name, {})[own] = value
-        if parts.keys() != {part.name for part in self._drawing()}:
-            raise ValueError(words.format(sorted(self.noise()), sorted(noise)))
         return parts
 
     def extra_repr(self) -> str:
         return f"leading={self.leading}"
 
 
-# What a model may read from a layer before it calls it.
-SIZES = (
-    "in_features", "out_features", "in_channels", "out_channels", "kernel_size", "stride",
-    "padding", "dilation", "groups", "padding_mode",
-)  # fmt: skip
+def _hooks(model: nn.Module) -> set[int]:
+    """Return the numbers of all that looks on at the forward passes of a model."""
+    parts = list(model.modules())
+    return {key for part in parts for key in (*part._forward_hooks, *part._forward_pre_hooks)}
 
 
-class FlatLayer(nn.Module):
-    """A layer with a member axis inside a model without one: (M B, …) in, (M B, …) out."""
+class FlatPart(nn.Module):
+    """Something with a member axis inside a model without one: (M B, …) in, (M B, …) out."""
 
-    def __init__(self, layer: WeightLayer, shared_pass: Pass, name: str) -> None:
+    #: Whether there is noise to draw.
+    draws: bool
+
+    def __init__(self, shared_pass: Pass, name: str) -> None:
         super().__init__()
-        self.layer = layer
         self.name = name
         self._pass = shared_pass
 
+    def draw(
+        self, generator: torch.Generator | None, shape: tuple[int, ...] | None
+    ) -> dict[str, Tensor]:
+        """Draw noise for an unflattened input of this shape, or for any if it is ``None``."""
+        raise NotImplementedError
+
+    def plain(self, place: tuple[int, ...], noise: dict[str, Tensor] | None) -> nn.Module:
+        """Return what stands here in one member alone."""
+        raise NotImplementedError
+
+    def _unfold(self, x: Tensor, fits: bool, axes: str) -> Tensor:
+        leading, examples = self._pass.leading, self._pass.examples
+        rows = prod(leading)
+        least = rows * (1 if examples is None else examples)
+        if not fits or (x.shape[0] % least if least else x.shape[0]):
+            raise ValueError(
+                f"{self.name or 'the model'}: got an input of shape {tuple(x.shape)} inside the "
+                f"ensemble, accepted are {axes} of which the first is a multiple of {least} "
+                "(members or samples x examples); inside a model the batch must stay the first axis"
+            )
+        return x.unflatten(0, (*leading, x.shape[0] // rows))
+
+    def _noise(self, shape: tuple[int, ...]) -> dict[str, Tensor] | None:
+        """Return what is given for an unflattened input of this shape; ``None`` to draw anew."""
+        if not self.draws or not self._is_given():
+            return None
+        own = self._pass.noise.setdefault(self.name, {})
+        if not own and self._pass.source is not None:
+            own |= self.draw(self._pass.source.generator, shape)
+        return own or self._missing()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Say of which part an error about its noise speaks."""
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{self.name or 'the model'}: {error}") from None
+
+    def _is_given(self) -> bool:
+        """Whether this pass is given its noise."""
+        if self._pass.examples is None and self._pass.was_given:
+            raise RuntimeError(
+                f"{self.name or 'the model'} is called outside of a pass, after one that was given "
+                "its noise, as torch.utils.checkpoint does for the gradient; accepted is a pass "
+                "that draws its own, or no checkpoint around what draws"
+            )
+        return self._pass.noise is not None
+
+    def _missing(self) -> Any:
+        raise ValueError(
+            f"noise has nothing for {self.name or 'the model'}, accepted is what net.noise() "
+            "returns for such inputs"
+        )
+
+    def _no_input(self, why: str) -> ValueError:
+        return ValueError(
+            f"noise of {self.name or 'the model'} depends on its input {why}; accepted are the "
+            "inputs too, net.noise(generator, x)"
+        )
+
+
+def flat(x: Tensor, axes: int) -> Tensor:
+    """Flatten the members into the batch: (S, M, B, …) with 2 `axes`, (M, B, …) with 1."""
+    x = x.flatten(0, axes)
+    # Of a view of a view, torch.export cannot prove the strides for every batch.
+    exporting = torch.compiler.is_exporting()
+    return x.clone(memory_format=torch.contiguous_format) if exporting else x
+
+
+class FlatLayer(FlatPart):
+    """A layer of a method where the model had a plain one, `shell`.
+
+    `pad` gives the input the padding that `shell`, of a class of its own, gives it.
+    """
+
+    def __init__(
+        self, layer: WeightLayer, shared_pass: Pass, name: str, shell: nn.Module, pad: Any = None
+    ) -> None:
+        super().__init__(shared_pass, name)
+        self.layer = layer
+        self.pad = pad
+        # In a tuple it is no module of this one: its weights are none of the ensemble's.
+        self._shell = (shell,)
+
     @property
     def draws(self) -> bool:
-        """Whether there is noise to draw."""
+        """Whether the layer has distributions."""
         return hasattr(self.layer, "noise")
 
-    def draw(self, generator: torch.Generator | None) -> dict[str, Tensor]:
-        """Draw noise that fits any input."""
-        for setting, plain in (("per_example", False), ("estimator", "weights")):
-            value = getattr(self.layer, setting, plain)
-            if value != plain:
-                raise ValueError(
-                    f"noise of {self.name or 'the model'} depends on its input for "
-                    f"{setting}={value!r}, accepted is {plain!r}"
-                )
-        axes = -self.layer.batch_axis
-        return self.layer.noise(generator, (*self._pass.leading, *[1] * axes))
+    def draw(
+        self, generator: torch.Generator | None, shape: tuple[int, ...] | None
+    ) -> dict[str, Tensor]:
+        if shape is not None:
+            return self.layer.noise(generator, shape)
+        if getattr(self.layer, "per_example", False):
+            raise self._no_input("for per_example=True")
+        if getattr(self.layer, "estimator", "weights") == "weights":
+            pixels = [1] * (-2 - self.layer.batch_axis)
+            shape = (*self._pass.leading, 1, self.layer.inputs, *pixels)
+            return self.layer.noise(generator, shape)
+        # Noise of the weights makes one function of a layer that draws outputs, too.
+        drawn = [self.layer.noise(generator) for _ in range(prod(self._pass.leading))]
+        return {key: torch.stack([one[key] for one in drawn]) for key in drawn[0]}
 
-    def forward(self, x: Tensor) -> Tensor:
-        leading, linear = self._pass.leading, self.layer.batch_axis == -2
-        self._check(x, 2 if linear else 4)
-        x = x.unflatten(0, (*leading, x.shape[0] // prod(leading)))
-        noise = [self._pass.noise[self.name]] if self.name in self._pass.noise else []
-        axes = len(leading)
-        if not linear:
-            return self.layer(x, *noise).flatten(0, axes)
+    def plain(self, place: tuple[int, ...], noise: dict[str, Tensor] | None) -> nn.Module:
+        if self.draws and noise is None:
+            self._missing()
+        with self._named():
+            return plain_layer(self.layer, self._shell[0], place, noise)
+
+    def forward(self, input: Tensor) -> Tensor:  # the name that nn.Linear has for it
+        x = input
+        check_tensor(f"{self.name or 'the model'}: input x", x)
+        x = x if self.pad is None else self.pad(x)
+        linear = self.layer.batch_axis == -2
+        fits = x.ndim >= 2 if linear else x.ndim == 4
+        x = self._unfold(x, fits, "2 axes or more" if linear else "4 axes")
+        axes = len(self._pass.leading)
         # A linear layer may find axes between the batch and the features.
         between = x.shape[axes:-1]
-        return self.layer(x.flatten(axes, -2), *noise).unflatten(axes, between).flatten(0, axes)
+        x = x.flatten(axes, -2) if linear else x
+        noise = self._noise(tuple(x.shape))
+        if noise is None:
+            y = self.layer(x)
+        else:
+            with self._named():
+                y = self.layer(x, noise)
+        return flat(y.unflatten(axes, between) if linear else y, axes)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -159,24 +461,14 @@ class FlatLayer(nn.Module):
                     f"the model reads {self.name}.{name}, of which each member has its own; "
                     "accepted is to call the layer, or to list it in shared"
                 ) from None
-            if name in SIZES:
-                return getattr(self.layer, name)
+            # Sizes and the like, which a model may read before it calls the layer.
+            for shell in vars(self).get("_shell", ()):
+                if name in vars(shell):
+                    return vars(shell)[name]
             raise
 
-    def _check(self, x: Tensor, axes: int) -> None:
-        examples, rows = self._pass.examples, prod(self._pass.leading)
-        least = rows * (1 if examples is None else examples)
-        fits = x.ndim >= axes if axes == 2 else x.ndim == axes
-        if not fits or (x.shape[0] % least if least else x.shape[0]):
-            raise ValueError(
-                f"{self.name or 'the model'}: got an input of shape {tuple(x.shape)} inside the "
-                f"ensemble, accepted are {axes} axes{' or more' if axes == 2 else ''} of which the "
-                f"first is a multiple of {least} (members x examples); inside a model the batch "
-                "must stay the first axis"
-            )
 
-
-class FlatDropout(nn.Module):
+class FlatDropout(FlatPart):
     """Dropout with one mask a sample inside a model: (S B, …) in, (S B, …) out.
 
     `drops` of the axes behind the batch drop on their own, the others together: 1 for the channels
@@ -186,72 +478,39 @@ class FlatDropout(nn.Module):
     draws = True
 
     def __init__(self, p: float, shared_pass: Pass, name: str, drops: int | None) -> None:
-        super().__init__()
-        self.p, self.drops, self.name = p, drops, name
-        self._pass = shared_pass
-        # A fused nn.TransformerEncoderLayer would never call it; one with a hook inside is none.
-        self.register_forward_pre_hook(_no_hook)
+        super().__init__(shared_pass, name)
+        self.p, self.drops = p, drops
 
-    def draw(self, generator: torch.Generator | None) -> dict[str, Tensor]:
-        """Refuse: the shape of a mask is the input's."""
-        raise ValueError(
-            f"noise of {self.name or 'the model'} depends on its input, as every mask of dropout "
-            "does; accepted is a forward pass that draws it"
-        )
+    def draw(
+        self, generator: torch.Generator | None, shape: tuple[int, ...] | None
+    ) -> dict[str, Tensor]:
+        if shape is None:
+            raise self._no_input("as every mask of dropout does")
+        return MCDropout(self.p, feature_axes=len(shape) - 2).noise(generator, shape)
 
-    def forward(self, x: Tensor) -> Tensor:
-        (samples,), examples = self._pass.leading, self._pass.examples
-        least = samples * (1 if examples is None else examples)
-        if x.ndim < 2 or (x.shape[0] % least if least else x.shape[0]):
-            raise ValueError(
-                f"{self.name or 'the model'}: got an input of shape {tuple(x.shape)} inside the "
-                "ensemble, accepted are 2 axes or more of which the first is a multiple of "
-                f"{least} (samples x examples); inside a model the batch must stay the first axis"
-            )
-        x = x.unflatten(0, (samples, x.shape[0] // samples))
-        if self.drops is None:
-            return MCDropout(self.p, feature_axes=x.ndim - 2)(x).flatten(0, 1)
-        mask = MCDropout(self.p).noise(None, (*x.shape[:3],), device=x.device)["mask"]
-        factors = mask.to(x.dtype) / (1 - self.p)  # (S, 1, C)
-        return (x * factors[(..., *[None] * (x.ndim - 3))]).flatten(0, 1)
+    def plain(self, place: tuple[int, ...], noise: dict[str, Tensor] | None) -> nn.Module:
+        # A dropout that no pass calls has no mask.
+        return FixedDropout([mask[place] for mask in (noise or {}).values()], self.p)
+
+    def _mask(self, shape: tuple[int, ...], device: torch.device) -> dict[str, Tensor]:
+        """Return the mask of this call: a model may call one dropout for inputs of many shapes."""
+        if not self._is_given():
+            return MCDropout(self.p, feature_axes=len(shape) - 2).noise(None, shape, device=device)
+        call = self._pass.calls[self.name]
+        self._pass.calls[self.name] += 1
+        key, own = f"mask{call or ''}", self._pass.noise.setdefault(self.name, {})
+        if key not in own and self._pass.source is not None:
+            own[key] = self.draw(self._pass.source.generator, shape)["mask"]
+        return {"mask": own[key]} if key in own else self._missing()
+
+    def forward(self, input: Tensor) -> Tensor:  # the name that nn.Dropout has for it
+        x = self._unfold(input, input.ndim >= 2, "2 axes or more")
+        # What drops together has one entry.
+        own = x.ndim - 2 if self.drops is None else self.drops
+        shape = torch.Size((*x.shape[: 2 + own], *[1] * (x.ndim - 2 - own)))
+        with self._named():
+            mask = checks.mask(self._mask(shape, x.device), shape, x.ndim - 2, Tensor).to(x.device)
+        return flat(x * (mask.to(x.dtype) / (1 - self.p)), 1)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
-
-
-def _no_hook(*_: Any) -> None:
-    pass
-
-
-class MemberCopies(nn.Module):
-    """M whole models side by side: (B, …) -> (M, B, …). `ensedu.torch.ensemble` builds it."""
-
-    def __init__(self, members: Sequence[nn.Module], shared: Sequence[str]) -> None:
-        super().__init__()
-        self.members = nn.ModuleList(members)
-        self._shared = tuple(f"{name}." for name in shared)
-
-    @property
-    def leading(self) -> tuple[int, ...]:
-        """The axes in front of the batch: (M,)."""
-        return (len(self.members),)
-
-    def role_inside(self, path: str, role: str) -> str:
-        """For `ensedu.counting`: the role of a parameter in here that would have `role` outside."""
-        own = path.removeprefix("members.").partition(".")[2] + "."
-        return "per_member" if role == "shared" and not own.startswith(self._shared) else role
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        batch_size(args, kwargs)
-
-        def copy(_: str, x: Tensor) -> Tensor:
-            return x.clone()  # a member that works in place would change the next one's input
-
-        outputs = [
-            member(*tree_map(copy, args, ""), **tree_map(copy, kwargs, ""))
-            for member in self.members
-        ]
-        return tree_stack(outputs, "the output")
-
-    def extra_repr(self) -> str:
-        return f"leading={self.leading}"

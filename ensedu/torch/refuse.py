@@ -1,19 +1,24 @@
 """Name everything that keeps a model from becoming an ensemble, with what to do about it."""
 
+import functools
+import types
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import torch
 from torch import nn
 
-from ensedu.torch.flatten import FlatEnsemble, MemberCopies
+from ensedu import checks
+from ensedu.torch.tree import class_path
 
 # One copy for all members, as in the published counts.
-KEPT = (
+NORMS = (
     nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm,
     nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d,
-    nn.LayerNorm, nn.GroupNorm, nn.RMSNorm, nn.Embedding,
+    nn.LayerNorm, nn.GroupNorm, nn.RMSNorm,
 )  # fmt: skip
+KEPT = (*NORMS, nn.Embedding)
 
 
 def unswappable(model: nn.Module, swapped: dict[str, nn.Module], shared: tuple[str, ...]) -> None:
@@ -32,13 +37,18 @@ def unswappable(model: nn.Module, swapped: dict[str, nn.Module], shared: tuple[s
             )
         elif isinstance(owner, nn.RNNBase):
             problems[path] = (
-                f"{path} ({type(owner).__name__} keeps its weights for fused kernels: list it as "
-                'shared, or use "deep_ensemble")'
+                f"{path} ({class_path(owner)} keeps its weights for fused kernels: list it as "
+                "shared, or make a deep ensemble)"
+            )
+        elif isinstance(owner, (nn.Linear, nn.Conv2d)):
+            problems[path] = (
+                f"{path or 'model'} ({class_path(owner)} does more than the product of its class: "
+                "list it as shared)"
             )
         elif type(owner).__module__.startswith("torch.nn"):
-            problems[path] = f"{path or 'model'} ({type(owner).__name__}: list it as shared)"
+            problems[path] = f"{path or 'model'} ({class_path(owner)}: list it as shared)"
         else:
-            problems[name] = f"{name} (a parameter of {type(owner).__name__}: list it as shared)"
+            problems[name] = f"{name} (a parameter of {class_path(owner)}: list it as shared)"
     for path, module in swapped.items():
         if any(_hooks(part) for part in (module, *module.parameters())):
             problems[path] = f"{path} (its hooks would be lost: remove them, or list it as shared)"
@@ -47,7 +57,7 @@ def unswappable(model: nn.Module, swapped: dict[str, nn.Module], shared: tuple[s
             if name in shared:
                 problems[name] = f"{name} (list its module as shared, or none of it)"
     for path, module in model.named_modules():
-        if isinstance(module, FlatEnsemble | MemberCopies):
+        if hasattr(module, "leading") and hasattr(module, "member"):
             problems[path] = f"{path or 'model'} (an ensemble already)"
         elif "forward" in vars(module) and not inside(path, shared):
             problems[path] = (
@@ -58,8 +68,12 @@ def unswappable(model: nn.Module, swapped: dict[str, nn.Module], shared: tuple[s
     for name, parameter in model.named_parameters(remove_duplicate=False):
         owners.setdefault(id(parameter), []).append(name)
     for names in owners.values():
-        if len(names) > 1 and any(name.rpartition(".")[0] in swapped for name in names):
-            problems[names[0]] = f"{' = '.join(names)} (tied weights: list them as shared)"
+        paths = [name.rpartition(".")[0] for name in names]
+        tied = [path for path in paths if path in swapped]
+        # One module of several names is no tie.
+        if tied and len({id(model.get_submodule(path)) for path in paths}) > 1:
+            what = ", ".join(tied)
+            problems[names[0]] = f"{' = '.join(names)} (tied weights: list {what} as shared)"
     if problems:
         raise ValueError(
             "model has weights that cannot be swapped: "
@@ -103,10 +117,67 @@ def frozen(model: nn.Module, shared: tuple[str, ...]) -> None:
         )
 
 
+def compiled(model: nn.Module) -> None:
+    """Refuse a model that a compiler has wrapped: it would run the original's code."""
+    for name, module in model.named_modules():
+        if hasattr(module, "_orig_mod"):
+            raise ValueError(
+                f"{name or 'model'} is compiled ({class_path(module)}); accepted is the model "
+                "itself, whose ensemble can be compiled"
+            )
+
+
+def captured(model: nn.Module) -> None:
+    """Refuse functions kept on modules that hold a module: a copy would still run the original."""
+    own = {id(module) for module in model.modules()}
+    for path, module in model.named_modules():
+        for key, value in vars(module).items():
+            for kept in _captures(value, set()):
+                if id(kept) in own:
+                    raise ValueError(
+                        f"{f'{path}.{key}'.lstrip('.')} is a function that holds a "
+                        f"{class_path(kept)} of the model itself, which a copy would go on using; "
+                        "accepted is a method of the class, or a module"
+                    )
+
+
+def _captures(value: Any, seen: set[int]) -> Iterator[nn.Module]:
+    """Yield the modules that functions in `value` hold: in closures, defaults and globals."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, (list, tuple, set)):
+        inner: list[Any] = list(value)
+    elif isinstance(value, dict):
+        inner = list(value.values())
+    elif isinstance(value, functools.partial):
+        inner = [value.func, *value.args, *value.keywords.values()]
+    elif isinstance(value, types.FunctionType):
+        inner = [cell.cell_contents for cell in value.__closure__ or () if _filled(cell)]
+        inner += [value.__globals__.get(name) for name in value.__code__.co_names]
+        inner += [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+        # A method is copied with its object, but not inside a function.
+        inner += [part.__self__ for part in inner if isinstance(part, types.MethodType)]
+        yield from (part for part in inner if isinstance(part, nn.Module))
+        inner = [part for part in inner if not isinstance(part, (dict, type, types.ModuleType))]
+    else:
+        return
+    for part in inner:
+        yield from _captures(part, seen)
+
+
+def _filled(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
 def undroppable(found: dict[str, nn.Module], known: tuple[type, ...]) -> None:
     """Refuse a model without dropout that draws masks, and kinds of dropout that shift values."""
     other = [
-        f"{name} ({type(part).__name__})" for name, part in found.items() if type(part) not in known
+        f"{name} ({class_path(part)})" for name, part in found.items() if type(part) not in known
     ]
     accepted = f"accepted are {', '.join(kind.__name__ for kind in known)}"
     if other:
@@ -131,19 +202,32 @@ def head(swappable: dict[str, nn.Module], name: Any) -> dict[str, nn.Module]:
 
 
 def known_names(model: nn.Module, shared: Any) -> tuple[str, ...]:
-    """Return the names in `shared`, all of modules or parameters of `model`."""
+    """Return the names of all that `shared` means, by name, pattern or type."""
     if isinstance(shared, str) or not isinstance(shared, Sequence):
         raise TypeError(
-            f"shared must be a sequence of names, got {shared!r} ({type(shared).__name__})"
+            "shared must be a sequence of names, patterns such as '*.attn' and types, got "
+            f"{checks.given(shared)}"
         )
-    known = {name for name, _ in parts(model)}
-    for name in shared:
-        if name not in known:
+    known = dict(parts(model))
+    found: dict[str, None] = {}
+    for given in shared:
+        if isinstance(given, type):
+            names = [name for name, part in known.items() if isinstance(part, given)]
+        elif isinstance(given, str):
+            names = [name for name in known if name == given or fnmatchcase(name, given)]
+        else:
+            raise TypeError(
+                f"shared must hold names, patterns and types, got {checks.given(given)}"
+            )
+        if not names:
             raise ValueError(
-                f"shared must hold names of modules or parameters of the model, got {name!r}; "
+                "shared must hold names of modules or parameters of the model, patterns of such, "
+                f"or types of modules, got {given!r}; "
                 f"it has {', '.join(sorted(known)[:20])}{', ...' if len(known) > 20 else ''}"
             )
-    return tuple(shared)
+        found |= dict.fromkeys(names)
+    meant = {id(known[name]) for name in found}  # by other names, too
+    return tuple(name for name, part in known.items() if id(part) in meant)
 
 
 def parts(model: nn.Module) -> Iterator[tuple[str, nn.Module | nn.Parameter]]:

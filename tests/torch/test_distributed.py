@@ -1,17 +1,19 @@
 """Members on several processes: the same as one process, resumed, killed, and misused."""
 
-import json
 import os
+import random
+import shutil
 import signal
-import subprocess
 import sys
 import time
+import traceback
 import warnings
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache
+from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 import torch
 from hypothesis import given
@@ -25,31 +27,52 @@ if not torch.distributed.is_available():
     pytest.skip("this PyTorch has no torch.distributed", allow_module_level=True)
 
 import torch.distributed as dist
-from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, Std
-from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from ensedu.torch import distributed
+from ensedu.torch.checkpoints import load, newest, resume, save
 from ensedu.torch.distributed import ShardedEnsemble
-from ensedu.torch.distributed import __main__ as script
 
 pytestmark = pytest.mark.large
 
 SEED, N, B, CLASSES = 5, 41, 13, 3
-CASES = ["deep_ensemble", "batch_ensemble", "rank1", "rank1 convolution, per example"]
 FROZEN = "batch_ensemble with frozen weights"
 CLOSE = {"rtol": 0, "atol": 1e-10}
 
 
-def build(case, M):
-    """A float64 network of M members for inputs (B, 30)."""
-    torch.manual_seed(SEED)
-    if case == FROZEN:
-        net = build("batch_ensemble", M)
-        net[0].weight.requires_grad_(False)
-        net[2].r.requires_grad_(False)
-        return net
-    if case in CASES[:3]:
-        return et.mlp([30, 7, 11, CLASSES], case, M, dtype=torch.float64)
+class Model(nn.Module):
+    """A model to convert: (B, 30) -> (B, 3)."""
+
+    def __init__(self, norm=nn.LayerNorm, p=0.0):
+        super().__init__()
+        self.first, self.norm = nn.Linear(30, 7), norm(7)
+        self.kept, self.drop = nn.Linear(7, 11), nn.Dropout(p)
+        self.last = nn.Linear(11, CLASSES)
+
+    def forward(self, x):
+        return self.last(self.drop(self.kept(self.norm(self.first(x)).tanh()).tanh()))
+
+
+def copies(M):
+    """Whole models with BatchNorm and dropout."""
+
+    def start():
+        return Model(nn.BatchNorm1d, 0.3)
+
+    return et.ensemble(start(), "deep_ensemble", M, initialize=start).double()
+
+
+def flat(method, **options):
+    return lambda M: et.ensemble(Model(), method, M, **options).double()
+
+
+def frozen(M):
+    net = et.mlp([30, 7, 11, CLASSES], "batch_ensemble", M, dtype=torch.float64)
+    net[0].weight.requires_grad_(False)
+    net[2].r.requires_grad_(False)
+    return net
+
+
+def convolution(M):
     options = {"per_example": True, "posterior_std": 0.3, "dtype": torch.float64}
     return nn.Sequential(
         nn.Unflatten(1, (2, 5, 3)),
@@ -57,6 +80,45 @@ def build(case, M):
         nn.Flatten(2),
         et.Rank1Linear(7 * 3 * 2, CLASSES, M, **options),
     )
+
+
+def mlp(method):
+    return lambda M: et.mlp([30, 7, 11, CLASSES], method, M, dtype=torch.float64)
+
+
+CASES = {
+    "deep_ensemble": mlp("deep_ensemble"),
+    "batch_ensemble": mlp("batch_ensemble"),
+    "rank1": mlp("rank1"),
+    "last_layer": mlp("last_layer"),
+    "rank1 convolution, per example": convolution,
+    "copies": copies,
+    "model, batch_ensemble": flat("batch_ensemble"),
+    "model, rank1": flat("rank1", shared=["kept"], posterior_std=0.3),
+    "model, last_layer": flat("last_layer", head="last"),
+    FROZEN: frozen,
+}
+MLP = 30 * 7 + 7 * 11
+LINEAR = 7 * 11 + 11
+#: How many numbers of shared weights each case trains.
+SHARED = {
+    "deep_ensemble": 0,
+    "batch_ensemble": MLP + 11 * CLASSES,
+    "rank1": MLP + 11 * CLASSES,
+    "last_layer": MLP + 7 + 11,
+    "rank1 convolution, per example": 2 * 7 * 3 * 2 + 7 * 3 * 2 * CLASSES,
+    "copies": 0,
+    "model, batch_ensemble": MLP + 11 * CLASSES + 2 * 7,
+    "model, rank1": 30 * 7 + 2 * 7 + LINEAR + 11 * CLASSES,
+    "model, last_layer": 30 * 7 + 7 + 2 * 7 + LINEAR,
+    FROZEN: 7 * 11 + 11 * CLASSES,
+}
+
+
+def build(case, M):
+    """A float64 network of M members for inputs (B, 30)."""
+    torch.manual_seed(SEED)
+    return CASES[case](M)
 
 
 def batch(step):
@@ -68,40 +130,64 @@ def batch(step):
 
 
 def adam(net):
-    return torch.optim.Adam(net.parameters(), lr=0.01)
+    return torch.optim.Adam((p for p in net.parameters() if p.requires_grad), lr=0.01)
 
 
 # One process, without a line of what is tested.
 
 
+def seed_of(*key):
+    return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0])
+
+
 def plain_forward(net, x, step):
-    source = seeded(0, SEED, step)
+    source = torch.Generator().manual_seed(seed_of(0, SEED, step))
+    if hasattr(net, "members"):
+        outputs = []
+        with torch.random.fork_rng([]):
+            for number, member in enumerate(net.members):
+                torch.manual_seed(seed_of(3, SEED, step, number))
+                outputs.append(member(x))
+        return torch.stack(outputs)
+    if hasattr(net, "noise") and hasattr(net, "member"):
+        noise = net.noise(source)
+        return net(x, noise=noise) if noise else net(x)
     layers = [layer for part in net for layer in (part if type(part) is nn.Sequential else [part])]
     for layer in layers:
         x = layer(x, layer.noise(source, x.shape)) if hasattr(layer, "noise") else layer(x)
     return x
 
 
-@cache
-def plain_run(case, M, steps):
-    """Return the losses of all steps, the final parameters and the final outputs (M, B, k)."""
-    net = build(case, M)
-    optimizer, losses = adam(net), []
-    for step in range(steps):
+def plain_train(net, optimizer, start, end):
+    """Return the losses of these steps."""
+    losses = []
+    for step in range(start, end):
         x, y = batch(step)
         outputs = plain_forward(net, x, step)
-        loss = cross_entropy(outputs.flatten(0, 1), y.repeat(M))
-        loss = loss + et.kl(net) / N
+        loss = cross_entropy(outputs.flatten(0, 1), y.repeat(len(outputs))) + et.kl(net) / N
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         losses.append(float(loss.detach()))
-    return losses, dict(net.named_parameters()), plain_forward(net, batch(steps)[0], steps)
+    return losses
 
 
-def seeded(*key):
-    seeds = np.random.SeedSequence(key).generate_state(1, np.uint64)
-    return torch.Generator().manual_seed(int(seeds[0]))
+@cache
+def plain_run(case, M, steps):
+    """Return the losses of all steps, the final values and the final outputs (M, B, k)."""
+    net = build(case, M)
+    losses = plain_train(net, adam(net), 0, steps)
+    values = {name: value.clone() for name, value in net.state_dict().items()}
+    return losses, values, plain_forward(net, batch(steps)[0], steps).detach()
+
+
+def assert_part_of(whole, members, own):
+    """Check what one process has of a whole network."""
+    for name, value in own.items():
+        assert not name.startswith("members.") or int(name.split(".")[1]) in members
+        expected = whole[name]
+        expected = expected if expected.shape == value.shape else expected[members]
+        torch.testing.assert_close(value, expected, **CLOSE)
 
 
 # Several processes: each launch is one call of a function below on every process.
@@ -110,43 +196,67 @@ def seeded(*key):
 def preload():
     """Import once what the processes need; each starts as a copy of one that has."""
     # torch._dynamo is what the first step of an optimizer loads.
-    names = [__name__, "torch._dynamo", "ensedu.torch.distributed.__main__"]
+    names = [__name__, "torch._dynamo", "ensedu.torch.checkpoints"]
     torch.multiprocessing.get_context("forkserver").set_forkserver_preload(names)
 
 
-def launch(task, ranks, folder, *args):
-    """Run ``task(rank, folder, *args)`` on each process; return what each returns."""
+@contextmanager
+def told(folder):
+    """On an error, print what the processes said."""
+    try:
+        yield
+    except BaseException:
+        for file in sorted(folder.rglob("*.log")):
+            print(f"--- {file.relative_to(folder)}\n{file.read_text(errors='replace')}")
+        raise
+
+
+def launch(task, ranks, folder, *args, dies=False):
+    """Run ``task(rank, folder, *args)`` on each process; return what each returns.
+
+    With ``dies=True`` one of them must be killed, and nothing is returned.
+    """
     folder.mkdir(exist_ok=True)
     preload()
-    processes = torch.multiprocessing.start_processes(
-        in_group,
-        (ranks, folder / f"meeting-{time.monotonic_ns()}", folder, task, args),
-        ranks,
-        join=False,
-        start_method="forkserver",
-    )
-    end = time.monotonic() + 60
-    try:
-        while not processes.join(timeout=1):
-            assert time.monotonic() < end, f"{task.__name__} hangs on {ranks} processes"
-    finally:
-        for process in processes.processes:
-            process.kill()
-    return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in range(ranks)]
+    meeting = folder / f"meeting-{time.monotonic_ns()}"
+    with told(folder):
+        processes = torch.multiprocessing.start_processes(
+            in_group, (ranks, meeting, folder, task, args), ranks, False, start_method="forkserver"
+        )
+        end = time.monotonic() + 180
+        try:
+            while not processes.join(timeout=0.2):
+                assert time.monotonic() < end, f"{task.__name__} hangs on {ranks} processes"
+        except torch.multiprocessing.ProcessExitedException as error:
+            if not (dies and error.signal_name == "SIGKILL"):
+                raise
+            return None
+        finally:
+            for process in processes.processes:
+                process.kill()
+                process.join()
+        assert not dies, f"nothing was killed on {ranks} processes"
+        return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in range(ranks)]
 
 
 def in_group(rank, ranks, meeting, folder, task, args):
+    log = (folder / f"{meeting.name}-{rank}.log").open("w", buffering=1)
+    sys.stdout = sys.stderr = log
     warnings.simplefilter("error")
     torch.set_num_threads(1)
-    dist.init_process_group(
-        init_method=f"file://{meeting}",
-        backend="gloo",
-        rank=rank,
-        world_size=ranks,
-        timeout=timedelta(seconds=30),
-    )
-    torch.save(task(rank, folder, *args), folder / f"{rank}.pt")
-    dist.destroy_process_group()
+    try:
+        dist.init_process_group(
+            init_method=f"file://{meeting}",
+            backend="gloo",
+            rank=rank,
+            world_size=ranks,
+            timeout=timedelta(seconds=120),
+        )
+        torch.save(task(rank, folder, *args), folder / f"{rank}.pt")
+        dist.destroy_process_group()
+    except BaseException:
+        traceback.print_exc()
+        raise
 
 
 def train(ensemble, optimizer, start, end):
@@ -164,21 +274,20 @@ def train(ensemble, optimizer, start, end):
     return parts
 
 
-def train_all(sizes, steps):
+def train_all(steps):
     results = {}
-    for case in CASES:
-        for M in sizes:
-            net = build(case, M)
-            with torch.no_grad():
-                for parameter in net.parameters():
-                    parameter.add_(dist.get_rank())  # the values of process 0 count
-            ensemble = ShardedEnsemble(net, seed=SEED)
-            results[case, M] = {
-                "members": list(ensemble.members),
-                "losses": train(ensemble, adam(ensemble), 0, steps),
-                "parameters": {k: v.detach() for k, v in ensemble.net.named_parameters()},
-                "gathered": ensemble.gather(ensemble(batch(steps)[0], steps)),
-            }
+    for case, M in [*((case, 5) for case in CASES), ("rank1", 4), ("copies", 4)]:
+        net = build(case, M)
+        with torch.no_grad():
+            for value in (*net.parameters(), *net.buffers()):
+                value.add_(dist.get_rank())  # the values of process 0 count
+        ensemble = ShardedEnsemble(net, seed=SEED)
+        results[case, M] = {
+            "members": list(ensemble.members),
+            "losses": train(ensemble, adam(ensemble), 0, steps),
+            "values": {k: v.clone() for k, v in ensemble.net.state_dict().items()},
+            "gathered": ensemble.gather(ensemble(batch(steps)[0], steps)),
+        }
     return results
 
 
@@ -186,54 +295,47 @@ def check_trained(results, steps):
     """Check that all processes together did what one does without a line of what is tested."""
     for case, M in results[0]:
         parts = [result[case, M] for result in results]
-        losses, parameters, outputs = plain_run(case, M, steps)
+        losses, values, outputs = plain_run(case, M, steps)
         members = [part["members"] for part in parts]
         assert [member for own in members for member in own] == list(range(M))
         assert max(map(len, members)) - min(map(len, members)) <= 1
 
         np.testing.assert_allclose(np.sum([p["losses"] for p in parts], axis=0), losses, **CLOSE)
-        shared = {name for name in parameters if "deep" not in case and name.endswith(".weight")}
         for part in parts:
-            torch.testing.assert_close(part["gathered"], outputs.detach(), **CLOSE)
-            for name, expected in parameters.items():
-                own = expected if name in shared else expected[part["members"]]
-                torch.testing.assert_close(part["parameters"][name], own.detach(), **CLOSE)
+            torch.testing.assert_close(part["gathered"], outputs, **CLOSE)
+            assert_part_of(values, part["members"], part["values"])
+            assert len(results) == 1 or count(part["values"]) < count(values), case
+
+
+def count(values):
+    return sum(value.numel() for value in values.values())
 
 
 def send_all():
-    """Return for each case what a step sends, as the profiler sees it, and by formula."""
-    results = {}
-    for case in [*CASES, FROZEN]:
-        ensemble = ShardedEnsemble(build(case, 5), seed=SEED)
-        optimizer = adam(ensemble)
-        activities = [torch.profiler.ProfilerActivity.CPU]
-        with torch.profiler.profile(activities=activities, record_shapes=True) as profile:
+    """Return what a step of each case sends, as the profiler sees it, and by formula."""
+    ensembles = [ShardedEnsemble(build(case, 5), seed=SEED) for case in CASES]
+    optimizers = [adam(ensemble) for ensemble in ensembles]
+    for ensemble in ensembles:
+        ensemble(batch(0)[0])  # a converted model first compares itself with its members
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=activities, record_shapes=True) as profile:
+        for ensemble, optimizer in zip(ensembles, optimizers, strict=True):
             train(ensemble, optimizer, 0, 1)
-        sent = [
-            (event.name, event.input_dtypes[0], event.input_shapes[0])
-            for event in profile.events()
-            if event.name.startswith("gloo:")
-        ]
-        results[case] = sent, ensemble.payload_bytes, ensemble.wire_bytes
-    return results
+    sent = [
+        (event.name, event.input_dtypes[0], event.input_shapes[0])
+        for event in sorted(profile.events(), key=lambda event: event.time_range.start)
+        if event.name.startswith("gloo:")
+    ]
+    return sent, [ensemble.payload_bytes for ensemble in ensembles]
 
 
 def check_sent(results):
     """Check that a step sends the gradient of the shared weights that are trained, once."""
-    shared = {
-        "deep_ensemble": 0,
-        "batch_ensemble": 30 * 7 + 7 * 11 + 11 * CLASSES,
-        "rank1": 30 * 7 + 7 * 11 + 11 * CLASSES,
-        "rank1 convolution, per example": 2 * 7 * 3 * 2 + 7 * 3 * 2 * CLASSES,
-        FROZEN: 7 * 11 + 11 * CLASSES,
-    }
-    for result in results:
-        assert result.keys() == shared.keys()
-        for case, numbers in shared.items():
-            payload = 8 * numbers if len(results) > 1 else 0
-            sent = [("gloo:all_reduce", "double", [numbers])] if payload else []
-            wire = {1: 0, 2: payload, 3: 4 / 3 * payload}[len(results)]
-            assert result[case] == (sent, payload, pytest.approx(wire))
+    assert SHARED.keys() == CASES.keys()
+    numbers = [SHARED[case] for case in CASES]
+    for sent, payloads in results:
+        assert payloads == [8 * number for number in numbers]
+        assert sent == [("gloo:all_reduce", "double", [number]) for number in numbers if number]
 
 
 def freeze():
@@ -247,35 +349,53 @@ def freeze():
 
 
 def go_on(folder, steps):
-    """Resume each case where it stands, train up to `steps`, save."""
+    """Resume each case where it stands, save that again elsewhere, train up to `steps`, save."""
     results = {}
-    for case in [*CASES, FROZEN]:
+    for case in CASES:
         ensemble = ShardedEnsemble(build(case, 5), seed=SEED)
         optimizer = adam(ensemble)
-        start = distributed.resume(folder / case, ensemble, optimizer)
+        start = resume(folder / case, ensemble, optimizer).step
+        save(folder / "again" / case, ensemble, optimizer, start, keep=9)
         train(ensemble, optimizer, start, steps)
-        distributed.save(folder / case, ensemble, optimizer, steps)
+        save(folder / case, ensemble, optimizer, steps, keep=9)
         results[case] = start, list(ensemble.members), ensemble.net.state_dict()
     return results
 
 
-def check_went_on(results, start, end):
+def check_went_on(results, start, end, folder):
     """Check that each case went on from `start`, and stands at `end` where a plain run does."""
-    for case in [*CASES, FROZEN]:
+    for case in CASES:
         _, expected, _ = plain_run(case, 5, end)
-        for done, members, state in (result[case] for result in results):
+        for done, members, values in (result[case] for result in results):
             assert done == start
-            for name, value in state.items():
-                whole = expected[name].detach()
-                own = whole if value.shape == whole.shape else whole[members]
-                torch.testing.assert_close(value, own, **CLOSE)
+            assert_part_of(expected, members, values)
+        # What was loaded is, saved by these processes, the very file.
+        one, other = folder / case, folder / "again" / case
+        for name in ("values.safetensors", "checkpoint.json"):
+            files = [base / f"step-{start:08}" / name for base in (one, other)]
+            assert files[0].read_bytes() == files[1].read_bytes(), (case, name)
+
+
+def plain_go_on(folder, start, steps):
+    """The same on one process, without a `ShardedEnsemble`."""
+    results = {}
+    for case in CASES:
+        net = build(case, 5)
+        optimizer = adam(net)
+        if start:
+            assert resume(folder / case, net, optimizer).step == start
+            save(folder / "again" / case, net, optimizer, start, keep=9)
+        plain_train(net, optimizer, start, steps)
+        save(folder / case, net, optimizer, steps, keep=9)
+        results[case] = start, list(range(5)), net.state_dict()
+    return [results]
 
 
 def disagree():
     errors = []
     rank, ranks = dist.get_rank(), dist.get_world_size()
     for size, seed in ((5 + rank, SEED), (5, SEED + rank)):
-        with pytest.raises(ValueError, match=r"same on all processes.* process 1") as error:
+        with pytest.raises(ValueError, match=r"same on all processes, got \[.*\]") as error:
             ShardedEnsemble(build("batch_ensemble", size), seed=seed)
         errors.append(str(error.value))
     with pytest.raises(ValueError, match=f"ensemble_size is 1, accepted is at least {ranks}"):
@@ -283,40 +403,124 @@ def disagree():
     return errors
 
 
+def damaged(rank, folder):
+    """Load what is damaged, and what does not fit: an error on each process, nothing changed."""
+    folder, errors = folder / "damaged", []
+    ensemble = ShardedEnsemble(build("copies", 5), seed=SEED)
+    optimizer = adam(ensemble)
+    for step in (1, 2):
+        train(ensemble, optimizer, step - 1, step)
+        path = save(folder, ensemble, optimizer, step)
+    values = path / "values.safetensors"
+    dist.barrier()
+    if rank == 0:
+        data = values.read_bytes()
+        values.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    before = everything_of(ensemble, optimizer)
+    with pytest.raises(OSError, match=r"values\.safetensors is damaged"):
+        load(path, ensemble, optimizer)
+    with pytest.raises(ValueError, match="optimizer is Adam; accepted is SGD") as error:
+        load(folder / "step-00000001", ensemble, torch.optim.SGD(ensemble.parameters(), lr=0.1))
+    errors.append(str(error.value))
+    with pytest.raises(FileExistsError, match="folder must have no checkpoint of that step"):
+        save(folder, ensemble, optimizer, 1)
+    same = all(map(torch.equal, before, everything_of(ensemble, optimizer)))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        told = resume(folder, ensemble, optimizer)
+    assert len(caught) == (rank == 0)
+    train(ensemble, optimizer, 1, 2)
+    assert all(map(torch.equal, before, everything_of(ensemble, optimizer)))
+    return same, told.step, errors
+
+
+def everything_of(ensemble, optimizer):
+    states = (sorted(optimizer.state.get(p, {}).items()) for p in ensemble.parameters())
+    values = [*ensemble.state_dict().values(), *(value for s in states for _, value in s)]
+    return [value.clone() for value in values]
+
+
 def everything(rank, folder, steps):
     """What each process does, in one launch."""
     return {
-        "trained": train_all((5, 4), 12),
-        "sent": send_all(),
+        "trained": train_all(12),
+        "sent": send_all() if dist.get_world_size() == 2 else None,
         "frozen": freeze(),
         "went on": go_on(folder, steps),
+        "damaged": damaged(rank, folder),
         "errors": disagree() if dist.get_world_size() > 1 else [],
     }
 
 
 def test_any_number_of_processes_does_what_one_does(tmp_path):
-    done = 0
-    # Checkpoints go from one process to three, on to two, and back to one.
-    for ranks, steps in ((1, 4), (3, 7), (2, 9)):
+    # Checkpoints go from a plain network to two processes, on to three, one, and a plain network.
+    plain_go_on(tmp_path, 0, 4)
+    done = 4
+    for ranks, steps in ((2, 6), (3, 7), (1, 9)):
         if ranks == 1:
             with distributed.process_group("cpu"):
                 results = [everything(0, tmp_path, steps)]
         else:
             results = launch(everything, ranks, tmp_path, steps)
         check_trained([result["trained"] for result in results], 12)
-        check_sent([result["sent"] for result in results])
-        check_went_on([result["went on"] for result in results], done, steps)
+        if ranks == 2:
+            check_sent([result["sent"] for result in results])
+        check_went_on([result["went on"] for result in results], done, steps, tmp_path)
         for before, after in (result["frozen"] for result in results):
             torch.testing.assert_close(after, before, rtol=0, atol=0)
-        one, *others = [result["errors"] for result in results]
+        one, *others = [(result["errors"], result["damaged"]) for result in results]
         assert all(other == one for other in others)
-        assert ranks == 1 or "(6, 30)" in one[0]
+        assert ranks == 1 or "(6, 30)" in one[0][0]
+        assert one[1][:2] == (True, 1)
+        shutil.rmtree(tmp_path / "damaged")
         done = steps
-    with distributed.process_group("cpu"):
-        check_went_on([go_on(tmp_path, 12)], 9, 12)
-    for case in CASES:
-        kept = sorted(path.name for path in (tmp_path / case).iterdir())
-        assert kept == ["step-00000009", "step-00000012"]
+    check_went_on(plain_go_on(tmp_path, done, 12), done, 12, tmp_path)
+
+
+def step_and_die(rank, folder, end, victim, deaths):
+    """Train from the last checkpoint, one checkpoint a step, until the victim kills itself.
+
+    It does in its step number `deaths[0]`: with gradients summed, or while it renames a folder.
+    """
+    ensemble = ShardedEnsemble(build("rank1", 5), seed=SEED)
+    optimizer = adam(ensemble)
+    start = resume(folder / "run", ensemble, optimizer).step
+    print(f"rank {rank}: from step {start}, dies {deaths}, victim {victim}")
+
+    def die(*_):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    for step in range(start, end):
+        if rank == victim and step == start + deaths[0]:
+            owner, name = (Path, "rename") if deaths[1] == "saving" else (optimizer, "step")
+            setattr(owner, name, die)
+        train(ensemble, optimizer, step, step + 1)
+        save(folder / "run", ensemble, optimizer, step + 1)
+    return ensemble.members, ensemble.net.state_dict()
+
+
+def test_nine_kills_leave_no_trace(tmp_path):
+    chance = random.Random(0)
+    seen, steps = set(), []
+    for _ in range(9):
+        ranks = chance.randint(1, 3)
+        saving = chance.random() < 0.4
+        victim = 0 if saving else chance.randrange(ranks)  # process 0 writes
+        death = chance.randint(0, 3), "saving" if saving else "training"
+        launch(step_and_die, ranks, tmp_path, 99, victim, death, dies=True)
+        found = newest(tmp_path / "run")
+        steps.append(found.step if found else 0)
+        seen |= {ranks, *death}
+    assert seen == {0, 1, 2, 3, "saving", "training"}
+    assert steps == sorted(steps) and 9 <= steps[-1] < 30, steps
+    end = steps[-1] + 2
+    results = launch(step_and_die, 2, tmp_path, end, None, (0, ""))
+    _, expected, _ = plain_run("rank1", 5, end)
+    for members, values in results:
+        assert_part_of(expected, list(members), values)
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        f"step-{end - 1:08}", f"step-{end:08}",
+    ]  # fmt: skip
 
 
 @given(ensemble_size=st.integers(1, 97), data=st.data())
@@ -327,171 +531,7 @@ def test_members_are_spread_evenly(ensemble_size, data):
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
-# The script: torchrun, and processes that are killed.
-
-
-@pytest.fixture
-def command(tmp_path):
-    """Arguments of a small run of the script, without the number of steps."""
-    rng = np.random.default_rng(0)
-    np.savez(tmp_path / "data.npz", x=rng.normal(size=(N, 5)), y=rng.integers(0, CLASSES, N))
-    words = "--ensemble-size 3 --width 7 --depth 1 --batch-size 13 --dtype float64 --device cpu"
-    return [*words.split(), "--method", "rank1", "--data", str(tmp_path / "data.npz")]
-
-
-def start(*arguments):
-    return subprocess.Popen(
-        [sys.executable, *arguments],
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def finish(process, seconds=120):
-    try:
-        out, err = process.communicate(timeout=seconds)
-    finally:
-        if process.poll() is None:
-            process.terminate()  # torchrun ends its workers
-            process.communicate(timeout=30)
-    return process.returncode, out, err
-
-
-def checkpointed(folder):
-    """Load the newest checkpoint of a run of the script on one process."""
-    with distributed.process_group("cpu"):
-        net = et.mlp([5, 7, CLASSES], "rank1", 3, dtype=torch.float64)
-        ensemble = ShardedEnsemble(net)
-        optimizer = torch.optim.Adam(ensemble.parameters())
-        step = distributed.resume(folder, ensemble, optimizer)
-    steps = {state["step"].item() for state in optimizer.state.values()}
-    assert steps == {step}
-    return step, ensemble.net.state_dict()
-
-
-def test_the_commands_that_a_reader_types(tmp_path, command):
-    """A process of torchrun's is killed; one process needs no torchrun, and leaves no warning."""
-    folder = tmp_path / "run"
-    module = ["-m", "ensedu.torch.distributed", *command]
-    agent = "-m torch.distributed.run --standalone --nproc-per-node 2".split()
-    options = ["--checkpoint", str(folder), "--every", "10", "--steps", str(10**8)]
-    torchrun = start(*agent, *module, *options)
-    end = time.monotonic() + 120
-    while distributed.newest(folder) is None and time.monotonic() < end:
-        assert torchrun.poll() is None, torchrun.communicate()
-        time.sleep(0.05)
-    workers = psutil.Process(torchrun.pid).children()
-    (second,) = [worker for worker in workers if worker.environ().get("RANK") == "1"]
-    second.kill()
-    alone = start(*module, "--steps", "3")
-    code, out, err = finish(torchrun)
-    assert code != 0
-    assert f"(pid: {second.pid})" in err
-    assert "Signal 9 (SIGKILL)" in err
-    assert "local_rank: 1" in err
-    assert "process 1: members 2" in out
-    assert not [worker for worker in workers if worker.is_running()]
-
-    code, out, err = finish(alone)
-    assert (code, err) == (0, "")
-    assert "rank1, layers 5-7-3, 3 members on 1 process (gloo)" in out
-    assert "a step sends nothing" in out
-    assert "step 3: loss " in out
-
-
-class KilledOnce(ShardedEnsemble):
-    """Process 1 kills itself in step 51, after the checkpoint of step 40, before any restart."""
-
-    def reduce_gradients(self):
-        super().reduce_gradients()
-        self.steps = getattr(self, "steps", 0) + 1
-        first = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
-        if self.steps == 51 and first and os.environ["RANK"] == "1":
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
-def run_killed_once(arguments):
-    script.ShardedEnsemble = KilledOnce
-    script.main(arguments)
-
-
-def test_a_restarted_run_ends_where_an_undisturbed_one_does(tmp_path, command, capsys):
-    script.main([*command, "--steps", "60", "--every", "20", "--checkpoint", str(tmp_path / "one")])
-    undisturbed = capsys.readouterr().out.splitlines()
-    # What torchrun --standalone --nproc-per-node 2 --max-restarts 1 runs, in this process; its
-    # workers need not import Torch twice each.
-    preload()
-    config = LaunchConfig(
-        min_nodes=1, max_nodes=1, nproc_per_node=2, max_restarts=1, start_method="forkserver",
-        run_id="once", rdzv_backend="c10d", rdzv_endpoint="localhost:0", local_addr="localhost",
-        logs_specs=DefaultLogsSpecs(log_dir=str(tmp_path / "logs"), redirects=Std.ALL),
-    )  # fmt: skip
-    options = ["--steps", "60", "--every", "20", "--checkpoint", str(tmp_path / "two")]
-    elastic_launch(config, run_killed_once)([*command, *options])
-    (folder,) = (tmp_path / "logs").iterdir()
-    files = (folder / f"attempt_{i}" / "0" / "stdout.log" for i in range(2))
-    killed, restarted = (file.read_text(encoding="utf-8").splitlines() for file in files)
-    saved = [f"step {step}: loss" for step in (20, 40)]
-    assert [line[:13] for line in killed if "saved" in line] == saved
-    assert "resumed from step 40" in restarted
-    wanted = ("step ", "test accuracy")
-    assert [line for line in restarted if line.startswith(wanted)] == [
-        line for line in undisturbed if line.startswith(("step 60", "test accuracy"))
-    ]
-    (steps, expected), (done, weights) = (checkpointed(tmp_path / name) for name in ("one", "two"))
-    assert done == steps == 60
-    torch.testing.assert_close(weights, expected, **CLOSE)
-
-
-def test_the_script_is_a_plain_loop(tmp_path, command, capsys):
-    folder = tmp_path / "run"
-    script.main([*command, "--steps", "7", "--seed", str(SEED), "--checkpoint", str(folder)])
-    with np.load(tmp_path / "data.npz") as data:
-        x, y = (torch.from_numpy(data[name]) for name in "xy")
-    test, train = torch.randperm(N, generator=seeded(2, 0, 0)).split([N // 5, N - N // 5])
-    torch.manual_seed(SEED)
-    net = et.mlp([5, 7, CLASSES], "rank1", 3, dtype=torch.float64)
-    optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
-    for step in range(7):
-        rows = train[torch.randint(len(train), (13,), generator=seeded(1, SEED, step))]
-        outputs = plain_forward(net, x[rows], step)
-        loss = cross_entropy(outputs.flatten(0, 1), y[rows].repeat(3))
-        loss = loss + et.kl(net) / len(train)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    done, weights = checkpointed(folder)
-    assert done == 7
-    torch.testing.assert_close(weights, net.state_dict(), **CLOSE)
-    probabilities = plain_forward(net, x[test], 7).softmax(-1).mean(0)
-    right = int((probabilities.argmax(-1) == y[test]).sum())
-    out = capsys.readouterr().out
-    assert f"step 7: loss {loss:.4f}, saved" in out
-    assert f"test accuracy of the ensemble: {right / len(test):.4f} ({len(test)} examples)" in out
-
-
-def test_the_script_learns_the_digits(capsys):
-    pytest.importorskip("sklearn", reason="the digits come with scikit-learn")
-    script.main(["--device", "cpu", "--steps", "300", "--method", "deep_ensemble"])
-    (line,) = [x for x in capsys.readouterr().out.splitlines() if x.startswith("test accuracy")]
-    assert float(line.split()[5]) > 0.9
-
-
-def test_a_finished_run_only_reports(tmp_path, command, capsys):
-    options = [*command, "--steps", "4", "--every", "3", "--checkpoint", str(tmp_path / "run")]
-    script.main(options)
-    first = capsys.readouterr().out.splitlines()
-    script.main(options)
-    second = capsys.readouterr().out.splitlines()
-    assert "resumed from step 4" in second
-    assert not [line for line in second if "loss" in line or "steps/s" in line]
-    accuracy = [line for line in first if "accuracy" in line]
-    assert accuracy == [line for line in second if "accuracy" in line]
-
-
-# One process: checkpoints, and bad input.
+# One process: bad input.
 
 
 @pytest.fixture
@@ -500,116 +540,104 @@ def alone():
         yield device
 
 
-@pytest.fixture
-def run(alone, tmp_path):
-    """An ensemble with its optimizer after a step, and a folder with the checkpoint of it."""
-    ensemble = ShardedEnsemble(build("batch_ensemble", 3), seed=SEED)
-    optimizer = adam(ensemble)
-    train(ensemble, optimizer, 0, 1)
-    path = distributed.save(tmp_path / "run", ensemble, optimizer, 1)
-    return ensemble, optimizer, path
-
-
-def test_only_complete_checkpoints_count(run):
-    ensemble, optimizer, first = run
-    folder = first.parent
-    assert first.name == "step-00000001"
-    for step in (3, 20):
-        distributed.save(folder, ensemble, optimizer, step, keep=2)
-    names = ["step-00000003", "step-00000020"]
-    assert sorted(path.name for path in folder.iterdir()) == names
-    last = distributed.newest(folder)
-    assert last.name == names[1]
-    # What a process that is killed while it writes leaves: all files, and no table of contents.
-    (last / ".metadata").rename(last / ".metadata.tmp")
-    assert distributed.newest(folder).name == names[0]
-    assert distributed.resume(folder, ensemble, optimizer) == 3
-    # It is written again where the run comes by again, and dropped when it is old.
-    distributed.save(folder, ensemble, optimizer, 20)
-    assert distributed.newest(folder) == last
-    (last / ".metadata").unlink()
-    distributed.save(folder, ensemble, optimizer, 21, keep=2)
-    # What is not complete is none of the two that are kept: 3 and 21 are.
-    names = ["step-00000003", "step-00000020", "step-00000021"]
-    assert sorted(path.name for path in folder.iterdir()) == names
-    assert distributed.newest(folder).name == names[2]
-    distributed.save(folder, ensemble, optimizer, 22, keep=2)
-    assert sorted(path.name for path in folder.iterdir()) == ["step-00000021", "step-00000022"]
-    for step in (23, 24):
-        distributed.save(folder, ensemble, optimizer, step, keep=1)
-    assert [path.name for path in folder.iterdir()] == ["step-00000024"]
-
-
-def test_loading_brings_back_every_number(run):
-    ensemble, optimizer, path = run
-    before = [v.clone() for v in [*ensemble.state_dict().values(), *moments(optimizer)]]
-    train(ensemble, optimizer, 1, 3)
-    assert not any(map(torch.equal, before, [*ensemble.state_dict().values(), *moments(optimizer)]))
-    fresh = ShardedEnsemble(build("batch_ensemble", 3), seed=SEED)
-    fresh(batch(0)[0]).sum().backward()  # what is left of it must not keep the state from coming
-    for one, other in ((ensemble, optimizer), (fresh, adam(fresh))):
-        assert distributed.load(path, one, other) == 1
-        assert all(map(torch.equal, before, [*one.state_dict().values(), *moments(other)]))
-
-
-def moments(optimizer):
-    return [x for p in optimizer.param_groups[0]["params"] for x in optimizer.state[p].values()]
-
-
-def test_the_net_given_stays_as_it_is(alone):
-    net = build("rank1", 3)
+@pytest.mark.parametrize("case", CASES)
+def test_the_net_given_stays_as_it_is(alone, case):
+    net = build(case, 3)
     before = {name: value.clone() for name, value in net.state_dict().items()}
+    random_before = torch.get_rng_state()
     ensemble = ShardedEnsemble(net, seed=SEED)
     train(ensemble, adam(ensemble), 0, 2)
     torch.testing.assert_close(net.state_dict(), before, rtol=0, atol=0)
-    assert "members=[0, 1, 2], ensemble_size=3" in repr(ensemble)
+    assert torch.equal(torch.get_rng_state(), random_before)
+    assert not any(part._forward_pre_hooks for part in ensemble.modules())
 
 
 def sequential(*layers):
-    return nn.Sequential(*layers)
+    return nn.Sequential(et.BatchEnsembleLinear(5, 7, 3), *layers)
+
+
+def tied():
+    net = nn.Sequential(nn.Linear(5, 7), nn.BatchNorm1d(7))
+    return et.ensemble(net, "deep_ensemble", 3, shared=["1"])
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inside = nn.MultiheadAttention(8, 2, dropout=0.1, batch_first=True)
+        self.last = nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.last(self.inside(x, x, x)[0])
 
 
 BAD_NETS = [
-    (lambda: et.DeepEnsembleLinear(5, 7, 3), TypeError, "net must be an nn.Sequential, got Deep"),
-    (lambda: et.mlp([5, 7, 2]), ValueError, "net has a Linear at '0' whose parameters"),
+    (lambda: et.DeepEnsembleLinear(5, 7, 3), TypeError, "net must be an nn.Sequential or what"),
+    (lambda: et.mlp([5, 7, 2]), ValueError, "net must have layers of one ensemble_size, got none"),
+    (lambda: nn.Sequential(nn.ReLU()), ValueError, "layers of one ensemble_size, got none"),
     (
         lambda: et.mlp([5, 7, 2], "mean_field", samples=3),
         ValueError,
-        "net has a MeanFieldLinear at '1'",
+        "net has a Tile at '0', which draws more than one sample a step",
     ),
-    (lambda: et.mlp([5, 7, 2], "mc_dropout", samples=3), ValueError, "net has a Linear at '1'"),
-    (lambda: et.mlp([5, 7, 2], "last_layer", 3), ValueError, "net has a Linear at '0' whose par"),
     (
         lambda: et.mlp([5, 7, 2], "rank1", 3, samples=2),
         ValueError,
-        "net has a Tile at '0', which puts samples in front of the members",
-    ),
-    (lambda: sequential(nn.ReLU()), ValueError, "net has no layer with members; accepted are Deep"),
-    (
-        lambda: sequential(et.BatchEnsembleLinear(5, 7, 3), nn.BatchNorm1d(7, affine=False)),
-        ValueError,
-        "net has a BatchNorm1d at '1' whose parameters or buffers",
+        "net has a Tile at '0', which draws more than one sample a step",
     ),
     (
-        lambda: sequential(et.BatchEnsembleLinear(5, 7, 3), nn.Sequential(nn.Dropout())),
+        lambda: sequential(et.MeanFieldLinear(7, 2)),
         ValueError,
-        "net has a Dropout at '1.0', whose noise would depend",
+        "net has a MeanFieldLinear at '1', which draws noise that would depend on the number",
     ),
     (
-        lambda: sequential(et.BatchEnsembleLinear(5, 7, 3), et.MCDropout()),
+        lambda: sequential(nn.BatchNorm1d(7, affine=False)),
         ValueError,
-        "net has a MCDropout at '1', whose noise would depend",
+        "net has a BatchNorm1d at '1', which would see the members of one process alone; accepted "
+        "are other modules, or a deep ensemble of ensedu.torch.ensemble",
     ),
     (
-        lambda: sequential(et.BatchEnsembleLinear(5, 7, 3), et.DeepEnsembleLinear(7, 2, 4)),
+        lambda: sequential(nn.Sequential(nn.Dropout())),
         ValueError,
-        "net must have one ensemble_size, got {'0': 3, '1': 4}",
+        "net has a Dropout at '1.0', which draws noise that would depend",
+    ),
+    (lambda: sequential(et.MCDropout()), ValueError, "net has a MCDropout at '1', which draws"),
+    (
+        lambda: sequential(et.DeepEnsembleLinear(7, 2, 4)),
+        ValueError,
+        "layers of one ensemble_size, got {'0': 3, '1': 4}",
     ),
     (
         lambda: sequential(et.ensemble(nn.Sequential(nn.Linear(5, 7)), "rank1", 3)),
         ValueError,
-        "net has a FlatEnsemble at '0'",
+        "net has a FlatEnsemble at '1', which is an ensemble by itself",
     ),
+    (
+        lambda: et.ensemble(Model(nn.BatchNorm1d), "batch_ensemble", 3),
+        ValueError,
+        "net has a BatchNorm1d at 'model.norm', which would see the members of one process alone",
+    ),
+    (
+        lambda: et.ensemble(Model(p=0.2), "rank1", 3),
+        ValueError,
+        "net has a Dropout at 'model.drop', which draws noise that would depend",
+    ),
+    (
+        lambda: et.ensemble(Attention(), "rank1", 3, shared=["inside"]),
+        ValueError,
+        "net has a MultiheadAttention at 'model.inside', which draws noise that would depend",
+    ),
+    (
+        lambda: et.ensemble(Model(), "rank1", 3, samples=2),
+        ValueError,
+        "net has a FlatEnsemble at '', which draws more than one sample a step",
+    ),
+    (
+        lambda: et.ensemble(Model(p=0.2), "mc_dropout", samples=2),
+        ValueError,
+        "net has a FlatEnsemble at '', which draws more than one sample a step",
+    ),
+    (tied, ValueError, "net has modules that are shared by whole models; accepted is"),
 ]
 
 
@@ -622,28 +650,36 @@ def test_bad_networks(alone, make, error, words):
 
 
 @pytest.mark.bad_input
-def test_bad_arguments(run):
-    ensemble, optimizer, path = run
+def test_bad_arguments(alone, tmp_path):
+    ensemble = ShardedEnsemble(build("rank1", 3), seed=SEED)
+    optimizer = adam(ensemble)
     x, _ = batch(0)
+    members_of = distributed.members_of
     cases = [
         (lambda: ShardedEnsemble(build("rank1", 3), seed=-1), ValueError, "seed must be an int"),
         (lambda: ShardedEnsemble(build("rank1", 3), seed=0.5), TypeError, "seed must be an int"),
         (lambda: ensemble(x, -1), ValueError, "step must be an integer from 0 up, got -1"),
         (lambda: ensemble.part(torch.zeros(())), ValueError, "losses has shape ()"),
         (lambda: ensemble.part(torch.zeros(2)), ValueError, "process's 3 members"),
+        (lambda: ensemble.part(torch.ones(3, 5)), ValueError, "losses has shape (3, 5), accepted"),
+        (lambda: ensemble.part(torch.ones(2, 5)), ValueError, "losses has shape (2, 5), accepted"),
+        (lambda: ensemble.part([1.0]), TypeError, "losses must be a torch.Tensor, got list"),
+        (lambda: ensemble.gather([1, 2]), TypeError, "outputs must be a torch.Tensor, got list"),
         (lambda: ensemble.gather(torch.zeros(2, 7)), ValueError, "outputs has shape (2, 7)"),
-        (lambda: distributed.members_of(0, 5, 4), ValueError, "ensemble_size is 4, accepted is at"),
+        (lambda: members_of(0, 5, 4), ValueError, "ensemble_size is 4, accepted is at least 5"),
+        (lambda: members_of(5, 2, 4), ValueError, "rank must be below the number of processes, 2"),
+        (lambda: members_of(-1, 2, 4), ValueError, "rank must be an integer from 0 up"),
+        (lambda: members_of(0, 0, 4), ValueError, "ranks must be a positive integer"),
+        (lambda: members_of(0, 1, 0), ValueError, "ensemble_size must be a positive integer"),
+        (lambda: members_of(0, True, 4), TypeError, "ranks must be a positive integer"),
         (lambda: next(iter_group("tpu")), ValueError, "device must be one of 'cpu', 'cuda'"),
-        (lambda: distributed.save(path, ensemble, optimizer, 0), ValueError, "step must be a pos"),
+        (lambda: save(tmp_path, None, optimizer, 1), TypeError, "net must be a torch.nn.Module"),
+        (lambda: save(tmp_path, ensemble, optimizer, 10**30), ValueError, "step must be a posit"),
+        (lambda: save(tmp_path, ensemble, optimizer, True), TypeError, "step must be a positive"),
         (
-            lambda: distributed.save(path, ensemble, optimizer, 2, keep=0),
+            lambda: save(tmp_path, ensemble, adam(build("rank1", 3)), 1),
             ValueError,
-            "keep must be a positive integer, got 0",
-        ),
-        (
-            lambda: distributed.save(path.parent, ensemble, optimizer, 1),
-            FileExistsError,
-            "folder must have no checkpoint of step 1, got ",
+            "optimizer must have parameters of net alone, got one of shape (7, 30)",
         ),
     ]
     for call, error, words in cases:
@@ -657,13 +693,43 @@ def iter_group(device):
         yield own
 
 
+class Mixing(nn.Module):
+    """A model in which an example looks at the others."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(30, CLASSES)
+
+    def forward(self, x):
+        x = self.first(x)
+        return x - x.mean(0)
+
+
 @pytest.mark.bad_input
-def test_gradients_must_be_there(monkeypatch, run):
-    ensemble, *_ = run
-    ensemble.zero_grad()
+def test_a_model_is_compared_with_its_members(alone):
+    ensemble = ShardedEnsemble(et.ensemble(Mixing(), "batch_ensemble", 3).double())
+    with pytest.raises(ValueError, match="the ensemble is not its members"):
+        ensemble(batch(0)[0])
+
+
+def test_statistics_of_one_example_are_no_statistics(alone):
+    net = et.ensemble(nn.Sequential(nn.Conv2d(1, 3, 2), nn.InstanceNorm2d(3)), "rank1", 3)
+    assert ShardedEnsemble(net)(torch.zeros(7, 1, 5, 5)).shape == (3, 7, 3, 4, 4)
+
+
+@pytest.mark.bad_input
+def test_gradients_must_be_there(alone):
+    ensemble = ShardedEnsemble(build("batch_ensemble", 3))
     ensemble.ranks = 2
-    with pytest.raises(RuntimeError, match=r"0\.weight has no gradient, .* after backward"):
+    with pytest.raises(RuntimeError, match=r"weight has no gradient, .* after backward"):
         ensemble.reduce_gradients()
+
+
+def test_one_process_sends_nothing(alone, monkeypatch):
+    ensemble = ShardedEnsemble(build("batch_ensemble", 3), seed=SEED)
+    monkeypatch.setattr(dist, "all_reduce", None)
+    train(ensemble, adam(ensemble), 0, 1)
+    assert ensemble.payload_bytes == 0
 
 
 @pytest.mark.bad_input
@@ -677,91 +743,20 @@ def test_more_processes_than_gpus(monkeypatch):
 
 
 @pytest.mark.bad_input
-def test_checkpoints_of_something_else(run):
-    _, _, path = run
-
-    def wide():
-        torch.manual_seed(SEED)
-        return et.mlp([30, 13, 11, CLASSES], "batch_ensemble", 3, dtype=torch.float64)
-
-    cases = [
-        (wide, adam, "model.0.bias is 3 of (7,) torch.float64; accepted is 3 of (13,)"),
-        (
-            lambda: build("batch_ensemble", 4),
-            adam,
-            "model.0.bias is 3 of (7,) torch.float64; accepted is 4 of (7,) torch.float64",
-        ),
-        (
-            lambda: build("rank1", 3),
-            adam,
-            "model.0.r is 3 of (30,) torch.float64; accepted is none",
-        ),
-        (
-            lambda: build("deep_ensemble", 3),
-            adam,
-            "model.0.r is 3 of (30,) torch.float64; accepted is none",
-        ),
-        (lambda: build("batch_ensemble", 3).float(), adam, "accepted is 3 of (7,) torch.float32"),
-        (
-            lambda: build("batch_ensemble", 3),
-            lambda net: torch.optim.SGD(net.parameters(), momentum=0.9),
-            "optimizer.0.bias.exp_avg is 3 of (7,) torch.float64; accepted is none",
-        ),
-    ]
-    for make, optimizer, words in cases:
-        ensemble = ShardedEnsemble(make(), seed=SEED)
-        with pytest.raises(ValueError, match="path must be a checkpoint of such") as raised:
-            distributed.load(path, ensemble, optimizer(ensemble))
-        assert words in str(raised.value)
-
-
-@pytest.mark.bad_input
-def test_damaged_checkpoints(run):
-    ensemble, optimizer, path = run
-    with pytest.raises(FileNotFoundError, match="path must be a complete checkpoint, got "):
-        distributed.load(path.parent, ensemble, optimizer)
-    file = path / "__0_0.distcp"
-    file.write_bytes(file.read_bytes()[:5000])
-    with pytest.raises(OSError, match=r"checkpoint .* cannot be read; process 0: "):
-        distributed.load(path, ensemble, optimizer)
-    file.unlink()
-    with pytest.raises(OSError, match=r"checkpoint .* cannot be read; .*__0_0\.distcp"):
-        distributed.load(path, ensemble, optimizer)
-
-
-@pytest.mark.bad_input
 def test_optimizers_whose_state_cannot_be_split(alone, tmp_path):
     ensemble = ShardedEnsemble(build("deep_ensemble", 3), seed=SEED)
     optimizer = torch.optim.Adafactor(ensemble.parameters())
     train(ensemble, optimizer, 0, 1)
-    with pytest.raises(TypeError, match=r"optimizer must keep tensors .* got 'row_var' of shape"):
-        distributed.save(tmp_path, ensemble, optimizer, 1)
-
-
-@pytest.mark.bad_input
-def test_the_script_refuses(tmp_path, command, capsys, monkeypatch):
-    folder = ["--checkpoint", str(tmp_path / "run")]
-    script.main([*command, *folder, "--steps", "3"])
     with pytest.raises(
-        ValueError, match="belongs to a run with seed 0, got 1; accepted is another"
+        TypeError, match=r"optimizer\.(row|col)_var:.* has shape .* accepted is its parameter's"
     ):
-        script.main([*command, *folder, "--seed", "1"])
-    with pytest.raises(ValueError, match=r"--steps must be at least 3, where .* stands, got 2"):
-        script.main([*command, *folder, "--steps", "2"])
-    run = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert run["method"] == "rank1"
-
-    bad = tmp_path / "bad.npz"
-    np.savez(bad, x=np.zeros((7, 5)), y=np.zeros(3, int))
+        save(tmp_path, ensemble, optimizer, 1)
+    # Nor can the state that such an optimizer has on one process.
+    net = build("deep_ensemble", 3)
+    optimizer = torch.optim.Adafactor(net.parameters())
+    plain_train(net, optimizer, 0, 1)
+    path = save(tmp_path, net, optimizer, 1)
     with pytest.raises(
-        ValueError, match=r"--data must hold .* x \(7, 5\) float64 and y \(3,\) int"
+        TypeError, match=r"optimizer\.(row|col)_var:.* has shape .* accepted is its parameter's"
     ):
-        script.main(["--data", str(bad)])
-    for module in ("sklearn", "sklearn.datasets"):
-        monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match="the digits need scikit-learn: pip install"):
-        script.main(["--device", "cpu"])
-    for words in (["--steps", "0"], ["--method", "single"]):
-        with pytest.raises(SystemExit):
-            script.main(words)
-    assert "must be a positive integer, got 0" in capsys.readouterr().err
+        load(path, ensemble, torch.optim.Adafactor(ensemble.parameters()))

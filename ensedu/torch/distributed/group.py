@@ -1,7 +1,7 @@
-"""The processes that work together: those that torchrun started, or one alone."""
+"""The processes that work together, those that torchrun started or one alone, and how they talk."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -22,40 +22,23 @@ def process_group(
     ``TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`` in its environment: else processes that start again
     may look for each other where the killed ones were.
 
-    Parameters
-    ----------
-    device
-        ``"cuda"``, one GPU a process, joined by NCCL, or ``"cpu"``, joined by gloo. By default
-        the first where CUDA is available.
-    timeout
-        How long a process waits for the others before it fails.
-
-    Yields
-    ------
-    torch.device
-        The device of this process.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another `device`, and for more processes on a machine than it has GPUs.
+    The device is ``"cuda"``, one GPU a process, joined by NCCL, or ``"cpu"``, joined by gloo; by
+    default the first where CUDA is available. A process waits for the others for `timeout`. Raises
+    ``TypeError`` or ``ValueError`` for another device, and for more processes than GPUs.
     """
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     checks.one_of("device", device, ("cpu", "cuda"))
-    settings = {"backend": "gloo", "timeout": timeout}
-    own = torch.device("cpu")
+    own, settings = torch.device("cpu"), {"backend": "gloo"}
     if device == "cuda":
         index, gpus = int(os.environ.get("LOCAL_RANK", 0)), torch.cuda.device_count()
         if index >= gpus:
-            raise ValueError(
-                f"device must be 'cpu' for process {index} of a machine with {gpus} GPUs, "
-                "got 'cuda'; accepted is one GPU a process"
-            )
+            words = f"'cpu' for process {index} of a machine with {gpus} GPUs, got 'cuda'"
+            raise ValueError(f"device must be {words}; accepted is one GPU a process")
         own = torch.device("cuda", index)
         torch.cuda.set_device(own)
-        settings |= {"backend": "nccl", "device_id": own}
-    dist.init_process_group(**settings, **_meeting(timeout))
+        settings = {"backend": "nccl", "device_id": own}
+    dist.init_process_group(timeout=timeout, **settings, **_meeting(timeout))
     try:
         yield own
     finally:
@@ -71,11 +54,28 @@ def _meeting(timeout: timedelta) -> dict[str, Any]:
         return {}
     # torchrun keeps its store over a restart, with the addresses of the killed processes in it
     # (pytorch/pytorch#135712). On one machine all processes agree on the number of the restart.
-    store = dist.TCPStore(
-        world["MASTER_ADDR"], int(world["MASTER_PORT"]), is_master=False, timeout=timeout
-    )
-    return {
-        "store": dist.PrefixStore(f"restart {world['TORCHELASTIC_RESTART_COUNT']}", store),
-        "rank": int(world["RANK"]),
-        "world_size": int(world["WORLD_SIZE"]),
-    }
+    place = world["MASTER_ADDR"], int(world["MASTER_PORT"])
+    store = dist.TCPStore(*place, is_master=False, timeout=timeout)
+    store = dist.PrefixStore(f"restart {world['TORCHELASTIC_RESTART_COUNT']}", store)
+    return {"store": store, "rank": int(world["RANK"]), "world_size": int(world["WORLD_SIZE"])}
+
+
+def ask_all(own: Any) -> list[Any]:
+    """Return on every process what each of them has, in order."""
+    answers: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(answers, own)
+    return answers
+
+
+def ask_first(make: Callable[[], Any]) -> Any:
+    """Return on every process what `make` returns on process 0, or raise what it raises there."""
+    answer: list[Any] = [None]
+    if dist.get_rank() == 0:
+        try:
+            answer = [make()]
+        except Exception as error:
+            answer = [error]
+    dist.broadcast_object_list(answer, 0)
+    if isinstance(answer[0], Exception):
+        raise answer[0]
+    return answer[0]

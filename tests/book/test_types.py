@@ -1,0 +1,119 @@
+"""A type checker finds nothing in the programs that the README and the docstrings show."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import ensedu
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+#: A paragraph that ends in "::", and the indented lines after it.
+LITERAL = re.compile(r"::\n\n((?:(?:    .*)?\n)+)")
+# What the code of a module's docstring takes for granted.
+GIVEN = """
+from typing import Any
+import numpy as np
+import torch
+from numpy.random import Generator
+from torch.nn.functional import cross_entropy
+from {module} import *
+M: int
+N: int
+steps: int
+examples: int
+x: Any
+y: Any
+net: Any
+optimizer: Any
+batch: Any
+"""
+
+
+def modules():
+    """Return every module of the package."""
+    found = pkgutil.walk_packages(ensedu.__path__, "ensedu.")
+    return [importlib.import_module(one.name) for one in found if "__main__" not in one.name]
+
+
+def documented(module):
+    """Yield (name, docstring) of a module and of what it defines."""
+    yield module.__name__, inspect.getdoc(module) or ""
+    for name, thing in vars(module).items():
+        if getattr(thing, "__module__", "") != module.__name__:
+            continue
+        if inspect.isfunction(thing):
+            yield f"{module.__name__}.{name}", inspect.getdoc(thing) or ""
+        elif inspect.isclass(thing):
+            yield f"{module.__name__}.{name}", inspect.getdoc(thing) or ""
+            for key, part in vars(thing).items():
+                if inspect.isfunction(part):
+                    yield f"{module.__name__}.{name}.{key}", inspect.getdoc(part) or ""
+
+
+def examples():
+    """Return name to program of every example: the README's, and those after >>> and "::"."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    programs = {f"README_{i}": block for i, block in enumerate(BLOCK.findall(readme))}
+    for module in modules():
+        for name, text in documented(module):
+            parts = doctest.DocTestParser().get_examples(text)
+            source = "".join(part.source for part in parts)
+            if source:
+                programs[name] = f"from {module.__name__} import *\n{source}"
+        for i, literal in enumerate(LITERAL.findall(inspect.getdoc(module) or "")):
+            code = textwrap.dedent(literal)
+            if is_program(code):
+                programs[f"{module.__name__}_{i}"] = given(module.__name__) + code
+    return programs
+
+
+def given(module):
+    """Return what the example of a module takes for granted."""
+    more = ""
+    if module.startswith("ensedu.torch"):
+        more = "from ensedu.torch import mlp\nfrom ensedu.torch.checkpoints import resume, save\n"
+    return GIVEN.format(module=module) + more
+
+
+def is_program(code):
+    """Whether a literal block is Python, and no line for a shell."""
+    try:
+        return any(not isinstance(part, ast.Expr) for part in ast.parse(code).body)
+    except SyntaxError:
+        return False
+
+
+def check(folder, programs):
+    """Run mypy over programs, one file each; return what it says."""
+    for name, source in programs.items():
+        (folder / f"{name.replace('.', '_').replace('-', '_')}.py").write_text(source)
+    command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml")]
+    done = subprocess.run([*command, str(folder)], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout + done.stderr
+
+
+def test_a_type_checker_finds_nothing_in_the_examples(tmp_path):
+    programs = examples()
+    assert len([name for name in programs if name.startswith("README")]) >= 2
+    assert len(programs) >= 20
+    said = check(tmp_path, programs)
+    assert said.startswith("Success: no issues found"), said
+
+
+def test_a_type_checker_sees_the_annotations(tmp_path):
+    wrong = {
+        "argument": "from ensedu.counting import mlp\nmlp('2', 3)\n",
+        "result": "from ensedu import counting\ncounting.mlp([1, 2]).totl\n",
+        "function": "from ensedu import counting\ncounting.rank1(2, 3, 4).totl\n",
+    }
+    said = check(tmp_path, wrong)
+    for name in wrong:
+        assert f"{name}.py:2: error" in said

@@ -1,0 +1,373 @@
+"""Hostile calls, made from the public signatures: each ends in a result or in a named error.
+
+For each public callable, and each of its arguments, the others get a good value and that one gets
+every hostile value in turn. A call may return, or raise a TypeError or ValueError whose message
+names the argument. Nothing is drawn or trained here: that a result is right, other tests say.
+"""
+
+import functools
+import inspect
+import re
+import traceback
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+import ensedu.numpy as en
+import ensedu.torch as et
+from ensedu import costs, counting, measured, methods, plot, priors
+from ensedu.page import explore, playground
+
+pytestmark = pytest.mark.bad_input
+
+#: The methods that a reader calls; what else has no underscore is for the files next to it.
+INTERFACE = ("forward", "backward", "noise", "weight_matrices", "kl_backward", "output_shape",
+             "seconds")  # fmt: skip
+MODULES = (counting, costs, methods, priors, measured, en, et, plot, explore, playground)
+M, B, m, n = 2, 5, 3, 7
+
+
+class Empty:
+    """An object that can do nothing."""
+
+
+HOSTILE = {
+    "10**400": 10**400,
+    "10**5000": 10**5000,
+    "-10**5000": -(10**5000),
+    "-1": -1,
+    "0": 0,
+    "2.5": 2.5,
+    "1e308": 1e308,
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "complex": 1 + 2j,
+    "True": True,
+    "None": None,
+    "NumPy bool": np.True_,
+    "NumPy complex": np.complex64(1 + 2j),
+    "date": np.datetime64("2020-01-01"),
+    "word": "x",
+    "formula": r"$\frac$",
+    "long word": "x" * 10_000,
+    "bytes": b"12",
+    "bytearray": bytearray(b"12"),
+    "memory": memoryview(b"12"),
+    "array": np.ones(2),
+    "one number": np.ones(1),
+    "integers": np.ones(2, int),
+    "row": np.ones((1, 3)),
+    "no axis": np.array(2.5),
+    "matrix": np.ones((5, 3)).view(np.matrix),
+    "masked": np.ma.masked_array(np.ones((5, 3)), np.eye(5, 3)),
+    "objects": np.array([[1.0], [1.0, 2.0]], dtype=object),
+    "words": np.array(["a", "b"]),
+    "float32": np.ones((5, 3), np.float32),
+    "tensor": torch.ones(2),
+    "tensor of one": torch.ones(1, dtype=torch.int64),
+    "tensor of bool": torch.tensor(True),
+    "tensor of integer": torch.tensor(2),
+    "tensor without data": torch.ones((), device="meta"),
+    "integer without data": torch.ones((), dtype=torch.int64, device="meta"),
+    "double": torch.ones(5, 3, dtype=torch.float64),
+    "meta batch": torch.ones(5, 3, device="meta"),
+    "complex tensor": torch.ones(5, 3, dtype=torch.complex64),
+    "sparse": torch.eye(5, 3).to_sparse(),
+    "list": [],
+    "list of none": [None],
+    "nested": [[1.0], [1.0, 2.0]],
+    "negative sizes": (-1, 3),
+    "one size": (3,),
+    "words in a tuple": ("a", "b"),
+    "dict": {},
+    "dict of numbers": {1: 2, "a": 3},
+    "set": {1, 2},
+    "class": int,
+    "array class": np.ndarray,
+    "module class": torch.nn.Linear,
+    "function": lambda: 3,
+    "module": np,
+    "object": Empty(),
+    "noise of words": {"r": "x", "s": np.ndarray},
+    "noise of lists": {"weight": [[1.0], [1.0, 2.0]], "bias": 3},
+    "noise of a matrix": {"r": np.ones((2, 3)).view(np.matrix), "s": np.ones((2, 7))},
+    "mask of numbers": {"mask": np.ones((1, 3))},
+    "mask": {"mask": np.ones((1, 3), bool)},
+    "mask of Torch": {"mask": torch.ones(1, 3, dtype=torch.bool)},
+    "names to numbers": {"single": 3, "rank1": 10**400},
+    "names to words": {"single": "ab", "k": "x"},
+    "names to lists": {"single": [[1, 2]], "k": [1]},
+    "names to sequences": {"single": [1, 10**400], "k": np.ones(2)},
+    "names to a large count": {"single": counting.Count(shared=10**400)},
+    "formula to a count": {r"$\frac$": counting.Count(1)},
+    "passes": {"single": [], "k": 10**400},
+    "passes of none": {"single": [None]},
+    "pass too short": {"single": [("a", 1.0)]},
+    "pass of words": {"single": [("a", "b", "c")]},
+}
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def draw(**values):
+    return Figure()
+
+
+class Model(torch.nn.Sequential):
+    def __init__(self):
+        super().__init__(torch.nn.Linear(m, n), torch.nn.ReLU(), torch.nn.Linear(n, 2))
+
+
+#: A good value of each argument, by its name; called, so that no call sees another's.
+GOOD = {
+    "activation": lambda: "relu",
+    "alt": lambda: "k is {k}",
+    "annotate": lambda: True,
+    "arrays": lambda: (methods.Array("weight", "m n", "shared"),),
+    "backward": lambda: True,
+    "batch_size": lambda: B,
+    "betas": lambda: (0.9, 0.999),
+    "bias": lambda: True,
+    "biases": lambda: 1,
+    "body": lambda: "",
+    "bytes_per_second": lambda: 1e9,
+    "caption": lambda: "words",
+    "colors": lambda: {},
+    "counts": lambda: {"single": counting.linear(m, n)},
+    "counts_title": lambda: "numbers",
+    "device": lambda: "cpu",
+    "draw": lambda: draw,
+    "dtype": lambda: torch.float32,
+    "ensemble_size": lambda: M,
+    "eps": lambda: 1e-8,
+    "example": lambda: None,
+    "estimator": lambda: "weights",
+    "factor": lambda: 0.5,
+    "feature_axes": lambda: 1,
+    "figure": Figure,
+    "flops_per_second": lambda: 1e9,
+    "form": lambda: "fold",
+    "frozen": lambda: 1,
+    "generator": torch.Generator,
+    "grad": lambda: np.ones((B, n)),
+    "in_channels": lambda: m,
+    "in_features": lambda: m,
+    "in_positions": lambda: 9,
+    "init": lambda: "normal",
+    "init_std": lambda: 0.1,
+    "input_shape": lambda: (B, m),
+    "itemsize": lambda: 4,
+    "k": lambda: [1, 2],
+    "kernel_size": lambda: 3,
+    "key": lambda: "mine",
+    "label": lambda: "my method",
+    "layer": lambda: en.Linear(m, n, rng=rng()),
+    "layers": lambda: 3,
+    "loc": lambda: 0.0,
+    "log": lambda: True,
+    "log_x": lambda: True,
+    "lr": lambda: 0.1,
+    "marks": lambda: {"single": 1.5},
+    "mean": lambda: np.ones((m, n)),
+    "members": lambda: True,
+    "memory_saving": lambda: False,
+    "method": lambda: "rank1",
+    "model": Model,
+    "module": lambda: torch.nn.Linear(m, n),
+    "momentum": lambda: 0.5,
+    "name": lambda: "weight",
+    "net": lambda: et.ensemble(Model(), "rank1", M),
+    "network": lambda: en.Linear(m, n, rng=rng()),
+    "nll": lambda: np.ones((M, B)),
+    "noise": lambda: None,
+    "num_activations": lambda: 5,
+    "num_params": lambda: 5,
+    "number": lambda: 3,
+    "other_flops": lambda: 5,
+    "out_channels": lambda: n,
+    "out_features": lambda: n,
+    "out_positions": lambda: 9,
+    "outputs": lambda: np.ones((M, B, 2)),
+    "p": lambda: 0.5,
+    "parametrization": lambda: "ntk",
+    "parts": lambda: {"single": {"weight": np.ones((m, n)), "bias": np.ones(n)}},
+    "per_example": lambda: False,
+    "per_member": lambda: 1,
+    "points": lambda: {"single": [("a", 1.0, 1e9)]},
+    "posterior_std": lambda: 0.1,
+    "prior": priors.Normal,
+    "product_flops": lambda: 5,
+    "r": lambda: np.ones((M, m)),
+    "reduction": lambda: "mean",
+    "reference": lambda: "one",
+    "relative_to": lambda: "single",
+    "rng": rng,
+    "role": lambda: "shared",
+    "rows": lambda: [{"k": 1}],
+    "s": lambda: np.ones((M, n)),
+    "samples": lambda: 2,
+    "scale": lambda: 1.0,
+    "scales": lambda: 1,
+    "shape": lambda: "m n",
+    "shared": lambda: 1,
+    "sizes": lambda: [m, n],
+    "source": lambda: "a paper",
+    "start": lambda: {"k": 2},
+    "std": lambda: np.ones((m, n)),
+    "stochastic": lambda: True,
+    "targets": lambda: np.ones((B, 2)),
+    "thing": lambda: en.Linear(m, n, rng=rng()),
+    "titles": lambda: ["a", "b"],
+    "totals": lambda: {"single": [1.0, 2.0]},
+    "value_range": lambda: 2.0,
+    "values": lambda: {"rank1": [1.0, 2.0, 3.0]},
+    "weight": lambda: np.ones((m, n)),
+    "weight_decay": lambda: 0.1,
+    "weights": lambda: np.ones((M, m, n)),
+    "x": lambda: np.ones((B, m)),
+    "xlabel": lambda: "x",
+    "ylabel": lambda: "y",
+}
+#: Where an argument of this name means something else, and what stands behind ``**options``.
+OTHERS = {
+    "counting.Count": {"layers": lambda: (counting.linear(m, n),)},
+    "counting.break_even_width": {"sizes": lambda: [None, None]},
+    "explore.explore": {"k": lambda: [1, 2]},
+    "measured.load": {"name": lambda: "speed-cpu"},
+    "measured.row": {"k": lambda: 1},
+    "methods.Method": {"layer": lambda: "Rank1"},
+    "methods.named": {"layer": lambda: counting.layer},
+    "numpy.Sequential": {"layers*": lambda: en.Linear(m, n, rng=rng())},
+    "numpy.gaussian_nll": {"targets": lambda: np.ones((B, 1))},
+    "numpy.kl_backward": {"weight": lambda: 0.5},
+    "numpy.mlp": {"init": lambda: "signs", "prior": priors.Normal},
+    "numpy.reduce": {"grad": lambda: np.ones((M, B, 2))},
+    "numpy.softmax_cross_entropy": {"targets": lambda: np.ones(B, int)},
+    "playground.state": {"out_features": lambda: 4},
+    "plot.distribution": {"samples": lambda: np.ones((M, m, n))},
+    "plot.growth_curves": {"x": lambda: [1.0, 2.0]},
+    "torch.check_members": {"inputs*": lambda: torch.ones(B, m)},
+    "torch.ensemble": {
+        "shared": lambda: (), "samples": lambda: None, "init": lambda: "signs",
+        "prior": priors.Normal,
+    },
+    "torch.kl": {"network": Model},
+    "torch.mlp": {"init": lambda: "signs", "prior": priors.Normal},
+}  # fmt: skip
+for key, row in methods.METHODS.items():
+    name = "linear" if key == "single" else key
+    sized = {} if row.members else {"ensemble_size": lambda: None}
+    drawn = {"samples": lambda: 2} if row.stochastic else {}
+    kernel = {"kernel_size": lambda: 3, "bias": lambda: True}
+    more = ("batch_size", "in_positions", "out_positions", "form", "backward", "itemsize")
+    OTHERS[f"counting.{name}"] = sized | drawn | kernel
+    OTHERS[f"costs.{name}"] = sized | drawn | kernel | {each: GOOD[each] for each in more}
+for kind in ("BatchEnsemble", "DeepEnsemble", "MeanField", "Rank1"):
+    images = {"x": lambda: torch.ones(B, m, 9, 9), "input_shape": lambda: (B, m, 9, 9)}
+    for method in ("forward", "noise"):
+        OTHERS[f"torch.{kind}Conv2d.{method}"] = images
+    OTHERS[f"torch.{kind}Conv2d"] = {
+        "stride": lambda: 2, "padding": lambda: 1, "dilation": lambda: 1, "groups": lambda: 1,
+        "padding_mode": lambda: "zeros",
+    }  # fmt: skip
+#: No call of a reader's: Matplotlib's and Torch's own constructors, and what `explore` returns.
+LEFT_OUT = {"plot.Figure", "torch.Sequential", "explore.Explorer", "torch.Linear"}
+
+
+def public(module):
+    """Yield (path, callable) of every public function and class of a module."""
+    for name in module.__all__:
+        path = f"{module.__name__.rpartition('.')[2]}.{name}"
+        if callable(getattr(module, name)) and path not in LEFT_OUT:
+            yield path, getattr(module, name)
+
+
+def good(path, function):
+    """Return a function that makes a good value of each argument of a callable, by name."""
+    special = OTHERS.get(path, {})
+    if path.startswith("torch.") and path.endswith(".forward"):
+        special = {"x": lambda: torch.ones(B, m)} | special
+    kinds = inspect.signature(function).parameters
+    many = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    names = [name for name, parameter in kinds.items() if parameter.kind not in many]
+    if path.count(".") < 2:
+        names += special
+    return {name: special.get(name) or GOOD[name] for name in dict.fromkeys(names)}
+
+
+def call(function, arguments):
+    """Call a function; what stands behind a ``*`` gets one value."""
+    spread = [arguments[name] for name in ("layers*", "inputs*") if name in arguments]
+    named = {name: value for name, value in arguments.items() if name[-1] != "*"}
+    return function(*named.values(), *spread) if spread else function(**named)
+
+
+def methods_of(path, kind):
+    """Yield (path, function that makes an object and returns its method) of a class of ours."""
+    makers = good(path, kind)
+
+    def bound(name):
+        thing = call(kind, {key: make() for key, make in makers.items()})
+        if name == "backward":
+            thing.forward(np.ones((B, m)))
+        return getattr(thing, name)
+
+    for name in INTERFACE:
+        if getattr(getattr(kind, name, None), "__module__", "").startswith("ensedu"):
+            yield f"{path}.{name}", functools.partial(bound, name)
+
+
+def outcome(name, function, arguments):
+    """Return what is wrong with a call, or an empty string."""
+    try:
+        with np.errstate(all="ignore"):
+            repr(call(function, arguments))
+    except (TypeError, ValueError) as error:
+        if type(error) not in (TypeError, ValueError):
+            return f"{type(error).__name__}: {error}"
+        word = rf"{name}\b" if name[-1] != "*" else name.removesuffix("s*")  # one of "inputs*"
+        if not re.search(rf"\b{word}", str(error)):
+            return f"not named: {error}"
+    except Exception as error:
+        return f"{type(error).__name__} {traceback.format_exception_only(error)[-1][:200]}"
+    return ""
+
+
+def calls(module):
+    """Yield (words, argument, function, arguments) of every hostile call of a module."""
+    for path, thing in public(module):
+        makers = [(path, lambda thing=thing: thing)]
+        if isinstance(thing, type):
+            makers += methods_of(path, thing)
+        for words, make in makers:
+            values = good(words, make())
+            for name in values:
+                for kind, value in HOSTILE.items():
+                    arguments = {key: maker() for key, maker in values.items()} | {name: value}
+                    yield f"{words}({name}={kind})", name, make(), arguments
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_no_call_ends_in_another_class_of_error(module):
+    failures, number = [], 0
+    for words, name, function, arguments in calls(module):
+        number += 1
+        if wrong := outcome(name, function, arguments):
+            failures.append(f"{words}: {wrong}")
+    assert number
+    assert not failures, f"{len(failures)} of {number} calls\n" + "\n".join(failures)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_a_call_with_good_values_returns(module):
+    for path, thing in public(module):
+        call(thing, {name: make() for name, make in good(path, thing).items()})
+
+
+def test_there_are_many_calls():
+    signatures = (good(path, thing) for module in MODULES for path, thing in public(module))
+    assert len(HOSTILE) * sum(map(len, signatures)) >= 20_000
