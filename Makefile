@@ -8,19 +8,21 @@ VENV    := .venv
 PY      := $(VENV)/bin/python
 READY   := $(VENV)/ready
 PEERS   := .venv-peers
+ZOOENV  := .venv-zoo
+ZOO     ?= all
 BUILD   := _build
 LAUNCH  := $(BUILD)/launch
 PYTEST  := $(PY) -m pytest
 WORKERS ?= auto
 # Each unit test runs once: with the shapes in annotations checked, unless that cannot be.
-UNIT    := --ignore tests/browser --ignore tests/peers tests
+UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo tests
 TYPED   := --jaxtyping-packages=ensedu,beartype.beartype
 UNTYPED := bad_input or compiled or large
 # Strict: every cell is compared, and one notebook stays in one process.
 NBVAL   := $(PYTEST) --nbval -n $(WORKERS) --dist loadscope book
 
 .DEFAULT_GOAL := help
-.PHONY: help book check-site test test-long test-portable test-peers test-launch bench scaling lab refresh picture lint format clean FORCE
+.PHONY: help book check-site test test-long test-portable test-peers zoo test-launch bench scaling results lab refresh picture lint format clean FORCE
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -50,6 +52,9 @@ test-portable: $(READY) ## Run the notebooks as older processors would compute t
 test-peers: $(PEERS)/ready ## Compare counts and values with independent packages
 	$(PEERS)/bin/python -m pytest tests/peers
 
+zoo: $(ZOOENV)/ready ## Convert other libraries' architectures, and compare (ZOO=quick for six)
+	ZOO=$(ZOO) $(ZOOENV)/bin/python -m pytest tests/zoo
+
 # What the Binder button and the line for Colab do, without the network in between. Of the copy,
 # ensedu/ goes before the notebooks run, so they find the installed package only.
 test-launch: ## Install as Binder does, into a fresh environment, and run the notebooks
@@ -68,6 +73,9 @@ bench: $(PEERS)/ready ## Time the layers beside nn.Linear and four packages; che
 
 scaling: $(READY) ## Time two processes against one
 	$(PY) benchmarks/scaling.py ensedu/results/scaling.json
+
+results: $(READY) ## Measure how far each start moves a trained network, for the README
+	$(PY) benchmarks/starts.py ensedu/results/starts.json
 
 lab: $(READY) ## Open JupyterLab on the book
 	$(PY) -m jupyterlab book
@@ -88,7 +96,7 @@ format: $(READY) ## Mend style and format
 	$(PY) -m ruff format
 
 clean: ## Remove all that was built, the environments too
-	rm -rf $(BUILD) $(VENV) $(PEERS) .ruff_cache
+	rm -rf $(BUILD) $(VENV) $(PEERS) $(ZOOENV) .ruff_cache
 
 # An interrupted set-up leaves no stamp, and goes on where it stopped. The .pth file makes ensedu
 # importable from this folder; it needs no network, and no build.
@@ -106,6 +114,9 @@ $(READY): requirements.txt
 
 $(PEERS)/ready: requirements-peers.txt
 	$(call install,$(PEERS),requirements-peers.txt)
+
+$(ZOOENV)/ready: requirements-zoo.txt
+	$(call install,$(ZOOENV),requirements-zoo.txt)
 
 # Cached outputs and parsed pages know nothing of the package that they were computed with.
 $(BUILD)/sources: FORCE

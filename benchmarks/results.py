@@ -1,8 +1,10 @@
 """Write what was measured as JSON that people can read, too: one contestant a line."""
 
 import json
+import re
 from pathlib import Path
 
+README = Path(__file__).parents[1] / "README.md"
 DEPTH = 3  # what is nested no deeper stands on one line
 
 
@@ -14,6 +16,21 @@ def write(path, result):
     part = path.with_name(path.name + ".part")
     part.write_text(text(rounded(result)) + "\n", encoding="utf-8")
     part.replace(path)
+
+
+def in_readme(name):
+    """Return what stands in the README between the marks of `name`."""
+    return _marked(name).search(README.read_text(encoding="utf-8"))[2]
+
+
+def to_readme(name, words):
+    """Put `words` there."""
+    text = README.read_text(encoding="utf-8")
+    README.write_text(_marked(name).sub(lambda m: m[1] + words + m[3], text), encoding="utf-8")
+
+
+def _marked(name):
+    return re.compile(rf"(<!-- {name} -->\n)(.*?)(<!-- end of {name} -->\n)", re.DOTALL)
 
 
 def rounded(value):

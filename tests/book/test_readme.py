@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.results import in_readme
+from ensedu import measured
+from tests.zoo import results
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 GOOD = re.compile(r"^# GOOD.*\n", flags=re.MULTILINE)
@@ -31,13 +35,18 @@ def imports(source):
     ("name", "source"),
     [(name, source) for name in ("README.md", "CONTRIBUTING.md") for source in programs(name)],
 )
-def test_example_runs(name, source):
+def test_example_runs(name, source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # an example may write
     exec(compile(source, name, "exec"), {})
 
 
 def test_no_example_of_the_readme_is_a_fragment():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert programs("README.md") == examples(text) != []
+
+
+def test_the_table_of_conversions_is_what_the_zoo_found():
+    assert in_readme("zoo") == results.table(measured.load("zoo"))
 
 
 def test_the_reader_of_examples():

@@ -1,0 +1,94 @@
+"""What the zoo found: the results file, and the README's table of it."""
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from benchmarks import results as files
+from benchmarks.machine import machine
+from ensedu import measured
+from ensedu.methods import METHODS
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "ensedu" / "results" / "zoo.json"
+LIBRARIES = (
+    "torch", "torchvision", "timm", "transformers", "segmentation-models-pytorch", "diffusers",
+)  # fmt: skip
+RAISED = "¹²³⁴⁵⁶⁷⁸⁹"
+
+
+def committed() -> dict[str, Any]:
+    """The results file as it stands; without rows if there is none yet."""
+    return measured.load("zoo") if FILE.exists() else {"rows": []}
+
+
+def write(rows: list[dict[str, Any]], members: int) -> None:
+    """Write the results, and the README's table. A file that says the same stays as it is."""
+    # What follows a plus says for which device it was built.
+    versions = {name: version(name).partition("+")[0] for name in LIBRARIES}
+    found = {"machine": machine() | {"versions": versions}, "members": members, "rows": rows}
+    old = committed()
+    if [old["rows"], old.get("machine", {}).get("versions")] != [rows, versions]:
+        files.write(FILE, found)
+    files.to_readme("zoo", table(found))
+
+
+def table(found: dict[str, Any]) -> str:
+    """The results in Markdown: architectures down, methods across, notes below."""
+    rows = found["rows"]
+    keys = list(rows[0]["methods"])
+    errors = list(
+        dict.fromkeys(
+            cell["result"]
+            for row in rows
+            for cell in row["methods"].values()
+            if cell["result"] != "exact"
+        )
+    )
+    head = ["architecture", "from", *(METHODS[key].label for key in keys), "`shared`"]
+    lines = [head, ["---", "---", *[":-:"] * len(keys), "---"]]
+    for row in rows:
+        cells = [mark(row["methods"][key], errors) for key in keys]
+        shared = next((c["shared"] for c in row["methods"].values() if "shared" in c), [])
+        words = ", ".join(f"`{name}`" for name in shared)
+        lines.append([row["architecture"], row["library"], *cells, words])
+    notes = [f"{RAISED[i]} {error}" for i, error in enumerate(errors)]
+    return "\n".join(
+        [
+            summary(found),
+            "",
+            "<details>",
+            "<summary>All of them</summary>",
+            "",
+            *("| " + " | ".join(line) + " |" for line in lines),
+            "",
+            "✓ exact; ✓ˢ exact with what the last column lists as `shared`; "
+            + "; ".join(notes)
+            + ".",
+            "",
+            "</details>",
+            "",
+        ]
+    )
+
+
+def mark(cell: dict[str, Any], errors: list[str]) -> str:
+    """One cell of the table."""
+    if cell["result"] == "exact":
+        return "✓ˢ" if "shared" in cell else "✓"
+    return RAISED[errors.index(cell["result"])]
+
+
+def summary(found: dict[str, Any]) -> str:
+    """How many conversions there are of each kind."""
+    cells = [cell for row in found["rows"] for cell in row["methods"].values()]
+    exact = [cell for cell in cells if cell["result"] == "exact"]
+    shared = sum("shared" in cell for cell in exact)
+    versions = ", ".join(
+        f"{name} {number}" for name, number in found["machine"]["versions"].items()
+    )
+    return (
+        f"{len(found['rows'])} architectures, {len(cells)} conversions: {len(exact) - shared} are "
+        f"exact as they are, {shared} with `shared`, and {len(cells) - len(exact)} are an error "
+        f"that says why not. Tried with {versions}."
+    )

@@ -1,0 +1,104 @@
+"""Architectures of five libraries under each method: exact, or an error that says why not.
+
+`make zoo` runs all of them and writes the results and the README's table anew; with ``ZOO=quick``
+it runs a few and writes nothing. Either way it fails where a result is not the committed one.
+"""
+
+import os
+
+import pytest
+import torch
+from torch import nn
+
+from ensedu.torch import ensemble
+from tests.zoo import oracle, results, trial
+from tests.zoo.models import ZOO
+
+CHOSEN = os.environ.get("ZOO", "all")
+ENTRIES = [entry for entry in ZOO if CHOSEN == "all" or entry.quick]
+
+
+def key(row):
+    return row["architecture"], row["library"]
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """What is found, row by row; written at the end, if all of it was."""
+    found = []
+    yield found
+    if len(found) == len(ZOO):
+        results.write(found, trial.M)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.library}-{entry.name}")
+def test_results_are_the_committed_ones(entry, rows):
+    committed = {key(row): row for row in results.committed()["rows"]}
+    row = {
+        "architecture": entry.name,
+        "library": entry.library,
+        "parameters": sum(parameter.numel() for parameter in trial.make(entry).parameters()),
+        "methods": {method: trial.trial(entry, method) for method in trial.KEYS},
+    }
+    rows.append(row)
+    assert row == committed.get(key(row))
+
+
+def test_the_table_has_a_row_for_each_architecture():
+    assert CHOSEN in ("all", "quick")
+    assert [key(row) for row in results.committed()["rows"]] == [
+        (entry.name, entry.library) for entry in ZOO
+    ]
+    assert len({entry.library for entry in ZOO if entry.quick}) == 5
+
+
+def net_and_model():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 2)).double().eval()
+    net = ensemble(model, "batch_ensemble", trial.M)
+    oracle.draw_apart(net)
+    return model, net, [{"input": torch.randn(2, 5, dtype=torch.float64)}]
+
+
+@torch.no_grad()
+def test_a_right_ensemble_passes():
+    model, net, batches = net_and_model()
+    trial.compare(model, net, batches, draws=False)
+
+
+@torch.no_grad()
+def test_a_mix_up_of_members_is_found():
+    model, net, batches = net_and_model()
+    net.comparing = False  # the package's own comparison would run with the hook
+    net.register_forward_hook(lambda *args: args[-1].roll(1, dims=0))
+    with pytest.raises(AssertionError, match="output 0 of member 0"):
+        trial.compare(model, net, batches, draws=False)
+
+
+@torch.no_grad()
+def test_a_wrong_member_is_found():
+    model, net, batches = net_and_model()
+    member = net.member
+    net.comparing = False  # the package's own comparison would find it first
+    net.member = lambda i: member((i + 1) % trial.M)
+    with pytest.raises(AssertionError, match=r"output 0 of net.member\(0\)"):
+        trial.compare(model, net, batches, draws=False)
+
+
+@torch.no_grad()
+def test_equal_members_prove_nothing():
+    model, net, batches = net_and_model()
+    for layer in oracle.layers(net).values():
+        for parameter in (layer.r, layer.s, layer.bias):
+            parameter.copy_(parameter[:1].expand_as(parameter))
+    with pytest.raises(AssertionError, match="members are alike"):
+        trial.compare(model, net, batches, draws=False)
+
+
+def test_only_an_error_of_the_package_that_says_what_works_is_a_result():
+    with pytest.raises(ValueError, match="no layer to swap") as caught:
+        ensemble(nn.ReLU(), "batch_ensemble", trial.M)
+    assert trial.named(caught.value)
+    with pytest.raises(ValueError, match="accepted") as caught:
+        raise ValueError("accepted is nothing")
+    assert not trial.named(caught.value)
