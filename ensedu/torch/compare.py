@@ -100,7 +100,7 @@ NOTHING = "its outputs hold no number"
 
 def compare(net: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """`check_members`, which says why there was nothing to compare; "" where all is equal."""
-    devices = {p.device for p in net.parameters() if p.device.type != "cpu"}
+    devices = {p.device for p in net.parameters() if p.is_cuda}
     # One pass is as short as its shortest number, so none is.
     with torch.random.fork_rng(list(devices)), unfused(), _long(), calls_no(net.originals):
         args, kwargs = (tree_map(_lengthen, tree, "input") for tree in (args, kwargs))

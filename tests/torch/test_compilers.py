@@ -434,9 +434,9 @@ def test_limits_hold(what):
 
 
 def test_the_page_shows_the_limits():
-    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("|")][2:]
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("- ")]
     assert rows == [
-        f"| {what} | `{where}` | {words} | {instead} |"
+        f"- **{what}**, by `{where}`: *{words}*. Instead: {instead}."
         for (what, where), (words, instead) in LIMITS.items()
     ]
 
