@@ -49,6 +49,8 @@ SHOWN = 4  # places of a fault that stand at many
 TRIES = 3  # of which the fastest counts: other work on the machine only adds
 
 SETTLE = "async () => { await window.MathJax?.startup?.promise; await document.fonts.ready }"
+# What watches the sizes of boxes is told within a frame.
+DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 THEME = "document.documentElement.dataset.theme"
 SIDEWAYS = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
 ARTICLE_SHARE = """() => {
@@ -303,6 +305,7 @@ def accessible(page):
     found = {}
     for viewport in (DESK, PHONE):
         page.set_viewport_size(viewport)
+        page.evaluate(DRAWN)
         # A phone shows the same colors.
         rules = {rule: {"enabled": viewport is DESK} for rule in COLORS}
         options = {"runOnly": RULES, "rules": rules} | AXE
