@@ -16,8 +16,9 @@ from ensedu.torch.base import WeightLayer
 from ensedu.torch.compare import Originals, check_members, kind_of_pass
 from ensedu.torch.copies import MemberCopies, copies
 from ensedu.torch.dropout import KINDS
-from ensedu.torch.flatten import FlatDropout, FlatEnsemble, FlatLayer, Pass
+from ensedu.torch.flatten import FlatEnsemble
 from ensedu.torch.members import without_graphs
+from ensedu.torch.parts import FlatDropout, FlatLayer, Pass
 from ensedu.torch.subclasses import product
 
 GEOMETRY = ("stride", "padding", "dilation", "groups", "padding_mode")

@@ -227,8 +227,13 @@ def launch(task, ranks, folder, *args, dies=False):
         try:
             while not processes.join(timeout=0.2):
                 assert time.monotonic() < end, f"{task.__name__} hangs on {ranks} processes"
-        except torch.multiprocessing.ProcessExitedException as error:
-            if not (dies and error.signal_name == "SIGKILL"):
+        except (
+            torch.multiprocessing.ProcessExitedException,
+            torch.multiprocessing.ProcessRaisedException,
+        ):
+            # Survivors miss the killed one, and may be the first to be seen.
+            exits = [process.exitcode for process in processes.processes]
+            if not (dies and -signal.SIGKILL in exits):
                 raise
             return None
         finally:
