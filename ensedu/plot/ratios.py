@@ -92,25 +92,8 @@ def _ticks(low: float, high: float) -> list[float]:
     """Return round numbers from low to high, as many as have room to be read."""
     span = high / low
     steps: tuple[float, ...] = (
-        1.0,
-        1.1,
-        1.2,
-        1.3,
-        1.4,
-        1.5,
-        1.6,
-        1.8,
-        2,
-        2.5,
-        3,
-        4,
-        5,
-        6,
-        7,
-        8,
-        9,
-        9.5,
-    )
+        1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5,
+    )  # fmt: skip
     if span > 1.5:
         steps = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
     if span > 3:

@@ -52,10 +52,13 @@ def kind_of_pass(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return tensors, tuple((name, x) for name, x in flags if isinstance(x, (bool, str, type(None))))
 
 
+def traced() -> bool:
+    """Whether a forward pass is recorded and not run."""
+    return torch.compiler.is_compiling() or torch.jit.is_tracing()
+
+
 def comparable(net: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a forward pass can be compared: tensors with values, not traced, not transformed."""
-    if torch.compiler.is_compiling() or torch.jit.is_tracing():
-        return False
+    """Whether a forward pass has tensors with values, which nothing transforms."""
     tensors = [*(x for _, x in leaves((args, kwargs))), *net.parameters()]
     plain = Tensor.__torch_dispatch__
     return all(
@@ -196,7 +199,7 @@ def _drawn_apart(net: Any) -> Any:
     for module in twin.modules():
         for name, old in list(module.named_parameters(recurse=False)):
             usual = (old[0].numel() or 1) ** -0.5 if old.ndim > 1 else 0.1
-            if old.is_floating_point() and 0 < old.numel() and _size(old) < DEAD * usual:
+            if old.is_floating_point() and 0 < old.numel() and root_mean_square(old) < DEAD * usual:
                 setattr(module, name, nn.Parameter(usual * drawn(old)))
         if not isinstance(module, WeightLayer):
             continue
@@ -206,7 +209,7 @@ def _drawn_apart(net: Any) -> Any:
                 setattr(module, array.name, nn.Parameter(old * (1 + APART * drawn(old))))
             elif array.name.endswith("_rho") and old is not None:
                 mean = getattr(module, array.name.replace("_rho", "_mean"))
-                rho = inverse_softplus(APART * max(_size(mean), 1e-3))
+                rho = inverse_softplus(APART * max(root_mean_square(mean), 1e-3))
                 setattr(module, array.name, nn.Parameter(torch.full_like(old, rho)))
         for setting, plain in (("per_example", False), ("estimator", "weights")):
             if hasattr(module, setting):
@@ -214,8 +217,9 @@ def _drawn_apart(net: Any) -> Any:
     return twin
 
 
-def _size(value: Tensor) -> float:
-    return float(value.double().square().mean().sqrt())
+def root_mean_square(value: Tensor) -> float:
+    """Return the size of an entry as it usually is."""
+    return float(value.detach().double().square().mean().sqrt())
 
 
 def _run(

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.torch import refuse
-from ensedu.torch.compare import Originals, calls_no
-from ensedu.torch.members import index_of, without_graphs
+from ensedu.torch.compare import Originals, calls_no, root_mean_square, traced
+from ensedu.torch.members import eval_copy, index_of, without_graphs
 from ensedu.torch.tree import class_path, tree_map, tree_stack
 
 # Tensors of fewer entries say too little about the distribution that they were drawn from.
@@ -67,15 +67,13 @@ class MemberCopies(nn.Module):
 
     def twin(self, *, shares: bool = True) -> "MemberCopies":
         """Return a copy in eval mode, which `shares` the parameters of this one."""
-        kept = self.parameters() if shares else ()
-        memo: dict[int, Any] = {id(parameter): parameter for parameter in kept}
-        return copy.deepcopy(self, memo | without_graphs(self)).eval()
+        return eval_copy(self, shares)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         def own(_: str, x: Tensor) -> Tensor:
             return x.clone()  # a member that works in place would change the next one's input
 
-        first = not self._ran and not torch.compiler.is_compiling()
+        first = not self._ran and not traced()
         with calls_no(self.originals) if first else nullcontext():
             outputs = [
                 member(*tree_map(own, args, "input"), **tree_map(own, kwargs, "input"))
@@ -135,8 +133,9 @@ def _takes_nothing(function: Callable[..., Any]) -> bool:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # some of those written in C tell nothing
         return False
-    empty, many = inspect.Parameter.empty, (inspect.Parameter.VAR_POSITIONAL,)
-    return all(p.default is not empty or p.kind in (*many, p.VAR_KEYWORD) for p in parameters)
+    return all(
+        p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters
+    )
 
 
 def _take_values(member: nn.Module, new: Any) -> None:
@@ -200,7 +199,7 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
     for name, value in model.named_parameters():
         if value.is_meta or value.numel() < ENOUGH or refuse.inside(name, shared):
             continue
-        old, new = (_size(part) for part in (value, member.get_parameter(name)))
+        old, new = (root_mean_square(part) for part in (value, member.get_parameter(name)))
         # The size of few entries varies by itself.
         alike = ALIKE * (1 + 2 / value.numel() ** 0.5)
         if max(old, new) > alike * min(old, new):
@@ -213,7 +212,3 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
             "model does with initialize=lambda: Net(), a function that returns a new model",
             stacklevel=4,
         )
-
-
-def _size(value: Tensor) -> float:
-    return float(value.detach().double().square().mean().sqrt())

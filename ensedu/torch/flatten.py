@@ -23,9 +23,10 @@ from ensedu.torch.compare import (
     comparable,
     compare,
     kind_of_pass,
+    traced,
     unfused,
 )
-from ensedu.torch.members import FixedDropout, index_of, restart, without_graphs
+from ensedu.torch.members import FixedDropout, eval_copy, index_of, restart, without_graphs
 from ensedu.torch.parts import FlatLayer, FlatPart, Pass, Source
 from ensedu.torch.tree import batch_size, tree_map
 
@@ -166,15 +167,13 @@ class FlatEnsemble(nn.Module):
 
         Hooks that are not the model's own would see passes that nobody has asked for: it has none.
         """
-        kept = self.parameters() if shares else ()
-        memo: dict[int, Any] = {id(parameter): parameter for parameter in kept}
-        twin = copy.deepcopy(self, memo | without_graphs(self))
+        twin = eval_copy(self, shares)
         for part in twin.modules():
             for hooks in (part._forward_hooks, part._forward_pre_hooks):
                 for key in hooks.keys() - self._hooks:
                     del hooks[key]
         twin.comparing = False
-        return twin.eval()
+        return twin
 
     def _drawing(self) -> list["FlatPart"]:
         return [part for part in self.modules() if isinstance(part, FlatPart) and part.draws]
@@ -194,10 +193,11 @@ class FlatEnsemble(nn.Module):
 
     def _compare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Compare a pass of a new kind; say why it could not be, "" where it was."""
-        if not self.comparing or not comparable(self, args, kwargs):
+        if not self.comparing or traced():
             return ""
         kind = kind_of_pass(args, kwargs)
-        if kind in self.seen:
+        # Whether it can be compared takes a look at each parameter: only where it matters.
+        if kind in self.seen or not comparable(self, args, kwargs):
             return ""
         try:
             why_not = compare(self, args, kwargs)

@@ -81,6 +81,13 @@ def restart(model: nn.Module, _: Any) -> None:
             part.calls = 0
 
 
+def eval_copy(net: nn.Module, shares: bool) -> Any:
+    """Return a copy in eval mode, which `shares` the parameters of `net`."""
+    kept = net.parameters() if shares else ()
+    memo: dict[int, Any] = {id(parameter): parameter for parameter in kept}
+    return copy.deepcopy(net, memo | without_graphs(net)).eval()
+
+
 def without_graphs(model: nn.Module) -> dict[int, Any]:
     """For ``deepcopy``, which copies no tensor with a graph: those that a pass left on modules."""
     memo: dict[int, Any] = {}
