@@ -1,0 +1,85 @@
+"""What an ensemble knows and how well: its members combined, taken apart, and scored.
+
+NumPy arrays in and out; of a tensor, pass ``.numpy()``. Predictions are (M, B, k): M members first,
+then B examples, then k outputs or classes. Samples of a Bayesian network are members, too; S
+samples of M members are S·M of them, ``predictions.reshape(-1, B, k)``. Floats of up to 64 bits are
+taken, and computed with in float64.
+A score of each example is an array, so that its ``.mean()`` and its errors are the reader's::
+
+    mean, variance = gaussian_heads(net(x))  # of (M, B, 2k)
+    mixture_nll(gaussian_nll(mean, variance, y)).mean()
+    variance_parts(mean, variance).spread
+
+The members are combined as a uniform mixture of their distributions (Lakshminarayanan et al. 2017,
+sec. 2.4). Some scores need SciPy or scikit-learn: ``pip install "ensedu[scores]"``.
+
+- Combined: `gaussian_heads`, `softmax`, `mixture`, `averaged`.
+- In parts: `variance_parts`, `entropy_parts`, `ambiguity`.
+- Scored, numbers: `gaussian_nll`, `moment_matched_nll`, `crps`, `mixture_cdf`, `coverage`, `rmse`;
+  classes: `categorical_nll`, `brier`, `accuracy`; both: `average_nll`, `mixture_nll`.
+- Calibrated: `reliability`, `ece`, `temperature`, `scaled`.
+- Members compared: `disagreement`, `chance_disagreement`, `error_correlation`; inputs of another
+  kind: `auroc`; methods compared: `paired`.
+"""
+
+from ensedu.uncertainty.calibration import Reliability, ece, reliability, scaled, temperature
+from ensedu.uncertainty.combine import averaged, gaussian_heads, mixture, softmax
+from ensedu.uncertainty.decompose import (
+    AmbiguityParts,
+    EntropyParts,
+    VarianceParts,
+    ambiguity,
+    entropy_parts,
+    variance_parts,
+)
+from ensedu.uncertainty.diversity import chance_disagreement, disagreement, error_correlation
+from ensedu.uncertainty.ood import auroc
+from ensedu.uncertainty.paired import Interval, paired
+from ensedu.uncertainty.scores import (
+    accuracy,
+    average_nll,
+    brier,
+    categorical_nll,
+    coverage,
+    crps,
+    gaussian_nll,
+    mixture_cdf,
+    mixture_nll,
+    moment_matched_nll,
+    rmse,
+)
+
+__all__ = [
+    "AmbiguityParts",
+    "EntropyParts",
+    "Interval",
+    "Reliability",
+    "VarianceParts",
+    "accuracy",
+    "ambiguity",
+    "auroc",
+    "average_nll",
+    "averaged",
+    "brier",
+    "categorical_nll",
+    "chance_disagreement",
+    "coverage",
+    "crps",
+    "disagreement",
+    "ece",
+    "entropy_parts",
+    "error_correlation",
+    "gaussian_heads",
+    "gaussian_nll",
+    "mixture",
+    "mixture_cdf",
+    "mixture_nll",
+    "moment_matched_nll",
+    "paired",
+    "reliability",
+    "rmse",
+    "scaled",
+    "softmax",
+    "temperature",
+    "variance_parts",
+]

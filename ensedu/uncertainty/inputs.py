@@ -1,0 +1,156 @@
+"""Checks of what is scored: predictions, probabilities, variances, targets, labels.
+
+Each returns the array in float64, which holds every float16 and float32, as it is.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray as Array
+
+from ensedu import checks
+
+__all__ = [
+    "MOST",
+    "floats",
+    "gaussians",
+    "integers",
+    "labels",
+    "level",
+    "nll",
+    "predictions",
+    "probabilities",
+    "several",
+    "targets",
+]
+
+#: Scores square what they are given and divide by variances: from here on that leaves the floats.
+MOST = 1e100
+LEAST_VARIANCE = 1e-100
+#: Probabilities in float32 sum to 1 only to about 1e-6, and an average of them no better.
+SUM_TOLERANCE = 1e-4
+
+#: Of each axis the size, or a letter, which fits any.
+Shape = tuple[int | str, ...]
+
+
+def floats(name: str, value: Any, *shapes: Shape, like: str = "") -> Array:
+    """Return `value` in float64 if it is an array of finite floats that has one of the shapes.
+
+    The sizes in `shapes` are those of `like`.
+    """
+    result = _floats(name, value, shapes, like)
+    if not np.isfinite(result).all():
+        raise ValueError(f"{name} must hold finite numbers, got nan or inf")
+    if (greatest := np.abs(result).max()) >= MOST:
+        raise ValueError(f"{name} must hold numbers below {MOST:g}, got {greatest:g}")
+    return result
+
+
+def integers(name: str, value: Any, shape: Shape, like: str = "") -> Array:
+    """Return `value` if it is an array of this shape of integers from 0 up."""
+    _array(name, value, "iu", "integers", (shape,), like)
+    if value.min() < 0:
+        raise ValueError(f"{name} must hold labels from 0 up, got {value.min()}")
+    return value
+
+
+def predictions(name: str, value: Any) -> Array:
+    """Return predictions of members, (M, B, k)."""
+    return floats(name, value, ("M", "B", "k"))
+
+
+def gaussians(mean: Any, variance: Any) -> tuple[Array, Array]:
+    """Return means and variances of members, both (M, B, k)."""
+    mean = predictions("mean", mean)
+    variance = floats("variance", variance, mean.shape, like="mean")
+    if (least := variance.min()) < LEAST_VARIANCE:
+        raise ValueError(
+            f"variance must hold positive numbers from {LEAST_VARIANCE:g} up, got {least:g}"
+        )
+    return mean, variance
+
+
+def probabilities(name: str, value: Any, shape: Shape) -> Array:
+    """Return probabilities, of which those of the last axis sum to 1."""
+    result = floats(name, value, shape)
+    if (least := result.min()) < 0:
+        raise ValueError(f"{name} must hold probabilities from 0 up, got {least:g}")
+    sums = result.sum(axis=-1).ravel()
+    worst = sums[np.abs(sums - 1).argmax()]
+    if abs(worst - 1) > SUM_TOLERANCE:
+        raise ValueError(
+            f"{name} must hold probabilities that sum to 1 over the last axis, within "
+            f"{SUM_TOLERANCE:g}, got the sum {worst:g}"
+        )
+    return result
+
+
+def targets(value: Any, like: Array, name: str) -> Array:
+    """Return targets as (B, k) for predictions of that name; (B,) is accepted for k = 1."""
+    examples, outputs = like.shape[-2:]
+    one_output: tuple[Shape, ...] = ((examples,),) if outputs == 1 else ()
+    result = floats("targets", value, (examples, outputs), *one_output, like=name)
+    return result.reshape(examples, outputs)
+
+
+def labels(value: Any, like: Array, name: str) -> Array:
+    """Return labels (B,), for logits or probabilities of that name, (…, B, k)."""
+    examples, classes = like.shape[-2:]
+    result = integers("labels", value, (examples,), like=name)
+    if (greatest := result.max()) >= classes:
+        raise ValueError(f"labels must be from 0 to {classes - 1}, to fit {name}, got {greatest}")
+    return result
+
+
+def nll(value: Any) -> Array:
+    """Return the NLL of members and examples, (M, B), which may be inf."""
+    result = _floats("nll", value, (("M", "B"),))
+    if not (result > -np.inf).all():
+        raise ValueError("nll must hold numbers, or inf for a density of 0, got nan or -inf")
+    return result
+
+
+def several(name: str, value: Array) -> None:
+    """Check that there are two members, from which a pair can be taken."""
+    if len(value) < 2:
+        raise ValueError(
+            f"{name} must hold at least two members, to compare, got shape {value.shape}"
+        )
+
+
+def level(value: Any) -> float:
+    """Return the probability of an interval, strictly between 0 and 1."""
+    return checks.real("level", value, low=0.0, high=1.0)
+
+
+def _floats(name: str, value: Any, shapes: tuple[Shape, ...], like: str = "") -> Array:
+    _array(name, value, "f", "floats", shapes, like)
+    if value.dtype.itemsize > 8:
+        raise TypeError(f"{name} must hold floats of up to 64 bits, got dtype {value.dtype}")
+    return value.astype(np.float64)
+
+
+def _array(
+    name: str, value: Any, kinds: str, what: str, shapes: tuple[Shape, ...], like: str
+) -> None:
+    words = " or ".join(
+        f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})" for shape in shapes
+    )
+    if type(value) is not np.ndarray:
+        hint = "; of a tensor, pass .numpy()" if hasattr(value, "numpy") else ""
+        raise TypeError(
+            f"{name} must be a plain NumPy array {words}, got {type(value).__name__}{hint}"
+        )
+    if value.dtype.kind not in kinds:
+        raise TypeError(f"{name} must hold {what}, got dtype {value.dtype}")
+    if not any(_fits(value.shape, shape) for shape in shapes):
+        fit = f", to fit {like}" if like else ""
+        raise ValueError(f"{name} has shape {value.shape}, accepted is {words} with no size 0{fit}")
+
+
+def _fits(sizes: tuple[int, ...], shape: Shape) -> bool:
+    return len(sizes) == len(shape) and all(
+        size > 0 and (isinstance(want, str) or size == want)
+        for size, want in zip(sizes, shape, strict=True)
+    )

@@ -1,0 +1,42 @@
+"""Whether a score tells inputs of another kind from those that a network was trained for."""
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu.optional import optional
+from ensedu.uncertainty import inputs
+
+__all__ = ["auroc"]
+
+
+def auroc(inside: Float[Array, " B"], outside: Float[Array, " C"]) -> float:
+    """The area under the ROC curve of a score that should be higher outside.
+
+    It is the probability that an example from outside has a higher score than one from inside, a
+    tie counting half: ½ where the score tells nothing, 1 where it tells all. Such scores are the
+    entropy, the mutual information, or the spread. Needs scikit-learn, which computes it.
+
+    Parameters
+    ----------
+    inside, outside
+        The scores of examples of each kind, (B,) and (C,).
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other arrays.
+    ImportError
+        If scikit-learn is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> auroc(np.array([0.1, 0.4]), np.array([0.4, 0.9]))
+    0.875
+    """
+    inside = inputs.floats("inside", inside, ("B",))
+    outside = inputs.floats("outside", outside, ("C",))
+    is_outside = np.repeat([False, True], [len(inside), len(outside)])
+    roc_auc_score = optional("sklearn.metrics", "scores").roc_auc_score
+    return float(roc_auc_score(is_outside, np.concatenate([inside, outside])))

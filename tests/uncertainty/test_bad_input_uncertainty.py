@@ -1,0 +1,196 @@
+"""Bad input gets a ValueError or TypeError that names the argument, what was given, and what is
+accepted. One row a case: (call, error, words that the message must hold)."""
+
+import numpy as np
+import pytest
+import torch
+
+from ensedu import uncertainty as un
+
+pytestmark = pytest.mark.bad_input
+
+M, B, k = 3, 7, 5
+NAN, INF = float("nan"), float("inf")
+
+
+def ones(*shape):
+    return np.ones(shape)
+
+
+def even(*shape):
+    """Probabilities."""
+    return np.full(shape, 1 / shape[-1])
+
+
+def one_is(value, array):
+    """The array with another value in one place."""
+    array.flat[-1] = value
+    return array
+
+
+def zeros(*shape):
+    """Labels."""
+    return np.zeros(shape, int)
+
+
+X = ones(M, B, k)
+Y = ones(B, k)
+P = even(M, B, k)
+Q = even(B, k)
+LABELS = zeros(B)
+
+# fmt: off
+ARRAYS = [
+    (lambda: un.softmax([[1.0]]), TypeError, ["logits", "(M, B, k) or (B, k)", "list"]),
+    (lambda: un.softmax(torch.ones(B, k)), TypeError, ["logits", "Tensor", ".numpy()"]),
+    (lambda: un.softmax(Y.view(np.matrix)), TypeError,
+     ["logits", "plain", "matrix"]),
+    (lambda: un.softmax(np.ma.masked_array(Y)), TypeError, ["logits", "plain", "MaskedArray"]),
+    (lambda: un.softmax(ones(B, k).astype(int)), TypeError, ["logits", "floats", "int64"]),
+    (lambda: un.softmax(ones(B, k).astype(complex)), TypeError, ["logits", "floats", "complex128"]),
+    (lambda: un.softmax(ones(B, k).astype(bool)), TypeError, ["logits", "floats", "bool"]),
+    (lambda: un.softmax(ones(B, k).astype(object)), TypeError, ["logits", "floats", "object"]),
+    (lambda: un.softmax(ones(B, k).astype(np.longdouble)), TypeError, ["logits", "64 bits"]),
+    (lambda: un.softmax(ones(k)), ValueError, ["logits", "(5,)", "(B, k)"]),
+    (lambda: un.softmax(ones(2, M, B, k)), ValueError, ["logits", "(2, 3, 7, 5)", "(M, B, k)"]),
+    (lambda: un.softmax(ones(0, k)), ValueError, ["logits", "(0, 5)", "no size 0"]),
+    (lambda: un.softmax(ones(B, 0)), ValueError, ["logits", "(7, 0)", "no size 0"]),
+    (lambda: un.softmax(one_is(NAN, ones(B, k))), ValueError, ["logits", "finite", "nan"]),
+    (lambda: un.softmax(one_is(-INF, ones(B, k))), ValueError, ["logits", "finite", "inf"]),
+    (lambda: un.softmax(one_is(-1e101, ones(B, k))), ValueError, ["logits", "1e+100", "1e+101"]),
+    (lambda: un.gaussian_heads(ones(B, 2 * k)), ValueError, ["outputs", "(7, 10)", "(M, B, 2k)"]),
+    (lambda: un.gaussian_heads(X), ValueError, ["outputs", "raw variances", "(3, 7, 5)"]),
+]
+GAUSSIANS = [
+    (lambda: un.mixture(Y, Y), ValueError, ["mean", "(7, 5)", "(M, B, k)"]),
+    (lambda: un.mixture(X, Y), ValueError, ["variance", "(7, 5)", "(3, 7, 5)", "fit mean"]),
+    (lambda: un.mixture(X, ones(M, B, 1)), ValueError, ["variance", "(3, 7, 1)", "(3, 7, 5)"]),
+    (lambda: un.mixture(X, one_is(0.0, ones(M, B, k))), ValueError, ["variance", "positive", " 0"]),
+    (lambda: un.mixture(X, -X), ValueError, ["variance", "positive", "-1"]),
+    (lambda: un.mixture(X, 1e-101 * X), ValueError, ["variance", "1e-100", "1e-101"]),
+    (lambda: un.mixture(X, one_is(INF, ones(M, B, k))), ValueError, ["variance", "finite"]),
+    (lambda: un.mixture(one_is(NAN, ones(M, B, k)), X), ValueError, ["mean", "finite", "nan"]),
+    (lambda: un.variance_parts(X, X[0]), ValueError, ["variance", "(7, 5)", "fit mean"]),
+    (lambda: un.gaussian_nll(X, X, X), ValueError, ["targets", "(3, 7, 5)", "(7, 5)", "fit mean"]),
+    (lambda: un.gaussian_nll(X, X, ones(B)), ValueError, ["targets", "(7,)", "(7, 5)"]),
+    (lambda: un.gaussian_nll(X, X, Y.T), ValueError, ["targets", "(5, 7)", "(7, 5)"]),
+    (lambda: un.gaussian_nll(X, X, LABELS), TypeError, ["targets", "floats", "int64"]),
+    (lambda: un.gaussian_nll(X[..., :1], X[..., :1], ones(B + 1)), ValueError,
+     ["targets", "(8,)", "(7, 1) or (7,)"]),
+    (lambda: un.gaussian_nll(X, X, one_is(NAN, ones(B, k))), ValueError, ["targets", "finite"]),
+    (lambda: un.gaussian_nll(X, 0 * X, Y), ValueError, ["variance", "positive"]),
+    (lambda: un.moment_matched_nll(X, X, ones(B)), ValueError, ["targets", "(7,)", "(7, 5)"]),
+    (lambda: un.moment_matched_nll(Y, Y, Y), ValueError, ["mean", "(7, 5)", "(M, B, k)"]),
+    (lambda: un.crps(X, X, ones(B)), ValueError, ["targets", "(7,)", "(7, 5)"]),
+    (lambda: un.crps(X, -X, Y), ValueError, ["variance", "positive", "-1"]),
+    (lambda: un.mixture_cdf(X, X, ones(1, k)), ValueError, ["targets", "(1, 5)", "(7, 5)"]),
+    (lambda: un.coverage(X, X, Y, 95), ValueError, ["level", "above 0 and below 1", "95"]),
+    (lambda: un.coverage(X, X, Y, 1.0), ValueError, ["level", "below 1", "1.0"]),
+    (lambda: un.coverage(X, X, Y, "0.9"), TypeError, ["level", "'0.9'"]),
+    (lambda: un.coverage(X, X, ones(B)), ValueError, ["targets", "(7,)", "(7, 5)"]),
+    (lambda: un.rmse(X, Y), ValueError, ["prediction", "(3, 7, 5)", "(B, k)"]),
+    (lambda: un.rmse(Y, ones(B)), ValueError, ["targets", "(7,)", "fit prediction"]),
+    (lambda: un.ambiguity(Y, Y), ValueError, ["predictions", "(7, 5)", "(M, B, k)"]),
+    (lambda: un.ambiguity(X, ones(B)), ValueError, ["targets", "(7,)", "fit predictions"]),
+]
+CLASSES = [
+    (lambda: un.averaged(Q), ValueError, ["probabilities", "(7, 5)", "(M, B, k)"]),
+    (lambda: un.averaged(X), ValueError, ["probabilities", "sum to 1", "0.0001", "5"]),
+    (lambda: un.averaged(one_is(0.3, even(M, B, k))), ValueError, ["probabilities", "sum", "1.1"]),
+    (lambda: un.averaged(np.array([[[1.5, -0.5]]])), ValueError, ["probabilities", "0 up", "-0.5"]),
+    (lambda: un.averaged(np.log(P)), ValueError, ["probabilities", "0 up", "-1.6"]),
+    (lambda: un.entropy_parts(Q), ValueError, ["probabilities", "(7, 5)", "(M, B, k)"]),
+    (lambda: un.entropy_parts(P.astype(int)), TypeError, ["probabilities", "floats", "int64"]),
+    (lambda: un.categorical_nll(P, ones(B)), TypeError, ["labels", "integers", "float64"]),
+    (lambda: un.categorical_nll(P, ones(B) > 0), TypeError, ["labels", "integers", "bool"]),
+    (lambda: un.categorical_nll(P, [0] * B), TypeError, ["labels", "(7,)", "list"]),
+    (lambda: un.categorical_nll(P, zeros(M)), ValueError, ["labels", "(3,)", "fit probabilities"]),
+    (lambda: un.categorical_nll(P, zeros(B, k)), ValueError, ["labels", "(7, 5)", "(7,)"]),
+    (lambda: un.categorical_nll(P, one_is(k, zeros(B))), ValueError, ["labels", "0 to 4", "got 5"]),
+    (lambda: un.categorical_nll(P, one_is(-1, zeros(B))), ValueError, ["labels", "0 up", "-1"]),
+    (lambda: un.categorical_nll(Q, LABELS), ValueError, ["probabilities", "(7, 5)", "(M, B, k)"]),
+    (lambda: un.average_nll(ones(B)), ValueError, ["nll", "(7,)", "(M, B)"]),
+    (lambda: un.average_nll(one_is(NAN, ones(M, B))), ValueError, ["nll", "nan"]),
+    (lambda: un.mixture_nll(one_is(-INF, ones(M, B))), ValueError, ["nll", "-inf"]),
+    (lambda: un.mixture_nll(ones(0, B)), ValueError, ["nll", "(0, 7)", "no size 0"]),
+    (lambda: un.mixture_nll(X), ValueError, ["nll", "(3, 7, 5)", "(M, B)"]),
+    (lambda: un.brier(P, LABELS), ValueError, ["probabilities", "(3, 7, 5)", "(B, k)"]),
+    (lambda: un.brier(Q, zeros(M)), ValueError, ["labels", "(3,)", "(7,)"]),
+    (lambda: un.brier(Q + 1e-3, LABELS), ValueError, ["probabilities", "sum", "1.005"]),
+    (lambda: un.accuracy(P, LABELS), ValueError, ["probabilities", "(3, 7, 5)", "(B, k)"]),
+    (lambda: un.accuracy(Q, LABELS + k), ValueError, ["labels", "0 to 4", "5"]),
+]
+CALIBRATION = [
+    (lambda: un.reliability(P, LABELS), ValueError, ["probabilities", "(3, 7, 5)", "(B, k)"]),
+    (lambda: un.reliability(Q, LABELS, bins=0), ValueError, ["bins", "positive", "0"]),
+    (lambda: un.reliability(Q, LABELS, bins=10.0), TypeError, ["bins", "integer", "10.0"]),
+    (lambda: un.reliability(Q, LABELS, bins=10**6), ValueError, ["bins", "10000", "1000000"]),
+    (lambda: un.ece(Q, zeros(M)), ValueError, ["labels", "(3,)", "(7,)"]),
+    (lambda: un.ece(Q, LABELS, bins=True), TypeError, ["bins", "True"]),
+    (lambda: un.ece(-Q, LABELS), ValueError, ["probabilities", "0 up", "-0.2"]),
+    (lambda: un.temperature(X, LABELS), ValueError, ["logits", "(3, 7, 5)", "(B, k)"]),
+    (lambda: un.temperature(Y, LABELS + k), ValueError, ["labels", "0 to 4", "fit logits"]),
+    (lambda: un.temperature(one_is(-INF, ones(B, k)), LABELS), ValueError, ["logits", "finite"]),
+    (lambda: un.scaled(Y, 0.0), ValueError, ["temperature", "above 0", "0.0"]),
+    (lambda: un.scaled(Y, -1), ValueError, ["temperature", "above 0", "-1"]),
+    (lambda: un.scaled(Y, INF), ValueError, ["temperature", "finite", "inf"]),
+    (lambda: un.scaled(Y, ones(1)), TypeError, ["temperature", "number", "array"]),
+    (lambda: un.scaled(ones(k), 1.0), ValueError, ["logits", "(5,)", "(B, k)"]),
+]
+PAIRS = [
+    (lambda: un.disagreement(P[:1]), ValueError, ["predictions", "two members", "(1, 7, 5)"]),
+    (lambda: un.disagreement(zeros(1, B)), ValueError, ["predictions", "two members", "(1, 7)"]),
+    (lambda: un.disagreement(ones(M, B)), ValueError, ["predictions", "(3, 7)", "(M, B, k)"]),
+    (lambda: un.disagreement(X), ValueError, ["predictions", "sum to 1", "5"]),
+    (lambda: un.disagreement(zeros(M, B, k)), ValueError, ["predictions", "(3, 7, 5)", "(M, B)"]),
+    (lambda: un.disagreement(zeros(M, B) - 1), ValueError, ["predictions", "0 up", "-1"]),
+    (lambda: un.disagreement([[0, 1]]), TypeError, ["predictions", "(M, B)", "list"]),
+    (lambda: un.disagreement(torch.zeros(M, B).long()), TypeError, ["predictions", ".numpy()"]),
+    (lambda: un.chance_disagreement(P[:1], LABELS), ValueError,
+     ["probabilities", "two members", "(1, 7, 5)"]),
+    (lambda: un.chance_disagreement(ones(M, B, 1), LABELS), ValueError,
+     ["probabilities", "two classes", "(3, 7, 1)"]),
+    (lambda: un.chance_disagreement(P, zeros(M)), ValueError, ["labels", "(3,)", "(7,)"]),
+    (lambda: un.error_correlation(X[:1], Y), ValueError,
+     ["predictions", "two members", "(1, 7, 5)"]),
+    (lambda: un.error_correlation(X, ones(B)), ValueError, ["targets", "(7,)", "(7, 5)"]),
+    (lambda: un.error_correlation(0 * X, 0 * Y), ValueError, ["predictions", "vary", "member 0"]),
+    (lambda: un.error_correlation(X, Y), ValueError, ["predictions", "vary", "member 0"]),
+    (lambda: un.error_correlation(np.stack([Q**2, Y / 10 + LINE]), LINE), ValueError,
+     ["predictions", "vary", "member 1", "0.1 everywhere"]),
+    (lambda: un.auroc(ones(B, 1), ones(B)), ValueError, ["inside", "(7, 1)", "(B,)"]),
+    (lambda: un.auroc(ones(B), ones(0)), ValueError, ["outside", "(0,)", "no size 0"]),
+    (lambda: un.auroc(ones(B), [1.0]), TypeError, ["outside", "list"]),
+    (lambda: un.auroc(one_is(NAN, ones(B)), ones(B)), ValueError, ["inside", "nan"]),
+    (lambda: un.paired(ones(1)), ValueError, ["differences", "at least two", "(1,)"]),
+    (lambda: un.paired(ones(1, 7)), ValueError, ["differences", "at least two", "(1, 7)"]),
+    (lambda: un.paired(X), ValueError, ["differences", "(3, 7, 5)", "(n,) or (n, initial seeds)"]),
+    (lambda: un.paired([1.0, 2.0]), TypeError, ["differences", "list"]),
+    (lambda: un.paired(zeros(B)), TypeError, ["differences", "floats", "int64"]),
+    (lambda: un.paired(one_is(INF, ones(B))), ValueError, ["differences", "finite"]),
+    (lambda: un.paired(ones(B), 0), ValueError, ["level", "above 0", "0"]),
+    (lambda: un.paired(ones(B), NAN), ValueError, ["level", "finite", "nan"]),
+]
+# fmt: on
+#: Adding these rounds, so that an error that is the same everywhere has other last digits.
+LINE = np.linspace(-3, 3, B * k).reshape(B, k)
+GROUPS = {
+    "arrays": ARRAYS,
+    "gaussians": GAUSSIANS,
+    "classes": CLASSES,
+    "calibration": CALIBRATION,
+    "pairs": PAIRS,
+}
+CASES = [
+    pytest.param(*case, id=f"{group}-{i}")
+    for group, cases in GROUPS.items()
+    for i, case in enumerate(cases)
+]
+
+
+@pytest.mark.parametrize(("call", "error", "words"), CASES)
+def test_bad_input_is_named(call, error, words):
+    with pytest.raises(error) as caught:
+        call()
+    for word in words:
+        assert word in str(caught.value)

@@ -1,0 +1,169 @@
+"""What all functions do with their arrays: any floats, computed in float64, left as they are."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ensedu import uncertainty as un
+from ensedu.optional import optional
+
+M, B, k = 3, 7, 5
+
+
+def arguments():
+    """Return the arguments of each function by its name, fresh."""
+    rng = np.random.default_rng(0)
+    mean, variance = rng.standard_normal((M, B, k)), rng.lognormal(0, 1, (M, B, k))
+    probabilities, labels = rng.dirichlet(np.ones(k), (M, B)), rng.integers(0, k, B)
+    y = rng.standard_normal((B, k))
+    gaussian, categorical = (mean, variance, y), (probabilities, labels)
+    average = probabilities.mean(0), labels
+    return {
+        "gaussian_heads": (rng.standard_normal((M, B, 2 * k)),),
+        "softmax": (mean,),
+        "mixture": (mean, variance),
+        "averaged": (probabilities,),
+        "variance_parts": (mean, variance),
+        "entropy_parts": (probabilities,),
+        "ambiguity": (mean, y),
+        "gaussian_nll": gaussian,
+        "categorical_nll": categorical,
+        "average_nll": (variance[..., 0],),
+        "mixture_nll": (variance[..., 0],),
+        "moment_matched_nll": gaussian,
+        "brier": average,
+        "crps": gaussian,
+        "mixture_cdf": gaussian,
+        "coverage": gaussian,
+        "rmse": (mean[0], y),
+        "accuracy": average,
+        "reliability": average,
+        "ece": average,
+        "temperature": (mean[0] + 2 * np.eye(k)[labels], labels),
+        "scaled": (mean, 2.0),
+        "disagreement": (probabilities,),
+        "chance_disagreement": categorical,
+        "error_correlation": (mean, y),
+        "auroc": (mean[0, :, 0], mean[1, 0]),
+        "paired": (mean[0],),
+    }
+
+
+def numbers(result):
+    """Return the arrays of a result in turn."""
+    if isinstance(result, tuple):
+        return list(result)
+    if hasattr(result, "__dataclass_fields__"):
+        return [getattr(result, name) for name in result.__dataclass_fields__]
+    return [result]
+
+
+def test_every_function_is_here():
+    functions = {name for name in un.__all__ if not isinstance(getattr(un, name), type)}
+    assert arguments().keys() == functions
+
+
+@pytest.mark.parametrize("name", arguments())
+def test_arguments_are_left_as_they_are(name):
+    given = arguments()[name]
+    for array in given:
+        if isinstance(array, np.ndarray):
+            array.setflags(write=False)
+    first, second = (getattr(un, name)(*given) for _ in range(2))
+    for one, other in zip(numbers(first), numbers(second), strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert not any(np.shares_memory(one, array) for array in given)
+    for one, other in zip(given, arguments()[name], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", arguments())
+def test_float32_is_computed_with_in_float64(name):
+    given = [
+        array.astype(np.float32) if getattr(array, "dtype", None) == np.float64 else array
+        for array in arguments()[name]
+    ]
+    wide = [a.astype(np.float64) if getattr(a, "dtype", None) == np.float32 else a for a in given]
+    narrow, expected = getattr(un, name)(*given), getattr(un, name)(*wide)
+    for one, other in zip(numbers(narrow), numbers(expected), strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert np.asarray(one).dtype in (np.float64, np.int64)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ">f8", np.float64])
+def test_other_floats_are_numbers_too(dtype):
+    mean = np.ones((M, B, k), dtype)
+    assert un.variance_parts(mean, mean).total.tolist() == np.ones((B, k)).tolist()
+
+
+@pytest.mark.parametrize("name", arguments())
+@pytest.mark.parametrize("least", [1e-100, 1e-6])
+def test_the_largest_numbers_leave_no_range(name, least):
+    given = list(arguments()[name])
+    takes_variance = len(given) > 1 and np.array_equal(given[1], arguments()["mixture"][1])
+    for i, array in enumerate(given):
+        if takes_variance and i == 1:
+            given[i] = np.where(np.arange(array.size).reshape(array.shape) % 2, least, 9.9e99)
+        elif getattr(array, "dtype", None) == np.float64 and (array.min() < 0 or array.max() > 1):
+            given[i] = 9.9e99 * array / np.abs(array).max()
+    for result in numbers(getattr(un, name)(*given)):
+        assert np.isfinite(result).all()
+
+
+def test_labels_may_be_any_integers():
+    probabilities, labels = arguments()["categorical_nll"]
+    for kind in (np.int8, np.uint8, np.int32, np.uint64):
+        found = un.categorical_nll(probabilities, labels.astype(kind))
+        np.testing.assert_array_equal(found, un.categorical_nll(probabilities, labels))
+        assert un.ece(probabilities[0], labels.astype(kind)) == un.ece(probabilities[0], labels)
+
+
+def test_float32_softmax_is_a_probability():
+    logits = np.random.default_rng(0).standard_normal((M, 1009, 101)).astype(np.float32)
+    powers = np.exp(logits)
+    rows = powers / powers.sum(-1, keepdims=True)
+    assert rows.dtype == np.float32 and (rows.sum(-1) != 1).any()
+    assert un.averaged(rows).shape == (1009, 101)
+
+
+def test_the_import_needs_numpy_alone():
+    code = (
+        "import sys, ensedu.uncertainty; "
+        "print({'scipy', 'sklearn', 'torch', 'matplotlib', 'pandas'} & sys.modules.keys())"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("crps", "scipy.special"),
+        ("mixture_cdf", "scipy.special"),
+        ("coverage", "scipy.special"),
+        ("temperature", "scipy.optimize"),
+        ("paired", "scipy.stats"),
+        ("auroc", "sklearn.metrics"),
+    ],
+)
+def test_a_missing_package_is_named(name, module, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    package = module.partition(".")[0]
+    with pytest.raises(ImportError, match=package) as caught:
+        getattr(un, name)(*arguments()[name])
+    assert 'pip install "ensedu[scores]"' in str(caught.value)
+
+
+def test_an_optional_module_is_the_module():
+    import scipy.special
+
+    assert optional("scipy.special", "scores") is scipy.special
+
+
+def test_a_package_that_is_there_is_not_called_missing(tmp_path, monkeypatch):
+    (tmp_path / "a_broken_package.py").write_text("import a_package_that_it_needs\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="No module named 'a_package_that_it_needs'"):
+        optional("a_broken_package", "scores")
