@@ -1,0 +1,193 @@
+"""Columns of numbers and words, made into arrays: inputs one-hot, a target of words labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, NoReturn
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray as Array
+
+from ensedu import checks
+from ensedu.data.inputs import MOST
+
+__all__ = ["MISSING", "MOST_CATEGORIES", "Choice", "encoded", "is_number"]
+
+#: A column with more different words than this holds names or identifiers, and not categories.
+MOST_CATEGORIES = 50
+#: What stands for a value that is not there.
+MISSING = ("", "?", "NA", "N/A", "<NA>", "NaN", "nan", "null", "NULL")
+
+#: A column by its name or its 0-based index, or several of them.
+Choice = str | int | Sequence[str | int]
+
+
+@dataclass(frozen=True)
+class Words:
+    """A column of words: row i holds ``values[codes[i]]``; the values are sorted."""
+
+    codes: Int[Array, "N"]
+    values: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+Column = Float[Array, "N"] | Words
+
+
+def encoded(
+    columns: Any, target: Choice | None, drop: Choice, categories: Choice
+) -> dict[str, Any]:
+    """Return the fields of a `Table`; its ``from_columns`` says of what."""
+    try:
+        columns = {name: columns[name] for name in columns}
+    except Exception:  # whatever is no mapping
+        raise TypeError(f"columns must be a dict, got {checks.given(columns)}") from None
+    for name in columns:
+        checks.text("a name in columns", name)
+    names = list(columns)
+    dropped = _chosen("drop", drop, names)
+    named = _chosen("categories", categories, names)
+    kept = [name for name in names if name not in dropped]
+    predicted = kept[-1:] if target is None else _chosen("target", target, names)
+    inputs = [name for name in kept if name not in predicted]
+    if not predicted or not inputs or set(predicted) & set(dropped):
+        raise ValueError(
+            "columns must hold an input and a target that are not dropped, got columns "
+            f"{checks.shown(names)}, drop {dropped} and target {predicted}"
+        )
+    if "" in kept:
+        i = names.index("")
+        raise ValueError(
+            f"columns[''], column {i}, has no name, like row numbers that were saved along: "
+            f"name it, or drop={i}"
+        )
+    read = {name: _read(f"columns[{name!r}]", columns[name], name in named) for name in kept}
+    lengths = {name: len(column) for name, column in read.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"columns must have one length, got {checks.shown(lengths)}")
+    x, x_names, values = _inputs({name: read[name] for name in inputs})
+    y, classes = _targets({name: read[name] for name in predicted})
+    return {
+        "x": x, "y": y, "names": x_names, "targets": tuple(predicted), "categories": values,
+        "classes": classes,
+    }  # fmt: skip
+
+
+def _inputs(columns: dict[str, Column]) -> tuple[Array, tuple[str, ...], dict[str, Any]]:
+    """Return the inputs (N, m), the names of the m columns, and the values of words."""
+    parts, names, categories = [], [], {}
+    for name, column in columns.items():
+        if not isinstance(column, Words):
+            parts.append(column)
+            names.append(name)
+            continue
+        values = column.values
+        if len(values) > MOST_CATEGORIES:
+            raise ValueError(
+                f"columns[{name!r}] must hold numbers, or {MOST_CATEGORIES} different words at "
+                f"most, got {len(values):,}, {', '.join(map(checks.shown, values[:3]))}, …; leave "
+                f"it out with drop=({name!r},)"
+            )
+        parts.append(np.eye(len(values))[column.codes])
+        names += [f"{name}={value}" for value in values]
+        categories[name] = values
+    return np.column_stack(parts), tuple(names), categories
+
+
+def _targets(columns: dict[str, Column]) -> tuple[Array, tuple[str, ...]]:
+    """Return numbers to predict, (N, k), or labels and the names of their classes."""
+    numbers = [column for column in columns.values() if not isinstance(column, Words)]
+    if len(numbers) == len(columns):
+        return np.column_stack(numbers), ()
+    words = {name: column for name, column in columns.items() if isinstance(column, Words)}
+    if len(columns) > 1:
+        raise ValueError(
+            "target must be columns of numbers, or one of words, got several, with words in "
+            f"{checks.shown(list(words))}"
+        )
+    (only,) = words.values()
+    return only.codes.astype(np.int64), only.values
+
+
+def _chosen(what: str, choice: Any, names: list[str]) -> list[str]:
+    """Return the names of the columns that were chosen by name or index."""
+    accepted = f"one or more of the columns {checks.shown(names)}, or their indices from 0"
+    single = not isinstance(choice, (tuple, list))
+    found = []
+    for one in [choice] if single else choice:
+        if isinstance(one, bool) or not isinstance(one, (str, int, np.integer)):
+            raise TypeError(f"{what} must be {accepted}, got {checks.given(choice)}")
+        if not isinstance(one, str) and 0 <= one < len(names):
+            one = names[one]
+        if one not in names or one in found:
+            raise ValueError(f"{what} must be {accepted}, each once, got {checks.shown(choice)}")
+        found.append(one)
+    return found
+
+
+def _read(name: str, column: Any, as_words: bool) -> Column:
+    """Return a column as numbers, or as words if it holds any or is to."""
+    try:
+        if not isinstance(column, (tuple, list, np.ndarray)) and not hasattr(column, "to_numpy"):
+            raise TypeError
+        array = np.asarray(column)
+    except (TypeError, ValueError):  # a list of lists of several lengths
+        array = np.zeros((0, 0))
+    if array.ndim != 1 or not array.size or array.dtype.kind not in "biufUTO":
+        raise TypeError(
+            f"{name} must be a list or an array, (N,), of numbers or words, N at least 1, "
+            f"got {checks.given(column)}"
+        )
+    if array.dtype.kind in "UTO":
+        array = _parsed(name, array, as_words)
+    if array.dtype.kind != "O":
+        numbers = array.astype(np.float64)
+        if not (fine := np.abs(numbers) < MOST).all():
+            _refuse(name, fine.argmin(), len(numbers), numbers[fine.argmin()])
+    if as_words or array.dtype.kind == "O":
+        values, codes = np.unique(array, return_inverse=True)
+        return Words(codes, tuple(map(str, values.tolist())))
+    return array.astype(np.float64)
+
+
+def _parsed(name: str, array: Array, as_words: bool) -> Array:
+    """Return numbers if each word is one, and else words, as objects; refuse a mixture."""
+    values = array.tolist()
+    words = []
+    for row, value in enumerate(values):
+        words.append("" if value is None else str(value).strip())
+        if words[-1] in MISSING:
+            _refuse(name, row, len(values))
+        if not isinstance(value, (str, Real)):
+            raise TypeError(f"{name} must hold numbers or words, got {checks.given(value)}")
+    numbers = {word for word in words if is_number(word)}
+    if as_words or not any(word in numbers or is_number(word.replace(",", "")) for word in words):
+        return np.array(words, dtype=object)
+    for row, word in enumerate(words):
+        if word not in numbers:
+            raise ValueError(
+                f"{name} must hold numbers alone, such as 1234.5 or 1e-3, or words alone, got "
+                f"{checks.shown(word)} in row {row + 1:,} of {len(words):,}; if they are names, "
+                "list it in categories"
+            )
+    return np.array(words, dtype=np.float64)
+
+
+def _refuse(name: str, row: Any, rows: int, value: float = np.nan) -> NoReturn:
+    got = f"holds {value}" if value == value else "has no value"
+    raise ValueError(
+        f"{name} {got} in row {row + 1:,} of {rows:,}, accepted are words and finite numbers below "
+        f"{MOST:g}; put one there, take the row out, or leave the column out with drop"
+    )
+
+
+def is_number(word: str) -> bool:
+    """Whether a cell holds a number, be it one that is not finite."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return "_" not in word  # Python's own way to group digits

@@ -1,0 +1,90 @@
+"""Checks of what is given: arrays of a table, index arrays, images, files."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy import ndarray as Array
+
+from ensedu import checks
+from ensedu.numpy.base import check_array
+
+__all__ = ["MOST", "features", "images", "indices", "read_text", "targets"]
+
+#: A standard deviation squares its numbers: from here on that leaves the floats.
+MOST = 1e100
+
+
+def features(name: str, value: Any) -> Array:
+    """Return `value` if it is a float64 array (N, m), neither axis empty, of finite numbers."""
+    check_array(name, value)
+    if value.ndim != 2 or not value.size:
+        raise ValueError(f"{name} has shape {value.shape}, accepted is (N, m), N and m at least 1")
+    if not (np.abs(value) < MOST).all():
+        row, column = np.argwhere(~(np.abs(value) < MOST))[0]
+        raise ValueError(
+            f"{name} must hold finite numbers below {MOST:g}, "
+            f"got {value[row, column]} in {name}[{row}, {column}]"
+        )
+    return value
+
+
+def targets(name: str, value: Any, rows: int) -> Array:
+    """Return `value` if it is (N, k) in float64, as `features`, or labels (N,), integers."""
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = _integers(name, value, "labels")
+    else:
+        features(name, value)
+    if len(value) != rows:
+        raise ValueError(f"{name} has {len(value):,} rows, accepted are the {rows:,} of x")
+    return value
+
+
+def indices(name: str, value: Any, rows: int) -> Array:
+    """Return `value` if it holds different numbers of rows, at least one, from 0 to `rows` - 1."""
+    value = _integers(name, value, "row indices")
+    if value.ndim != 1 or not value.size:
+        raise ValueError(f"{name} has shape {value.shape}, accepted is (N,), N at least 1")
+    if (low := value.min()) < 0 or (high := value.max()) >= rows:
+        got = low if low < 0 else high
+        raise ValueError(f"{name} must hold row indices from 0 to {rows - 1}, got {got}")
+    found, times = np.unique(value, return_counts=True)
+    if len(found) < len(value):
+        raise ValueError(f"{name} must hold each row once, got {found[times > 1][0]} repeatedly")
+    return value
+
+
+def images(name: str, value: Any, *, stacked: bool = False) -> Array:
+    """Return `value` if it is a float64 array of numbers from 0 to 1; (N, H, W) if `stacked`."""
+    check_array(name, value)
+    if stacked and (value.ndim != 3 or not value.size):
+        raise ValueError(f"{name} has shape {value.shape}, accepted is (N, H, W), none of them 0")
+    if not ((value >= 0) & (value <= 1)).all():
+        raise ValueError(
+            f"{name} must hold numbers from 0 to 1, got {value.min():g} to {value.max():g}"
+        )
+    return value
+
+
+def read_text(name: str, path: Any) -> str:
+    """Return what a text file in UTF-8 holds, without a byte order mark."""
+    if not isinstance(path, (str, PathLike)):
+        raise TypeError(f"{name} must be a path, got {checks.given(path)}")
+    try:
+        words = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:  # a ValueError is a character that is not UTF-8
+        raise ValueError(
+            f"{name} must be a text file in UTF-8, got {checks.shown(path)}: {error}"
+        ) from error
+    if not words.strip():
+        raise ValueError(f"{name} must hold something, got the empty file {checks.shown(path)}")
+    return words
+
+
+def _integers(name: str, value: Any, what: str) -> Array:
+    if type(value) is not np.ndarray:
+        raise TypeError(f"{name} must be a plain NumPy array, got {type(value).__name__}")
+    if value.dtype.kind not in "iu":
+        raise TypeError(f"{name} has dtype {value.dtype}, accepted are integers, for {what}")
+    return value

