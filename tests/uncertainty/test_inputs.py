@@ -151,7 +151,9 @@ def test_the_import_needs_numpy_alone():
 def test_a_missing_package_is_named(name, module, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     package = module.partition(".")[0]
-    with pytest.raises(ImportError, match=package) as caught:
+    with pytest.raises(
+        ImportError, match={"sklearn": "scikit-learn"}.get(package, package)
+    ) as caught:
         getattr(un, name)(*arguments()[name])
     assert 'pip install "ensedu[scores]"' in str(caught.value)
 
