@@ -23,7 +23,8 @@ def optional(package: str, extra: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if (error.name or root).partition(".")[0] != root:
             raise  # the package is there, and what it needs in turn is not
+        named = NAMES.get(root, root)
         raise ImportError(
-            f'{NAMES.get(root, root)} is needed here, and is not installed: pip install "ensedu[{extra}]"',
+            f'{named} is needed here, and is not installed: pip install "ensedu[{extra}]"',
             name=root,
         ) from error
