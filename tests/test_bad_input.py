@@ -142,6 +142,35 @@ def run_ensemble(forward, *args, method="batch_ensemble", **kwargs):
     return et.ensemble(Model(forward), method, M)(*args, **kwargs)
 
 
+def number(shape, place=None, value=NAN):
+    x = tones(*shape)
+    if place is not None:
+        x[place] = value
+    return x
+
+
+def fit(net=None, x=None, y=None, nll=et.half_squared_error, epochs=1, batch_size=B, **k):
+    """Train in Torch, where all is well but for what is given."""
+    net = et.mlp([m, n, 2], "batch_ensemble", M) if net is None else net
+    x, y = tones(B, m) if x is None else x, tones(B, 2) if y is None else y
+    return et.fit(net, x, y, nll, epochs=epochs, batch_size=batch_size, **k)
+
+
+def fit_numpy(net=None, x=None, y=None, loss=en.half_squared_error, batch_size=B, **k):
+    net = en.mlp([m, n, 2], "batch_ensemble", M, rng=rng()) if net is None else net
+    x, y = ones(B, m) if x is None else x, ones(B, 2) if y is None else y
+    return en.fit(net, x, y, loss, batch_size=batch_size, **({"rng": rng(), "epochs": 1} | k))
+
+
+def frozen_net():
+    return plain().requires_grad_(False)
+
+
+def squared(loss):
+    """A loss of labels that forgets what its gradient is for."""
+    return lambda outputs, targets: loss(outputs, targets)[0]
+
+
 WEIGHT = methods.Array("weight", "m n", "shared")
 LENGTHS = count(1)
 POSITIVE = "a positive integer"
@@ -528,6 +557,99 @@ ENSEMBLE = [
     (lambda: ensemble()(tones(B, m).double()), TypeError, ["input x", "torch.float64", "torch.float32"]),
     (lambda: ensemble()(tones(B, n)), ValueError, ["input x", "(3, 7, 11)", "(3, B, 5)"]),
 ]
+TRAINING = [
+    (lambda: fit(net=3), TypeError, ["net", "3", "torch.nn.Module"]),
+    (lambda: fit(net=torch.nn.ReLU()), ValueError, ["net", "parameters to train", "none"]),
+    (lambda: fit(net=frozen_net()), ValueError, ["net", "parameters to train", "none"]),
+    (lambda: fit(net=torch.nn.Linear(m, 2, device="meta")), ValueError, ["net", "parameters to train", "meta"]),
+    (lambda: fit(net=torch.nn.LazyLinear(2)), ValueError, ["net", "seen an input", "weight"]),
+    (lambda: fit(x=ones(B, m)), TypeError, ["x must be a dense torch.Tensor", "ndarray"]),
+    (lambda: fit(x=tones(B, m).to_sparse()), TypeError, ["x must be a dense torch.Tensor"]),
+    (lambda: fit(x=tones(B, m).double()), TypeError, ["x has dtype torch.float64", "torch.float32"]),
+    (lambda: fit(x=tones(B, m).bool()), TypeError, ["input x", "torch.bool"]),
+    (lambda: fit(y=tones(B, 2).double()), TypeError, ["y has dtype torch.float64", "torch.float32"]),
+    (lambda: fit(y=tones(B, 2).to(torch.complex64)), TypeError, ["y has dtype torch.complex64"]),
+    (lambda: fit(x=tones(0, m), y=tones(0, 2)), ValueError, ["x must hold at least one example", "(0, 5)"]),
+    (lambda: fit(x=torch.tensor(1.0)), ValueError, ["x must hold at least one example", "()"]),
+    (lambda: fit(x=tones(B + 1, m)), ValueError, ["y", "row for each of 8 in x", "got 7"]),
+    (lambda: fit(x=number((B, m), (4, 2))), ValueError, ["x must hold finite", "nan at (4, 2)"]),
+    (lambda: fit(y=number((B, 2), (6, 1), -INF)), ValueError, ["y must hold finite", "-inf at (6, 1)"]),
+    (lambda: fit(y=tones(B, 3)), ValueError, ["nll(net(x), y)", "(3, 7, 2)", "(7, 3)"]),
+    (lambda: fit(y=torch.arange(B)), TypeError, ["nll(net(x), y)", "targets", "torch.int64"]),
+    (lambda: fit(y=torch.arange(B), nll=et.softmax_cross_entropy), ValueError, ["nll(net(x), y)", "0 to 6", "0 to 1"]),
+    (lambda: fit(nll="mse"), TypeError, ["nll must be a function", "'mse'"]),
+    (lambda: fit(nll=lambda outputs, targets: outputs), ValueError, ["nll must return one number", "(3, 7, 2)"]),
+    (lambda: fit(epochs=0), ValueError, ["epochs", "0", POSITIVE]),
+    (lambda: fit(epochs=1.5), TypeError, ["epochs", "1.5", POSITIVE]),
+    (lambda: fit(batch_size=B + 1), ValueError, ["batch_size", "at most", "7", "got 8"]),
+    (lambda: fit(batch_size=0), ValueError, ["batch_size", "0", POSITIVE]),
+    (lambda: fit(lr=0.0), ValueError, ["lr", "0.0", "above 0"]),
+    (lambda: fit(lr=NAN), ValueError, ["lr", "nan", "above 0"]),
+    (lambda: fit(fast_lr_factor=0), ValueError, ["fast_lr_factor", "0", "above 0"]),
+    (lambda: fit(lr=1e-200, fast_lr_factor=1e-200), ValueError, ["fast_lr", "above 0", "0.0"]),
+    (lambda: fit(weight_decay=-0.1), ValueError, ["weight_decay", "-0.1", "0 or more"]),
+    (lambda: fit(beta=-1), ValueError, ["beta", "-1", "0 or more"]),
+    (lambda: fit(anneal=-1), ValueError, ["anneal", "-1", "from 0 up"]),
+    (lambda: fit(anneal=0.5), TypeError, ["anneal", "0.5", "from 0 up"]),
+    (lambda: fit(split=1), TypeError, ["split", "1", "True or False"]),
+    (lambda: fit(split=True), ValueError, ["batch_size", "multiple of the 3 members", "got 7"]),
+    (lambda: fit(net=plain(), split=True), ValueError, ["split", "False", "Sequential with none"]),
+    (lambda: fit(net=et.mlp([m, 2], "mean_field"), split=True), ValueError, ["split", "repeats", "samples"]),
+    (lambda: fit(net=et.mlp([m, 2], "rank1", M, samples=2), split=True, batch_size=6), ValueError, ["split", "repeats", "samples"]),
+    (lambda: fit(net=et.Sequential(et.DeepEnsembleLinear(m, m, 2), et.DeepEnsembleLinear(m, 2, M)), split=True), ValueError, ["split", "one number of members", "2, 3"]),
+    (lambda: fit(seed=-1), ValueError, ["seed", "-1", "from 0 up"]),
+    (lambda: fit(seed=2**64), ValueError, ["seed", "below 2**64", "18446744073709551616"]),
+    (lambda: fit(validation=tones(B, m)), TypeError, ["validation must be a pair", "tensor"]),
+    (lambda: fit(validation=(tones(B, m),)), TypeError, ["validation must be a pair", "tensor"]),
+    (lambda: fit(validation=(tones(0, m), tones(0, 2))), ValueError, ["validation[0] must hold at least one example"]),
+    (lambda: fit(validation=(tones(B, m), tones(3, 2))), ValueError, ["validation[1]", "7 in validation[0]", "got 3"]),
+    (lambda: fit(validation=(tones(B, m), number((B, 2), (3, 1)))), ValueError, ["validation[1] must hold finite", "nan at (3, 1)"]),
+    (lambda: fit(validation=(tones(B, m).half(), tones(B, 2))), TypeError, ["validation[0] has dtype torch.float16", "torch.float32"]),
+    (lambda: fit(patience=2), ValueError, ["patience", "None without validation", "2"]),
+    (lambda: fit(validation=(tones(B, m), tones(B, 2)), patience=0), ValueError, ["patience", "0", POSITIVE]),
+    (lambda: fit(checkpoint=3), TypeError, ["checkpoint must be a path", "3"]),
+    (lambda: fit(checkpoint_every=0), ValueError, ["checkpoint_every", "0", POSITIVE]),
+    (lambda: fit(optimizer="adam"), TypeError, ["optimizer must be a function", "'adam'"]),
+    (lambda: fit(optimizer=lambda groups, lr: groups), TypeError, ["optimizer must return a torch.optim.Optimizer", "list"]),
+    (lambda: fit(optimizer=lambda groups: groups), TypeError, ["optimizer(groups, lr=lr)", "'lr'"]),
+    (lambda: fit(bar=1), TypeError, ["bar", "1", "True or False"]),
+    (lambda: et.parameter_groups(plain(), weight_decay=0, fast_lr=0), ValueError, ["fast_lr", "0", "above 0"]),
+    (lambda: et.parameter_groups(plain(), weight_decay=0, fast_lr="1"), TypeError, ["fast_lr", "'1'", "above 0"]),
+    (lambda: et.elbo(plain(), tones(B, m), tones(B, 2), et.half_squared_error, num_examples=0), ValueError, ["num_examples", "0", POSITIVE]),
+    (lambda: et.half_squared_error(tones(M, B, 2), tones(M, 2)), ValueError, ["(3, 7, 2)", "(3, 2)", "accepted"]),
+    (lambda: et.half_squared_error(tones(M, B, 2), tones(M + 1, B, 2)), ValueError, ["(3, 7, 2)", "(4, 7, 2)", "(M, B, k)"]),
+    (lambda: et.half_squared_error(tones(M, B, 2), tones(B, 2).double()), TypeError, ["targets", "outputs", "torch.float64", "torch.float32"]),
+    (lambda: et.half_squared_error(tones(M, B, 2), ones(B, 2)), TypeError, ["targets", "ndarray", "torch.Tensor"]),
+    (lambda: et.gaussian_nll(tones(M, B, 3), tones(B, 1)), ValueError, ["(3, 7, 3)", "(7, 1)", "2k"]),
+    (lambda: et.softmax_cross_entropy(tones(M, B, 2), tones(B)), TypeError, ["targets", "integer labels", "tensor([1."]),
+    (lambda: et.softmax_cross_entropy(tones(M, B, 2), tones(B) > 0), TypeError, ["targets", "integer labels", "True"]),
+    (lambda: et.softmax_cross_entropy(tones(M, B, 2), torch.ones(B + 1).long()), ValueError, ["(3, 7, 2)", "(8,)", "(M, B)"]),
+    (lambda: et.softmax_cross_entropy(tones(M, B, 2), torch.ones(B, device="meta").long()), ValueError, ["targets", "outputs", "meta", "cpu"]),
+    (lambda: et.softmax_cross_entropy(tones(M, 0, 2), torch.ones(0).long()), ValueError, ["nll", "(3, 0)", "at least one"]),
+    (lambda: fit_numpy(net=plain()), TypeError, ["net", "Sequential", "ensedu.numpy"]),
+    (lambda: fit_numpy(net=en.ReLU()), ValueError, ["net", "parameters to train"]),
+    (lambda: fit_numpy(x=tones(B, m)), TypeError, ["x must be a plain NumPy array", "tensor"]),
+    (lambda: fit_numpy(x=ones(B, m).astype("f4")), TypeError, ["input x", "float32", "float64"]),
+    (lambda: fit_numpy(x=ones(0, m), y=ones(0, 2)), ValueError, ["x must hold at least one example", "(0, 5)"]),
+    (lambda: fit_numpy(x=ones(B + 1, m)), ValueError, ["y", "row for each of 8 in x", "got 7"]),
+    (lambda: fit_numpy(y=np.array([[1.0, 2.0]] * 3 + [[1.0, NAN]] * 4)), ValueError, ["y must hold finite", "nan at (3, 1)"]),
+    (lambda: fit_numpy(y=np.arange(B), loss=en.softmax_cross_entropy), ValueError, ["loss(net(x), y)", "0 to 6", "0 to 1"]),
+    (lambda: fit_numpy(loss=squared(en.half_squared_error)), TypeError, ["loss must return one number and a gradient"]),
+    (lambda: fit_numpy(loss=lambda o, t: en.half_squared_error(o, t, reduction="none")), ValueError, ["loss must return one number", "(3, 7)"]),
+    (lambda: fit_numpy(loss=None), TypeError, ["loss must be a function", "None"]),
+    (lambda: fit_numpy(rng=0), TypeError, ["rng", "int", "Generator"]),
+    (lambda: fit_numpy(batch_size=B + 1), ValueError, ["batch_size", "at most", "got 8"]),
+    (lambda: fit_numpy(split=True), ValueError, ["batch_size", "multiple of the 3 members", "got 7"]),
+    (lambda: fit_numpy(net=en.mlp([m, 2], rng=rng()), split=True), ValueError, ["split", "Sequential with none"]),
+    (lambda: fit_numpy(net=en.mlp([m, 2], "rank1", M, samples=2, rng=rng()), split=True), ValueError, ["split", "repeats", "samples"]),
+    (lambda: fit_numpy(validation=(ones(B, m), ones(3, 2))), ValueError, ["validation[1]", "7 in validation[0]", "got 3"]),
+    (lambda: fit_numpy(patience=1), ValueError, ["patience", "None without validation"]),
+    (lambda: fit_numpy(optimizer=torch.optim.SGD), TypeError, ["optimizer(net, lr=lr)", "Sequential"]),
+    (lambda: fit_numpy(optimizer=lambda net, lr: net), TypeError, ["optimizer must return an ensedu.numpy optimizer"]),
+    (lambda: en.gaussian_nll(ones(M, B, 2), ones(B, 1), beta=2), ValueError, ["beta", "from 0 to 1", "2"]),
+    (lambda: en.half_squared_error(ones(M, B, 2), ones(M + 1, B, 2)), ValueError, ["(3, 7, 2)", "(4, 7, 2)", "(M, B, k)"]),
+    (lambda: en.softmax_cross_entropy(ones(M, B, 2), np.ones((M, 2), int)), ValueError, ["(3, 7, 2)", "(3, 2)", "(M, B)"]),
+]
 # fmt: on
 CASES = [
     pytest.param(*case, id=f"{group}-{i}")
@@ -537,6 +659,7 @@ CASES = [
         ("torch", TORCH),
         ("convolutions", CONVOLUTIONS),
         ("ensemble", ENSEMBLE),
+        ("training", TRAINING),
     ]
     for i, case in enumerate(cases)
 ]

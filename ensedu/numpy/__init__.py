@@ -21,6 +21,7 @@ from ensedu.numpy.rank1 import Rank1Linear
 
 from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, mlp  # isort: skip
 from ensedu.numpy.optimizers import SGD, Adam  # isort: skip
+from ensedu.numpy.training import fit  # isort: skip
 
 __all__ = [
     "SGD",
@@ -36,6 +37,7 @@ __all__ = [
     "Sequential",
     "Tanh",
     "Tile",
+    "fit",
     "gaussian_nll",
     "half_squared_error",
     "kl",

@@ -1,7 +1,8 @@
 """Losses of ensembles: first each member's and example's NLL, then one number and its gradient.
 
 Each takes the outputs of all members, (M, B, k) or (S, M, B, k), or of one network, (B, k), and
-targets for the B examples. With ℓ_ib the NLL of member i and example b in nats, `reduction` says
+targets for the B examples; with an axis M in front, each member has targets, and examples, of its
+own. With ℓ_ib the NLL of member i and example b in nats, `reduction` says
 what becomes of it; the gradient has the shape of the outputs:
 
 - ``"none"``: ℓ itself, (M, B), and the gradient of each ℓ_ib;
@@ -14,7 +15,7 @@ what becomes of it; the gradient has the shape of the outputs:
 """
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Integer
 from numpy import ndarray as Array
 
 from ensedu import checks
@@ -25,7 +26,7 @@ Loss = tuple[float | Float[Array, "*M B"], Float[Array, "*M B k"]]
 
 
 def half_squared_error(
-    outputs: Float[Array, "*M B k"], targets: Float[Array, "B *k"], *, reduction: str = "mean"
+    outputs: Float[Array, "*M B k"], targets: Float[Array, "*M_B_k"], *, reduction: str = "mean"
 ) -> Loss:
     """``ℓ = ½ |y - f(x)|²``, the NLL of N(f(x), 1) without its constant ½ k log 2π.
 
@@ -34,7 +35,7 @@ def half_squared_error(
     outputs
         Predictions f(x), (M, B, k) or (B, k).
     targets
-        y, (B, k), or (B,) for k = 1.
+        y, (B, k), or (B,) for k = 1; (M, B, k) where each member has examples of its own.
     reduction
         ``"none"``, ``"mean"``, ``"sum"`` or ``"mixture"``.
 
@@ -43,12 +44,16 @@ def half_squared_error(
     TypeError, ValueError
         For other shapes or dtypes, or an unknown `reduction`.
     """
-    residual = outputs - _targets(outputs, targets, outputs_per_target=1)
+    residual = outputs - _targets(outputs, targets, heads=1)
     return reduce(0.5 * (residual**2).sum(axis=-1), residual, reduction)
 
 
 def gaussian_nll(
-    outputs: Float[Array, "*M B heads"], targets: Float[Array, "B *k"], *, reduction: str = "mean"
+    outputs: Float[Array, "*M B heads"],
+    targets: Float[Array, "*M_B_k"],
+    *,
+    reduction: str = "mean",
+    beta: float = 0.0,
 ) -> Loss:
     """``ℓ = Σ ½ log 2πσ² + (y - μ)² / (2σ²)`` (Lakshminarayanan et al. 2017, eq. 1).
 
@@ -59,27 +64,33 @@ def gaussian_nll(
     outputs
         Heads, (M, B, 2k) or (B, 2k): k means μ, then k raw variances v; σ² = softplus(v) + 1e-6.
     targets
-        y, (B, k), or (B,) for k = 1.
+        y, (B, k), or (B,) for k = 1; (M, B, k) where each member has examples of its own.
     reduction
         ``"none"``, ``"mean"``, ``"sum"`` or ``"mixture"``.
+    beta
+        From 0 to 1: each summand is weighted by σ^(2 beta), held constant (β-NLL, Seitzer et al.
+        2022, eq. 5), so that examples of a large variance do not stop teaching the mean. Above 0
+        it is no NLL of a density, and has no mixture.
 
     Raises
     ------
     TypeError, ValueError
-        For other shapes or dtypes, or an unknown `reduction`.
+        For other shapes or dtypes, an unknown `reduction`, and another `beta`.
     """
-    targets = _targets(outputs, targets, outputs_per_target=2)
+    beta = checks.nll_weight(beta, reduction)
+    targets = _targets(outputs, targets, heads=2)
     mean, raw = np.split(outputs, 2, axis=-1)
     variance = softplus(raw) + 1e-6
     scaled = (mean - targets) / variance
     nll = 0.5 * np.log(2 * np.pi * variance) + 0.5 * scaled * (mean - targets)
     grad_variance = 0.5 / variance - 0.5 * scaled**2
-    grad = np.concatenate([scaled, grad_variance * sigmoid(raw)], axis=-1)
-    return reduce(nll.sum(axis=-1), grad, reduction)
+    weight = variance**beta
+    grad = np.concatenate([weight * scaled, weight * grad_variance * sigmoid(raw)], axis=-1)
+    return reduce((weight * nll).sum(axis=-1), grad, reduction)
 
 
 def softmax_cross_entropy(
-    outputs: Float[Array, "*M B k"], targets: Int[Array, " B"], *, reduction: str = "mean"
+    outputs: Float[Array, "*M B k"], targets: Integer[Array, "*M_B"], *, reduction: str = "mean"
 ) -> Loss:
     """``ℓ = -log softmax(f(x))_y``; the mixture averages the members' probabilities.
 
@@ -88,7 +99,8 @@ def softmax_cross_entropy(
     outputs
         Logits f(x), (M, B, k) or (B, k).
     targets
-        Class labels y, (B,), integers from 0 to k - 1.
+        Class labels y, integers from 0 to k - 1, (B,), or (M, B) where each member has examples of
+        its own.
     reduction
         ``"none"``, ``"mean"``, ``"sum"`` or ``"mixture"``.
 
@@ -101,22 +113,15 @@ def softmax_cross_entropy(
     if type(targets) is not np.ndarray or targets.dtype.kind not in "iu":
         given = getattr(targets, "dtype", type(targets).__name__)
         raise TypeError(f"targets must be a NumPy array of integer labels, got {given}")
-    if outputs.ndim < 2 or targets.shape != outputs.shape[-2:-1]:
-        raise ValueError(
-            f"outputs have shape {outputs.shape} and targets {targets.shape}, accepted are "
-            "(M, B, k) or (B, k) with (B,)"
-        )
-    k = outputs.shape[-1]
-    if targets.size and not 0 <= targets.min() <= targets.max() < k:
-        raise ValueError(
-            f"targets hold labels from {targets.min()} to {targets.max()}, "
-            f"accepted are 0 to {k - 1}"
-        )
+    checks.labels(outputs.shape, targets.shape)
+    if targets.size:
+        checks.in_range(int(targets.min()), int(targets.max()), outputs.shape[-1])
     log_probabilities = outputs - np.logaddexp.reduce(outputs, axis=-1, keepdims=True)
-    rows = np.arange(len(targets))
+    chosen = np.broadcast_to(targets, outputs.shape[:-1])[..., None]
+    of_targets = np.take_along_axis(log_probabilities, chosen, axis=-1)
     grad = np.exp(log_probabilities)
-    grad[..., rows, targets] -= 1
-    return reduce(-log_probabilities[..., rows, targets], grad, reduction)
+    np.put_along_axis(grad, chosen, np.expm1(of_targets), axis=-1)
+    return reduce(-of_targets[..., 0], grad, reduction)
 
 
 def reduce(nll: Float[Array, "*M B"], grad: Float[Array, "*M B k"], reduction: str) -> Loss:
@@ -152,16 +157,9 @@ def reduce(nll: Float[Array, "*M B"], grad: Float[Array, "*M B k"], reduction: s
     return float(loss), grad * (weights.reshape(nll.shape) / examples)[..., None]
 
 
-def _targets(outputs: Array, targets: Array, outputs_per_target: int) -> Float[Array, "B k"]:
-    """Return the targets as (B, k), checked against the outputs."""
+def _targets(outputs: Array, targets: Array, heads: int) -> Float[Array, "*M B k"]:
+    """Return the targets with an axis k, checked against the outputs."""
     check_array("outputs", outputs)
     check_array("targets", targets)
-    columns = targets[:, None] if targets.ndim == 1 else targets
-    fits = outputs.ndim >= 2 and columns.ndim == 2
-    if not fits or outputs.shape[-2:] != (len(columns), outputs_per_target * columns.shape[1]):
-        heads = "k" if outputs_per_target == 1 else f"{outputs_per_target}k"
-        raise ValueError(
-            f"outputs have shape {outputs.shape} and targets {targets.shape}, accepted are "
-            f"(M, B, {heads}) or (B, {heads}) with (B, k), or (B,) for k = 1"
-        )
-    return columns
+    checks.targets(outputs.shape, targets.shape, heads)
+    return targets[:, None] if targets.ndim == 1 else targets

@@ -2,11 +2,11 @@
 
 Names, shapes and arguments are the same. The plain layer is ``torch.nn.Linear`` itself, and every
 weight is stored as it stores its own, ``(out_features, in_features)``. Each method also has
-a convolution, and `ensemble` turns a whole model into an ensemble. A training step::
+a convolution, and `ensemble` turns a whole model into an ensemble. `fit` trains any of them and
+`predict` runs them; a training step of one's own::
 
+    loss, nll, divergence = elbo(net, x, y, softmax_cross_entropy, num_examples=N)
     optimizer.zero_grad()
-    nll = cross_entropy(net(x).flatten(0, 1), y.repeat(M))  # net(x) is (M, B, classes)
-    loss = nll + kl(net) / N  # the KL is 0 without distributions; N training examples
     loss.backward()
     optimizer.step()
 """
@@ -24,6 +24,10 @@ from ensedu.torch.network import Multiply, Sequential, Tile, kl, mlp  # isort: s
 from ensedu.torch.groups import parameter_groups  # isort: skip
 from ensedu.torch.compare import check_members  # isort: skip
 from ensedu.torch.swap import ensemble  # isort: skip
+from ensedu.torch.losses import elbo  # isort: skip
+from ensedu.torch.losses import gaussian_nll, half_squared_error, softmax_cross_entropy  # isort: skip
+from ensedu.torch.predicting import predict  # isort: skip
+from ensedu.torch.training import fit  # isort: skip
 
 __all__ = [
     "BatchEnsembleConv2d",
@@ -39,10 +43,16 @@ __all__ = [
     "Sequential",
     "Tile",
     "check_members",
+    "elbo",
     "ensemble",
+    "fit",
     "from_numpy",
+    "gaussian_nll",
+    "half_squared_error",
     "kl",
     "mlp",
     "parameter_groups",
+    "predict",
+    "softmax_cross_entropy",
     "to_numpy",
 ]

@@ -191,6 +191,7 @@ def _drawn_apart(net: Any) -> Any:
     """Return a copy in eval mode whose members differ, and whose noise is one for all examples."""
     short = any(p.dtype in SHORT for p in net.parameters())
     twin = net.twin(shares=False).float() if short else net.twin()
+    twin.own_batches = False  # members have one batch in common
     source = torch.Generator().manual_seed(0)
 
     def drawn(like: Tensor) -> Tensor:

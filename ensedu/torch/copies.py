@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ensedu.torch import refuse
 from ensedu.torch.compare import Originals, calls_no, root_mean_square, traced
 from ensedu.torch.members import eval_copy, index_of, without_graphs
-from ensedu.torch.tree import class_path, tree_map, tree_stack
+from ensedu.torch.tree import class_path, own_batch_size, tree_map, tree_stack
 
 # Tensors of fewer entries say too little about the distribution that they were drawn from.
 ENOUGH = 16
@@ -34,6 +34,8 @@ class MemberCopies(nn.Module):
         self.training = self.members.training = members[0].training
         #: The modules of the model that was converted.
         self.originals = Originals()
+        #: Whether an input is (M, B, …), a batch for each member, instead of one for all.
+        self.own_batches = False
         self._ran = False
         self._shared = tuple(f"{name}." for name in shared)
 
@@ -70,14 +72,20 @@ class MemberCopies(nn.Module):
         return eval_copy(self, shares)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        def own(_: str, x: Tensor) -> Tensor:
-            return x.clone()  # a member that works in place would change the next one's input
+        if self.own_batches:
+            own_batch_size(len(self.members), args, kwargs)
+
+        def own(x: Tensor, i: int) -> Tensor:
+            # A member that works in place would change the next one's input.
+            return (x[i] if self.own_batches else x).clone()
+
+        def given(tree: Any, i: int) -> Any:
+            return tree_map(lambda _, x: own(x, i), tree, "input")
 
         first = not self._ran and not traced()
         with calls_no(self.originals) if first else nullcontext():
             outputs = [
-                member(*tree_map(own, args, "input"), **tree_map(own, kwargs, "input"))
-                for member in self.members
+                member(*given(args, i), **given(kwargs, i)) for i, member in enumerate(self.members)
             ]
         self._ran = True
         return tree_stack(outputs, "the output")

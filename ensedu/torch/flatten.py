@@ -28,7 +28,7 @@ from ensedu.torch.compare import (
 )
 from ensedu.torch.members import FixedDropout, eval_copy, index_of, restart, without_graphs
 from ensedu.torch.parts import FlatLayer, FlatPart, Pass, Source
-from ensedu.torch.tree import batch_size, tree_map
+from ensedu.torch.tree import batch_size, own_batch_size, tree_map
 
 # Modules of Torch that in eval mode may read the weights of the layers inside, and call none.
 FUSED = (nn.TransformerEncoder, nn.TransformerEncoderLayer)
@@ -58,6 +58,8 @@ class FlatEnsemble(nn.Module):
         self.comparing = True
         #: The kinds of passes that were.
         self.seen: set[Any] = set()
+        #: Whether an input is (M, B, …), a batch for each member, instead of one for all.
+        self.own_batches = False
 
     @property
     def leading(self) -> tuple[int, ...]:
@@ -195,6 +197,9 @@ class FlatEnsemble(nn.Module):
         """Compare a pass of a new kind; say why it could not be, "" where it was."""
         if not self.comparing or traced():
             return ""
+        if self.own_batches:  # the first member's batch, given to all
+            own_batch_size(self.ensemble_size or 1, args, kwargs)
+            args, kwargs = (tree_map(lambda _, x: x[0], tree, "input") for tree in (args, kwargs))
         kind = kind_of_pass(args, kwargs)
         # Whether it can be compared takes a look at each parameter: only where it matters.
         if kind in self.seen or not comparable(self, args, kwargs):
@@ -223,9 +228,15 @@ class FlatEnsemble(nn.Module):
         noise: dict[str, dict[str, Tensor]] | None,
         source: Source | None = None,
     ) -> Any:
-        rows, B = prod(self.leading), batch_size(args, kwargs)
+        rows = prod(self.leading)
+        if self.own_batches:
+            B = own_batch_size(self.ensemble_size or 1, args, kwargs)
+        else:
+            B = batch_size(args, kwargs)
 
         def repeat(_: str, x: Tensor) -> Tensor:
+            if self.own_batches:
+                return x.flatten(0, 1).repeat(self.samples or 1, *[1] * (x.ndim - 2))
             batched = x.ndim > 0 and x.shape[0] == B
             return x.repeat(rows, *[1] * (x.ndim - 1)) if batched else x.clone()
 

@@ -134,6 +134,19 @@ def batch_size(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     return batch
 
 
+def own_batch_size(members: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """Return B of inputs (M, B, …) that hold a batch for each of so many members."""
+    found = [*leaves(args, "input"), *(leaf for k, v in kwargs.items() for leaf in leaves(v, k))]
+    shapes = {key: tuple(x.shape) for key, x in found}
+    first = next((shape[:2] for shape in shapes.values()), ())
+    if len(first) < 2 or first[0] != members or any(s[:2] != first for s in shapes.values()):
+        raise ValueError(
+            f"the inputs of the model have shapes {shapes}, accepted with own_batches is "
+            f"({members}, B, ...): a batch for each member"
+        )
+    return first[1]
+
+
 def _refuse_images(tree: Any, name: str) -> None:
     """Refuse a list of images (C, H, W): their first axis would pass for a batch."""
     if type(tree) is list and tree and all(isinstance(x, Tensor) and x.ndim == 3 for x in tree):

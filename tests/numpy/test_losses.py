@@ -149,3 +149,44 @@ def test_large_outputs_stay_finite(name, reduction):
     loss, grad = getattr(en, name)(outputs * 1e3, targets, reduction=reduction)
     assert np.isfinite(loss)
     assert np.isfinite(grad).all()
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum", "mixture"])
+@pytest.mark.parametrize("name", LOSSES)
+def test_targets_of_each_member_are_a_loop_over_members(name, reduction):
+    rng = np.random.default_rng(0)
+    loss = getattr(en, name)
+    outputs, _ = batch(name, rng)
+    targets = np.stack([batch(name, rng)[1] for _ in range(M)])
+    nll, grads = zip(
+        *(loss(y, t, reduction="none") for y, t in zip(outputs, targets, strict=True)), strict=True
+    )
+    expected, grad = en.reduce(np.stack(nll), np.stack(grads), reduction)
+    found = loss(outputs, targets, reduction=reduction)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-12)
+    np.testing.assert_allclose(found[1], grad, rtol=1e-12, atol=1e-12)
+    # Samples of members have the members' targets; the same for all of them are one batch's.
+    samples = loss(np.stack([outputs, outputs]), targets, reduction="none")
+    np.testing.assert_array_equal(samples[0][1], loss(outputs, targets, reduction="none")[0])
+    tiled = loss(outputs, np.stack([targets[0]] * M), reduction=reduction)
+    np.testing.assert_array_equal(tiled[1], loss(outputs, targets[0], reduction=reduction)[1])
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])
+def test_a_beta_nll_weighs_by_a_variance_that_it_does_not_move(beta):
+    """Seitzer et al. 2022, eq. 5, by differences of the loss with the weight of the start."""
+    rng = np.random.default_rng(0)
+    outputs, targets = rng.normal(0, 2, (M, B, 2)), rng.standard_normal((B, 1))
+    _, grad = en.gaussian_nll(outputs, targets, beta=beta)
+    weight = (np.logaddexp(0, outputs[..., 1]) + 1e-6) ** beta
+
+    def weighted(outputs):
+        return (weight * en.gaussian_nll(outputs, targets, reduction="none")[0]).mean()
+
+    value, _ = en.gaussian_nll(outputs, targets, beta=beta)
+    assert value == pytest.approx(weighted(outputs), rel=1e-12)
+    for place in [(0, 0, 0), (1, 3, 1), (2, 6, 0), (2, 6, 1)]:
+        step = np.zeros_like(outputs)
+        step[place] = 1e-6
+        slope = (weighted(outputs + step) - weighted(outputs - step)) / 2e-6
+        assert grad[place] == pytest.approx(slope, rel=1e-6, abs=1e-9)

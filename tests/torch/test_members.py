@@ -1061,6 +1061,35 @@ def test_weight_decay_pulls_on_weights_alone():
             et.parameter_groups(net, weight_decay=bad)
     with pytest.raises(TypeError, match=r"net must be a torch\.nn\.Module, got list"):
         et.parameter_groups([net], weight_decay=0)
+    # A number of another package is one of Python's in the group, as a checkpoint keeps it.
+    group = et.parameter_groups(net, weight_decay=0, fast_lr=torch.tensor(0.25).numpy()[()])[2]
+    assert type(group["lr"]) is float
+
+
+@pytest.mark.parametrize("make", ["converted", "layers"])
+@pytest.mark.parametrize("method", ["batch_ensemble", "rank1", "deep_ensemble", "mean_field"])
+def test_fast_weights_may_have_a_learning_rate(method, make):
+    model = nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(48, 2))
+    net = et.ensemble(model, method, **sized(method, M))
+    if make == "layers":
+        net = et.mlp([7, 5, 2], method, **sized(method, M))
+    two = et.parameter_groups(net, weight_decay=0.5)
+    three = et.parameter_groups(net, weight_decay=0.5, fast_lr=0.25)
+    assert len(two) == 2
+    assert [sorted(group) for group in three[:2]] == 2 * [["params", "weight_decay"]]
+    assert three[2] | {"params": None} == {"params": None, "weight_decay": 0.0, "lr": 0.25}
+    names = {id(p): name.rpartition(".")[2] for name, p in net.named_parameters()}
+    fast = [names[id(p)] for p in three[2]["params"]]
+    expected = {
+        "batch_ensemble": ["r", "s"],
+        "rank1": ["r_mean", "r_rho", "s_mean", "s_rho"],
+    }.get(method, [])
+    assert fast == 2 * expected
+    # All else is where it was, and nothing twice or nowhere.
+    for group, other in zip(two, three, strict=False):
+        kept = [p for p in group["params"] if names[id(p)] not in expected]
+        assert list(map(id, kept)) == list(map(id, other["params"]))
+    assert sum(len(group["params"]) for group in three) == len(names)
 
 
 def test_a_frozen_mean_has_a_frozen_spread():

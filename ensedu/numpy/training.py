@@ -1,0 +1,188 @@
+"""A training loop in NumPy, with the gradients by hand."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy import ndarray as Array
+from numpy.random import Generator
+
+from ensedu import checks
+from ensedu.history import History, Plan, Row, members_to_split, pairs, same_rows
+from ensedu.numpy.base import Layer, MemberLayer, check_rng
+from ensedu.numpy.losses import Loss
+from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, leaves
+from ensedu.numpy.optimizers import Adam, Optimizer
+
+
+def fit(
+    net: Layer | Sequential,
+    x: Array,
+    y: Array,
+    loss: Callable[[Array, Array], Loss],
+    *,
+    rng: Generator,
+    epochs: int,
+    batch_size: int = 32,
+    lr: float = 1e-3,
+    beta: float = 1.0,
+    anneal: int = 0,
+    split: bool = False,
+    validation: tuple[Array, Array] | None = None,
+    patience: int | None = None,
+    optimizer: Callable[..., Optimizer] = Adam,
+) -> list[Row]:
+    """Train a network of any method: minimize ``nll + beta · kl / N`` over shuffled minibatches.
+
+    Parameters
+    ----------
+    net
+        An `ensedu.numpy` layer or network.
+    x, y
+        N examples, float64, and their targets, as `loss` takes them.
+    loss
+        A function (outputs, targets) -> the mean NLL over members and examples, and its gradient,
+        such as `softmax_cross_entropy`.
+    rng
+        Shuffles; layers that draw have their own.
+    epochs, batch_size
+        Times through all examples, and how many of them a step takes, N at most.
+    lr
+        Learning rate.
+    beta, anneal
+        Weight of the KL, and over how many epochs it grows to that, linearly step by step.
+    split
+        Whether each member sees its own part of a minibatch, B / M examples; by default all of it.
+        What M does not divide is left out of an epoch.
+    validation, patience
+        Examples and targets on which `loss` is evaluated after each epoch, and after how many
+        epochs without a new best to stop, and to go back to the best.
+    optimizer
+        Called as ``optimizer(net, lr=lr)``.
+
+    Returns
+    -------
+    list of dict
+        A row an epoch: ``epoch``, ``step``, the means over its minibatches of ``loss``, ``nll`` and
+        ``kl`` in nats, ``beta``, and ``validation`` where there is some.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, and data that are not finite.
+    FloatingPointError
+        At a loss or a parameter that is not finite, naming the step.
+
+    Examples
+    --------
+    >>> from ensedu.numpy import half_squared_error, mlp
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.linspace(-1, 1, 60)[:, None]
+    >>> net = mlp([1, 20, 1], "rank1", 4, rng=rng)
+    >>> [row["step"] for row in fit(net, x, x**2, half_squared_error, rng=rng, epochs=3)]
+    [2, 4, 6]
+    """
+    _check(net, x, y, validation)
+    check_rng("rng", rng)
+    members = _members(net) if checks.boolean("split", split) else None
+    validated = validation is not None
+    plan = Plan(len(x), batch_size, lr, 1.0, 0.0, beta, anneal, members, validated, 0)
+    optim = _optimizer(optimizer, net, plan.lr)
+    history = History(plan, MemoryKeeper(net), epochs, patience)
+    net.zero_grad()
+    for _ in history.epochs():
+        for rows in minibatches(len(x), plan.batch_size, members, rng):
+            kl_weight = plan.kl_weight(history.step)
+            nll, grad = _evaluated(loss, net(x[rows]), targets(y, rows))
+            divergence = kl(net)
+            total = nll + kl_weight / len(x) * divergence
+            history.add({"loss": total, "nll": nll, "kl": divergence}, kl_weight, rows.size)
+            net.backward(grad)
+            kl_backward(net, kl_weight / len(x))
+            optim.step()
+        if validation is not None:
+            history.validate(_evaluated(loss, net(validation[0]), validation[1])[0])
+        history.end_epoch()
+    return history.rows
+
+
+def minibatches(number: int, batch_size: int, members: int | None, rng: Generator) -> list[Array]:
+    """Shuffle rows and deal them out, (B,); to M `members` (M, B / M) each."""
+    order = rng.permutation(number)
+    deals = [order[i : i + batch_size] for i in range(0, number, batch_size)]
+    if members is not None:
+        deals = [d[: len(d) // members * members].reshape(members, -1) for d in deals]
+    return [rows for rows in deals if rows.size]
+
+
+def targets(y: Array, rows: Array) -> Array:
+    """Return the targets of a minibatch: a loss tells (M, B) from (B, k) by the axis k."""
+    alone = rows.ndim > 1 and y.ndim == 1 and y.dtype.kind == "f"
+    return (y[:, None] if alone else y)[rows]
+
+
+class MemoryKeeper:
+    """Keeps the parameters of the best epoch."""
+
+    def __init__(self, net: Layer | Sequential) -> None:
+        self.net = net
+        self._best: dict[str, Array] = {}
+
+    def resume(self) -> list[Row]:
+        return []
+
+    def not_finite(self) -> str:
+        found = self.net.params.items()
+        return next((name for name, value in found if not np.isfinite(value).all()), "")
+
+    def keep(self, rows: list[Row], *, best: bool, last: bool) -> None:
+        if best:
+            self._best = {name: value.copy() for name, value in self.net.params.items()}
+
+    def restore(self, step: int) -> None:
+        for name, value in self.net.params.items():
+            value[...] = self._best[name]
+
+
+def _optimizer(
+    optimizer: Callable[..., Optimizer], net: Layer | Sequential, lr: float
+) -> Optimizer:
+    made = checks.function("optimizer", optimizer, "optimizer(net, lr=lr)")(net, lr=lr)
+    if not isinstance(made, Optimizer):
+        raise TypeError(
+            f"optimizer must return an ensedu.numpy optimizer, got {checks.given(made)}"
+        )
+    return made
+
+
+def _evaluated(loss: Callable[[Array, Array], Loss], outputs: Array, y: Array) -> tuple[float, Any]:
+    pair = checks.function("loss", loss, "loss(net(x), y)")(outputs, y)
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise TypeError(f"loss must return one number and a gradient, got {checks.given(pair)}")
+    if np.ndim(pair[0]):
+        raise ValueError(f"loss must return one number, got one of shape {np.shape(pair[0])}")
+    return float(pair[0]), pair[1]
+
+
+def _check(net: Any, x: Any, y: Any, validation: Any) -> None:
+    if not isinstance(net, (Layer, Sequential)):
+        raise TypeError(f"net must be an ensedu.numpy layer or network, got {checks.given(net)}")
+    if not net.params:
+        raise ValueError(f"net must have parameters to train, got {checks.given(net)}")
+    for first, inputs, second, wanted in pairs(x, y, validation):
+        for name, value in ((first, inputs), (second, wanted)):
+            if type(value) is not np.ndarray or value.dtype.kind not in "fiu":
+                raise TypeError(
+                    f"{name} must be a plain NumPy array of numbers, got {checks.given(value)}"
+                )
+            if value.ndim == 0 or value.size == 0:
+                raise ValueError(f"{name} must hold at least one example, got shape {value.shape}")
+            if not np.isfinite(value).all():
+                place = tuple(map(int, np.argwhere(~np.isfinite(value))[0]))
+                raise ValueError(f"{name} must hold finite numbers, got {value[place]} at {place}")
+        same_rows(first, len(inputs), second, len(wanted))
+
+
+def _members(net: Layer | Sequential) -> int:
+    sizes = {part.ensemble_size for _, part in leaves(net) if isinstance(part, MemberLayer)}
+    return members_to_split(net, sizes, any(isinstance(part, Tile) for _, part in leaves(net)))

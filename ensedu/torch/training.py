@@ -1,0 +1,140 @@
+"""A training loop to be read in a minute: who needs more writes one, or uses Lightning."""
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ensedu import checks
+from ensedu.history import History, Plan, Row
+from ensedu.torch.examples import (
+    check_training,
+    in_mode,
+    members_of,
+    minibatches,
+    own_batches,
+    seeded,
+    shown,
+)
+from ensedu.torch.groups import parameter_groups
+from ensedu.torch.keeper import FolderKeeper
+from ensedu.torch.losses import elbo
+from ensedu.torch.predicting import mean_nll
+
+__all__ = ["fit"]
+
+
+def fit(
+    net: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    nll: Callable[[Any, Tensor], Tensor],
+    *,
+    epochs: int,
+    batch_size: int = 32,
+    lr: float = 1e-3,
+    fast_lr_factor: float = 1.0,
+    weight_decay: float = 0.0,
+    beta: float = 1.0,
+    anneal: int = 0,
+    split: bool = False,
+    validation: tuple[Tensor, Tensor] | None = None,
+    patience: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_every: int = 1,
+    seed: int = 0,
+    optimizer: Callable[..., torch.optim.Optimizer] = torch.optim.AdamW,
+    bar: bool | None = None,
+) -> list[Row]:
+    """Train a network of any method: minimize ``nll + beta · kl / N`` over shuffled minibatches.
+
+    Parameters
+    ----------
+    net
+        A layer, `mlp`, what `ensemble` returns, or any module, on one device. It trains in training
+        mode, validation runs it in eval mode; then each module is in its own again.
+    x, y
+        N examples and their targets, tensors on any device; a minibatch goes to that of the net.
+    nll
+        A function (outputs, targets) -> the mean over members and examples, such as
+        `ensedu.torch.losses.softmax_cross_entropy`. The mean divides each member's own gradient by
+        M: Adam does not notice, and for SGD multiply `fast_lr_factor` by M.
+    epochs, batch_size
+        Times through all examples, and how many of them a step takes, N at most.
+    lr, fast_lr_factor
+        Learning rate, and what it is times for fast weights r and s.
+    weight_decay
+        Of the weights, see `parameter_groups`; never of fast weights and distributions.
+    beta, anneal
+        Weight of the KL, and over how many epochs it grows to that, linearly step by step
+        (Dusenberry et al. 2020, sec. 4). Without distributions the KL is 0.
+    split
+        Whether each member sees its own part of a minibatch, B / M examples, as Wen et al. 2020
+        train; by default each sees all of it. What M does not divide is left out of an epoch.
+    validation, patience
+        Examples and targets on which `nll` is evaluated after each epoch, in minibatches, and after
+        how many epochs without a new best to stop. With `patience` the net ends with the weights of
+        its best epoch.
+    checkpoint, checkpoint_every
+        A folder to save to after so many epochs, see `ensedu.torch.checkpoints`, and to go on
+        from: on a CPU to the same bits as if nothing had happened. The best epoch is in ``best``.
+    seed
+        Of shuffling and noise, on a CPU and on CUDA; Torch's own generators, which draw them, are
+        as they were when this returns.
+    optimizer
+        Called as ``optimizer(groups, lr=lr)``.
+    bar
+        Whether to show progress; by default where standard error is a terminal.
+
+    Returns
+    -------
+    list of dict
+        A row an epoch: ``epoch``, ``step``, the means over its minibatches of ``loss``, ``nll`` and
+        ``kl`` in nats, ``beta``, and ``validation`` where there is some.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, data that are not finite, and a checkpoint of another training.
+    FloatingPointError
+        At a loss or a parameter that is not finite, naming the step; checkpoints are from before.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ensedu.torch import fit, mlp
+    >>> from ensedu.torch.losses import half_squared_error
+    >>> x = torch.linspace(-1, 1, 60)[:, None]
+    >>> history = fit(mlp([1, 20, 1], "rank1", 4), x, x**2, half_squared_error, epochs=3)
+    >>> [row["step"] for row in history]
+    [2, 4, 6]
+    """
+    device = check_training(net, x, y, validation)
+    optimizer = checks.function("optimizer", optimizer, "optimizer(groups, lr=lr)")
+    members = members_of(net) if checks.boolean("split", split) else None
+    plan = Plan(
+        len(x), batch_size, lr, fast_lr_factor, weight_decay, beta, anneal, members,
+        validation is not None, seed,
+    )  # fmt: skip
+    with seeded(net, plan.seed) as generators, own_batches(net, split), in_mode(net, training=True):
+        groups = parameter_groups(net, weight_decay=plan.weight_decay, fast_lr=plan.fast_lr)
+        optim = optimizer(groups, lr=plan.lr)
+        keeper = FolderKeeper(net, optim, generators, plan, checkpoint, checkpoint_every)
+        history = History(plan, keeper, epochs, patience)
+        for _ in shown(history, epochs, bar):
+            for inputs, targets in minibatches(x, y, plan.batch_size, members):
+                kl_weight = plan.kl_weight(history.step)
+                loss = elbo(
+                    net, inputs.to(device), targets.to(device), nll,
+                    num_examples=len(x), beta=kl_weight,
+                )  # fmt: skip
+                history.add(loss.numbers(), kl_weight, len(targets.flatten(0, int(split))))
+                optim.zero_grad()
+                loss.loss.backward()
+                optim.step()
+            if validation is not None:
+                history.validate(mean_nll(net, *validation, nll, batch_size=plan.batch_size))
+            history.end_epoch()
+    return history.rows

@@ -1,0 +1,422 @@
+"""Predictions of any network, held against passes of its members one by one."""
+
+import pytest
+import torch
+from torch import nn
+
+import ensedu.torch as et
+from ensedu.methods import METHODS, sized
+from ensedu.torch import models
+from ensedu.torch.predicting import draws, mean_nll
+
+S, M, B, m, n = 2, 3, 7, 5, 11
+DRAWING = ["rank1", "mean_field", "mc_dropout"]
+DOUBLE = {"rtol": 1e-12, "atol": 1e-12}
+
+
+def numbers(*shape, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+
+def rng(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def network(method, **options):
+    """An mlp that draws with a large noise, if it draws."""
+    torch.manual_seed(0)
+    spread = {"rank1": {"posterior_std": 0.9}, "mean_field": {"posterior_std": 0.9}}
+    options = spread.get(method, {"p": 0.4} if method == "mc_dropout" else {}) | options
+    return et.mlp([m, n, n, 2], method, dtype=torch.float64, **sized(method, M), **options)
+
+
+class Body(nn.Sequential):
+    """A model to convert, with what behaves otherwise in training mode."""
+
+    def __init__(self):
+        super().__init__(
+            nn.Conv2d(1, 2, 3, padding=1), nn.BatchNorm2d(2), nn.ReLU(), nn.Dropout(0.4),
+            nn.Flatten(), nn.Linear(18, n), nn.ReLU(), nn.Dropout(0.4), nn.Linear(n, 2),
+        )  # fmt: skip
+
+
+def converted(method, **options):
+    torch.manual_seed(0)
+    spread = {"rank1": {"posterior_std": 0.9}, "mean_field": {"posterior_std": 0.9}}
+    spread["last_layer"] = {"head": "8"}
+    net = et.ensemble(
+        Body().double(), method, **sized(method, M), **spread.get(method, {}), **options
+    )
+    with torch.no_grad():  # statistics of a training that was
+        for part in net.modules():
+            if isinstance(part, nn.BatchNorm2d):
+                part.running_mean.copy_(numbers(2))
+                part.running_var.copy_(1 + numbers(2).square())
+    return net
+
+
+CONVERTED = [key for key in METHODS if key != "single"]
+
+
+def alone(net, x, noise):
+    """Each member's pass by itself, from the weights of `noise`."""
+    rows = []
+    for i in range(M):
+        y = x
+        for name, layer in net.named_children():
+            own = {k.partition(".")[2]: v for k, v in noise.items() if k.partition(".")[0] == name}
+            if isinstance(layer, et.MCDropout):
+                y = y * own["mask"][i] / (1 - layer.p)
+            elif isinstance(layer, nn.Linear):
+                y = layer(y)
+            elif hasattr(layer, "weight_matrices"):
+                y = y @ (layer.weight_matrices(own) if own else layer.weight_matrices())[i]
+                bias = getattr(layer, "bias", None)
+                if bias is None:
+                    bias = layer.bias_mean + nn.functional.softplus(layer.bias_rho) * own["bias"]
+                y = y + bias[i]
+            elif not isinstance(layer, et.Tile):
+                y = layer(y)
+        rows.append(y)
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize("batch_size", [None, 1, 3, B, 100])
+@pytest.mark.parametrize("method", METHODS)
+def test_an_mlp_is_its_members_one_by_one(method, batch_size):
+    net, x = network(method), numbers(B, m)
+    noise = net.noise(rng(), (B, m)) or None
+    y = et.predict(net, x, noise=noise, batch_size=batch_size)
+    assert y.shape == ((1 if method == "single" else M), B, 2)
+    expected = net(x)[None] if method == "single" else alone(net, x, noise or {})
+    torch.testing.assert_close(y, expected.detach(), **DOUBLE)
+    assert not y.requires_grad
+
+
+@pytest.mark.parametrize("batch_size", [None, 3, B])
+@pytest.mark.parametrize("method", CONVERTED)
+def test_a_converted_model_is_its_members_one_by_one(method, batch_size):
+    net, x = converted(method), numbers(B, 1, 3, 3)
+    noise = net.eval().noise(rng(), x) if method in DRAWING else None
+    net.train()
+    y = et.predict(net, x, noise=noise, batch_size=batch_size)
+    assert y.shape == (M, B, 2)
+    for i in range(M):
+        member = net.member(i, noise).eval()
+        torch.testing.assert_close(y[i], member(x).detach(), **DOUBLE)
+
+
+@pytest.mark.parametrize("make", [network, converted])
+@pytest.mark.parametrize("method", DRAWING)
+def test_a_draw_is_one_function_in_all_minibatches(method, make):
+    net = make(method)
+    one = numbers(1, *((m,) if make is network else (1, 3, 3)))
+    same = one.expand(B, *one.shape[1:])  # one example B times: what differs is the noise
+    torch.manual_seed(1)
+    whole = et.predict(net, same, samples=S)
+    assert whole.shape == (S * M, B, 2)
+    for batch_size in (1, 2, 3, B):
+        torch.manual_seed(1)
+        y = et.predict(net, same, samples=S, batch_size=batch_size)
+        torch.testing.assert_close(y, whole, **DOUBLE)
+        torch.testing.assert_close(y, y[:, :1].expand_as(y), **DOUBLE)
+    spread = whole[:, 0].std(0)
+    assert (spread > 1e-2).all()  # and draws differ by much more than rounding
+
+
+@pytest.mark.parametrize("method", DRAWING)
+def test_draws_stand_one_after_another(method):
+    net, x = network(method), numbers(B, m)
+    torch.manual_seed(1)
+    y = et.predict(net, x, samples=S, batch_size=3)
+    torch.manual_seed(1)
+    for i in range(S):
+        draw = net(x).detach()
+        torch.testing.assert_close(y[i * M : (i + 1) * M], draw, **DOUBLE)
+
+
+@pytest.mark.parametrize("make", [network, converted])
+def test_samples_of_a_net_come_out_as_one_axis(make):
+    net = make("rank1", samples=S)
+    x = numbers(B, m) if make is network else numbers(B, 1, 3, 3)
+    noise = net.noise(rng(), (B, m) if make is network else x)
+    y = et.predict(net, x, noise=noise)
+    assert y.shape == (S * M, B, 2)
+    expected = net.eval()(x, noise=noise)
+    torch.testing.assert_close(y, expected.flatten(0, 1).detach(), **DOUBLE)
+    assert et.predict(net, x, samples=5, batch_size=2).shape == (5 * S * M, B, 2)
+
+
+@pytest.mark.parametrize("members", [B, 1])
+@pytest.mark.parametrize("examples", [B, 1])
+def test_as_many_members_as_examples_are_no_puzzle(members, examples):
+    x = numbers(examples, m)
+    plain = nn.Sequential(nn.Linear(m, n), nn.Linear(n, members)).double()
+    for net in (
+        et.mlp([m, n, 2], "batch_ensemble", members, dtype=torch.float64),
+        et.ensemble(plain, "batch_ensemble", members),
+        et.ensemble(plain, "deep_ensemble", members),
+        nn.Sequential(et.ensemble(plain, "deep_ensemble", members), nn.Softmax(-1)),
+        nn.Sequential(et.DeepEnsembleLinear(m, n, members, dtype=torch.float64), nn.Tanh()),
+    ):
+        y = et.predict(net, x)
+        assert y.shape[:2] == (members, examples)
+        torch.testing.assert_close(y, net(x).detach(), **DOUBLE)
+    assert torch.equal(et.predict(plain, x), plain(x).detach()[None])
+
+
+@pytest.mark.parametrize("kind", ["BatchEnsemble", "DeepEnsemble", "MeanField", "Rank1"])
+def test_a_convolution_alone(kind):
+    members = () if kind == "MeanField" else (M,)
+    torch.manual_seed(0)
+    net = getattr(et, f"{kind}Conv2d")(2, 3, 3, *members, dtype=torch.float64)
+    x = numbers(B, 2, 6, 5)
+    y = et.predict(net, x, batch_size=2)
+    assert y.shape == (*(members or (1,)), B, 3, 4, 3)
+    if kind in ("BatchEnsemble", "DeepEnsemble"):
+        torch.testing.assert_close(y, net(x).detach(), **DOUBLE)
+    # A head without members of its own on top of it.
+    flat = nn.Sequential(net, nn.Flatten(len(members) + 1), nn.Linear(36, 2).double())
+    assert et.predict(flat, x).shape == (*(members or (1,)), B, 2)
+
+
+class Around(nn.Module):
+    """A module of a user's with layers of ours."""
+
+    def __init__(self, net, end):
+        super().__init__()
+        self.net, self.end = net, end
+
+    def forward(self, x):
+        return self.end(self.net(x))
+
+
+def test_what_a_module_does_with_its_members():
+    net, x = network("batch_ensemble"), numbers(B, m)
+    mean = et.predict(Around(net, lambda y: y.mean(0)), x)
+    torch.testing.assert_close(mean, net(x).mean(0).detach()[None], **DOUBLE)
+    first = et.predict(Around(net, lambda y: y[..., 0]), x)
+    torch.testing.assert_close(first, net(x)[..., 0].detach(), **DOUBLE)
+    # Here M = B, and (M, B) might be (B, k).
+    with pytest.raises(ValueError, match=r"got shape \(3, 3\) for 3 examples, .* two axes"):
+        et.predict(Around(net, lambda y: y[..., 0]), x[:M])
+    with pytest.raises(ValueError, match=r"net must return .* \(7, 2, 3\) for 7 examples"):
+        et.predict(Around(net, lambda y: y.permute(1, 2, 0)), x)
+
+
+class Watch(nn.Module):
+    """Tells in which mode it ran, and whether gradients were on."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def forward(self, x):
+        self.seen.append((self.training, torch.is_grad_enabled()))
+        if x.isnan().any():
+            raise ArithmeticError
+        return x
+
+
+@pytest.mark.parametrize("evaluate", [et.predict, mean_nll])
+def test_every_module_keeps_its_mode(evaluate):
+    def run(net, x):
+        if evaluate is et.predict:
+            return et.predict(net, x)
+        return mean_nll(net, x, torch.zeros(len(x), 2), et.half_squared_error, batch_size=4)
+
+    net = nn.Sequential(
+        nn.Linear(m, n),
+        nn.BatchNorm1d(n),
+        nn.Dropout(),
+        Watch(),
+        nn.BatchNorm1d(n),
+        nn.Linear(n, 2),
+    )
+    net[4].eval()  # frozen by its owner
+    modes = [part.training for part in net.modules()]
+    statistics = [value.clone() for value in net.buffers()]
+    x = torch.ones(B, m)
+    run(net, x)
+    with pytest.raises(ArithmeticError):
+        run(net, x * float("nan"))
+    assert set(net[3].seen) == {(False, False)}
+    assert [part.training for part in net.modules()] == modes
+    assert all(map(torch.equal, net.buffers(), statistics))
+    assert torch.is_grad_enabled()
+    if evaluate is et.predict:
+        assert torch.equal(run(net, x), run(net, x))
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        (et.Rank1Linear, {"per_example": True, "posterior_std": 0.9}),
+        (et.MeanFieldLinear, {"estimator": "local", "posterior_std": 0.9}),
+    ],
+)
+def test_what_draws_for_each_example_draws_in_each_minibatch(make, options):
+    members = (M,) if make is et.Rank1Linear else ()
+    torch.manual_seed(0)
+    net = et.Sequential(make(m, 2, *members, dtype=torch.float64, **options))
+    x = numbers(1, m).expand(B, m)
+    for batch_size in (None, 3):
+        y = et.predict(net, x, batch_size=batch_size, samples=S)
+        assert y.shape == (S * (members or (1,))[0], B, 2)
+        assert len(torch.unique(y[0, :, 0])) == B
+    model = et.ensemble(nn.Sequential(nn.Linear(m, 2)).double(), "rank1", M, per_example=True)
+    assert et.predict(model, x, batch_size=2).shape == (M, B, 2)
+
+
+def test_whether_a_net_draws():
+    for method in METHODS:
+        assert draws(network(method)) == (method in DRAWING)
+        if method != "single":
+            assert draws(converted(method)) == (method in DRAWING)
+    assert not draws(nn.Sequential(nn.Dropout(), nn.Linear(m, n)))
+
+
+def test_given_noise_is_the_only_noise():
+    net, x = network("rank1"), numbers(B, m)
+    noise, state = net.noise(rng(), (B, m)), torch.get_rng_state()
+    first = et.predict(net, x, noise=noise, batch_size=2)
+    assert torch.equal(first, et.predict(net, x, noise=noise, batch_size=2))
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.bad_input
+def test_bad_calls_are_named():
+    x = torch.ones(B, m)
+    rank1 = et.mlp([m, 2], "rank1", M)
+    hidden = nn.Sequential(nn.Linear(m, n), et.MCDropout(), nn.Linear(n, 2))
+    assert et.predict(hidden, x, batch_size=B, samples=S).shape == (S, B, 2)
+    for call, error, words in (
+        (
+            lambda: et.predict(hidden, x, batch_size=2),
+            ValueError,
+            r"batch_size must be None .*noise",
+        ),
+        (
+            lambda: et.predict(nn.Linear(m, 2), x, samples=2),
+            ValueError,
+            "samples must be 1 .*nothing",
+        ),
+        (
+            lambda: et.predict(rank1, x, samples=2, noise={}),
+            ValueError,
+            "samples must be 1 for one",
+        ),
+        (lambda: et.predict(rank1, x, noise={"0.r": x}), ValueError, r"noise .*\['r', 's'\]"),
+        (lambda: et.predict(rank1, x[:0]), ValueError, r"x must be .* at least one .* \(0, 5\)"),
+        (lambda: et.predict(rank1, x, batch_size=0), ValueError, "batch_size must be a positive"),
+        (lambda: et.predict(rank1, x, samples=0), ValueError, "samples must be a positive"),
+        (lambda: et.predict(rank1, x.double()), TypeError, "input x has dtype torch.float64"),
+        (lambda: et.predict(rank1, x.numpy()), TypeError, "x must be a dense torch.Tensor"),
+        (lambda: et.predict(lambda x: x, x), TypeError, "net must be a torch.nn.Module"),
+        (
+            lambda: et.predict(Around(rank1, lambda y: (y, y)), x),
+            TypeError,
+            "net .* tensor, got a tup",
+        ),
+        (lambda: et.predict(Around(rank1, lambda y: {"y": y}), x), TypeError, "net .* got a dict"),
+        (lambda: et.predict(Around(rank1, lambda y: y.sum()), x), ValueError, r"net .* shape \(\)"),
+        (lambda: et.predict(rank1, torch.ones(M, B, m)), ValueError, r"\(3, 7, 2\) for 3 examples"),
+    ):
+        with pytest.raises(error, match=words):
+            call()
+
+
+def test_a_large_model_and_images():
+    torch.manual_seed(0)
+    net = et.ensemble(models.lenet5(), "mean_field", samples=S)
+    x = torch.randn(B, 1, 28, 28)
+    torch.manual_seed(1)
+    whole = et.predict(net, x)
+    torch.manual_seed(1)
+    torch.testing.assert_close(et.predict(net, x, batch_size=3), whole, rtol=1e-4, atol=1e-5)
+
+
+# A batch for each member
+
+
+@pytest.mark.parametrize(
+    ("method", "samples"), [*((key, None) for key in METHODS if METHODS[key].members), ("rank1", S)]
+)
+def test_own_batches_give_each_member_its_own(method, samples):
+    net = converted(method, **({"samples": samples} if samples else {})).eval()
+    net.own_batches = True
+    x = numbers(M, B, 1, 3, 3)
+    given = (net.noise(rng(), x),) if method == "rank1" else ()
+    y = net(x, **{"noise": given[0]} if given else {})
+    assert y.shape == (*((S,) if samples else ()), M, B, 2)
+    for i in range(M):
+        for place in [(s, i) for s in range(S)] if samples else [(i,)]:
+            torch.testing.assert_close(y[place], net.member(place, *given)(x[i]), **DOUBLE)
+    # The same batch for all of them is a batch for all.
+    shared = x[:1].expand_as(x).contiguous()
+    tiled = net(shared, **{"noise": given[0]} if given else {})
+    net.own_batches = False
+    torch.testing.assert_close(net(x[0], **{"noise": given[0]} if given else {}), tiled, **DOUBLE)
+
+
+@pytest.mark.parametrize("method", ["batch_ensemble", "deep_ensemble"])
+def test_own_batches_of_a_model_that_works_in_place_leave_the_input(method):
+    class InPlace(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(m, 2)
+
+        def forward(self, x, *, scale):
+            return {"y": self.fc(x.mul_(2)) * scale}
+
+    net = et.ensemble(InPlace().double(), method, M)
+    net.own_batches = True
+    x, scale = numbers(M, B, m), numbers(M, B, 1, seed=1)
+    before = x.clone()
+    y = net(x, scale=scale)["y"]
+    assert torch.equal(x, before)
+    for i in range(M):
+        expected = net.member(i)(x[i].clone(), scale=scale[i])["y"]
+        torch.testing.assert_close(y[i], expected, **DOUBLE)
+
+
+@pytest.mark.parametrize("method", ["batch_ensemble", "deep_ensemble", "rank1"])
+def test_own_batches_of_other_shapes_are_named(method):
+    net = converted(method)
+    net.own_batches = True
+    for shape in ((B, 1, 3, 3), (M + 1, B, 1, 3, 3), (M,), ()):
+        with pytest.raises(ValueError, match=rf"with own_batches is \({M}, B, \.\.\.\)"):
+            net(numbers(*shape))
+    with pytest.raises(ValueError, match=r"shapes \{\}, accepted with own_batches"):
+        net()
+    # Inputs of other batches beside it, and predictions take one for all.
+    with pytest.raises(ValueError, match="own_batches"):
+        net(numbers(M, B, 1, 3, 3), numbers(M, B + 1, 1, 3, 3))
+    assert et.predict(net, numbers(B, 1, 3, 3)).shape == (M, B, 2)
+    assert net.own_batches
+
+
+@pytest.mark.parametrize("method", ["batch_ensemble", "deep_ensemble", "rank1"])
+def test_members_are_compared_with_own_batches_too(method):
+    class MixedUp(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(m, 2)
+
+        def forward(self, x):
+            return self.fc(x) - self.fc(x).mean(0)  # an example looks at the others
+
+    x = numbers(M, B, m)
+    net = et.ensemble(MixedUp().double(), method, M)
+    net.own_batches = True
+    if method == "deep_ensemble":  # has no batch in common
+        assert net(x).shape == (M, B, 2)
+    else:
+        with pytest.raises(ValueError, match="no example may look at another"):
+            net(x)
+    good = et.ensemble(nn.Sequential(nn.Linear(m, 2)).double(), method, M, example=x[0])
+    good.own_batches = True
+    et.check_members(good, x[0])  # one batch for all, as ever
+    assert good(x).shape == (M, B, 2)
+    assert good.own_batches
