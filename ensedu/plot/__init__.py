@@ -3,7 +3,8 @@
 `network` draws nodes and edges with their counts, `weight_matrices` heat maps, `parameter_bars`
 counts by role, `growth_curves` totals against a size, `modulation` how BatchEnsemble makes its
 members, `distribution` matrices with their spread, and `inside` the whole book in one figure.
-`ratios` and `roofline` draw what was measured.
+`ratios` and `roofline` draw what was measured, `contest` what each of
+several methods believes of one curve, and their scores.
 """
 
 try:
@@ -14,6 +15,7 @@ except ImportError as error:
     ) from error
 
 from ensedu.plot.bars import in_words, parameter_bars
+from ensedu.plot.contest import Belief, contest
 from ensedu.plot.curves import growth_curves
 from ensedu.plot.distribution import distribution
 from ensedu.plot.inside import inside
@@ -40,7 +42,9 @@ __all__ = [
     "MARKERS",
     "PALETTE",
     "ROLE_LABELS",
+    "Belief",
     "Figure",
+    "contest",
     "distribution",
     "growth_curves",
     "house_style",
