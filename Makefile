@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 NB     ?= book
+# Of the command line only: some shells have a NAME of their own.
+NAME   :=
 
 VENV    := .venv
 PY      := $(VENV)/bin/python
@@ -74,8 +76,9 @@ bench: $(PEERS)/ready ## Time the layers beside nn.Linear and four packages; che
 scaling: $(READY) ## Time two processes against one
 	$(PY) benchmarks/scaling.py ensedu/results/scaling.json
 
-results: $(READY) ## Measure how far each start moves a trained network, for the README
-	$(PY) benchmarks/starts.py ensedu/results/starts.json
+results: $(READY) ## Compute the tables of long runs (NAME=starts for one); goes on after a stop
+	$(PY) -m ensedu.experiments $(NAME)
+	$(PY) scripts/readme.py
 
 lab: $(READY) ## Open JupyterLab on the book
 	$(PY) -m jupyterlab book

@@ -5,7 +5,7 @@
 
 It prints the targets of `targets.py`, and with --strict exits with 1 if one is missed. The JSON:
 
-machine     what `machine.machine` says
+machine     what `ensedu.experiments.machine` says
 cells       one method at one size (m, M, B), m inputs and outputs. Each of `contestants`, among
             them the limit, has `parameter_bytes`, `saved_bytes` (stored for the backward pass
             beyond input and parameters), at B = 256 and four members `peak_bytes`, and for each
@@ -33,8 +33,9 @@ from torch import nn
 from torch.nn import functional as F
 
 import ensedu.torch as et
-from benchmarks import contestants, measure, results, targets
-from benchmarks.machine import machine, settle
+from benchmarks import contestants, measure, targets
+from ensedu.experiments import files
+from ensedu.experiments.machine import machine, settle
 from ensedu.methods import sized
 from ensedu.torch import products
 
@@ -263,7 +264,7 @@ def main(arguments=None):
     result["mixed"] = [mixed(*sizes, seconds) for sizes in grid]
     members, batch_size = (MEMBERS[:1], 512) if options.quick else (MEMBERS, 32)
     result["training"] = [training(M, batch_size, 15 * seconds) for M in members]
-    results.write(options.path, result)
+    files.write(options.path, result)
     return targets.verdict(result["cells"], options.strict)
 
 

@@ -34,8 +34,9 @@ from torch import nn
 from torch.nn import functional as F
 
 import ensedu.torch as et
-from benchmarks import bench, contestants, measure, results, targets
-from benchmarks.machine import machine
+from benchmarks import bench, contestants, measure, targets
+from ensedu.experiments import files
+from ensedu.experiments.machine import machine
 from ensedu.methods import METHODS, sized
 from ensedu.torch import models
 
@@ -69,14 +70,14 @@ class Step:
         except Exception as error:
             row = keys | {"error": said(error)}
         self.rows.append(row)
-        results.write(self.path, {"rows": self.rows, "left_out": self.left_out})
+        files.write(self.path, {"rows": self.rows, "left_out": self.left_out})
         words = " ".join(f"{key} {value}" for key, value in keys.items())
         print(f"{words}: {row.get('error', 'done')}", flush=True)
         free(self.device)
 
     def finish(self):
         """Write how many cases were left out; return whether a case failed."""
-        results.write(self.path, {"rows": self.rows, "left_out": self.left_out})
+        files.write(self.path, {"rows": self.rows, "left_out": self.left_out})
         if self.left_out:
             print(f"out of time: {self.left_out} cases left out")
         return any("error" in row for row in self.rows)
@@ -486,7 +487,7 @@ def report(parts, device, path):
         "rule": rule,
         **rows,
     }
-    results.write(path, result)
+    files.write(path, result)
     return list(lines_of(result))
 
 

@@ -24,8 +24,8 @@ import torch
 import torch.distributed as dist
 from torch.nn.functional import cross_entropy
 
-from benchmarks import results
-from benchmarks.machine import machine, settle
+from ensedu.experiments import files
+from ensedu.experiments.machine import machine, settle
 from ensedu.methods import sized
 from ensedu.torch import mlp
 from ensedu.torch.distributed import ShardedEnsemble
@@ -172,7 +172,7 @@ def main(arguments=None):
         "machine": where,
         "rows": rows,
     }
-    results.write(options.path, result)
+    files.write(options.path, result)
     print(*table(rows), sep="\n")
     return 0
 

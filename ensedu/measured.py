@@ -1,6 +1,7 @@
 """What was measured, for the chapters that read it: the files of `ensedu.results`.
 
-`make bench` and the scripts in ``benchmarks/`` write them; each script says what its keys mean.
+`make bench`, `make scaling`, `make results` and others write them; each script or experiment says
+what its keys mean.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The benchmark's own parts: how it times, weighs, judges and writes."""
+"""The benchmark's own parts: how it times, weighs and judges."""
 
 import json
 import os
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks import gpu, measure, results, targets
-from benchmarks.machine import machine
+from benchmarks import gpu, measure, targets
+from ensedu.experiments.machine import machine
 
 
 def test_ratios_are_taken_round_by_round():
@@ -87,26 +87,6 @@ def test_a_file_is_checked_as_the_benchmark_checks(tmp_path, capsys):
     assert "1.21*" in capsys.readouterr().out
 
 
-def test_a_file_has_four_digits_and_a_contestant_a_line(tmp_path):
-    entry = {"forward": {"seconds": [1 / 3, 2e-6 / 3, 12345.678], "ratio": (1.0, 1.0, 1.0)}}
-    result = {
-        "machine": {"name": "x"},
-        "cells": [{"m": 5, "contestants": {"a": entry, "b": entry}}],
-    }
-    results.write(tmp_path / "new" / "file.json", result)
-    text = (tmp_path / "new" / "file.json").read_text()
-    line = '{"forward": {"seconds": [0.3333, 6.667e-07, 12350.0], "ratio": [1.0, 1.0, 1.0]}}'
-    assert sum(line in one for one in text.splitlines()) == text.count(line) == 2
-    assert json.loads(text)["cells"][0]["contestants"]["b"] == json.loads(line)
-    assert json.loads(text)["machine"] == {"name": "x"}
-
-
-@pytest.mark.parametrize("value", [{}, [], {"a": []}, {"a": {"b": {"c": {"d": [{}, 1]}}}, "e": 2}])
-def test_what_is_written_is_read(tmp_path, value):
-    results.write(tmp_path / "file.json", value)
-    assert json.loads((tmp_path / "file.json").read_text()) == value
-
-
 def test_the_machine_is_described_once():
     found = machine()
     assert found["device"] == "cpu" and found["name"]
@@ -143,7 +123,10 @@ def test_the_best_constant_of_the_rule_loses_least():
 def test_the_layers_import_with_the_stand_in_for_jaxtyping():
     root = Path(__file__).parents[1]
     folder = root / "benchmarks" / "stand_in"
-    code = "import jaxtyping, ensedu.torch.distributed; print(jaxtyping.__file__)"
+    code = (
+        "import jaxtyping, ensedu.torch.distributed, ensedu.experiments.machine; "
+        "print(jaxtyping.__file__)"
+    )
     ran = subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(root)])},

@@ -1,27 +1,55 @@
-"""How far each start moves a trained network: the README's table, and a smaller run of it."""
+"""How far each start moves a trained network: the README's table, and smaller runs of it."""
 
+import statistics
 from itertools import pairwise
 
 import pytest
 import torch
 
-from benchmarks import results, starts
 from ensedu import measured
+from ensedu.experiments import starts
+from scripts import readme
+
+CASES, SETTINGS = starts.EXPERIMENT.cases, starts.EXPERIMENT.settings
 
 
 def test_the_readme_shows_what_was_measured():
-    assert results.in_readme("starts") == starts.table(measured.load("starts"))
+    assert readme.in_readme("starts") == readme.starts(measured.load("starts"))
+
+
+def test_the_summary_is_the_mean_over_networks_and_seeds():
+    table = measured.load("starts")
+    for row in table["summary"]:
+        found = [
+            one
+            for one in table["rows"]
+            if one["method"] == row["method"] and one["options"] == row["options"]
+        ]
+        assert len(found) == (3 if row["method"] == "single" else 9)
+        for key in ("moved", "accuracy", "kl"):
+            mean = statistics.fmean(one[key] for one in found)
+            assert row[key] == pytest.approx(mean, rel=1e-3)
+    assert len(table["summary"]) == 11
+
+
+@pytest.mark.large
+def test_rows_computed_here_and_now_are_those_of_the_table():
+    # Seconds, of one network; on another processor it is trained to other weights.
+    rows = measured.load("starts")["rows"]
+    for i in (9, 20, 30):
+        row, committed = starts.run(**CASES[i], **SETTINGS), rows[i]
+        assert row["moved"] == pytest.approx(committed["moved"], rel=0.25)
+        assert row["accuracy"] == pytest.approx(committed["accuracy"], abs=0.02)
+        assert row["kl"] == pytest.approx(committed["kl"], rel=0.05)
 
 
 @pytest.mark.large
 def test_a_smaller_run_shows_the_same():
-    torch.manual_seed(0)
-    rows = starts.measure(networks=1, starts=1, epochs=2)["rows"]
-    committed = measured.load("starts")["rows"]
-    assert [(row["method"], row["options"]) for row in rows] == [
-        (row["method"], row["options"]) for row in committed
-    ]
+    cases = [case for case in CASES if case["network"] == case["seed"] == 0]
+    rows = [case | starts.run(**case, **SETTINGS | {"epochs": 2}) for case in cases]
+    committed = measured.load("starts")["summary"]
     for row, long in zip(rows, committed, strict=True):
+        assert (row["method"], row["options"]) == (long["method"], long["options"])
         if long["moved"] < 0.5:
             assert row["moved"] == pytest.approx(long["moved"], rel=0.6)
         else:  # another function altogether
@@ -33,8 +61,11 @@ def test_a_smaller_run_shows_the_same():
 
 
 def test_a_start_that_changes_nothing_moves_nothing():
-    net, x, y = starts.trained(0, epochs=0)
     close = {"init": "normal", "init_std": 1e-9}
-    row = starts.start(net, "batch_ensemble", close, x[:7], y[:7], seed=0)
+    row = starts.run(0, "batch_ensemble", close, seed=0, epochs=0, members=3)
     assert row["moved"] < 1e-6 and row["kl"] == 0
-    assert row["accuracy"] == starts.accuracy(net(x[:7]).softmax(-1), y[:7])
+    assert row["accuracy"] == starts.run(0, "single", {}, seed=0, epochs=0, members=3)["accuracy"]
+    net, x, y = starts.trained(0, 0)
+    with torch.no_grad():
+        right = [net(one[None]).argmax() == label for one, label in zip(x, y, strict=True)]
+    assert row["accuracy"] == sum(map(bool, right)) / len(y)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.results import in_readme
 from ensedu import measured
+from scripts.readme import in_readme
 from tests.zoo import results
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import torch
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-# The registry's torchvision brings operators for CUDA, which a CPU-only Torch cannot load. At
+# torchvision for CUDA brings operators that a CPU-only Torch cannot load. At
 # import it describes two of them, so they must at least have a name; no model here calls them.
 _fragment = torch.library.Library("torchvision", "FRAGMENT")
 for _name in ("nms", "qnms"):

@@ -4,10 +4,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks import results as files
-from benchmarks.machine import machine
 from ensedu import measured
+from ensedu.experiments import files
+from ensedu.experiments.machine import machine
 from ensedu.methods import METHODS
+from scripts import readme
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "ensedu" / "results" / "zoo.json"
@@ -30,7 +31,7 @@ def write(rows: list[dict[str, Any]], members: int) -> None:
     old = committed()
     if [old["rows"], old.get("machine", {}).get("versions")] != [rows, versions]:
         files.write(FILE, found)
-    files.to_readme("zoo", table(found))
+    readme.to_readme("zoo", table(found))
 
 
 def table(found: dict[str, Any]) -> str:

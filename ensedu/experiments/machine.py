@@ -7,29 +7,35 @@ import platform
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import torch
 
+__all__ = ["SETTINGS", "machine", "settle"]
+
 PACKAGES = (
-    "torch", "numpy", "tabm", "torch-uncertainty", "bayesian-torch", "blitz-bayesian-pytorch",
+    "torch", "numpy", "scipy", "scikit-learn",
+    "tabm", "torch-uncertainty", "bayesian-torch", "blitz-bayesian-pytorch",
 )  # fmt: skip
-# One thread, and an allocator that keeps its memory from pass to pass: one that gives it back
-# inflates small cells threefold. Both are read when a process starts.
+#: One thread, and an allocator that keeps its memory from pass to pass: one that gives it back
+#: inflates small cells threefold. All are read when a process starts.
 SETTINGS = {
     "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
     "MALLOC_TRIM_THRESHOLD_": "4294967296",
     "MALLOC_MMAP_THRESHOLD_": "4294967296",
 }
 
 
-def settle():
+def settle() -> None:
     """Start this script again with `SETTINGS`, unless it has them."""
     if SETTINGS.items() - os.environ.items():
         sys.stdout.flush()
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | SETTINGS)
 
 
-def machine(device="cpu"):
+def machine(device: str = "cpu") -> dict[str, Any]:
     """Say where and with what this runs; call it first, so that it sees the load of others."""
     return {
         "device": device,
@@ -44,7 +50,7 @@ def machine(device="cpu"):
     }
 
 
-def cpu():
+def cpu() -> dict[str, Any]:
     """Say which processor this is, and which instructions Torch uses."""
     info = Path("/proc/cpuinfo")
     found = re.search(r"model name\s*: (.+)", info.read_text()) if info.exists() else None
@@ -54,7 +60,7 @@ def cpu():
     }
 
 
-def gpu():
+def gpu() -> dict[str, Any]:
     """Say which GPU this is, and which libraries multiply."""
     properties = torch.cuda.get_device_properties(0)
     return {
@@ -66,7 +72,7 @@ def gpu():
     }
 
 
-def versions():
+def versions() -> dict[str, str]:
     """Return the versions of the packages that are here."""
     found = {}
     for name in PACKAGES:

@@ -1,0 +1,45 @@
+"""Experiments behind the book's tables of long runs; ``make results`` computes them.
+
+`EXPERIMENTS` finds each by its name. Its module is imported when it is asked for, so that an
+experiment may need packages that others do without.
+"""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ensedu import checks
+
+if TYPE_CHECKING:
+    from ensedu.experiments.tables import Experiment
+
+__all__ = ["EXPERIMENTS"]
+
+#: The table's name, and where its experiment stands: a module here, and the name in it.
+PLACES = {
+    "starts": "starts.EXPERIMENT",
+    "running-example-tuning": "running_example.TUNING",
+    "running-example": "running_example.EXPERIMENT",
+    "running-example-curves": "running_example.CURVES",
+}
+
+
+class Experiments(Mapping[str, "Experiment"]):
+    """All experiments by name, in order."""
+
+    def __getitem__(self, name: str) -> "Experiment":
+        """Return one; raises ``TypeError`` or ``ValueError`` for a name that is none."""
+        module, _, own = PLACES[checks.one_of("name", name, PLACES)].partition(".")
+        return getattr(import_module(f"ensedu.experiments.{module}"), own)
+
+    def __contains__(self, name: object) -> bool:
+        return name in PLACES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
+
+    def __len__(self) -> int:
+        return len(PLACES)
+
+
+EXPERIMENTS = Experiments()
