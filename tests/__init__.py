@@ -1,1 +1,1 @@
-"""Tests of all parts. A package of another distribution is called tests, too: this one comes first."""
+"""Before the package of this name that another distribution installs."""

@@ -17,15 +17,21 @@ from matplotlib.figure import Figure
 
 import ensedu.numpy as en
 import ensedu.torch as et
-from ensedu import costs, counting, measured, methods, plot, priors
+from ensedu import costs, counting, data, measured, methods, plot, priors, uncertainty
 from ensedu.page import explore, playground
+from ensedu.torch import losses
 
 pytestmark = pytest.mark.bad_input
 
 #: The methods that a reader calls; what else has no underscore is for the files next to it.
-INTERFACE = ("forward", "backward", "noise", "weight_matrices", "kl_backward", "output_shape",
-             "seconds")  # fmt: skip
-MODULES = (counting, costs, methods, priors, measured, en, et, plot, explore, playground)
+INTERFACE = (
+    "forward", "backward", "noise", "weight_matrices", "kl_backward", "output_shape", "seconds",
+    "truth", "sample", "split", "split_files", "validation", "original",
+)  # fmt: skip
+MODULES = (
+    counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
+    playground,
+)  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 
 
@@ -122,31 +128,49 @@ class Model(torch.nn.Sequential):
         super().__init__(torch.nn.Linear(m, n), torch.nn.ReLU(), torch.nn.Linear(n, 2))
 
 
+def numbers(*shape):
+    return torch.ones(shape, dtype=torch.float64)
+
+
+def double_net():
+    return et.BatchEnsembleLinear(m, 2, M, dtype=torch.float64)
+
+
 #: A good value of each argument, by its name; called, so that no call sees another's.
 GOOD = {
     "activation": lambda: "relu",
     "alt": lambda: "k is {k}",
+    "anneal": lambda: 2,
     "annotate": lambda: True,
     "arrays": lambda: (methods.Array("weight", "m n", "shared"),),
     "backward": lambda: True,
+    "bar": lambda: False,
+    "beliefs": lambda: {"a": plot.Belief("rank1", np.ones(4), np.ones(4), np.ones((M, 4)))},
     "batch_size": lambda: B,
+    "beta": lambda: 0.5,
     "betas": lambda: (0.9, 0.999),
     "bias": lambda: True,
     "biases": lambda: 1,
     "body": lambda: "",
     "bytes_per_second": lambda: 1e9,
     "caption": lambda: "words",
+    "checkpoint": lambda: None,
+    "checkpoint_every": lambda: 1,
     "colors": lambda: {},
     "counts": lambda: {"single": counting.linear(m, n)},
     "counts_title": lambda: "numbers",
     "device": lambda: "cpu",
+    "differences": lambda: {"NLL": {"a": (1.0, 2.0, 3.0)}},
     "draw": lambda: draw,
     "dtype": lambda: torch.float32,
     "ensemble_size": lambda: M,
+    "epochs": lambda: 1,
     "eps": lambda: 1e-8,
     "example": lambda: None,
     "estimator": lambda: "weights",
     "factor": lambda: 0.5,
+    "fast_lr": lambda: None,
+    "fast_lr_factor": lambda: 1.0,
     "feature_axes": lambda: 1,
     "figure": Figure,
     "flops_per_second": lambda: 1e9,
@@ -169,6 +193,7 @@ GOOD = {
     "layers": lambda: 3,
     "loc": lambda: 0.0,
     "log": lambda: True,
+    "loss": lambda: en.half_squared_error,
     "log_x": lambda: True,
     "lr": lambda: 0.1,
     "marks": lambda: {"single": 1.5},
@@ -185,8 +210,10 @@ GOOD = {
     "nll": lambda: np.ones((M, B)),
     "noise": lambda: None,
     "num_activations": lambda: 5,
+    "num_examples": lambda: B,
     "num_params": lambda: 5,
     "number": lambda: 3,
+    "optimizer": lambda: en.SGD,
     "other_flops": lambda: 5,
     "out_channels": lambda: n,
     "out_features": lambda: n,
@@ -195,6 +222,7 @@ GOOD = {
     "p": lambda: 0.5,
     "parametrization": lambda: "ntk",
     "parts": lambda: {"single": {"weight": np.ones((m, n)), "bias": np.ones(n)}},
+    "patience": lambda: None,
     "per_example": lambda: False,
     "per_member": lambda: 1,
     "points": lambda: {"single": [("a", 1.0, 1e9)]},
@@ -212,10 +240,13 @@ GOOD = {
     "samples": lambda: 2,
     "scale": lambda: 1.0,
     "scales": lambda: 1,
+    "seed": lambda: 0,
+    "shaded": lambda: (1.0, 2.0),
     "shape": lambda: "m n",
     "shared": lambda: 1,
     "sizes": lambda: [m, n],
     "source": lambda: "a paper",
+    "split": lambda: False,
     "start": lambda: {"k": 2},
     "std": lambda: np.ones((m, n)),
     "stochastic": lambda: True,
@@ -223,6 +254,7 @@ GOOD = {
     "thing": lambda: en.Linear(m, n, rng=rng()),
     "titles": lambda: ["a", "b"],
     "totals": lambda: {"single": [1.0, 2.0]},
+    "validation": lambda: None,
     "value_range": lambda: 2.0,
     "values": lambda: {"rank1": [1.0, 2.0, 3.0]},
     "weight": lambda: np.ones((m, n)),
@@ -230,24 +262,63 @@ GOOD = {
     "weights": lambda: np.ones((M, m, n)),
     "x": lambda: np.ones((B, m)),
     "xlabel": lambda: "x",
+    "y": lambda: np.ones((B, 2)),
     "ylabel": lambda: "y",
 }
+#: Where a whole module means something else by a name.
+IN_MODULE = {
+    "data": {
+        "categories": lambda: {}, "classes": lambda: (), "degrees": lambda: 30.0,
+        "delimiter": lambda: ",", "drop": lambda: (), "header": lambda: True,
+        "function": lambda: lambda x, noise: x + noise, "images": lambda: np.full((B, 4, 4), 0.5),
+        "keep": lambda: [0, 1], "name": lambda: "a name", "names": lambda: ("a", "b", "c"),
+        "noise": lambda: 0.1, "number": lambda: 2, "part": lambda: 0.5, "path": lambda: "table.csv",
+        "regions": lambda: ((0.0, 1.0),), "relabel": lambda: True, "size": lambda: 3,
+        "std": lambda: 0.1, "target": lambda: "c", "targets": lambda: ("t",),
+        "test": lambda: np.array([3, 4]), "test_path": lambda: "test.txt",
+        "train": lambda: np.array([0, 1, 2]), "train_path": lambda: "train.txt",
+        "y": lambda: np.ones((B, 1)),
+    },
+    "uncertainty": {
+        "bins": lambda: 5, "differences": lambda: np.ones(B), "inside": lambda: np.ones(B),
+        "labels": lambda: np.zeros(B, int), "level": lambda: 0.9,
+        "logits": lambda: np.ones((M, B, 2)), "mean": lambda: np.ones((M, B, 2)),
+        "outside": lambda: np.ones(B), "prediction": lambda: np.ones((B, 2)),
+        "predictions": lambda: np.arange(20.0).reshape(M, B, 2),
+        "probabilities": lambda: np.full((B, 2), 0.5), "temperature": lambda: 2.0,
+        "variance": lambda: np.ones((M, B, 2)),
+    },
+}  # fmt: skip
 #: Where an argument of this name means something else, and what stands behind ``**options``.
 OTHERS = {
     "counting.Count": {"layers": lambda: (counting.linear(m, n),)},
     "counting.break_even_width": {"sizes": lambda: [None, None]},
+    "data.Split.original": {
+        "mean": lambda: np.ones((B, 1)), "variance": lambda: np.ones((B, 1)),
+    },
+    "data.Table.split": {"test": lambda: 0.4},
+    "data.classes": {"y": lambda: np.array([0, 1, 2, 0, 1])},
+    "data.table": {"categories": lambda: ()},
     "explore.explore": {"k": lambda: [1, 2]},
     "measured.load": {"name": lambda: "speed-cpu"},
     "measured.row": {"k": lambda: 1},
     "methods.Method": {"layer": lambda: "Rank1"},
     "methods.named": {"layer": lambda: counting.layer},
     "numpy.Sequential": {"layers*": lambda: en.Linear(m, n, rng=rng())},
+    "numpy.fit": {"net": lambda: en.Linear(m, 2, rng=rng())},
     "numpy.gaussian_nll": {"targets": lambda: np.ones((B, 1))},
     "numpy.kl_backward": {"weight": lambda: 0.5},
     "numpy.mlp": {"init": lambda: "signs", "prior": priors.Normal},
     "numpy.reduce": {"grad": lambda: np.ones((M, B, 2))},
     "numpy.softmax_cross_entropy": {"targets": lambda: np.ones(B, int)},
     "playground.state": {"out_features": lambda: 4},
+    "plot.Belief": {
+        "mean": lambda: np.ones(4), "std": lambda: np.ones(4), "members": lambda: np.ones((M, 4)),
+    },
+    "plot.contest": {
+        "x": lambda: np.arange(4.0), "truth": lambda: np.ones(4),
+        "data": lambda: (np.ones(3), np.ones(3)), "reference": lambda: "a",
+    },
     "plot.distribution": {"samples": lambda: np.ones((M, m, n))},
     "plot.growth_curves": {"x": lambda: [1.0, 2.0]},
     "torch.check_members": {"inputs*": lambda: torch.ones(B, m)},
@@ -255,9 +326,33 @@ OTHERS = {
         "shared": lambda: (), "samples": lambda: None, "init": lambda: "signs",
         "prior": priors.Normal,
     },
+    # No distributions, float64 and one step: no value makes the loss overflow.
+    "torch.fit": {
+        "net": double_net, "x": lambda: numbers(B, m), "y": lambda: numbers(B, 2),
+        "nll": lambda: et.half_squared_error, "optimizer": lambda: torch.optim.SGD,
+    },
     "torch.kl": {"network": Model},
     "torch.mlp": {"init": lambda: "signs", "prior": priors.Normal},
+    "torch.predict": {"net": double_net, "x": lambda: numbers(B, m), "samples": lambda: 1},
+    "uncertainty.disagreement": {"predictions": lambda: np.full((M, B, 2), 0.5)},
+    "uncertainty.temperature": {
+        "logits": lambda: np.array([[1.0, 0], [1, 0], [1, 0], [1, 0], [0, 1]]),
+    },
 }  # fmt: skip
+for name in ("averaged", "categorical_nll", "chance_disagreement", "entropy_parts"):
+    OTHERS[f"uncertainty.{name}"] = {"probabilities": lambda: np.full((M, B, 2), 0.5)}
+for module in ("torch", "losses"):
+    outputs = {"outputs": lambda: numbers(M, B, 2)}
+    OTHERS |= {
+        f"{module}.elbo": {
+            "net": double_net, "x": lambda: numbers(B, m), "y": lambda: numbers(B, 2),
+            "nll": lambda: et.half_squared_error,
+        },
+        f"{module}.gaussian_nll": outputs | {"targets": lambda: numbers(B, 1)},
+        f"{module}.half_squared_error": outputs | {"targets": lambda: numbers(B, 2)},
+        f"{module}.reduce": {"nll": lambda: numbers(M, B)},
+        f"{module}.softmax_cross_entropy": outputs | {"targets": lambda: torch.ones(B).long()},
+    }  # fmt: skip
 for key, row in methods.METHODS.items():
     name = "linear" if key == "single" else key
     sized = {} if row.members else {"ensemble_size": lambda: None}
@@ -274,8 +369,21 @@ for kind in ("BatchEnsemble", "DeepEnsemble", "MeanField", "Rank1"):
         "stride": lambda: 2, "padding": lambda: 1, "dilation": lambda: 1, "groups": lambda: 1,
         "padding_mode": lambda: "zeros",
     }  # fmt: skip
-#: No call of a reader's: Matplotlib's and Torch's own constructors, and what `explore` returns.
-LEFT_OUT = {"plot.Figure", "torch.Sequential", "explore.Explorer", "torch.Linear"}
+#: No call of a reader's: Matplotlib's and Torch's own constructors, and what functions return.
+LEFT_OUT = {
+    "plot.Figure", "torch.Sequential", "explore.Explorer", "torch.Linear", "losses.Elbo",
+    "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Interval",
+    "uncertainty.Reliability", "uncertainty.VarianceParts",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    """Paths are values, too."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text("a,b,c\n1,2,x\n4,5,y\n")
+    (tmp_path / "train.txt").write_text("0\n1\n")
+    (tmp_path / "test.txt").write_text("2\n")
 
 
 def public(module):
@@ -296,7 +404,8 @@ def good(path, function):
     names = [name for name, parameter in kinds.items() if parameter.kind not in many]
     if path.count(".") < 2:
         names += special
-    return {name: special.get(name) or GOOD[name] for name in dict.fromkeys(names)}
+    known = GOOD | IN_MODULE.get(path.partition(".")[0], {}) | special
+    return {name: known[name] for name in dict.fromkeys(names)}
 
 
 def call(function, arguments):

@@ -59,17 +59,23 @@ def drop_thebe(app, pagename, templatename, context, doctree):
     ]
 
 
-def shorten_dtype(app, what, name, obj, options, signature, returns):
-    """Write `DTypeLike`, which autodoc spells out as a union of eight types."""
-    long = stringify_annotation(DTypeLike, "smart")
-    return signature and signature.replace(long, "DTypeLike"), returns
+def shorten(app, what, name, obj, options, signature, returns):
+    """Write `DTypeLike`, which autodoc spells out as a union of eight types.
+
+    And `...` for a default that a function makes: `<factory>` is no Python.
+    """
+    if signature:
+        long = stringify_annotation(DTypeLike, "smart")
+        signature = signature.replace(long, "DTypeLike")
+        signature = signature.replace("<factory>", "...")
+    return signature, returns
 
 
 def setup(app):
     """Register with Sphinx."""
     app.config.mathjax_path = "mathjax/tex-chtml.js"
     app.connect("doctree-read", number_doubled_ids)
-    app.connect("autodoc-process-signature", shorten_dtype)
+    app.connect("autodoc-process-signature", shorten)
     app.connect("html-page-context", drop_thebe, priority=900)
     app.connect("build-finished", copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

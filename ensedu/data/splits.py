@@ -18,8 +18,8 @@ class Split:
 
     Each column of x, and of y unless it holds labels, becomes ``(column - mean) / std`` with the
     mean and the standard deviation (``ddof=0``) of the training rows. A column that is constant
-    there is divided by 1. A prediction is put back by ``split.y_mean + split.y_std * prediction``,
-    an NLL in standardized units by adding ``log(split.y_std)``.
+    there is divided by 1. `original` puts predictions back; an NLL in standardized units is put
+    back by adding ``log(split.y_std)``.
 
     Parameters
     ----------
@@ -93,6 +93,30 @@ class Split:
         """
         rest, held_out = shuffled(seed, len(self.train), "part", part)
         return Split(self.x, self.y, self.train[rest], self.train[held_out])
+
+    def original(
+        self, mean: Float[Array, "*B k"], variance: Float[Array, "*B k"]
+    ) -> tuple[Float[Array, "*B k"], Float[Array, "*B k"]]:
+        """Put predicted means and variances, (B, k) or (M, B, k), back into the units of y.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For other arrays, and for a split whose y holds labels.
+        """
+        if self.y_mean is None or self.y_std is None:
+            raise ValueError("mean must be of numbers, and y of this split holds labels")
+        for name, value in (("mean", mean), ("variance", variance)):
+            if type(value) is not np.ndarray or value.dtype.kind != "f":
+                raise TypeError(
+                    f"{name} must be a NumPy array of floats, got {checks.given(value)}"
+                )
+            if value.ndim < 2 or value.shape[-1] != len(self.y_std) or value.shape != mean.shape:
+                raise ValueError(
+                    f"{name} has shape {value.shape}, accepted is (B, {len(self.y_std)}) or "
+                    f"(M, B, {len(self.y_std)}), the same for mean and variance"
+                )
+        return self.y_mean + self.y_std * mean, self.y_std**2 * variance
 
     def __repr__(self) -> str:
         return f"Split({len(self.train):,} rows to train on, {len(self.test):,} to test on)"

@@ -158,3 +158,33 @@ def test_index_files_are_read_as_numpy_writes_them(tmp_path, style):
 
 def test_a_split_says_how_large_it_is():
     assert repr(table(1030).split(0)) == "Split(927 rows to train on, 103 to test on)"
+
+
+def test_predictions_are_put_back_into_the_units_of_the_targets():
+    split = table().split(0)
+    rng = np.random.default_rng(1)
+    draws = rng.normal(2, 3, (4001, len(split.test), k))
+    mean, variance = split.original(draws.mean(0), draws.var(0))
+    again = split.y_mean + split.y_std * draws  # each draw on its own
+    np.testing.assert_allclose(mean, again.mean(0), rtol=1e-12)
+    np.testing.assert_allclose(variance, again.var(0), rtol=1e-12)
+    whole, _ = split.original(split.y_test, np.ones_like(split.y_test))
+    np.testing.assert_allclose(whole, split.y[split.test], rtol=1e-12, atol=1e-12)
+    members, _ = split.original(draws[:2], draws[:2])
+    np.testing.assert_array_equal(members[1], split.original(draws[1], draws[1])[0])
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    ("arguments", "kind", "words"),
+    [
+        (([1.0], np.ones((7, k))), TypeError, "mean must be a NumPy array of floats, got"),
+        ((np.ones((7, 2)), np.ones((7, 2))), ValueError, r"mean has shape \(7, 2\), accepted is"),
+        ((np.ones((7, k)), np.ones((6, k))), ValueError, r"variance has shape \(6, 3\)"),
+    ],
+)
+def test_what_is_no_prediction_is_not_put_back(arguments, kind, words):
+    with pytest.raises(kind, match=words):
+        table().split(0).original(*arguments)
+    with pytest.raises(ValueError, match="holds labels"):
+        table(labels=True).split(0).original(*arguments)

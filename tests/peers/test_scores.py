@@ -11,13 +11,6 @@ from hypothesis import strategies as st
 
 from ensedu import uncertainty as un
 
-# The registry's torchvision, which torchmetrics imports, brings operators for CUDA, which a
-# CPU-only Torch cannot load. At import it describes two of them, so they must have a name.
-fragment = torch.library.Library("torchvision", "FRAGMENT")
-for name in ("nms", "qnms"):
-    if not hasattr(torch.ops.torchvision, name):
-        fragment.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     torchmetrics, scoringrules, toolbox = (

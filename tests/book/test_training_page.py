@@ -1,0 +1,50 @@
+"""The page "Your own loop": its plain loop is `fit`, to the bit."""
+
+import re
+
+import pytest
+import torch
+
+BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def ran(root):
+    """What the page's programs leave behind; not those for Lightning, see tests/peers."""
+    blocks = BLOCK.findall((root / "book/api/training.md").read_text(encoding="utf-8"))
+    assert ["lightning" in block for block in blocks] == [False, False, True, True]
+    found = {}
+    with torch.random.fork_rng(devices=[]):
+        for block in blocks[:2]:
+            exec(compile(block, "training.md", "exec"), found)
+        found["start"] = found["untrained"]()
+    return found
+
+
+def test_the_loop_ends_with_the_weights_of_fit(ran):
+    fitted, start = ran["fitted"].state_dict(), ran["start"].state_dict()
+    for name, value in ran["net"].state_dict().items():
+        assert torch.equal(value, fitted[name]), name
+        assert not torch.equal(value, start[name]), name
+
+
+def test_the_loop_takes_the_steps_of_fit(ran):
+    assert ran["history"][-1]["step"] == ran["step"] == 300
+    weights = [row["beta"] for row in ran["history"]]
+    assert weights[:2] == [3 / 150, 6 / 150]
+    assert set(weights[49:]) == {1.0} == {ran["beta"]}
+
+
+def test_the_training_learns_the_curve(ran):
+    assert ran["history"][-1]["nll"] < 0.5 * ran["history"][0]["nll"]
+    assert ran["outputs"].shape == (25 * 4, 200, 2)
+
+
+def test_members_may_see_examples_of_their_own(ran):
+    x, y = (ran[name].expand(4, 60, 1) for name in ("x", "y"))
+    noise = ran["net"].noise(torch.Generator().manual_seed(3), (60, 1))
+    one, own = (
+        ran["elbo"](ran["net"], *batch, ran["gaussian_nll"], num_examples=60, noise=noise)
+        for batch in ((ran["x"], ran["y"]), (x, y))
+    )
+    torch.testing.assert_close(own, one)

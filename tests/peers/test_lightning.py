@@ -1,0 +1,78 @@
+"""The training of the page "Your own loop" in Lightning (`make test-peers`)."""
+
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, RandomSampler
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    lightning = pytest.importorskip(
+        "pytorch_lightning", reason="pytorch-lightning is absent: run `make test-peers`"
+    )
+
+# Lightning and what it imports warn of themselves, and advise other settings.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+PAGE = Path(__file__).parents[2] / "book" / "api" / "training.md"
+BLOCKS = re.findall(
+    r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+)
+
+
+@pytest.fixture(scope="module")
+def page():
+    """What the plain loop and the class of the page leave behind."""
+    found = {}
+    with torch.random.fork_rng(devices=[]):
+        for block in BLOCKS[:3]:
+            exec(compile(block, "training.md", "exec"), found)
+    return found
+
+
+def run(page, folder, monkeypatch, capfd, **replaced):
+    """Run the page's last program where it may write, with other names for what it imported."""
+    monkeypatch.chdir(folder)
+    found = {**page, **replaced}
+    with torch.random.fork_rng(devices=[]):
+        exec(compile(BLOCKS[3], "training.md", "exec"), found)
+    capfd.readouterr()  # its progress
+    assert not list(folder.iterdir())
+    assert found["trainer"].global_step == page["step"]
+    return found
+
+
+def in_the_order_of_the_loop(data, batch_size, shuffle):
+    """Return a loader that shuffles by Torch's own generator, and draws nothing else from it."""
+    assert shuffle
+    sampler = RandomSampler(data, generator=torch.default_generator)
+    return DataLoader(data, batch_size, sampler=sampler, generator=torch.Generator())
+
+
+def test_with_the_same_minibatches_the_weights_are_the_same(page, tmp_path, monkeypatch, capfd):
+    found = run(page, tmp_path, monkeypatch, capfd, DataLoader=in_the_order_of_the_loop)
+    start = page["untrained"]().state_dict()
+    trained = found["module"].net.state_dict()
+    for name, value in page["net"].state_dict().items():
+        assert torch.equal(trained[name], value), name
+        assert not torch.equal(start[name], value), name
+
+
+def test_as_it_stands_it_ends_near(page, tmp_path, monkeypatch, capfd):
+    found = run(page, tmp_path, monkeypatch, capfd)
+    assert found["outputs"].shape == page["outputs"].shape
+    assert set(found["trainer"].callback_metrics) == {"nll", "kl"}
+    x, y = page["x"], page["y"]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        start, loop, theirs = (
+            float(page["gaussian_nll"](page["predict"](net, x, samples=100), y))
+            for net in (page["untrained"](), page["net"], found["module"].net)
+        )
+    # Another order is another training, which may end a quarter of the way down apart: with six
+    # seeds it was a sixth at most.
+    assert theirs == pytest.approx(loop, abs=0.25 * (start - loop))
+    assert loop < 0.5 * start
