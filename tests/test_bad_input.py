@@ -156,10 +156,10 @@ def fit(net=None, x=None, y=None, nll=et.half_squared_error, epochs=1, batch_siz
     return et.fit(net, x, y, nll, epochs=epochs, batch_size=batch_size, **k)
 
 
-def fit_numpy(net=None, x=None, y=None, loss=en.half_squared_error, batch_size=B, **k):
+def fit_numpy(net=None, x=None, y=None, nll=en.half_squared_error, batch_size=B, **k):
     net = en.mlp([m, n, 2], "batch_ensemble", M, rng=rng()) if net is None else net
     x, y = ones(B, m) if x is None else x, ones(B, 2) if y is None else y
-    return en.fit(net, x, y, loss, batch_size=batch_size, **({"rng": rng(), "epochs": 1} | k))
+    return en.fit(net, x, y, nll, batch_size=batch_size, **({"rng": rng(), "epochs": 1} | k))
 
 
 def frozen_net():
@@ -633,10 +633,10 @@ TRAINING = [
     (lambda: fit_numpy(x=ones(0, m), y=ones(0, 2)), ValueError, ["x must hold at least one example", "(0, 5)"]),
     (lambda: fit_numpy(x=ones(B + 1, m)), ValueError, ["y", "row for each of 8 in x", "got 7"]),
     (lambda: fit_numpy(y=np.array([[1.0, 2.0]] * 3 + [[1.0, NAN]] * 4)), ValueError, ["y must hold finite", "nan at (3, 1)"]),
-    (lambda: fit_numpy(y=np.arange(B), loss=en.softmax_cross_entropy), ValueError, ["loss(net(x), y)", "0 to 6", "0 to 1"]),
-    (lambda: fit_numpy(loss=squared(en.half_squared_error)), TypeError, ["loss must return one number and a gradient"]),
-    (lambda: fit_numpy(loss=lambda o, t: en.half_squared_error(o, t, reduction="none")), ValueError, ["loss must return one number", "(3, 7)"]),
-    (lambda: fit_numpy(loss=None), TypeError, ["loss must be a function", "None"]),
+    (lambda: fit_numpy(y=np.arange(B), nll=en.softmax_cross_entropy), ValueError, ["nll(net(x), y)", "0 to 6", "0 to 1"]),
+    (lambda: fit_numpy(nll=squared(en.half_squared_error)), TypeError, ["nll must return one number and a gradient"]),
+    (lambda: fit_numpy(nll=lambda o, t: en.half_squared_error(o, t, reduction="none")), ValueError, ["nll must return one number", "(3, 7)"]),
+    (lambda: fit_numpy(nll=None), TypeError, ["nll must be a function", "None"]),
     (lambda: fit_numpy(rng=0), TypeError, ["rng", "int", "Generator"]),
     (lambda: fit_numpy(batch_size=B + 1), ValueError, ["batch_size", "at most", "got 8"]),
     (lambda: fit_numpy(split=True), ValueError, ["batch_size", "multiple of the 3 members", "got 7"]),

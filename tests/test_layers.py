@@ -484,13 +484,21 @@ def public(function):
     }
 
 
-# A Sequential takes layers, and Torch's own signature says "args".
-TWINS = sorted({*en.__all__} & {*et.__all__} - {"Sequential"})
+# A Sequential takes layers, and Torch's own signature says "args"; `fit` does more in Torch.
+TWINS = sorted({*en.__all__} & {*et.__all__} - {"Sequential", "fit"})
 
 
 @pytest.mark.parametrize("name", TWINS)
 def test_twins_have_the_same_arguments_and_defaults(name):
     assert public(getattr(en, name)) == public(getattr(et, name))
+
+
+def test_what_fit_takes_in_numpy_it_takes_in_torch():
+    ours, theirs = public(en.fit), public(et.fit)
+    for optimizer, fit in ((en.Adam, ours), (torch.optim.AdamW, theirs)):
+        assert fit.pop("optimizer") is optimizer
+    assert ours.items() <= theirs.items()
+    assert [name for name in theirs if name in ours] == list(ours)
 
 
 def test_there_are_twins_for_every_method():

@@ -19,7 +19,7 @@ def fit(
     net: Layer | Sequential,
     x: Array,
     y: Array,
-    loss: Callable[[Array, Array], Loss],
+    nll: Callable[[Array, Array], Loss],
     *,
     rng: Generator,
     epochs: int,
@@ -39,8 +39,8 @@ def fit(
     net
         An `ensedu.numpy` layer or network.
     x, y
-        N examples, float64, and their targets, as `loss` takes them.
-    loss
+        N examples, float64, and their targets, as `nll` takes them.
+    nll
         A function (outputs, targets) -> the mean NLL over members and examples, and its gradient,
         such as `softmax_cross_entropy`.
     rng
@@ -55,7 +55,7 @@ def fit(
         Whether each member sees its own part of a minibatch, B / M examples; by default all of it.
         What M does not divide is left out of an epoch.
     validation, patience
-        Examples and targets on which `loss` is evaluated after each epoch, and after how many
+        Examples and targets on which `nll` is evaluated after each epoch, and after how many
         epochs without a new best to stop, and to go back to the best.
     optimizer
         Called as ``optimizer(net, lr=lr)``.
@@ -93,15 +93,15 @@ def fit(
     for _ in history.epochs():
         for rows in minibatches(len(x), plan.batch_size, members, rng):
             kl_weight = plan.kl_weight(history.step)
-            nll, grad = _evaluated(loss, net(x[rows]), targets(y, rows))
+            value, grad = _evaluated(nll, net(x[rows]), targets(y, rows))
             divergence = kl(net)
-            total = nll + kl_weight / len(x) * divergence
-            history.add({"loss": total, "nll": nll, "kl": divergence}, kl_weight, rows.size)
+            total = value + kl_weight / len(x) * divergence
+            history.add({"loss": total, "nll": value, "kl": divergence}, kl_weight, rows.size)
             net.backward(grad)
             kl_backward(net, kl_weight / len(x))
             optim.step()
         if validation is not None:
-            history.validate(_evaluated(loss, net(validation[0]), validation[1])[0])
+            history.validate(_evaluated(nll, net(validation[0]), validation[1])[0])
         history.end_epoch()
     return history.rows
 
@@ -155,12 +155,12 @@ def _optimizer(
     return made
 
 
-def _evaluated(loss: Callable[[Array, Array], Loss], outputs: Array, y: Array) -> tuple[float, Any]:
-    pair = checks.function("loss", loss, "loss(net(x), y)")(outputs, y)
+def _evaluated(nll: Callable[[Array, Array], Loss], outputs: Array, y: Array) -> tuple[float, Any]:
+    pair = checks.function("nll", nll, "nll(net(x), y)")(outputs, y)
     if not isinstance(pair, tuple) or len(pair) != 2:
-        raise TypeError(f"loss must return one number and a gradient, got {checks.given(pair)}")
+        raise TypeError(f"nll must return one number and a gradient, got {checks.given(pair)}")
     if np.ndim(pair[0]):
-        raise ValueError(f"loss must return one number, got one of shape {np.shape(pair[0])}")
+        raise ValueError(f"nll must return one number, got one of shape {np.shape(pair[0])}")
     return float(pair[0]), pair[1]
 
 
