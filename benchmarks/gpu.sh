@@ -93,8 +93,9 @@ for package in pytest hypothesis; do has $package || missing+=("$package"); done
 if ((${#missing[@]})); then
   echo "tests: skipped, without ${missing[*]}" | tee -a "$parts/steps.txt"
 else
-  tests=()
-  for file in tests/torch/test_{modules,conv,products}.py tests/test_{layers,gradients}.py; do
+  tests=() files=(tests/torch/test_{modules,conv,products}.py tests/test_{layers,gradients}.py)
+  if has safetensors && has tqdm; then files+=(tests/torch/test_training.py); fi
+  for file in "${files[@]}"; do
     if [ -e "$file" ]; then tests+=("$file"); else echo "tests: no $file"; fi
   done
   if ((${#quick[@]})); then tests+=(--collect-only); fi

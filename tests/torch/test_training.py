@@ -773,3 +773,28 @@ def test_a_folder_that_cannot_be_made_is_refused_before_the_training(tmp_path):
         with pytest.raises(ValueError, match="checkpoint must be a folder that can be made"):
             et.fit(network("single"), x, y, nll, epochs=1, batch_size=B, checkpoint=path)
     assert not asked
+
+
+@pytest.mark.parametrize("device", ["cpu", *(["cuda"] if torch.cuda.is_available() else [])])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_net_trains_where_it_is_and_the_data_may_be_elsewhere(tmp_path, method, device):
+    x, y = data()
+    settings = {
+        "batch_size": B, "validation": (x, y), "patience": 2, "weight_decay": 0.1, "anneal": 2,
+    }  # fmt: skip
+    net = network(method).to(device)
+    rows = et.fit(net, x, y, et.softmax_cross_entropy, epochs=4, **settings)
+    again = network(method).to(device)
+    for epochs in (2, 4):
+        found = et.fit(
+            again, x.to(device), y.to(device), et.softmax_cross_entropy, epochs=epochs,
+            checkpoint=tmp_path, **settings,
+        )  # fmt: skip
+    assert {p.device.type for p in again.parameters()} == {device}
+    exact = {"rel": 0 if device == "cpu" else 1e-9, "abs": 0}
+    for row, other in zip(rows, found, strict=True):
+        assert row == {key: pytest.approx(value, **exact) for key, value in other.items()}
+    outputs = et.predict(net, x.to(device), batch_size=B)
+    assert outputs.device.type == device and outputs.isfinite().all()
+    if not METHODS[method].stochastic:
+        torch.testing.assert_close(outputs.cpu(), et.predict(net.cpu(), x))
