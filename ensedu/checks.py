@@ -27,6 +27,15 @@ def given(value: Any) -> str:
     return f"{shown(value)} ({type(value).__name__})"
 
 
+def kind(value: Any) -> str:
+    """Return in words what kind of thing was given, of an array its shape and dtype."""
+    if isinstance(getattr(value, "shape", None), tuple) and hasattr(value, "dtype"):
+        words = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
+        hint = "; torch.tensor(x) makes one" if words == "numpy.ndarray" else ""
+        return f"a {words} of shape {tuple(value.shape)} and dtype {value.dtype}{hint}"
+    return given(value)
+
+
 def positive_int(name: str, value: Any) -> int:
     """Return `value` as an ``int`` below 2**63; NumPy integers pass, bools and floats do not."""
     return _integer(name, value, 1, "a positive integer")

@@ -25,6 +25,9 @@ class Plan:
     split: int | None
     validated: bool
     seed: int
+    #: The name of the loss, and a fingerprint of the data, for checkpoints alone.
+    nll: str = ""
+    data: str = ""
 
     def __post_init__(self) -> None:
         # Plain numbers, which a checkpoint can hold, from any that are given.
@@ -86,6 +89,11 @@ class History:
         if patience is not None and checks.positive_int("patience", patience):
             if not plan.validated:
                 raise ValueError(f"patience must be None without validation, got {patience}")
+            if plan.anneal > epochs:
+                raise ValueError(
+                    f"anneal must be at most the {epochs} epochs with patience, got {plan.anneal}"
+                )
+        self._beta = plan.beta
         self._keeper, self._patience = keeper, patience
         self.rows = keeper.resume()
         if len(self.rows) > epochs:
@@ -99,8 +107,9 @@ class History:
         """Yield once an epoch that is still to come; then the net has the weights that it keeps."""
         while len(self.rows) < self._epochs and not self._has_waited():
             yield
-        if self._patience is not None:
-            self._keeper.restore(int(self.rows[self._best()]["step"]))
+        best = self._best()
+        if self._patience is not None and best is not None:
+            self._keeper.restore(int(self.rows[best]["step"]))
 
     def add(self, values: Mapping[str, float], beta: float, examples: int) -> None:
         """Add a step's loss and its parts to the means of their epoch; raise if not finite."""
@@ -124,7 +133,7 @@ class History:
             self._fail(f"{name} is not finite")
         means = {name: total / self._examples for name, total in self._sums.items()}
         self.rows.append({"epoch": len(self.rows) + 1, "step": self.step, **means, **self._row})
-        best = "validation" in self.rows[-1] and self._best() == len(self.rows) - 1
+        best = self._best() == len(self.rows) - 1
         last = len(self.rows) == self._epochs or self._has_waited()
         self._keeper.keep(self.rows, best=best, last=last)
         self._begin()
@@ -134,13 +143,17 @@ class History:
         self._examples = 0
         self._row: Row = {}
 
-    def _best(self) -> int:
-        return min(range(len(self.rows)), key=lambda i: self.rows[i]["validation"])
+    def _best(self) -> int | None:
+        """Return the best epoch, of those that ended with the whole KL."""
+        rows = enumerate(self.rows)
+        whole = [i for i, row in rows if "validation" in row and row["beta"] == self._beta]
+        return min(whole, key=lambda i: self.rows[i]["validation"], default=None)
 
     def _has_waited(self) -> bool:
-        if self._patience is None or not self.rows:
+        best = self._best()
+        if self._patience is None or best is None:
             return False
-        return len(self.rows) - 1 - self._best() >= self._patience
+        return len(self.rows) - 1 - best >= self._patience
 
     def _fail(self, what: str) -> None:
         raise FloatingPointError(

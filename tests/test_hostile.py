@@ -317,6 +317,7 @@ OTHERS = {
     "plot.contest": {
         "x": lambda: np.arange(4.0), "truth": lambda: np.ones(4),
         "data": lambda: (np.ones(3), np.ones(3)), "reference": lambda: "a",
+        "levels": lambda: {"NLL": 1.0},
     },
     "plot.distribution": {"samples": lambda: np.ones((M, m, n))},
     "plot.growth_curves": {"x": lambda: [1.0, 2.0]},

@@ -51,6 +51,8 @@ SETTINGS = {"epochs": 500, "batch_size": 20, "passes": 32, "points": 400}
 #: Where the curves are drawn: beyond the data on both sides.
 GRID = {"low": -4.6, "high": 4.6, "number": 93}
 PLACES = ("regions", "gap")
+#: Those that one network has, too.
+SCORES = ("rmse", "nll", "coverage")
 
 
 @dataclass(frozen=True)
@@ -228,9 +230,10 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def figure(names: Sequence[str], scores: Mapping[str, tuple[str, str]]) -> Any:
     """Draw contestants with their curves, and how their scores differ from those of one network.
 
-    Reads the committed tables. `names` are keys of `CONTESTANTS`, ``"single"`` among them;
-    `scores` maps the title of a column to a place and a score, such as
-    ``{"NLL in the gap": ("gap", "nll")}``.
+    Reads the committed tables: the curves are those of one draw of data and one start, the scores
+    means over all. `names` are keys of `CONTESTANTS`, ``"single"`` among them. `scores` maps the
+    title of a column to a place, ``"gap"`` or ``"regions"``, where the data lie, and a score,
+    ``"nll"`` (nats), ``"rmse"`` or ``"coverage"``: ``{"NLL in the gap": ("gap", "nll")}``.
     """
     from ensedu.plot import Belief, contest  # needs Matplotlib, which no training does
 
@@ -250,16 +253,21 @@ def figure(names: Sequence[str], scores: Mapping[str, tuple[str, str]]) -> Any:
         beliefs[row.label] = Belief(row.method, mean, np.hypot(spread, gap.noise), members)
     summary = measured.load("running-example")["summary"]
     differences: dict[str, dict[str, tuple[float, float, float]]] = {}
+    levels = {}
     for title, (place, score) in scores.items():
-        column = differences.setdefault(title, {})
+        checks.one_of(f"scores[{title!r}]: a place", place, PLACES)
+        checks.one_of(f"scores[{title!r}]: a score", score, SCORES)
+        own = measured.row(summary, contestant="single", place=place, score=score)
+        column, levels[title] = differences.setdefault(title, {}), own["mean"]
         for name, label in labels.items():
             found = measured.row(summary, contestant=name, place=place, score=score)
-            if "difference" in found:
+            if name != "single":
                 column[label] = (found["low"], found["difference"], found["high"])
     data_x, data_y = gap.sample(np.random.default_rng(grid["data_seed"]))
     return contest(
         x, beliefs, differences, truth=gap.truth(x), data=(data_x[:, 0], data_y[:, 0]),
-        reference=labels["single"], shaded=gap.gaps[0],
+        reference=labels["single"], levels=levels, shaded=gap.gaps[0],
+        xlabel="difference from one network, 95\N{NO-BREAK SPACE}% interval",
     )  # fmt: skip
 
 

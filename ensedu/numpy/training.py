@@ -56,7 +56,7 @@ def fit(
         What M does not divide is left out of an epoch.
     validation, patience
         Examples and targets on which `nll` is evaluated after each epoch, and after how many
-        epochs without a new best to stop, and to go back to the best.
+        epochs without a new best, of those with the whole `beta`, to stop and go back to it.
     optimizer
         Called as ``optimizer(net, lr=lr)``.
 
@@ -156,6 +156,8 @@ def _optimizer(
 
 
 def _evaluated(nll: Callable[[Array, Array], Loss], outputs: Array, y: Array) -> tuple[float, Any]:
+    if y.ndim == 1 and y.dtype.kind == "f" and outputs.ndim > 1 and outputs.shape[-1] == 1:
+        y = y[:, None]  # a loss of others would broadcast
     pair = checks.function("nll", nll, "nll(net(x), y)")(outputs, y)
     if not isinstance(pair, tuple) or len(pair) != 2:
         raise TypeError(f"nll must return one number and a gradient, got {checks.given(pair)}")

@@ -1,11 +1,14 @@
-"""What each contestant believes of one curve, and how its scores differ from the first's."""
+"""What each contestant believes of one curve, and how its scores differ from those of one."""
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy import ndarray as Array
 
@@ -15,7 +18,7 @@ from ensedu.plot import inputs
 from ensedu.plot.style import INK, MARKERS, MUTED, WIDTH, Figure, color, house_style
 
 #: Inches: a row, and what is above and below them. The part of a row that its panel has.
-ROW, TOP, BOTTOM, PANEL = 1.32, 0.3, 0.55, 0.76
+ROW, TOP, BOTTOM, PANEL = 1.32, 0.3, 1.2, 0.76
 #: Parts of the width: where panels begin, what is between columns, and where they end.
 LEFT, SPACE, END = 0.085, 0.045, 0.955
 
@@ -60,6 +63,8 @@ def contest(
     truth: Float[Array, " N"],
     data: tuple[Float[Array, " D"], Float[Array, " D"]],
     reference: str,
+    xlabel: str = "difference",
+    levels: Mapping[str, float] | None = None,
     shaded: tuple[float, float] | None = None,
 ) -> Figure:
     """Draw a row a contestant: its curve with band and members, and how its scores differ.
@@ -72,14 +77,18 @@ def contest(
         Names to `Belief`, drawn from top to bottom, any number of them.
     differences
         What a column shows, such as "NLL in the gap", to names to (low, mean, high) of a paired
-        difference from `reference`. A column has one axis for all rows; without columns the curves
-        have the whole width.
+        difference from `reference`. A column has one axis for all rows. At most three columns;
+        without any the curves have the whole width.
     truth
         (N,), the curve that the data come from.
     data
         x and y of the examples, (D,) each.
     reference
         The name of the belief that stands at 0 in each column.
+    xlabel
+        What the columns show, such as "difference from one network, 95 % interval".
+    levels
+        Titles of columns to the score of the reference itself, which is written beside it.
     shaded
         Ends of an interval of x, such as a gap in the data, from low to high.
 
@@ -108,10 +117,20 @@ def contest(
         title: _intervals(title, column, rows)
         for title, column in inputs.optional_mapping("differences", differences, "columns").items()
     }
+    if len(columns) > 3:
+        raise ValueError(f"differences must have at most three columns, got {len(columns)}")
+    inputs.text("xlabel", xlabel)
+    own_levels = {
+        checks.one_of("levels: a title", title, columns): checks.real(f"levels[{title!r}]", level)
+        for title, level in inputs.optional_mapping("levels", levels, "numbers").items()
+    }
+    titles = {title: textwrap.fill(title, 15) for title in columns}
     with house_style():
-        height = TOP + ROW * len(rows) + BOTTOM
+        lines = max((title.count("\n") for title in titles.values()), default=0)
+        top = TOP + 0.2 * lines
+        height = top + ROW * len(rows) + BOTTOM
         figure = Figure(figsize=(WIDTH, height))
-        right = 0.56 if columns else 0.985
+        right = (0.985, 0.7, 0.56, 0.36)[len(columns)]
         limits = _limits(truth, data[1], *(belief.mean for belief in rows.values()))
         for i, (name, belief) in enumerate(rows.items()):
             bottom = (BOTTOM + ROW * (len(rows) - 1 - i)) / height
@@ -123,14 +142,17 @@ def contest(
             axes.tick_params(labelbottom=i == len(rows) - 1)
             axes.set_title(name, loc="left", pad=3, weight="bold", color=color(belief.method))
         axes.set_xlabel("x")
+        _name_lines(figure, shaded is not None, height)
         width = (END - right) / max(1, len(columns))
         for k, (title, column) in enumerate(columns.items()):
             left = right + k * width + SPACE
             box = (left, BOTTOM / height, width - SPACE, ROW * len(rows) / height)
-            _draw_column(figure.add_axes(box), title, column, rows, reference)
+            level = own_levels.get(title)
+            _draw_column(figure.add_axes(box), titles[title], column, rows, reference, level)
         if columns:
+            words = textwrap.fill(xlabel, 16 * len(columns))
             middle = (right + SPACE + END) / 2
-            figure.text(middle, 0.07 / height, f"difference from {reference}", ha="center")
+            figure.text(middle, 0.87 / height, words, ha="center", va="top", fontsize=11)
     return figure
 
 
@@ -151,7 +173,7 @@ def _draw_belief(
 
 def _draw_column(
     axes: Axes, title: str, column: dict[str, np.ndarray], rows: Mapping[str, Belief],
-    reference: str,
+    reference: str, level: float | None,
 ) -> None:  # fmt: skip
     """Draw intervals, each at the middle of its row's panel."""
     axes.axvline(0, color=MUTED, lw=1.2)
@@ -160,13 +182,18 @@ def _draw_column(
         marker = {"marker": MARKERS[belief.method], "ms": 8, "color": own}
         if name == reference:
             axes.plot([0], [y], mfc="none", mew=1.6, **marker)
+            if level is not None:
+                axes.annotate(
+                    _number(level), (0, y), (0, 9), textcoords="offset points", ha="center",
+                    va="bottom", color=own, fontsize=11,
+                )  # fmt: skip
         if name not in column:
             continue
         low, mean, high = column[name]
         axes.plot([low, high], [y, y], color=own, lw=2.4, solid_capstyle="round")
         axes.plot([mean], [y], **marker)
         axes.annotate(
-            f"{mean:+.2f}".replace("-", "−"), (mean, y), (0, 9), textcoords="offset points",
+            _number(mean, "+"), (mean, y), (0, 9), textcoords="offset points",
             ha="center", va="bottom", color=own, fontsize=11,
         )  # fmt: skip
     axes.set_ylim(len(rows), 0)
@@ -174,8 +201,30 @@ def _draw_column(
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
-    axes.xaxis.set_major_locator(MaxNLocator(3))
+    axes.xaxis.set_major_locator(MaxNLocator(2))
     axes.set_title(title, pad=6)
+
+
+def _name_lines(figure: Figure, shaded: bool, height: float) -> None:
+    """Say below all panels what is drawn in them."""
+    names = {
+        "curve without noise": Line2D([], [], color=INK, lw=1.2, ls=(0, (4, 3))),
+        "data": Line2D([], [], ls="", marker="o", ms=3, color=INK),
+        "mean": Line2D([], [], color=MUTED, lw=2),
+        "± 2 std": Patch(color=MUTED, alpha=0.25, lw=0),
+        "members or draws": Line2D([], [], color=MUTED, lw=0.8),
+    }
+    if shaded:
+        names["no data"] = Patch(color=MUTED, alpha=0.13, lw=0)
+    figure.legend(
+        list(names.values()), list(names), loc="lower left", frameon=False, ncol=3,
+        bbox_to_anchor=(0.02, 0.08 / height), borderaxespad=0, borderpad=0, fontsize=11,
+        handlelength=1.4, columnspacing=1, handletextpad=0.5,
+    )  # fmt: skip
+
+
+def _number(value: float, sign: str = "") -> str:
+    return f"{value:{sign}.2f}".replace("-", "−")
 
 
 def _limits(*values: Array) -> tuple[float, float]:

@@ -1,7 +1,9 @@
 """What a training loop is given: examples that are checked, shuffled and dealt out."""
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -28,10 +30,15 @@ def minibatches(
     return ((x[rows].detach(), y[rows].detach()) for rows in deals if rows.numel())
 
 
+def devices_of(net: nn.Module) -> list[int]:
+    """Return the numbers of the GPUs that a net is on."""
+    return sorted({p.device.index for p in net.parameters() if p.is_cuda})
+
+
 @contextmanager
 def seeded(net: nn.Module, seed: int) -> Iterator[dict[str, torch.Generator]]:
     """Seed Torch's generators on the devices of a net, and give them back as they were."""
-    devices = sorted({p.device.index for p in net.parameters() if p.is_cuda})
+    devices = devices_of(net)
     with torch.random.fork_rng(devices):
         generators = {"cpu": torch.default_generator}
         generators |= {f"cuda{i}": torch.cuda.default_generators[i] for i in devices}
@@ -98,7 +105,7 @@ def check_training(net: nn.Module, x: Any, y: Any, validation: Any) -> torch.dev
 
 def _check_tensor(name: str, value: Any, dtypes: set[torch.dtype]) -> None:
     if not isinstance(value, Tensor) or value.layout is not torch.strided:
-        raise TypeError(f"{name} must be a dense torch.Tensor, got {checks.given(value)}")
+        raise TypeError(f"{name} must be a dense torch.Tensor, got {checks.kind(value)}")
     if value.is_meta or value.ndim == 0 or value.numel() == 0:
         raise ValueError(
             f"{name} must hold at least one example, got shape {tuple(value.shape)} on "
@@ -121,3 +128,20 @@ def members_of(net: Any) -> int:
     ]
     sizes = {part.ensemble_size for part in those} - {None}
     return members_to_split(net, sizes, any(isinstance(part, Tile) for part in parts))
+
+
+def fingerprint(*tensors: Tensor) -> str:
+    """Return a short hash of all numbers, to tell whether data are the same."""
+    digest = hashlib.sha256()
+    for x in tensors:
+        digest.update(f"{tuple(x.shape)} {x.dtype} ".encode())
+        digest.update(x.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+    return digest.hexdigest()[:16]
+
+
+def name_of(nll: Any) -> str:
+    """Return what a loss is called, with the arguments that `functools.partial` has given it."""
+    if isinstance(nll, partial):
+        given = [*map(repr, nll.args), *(f"{key}={value!r}" for key, value in nll.keywords.items())]
+        return f"{name_of(nll.func)}({', '.join(given)})"
+    return getattr(nll, "__qualname__", type(nll).__qualname__)

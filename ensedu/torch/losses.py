@@ -181,7 +181,8 @@ def elbo(
         B examples and their targets, as `net` and `nll` take them.
     nll
         A function (outputs, targets) -> one number, the **mean** over members and examples, as the
-        losses here by default. With ``reduction="sum"`` give M times the `beta`.
+        losses here by default. With ``reduction="sum"`` give M times the `beta`. Targets (B,) reach
+        it as (B, 1) where outputs are (M, B, 1).
     num_examples
         N, the size of the whole training set, and not of this minibatch.
     beta
@@ -200,12 +201,19 @@ def elbo(
     share = checks.real("beta", beta) / checks.positive_int("num_examples", num_examples)
     if share < 0:
         raise ValueError(f"beta must be 0 or more, got {beta!r}")
-    loss = mean_nll(net(x) if noise is None else net(x, noise=noise), y)
+    outputs = net(x) if noise is None else net(x, noise=noise)
+    loss = mean_nll(outputs, in_columns(y, outputs))
     if not isinstance(loss, Tensor) or loss.ndim:
         shape = f"shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else checks.given(loss)
         raise ValueError(f"nll must return one number, a tensor of shape (), got {shape}")
     divergence = kl(net)
     return Elbo(loss + share * divergence, loss, divergence)
+
+
+def in_columns(y: Tensor, outputs: Any) -> Tensor:
+    """Return targets (B,) as (B, 1) beside outputs (M, B, 1): a loss of others would broadcast."""
+    one = isinstance(outputs, Tensor) and outputs.ndim > 1 and outputs.shape[-1] == 1
+    return y[:, None] if one and y.ndim == 1 and y.is_floating_point() else y
 
 
 def check_labels(targets: Any, like: Tensor) -> Integer[Tensor, "*M_B"]:
@@ -218,7 +226,8 @@ def check_labels(targets: Any, like: Tensor) -> Integer[Tensor, "*M_B"]:
         or targets.dtype == torch.bool
     ):
         raise TypeError(
-            f"targets must be a dense torch.Tensor of integer labels, got {checks.given(targets)}"
+            "targets must be a dense torch.Tensor of integer labels, (B,), got "
+            f"{checks.kind(targets)}"
         )
     if targets.device != like.device:
         raise ValueError(

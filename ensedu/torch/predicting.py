@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from ensedu import checks
 from ensedu.torch.base import MemberLayer, WeightLayer
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.examples import in_mode, own_batches
+from ensedu.torch.examples import devices_of, in_mode, own_batches
+from ensedu.torch.losses import in_columns
 from ensedu.torch.network import Tile
 from ensedu.torch.parts import FlatPart
 
@@ -62,7 +63,7 @@ def predict(
     if not isinstance(net, nn.Module):
         raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
     if not isinstance(x, Tensor) or x.layout is not torch.strided:
-        raise TypeError(f"x must be a dense torch.Tensor, got {checks.given(x)}")
+        raise TypeError(f"x must be a dense torch.Tensor, got {checks.kind(x)}")
     if x.ndim < 1 or not len(x):
         raise ValueError(f"x must be (B, ...) with at least one example, got {tuple(x.shape)}")
     size = len(x) if batch_size is None else checks.positive_int("batch_size", batch_size)
@@ -77,12 +78,19 @@ def predict(
 def mean_nll(
     net: nn.Module, x: Tensor, y: Tensor, nll: Callable[[Any, Tensor], Tensor], *, batch_size: int
 ) -> float:
-    """Return what `nll` gives in eval mode, the mean over all examples, a minibatch at a time."""
+    """Return what `nll` gives in eval mode, the mean over all examples, a minibatch at a time.
+
+    What is drawn for it leaves Torch's generators as they were.
+    """
     nll, device = checks.function("nll", nll, "nll(net(x), y)"), next(net.parameters()).device
     total = 0.0
-    with in_mode(net, training=False), own_batches(net, False), torch.no_grad():
+    with (
+        in_mode(net, training=False), own_batches(net, False), torch.no_grad(),
+        torch.random.fork_rng(devices_of(net)),
+    ):  # fmt: skip
         for inputs, targets in zip(x.split(batch_size), y.split(batch_size), strict=True):
-            total += float(nll(net(inputs.to(device)), targets.to(device))) * len(inputs)
+            outputs = net(inputs.to(device))
+            total += float(nll(outputs, in_columns(targets.to(device), outputs))) * len(inputs)
     return total / len(x)
 
 

@@ -11,9 +11,11 @@ from ensedu import checks
 from ensedu.history import History, Plan, Row
 from ensedu.torch.examples import (
     check_training,
+    fingerprint,
     in_mode,
     members_of,
     minibatches,
+    name_of,
     own_batches,
     seeded,
     shown,
@@ -57,6 +59,7 @@ def fit(
         mode, validation runs it in eval mode; then each module is in its own again.
     x, y
         N examples and their targets, tensors on any device; a minibatch goes to that of the net.
+        Targets (N,) are (N, 1) where outputs are (M, B, 1).
     nll
         A function (outputs, targets) -> the mean over members and examples, such as
         `ensedu.torch.losses.softmax_cross_entropy`. The mean divides each member's own gradient by
@@ -118,6 +121,8 @@ def fit(
         len(x), batch_size, lr, fast_lr_factor, weight_decay, beta, anneal, members,
         validation is not None, seed,
     )  # fmt: skip
+    if checkpoint is not None:
+        plan.nll, plan.data = name_of(nll), fingerprint(x, y, *(validation or ()))
     with seeded(net, plan.seed) as generators, own_batches(net, split), in_mode(net, training=True):
         groups = parameter_groups(net, weight_decay=plan.weight_decay, fast_lr=plan.fast_lr)
         optim = optimizer(groups, lr=plan.lr)

@@ -2,11 +2,12 @@
 
 NumPy arrays in and out; of a tensor, pass ``.numpy()``. Predictions are (M, B, k): M members first,
 then B examples, then k outputs or classes. Samples of a Bayesian network are members, too; S
-samples of M members are S·M of them, ``predictions.reshape(-1, B, k)``. Floats of up to 64 bits are
-taken, and computed with in float64.
+samples of M members are S·M of them, as ``predict(net, x, samples=S)`` gives them, and pairs of
+members are then also pairs of samples of one. Floats of up to 64 bits are taken, and computed with
+in float64; probabilities must sum to 1 better than float16 does.
 A score of each example is an array, so that its ``.mean()`` and its errors are the reader's::
 
-    mean, variance = gaussian_heads(net(x))  # of (M, B, 2k)
+    mean, variance = gaussian_heads(predict(net, x).numpy())  # of (M, B, 2k)
     mixture_nll(gaussian_nll(mean, variance, y)).mean()
     variance_parts(mean, variance).spread
 

@@ -121,8 +121,9 @@ def temperature(logits: Float[Array, "B k"], labels: Integer[Array, " B"]) -> fl
 
     The NLL is convex in 1/T, so the T at which its slope is 0 is the only one. Fit it on examples
     that the network was not trained on. An ensemble is scaled after averaging: pass the logarithm
-    of the averaged probabilities; scaling each member first and averaging then makes the ensemble
-    under-confident (Rahaman and Thiery 2021). Needs SciPy.
+    of the averaged probabilities (from `softmax`, which does not round them to 0 as float32 does);
+    scaling each member first and averaging then makes the ensemble under-confident (Rahaman and
+    Thiery 2021). Needs SciPy.
 
     Parameters
     ----------

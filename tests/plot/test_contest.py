@@ -64,6 +64,11 @@ def test_a_column_shows_each_interval_at_the_height_of_its_row():
         assert middle == pytest.approx((box.y0 + box.y1) / 2, abs=1)
 
 
+def test_the_reference_says_its_own_score():
+    texts = [text.get_text() for text in draw(levels={"NLL": 13.1}).axes[3].texts]
+    assert texts == ["13.10", "−0.25", "+2.00"]
+
+
 def test_without_columns_the_curves_have_the_width_and_a_gap_is_shaded():
     figure = draw({"one": BELIEFS["one"]}, {}, shaded=(0.5, 1.0))
     (axes,) = figure.axes
@@ -76,22 +81,27 @@ def test_the_same_figure_has_the_same_bytes():
     assert png(draw()) == png(draw())
 
 
+@pytest.mark.parametrize("number", [0, 1, 2, 3])
 @pytest.mark.parametrize("rows", [1, 2, 5])
-def test_no_text_leaves_the_figure_or_touches_other_text(rows):
+def test_no_text_leaves_the_figure_or_touches_other_text(rows, number):
     names = [f"contestant {i}" for i in range(rows)]
     beliefs = {name: belief("rank1") for name in names}
     columns = {
         "NLL in the gap": {name: (-12.0, -7.0, 0.5) for name in names[1:]},
+        "NLL where there is data": {name: (-0.15, -0.1, 0.14) for name in names[1:]},
         "coverage": {name: (0.01, 0.2, 0.21) for name in names[1:]},
     }
-    figure = draw(beliefs, columns, reference=names[0])
+    columns = dict([*columns.items()][:number])
+    levels = {title: 13.1 for title in columns}
+    words = "difference from one network, 95 % interval"
+    figure = draw(beliefs, columns, reference=names[0], levels=levels, xlabel=words, shaded=(0, 1))
     figure.draw_without_rendering()
     whole = figure.bbox
     texts = [t for axes in figure.axes for t in (axes.title, axes._left_title, *axes.texts)]
     for axes in figure.axes:
         low, high = axes.get_xlim()
         texts += [t for t in axes.get_xticklabels() if low <= t.get_position()[0] <= high]
-    texts += figure.texts
+    texts += [*figure.texts, *figure.legends[0].get_texts()]
     boxes = [t.get_window_extent() for t in texts if t.get_text() and t.get_visible()]
     for i, box in enumerate(boxes):
         assert box.x0 >= whole.x0 and box.x1 <= whole.x1, texts[i]
@@ -125,6 +135,12 @@ def test_no_text_leaves_the_figure_or_touches_other_text(rows):
             ValueError,
             r"data\[1\] has shape \(10,\), accepted is \(11,\)",
         ),
+        (
+            lambda: draw(columns={str(i): {} for i in range(4)}),
+            ValueError,
+            "differences must have at most three columns, got 4",
+        ),
+        (lambda: draw(levels={"x": 1.0}), ValueError, "levels: a title must be one of 'NLL'"),
         (lambda: draw(reference="two"), ValueError, "reference must be one of 'one', 'four'"),
         (lambda: draw(shaded=(1.0, 0.5)), ValueError, r"shaded must rise, got \(1.0, 0.5\)"),
         (

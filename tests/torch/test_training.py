@@ -5,7 +5,7 @@ import math
 import os
 import signal
 import warnings
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 
 import numpy as np
@@ -515,6 +515,7 @@ def bad_at(step, value):
     """A loss that is not finite at a step of training."""
     calls = []
 
+    @wraps(et.softmax_cross_entropy)
     def nll(outputs, targets):
         calls.append(1)
         loss = et.softmax_cross_entropy(outputs, targets)
@@ -588,7 +589,7 @@ def whole_run(name, folder, every, nll=et.softmax_cross_entropy, epochs=4):
     made = []
     # Other labels than those learned: the best epoch is not the last.
     rows = et.fit(
-        net, x, y, nll, epochs=epochs, batch_size=B, lr=0.2, weight_decay=0.1, anneal=3,
+        net, x, y, nll, epochs=epochs, batch_size=B, lr=0.2, weight_decay=0.1, anneal=1,
         validation=(x[13:], 1 - y[13:]), patience=4, checkpoint=folder, checkpoint_every=every,
         optimizer=keeping(made),
     )  # fmt: skip
@@ -620,6 +621,7 @@ def killed_in_training(call, run):
     """Run until the loss is asked for once more than so often, for training or validation."""
     calls = []
 
+    @wraps(et.softmax_cross_entropy)
     def nll(outputs, targets):
         calls.append(1)
         if len(calls) > call:
@@ -798,3 +800,72 @@ def test_a_net_trains_where_it_is_and_the_data_may_be_elsewhere(tmp_path, method
     assert outputs.device.type == device and outputs.isfinite().all()
     if not METHODS[method].stochastic:
         torch.testing.assert_close(outputs.cpu(), et.predict(net.cpu(), x))
+
+
+def test_only_epochs_with_the_whole_kl_are_best():
+    values = iter([1.0, 5.0, 4.0, 4.5, 4.6, 9.0])
+
+    def told(outputs, targets):
+        loss = et.softmax_cross_entropy(outputs, targets)
+        return loss if outputs.requires_grad else torch.tensor(next(values), dtype=torch.float64)
+
+    x, y = data()
+    settings = {"batch_size": B, "validation": (x[:B], y[:B]), "anneal": 3}
+    net = network("rank1")
+    rows = et.fit(net, x, y, told, epochs=6, patience=2, **settings)
+    assert [row["validation"] for row in rows] == [1.0, 5.0, 4.0, 4.5, 4.6]
+    assert [row["beta"] == 1 for row in rows] == [False, False, True, True, True]
+    values = iter([0.0] * 3)
+    third = network("rank1")
+    et.fit(third, x, y, told, epochs=3, **settings)
+    assert same(net.state_dict(), third.state_dict())
+    with pytest.raises(ValueError, match="anneal must be at most the 2 epochs with patience"):
+        et.fit(network("rank1"), x, y, told, epochs=2, patience=1, **settings)
+
+
+@pytest.mark.parametrize("method", ["rank1", "mc_dropout", "batch_ensemble"])
+def test_validation_does_not_change_the_training(method):
+    x, y = data()
+    nets = network(method), network(method)
+    for net, held in zip(nets, (None, (x[:9], y[:9])), strict=True):
+        et.fit(net, x, y, et.softmax_cross_entropy, epochs=3, batch_size=B, validation=held)
+    assert same(nets[0].state_dict(), nets[1].state_dict())
+
+
+def test_targets_without_an_axis_do_not_broadcast():
+    x, y = numbers(N, m), numbers(N, seed=1)
+
+    def mean_square(outputs, targets):
+        return (outputs - targets).square().mean() / 2
+
+    rows = []
+    for nll, targets in ((mean_square, y), (mean_square, y[:, None]), (et.half_squared_error, y)):
+        torch.manual_seed(5)
+        net = et.mlp([m, n, 1], "batch_ensemble", M, dtype=torch.float64)
+        held = {"validation": (x[:9], targets[:9])}
+        rows.append(et.fit(net, x, targets, nll, epochs=3, batch_size=B, **held))
+    for one, other in zip(rows[0], rows[2], strict=True):
+        assert one == {key: pytest.approx(value, rel=1e-9) for key, value in other.items()}
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.bad_input
+def test_a_checkpoint_tells_other_data_and_another_loss(tmp_path):
+    x, y = data()
+    nll, other = (partial(et.softmax_cross_entropy, reduction=r) for r in ("mean", "sum"))
+
+    def train(x, y, nll, held):
+        net = network("batch_ensemble")
+        return et.fit(net, x, y, nll, epochs=2, batch_size=B, validation=held, checkpoint=tmp_path)
+
+    held = x[:9], y[:9]
+    train(x, y, nll, held)
+    train(x.clone(), y.clone(), nll, held)
+    for call, word in (
+        (lambda: train(x + 1e-12, y, nll, held), "data = "),
+        (lambda: train(x, 1 - y, nll, held), "data = "),
+        (lambda: train(x, y, nll, (x[1:10], y[1:10])), "data = "),
+        (lambda: train(x, y, other, held), r"nll = softmax_cross_entropy\(reduction='sum'\)"),
+    ):
+        with pytest.raises(ValueError, match=f"checkpoint must be of a training with {word}"):
+            call()
