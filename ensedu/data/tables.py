@@ -1,7 +1,7 @@
 """Tables of numbers: inputs with names, and what is to be predicted."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
@@ -10,8 +10,10 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from ensedu import checks
-from ensedu.data.columns import Choice, encoded
+from ensedu.data.columns import Choice, encoded, inputs_of
+from ensedu.data.files import read_columns
 from ensedu.data.inputs import features, read_text, targets
+from ensedu.data.inputs import indices as check_indices
 from ensedu.data.splits import Split, Targets, shuffled
 
 
@@ -34,6 +36,8 @@ class Table:
         column of the row's value, 0 in the others).
     classes
         For labels, what each is called: label i is ``classes[i]``. Empty otherwise.
+    dropped
+        What the columns are called that were left out.
 
     Raises
     ------
@@ -55,6 +59,7 @@ class Table:
     targets: tuple[str, ...]
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     classes: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         features("x", self.x)
@@ -63,6 +68,7 @@ class Table:
         _words("names", self.names, self.x.shape[1])
         _words("targets", self.targets, 1 if labels else self.y.shape[1])
         _words("classes", self.classes, None if labels else 0)
+        _words("dropped", self.dropped, None)
         if labels and (self.y.min() < 0 or self.y.max() >= len(self.classes)):
             raise ValueError(
                 f"classes must name each label of y, from {self.y.min()} to {self.y.max()}, "
@@ -83,6 +89,7 @@ class Table:
         *,
         drop: Choice = (),
         categories: Choice = (),
+        decimal: str = ".",
     ) -> "Table":
         """Make a table of columns by name: lists or arrays of numbers or of words.
 
@@ -100,18 +107,77 @@ class Table:
         drop
             Names or indices of columns to leave out. Indices count all columns.
         categories
-            Names or indices of columns in which numbers are names: one-hot, or labels if it is the
-            target. They are sorted as numbers.
+            Names or indices of columns in which numbers or dates are names: one-hot, or labels if
+            it is the target. Numbers are sorted as such.
+        decimal
+            What stands before the decimals in words that are numbers: ``"."``, or ``","`` for
+            ``"156,4"``.
 
         Raises
         ------
         TypeError, ValueError
             For an unknown column, columns of different lengths, fewer than two columns, a value
             that is missing or not finite (the message names the column, and the row, from 1),
-            numbers mixed with words or written with commas, and more than 50 different words in a
-            column of inputs.
+            numbers mixed with words or written with other commas, dates, and more than 50 different
+            words in a column of inputs.
         """
-        return cls(**encoded(columns, target, drop, categories))
+        return cls(**encoded(columns, target, drop, categories, decimal))
+
+    def encode(
+        self,
+        columns: Any,
+        *,
+        delimiter: str | None = None,
+        header: bool | None = None,
+        decimal: str = ".",
+    ) -> Float[Array, "B m"]:
+        """Return the inputs of other rows, raw, (B, m), in the columns of this table's x.
+
+        `Split.standardized` makes of them what a net takes. Columns are found by name; in a file
+        without names they are ``"column 1"``, …, so that a place is what counts, also that of
+        columns that are not read. The targets and what was dropped may be there or not, and are
+        not read.
+
+        Parameters
+        ----------
+        columns
+            A dict from names to columns, a pandas ``DataFrame``, or the path of a file.
+        delimiter, header, decimal
+            How the file is written, as `table` takes it; in a dict, `decimal` alone counts.
+
+        Raises
+        ------
+        ImportError
+            For a file, if pandas is not installed.
+        TypeError, ValueError
+            For an input that is missing, a column that this table does not know, a word that is
+            none of the values of its column (the message names column, row and word), words in a
+            column of numbers, and what `table` does not read.
+
+        Examples
+        --------
+        >>> wood = {"age": [3, 1, 5], "wood": ["oak", "ash", "fir"], "price": [30, 20, 40]}
+        >>> Table.from_columns(wood).encode({"wood": ["fir", "oak"], "age": [7, 9]})
+        array([[7., 0., 1., 0.],
+               [9., 0., 0., 1.]])
+        """
+        if isinstance(columns, (str, PathLike)):
+            columns = read_columns("columns", columns, delimiter, header, decimal, self.categories)
+        others = (*self.targets, *self.dropped)
+        return inputs_of(columns, self.names, self.categories, others, decimal)
+
+    def rows(self, indices: Int[Array, "n"]) -> "Table":
+        """Return the table of some rows, by their indices (n,), each once, in this order.
+
+        Names, categories and classes stay; for the first 100 say ``table.rows(np.arange(100))``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For anything but an array of integers, for a row that is not there or is given twice.
+        """
+        chosen = check_indices("indices", indices, len(self))
+        return replace(self, x=self.x[chosen], y=self.y[chosen])
 
     def split(self, seed: int, test: float = 0.1) -> Split:
         """Shuffle the rows by `seed`, and keep a part of them to `test` on.

@@ -3,8 +3,10 @@
 # ruff: noqa: E501 - a table: one case a line
 
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
+import pandas
 import pytest
 
 from ensedu.data import (
@@ -50,6 +52,15 @@ def split(train=(0, 1), test=(2,), x=None, y=None):
 
 def columns(**more):
     return Table.from_columns(PLAIN | more)
+
+
+def trees():
+    known = {"age": [3, 1], "wood": ["oak", "ash"], "note": ["x", "y"], "price": [30, 20]}
+    return Table.from_columns(known, drop="note")
+
+
+def new(**more):
+    return trees().encode({"age": [1], "wood": ["oak"]} | more)
 
 
 def from_columns(**options):
@@ -123,7 +134,7 @@ CASES = [
     (lambda: columns(d=np.ones(3, complex)), TypeError, ["columns['d']", "numbers or words"]),
     (lambda: columns(d=[1, 2, [3]]), TypeError, ["columns['d']"]),
     (lambda: columns(d=np.array([1, "a", ()], object)), TypeError, ["columns['d']", "()", "numbers or words"]),
-    (lambda: columns(d=np.array(["2020-01-01"] * 3, "datetime64[D]")), TypeError, ["columns['d']", "datetime64"]),
+    (lambda: columns(d=np.array(["2020-01-01"] * 3, "datetime64[D]")), TypeError, ["columns['d']", "dtype datetime64[D]", "drop"]),
     (lambda: columns(d=[1, NAN, 3]), ValueError, ["columns['d']", "no value", "row 2 of 3", "drop"]),
     (lambda: columns(d=["a", None, "b"]), ValueError, ["columns['d']", "no value", "row 2 of 3"]),
     (lambda: columns(d=["a", "b", "?"]), ValueError, ["columns['d']", "no value", "row 3"]),
@@ -132,7 +143,17 @@ CASES = [
     (lambda: columns(d=["1", "2", "1e999"]), ValueError, ["columns['d']", "inf", "row 3"]),
     (lambda: columns(d=[1, 2, 1e101]), ValueError, ["columns['d']", "1e+101", "1e+100"]),
     (lambda: columns(d=["1", "b", "3"]), ValueError, ["columns['d']", "'b'", "row 2", "categories"]),
-    (lambda: columns(d=["1,5", "2,5", "3,5"]), ValueError, ["columns['d']", "'1,5'", "row 1", "1234.5"]),
+    (lambda: columns(d=["1,5", "2,5", "3"]), ValueError, ["columns['d']", "'1,5'", "row 1", "1234.5", "say decimal=','"]),
+    (lambda: columns(d=["1,5", "2x", "x"]), ValueError, ["columns['d']", "'1,5'", "row 1", "list it in categories"]),
+    (lambda: Table.from_columns(PLAIN | {"d": ["1.5", "2", "3"]}, decimal=","), ValueError, ["columns['d']", "'1.5'", "1234,5", "say decimal='.'"]),
+    (lambda: Table.from_columns(PLAIN | {"d": ["1.234,5", "2", "3"]}, decimal=","), ValueError, ["columns['d']", "'1.234,5'", "row 1"]),
+    (lambda: from_columns(decimal=";"), ValueError, ["decimal", "';'"]),
+    (lambda: columns(d=["kg", "2", "3"]), ValueError, ["columns['d']", "'kg'", "row 1", "header=True", "units"]),
+    (lambda: columns(d=["2024-03-01", "2024-03-02", "2024-03-01"]), ValueError, ["columns['d']", "dates", "'2024-03-01'", "drop", "categories"]),
+    (lambda: columns(d=["1.3.2024", "28.02.24", "3.3.2024"]), ValueError, ["columns['d']", "dates"]),
+    (lambda: columns(d=["2024-03-01 10:00", "2024-03-01T11:00:07", "2024-03-01"]), ValueError, ["columns['d']", "dates"]),
+    (lambda: columns(d=[date(2024, 3, 1)] * 3), TypeError, ["columns['d']", "datetime.date(2024, 3, 1)", "drop"]),
+    (lambda: Table.from_columns(pandas.DataFrame(PLAIN | {"d": pandas.to_datetime(["2024-03-01"] * 3)})), TypeError, ["columns['d']", "dtype datetime64", "drop"]),
     (lambda: columns(d=["12", "1,234", "3"]), ValueError, ["columns['d']", "'1,234'", "row 2"]),
     (lambda: columns(d=["1", "1_0", "3"]), ValueError, ["columns['d']", "'1_0'", "row 2"]),
     (lambda: Table.from_columns({"id": [f"n{i}" for i in range(51)], "y": list(range(51))}), ValueError, ["columns['id']", "51", "50", "drop=('id',)"]),
@@ -205,7 +226,28 @@ CASES = [
     (lambda: patches(3, 5.0, rng()), TypeError, ["size", "5.0"]),
     (lambda: patches(3, 5, None), TypeError, ["rng", "NoneType"]),
     (lambda: table(3), TypeError, ["path", "3"]),
-    (lambda: table("no/such/file.csv"), ValueError, ["path", "no/such/file.csv"]),
+    (lambda: table("no/such/file.csv"), ValueError, ["path", "no such file", "no/such/file.csv"]),
+
+    (lambda: trees().encode(3), TypeError, ["columns", "3", "dict"]),
+    (lambda: trees().encode({"age": [1]}), ValueError, ["columns", "['age', 'wood']", "got none of ['wood']", "without ['price', 'note']"]),
+    (lambda: new(width=[1]), ValueError, ["columns", "['width']", "does not know"]),
+    (lambda: new(age=[1, 2]), ValueError, ["columns", "one length", "'age': 2"]),
+    (lambda: new(age=["old"]), ValueError, ["columns['age']", "numbers", "'old'", "row 1 of 1"]),
+    (lambda: new(age=["1,5"]), ValueError, ["columns['age']", "'1,5'", "decimal=','"]),
+    (lambda: new(age=[1, 2, 3], wood=["oak", "elm", "yew"]), ValueError, ["columns['wood']", "'elm'", "row 2 of 3", "'ash', 'oak'"]),
+    (lambda: new(wood=[7]), ValueError, ["columns['wood']", "'7'", "row 1", "'ash', 'oak'"]),
+    (lambda: new(wood=[None]), ValueError, ["columns['wood']", "no value", "row 1"]),
+    (lambda: trees().encode("no/such/file.csv"), ValueError, ["columns", "no such file", "no/such/file.csv"]),
+    (lambda: trees().encode({}, decimal="x"), ValueError, ["decimal", "'x'"]),
+    (lambda: one().rows(slice(3)), TypeError, ["indices", "slice"]),
+    (lambda: one().rows(np.array([True, False])), TypeError, ["indices", "bool"]),
+    (lambda: one().rows(np.array([7])), ValueError, ["indices", "7", "0 to 6"]),
+    (lambda: one().rows(np.array([1, 1])), ValueError, ["indices", "once"]),
+    (lambda: split().standardized([[1.0]]), TypeError, ["x", "list"]),
+    (lambda: split().standardized(np.ones(3)), ValueError, ["x", "(3,)"]),
+    (lambda: split().standardized(np.ones((3, 2))), ValueError, ["x", "(3, 2)", "(B, 1)"]),
+    (lambda: split().standardized(np.full((3, 1), NAN)), ValueError, ["x[0, 0]", "nan"]),
+    (lambda: Table(np.ones((1, 1)), np.ones((1, 1)), ("a",), ("t",), dropped=["b"]), TypeError, ["dropped", "list"]),
     (lambda: table("."), ValueError, ["path", "'.'"]),
     (lambda: table("a\0b"), ValueError, ["path"]),
 ]
@@ -215,7 +257,15 @@ FILES = [
     ("a,b\n", {}, ValueError, ["path", "table with rows"]),
     ("1\n2\n", {}, ValueError, ["columns", "an input and a target", "['column 1']"]),
     ("a,b\n1,2\n1,2,3\n", {}, ValueError, ["path", "one length", "line 3", "saw 3"]),
-    ("a,b,c\n1,2,3\n1,2\n", {}, ValueError, ["columns['c']", "no value", "row 2 of 2"]),
+    ("a,b,c\n1,2,3\n\n1,2\n", {}, ValueError, ["path", "one length", "row 2 has 2 of 3 columns"]),
+    ("1,2,3\n1\n", {}, ValueError, ["path", "row 2 has 1 of 3 columns"]),
+    ("a b c\n1  2 3\n 1 2 \n", {}, ValueError, ["path", "row 2 has 2 of 3 columns"]),
+    ("a,b,c\n1,2,3\n1,2,\n", {}, ValueError, ["columns['c']", "no value", "row 2 of 2"]),
+    ("year,2023,2024\n1,2,3\n4,5,6\n", {}, ValueError, ["columns['column 1']", "'year'", "row 1 of 3", "header=True"]),
+    ("a,b\nkg,m\n1,2\n4,5\n", {}, ValueError, ["columns['a']", "'kg'", "row 1 of 3", "units", "take it out"]),
+    ("day,y\n2024-03-01,2\n2024-03-02,3\n", {}, ValueError, ["columns['day']", "dates", "drop", "categories"]),
+    ("a;b\n1.234;2\n5.678;3\n", {"decimal": ","}, ValueError, ["columns['a']", "'1.234'", "1234,5"]),
+    ("a,b\n1,2\n", {"decimal": None}, TypeError, ["decimal", "None"]),
     ("a,b\n1,2,3\n4,5,6\n", {}, ValueError, ["path", "2 names", "3 columns"]),
     ("a,b,b\n1,2,3\n", {}, ValueError, ["path", "'b'", "different names"]),
     (",a,b\n0,1,2\n1,2,3\n", {}, ValueError, ["columns['']", "no name", "drop=0"]),
@@ -225,7 +275,7 @@ FILES = [
     ("1 nan\n2 3\n", {}, ValueError, ["columns['column 2']", "no value", "row 1"]),
     ("1\t\t3\n4\t5\t6\n", {}, ValueError, ["columns['column 2']", "no value", "row 1"]),
     ("a,b\n1,inf\n2,3\n", {}, ValueError, ["columns['b']", "inf", "row 1"]),
-    ("a;b\n1,5;2\n2,5;3\n", {}, ValueError, ["columns['a']", "'1,5'", "1234.5"]),
+    ("a;b\n1,5;2\n2,5;3\n", {}, ValueError, ["columns['a']", "'1,5'", "say decimal=','"]),
     ("a,b\n1,2\n2x,3\n", {}, ValueError, ["columns['a']", "'2x'", "row 2"]),
     ("a,b\n1,2\n", {"target": "c"}, ValueError, ["target", "'c'", "['a', 'b']"]),
     ("a,b\n1,2\n", {"drop": 2}, ValueError, ["drop", "2"]),

@@ -137,3 +137,38 @@ def test_a_long_column_has_one_type(file):
     words = "a,b\n" + "1,2\n" * 300_000 + "x,2\n"
     with pytest.raises(ValueError, match="'x' in row 300,001"):
         table(file(words))
+
+
+def test_a_file_with_decimal_commas(file):
+    words = "weight;price\n156,4;2\n-1e3;3,5\n"
+    read = table(file(words), decimal=",")
+    np.testing.assert_array_equal(read.x, [[156.4], [-1000]])
+    np.testing.assert_array_equal(read.y, [[2], [3.5]])
+    for words, delimiter in (("1,5 2\n2,5 3\n", None), ('"1,5","2"\n"2,5","3"\n', ",")):
+        read = table(file(words), decimal=",", delimiter=delimiter)
+        assert read.names == ("column 1",)
+        np.testing.assert_array_equal(read.x, [[1.5], [2.5]])
+        np.testing.assert_array_equal(read.y, [[2], [3]])
+
+
+def test_new_rows_come_from_a_second_file(file):
+    words = "note,age,wood,price,room\nx,3,oak,30,7\ny,1,ash,20,8\nz,5,oak,40,8\n"
+    trees = table(file(words), "price", drop="note", categories="room")
+    new = "room,wood,age\n8,ash,2\n7,oak,9\n"
+    np.testing.assert_array_equal(trees.encode(file(new)), [[2, 1, 0, 0, 1], [9, 0, 1, 1, 0]])
+    np.testing.assert_array_equal(trees.encode(str(file(words))), trees.x)
+    german = new.replace(",", ";").replace("2\n", "2,5\n")
+    x = trees.encode(file(german), delimiter=";", header=True, decimal=",")
+    np.testing.assert_array_equal(x[:, 0], [2.5, 9])
+
+
+def test_names_that_are_numbers_in_a_part_of_the_rows_stay_words(file):
+    rooms = table(file("room,y\n12,1\n012,2\n12A,3\n"), categories="room")
+    np.testing.assert_array_equal(rooms.encode(file("room\n012\n")), rooms.x[1:2])
+
+
+def test_without_names_the_place_counts(file):
+    read = table(file("1,2,3\n4,5,6\n"), drop=0)
+    np.testing.assert_array_equal(read.encode(file("7,8\n9,10\n")), [[8], [10]])
+    with pytest.raises(ValueError, match=r"none of \['column 2'\]"):
+        read.encode(file("7\n9\n"))

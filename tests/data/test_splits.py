@@ -188,3 +188,14 @@ def test_what_is_no_prediction_is_not_put_back(arguments, kind, words):
         table().split(0).original(*arguments)
     with pytest.raises(ValueError, match="holds labels"):
         table(labels=True).split(0).original(*arguments)
+
+
+def test_new_rows_are_standardized_as_those_of_the_split():
+    split = table().split(5, 0.3)
+    np.testing.assert_array_equal(split.standardized(split.x[split.train]), split.x_train)
+    np.testing.assert_array_equal(split.standardized(split.x[split.test]), split.x_test)
+    scaler = StandardScaler().fit(split.x[split.train])
+    x = np.random.default_rng(3).normal(0, 9, (11, m))
+    np.testing.assert_allclose(split.standardized(x), scaler.transform(x), rtol=1e-11)
+    inner = split.validation(1)
+    assert not np.allclose(inner.standardized(split.x[split.test]), split.x_test)

@@ -155,3 +155,57 @@ def test_what_was_given_is_not_what_is_kept():
     column[:] = 9
     np.testing.assert_array_equal(table.x[:, 0], [0, 1, 2])
     np.testing.assert_array_equal(table.y[:, 0], [0, 1, 2])
+
+
+@given(order=st.permutations(range(N)), number=st.integers(1, N))
+def test_other_rows_are_encoded_as_the_rows_of_the_table(order, number):
+    columns = COLUMNS | {"note": list("abcdefg")}
+    table = Table.from_columns(columns, "price", drop="note", categories="floors")
+    rows = list(order)[:number]
+    given = {name: [columns[name][i] for i in rows] for name in ("floors", "wood", "width")}
+    np.testing.assert_array_equal(table.encode(given), table.x[rows])
+    # what is not read may be there, and hold anything
+    more = given | {"note": [None], "price": []}
+    np.testing.assert_array_equal(table.encode(more), table.x[rows])
+    np.testing.assert_array_equal(table.encode(pandas.DataFrame(given)), table.x[rows])
+
+
+def test_numbers_that_are_names_are_known_as_words_and_as_floats():
+    table = Table.from_columns(COLUMNS, categories="floors")
+    row = {"width": [1], "wood": ["ash"]}
+    for same in ([3], [3.0], ["3"], ["3.0"], ["3,0"]):
+        decimal = "," if same == ["3,0"] else "."
+        np.testing.assert_array_equal(
+            table.encode(row | {"floors": same}, decimal=decimal)[0, -4:], [0, 0, 1, 0]
+        )
+    words = {"room": ["12", "012", "12A"], "size": [1, 2, 3]}
+    table = Table.from_columns(words, categories="room")
+    np.testing.assert_array_equal(table.encode({"room": ["12", "012", "12A"]}), table.x)
+
+
+def test_a_table_is_cut():
+    table = Table.from_columns(COLUMNS, "wood", drop="price")
+    part = table.rows(np.array([5, 0, 3]))
+    np.testing.assert_array_equal(part.x, table.x[[5, 0, 3]])
+    np.testing.assert_array_equal(part.y, table.y[[5, 0, 3]])
+    for name in ("names", "targets", "categories", "classes", "dropped"):
+        assert getattr(part, name) == getattr(table, name)
+    assert part.dropped == ("price",)
+    assert part.classes == ("ash", "fir", "oak")
+
+
+def test_commas_before_the_decimals():
+    columns = {"a": ["1,5", "-2", "3,25e2"], "b": [0.5, 1.5, 2.5]}
+    table = Table.from_columns(columns, decimal=",")
+    np.testing.assert_array_equal(table.x, [[1.5], [-2], [325]])
+    np.testing.assert_array_equal(table.y, [[0.5], [1.5], [2.5]])
+
+
+def test_dates_can_be_names():
+    days = ["2024-03-01", "1.3.2024", "2024-03-01"]
+    table = Table.from_columns({"day": days, "y": [1, 2, 3]}, categories="day")
+    assert table.categories == {"day": ("1.3.2024", "2024-03-01")}
+    # words of which not all are dates, and numbers
+    other = Table.from_columns({"a": ["1.3.2024", "then", "now"], "b": [20240301] * 3, "y": days},
+        categories="y")  # fmt: skip
+    assert other.names == ("a=1.3.2024", "a=now", "a=then", "b")
