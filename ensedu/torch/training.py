@@ -77,12 +77,15 @@ def fit(
         Whether each member sees its own part of a minibatch, B / M examples, as Wen et al. 2020
         train; by default each sees all of it. What M does not divide is left out of an epoch.
     validation, patience
-        Examples and targets on which `nll` is evaluated after each epoch, in minibatches, and after
-        how many epochs without a new best to stop. With `patience` the net ends with the weights of
-        its best epoch.
+        Examples and targets on which `nll` is evaluated after each epoch, in minibatches and with
+        one draw of what draws, and after how many epochs without a new best to stop. With
+        `patience` the net ends with the weights of its best epoch, one for all members, of those
+        that ended with the whole `beta`.
     checkpoint, checkpoint_every
         A folder to save to after so many epochs, see `ensedu.torch.checkpoints`, and to go on
-        from: on a CPU to the same bits as if nothing had happened. The best epoch is in ``best``.
+        from: on a CPU to the same bits as if nothing had happened. Data, settings and the name of
+        `nll` must be the same; priors, and what `nll` does, are not compared. The weights of the
+        best epoch are in the folder ``best`` inside: load those after one with `patience`.
     seed
         Of shuffling and noise, on a CPU and on CUDA; Torch's own generators, which draw them, are
         as they were when this returns.
