@@ -17,6 +17,7 @@ from ensedu.methods import METHODS
 from ensedu.plot import inputs
 from ensedu.plot.style import INK, MARKERS, MUTED, WIDTH, Figure, color, house_style
 
+Number = float | int
 #: Inches: a row, and what is above and below them. The part of a row that its panel has.
 ROW, TOP, BOTTOM, PANEL = 1.32, 0.3, 1.2, 0.76
 #: Parts of the width: where panels begin, what is between columns, and where they end.
@@ -58,14 +59,14 @@ class Belief:
 def contest(
     x: Float[Array, " N"],
     beliefs: Mapping[str, Belief],
-    differences: Mapping[str, Mapping[str, tuple[float, float, float]]],
+    differences: Mapping[str, Mapping[str, tuple[Number, Number, Number]]],
     *,
     truth: Float[Array, " N"],
     data: tuple[Float[Array, " D"], Float[Array, " D"]],
     reference: str,
     xlabel: str = "difference",
-    levels: Mapping[str, float] | None = None,
-    shaded: tuple[float, float] | None = None,
+    levels: Mapping[str, Number] | None = None,
+    shaded: tuple[Number, Number] | None = None,
 ) -> Figure:
     """Draw a row a contestant: its curve with band and members, and how its scores differ.
 

@@ -7,6 +7,8 @@ members are then also pairs of samples of one. Floats of up to 64 bits are taken
 in float64; probabilities must sum to 1 better than float16 does.
 A score of each example is an array, so that its ``.mean()`` and its errors are the reader's::
 
+    from ensedu.torch import predict
+
     mean, variance = gaussian_heads(predict(net, x).numpy())  # of (M, B, 2k)
     mixture_nll(gaussian_nll(mean, variance, y)).mean()
     variance_parts(mean, variance).spread
