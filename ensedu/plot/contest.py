@@ -121,10 +121,12 @@ def contest(
     if len(columns) > 3:
         raise ValueError(f"differences must have at most three columns, got {len(columns)}")
     inputs.text("xlabel", xlabel)
-    own_levels = {
-        checks.one_of("levels: a title", title, columns): checks.real(f"levels[{title!r}]", level)
-        for title, level in inputs.optional_mapping("levels", levels, "numbers").items()
-    }
+    own_levels = inputs.optional_mapping("levels", levels, "numbers")
+    for title, level in own_levels.items():
+        checks.real(f"levels[{title!r}]", level)
+        if title not in columns:
+            known = ", ".join(map(repr, columns)) or "none"
+            raise ValueError(f"levels[{title!r}] must be of a column of differences, {known}")
     titles = {title: textwrap.fill(title, 15) for title in columns}
     with house_style():
         lines = max((title.count("\n") for title in titles.values()), default=0)

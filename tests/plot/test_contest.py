@@ -140,7 +140,11 @@ def test_no_text_leaves_the_figure_or_touches_other_text(rows, number):
             ValueError,
             "differences must have at most three columns, got 4",
         ),
-        (lambda: draw(levels={"x": 1.0}), ValueError, "levels: a title must be one of 'NLL'"),
+        (
+            lambda: draw(levels={"x": 1.0}),
+            ValueError,
+            r"levels\['x'\] must be of a column of differences, 'NLL'",
+        ),
         (lambda: draw(reference="two"), ValueError, "reference must be one of 'one', 'four'"),
         (lambda: draw(shaded=(1.0, 0.5)), ValueError, r"shaded must rise, got \(1.0, 0.5\)"),
         (
