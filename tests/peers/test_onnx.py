@@ -56,9 +56,10 @@ def test_onnx_graph_without_noise_draws_at_each_run(name):
     shapes = {"x": {len(case.leading): torch.export.Dim("batch")}}
     run = converted(net, case.batch(4), {}, shapes)
     x = case.batch(7)
-    first, second = run(x, {}), run(x, {})
+    first = run(x, {})
     assert first.shape == net(x).shape
-    assert not np.array_equal(first, second)
+    # Two masks of so few units may be the same.
+    assert not all(np.array_equal(first, run(x, {})) for _ in range(20))
 
 
 @pytest.mark.parametrize("what", [what for what, where in compilers.LIMITS if "onnx" in where])
