@@ -85,6 +85,14 @@ def real(name: str, value: Any, *, low: float = -math.inf, high: float = math.in
     return number
 
 
+def not_negative(name: str, value: Any) -> float:
+    """Return `value` as a finite ``float`` of at least 0."""
+    number = real(name, value)
+    if number < 0:
+        raise ValueError(f"{name} must be 0 or more, got {value!r}")
+    return number
+
+
 def fraction(name: str, value: Any) -> float:
     """Return `value` as a ``float`` with 0 <= value < 1."""
     accepted = "a number from 0 to below 1"

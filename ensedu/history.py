@@ -42,11 +42,10 @@ class Plan:
                 f"batch_size must be a multiple of the {self.split} members that split it, "
                 f"got {self.batch_size}"
             )
-        for name in ("lr", "fast_lr_factor", "weight_decay", "beta"):
-            low = 0.0 if name in ("lr", "fast_lr_factor") else -math.inf
-            setattr(self, name, checks.real(name, getattr(self, name), low=low))
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be 0 or more, got {getattr(self, name)!r}")
+        self.lr = checks.real("lr", self.lr, low=0.0)
+        self.fast_lr_factor = checks.real("fast_lr_factor", self.fast_lr_factor, low=0.0)
+        self.weight_decay = checks.not_negative("weight_decay", self.weight_decay)
+        self.beta = checks.not_negative("beta", self.beta)
         self.anneal = checks.natural_int("anneal", self.anneal)
         self.seed = checks.natural_int("seed", self.seed)
         if self.seed >= 2**64:

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from ensedu import checks
-from ensedu.data.inputs import MOST
+from ensedu.arrays import MOST
 
 __all__ = [
     "DECIMALS",

@@ -8,12 +8,10 @@ import numpy as np
 from numpy import ndarray as Array
 
 from ensedu import checks
+from ensedu.arrays import MOST
 from ensedu.numpy.base import check_array
 
-__all__ = ["MOST", "features", "images", "indices", "read_text", "targets"]
-
-#: A standard deviation squares its numbers: from here on that leaves the floats.
-MOST = 1e100
+__all__ = ["features", "images", "indices", "read_text", "targets"]
 
 
 def features(name: str, value: Any) -> Array:

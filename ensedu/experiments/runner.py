@@ -93,7 +93,7 @@ def run(
         table = {
             "machine": files.rounded(where),
             "date": date,
-            "seconds": float(f"{seconds:.4g}"),
+            "seconds": files.rounded(seconds),
             "about": experiment.about,
             "budget": experiment.budget,
             "settings": experiment.settings,

@@ -115,10 +115,9 @@ def nll(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def trained(
-    contestant: str, setting: Options, data_seed: int, seed: int, *, epochs: int, batch_size: int
+    row: Contestant, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int
 ) -> nn.Module:
     """Return a contestant, trained on the data of one seed, from another."""
-    row = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
     x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(data_seed)))
     size = sized(row.method, MEMBERS) if METHODS[row.method].members else {}
     with torch.random.fork_rng(devices=[]):
@@ -129,10 +128,10 @@ def trained(
 
 
 def beliefs(
-    contestant: str, net: nn.Module, x: Float[Array, "B 1"], passes: int, seed: int
+    row: Contestant, net: nn.Module, x: Float[Array, "B 1"], passes: int, seed: int
 ) -> Float[Array, "M B 1"]:
     """Return the curve of each member, or of each of so many draws."""
-    method = METHODS[CONTESTANTS[contestant].method]
+    method = METHODS[row.method]
     each = passes // MEMBERS if method.members else passes
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -145,12 +144,12 @@ def run(
     points: int,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the scores of a contestant on one draw of data, each a list over initial seeds."""
-    setting = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)].setting
+    row = _known(contestant)
     x, truth, y = _test(data_seed, points)
     found: dict[str, Any] = {}
     for seed in range(seeds):
-        net = trained(contestant, setting, data_seed, seed, epochs=epochs, batch_size=batch_size)
-        means = beliefs(contestant, net, x, passes, seed)
+        net = trained(row, row.setting, data_seed, seed, epochs, batch_size)
+        means = beliefs(row, net, x, passes, seed)
         for place, rows in zip(PLACES, np.split(np.arange(len(x)), 2), strict=True):
             scores = score(means[:, rows], truth[rows], y[rows])
             for name, value in scores.items():
@@ -163,11 +162,12 @@ def tune(
     passes: int, points: int,
 ) -> dict[str, float]:  # fmt: skip
     """Return the NLL of a setting where there is data, which is all that a user could look at."""
+    row = _known(contestant)
     x, truth, y = (part[:points] for part in _test(data_seed, points))
     values = []
     for seed in range(seeds):
-        net = trained(contestant, setting, data_seed, seed, epochs=epochs, batch_size=batch_size)
-        values.append(score(beliefs(contestant, net, x, passes, seed), truth, y)["nll"])
+        net = trained(row, setting, data_seed, seed, epochs, batch_size)
+        values.append(score(beliefs(row, net, x, passes, seed), truth, y)["nll"])
     return {"nll": float(np.mean(values))}
 
 
@@ -176,10 +176,10 @@ def draw(
     low: float, high: float, number: int,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the curves of a contestant: mean, standard deviation without noise, four members."""
-    setting = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)].setting
-    net = trained(contestant, setting, data_seed, seed, epochs=epochs, batch_size=batch_size)
+    row = _known(contestant)
+    net = trained(row, row.setting, data_seed, seed, epochs, batch_size)
     x = np.linspace(low, high, number)[:, None]
-    means = beliefs(contestant, net, x, passes, seed)[..., 0]
+    means = beliefs(row, net, x, passes, seed)[..., 0]
     members = means if len(means) <= MEMBERS else means[:: len(means) // MEMBERS]
     return {
         "mean": means.mean(0).tolist(),
@@ -275,14 +275,14 @@ def best(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the number of each contestant's best setting, by its mean NLL over data."""
     found = {}
     for name, row in CONTESTANTS.items():
-        means = [
-            np.mean(
-                [one["nll"] for one in rows if (one["contestant"], one["setting"]) == (name, s)]
-            )
-            for s in row.tries
-        ]
+        own = [one for one in rows if one["contestant"] == name]
+        means = [np.mean([one["nll"] for one in own if one["setting"] == s]) for s in row.tries]
         found[name] = int(np.argmin(means))
     return found
+
+
+def _known(contestant: str) -> Contestant:
+    return CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
 
 
 def _test(data_seed: int, points: int) -> tuple[Array, Array, Array]:
@@ -335,6 +335,9 @@ CURVES = Experiment(
     cases=[{"contestant": name} for name in CONTESTANTS],
     run=draw,
     settings={
-        "data_seed": 0, "seed": 0, "epochs": 500, "batch_size": 20, "passes": 32, **GRID,
+        "data_seed": 0,
+        "seed": 0,
+        **{name: value for name, value in SETTINGS.items() if name != "points"},
+        **GRID,
     },
-)  # fmt: skip
+)

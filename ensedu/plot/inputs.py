@@ -7,35 +7,20 @@ import numpy as np
 from matplotlib import cbook
 from matplotlib.mathtext import MathTextParser
 
-from ensedu import checks
+from ensedu import arrays, checks
+from ensedu.arrays import MOST as MOST
 from ensedu.counting import Count
 
 Numbers = Sequence[int] | Sequence[float] | np.ndarray
-#: A figure multiplies what it is given: from here on that leaves the range of floats.
-MOST = 1e100
 
 
-def array(name: str, value: Any, shape: tuple[int | str, ...], like: str = "") -> np.ndarray:
+def array(name: str, value: Any, shape: arrays.Shape, like: str = "") -> np.ndarray:
     """Return `value` if it is an array of finite numbers of this shape; a letter fits any size.
 
     The sizes that are given are those of `like`.
     """
-    words = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
-    if type(value) is not np.ndarray:
-        raise TypeError(f"{name} must be a plain NumPy array {words}, got {type(value).__name__}")
-    if value.dtype.kind != "f":
-        raise TypeError(f"{name} must hold floats, got dtype {value.dtype}")
-    fits = value.ndim == len(shape) and all(
-        size > 0 and (isinstance(want, str) or size == want)
-        for size, want in zip(value.shape, shape, strict=True)
-    )
-    if not fits:
-        fit = f", to fit {like}" if like else ""
-        raise ValueError(f"{name} has shape {value.shape}, accepted is {words} with no size 0{fit}")
-    if not np.isfinite(value).all():
-        raise ValueError(f"{name} must hold finite numbers, got nan or inf")
-    if (greatest := float(np.abs(value).max())) >= MOST:
-        raise ValueError(f"{name} must hold numbers below {MOST:g}, got {greatest:g}")
+    arrays.check(name, value, "f", "floats", shape, like=like)
+    arrays.check_finite(name, value)
     return value
 
 

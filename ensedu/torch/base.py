@@ -112,6 +112,11 @@ class MemberLayer(WeightLayer):
         )
 
 
+def gpus_of(net: nn.Module) -> list[int]:
+    """Return the numbers of the GPUs that a net is on."""
+    return sorted({p.device.index for p in net.parameters() if p.is_cuda})
+
+
 def check_tensor(name: str, value: Any, like: Tensor | None = None) -> None:
     """Check that `value` is a floating-point tensor of the dtype of `like`.
 

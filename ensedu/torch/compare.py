@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from ensedu.methods import METHODS
-from ensedu.torch.base import WeightLayer
+from ensedu.torch.base import WeightLayer, gpus_of
 from ensedu.torch.tree import class_path, leaves, plain_leaves, tree_map
 from ensedu.torch.variational import inverse_softplus
 
@@ -103,9 +103,8 @@ NOTHING = "its outputs hold no number"
 
 def compare(net: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """`check_members`, which says why there was nothing to compare; "" where all is equal."""
-    devices = {p.device for p in net.parameters() if p.is_cuda}
     # One pass is as short as its shortest number, so none is.
-    with torch.random.fork_rng(list(devices)), unfused(), _long(), calls_no(net.originals):
+    with torch.random.fork_rng(gpus_of(net)), unfused(), _long(), calls_no(net.originals):
         args, kwargs = (tree_map(_lengthen, tree, "input") for tree in (args, kwargs))
         net = _drawn_apart(net)
         noise: dict[str, Tensor] = {}

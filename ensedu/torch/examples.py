@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ensedu import checks
 from ensedu.history import History, members_to_split, pairs, same_rows
-from ensedu.torch.base import MemberLayer
+from ensedu.torch.base import MemberLayer, gpus_of
 from ensedu.torch.network import Tile
 
 
@@ -30,15 +30,10 @@ def minibatches(
     return ((x[rows].detach(), y[rows].detach()) for rows in deals if rows.numel())
 
 
-def devices_of(net: nn.Module) -> list[int]:
-    """Return the numbers of the GPUs that a net is on."""
-    return sorted({p.device.index for p in net.parameters() if p.is_cuda})
-
-
 @contextmanager
 def seeded(net: nn.Module, seed: int) -> Iterator[dict[str, torch.Generator]]:
     """Seed Torch's generators on the devices of a net, and give them back as they were."""
-    devices = devices_of(net)
+    devices = gpus_of(net)
     with torch.random.fork_rng(devices):
         generators = {"cpu": torch.default_generator}
         generators |= {f"cuda{i}": torch.cuda.default_generators[i] for i in devices}

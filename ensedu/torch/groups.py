@@ -47,9 +47,7 @@ def parameter_groups(
     """
     if not isinstance(net, nn.Module):
         raise TypeError(f"net must be a torch.nn.Module, got {type(net).__name__}")
-    decay = checks.real("weight_decay", weight_decay)
-    if decay < 0:
-        raise ValueError(f"weight_decay must be 0 or more, got {weight_decay!r}")
+    decay = checks.not_negative("weight_decay", weight_decay)
     if fast_lr is not None:
         fast_lr = checks.real("fast_lr", fast_lr, low=0.0)
     kinds: dict[int, str] = {}

@@ -35,7 +35,8 @@ class FolderKeeper:
         self._settings = asdict(plan)
         self._folder = None if folder is None else Path(folder)
         self._every = checks.positive_int("checkpoint_every", every)
-        self._best: dict[str, Tensor] | None = None
+        #: Without a folder, the weights of the best epoch.
+        self._best: dict[str, Tensor] = {}
 
     def resume(self) -> list[Row]:
         """Go on from the newest checkpoint, if there is one, and return its rows."""
@@ -69,9 +70,9 @@ class FolderKeeper:
     def keep(self, rows: list[Row], *, best: bool, last: bool) -> None:
         """Keep the state after an epoch."""
         step = int(rows[-1]["step"])
-        if best:
-            self._best = {key: x.detach().clone() for key, x in self.net.state_dict().items()}
         if self._folder is None:
+            if best:
+                self._best = {key: x.detach().clone() for key, x in self.net.state_dict().items()}
             return
         from ensedu.torch import checkpoints
 
@@ -90,9 +91,9 @@ class FolderKeeper:
 
     def restore(self, step: int) -> None:
         """Give the net the weights of its best epoch, after so many steps."""
-        if self._best is not None:
+        if self._folder is None:
             self.net.load_state_dict(self._best)
-        elif self._folder is not None:
-            from ensedu.torch import checkpoints
+            return
+        from ensedu.torch import checkpoints
 
-            checkpoints.load(self._folder / "best" / f"step-{step:08}", self.net)
+        checkpoints.load(self._folder / "best" / f"step-{step:08}", self.net)

@@ -198,9 +198,7 @@ def elbo(
     if not isinstance(net, nn.Module):
         raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
     mean_nll = checks.function("nll", nll, "nll(net(x), y)")
-    share = checks.real("beta", beta) / checks.positive_int("num_examples", num_examples)
-    if share < 0:
-        raise ValueError(f"beta must be 0 or more, got {beta!r}")
+    share = checks.not_negative("beta", beta) / checks.positive_int("num_examples", num_examples)
     outputs = net(x) if noise is None else net(x, noise=noise)
     loss = mean_nll(outputs, in_columns(y, outputs))
     if not isinstance(loss, Tensor) or loss.ndim:

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from ensedu import checks
-from ensedu.torch.base import MemberLayer, WeightLayer
+from ensedu.torch.base import MemberLayer, WeightLayer, gpus_of
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.examples import devices_of, in_mode, own_batches
+from ensedu.torch.examples import in_mode, own_batches
 from ensedu.torch.losses import in_columns
 from ensedu.torch.network import Tile
 from ensedu.torch.parts import FlatPart
@@ -86,7 +86,7 @@ def mean_nll(
     total = 0.0
     with (
         in_mode(net, training=False), own_batches(net, False), torch.no_grad(),
-        torch.random.fork_rng(devices_of(net)),
+        torch.random.fork_rng(gpus_of(net)),
     ):  # fmt: skip
         for inputs, targets in zip(x.split(batch_size), y.split(batch_size), strict=True):
             outputs = net(inputs.to(device))

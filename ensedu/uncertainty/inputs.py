@@ -9,10 +9,11 @@ import numpy as np
 from numpy import ndarray as Array
 
 from ensedu import checks
+from ensedu.arrays import Shape, check, check_finite
 
 __all__ = [
-    "MOST",
     "floats",
+    "forecast",
     "gaussians",
     "integers",
     "labels",
@@ -24,14 +25,10 @@ __all__ = [
     "targets",
 ]
 
-#: Scores square what they are given and divide by variances: from here on that leaves the floats.
-MOST = 1e100
+#: Scores divide by variances.
 LEAST_VARIANCE = 1e-100
 #: Probabilities in float32 sum to 1 only to about 1e-6, and an average of them no better.
 SUM_TOLERANCE = 1e-4
-
-#: Of each axis the size, or a letter, which fits any.
-Shape = tuple[int | str, ...]
 
 
 def floats(name: str, value: Any, *shapes: Shape, like: str = "") -> Array:
@@ -40,16 +37,13 @@ def floats(name: str, value: Any, *shapes: Shape, like: str = "") -> Array:
     The sizes in `shapes` are those of `like`.
     """
     result = _floats(name, value, shapes, like)
-    if not np.isfinite(result).all():
-        raise ValueError(f"{name} must hold finite numbers, got nan or inf")
-    if (greatest := np.abs(result).max()) >= MOST:
-        raise ValueError(f"{name} must hold numbers below {MOST:g}, got {greatest:g}")
+    check_finite(name, result)
     return result
 
 
 def integers(name: str, value: Any, shape: Shape, like: str = "") -> Array:
     """Return `value` if it is an array of this shape of integers from 0 up."""
-    _array(name, value, "iu", "integers", (shape,), like)
+    check(name, value, "iu", "integers", shape, like=like)
     if value.min() < 0:
         raise ValueError(f"{name} must hold labels from 0 up, got {value.min()}")
     return value
@@ -69,6 +63,12 @@ def gaussians(mean: Any, variance: Any) -> tuple[Array, Array]:
             f"variance must hold positive numbers from {LEAST_VARIANCE:g} up, got {least:g}"
         )
     return mean, variance
+
+
+def forecast(mean: Any, variance: Any, value: Any) -> tuple[Array, Array, Array]:
+    """Return means and variances of members, (M, B, k), and their targets, (B, k)."""
+    mean, variance = gaussians(mean, variance)
+    return mean, variance, targets(value, mean, "mean")
 
 
 def probabilities(name: str, value: Any, shape: Shape) -> Array:
@@ -125,32 +125,7 @@ def level(value: Any) -> float:
 
 
 def _floats(name: str, value: Any, shapes: tuple[Shape, ...], like: str = "") -> Array:
-    _array(name, value, "f", "floats", shapes, like)
+    check(name, value, "f", "floats", *shapes, like=like)
     if value.dtype.itemsize > 8:
         raise TypeError(f"{name} must hold floats of up to 64 bits, got dtype {value.dtype}")
     return value.astype(np.float64)
-
-
-def _array(
-    name: str, value: Any, kinds: str, what: str, shapes: tuple[Shape, ...], like: str
-) -> None:
-    words = " or ".join(
-        f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})" for shape in shapes
-    )
-    if type(value) is not np.ndarray:
-        hint = "; of a tensor, pass .numpy()" if hasattr(value, "numpy") else ""
-        raise TypeError(
-            f"{name} must be a plain NumPy array {words}, got {type(value).__name__}{hint}"
-        )
-    if value.dtype.kind not in kinds:
-        raise TypeError(f"{name} must hold {what}, got dtype {value.dtype}")
-    if not any(_fits(value.shape, shape) for shape in shapes):
-        fit = f", to fit {like}" if like else ""
-        raise ValueError(f"{name} has shape {value.shape}, accepted is {words} with no size 0{fit}")
-
-
-def _fits(sizes: tuple[int, ...], shape: Shape) -> bool:
-    return len(sizes) == len(shape) and all(
-        size > 0 and (isinstance(want, str) or size == want)
-        for size, want in zip(sizes, shape, strict=True)
-    )

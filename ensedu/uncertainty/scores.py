@@ -48,8 +48,7 @@ def gaussian_nll(
     >>> gaussian_nll(np.array([[[1.0]]]), np.array([[[4.0]]]), np.array([3.0])).round(4)
     array([[2.1121]])
     """
-    mean, variance = inputs.gaussians(mean, variance)
-    return _gaussian_nll(mean, variance, inputs.targets(targets, mean, "mean"))
+    return _gaussian_nll(*inputs.forecast(mean, variance, targets))
 
 
 def categorical_nll(
@@ -160,8 +159,7 @@ def moment_matched_nll(
     >>> moment_matched_nll(means, variances, np.array([2.0])).round(4)
     array([1.2655])
     """
-    mean, variance = inputs.gaussians(mean, variance)
-    targets = inputs.targets(targets, mean, "mean")
+    mean, variance, targets = inputs.forecast(mean, variance, targets)
     return _gaussian_nll(*mixture(mean, variance), targets)
 
 
@@ -224,8 +222,7 @@ def crps(
     >>> crps(np.array([[[1.0]]]), np.array([[[1.0]]]), np.array([1.0])).round(4)
     array([[0.2337]])
     """
-    mean, variance = inputs.gaussians(mean, variance)
-    targets = inputs.targets(targets, mean, "mean")
+    mean, variance, targets = inputs.forecast(mean, variance, targets)
     apart = 0.5 * _absolute(0 * mean, 2 * variance).sum(axis=0)  # of each member from itself
     for i in range(1, len(mean)):  # each pair once, and no array of M² of them
         apart += _absolute(mean[i] - mean[:i], variance[i] + variance[:i]).sum(axis=0)
@@ -260,8 +257,7 @@ def mixture_cdf(
     >>> mixture_cdf(np.array([[[1.0]], [[3.0]]]), np.ones((2, 1, 1)), np.array([2.0]))
     array([[0.5]])
     """
-    mean, variance = inputs.gaussians(mean, variance)
-    targets = inputs.targets(targets, mean, "mean")
+    mean, variance, targets = inputs.forecast(mean, variance, targets)
     ndtr = optional("scipy.special", "scores").ndtr
     return ndtr((targets - mean) / np.sqrt(variance)).mean(axis=0)
 

@@ -1,0 +1,48 @@
+"""Checks of NumPy arrays that figures and scores share."""
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["MOST", "Shape", "check", "check_finite"]
+
+#: What is given is squared, multiplied, divided by: from here on that leaves the floats.
+MOST = 1e100
+
+#: Of each axis the size, or a letter, which fits any.
+Shape = tuple[int | str, ...]
+
+
+def check(name: str, value: Any, kinds: str, what: str, *shapes: Shape, like: str = "") -> None:
+    """Check that `value` is an array of these kinds of dtype that has one of the shapes, none 0.
+
+    The sizes in `shapes` are those of `like`; `what` says what it must hold.
+    """
+    words = " or ".join(
+        f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})" for shape in shapes
+    )
+    if type(value) is not np.ndarray:
+        hint = "; of a tensor, pass .numpy()" if hasattr(value, "numpy") else ""
+        raise TypeError(
+            f"{name} must be a plain NumPy array {words}, got {type(value).__name__}{hint}"
+        )
+    if value.dtype.kind not in kinds:
+        raise TypeError(f"{name} must hold {what}, got dtype {value.dtype}")
+    if not any(_fits(value.shape, shape) for shape in shapes):
+        fit = f", to fit {like}" if like else ""
+        raise ValueError(f"{name} has shape {value.shape}, accepted is {words} with no size 0{fit}")
+
+
+def check_finite(name: str, value: np.ndarray) -> None:
+    """Check that an array holds finite numbers below `MOST`."""
+    if not np.isfinite(value).all():
+        raise ValueError(f"{name} must hold finite numbers, got nan or inf")
+    if (greatest := float(np.abs(value).max())) >= MOST:
+        raise ValueError(f"{name} must hold numbers below {MOST:g}, got {greatest:g}")
+
+
+def _fits(sizes: tuple[int, ...], shape: Shape) -> bool:
+    return len(sizes) == len(shape) and all(
+        size > 0 and (isinstance(want, str) or size == want)
+        for size, want in zip(sizes, shape, strict=True)
+    )
