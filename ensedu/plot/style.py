@@ -3,6 +3,8 @@
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib as mpl
@@ -11,14 +13,14 @@ import matplotlib.style
 import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap
 
 from ensedu import checks
 from ensedu.methods import METHODS, ROLES
 
 # Based on the palette of Okabe and Ito, darkened until each color has a contrast of 3:1 on a white
-# page and, after the book's dark-mode filter, on the dark one. The tests measure both, and the
-# distance between any two colors for readers with protanopia and deuteranopia.
+# page; `DARK` has those for a dark page. The tests measure both, and the distance between any two
+# colors for readers with protanopia and deuteranopia.
 PALETTE = dict(
     zip(
         METHODS,
@@ -43,20 +45,91 @@ SHORT_ROLES = dict(zip(ROLES, ("shared", "members' own", "std. deviations", "bia
 
 INK = "#222222"
 MUTED = "#666666"
-SHARED = "#8c8c8c"
-# Blue below 0, red above, without the near-black ends in which the two look alike.
+SHARED = "#707070"
+GRID = "#b8b8b8"
+PAGE = "#ffffff"
+#: What a color becomes on a dark page. Figures are drawn in the colors of a light one.
+DARK = dict(
+    zip(
+        PALETTE.values(),
+        ("#d8d8d8", "#6eadf3", "#ff9439", "#2fc79a", "#e68bc4", "#9180fa", "#b88c47"),
+        strict=True,
+    )
+) | {INK: "#ececec", MUTED: "#b0b0b0", SHARED: "#858585", GRID: "#4c4c4c", PAGE: "#121212"}
+# Blue below 0, red above, without the ends in which the two look alike; 0 is nearly the page.
 HEAT = ListedColormap(mpl.colormaps["RdBu_r"](np.linspace(0.08, 0.92, 257)), name="heat")
-WIDTH = 7.2  # inches: the text column of a page
+DARK_HEAT = LinearSegmentedColormap.from_list(
+    "dark heat", ["#6db8ff", "#1d62ab", "#1f1f1f", "#b5332c", "#ff7a6b"], N=257
+)
+
+
+@dataclass(frozen=True)
+class Look:
+    """One of the four ways in which the book draws each figure.
+
+    Attributes
+    ----------
+    narrow
+        Whether it is for a phone: panels stand below each other, names beside what they name.
+    dark
+        Whether it is for a dark page.
+    """
+
+    narrow: bool = False
+    dark: bool = False
+
+    @property
+    def width(self) -> float:
+        """Inches that a figure is wide: the text column of a page, at 11 points a letter."""
+        return 4.0 if self.narrow else 7.2
+
+    @property
+    def name(self) -> str:
+        """The end of a file's name: "wide-light", "narrow-dark"."""
+        return f"{'narrow' if self.narrow else 'wide'}-{'dark' if self.dark else 'light'}"
+
+
+WIDTH = 7.2
+LOOKS = tuple(Look(narrow, dark) for narrow in (False, True) for dark in (False, True))
+_LOOK = ContextVar("look", default=LOOKS[0])
+
+
+def look() -> Look:
+    """Return how figures are drawn now."""
+    return _LOOK.get()
+
+
+@contextmanager
+def rendering(look: Look) -> Iterator[None]:
+    """Draw every figure inside a ``with`` block in this look."""
+    if not isinstance(look, Look):
+        raise TypeError(f"look must be a Look, got {checks.given(look)}")
+    token = _LOOK.set(look)
+    try:
+        yield
+    finally:
+        _LOOK.reset(token)
+
+
+def heat() -> Colormap:
+    """Return the colors from negative to positive, on the page of this look."""
+    return DARK_HEAT if look().dark else HEAT
+
+
+def tint(own: str) -> Colormap:
+    """Return the colors from the page of this look to this color."""
+    ends = [DARK[PAGE], DARK.get(own, own)] if look().dark else [PAGE, own]
+    return LinearSegmentedColormap.from_list("tint", ends)
+
 
 RC: dict[str, Any] = {
-    "figure.figsize": (WIDTH, 4.0),
     "figure.dpi": 200,  # twice the pixels of the column, for dense screens
     "figure.facecolor": "none",
     "axes.facecolor": "none",
     "savefig.facecolor": "none",
     "savefig.transparent": True,
     "savefig.dpi": "figure",
-    # On a phone the figure shrinks to half its size: 12 pt is the least that can still be read.
+    # Shown in a phone's column, a narrow figure has a twelfth more pixels than points.
     "font.size": 12,
     "axes.labelsize": 12,
     "xtick.labelsize": 11,
@@ -70,7 +143,7 @@ RC: dict[str, Any] = {
     "xtick.color": INK,
     "ytick.color": INK,
     "axes.grid": False,
-    "grid.color": "#b8b8b8",
+    "grid.color": GRID,
     "grid.linewidth": 0.6,
     "lines.linewidth": 2.0,
     "lines.markersize": 6,
@@ -82,14 +155,21 @@ RC: dict[str, Any] = {
 
 def use_style() -> None:
     """Set the house style for every figure from now on, your own included."""
-    mpl.style.use(["default", RC])
+    mpl.style.use(["default", _rc()])
 
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Set the house style inside a ``with`` block, and nothing outside it."""
-    with mpl.style.context(["default", RC]):
+    """Set the house style inside a ``with`` block, and nothing outside it.
+
+    A figure that is made inside without a size is as wide as the text of a page.
+    """
+    with mpl.style.context(["default", _rc()]):
         yield
+
+
+def _rc() -> dict[str, Any]:
+    return RC | {"figure.figsize": (look().width, 4.0)}
 
 
 class Figure(mpl.figure.Figure):
