@@ -1,7 +1,7 @@
 """Exact parameter counts: formulas for each method, and the count of real arrays.
 
 A layer has ``m = in_features`` inputs, ``n = out_features`` outputs and, for a convolution, a
-kernel of ``k = height * width`` entries; an ensemble has ``M = ensemble_size`` members. What each
+kernel of ``height * width`` entries; an ensemble has ``M = ensemble_size`` members. What each
 method trains stands in the table `ensedu.methods.METHODS`; every count follows from it.
 `layer` counts one layer of any method; `linear` (one network), `deep_ensemble`, … are `layer` for
 one method each.
@@ -13,13 +13,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from html import escape
 from itertools import pairwise
 from math import isqrt, prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ensedu import checks
-from ensedu.methods import METHODS, ROLES, kinds, named, passes, sized
+from ensedu.methods import METHODS, ROLE_LABELS, ROLES, kinds, named, passes, sized
+from ensedu.tabular import Cell, Column, Row, Table
 
 __all__ = [
     "Count",
@@ -85,36 +85,26 @@ class Count:
         return Count(*(getattr(self, part) + getattr(other, part) for part in (*ROLES, "frozen")))
 
     def __str__(self) -> str:
-        rows = self._rows()
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-            for row in rows
+        return repr(self._table())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return self._table()._repr_mimebundle_()
+
+    def _table(self) -> Table:
+        """One row a layer and the sum, or this count alone; one column a role."""
+        titles = ROLE_LABELS | {"total": "total"} | ({"frozen": "frozen"} if self.frozen else {})
+        names = [layer.name for layer in self.layers]
+        names.append(self.name or ("all layers" if names else ""))
+        rows = [
+            Row(
+                name,
+                tuple(Cell(f"{getattr(part, role):,}") for role in titles),
+                total=part is self and len(names) > 1,
+            )
+            for name, part in zip(names, (*self.layers, self), strict=True)
         ]
-        if self.layers:
-            lines.insert(-1, "-" * max(map(len, lines)))
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        head, *body = [[escape(cell) for cell in row] for row in self._rows()]
-        cells = "".join(f'<th scope="col">{cell}</th>' for cell in head)
-        lines = [f'<table class="ensedu-count"><thead><tr>{cells}</tr></thead><tbody>']
-        for name, *numbers in body:
-            cells = "".join(f"<td>{number}</td>" for number in numbers)
-            lines.append(f'<tr><th scope="row">{name}</th>{cells}</tr>')
-        return "\n".join([*lines, "</tbody></table>"])
-
-    def _rows(self) -> list[list[str]]:
-        parts = [*ROLES, "total", *(["frozen"] if self.frozen else [])]
-        rows = [["", *(part.replace("_", " ") for part in parts)]]
-        if self.layers:
-            counts = [*self.layers, self]
-            names = [*(layer.name for layer in self.layers), self.name or "all layers"]
-        else:
-            counts, names = [self], [self.name]
-        for name, part in zip(names, counts, strict=True):
-            rows.append([name, *(f"{getattr(part, p):,}" for p in parts)])
-        return rows
+        columns = (Column(title, total=role == "total") for role, title in titles.items())
+        return Table(tuple(columns), tuple(rows))
 
 
 def _sum(layers: Sequence[Count], name: str = "") -> Count:

@@ -14,6 +14,7 @@ from ensedu import checks
 __all__ = [
     "METHODS",
     "ROLES",
+    "ROLE_LABELS",
     "SHAPES",
     "Array",
     "Method",
@@ -26,6 +27,9 @@ __all__ = [
 
 #: What an array is for, in the order in which counts and figures show it.
 ROLES = ("shared", "per_member", "scales", "biases")
+
+#: What readers call each role, in figures and tables alike.
+ROLE_LABELS = dict(zip(ROLES, ("shared", "own", "standard deviations", "biases"), strict=True))
 
 #: What an array of a layer can be: a weight, a member's weight, vectors of inputs and of outputs.
 SHAPES = ("m n", "M m n", "M m", "M n", "n")

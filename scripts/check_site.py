@@ -29,8 +29,9 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 COLORS = ("color-contrast", "link-in-text-block")
 # Axe asks for stylesheets again, for a rule that is off, unless it is told what else to fetch.
 AXE = {"resultTypes": ["violations"], "preload": {"assets": ["media"]}}
-PHONE, TABLET, DESK = (
-    {"width": width, "height": height} for width, height in ((360, 740), (768, 1024), (1280, 800))
+SMALL, PHONE, TABLET, DESK = (
+    {"width": width, "height": height}
+    for width, height in ((320, 640), (360, 740), (768, 1024), (1280, 800))
 )
 # What can only be clicked is left out on paper, where the article takes this share of the width.
 CLICKED = (".bd-sidebar", ".bd-header", ".bd-header-article", ".prev-next-footer")
@@ -248,8 +249,8 @@ def visit(page, address):
 
 
 def fits(page):
-    """A page shows one title, and needs no scrolling sideways, on a phone, a tablet and a desk."""
-    for viewport in (PHONE, TABLET, DESK):
+    """A page shows one title, and needs no scrolling sideways, on phones, a tablet and a desk."""
+    for viewport in (SMALL, PHONE, TABLET, DESK):
         page.set_viewport_size(viewport)
         if page.evaluate(SIDEWAYS):
             yield "scrolls sideways", f"{viewport['width']} px"

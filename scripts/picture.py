@@ -25,7 +25,8 @@ def main(target):
     figure = Image.open(io.BytesIO(base64.b64decode(next(pictures))))
     page = Image.new("RGBA", figure.size, "white")  # readable on a dark page too
     page.alpha_composite(figure.convert("RGBA"))
-    page.convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(target, optimize=True)
+    # Of an image without transparency the palette holds the palest squares too.
+    page.convert("RGB").quantize(256, Image.Quantize.MEDIANCUT).save(target, optimize=True)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import costs, counting, data, measured, methods, plot, priors, uncertainty
-from ensedu.page import explore, playground
+from ensedu.page import explore, playground, table
 from ensedu.torch import losses
 
 pytestmark = pytest.mark.bad_input
@@ -31,7 +31,7 @@ INTERFACE = (
 )  # fmt: skip
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
-    playground,
+    playground, table,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 
@@ -170,6 +170,7 @@ GOOD = {
     "example": lambda: None,
     "estimator": lambda: "weights",
     "factor": lambda: 0.5,
+    "factor_range": lambda: 2.0,
     "fast_lr": lambda: None,
     "fast_lr_factor": lambda: 1.0,
     "feature_axes": lambda: 1,
@@ -192,6 +193,7 @@ GOOD = {
     "label": lambda: "my method",
     "layer": lambda: en.Linear(m, n, rng=rng()),
     "layers": lambda: 3,
+    "linked": lambda: None,
     "loc": lambda: 0.0,
     "log": lambda: True,
     "log_x": lambda: True,
@@ -234,6 +236,7 @@ GOOD = {
     "reference": lambda: "one",
     "relative_to": lambda: "single",
     "rng": rng,
+    "rescale": lambda: "",
     "role": lambda: "shared",
     "rows": lambda: [{"k": 1}],
     "s": lambda: np.ones((M, n)),
@@ -249,10 +252,12 @@ GOOD = {
     "split": lambda: False,
     "start": lambda: {"k": 2},
     "std": lambda: np.ones((m, n)),
+    "std_range": lambda: 2.0,
     "stochastic": lambda: True,
     "targets": lambda: np.ones((B, 2)),
     "thing": lambda: en.Linear(m, n, rng=rng()),
     "titles": lambda: ["a", "b"],
+    "top": lambda: 1.0,
     "totals": lambda: {"single": [1.0, 2.0]},
     "validation": lambda: None,
     "value_range": lambda: 2.0,
@@ -280,6 +285,10 @@ IN_MODULE = {
         "test": lambda: np.array([3, 4]), "test_path": lambda: "test.txt",
         "train": lambda: np.array([0, 1, 2]), "train_path": lambda: "train.txt",
         "y": lambda: np.ones((B, 1)),
+    },
+    "table": {
+        "columns": lambda: {"k": 1}, "corner": lambda: "words", "decisive": lambda: ("single", "k"),
+        "rows": lambda: {"single": {"k": 1}},
     },
     "uncertainty": {
         "bins": lambda: 5, "differences": lambda: np.ones(B), "inside": lambda: np.ones(B),
@@ -317,13 +326,52 @@ OTHERS = {
     "plot.Belief": {
         "mean": lambda: np.ones(4), "std": lambda: np.ones(4), "members": lambda: np.ones((M, 4)),
     },
+    "plot.Look": {"narrow": lambda: True, "dark": lambda: True},
+    "plot.rendering": {"look": plot.Look},
     "plot.contest": {
         "x": lambda: np.arange(4.0), "truth": lambda: np.ones(4),
         "data": lambda: (np.ones(3), np.ones(3)), "reference": lambda: "a",
-        "levels": lambda: {"NLL": 1.0},
+        "levels": lambda: {"NLL": 1.0}, "ylim": lambda: (0, 1), "xlim": lambda: {"NLL": (0, 1)},
     },
-    "plot.distribution": {"samples": lambda: np.ones((M, m, n))},
-    "plot.growth_curves": {"x": lambda: [1.0, 2.0]},
+    "plot.dots": {
+        "values": lambda: {"NLL": {"single": [1.0, 2.0], "rank1": [3.0, 4.0]}},
+        "reference": lambda: "single", "xlim": lambda: {"NLL": (0, 1)},
+        "difference_xlim": lambda: {"NLL": (0, 1)},
+    },
+    "plot.functions": {
+        "x": lambda: np.arange(4.0), "truth": lambda: np.ones(4),
+        "data": lambda: (np.ones(3), np.ones(3)), "ylim": lambda: (0, 1), "columns": lambda: 2,
+        "together": lambda: False, "thin": lambda: "draws",
+    },
+    "plot.history": {
+        "runs": lambda: {"single": [{"nll": 1.0, "kl": 0.0, "beta": 1.0, "validation": 2.0}]},
+        "xlim": lambda: (1, 2), "ylim": lambda: (0, 1), "kl_ylim": lambda: (0, 1),
+    },
+    "plot.panels": {
+        "count": lambda: 2, "height": lambda: 1.0, "columns": lambda: (2, 1),
+        "sharex": lambda: True, "sharey": lambda: True, "left": lambda: 0.5, "right": lambda: 0.1,
+        "above": lambda: 0.3, "below": lambda: 0.5, "top": lambda: 0.0,
+    },
+    "plot.reliability": {
+        "tables": lambda: {
+            "single": uncertainty.reliability(np.full((B, 2), 0.5), np.zeros(B, int), bins=3)
+        },
+        "xlim": lambda: (0, 1), "ylim": lambda: (0, 1), "most": lambda: 1.0,
+    },
+    "plot.correlation": {"values": lambda: {"a": np.arange(42.0).reshape(M, m, n)}},
+    "plot.distribution": {"draws": lambda: np.ones((M, m, n))},
+    "plot.growth_curves": {
+        "x": lambda: [1.0, 2.0], "xlim": lambda: (1.0, 2.0), "ylim": lambda: (0.5, 2.0),
+    },
+    "plot.in_words": {"parts": lambda: True},
+    "plot.parameter_bars": {"xlim": lambda: (0.5, 4.0)},
+    "plot.network": {"widest": lambda: 50},
+    "plot.ratios": {"xlim": lambda: (0.5, 4.0)},
+    "plot.weight_density": {
+        "mean": lambda: 1.0, "std": lambda: 0.5, "draws": lambda: np.ones(4),
+        "xlim": lambda: (-3.0, 3.0),
+    },
+    "plot.weight_matrices": {"method": lambda: "deep_ensemble"},
     "torch.check_members": {"inputs*": lambda: torch.ones(B, m)},
     "torch.ensemble": {
         "shared": lambda: (), "samples": lambda: None, "init": lambda: "signs",

@@ -50,7 +50,7 @@ def card(title):
         axes.text(0.3, 0.55, title, size=23, weight="bold", **line)
         axes.text(0.3, 0.96, SUBTITLE, size=11.5, **line)
         axes.plot([0.3, 5.7], [1.27, 1.27], color=MUTED, lw=0.6, alpha=0.6)
-        below = figure.add_axes((0.03, 0, 1, 1))  # the drawing's margin is less
+        below = figure.add_axes((0.2 / 6, 0, 1, 1))  # the drawing has a margin
         below.set(xlim=axes.get_xlim(), ylim=axes.get_ylim())
         below.axis("off")
         pen = Pen(below, 0.2, {"batch_ensemble": layer.params})

@@ -197,7 +197,7 @@
     };
 
     const sum = (terms, m, n, M, counts) => {
-      const table = make("table", { class: "ensedu-count" });
+      const table = make("table", { class: "ensedu-table" });
       const head = make("tr", {}, ...["role", "how many", "numbers"].map((words) => make("th", { scope: "col" }, words)));
       table.append(make("thead", {}, head));
       const body = make("tbody");

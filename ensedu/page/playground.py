@@ -3,7 +3,6 @@
 import itertools
 import json
 import os
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from ensedu import checks, counting, methods, plot
 from ensedu import numpy as en
 from ensedu.numpy.variational import inverse_softplus
-from ensedu.page.explore import BOOK, FRAMES, store
+from ensedu.page.frames import BOOK, Frames
 from ensedu.plot.inside import SHAPES
 
 __all__ = ["METHODS", "MOST", "Playground", "state"]
@@ -113,10 +112,9 @@ class Playground:
         }
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        figure, folder = self.figure(), os.environ.get(BOOK)
+        folder = os.environ.get(BOOK)
         if not folder:
-            return {"text/plain": repr(self), "image/png": plot.png(figure)}
-        width, height = figure.get_size_inches() * 100
+            return {"text/plain": repr(self), "image/png": plot.png(self.figure())}
         *labels, last = (plot.LABELS[method] for method in METHODS)
         alt = (
             f"A layer of {START['in_features']} inputs and {START['out_features']} outputs, held "
@@ -124,10 +122,9 @@ class Playground:
             "there are members, and the count of each."
         )
         data = json.dumps(self.data()).replace("<", "\\u003c")
+        still = Frames([self.figure], Path(folder)).pictures(0, alt)
         html = (
-            '<div class="ensedu-playground"><img class="ensedu-still" '
-            f'src="{FRAMES}{store(figure, Path(folder))}" alt="{escape(alt)}" '
-            f'width="{width:.0f}" height="{height:.0f}">'
+            f'<div class="ensedu-playground"><div class="ensedu-still">{still}</div>'
             f'<script type="application/json">{data}</script></div>'
         )
         return {"text/plain": repr(self), "text/html": html}

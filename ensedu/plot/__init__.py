@@ -1,10 +1,14 @@
 """Figures in one house style: arrays and Counts in, a Matplotlib `Figure` out.
 
-`network` draws nodes and edges with their counts, `weight_matrices` heat maps, `parameter_bars`
-counts by role, `growth_curves` totals against a size, `modulation` how BatchEnsemble makes its
-members, `distribution` matrices with their spread, and `inside` the whole book in one figure.
-`ratios` and `roofline` draw what was measured, `contest` what each of
-several methods believes of one curve, and their scores.
+`key` says how to read them all. `network` draws nodes and edges with their counts,
+`weight_matrices` heat maps, `parameter_bars` totals and their roles, `in_words` the same as a
+sentence, `growth_curves` totals against a size, `modulation` how BatchEnsemble makes its members,
+`weight_density` one random weight, `distribution` matrices with their spread,
+`correlation` which of their entries move together, and `inside` the whole book in one figure.
+`ratios` and `roofline` draw what was measured, `functions` curves with their bands, `contest` what
+each of several methods believes of one curve, and their scores. `history` draws trainings,
+`reliability` how often methods are right against how sure they are, `dots` a dot a seed, with
+paired differences, and `panels` makes axes for a figure of your own.
 """
 
 try:
@@ -15,14 +19,22 @@ except ImportError as error:
     ) from error
 
 from ensedu.plot.bars import in_words, parameter_bars
-from ensedu.plot.contest import Belief, contest
+from ensedu.plot.contest import contest
+from ensedu.plot.correlation import correlation
 from ensedu.plot.curves import growth_curves
+from ensedu.plot.density import weight_density
 from ensedu.plot.distribution import distribution
+from ensedu.plot.dots import dots
+from ensedu.plot.functions import Belief, functions
+from ensedu.plot.history import history
 from ensedu.plot.inside import inside
+from ensedu.plot.key import key
 from ensedu.plot.matrices import weight_matrices
 from ensedu.plot.modulation import modulation
 from ensedu.plot.network import network
+from ensedu.plot.panels import panels
 from ensedu.plot.ratios import ratios
+from ensedu.plot.reliability import reliability
 from ensedu.plot.roofline import roofline
 from ensedu.plot.style import (
     LABELS,
@@ -49,19 +61,27 @@ __all__ = [
     "Figure",
     "Look",
     "contest",
+    "correlation",
     "distribution",
+    "dots",
+    "functions",
     "growth_curves",
+    "history",
     "house_style",
     "in_words",
     "inside",
+    "key",
     "look",
     "modulation",
     "network",
+    "panels",
     "parameter_bars",
     "png",
     "ratios",
+    "reliability",
     "rendering",
     "roofline",
     "use_style",
+    "weight_density",
     "weight_matrices",
 ]

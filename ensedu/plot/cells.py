@@ -5,15 +5,21 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, LinearSegmentedColormap
+from matplotlib.colors import Colormap
 from matplotlib.patches import Rectangle
-from matplotlib.text import Text
 
-from ensedu.plot.style import HEAT, INK, MUTED
+from ensedu.plot import style, texts
+from ensedu.plot.style import GRID, INK, MUTED, PAGE
 
 Pair = tuple[float, float]
-ENTRY = 11  # points: the letters of an entry
+MOST_DRAWN = 16  # rows or columns of which each cell is a shape of its own
 RAMP = 0.75  # inches: the length of a color scale
+AIR = 0.08  # inches: between a color scale and the words beside it
+SMALL = 11  # points: the letters of entries and scales
+LOW = 0.21  # inches: the least height of a cell with an entry
+# Almost black and almost white: a dark page must not exchange them, since it changes the cells too.
+INKS = "#010101", "#fefefe"
+MIDDLE = 0.179  # the luminance with the same contrast to black and to white
 
 
 def squares(
@@ -21,9 +27,16 @@ def squares(
 ) -> None:
     """Color one cell an entry, from the upper left corner."""
     rows, columns = values.shape
+    x, y = corner
+    if max(rows, columns) > MOST_DRAWN:
+        right, bottom = x + columns * cell[0], y + rows * cell[1]
+        axes.imshow(
+            values, aspect="auto", interpolation="nearest", extent=(x, right, bottom, y), **colors
+        )
+        return
     axes.pcolormesh(
-        corner[0] + cell[0] * np.arange(columns + 1), corner[1] + cell[1] * np.arange(rows + 1),
-        values, edgecolors="white", linewidth=0.5, **colors,
+        x + cell[0] * np.arange(columns + 1), y + cell[1] * np.arange(rows + 1), values,
+        edgecolors=PAGE, linewidth=min(0.5, 5 * min(cell)), **colors,
     )  # fmt: skip
 
 
@@ -32,15 +45,20 @@ def heat(
     **colors: Any,
 ) -> None:  # fmt: skip
     """Color the cells on a scale from ``-limit`` to ``limit``."""
-    squares(axes, values, corner, cell, cmap=HEAT, vmin=-limit, vmax=limit, **colors)
+    squares(axes, values, corner, cell, cmap=style.heat(), vmin=-limit, vmax=limit, **colors)
 
 
 def frame(
-    axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, **style: Any
+    axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, **look: Any
 ) -> None:
     """Draw a frame around the cells of an array."""
     rows, columns = values.shape
-    axes.add_patch(Rectangle(corner, columns * cell[0], rows * cell[1], facecolor="none", **style))
+    axes.add_patch(Rectangle(corner, columns * cell[0], rows * cell[1], facecolor="none", **look))
+
+
+def computed(axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair) -> None:
+    """Draw the frame of an array that is never stored."""
+    frame(axes, values, corner, cell, edgecolor=MUTED, lw=0.8, ls=(0, (3, 2)))
 
 
 def strips(axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair) -> None:
@@ -48,60 +66,87 @@ def strips(axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pai
     rows, columns = values.shape
     axes.hlines(
         corner[1] + cell[1] * np.arange(1, rows), corner[0], corner[0] + columns * cell[0],
-        color="white", lw=min(4.0, 12 * cell[1]),
+        color=PAGE, lw=min(4.0, 12 * cell[1]),
     )  # fmt: skip
 
 
 def write(
-    axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, limit: float,
-    size: int = ENTRY,
+    axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, limit: float
+) -> None:
+    """Write the entries into cells that `heat` colored."""
+    write_on(axes, values, corner, cell, cmap=style.heat(), vmin=-limit, vmax=limit)
+
+
+def write_on(
+    axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, *,
+    cmap: Colormap, vmin: float, vmax: float,
 ) -> None:  # fmt: skip
-    """Write each entry into its cell, in white where the cell is dark."""
-    for (row, column), value in np.ndenumerate(values):
+    """Write the entries into cells that `squares` colored, each in the ink that is read there."""
+    colors = cmap((values - vmin) / (vmax - vmin))
+    for row, column in np.ndindex(values.shape):
         x, y = corner[0] + (column + 0.5) * cell[0], corner[1] + (row + 0.5) * cell[1]
-        ink = "white" if abs(value) > 0.7 * limit else "black"
-        axes.text(x, y, entry(value), ha="center", va="center", color=ink, fontsize=size)
+        axes.text(
+            x, y, entry(float(values[row, column])), ha="center", va="center", fontsize=SMALL,
+            color=INKS[int(luminance(colors[row, column]) < MIDDLE)],
+        )  # fmt: skip
+
+
+def luminance(color: Float[np.ndarray, "4"]) -> float:
+    """Return how bright a color is, from 0 to 1, as the contrast of a page is measured."""
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+                        for c in map(float, color[:3]))  # fmt: skip
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def entry(value: float) -> str:
     """Return an entry with two decimals."""
     # U+2212 is as wide as a digit; a value that rounds to zero gets no sign.
-    return f"{round(float(value), 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
 
 
-def fit(width: float, *arrays: np.ndarray) -> bool:
-    """Whether all entries can be written into cells of this width in inches.
+def fit(cell: Pair, *arrays: np.ndarray) -> bool:
+    """Whether all entries can be written into cells of this width and height in inches.
 
     There is room for a sign even where all are positive, so that a slider that turns one negative
     does not hide the others.
     """
-    longest = 1 + len(entry(max(np.abs(values).max() for values in arrays)))
-    return 0.06 + 0.64 * longest * ENTRY / 72 <= width
-
-
-def tint(own: str) -> Colormap:
-    """Return the colors from white to this one."""
-    return LinearSegmentedColormap.from_list("tint", ["#ffffff", own])
+    longest = entry(max(float(np.abs(values).max()) for values in arrays))
+    return cell[1] >= LOW and cell[0] >= 0.06 + _width(f"\N{MINUS SIGN}{longest}")
 
 
 def scale(axes: Axes, corner: Pair, low: float, high: float, cmap: Colormap, words: str) -> None:
     """Draw a color scale, its limits at its ends, and to its right what it is for."""
     x, y = corner
-    line: dict[str, Any] = {"va": "center", "fontsize": 11, "color": INK}
-    left = axes.text(x, y, number(low), **line)
-    start = x + _width(left) + 0.08
+    line: dict[str, Any] = {"va": "center", "fontsize": SMALL, "color": INK}
+    axes.text(x, y, number(low), **line)
+    start = x + _width(number(low)) + AIR
     ramp = np.linspace(0.0, 1.0, 256)[None, :]
     axes.imshow(ramp, cmap=cmap, aspect="auto", extent=(start, start + RAMP, y + 0.07, y - 0.07))
-    right = axes.text(start + RAMP + 0.08, y, number(high), **line)
+    # Where the scale is the page, it would have no end.
+    axes.add_patch(
+        Rectangle((start, y - 0.07), RAMP, 0.14, facecolor="none", edgecolor=GRID, lw=0.6)
+    )
+    axes.text(start + RAMP + AIR, y, number(high), **line)
     if words:
-        axes.text(start + RAMP + _width(right) + 0.26, y, words, **(line | {"color": MUTED}))
+        axes.text(x + _before(low, high), y, words, **(line | {"color": MUTED}))
+
+
+def scale_width(low: float, high: float, words: str) -> float:
+    """Return how many inches `scale` takes."""
+    return _before(low, high) + _width(words) if words else _before(low, high) - 2 * AIR
+
+
+def _before(low: float, high: float) -> float:
+    """Return the inches of a scale before its words."""
+    return _width(number(low)) + _width(number(high)) + RAMP + 4 * AIR
 
 
 def number(value: float) -> str:
-    """Return an end of a scale in few letters: 12,346, 5.76, 0.0016."""
-    words = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.{3 if abs(value) >= 0.1 else 2}g}"
+    """Return an end of a scale in few letters: 12,346, 5.76, 0.0016, 1.23e+07."""
+    whole = 100 <= abs(value) < 1e7
+    words = f"{value:,.0f}" if whole else f"{value:.{3 if abs(value) >= 0.1 else 2}g}"
     return words.replace("-", "\N{MINUS SIGN}")
 
 
-def _width(text: Text) -> float:
-    return text.get_window_extent().width / text.figure.dpi
+def _width(words: str) -> float:
+    return texts.width(words, SMALL)

@@ -1,74 +1,76 @@
 """What each contestant believes of one curve, and how its scores differ from those of one."""
 
-import textwrap
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 from numpy import ndarray as Array
 
 from ensedu import checks
-from ensedu.methods import METHODS
 from ensedu.plot import inputs
-from ensedu.plot.style import INK, MARKERS, MUTED, WIDTH, Figure, color, house_style
+from ensedu.plot.functions import (
+    Belief,
+    Scene,
+    key_of,
+    known,
+    limits_of,
+    name_panel,
+    thin_words,
+)
+from ensedu.plot.panels import (
+    EDGE,
+    LINE,
+    RIGHT,
+    SMALL,
+    TITLE,
+    Ends,
+    Number,
+    decimal,
+    key,
+    key_rows,
+    limits,
+    number,
+    place,
+    set_axis,
+    tick_room,
+    ticks,
+    ticks_along,
+    wrapped,
+    write,
+)
+from ensedu.plot.style import MARKERS, MUTED, PAGE, Figure, color, house_style, look
 
-Number = float | int
-#: Inches: a row, and what is above and below them. The part of a row that its panel has.
-ROW, TOP, BOTTOM, PANEL = 1.32, 0.3, 1.2, 0.76
-#: Parts of the width: where panels begin, what is between columns, and where they end.
-LEFT, SPACE, END = 0.085, 0.045, 0.955
+MOST_COLUMNS = 3
+#: Inches: a panel of curves, wide and narrow; a line of its title, and what is below all panels.
+HIGH, NAME, BELOW = (0.98, 1.15), 0.23, 0.56
+#: Inches: an interval with its number above it, and what is between two columns.
+INTERVAL, BETWEEN = 0.46, 0.3
+#: Inches: how wide curves are beside so many columns.
+WIDE = (6.6, 4.3, 3.2, 2.05)
 
-
-@dataclass(frozen=True, eq=False)
-class Belief:
-    """The curves of one contestant over N inputs.
-
-    Attributes
-    ----------
-    method
-        A key of `ensedu.methods.METHODS`, for its color and marker.
-    mean, std
-        (N,): mean of the prediction, and its standard deviation, noise included.
-    members
-        (M, N): the curves of members, or of some draws; M is 1 for one network.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For an unknown method, other arrays, and a standard deviation below 0.
-    """
-
-    method: str
-    mean: Float[Array, " N"]
-    std: Float[Array, " N"]
-    members: Float[Array, "M N"]
-
-    def __post_init__(self) -> None:
-        checks.one_of("method", self.method, METHODS)
-        number = inputs.array("mean", self.mean, ("N",)).shape[0]
-        if inputs.array("std", self.std, (number,), "mean").min() < 0:
-            raise ValueError(f"std must be 0 or more, got {self.std.min():g}")
-        inputs.array("members", self.members, ("M", number), "mean")
+Interval = tuple[Number, Number, Number]
 
 
 def contest(
     x: Float[Array, " N"],
     beliefs: Mapping[str, Belief],
-    differences: Mapping[str, Mapping[str, tuple[Number, Number, Number]]],
+    differences: Mapping[str, Mapping[str, Interval]],
     *,
     truth: Float[Array, " N"],
     data: tuple[Float[Array, " D"], Float[Array, " D"]],
     reference: str,
     xlabel: str = "difference",
     levels: Mapping[str, Number] | None = None,
-    shaded: tuple[Number, Number] | None = None,
+    shaded: Ends | None = None,
+    ylim: Ends | None = None,
+    xlim: Mapping[str, Ends] | None = None,
 ) -> Figure:
-    """Draw a row a contestant: its curve with band and members, and how its scores differ.
+    """Draw each contestant's curve with band and members, and how its scores differ.
+
+    On a wide page the scores stand to the right of the curve, on a narrow one below it.
 
     Parameters
     ----------
@@ -92,149 +94,201 @@ def contest(
         Titles of columns to the score of the reference itself, which is written beside it.
     shaded
         Ends of an interval of x, such as a gap in the data, from low to high.
+    ylim
+        Ends of the y-axis of curves. By default it holds all curves and data; bands may leave it.
+    xlim
+        Titles of columns to the ends of their axis. By default each holds its intervals.
 
     Raises
     ------
     TypeError, ValueError
         For other arrays, names of differences that have no belief, and numbers that do not rise.
     """
-    inputs.array("x", x, ("N",))
-    if (np.diff(x) <= 0).any():
-        raise ValueError(f"x must increase, got {checks.given(x)}")
-    rows = inputs.mapping("beliefs", beliefs, "Beliefs")
-    for name, belief in rows.items():
-        if not isinstance(belief, Belief):
-            raise TypeError(f"beliefs[{name!r}] must be a Belief, got {checks.given(belief)}")
-        inputs.array(f"beliefs[{name!r}].mean", belief.mean, x.shape, "x")
-    inputs.array("truth", truth, x.shape, "x")
-    if not isinstance(data, (tuple, list)) or len(data) != 2:
-        raise TypeError(f"data must be a pair of arrays (x, y), got {checks.given(data)}")
-    examples = inputs.array("data[0]", data[0], ("D",)).shape
-    inputs.array("data[1]", data[1], examples, "data[0]")
+    scene = Scene(x, truth, data, None if shaded is None else limits("shaded", shaded))
+    rows = known(beliefs, scene)
     checks.one_of("reference", reference, rows)
-    if shaded is not None and (np.diff(inputs.series("shaded", shaded, 2)) <= 0).any():
-        raise ValueError(f"shaded must rise, got {checks.given(shaded)}")
     columns = {
         title: _intervals(title, column, rows)
         for title, column in inputs.optional_mapping("differences", differences, "columns").items()
     }
-    if len(columns) > 3:
+    if len(columns) > MOST_COLUMNS:
         raise ValueError(f"differences must have at most three columns, got {len(columns)}")
     inputs.text("xlabel", xlabel)
-    own_levels = inputs.optional_mapping("levels", levels, "numbers")
-    for title, level in own_levels.items():
-        checks.real(f"levels[{title!r}]", level)
-        if title not in columns:
-            known = ", ".join(map(repr, columns)) or "none"
-            raise ValueError(f"levels[{title!r}] must be of a column of differences, {known}")
-    titles = {title: textwrap.fill(title, 15) for title in columns}
+    own_levels = _of_columns("levels", levels, columns, checks.real)
+    own_ends = _of_columns("xlim", xlim, columns, limits)
+    ends = limits_of(rows, scene) if ylim is None else limits("ylim", ylim)
+    found = [
+        _Column(title, column, reference, own_levels.get(title), own_ends.get(title))
+        for title, column in columns.items()
+    ]
     with house_style():
-        lines = max((title.count("\n") for title in titles.values()), default=0)
-        top = TOP + 0.2 * lines
-        height = top + ROW * len(rows) + BOTTOM
-        figure = Figure(figsize=(WIDTH, height))
-        right = (0.985, 0.7, 0.56, 0.36)[len(columns)]
-        limits = _limits(truth, data[1], *(belief.mean for belief in rows.values()))
-        for i, (name, belief) in enumerate(rows.items()):
-            bottom = (BOTTOM + ROW * (len(rows) - 1 - i)) / height
-            axes = figure.add_axes((LEFT, bottom, right - LEFT, PANEL * ROW / height))
-            if shaded is not None:
-                axes.axvspan(*shaded, color=MUTED, alpha=0.13, lw=0)
-            _draw_belief(axes, x, belief, truth, data)
-            axes.set(xlim=(x[0], x[-1]), ylim=limits)
-            axes.tick_params(labelbottom=i == len(rows) - 1)
-            axes.set_title(name, loc="left", pad=3, weight="bold", color=color(belief.method))
-        axes.set_xlabel("x")
-        _name_lines(figure, shaded is not None, height)
-        width = (END - right) / max(1, len(columns))
-        for k, (title, column) in enumerate(columns.items()):
-            left = right + k * width + SPACE
-            box = (left, BOTTOM / height, width - SPACE, ROW * len(rows) / height)
-            level = own_levels.get(title)
-            _draw_column(figure.add_axes(box), titles[title], column, rows, reference, level)
-        if columns:
-            words = textwrap.fill(xlabel, 16 * len(columns))
-            middle = (right + SPACE + END) / 2
-            figure.text(middle, 0.87 / height, words, ha="center", va="top", fontsize=11)
+        return (_below if look().narrow else _beside)(rows, scene, ends, found, xlabel)
+
+
+def _beside(
+    rows: Mapping[str, Belief], scene: Scene, ends: Ends,
+    columns: "list[_Column]", xlabel: str,
+) -> Figure:  # fmt: skip
+    """Draw a row a contestant: its curve, and at its height the intervals."""
+    entries = key_of(rows, scene, thin_words(rows))
+    rises = ticks(ends, 3)
+    left, width = tick_room(rises), WIDE[len(columns)]
+    room = look().width - left - width - RIGHT
+    each = room / max(1, len(columns)) - BETWEEN
+    names = [wrapped(name, width, size=TITLE, weight="bold") for name in rows]
+    titles = [wrapped(column.title, each + BETWEEN - 0.05, most=3) for column in columns]
+    most = max((1 + title.count("\n") for title in titles), default=0)
+    above = [0.07 + NAME * (1 + name.count("\n")) for name in names]
+    top = LINE * key_rows(entries) + 0.06
+    top += max(0.0, LINE * most - (above[0] - 0.1))
+    words = wrapped(xlabel, len(columns) * (each + BETWEEN), most=3) if columns else ""
+    height = top + sum(above) + HIGH[0] * len(rows) + BELOW + LINE * words.count("\n")
+    figure = Figure(figsize=(look().width, height))
+    middles, panels, y = [], [], top
+    for belief, title, room_above in zip(rows.values(), names, above, strict=True):
+        y += room_above
+        panels.append(place(figure, left, y, width, HIGH[0]))
+        _panel(panels[-1], title, scene, belief, width, ends, rises)
+        middles.append(y + HIGH[0] / 2)
+        y += HIGH[0]
+        panels[-1].tick_params(labelbottom=len(panels) == len(rows))
+    panels[-1].set_xlabel("x")
+    for k, (column, title) in enumerate(zip(columns, titles, strict=True)):
+        start = left + width + BETWEEN + k * (each + BETWEEN)
+        first = top + above[0]
+        axes = place(figure, start, first, each, y - first)
+        axes.set_ylim(y, first)
+        for (name, belief), middle in zip(rows.items(), middles, strict=True):
+            column.draw(axes, name, belief, middle)
+        column.set_axis(axes, each)
+        axes.grid(axis="x")
+        axes.set_title(title, pad=7, fontsize=SMALL)
+    if columns:
+        middle = left + width + BETWEEN + (room - BETWEEN) / 2
+        write(figure, middle, y + 0.34, words, ha="center", va="top", color=MUTED)
+    key(figure, entries)
     return figure
 
 
-def _draw_belief(
-    axes: Axes, x: Array, belief: Belief, truth: Array, data: tuple[Array, Array]
-) -> None:
-    own = color(belief.method)
-    axes.fill_between(
-        x, belief.mean - 2 * belief.std, belief.mean + 2 * belief.std, color=own, alpha=0.25, lw=0
-    )
-    if len(belief.members) > 1:
-        axes.plot(x, belief.members.T, color=own, lw=0.8, alpha=0.75)
-    axes.plot(x, belief.mean, color=own, lw=2)
-    axes.plot(x, truth, color=INK, lw=1.2, ls=(0, (4, 3)))
-    axes.plot(*data, ls="", marker="o", ms=3, color=INK, alpha=0.6)
-    axes.yaxis.set_major_locator(MaxNLocator(3))
-
-
-def _draw_column(
-    axes: Axes, title: str, column: dict[str, np.ndarray], rows: Mapping[str, Belief],
-    reference: str, level: float | None,
-) -> None:  # fmt: skip
-    """Draw intervals, each at the middle of its row's panel."""
-    axes.axvline(0, color=MUTED, lw=1.2)
-    for i, (name, belief) in enumerate(rows.items()):
-        y, own = i + 1 - PANEL / 2, color(belief.method)
-        marker = {"marker": MARKERS[belief.method], "ms": 8, "color": own}
-        if name == reference:
-            axes.plot([0], [y], mfc="none", mew=1.6, **marker)
-            if level is not None:
-                axes.annotate(
-                    _number(level), (0, y), (0, 9), textcoords="offset points", ha="center",
-                    va="bottom", color=own, fontsize=11,
-                )  # fmt: skip
-        if name not in column:
+def _below(
+    rows: Mapping[str, Belief], scene: Scene, ends: Ends,
+    columns: "list[_Column]", xlabel: str,
+) -> Figure:  # fmt: skip
+    """Draw a block a contestant: its curve, and below it the intervals side by side."""
+    entries = key_of(rows, scene, thin_words(rows))
+    rises = ticks(ends, 4)
+    left = tick_room(rises)
+    width = look().width - left - RIGHT
+    between = 0.26
+    each = (width + between) / max(1, len(columns)) - between
+    names = [wrapped(name, width, size=TITLE, weight="bold") for name in rows]
+    titles = [wrapped(column.title, each, most=3) for column in columns]
+    lines = max((1 + title.count("\n") for title in titles), default=0)
+    # What a contestant has below its curve: ticks and x, then titles and intervals.
+    under = 0.1 + LINE * lines + INTERVAL if columns else 0.0
+    top = LINE * key_rows(entries) + 0.06
+    above = [(0.2 if columns else 0.1) + NAME * (1 + name.count("\n")) for name in names]
+    words = wrapped(xlabel, look().width - 2 * EDGE, most=3) if columns else ""
+    low = 0.32 + LINE * (1 + words.count("\n")) if columns else 0.0
+    height = top + sum(above) + (HIGH[1] + under) * len(rows) + 0.5 + low
+    figure = Figure(figsize=(look().width, height))
+    y = top
+    for i, ((name, belief), title) in enumerate(zip(rows.items(), names, strict=True)):
+        last = i == len(rows) - 1
+        y += above[i]
+        axes = place(figure, left, y, width, HIGH[1])
+        _panel(axes, title, scene, belief, width, ends, rises)
+        axes.tick_params(labelbottom=last)
+        y += HIGH[1]
+        if last:
+            axes.set_xlabel("x", labelpad=1)
+            y += 0.44
+        if not columns:
             continue
-        low, mean, high = column[name]
-        axes.plot([low, high], [y, y], color=own, lw=2.4, solid_capstyle="round")
-        axes.plot([mean], [y], **marker)
+        y += 0.1 + LINE * lines
+        for k, column in enumerate(columns):
+            start = left + k * (each + between)
+            write(figure, start, y - 0.02, titles[k], va="bottom", color=MUTED)
+            axes = place(figure, start, y, each, INTERVAL)
+            axes.set_ylim(INTERVAL, 0)
+            column.draw(axes, name, belief, INTERVAL - 0.12)
+            column.set_axis(axes, each)
+            if not last:
+                axes.tick_params(bottom=False, labelbottom=False)
+                axes.spines["bottom"].set_visible(False)
+        y += INTERVAL
+    if columns:
+        write(figure, left, y + 0.3, words, va="top", color=MUTED)
+    key(figure, entries)
+    return figure
+
+
+def _panel(
+    axes: Axes, title: str, scene: Scene, belief: Belief, width: Number,
+    ends: Ends, rises: Mapping[Number, str],
+) -> None:  # fmt: skip
+    name_panel(axes, title, belief)
+    scene.draw(axes, belief)
+    scene.set_axes(axes, width, ends, rises, out=RIGHT - 0.02)
+
+
+class _Column:
+    """One score: an interval a contestant, all on one axis."""
+
+    def __init__(
+        self, title: str, intervals: dict[str, Array], reference: str, level: Number | None,
+        ends: Ends | None,
+    ) -> None:  # fmt: skip
+        self.title, self._intervals = title, intervals
+        self._reference, self._level = reference, level
+        every = np.concatenate([[0.0], *intervals.values()])
+        span = float(every.max() - every.min()) or 1.0
+        self._ends = ends or (float(every.min()) - span / 5, float(every.max()) + span / 5)
+        largest = float(np.abs(every).max()) or 1.0
+        self._decimals = min(6, max(2, 1 - math.floor(math.log10(largest))))
+
+    def draw(self, axes: Axes, name: str, belief: Belief, y: Number) -> None:
+        """Draw the interval of a contestant at the height y, its mean in words above it."""
+        own = color(belief.method)
+        marker: dict[str, Any] = {"marker": MARKERS[belief.method], "ms": 8, "color": own}
+        if name == self._reference:
+            axes.plot([0], [y], mfc=PAGE, mew=1.6, **marker)
+            if self._level is not None:
+                self._write(axes, self._level, 0.0, y, own)
+        elif name in self._intervals:
+            low, mean, high = self._intervals[name]
+            axes.plot([low, high], [y, y], color=own, lw=2.4, solid_capstyle="round")
+            axes.plot([mean], [y], **marker)
+            self._write(axes, mean, mean, y, own, "+")
+
+    def _write(
+        self, axes: Axes, value: Number, x: Number, y: Number, own: str, sign: str = ""
+    ) -> None:
+        few = abs(value) < 1000
+        words = decimal(value, self._decimals, sign) if few else number(value, 3, sign)
         axes.annotate(
-            _number(mean, "+"), (mean, y), (0, 9), textcoords="offset points",
-            ha="center", va="bottom", color=own, fontsize=11,
+            words, (x, y), (0, 8), textcoords="offset points",
+            ha="center", va="bottom", color=own, fontsize=SMALL,
+            bbox={"facecolor": PAGE, "lw": 0, "pad": 0.8},
         )  # fmt: skip
-    axes.set_ylim(len(rows), 0)
-    axes.margins(x=0.25)
-    axes.set_yticks([])
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="x")
-    axes.xaxis.set_major_locator(MaxNLocator(2))
-    axes.set_title(title, pad=6)
+
+    def set_axis(self, axes: Axes, width: Number) -> None:
+        """Draw the line at 0, and the axis of axes that are so many inches wide."""
+        labels = ticks_along(self._ends, width, out=0.12)
+        axes.axvline(0, color=MUTED, lw=1.2, zorder=1)
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        set_axis(axes.xaxis, self._ends, labels)
 
 
-def _name_lines(figure: Figure, shaded: bool, height: float) -> None:
-    """Say below all panels what is drawn in them."""
-    names = {
-        "curve without noise": Line2D([], [], color=INK, lw=1.2, ls=(0, (4, 3))),
-        "data": Line2D([], [], ls="", marker="o", ms=3, color=INK),
-        "mean": Line2D([], [], color=MUTED, lw=2),
-        "± 2 std": Patch(color=MUTED, alpha=0.25, lw=0),
-        "members or draws": Line2D([], [], color=MUTED, lw=0.8),
-    }
-    if shaded:
-        names["no data"] = Patch(color=MUTED, alpha=0.13, lw=0)
-    figure.legend(
-        list(names.values()), list(names), loc="lower left", frameon=False, ncol=3,
-        bbox_to_anchor=(0.02, 0.08 / height), borderaxespad=0, borderpad=0, fontsize=11,
-        handlelength=1.4, columnspacing=1, handletextpad=0.5,
-    )  # fmt: skip
-
-
-def _number(value: float, sign: str = "") -> str:
-    return f"{value:{sign}.2f}".replace("-", "−")
-
-
-def _limits(*values: Array) -> tuple[float, float]:
-    """Return what holds all values, with a margin; bands may leave it."""
-    low, high = min(v.min() for v in values), max(v.max() for v in values)
-    margin = 0.25 * (high - low) or 1.0
-    return float(low - margin), float(high + margin)
+def _of_columns(name: str, value: Any, columns: Mapping[str, Any], check: Any) -> dict[str, Any]:
+    """Return a mapping of titles of columns to what `check` makes of each value."""
+    found = inputs.optional_mapping(name, value, "columns")
+    for title in found:
+        if title not in columns:
+            known = ", ".join(map(repr, columns)) or "none"
+            raise ValueError(f"{name}[{title!r}] must be of a column of differences, {known}")
+    return {title: check(f"{name}[{title!r}]", one) for title, one in found.items()}
 
 
 def _intervals(title: str, column: object, rows: Mapping[str, object]) -> dict[str, np.ndarray]:

@@ -1,18 +1,23 @@
 """How totals grow, one curve a method, named at its end."""
 
-import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
 
 from ensedu import checks
-from ensedu.plot import inputs
-from ensedu.plot.style import LINES, MARKERS, WIDTH, Figure, color, house_style, label
+from ensedu.plot import inputs, places, texts
+from ensedu.plot.panels import limits, spread
+from ensedu.plot.style import LINES, MARKERS, Figure, color, house_style, label, look
 
-Box = tuple[np.ndarray, np.ndarray]  # lower left and upper right corner, in pixels
+Ends = Sequence[float | int] | np.ndarray | Sequence[int] | np.ndarray
+SMALL = 11  # points
+EDGE = 0.08  # inches between the edge of the figure and what is written
+LEAD = 0.27  # inches from a curve's end to its name
+AIR = 0.1  # inches between two ticks' labels
+RING = 9  # points from the middle of a ring to where nothing of it is
 
 
 def growth_curves(
@@ -25,6 +30,8 @@ def growth_curves(
     log_x: bool = False,
     relative_to: str | None = None,
     marks: Mapping[str, float | int] | None = None,
+    xlim: Ends | None = None,
+    ylim: Ends | None = None,
 ) -> Figure:
     """Draw one curve a method over `x`, with its name at its right end.
 
@@ -44,12 +51,15 @@ def growth_curves(
     marks
         Some of the names to the x from which that curve lies below another, say a break-even
         point: a ring on the curve, with "from 3" beside it.
+    xlim, ylim
+        The two ends of an axis, which hold all that is drawn. By default they follow from it; a
+        slider gives them, so that its frames have the same axes.
 
     Raises
     ------
     TypeError, ValueError
         For lengths that differ, values that do not increase or are not finite, a name unknown, a
-        mark outside x.
+        mark outside x, ends that do not rise or leave something out.
     """
     xs = inputs.series("x", x)
     if (np.diff(xs) <= 0).any():
@@ -71,73 +81,134 @@ def growth_curves(
     if log and any((values <= 0).any() for values in curves.values()):
         raise ValueError("totals must be above 0 for log=True")
     points = _points(marks, xs, curves, log, log_x)
+    every = np.concatenate(list(curves.values()))
+    x_ends = _ends("xlim", xlim, xs, log_x)
+    y_ends = _ends("ylim", ylim, every, log)
 
     with house_style():
-        figure = Figure(figsize=(WIDTH, 4.2))
-        # The y-axis is named above its top end, where it can be read without turning the head.
-        axes = figure.add_axes((0.115, 0.15, 0.655, 0.74))
+        axes = _axes(list(curves))
+        size = min(6.0, max(3.5, 45 * axes.bbox.width / axes.figure.dpi / len(xs)))
         for name, values in curves.items():
             axes.plot(
-                xs, values, color=color(name), ls=LINES.get(name, "-"),
+                xs, values, color=color(name), ls=LINES.get(name, "-"), ms=size,
                 marker=MARKERS.get(name, "."), label=label(name), clip_on=False,
             )  # fmt: skip
-        axes.set_xlabel(xlabel)
-        figure.text(0.012, 0.95, ylabel, va="center")
         axes.grid(axis="y")
-        if log:
-            axes.set_yscale("log")
-            every = np.concatenate(list(curves.values()))
-            if every.max() < 300 * every.min():  # too few powers of ten for an axis
-                axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        else:
+        axes.set(yscale="log" if log else "linear", xscale="log" if log_x else "linear")
+        axes.set(xlim=x_ends, ylim=y_ends)
+        if not log and ylim is None and every.min() >= 0:
             axes.set_ylim(bottom=0)
-        if log_x:
-            axes.set_xscale("log")
-            axes.set_xticks(xs, [f"{value:g}" for value in xs])
-            axes.xaxis.set_minor_locator(NullLocator())
-        elif np.diff(xs).min() >= 0.06 * (xs[-1] - xs[0]):
-            axes.set_xticks(xs)
-        elif (xs == np.round(xs)).all():
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
         times = "×" if relative_to is not None else ""
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: _number(y) + times))
-        axes.yaxis.set_minor_formatter("")
-        _name_ends(figure, axes, {name: values[-1] for name, values in curves.items()}, xs[-1])
-        _mark(figure, axes, points)
-    return figure
+        ticks = _y_ticks(axes, every if ylim is None else np.array(y_ends), times)
+        _fit(axes, ticks, xlabel, ylabel)
+        _x_ticks(axes, xs, fixed=xlim is not None)
+        _name_ends(axes, {name: values[-1] for name, values in curves.items()}, xs[-1])
+        _mark(axes, points)
+    return places.figure_of(axes)
 
 
-def _name_ends(figure: Figure, axes: Axes, ends: Mapping[str, float], x: float) -> None:
+def _ends(
+    name: str, value: Any, drawn: np.ndarray, log: bool
+) -> tuple[float, float] | tuple[None, None]:
+    """Return `value` as the ends of an axis that hold all that is drawn."""
+    if value is None:
+        return None, None
+    low, high = limits(name, value)
+    if log and low <= 0:
+        raise ValueError(f"{name} must be above 0 on a logarithmic axis, got {low:g}")
+    if low > drawn.min() or high < drawn.max():
+        raise ValueError(
+            f"{name} must hold all from {drawn.min():g} to {drawn.max():g}, got {low:g} to {high:g}"
+        )
+    return low, high
+
+
+def _axes(names: Sequence[str]) -> Axes:
+    """Return axes that fill a figure up to the room for names, which all fit above each other."""
+    ends = [_end(name) for name in names]
+    high = max(2.75 if look().narrow else 3.1, sum(map(_height, ends)))
+    right = LEAD + max(texts.width(end, SMALL, "bold") for end in ends) + EDGE
+    figure = Figure(figsize=(look().width, high))
+    return figure.add_axes((0, 0, 1 - right / look().width, 1))
+
+
+def _end(name: str) -> str:
+    return texts.wrapped(label(name), 1.34 if look().narrow else 2.2, SMALL, "bold")
+
+
+def _height(end: str) -> float:
+    return texts.height(end, SMALL) + 0.05
+
+
+def _y_ticks(axes: Axes, ends: np.ndarray, times: str) -> float:
+    """Set the ticks of y, and return how many inches wide their longest label is."""
+    low, high = axes.get_ylim()
+    if axes.get_yscale() == "log":
+        values = places.powers(low, high, ends.max() / ends.min())
+    else:
+        values = places.inside(axes.yaxis.get_majorticklocs(), low, high)
+    words = [texts.number(y) + times for y in values]
+    axes.set_yticks(values, words)
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    return max(texts.width(text, SMALL) for text in words)
+
+
+def _fit(axes: Axes, ticks: float | int, xlabel: str, ylabel: str) -> None:
+    """Leave room for ticks this wide on the left of axes, and for both labels."""
+    figure = places.figure_of(axes)
+    wide, high = figure.get_size_inches()
+    left, right = EDGE + ticks + 0.1, wide * axes.get_position().x1
+    # The y-axis is named above its top end, where it can be read without turning the head.
+    over = texts.wrapped(ylabel, wide - 2 * EDGE)
+    under = texts.wrapped(xlabel, wide - 2 * EDGE)
+    bottom = texts.height(under) + 0.34
+    whole = texts.height(over) + 0.24 + high + bottom
+    figure.set_size_inches(wide, whole)
+    axes.set_position((left / wide, bottom / whole, (right - left) / wide, high / whole))
+    figure.text(EDGE / wide, 1 - 0.05 / whole, over, va="top", linespacing=1.1)
+    places.name_x(axes, under)
+
+
+def _x_ticks(axes: Axes, xs: np.ndarray, *, fixed: bool) -> None:
+    """Set the ticks of x: at each number drawn, or at round ones; `fixed` looks at the ends alone.
+
+    Of ticks that stand too close some have no label.
+    """
+    low, high = axes.get_xlim()
+    tries: list[Any] = []
+    if axes.get_xscale() == "log":
+        tries = [places.powers(low, high, high / low) if fixed else xs]
+    else:
+        if not fixed and np.diff(xs).min() >= 0.06 * (xs[-1] - xs[0]):
+            tries = [xs]
+        whole = bool((xs == np.round(xs)).all())
+        tries += [MaxNLocator(n, integer=whole).tick_values(low, high) for n in range(8, 0, -1)]
+    tries = [places.inside(values, low, high) for values in tries]
+    values = next((each for each in tries if all(places.labeled(axes, each))), tries[-1])
+    shown = places.labeled(axes, values)
+    words = [texts.number(x) if labeled else "" for x, labeled in zip(values, shown, strict=True)]
+    axes.set_xticks(values, words)
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _name_ends(axes: Axes, ends: Mapping[str, float], x: float | int) -> None:
     """Write each name at the end of its curve, moved up or down where two would touch."""
-    texts = {
-        name: axes.annotate(
-            label(name), xy=(x, ends[name]), xytext=(1, 1), textcoords="axes fraction",
-            color=color(name), weight="bold", va="center", annotation_clip=False,
+    box = axes.get_window_extent()
+    heights = axes.transData.transform([(x, y) for y in ends.values()])[:, 1] - box.y0
+    words = {name: _end(name) for name in ends}
+    high = box.height / axes.figure.dpi
+    found = spread(
+        heights / axes.figure.dpi, [_height(end) for end in words.values()], (-0.1, high + 0.1)
+    )
+    across = 1 + LEAD * axes.figure.dpi / box.width
+    for (name, end), at in zip(words.items(), found, strict=True):
+        axes.annotate(
+            end, xy=(x, ends[name]), xytext=(across, at / high), textcoords="axes fraction",
+            color=color(name), weight="bold", va="center", annotation_clip=False, fontsize=SMALL,
+            linespacing=1.1,
             arrowprops={"arrowstyle": "-", "color": color(name), "lw": 0.8, "shrinkA": 1,
                         "shrinkB": 6, "relpos": (0, 0.5)},
-        )
-        for name in ends
-    }  # fmt: skip
-    # Tick labels and names take what room they need, the curves the rest.
-    dpi = figure.dpi
-    figure.draw_without_rendering()
-    width = max(Text.get_window_extent(text).width for text in texts.values())
-    ticks = axes.yaxis.get_tightbbox()
-    left = 0.022 + ticks.width / dpi / WIDTH
-    right = 0.945 - width / dpi / WIDTH
-    axes.set_position((left, 0.15, max(0.3, right - left), 0.74))
-    figure.draw_without_rendering()
-    names = sorted(ends, key=ends.__getitem__)
-    y = np.array([axes.transData.transform((x, ends[name]))[1] for name in names])
-    box = axes.get_window_extent()
-    line = dpi * 0.235
-    for i in range(1, len(y)):  # each at least one line above the one below it
-        y[i] = max(y[i], y[i - 1] + line)
-    y -= max(0.0, y[-1] - box.y1)  # none above the top
-    for i in range(len(y) - 2, -1, -1):
-        y[i] = min(y[i], y[i + 1] - line)
-    for name, height in zip(names, (y - box.y0) / box.height, strict=True):
-        texts[name].set_position((1.0 + 0.3 * dpi / box.width, height))
+        )  # fmt: skip
 
 
 def _points(
@@ -153,78 +224,35 @@ def _points(
             raise ValueError(
                 f"marks[{name!r}] must be from {xs[0]:g} to {xs[-1]:g}, as x is, got {x:g}"
             )
-        at, places = (np.log(x), np.log(xs)) if log_x else (x, xs)
-        y = np.exp(np.interp(at, places, np.log(ys))) if log else np.interp(at, places, ys)
+        at, from_ = (np.log(x), np.log(xs)) if log_x else (x, xs)
+        y = np.exp(np.interp(at, from_, np.log(ys))) if log else np.interp(at, from_, ys)
         points[name] = (x, float(y))
     return points
 
 
-def _mark(figure: Figure, axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
+def _mark(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
     """Draw a ring at each point, and its x where label and leader cover the least."""
-    figure.draw_without_rendering()
-    px = figure.dpi / 72  # pixels a point
-    panel = axes.get_window_extent()
-    lines = [axes.transData.transform(line.get_xydata()) for line in axes.lines]
-    ink = np.concatenate([_between(a, b) for line in lines for a, b in itertools.pairwise(line)])
-    rings = {name: axes.transData.transform(point) for name, point in points.items()}
-    taken = [(ring - 9 * px, ring + 9 * px) for ring in rings.values()]
+    if not points:
+        return
+    panel = places.panel(axes)
+    lines = places.segments([places.in_points(axes, line.get_xydata()) for line in axes.lines])
+    rings = {name: places.in_points(axes, xy) for name, xy in points.items()}
+    taken = [(ring - RING, ring + RING) for ring in rings.values()]
     for name, ring in rings.items():
         x, y = points[name]
         axes.plot(
             [x], [y], ls="", marker="o", ms=13, mfc="none", mec=color(name), mew=2, clip_on=False,
             gid=f"mark {name}",
         )  # fmt: skip
-        text = axes.annotate(
-            f"from {x:,.0f}" if x == round(x) else f"from {x:,g}", xy=(x, y), xytext=(0, 0),
-            textcoords="offset pixels", color=color(name), weight="bold", ha="center",
-            va="center", annotation_clip=False, fontsize=11,
+        words = f"from {texts.number(x)}"
+        size = np.array([texts.width(words, SMALL, "bold"), texts.height(words, SMALL)])
+        half = 36 * size + 4
+        offset = places.free_place(ring, half, panel, taken, lines, clear=RING)
+        axes.annotate(
+            words, xy=(x, y), xytext=tuple(offset), textcoords="offset points", color=color(name),
+            weight="bold", ha="center", va="center", annotation_clip=False, fontsize=SMALL,
             arrowprops={"arrowstyle": "-", "color": color(name), "lw": 0.8, "shrinkA": 1,
                         "shrinkB": 7.5},
         )  # fmt: skip
-        half = np.array(Text.get_window_extent(text).size) / 2 + 4 * px
-        others = [box for box in taken if not _within(ring[None], *box)]
-        near = ink[np.abs(ink - ring).max(axis=1) < 250 * px]
-        best, least = np.zeros(2), np.inf
-        for offset in _places(half, px):
-            low, high = ring + offset - half, ring + offset + half
-            cost = np.linalg.norm(offset) / (100 * px)
-            cost += 1000 * ((low < panel.min).any() or (high > panel.max).any())
-            cost += 100 * sum(_overlap((low, high), other) for other in taken)
-            cost += 2 * _within(near, low, high)
-            if cost >= least:
-                continue
-            way = offset / np.linalg.norm(offset)
-            leader = _between(ring + 9 * px * way, ring + offset)[::2]
-            cost += 20 * sum(_within(leader, *other) > 0 for other in others)
-            cost += 5 * (np.abs(leader[:, None] - near).max(axis=2).min() < 2 * px)
-            if cost < least:
-                best, least = offset, cost
-        text.xyann = (best[0], best[1])
-        taken.append((ring + best - half, ring + best + half))
-        ink = np.concatenate([ink, _between(ring, ring + best)])
-
-
-def _between(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return points on the way from a to b."""
-    return a + np.linspace(0, 1, 40)[:, None] * (b - a)
-
-
-def _within(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
-    """Count the points inside a box."""
-    return int(((points > low) & (points < high)).all(axis=1).sum())
-
-
-def _overlap(one: Box, other: Box) -> bool:
-    return bool((one[0] < other[1]).all() and (one[1] > other[0]).all())
-
-
-def _places(half: np.ndarray, px: float) -> Iterator[np.ndarray]:
-    """Offsets at which a label of this half size may stand, from near to far."""
-    for far in range(0, 121, 8):
-        for angle in np.radians(np.arange(90, 450, 15)):
-            way = np.array([np.cos(angle), np.sin(angle)])
-            yield way * (half + (8 + far) * px)
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10 else f"{value:g}"
+        taken.append((ring + offset - half, ring + offset + half))
+        lines = np.concatenate([lines, [[ring, ring + offset]]])

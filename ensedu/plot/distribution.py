@@ -1,24 +1,30 @@
-"""A distribution over weight matrices: its mean, its standard deviation, and draws from it."""
+"""A distribution over weight matrices: its mean, its standard deviations, and draws from it."""
 
 from math import ceil
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.colors import Colormap
 from matplotlib.patches import Rectangle
 
 from ensedu import checks
 from ensedu.methods import METHODS
-from ensedu.plot import cells, inputs
-from ensedu.plot.style import HEAT, MUTED, PALETTE, WIDTH, Figure, canvas, house_style
+from ensedu.plot import cells, inputs, texts
+from ensedu.plot.cells import SMALL
+from ensedu.plot.style import MUTED, PALETTE, Figure, canvas, heat, house_style, look, tint
 
-MOST_SAMPLES = 6
+MOST_DRAWS = 6
 MOST_CELLS = 16  # rows or columns
-EDGE = 0.12  # inches: the margin
-BAND = 0.09  # inches: the width of the hatched frame
-APART = 0.3  # inches: between mean and standard deviation
-GAP = 0.25  # inches: between two samples
+EDGE = 0.1  # inches: the margin
+BAND = 0.08  # inches: the width of a hatched frame
+TITLE = 0.34  # inches: a title with its frame
+LINE = 0.22  # inches: a line of words
+NOTE = 0.28  # inches: the words between a draw and its change
+GAP = 0.2  # inches: between two frames
 LIMIT = 2.0  # standard deviations at the ends of the scale of changes, always the same
+COLORS = "red: away from 0, blue: towards 0"
 # Whether the members are made by r and s decides what moves together.
 WORDS = {
     True: "A row shares one draw of r, a column one of s: their entries move together.",
@@ -31,30 +37,33 @@ FIRST, *_ = CAPTIONS
 def distribution(
     mean: Float[np.ndarray, "m n"],
     std: Float[np.ndarray, "m n"],
-    samples: Float[np.ndarray, "S m n"],
+    draws: Float[np.ndarray, "S m n"],
     *,
     method: str = FIRST,
     value_range: float | int | None = None,
+    std_range: float | int | None = None,
 ) -> Figure:
     """Draw a layer's mean matrix, its standard deviations and matrices drawn from it.
 
-    Under each sample stands how far its entries moved from the mean, in standard deviations: red
+    Under each draw stands how far its entries moved from the mean, in standard deviations: red
     is away from 0, blue is towards 0 or past it. There a row whose entries share a factor is one
-    strip of one color, whatever the signs and sizes of its entries. Entries of matrices are
-    written where they fit. Mean and samples have one color scale, centered at 0.
+    strip of one color, whatever the signs and sizes of its entries. What is random has a hatched
+    frame. A mean that is stored has a solid frame, one that is computed a dashed one. Entries of
+    matrices are written where they fit. Mean and draws have one color scale, centered at 0.
 
     Parameters
     ----------
     mean, std
         (m, n) each, m and n up to 16; no standard deviation is below 0.
-    samples
+    draws
         (S, m, n), 1 to 6 matrices of the layer.
     method
         A method with standard deviations: the color of the frames, and what is said below them.
         The rank-1 BNN by default.
-    value_range
-        The scale of mean and samples runs from ``-value_range`` to ``value_range``; by default
-        the greatest absolute entry. Pass it to keep the scale while a slider moves.
+    value_range, std_range
+        The scale of mean and draws runs from ``-value_range`` to ``value_range``, that of the
+        standard deviations from 0 to ``std_range``; by default to the greatest absolute entry.
+        Pass both to keep the scales while a slider moves.
 
     Raises
     ------
@@ -63,86 +72,128 @@ def distribution(
     """
     m, n = inputs.array("mean", mean, ("m", "n")).shape
     inputs.array("std", std, (m, n), like="mean")
-    S = len(inputs.array("samples", samples, ("S", m, n), like="mean"))
+    S = len(inputs.array("draws", draws, ("S", m, n), like="mean"))
     for where, letter, size, most in (
         ("mean", "m", m, MOST_CELLS), ("mean", "n", n, MOST_CELLS),
-        ("samples", "S", S, MOST_SAMPLES),
+        ("draws", "S", S, MOST_DRAWS),
     ):  # fmt: skip
         if size > most:
             raise ValueError(f"{where} has {letter} = {size}, accepted is up to {most}")
     if (std < 0).any():
         raise ValueError(f"std must hold standard deviations >= 0, got {std.min()}")
     own = PALETTE[checks.one_of("method", method, tuple(CAPTIONS))]
-    if value_range is None:
-        value_range = max(float(np.abs(mean).max()), float(np.abs(samples).max())) or 1.0
-    else:
-        value_range = inputs.value_range(value_range)
+    value_range = inputs.color_range("value_range", value_range, mean, draws)
+    std_range = inputs.color_range("std_range", std_range, std)
 
-    half = (WIDTH - 2 * EDGE - 2 * BAND - APART) / 2
-    width = min(0.72, half / n)
-    cell = (width, min(width, 0.42, 3.2 / m))
-    beside = S if S <= 4 else 3
-    slot = (WIDTH - 2 * EDGE - GAP * (max(beside, 3) - 1)) / max(beside, 3)
-    width = min(0.6, slot / n)
-    small = (width, min(width, 0.9 * cell[1]))
-    flat = (width, 0.6 * small[1])
-    rows = ceil(S / beside)
-    above = 0.5 + 2 * BAND + m * cell[1] + 0.55
-    height = 0.5 + m * small[1] + 0.4 + m * flat[1] + 0.16
+    narrow, wide = look().narrow, look().width
+    across = S if S <= (3 if narrow else 4) else ceil(S / 2)
+    half, slot = _room(2), _room(max(across, 2 if narrow else 3))
+    large, written = _cell(half, 1.5, mean, std)
+    small, written_draws = _cell(slot, 1.3, draws)
+    flat = small[0], small[1] / 2
+    spread: dict[str, Any] = {"cmap": tint(own), "vmin": 0.0, "vmax": std_range}
+    caption = texts.wrapped(CAPTIONS[method], wide - 2 * EDGE, SMALL)
+    first = EDGE + TITLE
+    scales = first + m * large[1] + BAND + 0.2
+    above = scales + (2.2 if narrow else 1) * LINE + 0.06
+    row = TITLE + m * small[1] + BAND + NOTE + m * flat[1] + 0.2
+    end = above + ceil(S / across) * row
+    # Below the last scale stands on a narrow page what is beside it on a wide one.
+    said = end + 0.06 + (LINE if narrow else 0.0)
+    lines = 1 + caption.count("\n")
     with house_style():
-        figure, axes = canvas(WIDTH, above + rows * height + 0.92)
-        top, right = 0.5 + BAND, EDGE + half + APART
-        spread = float(std.max()) or 1.0
-        below = top + m * cell[1] + BAND + 0.22
-        for x, words in ((EDGE, "mean"), (right, "standard deviation")):
-            axes.text(x, 0.27, words, va="center")
-        cells.heat(axes, mean, (EDGE, top), cell, value_range)
-        cells.frame(axes, mean, (EDGE, top), cell, edgecolor=own, lw=2.0)
-        cells.scale(axes, (EDGE, below), -value_range, value_range, HEAT, "mean, samples")
-        tint = cells.tint(own)
-        _band(axes, (right + BAND, top), (n * cell[0], m * cell[1]), own)
-        cells.squares(axes, std, (right + BAND, top), cell, cmap=tint, vmin=0.0, vmax=spread)
-        cells.scale(axes, (right, below), 0.0, spread, tint, "")
-        if cells.fit(cell[0], mean, std):
-            cells.write(axes, mean, (EDGE, top), cell, value_range)
-            cells.write(axes, std, (right + BAND, top), cell, np.inf)
-        for i, sample in enumerate(samples):
-            x = EDGE + (i % beside) * (slot + GAP)
-            y = above + (i // beside) * height
-            if i % beside == 0:
-                axes.plot([EDGE, WIDTH - EDGE], [y, y], color=MUTED, lw=0.6, alpha=0.6)
-            axes.text(x, y + 0.27, f"sample {i + 1}", va="center")
-            y += 0.5
-            cells.heat(axes, sample, (x, y), small, value_range)
-            cells.frame(axes, sample, (x, y), small, edgecolor=own, lw=0.9)
-            if cells.fit(small[0], samples):
-                cells.write(axes, sample, (x, y), small, value_range)
-            y += m * small[1] + 0.4
-            if i % beside == 0:
-                axes.text(EDGE, y - 0.2, "change from the mean, in standard deviations",
-                          va="center", fontsize=11, color=MUTED)  # fmt: skip
-            cells.heat(axes, _change(mean, std, sample), (x, y), flat, LIMIT)
-            cells.strips(axes, sample, (x, y), flat)
-        y = above + rows * height
-        cells.scale(axes, (EDGE, y + 0.16), -LIMIT, LIMIT, HEAT,
-                     "change: red away from 0, blue towards 0")  # fmt: skip
-        axes.text(EDGE, y + 0.6, CAPTIONS[method], va="center", fontsize=11, color=MUTED)
+        figure, axes = canvas(wide, said + (0.8 + lines) * LINE + 0.12)
+        pen = _Pen(axes, own)
+        centers = [EDGE + half / 2, wide - EDGE - half / 2]
+        for x, words in zip(centers, ("mean", "standard deviations"), strict=True):
+            axes.text(x, EDGE + 0.12, words, ha="center", va="center")
+        left, right = (x - n * large[0] / 2 for x in centers)
+        stored = not METHODS[method].modulated
+        cells.heat(axes, mean, (left, first), large, value_range)
+        if stored:
+            cells.frame(axes, mean, (left, first), large, edgecolor=own, lw=2.0)
+        else:
+            cells.computed(axes, mean, (left, first), large)
+        pen.band((right, first), (n * large[0], m * large[1]), stored)
+        cells.squares(axes, std, (right, first), large, **spread)
+        if written:
+            cells.write(axes, mean, (left, first), large, value_range)
+            cells.write_on(axes, std, (right, first), large, **spread)
+        ends = -value_range, value_range
+        if narrow:
+            pen.scale(wide / 2, scales, *ends, heat(), "mean, draws")
+            below = wide / 2, scales + 1.2 * LINE
+            pen.scale(*below, 0.0, std_range, spread["cmap"], "standard deviations")
+        else:
+            pen.scale(centers[0], scales, *ends, heat(), "mean, draws")
+            pen.scale(centers[1], scales, 0.0, std_range, spread["cmap"], "")
+        # Draws stand in the middle of the page, also where a row has room for more.
+        start = (wide - across * slot - (across - 1) * GAP) / 2
+        for i, draw in enumerate(draws):
+            middle = start + i % across * (slot + GAP) + slot / 2
+            x, y = middle - n * small[0] / 2, above + i // across * row
+            axes.text(middle, y + 0.12, f"draw {i + 1}", ha="center", va="center")
+            y += TITLE
+            pen.band((x, y), (n * small[0], m * small[1]), False)
+            cells.heat(axes, draw, (x, y), small, value_range)
+            if written_draws:
+                cells.write(axes, draw, (x, y), small, value_range)
+            y += m * small[1] + BAND + NOTE
+            if i % across == 0:
+                pen.words(wide / 2, y - 0.14, "change from the mean, in standard deviations")
+            cells.heat(axes, _change(mean, std, draw), (x, y), flat, LIMIT)
+            cells.strips(axes, draw, (x, y), flat)
+            cells.computed(axes, draw, (x, y), flat)
+        pen.scale(wide / 2, end + 0.06, -LIMIT, LIMIT, heat(), "" if narrow else COLORS)
+        if narrow:
+            pen.words(wide / 2, said, COLORS)
+        pen.words(wide / 2, said + (0.8 + lines / 2) * LINE, caption)
     return figure
 
 
-def _band(axes: Axes, corner: cells.Pair, size: cells.Pair, own: str) -> None:
-    """Draw a hatched frame, which leaves the entries inside free to be read."""
-    axes.add_patch(
-        Rectangle(
-            (corner[0] - BAND, corner[1] - BAND), size[0] + 2 * BAND, size[1] + 2 * BAND,
-            facecolor="none", edgecolor=own, lw=0.9, hatch="/////",
-        )
-    )  # fmt: skip
+def _room(count: int) -> float:
+    """Return the inches of each of several slots side by side."""
+    return (look().width - 2 * EDGE - (count - 1) * GAP) / count
+
+
+def _cell(slot: float, high: float, *arrays: np.ndarray) -> tuple[cells.Pair, bool]:
+    """Return the size of a cell in a slot, and whether the entries are written."""
+    m, n = arrays[0].shape[-2:]
+    room = slot - 2 * BAND
+    cell = min(0.7, room / n), min(0.42, high / m)
+    if cells.fit(cell, *arrays):
+        return cell, True
+    side = min(room / n, high / m)
+    return (min(room / n, max(side, 0.3 / n)), max(side, 0.3 / m)), False
+
+
+class _Pen:
+    def __init__(self, axes: Axes, own: str) -> None:
+        self.axes, self.own = axes, own
+
+    def band(self, corner: cells.Pair, size: cells.Pair, stored: bool) -> None:
+        """Draw a hatched frame, which leaves the entries inside free to be read."""
+        self.axes.add_patch(
+            Rectangle(
+                (corner[0] - BAND, corner[1] - BAND), size[0] + 2 * BAND, size[1] + 2 * BAND,
+                facecolor="none", edgecolor=self.own, lw=0.9 if stored else 0.0, hatch="//////",
+            )
+        )  # fmt: skip
+
+    def scale(
+        self, middle: float, y: float, low: float, high: float, cmap: Colormap, words: str
+    ) -> None:
+        width = cells.scale_width(low, high, words)
+        x = max(EDGE, min(look().width - EDGE - width, middle - width / 2))
+        cells.scale(self.axes, (x, y), low, high, cmap, words)
+
+    def words(self, middle: float, y: float, words: str) -> None:
+        self.axes.text(middle, y, words, ha="center", va="center", fontsize=SMALL, color=MUTED)
 
 
 def _change(
-    mean: Float[np.ndarray, "m n"], std: Float[np.ndarray, "m n"], sample: Float[np.ndarray, "m n"]
+    mean: Float[np.ndarray, "m n"], std: Float[np.ndarray, "m n"], draw: Float[np.ndarray, "m n"]
 ) -> Float[np.ndarray, "m n"]:
-    """Return (sample - mean) / std, positive away from 0, and 0 where nothing is drawn."""
-    away = np.where(mean < 0, -1.0, 1.0) * (sample - mean)
+    """Return (draw - mean) / std, positive away from 0, and 0 where nothing is drawn."""
+    away = np.where(mean < 0, -1.0, 1.0) * (draw - mean)
     return np.divide(away, std, out=np.zeros_like(away), where=std > 0)

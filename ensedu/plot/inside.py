@@ -6,21 +6,27 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from ensedu import checks
 from ensedu.counting import Count
-from ensedu.methods import METHODS, Method
-from ensedu.plot import cells, inputs
-from ensedu.plot.bars import role_legend, stack
+from ensedu.methods import METHODS, ROLE_LABELS, Method
+from ensedu.plot import cells, inputs, texts
+from ensedu.plot.bars import EDGE, LINE, SMALL, SPACE, exact, flow, sample, strip
+from ensedu.plot.panels import wrapped
 from ensedu.plot.style import (
+    GRID,
     INK,
     LABELS,
     MUTED,
+    PAGE,
     PALETTE,
     SHARED,
     Figure,
     canvas,
     house_style,
+    look,
+    tint,
 )
 
 SAMPLES = {"samples": ("M", "m", "n")}
@@ -44,17 +50,23 @@ def _shapes(method: Method) -> dict[str, tuple[str, ...]]:
 def _caption(method: Method) -> str:
     spread = method.spread
     if method.modulated:
-        own = "r and s each get a mean and a spread"
+        own = "r and s each have mean and standard deviation"
         return own if spread else "one W for all, two thin vectors for each member"
     if method.members:
         return "a matrix W of its own for each member"
-    return "each weight gets a mean and a spread" if spread else "one matrix W"
+    return "each weight has mean and standard deviation" if spread else "one matrix W"
 
 
 #: The methods that can be drawn: their arrays with the letters of the axes.
 SHAPES = {key: _shapes(method) for key, method in _own_layers().items()}
-PAGE = 6.8  # inches: narrower than other figures, so that letters are larger on a phone
-DRAWING = 4.7  # inches: where the matrices end and the counts begin
+MOST_CELL = 0.2  # inches: the side of the largest square
+LETTERS = 0.12  # inches: the least side of a square beside which W, r and s have room
+COUNTS = 1.95  # inches: the counts beside the matrices of a wide page
+COUNT = 0.56  # inches: the height of one, with its bar
+TOP, BETWEEN = 0.42, 0.2  # inches: for what the columns are, and between two rows
+BAND, NUMBERED = 0.05, 0.2  # inches: the hatched margin of a draw, and its number above it
+BAR = (0.24, 0.16)  # inches: the height of a count's bar, wide and narrow
+NOTE = "Colored squares are stored; faint ones are computed from them."
 
 
 def inside(
@@ -67,10 +79,11 @@ def inside(
 
     What all members share stands in the first column in a gray frame; what a member owns stands in
     that member's column in the method's color: matrices, or r (a column) and s (a row) around the
-    matrix that they make of the shared one. That matrix is faint, because it is computed and never
-    stored; so are the draws of a mean-field layer. Biases are the row below. Hatched squares are
-    standard deviations. On the right stands each method's count, which may be that of a larger
-    network. Weights and biases have one color scale, r and s another; both are centered at 0.
+    matrix that they make of the shared one. That matrix is faint and has no frame, because it is
+    computed and never stored; so are the draws of a mean-field layer, with a hatched margin. Biases
+    are the row below. Hatched squares are standard deviations. To the right, or on a narrow page
+    below, stands each method's count, which may be that of a larger network. Weights and biases
+    have one color scale, r and s another; both are centered at 0.
 
     Parameters
     ----------
@@ -82,7 +95,7 @@ def inside(
     counts
         The same methods to their Counts.
     counts_title
-        What stands above the counts.
+        What the counts are.
 
     Raises
     ------
@@ -96,53 +109,124 @@ def inside(
     named = {method: named[method] for method in rows}
     inputs.text("counts_title", counts_title)
 
-    cell = min(0.2, (DRAWING - 0.12) / (n + 0.9 + M * (n + 3.4)))
-    heights = [0.42 + cell * _cells_high(METHODS[method], m) for method in rows]
+    narrow, wide = look().narrow, look().width
+    room = wide - 2 * EDGE
+    drawing = room if narrow else room - COUNTS - 0.2
+    first = texts.width("shared", SMALL) + 0.1
+    columns = max(1, M) * (n + 3.4)  # in cells: all that members own, or room for one
+    cell = min(MOST_CELL, drawing / (n + 0.9 + columns), (drawing - first) / columns)
+    captions = {
+        method: texts.wrapped(
+            _caption(METHODS[method]),
+            room if narrow else room - 0.3 - texts.width(LABELS[method], 13, "bold"),
+            SMALL,
+        )
+        for method in rows
+    }
+    longest = max(count.total for count in named.values()) or 1
+    digits = texts.width(exact(longest), 12, "bold") + 0.12
     with house_style():
-        figure, axes = canvas(PAGE, 0.5 + sum(heights) + 0.2 * len(rows) + 0.72)
-        pen = Pen(axes, cell, rows)
-        longest = max(count.total for count in named.values()) or 1
-        pen.headers(M, n, counts_title)
-        y = 0.5
-        for (method, arrays), height in zip(rows.items(), heights, strict=True):
-            axes.plot([0.12, PAGE - 0.12], [y, y], color=MUTED, lw=0.6, alpha=0.6)
-            axes.text(0.12, y + 0.2, LABELS[method], color=PALETTE[method], weight="bold",
-                      va="center", fontsize=13)  # fmt: skip
-            axes.text(PAGE - 0.12, y + 0.2, _caption(METHODS[method]), color=MUTED, va="center",
-                      ha="right", fontsize=11)  # fmt: skip
-            pen.row(method, arrays, y + 0.42)
-            middle = y + 0.42 + (height - 0.42) / 2
-            left = DRAWING + 0.2
-            axes.text(left, middle - 0.12, f"{named[method].total:,}", weight="bold", fontsize=14)
-            stack(axes, named[method], method, (left, middle - 0.04), 0.24,
-                  (PAGE - 0.12 - left) / longest)  # fmt: skip
-            y += height + 0.2
-        axes.text(0.12, y + 0.2, "Colored squares are stored; faint ones are computed from them.",
-                  fontsize=11, va="center", color=MUTED)  # fmt: skip
-        role_legend(figure, named)
+        figure, axes = canvas(wide, 1.0)
+        pen = Pen(axes, cell, rows, first)
+        y = TOP
+        if not narrow:
+            title = wrapped(counts_title, COUNTS)
+            y += LINE * title.count("\n")
+            axes.text(wide - EDGE - COUNTS, y - 0.1, title, va="bottom", fontsize=SMALL)
+        pen.headers(M, n, y - 0.18)
+        for method, arrays in rows.items():
+            lines = LINE * (1 + captions[method].count("\n"))
+            axes.plot([EDGE, wide - EDGE], [y, y], color=GRID, lw=0.8)
+            axes.text(EDGE, y + 0.24, LABELS[method], color=PALETTE[method], weight="bold",
+                      fontsize=13)  # fmt: skip
+            at = (EDGE, y + 0.34, "left") if narrow else (wide - EDGE, y + 0.1, "right")
+            axes.text(*at[:2], captions[method], color=MUTED, va="top", ha=at[2], fontsize=SMALL)
+            y += 0.38 + lines if narrow else max(0.42, 0.15 + lines)
+            pen.row(method, arrays, y)
+            height = cell * _cells_high(METHODS[method], m)
+            if "samples" in arrays:
+                height = max(height, NUMBERED + 2 * BAND + m * cell)
+            words = exact(named[method].total)
+            if narrow:
+                y += height + 0.12
+                left, length = EDGE + digits, room - digits
+                axes.text(EDGE, y + 0.15, words, weight="bold")
+                top, y = y + 0.02, y + 0.2 + BETWEEN
+            else:
+                height = max(height, COUNT)
+                left, length, top = wide - EDGE - COUNTS, COUNTS, y + height / 2 - 0.04
+                axes.text(left, top - 0.08, words, weight="bold", fontsize=13)
+                y += height + BETWEEN
+            size = (named[method].total * length / longest, BAR[narrow])
+            strip(axes, named[method], method, (left, top), size)
+        axes.plot([EDGE, wide - EDGE], [y, y], color=GRID, lw=0.8)
+        y = _key(axes, named, counts_title, y + 0.1, room)
+        figure.set_figheight(y + 0.06)
+        axes.set_ylim(y + 0.06, 0)
     return figure
 
 
+def _key(axes: Axes, counts: Mapping[str, Count], title: str, y: float, room: float) -> float:
+    """Say what squares and bars are, from y on; return where that ends."""
+    note = f"{NOTE} Bars: {title}." if look().narrow else NOTE
+    note = texts.wrapped(note, room, SMALL)
+    axes.text(EDGE, y, note, va="top", color=MUTED, fontsize=SMALL)
+    y += LINE * (1 + note.count("\n")) + 0.08
+    having = {
+        role: [name for name, count in counts.items() if getattr(count, role)]
+        for role in ROLE_LABELS
+    }
+    # Gray is the same for all.
+    having["shared"] = having["shared"][:1]
+    roles = [role for role, names in having.items() if names]
+    side = 0.13
+    widths = [
+        side * len(having[role]) + SPACE + texts.width(ROLE_LABELS[role], SMALL) for role in roles
+    ]
+    bottom = y
+    for role, (x, line) in zip(roles, flow(widths, room), strict=True):
+        x, top = EDGE + x, y + line * LINE
+        for name in having[role]:
+            sample(axes, role, name, (x, top + 0.04), (side - 0.02, 0.13))
+            x += side
+        axes.text(x + SPACE, top + LINE / 2, ROLE_LABELS[role], va="center", fontsize=SMALL)
+        bottom = top + LINE
+    return bottom
+
+
 class Pen:
-    """Draws rows of squares with one cell size; a kind of number has one color scale in all."""
+    """Draws rows of squares with one cell size; a kind of number has one color scale in all.
+
+    The first column is at least `first` inches wide.
+    """
 
     def __init__(
-        self, axes: Axes, cell: float, rows: Mapping[str, Mapping[str, np.ndarray]]
+        self,
+        axes: Axes,
+        cell: float,
+        rows: Mapping[str, Mapping[str, np.ndarray]],
+        first: float = 0.0,
     ) -> None:
-        self.axes, self.cell, self.scales = axes, cell, _scales(rows)
+        self.axes, self.cell, self.first, self.scales = axes, cell, first, _scales(rows)
         self.square = (cell, cell)
 
     def member(self, i: int, n: int) -> float:
         """Return where the matrix of member i starts; r has two columns to its left."""
-        return 0.12 + self.cell * (n + 0.9 + i * (n + 3.4) + 2.4)
+        first = max(self.first, self.cell * (n + 0.9))
+        return EDGE + first + self.cell * (i * (n + 3.4) + 2.4)
 
-    def headers(self, M: int, n: int, counts_title: str) -> None:
-        style: dict[str, Any] = {"va": "center", "ha": "center", "fontsize": 11, "color": INK}
-        self.axes.text(0.12, 0.27, "shared", **(style | {"ha": "left"}))
-        for i in range(M):
-            words = f"member {i + 1}" if M <= 4 else f"{i + 1}"
-            self.axes.text(self.member(i, n) + n * self.cell / 2, 0.27, words, **style)
-        self.axes.text(DRAWING + 0.2, 0.27, counts_title, **(style | {"ha": "left"}))
+    def headers(self, M: int, n: int, y: float) -> None:
+        style: dict[str, Any] = {"va": "center", "fontsize": SMALL, "color": INK}
+        self.axes.text(EDGE, y, "shared", **style)
+        for i, words in enumerate(self.numbered("member", M, n)):
+            x = self.member(i, n) + n * self.cell / 2
+            self.axes.text(x, y, words, ha="center", **style)
+
+    def numbered(self, word: str, M: int, n: int) -> list[str]:
+        """Return "member 1", …, or the numbers alone where these do not stand apart."""
+        room = (n + 3.4) * self.cell
+        apart = texts.width(f"{word} {M}", SMALL) + 0.1 <= room
+        return [f"{word} {i}" if apart else f"{i}" for i in range(1, M + 1)]
 
     def row(self, method: str, arrays: Mapping[str, np.ndarray], top: float) -> None:
         """Draw the arrays of one method below `top`."""
@@ -152,9 +236,8 @@ class Pen:
             return
         matrix_top = top + self.cell * _strip_rows(row)
         if row.modulated:
-            self.matrix(arrays["weight"], 0.12, matrix_top, SHARED)
-            self.axes.text(0.12, matrix_top - 0.1, "W", color=MUTED, va="center",
-                           style="italic", weight="bold")  # fmt: skip
+            self.matrix(arrays["weight"], EDGE, matrix_top, SHARED)
+            self.letter(EDGE + 0.08, matrix_top - 0.1, "W", MUTED)
         for i, bias in enumerate(arrays["bias"]):
             x = self.member(i, len(bias))
             if row.modulated:
@@ -167,20 +250,23 @@ class Pen:
         """Draw one matrix; means above standard deviations, and to the right what is drawn."""
         c, weight = self.cell, _mean(arrays, "weight")
         m, n = weight.shape
-        self.matrix(weight, 0.12, top, SHARED)
-        self.bias(_mean(arrays, "bias"), 0.12, top + m * c, own)
+        self.matrix(weight, EDGE, top, SHARED)
+        self.bias(_mean(arrays, "bias"), EDGE, top + m * c, own)
         if "weight_std" not in arrays:
             return
         below = top + (m + 2.0) * c
-        self.spread(arrays["weight_std"], 0.12, below, own)
-        self.spread(arrays["bias_std"][None, :], 0.12, below + (m + 0.3) * c, own)
-        middle = top + c * (2 * (m + 1.3) + 0.7 - m) / 2
-        for i, sample in enumerate(arrays["samples"]):
+        self.spread(arrays["weight_std"], EDGE, below, own)
+        self.spread(arrays["bias_std"][None, :], EDGE, below + (m + 0.3) * c, own)
+        middle = top + max(c * (2 * (m + 1.3) + 0.7 - m) / 2, NUMBERED + BAND)
+        words = self.numbered("draw", len(arrays["samples"]), n)
+        for i, draw in enumerate(arrays["samples"]):
             x = self.member(i, n)
-            self.faint(sample, x, middle)
-            words = f"draw {i + 1}" if len(arrays["samples"]) <= 4 else f"{i + 1}"
-            self.axes.text(x + n * c / 2, middle - 0.12, words, ha="center", va="center",
-                           fontsize=11, color=MUTED)  # fmt: skip
+            self.band(x, middle, n * c, m * c, own)
+            self.faint(draw, x, middle)
+            self.axes.text(
+                x + n * c / 2, middle - BAND - NUMBERED / 2, words[i], ha="center", va="center",
+                fontsize=SMALL, color=MUTED,
+            )  # fmt: skip
 
     def fast_weights(
         self, arrays: Mapping[str, np.ndarray], i: int, x: float, top: float, own: str
@@ -189,19 +275,19 @@ class Pen:
         c = self.cell
         r, s = _mean(arrays, "r")[i], _mean(arrays, "s")[i]
         self.faint(arrays["weight"] * np.outer(r, s), x, top)
-        letters: dict[str, Any] = {
-            "color": own,
-            "va": "center",
-            "style": "italic",
-            "weight": "bold",
-        }
-        self.axes.text(x - 0.8 * c, top + (len(r) + 0.7) * c, "r", ha="center", **letters)
-        self.axes.text(x + (len(s) + 0.3) * c, top - 0.85 * c, "s", **letters)
+        self.letter(x - 0.8 * c, top + len(r) * c + 0.11, "r", own)
+        self.letter(x + len(s) * c + 0.09, top - 0.8 * c, "s", own)
         self.matrix(r[:, None], x - 1.3 * c, top, own, "vectors")
         self.matrix(s[None, :], x, top - 1.3 * c, own, "vectors")
         if "r_std" in arrays:
             self.spread(arrays["r_std"][i][:, None], x - 2.4 * c, top, own, "vectors")
             self.spread(arrays["s_std"][i][None, :], x, top - 2.4 * c, own, "vectors")
+
+    def letter(self, x: float, y: float, letter: str, ink: str) -> None:
+        """Name an array, if squares are so large that the letter touches no neighbor."""
+        if self.cell >= LETTERS:
+            self.axes.text(x, y, letter, color=ink, ha="center", va="center", style="italic",
+                           weight="bold", fontsize=SMALL)  # fmt: skip
 
     def bias(self, bias: np.ndarray, x: float, top: float, own: str) -> None:
         self.matrix(bias[None, :], x, top + 0.3 * self.cell, own, frame=0.9)
@@ -211,19 +297,25 @@ class Pen:
         frame: float = 2.0,
     ) -> None:  # fmt: skip
         cells.heat(self.axes, values, (x, y), self.square, self.scales[scale])
+        frame = min(frame, 12 * self.cell)
         cells.frame(self.axes, values, (x, y), self.square, edgecolor=edge, lw=frame)
 
     def faint(self, values: np.ndarray, x: float, y: float) -> None:
         cells.heat(self.axes, values, (x, y), self.square, self.scales["weights"], alpha=0.38)
+
+    def band(self, x: float, y: float, width: float, height: float, own: str) -> None:
+        """Draw a hatched margin, and the page inside it."""
+        hatched: dict[str, Any] = {"facecolor": "none", "edgecolor": own, "hatch": "//////"}
+        for margin, style in ((BAND, hatched), (0.0, {"facecolor": PAGE})):
+            size = (width + 2 * margin, height + 2 * margin)
+            self.axes.add_patch(Rectangle((x - margin, y - margin), *size, lw=0, **style))
 
     def spread(
         self, values: np.ndarray, x: float, y: float, own: str, scale: str = "weights"
     ) -> None:
         # A third of the scale is used, so that the hatching stays visible on the deepest tint.
         limit = 3 * self.scales[f"{scale} spread"]
-        cells.squares(
-            self.axes, values, (x, y), self.square, cmap=cells.tint(own), vmin=0.0, vmax=limit
-        )
+        cells.squares(self.axes, values, (x, y), self.square, cmap=tint(own), vmin=0.0, vmax=limit)
         cells.frame(self.axes, values, (x, y), self.square, edgecolor=own, lw=0.9, hatch="/////")
 
 

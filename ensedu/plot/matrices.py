@@ -2,27 +2,40 @@
 
 from collections.abc import Sequence
 from math import ceil
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from ensedu import checks
-from ensedu.plot import cells, inputs
-from ensedu.plot.style import HEAT, WIDTH, Figure, house_style
+from ensedu.methods import METHODS
+from ensedu.plot import cells, inputs, texts
+from ensedu.plot.cells import SMALL
+from ensedu.plot.panels import wrapped
+from ensedu.plot.style import MUTED, PALETTE, Figure, canvas, heat, house_style, look
 
 MOST_MEMBERS = 16
-MOST_WRITTEN = 8  # rows or columns of a matrix whose entries still fit into its cells
-MOST_BESIDE = 5  # columns of which two matrices fit side by side with their entries
+EDGE = 0.1  # inches: the margin
+LINE = 0.2  # inches: a line of numbers or words
+GAP = 0.2  # inches: between two panels
+LEAST = 0.45  # inches: the least width and height of a panel
+TITLE = 12  # points
+LINES = 3  # of a title at most
+# Inches that panels in one row are high at most, and in two; then in more.
+HIGH = {1: 2.0, 2: 1.2}
+LOW = 0.9
+#: Methods that store matrices as they are used.
+STORED = tuple(key for key, method in METHODS.items() if not (method.modulated or method.spread))
 
 
 def weight_matrices(
     weights: Float[np.ndarray, "M m n"],
     *,
     titles: Sequence[str] | None = None,
-    annotate: bool | None = None,
+    annotate: bool = True,
     value_range: float | int | None = None,
+    method: str | None = None,
 ) -> Figure:
     """Draw each member's matrix as a heat map: a row an input, a column an output.
 
@@ -33,11 +46,13 @@ def weight_matrices(
     titles
         One title a member; by default "member 1", "member 2", … (and none for one member).
     annotate
-        Whether to write each entry into its cell; by default up to 8 rows and 8 columns,
-        5 if there are several members.
+        Whether to write the entries into their cells, if all fit.
     value_range
         The scale runs from ``-value_range`` to ``value_range``, the same in all panels; by default
         the greatest absolute entry. Pass it to keep the scale while a slider moves.
+    method
+        The method that stores these matrices, such as ``"deep_ensemble"``: a frame in its color
+        says so. By default there is no frame, as around what is computed.
 
     Raises
     ------
@@ -49,51 +64,56 @@ def weight_matrices(
     if M > MOST_MEMBERS:
         raise ValueError(f"weights has {M} members, accepted are 1 to {MOST_MEMBERS}")
     names = _titles(titles, M)
-    if annotate is None:
-        annotate = m <= MOST_WRITTEN and n <= (MOST_BESIDE if M > 1 else MOST_WRITTEN)
-    elif not isinstance(annotate, bool):
-        raise TypeError(f"annotate must be True, False or None, got {checks.given(annotate)}")
-    if value_range is None:
-        value_range = float(np.abs(weights).max()) or 1.0
-    else:
-        value_range = inputs.value_range(value_range)
+    checks.boolean("annotate", annotate)
+    value_range = inputs.color_range("value_range", value_range, weights)
+    own = None if method is None else PALETTE[checks.one_of("method", method, STORED)]
 
-    # Two panels side by side stay readable on a phone, three if they carry no numbers.
-    columns = min(M, 2 if M <= 4 else 3)
-    if annotate:
-        columns = min(M, 2 if n <= MOST_BESIDE else 1)
-    rows = ceil(M / columns)
-    width = min((WIDTH - 1.7) / columns - 0.35, 4.2)
-    height = float(np.clip(width * m / n, 0.5, 4.2))
+    wide = look().width
+    # Numbers of one and of two digits take the same room, so that a slider moves nothing.
+    left = EDGE + LINE + max(texts.width(str(m), SMALL), texts.width("00", SMALL)) + 0.12
+    across, slot = _slots(names if titles else [], M, wide - left - EDGE)
+    rows = ceil(M / across)
+    cell, written = _cell(weights, slot, min(slot, HIGH.get(rows, LOW)), annotate)
+    width, height = n * cell[0], m * cell[1]
+    lines = [wrapped(name, slot, LINES, TITLE) for name in names] if titles else names
+    above = max(texts.height(name, TITLE) for name in lines) + 0.1 if any(names) else 0.0
+    # Panels that are narrower than their slots stand closer.
+    step = min(slot, max(width, *(texts.width(name, TITLE) for name in lines)) + GAP) + GAP
+    whole = (across - 1) * step + width
+    start = max(left, (wide - whole) / 2)
+    pitch = above + height + GAP
+    bottom = EDGE + rows * pitch - GAP
     with house_style():
-        layout = ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.05)
-        figure = Figure(figsize=(WIDTH, rows * (height + 0.72) + 0.5), layout=layout)
-        panels = figure.subplots(rows, columns, squeeze=False).ravel()
-        for i, (axes, matrix) in enumerate(zip(panels, weights, strict=False)):
-            image = axes.imshow(
-                matrix, cmap=HEAT, vmin=-value_range, vmax=value_range, aspect="auto"
-            )
-            axes.set_title(names[i], pad=5)
-            axes.spines[:].set_visible(False)
-            _ticks(axes, m, n)
-            axes.set_xlabel("output" if i >= M - columns else "")
-            axes.set_ylabel("input" if i % columns == 0 else "")
-            if annotate:
-                size = 12 if n <= 4 else 9
-                cells.write(axes, matrix, (-0.5, -0.5), (1.0, 1.0), value_range, size)
-        for axes in panels[M:]:
-            axes.set_visible(False)
-        bar = figure.colorbar(image, ax=list(panels), fraction=0.05, pad=0.03, label="weight")
-        bar.outline.set_visible(False)
-        # The layout is settled here, once, so that every later drawing of the figure is the same.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+        figure, axes = canvas(wide, bottom + 2 * LINE + 0.45)
+        for i, matrix in enumerate(weights):
+            x = start + i % across * step
+            y = EDGE + above + i // across * pitch
+            axes.text(x + width / 2, y - 0.08, lines[i], ha="center", va="bottom", fontsize=TITLE)
+            cells.heat(axes, matrix, (x, y), cell, value_range)
+            if own:
+                cells.frame(axes, matrix, (x, y), cell, edgecolor=own, lw=2.0)
+            if written:
+                cells.write(axes, matrix, (x, y), cell, value_range)
+            if i % across == 0:
+                for k, at in _numbered(m, height, 0.19):
+                    _mute(axes, x - 0.08, y + at, str(k), ha="right")
+            if i + across >= M:
+                for k, at in _numbered(n, width, texts.width(str(n), SMALL) + 0.06):
+                    _mute(axes, x + at, y + height + 0.14, str(k))
+        middle = EDGE + above + (rows - 1) // 2 * pitch + height / 2
+        _mute(axes, start - left + EDGE + LINE / 2, middle, "input", rotation=90)
+        _mute(axes, start + whole / 2, bottom + LINE + 0.14, "output")
+        ends = -value_range, value_range
+        x = start + (whole - cells.scale_width(*ends, "weight")) / 2
+        cells.scale(axes, (x, bottom + 2 * LINE + 0.25), *ends, heat(), "weight")
     return figure
 
 
 def _titles(titles: Sequence[str] | None, M: int) -> list[str]:
     if titles is None:
-        return [f"member {i + 1}" for i in range(M)] if M > 1 else [""]
+        # Many members are narrow: only the first has room beside it for what is counted.
+        words = [f"member {i + 1}" if i == 0 or M <= 9 else f"{i + 1}" for i in range(M)]
+        return words if M > 1 else [""]
     if isinstance(titles, str) or not isinstance(titles, Sequence):
         raise TypeError(f"titles must be a sequence of {M} strings, got {checks.given(titles)}")
     if len(titles) != M:
@@ -101,9 +121,45 @@ def _titles(titles: Sequence[str] | None, M: int) -> list[str]:
     return [inputs.text(f"titles[{i}]", title) for i, title in enumerate(titles)]
 
 
-def _ticks(axes: Axes, m: int, n: int) -> None:
-    """Number inputs and outputs from 1: all of them, or the first and the last of many."""
-    for axis, size in ((axes.xaxis, n), (axes.yaxis, m)):
-        shown = range(size) if size <= MOST_WRITTEN else (0, size - 1)
-        axis.set_ticks(list(shown), [str(k + 1) for k in shown])
-        axis.set_tick_params(length=0)
+def _slots(names: Sequence[str], M: int, room: float) -> tuple[int, float]:
+    """Return how many of M panels stand side by side, and the inches that each may take."""
+    if look().narrow:
+        most = 2 if M <= 4 else 3 if M <= 9 else 4
+    else:
+        most = 4 if M <= 8 else 6
+    for across in range(ceil(M / ceil(M / most)), 0, -1):
+        slot = (room - GAP * (across - 1)) / across
+        lines = [wrapped(name, slot, LINES, TITLE) for name in names]
+        if all(texts.width(line, TITLE) <= slot and "…" not in line for line in lines):
+            break
+    return across, slot
+
+
+def _cell(
+    weights: Float[np.ndarray, "M m n"], slot: float, high: float, annotate: bool
+) -> tuple[cells.Pair, bool]:
+    """Return the size of a cell, and whether the entries are written."""
+    _, m, n = weights.shape
+    # A little wider than high: so more entries fit.
+    cell = min(slot, 1.6 * high) / n, high / m
+    if annotate and cells.fit(cell, weights):
+        return cell, True
+    side = min(slot / n, high / m)
+    return (max(side, min(slot, LEAST) / n), max(side, LEAST / m)), False
+
+
+def _numbered(size: int, length: float, room: float) -> list[tuple[int, float]]:
+    """Return which rows or columns are numbered, from 1, and where along a side of this length.
+
+    All are, or the first and the last, or the last alone, as there is room.
+    """
+    step = length / size
+    shown = range(size) if step >= room else (0, size - 1) if length >= 2 * room else (size - 1,)
+    # A long number stays beside its panel.
+    half = min(room, length) / 2
+    return [(k + 1, min(max((k + 0.5) * step, half), length - half)) for k in shown]
+
+
+def _mute(axes: Axes, x: float, y: float, words: str, **place: Any) -> None:
+    style: dict[str, Any] = {"ha": "center", "va": "center", "color": MUTED, "fontsize": SMALL}
+    axes.text(x, y, words, **style | place)

@@ -1,6 +1,6 @@
 """How BatchEnsemble makes each member's matrix: the shared one times an outer product."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -8,16 +8,36 @@ from matplotlib.axes import Axes
 
 from ensedu.methods import METHODS
 from ensedu.plot import cells, inputs
-from ensedu.plot.style import HEAT, MUTED, PALETTE, SHARED, WIDTH, Figure, canvas, house_style
+from ensedu.plot.cells import SMALL
+from ensedu.plot.style import (
+    MUTED,
+    PALETTE,
+    SHARED,
+    Figure,
+    canvas,
+    heat,
+    house_style,
+    look,
+)
 
 MOST_MEMBERS = 4
 MOST_CELLS = 8  # rows or columns
-EDGE = 0.12  # inches: the margin, and the air around r and s
-SIGN = 0.34  # inches: the least room for ∘ and for =
-TOP = 0.5  # inches: the column headings
+EDGE = 0.1  # inches: the margin
+AIR = 0.08  # inches: between a vector and the matrix beside it
+SIGN = 0.36  # inches: the room for ∘ and for =
+NAME = 0.95  # inches: the room for "member 1" in bold letters
 # The members of a BatchEnsemble, which is the first to be made so.
 OWN = next(PALETTE[key] for key, method in METHODS.items() if method.modulated)
-CAPTION = "Each row of r sᵀ is s times one entry of r: the rows differ only by a factor."
+CAPTION = "The rows of r sᵀ differ only by a factor."
+
+
+class Sizes(NamedTuple):
+    """Inches: a cell, how thick r and s are, from member to member, and whether entries fit."""
+
+    cell: cells.Pair
+    thick: cells.Pair
+    step: float
+    written: bool
 
 
 def modulation(
@@ -26,13 +46,14 @@ def modulation(
     s: Float[np.ndarray, "M n"],
     *,
     value_range: float | int | None = None,
+    factor_range: float | int | None = None,
 ) -> Figure:
-    """Draw W ∘ r sᵀ for each member of a BatchEnsemble layer, one row a member.
+    """Draw W ∘ r sᵀ for each member of a BatchEnsemble layer, one column a member.
 
-    The shared W stands in a gray frame, the same in every row. Next to it stand the member's r (a
-    column) and s (a row) around r sᵀ, and on the right what the member computes with. Entries are
-    written where they fit. W and W ∘ r sᵀ have one color scale, r, s and r sᵀ another; both are
-    centered at 0 and the same in all rows.
+    The shared W stands once, in a gray frame. Each member's r (a column) and s (a row) stand in
+    frames of its color around r sᵀ, and below what the member computes with; what is computed has
+    a dashed frame. Entries are written where they fit. W and W ∘ r sᵀ have one color scale, r, s
+    and r sᵀ another; both are centered at 0 and the same for all members.
 
     Parameters
     ----------
@@ -40,9 +61,10 @@ def modulation(
         (m, n), the shared matrix, m and n up to 8.
     r, s
         (M, m) and (M, n), the vectors of up to 4 members.
-    value_range
-        The scale of W and W ∘ r sᵀ runs from ``-value_range`` to ``value_range``; by default the
-        greatest absolute entry. Pass it to keep the scale while a slider moves.
+    value_range, factor_range
+        The scale of W and W ∘ r sᵀ runs from ``-value_range`` to ``value_range``, that of r, s and
+        r sᵀ from ``-factor_range`` to ``factor_range``; by default to the greatest absolute entry.
+        Pass both to keep the scales while a slider moves.
 
     Raises
     ------
@@ -58,72 +80,118 @@ def modulation(
             raise ValueError(f"{where} has {name} = {size}, accepted is up to {most}")
     outer = r[:, :, None] * s[:, None, :]
     members = weight * outer
-    if value_range is None:
-        value_range = max(float(np.abs(weight).max()), float(np.abs(members).max())) or 1.0
-    else:
-        value_range = inputs.value_range(value_range)
-    factor_range = max(float(np.abs(values).max()) for values in (r, s, outer)) or 1.0
+    values = inputs.color_range("value_range", value_range, weight, members)
+    factors = inputs.color_range("factor_range", factor_range, r, s, outer)
 
-    # r is a column, and a gap, left of its square: 3 n + 1 columns and two signs fill the line.
-    width = min(0.72, (WIDTH - 3 * EDGE - 2 * SIGN) / (3 * n + 1))
-    cell = (width, min(width, 0.42, max(0.28, 2.2 / m)))
-    height = 2 * EDGE + (m + 1) * cell[1]
+    narrow, wide = look().narrow, look().width
+    sizes = _sizes(M, m, n, weight, r, s, outer, members)
+    cell, thick = sizes.cell, sizes.thick
+    width, height = n * cell[0], m * cell[1]
+    block = thick[0] + AIR + width
+    shared = 0.0 if narrow else max(width, NAME) + SIGN
+    start = (wide - shared - (M - 1) * sizes.step - max(block, NAME)) / 2
+    first = start + shared + (max(block, NAME) - block) / 2
+    if narrow:
+        # W is above the middle of all, and what is made from it below.
+        left, upper = (wide - width) / 2, EDGE + 0.3
+        names = upper + height + 0.3
+    else:
+        left, names = start + max(NAME - width, 0.0) / 2, EDGE
+    middle = names + 0.34 + thick[1] + AIR
+    if not narrow:
+        upper = middle
+    lower = middle + height + 0.36
+    end = lower + height + (0.26 if narrow else 0.0)
     with house_style():
-        figure, axes = canvas(WIDTH, TOP + M * (height + 2 * EDGE) + 0.92)
-        pen = _Pen(axes, cell, cells.fit(width, weight, r, s, outer, members))
-        sign = (WIDTH - 3 * EDGE - (3 * n + 1) * width) / 2
-        left = EDGE
-        middle = left + (n + 1) * width + sign + EDGE
-        right = middle + n * width + sign
-        half = n * width / 2
-        for x, words in (
-            (max(left + half, 0.55), "W, shared"),
-            (middle + half, "r sᵀ, member's own"),
-            (min(right + half, WIDTH - 0.5), "W ∘ r sᵀ"),
-        ):
-            axes.text(x, 0.27, words, ha="center", va="center")
+        figure, axes = canvas(wide, end + (1.2 if narrow else 0.92))
+        pen = _Pen(axes, sizes)
+        sign: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 17}
+        axes.text(left + width / 2, upper - 0.16, "W, shared", ha="center", va="center")
+        pen.matrix(weight, (left, upper), values, SHARED)
         for i in range(M):
-            top = TOP + i * (height + 2 * EDGE)
-            axes.plot([EDGE, WIDTH - EDGE], [top, top], color=MUTED, lw=0.6, alpha=0.6)
-            strip = top + 1.2 * EDGE
-            y = strip + cell[1] + EDGE
-            own = OWN
-            axes.text(left, strip + cell[1] / 2, f"member {i + 1}", color=own, weight="bold",
-                      va="center")  # fmt: skip
-            pen.matrix(weight, (left, y), value_range, SHARED)
-            pen.matrix(r[i][:, None], (middle - EDGE - width, y), factor_range, own)
-            pen.matrix(s[i][None, :], (middle, strip), factor_range, own)
-            pen.matrix(outer[i], (middle, y), factor_range)
-            cells.strips(axes, outer[i], (middle, y), cell)
-            pen.matrix(members[i], (right, y), value_range, own)
-            letters: dict[str, Any] = {
-                "color": own,
-                "va": "center",
-                "style": "italic",
-                "weight": "bold",
-            }
-            axes.text(middle - EDGE - width / 2, y - 0.14, "r", ha="center", **letters)
-            axes.text(middle + n * width + 0.08, strip + cell[1] / 2, "s", **letters)
-            for x, words in (
-                (left + n * width + sign / 2, "∘"), (right - sign / 2, "=")
-            ):  # fmt: skip
-                axes.text(x, y + m * cell[1] / 2, words, ha="center", va="center", fontsize=18)
-        y = TOP + M * (height + 2 * EDGE)
-        axes.text(EDGE, y + 0.2, CAPTION, va="center", fontsize=11, color=MUTED)
-        cells.scale(axes, (EDGE, y + 0.62), -value_range, value_range, HEAT, "W, W ∘ r sᵀ")
-        cells.scale(axes, (WIDTH / 2, y + 0.62), -factor_range, factor_range, HEAT, "r, s, r sᵀ")
+            x = first + i * sizes.step
+            right = x + thick[0] + AIR
+            axes.text(x + block / 2, names + 0.14, f"member {i + 1}", color=OWN, weight="bold",
+                      ha="center", va="center", fontsize=SMALL)  # fmt: skip
+            pen.letter(x + thick[0] / 2, middle - AIR - thick[1] / 2, "s")
+            pen.letter(x + thick[0] / 2, middle + height + 0.13, "r")
+            pen.matrix(r[i][:, None], (x, middle), factors, OWN, (thick[0], cell[1]))
+            pen.matrix(s[i][None, :], (right, middle - AIR - thick[1]), factors, OWN,
+                       (cell[0], thick[1]))  # fmt: skip
+            pen.matrix(outer[i], (right, middle), factors)
+            cells.strips(axes, outer[i], (right, middle), cell)
+            pen.matrix(members[i], (right, lower), values)
+            if narrow:
+                axes.text(right + width / 2, lower - 0.18, "=", **sign)
+        words: dict[str, Any] = {"va": "center", "color": MUTED, "fontsize": SMALL}
+        if narrow:
+            axes.text(wide / 2, names - 0.14, "∘", **sign)
+            axes.text(wide / 2, end - 0.02, "W ∘ r sᵀ: computed, never stored", ha="center",
+                      **words)  # fmt: skip
+        else:
+            x, y = start + shared - SIGN / 2, lower + height / 2
+            axes.text(x, middle + height / 2, "∘", **sign)
+            axes.text(x, y, "=", **sign)
+            x -= SIGN / 2 + 0.02
+            axes.text(x, y - 0.2, "W ∘ r sᵀ", ha="right", va="center")
+            axes.text(x, y + 0.14, "computed,\nnever stored", ha="right", **words)
+        axes.text(wide / 2, end + 0.24, CAPTION, ha="center", **words)
+        scales = ((values, "W, W ∘ r sᵀ"), (factors, "r, s, r sᵀ"))
+        lengths = [cells.scale_width(-limit, limit, words) for limit, words in scales]
+        y = end + 0.62
+        if narrow:
+            x = (wide - max(lengths)) / 2
+            places = [(x, y), (x, y + 0.3)]
+        else:
+            x = (wide - sum(lengths) - 0.5) / 2
+            places = [(x, y), (x + lengths[0] + 0.5, y)]
+        for place, (limit, names_) in zip(places, scales, strict=True):
+            cells.scale(axes, place, -limit, limit, heat(), names_)
     return figure
 
 
+def _sizes(M: int, m: int, n: int, *arrays: np.ndarray) -> Sizes:
+    narrow = look().narrow
+    gap, high, thin = (0.16, 1.2, 0.14) if narrow else (0.3, 1.5, 0.2)
+    room = look().width - 2 * EDGE - M * AIR - (M - 1) * gap
+    # With entries, r is as wide as a column of the matrix.
+    cell = min(0.8, _side(room, M * (n + 1), n)), min(0.5, high / m)
+    written = cells.fit(cell, *arrays)
+    if written:
+        thick = cell[0], min(cell[1], 0.28)
+    else:
+        side = min(_side(room - M * thin, M * n, n), high / m)
+        cell, thick = (side, side), (thin, thin)
+    step = max(thick[0] + AIR + n * cell[0], NAME) + gap
+    return Sizes(cell, thick, min(step, (look().width - EDGE) / M), written)
+
+
+def _side(room: float, columns: int, n: int) -> float:
+    """Return how wide a cell can be if so many columns of them, and W, fill the width."""
+    if look().narrow:
+        return room / columns
+    # On a wide page W stands beside the members, with a sign and words of its own width.
+    return min((room - SIGN) / (columns + n), (room - SIGN - NAME) / columns)
+
+
 class _Pen:
-    def __init__(self, axes: Axes, cell: cells.Pair, written: bool) -> None:
-        self.axes, self.cell, self.written = axes, cell, written
+    def __init__(self, axes: Axes, sizes: Sizes) -> None:
+        self.axes, self.sizes = axes, sizes
 
     def matrix(
-        self, values: np.ndarray, corner: cells.Pair, limit: float, edge: str | None = None
-    ) -> None:
-        cells.heat(self.axes, values, corner, self.cell, limit)
+        self, values: np.ndarray, corner: cells.Pair, limit: float, edge: str = "",
+        cell: cells.Pair | None = None,
+    ) -> None:  # fmt: skip
+        """Draw an array with the frame of what is stored, or of what is computed."""
+        place = self.axes, values, corner, cell or self.sizes.cell
+        cells.heat(*place, limit)
         if edge:
-            cells.frame(self.axes, values, corner, self.cell, edgecolor=edge, lw=2.0)
-        if self.written:
-            cells.write(self.axes, values, corner, self.cell, limit)
+            cells.frame(*place, edgecolor=edge, lw=2.0)
+        else:
+            cells.computed(*place)
+        if self.sizes.written:
+            cells.write(*place, limit)
+
+    def letter(self, x: float, y: float, words: str) -> None:
+        self.axes.text(x, y, words, color=OWN, style="italic", weight="bold", ha="center",
+                       va="center")  # fmt: skip

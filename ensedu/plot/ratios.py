@@ -5,20 +5,39 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
 
 from ensedu import checks
 from ensedu.methods import METHODS
-from ensedu.plot import inputs
-from ensedu.plot.style import INK, MARKERS, MUTED, WIDTH, Figure, color, house_style, label
+from ensedu.plot import inputs, places, texts
+from ensedu.plot.panels import limits
+from ensedu.plot.style import GRID, MARKERS, MUTED, Figure, color, house_style, label, look
+
+SMALL = 11  # points
+EDGE = 0.08  # inches between the edge of the figure and what is written
+NAMES = 2.75  # inches: room for names beside their rows
+INSIDE = 0.2  # inches: where names stand above their rows, axes begin so far behind them
+ROW = 0.34  # inches: a row without a name above it
+VALUES = 0.6  # inches: room for a median to the right of the axes
+AIR = 0.12  # inches between two ticks' labels
+# Round numbers of a power of ten, from many to few.
+STEPS: tuple[tuple[float, ...], ...] = (
+    (1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5),
+    (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8),
+    (1, 1.5, 2, 3, 5, 7),
+    (1, 2, 5),
+    (1,),
+)
 
 
 def ratios(
-    values: Mapping[str, Sequence[float]],
+    values: Mapping[str, Sequence[float | int] | np.ndarray],
     *,
     xlabel: str,
     reference: str,
     colors: Mapping[str, str] | None = None,
+    xlim: Sequence[float | int] | np.ndarray | Sequence[int] | np.ndarray | None = None,
 ) -> Figure:
     """Draw one row a name: quartiles of measured ratios on a logarithmic axis, and a line at 1.
 
@@ -33,12 +52,15 @@ def ratios(
     colors
         Some of the names to the method whose color, marker and weight they get; a method's own
         name has them without.
+    xlim
+        The two ends of the axis, which hold 1 and all quartiles. By default they follow from them;
+        a slider gives them, so that its frames have the same axis.
 
     Raises
     ------
     TypeError, ValueError
         For quartiles that do not rise or are not above 0, for a name in `colors` that is not in
-        `values`, and an unknown method.
+        `values`, an unknown method, and ends that do not rise or leave something out.
     """
     named = inputs.mapping("values", values, "three quartiles each")
     rows = {name: _quartiles(name, value) for name, value in named.items()}
@@ -49,60 +71,130 @@ def ratios(
         raise ValueError(f"colors must name rows of values, got {sorted(unknown)}")
     for name, method in methods.items():
         checks.one_of(f"colors[{name!r}]", method, METHODS)
-    every = np.concatenate(list(rows.values()))
-    low, high = min(1.0, every.min()) / 1.12, max(1.0, every.max()) * 1.12
+    low, high = _ends(xlim, np.concatenate(list(rows.values())))
     with house_style():
-        height = 0.34 * len(rows) + 1.0
-        figure = Figure(figsize=(WIDTH, height))
-        left = 0.4
-        axes = figure.add_axes((left, 0.55 / height, 0.98 - left - 0.06, 1 - 0.9 / height))
-        axes.set(xscale="log", xlim=(low, high), ylim=(len(rows) - 0.4, -0.6))
-        axes.axvline(1, color=MUTED, lw=1.2)
-        axes.annotate(
-            reference, (1, 1), (0, 4), xycoords=("data", "axes fraction"),
-            textcoords="offset points", ha="center" if low < 0.9 else "left", color=MUTED,
-            fontsize=11,
-        )  # fmt: skip
-        for y, (name, (first, median, third)) in enumerate(rows.items()):
-            method = methods.get(name, name)
+        medians = [_value(median) for _, median, _ in rows.values()]
+        over = texts.wrapped(reference, look().width - 2 * EDGE, SMALL)
+        axes, bands = _axes(list(rows), medians, xlabel, over)
+        axes.set(xscale="log", xlim=(low, high))
+        _reference(axes, over)
+        ticks = _ticks(axes)
+        axes.set_xticks(ticks, [_times(tick) for tick in ticks])
+        axes.xaxis.set_minor_locator(NullLocator())
+        for band, (name, (first, median, third)) in zip(bands, rows.items(), strict=True):
+            # Lines leave out where a name stands.
+            axes.vlines(ticks, *band, color=GRID, lw=0.6, zorder=0)
+            axes.vlines([1], *band, color=MUTED, lw=1.2, zorder=1)
+            y, method = sum(band) / 2, methods.get(name, name)
             own = color(method)
             axes.plot([first, third], [y, y], color=own, lw=2.4, solid_capstyle="round")
-            axes.plot([median], [y], marker=MARKERS.get(method, "."), ms=8, color=own)
-            axes.annotate(
-                f"{median:.2f}" if median < 10 else f"{median:.3g}", (1, y), (6, 0),
-                xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
-                color=own, fontsize=11, annotation_clip=False,
-            )  # fmt: skip
-            axes.annotate(
-                label(name), (0, y), (-8, 0), xycoords=("axes fraction", "data"),
-                textcoords="offset points", va="center", ha="right",
-                color=own if own != INK else INK, weight="bold" if method != name else "normal",
-            )  # fmt: skip
-        axes.set_yticks([])
-        axes.spines["left"].set_visible(False)
-        axes.grid(axis="x")
-        axes.set_xticks(_ticks(low, high))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}×"))
-        axes.xaxis.set_minor_locator(NullLocator())
-        figure.text(0.5 + left / 2, 0.06 / height, xlabel, ha="center", va="bottom")
-    return figure
+            marker: dict[str, Any] = {
+                "marker": MARKERS.get(method, "o"),
+                "ms": 8 if method in METHODS else 5,
+            }
+            axes.plot([median], [y], color=own, **marker)
+            at: dict[str, Any] = {
+                "xycoords": ("axes fraction", "data"), "textcoords": "offset points",
+                "color": own, "annotation_clip": False,
+            }  # fmt: skip
+            axes.annotate(_value(median), (1, y), (6, 0), va="center", fontsize=SMALL, **at)
+            at |= {"weight": "bold" if method != name else "normal"}
+            if look().narrow:
+                axes.annotate(_name(name), (0, band[0]), (-72 * INSIDE, 1), va="bottom", **at)
+            else:
+                axes.annotate(_name(name), (0, y), (-8, 0), va="center", ha="right", **at)
+    return places.figure_of(axes)
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """Return round numbers from low to high, as many as have room to be read."""
-    span = high / low
-    steps: tuple[float, ...] = (
-        1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5,
+def _ends(value: Any, drawn: np.ndarray) -> tuple[float, float]:
+    """Return `value` as the ends of the axis that hold 1 and all that is drawn."""
+    least, most = min(1.0, drawn.min()), max(1.0, drawn.max())
+    if value is None:
+        return least / 1.12, most * 1.12
+    low, high = limits("xlim", value)
+    if not 0 < low <= least or high < most:
+        raise ValueError(
+            f"xlim must be above 0 and hold all from {least:g} to {most:g}, got {low:g} to {high:g}"
+        )
+    return low, high
+
+
+def _axes(
+    names: Sequence[str], medians: Sequence[str], xlabel: str, reference: str
+) -> tuple[Axes, list[tuple[float, float]]]:
+    """Return axes with names beside or above their rows, medians behind, and where each row lies.
+
+    The unit of y is an inch.
+    """
+    wide, narrow = look().width, look().narrow
+    left = EDGE + INSIDE if narrow else NAMES + EDGE + 0.12
+    right = wide - max(VALUES, *(texts.width(median, SMALL) + 2 * EDGE for median in medians))
+    heights = [texts.height(_name(name)) for name in names]
+    if narrow:
+        ends = np.cumsum([ROW + height + 0.06 for height in heights])
+        bands = [(end - ROW, end) for end in ends]
+    else:
+        steps = [max(ROW, height + 0.14) for height in heights]
+        ends = np.cumsum(steps)
+        bands = [(end - step, end) for end, step in zip(ends, steps, strict=True)]
+    under = texts.wrapped(xlabel, wide - 2 * EDGE)
+    top, bottom = texts.height(reference, SMALL) + 0.14, texts.height(under) + 0.36
+    whole = top + ends[-1] + bottom
+    figure = Figure(figsize=(wide, whole))
+    axes = figure.add_axes((left / wide, bottom / whole, (right - left) / wide, ends[-1] / whole))
+    axes.set(ylim=(ends[-1], 0), yticks=[])
+    axes.spines["left"].set_visible(False)
+    places.name_x(axes, under)
+    return axes, bands
+
+
+def _name(name: str) -> str:
+    room = look().width - 2 * EDGE if look().narrow else NAMES
+    return texts.wrapped(label(name), room, weight="bold")
+
+
+def _reference(axes: Axes, words: str) -> None:
+    """Write above the line at 1 what stands there, inside the figure."""
+    wide = places.figure_of(axes).get_figwidth()
+    box = axes.get_position()
+    at = wide * (box.x0 + box.width * axes.transAxes.inverted().transform(
+        axes.transData.transform((1.0, 0.0))
+    )[0])  # fmt: skip
+    half = EDGE + texts.width(words, SMALL) / 2
+    shift = max(half, min(wide - half, at)) - at
+    axes.annotate(
+        words, (1, 1), (72 * shift, 4), xycoords=("data", "axes fraction"),
+        textcoords="offset points", ha="center", color=MUTED, fontsize=SMALL,
+        linespacing=1.1,
     )  # fmt: skip
-    if span > 1.5:
-        steps = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
-    if span > 3:
-        steps = (1, 1.5, 2, 3, 5, 7)
-    if span > 8:
-        steps = (1, 2, 5) if span < 80 else (1,)
+
+
+def _ticks(axes: Axes) -> list[float]:
+    """Return round numbers between the ends, as many as have room to be read."""
+    low, high = axes.get_xlim()
+    wide, box = places.figure_of(axes).get_figwidth(), axes.get_position()
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [round(step * 10.0**power, 12) for power in powers for step in steps]
-    return [tick for tick in ticks if low <= tick <= high]
+    for steps in STEPS:
+        ticks = [round(step * 10.0**power, 12) for power in powers for step in steps]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        middles = wide * (box.x0 + box.width * np.log(np.divide(ticks, low)) / math.log(high / low))
+        half = np.array([texts.width(_times(tick), SMALL) / 2 for tick in ticks])
+        inside = (middles - half >= 0.02) & (middles + half <= wide - 0.02)
+        ticks = [tick for tick, shown in zip(ticks, inside, strict=True) if shown]
+        lows, highs = (middles - half)[inside], (middles + half)[inside]
+        if (highs[:-1] + AIR <= lows[1:]).all():
+            return ticks
+    return ticks[:: max(1, len(ticks) // 4)]
+
+
+def _times(tick: float | int) -> str:
+    return f"{texts.number(tick)}×"
+
+
+def _value(median: float | int) -> str:
+    if 0.1 <= median < 10:
+        return f"{median:.2f}"
+    return texts.number(float(f"{median:.{3 if median > 1 else 2}g}"))
 
 
 def _quartiles(name: str, value: Any) -> np.ndarray:

@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib.figure
 
@@ -31,7 +32,7 @@ def renderings(draw: Callable[[], matplotlib.figure.Figure]) -> dict[Look, Rende
     for narrow in (False, True):
         light, dark = Look(narrow), Look(narrow, dark=True)
         figure, drawn[light] = _draw(draw, light)
-        other = _draw(draw, dark)[1] if _mapped(figure) else drawn[light]
+        other = _draw(draw, dark)[1] if mapped(figure) else drawn[light]
         drawn[dark] = Rendering(in_dark(other.svg), other.width, other.height)
     return drawn
 
@@ -55,7 +56,11 @@ def _draw(
     return figure, Rendering(buffer.getvalue(), width, height)
 
 
-def _mapped(figure: matplotlib.figure.Figure) -> bool:
-    """Whether something in a figure takes its colors from a color map."""
-    mappable = figure.findobj(lambda artist: hasattr(artist, "get_array"))
-    return any(artist.get_array() is not None for artist in mappable)
+def mapped(figure: matplotlib.figure.Figure) -> list[Any]:
+    """List what takes its colors from a color map."""
+    return [
+        artist
+        for axes in figure.axes
+        for artist in (*axes.collections, *axes.images)
+        if artist.get_array() is not None
+    ]

@@ -4,15 +4,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter
 
 from ensedu import checks
-from ensedu.plot import inputs
-from ensedu.plot.style import INK, MARKERS, MUTED, WIDTH, Figure, color, house_style, label
+from ensedu.plot import inputs, places, texts
+from ensedu.plot.places import EDGE, SMALL
+from ensedu.plot.style import INK, MARKERS, MUTED, Figure, color, house_style, label, look
+
+ABOVE = 0.5  # inches above the roof, or the highest pass
+WORDS = 5  # points from the flat part up to its words
+MARK = 5.5  # points from the middle of a marker to where nothing of it is
+SAMPLE = 0.24  # inches from the middle of a marker in the key to the next name
 
 
 def roofline(
-    flops_per_second: float,
-    bytes_per_second: float,
+    flops_per_second: float | int,
+    bytes_per_second: float | int,
     points: Mapping[str, Sequence[tuple[str, float, float]]],
 ) -> Figure:
     """Draw a machine's roofline (Williams et al. 2009), and measured passes under it.
@@ -35,47 +45,180 @@ def roofline(
     peak = checks.real("flops_per_second", flops_per_second, **limits)
     bandwidth = checks.real("bytes_per_second", bytes_per_second, **limits)
     named = inputs.mapping("points", points, "(words, intensity, operations a second) each")
-    passes = {name: _passes(f"points[{name!r}]", values) for name, values in named.items()}
-    every = np.concatenate([places for _, places in passes.values()])
-    ridge = peak / bandwidth
-    left, right = min(every[:, 0].min(), ridge) / 5, max(every[:, 0].max(), ridge) * 2.2
+    drawn = {name: _passes(f"points[{name!r}]", values) for name, values in named.items()}
+    every = np.concatenate([values for _, values in drawn.values()])
     with house_style():
-        figure = Figure(figsize=(WIDTH, 4.4))
-        axes = figure.add_axes((0.105, 0.145, 0.87, 0.745))
-        axes.set(xscale="log", yscale="log", xlim=(left, right))
-        roof = np.array([left, ridge, right])
-        axes.plot(roof, np.minimum(peak, bandwidth * roof) / 1e9, color=MUTED, lw=1.8)
-        axes.annotate(
-            f"{peak / 1e9:.0f} GFLOP/s: computing", (ridge, peak / 1e9), (0, 18),
-            textcoords="offset points", ha="left", color=MUTED, fontsize=11,
-        )  # fmt: skip
-        middle = np.sqrt(left * ridge)
-        axes.annotate(
-            f"{bandwidth / 1e9:.0f} GB/s: moving", (middle, bandwidth * middle / 1e9), (-8, 4),
-            textcoords="offset points", ha="right", color=MUTED, fontsize=11,
-        )  # fmt: skip
-        for turn, (name, (words, places)) in enumerate(passes.items()):
-            own = color(name)
+        axes = _axes(list(drawn), peak / 1e9, bandwidth / 1e9, every / (1, 1e9))
+        roof = _roof(axes, peak / 1e9, bandwidth / 1e9)
+        for name, (_, values) in drawn.items():
             axes.plot(
-                places[:, 0], places[:, 1] / 1e9, color=own, lw=1.2, ls=":",
+                values[:, 0], values[:, 1] / 1e9, color=color(name), lw=1.2, ls=":",
                 marker=MARKERS.get(name, "."), ms=8,
             )  # fmt: skip
-            for word, (x, y) in zip(words, places, strict=True):
-                axes.annotate(
-                    word, (x, y / 1e9), (0, 9 if turn else -18), textcoords="offset points",
-                    ha="center", color=own, fontsize=11,
-                )  # fmt: skip
-            axes.plot([], [], color=own, marker=MARKERS.get(name, "."), label=label(name))
-        axes.legend(loc="lower right", frameon=False, labelcolor="linecolor")
-        axes.set_ylim(top=3 * peak / 1e9)
-        axes.set_xlabel("operations for each byte moved (FLOP/byte)")
-        figure.text(
-            0.012, 0.95, "billions of operations a second (GFLOP/s)", va="center", color=INK
-        )
+        _name_passes(axes, drawn, roof)
         axes.grid(axis="both")
-        axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-        axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
-    return figure
+    return places.figure_of(axes)
+
+
+def _axes(
+    names: Sequence[str],
+    peak: float | int,
+    bandwidth: float | int,
+    every: Float[np.ndarray, "passes 2"],
+) -> Axes:
+    """Return axes that hold the roof with its words and all passes, below the key to names."""
+    wide, high = look().width, 2.9 if look().narrow else 3.2
+    low, most = min(every[:, 1].min(), peak) / 2, max(every[:, 1].max(), peak)
+    words = texts.height(_moving(bandwidth), SMALL) + 0.1
+    # Below the flat part there is room for words, and above what is highest.
+    while (high - ABOVE) * np.log(peak / low) < words * np.log(most / low):
+        low /= 1.2
+    top = most * (most / low) ** (ABOVE / (high - ABOVE))
+    ticks = places.powers(low, top, top / low)
+    labels = [texts.number(y) for y in ticks]
+    left = EDGE + max(texts.width(words, SMALL) for words in labels) + 0.12
+    right = wide - 2 * EDGE
+
+    over = texts.wrapped("billions of operations a second (GFLOP/s)", wide - 2 * EDGE)
+    under = texts.wrapped("operations for each byte moved (FLOP/byte)", wide - 2 * EDGE)
+    rows = _key_rows(names)
+    bottom = texts.height(under) + 0.34
+    whole = EDGE + sum(map(_key_height, rows)) + texts.height(over) + 0.17 + high + bottom
+    figure = Figure(figsize=(wide, whole))
+    _key(figure, rows)
+    figure.text(
+        EDGE / wide, (bottom + high + 0.1) / whole, over, va="bottom", color=INK, linespacing=1.1
+    )
+    axes = figure.add_axes((left / wide, bottom / whole, (right - left) / wide, high / whole))
+    places.name_x(axes, under)
+    axes.set(xscale="log", yscale="log", ylim=(low, top))
+    axes.set_yticks(ticks, labels)
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+    ridge = peak / bandwidth
+    first, last = min(every[:, 0].min(), ridge) / 2.5, max(every[:, 0].max(), ridge) * 2.5
+    axes.set_xlim(first, last)
+    while _slope(axes, peak, bandwidth)[0] < 0.04:
+        first /= 1.2
+        axes.set_xlim(first, last)
+    ticks = places.powers(first, last, last / first)
+    shown = places.labeled(axes, ticks)
+    axes.set_xticks(
+        ticks, [texts.number(x) if one else "" for x, one in zip(ticks, shown, strict=True)]
+    )
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    return axes
+
+
+def _moving(bandwidth: float | int) -> str:
+    return f"{_rate(bandwidth)} GB/s:{chr(10) if look().narrow else ' '}moving"
+
+
+def _rate(value: float | int) -> str:
+    return texts.number(float(f"{value:.3g}"))
+
+
+def _slope(
+    axes: Axes, peak: float | int, bandwidth: float | int
+) -> tuple[float, float, float, float]:
+    """Return where the words of the sloping part stand: left of it, and below the flat part.
+
+    In inches of the panel: from left to right, and from bottom to top.
+    """
+    words, dpi = _moving(bandwidth), axes.figure.dpi
+    corner = axes.transAxes.transform((0, 0))
+    x, y = (axes.transData.transform((peak / bandwidth, peak)) - corner) / dpi
+    far, low = (axes.transData.transform((peak / bandwidth / 10, peak / 10)) - corner) / dpi
+    bottom = y - 0.04 - texts.height(words, SMALL)
+    right = x - (x - far) * (y - bottom) / (y - low) - 0.06
+    return right - texts.width(words, SMALL), right, bottom, y - 0.04
+
+
+def _roof(
+    axes: Axes, peak: float | int, bandwidth: float | int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Draw the roof and what bounds each of its parts; return the boxes of the words, in points."""
+    first, last = axes.get_xlim()
+    x = np.array([first, peak / bandwidth, last])
+    axes.plot(x, np.minimum(peak, bandwidth * x), color=MUTED, lw=1.8)
+    style: dict[str, Any] = {"color": MUTED, "fontsize": SMALL, "linespacing": 1.1}
+    words = f"{_rate(peak)} GFLOP/s: computing"
+    axes.annotate(
+        words, (1, peak), (-2, WORDS), xycoords=("axes fraction", "data"),
+        textcoords="offset points", ha="right", va="bottom", **style,
+    )  # fmt: skip
+    left, right, bottom, top = _slope(axes, peak, bandwidth)
+    axes.annotate(
+        _moving(bandwidth), (0, 0), (72 * right, 72 * bottom), xycoords="axes fraction",
+        textcoords="offset points", ha="right", va="bottom", **style,
+    )  # fmt: skip
+    corner, _ = places.panel(axes)
+    end = places.in_points(axes, (last, peak))
+    edge, flat = end[0] - 2, end[1] + WORDS
+    size = 72 * np.array([texts.width(words, SMALL), texts.height(words, SMALL)])
+    return [
+        (np.array([edge - size[0], flat]) - 2, np.array([edge, flat + size[1]]) + 2),
+        (corner + 72 * np.array([left, bottom]) - 2, corner + 72 * np.array([right, top]) + 2),
+    ]
+
+
+def _name_passes(
+    axes: Axes, drawn: Mapping[str, tuple[list[str], np.ndarray]],
+    taken: list[tuple[np.ndarray, np.ndarray]],
+) -> None:  # fmt: skip
+    """Write beside each pass what it is, where that covers the least."""
+    panel = places.panel(axes)
+    curves = [places.in_points(axes, line.get_xydata()) for line in axes.lines]
+    lines = places.segments(curves)
+    taken = taken + [(at - MARK, at + MARK) for curve in curves[1:] for at in curve]
+    for (name, (words, values)), curve in zip(drawn.items(), curves[1:], strict=True):
+        for word, (x, y), at in zip(words, values, curve, strict=True):
+            size = np.array([texts.width(word, SMALL), texts.height(word, SMALL)])
+            half = 36 * size + 1
+            offset = places.free_place(at, half, panel, taken, lines, clear=MARK, far=60)
+            axes.annotate(
+                word, (x, y / 1e9), tuple(offset), textcoords="offset points", ha="center",
+                va="center", color=color(name), fontsize=SMALL,
+            )  # fmt: skip
+            taken.append((at + offset - half, at + offset + half))
+
+
+def _key_rows(names: Sequence[str]) -> list[list[tuple[float, str, str]]]:
+    """Return each row of the key: where a name begins, the name, and its words."""
+    rows: list[list[tuple[float, str, str]]] = [[]]
+    x, room = EDGE, look().width - 2 * EDGE - SAMPLE
+    for name in names:
+        words = texts.wrapped(label(name), room, SMALL, "bold")
+        size = SAMPLE + texts.width(words, SMALL, "bold")
+        if rows[-1] and x + size > look().width - EDGE:
+            rows.append([])
+            x = EDGE
+        rows[-1].append((x, name, words))
+        x += size + 0.25
+    return rows
+
+
+def _key_height(row: Sequence[tuple[float, str, str]]) -> float:
+    return 0.04 + max(texts.height(words, SMALL) for _, _, words in row)
+
+
+def _key(figure: Figure, rows: Sequence[Sequence[tuple[float, str, str]]]) -> None:
+    """Write above all the names, each behind its marker."""
+    wide, high = figure.get_size_inches()
+    y = high - EDGE
+    for row in rows:
+        for x, name, words in row:
+            own = color(name)
+            marker = Line2D(
+                [x + 0.08], [y - texts.height("", SMALL) / 2], ls="", ms=8, color=own,
+                marker=MARKERS.get(name, "."), transform=figure.dpi_scale_trans,
+            )  # fmt: skip
+            figure.add_artist(marker)
+            figure.text(
+                (x + SAMPLE) / wide, y / high, words, color=own, weight="bold", fontsize=SMALL,
+                va="top", linespacing=1.1,
+            )  # fmt: skip
+        y -= _key_height(row)
 
 
 def _passes(name: str, values: Any) -> tuple[list[str], np.ndarray]:

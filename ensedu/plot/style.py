@@ -16,7 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap
 
 from ensedu import checks
-from ensedu.methods import METHODS, ROLES
+from ensedu.methods import METHODS
+from ensedu.methods import ROLE_LABELS as ROLE_LABELS
 
 # Based on the palette of Okabe and Ito, darkened until each color has a contrast of 3:1 on a white
 # page; `DARK` has those for a dark page. The tests measure both, and the distance between any two
@@ -37,11 +38,6 @@ LINES: dict[str, Any] = dict(
         strict=True,
     )
 )
-ROLE_LABELS = dict(
-    zip(ROLES, ("shared", "each member's own", "standard deviations", "biases"), strict=True)
-)
-# Where a line has little room.
-SHORT_ROLES = dict(zip(ROLES, ("shared", "members' own", "std. deviations", "biases"), strict=True))
 
 INK = "#222222"
 MUTED = "#666666"
@@ -73,10 +69,19 @@ class Look:
         Whether it is for a phone: panels stand below each other, names beside what they name.
     dark
         Whether it is for a dark page.
+
+    Raises
+    ------
+    TypeError
+        For anything but True and False.
     """
 
     narrow: bool = False
     dark: bool = False
+
+    def __post_init__(self) -> None:
+        checks.boolean("narrow", self.narrow)
+        checks.boolean("dark", self.dark)
 
     @property
     def width(self) -> float:
@@ -89,7 +94,6 @@ class Look:
         return f"{'narrow' if self.narrow else 'wide'}-{'dark' if self.dark else 'light'}"
 
 
-WIDTH = 7.2
 LOOKS = tuple(Look(narrow, dark) for narrow in (False, True) for dark in (False, True))
 _LOOK = ContextVar("look", default=LOOKS[0])
 
@@ -218,15 +222,16 @@ def label(name: str) -> str:
 
 
 def role_style(role: str, name: str) -> dict[str, Any]:
-    """Return how a bar or a frame of this role looks next to this method.
+    """Return how a piece of a bar of this role looks next to this method.
 
     Gray is what all members share, the method's color what it adds; hatching marks standard
-    deviations, a hollow bar biases. So the roles can be told apart without color.
+    deviations, a hollow piece biases. So the roles can be told apart without color, with a gap
+    between gray and color.
     """
     own = color(name)
     return {
-        "shared": {"facecolor": SHARED, "edgecolor": SHARED},
-        "per_member": {"facecolor": own, "edgecolor": own},
-        "scales": {"facecolor": "none", "edgecolor": own, "hatch": "////"},
-        "biases": {"facecolor": "none", "edgecolor": own},
+        "shared": {"facecolor": SHARED, "linewidth": 0.0},
+        "per_member": {"facecolor": own, "linewidth": 0.0},
+        "scales": {"facecolor": "none", "edgecolor": own, "linewidth": 1.0, "hatch": "/////"},
+        "biases": {"facecolor": "none", "edgecolor": own, "linewidth": 1.0},
     }[role]

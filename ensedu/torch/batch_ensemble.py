@@ -44,7 +44,7 @@ class _BatchEnsemble(MemberLayer):
         return self._modulated(x, self.weight, self.r, self.s, self.bias, self.memory_saving)
 
     def weight_matrices(self, noise: None = None) -> Float[Tensor, "M m n *kernel"]:
-        """The members' matrices W ∘ r_i s_iᵀ, (M, m, n), or kernels, (M, C_in, C_out, k, k)."""
+        """The members' matrices W ∘ r_i s_iᵀ, (M, m, n), or kernels, (M, C_in, C_out, K, K)."""
         return self._matrices(self.stored_weights())
 
     def stored_weights(self, noise: None = None) -> Float[Tensor, "M n m *kernel"]:
@@ -103,7 +103,7 @@ class BatchEnsembleConv2d(ConvLayer, _BatchEnsemble):
 
     Wen et al. 2020: r scales the input channels, s the output channels, so that member i's kernel
     from channel a to channel b is the shared one times ``r_i[a] s_i[b]``. ``weight`` is
-    (C_out, C_in / groups, k, k) as in ``nn.Conv2d``; ``r`` (M, C_in), ``s`` (M, C_out) and
+    (C_out, C_in / groups, K, K) as in ``nn.Conv2d``; ``r`` (M, C_in), ``s`` (M, C_out) and
     ``bias`` (M, C_out) belong to the members. Returns (M, B, C_out, H_out, W_out).
 
     Parameters
@@ -111,7 +111,7 @@ class BatchEnsembleConv2d(ConvLayer, _BatchEnsemble):
     in_channels, out_channels
         C_in and C_out, positive integers.
     kernel_size
-        Side k of a square kernel, or ``(height, width)``.
+        Side K of a square kernel, or ``(height, width)``.
     ensemble_size
         Number of members M, a positive integer.
     init, init_std

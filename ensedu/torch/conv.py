@@ -18,7 +18,7 @@ PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class ConvLayer(WeightLayer):
-    """Base of the convolutions: the weight is (C_out, C_in / groups, k, k), as in ``nn.Conv2d``."""
+    """Base of the convolutions: the weight is (C_out, C_in / groups, K, K), as in ``nn.Conv2d``."""
 
     batch_axis = -4
 

@@ -35,7 +35,7 @@ class _DeepEnsemble(MemberLayer):
         return self._each(x, self.weight, self.bias)
 
     def weight_matrices(self, noise: None = None) -> Float[Tensor, "M m n *kernel"]:
-        """Every member's own matrix, (M, m, n); kernels (M, C_in, C_out, k, k), 0 between groups.
+        """Every member's own matrix, (M, m, n); kernels (M, C_in, C_out, K, K), 0 between groups.
 
         A copy, through which gradients flow.
         """
@@ -84,7 +84,7 @@ class DeepEnsembleLinear(LinearLayer, _DeepEnsemble):
 class DeepEnsembleConv2d(ConvLayer, _DeepEnsemble):
     """M convolutions that share nothing: (M, B, C_in, H, W) or (B, C_in, H, W) -> (M, B, C_out, …).
 
-    Lakshminarayanan et al. 2017. ``weight`` is (M, C_out, C_in / groups, k, k), ``bias``
+    Lakshminarayanan et al. 2017. ``weight`` is (M, C_out, C_in / groups, K, K), ``bias``
     (M, C_out); every entry starts where ``nn.Conv2d`` starts its own.
 
     Parameters
@@ -92,7 +92,7 @@ class DeepEnsembleConv2d(ConvLayer, _DeepEnsemble):
     in_channels, out_channels
         C_in and C_out, positive integers.
     kernel_size
-        Side k of a square kernel, or ``(height, width)``.
+        Side K of a square kernel, or ``(height, width)``.
     ensemble_size
         Number of members M, a positive integer.
     bias

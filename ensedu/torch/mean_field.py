@@ -91,7 +91,7 @@ class _MeanField(WeightLayer):
     def weight_matrices(
         self, noise: dict[str, Tensor] | None = None
     ) -> Float[Tensor, "S m n *kernel"]:
-        """The sampled matrices, (S, m, n), or kernels, (S, C_in, C_out, k, k), 0 between groups.
+        """The sampled matrices, (S, m, n), or kernels, (S, C_in, C_out, K, K), 0 between groups.
 
         S = 1 for noise without a leading axis.
         """
@@ -183,7 +183,7 @@ class MeanFieldConv2d(ConvLayer, _MeanField):
     """A convolution whose every weight and bias is ``mean + softplus(rho) ∘ ε``.
 
     Blundell et al. 2015, sec. 3.2, for the kernels of a convolution: ``weight_mean`` and
-    ``weight_rho`` are (C_out, C_in / groups, k, k), ``bias_mean`` and ``bias_rho`` (C_out,). An
+    ``weight_rho`` are (C_out, C_in / groups, K, K), ``bias_mean`` and ``bias_rho`` (C_out,). An
     input (S, B, C_in, H, W) gives each of its S leading indices a sample of its own;
     (B, C_in, H, W) gets one. The output has the same axes. Samples in training and in eval mode.
 
@@ -192,7 +192,7 @@ class MeanFieldConv2d(ConvLayer, _MeanField):
     in_channels, out_channels
         C_in and C_out, positive integers.
     kernel_size
-        Side k of a square kernel, or ``(height, width)``.
+        Side K of a square kernel, or ``(height, width)``.
     prior, posterior_std, estimator
         As for `MeanFieldLinear`; ``"local"`` draws outputs for each position too.
     bias

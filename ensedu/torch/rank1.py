@@ -89,7 +89,7 @@ class _Rank1(MemberLayer):
     ) -> Float[Tensor, "*S_M_B_m_n_kernel"]:
         """The matrices W ∘ r_i s_iᵀ of one draw: (M, m, n), or (M, B, m, n) per example.
 
-        Of a convolution the kernels, (M, C_in, C_out, k, k).
+        Of a convolution the kernels, (M, C_in, C_out, K, K).
         """
         return self._matrices(self.stored_weights(noise))
 
@@ -197,7 +197,7 @@ class Rank1Conv2d(ConvLayer, _Rank1):
     in_channels, out_channels
         C_in and C_out, positive integers.
     kernel_size
-        Side k of a square kernel, or ``(height, width)``.
+        Side K of a square kernel, or ``(height, width)``.
     ensemble_size
         Number of members M, a positive integer.
     prior, init, init_std, posterior_std, per_example

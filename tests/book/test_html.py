@@ -1,5 +1,6 @@
 """The built pages: links that resolve, nothing asked of another host, a picture with words."""
 
+import re
 from functools import cache
 from urllib.parse import unquote, urlsplit
 
@@ -37,7 +38,8 @@ def test_internal_links_resolve(html, page):
         if not target.exists():
             broken.append(link["href"])
         elif address.fragment and target.suffix == ".html":
-            anchor = unquote(address.fragment)
+            # A link that sets a slider names the figure, and after a colon the setting.
+            anchor = unquote(address.fragment).partition(":")[0]
             if not parse(target).find(attrs={"id": anchor}):
                 broken.append(link["href"])
     assert not broken
@@ -60,6 +62,17 @@ def test_nothing_comes_from_another_host(html, page):
 def test_every_picture_has_words(html, page):
     article = parse(page_file(html, page)).find("article")
     assert not [image for image in article.find_all("img") if not image.get("alt", "").strip()]
+
+
+def test_figures_have_a_number_a_caption_and_words(html, page):
+    article = parse(page_file(html, page)).find("article")
+    for figure in article.select("figure:has(.ensedu-explorer)"):
+        caption = figure.find("figcaption")
+        assert re.match(r"Fig\. \d+(\.\d+)? ", caption.get_text(" ", strip=True)), figure["id"]
+        assert len(caption.get_text().split()) >= 7, f"a caption says what it means: {figure['id']}"
+        for image in figure.find_all("img"):
+            assert len(image["alt"].split()) >= 8, f"alt text says what is seen: {figure['id']}"
+    assert not article.select(".cell_output img:not(figure img):not(.ensedu-still img)")
 
 
 def test_one_title_and_no_doubled_ids(html, page):

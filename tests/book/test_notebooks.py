@@ -1,5 +1,7 @@
 """Each notebook is committed executed, in order, without errors, pictures or hidden numbers."""
 
+import re
+
 import pytest
 
 
@@ -40,27 +42,30 @@ def test_no_output_is_exempt_from_comparison(notebook):
         assert "NBVAL_" not in cell.source
 
 
-def test_figures_have_alt_text_and_caption(notebook):
-    for cell, output in outputs(notebook):
-        if output.get("data", {}).get("text/plain", "").startswith("<Figure"):
-            settings = cell.metadata.get("mystnb", {})
-            alt = settings.get("image", {}).get("alt", "")
-            caption = settings.get("figure", {}).get("caption", "")
-            assert len(alt.split()) >= 8, f"alt text says what is seen:\n{cell.source}"
-            assert len(caption.split()) >= 5, f"a caption says what it means:\n{cell.source}"
+def shown(cell):
+    return [output.get("data", {}).get("text/plain", "") for output in cell.outputs]
 
 
-def test_explorers_have_alt_text(notebook):
-    for cell, output in outputs(notebook):
-        if output.get("data", {}).get("text/plain", "").startswith("Explorer("):
-            assert "alt=" in cell.source, cell.source
-
-
-def test_a_figure_is_shown_once(notebook):
+def test_every_figure_has_four_renderings_a_name_and_a_caption(notebook):
+    names = []
     for cell in code_cells(notebook):
-        texts = [output.get("data", {}).get("text/plain", "") for output in cell.outputs]
-        figures = sum(text.startswith(("<Figure", "Explorer(")) for text in texts)
-        assert figures <= 1, f"one figure a cell, so that it has its own alt text:\n{cell.source}"
+        texts = shown(cell)
+        assert not [text for text in texts if text.startswith("<Figure")], "explore() shows it"
+        figures = sum(text.startswith("Explorer(") for text in texts)
+        assert figures <= 1, f"one figure a cell, so that it has its own number:\n{cell.source}"
+        if figures:
+            assert "caption=" in cell.source, cell.source
+            names += re.findall(r'\bname="(fig-[a-z0-9-]+)"', cell.source)
+    count = sum(
+        text.startswith("Explorer(") for cell in code_cells(notebook) for text in shown(cell)
+    )
+    assert len(names) == len(set(names)) == count
+
+
+def test_a_check_says_in_its_first_line_what_it_checks(notebook):
+    for cell in code_cells(notebook):
+        tagged = "check" in cell.metadata.get("tags", [])
+        assert tagged == cell.source.startswith("# Checked: "), cell.source
 
 
 @pytest.mark.parametrize("word", ["TODO", "FIXME", "XXX", "lorem"])

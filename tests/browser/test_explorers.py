@@ -8,35 +8,65 @@ from urllib.parse import parse_qsl
 import pytest
 
 from ensedu import counting, methods, plot
-from scripts.check_site import pages, visit
+from scripts.check_site import DESK, PHONE, pages, visit
 
 COMPARISON = "book/counting/comparison.html"
 ALONE = "book/counting/fully-connected.html"  # one network has no members
+BATCH = "book/counting/batch-ensemble.html"
 MEMBERS = (
     "book/counting/deep-ensemble.html",
-    "book/counting/batch-ensemble.html",
+    BATCH,
     "book/counting/rank-1-bnn.html",
     COMPARISON,
     "book/cost/speed-and-memory.html",
 )
 CHAPTERS = (ALONE, *MEMBERS, "book/cost/many-devices.html")
-EXPLORERS = "figure.ensedu-explorer"
-NAME = re.compile(r'<input [^>]*data-name="(\w+)"')
+EXPLORERS = ".ensedu-explorer:has(.ensedu-sliders)"
+NAME = re.compile(r'class="ensedu-control" data-name="(\w+)"')
+FRAME = re.compile(r"frames/([0-9a-f]{16})-(\d+)-(\w+-\w+)\.svg")
 # What a reader sees and hears, once the picture is that of the sliders' positions.
-SEEN = """(figure) => {
-  const ranges = [...figure.querySelectorAll("input[type=range]")];
-  const positions = ranges.map((range) => Number(range.value));
-  const index = positions.reduce((sum, place, i) => sum * (Number(ranges[i].max) + 1) + place, 0);
-  const image = figure.querySelector("img");
-  if (figure.dataset.shown !== String(index)) return false;
-  if (!image.complete || !image.naturalWidth) return false;
-  return {
-    positions,
-    spoken: ranges.map((range) => range.getAttribute("aria-valuetext")),
-    shown: [...figure.querySelectorAll("output")].map((output) => output.textContent),
-    frame: { src: image.getAttribute("src"), alt: image.alt },
-    height: document.documentElement.scrollHeight,
+SEEN = """(root) => {
+  const controls = [...root.querySelectorAll(".ensedu-control")];
+  const position = (control) => {
+    const range = control.querySelector("input[type=range]");
+    if (range) return Number(range.value);
+    return [...control.querySelectorAll("input")].findIndex((radio) => radio.checked);
   };
+  const count = (control) =>
+    Number(control.querySelector("input[type=range]")?.max ?? 1) + 1;
+  const positions = controls.map(position);
+  const index = positions.reduce((sum, place, i) => sum * count(controls[i]) + place, 0);
+  const image = [...root.querySelectorAll("img")].find((one) => one.checkVisibility());
+  if (root.dataset.shown !== String(index)) return false;
+  if (!image.complete || !image.naturalWidth) return false;
+  const box = image.getBoundingClientRect();
+  return {
+    index,
+    positions,
+    spoken: controls.map((control) =>
+      control.querySelector("input[type=range]")?.getAttribute("aria-valuetext") ??
+      control.querySelector("input:checked + span").textContent),
+    source: image.currentSrc,
+    alt: image.alt,
+    live: root.querySelector("[role=status]").textContent,
+    shape: Math.abs(image.naturalWidth / image.naturalHeight - box.width / box.height),
+    slack: root.querySelector(".ensedu-frame").getBoundingClientRect().height - box.height,
+  };
+}"""
+# The rows of pixels below the last that has ink, at the size in which an image is shown.
+BLANK = """async (root) => {
+  const image = [...root.querySelectorAll("img")].find((one) => one.checkVisibility());
+  const { width, height } = image.getBoundingClientRect();
+  const canvas = Object.assign(document.createElement("canvas"), { width, height });
+  const context = canvas.getContext("2d");
+  const copy = new Image();
+  copy.src = image.currentSrc;
+  await copy.decode();
+  context.drawImage(copy, 0, 0, width, height);
+  const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+  for (let i = data.length - 1; i > 0; i -= 4)
+    if (data[i] > 8) return height - Math.floor(i / 4 / canvas.width);
+  return height;
 }"""
 
 
@@ -44,17 +74,41 @@ def data_of(explorer):
     return json.loads(explorer.locator("script").text_content())
 
 
-def check(page, explorer, data=None):
+def seen(page, explorer):
+    explorer.scroll_into_view_if_needed()  # what is far away is not fetched
+    return page.wait_for_function(SEEN, arg=explorer.element_handle()).json_value()
+
+
+def check(page, explorer, data=None, look="wide-light"):
     """The picture, its words and the values are those of the sliders' positions."""
     data = data or data_of(explorer)
-    seen = page.wait_for_function(SEEN, arg=explorer.element_handle()).json_value()
-    positions, index = seen["positions"], 0
+    found = seen(page, explorer)
+    positions, index = found["positions"], 0
     for position, values in zip(positions, data["values"], strict=True):
         index = index * len(values) + position
-    assert seen["frame"] == data["frames"][index]
+    assert FRAME.search(found["source"]).groups() == (data["frames"][-16:], str(index), look)
+    assert found["alt"] == found["live"] == data["alts"][index]
     expected = [values[i] for values, i in zip(data["values"], positions, strict=True)]
-    assert seen["spoken"] == seen["shown"] == expected
-    return positions, seen["height"]
+    assert found["spoken"] == expected
+    assert found["shape"] < 0.05
+    assert found["slack"] <= 1
+    return positions
+
+
+def move(page, explorer, i, key):
+    """Press a key on the control of this number; return how many values it has."""
+    control = explorer.locator(".ensedu-control").nth(i)
+    radios = control.locator("input[type=radio]")
+    if radios.count():
+        control.locator("input:checked").focus()
+        # A toggle has no ends: its arrows go around.
+        wanted = {"End": 1, "Home": 0, "ArrowRight": 1}[key]
+        if not radios.nth(wanted).is_checked():
+            page.keyboard.press("ArrowRight")
+        return 2
+    control.locator("input").focus()
+    page.keyboard.press(key)
+    return int(control.locator("input").get_attribute("max")) + 1
 
 
 def test_every_chapter_has_sliders_over_width_and_ensemble_size(site):
@@ -75,15 +129,27 @@ def test_keys_move_every_slider(page, home, chapter):
     assert explorers
     for explorer in explorers:
         data = data_of(explorer)
-        start, height = check(page, explorer, data)
+        here = check(page, explorer, data)
         for i, values in enumerate(data["values"]):
             last = len(values) - 1
-            explorer.locator("input").nth(i).focus()
             for key, expected in (("End", last), ("Home", 0), ("ArrowRight", min(1, last))):
-                page.keyboard.press(key)
-                start[i] = expected
-                # A step ahead is drawn in the room of the highest frame: nothing moves.
-                assert check(page, explorer, data) == (start, height)
+                assert move(page, explorer, i, key) == len(values)
+                here[i] = expected
+                assert check(page, explorer, data) == here
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_nothing_is_blank_below_a_frame(open_page, server, chapter, viewport):
+    page = open_page(viewport=viewport)
+    visit(page, server + chapter)
+    for explorer in page.locator(EXPLORERS).all():
+        explorer.scroll_into_view_if_needed()
+        for ends in itertools.product(("Home", "End"), repeat=len(data_of(explorer)["values"])):
+            for i, key in enumerate(ends):
+                move(page, explorer, i, key)
+            found = seen(page, explorer)
+            assert found["slack"] + page.evaluate(BLANK, explorer.element_handle()) <= 40, found
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "touch"])
@@ -91,66 +157,180 @@ def test_mouse_and_touch_move_a_slider(open_page, server, touch):
     page = open_page(has_touch=touch, viewport={"width": 390, "height": 800})
     visit(page, server + COMPARISON)
     explorer = page.locator(EXPLORERS).first
-    before, _ = check(page, explorer)
-    for i, slider in enumerate(explorer.locator("input").all()):
+    before = check(page, explorer, look="narrow-light")
+    for i, slider in enumerate(explorer.locator("input[type=range]").all()):
         slider.scroll_into_view_if_needed()
         box = slider.bounding_box()
         assert box["height"] >= 44  # room for a finger
         place = box["x"] + box["width"] - 3, box["y"] + box["height"] / 2
         (page.touchscreen.tap if touch else page.mouse.click)(*place)
-        positions, _ = check(page, explorer)
+        positions = check(page, explorer, look="narrow-light")
         assert positions[i] == int(slider.get_attribute("max"))
         assert positions != before
+
+
+@pytest.mark.parametrize("touch", [False, True], ids=["mouse", "touch"])
+def test_mouse_and_touch_turn_a_toggle(open_page, server, touch):
+    page = open_page(has_touch=touch, viewport={"width": 390, "height": 800})
+    visit(page, server + BATCH)
+    explorer = page.locator(EXPLORERS + ":has([type=radio])").first
+    for label in explorer.locator(".ensedu-toggle label").all():
+        assert label.bounding_box()["height"] >= 44
+        (label.tap if touch else label.click)()
+        assert label.text_content() in seen(page, explorer)["spoken"]
+        check(page, explorer, look="narrow-light")
 
 
 def test_numbers_are_those_of_the_formulas(page, server):
     visit(page, server + COMPARISON)
     explorer = page.locator(EXPLORERS).first
     data = data_of(explorer)
-    names = [slider.get_attribute("data-name") for slider in explorer.locator("input").all()]
+    controls = explorer.locator(".ensedu-control").all()
+    names = [control.get_attribute("data-name") for control in controls]
     assert names == ["width", "hidden_layers", "ensemble_size"]
-    frames = iter(data["frames"])
-    for width in map(int, data["values"][0]):
-        for layers in map(int, data["values"][1]):
-            for members in map(int, data["values"][2]):
-                sizes = [1, *[width] * layers, 1]
-                counts = {
-                    name: counting.mlp(sizes, name, **methods.sized(name, members))
-                    for name in (
-                        "single", "deep_ensemble", "batch_ensemble", "rank1", "mean_field"
-                    )
-                }  # fmt: skip
-                assert next(frames)["alt"] == "Five bars. " + plot.in_words(counts)
-    assert next(frames, None) is None
+    states = itertools.product(*(map(int, values) for values in data["values"]))
+    for (width, layers, members), alt in zip(states, data["alts"], strict=True):
+        sizes = [1, *[width] * layers, 1]
+        one = counting.mlp(sizes).total
+        for name in ("deep_ensemble", "batch_ensemble", "rank1", "mean_field"):
+            total = counting.mlp(sizes, name, **methods.sized(name, members)).total
+            said = re.search(rf"{plot.LABELS[name]} {total:,} \(([\d.,]+) ×", alt)
+            assert float(said[1].replace(",", "")) == pytest.approx(total / one, rel=0.005), alt
 
 
-def test_a_link_leads_back_to_a_setting(page, open_page, server):
+def test_the_address_keeps_the_setting_and_leads_back_to_it(page, open_page, server):
     visit(page, server + COMPARISON)
     explorer = page.locator(EXPLORERS).first
-    explorer.locator("input").nth(0).focus()
-    page.keyboard.press("End")
-    explorer.locator("input").nth(1).focus()
-    page.keyboard.press("Home")
-    moved, _ = check(page, explorer)
-    link = explorer.locator(".ensedu-link").get_attribute("href")
-    name, _, state = link.removeprefix("#").partition(":")
+    pages_before = page.evaluate("history.length")
+    move(page, explorer, 0, "End")
+    move(page, explorer, 1, "Home")
+    moved = check(page, explorer)
+    fragment = page.evaluate("location.hash")
+    assert page.evaluate("history.length") == pages_before  # "back" leaves the page
+    name, _, state = fragment.removeprefix("#").partition(":")
+    assert name == explorer.get_attribute("data-name")
     assert dict(parse_qsl(state)) == {"width": "1000", "hidden_layers": "1", "ensemble_size": "4"}
     other = open_page()
-    visit(other, server + COMPARISON + link)
-    assert check(other, other.locator(f"#{name}"))[0] == moved
-    for nonsense in ("#explorer-1:width=7&depth=2", "#explorer-1", "#explorer-1:%zz", "#:"):
+    visit(other, server + COMPARISON + fragment)
+    found = other.locator(f'.ensedu-explorer[data-name="{name}"]')
+    assert check(other, found) == moved
+    for nonsense in (f"#{name}:width=7&depth=2", f"#{name}", f"#{name}:%zz", "#:"):
         visit(other, server + COMPARISON + nonsense)  # only the end of the address changes
         check(other, other.locator(EXPLORERS).first)
         other.reload()
         check(other, other.locator(EXPLORERS).first)
 
 
-def test_without_scripts_and_on_paper_the_first_frame_stands(open_page, server):
+def test_a_shared_address_shows_its_figure(open_page, server):
+    page = open_page(viewport=PHONE)
+    visit(page, server + COMPARISON)
+    last = page.locator(EXPLORERS).last
+    move(page, last, 0, "End")
+    other = open_page(viewport=PHONE)
+    visit(other, server + COMPARISON + page.evaluate("location.hash"))
+    name = last.get_attribute("data-name")
+    found = other.locator(f'.ensedu-explorer[data-name="{name}"]')
+    top = "(root) => root.getBoundingClientRect().top"
+    assert -PHONE["height"] < found.evaluate(top) < PHONE["height"]
+
+
+def test_values_in_the_text_set_sliders(page, server):
+    links = 0
+    for chapter in CHAPTERS:
+        visit(page, server + chapter)
+        for link in page.locator("a.ensedu-set").all():
+            links += 1
+            name, _, state = link.get_attribute("href").removeprefix("#").partition(":")
+            explorer = page.locator(f'.ensedu-explorer[data-name="{name}"]')
+            controls = explorer.locator(".ensedu-control").all()
+            names = [control.get_attribute("data-name") for control in controls]
+            for _ in range(2):  # the second time the address names the setting already
+                link.click()
+                assert explorer.evaluate("(root) => root.getBoundingClientRect().top") < 800
+                check(page, explorer)
+                spoken = dict(zip(names, seen(page, explorer)["spoken"], strict=True))
+                assert dict(parse_qsl(state)).items() <= spoken.items()
+    assert links >= 5
+
+
+def test_linked_explorers_share_a_slider(page, server):
+    pairs = 0
+    for chapter in CHAPTERS:
+        visit(page, server + chapter)
+        for second in page.locator(".ensedu-explorer[data-group]").all():
+            group, own = (second.get_attribute(f"data-{key}") for key in ("group", "name"))
+            if group == own:
+                continue
+            pairs += 1
+            first = page.locator(f'.ensedu-explorer[data-name="{group}"]')
+            here, there = (
+                [c.get_attribute("data-name") for c in explorer.locator(".ensedu-control").all()]
+                for explorer in (first, second)
+            )
+            for name in set(here) & set(there):
+                i, j = here.index(name), there.index(name)
+                for mover, k, follower, f in ((first, i, second, j), (second, j, first, i)):
+                    for key in ("Home", "End"):
+                        move(page, mover, k, key)
+                        check(page, mover)
+                        check(page, follower)
+                        value = seen(page, mover)["spoken"][k]
+                        options = data_of(follower)["values"][f]
+                        assert seen(page, follower)["spoken"][f] == value or value not in options
+    assert pairs >= 2
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["wide", "narrow"])
+def test_only_the_rendering_in_use_is_fetched(open_page, server, mode, viewport):
+    page = open_page(mode, viewport=viewport)
+    fetched = []
+    page.on("request", lambda request: fetched.extend(FRAME.findall(request.url)))
+    visit(page, server + COMPARISON)
+    page.wait_for_timeout(300)
+    width = "wide" if viewport is DESK else "narrow"
+    assert fetched and {look for _, _, look in fetched} == {f"{width}-{mode}"}
+    explorer = page.locator(EXPLORERS).first
+    data = data_of(explorer)
+    key = data["frames"][-16:]
+    assert {index for found, index, _ in fetched if found == key} == {
+        str(seen(page, explorer)["index"])
+    }
+    explorer.locator("input").first.focus()
+    page.wait_for_timeout(1000)
+    assert {index for found, index, _ in fetched if found == key} == {
+        str(index) for index in range(len(data["alts"]))
+    }
+    assert {look for _, _, look in fetched} == {f"{width}-{mode}"}
+
+
+def test_the_theme_and_the_width_change_the_rendering(page, server):
+    visit(page, server + COMPARISON)
+    explorer = page.locator(EXPLORERS).first
+    move(page, explorer, 0, "End")
+    check(page, explorer, look="wide-light")
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    check(page, explorer, look="wide-dark")
+    page.set_viewport_size(PHONE)
+    check(page, explorer, look="narrow-dark")
+    move(page, explorer, 1, "End")
+    check(page, explorer, look="narrow-dark")
+
+
+def test_without_scripts_and_on_paper_the_setting_is_said(open_page, server):
     for options in ({"java_script_enabled": False}, {}):
-        page = open_page(**options)
+        page = open_page("dark" if not options else "light", **options)
         page.goto(server + COMPARISON)
-        page.emulate_media(media="print" if not options else "screen")
         explorer = page.locator(EXPLORERS).first
-        assert explorer.locator("img").is_visible()
+        if not options:
+            visit(page, server + COMPARISON)
+            move(page, explorer, 0, "End")
+            check(page, explorer, look="wide-dark")
+            page.emulate_media(media="print")
+        assert explorer.locator(".ensedu-light img").is_visible()
+        assert not explorer.locator(".ensedu-dark img").is_visible()
         assert not explorer.locator(".ensedu-sliders").is_visible()
-        assert "3,812" in explorer.locator("img").get_attribute("alt")
+        said = explorer.locator(".ensedu-setting").inner_text()
+        width = 50 if options else 1000
+        assert said == f"Set to width {width}, hidden layers 2, ensemble size 4."
+        assert explorer.locator(".ensedu-light img").get_attribute("alt").count("×") >= 4

@@ -1,11 +1,11 @@
 """Sliders: live in a kernel, over drawn frames on the page, the same to strict nbval."""
 
-import io
 import itertools
 import json
 import os
 import subprocess
 import sys
+from functools import partial
 from html.parser import HTMLParser
 
 import nbformat
@@ -17,6 +17,7 @@ from nbclient import NotebookClient
 
 from ensedu import plot
 from ensedu.page.explore import Explorer, explore
+from ensedu.plot.renderings import renderings
 
 
 def draw(width, ensemble_size=1):
@@ -87,7 +88,7 @@ def test_live_it_is_sliders_and_an_image():
 
 
 def test_moving_a_slider_shows_the_frame_of_its_value():
-    width, ensemble_size, image, words = explorer().widget().children
+    width, ensemble_size, words, image, caption = explorer().widget().children
     assert (width.description, ensemble_size.description) == ("width", "ensemble size")
     assert image.value == plot.png(draw(2, 1))
     width.value = 50
@@ -95,11 +96,11 @@ def test_moving_a_slider_shows_the_frame_of_its_value():
     ensemble_size.value = 2
     assert image.value == plot.png(draw(50, 2))
     assert "2 networks of width 50" in words.value
-    assert "A &lt; B" in words.value
+    assert "A &lt; B" in caption.value
 
 
 def test_sliders_begin_at_the_start():
-    width, _, image, _ = explorer(start={"width": 3}).widget().children
+    width, _, _, image, _ = explorer(start={"width": 3}).widget().children
     assert width.value == 3
     assert image.value == plot.png(draw(3, 1))
 
@@ -119,59 +120,176 @@ def test_figures_of_pyplot_are_closed():
     assert not plt.fignum_exists(71)
 
 
-def frames_of(page):
+def test_two_values_are_a_toggle():
+    width, ensemble_size, *_ = explorer().widget().children
+    assert type(width).__name__ == "SelectionSlider"
+    assert type(ensemble_size).__name__ == "ToggleButtons"
+
+
+def test_linked_explorers_move_together():
+    first = explorer(name="fig-first")
+    second = explore(draw, alt="a", linked=first, width=[3, 50, 500])
+    assert first.group == second.group == "fig-first"
+    width, *_ = first.widget().children
+    other, _, image, _ = second.widget().children
+    other.value = 50
+    assert width.value == 50
+    width.value = 3
+    assert other.value == 3
+    assert image.value == plot.png(draw(3))
+    width.value = 2  # the second has no such value
+    assert other.value == 3
+    assert explorer().group == ""
+    assert explorer(name="fig-alone").group == "fig-alone"
+
+
+def rescaled(limit):
+    figure = Figure()
+    figure.add_subplot().set_xlim(0, limit)
+    return figure
+
+
+def colored(limit):
+    figure = Figure()
+    figure.add_subplot().imshow([[0.0, 1.0]], vmin=0, vmax=limit)
+    return figure
+
+
+@pytest.mark.parametrize(
+    ("frame", "what"), [(rescaled, "x-axis 1"), (colored, "color ranges")], ids=["axis", "colors"]
+)
+def test_axes_and_colors_stay_unless_a_reason_is_given(frame, what, book):
+    live = explore(frame, alt="a", limit=[2, 3])
+    with pytest.raises(ValueError, match=rf"{what}.* at limit 2, .* at limit 3"):
+        live._repr_mimebundle_()
+    with pytest.raises(ValueError, match="rescale"):
+        live._frame({"limit": 3})
+    said = explore(frame, alt="a", limit=[2, 3], rescale="Because < it must.")
+    assert "Because &lt; it must." in said._repr_mimebundle_()["text/html"]
+    same = explore(lambda limit: frame(2), alt="a", limit=[2, 3])
+    assert "ensedu-why" not in same._repr_mimebundle_()["text/html"]
+
+
+def test_ticks_are_compared_too(book):
+    def ticked(step):
+        figure = rescaled(6)
+        figure.axes[0].set_xticks(range(0, 7, step))
+        return figure
+
+    with pytest.raises(ValueError, match="x-axis 1"):
+        explore(ticked, alt="a", step=[2, 3])._repr_mimebundle_()
+
+
+@pytest.mark.parametrize(
+    ("words", "points", "width", "enough"),
+    [
+        ("small", 10.1, 4.0, False),
+        ("small", 10.2, 4.0, True),
+        ("small", 10.2, 4.1, False),  # a wider figure is shown smaller
+        ("$r^2$", 10.5, 4.0, False),
+        ("$r^2$", 10.6, 4.0, True),
+        ("$r$", 10.2, 4.0, True),
+    ],
+)
+def test_letters_can_be_read_on_a_phone(words, points, width, enough, book):
+    def written():
+        figure = Figure(figsize=(width if plot.look().narrow else 7.2, 2))
+        figure.text(0.1, 0.5, words, size=points if plot.look().narrow else 12)
+        return figure
+
+    still = explore(written, alt="a")
+    if enough:
+        assert still._repr_mimebundle_()
+        return
+    with pytest.raises(ValueError, match=r"draw must give .* pixels .* narrow-light page") as error:
+        still._repr_mimebundle_()
+    assert repr(words) in str(error.value)
+
+
+def test_rows_of_a_matrix_are_no_axis(book):
+    def matrix(size):
+        figure = Figure()
+        figure.add_subplot().imshow(np.ones((size, size)), vmin=0, vmax=1)
+        return figure
+
+    assert explore(matrix, alt="a", size=[2, 3])._repr_mimebundle_()["text/html"]
+
+
+def data_of(page):
     """The JSON that the page's script reads."""
     return json.loads(page.script)
 
 
-def test_in_the_book_all_frames_are_drawn(book):
+def test_in_the_book_all_frames_are_drawn_in_four_looks(book):
     live = explorer(alt='{width} "wide" </script>, {ensemble_size}', start={"width": 3})
     bundle = live._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}
     page = Page(bundle["text/html"])
-    data = frames_of(page)
+    data = data_of(page)
     assert data["values"] == [["2", "3", "50"], ["1", "2"]]
     states = list(itertools.product([2, 3, 50], [1, 2]))
-    assert [frame["alt"] for frame in data["frames"]] == [
-        f'{width} "wide" </script>, {members}' for width, members in states
-    ]
-    for (width, members), frame in zip(states, data["frames"], strict=True):
-        name = frame["src"].removeprefix("ensedu-frames:")
-        expected = io.BytesIO()
-        plain = {"Date": None, "Creator": None}
-        with plot.house_style():
-            draw(width, members).savefig(expected, format="svg", metadata=plain)
-        assert (book / name).read_bytes() == expected.getvalue()
-    assert len(list(book.iterdir())) == len(states)
-    assert "A < B" in page.text
+    assert data["alts"] == [f'{width} "wide" </script>, {members}' for width, members in states]
+    key = data["frames"].removeprefix("ensedu-frames:")
+    expected = set()
+    for index, (width, members) in enumerate(states):
+        sizes = []
+        for look, rendering in renderings(partial(draw, width, members)).items():
+            name = f"{key}-{index}-{look.name}.svg"
+            assert (book / name).read_text() == rendering.svg
+            expected.add(name)
+            sizes += [] if look.dark else [rendering.width, rendering.height]
+        assert data["sizes"][index] == sizes
+    assert {path.name for path in book.iterdir()} == expected
+    ((_, root), *_) = page.tags
+    assert root["data-caption"] == "A < B"
 
 
 def test_the_page_shows_the_start_without_scripts(book):
-    page = Page(explorer(start={"width": 3})._repr_mimebundle_()["text/html"])
-    (image,) = [attrs for tag, attrs in page.tags if tag == "img"]
-    assert image["alt"] == "1 networks of width 3"
-    assert image["src"] == frames_of(page)["frames"][2]["src"]
+    live = explorer(start={"width": 3})
+    page = Page(live._repr_mimebundle_()["text/html"])
+    images = [attrs for tag, attrs in page.tags if tag == "img"]
+    sources = [attrs for tag, attrs in page.tags if tag == "source"]
+    frames = data_of(page)["frames"]
+    for theme, image, source in zip(("light", "dark"), images, sources, strict=True):
+        assert image["alt"] == "1 networks of width 3"
+        assert image["src"] == f"{frames}-2-wide-{theme}.svg"
+        assert source["srcset"] == f"{frames}-2-narrow-{theme}.svg"
+        wide_and_narrow = [image["width"], image["height"], source["width"], source["height"]]
+        assert [int(size) for size in wide_and_narrow] == data_of(page)["sizes"][2]
+        assert image["loading"] == "lazy"  # or both themes were fetched
     (sliders,) = [attrs for _, attrs in page.tags if attrs.get("class") == "ensedu-sliders"]
     assert "hidden" in sliders
+    assert "Set to width 3, ensemble size 1." in page.text
+    assert [attrs["class"] for _, attrs in page.tags if attrs.get("role") == "status"]
+    assert "1 networks of width 3" in page.text
 
 
-def test_sliders_are_native_named_and_spoken(book):
+def test_sliders_and_toggles_are_native_named_and_spoken(book):
     page = Page(explorer(start={"width": 3})._repr_mimebundle_()["text/html"])
-    width, members = (attrs for tag, attrs in page.tags if tag == "input")
+    width, one, two = (attrs for tag, attrs in page.tags if tag == "input")
     assert (width["type"], width["min"], width["max"], width["value"]) == ("range", "0", "2", "1")
-    assert (width["aria-valuetext"], members["aria-valuetext"]) == ("3", "1")
-    assert (width["data-name"], members["data-name"]) == ("width", "ensemble_size")
+    assert width["aria-valuetext"] == "3"
+    (marks,) = [attrs for tag, attrs in page.tags if tag == "datalist"]
+    assert width["list"] == marks["id"]
+    assert [attrs["value"] for tag, attrs in page.tags if tag == "option"] == ["0", "1", "2"]
+    assert one["type"] == two["type"] == "radio" and one["name"] == two["name"]
+    assert "checked" in one and "checked" not in two
+    controls = [attrs for _, attrs in page.tags if "data-name" in attrs]
+    assert [attrs["data-name"] for attrs in controls] == ["width", "ensemble_size"]
+    assert controls[1]["role"] == "radiogroup" and controls[1]["aria-label"] == "ensemble size"
     assert "ensemble size" in page.text
 
 
-def test_the_frame_has_room_for_the_highest(book):
-    sizes = {1: (4, 2), 2: (4, 3), 3: (2, 0.5)}
-    live = explore(lambda k: Figure(figsize=sizes[k]), alt="{k}", k=[1, 2, 3], start={"k": 3})
-    page = Page(live._repr_mimebundle_()["text/html"])
-    (frame,) = [attrs for _, attrs in page.tags if attrs.get("class") == "ensedu-frame"]
-    assert frame["style"] == "aspect-ratio: 400 / 300"
-    (image,) = [attrs for tag, attrs in page.tags if tag == "img"]
-    assert (image["width"], image["height"]) == ("400", "100")
+def test_a_figure_without_sliders_stands_still(book, monkeypatch):
+    still = explore(lambda: draw(3), alt="a network", name="fig-still")
+    html = still._repr_mimebundle_()["text/html"]
+    page = Page(html)
+    assert 'data-name="fig-still"' in html
+    assert not {"input", "script", "output"} & {tag for tag, _ in page.tags}
+    assert len(list(book.iterdir())) == 4
+    monkeypatch.delenv("ENSEDU_BOOK")
+    bundle = still._repr_mimebundle_()
+    assert bundle == {"text/plain": "Explorer()", "image/png": plot.png(draw(3))}
 
 
 def test_frames_are_the_same_bytes_each_time(book):
@@ -260,8 +378,18 @@ BAD = [
     (lambda: explorer(width=np.array(2)), ValueError, ("width", "at least one", "array(2)")),
     (lambda: explorer(start={"width": np.ones(2)}), TypeError, ("start['width']", "(2,)")),
     (lambda: explorer(caption=7), TypeError, ("caption", "7", "string")),
-    (lambda: explore(draw, alt="a"), ValueError, ("sliders", "1 to 3", "none")),
-    (lambda: explorer(a=[1], b=[2]), ValueError, ("sliders", "1 to 3", "'a'")),
+    (lambda: explore(draw, alt="a"), TypeError, ("draw", "[]", "'width'")),
+    (lambda: explorer(a=[1], b=[2]), ValueError, ("sliders", "up to 3", "'a'")),
+    (lambda: explorer(name="Fig 1"), ValueError, ("name", "hyphens", "'Fig 1'")),
+    (lambda: explorer(name=1), TypeError, ("name", "string", "1")),
+    (lambda: explorer(rescale=True), TypeError, ("rescale", "string", "True")),
+    (lambda: explorer(linked=7), TypeError, ("linked", "Explorer", "7")),
+    (lambda: explorer(linked=explorer()), ValueError, ("linked", "with a name")),
+    (
+        lambda: explore(lambda k: Figure(), alt="a", k=[1, 2], linked=explorer(name="a")),
+        ValueError,
+        ("linked", "['k']", "['width', 'ensemble_size']"),
+    ),
     (lambda: explorer(width=range(2, 78)), ValueError, ("76 of width x 2 of", "152", "150")),
     (lambda: explorer(width=[]), ValueError, ("width", "at least one", "[]")),
     (lambda: explorer(width=7), TypeError, ("width", "7", "sequence")),

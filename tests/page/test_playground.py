@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 
 import numpy as np
 import pytest
@@ -118,9 +119,11 @@ def test_in_a_kernel_it_is_a_figure(monkeypatch):
 def test_in_the_book_a_figure_stands_in_for_the_script(monkeypatch, tmp_path):
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))
     html = Playground()._repr_mimebundle_()["text/html"]
-    (frame,) = tmp_path.iterdir()
     words = "A layer of 2 inputs and 3 outputs, held by single network, deep ensemble, "
-    assert f'src="ensedu-frames:{frame.name}" alt="{words}' in html
+    assert html.count(f'alt="{words}') == 2
+    names = {path.name for path in tmp_path.iterdir()}
+    assert len(names) == 4
+    assert set(re.findall(r'"ensedu-frames:([^"]+)"', html)) == names
 
 
 BAD = [

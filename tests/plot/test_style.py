@@ -12,6 +12,7 @@ from nbclient import NotebookClient
 from ensedu import plot
 from ensedu.methods import METHODS
 from ensedu.plot import style
+from ensedu.plot.style import Look
 
 WHITE, DARK_PAGE = "#ffffff", (18 / 255,) * 3
 
@@ -29,8 +30,6 @@ VISION = {
     ),
 }  # fmt: skip
 TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
-# hue-rotate(180deg) of the CSS filter, from its definition
-HUE_ROTATE = np.array([[-0.574, 1.430, 0.144], [0.426, 0.430, 0.144], [0.426, 1.430, -0.856]])
 
 
 def linear(color):
@@ -43,8 +42,8 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-def dark_mode(color):
-    return tuple(np.clip(HUE_ROTATE @ (0.89 - 0.78 * np.array(to_rgb(color))), 0, 1))
+def dark(color):
+    return style.DARK[color]
 
 
 def lab(rgb):
@@ -56,19 +55,55 @@ def lab(rgb):
 @pytest.mark.parametrize("color", [*style.PALETTE.values(), style.SHARED, style.INK, style.MUTED])
 def test_colors_stand_out_on_both_pages(color):
     assert contrast(color, WHITE) >= 3
-    assert contrast(dark_mode(color), DARK_PAGE) >= 3
+    assert contrast(dark(color), DARK_PAGE) >= 4.5  # small letters glow on a dark page
 
 
 @pytest.mark.parametrize("vision", VISION)
-@pytest.mark.parametrize("seen", [to_rgb, dark_mode], ids=["light", "dark"])
+@pytest.mark.parametrize("seen", [to_rgb, dark], ids=["light", "dark"])
 def test_colors_can_be_told_apart(vision, seen):
     labs = {k: lab(VISION[vision] @ linear(seen(c))) for k, c in style.PALETTE.items()}
     closest = min(np.linalg.norm(labs[a] - labs[b]) for a, b in itertools.combinations(labs, 2))
     assert closest > 13  # a difference of about 2 is just seen
-    # Nodes of a shared body are gray, and nothing but color tells them from a member's.
+    # Nodes of a shared body are gray, and nothing but color tells them from a member's; where
+    # areas of both meet, a gap is between them.
     shared = lab(VISION[vision] @ linear(seen(style.SHARED)))
+    assert min(np.linalg.norm(color - shared) for color in labs.values()) > 11
     heads = [key for key, method in METHODS.items() if method.body]
     assert heads and min(np.linalg.norm(labs[key] - shared) for key in heads) > 13
+
+
+def test_dark_colors_are_no_light_ones():
+    # Or a color that was exchanged, or that a color map gave, would be exchanged once more.
+    assert not set(style.DARK) & set(style.DARK.values())
+    assert set(style.PALETTE.values()) < set(style.DARK)
+
+
+def test_the_color_maps_tell_signs_apart_on_their_page():
+    for page, name in ((WHITE, "light"), (DARK_PAGE, "dark")):
+        with style.rendering(Look(dark=name == "dark")):
+            low, middle, high = (style.heat()(value)[:3] for value in (0.0, 0.5, 1.0))
+            tint = style.tint(style.PALETTE["rank1"])
+        assert contrast(middle, page) < 1.25
+        assert contrast(low, page) > 3 and contrast(high, page) > 3
+        assert low[2] > low[0] and high[0] > high[2]  # blue, and red
+        for vision in VISION.values():
+            assert np.linalg.norm(lab(vision @ linear(low)) - lab(vision @ linear(high))) > 40
+        assert contrast(tint(0.0)[:3], page) < 1.1
+        end = style.PALETTE["rank1"] if name == "light" else dark(style.PALETTE["rank1"])
+        assert np.allclose(tint(1.0)[:3], to_rgb(end), atol=0.01)
+
+
+def test_a_look_ends_with_its_block():
+    wide = plot.network([2, 3])
+    with plot.rendering(Look(narrow=True)):
+        assert plot.look() == Look(narrow=True)
+        with plot.house_style():
+            assert plot.Figure().get_figwidth() == 4.0
+    assert plot.look() == Look()
+    assert plot.png(plot.network([2, 3])) == plot.png(wide)
+    with pytest.raises(TypeError, match="look must be a Look, got 'dark'"):
+        with plot.rendering("dark"):
+            pass
 
 
 def test_each_method_has_its_own_look():
@@ -114,3 +149,9 @@ def test_a_notebook_shows_a_figure_once():
         assert output.output_type == "execute_result"
         assert set(output.data) == {"image/png", "text/plain"}
         assert output.data["text/plain"] == f"<Figure size {width:g}x{height:g} with 1 Axes>"
+
+
+@pytest.mark.bad_input
+def test_only_figures_become_pictures():
+    with pytest.raises(TypeError, match="figure must be a Matplotlib figure, got None"):
+        plot.png(None)

@@ -1,0 +1,55 @@
+"""The controls of an explorer on a page: a slider a name, or a toggle between two values."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+
+def words(name: str) -> str:
+    """Return a slider's name as a reader sees it."""
+    return name.replace("_", " ")
+
+
+def setting(values: Mapping[str, Any]) -> str:
+    """Say which value each slider has."""
+    return ", ".join(f"{words(name)} {value}" for name, value in values.items())
+
+
+def controls(choices: Mapping[str, Sequence[Any]], values: Mapping[str, Any], key: str) -> str:
+    """Return the controls as HTML, hidden until a script moves them; `key` is the page's own."""
+    names = " and ".join(map(words, choices))
+    rows = "".join(
+        (_toggle if len(options) == 2 else _slider)(
+            name, [str(option) for option in options], list(options).index(values[name]), key
+        )
+        for name, options in choices.items()
+    )
+    return (
+        f'<div class="ensedu-sliders" role="group" aria-label="{escape(names)}" hidden>{rows}</div>'
+    )
+
+
+def _slider(name: str, options: list[str], position: int, key: str) -> str:
+    value, marks = escape(options[position]), f"{key}-{escape(name)}"
+    ticks = "".join(f'<option value="{i}"></option>' for i in range(len(options)))
+    return (
+        f'<label class="ensedu-control" data-name="{escape(name)}">'
+        f"<span>{escape(words(name))}</span>"
+        f'<input type="range" min="0" max="{len(options) - 1}" step="1" value="{position}" '
+        f'aria-valuetext="{value}" list="{marks}" autocomplete="off">'
+        f'<output aria-hidden="true">{value}</output>'
+        f'<datalist id="{marks}">{ticks}</datalist></label>'
+    )
+
+
+def _toggle(name: str, options: list[str], position: int, key: str) -> str:
+    buttons = "".join(
+        f'<label><input type="radio" name="{key}-{escape(name)}" value="{i}" autocomplete="off"'
+        f"{' checked' if i == position else ''}><span>{escape(option)}</span></label>"
+        for i, option in enumerate(options)
+    )
+    return (
+        f'<div class="ensedu-control" data-name="{escape(name)}" role="radiogroup" '
+        f'aria-label="{escape(words(name))}"><span>{escape(words(name))}</span>'
+        f'<span class="ensedu-toggle">{buttons}</span></div>'
+    )

@@ -1,0 +1,160 @@
+"""One random weight: the density of its normal distribution, and draws from it."""
+
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+
+from ensedu import checks
+from ensedu.methods import METHODS
+from ensedu.plot import inputs, texts
+from ensedu.plot.cells import SMALL
+from ensedu.plot.panels import limits, number, place, set_axis, ticks
+from ensedu.plot.style import GRID, INK, PALETTE, Figure, house_style, look
+
+Side = Literal["left", "center", "right"]
+SPREAD = tuple(key for key, method in METHODS.items() if method.spread)
+EDGE = 0.14  # inches: left and right of the axis
+NAME = 0.3  # inches: above the density, where the mean is named
+STROKE = 0.22  # inches: the height of a draw
+BELOW = 0.56  # inches: below the density, for the draws and how many they are
+LETTERS = 12  # points
+MOST_DRAWS = 1000
+LEAST = 1e-4  # of the mean: ticks show six digits
+
+
+def weight_density(
+    mean: float | int,
+    std: float | int,
+    draws: Float[np.ndarray, "S"],
+    *,
+    xlim: tuple[float | int, float | int] | None = None,
+    top: float | int | None = None,
+    method: str = SPREAD[0],
+) -> Figure:
+    """Draw the density of one random weight, and below it each draw as a stroke.
+
+    The mean is a line, and the range of one standard deviation to either side is hatched.
+
+    Parameters
+    ----------
+    mean, std
+        The two numbers of a normal distribution, the second above 0.
+    draws
+        (S,), 1 to 1,000 draws of the weight.
+    xlim
+        The weights at the ends of the axis; by default so that 4 standard deviations to either
+        side of the mean, and all draws, are shown.
+    top
+        The greatest density of the axis; by default a little more than that of the mean. Pass both
+        to keep the axes while a slider moves.
+    method
+        A method with standard deviations, which gives the color; the rank-1 BNN by default.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For numbers that are not finite, a standard deviation of 0 or less, or a bad option.
+    """
+    mean = checks.real("mean", mean, low=-inputs.MOST, high=inputs.MOST)
+    std = checks.real("std", std, low=1 / inputs.MOST, high=inputs.MOST)
+    S = len(inputs.array("draws", draws, ("S",)))
+    if S > MOST_DRAWS:
+        raise ValueError(f"draws has S = {S}, accepted is up to {MOST_DRAWS:,}")
+    own = PALETTE[checks.one_of("method", method, SPREAD)]
+    if xlim is None:
+        if std < LEAST * abs(mean):
+            raise ValueError(
+                f"std must be at least {LEAST:g} of the mean, or xlim given, "
+                f"got {std:g} for a mean of {mean:g}"
+            )
+        low = min(mean - 4 * std, float(draws.min()))
+        high = max(mean + 4 * std, float(draws.max()))
+    else:
+        low, high = limits("xlim", xlim)
+    peak = 1 / (std * np.sqrt(2 * np.pi))
+    top = (
+        1.08 * peak
+        if top is None
+        else checks.real("top", top, low=1 / inputs.MOST, high=inputs.MOST)
+    )
+
+    wide = look().width
+    tall = 1.4 if look().narrow else 1.6
+    unit = top / tall  # the density of an inch
+    with house_style():
+        figure = Figure(figsize=(wide, NAME + tall + BELOW + 0.52))
+        axes = place(figure, EDGE, NAME, wide - 2 * EDGE, tall + BELOW)
+        axes.spines["left"].set_visible(False)
+        axes.set_xlabel("weight")
+        axes.set(yticks=[], ylim=(-BELOW * unit, top))
+        _set_ticks(axes, low, high)
+        near = mean + std * np.linspace(-5, 5, 201)
+        x = np.array([low, *near[(near > low) & (near < high)], high])
+        y = peak * np.exp(-(((x - mean) / std) ** 2) / 2)
+        axes.fill_between(x, y, color=own, alpha=0.15, lw=0)
+        middle = np.abs(x - mean) <= std
+        axes.fill_between(x, y, where=middle, facecolor="none", edgecolor=own, lw=0, hatch="////",
+                          alpha=0.5)  # fmt: skip
+        axes.plot(x, y, color=own)
+        axes.axhline(0, color=GRID, lw=0.8)
+        axes.vlines(draws, -0.06 * unit, -(0.06 + STROKE) * unit, color=own, lw=1.4)
+        words: dict[str, Any] = {"color": own, "weight": "bold", "fontsize": SMALL}
+        many = f"{S:,} draw{'s' if S > 1 else ''}"
+        axes.text(low, -(STROKE + 0.2) * unit, many, va="center", **words)
+        if low <= mean <= high:
+            axes.vlines(mean, 0, top, color=own, lw=1.4, ls=":")
+            _name(axes, mean, std, min(0.607 * peak, 0.9 * top), own)
+    return figure
+
+
+def _set_ticks(axes: Axes, low: float, high: float) -> None:
+    """Give the axis of weights as many ticks as have room, none of which leaves the figure."""
+    for most in range(7, 0, -1):
+        labels = ticks((low, high), most)
+        boxes = [_box(words, (x - low) / (high - low)) for x, words in labels.items()]
+        if all(one[1] + 0.12 <= other[0] for one, other in pairwise(boxes)):
+            break
+    set_axis(axes.xaxis, (low, high), labels)
+    for tick, (_, _, side) in zip(axes.xaxis.get_ticklabels(), boxes, strict=True):
+        tick.set_horizontalalignment(side)
+
+
+def _box(words: str, part: float) -> tuple[float, float, Side]:
+    """Return where a tick at this part of the axis begins and ends, in inches, and how it lies."""
+    inches = look().width - 2 * EDGE
+    at, width = part * inches, texts.width(words, SMALL)
+    if at - width / 2 < -EDGE:
+        return at, at + width, "left"
+    if at + width / 2 > inches + EDGE:
+        return at - width, at, "right"
+    return at - width / 2, at + width / 2, "center"
+
+
+def _name(axes: Axes, mean: float, std: float, y: float, own: str) -> None:
+    """Write mean and standard deviation where they are seen."""
+    low, high = axes.get_xlim()
+    inch = (high - low) / (look().width - 2 * EDGE)
+    top = axes.get_ylim()[1]
+    words = f"μ = {number(mean)}"
+    half = texts.width(words, LETTERS) / 2 * inch
+    x = max(low + half, min(high - half, mean))
+    axes.text(x, top, words, ha="center", va="bottom", fontsize=LETTERS, color=INK)
+    words = f"σ = {number(std)}"
+    room = std + (0.08 + texts.width(words, LETTERS)) * inch
+    style: dict[str, Any] = {"va": "center", "fontsize": LETTERS, "color": INK}
+    side = 1 if mean + room <= high else -1
+    if mean - room < low and side < 0:
+        # The arrow is as long as the axis: its name stands above the curve.
+        y_up = min(y / 0.607 + 0.06 * top, 0.8 * top)
+        x = min(mean + 0.08 * inch, high - texts.width(words, LETTERS) * inch)
+        axes.text(x, y_up, words, **style | {"va": "bottom"})
+        side = 1
+    else:
+        axes.text(
+            mean + side * (std + 0.08 * inch), y, words, ha="left" if side > 0 else "right", **style
+        )
+    axes.plot([mean, mean + side * std], [y, y], color=INK, lw=1.2)
+    axes.plot([mean + side * std], [y], ">" if side > 0 else "<", color=INK, ms=5)

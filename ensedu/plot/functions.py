@@ -1,0 +1,348 @@
+"""Curves with their bands: what members, draws, or whole methods believe of one function."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from numpy import ndarray as Array
+
+from ensedu import checks
+from ensedu.methods import METHODS
+from ensedu.plot import inputs
+from ensedu.plot.panels import (
+    BELOW,
+    EDGE,
+    LINE,
+    RIGHT,
+    TITLE,
+    Ends,
+    Number,
+    ends_room,
+    key,
+    key_rows,
+    limits,
+    name_ends,
+    overhang,
+    panels,
+    set_axis,
+    tick_room,
+    ticks,
+    ticks_along,
+    widths,
+    wrapped,
+)
+from ensedu.plot.style import INK, LINES, MUTED, Figure, color, house_style, label, look
+
+#: Lines of members are fainter where more than so many lie over each other.
+FEW = 8
+#: More bands than this in one panel cover each other.
+MOST_TOGETHER = 4
+TRUTH: dict[str, Any] = {"color": INK, "lw": 1.2, "ls": (0, (4, 3))}
+EXAMPLES: dict[str, Any] = {"color": INK, "ls": "", "marker": "o", "ms": 3, "alpha": 0.6}
+BAND, SHADE = 0.25, 0.13  # alpha
+#: Inches: how high one panel is, and one of several, on a wide page and on a narrow one.
+HIGH, LOW = (2.6, 1.9), (1.75, 1.6)
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """The curves of one method, or of one member, over N inputs; any but all may be left out.
+
+    Attributes
+    ----------
+    method
+        A key of `ensedu.methods.METHODS`, for its color and marker.
+    mean
+        (N,): the mean of the prediction. Without it members are drawn as curves of their own.
+    std
+        (N,): its standard deviation, drawn as a band.
+    members
+        (M, N): the curves of members, or of some draws. One, beside a mean, is not drawn.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an unknown method, other arrays, a standard deviation below 0 or without a mean, and
+        neither a mean nor members.
+    """
+
+    method: str
+    mean: Float[Array, " N"] | None = None
+    std: Float[Array, " N"] | None = None
+    members: Float[Array, "M N"] | None = None
+
+    def __post_init__(self) -> None:
+        checks.one_of("method", self.method, METHODS)
+        if self.mean is None and self.members is None:
+            raise ValueError("mean must be an array (N,) where members is None, got None")
+        number: int | str = "N"
+        if self.mean is not None:
+            number = inputs.array("mean", self.mean, ("N",)).shape[0]
+        if self.std is not None:
+            if self.mean is None:
+                raise ValueError("std must be None without a mean, got an array")
+            if inputs.array("std", self.std, (number,), "mean").min() < 0:
+                raise ValueError(f"std must be 0 or more, got {self.std.min():g}")
+        if self.members is not None:
+            like = "mean" if self.mean is not None else ""
+            inputs.array("members", self.members, ("M", number), like)
+
+    @property
+    def curves(self) -> Float[Array, "M N"]:
+        """The lines that must be seen whole: the mean, or else each member."""
+        if self.mean is not None:
+            return self.mean[None]
+        assert self.members is not None
+        return self.members
+
+    @property
+    def banded(self) -> bool:
+        """Whether there is a band to see."""
+        return self.std is not None and bool(self.std.any())
+
+    @property
+    def several(self) -> bool:
+        """Whether members are drawn: all but a lone one beside its mean."""
+        return self.members is not None and (self.mean is None or len(self.members) > 1)
+
+
+def functions(
+    x: Float[Array, " N"],
+    beliefs: Mapping[str, Belief],
+    *,
+    truth: Float[Array, " N"] | None = None,
+    data: tuple[Float[Array, " D"], Float[Array, " D"]] | None = None,
+    shaded: Ends | None = None,
+    ylim: Ends | None = None,
+    columns: int | tuple[int, int] | None = None,
+    together: bool = False,
+    thin: str | None = None,
+    xlabel: str = "x",
+) -> Figure:
+    """Draw curves with bands of ± 2 standard deviations, a panel a `Belief`, on common axes.
+
+    Parameters
+    ----------
+    x
+        (N,), where the curves are drawn, increasing.
+    beliefs
+        Names to `Belief`. A method's key gives its label; "" has no title.
+    truth
+        (N,), the curve that the data come from.
+    data
+        x and y of the examples, (D,) each.
+    shaded
+        Ends of an interval of x, such as a gap in the data, from low to high.
+    ylim
+        Ends of the y-axis. By default it holds all curves and data; bands may leave it.
+    columns
+        How many panels stand side by side, as in `panels`.
+    together
+        Whether all beliefs stand in one panel, each named at its right end: at most four, each of
+        another method, without the members of those that have a mean.
+    thin
+        What a thin line beside a mean is, for the key: "members" or "draws" by default.
+    xlabel
+        What x is.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other arrays, ends that do not rise, and what cannot stand in one panel.
+    """
+    scene = Scene(x, truth, data, None if shaded is None else limits("shaded", shaded))
+    rows = known(beliefs, scene)
+    checks.boolean("together", together)
+    methods = {belief.method for belief in rows.values()}
+    if together and (len(rows) > MOST_TOGETHER or len(methods) < len(rows)):
+        raise ValueError(
+            f"together must be False for more than {MOST_TOGETHER} beliefs, or two of one method, "
+            f"got True for {len(rows)} of {len(methods)}"
+        )
+    words = thin_words(rows) if thin is None else inputs.text("thin", thin)
+    inputs.text("xlabel", xlabel)
+    ends = limits_of(rows, scene) if ylim is None else limits("ylim", ylim)
+    with house_style():
+        if together:
+            figure, found = _together(rows, scene, ends)
+        else:
+            figure, found = _apart(rows, scene, ends, columns, words)
+        width = found[0].get_position().width * look().width
+        for axes in found:
+            axes.set_xlabel(wrapped(xlabel, width + 0.12, 1, size=TITLE))
+    return figure
+
+
+def _apart(
+    rows: Mapping[str, Belief], scene: "Scene", ends: Ends, columns: Any, thin: str
+) -> tuple[Figure, list[Axes]]:
+    """Draw a panel a belief, its name above it."""
+    entries = key_of(rows, scene, thin)
+    height = (HIGH if len(rows) == 1 else LOW)[look().narrow]
+    rises = ticks(ends, int(height / 0.33))
+    left, right = tick_room(rises), RIGHT
+    wide = widths(len(rows), columns, left, right, sharey=True)[1]
+    out = overhang(scene.span, wide)
+    left, right = max(left, out[0] + EDGE), max(right, sum(out) + 0.06)
+    wide = widths(len(rows), columns, left, right, sharey=True)[1]
+    titles = [
+        wrapped(label(name), wide, size=TITLE, weight="bold") if name else "" for name in rows
+    ]
+    lines = max(1 + title.count("\n") if title else 0 for title in titles)
+    top = LINE * key_rows(entries) + (0.06 if entries else 0)
+    figure, found = panels(
+        len(rows), height=height, columns=columns, sharex=True, sharey=True, left=left,
+        right=right, above=0.1 + 0.22 * lines, below=BELOW, top=top,
+    )  # fmt: skip
+    for axes, title, belief in zip(found, titles, rows.values(), strict=True):
+        name_panel(axes, title, belief)
+        scene.draw(axes, belief)
+    scene.set_axes(found[0], wide, ends, rises)
+    key(figure, entries)
+    return figure, found
+
+
+def _together(rows: Mapping[str, Belief], scene: "Scene", ends: Ends) -> tuple[Figure, list[Axes]]:
+    """Draw all beliefs into one panel, each named at its right end."""
+    entries = key_of(rows, scene, "")
+    height = HIGH[look().narrow]
+    rises = ticks(ends, int(height / 0.33))
+    names = [
+        (label(name), float(scene.x[-1]), float(belief.curves[:, -1].mean()), color(belief.method))
+        for name, belief in rows.items()
+    ]
+    left = tick_room(rises)
+    right = ends_room(map(label, rows))
+    figure, found = panels(
+        1, height=height, left=left, right=right, above=0.12, below=BELOW,
+        top=LINE * key_rows(entries) + (0.06 if entries else 0),
+    )  # fmt: skip
+    (axes,) = found
+    scene.draw(axes, *rows.values())
+    scene.set_axes(axes, look().width - left - right, ends, rises, out=left - EDGE)
+    key(figure, entries)
+    name_ends(figure, axes, names)
+    return figure, found
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What beliefs are about: where they are drawn, and what is drawn with each."""
+
+    x: Array
+    truth: Array | None = None
+    data: tuple[Array, Array] | None = None
+    shaded: Ends | None = None
+
+    def __post_init__(self) -> None:
+        x = inputs.array("x", self.x, ("N",))
+        if len(x) < 2 or (np.diff(x) <= 0).any():
+            raise ValueError(f"x must be two numbers or more that increase, got {checks.given(x)}")
+        if self.truth is not None:
+            inputs.array("truth", self.truth, x.shape, "x")
+        if self.data is not None:
+            if not isinstance(self.data, (tuple, list)) or len(self.data) != 2:
+                raise TypeError(
+                    f"data must be a pair of arrays (x, y), got {checks.given(self.data)}"
+                )
+            examples = inputs.array("data[0]", self.data[0], ("D",)).shape
+            inputs.array("data[1]", self.data[1], examples, "data[0]")
+
+    def draw(self, axes: Axes, *beliefs: Belief) -> None:
+        """Draw one belief, or several, which then have no members around their means."""
+        if self.shaded is not None:
+            axes.axvspan(*self.shaded, color=MUTED, alpha=SHADE, lw=0)
+        for belief in beliefs:
+            _draw(axes, self.x, belief, alone=len(beliefs) == 1)
+        if self.truth is not None:
+            axes.plot(self.x, self.truth, **TRUTH)
+        if self.data is not None:
+            axes.plot(*self.data, **EXAMPLES)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The ends of the x-axis."""
+        return float(self.x[0]), float(self.x[-1])
+
+    def set_axes(
+        self, axes: Axes, width: Number, ends: Ends, rises: Mapping[Number, str],
+        out: Number = math.inf,
+    ) -> None:  # fmt: skip
+        """Set the ends and ticks of axes that are so many inches wide, as `ticks_along` does."""
+        set_axis(axes.xaxis, self.span, ticks_along(self.span, width, out=out))
+        set_axis(axes.yaxis, ends, rises)
+
+
+def _draw(axes: Axes, x: Array, belief: Belief, alone: bool) -> None:
+    own = color(belief.method)
+    if belief.mean is not None and belief.std is not None and belief.banded:
+        low, high = belief.mean - 2 * belief.std, belief.mean + 2 * belief.std
+        axes.fill_between(x, low, high, color=own, alpha=BAND if alone else 0.18, lw=0)
+    if belief.members is not None and belief.several and (alone or belief.mean is None):
+        faint = len(belief.members) > FEW
+        width = 0.9 if belief.mean is not None or faint else 1.6
+        axes.plot(x, belief.members.T, color=own, lw=width, alpha=0.45 if faint else 0.8)
+    if belief.mean is not None:
+        axes.plot(x, belief.mean, color=own, lw=2, ls="-" if alone else LINES[belief.method])
+
+
+def known(beliefs: Any, scene: Scene) -> dict[str, Belief]:
+    """Return beliefs over the x of a scene by name."""
+    rows = inputs.mapping("beliefs", beliefs, "Beliefs")
+    for name, belief in rows.items():
+        if not isinstance(belief, Belief):
+            raise TypeError(f"beliefs[{name!r}] must be a Belief, got {checks.given(belief)}")
+        part = "members" if belief.mean is None else "mean"
+        shape = ("M", *scene.x.shape)[belief.mean is not None :]
+        inputs.array(f"beliefs[{name!r}].{part}", getattr(belief, part), shape, "x")
+    return rows
+
+
+def limits_of(rows: Mapping[str, Belief], scene: Scene) -> tuple[float, float]:
+    """Return what holds all curves and data, with a margin; bands may leave it."""
+    values = [part for belief in rows.values() for part in (belief.mean, belief.members)]
+    values += [scene.truth, None if scene.data is None else scene.data[1]]
+    every = np.concatenate([value.ravel() for value in values if value is not None])
+    low, high = float(every.min()), float(every.max())
+    margin = 0.1 * (high - low) or max(1.0, abs(high))
+    return low - margin, high + margin
+
+
+def name_panel(axes: Axes, title: str, belief: Belief) -> None:
+    """Write above a panel what it shows."""
+    own = color(belief.method)
+    axes.set_title(title, loc="left", pad=4, fontsize=TITLE, weight="bold", color=own)
+
+
+def thin_words(rows: Mapping[str, Belief]) -> str:
+    """Say what thin lines are: members of methods that have them, draws of others."""
+    known = {METHODS[belief.method].members for belief in rows.values() if belief.several}
+    words = {True: "members", False: "draws"}
+    return " or ".join(words[kind] for kind in sorted(known, reverse=True))
+
+
+def key_of(rows: Mapping[str, Belief], scene: Scene, thin: str) -> dict[str, dict[str, Any]]:
+    """Return the words of a key to the looks of what is drawn; `thin` is what thin lines are."""
+    every = rows.values()
+    methods = {belief.method for belief in every}
+    own = color(methods.pop()) if len(methods) == 1 else MUTED
+    thin = thin if any(belief.several for belief in every) else ""
+    entries: dict[str, dict[str, Any]] = {}
+    if thin:
+        alone = all(belief.mean is None for belief in every)
+        entries[thin] = {"color": own, "lw": 1.6 if alone else 0.9}
+    if any(belief.banded for belief in every):
+        entries["mean ± 2 standard deviations"] = {"color": own, "lw": 2, "band": BAND}
+    elif thin and not alone:
+        entries["mean"] = {"color": own, "lw": 2}
+    if scene.truth is not None:
+        entries["true curve"] = TRUTH
+    if scene.data is not None:
+        entries["data"] = EXAMPLES
+    if scene.shaded is not None:
+        entries["no data"] = {"color": MUTED, "lw": 0, "band": SHADE}
+    return entries

@@ -1,0 +1,104 @@
+"""How large a text will be, known before it is drawn, and how to break one into lines."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from matplotlib import cbook
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+MOST = 4  # lines
+LINE = 1.2  # sizes of the letters from one line of a text to the next
+
+
+@lru_cache(maxsize=4096)
+def width(words: str, size: float | int = 12, weight: str = "normal") -> float:
+    """Return how many inches wide a text is in the font of the house style."""
+    font = FontProperties(family="DejaVu Sans", weight=weight, size=size)
+    lines = words.split("\n")
+    points = (
+        text_to_path.get_text_width_height_descent(line, font, bool(cbook.is_math_text(line)))[0]
+        for line in lines
+    )
+    return float(max(points)) / 72
+
+
+def height(words: str, size: float | int = 12) -> float:
+    """Return how many inches high a text is."""
+    return LINE * size / 72 * (1 + words.count("\n"))
+
+
+def wrapped(words: str, room: float | int, size: float | int = 12, weight: str = "normal") -> str:
+    """Break a text into lines no wider than the room: between words, and inside one that is wider.
+
+    A formula is never broken. After four lines the rest is left out.
+    """
+    lines: list[str] = []
+    rest = words.split()
+    while rest and len(lines) <= MOST:
+        word = rest.pop(0)
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and (width(longer, size, weight) <= room or lines[-1].count("$") % 2):
+            lines[-1] = longer
+        elif "$" in word or width(word, size, weight) <= room:
+            lines.append(word)
+        else:
+            fits = _fitting(word, room, size, weight)
+            lines.append(word[:fits])
+            rest = [word[fits:], *rest] if fits < len(word) else rest
+    if len(lines) > MOST:
+        last = lines[MOST - 1]
+        kept = _fitting(last, room - width("…", size, weight), size, weight)
+        lines[MOST - 1 :] = [last[:kept].rstrip() + "…"]
+    return "\n".join(lines)
+
+
+def _fitting(word: str, room: float | int, size: float | int, weight: str) -> int:
+    """Return how many letters of a word, at least one, are no wider than the room."""
+    low, high = 1, max(1, min(len(word), int(72 * room)))  # no letter is narrower than a point
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (
+            (middle, high) if width(word[:middle], size, weight) <= room else (low, middle - 1)
+        )
+    return low
+
+
+def rows(
+    words: Sequence[str], centers: Sequence[float | int] | np.ndarray, low: float | int,
+    high: float | int, size: float | int = 12, weight: str = "normal",
+) -> list[tuple[float, int]]:  # fmt: skip
+    """Return where the center of each text stands, and in which row: neighbors never touch.
+
+    None begins before `low` or ends behind `high`, if it is not wider than both.
+    """
+    ends: list[float] = []  # of the last text in each row
+    places = []
+    for text, center in zip(words, centers, strict=True):
+        half = width(text, size, weight) / 2
+        center = max(low + half, min(high - half, center))
+        row = next((i for i, end in enumerate(ends) if end <= center - half), len(ends))
+        ends[row : row + 1] = [center + half + 0.08]
+        places.append((center, row))
+    return places
+
+
+def number(value: float | int) -> str:
+    """Return a number in few letters: 12,346, 0.5, 3 million, 2·10²⁰."""
+    size = abs(value)
+    if 1e6 <= size < 1e15:
+        power, word = next(
+            (power, word)
+            for power, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+            if size >= power
+        )
+        words = f"{value / power:,.6g} {word}"
+    elif size == 0 or 1e-4 <= size < 1e6:
+        words = f"{value:,.10g}"
+    else:
+        factor, exponent = f"{value:e}".split("e")
+        words = f"{float(factor):.3g}·10{int(exponent)}".removeprefix("1·")
+        words = words.replace(f"10{int(exponent)}", "10" + f"{int(exponent)}".translate(RAISED))
+    return words.replace("-", "\N{MINUS SIGN}")

@@ -1,0 +1,88 @@
+"""The colors of pages are those of the figures, and words in them can be read."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from matplotlib.colors import to_rgb
+
+from book._ext import palette
+from ensedu.methods import METHODS
+from ensedu.plot.style import DARK, PAGE
+
+# The theme's ground under what folds out, in light and dark.
+GROUNDS = {"light": (PAGE, "#f3f4f5"), "dark": (DARK[PAGE], "#29313d")}
+
+
+def blocks(sheet):
+    """Return the variables of each rule that sets some."""
+    rules = re.findall(r"([^{}]+)\{([^{}]*)\}", sheet)
+    return [
+        (selector.strip(), dict(re.findall(r"--ensedu-([\w]+): ([^;]+);", body)))
+        for selector, body in rules
+    ]
+
+
+def contrast(one, other):
+    def luminance(color):
+        linear = (
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)
+        )
+        return sum(part * c for part, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    low, high = sorted(map(luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def themes():
+    (root, light), (dark_root, dark), *_ = blocks(palette.style_sheet())
+    assert (root, dark_root) == (":root", 'html[data-theme="dark"]')
+    return {"light": light, "dark": dark}
+
+
+def test_both_themes_name_every_color_and_paper_is_light():
+    found = themes()
+    names = [*METHODS, "shared", "ink", "muted"]
+    assert list(found["light"]) == list(found["dark"]) == names
+    assert all(DARK[found["light"][name]] == found["dark"][name] for name in names)
+    sheet = palette.style_sheet()
+    paper = blocks(sheet[sheet.index("@media print {") + len("@media print {") :])
+    assert paper[0] == ("html[data-theme]", found["light"])
+
+
+def test_each_method_has_its_color():
+    sheet = palette.style_sheet()
+    for method in METHODS:
+        rule = f'[data-method="{method}"] {{ --ensedu-own: var(--ensedu-{method}) }}'
+        assert sheet.count(rule) == 1
+
+
+@pytest.mark.parametrize("theme", GROUNDS)
+def test_words_can_be_read_and_colors_be_seen(theme):
+    for name, color in themes()[theme].items():
+        for ground in GROUNDS[theme]:
+            assert contrast(color, ground) >= (4.5 if name in ("ink", "muted") else 2.5), name
+        assert contrast(color, GROUNDS[theme][0]) >= 3, name
+
+
+def test_no_words_of_tables_have_the_color_of_a_method(root):
+    css = (root / "book" / "_css" / "tables.css").read_text(encoding="utf-8")
+    used = {name for _, name in re.findall(r"[^-]\bcolor: (var\(--([\w-]+)\))", css)}
+    assert used == {"ensedu-muted"}
+    assert not re.search(r"#[0-9a-f]{3}|rgb", css)
+
+
+def test_a_build_writes_it_and_pages_name_it(tmp_path, root):
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "conf.py").write_text("extensions = ['palette']\n")
+    (source / "index.rst").write_text("Page\n====\n")
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", str(source), str(tmp_path / "html")]
+    paths = {"PYTHONPATH": f"{root / 'book' / '_ext'}:{root}"}
+    subprocess.run(command, check=True, env=os.environ | paths)
+    written = (tmp_path / "html" / "_static" / "palette.css").read_text(encoding="utf-8")
+    assert written == palette.style_sheet()
+    page = (tmp_path / "html" / "index.html").read_text(encoding="utf-8")
+    assert re.search(r'href="_static/palette\.css\?v=[0-9a-f]{8}"', page)

@@ -1,0 +1,299 @@
+"""Growth curves go through what they are given, and their names never touch."""
+
+import numpy as np
+import pytest
+from matplotlib.text import Text
+
+from ensedu import counting, plot
+from ensedu.methods import METHODS
+from ensedu.plot import style
+from tests.plot.looks import LIGHT, drawn, limits, readable, texts
+
+LOOKS = pytest.mark.parametrize("look", LIGHT, ids=["wide", "narrow"])
+THREE = ("deep_ensemble", "batch_ensemble", "rank1")
+
+
+def total(sizes, method, number=4):
+    size = {"ensemble_size": number} if METHODS[method].members else {}
+    return counting.mlp(sizes, method, **size).total
+
+
+def growth(names=METHODS):
+    return {name: [total([1, *[50] * h, 1], name) for h in range(1, 10)] for name in names}
+
+
+def layers(x, names=THREE):
+    return {name: [counting.layer(h, h, name, 4).total for h in x] for name in names}
+
+
+def marked(x, log=False, log_x=False, **marks):
+    axes = {"xlabel": "x", "ylabel": "y", "log": log, "log_x": log_x}
+    return plot.growth_curves(x, layers(x), **axes, marks=marks)
+
+
+def curves(x=(1, 2), totals=None, **options):
+    totals = {"single": [3, 4]} if totals is None else totals
+    return plot.growth_curves(x, totals, **({"xlabel": "x", "ylabel": "y"} | options))
+
+
+def words(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+DEVICES = [1, 2, 4, 16, 64, 256, 1024, 4096]
+WIDTHS = list(range(2, 21))
+FIGURES = {
+    "all methods": lambda: curves(range(1, 10), growth(), xlabel="of x", ylabel="of y"),
+    "logarithmic": lambda: curves(range(1, 10), growth(), log=True),
+    "all end at one place": lambda: curves((1, 2), {name: [3, 4] for name in METHODS}),
+    "all end at 0": lambda: curves((1, 2), {name: [3, 0] for name in METHODS}),
+    "all end at the top": lambda: curves((1, 2), {name: [1, 9] for name in METHODS}, ylim=(0, 9)),
+    "many names": lambda: curves((1, 2), {f"curve number {i}": [1, i] for i in range(24)}),
+    "a long name": lambda: curves((1, 2), {"a name that is much longer than it should be": [1, 2]}),
+    "long labels": lambda: curves(
+        xlabel="devices in a network of many machines, four members each, measured",
+        ylabel="speed of each device, in percent of one that is alone and has nothing to send",
+    ),
+    "large numbers": lambda: curves((10**5, 10**12), {"single": [10**12, 3 * 10**13]}),
+    "huge numbers": lambda: curves((1, 2), {"single": [1e40, 2.5e60]}, log=True),
+    "small numbers": lambda: curves((1e-7, 1e-3), {"single": [1e-5, 2e-5]}, log_x=True),
+    "negative numbers": lambda: curves((-2, 1), {"single": [-30, 5]}),
+    "relative": lambda: curves(WIDTHS, {
+        name: [total([1, h, h, 1], name) for h in WIDTHS] for name in METHODS
+    }, relative_to="single", marks={
+        name: counting.break_even_width([1, None, None, 1], name, 4) for name in THREE[1:]
+    }),
+    "devices": lambda: curves(
+        DEVICES, {"rank1": [100 / (1 + d / 700) for d in DEVICES]}, log_x=True
+    ),
+    "marked": lambda: marked(range(1, 13), batch_ensemble=3, rank1=6),
+    "marked log": lambda: marked(
+        [10, 30, 100, 300, 1000], log=True, batch_ensemble=200, rank1=600.5
+    ),
+    "doubling": lambda: marked([1, 2, 4, 8, 16, 32, 64], log_x=True, batch_ensemble=3, rank1=6),
+    "marks at one place": lambda: marked(
+        [10, 100, 1000], log=True, batch_ensemble=10, rank1=10, deep_ensemble=1000
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_curves_are_readable(name):
+    readable(FIGURES[name])
+
+
+@pytest.mark.parametrize("name", ["relative", "marked log"])
+def test_same_input_same_bytes(name):
+    assert plot.png(FIGURES[name]()) == plot.png(FIGURES[name]())
+
+
+def test_curves_go_through_the_totals():
+    figure = FIGURES["all methods"]()
+    (axes,) = figure.axes
+    for line, (name, totals) in zip(axes.lines, growth().items(), strict=True):
+        np.testing.assert_array_equal(line.get_xdata(), range(1, 10))
+        np.testing.assert_array_equal(line.get_ydata(), totals)
+        assert (line.get_color(), line.get_marker()) == (plot.PALETTE[name], plot.MARKERS[name])
+    assert words(axes) == [plot.LABELS[name] for name in METHODS]
+    assert axes.get_xlabel() == "of x"
+    assert [text.get_text() for text in figure.texts] == ["of y"]
+    assert axes.get_ylim()[0] == 0
+
+
+def test_negative_totals_are_inside_the_axes():
+    (axes,) = FIGURES["negative numbers"]().axes
+    assert axes.get_ylim()[0] < -30 and axes.get_xlim()[0] < -2
+
+
+@LOOKS
+def test_names_stand_in_the_order_of_the_ends(look):
+    (axes,) = drawn(FIGURES["all methods"], look).axes
+    heights = {t.get_text().replace("\n", " "): t.get_position()[1] for t in axes.texts}
+    ends = {plot.LABELS[name]: totals[-1] for name, totals in growth().items()}
+    assert sorted(heights, key=heights.get) == sorted(ends, key=ends.get)
+    assert {t.get_position()[0] > 1 for t in axes.texts} == {True}
+
+
+@LOOKS
+def test_a_name_far_from_others_stands_at_the_end_of_its_curve(look):
+    totals = {"deep_ensemble": [1, 9], "rank1": [1, 5], "batch_ensemble": [1, 2]}
+    (axes,) = drawn(lambda: curves((1, 2), totals), look).axes
+    for text, (_, end) in zip(axes.texts, totals.values(), strict=True):
+        height = axes.transAxes.inverted().transform(axes.transData.transform((2, end)))[1]
+        assert text.get_position()[1] == pytest.approx(height)
+
+
+def test_curves_relative_to_one_of_them():
+    totals = growth(["single", "deep_ensemble"])
+    figure = curves(range(1, 10), totals, relative_to="single", log=True)
+    single, deep = figure.axes[0].lines
+    assert set(single.get_ydata()) == {1}
+    assert set(deep.get_ydata()) == {4}
+    assert figure.axes[0].get_yscale() == "log"
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["1×", "2×"]
+
+
+@pytest.mark.parametrize("log_x", [False, True])
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("x, words_", [(3, "from 3"), (4.5, "from 4.5")])
+def test_marks_lie_on_their_curves(log, log_x, x, words_):
+    figure = marked(range(1, 13), log, log_x, rank1=x)
+    (axes,) = figure.axes
+    (ring,) = [line for line in axes.lines if line.get_gid() == "mark rank1"]
+    low, high = (counting.layer(h, h, "rank1", 4).total for h in (int(x), int(x) + 1))
+    part = np.log(x / int(x)) / np.log(1 + 1 / int(x)) if log_x else x - int(x)
+    y = low ** (1 - part) * high**part if log else low + part * (high - low)
+    assert ring.get_xdata() == [x]
+    np.testing.assert_allclose(ring.get_ydata(), [y])
+    assert ring.get_markerfacecolor() == "none"
+    (text,) = [text for text in axes.texts if text.get_text() == words_]
+    assert ring.get_markeredgecolor() == text.get_color() == plot.PALETTE["rank1"]
+    # The straight line between two totals passes through the ring, as drawn.
+    ends = axes.transData.transform([(int(x), low), (int(x) + 1, high)])
+    point = axes.transData.transform((x, y))
+    np.testing.assert_allclose(point, (1 - part) * ends[0] + part * ends[1])
+
+
+def test_a_short_logarithmic_axis_has_more_than_powers_of_ten():
+    for last, expected in ((70, {1, 2, 5, 10, 20, 50}), (5000, {1, 10, 100, 1000})):
+        (axes,) = curves((1, 2), {"single": [1, last]}, log=True).axes
+        assert set(axes.get_yticks()) == expected
+    # Where there is neither, ticks are numbers as on any axis.
+    (axes,) = curves((1, 2), {"single": [12, 13]}, log=True).axes
+    assert len(axes.get_yticks()) >= 2
+    assert all(11.9 < y < 13.1 for y in axes.get_yticks())
+
+
+def test_a_logarithmic_x_axis_names_each_x():
+    sizes = [1, 2, 4, 8, 16, 32, 64]
+    (axes,) = marked(sizes, log_x=True).axes
+    assert axes.get_xscale() == "log"
+    assert [label.get_text() for label in axes.get_xticklabels()] == [str(x) for x in sizes]
+    assert len(axes.xaxis.get_minorticklocs()) == 0
+
+
+def test_of_ticks_that_stand_too_close_some_have_no_label():
+    def labels(x):
+        (axes,) = drawn(lambda: marked(x, log_x=True), LIGHT[1]).axes
+        assert list(axes.get_xticks()) == x
+        return [label.get_text() for label in axes.get_xticklabels()]
+
+    assert labels([1, 2, 4, 8, 16, 32, 64]) == ["1", "", "4", "", "16", "", "64"]
+    found = labels(DEVICES)
+    assert found[0] == "1" and found[-1] == "4,096" and 3 < len(set(found)) < len(DEVICES)
+
+
+def test_marks_follow_ratios_and_may_be_none():
+    totals = {"deep_ensemble": [10, 20], "rank1": [20, 10]}
+    options = {"xlabel": "x", "ylabel": "y", "relative_to": "deep_ensemble"}
+    (axes,) = plot.growth_curves([1, 2], totals, marks={"rank1": 2}, **options).axes
+    assert axes.lines[-1].get_ydata() == [0.5]
+    unmarked = plot.png(plot.growth_curves([1, 2], totals, **options))
+    assert plot.png(plot.growth_curves([1, 2], totals, marks={}, **options)) == unmarked
+
+
+# An SVG has 72 points an inch, whatever the figure has.
+@pytest.mark.parametrize("dpi", [72, 200])
+@pytest.mark.parametrize("log", [False, True])
+@LOOKS
+def test_labels_of_marks_are_off_the_curves(log, look, dpi):
+    figure = drawn(lambda: marked(range(1, 13), log, batch_ensemble=3, rank1=6), look)
+    figure.set_dpi(dpi)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    labels = [Text.get_window_extent(t) for t in axes.texts if t.get_text().startswith("from")]
+    assert len(labels) == 2
+    for line in axes.lines:
+        path = axes.transData.transform_path(line.get_path())
+        assert not any(path.intersects_bbox(box, filled=False) for box in labels)
+    assert all(axes.bbox.contains(*corner) for box in labels for corner in box.corners())
+
+
+@LOOKS
+@pytest.mark.parametrize("log", [False, True])
+def test_frames_of_a_slider_have_the_same_axes(look, log):
+    def frame(unit):
+        totals = {"deep_ensemble": [unit, 2 * unit, 3 * unit], "batch_ensemble": [1, 1, 1]}
+        return curves((1, 2, 4), totals, log=log, log_x=log, xlim=(1, 5), ylim=(0.5, 2000))
+
+    frames = [drawn(lambda unit=unit: frame(unit), look) for unit in (1, 35, 600)]
+    for figure in frames:
+        assert limits(figure) == limits(frames[0])
+        (axes,), (first,) = figure.axes, frames[0].axes
+        assert axes.get_xlim() == (1, 5) and axes.get_ylim() == (0.5, 2000)
+        np.testing.assert_array_equal(axes.get_position(), first.get_position())
+        assert figure.get_figheight() == frames[0].get_figheight()
+        labels = [[t.get_text() for t in a.get_yticklabels()] for a in (axes, first)]
+        assert labels[0] == labels[1] and len(labels[0]) > 2
+    assert frames[0].axes[0].lines[0].get_ydata()[0] == 1
+
+
+def test_ticks_of_a_given_x_axis_follow_from_its_ends_alone():
+    one, other = (curves(x, {"single": [1, 2]}, xlim=(0, 10)) for x in ((1, 2), (3, 9)))
+    assert limits(one)[0][0][2] == limits(other)[0][0][2]
+
+
+@LOOKS
+def test_names_at_the_ends_of_equal_curves_are_all_there(look):
+    figure = drawn(FIGURES["all end at one place"], look)
+    shown = {text.get_text().replace("\n", " ") for text in texts(figure)}
+    assert set(plot.LABELS.values()) <= shown
+
+
+def test_colors_are_of_the_house():
+    (axes,) = FIGURES["relative"]().axes
+    assert {line.get_color() for line in axes.lines if not line.get_gid()} == set(
+        style.PALETTE.values()
+    )
+
+
+NAN = float("nan")
+FORMULA = r"$\frac$"  # that lacks its arguments
+BAD = [
+    (lambda: curves(totals={"single": [1, 1e308]}), ValueError, ("totals['single'][1]", "1e+308")),
+    (lambda: curves(totals={"single": [1, 10**400]}), TypeError, ("totals['single'][1]", "1000")),
+    (lambda: curves(x=np.array(1.0)), ValueError, ("x", "()", "at least two")),
+    (lambda: curves(xlabel=FORMULA), ValueError, ("xlabel", "formula", "frac")),
+    (lambda: curves(ylabel=FORMULA), ValueError, ("ylabel", "formula", "frac")),
+    (lambda: curves(x=[2, 1]), ValueError, ("x", "increase", "[2, 1]")),
+    (lambda: curves(x=[1]), ValueError, ("x", "at least two", "(1,)")),
+    (lambda: curves(x=7), TypeError, ("x", "7")),
+    (lambda: curves(x=["1", "2"]), TypeError, ("x[0]", "number", "'1'")),
+    (lambda: curves(x=[0, True]), TypeError, ("x[1]", "number", "True")),
+    (lambda: curves(x=np.ones((2, 1))), ValueError, ("x", "(2, 1)")),
+    (lambda: curves(totals={"single": [1, "2"]}), TypeError, ("totals['single'][1]", "'2'")),
+    (lambda: curves(totals={"single": [1, 2, 3]}), ValueError, ("totals['single']", "2", "(3,)")),
+    (lambda: curves(totals={"single": ["a", "b"]}), TypeError, ("totals['single']", "'a'")),
+    (lambda: curves(totals={"single": [1, NAN]}), ValueError, ("totals['single']", "nan")),
+    (lambda: curves(xlabel=3), TypeError, ("xlabel", "3")),
+    (lambda: curves(log=1), TypeError, ("log", "1")),
+    (lambda: curves(log=True, totals={"single": [0, 1]}), ValueError, ("totals", "above 0")),
+    (lambda: curves(relative_to="rank1"), ValueError, ("relative_to", "'rank1'", "'single'")),
+    (lambda: curves(relative_to="mine", totals={"mine": [0, 1]}), ValueError, ("totals['mine']",)),
+    (lambda: curves(log_x=1), TypeError, ("log_x", "1", "True or False")),
+    (lambda: curves(x=[0, 2], log_x=True), ValueError, ("x", "above 0", "log_x", "got 0")),
+    (lambda: curves(marks=3), TypeError, ("marks", "mapping", "3")),
+    (lambda: curves(marks={1: 1}), TypeError, ("marks", "key 1")),
+    (lambda: curves(marks={"rank1": 1}), ValueError, ("marks", "'rank1'", "'single'")),
+    (lambda: curves(marks={"single": "a"}), TypeError, ("marks['single']", "'a'")),
+    (lambda: curves(marks={"single": NAN}), ValueError, ("marks['single']", "nan")),
+    (lambda: curves(marks={"single": 2.5}), ValueError, ("marks['single']", "1 to 2", "2.5")),
+    (lambda: curves(xlim=5), TypeError, ("xlim", "5")),
+    (lambda: curves(xlim=(0, 1, 2)), ValueError, ("xlim", "(3,)")),
+    (lambda: curves(ylim=(9, 0)), ValueError, ("ylim", "(9, 0)")),
+    (lambda: curves(ylim=(0, NAN)), ValueError, ("ylim[1]", "nan")),
+    (lambda: curves(xlim=(1, 1.5)), ValueError, ("xlim", "all from 1 to 2", "1 to 1.5")),
+    (lambda: curves(ylim=(3.5, 9)), ValueError, ("ylim", "all from 3 to 4", "3.5 to 9")),
+    (lambda: curves(ylim=(0, 9), log=True), ValueError, ("ylim", "above 0", "logarithmic")),
+    (lambda: curves(xlim=(0, 9), log_x=True), ValueError, ("xlim", "above 0", "logarithmic")),
+]  # fmt: skip
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("case", range(len(BAD)))
+def test_bad_input(case):
+    call, error, expected = BAD[case]
+    with pytest.raises(error) as raised:
+        call()
+    for part in expected:
+        assert part in str(raised.value)

@@ -1,0 +1,220 @@
+"""Weight matrices as heat maps: what was given, as large as it fits, in all looks."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ensedu import plot
+from ensedu.plot import cells, style
+from ensedu.plot.style import LOOKS, Look
+from tests.plot.looks import LIGHT, limits, readable
+from tests.plot.meshes import corner, entries, frames, least_contrast, meshes, size, words
+
+M, m, n = 5, 3, 7
+
+
+def random(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_weight_matrices_show_the_arrays(look):
+    weights = random(M, m, n)
+    kept = weights.copy()
+    with style.rendering(look):
+        (axes,) = plot.weight_matrices(weights).axes
+    assert [w for w in words(axes) if "member" in w] == [f"member {i}" for i in range(1, M + 1)]
+    assert axes.yaxis_inverted()  # input 1 on top
+    limit = np.abs(weights).max()
+    for mesh, matrix in zip(meshes(axes), weights, strict=True):
+        np.testing.assert_array_equal(mesh.get_array(), matrix)
+        assert mesh.get_clim() == (-limit, limit)
+        assert mesh.get_cmap() == (style.DARK_HEAT if look.dark else style.HEAT)
+        assert np.all(np.array(size(mesh)) > 0)
+    np.testing.assert_array_equal(weights, kept)
+
+
+def test_weight_matrices_write_small_matrices():
+    matrix = np.array([[0.5, -0.25, 0.0], [1.0, -1.0, -0.001]])
+    (axes,) = plot.weight_matrices(matrix[None]).axes
+    assert entries(axes) == ["0.50", "−0.25", "0.00", "1.00", "−1.00", "0.00"]
+    (axes,) = plot.weight_matrices(matrix[None], annotate=False).axes
+    assert entries(axes) == []
+
+
+@pytest.mark.parametrize(
+    "narrow, shape, written",
+    [
+        (False, (2, 5, 5), True), (False, (4, 5, 5), False), (False, (1, 9, 2), True),
+        (False, (1, 10, 2), False), (False, (1, 5, 7), False), (True, (1, 5, 5), True),
+        (True, (2, 5, 5), False), (True, (4, 2, 2), True), (True, (4, 2, 3), False),
+    ],
+)  # fmt: skip
+def test_entries_are_written_where_they_fit(narrow, shape, written):
+    with style.rendering(Look(narrow)):
+        (axes,) = plot.weight_matrices(np.full(shape, 0.5)).axes
+    assert entries(axes) == ["0.50"] * (np.prod(shape) if written else 0)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_entries_can_be_read_in_their_cells(look):
+    weights = np.linspace(-1, 1, 5 * 3).reshape(1, 5, 3)
+    with style.rendering(look):
+        (axes,) = plot.weight_matrices(weights).axes
+    assert len(entries(axes)) == 15
+    assert least_contrast(axes) >= 4.5
+    assert not set(cells.INKS) & (set(style.DARK) | set(style.DARK.values()))
+
+
+def test_weight_matrices_take_titles_and_a_range():
+    (axes,) = plot.weight_matrices(random(2, 3, 5), titles=["a", "b"], value_range=4).axes
+    assert [w for w in words(axes) if w in "ab"] == ["a", "b"]
+    assert all(mesh.get_clim() == (-4, 4) for mesh in meshes(axes))
+    assert {"−4", "4", "weight"} <= set(words(axes))
+
+
+@pytest.mark.parametrize(
+    "narrow, members, across",
+    [
+        (False, 1, 1), (False, 3, 3), (False, 4, 4), (False, 5, 3), (False, 8, 4), (False, 16, 6),
+        (True, 2, 2), (True, 3, 2), (True, 4, 2), (True, 6, 3), (True, 16, 4),
+    ],
+)  # fmt: skip
+def test_members_stand_side_by_side(narrow, members, across):
+    with style.rendering(Look(narrow)):
+        (axes,) = plot.weight_matrices(random(members, 11, 11)).axes
+    corners = [corner(mesh) for mesh in meshes(axes)]
+    assert len({x for x, _ in corners}) == across
+    assert len({y for _, y in corners}) == -(-members // across)
+    assert corners == sorted(corners, key=lambda place: place[::-1])
+    for one, other in itertools.combinations(meshes(axes), 2):
+        apart = np.abs(np.subtract(corner(one), corner(other)))
+        assert np.any(apart > np.array(size(one)) + 0.1)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_a_figure_is_as_high_for_each_width_and_not_much_higher_for_more_members(narrow):
+    heights = {}
+    with style.rendering(Look(narrow)):
+        for members in (1, 2, 4, 6, 16):
+            found = {
+                plot.weight_matrices(random(members, width, width)).get_figheight()
+                for width in (2, 5, 8, 16, 50)
+            }
+            assert max(found) - min(found) < 0.01, members
+            heights[members] = found.pop()
+    assert max(heights.values()) < 2 * min(heights.values())
+    assert max(heights[k] for k in (1, 2, 4, 6)) - min(heights[k] for k in (1, 2, 4, 6)) < 1.5
+
+
+def test_a_large_matrix_is_an_image():
+    weights = random(2, 17, 3)
+    (axes,) = plot.weight_matrices(weights, value_range=4).axes
+    assert meshes(axes) == []
+    first, second, _ = axes.images  # and the scale
+    for image, matrix in zip((first, second), weights, strict=True):
+        np.testing.assert_array_equal(image.get_array(), matrix)
+        assert image.get_clim() == (-4, 4)
+        left, right, bottom, top = image.get_extent()
+        assert left < right and top < bottom
+        assert image.get_cmap() == style.HEAT
+
+
+def test_zero_weights_have_a_scale():
+    (axes,) = plot.weight_matrices(np.zeros((1, 2, 3))).axes
+    assert meshes(axes)[0].get_clim() == (-1, 1)
+
+
+def test_only_what_is_stored_has_a_frame():
+    (axes,) = plot.weight_matrices(random(M, m, n)).axes
+    assert frames(axes) == []
+    (axes,) = plot.weight_matrices(random(M, m, n), method="deep_ensemble").axes
+    assert frames(axes) == [(plot.PALETTE["deep_ensemble"], True)] * M
+    for mesh, patch in zip(meshes(axes), axes.patches, strict=False):
+        np.testing.assert_allclose(patch.get_xy(), corner(mesh))
+        np.testing.assert_allclose((patch.get_width(), patch.get_height()), size(mesh))
+
+
+def test_rows_and_columns_are_numbered():
+    (axes,) = plot.weight_matrices(random(1, 2, 3), annotate=False).axes
+    numbers = [w for w in words(axes) if w.isdigit()]
+    assert numbers == ["1", "2", "1", "2", "3"]
+    (axes,) = plot.weight_matrices(random(4, 13, 17)).axes
+    assert [w for w in words(axes) if w.isdigit()] == ["1", "13"] + ["1", "17"] * 4
+    (axes,) = plot.weight_matrices(random(1, 1, 1), annotate=False).axes
+    assert [w for w in words(axes) if w.isdigit()] == ["1", "1"]
+
+
+def test_a_slider_keeps_the_scale():
+    found = [
+        limits(plot.weight_matrices(random(4, 5, 5, seed=seed) * seed, value_range=2))
+        for seed in (1, 2, 3)
+    ]
+    assert found[0] == found[1] == found[2]
+
+
+LONG = "a title of so many words that no panel is as wide"
+
+
+@pytest.mark.parametrize("shape", [
+    (1, 1, 1), (1, 5, 5), (2, 5, 5), (4, 2, 2), (4, 16, 16), (6, 8, 8), (8, 3, 3), (9, 7, 7),
+    (16, 16, 16), (16, 1, 1), (1, 50, 50), (3, 100, 2), (3, 2, 100), (1, 784, 300), (16, 1, 50),
+])  # fmt: skip
+def test_weight_matrices_are_readable(shape):
+    readable(lambda: plot.weight_matrices(random(*shape)))
+
+
+@pytest.mark.parametrize("members, unit", [(1, 1e90), (2, 1e6), (4, 1e-9), (11, 1.0)])
+def test_weight_matrices_are_readable_with_any_numbers_and_titles(members, unit):
+    titles = [f"{LONG} {i}" for i in range(members)]
+    readable(lambda: plot.weight_matrices(unit * random(members, 5, 5), titles=titles))
+    titles = [f"{LONG} {i}".replace(" ", "_") for i in range(members)]
+    readable(lambda: plot.weight_matrices(unit * random(members, 5, 5), titles=titles))
+
+
+def test_the_same_input_gives_the_same_picture():
+    pictures = [plot.png(plot.weight_matrices(random(2, 3, 5), method="single")) for _ in "ab"]
+    assert pictures[0] == pictures[1]
+
+
+def matrices(M, **options):
+    return plot.weight_matrices(np.ones((M, 2, 3)), **options)
+
+
+NAN = float("nan")
+FORMULA = r"$\frac$"  # that lacks its arguments
+BAD = [
+    (lambda: plot.weight_matrices([[1.0]]), TypeError, ("weights", "(M, m, n)", "list")),
+    (lambda: plot.weight_matrices(np.ones((2, 3))), ValueError, ("weights", "(2, 3)", "(M, m, n)")),
+    (lambda: plot.weight_matrices(np.ones((1, 2, 3), int)), TypeError, ("weights", "int64")),
+    (lambda: plot.weight_matrices(np.ones((0, 2, 3))), ValueError, ("weights", "(0, 2, 3)")),
+    (lambda: plot.weight_matrices(np.full((1, 2, 3), NAN)), ValueError, ("weights", "nan")),
+    (lambda: plot.weight_matrices(np.full((1, 2, 3), 1e308)), ValueError, ("weights", "1e+308")),
+    (lambda: plot.weight_matrices(np.ma.ones((1, 2, 3))), TypeError, ("weights", "MaskedArray")),
+    (lambda: matrices(17), ValueError, ("weights", "17", "1 to 16")),
+    (lambda: matrices(2, titles=["a"]), ValueError, ("titles", "2", "1")),
+    (lambda: matrices(2, titles="ab"), TypeError, ("titles", "'ab'")),
+    (lambda: matrices(1, titles=[7]), TypeError, ("titles[0]", "7")),
+    (lambda: matrices(1, titles=[FORMULA]), ValueError, ("titles[0]", "formula", "frac")),
+    (lambda: matrices(1, annotate=1), TypeError, ("annotate", "1")),
+    (lambda: matrices(1, value_range=0), ValueError, ("value_range", "0")),
+    (lambda: matrices(1, value_range=1e308), ValueError, ("value_range", "1e+308")),
+    (lambda: matrices(1, value_range=10**400), TypeError, ("value_range", "1000")),
+    (lambda: matrices(1, method="rank1"), ValueError, ("method", "'rank1'", "'deep_ensemble'")),
+    (lambda: matrices(1, method=1), TypeError, ("method", "1", "'deep_ensemble'")),
+]  # fmt: skip
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("case", range(len(BAD)))
+def test_bad_input(case):
+    call, error, expected = BAD[case]
+    with pytest.raises(error) as raised:
+        call()
+    for part in expected:
+        assert part in str(raised.value)
+
+
+def test_both_widths_are_looked_at():
+    assert [look.width for look in LIGHT] == [7.2, 4.0]

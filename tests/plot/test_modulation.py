@@ -1,0 +1,186 @@
+"""How BatchEnsemble makes its members: each product, aligned with its factors, stored once."""
+
+import numpy as np
+import pytest
+
+from ensedu import plot
+from ensedu.plot import style
+from ensedu.plot.style import LOOKS, Look
+from tests.plot.looks import limits, readable
+from tests.plot.meshes import corner, entries, frames, least_contrast, meshes, size, words
+
+OWN = plot.PALETTE["batch_ensemble"]
+
+
+def product(M, m, n, unit=1.0):
+    rng = np.random.default_rng(0)
+    return unit * rng.normal(size=(m, n)), rng.normal(size=(M, m)), rng.normal(size=(M, n))
+
+
+def parts(axes):
+    """W, and for each member r, s, r sᵀ and W ∘ r sᵀ, as they were drawn."""
+    first, *rest = meshes(axes)
+    return first, [rest[i : i + 4] for i in range(0, len(rest), 4)]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("sizes", [(1, 2, 3), (2, 3, 5), (4, 8, 7)])
+def test_modulation_multiplies(sizes, look):
+    W, r, s = product(*sizes)
+    kept = W.copy(), r.copy(), s.copy()
+    with style.rendering(look):
+        (axes,) = plot.modulation(W, r, s).axes
+    factors = max(abs(a).max() for a in (r, s, r[:, :, None] * s[:, None]))
+    weights = max(abs(W).max(), abs(W * r[:, :, None] * s[:, None]).max())
+    shared, members = parts(axes)
+    expected = [(shared, W, weights)]
+    for drawn, a, b in zip(members, r, s, strict=True):
+        values = [a[:, None], b[None], np.outer(a, b), W * np.outer(a, b)]
+        ends = [factors, factors, factors, weights]
+        expected += list(zip(drawn, values, ends, strict=True))
+    for mesh, values, limit in expected:
+        np.testing.assert_allclose(mesh.get_array(), values)
+        assert mesh.get_clim() == pytest.approx((-limit, limit))
+        assert mesh.get_cmap() == (style.DARK_HEAT if look.dark else style.HEAT)
+    for one, other in zip((W, r, s), kept, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_what_is_stored_has_a_solid_frame_and_what_is_computed_has_none():
+    (axes,) = plot.modulation(*product(2, 3, 5)).axes
+    member = [(OWN, True), (OWN, True), (style.MUTED, False), (style.MUTED, False)]
+    assert frames(axes) == [(style.SHARED, True), *member, *member]
+    framed = [patch for patch in axes.patches if patch.get_edgecolor()[:3] != style.GRID]
+    for mesh, patch in zip(meshes(axes), framed, strict=False):
+        np.testing.assert_allclose(patch.get_xy(), corner(mesh))
+        np.testing.assert_allclose((patch.get_width(), patch.get_height()), size(mesh))
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+@pytest.mark.parametrize("sizes", [(2, 3, 5), (2, 2, 2), (4, 8, 7)])
+def test_modulation_aligns_r_and_s_with_their_product(narrow, sizes):
+    with style.rendering(Look(narrow)):
+        (axes,) = plot.modulation(*product(*sizes)).axes
+    shared, members = parts(axes)
+    for drawn in members:
+        r, s, outer, own = (mesh.get_coordinates() for mesh in drawn)
+        np.testing.assert_allclose(r[:, 0, 1], outer[:, 0, 1])
+        np.testing.assert_allclose(s[0, :, 0], outer[0, :, 0])
+        np.testing.assert_allclose(own[0, :, 0], outer[0, :, 0])
+        assert r[..., 0].max() < outer[..., 0].min()
+        assert s[..., 1].max() < outer[..., 1].min()
+        assert outer[..., 1].max() < own[..., 1].min()
+    grids = np.array([[mesh.get_coordinates() for mesh in drawn[2:]] for drawn in members])
+    # Members stand side by side, all as large as W, which is there once: beside r sᵀ or above all.
+    assert np.ptp(grids[..., 1], axis=0).max() < 1e-12
+    assert np.all(np.diff(grids[:, 0, 0, 0, 0]) > size(shared)[0])
+    np.testing.assert_allclose(size(members[-1][3]), size(shared))
+    W = shared.get_coordinates()
+    if narrow:
+        assert W[..., 1].max() < grids[..., 1].min()
+    else:
+        np.testing.assert_allclose(W[..., 1], grids[0, 0, ..., 1])
+        assert W[..., 0].max() < min(mesh.get_coordinates()[..., 0].min() for mesh in members[0])
+
+
+def test_modulation_writes_names_once_and_entries_that_fit():
+    W, r, s = product(2, 2, 3)
+    (axes,) = plot.modulation(W, r, s).axes
+    for name in ("W, shared", "W ∘ r sᵀ", "∘", "=", "member 1", "member 2"):
+        assert words(axes).count(name) == 1
+    assert (words(axes).count("r"), words(axes).count("s")) == (2, 2)
+    assert len(entries(axes)) == 2 * 3 + 2 * (2 * 2 * 3 + 2 + 3)
+    assert f"{W[0, 1] * r[1, 0] * s[1, 1]:.2f}".replace("-", "−") in entries(axes)
+    (axes,) = plot.modulation(*product(2, 3, 5)).axes
+    assert entries(axes) == []
+    with style.rendering(Look(narrow=True)):
+        assert len(entries(plot.modulation(*product(1, 3, 5)).axes[0])) == 3 * 15 + 3 + 5
+        assert entries(plot.modulation(*product(2, 3, 3)).axes[0]) == []
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_entries_can_be_read_in_their_cells(look):
+    with style.rendering(look):
+        (axes,) = plot.modulation(*product(1, 5, 3)).axes
+    assert least_contrast(axes) >= 4.5
+
+
+def test_modulation_takes_ranges():
+    W, r, s = product(2, 3, 5)
+    (axes,) = plot.modulation(W, r, s, value_range=7, factor_range=11).axes
+    ends = [mesh.get_clim()[1] for mesh in meshes(axes)]
+    assert ends == [7, *[11, 11, 11, 7] * 2]
+    assert {"−7", "7", "−11", "11"} <= set(words(axes))
+    (axes,) = plot.modulation(0 * W, 0 * r, 0 * s).axes
+    assert all(mesh.get_clim() == (-1, 1) for mesh in meshes(axes))
+
+
+def test_a_slider_keeps_the_scales():
+    W, r, s = product(2, 3, 5)
+    found = [
+        limits(plot.modulation(k * W, k * r, s, value_range=2, factor_range=3)) for k in (1, 2, 5)
+    ]
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_more_members_make_no_tower(narrow):
+    with style.rendering(Look(narrow)):
+        heights = [
+            plot.modulation(*product(members, width, width)).get_figheight()
+            for members in (1, 2, 3, 4)
+            for width in (2, 3, 5, 8)
+        ]
+    assert max(heights) < (7 if narrow else 5.5)
+    assert max(heights) - min(heights) < 3
+
+
+@pytest.mark.parametrize("sizes", [
+    (1, 1, 1), (1, 3, 5), (2, 2, 3), (4, 8, 8), (2, 8, 2), (3, 2, 8), (4, 1, 1), (4, 8, 1),
+    (1, 8, 8), (1, 2, 2), (4, 2, 2), (3, 5, 5),
+])  # fmt: skip
+def test_modulation_is_readable(sizes):
+    readable(lambda: plot.modulation(*product(*sizes)))
+
+
+@pytest.mark.parametrize("unit", [1e-9, 0.00123, 12345.0, 1e90])
+def test_modulation_is_readable_with_any_numbers(unit):
+    readable(lambda: plot.modulation(*product(1, 2, 3, unit)))
+    readable(lambda: plot.modulation(*product(4, 2, 3, unit)))
+
+
+def test_the_same_input_gives_the_same_picture():
+    pictures = [plot.png(plot.modulation(*product(2, 3, 5))) for _ in "ab"]
+    assert pictures[0] == pictures[1]
+
+
+def ones(*shape):
+    return np.ones(shape)
+
+
+def modulation(M=2, m=2, n=3, **options):
+    return plot.modulation(ones(m, n), ones(M, m), ones(M, n), **options)
+
+
+BAD = [
+    (lambda: plot.modulation([[1.0]], 1, 1), TypeError, ("weight", "(m, n)", "list")),
+    (lambda: plot.modulation(ones(2, 3), ones(4, 3), ones(4, 3)), ValueError, ("r", "(M, 2)")),
+    (lambda: plot.modulation(ones(2, 3), ones(4, 2), ones(5, 3)), ValueError, ("s", "(4, 3)")),
+    (lambda: plot.modulation(ones(2, 3), ones(4, 2), 7), TypeError, ("s", "int")),
+    (lambda: modulation(M=5), ValueError, ("r has M = 5", "up to 4")),
+    (lambda: modulation(m=9), ValueError, ("weight has m = 9", "up to 8")),
+    (lambda: modulation(n=9), ValueError, ("weight has n = 9", "up to 8")),
+    (lambda: modulation(value_range=-1), ValueError, ("value_range", "-1")),
+    (lambda: modulation(factor_range=0), ValueError, ("factor_range", "0")),
+    (lambda: modulation(factor_range="1"), TypeError, ("factor_range", "'1'")),
+]
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("case", range(len(BAD)))
+def test_bad_input(case):
+    call, error, expected = BAD[case]
+    with pytest.raises(error) as raised:
+        call()
+    for part in expected:
+        assert part in str(raised.value)
