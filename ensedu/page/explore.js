@@ -140,7 +140,10 @@
     if (!explorer || setting === undefined) return;
     explorer.set(new URLSearchParams(setting));
     explorer.moved();
-    (explorer.root.closest("figure") ?? explorer.root).scrollIntoView({ block: "nearest" });
+    const { top } = explorer.root.getBoundingClientRect();
+    // A figure that is seen stays where it is, and so does the link that was followed.
+    if (top > 0 && top < innerHeight / 2) return;
+    (explorer.root.closest("figure") ?? explorer.root).scrollIntoView({ block: "start" });
   };
 
   const start = () => {

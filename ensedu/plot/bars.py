@@ -87,7 +87,9 @@ def parameter_bars(
         small: dict[str, Any] = {"va": "center", "fontsize": SMALL}
         page.text(EDGE, EDGE + LINE / 2, said, color=MUTED, **small)
         if not narrow:
-            page.text(wide - EDGE - right, EDGE + LINE / 2, "of which", color=MUTED, **small)
+            page.text(
+                wide - EDGE - right, EDGE + LINE / 2, "shares of its total", color=MUTED, **small
+            )
         page.plot([EDGE, wide - EDGE], [ABOVE - 0.1] * 2, color=GRID, lw=0.8)
         y, places = ABOVE, []
         for name, count in named.items():

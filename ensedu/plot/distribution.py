@@ -13,7 +13,7 @@ from ensedu import checks
 from ensedu.methods import METHODS
 from ensedu.plot import cells, inputs, texts
 from ensedu.plot.cells import SMALL
-from ensedu.plot.style import MUTED, PALETTE, Figure, canvas, heat, house_style, look, tint
+from ensedu.plot.style import MUTED, PALETTE, SHARED, Figure, canvas, heat, house_style, look, tint
 
 MOST_DRAWS = 6
 MOST_CELLS = 16  # rows or columns
@@ -111,7 +111,7 @@ def distribution(
         stored = not METHODS[method].modulated
         cells.heat(axes, mean, (left, first), large, value_range)
         if stored:
-            cells.frame(axes, mean, (left, first), large, edgecolor=own, lw=2.0)
+            cells.frame(axes, mean, (left, first), large, edgecolor=SHARED, lw=2.0)
         else:
             cells.computed(axes, mean, (left, first), large)
         pen.band((right, first), (n * large[0], m * large[1]), stored)

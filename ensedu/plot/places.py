@@ -122,7 +122,7 @@ def free_place(
     steps = start[:, None] + np.linspace(0, 1, 16)[:, None] * (end - start)[:, None]
     for corner, other in taken:
         if not _inside(anchor, corner, other):
-            cost += 20 * _inside(steps, corner, other).any(axis=1)
+            cost += 20 * np.any(_inside(steps, corner, other), axis=1)
     return offsets[np.argmin(cost)]
 
 

@@ -39,15 +39,21 @@ FAULTS = {
     "sound": (html("<p>Words.</p><details><summary>More</summary><p>Words.</p></details>"), {}),
     # Fits
     "wide": (styled(".x {width: 2000px}"), {
-        "scrolls sideways: 360 px": BOTH, "scrolls sideways: 768 px": BOTH,
+        "scrolls sideways: 320 px": BOTH, "scrolls sideways: 360 px": BOTH,
+        "scrolls sideways: 768 px": BOTH,
         "scrolls sideways: 1280 px": BOTH, "scrolls sideways: on paper": ["light"],
     }),
-    "wide-phone": (styled(".x {width: 500px}"), {"scrolls sideways: 360 px": BOTH}),
+    "wide-phone": (
+        styled(".x {width: 500px}"),
+        {"scrolls sideways: 320 px": BOTH, "scrolls sideways: 360 px": BOTH},
+    ),
     "wide-tablet": (
         styled("@media (width: 768px) {.x {width: 900px}}"), {"scrolls sideways: 768 px": BOTH},
     ),
     "wide-dark": (
-        styled("html[data-theme=dark] .x {width: 500px}"), {"scrolls sideways: 360 px": ["dark"]},
+        styled("html[data-theme=dark] .x {width: 500px}"), {
+            "scrolls sideways: 320 px": ["dark"], "scrolls sideways: 360 px": ["dark"],
+        },
     ),
     "two-titles": (
         html("<h1>Another</h1>"), {"shows not one title: but 2": SERVED},
@@ -215,6 +221,7 @@ def test_a_fault_is_listed_and_fails_the_command(browser, tmp_path):
     done = subprocess.run([sys.executable, SCRIPT, tmp_path], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.endswith(
-        "\nscrolls sideways\n  page.html (dark): 360 px\n  page.html (light): 360 px\n"
+        "\nscrolls sideways\n  page.html (dark): 320 px\n  page.html (dark): 360 px\n"
+        "  page.html (light): 320 px\n  page.html (light): 360 px\n"
     )
     assert {line.split()[0] for line in done.stdout.splitlines()} >= {"index.html", "page.html"}

@@ -48,7 +48,7 @@ def test_frames_say_what_is_stored_and_what_is_random(method, stored):
     (axes,) = plot.distribution(*given(3, 2, 5), method=method).axes
     own = plot.PALETTE[method]
     mean, spread, *draws = frames(axes)
-    assert mean == ((own, True) if stored else (style.MUTED, False))
+    assert mean == ((style.SHARED, True) if stored else (style.MUTED, False))
     assert spread == (own, stored)
     # Of each draw the hatched frame, and the dashed one of how far it moved.
     assert draws == [(own, False), (style.MUTED, False)] * 3
