@@ -1,7 +1,7 @@
 // What scrolls in a box of its own can be reached by keyboard, as long as it scrolls.
 (() => {
   "use strict";
-  const BOXES = "article :is(pre, .text_html, div.math, .sig, .pst-scrollable-table-container)";
+  const BOXES = "article :is(pre, .text_html, div.math, mjx-container[display], .sig, .pst-scrollable-table-container)";
   const start = () => {
     const reach = new ResizeObserver((entries) => {
       for (const { target } of entries) {
