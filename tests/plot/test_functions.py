@@ -73,16 +73,16 @@ def test_what_is_left_out_is_not_drawn():
 
 
 def test_the_key_names_what_is_drawn_and_nothing_else():
-    every = {"members", "draws", "mean", "mean ± 2 std. deviations", *STYLES.values()}
+    every = {"members", "draws", "mean", "mean ± 2 standard deviations", *STYLES.values()}
     for given in itertools.chain.from_iterable(itertools.combinations(ABOUT, k) for k in range(4)):
         about = {name: ABOUT[name] for name in given}
         shown = every & set(words(functions(X, ONE, **about)))
-        assert shown == {"mean ± 2 std. deviations", *(STYLES[name] for name in given)}
+        assert shown == {"mean ± 2 standard deviations", *(STYLES[name] for name in given)}
     bundle = {"a": Belief("rank1", X, members=np.stack([X, X]))}
     assert every & set(words(functions(X, bundle))) == {"members", "mean"}
     assert every & set(words(functions(X, bundle, thin="draws"))) == {"draws", "mean"}
     sampled = {"a": belief("mc_dropout")}
-    assert every & set(words(functions(X, sampled))) == {"draws", "mean ± 2 std. deviations"}
+    assert every & set(words(functions(X, sampled))) == {"draws", "mean ± 2 standard deviations"}
     assert "members or draws" in words(functions(X, sampled | {"b": belief("rank1")}))
 
 

@@ -101,9 +101,15 @@ def test_a_look_ends_with_its_block():
             assert plot.Figure().get_figwidth() == 4.0
     assert plot.look() == Look()
     assert plot.png(plot.network([2, 3])) == plot.png(wide)
+
+
+@pytest.mark.bad_input
+def test_bad_looks():
     with pytest.raises(TypeError, match="look must be a Look, got 'dark'"):
         with plot.rendering("dark"):
             pass
+    with pytest.raises(TypeError, match="narrow must be True or False, got 1"):
+        Look(narrow=1)
 
 
 def test_each_method_has_its_own_look():
