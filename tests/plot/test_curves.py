@@ -7,6 +7,7 @@ from matplotlib.text import Text
 from ensedu import counting, plot
 from ensedu.methods import METHODS
 from ensedu.plot import style
+from tests.errors import check_error
 from tests.plot.looks import LIGHT, drawn, limits, readable, texts
 
 LOOKS = pytest.mark.parametrize("look", LIGHT, ids=["wide", "narrow"])
@@ -292,8 +293,4 @@ BAD = [
 @pytest.mark.bad_input
 @pytest.mark.parametrize("case", range(len(BAD)))
 def test_bad_input(case):
-    call, error, expected = BAD[case]
-    with pytest.raises(error) as raised:
-        call()
-    for part in expected:
-        assert part in str(raised.value)
+    check_error(*BAD[case])
