@@ -21,6 +21,9 @@ PLACES = {
     "running-example-tuning": "running_example.TUNING",
     "running-example": "running_example.EXPERIMENT",
     "running-example-curves": "running_example.CURVES",
+    "averaging": "averaging.EXPERIMENT",
+    "kl-weight": "kl_weight.EXPERIMENT",
+    "kl-weight-curves": "kl_weight.CURVES",
 }
 
 

@@ -35,9 +35,14 @@ __all__ = [
     "EXPERIMENT",
     "TUNING",
     "Contestant",
+    "deep_ensemble",
     "draw",
     "figure",
+    "in_words",
+    "new_points",
+    "parameters",
     "run",
+    "scored",
     "tune",
 ]
 
@@ -50,6 +55,9 @@ WIDE = (1, 102, 102, 1)
 SETTINGS = {"epochs": 500, "batch_size": 20, "passes": 32, "points": 400}
 #: Where the curves are drawn: beyond the data on both sides.
 GRID = {"low": -4.6, "high": 4.6, "number": 93}
+#: Of five starts on the data of seed 0, the one from which a deep ensemble's first member errs in
+#: the gap as one network does on average over all data.
+TYPICAL = 2
 PLACES = ("regions", "gap")
 #: Those that one network has, too.
 SCORES = ("rmse", "nll", "coverage")
@@ -118,12 +126,44 @@ def trained(
     row: Contestant, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int
 ) -> nn.Module:
     """Return a contestant, trained on the data of one seed, from another."""
-    x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(data_seed)))
     size = sized(row.method, MEMBERS) if METHODS[row.method].members else {}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         net = mlp(row.sizes, row.method, **size, **row.options(setting), dtype=torch.float64)
-    fit(net, x, y, nll, epochs=epochs, batch_size=batch_size, lr=setting["lr"], seed=seed)
+    _train(net, setting, data_seed, seed, epochs, batch_size)
+    return net
+
+
+def _train(
+    net: nn.Module, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int
+) -> None:
+    x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(data_seed)))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # for nets as small as these, others only wait for each other
+    try:
+        fit(net, x, y, nll, epochs=epochs, batch_size=batch_size, lr=setting["lr"], seed=seed)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def deep_ensemble(
+    number: int, *, same_start: bool = False, data_seed: int = 0, seed: int = TYPICAL
+) -> nn.Module:
+    """Train a deep ensemble of so many members, (B, 1) -> (M, B, 1), as in the table.
+
+    It takes a second or two. With `same_start` all members start as the first does. The examples
+    come in one order for all members either way.
+    """
+    number = checks.positive_int("number", number)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        net = mlp(SIZES, "deep_ensemble", number, dtype=torch.float64)
+    if checks.boolean("same_start", same_start):
+        with torch.no_grad():
+            for parameter in net.parameters():
+                parameter[:] = parameter[:1].clone()
+    setting = CONTESTANTS["deep_ensemble"].setting
+    _train(net, setting, data_seed, seed, SETTINGS["epochs"], SETTINGS["batch_size"])
     return net
 
 
@@ -145,7 +185,7 @@ def run(
 ) -> dict[str, Any]:  # fmt: skip
     """Return the scores of a contestant on one draw of data, each a list over initial seeds."""
     row = _known(contestant)
-    x, truth, y = _test(data_seed, points)
+    x, truth, y = new_points(data_seed, points)
     found: dict[str, Any] = {}
     for seed in range(seeds):
         net = trained(row, row.setting, data_seed, seed, epochs, batch_size)
@@ -163,7 +203,7 @@ def tune(
 ) -> dict[str, float]:  # fmt: skip
     """Return the NLL of a setting where there is data, which is all that a user could look at."""
     row = _known(contestant)
-    x, truth, y = (part[:points] for part in _test(data_seed, points))
+    x, truth, y = (part[:points] for part in new_points(data_seed, points))
     values = []
     for seed in range(seeds):
         net = trained(row, setting, data_seed, seed, epochs, batch_size)
@@ -227,48 +267,97 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
+def scored(contestant: str, place: str, score: str) -> Mapping[str, Any]:
+    """Return the row of the committed summary, means over data and starts.
+
+    `place` is ``"gap"`` or ``"regions"``, where the data lie; `score` is ``"nll"`` (nats),
+    ``"rmse"``, ``"coverage"``, and for what has members ``"spread"`` or ``"error_correlation"``.
+    The row has ``mean``, and for the first three of all but one network ``difference`` from one
+    network, with the ends of its 95 % interval, ``low`` and ``high``.
+    """
+    _known(contestant)
+    checks.one_of("place", place, PLACES)
+    summary = measured.load("running-example")["summary"]
+    return measured.row(summary, contestant=contestant, place=place, score=score)
+
+
+def parameters(contestant: str) -> int:
+    """Return how many parameters a contestant has."""
+    _known(contestant)
+    rows = measured.load("running-example")["rows"]
+    return measured.row(rows, contestant=contestant, data_seed=0)["parameters"]
+
+
+def in_words(names: Sequence[str], scores: Mapping[str, tuple[str, str]]) -> str:
+    """Say what `figure` shows of these: a sentence a contestant."""
+    sentences = []
+    for name in _with_single(names):
+        rows = {title: scored(name, *score) for title, score in scores.items()}
+        found = [
+            f"{title} {_signed(row['mean'], '')}"
+            if name == "single"
+            else f"{title} {_signed(row['difference'])}, "
+            f"from {_signed(row['low'])} to {_signed(row['high'])}"
+            for title, row in rows.items()
+        ]
+        sentences.append(f"{CONTESTANTS[name].label}: {'; '.join(found)}.")
+    return "Each contestant's curve, and its differences from one network. " + " ".join(sentences)
+
+
+def _signed(value: float, sign: str = "+") -> str:
+    return f"{value:{sign}.2f}".replace("-", "\N{MINUS SIGN}")
+
+
 def figure(names: Sequence[str], scores: Mapping[str, tuple[str, str]]) -> Any:
     """Draw contestants with their curves, and how their scores differ from those of one network.
 
     Reads the committed tables: the curves are those of one draw of data and one start, the scores
-    means over all. `names` are keys of `CONTESTANTS`, ``"single"`` among them. `scores` maps the
-    title of a column to a place, ``"gap"`` or ``"regions"``, where the data lie, and a score,
-    ``"nll"`` (nats), ``"rmse"`` or ``"coverage"``: ``{"NLL in the gap": ("gap", "nll")}``.
+    means over all. Behind a name stands its number of parameters. `names` are keys of
+    `CONTESTANTS`, ``"single"`` among them. `scores` maps the title of a column to a place,
+    ``"gap"`` or ``"regions"``, where the data lie, and a score, ``"nll"`` (nats), ``"rmse"`` or
+    ``"coverage"``: ``{"NLL in the gap": ("gap", "nll")}``.
     """
     from ensedu.plot import Belief, contest  # needs Matplotlib, which no training does
 
-    for name in names:
-        checks.one_of("names: a name", name, CONTESTANTS)
-    if "single" not in names:
-        raise ValueError(f"names must hold 'single', from which others differ, got {list(names)}")
     table = measured.load("running-example-curves")
     grid = table["settings"]
     x = np.linspace(grid["low"], grid["high"], grid["number"])
     beliefs, labels = {}, {}
-    for name in names:
+    for name in _with_single(names):
         row = CONTESTANTS[name]
         found = measured.row(table["rows"], contestant=name)
-        mean, spread, members = (np.array(found[key]) for key in ("mean", "spread", "members"))
-        labels[name] = row.label
-        beliefs[row.label] = Belief(row.method, mean, np.hypot(spread, gap.noise), members)
-    summary = measured.load("running-example")["summary"]
+        mean, spread, curves = (np.array(found[key]) for key in ("mean", "spread", "members"))
+        labels[name] = f"{row.label} ({parameters(name):,})"
+        beliefs[labels[name]] = Belief(row.method, mean, np.hypot(spread, gap.noise), curves)
     differences: dict[str, dict[str, tuple[float, float, float]]] = {}
     levels = {}
     for title, (place, score) in scores.items():
         checks.one_of(f"scores[{title!r}]: a place", place, PLACES)
         checks.one_of(f"scores[{title!r}]: a score", score, SCORES)
-        own = measured.row(summary, contestant="single", place=place, score=score)
-        column, levels[title] = differences.setdefault(title, {}), own["mean"]
+        column, levels[title] = (
+            differences.setdefault(title, {}),
+            scored("single", place, score)["mean"],
+        )
         for name, label in labels.items():
-            found = measured.row(summary, contestant=name, place=place, score=score)
             if name != "single":
-                column[label] = (found["low"], found["difference"], found["high"])
+                entry = scored(name, place, score)
+                column[label] = (entry["low"], entry["difference"], entry["high"])
     data_x, data_y = gap.sample(np.random.default_rng(grid["data_seed"]))
+    lower = all(score in ("nll", "rmse") for _, score in scores.values())
+    better = "\N{LEFTWARDS ARROW} better; " if lower else ""
     return contest(
         x, beliefs, differences, truth=gap.truth(x), data=(data_x[:, 0], data_y[:, 0]),
         reference=labels["single"], levels=levels, shaded=gap.gaps[0],
-        xlabel="difference from one network, 95\N{NO-BREAK SPACE}% interval",
+        xlabel=f"{better}difference from one network, 95\N{NO-BREAK SPACE}% interval",
     )  # fmt: skip
+
+
+def _with_single(names: Sequence[str]) -> Sequence[str]:
+    for name in names:
+        checks.one_of("names: a name", name, CONTESTANTS)
+    if "single" not in names:
+        raise ValueError(f"names must hold 'single', from which others differ, got {list(names)}")
+    return names
 
 
 def best(rows: list[dict[str, Any]]) -> dict[str, int]:
@@ -285,7 +374,7 @@ def _known(contestant: str) -> Contestant:
     return CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
 
 
-def _test(data_seed: int, points: int) -> tuple[Array, Array, Array]:
+def new_points(data_seed: int, points: int) -> tuple[Array, Array, Array]:
     """Return x, the curve, and new examples: so many where data lies, and in the gap."""
     rng = np.random.default_rng([data_seed, 1])
     regions, _ = gap.sample(rng, points)

@@ -100,7 +100,7 @@ def test_a_row_follows_from_its_arguments_alone(name):
 
 
 def test_new_examples_lie_where_they_should():
-    x, truth, y = example._test(5, 2000)
+    x, truth, y = example.new_points(5, 2000)
     (low, high), *_ = gap.gaps
     inside = (x > low) & (x < high)
     assert not inside[:2000].any() and inside[2000:].all()
@@ -138,8 +138,11 @@ def test_any_contestants_can_be_drawn():
     scores = {"NLL in the gap": ("gap", "nll"), "coverage": ("gap", "coverage")}
     figure = example.figure(["single", "batch_ensemble_signs", "rank1"], scores)
     titles = [axes.get_title("left") or axes.get_title() for axes in figure.axes]
-    labels = [CONTESTANTS[name].label for name in ("single", "batch_ensemble_signs", "rank1")]
-    assert titles == [*labels, *scores]
+    labels = [
+        f"{CONTESTANTS[name].label} ({example.parameters(name):,})"
+        for name in ("single", "batch_ensemble_signs", "rank1")
+    ]
+    assert [title.replace("\n", " ") for title in titles] == [*labels, *scores]
     example.figure(["single"], {})
 
 
@@ -155,3 +158,49 @@ def test_any_contestants_can_be_drawn():
 def test_an_unknown_contestant_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_members_from_one_start_stay_one_function():
+    net = example.deep_ensemble(3, same_start=True)
+    x = torch.linspace(-4, 4, 7, dtype=torch.float64)[:, None]
+    first, *others = net(x)
+    assert all(torch.allclose(other, first, rtol=0, atol=1e-12) for other in others)
+
+
+def test_the_typical_start_errs_as_one_network_does_on_average():
+    x, truth, _ = example.new_points(0, 400)
+    first = example.deep_ensemble(8)(torch.from_numpy(x))[0].detach().numpy()
+    error = np.sqrt(np.mean((first - truth)[400:] ** 2))
+    assert error == pytest.approx(example.scored("single", "gap", "rmse")["mean"], rel=0.1)
+
+
+def test_a_deep_ensemble_of_four_is_the_contestant():
+    ours = example.deep_ensemble(4, data_seed=2, seed=3)
+    row = CONTESTANTS["deep_ensemble"]
+    theirs = example.trained(row, row.setting, 2, 3, SETTINGS["epochs"], SETTINGS["batch_size"])
+    for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_parameters_are_those_of_the_method():
+    for name, row in CONTESTANTS.items():
+        if METHODS[row.method].members and row.method != "last_layer":
+            count = counting.mlp(row.sizes, row.method, example.MEMBERS)
+            assert example.parameters(name) == count.total
+
+
+def test_words_say_each_contestant_and_score():
+    words = example.in_words(["single", "rank1"], {"NLL in the gap": ("gap", "nll")})
+    found = example.scored("rank1", "gap", "nll")
+    assert (
+        f"one network: NLL in the gap {example.scored('single', 'gap', 'nll')['mean']:.2f}."
+        in words
+    )
+    assert f"rank-1 BNN: NLL in the gap \N{MINUS SIGN}{-found['difference']:.2f}, from" in words
+
+
+def test_unknown_places_and_scores_are_named():
+    with pytest.raises(ValueError, match="place must be"):
+        example.scored("single", "hole", "nll")
+    with pytest.raises(ValueError, match=r"scores\['a'\]: a score must be"):
+        example.figure(["single"], {"a": ("gap", "spread")})
