@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
 
 from ensedu import checks
 from ensedu.plot import inputs, places, texts
-from ensedu.plot.panels import limits, spread
+from ensedu.plot.panels import limits, methods_of, spread
 from ensedu.plot.style import LINES, MARKERS, Figure, color, house_style, label, look
 
 Ends = Sequence[float | int] | np.ndarray | Sequence[int] | np.ndarray
@@ -30,6 +30,7 @@ def growth_curves(
     log_x: bool = False,
     relative_to: str | None = None,
     marks: Mapping[str, float | int] | None = None,
+    colors: Mapping[str, str] | None = None,
     xlim: Ends | None = None,
     ylim: Ends | None = None,
 ) -> Figure:
@@ -51,6 +52,8 @@ def growth_curves(
     marks
         Some of the names to the x from which that curve lies below another, say a break-even
         point: a ring on the curve, with "from 3" beside it.
+    colors
+        Names that are no methods to the method whose color, marker and line they have.
     xlim, ylim
         The two ends of an axis, which hold all that is drawn. By default they follow from it; a
         slider gives them, so that its frames have the same axes.
@@ -68,6 +71,7 @@ def growth_curves(
     curves = {
         name: inputs.series(f"totals[{name!r}]", values, len(xs)) for name, values in named.items()
     }
+    looks = methods_of(colors, curves, "totals")
     inputs.text("xlabel", xlabel)
     inputs.text("ylabel", ylabel)
     checks.boolean("log", log)
@@ -90,8 +94,8 @@ def growth_curves(
         size = min(6.0, max(3.5, 45 * axes.bbox.width / axes.figure.dpi / len(xs)))
         for name, values in curves.items():
             axes.plot(
-                xs, values, color=color(name), ls=LINES.get(name, "-"), ms=size,
-                marker=MARKERS.get(name, "."), label=label(name), clip_on=False,
+                xs, values, color=color(looks[name]), ls=LINES.get(looks[name], "-"), ms=size,
+                marker=MARKERS.get(looks[name], "."), label=label(name), clip_on=False,
             )  # fmt: skip
         axes.grid(axis="y")
         axes.set(yscale="log" if log else "linear", xscale="log" if log_x else "linear")
@@ -102,8 +106,8 @@ def growth_curves(
         ticks = _y_ticks(axes, every if ylim is None else np.array(y_ends), times)
         _fit(axes, ticks, xlabel, ylabel)
         _x_ticks(axes, xs, fixed=xlim is not None)
-        _name_ends(axes, {name: values[-1] for name, values in curves.items()}, xs[-1])
-        _mark(axes, points)
+        _name_ends(axes, {name: values[-1] for name, values in curves.items()}, xs[-1], looks)
+        _mark(axes, points, looks)
     return places.figure_of(axes)
 
 
@@ -191,7 +195,9 @@ def _x_ticks(axes: Axes, xs: np.ndarray, *, fixed: bool) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def _name_ends(axes: Axes, ends: Mapping[str, float], x: float | int) -> None:
+def _name_ends(
+    axes: Axes, ends: Mapping[str, float], x: float | int, looks: Mapping[str, str]
+) -> None:
     """Write each name at the end of its curve, moved up or down where two would touch."""
     box = axes.get_window_extent()
     heights = axes.transData.transform([(x, y) for y in ends.values()])[:, 1] - box.y0
@@ -204,9 +210,9 @@ def _name_ends(axes: Axes, ends: Mapping[str, float], x: float | int) -> None:
     for (name, end), at in zip(words.items(), found, strict=True):
         axes.annotate(
             end, xy=(x, ends[name]), xytext=(across, at / high), textcoords="axes fraction",
-            color=color(name), weight="bold", va="center", annotation_clip=False, fontsize=SMALL,
-            linespacing=1.1,
-            arrowprops={"arrowstyle": "-", "color": color(name), "lw": 0.8, "shrinkA": 1,
+            color=color(looks[name]), weight="bold", va="center", annotation_clip=False,
+            fontsize=SMALL, linespacing=1.1,
+            arrowprops={"arrowstyle": "-", "color": color(looks[name]), "lw": 0.8, "shrinkA": 1,
                         "shrinkB": 6, "relpos": (0, 0.5)},
         )  # fmt: skip
 
@@ -230,7 +236,7 @@ def _points(
     return points
 
 
-def _mark(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
+def _mark(axes: Axes, points: Mapping[str, tuple[float, float]], looks: Mapping[str, str]) -> None:
     """Draw a ring at each point, and its x where label and leader cover the least."""
     if not points:
         return
@@ -240,8 +246,9 @@ def _mark(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
     taken = [(ring - RING, ring + RING) for ring in rings.values()]
     for name, ring in rings.items():
         x, y = points[name]
+        own = color(looks[name])
         axes.plot(
-            [x], [y], ls="", marker="o", ms=13, mfc="none", mec=color(name), mew=2, clip_on=False,
+            [x], [y], ls="", marker="o", ms=13, mfc="none", mec=own, mew=2, clip_on=False,
             gid=f"mark {name}",
         )  # fmt: skip
         words = f"from {texts.number(x)}"
@@ -249,10 +256,9 @@ def _mark(axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
         half = 36 * size + 4
         offset = places.free_place(ring, half, panel, taken, lines, clear=RING)
         axes.annotate(
-            words, xy=(x, y), xytext=tuple(offset), textcoords="offset points", color=color(name),
+            words, xy=(x, y), xytext=tuple(offset), textcoords="offset points", color=own,
             weight="bold", ha="center", va="center", annotation_clip=False, fontsize=SMALL,
-            arrowprops={"arrowstyle": "-", "color": color(name), "lw": 0.8, "shrinkA": 1,
-                        "shrinkB": 7.5},
+            arrowprops={"arrowstyle": "-", "color": own, "lw": 0.8, "shrinkA": 1, "shrinkB": 7.5},
         )  # fmt: skip
         taken.append((ring + offset - half, ring + offset + half))
         lines = np.concatenate([lines, [[ring, ring + offset]]])

@@ -42,10 +42,12 @@ FEW = 8
 #: More bands than this in one panel cover each other.
 MOST_TOGETHER = 4
 TRUTH: dict[str, Any] = {"color": INK, "lw": 1.2, "ls": (0, (4, 3))}
+#: Where a band does not hold it.
+MISSED: dict[str, Any] = {"color": INK, "lw": 2.8, "solid_capstyle": "butt"}
 EXAMPLES: dict[str, Any] = {"color": INK, "ls": "", "marker": "o", "ms": 3, "alpha": 0.6}
-BAND, SHADE = 0.25, 0.13  # alpha
+BAND, SHADE = 0.25, 0.09  # alpha
 #: Inches: how high one panel is, and one of several, on a wide page and on a narrow one.
-HIGH, LOW = (2.6, 1.9), (1.75, 1.6)
+HIGH, LOW = (2.9, 1.9), (2.0, 1.6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +106,11 @@ class Belief:
         """Whether there is a band to see."""
         return self.std is not None and bool(self.std.any())
 
+    def holds(self, curve: Float[Array, " N"]) -> Array:
+        """Where the band holds a curve, (N,)."""
+        assert self.mean is not None and self.std is not None
+        return np.abs(curve - self.mean) <= 2 * self.std
+
     @property
     def several(self) -> bool:
         """Whether members are drawn: all but a lone one beside its mean."""
@@ -124,6 +131,8 @@ def functions(
     xlabel: str = "x",
 ) -> Figure:
     """Draw curves with bands of ± 2 standard deviations, a panel a `Belief`, on common axes.
+
+    The true curve is bold where the band does not hold it.
 
     Parameters
     ----------
@@ -260,6 +269,9 @@ class Scene:
             _draw(axes, self.x, belief, alone=len(beliefs) == 1)
         if self.truth is not None:
             axes.plot(self.x, self.truth, **TRUTH)
+            if len(beliefs) == 1 and beliefs[0].banded:
+                missed = np.where(beliefs[0].holds(self.truth), np.nan, self.truth)
+                axes.plot(self.x, missed, **MISSED)
         if self.data is not None:
             axes.plot(*self.data, **EXAMPLES)
 
@@ -336,7 +348,7 @@ def key_of(rows: Mapping[str, Belief], scene: Scene, thin: str) -> dict[str, dic
         alone = all(belief.mean is None for belief in every)
         entries[thin] = {"color": own, "lw": 1.6 if alone else 0.9}
     if any(belief.banded for belief in every):
-        entries["mean ± 2 standard deviations"] = {"color": own, "lw": 2, "band": BAND}
+        entries["mean ± 2σ"] = {"color": own, "lw": 2, "band": BAND}
     elif thin and not alone:
         entries["mean"] = {"color": own, "lw": 2}
     if scene.truth is not None:

@@ -126,7 +126,7 @@ def modulation(
         words: dict[str, Any] = {"va": "center", "color": MUTED, "fontsize": SMALL}
         if narrow:
             axes.text(wide / 2, names - 0.14, "∘", **sign)
-            axes.text(wide / 2, end - 0.02, "W ∘ r sᵀ: computed, never stored", ha="center",
+            axes.text(wide / 2, end - 0.02, "W ∘ r sᵀ, computed", ha="center",
                       **words)  # fmt: skip
         else:
             x, y = start + shared - SIGN / 2, lower + height / 2
@@ -134,7 +134,7 @@ def modulation(
             axes.text(x, y, "=", **sign)
             x -= SIGN / 2 + 0.02
             axes.text(x, y - 0.2, "W ∘ r sᵀ", ha="right", va="center")
-            axes.text(x, y + 0.14, "computed,\nnever stored", ha="right", **words)
+            axes.text(x, y + 0.14, "computed", ha="right", **words)
         axes.text(wide / 2, end + 0.24, CAPTION, ha="center", **words)
         scales = ((values, "W, W ∘ r sᵀ"), (factors, "r, s, r sᵀ"))
         lengths = [cells.scale_width(-limit, limit, words) for limit, words in scales]

@@ -43,7 +43,10 @@ def test_each_panel_shows_its_own_curves_in_its_own_color():
     for axes, (name, one) in zip(figure.axes, THREE.items(), strict=True):
         assert axes.get_title("left") == LABELS[name]
         own = [] if len(one.members) == 1 else list(one.members)
-        np.testing.assert_array_equal(curves(axes), [*own, one.mean, ABOUT["truth"]])
+        truth = ABOUT["truth"]
+        # Drawn once more, bold, where the band does not hold it.
+        missed = np.where(np.abs(truth - one.mean) <= 0.5, np.nan, truth)
+        np.testing.assert_array_equal(curves(axes), [*own, one.mean, truth, missed])
         colors = [line.get_color() for line in axes.lines]
         assert set(colors) == {PALETTE[name], INK} and colors[-2:] == [INK, INK]
         np.testing.assert_array_equal(axes.lines[-1].get_xydata().T, DATA)
@@ -73,16 +76,16 @@ def test_what_is_left_out_is_not_drawn():
 
 
 def test_the_key_names_what_is_drawn_and_nothing_else():
-    every = {"members", "draws", "mean", "mean ± 2 standard deviations", *STYLES.values()}
+    every = {"members", "draws", "mean", "mean ± 2σ", *STYLES.values()}
     for given in itertools.chain.from_iterable(itertools.combinations(ABOUT, k) for k in range(4)):
         about = {name: ABOUT[name] for name in given}
         shown = every & set(words(functions(X, ONE, **about)))
-        assert shown == {"mean ± 2 standard deviations", *(STYLES[name] for name in given)}
+        assert shown == {"mean ± 2σ", *(STYLES[name] for name in given)}
     bundle = {"a": Belief("rank1", X, members=np.stack([X, X]))}
     assert every & set(words(functions(X, bundle))) == {"members", "mean"}
     assert every & set(words(functions(X, bundle, thin="draws"))) == {"draws", "mean"}
     sampled = {"a": belief("mc_dropout")}
-    assert every & set(words(functions(X, sampled))) == {"draws", "mean ± 2 standard deviations"}
+    assert every & set(words(functions(X, sampled))) == {"draws", "mean ± 2σ"}
     assert "members or draws" in words(functions(X, sampled | {"b": belief("rank1")}))
 
 
