@@ -5,39 +5,44 @@
 A page is visited in four ways: from a server in light and in dark, from a folder, without scripts.
 It asks no other host for anything and logs no error; it fits phone, tablet, desk and paper, shows
 its pictures and formulas, and hides nothing from a reader without scripts; axe finds nothing
-against WCAG 2.2 AA, on a desk and on a phone; its own files are light; it answers soon on a slow
+against WCAG 2.2 AA, on a desk and on a phone; its own files are light; a chapter has the shape that
+`scripts/shape.py` asks for; it answers soon on a slow
 processor and on a slow line. Times are shown, and marked where they miss their aim, but fail
 nothing: they are as much this machine's as the site's.
 """
 
 import argparse
-import functools
-import gzip
 import os
-import shutil
 import sys
-import threading
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-NO_BROWSER = f"no browser: install Chromium, so that one of {', '.join(BROWSERS)} is on the path"
+from scripts.browsing import (
+    DESK,
+    NO_BROWSER,
+    PHONE,
+    SHARED,
+    SMALL,
+    TABLET,
+    Watch,
+    chromium,
+    find_browser,
+    open_context,
+    packed,
+    pages,
+    serve,
+    visit,
+)
+from scripts.shape import shapely
+
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 COLORS = ("color-contrast", "link-in-text-block")
 # Axe asks for stylesheets again, for a rule that is off, unless it is told what else to fetch.
 AXE = {"resultTypes": ["violations"], "preload": {"assets": ["media"]}}
-SMALL, PHONE, TABLET, DESK = (
-    {"width": width, "height": height}
-    for width, height in ((320, 640), (360, 740), (768, 1024), (1280, 800))
-)
 # What can only be clicked is left out on paper, where the article takes this share of the width.
 CLICKED = (".bd-sidebar", ".bd-header", ".bd-header-article", ".prev-next-footer")
 SHARE = 0.85
-# What all pages share: a reader fetches it once.
-SHARED = ("_static/", "searchindex.js")
 FRAMES = "_static/frames/"  # but for the pictures of one page
 
 MAX_KB = 400
@@ -50,7 +55,6 @@ ON_LINE = 4
 SHOWN = 4  # places of a fault that stand at many
 TRIES = 3  # of which the fastest counts: other work on the machine only adds
 
-SETTLE = "async () => { await window.MathJax?.startup?.promise; await document.fonts.ready }"
 # What watches the sizes of boxes is told within a frame.
 DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 THEME = "document.documentElement.dataset.theme"
@@ -110,141 +114,6 @@ TIMES = """() => {
   const sliders = performance.getEntriesByName("ensedu-sliders")[0]?.startTime ?? 0;
   return [Math.max(page.domInteractive, sliders), page.loadEventEnd];
 }"""
-
-
-def find_browser():
-    """Return the path of a Chromium, or None."""
-    return next(filter(None, map(shutil.which, BROWSERS)), None)
-
-
-def pages(site):
-    """List the pages of a site by address; not its templates, nor what only redirects."""
-    found = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
-    return [
-        name
-        for name in found
-        if not name.startswith(SHARED)
-        and 'http-equiv="refresh"' not in (site / name).read_text(encoding="utf-8").lower()
-    ]
-
-
-@functools.cache
-def packed(path):
-    """Return the bytes of a file as a web server sends them."""
-    return gzip.compress(path.read_bytes(), mtime=0)
-
-
-class Handler(SimpleHTTPRequestHandler):
-    """Sends every file gzipped, and says nothing."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        if self.path == "/favicon.ico":  # the browser's own wish, not the page's
-            self.send_response(204)
-            self.end_headers()
-            return
-        path = Path(self.translate_path(self.path))
-        path = path / "index.html" if path.is_dir() else path
-        if not path.exists():
-            self.send_error(404)
-            return
-        self.send_response(200)
-        self.send_header("Content-Type", self.guess_type(path))
-        self.send_header("Content-Encoding", "gzip")
-        self.send_header("Content-Length", str(len(packed(path))))
-        self.send_header("Cache-Control", "max-age=600")  # as GitHub Pages does
-        self.end_headers()
-        self.wfile.write(packed(path))
-
-    def log_message(self, *arguments):
-        pass
-
-
-class Server(ThreadingHTTPServer):
-    """A server whose readers may leave at any time."""
-
-    def handle_error(self, request, client_address):
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
-
-
-@contextmanager
-def serve(site):
-    """Serve a folder on a free port; yields the address, which ends in a slash."""
-    with Server(("127.0.0.1", 0), functools.partial(Handler, directory=site)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-
-
-@contextmanager
-def chromium():
-    """Start the browser that is installed."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_browser())
-        yield browser
-        browser.close()
-
-
-def open_context(browser, mode="light", viewport=DESK, **options):
-    """Open a browser's profile, empty but for the choice of light or dark."""
-    context = browser.new_context(
-        viewport=viewport, color_scheme=mode, reduced_motion="reduce", **options
-    )
-    # The theme keeps the reader's choice here, and sets html[data-theme] from it before it paints.
-    context.add_init_script(
-        f"for (const key of ['mode', 'theme']) localStorage.setItem(key, '{mode}')"
-    )
-    return context
-
-
-class Watch:
-    """What a page asks for, and what goes wrong, while it is open.
-
-    Its homes are where the site is read from; all else is foreign.
-    """
-
-    def __init__(self, page, *homes):
-        self.homes = homes
-        self.clear()
-        page.on("request", self.on_request)
-        page.on("response", self.on_response)
-        page.on("requestfailed", self.on_failure)
-        page.on("console", self.on_console)
-        page.on("pageerror", lambda error: self.errors.append(f"page error: {error}"))
-
-    def clear(self):
-        """Forget what was seen."""
-        self.asked, self.foreign, self.errors = [], [], []
-
-    def on_request(self, request):
-        home = next(filter(request.url.startswith, self.homes), None)
-        if home:
-            self.asked.append(request.url.removeprefix(home).partition("?")[0])
-        elif not request.url.startswith(("data:", "blob:", "about:")):
-            self.foreign.append(request.url)
-
-    def on_response(self, response):
-        if response.status >= 400:
-            self.errors.append(f"status {response.status}: {response.url}")
-
-    def on_failure(self, request):
-        # A page that is left while it loads aborts its requests; "csp": scripts are off.
-        if request.failure not in ("net::ERR_ABORTED", "csp"):
-            self.errors.append(f"{request.failure}: {request.url}")
-
-    def on_console(self, message):
-        if message.type == "error":
-            self.errors.append(f"console: {message.text}")
-
-
-def visit(page, address):
-    """Open an address, and wait for its formulas and fonts."""
-    page.goto(address)
-    page.evaluate(SETTLE)
 
 
 # Each of the next says what is wrong with an open page: what, and where on the page.
@@ -323,7 +192,7 @@ def accessible(page):
 
 # What is checked of a page, in the order of its visits; axe comes last, as it unfolds the page.
 WAYS = {
-    "light": (fits, on_paper, accessible),
+    "light": (fits, on_paper, shapely, accessible),
     "dark": (fits, accessible),
     "folder": (whole,),
     "no scripts": (bare,),

@@ -1,4 +1,4 @@
-"""Write into the README what the package's results hold: the table of starts.
+"""Write into the README what the package's results hold: the tables of starts and of speed.
 
 python scripts/readme.py
 """
@@ -10,11 +10,15 @@ from ensedu import measured
 from ensedu.methods import METHODS
 
 README = Path(__file__).parents[1] / "README.md"
+#: Layers beside other packages, four members: (inputs and outputs, examples).
+SIZES = ((50, 32), (256, 32), (256, 256), (1024, 256))
+PACKAGES = ("ensedu", "tabm", "torch-uncertainty", "bayesian-torch", "BLiTZ")
 
 
 def main():
-    """Write the table between its marks."""
+    """Write the tables between their marks."""
     to_readme("starts", starts(measured.load("starts")))
+    to_readme("speed", speed(measured.load("speed-cpu")))
 
 
 def in_readme(name):
@@ -41,12 +45,34 @@ def starts(result):
         if row["method"] == "single":
             start = ["one network", "as it was trained"]
         lines.append([*start, percent(row["moved"]), f"{100 * row['accuracy']:.0f} %"])
-    return "\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n\n"
+    return _table(lines)
+
+
+def speed(result):
+    """Return how long a training pass of a layer takes in each package, in Markdown."""
+    head = ["method", "width", "examples", *PACKAGES]
+    lines = [head, ["---", *["--:"] * (len(head) - 1)]]
+    for method in ("deep_ensemble", "batch_ensemble", "mean_field"):
+        for m, B in SIZES:
+            row = measured.row(result["cells"], method=method, m=m, M=4, B=B)
+            found = [times(row["contestants"], name) for name in PACKAGES]
+            lines.append([METHODS[method].label, f"{m:,}", str(B), *found])
+    return _table(lines)
+
+
+def times(contestants, name):
+    """Return the time of a pass over that of plain layers: with the KL, where a method has one."""
+    found = contestants.get(f"{name}, with KL", contestants.get(name))
+    return f"{found['forward+backward']['ratio'][1]:.2f}" if found else "–"
 
 
 def percent(part):
     """Write a part in hundredths, with a decimal where it is small and not 0."""
     return f"{100 * part:.{1 if 0 < part < 0.1 else 0}f} %"
+
+
+def _table(lines):
+    return "\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n\n"
 
 
 def _marked(name):

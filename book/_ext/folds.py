@@ -1,7 +1,8 @@
-"""Cells that step back: checks fold to one line, code folds below its figure.
+"""Cells that step back: each folds to one line, code folds below what it draws.
 
-A cell with the tag `check` begins with a comment, `# Checked: …`: that is the
-line. It is executed and tested as any other.
+A cell with the tag `check` begins with a comment, `# Checked: …`, and one with
+the tag `yours` with `# Yours: …`: that is the line. They are executed and
+tested as any other.
 """
 
 from html import escape
@@ -10,8 +11,12 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 
-CHECK, PREFIX = "check", "# Checked: "
-FIGURE_CODE = "Code of this figure"
+# By tag: how the first line of the cell begins, and the line that is shown.
+FIRST = {
+    "check": ("# Checked: ", "Checked: "),
+    "yours": ("# Yours: ", "Try it in Jupyter: "),
+}
+TABLE = '<table class="ensedu-table"'
 
 
 class FoldCells(SphinxTransform):
@@ -20,17 +25,17 @@ class FoldCells(SphinxTransform):
     default_priority = 310
 
     def apply(self, **options):
-        """Fold each cell that is a check, or shows a figure."""
+        """Fold what is tagged, and the code of figures and tables."""
         for cell in list(self.document.findall(nodes.container)):
             if cell.get("nb_element") != "cell_code":
                 continue
-            if CHECK in cell["cell_metadata"].get("tags", ()):
-                cell.children = fold(
-                    "check", f"Checked: {claim(cell)}", cell.children
-                )
-            elif any(cell.findall(nodes.figure)):
+            tags = cell["cell_metadata"].get("tags", ())
+            if tag := next(filter(tags.__contains__, FIRST), None):
+                cell.children = fold(tag, first_line(cell, tag), cell.children)
+            elif shown := what_it_shows(cell):
                 code, *outputs = cell.children
-                cell.children = [*outputs, *fold("code", FIGURE_CODE, [code])]
+                words = f"Code of this {shown}"
+                cell.children = [*outputs, *fold("code", words, [code])]
             else:
                 continue
             for child in cell.children:
@@ -38,15 +43,24 @@ class FoldCells(SphinxTransform):
             cell.attributes.pop("hide_mode", None)  # folded already
 
 
-def claim(cell):
-    """Return what a check says in its first line."""
+def what_it_shows(cell):
+    """Return "figure" or "table" for a cell that shows one, else ""."""
+    if any(cell.findall(nodes.figure)):
+        return "figure"
+    tables = (TABLE in output.astext() for output in cell.findall(nodes.raw))
+    return "table" if any(tables) else ""
+
+
+def first_line(cell, tag):
+    """Return the line that a cell with this tag folds to."""
     first = cell.children[0].astext().lstrip().partition("\n")[0]
-    if not first.startswith(PREFIX):
+    begin, shown = FIRST[tag]
+    if not first.startswith(begin):
         raise ExtensionError(
-            f"a cell with the tag {CHECK!r} must begin with {PREFIX!r}, "
+            f"a cell with the tag {tag!r} must begin with {begin!r}, "
             f"got {first!r}"
         )
-    return first.removeprefix(PREFIX)
+    return shown + first.removeprefix(begin)
 
 
 def fold(kind, words, children):

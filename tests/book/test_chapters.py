@@ -1,8 +1,24 @@
-"""Each chapter keeps its promise: every goal has its line in the summary and its exercise."""
+"""Each chapter has the same shape, and keeps its promise.
 
+A figure first, then the box with the goals; every goal has its line in the summary and its
+exercise; what a reader writes is told right from unfinished.
+"""
+
+import ast
 import re
+from itertools import dropwhile, takewhile
 
 import pytest
+
+from ensedu.page.practice import RIGHT, UNFINISHED
+
+MOST_CODE = 40  # lines that are not folded
+SENTENCE_END = re.compile(r"[.?!](?=\s|$)")
+# What stands in the text of exercises, in the order of the page.
+MARK = re.compile(
+    r"\{(exercise)\}.*\n:label: (\S+)|\{(solution-start|solution)\} *(\S+)"
+    r"|\{(solution-end)\}()|\{(dropdown)\} *(.+)"
+)
 
 
 def sections(notebook):
@@ -24,9 +40,9 @@ def text(cells):
     return "\n".join(source for kind, source in cells if kind == "text")
 
 
-def numbered(cells):
+def numbered(source):
     """Return the items of the numbered list: `1. …`, `2. …`."""
-    items = re.findall(r"^(\d+)\. (.+)", text(cells), flags=re.MULTILINE)
+    items = re.findall(r"^(\d+)\. (.+)", source, flags=re.MULTILINE)
     assert [int(number) for number, _ in items] == list(range(1, len(items) + 1))
     return [item for _, item in items]
 
@@ -53,38 +69,117 @@ def exercises(cells):
     return found
 
 
+def opening(notebook):
+    """Return the body of the box that the third cell begins with."""
+    cell = notebook.cells[2]
+    assert cell.cell_type == "markdown"
+    assert cell.source.startswith(":::::{opening}"), cell.source
+    (box,) = directives(cell.source, "opening")
+    return box[1]
+
+
+def goals(notebook):
+    return numbered(opening(notebook).partition("**Before you start**")[0])
+
+
+def tags(cell):
+    return cell.metadata.get("tags", [])
+
+
+def is_figure(cell):
+    return any(
+        output.get("data", {}).get("text/plain", "").startswith("Explorer(")
+        for output in cell.outputs
+    )
+
+
+def printed(cell):
+    return "".join(output.text for output in cell.outputs if output.output_type == "stream")
+
+
+def marked(cells):
+    """Return what stands in these cells, in order: ("exercise", label), …, ("code", cell)."""
+    found = []
+    for cell in cells:
+        if cell.cell_type == "code":
+            found.append(("code", cell))
+        else:
+            for match in MARK.finditer(cell.source):
+                found.append(tuple(group for group in match.groups() if group is not None))
+    return found
+
+
+def practiced(notebook):
+    """Return {label: what stands between this exercise and the end of its solution}."""
+    found, label = {}, None
+    for kind, what in marked(notebook.cells):
+        if kind == "exercise":
+            label = what
+        if label:
+            found.setdefault(label, []).append((kind, what))
+        if kind in ("solution", "solution-end"):
+            label = None
+    return found
+
+
+def attempts(source):
+    """Return the calls of `attempt` in code, each as text."""
+    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    return [ast.unparse(call) for call in calls if ast.unparse(call.func) == "attempt"]
+
+
+def test_title_and_one_sentence(chapter):
+    first = chapter.cells[0]
+    assert first.cell_type == "markdown"
+    title, _, rest = first.source.strip().partition("\n")
+    assert re.match(r"# \S", title)
+    assert "\n\n" not in rest.strip(), "one paragraph"
+    assert len(SENTENCE_END.findall(rest)) == 1, "one sentence"
+    assert rest.rstrip().endswith((".", "?", "!"))
+
+
+def test_figure_comes_first(chapter):
+    assert chapter.cells[1].cell_type == "code"
+    assert is_figure(chapter.cells[1])
+
+
+def test_opening(chapter):
+    parts = ["**Before you start**: ", "**Predict.** ", "{dropdown} Answer"]
+    places = [opening(chapter).find(part) for part in parts]
+    assert places == sorted(places)
+    assert -1 not in places
+    assert 3 <= len(goals(chapter)) <= 5
+
+
 def test_sections_in_order(chapter):
-    wanted = ["What you will be able to do", "Predict", "Summary", "Exercises"]
-    assert [title for title in sections(chapter) if title in wanted] == wanted
-
-
-def test_goals(chapter):
-    assert 3 <= len(numbered(sections(chapter)["What you will be able to do"])) <= 5
-
-
-def test_opening_says_time_and_prerequisites(chapter):
-    opening = text(sections(chapter)["What you will be able to do"])
-    assert "Reading time" in opening
-    assert "Before you start" in opening
-
-
-def test_prediction_folds_out(chapter):
-    assert re.search(r"\{dropdown\}|:class:.*\bdropdown\b", text(sections(chapter)["Predict"]))
+    titles = list(sections(chapter))
+    assert titles[-2:] == ["Summary", "Exercises"]
+    assert "{dropdown} References" in chapter.cells[-1].source
+    assert not {"What you will be able to do", "Predict"} & set(titles)
 
 
 def test_summary_has_one_line_a_goal(chapter):
-    found = sections(chapter)
-    goals = numbered(found["What you will be able to do"])
-    assert len(numbered(found["Summary"])) == len(goals)
+    assert len(numbered(text(sections(chapter)["Summary"]))) == len(goals(chapter))
+
+
+def test_little_code_is_open(chapter):
+    """All but figures, checks and exercises; a solution is folded as a whole."""
+    lines, solving = 0, False
+    for kind, what in marked(chapter.cells):
+        if kind != "code":
+            solving = kind == "solution-start" or (solving and kind != "solution-end")
+        elif not solving and not is_figure(what) and not {"check", "yours"} & set(tags(what)):
+            lines += len([line for line in what.source.splitlines() if line.strip()])
+    assert lines <= MOST_CODE
 
 
 def test_every_goal_has_an_exercise(chapter):
-    found = sections(chapter)
-    goals = numbered(found["What you will be able to do"])
-    tasks = exercises(found["Exercises"])
+    tasks = exercises(sections(chapter)["Exercises"])
     assert len(tasks) >= 3
     assert {kind for kind, _ in tasks.values()} == {"Check", "Code", "Think"}
-    assert set().union(*(met for _, met in tasks.values())) == set(range(1, len(goals) + 1))
+    assert set().union(*(met for _, met in tasks.values())) == set(
+        range(1, len(goals(chapter)) + 1)
+    )
 
 
 def test_every_exercise_has_a_folded_solution(chapter):
@@ -95,20 +190,38 @@ def test_every_exercise_has_a_folded_solution(chapter):
     assert sorted(label for label, _ in solved) == sorted(exercises(cells))
 
 
-def test_solutions_in_code_are_run(chapter):
-    """A code exercise is solved by cells between `solution-start` and `solution-end`."""
-    cells = sections(chapter)["Exercises"]
-    open_label, run = None, set()
-    for kind, source in cells:
-        if kind == "code":
-            assert open_label, f"code in Exercises belongs to a solution:\n{source}"
-            run.add(open_label)
+def test_code_in_exercises_is_yours_or_a_solution(chapter):
+    inside = practiced(chapter)
+    known = {id(what) for parts in inside.values() for kind, what in parts if kind == "code"}
+    exercises_begin = re.compile("^## Exercises", flags=re.MULTILINE)
+    for cell in dropwhile(lambda cell: not exercises_begin.search(cell.source), chapter.cells):
+        assert cell.cell_type != "code" or id(cell) in known, cell.source
+    for parts in inside.values():
+        for kind, what in takewhile(lambda part: part[0] != "solution-start", parts):
+            assert kind != "code" or "yours" in tags(what), what.source
+
+
+def test_code_exercises_can_be_tried(chapter):
+    """Exercise, a cell to finish, a hint, and a solution that is told to be right."""
+    kinds = {label: kind for label, (kind, _) in exercises(sections(chapter)["Exercises"]).items()}
+    for label, parts in practiced(chapter).items():
+        if kinds[label] != "Code":
+            assert not [what for kind, what in parts if kind == "code" and "yours" in tags(what)]
             continue
-        for name, label in re.findall(r"\{(solution-start|solution-end)\} *(\S*)", source):
-            open_label = label if name == "solution-start" else None
-    assert open_label is None
-    code = {label for label, (kind, _) in exercises(cells).items() if kind == "Code"}
-    assert code <= run
+        order = [kind for kind, _ in parts]
+        solving = order.index("solution-start")
+        assert order[:solving] == ["exercise", "code", "dropdown"], label
+        assert order[-1] == "solution-end", label
+        (_, yours), (_, title) = parts[1:3]
+        assert title == "Hint", label
+        assert "yours" in tags(yours), yours.source
+        assert re.search(r"^ +return \.\.\.$", yours.source, flags=re.MULTILINE), yours.source
+        assert printed(yours) == f"{UNFINISHED}\n", label
+        solution = [what for kind, what in parts[solving:] if kind == "code"]
+        assert any(printed(cell).endswith(f"{RIGHT}\n") for cell in solution), label
+        asked = attempts(yours.source)
+        assert asked, label
+        assert asked[-1] in [call for cell in solution for call in attempts(cell.source)], label
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,11 @@ def test_every_figure_has_four_renderings_a_name_and_a_caption(notebook):
     assert len(names) == len(set(names)) == count
 
 
-def test_a_check_says_in_its_first_line_what_it_checks(notebook):
+@pytest.mark.parametrize("tag", ["check", "yours"])
+def test_a_cell_that_folds_says_in_its_first_line_what_it_is(notebook, tag):
     for cell in code_cells(notebook):
-        tagged = "check" in cell.metadata.get("tags", [])
-        assert tagged == cell.source.startswith("# Checked: "), cell.source
+        tagged = tag in cell.metadata.get("tags", [])
+        assert tagged == cell.source.startswith(f"# {tag.replace('check', 'checked').title()}: ")
 
 
 @pytest.mark.parametrize("word", ["TODO", "FIXME", "XXX", "lorem"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ensedu import measured
-from scripts.readme import in_readme
+from scripts.readme import in_readme, speed
 from tests.zoo import results
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +47,14 @@ def test_no_example_of_the_readme_is_a_fragment():
 
 def test_the_table_of_conversions_is_what_the_zoo_found():
     assert in_readme("zoo") == results.table(measured.load("zoo"))
+
+
+def test_the_table_of_speed_is_what_was_measured():
+    words = in_readme("speed")
+    assert words == speed(measured.load("speed-cpu"))
+    # By hand, from the file: four members of width 256 with 32 examples.
+    assert "| BatchEnsemble | 256 | 32 | 1.20 | 1.12 | 1.54 | – | – |" in words
+    assert "| mean-field BNN | 256 | 32 | 6.20 | – | 13.66 | 5.70 | 8.06 |" in words
 
 
 def test_the_reader_of_examples():

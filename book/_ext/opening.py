@@ -1,0 +1,111 @@
+"""The box at the top of a chapter: goals, time, what to know, a question.
+
+```
+:::::{opening}
+1. A goal, and two to four more.
+
+**Before you start**: [the chapter before](before.ipynb).
+
+**Predict.** A question?
+
+::::{dropdown} Answer
+The answer.
+::::
+:::::
+```
+
+The reading time is measured on the finished page.
+"""
+
+from docutils import nodes
+from reading import read
+from sphinx.util.docutils import SphinxDirective
+
+GOALS = range(3, 6)
+BEFORE, PREDICT = "Before you start", "Predict."
+LABEL, TITLE = "About this chapter", "You will be able to"
+TIME = '<span class="ensedu-minutes"></span>'  # until the page is finished
+
+
+class Opening(SphinxDirective):
+    """Goals, prerequisites and a question, in one box of two columns."""
+
+    has_content = True
+
+    def run(self):
+        """Parse the body as text of the page, and lay it out."""
+        body = nodes.container()
+        self.state.nested_parse(self.content, self.content_offset, body)
+        goals, before, question = self.parts(body.children)
+        bold = next(before.findall(nodes.strong))
+        bold.replace_self([html(f"Reading time {TIME} · "), nodes.Text(BEFORE)])
+        return [
+            html(f'<aside class="ensedu-opening" aria-label="{LABEL}">'),
+            html('<div class="ensedu-goals">'),
+            nodes.paragraph("", TITLE, classes=["ensedu-label"]),
+            goals,
+            before,
+            html('</div><div class="ensedu-predict">'),
+            *question,
+            html("</div></aside>"),
+        ]
+
+    def parts(self, children):
+        """Return the goals, what to know before, and the question's parts."""
+        lists = [
+            part for part in children if isinstance(part, nodes.enumerated_list)
+        ]
+        if not lists or len(lists[0]) not in GOALS:
+            raise self.error(
+                f"an opening must have a numbered list of {GOALS[0]} to "
+                f"{GOALS[-1]} goals, got {len(lists[0]) if lists else 'none'}"
+            )
+        places = [self.place(children, words) for words in (BEFORE, PREDICT)]
+        order = [children.index(lists[0]), *places]
+        if order != [0, 1, 2]:
+            raise self.error(
+                f"an opening must hold goals, {BEFORE!r} and {PREDICT!r} in "
+                "this order, with nothing between them"
+            )
+        if not any(map(is_dropdown, children[2:])):
+            raise self.error("an opening must fold its answer: a dropdown")
+        return lists[0], children[1], children[2:]
+
+    def place(self, children, words):
+        """Return the place of the paragraph that begins with bold words."""
+        for place, part in enumerate(children):
+            bold = next(part.findall(nodes.strong), nodes.strong())
+            if bold.astext() == words and part.astext().startswith(words):
+                return place
+        raise self.error(
+            f"an opening must have a paragraph that begins with **{words}**"
+        )
+
+
+def html(text):
+    """Return a node that stands for itself."""
+    return nodes.raw("", text, format="html")
+
+
+def is_dropdown(node):
+    """Whether this folds: a dropdown, or an admonition of that class."""
+    return node.get("design_component") == "dropdown" or "dropdown" in node.get(
+        "classes", ()
+    )
+
+
+def tell_time(app, pagename, templatename, context, doctree):
+    """Say in the box how long its page takes to read."""
+    if TIME in context.get("body", ""):
+        minutes = read(context["body"]).minutes
+        words = f"{minutes} minute{'s' * (minutes != 1)}"
+        context["body"] = context["body"].replace(
+            TIME, TIME.replace("></", f">{words}</")
+        )
+
+
+def setup(app):
+    """Register with Sphinx."""
+    app.add_directive("opening", Opening)
+    app.connect("html-page-context", tell_time, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

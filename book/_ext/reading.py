@@ -1,0 +1,64 @@
+"""How long a page takes to read, counted on its HTML.
+
+What is folded is left out.
+"""
+
+import math
+from dataclasses import dataclass
+
+from bs4 import BeautifulSoup
+
+WORDS_A_MINUTE = 200
+FIGURE_SECONDS = 20
+CODE_SECONDS = 2  # a line
+DISPLAYED = 5  # words; a formula inside a line is one word
+FOLDED = "details:not([open]), .admonition.dropdown, .toggle"
+# No text of the page: what one clicks, draws or hides, and the bibliography.
+OTHER = "script, style, .headerlink, .ensedu-explorer, .citation-list"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a page shows before anything is unfolded."""
+
+    words: int
+    figures: int
+    code: int  # lines
+    printed: int  # lines that code printed, whose words are among the words
+
+    @property
+    def minutes(self):
+        """Whole minutes, rounded up."""
+        seconds = FIGURE_SECONDS * self.figures + CODE_SECONDS * self.code
+        return math.ceil(self.words / WORDS_A_MINUTE + seconds / 60)
+
+
+def read(html):
+    """Count what a reader sees of a page, given its article as HTML."""
+    page = BeautifulSoup(html, "html.parser")
+    for folded in page.select(FOLDED):
+        folded.extract()
+    figures = len(page.select(".ensedu-explorer"))
+    for other in page.select(OTHER):
+        other.extract()
+    code, printed = [], []
+    for block in page.select("pre"):
+        output = block.find_parent(class_="cell_output")
+        (printed if output else code).append(block)
+    for block in code:
+        block.extract()
+    for formula in page.select(".math"):
+        size = DISPLAYED if formula.name == "div" else 1
+        formula.replace_with(" formula" * size + " ")
+    words = page.get_text(" ").split()
+    return Reading(
+        words=sum(any(map(str.isalnum, word)) for word in words),
+        figures=figures,
+        code=sum(map(lines, code)),
+        printed=sum(map(lines, printed)),
+    )
+
+
+def lines(block):
+    """Return how many lines of a block are not empty."""
+    return sum(bool(line.strip()) for line in block.get_text().splitlines())
