@@ -3,16 +3,28 @@
 import re
 from pathlib import Path
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, NavigableString
 
 # A link in the sidebar, and the button that unfolds what lies below it.
 FOLD = re.compile(r"(<a [^>]*>)([^<]+)(</a><details[^>]*>)<summary>")
 # The theme draws its icons twice: by a font, and by half a megabyte of script.
 ICONS = re.compile(r"<script[^>]*scripts/fontawesome\.js[^>]*></script>")
+# What must not begin a line after a formula.
+MARKS = re.compile(r"[.,;:!?)]+")
+
+
+def tie(soup):
+    """Keep each formula on one line with the marks that follow it."""
+    for formula in soup.select("span.math"):
+        after = formula.next_sibling
+        if isinstance(after, NavigableString) and (marks := MARKS.match(after)):
+            tied = soup.new_tag("span", attrs={"class": "ensedu-tied"})
+            formula.wrap(tied).append(marks[0])
+            after.replace_with(NavigableString(after[marks.end() :]))
 
 
 def mend_body(app, pagename, templatename, context, doctree):
-    """Take away roles that are outdated, and lists that are none."""
+    """Mend roles that are outdated, lists that are none, and line breaks."""
     if "body" not in context:
         return
     soup = BeautifulSoup(context["body"], "html.parser")
@@ -23,6 +35,7 @@ def mend_body(app, pagename, templatename, context, doctree):
         lines["class"] = "sig-lines"
         for line in lines.find_all("dd", recursive=False):
             line.name = "span"
+    tie(soup)
     context["body"] = str(soup)
 
 

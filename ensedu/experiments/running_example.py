@@ -41,6 +41,7 @@ __all__ = [
     "in_words",
     "new_points",
     "parameters",
+    "parts",
     "run",
     "scored",
     "tune",
@@ -286,6 +287,27 @@ def parameters(contestant: str) -> int:
     _known(contestant)
     rows = measured.load("running-example")["rows"]
     return measured.row(rows, contestant=contestant, data_seed=0)["parameters"]
+
+
+def parts(contestant: str) -> tuple[uncertainty.Interval, uncertainty.Interval]:
+    """Return what of the difference in NLL in the gap is due to the curve, and what to doubt.
+
+    The curve's part is the difference that its average curve would make with the band of one
+    network, which is the known noise alone: half the squared error over the variance of the noise.
+    The rest is due to a wider band. Paired differences from one network over data, in nats.
+    """
+    _known(contestant)
+    rows = measured.load("running-example")["rows"]
+
+    def gap_scores(name: str, score: str) -> Array:
+        return np.array([row["gap"][score] for row in rows if row["contestant"] == name])
+
+    def differences(of: Callable[[str], Array]) -> Array:
+        return of(contestant) - of("single")
+
+    curve = differences(lambda name: gap_scores(name, "rmse") ** 2 / (2 * gap.noise**2))
+    whole = differences(lambda name: gap_scores(name, "nll"))
+    return uncertainty.paired(curve), uncertainty.paired(whole - curve)
 
 
 def in_words(names: Sequence[str], scores: Mapping[str, tuple[str, str]]) -> str:

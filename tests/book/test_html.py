@@ -7,6 +7,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from bs4 import BeautifulSoup
 
+from book._ext.access import tie
+
 
 @pytest.fixture(scope="module")
 def html(root):
@@ -80,3 +82,14 @@ def test_one_title_and_no_doubled_ids(html, page):
     assert len(soup.find("article").find_all("h1")) == 1
     ids = [tag["id"] for tag in soup.find_all(id=True)]
     assert len(ids) == len(set(ids))
+
+
+def test_a_formula_keeps_its_mark():
+    page = BeautifulSoup(
+        'If <span class="math">m</span>, or <span class="math">n</span> and more', "html.parser"
+    )
+    tie(page)
+    assert str(page) == (
+        'If <span class="ensedu-tied"><span class="math">m</span>,</span> or '
+        '<span class="math">n</span> and more'
+    )

@@ -182,6 +182,26 @@ def test_a_deep_ensemble_of_four_is_the_contestant():
         assert torch.equal(one, other)
 
 
+def test_parts_add_up_to_the_difference_and_a_network_has_no_doubt():
+    for name in ("wide", "deep_ensemble", "rank1"):
+        curve, doubt = example.parts(name)
+        whole = example.scored(name, "gap", "nll")["difference"]
+        assert curve.mean + doubt.mean == pytest.approx(whole, abs=2e-3)
+    _, doubt = example.parts("wide")
+    assert doubt.low < 0 < doubt.high and abs(doubt.mean) < 0.05
+
+
+def test_a_curve_with_the_noise_alone_has_the_nll_of_its_squared_error():
+    rng = np.random.default_rng(0)
+    truth = rng.standard_normal((1, 200_000, 1))
+    curve = truth + 0.3
+    y = truth[0] + gap.noise * rng.standard_normal(truth[0].shape)
+    found = example.score(curve, truth[0], y)
+    noise = math.log(gap.noise * math.sqrt(2 * math.pi)) + 0.5
+    expected = noise + found["rmse"] ** 2 / (2 * gap.noise**2)
+    assert found["nll"] == pytest.approx(expected, abs=0.05)
+
+
 def test_parameters_are_those_of_the_method():
     for name, row in CONTESTANTS.items():
         if METHODS[row.method].members and row.method != "last_layer":
