@@ -96,7 +96,7 @@ def _rank1(setting: Options) -> dict[str, Any]:
 RATES = tuple({"lr": lr} for lr in (0.002, 0.004, 0.008, 0.016))
 CONTESTANTS = {
     "single": Contestant("one network", "single", RATES, 2),
-    "wide": Contestant("one network of equal parameters", "single", RATES, 0, sizes=WIDE),
+    "wide": Contestant("one larger network", "single", RATES, 0, sizes=WIDE),
     "last_layer": Contestant("last-layer ensemble", "last_layer", RATES, 2),
     "deep_ensemble": Contestant("deep ensemble", "deep_ensemble", RATES, 2),
     "batch_ensemble_signs": Contestant(

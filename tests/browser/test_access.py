@@ -2,7 +2,7 @@
 
 import pytest
 
-from scripts.check_site import PHONE, SETTLE, SMALL, pages, visit
+from scripts.browsing import PHONE, SETTLE, SMALL, pages, visit
 
 BATCH = "book/counting/batch-ensemble.html"
 # Where the keyboard stands, and whether one sees it.
