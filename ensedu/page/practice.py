@@ -13,14 +13,13 @@ Right.
 """
 
 import numbers
-import textwrap
 from typing import Any
 
 import numpy as np
 
 UNFINISHED = "Your turn: replace the dots, then run this cell."
 RIGHT = "Right."
-CLOSE = 1e-9  # relative and absolute
+CLOSE = 1e-9  # relative to the number, and to the largest that is wanted
 LONGEST = 40  # letters of a reader's text that are repeated
 BOOLS = (bool, np.bool_)
 
@@ -99,7 +98,9 @@ def _by_number(value: Any, wanted: np.ndarray) -> str:
         return f"the shape is {given.shape}, wanted is {wanted.shape}"
     exact = all(array.dtype.kind in "biu" for array in (given, wanted))
     with np.errstate(all="ignore"):
-        close = np.isclose(given, wanted, rtol=CLOSE, atol=CLOSE, equal_nan=True)
+        sizes = np.abs(wanted[np.isfinite(wanted)])
+        scale = float(sizes.max(initial=0)) or 1.0
+        close = np.isclose(given, wanted, rtol=CLOSE, atol=CLOSE * scale, equal_nan=True)
         differs = given != wanted if exact else ~close
         gaps = np.abs(np.subtract(given, wanted, dtype=complex))
     if not differs.any():
@@ -110,7 +111,8 @@ def _by_number(value: Any, wanted: np.ndarray) -> str:
         if not largest or np.iscomplexobj(given) or np.iscomplexobj(wanted):
             return "the number differs"
         size = "small" if given < wanted else "large"
-        return f"you gave {given:{',' if exact else '.4g'}}, which is {by} too {size}"
+        few = "," if exact else ".4g" if f"{given:.4g}" != f"{wanted:.4g}" else ".12g"
+        return f"you gave {given:{few}}, which is {by} too {size}"
     how_many = f"{differs.sum():,} of {differs.size:,} numbers differ"
     if not np.isfinite(gaps[differs]).all():
         return f"{how_many}, and some are not finite"
@@ -126,11 +128,11 @@ def _plain(item: Any) -> bool:
 
 def _array(value: Any) -> np.ndarray | None:
     """Return what holds numbers as an array; a tensor too. None for anything else."""
-    if hasattr(value, "detach"):
-        value = value.detach().cpu()
-    if isinstance(value, (list, tuple)):
-        value = [item.detach() if hasattr(item, "detach") else item for item in value]
     try:
+        if hasattr(value, "detach"):
+            value = value.detach().cpu()
+        if isinstance(value, (list, tuple)):
+            value = [item.detach() if hasattr(item, "detach") else item for item in value]
         array = np.asarray(value)
     except Exception:  # lists of unequal lengths; objects that are no array and say so
         return None
@@ -146,7 +148,7 @@ def _named(value: Any) -> str:
     if value is None or isinstance(value, BOOLS):
         return str(value)
     if isinstance(value, str):
-        return f"the text {textwrap.shorten(value, LONGEST, placeholder='…')!r}"
+        return f"the text {value if len(value) <= LONGEST else value[:LONGEST] + '…'!r}"
     if isinstance(value, dict):
         return f"a dictionary of {len(value)}"
     if (array := _array(value)) is not None:

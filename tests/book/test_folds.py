@@ -2,9 +2,10 @@
 
 import pytest
 from docutils import nodes
+from docutils.utils import new_document
 from sphinx.errors import ExtensionError
 
-from book._ext.folds import first_line, what_it_shows
+from book._ext.folds import FoldCells, first_line, fold, what_it_shows
 from ensedu.page.table import table
 
 
@@ -37,3 +38,20 @@ def test_the_code_of_tables_and_figures_steps_back():
         == "table"
     )
     assert what_it_shows(nodes.container("", cell("x"), nodes.figure())) == "figure"
+
+
+def test_the_line_of_a_fold_is_text():
+    assert "&lt;b&gt;" in fold("check", "a <b>", [])[0].astext()
+
+
+def test_a_figure_stands_before_its_folded_code():
+    document = new_document("page")
+    code = nodes.container("", nodes.literal_block("x", "x"))
+    box = nodes.container("", code, nodes.figure(), nb_element="cell_code", cell_metadata={})
+    box["hide_mode"] = "input"
+    document += box
+    FoldCells(document).apply()
+    figure, head, shown, end = box.children
+    assert isinstance(figure, nodes.figure) and shown is code
+    assert "ensedu-code" in head.astext() and end.astext() == "</details>"
+    assert "hide_mode" not in box

@@ -93,3 +93,10 @@ def test_a_formula_keeps_its_mark():
         'If <span class="ensedu-tied"><span class="math">m</span>,</span> or '
         '<span class="math">n</span> and more'
     )
+
+
+@pytest.mark.parametrize("marks", [").", "?!", ")", ";"])
+def test_all_marks_after_a_formula_stay_with_it(marks):
+    page = BeautifulSoup(f'(<span class="math">m</span>{marks} so', "html.parser")
+    tie(page)
+    assert page.select_one(".ensedu-tied").get_text() == f"m{marks}"

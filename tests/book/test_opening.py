@@ -19,6 +19,10 @@ FAULTS = {
     "two-goals": (("1. Count.\n2. Say.", *SOUND[1:]), "of 3 to 5 goals, got 2"),
     "six-goals": (("\n".join(f"{i}. Go." for i in range(1, 7)), *SOUND[1:]), "goals, got 6"),
     "no-before": ((GOALS, PREDICT, ANSWER), "begins with **Before you start**"),
+    "late-words": (
+        (GOALS, "Well: **Before you start**: x.", PREDICT, ANSWER),
+        "begins with **Before you start**",
+    ),
     "no-predict": ((GOALS, BEFORE, ANSWER), "begins with **Predict.**"),
     "no-answer": ((GOALS, BEFORE, PREDICT), "must fold its answer"),
     "order": ((BEFORE, GOALS, PREDICT, ANSWER), "in this order"),
@@ -124,3 +128,12 @@ def test_what_is_read(html, counted):
 def test_minutes_are_rounded_up(words, figures, code, minutes):
     html = "<p>" + "word " * words + "</p>" + FIGURE.replace("One two", "") * figures
     assert read(html + "<pre>" + "x\n" * code + "</pre>").minutes == minutes
+
+
+def test_one_minute_is_one(monkeypatch, root):
+    monkeypatch.syspath_prepend(root / "book" / "_ext")  # as Sphinx finds what it imports
+    from book._ext.opening import TIME, tell_time
+
+    context = {"body": f"<p>{TIME} word</p>"}
+    tell_time(None, "page", "page.html", context, None)
+    assert BeautifulSoup(context["body"], "html.parser").span.get_text() == "1 minute"

@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+import torch
 
 from ensedu import measured
 from ensedu.experiments import averaging
@@ -41,3 +42,17 @@ def test_a_reduced_run_agrees_with_the_table():
         for name, (value,) in values.items():
             # To the digits of the table, and what other processors add.
             assert row[place][name][0] == pytest.approx(value, rel=2e-2)
+
+
+def test_each_start_is_trained_on_the_data_of_its_row(monkeypatch):
+    seen = []
+
+    def trained(number, *, data_seed, seed):
+        seen.append((number, data_seed, seed))
+        return torch.nn.Identity()
+
+    monkeypatch.setattr(averaging.example, "deep_ensemble", trained)
+    zeros = torch.zeros(3, 10, 1, dtype=torch.float64)
+    monkeypatch.setattr(averaging, "predict", lambda net, x: zeros)
+    averaging.run(4, seeds=2, members=3, points=5)
+    assert seen == [(3, 4, 0), (3, 4, 1)]

@@ -67,3 +67,8 @@ def test_a_reduced_run_agrees_with_the_table():
     assert found["deviations"][1:] == pytest.approx(row["deviations"][1:], rel=0.05)
     for place in example.PLACES:
         assert found[place]["nll"] == pytest.approx(row[place]["nll"], abs=0.1)
+
+
+def test_the_band_is_that_of_all_draws():
+    found = kl_weight.draw(1.0, **CURVES.settings | {"epochs": 2, "passes": 8})
+    np.testing.assert_allclose(found["spread"], np.std(found["draws"], axis=0), rtol=1e-9)

@@ -1,7 +1,7 @@
 """The running example: what its scores mean, and that its tables are what the code computes."""
 
 import math
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -224,3 +224,55 @@ def test_unknown_places_and_scores_are_named():
         example.scored("single", "hole", "nll")
     with pytest.raises(ValueError, match=r"scores\['a'\]: a score must be"):
         example.figure(["single"], {"a": ("gap", "spread")})
+
+
+def test_words_say_intervals_from_low_to_high():
+    words = example.in_words(
+        ["single", "mean_field", "wide"], {"c": ("gap", "coverage"), "n": ("gap", "nll")}
+    )
+    for name, (title, score) in product(("mean_field", "wide"), (("c", "coverage"), ("n", "nll"))):
+        row = example.scored(name, "gap", score)
+        value, low, high = (
+            f"{row[key]:+.2f}".replace("-", "\N{MINUS SIGN}")
+            for key in ("difference", "low", "high")
+        )
+        assert f"{title} {value}, from {low} to {high}" in words
+
+
+def test_the_figure_shows_the_table(monkeypatch):
+    shown = {}
+    monkeypatch.setattr(
+        "ensedu.plot.contest", lambda *given, **named: shown.update(named, given=given)
+    )
+    nll = {"n": ("gap", "nll")}
+    example.figure(["single", "rank1"], nll | {"c": ("gap", "coverage")})
+    assert "better" not in shown["xlabel"]  # of coverage less is not better
+    table = measured.load("running-example-curves")
+    row = measured.row(table["rows"], contestant="rank1")
+    x, beliefs, _ = shown["given"]
+    wide = np.hypot(row["spread"], gap.noise)
+    np.testing.assert_allclose(list(beliefs.values())[1].std, wide)
+    np.testing.assert_array_equal(shown["truth"], gap.truth(x))
+    data = gap.sample(np.random.default_rng(table["settings"]["data_seed"]))
+    np.testing.assert_array_equal(shown["data"], [part[:, 0] for part in data])
+    example.figure(["single", "rank1"], nll)
+    assert "better" in shown["xlabel"]
+
+
+def test_the_same_start_is_that_of_the_first(monkeypatch):
+    monkeypatch.setattr(example, "_train", lambda *arguments: None)
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    same, different = example.deep_ensemble(3, same_start=True), example.deep_ensemble(3)
+    assert torch.equal(torch.get_rng_state(), before)
+    for one, other in zip(same.parameters(), different.parameters(), strict=True):
+        assert torch.equal(one, other[:1].expand_as(other))
+
+
+def test_training_leaves_the_threads_as_they_were(monkeypatch):
+    monkeypatch.setattr(example, "fit", lambda *given, **named: None)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    numbers = []
+    monkeypatch.setattr(torch, "set_num_threads", numbers.append)
+    example.deep_ensemble(2)
+    assert numbers == [1, 2]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from ensedu.page.practice import RIGHT, UNFINISHED, attempt
 
@@ -9,7 +10,7 @@ ARRAY = np.arange(6.0).reshape(2, 3)
 WHOLE = ARRAY.astype(int)
 OFF = ARRAY + np.array([[0, 0, 0], [0, 0.5, 0.25]])
 SHAPED = "wanted is an array of shape (2, 3)"
-WORDS = "word word word word word word word word"
+WORDS = "word word word word word word word word "
 
 
 def recursive():
@@ -28,6 +29,12 @@ class Hostile:
         raise RuntimeError
 
     def __repr__(self):
+        raise RuntimeError
+
+
+class Fragile:
+    @property
+    def detach(self):
         raise RuntimeError
 
 
@@ -85,11 +92,23 @@ def test_right(told, value, wanted):
     (10**10 + 1, 10**10, "you gave 10,000,000,001, which is 1 too large"),
     (0.35, 0.25, "you gave 0.35, which is 0.1 too large"),
     (np.uint8(3), np.uint8(5), "you gave 3, which is 2 too small"),
+    (1 + 1e-8, 1.0, "you gave 1.00000001, which is 1e-08 too large"),
+    (0.3512, 0.25, "you gave 0.3512, which is 0.101 too large"),
+    (1e-10, 5e-10, "you gave 1e-10, which is 4e-10 too small"),
+    (np.array([1e12 + 1, 3.5]), np.array([1.0, 3.5]),
+     "1 of 2 numbers differ, the largest difference is 1e+12"),
+    (np.array([5, np.nan]), np.array([1.0, 2.0]),
+     "2 of 2 numbers differ, and some are not finite"),
+    (np.array([1e12 + 1, 4e12]), np.array([1e12, 3e12]),
+     "1 of 2 numbers differ, the largest difference is 1e+12"),
+    (1.0, 1j, "the number differs"),
     (np.nan, 1.0, "the number differs"), (np.inf, 1.0, "the number differs"),
     (1j, 1.0, "the number differs"),
     # Parts
     ((ARRAY, ARRAY), (ARRAY, ARRAY[0]), "in item 2, the shape is (2, 3), wanted is (3,)"),
     ((ARRAY,), (ARRAY, WHOLE), "you gave 1, wanted are 2"),
+    ((ARRAY, ARRAY[0], 7), (ARRAY, ARRAY[0]), "you gave 3, wanted are 2"),
+    (["a", "b", "c"], ["a", "b"], "you gave 3, wanted are 2"),
     (None, (ARRAY, ARRAY[0]), "you gave None, wanted is a tuple of 2"),
     ({"a": 1}, {"a": 1, "b": 2}, "'b' is missing"),
     ({"a": 1, "b": 2}, {"a": 1}, "'b' is one too many"),
@@ -102,6 +121,12 @@ def test_right(told, value, wanted):
     ("12", 12, "you gave the text '12', wanted is one number"),
     ("word " * 100, 12, f"you gave the text '{WORDS}…', wanted is one number"),
     ("a", "b", "you gave the text 'a', wanted is the text 'b'"),
+    ("right ", "right", "you gave the text 'right ', wanted is the text 'right'"),
+    (Fragile(), 3, "you gave an object of type Fragile, wanted is one number"),
+    ([Fragile()], ARRAY, f"you gave a list of 1, which form no array, {SHAPED}"),
+    (torch.empty(2, 3, device="meta"), 3,
+     "you gave an object of type Tensor, wanted is one number"),
+    (torch.Tensor, 3, "you gave a function, wanted is one number"),
     (False, True, "you gave False, wanted is True"),
     ([[1, 2], [3]], ARRAY, f"you gave a list of 2, which form no array, {SHAPED}"),
     ([None, 1], ARRAY, f"you gave a list of 2, which form no array, {SHAPED}"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from ensedu import counting, plot
@@ -294,3 +295,18 @@ BAD = [
 @pytest.mark.parametrize("case", range(len(BAD)))
 def test_bad_input(case):
     check_error(*BAD[case])
+
+
+def test_a_name_has_the_look_of_a_method():
+    figure = plot.growth_curves(
+        [1, 2, 3], {"mine": [1, 2, 3], "single": [3, 4, 5]}, xlabel="x", ylabel="y",
+        colors={"mine": "rank1"}, marks={"mine": 2},
+    )  # fmt: skip
+    (axes,) = figure.axes
+    own, line = style.PALETTE["rank1"], axes.lines[0]
+    assert (line.get_color(), line.get_marker()) == (own, style.MARKERS["rank1"])
+    assert line.get_linestyle() == Line2D([], [], ls=style.LINES["rank1"]).get_linestyle()
+    named = {text.get_text(): text.get_color() for text in axes.texts}
+    assert named["mine"] == own and named["from 2"] == own
+    (ring,) = [line for line in axes.lines if line.get_gid() == "mark mine"]
+    assert ring.get_markeredgecolor() == own

@@ -61,6 +61,21 @@ def test_each_panel_shows_its_own_curves_in_its_own_color():
     assert thin.get_linewidth() < mean.get_linewidth()
 
 
+def test_a_band_holds_its_edge():
+    band = Belief("rank1", np.zeros(3), np.full(3, 0.25))
+    assert band.holds(np.array([0.5, 0.51, -0.5])).tolist() == [True, False, True]
+
+
+def test_the_true_curve_is_bold_where_a_band_misses_it():
+    (axes,) = functions(X, ONE, **ABOUT).axes
+    *_, truth, missed = [line for line in axes.lines if len(line.get_xdata()) == N]
+    assert missed.get_linewidth() > 2 * truth.get_linewidth()
+    assert missed.get_linestyle() == "-"
+    for std in (None, np.zeros(N)):
+        (axes,) = functions(X, {"a": Belief("rank1", X, std)}, truth=np.cos(X)).axes
+        assert len(axes.lines) == 2
+
+
 def test_what_is_left_out_is_not_drawn():
     curves_alone = np.sin(X) + np.arange(5.0)[:, None]
     figure = functions(X, {"": Belief("deep_ensemble", members=curves_alone)})
