@@ -11,27 +11,24 @@ processor and on a slow line. Times are shown, and marked where they miss their 
 nothing: they are as much this machine's as the site's.
 """
 
-import argparse
 import os
 import sys
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 
 from scripts.browsing import (
     DESK,
-    NO_BROWSER,
     PHONE,
     SHARED,
     SMALL,
     TABLET,
     Watch,
     chromium,
-    find_browser,
     open_context,
     packed,
     pages,
     serve,
+    site_of,
     visit,
 )
 from scripts.shape import shapely
@@ -300,11 +297,7 @@ def table(rows, processor, line):
 
 def main(arguments=None):
     """Check a site; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("site", type=Path, help="the folder of the built book")
-    site = parser.parse_args(arguments).site.resolve()
-    if not find_browser():
-        parser.error(NO_BROWSER)
+    parser, site = site_of(__doc__, arguments)
     if not (site / "index.html").exists():
         parser.error(f"{site} holds no index.html: run `make book`")
 

@@ -7,9 +7,7 @@ reader finds it; figures are taken with their sliders and captions. Words and li
 are not folded.
 """
 
-import argparse
 import sys
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from bs4 import BeautifulSoup
@@ -17,12 +15,11 @@ from bs4 import BeautifulSoup
 from book._ext.reading import read
 from scripts.browsing import (
     DESK,
-    NO_BROWSER,
     chromium,
-    find_browser,
     open_context,
     pages,
     serve,
+    site_of,
     visit,
 )
 
@@ -87,11 +84,7 @@ def article(file):
 
 def main(arguments=None):
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("site", type=Path, help="the folder of the built book")
-    site = parser.parse_args(arguments).site.resolve()
-    if not find_browser():
-        parser.error(NO_BROWSER)
+    parser, site = site_of(__doc__, arguments)
     names = [name for name in pages(site) if name.startswith(CHAPTERS)]
     if not names:
         parser.error(f"{site} holds no chapter: run `make book`")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.check_site import NO_BROWSER, Watch, chromium, find_browser, open_context, serve
+from scripts.browsing import NO_BROWSER, Watch, chromium, find_browser, open_context, serve
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
 

@@ -7,7 +7,7 @@ import pytest
 
 from ensedu import counting, methods
 from ensedu.page.playground import METHODS, MOST, state
-from scripts.check_site import visit
+from scripts.browsing import visit
 
 PAGE = "book/playground.html"
 # Choose a layer with the controls, and read everything that is then shown.
