@@ -45,7 +45,7 @@ from ensedu.plot.style import MARKERS, MUTED, PAGE, Figure, color, house_style, 
 
 MOST_COLUMNS = 3
 #: Inches: a panel of curves, wide and narrow; a line of its title, and what is below all panels.
-HIGH, NAME, BELOW = (1.5, 1.15), 0.23, 0.56
+HIGH, NAME, BELOW = (1.6, 1.15), 0.23, 0.56
 #: Inches: an interval with its number above it, and what is between two columns.
 INTERVAL, BETWEEN = 0.46, 0.3
 #: Inches: how wide curves are beside so many columns.
