@@ -13,10 +13,9 @@ from numpy import ndarray as Array
 from torch import nn
 
 from ensedu import measured
-from ensedu.data import gap
 from ensedu.experiments import running_example as example
 from ensedu.experiments.tables import Experiment
-from ensedu.torch import Rank1Linear, fit, mlp
+from ensedu.torch import Rank1Linear
 
 __all__ = ["CURVES", "EXPERIMENT", "deviations", "draw", "run", "trained", "typical"]
 
@@ -30,16 +29,8 @@ TYPICAL = 5
 
 def trained(beta: float, data_seed: int, epochs: int, batch_size: int, seed: int = 0) -> nn.Module:
     """Return the running example's rank-1 BNN, trained with the KL times `beta`."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        options = CONTESTANT.options(CONTESTANT.setting)
-        net = mlp(example.SIZES, "rank1", example.MEMBERS, **options, dtype=torch.float64)
-    x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(data_seed)))
-    fit(
-        net, x, y, example.nll, epochs=epochs, batch_size=batch_size,
-        lr=CONTESTANT.setting["lr"], beta=beta, seed=seed,
-    )  # fmt: skip
-    return net
+    setting = CONTESTANT.setting
+    return example.trained(CONTESTANT, setting, data_seed, seed, epochs, batch_size, beta)
 
 
 def deviations(net: nn.Module) -> Float[Array, " N"]:

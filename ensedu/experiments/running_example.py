@@ -124,25 +124,30 @@ def nll(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def trained(
-    row: Contestant, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int
-) -> nn.Module:
-    """Return a contestant, trained on the data of one seed, from another."""
+    row: Contestant, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int,
+    beta: float = 1.0,
+) -> nn.Module:  # fmt: skip
+    """Return a contestant, trained on one draw of data from one start, with the KL times beta."""
     size = sized(row.method, MEMBERS) if METHODS[row.method].members else {}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         net = mlp(row.sizes, row.method, **size, **row.options(setting), dtype=torch.float64)
-    _train(net, setting, data_seed, seed, epochs, batch_size)
+    _train(net, setting, data_seed, seed, epochs, batch_size, beta)
     return net
 
 
 def _train(
-    net: nn.Module, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int
-) -> None:
+    net: nn.Module, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int,
+    beta: float = 1.0,
+) -> None:  # fmt: skip
     x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(data_seed)))
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # for nets as small as these, others only wait for each other
     try:
-        fit(net, x, y, nll, epochs=epochs, batch_size=batch_size, lr=setting["lr"], seed=seed)
+        fit(
+            net, x, y, nll, epochs=epochs, batch_size=batch_size, lr=setting["lr"], beta=beta,
+            seed=seed,
+        )  # fmt: skip
     finally:
         torch.set_num_threads(threads)
 
