@@ -25,6 +25,8 @@ class Plan:
     split: int | None
     validated: bool
     seed: int
+    #: In parts of each input's range.
+    adversarial: float = 0.0
     #: The name of the loss, and a fingerprint of the data, for checkpoints alone.
     nll: str = ""
     data: str = ""
@@ -47,6 +49,7 @@ class Plan:
         self.weight_decay = checks.not_negative("weight_decay", self.weight_decay)
         self.beta = checks.not_negative("beta", self.beta)
         self.anneal = checks.natural_int("anneal", self.anneal)
+        self.adversarial = checks.not_negative("adversarial", self.adversarial)
         self.seed = checks.natural_int("seed", self.seed)
         if self.seed >= 2**64:
             raise ValueError(f"seed must be below 2**64, got {checks.given(self.seed)}")

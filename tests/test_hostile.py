@@ -141,6 +141,7 @@ def double_net():
 GOOD = {
     "activation": lambda: "relu",
     "alt": lambda: "k is {k}",
+    "adversarial": lambda: 0.01,
     "anneal": lambda: 2,
     "annotate": lambda: True,
     "arrays": lambda: (methods.Array("weight", "m n", "shared"),),
@@ -294,7 +295,8 @@ IN_MODULE = {
         "bins": lambda: 5, "differences": lambda: np.ones(B), "inside": lambda: np.ones(B),
         "labels": lambda: np.zeros(B, int), "level": lambda: 0.9,
         "logits": lambda: np.ones((M, B, 2)), "mean": lambda: np.ones((M, B, 2)),
-        "outside": lambda: np.ones(B), "prediction": lambda: np.ones((B, 2)),
+        "outside": lambda: np.ones(B), "p_values": lambda: [0.1, 0.2],
+        "prediction": lambda: np.ones((B, 2)),
         "predictions": lambda: np.arange(20.0).reshape(M, B, 2),
         "probabilities": lambda: np.full((B, 2), 0.5), "temperature": lambda: 2.0,
         "variance": lambda: np.ones((M, B, 2)),
@@ -337,6 +339,11 @@ OTHERS = {
         "values": lambda: {"NLL": {"single": [1.0, 2.0], "rank1": [3.0, 4.0]}},
         "reference": lambda: "single", "xlim": lambda: {"NLL": (0, 1)},
         "difference_xlim": lambda: {"NLL": (0, 1)},
+    },
+    "plot.effects": {
+        "columns": lambda: {"NLL": {"single": (1.0, 2.0, 3.0)}},
+        "resolved": lambda: {"NLL": ["single"]}, "levels": lambda: {"NLL": "words"},
+        "xlim": lambda: {"NLL": (0, 4)},
     },
     "plot.functions": {
         "x": lambda: np.arange(4.0), "truth": lambda: np.ones(4),
@@ -385,6 +392,7 @@ OTHERS = {
     "torch.kl": {"network": Model},
     "torch.mlp": {"init": lambda: "signs", "prior": priors.Normal},
     "torch.predict": {"net": double_net, "x": lambda: numbers(B, m), "samples": lambda: 1},
+    "uncertainty.resampled": {"train": lambda: 9, "test": lambda: 1},
     "uncertainty.disagreement": {"predictions": lambda: np.full((M, B, 2), 0.5)},
     "uncertainty.temperature": {
         "logits": lambda: np.array([[1.0, 0], [1, 0], [1, 0], [1, 0], [0, 1]]),

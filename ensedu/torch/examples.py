@@ -115,6 +115,14 @@ def _check_tensor(name: str, value: Any, dtypes: set[torch.dtype]) -> None:
         raise ValueError(f"{name} must hold finite numbers, got {value[place].item()} at {place}")
 
 
+def has_members(net: nn.Module) -> bool:
+    """Return whether a net has members, each of which may have examples of its own."""
+    return any(
+        isinstance(part, MemberLayer) or getattr(part, "ensemble_size", None) is not None
+        for part in net.modules()
+    )
+
+
 def members_of(net: Any) -> int:
     """Return how many members a net has, to deal examples out to."""
     parts = list(net.modules())  # a converted model knows it as a whole

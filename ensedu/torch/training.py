@@ -9,9 +9,11 @@ from torch import Tensor, nn
 
 from ensedu import checks
 from ensedu.history import History, Plan, Row
+from ensedu.torch.adversarial import reach, with_adversarial
 from ensedu.torch.examples import (
     check_training,
     fingerprint,
+    has_members,
     in_mode,
     members_of,
     minibatches,
@@ -42,6 +44,7 @@ def fit(
     beta: float = 1.0,
     anneal: int = 0,
     split: bool = False,
+    adversarial: float = 0.0,
     validation: tuple[Tensor, Tensor] | None = None,
     patience: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
@@ -76,6 +79,10 @@ def fit(
     split
         Whether each member sees its own part of a minibatch, B / M examples, as Wen et al. 2020
         train; by default each sees all of it. What M does not divide is left out of an epoch.
+    adversarial
+        Above 0, every step learns from its examples twice: as they are, and moved by so much of
+        each input's range in `x` to where the NLL rises, by each member its own (Lakshminarayanan
+        et al. 2017, sec. 2.3, with 0.01). The rows hold means over both.
     validation, patience
         Examples and targets on which `nll` is evaluated after each epoch, in minibatches and with
         one draw of what draws, and after how many epochs without a new best to stop. With
@@ -122,23 +129,31 @@ def fit(
     members = members_of(net) if checks.boolean("split", split) else None
     plan = Plan(
         len(x), batch_size, lr, fast_lr_factor, weight_decay, beta, anneal, members,
-        validation is not None, seed,
+        validation is not None, seed, adversarial,
     )  # fmt: skip
+    own, far = members, torch.empty(0)
+    if plan.adversarial:
+        far = reach(x, plan.adversarial).to(device)
+        own = members_of(net) if has_members(net) else None
     if checkpoint is not None:
         plan.nll, plan.data = name_of(nll), fingerprint(x, y, *(validation or ()))
-    with seeded(net, plan.seed) as generators, own_batches(net, split), in_mode(net, training=True):
+    with (
+        seeded(net, plan.seed) as generators, own_batches(net, own is not None),
+        in_mode(net, training=True),
+    ):  # fmt: skip
         groups = parameter_groups(net, weight_decay=plan.weight_decay, fast_lr=plan.fast_lr)
         optim = optimizer(groups, lr=plan.lr)
         keeper = FolderKeeper(net, optim, generators, plan, checkpoint, checkpoint_every)
         history = History(plan, keeper, epochs, patience)
         for _ in shown(history, epochs, bar):
             for inputs, targets in minibatches(x, y, plan.batch_size, members):
+                inputs, targets = inputs.to(device), targets.to(device)
+                examples = len(targets.flatten(0, int(split)))
+                if plan.adversarial:
+                    inputs, targets = with_adversarial(net, inputs, targets, nll, far, own, split)
                 kl_weight = plan.kl_weight(history.step)
-                loss = elbo(
-                    net, inputs.to(device), targets.to(device), nll,
-                    num_examples=len(x), beta=kl_weight,
-                )  # fmt: skip
-                history.add(loss.numbers(), kl_weight, len(targets.flatten(0, int(split))))
+                loss = elbo(net, inputs, targets, nll, num_examples=len(x), beta=kl_weight)
+                history.add(loss.numbers(), kl_weight, examples)
                 optim.zero_grad()
                 loss.loss.backward()
                 optim.step()

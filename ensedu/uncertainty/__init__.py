@@ -22,7 +22,8 @@ sec. 2.4). Some scores need SciPy or scikit-learn: ``pip install "ensedu[scores]
   classes: `categorical_nll`, `brier`, `accuracy`; both: `average_nll`, `mixture_nll`.
 - Calibrated: `reliability`, `ece`, `temperature`, `scaled`.
 - Members compared: `disagreement`, `chance_disagreement`, `error_correlation`; inputs of another
-  kind: `auroc`; methods compared: `paired`.
+  kind: `auroc`; methods compared: `paired`, over splits of one data set `resampled`, many at once
+  `holm`.
 """
 
 from ensedu.uncertainty.calibration import Reliability, ece, reliability, scaled, temperature
@@ -37,7 +38,7 @@ from ensedu.uncertainty.decompose import (
 )
 from ensedu.uncertainty.diversity import chance_disagreement, disagreement, error_correlation
 from ensedu.uncertainty.ood import auroc
-from ensedu.uncertainty.paired import Interval, paired
+from ensedu.uncertainty.paired import Interval, holm, paired, resampled
 from ensedu.uncertainty.scores import (
     accuracy,
     average_nll,
@@ -74,12 +75,14 @@ __all__ = [
     "error_correlation",
     "gaussian_heads",
     "gaussian_nll",
+    "holm",
     "mixture",
     "mixture_cdf",
     "mixture_nll",
     "moment_matched_nll",
     "paired",
     "reliability",
+    "resampled",
     "rmse",
     "scaled",
     "softmax",

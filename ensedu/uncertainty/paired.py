@@ -1,15 +1,19 @@
-"""How sure a difference of two methods is: the interval of the mean of paired differences."""
+"""How sure a difference of two methods is: intervals of the mean of differences, and p-values."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
+from ensedu import checks
 from ensedu.optional import optional
 from ensedu.uncertainty import inputs
 
-__all__ = ["Interval", "paired"]
+__all__ = ["Interval", "holm", "paired", "resampled"]
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,8 @@ class Interval:
     low: float
     high: float
     n: int
+    #: The two-sided p-value of a mean of 0; 0 or 1 where all differences are equal.
+    p: float
 
 
 def paired(differences: Float[Array, "n *initial"], level: float = 0.95) -> Interval:
@@ -27,9 +33,9 @@ def paired(differences: Float[Array, "n *initial"], level: float = 0.95) -> Inte
 
     One difference is that of two methods on the same data with the same seed. The interval has its
     level only for independent differences, near enough to normal. Overlapping splits of one data
-    set are not independent: it comes out too narrow (Nadeau and Bengio 2003). Neither are several
-    initial seeds on one data seed: with an axis for each, the mean over initial seeds comes first,
-    and the interval is over data seeds, which are then the n. Needs SciPy.
+    set are not independent, see `resampled`. Neither are several initial seeds on one data seed:
+    with an axis for each, the mean over initial seeds comes first, and the interval is over data
+    seeds, which are then the n. Needs SciPy.
 
     Parameters
     ----------
@@ -49,9 +55,86 @@ def paired(differences: Float[Array, "n *initial"], level: float = 0.95) -> Inte
     --------
     >>> import numpy as np
     >>> found = paired(np.array([1.0, 2.0, 3.0]))
-    >>> found.mean, round(found.low, 3), round(found.high, 3), found.n
-    (2.0, -0.484, 4.484, 3)
+    >>> found.mean, round(found.low, 3), round(found.high, 3), found.n, round(found.p, 3)
+    (2.0, -0.484, 4.484, 3, 0.074)
     """
+    return _interval(differences, level, 0.0)
+
+
+def resampled(
+    differences: Float[Array, "n *initial"], *, train: int, test: int, level: float = 0.95
+) -> Interval:
+    """The corrected resampled t interval, for differences over random splits of one data set.
+
+    The training sets of such splits overlap, so their differences move together and Student's
+    interval is too narrow. This one widens it: ``mean ± t s √(1 / n + test / train)`` (Nadeau and
+    Bengio 2003, sec. 4). That is an approximation, which supposes that two splits correlate as
+    ``test / (test + train)``. Needs SciPy.
+
+    Parameters
+    ----------
+    differences
+        (n,), one a split, or (n, initial seeds), averaged over initial seeds first; at least two
+        splits.
+    train, test
+        How many examples a split trains and tests on.
+    level
+        The probability with which the interval covers the mean, between 0 and 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another array, number or level, or fewer than two differences.
+    ImportError
+        If SciPy is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = resampled(np.array([1.0, 2.0, 3.0]), train=90, test=10)
+    >>> found.mean, round(found.low, 3), round(found.high, 3)
+    (2.0, -0.868, 4.868)
+    """
+    overlap = checks.positive_int("test", test) / checks.positive_int("train", train)
+    return _interval(differences, level, overlap)
+
+
+def holm(p_values: Sequence[float] | Float[Array, " K"]) -> Float[Array, " K"]:
+    """Holm's adjusted p-values of K tests: below .05, a difference counts among all of them.
+
+    In rising order the k-th, counted from 0, is multiplied by K - k, and is no less than those
+    before it (Holm 1979). Then the chance of one or more false finds among all tests is at most the
+    level, whatever the tests have in common.
+
+    Parameters
+    ----------
+    p_values
+        (K,), from 0 to 1, at least one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything else.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p: Any = p_values
+    if isinstance(p, (list, tuple)):
+        p = np.array([checks.real(f"p_values[{i}]", value) for i, value in enumerate(p)])
+    p = inputs.floats("p_values", p, ("K",))
+    if p.min() < 0 or p.max() > 1:
+        raise ValueError(f"p_values must be from 0 to 1, got {p.min():g} to {p.max():g}")
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return np.minimum(adjusted, 1.0)
+
+
+def _interval(differences: Float[Array, "n *initial"], level: float, overlap: float) -> Interval:
+    """Return the interval of n differences whose correlation adds `overlap` to 1 / n."""
     differences = inputs.floats("differences", differences, ("n",), ("n", "initial seeds"))
     level = inputs.level(level)
     if len(differences) < 2:
@@ -60,7 +143,9 @@ def paired(differences: Float[Array, "n *initial"], level: float = 0.95) -> Inte
         )
     each = differences.reshape(len(differences), -1).mean(axis=1)
     n = len(each)
-    t = optional("scipy.stats", "scores").t.isf((1 - level) / 2, n - 1)
-    half = float(t * each.std(ddof=1)) / math.sqrt(n)
+    t = optional("scipy.stats", "scores").t
+    error = float(each.std(ddof=1)) * math.sqrt(1 / n + overlap)
     mean = float(each.mean())
-    return Interval(mean, mean - half, mean + half, n)
+    half = float(t.isf((1 - level) / 2, n - 1)) * error
+    p = 2 * float(t.sf(abs(mean) / error, n - 1)) if error else float(mean == 0)
+    return Interval(mean, mean - half, mean + half, n, p)

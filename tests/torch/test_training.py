@@ -17,6 +17,7 @@ import ensedu.torch as et
 from ensedu.history import Plan
 from ensedu.methods import METHODS, sized
 from ensedu.torch import folders
+from ensedu.torch.adversarial import reach, with_adversarial
 from ensedu.torch.checkpoints import load, newest
 
 M, N, B, m, n = 3, 22, 6, 5, 7
@@ -228,10 +229,21 @@ def singles(net):
     return found
 
 
+def moved(net, x, y, part):
+    """Each input, a part of its range away, to where the loss of a network alone rises."""
+    own = x.clone().requires_grad_()
+    nn.functional.cross_entropy(net(own), y).backward()
+    net.zero_grad()
+    all_x, _ = data()
+    ranges = torch.stack([column.max() - column.min() for column in all_x.T])
+    return x + part * ranges * own.grad.sign()
+
+
+@pytest.mark.parametrize("adversarial", [0.0, 0.05])
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("optimizer", ["Adam and the sum", "Adam", "SGD times M"])
 @pytest.mark.parametrize("make", ["mlp", "converted", "inside a model"])
-def test_a_deep_ensemble_trains_as_networks_alone(make, optimizer, split):
+def test_a_deep_ensemble_trains_as_networks_alone(make, optimizer, split, adversarial):
     if make == "mlp":
         whole = net = network("deep_ensemble")
     else:
@@ -248,19 +260,59 @@ def test_a_deep_ensemble_trains_as_networks_alone(make, optimizer, split):
         "Adam": (partial(torch.optim.Adam, eps=1e-30), 0.02, et.softmax_cross_entropy, 1),
         "SGD times M": (torch.optim.SGD, 0.2, et.softmax_cross_entropy, M),
     }[optimizer]
-    et.fit(whole, x, y, nll, epochs=4, batch_size=B, lr=factor * lr, split=split, optimizer=kind)
+    et.fit(
+        whole, x, y, nll, epochs=4, batch_size=B, lr=factor * lr, split=split, optimizer=kind,
+        adversarial=adversarial,
+    )  # fmt: skip
     for i, one in enumerate(alone):
         torch.manual_seed(0)
         step = kind(one.parameters(), lr=lr)
         for _ in range(4):
             for rows in torch.randperm(N).split(B):
                 own = rows[: len(rows) // M * M].view(M, -1)[i] if split else rows
+                seen, labels = x[own], y[own]
+                if adversarial:
+                    seen = torch.cat([seen, moved(one, seen, labels, adversarial)])
+                    labels = torch.cat([labels, labels])
                 step.zero_grad()
-                nn.functional.cross_entropy(one(x[own]), y[own]).backward()
+                nn.functional.cross_entropy(one(seen), labels).backward()
                 step.step()
     for mine, theirs in zip(singles(net), alone, strict=True):
         for one, other in zip(mine.parameters(), theirs.parameters(), strict=True):
             torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_trains_on_adversarial_examples(method):
+    x, y = data()
+    nets = [network(method), *([] if method == "single" else [converted(method)])]
+    for net, inputs in zip(nets, (x, data(images=True)[0]), strict=False):
+        rows, plain = (
+            et.fit(
+                copy.deepcopy(net), inputs, y, et.softmax_cross_entropy, epochs=1, batch_size=B,
+                adversarial=part, validation=(inputs, y),
+            )
+            for part in (0.3, 0.0)
+        )  # fmt: skip
+        assert rows[0]["step"] == STEPS
+        assert rows[0]["nll"] > plain[0]["nll"]  # they are where the loss is higher
+
+
+def test_inputs_move_to_where_each_members_loss_rises():
+    x, y = data()
+    net = network("batch_ensemble")
+    far = reach(x, 0.01)
+    examples, targets = with_adversarial(net, x, y, et.softmax_cross_entropy, far, M, split=False)
+    assert examples.shape == (M, 2 * N, m) and torch.equal(targets, torch.cat([y, y]))
+    assert torch.equal(examples[:, :N], x.expand(M, N, m))
+    steps = examples[:, N:] - x
+    learns = (steps != 0).any(-1)  # where every unit is off, there is no slope
+    assert learns.double().mean() > 0.9
+    torch.testing.assert_close(steps[learns].abs(), far.expand_as(steps)[learns])
+    assert len({tuple(each.sign().flatten().tolist()) for each in steps}) == M
+    losses = et.softmax_cross_entropy(net(examples), targets, reduction="none")
+    rises = (losses[:, N:] > losses[:, :N])[learns]
+    assert rises.double().mean() > 0.95  # but where a unit is switched on the way
 
 
 @pytest.mark.parametrize("method", ["batch_ensemble", "rank1", "last_layer"])
@@ -725,7 +777,7 @@ def test_more_epochs_go_on_and_fewer_are_refused(tmp_path):
     ("name", "value"),
     [
         ("batch_size", 3), ("lr", 0.1), ("fast_lr_factor", 2.0), ("weight_decay", 0.1),
-        ("beta", 0.5), ("anneal", 1), ("split", True), ("seed", 1),
+        ("beta", 0.5), ("anneal", 1), ("split", True), ("seed", 1), ("adversarial", 0.01),
     ],
 )  # fmt: skip
 def test_another_training_in_the_folder_is_refused(tmp_path, name, value):

@@ -170,6 +170,13 @@ PAIRS = [
     (lambda: un.paired(one_is(INF, ones(B))), ValueError, ["differences", "finite"]),
     (lambda: un.paired(ones(B), 0), ValueError, ["level", "above 0", "0"]),
     (lambda: un.paired(ones(B), NAN), ValueError, ["level", "finite", "nan"]),
+    (lambda: un.resampled(ones(1), train=9, test=1), ValueError, ["differences", "at least two"]),
+    (lambda: un.resampled(ones(B), train=0, test=1), ValueError, ["train", "positive", "0"]),
+    (lambda: un.resampled(ones(B), train=9, test=0.1), TypeError, ["test", "0.1"]),
+    (lambda: un.holm([]), ValueError, ["p_values", "no size 0"]),
+    (lambda: un.holm([0.5, 1.5]), ValueError, ["p_values", "0 to 1", "1.5"]),
+    (lambda: un.holm([0.5, NAN]), ValueError, ["p_values", "finite", "nan"]),
+    (lambda: un.holm(0.5), TypeError, ["p_values", "float"]),
 ]
 # fmt: on
 #: Adding these rounds, so that an error that is the same everywhere has other last digits.

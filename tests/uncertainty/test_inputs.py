@@ -10,6 +10,12 @@ from ensedu import uncertainty as un
 from ensedu.optional import optional
 
 M, B, k = 3, 7, 5
+KEYWORDS = {"resampled": {"train": 90, "test": 10}}
+
+
+def call(name, given):
+    """Return what a function makes of its arguments."""
+    return getattr(un, name)(*given, **KEYWORDS.get(name, {}))
 
 
 def arguments():
@@ -48,6 +54,8 @@ def arguments():
         "error_correlation": (mean, y),
         "auroc": (mean[0, :, 0], mean[1, 0]),
         "paired": (mean[0],),
+        "resampled": (mean[0],),
+        "holm": (probabilities[0, :, 0],),
     }
 
 
@@ -71,7 +79,7 @@ def test_arguments_are_left_as_they_are(name):
     for array in given:
         if isinstance(array, np.ndarray):
             array.setflags(write=False)
-    first, second = (getattr(un, name)(*given) for _ in range(2))
+    first, second = (call(name, given) for _ in range(2))
     for one, other in zip(numbers(first), numbers(second), strict=True):
         np.testing.assert_array_equal(one, other)
         assert not any(np.shares_memory(one, array) for array in given)
@@ -86,7 +94,7 @@ def test_float32_is_computed_with_in_float64(name):
         for array in arguments()[name]
     ]
     wide = [a.astype(np.float64) if getattr(a, "dtype", None) == np.float32 else a for a in given]
-    narrow, expected = getattr(un, name)(*given), getattr(un, name)(*wide)
+    narrow, expected = call(name, given), call(name, wide)
     for one, other in zip(numbers(narrow), numbers(expected), strict=True):
         np.testing.assert_array_equal(one, other)
         assert np.asarray(one).dtype in (np.float64, np.int64)
@@ -108,7 +116,7 @@ def test_the_largest_numbers_leave_no_range(name, least):
             given[i] = np.where(np.arange(array.size).reshape(array.shape) % 2, least, 9.9e99)
         elif getattr(array, "dtype", None) == np.float64 and (array.min() < 0 or array.max() > 1):
             given[i] = 9.9e99 * array / np.abs(array).max()
-    for result in numbers(getattr(un, name)(*given)):
+    for result in numbers(call(name, given)):
         assert np.isfinite(result).all()
 
 
@@ -145,6 +153,7 @@ def test_the_import_needs_numpy_alone():
         ("coverage", "scipy.special"),
         ("temperature", "scipy.optimize"),
         ("paired", "scipy.stats"),
+        ("resampled", "scipy.stats"),
         ("auroc", "sklearn.metrics"),
     ],
 )
@@ -154,7 +163,7 @@ def test_a_missing_package_is_named(name, module, monkeypatch):
     with pytest.raises(
         ImportError, match={"sklearn": "scikit-learn"}.get(package, package)
     ) as caught:
-        getattr(un, name)(*arguments()[name])
+        call(name, arguments()[name])
     assert 'pip install "ensedu[scores]"' in str(caught.value)
 
 
