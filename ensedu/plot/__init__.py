@@ -8,7 +8,8 @@ sentence, `growth_curves` totals against a size, `modulation` how BatchEnsemble 
 `ratios` and `roofline` draw what was measured, `functions` curves with their bands, `contest` what
 each of several methods believes of one curve, and their scores. `history` draws trainings,
 `reliability` how often methods are right against how sure they are, `dots` a dot a seed, with
-paired differences, and `panels` makes axes for a figure of your own.
+paired differences, `effects` differences whose intervals are known, and `panels` makes axes for a
+figure of your own.
 """
 
 try:
@@ -25,6 +26,7 @@ from ensedu.plot.curves import growth_curves
 from ensedu.plot.density import weight_density
 from ensedu.plot.distribution import distribution
 from ensedu.plot.dots import dots
+from ensedu.plot.effects import effects
 from ensedu.plot.functions import Belief, functions
 from ensedu.plot.history import history
 from ensedu.plot.inside import inside
@@ -64,6 +66,7 @@ __all__ = [
     "correlation",
     "distribution",
     "dots",
+    "effects",
     "functions",
     "growth_curves",
     "history",
