@@ -24,6 +24,21 @@ PLACES = {
     "averaging": "averaging.EXPERIMENT",
     "kl-weight": "kl_weight.EXPERIMENT",
     "kl-weight-curves": "kl_weight.CURVES",
+    "mc-dropout": "dropout.EXPERIMENT",
+    "mc-dropout-curve": "dropout.CURVE",
+    "table-one": "table_one.EXPERIMENT",
+    "one-run": "one_run.EXPERIMENT",
+    "variance-head": "variance_head.EXPERIMENT",
+    "variance-head-curves": "variance_head.CURVES",
+    "cubic": "cubic.EXPERIMENT",
+    "cubic-curves": "cubic.CURVES",
+    "batch-ensemble-training-tuning": "training_batch_ensemble.TUNING",
+    "batch-ensemble-rates": "training_batch_ensemble.RISING",
+    "batch-ensemble-training": "training_batch_ensemble.EXPERIMENT",
+    "lifelong-tuning": "lifelong.TUNING",
+    "lifelong": "lifelong.EXPERIMENT",
+    "disentangling-tuning": "disentangling.TUNING",
+    "disentangling": "disentangling.EXPERIMENT",
 }
 
 

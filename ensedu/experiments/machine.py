@@ -6,12 +6,14 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
-__all__ = ["SETTINGS", "machine", "settle"]
+__all__ = ["SETTINGS", "machine", "one_thread", "settle"]
 
 PACKAGES = (
     "torch", "numpy", "scipy", "scikit-learn",
@@ -33,6 +35,17 @@ def settle() -> None:
     if SETTINGS.items() - os.environ.items():
         sys.stdout.flush()
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | SETTINGS)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let Torch have one thread: in nets as small as these, others only wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def machine(device: str = "cpu") -> dict[str, Any]:

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from ensedu import checks, counting, measured, uncertainty
 from ensedu.data import gap
+from ensedu.experiments.machine import one_thread
 from ensedu.experiments.tables import Experiment
 from ensedu.methods import METHODS, sized
 from ensedu.priors import Normal
@@ -141,15 +142,11 @@ def _train(
     beta: float = 1.0,
 ) -> None:  # fmt: skip
     x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(data_seed)))
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # for nets as small as these, others only wait for each other
-    try:
+    with one_thread():
         fit(
             net, x, y, nll, epochs=epochs, batch_size=batch_size, lr=setting["lr"], beta=beta,
             seed=seed,
         )  # fmt: skip
-    finally:
-        torch.set_num_threads(threads)
 
 
 def deep_ensemble(
