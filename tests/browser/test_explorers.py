@@ -20,7 +20,14 @@ MEMBERS = (
     COMPARISON,
     "book/cost/speed-and-memory.html",
 )
-CHAPTERS = (ALONE, *MEMBERS, "book/counting/rank-1-bnn.html", "book/cost/many-devices.html")
+LEARNING = ("uncertainty", "deep-ensembles", "mc-dropout", "batch-ensemble")
+CHAPTERS = (
+    ALONE,
+    *MEMBERS,
+    "book/counting/rank-1-bnn.html",
+    *(f"book/learning/{name}.html" for name in LEARNING),
+    "book/cost/many-devices.html",
+)
 EXPLORERS = ".ensedu-explorer:has(.ensedu-sliders)"
 NAME = re.compile(r'class="ensedu-control" data-name="(\w+)"')
 FRAME = re.compile(r"frames/([0-9a-f]{16})-(\d+)-(\w+-\w+)\.svg")
