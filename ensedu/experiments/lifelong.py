@@ -1,15 +1,16 @@
 """Lifelong learning on digits: five tasks of two classes, one after the other.
 
 Task t is to tell 2t - 2 from 2t - 1, and at test it is told which task an image is of. The
-protocol, fixed before the results: all train 64-64-64 and for each task a head of 2, for 20 epochs
-of each task with batches of 32, on 10 random splits of 1,344 and 453, from 2 starts on each. In a
-BatchEnsemble member t is task t's, as in Wen et al. 2020: W learns on task 1, and is frozen then.
-Each contestant had the same four learning rates, `RATES`, and has the one with the best mean
-accuracy over all tasks in the end, on three splits apart. Differences are from heads alone on a
-random network, averaged over starts; the interval is over splits, and corrected because they
-overlap. A first look has changed two things, both in favor of what we compare with: heads alone on
-the frozen network of task 1 were to be the reference, and are worse than on a random one; and the
-fourth learning rate is there because heads alone were best at the highest of three.
+protocol: all train 64-64-64 and for each task a head of 2, for 20 epochs of each task with batches
+of 32, on 10 random splits of 1,344 and 453, from 2 starts on each; each split has starts, and
+orders of its batches, of its own. In a BatchEnsemble member t is task t's, as in Wen et al. 2020: W
+learns on task 1, and is frozen then. Each contestant had the same four learning rates, `RATES`, and
+has the one with the best mean accuracy over all tasks in the end, on three other splits of the same
+images. Differences are from heads alone on a random network, averaged over starts; the interval is
+over splits, and corrected because they overlap. A first look has changed two things, both in favor
+of what we compare with: heads alone on the frozen network of task 1 were to be the reference, and
+are worse than on a random one; and the fourth learning rate is there because heads alone were best
+at the highest of three. Then the starts, at first the same on all splits, were drawn anew.
 """
 
 from dataclasses import dataclass
