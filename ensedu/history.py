@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from ensedu import checks
+from ensedu.priors import minibatch_kl_weights
 
 Row = dict[str, float | int]
 
@@ -30,6 +31,8 @@ class Plan:
     #: The name of the loss, and a fingerprint of the data, for checkpoints alone.
     nll: str = ""
     data: str = ""
+    #: How the minibatches share the KL.
+    kl_weights: str = "uniform"
 
     def __post_init__(self) -> None:
         # Plain numbers, which a checkpoint can hold, from any that are given.
@@ -50,6 +53,7 @@ class Plan:
         self.beta = checks.not_negative("beta", self.beta)
         self.anneal = checks.natural_int("anneal", self.anneal)
         self.adversarial = checks.not_negative("adversarial", self.adversarial)
+        checks.one_of("kl_weights", self.kl_weights, ("uniform", "geometric"))
         self.seed = checks.natural_int("seed", self.seed)
         if self.seed >= 2**64:
             raise ValueError(f"seed must be below 2**64, got {checks.given(self.seed)}")
@@ -61,9 +65,21 @@ class Plan:
 
     def kl_weight(self, step: int) -> float:
         """Return what the KL weighs at a step, counted from 0."""
-        full, rest = divmod(self.num_examples, self.batch_size)
-        ramp = self.anneal * (full + (rest >= (self.split or 1)))
+        ramp = self.anneal * self._steps
         return self.beta * min(1.0, (step + 1) / ramp if ramp else 1.0)
+
+    def kl_share(self, step: int) -> float:
+        """Return what the KL of a step's minibatch is times, 1 on average over an epoch."""
+        if self.kl_weights == "uniform":
+            return 1.0
+        steps = self._steps
+        return steps * minibatch_kl_weights(steps, self.kl_weights)[step % steps]
+
+    @property
+    def _steps(self) -> int:
+        """How many minibatches an epoch has."""
+        full, rest = divmod(self.num_examples, self.batch_size)
+        return full + (rest >= (self.split or 1))
 
 
 @runtime_checkable

@@ -12,7 +12,7 @@ import torch
 import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import costs, counting, methods
-from ensedu.priors import Normal
+from ensedu.priors import Cauchy, Normal, ScaleMixture, minibatch_kl_weights
 
 pytestmark = pytest.mark.bad_input
 
@@ -239,6 +239,13 @@ COUNTING = [
     (lambda: Normal(np.complex64(1 + 2j), 1.0), TypeError, ["loc", "1+2j", "finite number"]),
     (lambda: Normal(np.datetime64("2020"), 1.0), TypeError, ["loc", "2020", "finite number"]),
     (lambda: Normal(torch.ones((), device="meta"), 1.0), TypeError, ["loc", "meta", "finite number"]),
+    (lambda: Cauchy(NAN), ValueError, ["loc", "nan", "finite"]),
+    (lambda: Cauchy(0.0, 0.0), ValueError, ["scale", "0.0", "above 0"]),
+    (lambda: ScaleMixture(pi=1.0), ValueError, ["pi", "1.0", "above 0 and below 1"]),
+    (lambda: ScaleMixture(scale2=-1.0), ValueError, ["scale2", "-1.0", "above 0"]),
+    (lambda: ScaleMixture(scale1="1"), TypeError, ["scale1", "'1'", "finite number"]),
+    (lambda: minibatch_kl_weights(0), ValueError, ["number", "0", "positive"]),
+    (lambda: minibatch_kl_weights(3, "halving"), ValueError, ["kind", "'halving'", "'geometric'"]),
     (lambda: Normal(10**5000, 1.0), TypeError, ["loc", "int", "finite number"]),
     (lambda: counting.linear(10**400, 3), ValueError, ["in_features", "1000", "below 2**63"]),
     (lambda: counting.linear(-(10**5000), 3), ValueError, ["in_features", "int", POSITIVE]),
@@ -286,6 +293,10 @@ NUMPY = [
     (lambda: rank1(posterior_std=INF), ValueError, ["posterior_std", "inf", "above 0"]),
     (lambda: rank1(per_example="yes"), TypeError, ["per_example", "'yes'", "True or False"]),
     (lambda: mean_field(prior="normal"), TypeError, ["prior", "'normal'", "ensedu.priors.Normal"]),
+    (lambda: mean_field(estimator="flipout"), ValueError, ["estimator", "'flipout'", "'weights', 'local'"]),
+    (lambda: mean_field(estimator="local")(ones(B, m), {"output": ones(B, m)}), ValueError, ["noise['output']", "(7, 5)", "(7, 11)"]),
+    (lambda: mean_field().kl({"weight": ones(m, n)}), ValueError, ["noise", "['bias', 'weight']", "['weight']"]),
+    (lambda: rank1(prior=Cauchy()).kl({"r": ones(M, n), "s": ones(M, n)}), ValueError, ["noise['r']", "(3, 11)", "(3, 5)"]),
     (lambda: mean_field(posterior_std=0.0), ValueError, ["posterior_std", "0.0", "above 0"]),
     (lambda: drop(1.0), ValueError, ["p", "1.0", "from 0 to below 1"]),
     (lambda: drop(-0.1), ValueError, ["p", "-0.1", "from 0 to below 1"]),
@@ -409,11 +420,14 @@ TORCH = [
     (lambda: et.Rank1Linear(m, n, M, init_std=INF), ValueError, ["init_std", "inf", "above 0"]),
     (lambda: et.Rank1Linear(m, n, M, prior=None), TypeError, ["prior", "None", "ensedu.priors.Normal"]),
     (lambda: et.MeanFieldLinear(m, n, posterior_std=NAN), ValueError, ["posterior_std", "nan", "finite number above"]),
-    (lambda: et.MeanFieldLinear(m, n, estimator=1), TypeError, ["estimator", "1", "'weights', 'local'"]),
+    (lambda: et.MeanFieldLinear(m, n, estimator=1), TypeError, ["estimator", "1", "'weights', 'local', 'flipout'"]),
     (lambda: et.MeanFieldLinear(m, n, estimator="local")(tones(B, m), {"output": tones(B, m)}), ValueError, ["noise['output']", "(7, 5)", "(7, 11)"]),
+    (lambda: et.MeanFieldLinear(m, n).kl({"weight": tones(n, m), "bias": tones(n)}), ValueError, ["noise['weight']", "(11, 5)", "(5, 11)"]),
+    (lambda: et.Rank1Linear(m, n, M).kl(0), TypeError, ["noise", "int", "['r', 's']"]),
+    (lambda: et.MeanFieldLinear(m, n, estimator="flipout")(tones(B, m), {"input_signs": tones(B, m)}), ValueError, ["noise", "['bias', 'input_signs', 'output_signs', 'weight']"]),
     (lambda: et.MeanFieldLinear(m, n).weight_matrices({"output": tones(B, n)}), ValueError, ["noise", "['output']", "['bias', 'weight']"]),
     (lambda: conv("MeanField", estimator="local")(tones(B, 6, 5, 5), {"output": tones(B, 9, 5, 5)}), ValueError, ["noise['output']", "(7, 9, 5, 5)", "(7, 9, 3, 3)"]),
-    (lambda: et.to_numpy(et.MeanFieldLinear(m, n, estimator="local"), rng=rng()), ValueError, ["estimator='local'", "'weights'"]),
+    (lambda: et.to_numpy(et.MeanFieldLinear(m, n, estimator="flipout"), rng=rng()), ValueError, ["estimator='flipout'", "'weights'", "'local'"]),
     (lambda: et.BatchEnsembleLinear(m, n, M, memory_saving=None), TypeError, ["memory_saving", "None", "True or False"]),
     (lambda: conv("BatchEnsemble", memory_saving="yes"), TypeError, ["memory_saving", "'yes'", "True or False"]),
     (lambda: et.MeanFieldLinear(m, n).noise(3), TypeError, ["generator", "int", "torch.Generator"]),
@@ -589,6 +603,7 @@ TRAINING = [
     (lambda: fit(lr=1e-200, fast_lr_factor=1e-200), ValueError, ["fast_lr", "above 0", "0.0"]),
     (lambda: fit(weight_decay=-0.1), ValueError, ["weight_decay", "-0.1", "0 or more"]),
     (lambda: fit(beta=-1), ValueError, ["beta", "-1", "0 or more"]),
+    (lambda: fit(kl_weights="halving"), ValueError, ["kl_weights", "'halving'", "'uniform', 'geometric'"]),
     (lambda: fit(anneal=-1), ValueError, ["anneal", "-1", "from 0 up"]),
     (lambda: fit(adversarial=-0.1), ValueError, ["adversarial", "-0.1", "0 or more"]),
     (lambda: fit(adversarial=True), TypeError, ["adversarial", "True"]),

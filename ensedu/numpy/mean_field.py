@@ -9,11 +9,11 @@ from numpy.random import Generator
 
 from ensedu import checks
 from ensedu.numpy import variational
-from ensedu.numpy.base import Noise, WeightLayer, sum_to
-from ensedu.priors import Normal
+from ensedu.numpy.base import Noise, sum_to
+from ensedu.priors import Normal, Prior, check_prior
 
 
-class MeanFieldLinear(WeightLayer):
+class MeanFieldLinear(variational.Distributions):
     """``y = x W + b`` with ``W = weight_mean + softplus(weight_rho) ∘ ε``, and b alike.
 
     Blundell et al. 2015, sec. 3.2. All means and ρ are trained: weight (m, n) and bias (n,).
@@ -24,9 +24,14 @@ class MeanFieldLinear(WeightLayer):
     in_features, out_features
         m and n, positive integers.
     prior
-        `ensedu.priors.Normal` of each weight and bias.
+        Of each weight and bias, of `ensedu.priors`.
     posterior_std
         Standard deviation at which every weight and bias starts, above 0.
+    estimator
+        ``"weights"`` draws one weight for a batch. ``"local"`` draws each output from its own
+        normal distribution, N(x W_mean, x² W_std²) (local reparameterization, Kingma et al. 2015,
+        sec. 2.3): the same for each example alone, but independent examples, and gradients that
+        vary less. Noise of the weights makes one function of either.
     rng, bias
         As for `Linear`, where the means start; `rng` is also the default source of noise.
 
@@ -40,15 +45,18 @@ class MeanFieldLinear(WeightLayer):
 
     def __init__(
         self, in_features: int, out_features: int, *, rng: Generator,
-        prior: Normal = Normal(0.0, 1.0), posterior_std: float = 0.01, bias: bool = True,
+        prior: Prior = Normal(0.0, 1.0), posterior_std: float = 0.01,
+        estimator: str = "weights", bias: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(in_features, out_features, rng)
-        self.prior = variational.check_prior(prior)
+        self.prior = check_prior(prior)
         self.posterior_std = checks.real("posterior_std", posterior_std, low=0.0)
+        self.estimator = checks.one_of("estimator", estimator, ("weights", "local"))
         rho = variational.inverse_softplus(self.posterior_std)
         self._shapes: dict[str, tuple[int, ...]] = {"weight": (self.in_features, self.out_features)}
         if checks.boolean("bias", bias):
             self._shapes["bias"] = (self.out_features,)
+        self._drawn = tuple(self._shapes)
         for name, shape in self._shapes.items():
             self.params[f"{name}_mean"] = self._uniform(*shape)
             self.params[f"{name}_rho"] = np.full(shape, rho)
@@ -56,9 +64,14 @@ class MeanFieldLinear(WeightLayer):
     def noise(
         self, rng: Generator | None = None, input_shape: tuple[int, ...] | None = None
     ) -> Noise:
-        """Draw the noise ε of the weight, (m, n), and the bias, (n,); S of each for (S, B, m)."""
+        """Draw the noise ε of the weight, (m, n), and the bias, (n,); S of each for (S, B, m).
+
+        With an `input_shape` and ``estimator="local"``, draw that of the output, (…, B, n).
+        """
         given = (1, self.in_features) if input_shape is None else input_shape
-        samples = self._input_shape(given)[:-2]
+        *samples, batch, _ = self._input_shape(given)
+        if self.estimator == "local" and input_shape is not None:
+            return {"output": self._normal(rng, *samples, batch, self.out_features)}
         return {name: self._normal(rng, *samples, *shape) for name, shape in self._shapes.items()}
 
     def forward(
@@ -66,6 +79,8 @@ class MeanFieldLinear(WeightLayer):
     ) -> Float[Array, "*S B n"]:
         x = self._input(x)
         noise = self.noise(None, x.shape) if noise is None else noise
+        if self.estimator == "local" and isinstance(noise, dict) and "output" in noise:
+            return self._local(x, noise)
         drawn, noise = self._draw(noise, x.shape[:-2])
         y = x @ drawn["weight"]  # (S, B, n) or (B, n)
         if "bias" in drawn:
@@ -75,12 +90,40 @@ class MeanFieldLinear(WeightLayer):
 
     def backward(self, grad: Float[Array, "*S B n"]) -> Float[Array, "*S B m"]:
         x, noise, weight = self._recall(grad)
+        if "output" in noise:
+            return self._local_backward(grad, x, noise["output"], weight)
         grads = {"weight": x.mT @ grad, "bias": grad.sum(axis=-2)}  # by sample
         for name, shape in self._shapes.items():
-            slope = variational.sigmoid(self.params[f"{name}_rho"])  # dσ/dρ
+            slope = self._slope(name)
             self._add(**{f"{name}_mean": sum_to(grads[name], shape)})
             self._add(**{f"{name}_rho": sum_to(grads[name] * noise[name], shape) * slope})
         return grad @ weight.mT
+
+    def _local(self, x: Array, noise: Noise) -> Array:
+        """``y = mean + √variance ∘ ε``, both linear in what is trained (Kingma et al., eq. 6)."""
+        noise = self._checked(noise, {"output": (*x.shape[:-1], self.out_features)})
+        stds = {name: variational.softplus(self.params[f"{name}_rho"]) for name in self._shapes}
+        mean, variance = x @ self.params["weight_mean"], x**2 @ stds["weight"] ** 2
+        if "bias" in stds:
+            mean, variance = mean + self.params["bias_mean"], variance + stds["bias"] ** 2
+        std = np.sqrt(variance)
+        self._cache = x, noise, (std, stds), mean.shape
+        return mean + std * noise["output"]
+
+    def _local_backward(self, grad: Array, x: Array, eps: Array, kept: tuple) -> Array:
+        std, stds = kept
+        # A variance of 0 (no input, no bias) gets no gradient.
+        half = np.divide(grad * eps, 2 * std, out=np.zeros_like(std), where=std > 0)
+        by = {"weight": (x.mT @ grad, (x**2).mT @ half), "bias": (grad.sum(-2), half.sum(-2))}
+        for name, shape in self._shapes.items():
+            grad_mean, grad_variance = (sum_to(part, shape) for part in by[name])
+            self._add(**{f"{name}_mean": grad_mean})
+            self._add(**{f"{name}_rho": grad_variance * 2 * stds[name] * self._slope(name)})
+        return grad @ self.params["weight_mean"].T + 2 * x * (half @ (stds["weight"] ** 2).T)
+
+    def _slope(self, name: str) -> Array:
+        """The derivative of σ with respect to ρ."""
+        return variational.sigmoid(self.params[f"{name}_rho"])
 
     def weight_matrices(self, noise: Noise | None = None) -> Float[Array, "S m n"]:
         """The sampled matrices, (S, m, n); S = 1 for noise without a leading axis."""
@@ -88,15 +131,16 @@ class MeanFieldLinear(WeightLayer):
         drawn, _ = self._draw(noise, self._noise_shape(noise, "weight")[:-2])
         return drawn["weight"].reshape(-1, self.in_features, self.out_features)
 
-    def kl(self) -> float:
-        """KL(q(weight, bias) ‖ prior) in nats, closed form."""
-        return float(sum(variational.kl(self.params, k, self.prior).sum() for k in self._shapes))
+    def kl(self, noise: Noise | None = None) -> float:
+        """KL(q(weight, bias) ‖ prior) in nats: closed form for a normal prior, else drawn.
 
-    def kl_backward(self, weight: float = 1.0) -> None:
-        """Add the gradient of ``weight * kl()`` to ``grads``."""
-        weight = checks.real("weight", weight)
-        for k in self._shapes:
-            self._add(**variational.kl_gradient(self.params, k, self.prior, weight))
+        Then `noise` is that of the weights, as ``noise()`` draws it; by default the layer's own.
+        """
+        return float(sum(entries.sum() for entries in self._divergence(noise).values()))
+
+    def kl_backward(self, weight: float = 1.0, noise: Noise | None = None) -> None:
+        """Add the gradient of ``weight * kl(noise)`` to ``grads``."""
+        self._divergence_backward(checks.real("weight", weight), noise)
 
     def _draw(self, noise: Noise, leading: tuple[int, ...]) -> tuple[Noise, Noise]:
         """Return the sampled weight and bias, and a copy of the noise."""

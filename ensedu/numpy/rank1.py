@@ -11,10 +11,10 @@ from ensedu import checks
 from ensedu.numpy import variational
 from ensedu.numpy.base import Noise
 from ensedu.numpy.batch_ensemble import BatchEnsembleLinear
-from ensedu.priors import DROPOUT_STD, Normal
+from ensedu.priors import DROPOUT_STD, Normal, Prior, check_prior
 
 
-class Rank1Linear(BatchEnsembleLinear):
+class Rank1Linear(BatchEnsembleLinear, variational.Distributions):
     """A `BatchEnsembleLinear` that draws r and s anew in each forward pass.
 
     Dusenberry et al. 2020, eq. 3: ``r = r_mean + softplus(r_rho) ∘ ε``, and s alike; W (m, n) and
@@ -25,7 +25,7 @@ class Rank1Linear(BatchEnsembleLinear):
     in_features, out_features, ensemble_size, rng, bias
         As for `BatchEnsembleLinear`, which says what is raised; `rng` also draws the noise.
     prior
-        `ensedu.priors.Normal` of each entry of r and s.
+        Of each entry of r and s, of `ensedu.priors`.
     init, init_std
         Where the means of r and s start. Under a narrow prior around 1, each entry that starts at
         -1 costs 2 / scale² nats.
@@ -36,15 +36,16 @@ class Rank1Linear(BatchEnsembleLinear):
     """
 
     method: ClassVar = "rank1"
+    _drawn = ("r", "s")
 
     def __init__(
         self, in_features: int, out_features: int, ensemble_size: int, *, rng: Generator,
-        prior: Normal = Normal(1.0, 0.1), init: str = "normal", init_std: float = 0.1,
+        prior: Prior = Normal(1.0, 0.1), init: str = "normal", init_std: float = 0.1,
         posterior_std: float = DROPOUT_STD, per_example: bool = False, bias: bool = True,
     ) -> None:  # fmt: skip
         start: dict[str, Any] = {"init": init, "init_std": init_std, "bias": bias}
         super().__init__(in_features, out_features, ensemble_size, rng=rng, **start)
-        self.prior = variational.check_prior(prior)
+        self.prior = check_prior(prior)
         self.posterior_std = checks.real("posterior_std", posterior_std, low=0.0)
         self.per_example = checks.boolean("per_example", per_example)
         rho = variational.inverse_softplus(self.posterior_std)
@@ -80,15 +81,16 @@ class Rank1Linear(BatchEnsembleLinear):
         matrices = self.params["weight"] * r[..., :, None] * s[..., None, :]  # (M, 1 or B, m, n)
         return matrices if self.per_example else matrices[..., 0, :, :]
 
-    def kl(self) -> Float[Array, " M"]:
-        """KL(q(r_i, s_i) ‖ prior) of each member, in nats; their mean bounds the mixture's KL."""
-        return sum(variational.kl(self.params, k, self.prior).sum(axis=1) for k in "rs")
+    def kl(self, noise: Noise | None = None) -> Float[Array, " M"]:
+        """KL(q(r_i, s_i) ‖ prior) of each member, in nats; their mean bounds the mixture's KL.
 
-    def kl_backward(self, weight: float = 1.0) -> None:
-        """Add the gradient of ``weight * kl().mean()`` to ``grads``."""
-        share = checks.real("weight", weight) / self.ensemble_size
-        for k in "rs":
-            self._add(**variational.kl_gradient(self.params, k, self.prior, share))
+        Closed form for a normal prior, else drawn: from `noise` of r, (M, m) or (S, M, m), and s.
+        """
+        return sum(entries.sum(axis=1) for entries in self._divergence(noise).values())
+
+    def kl_backward(self, weight: float = 1.0, noise: Noise | None = None) -> None:
+        """Add the gradient of ``weight * kl(noise).mean()`` to ``grads``."""
+        self._divergence_backward(checks.real("weight", weight) / self.ensemble_size, noise)
 
     def _noise_shapes(self, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
         leading = (*shape[:-3], self.ensemble_size, *shape[-2:-1][: self.per_example])

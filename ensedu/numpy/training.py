@@ -27,6 +27,7 @@ def fit(
     lr: float = 1e-3,
     beta: float = 1.0,
     anneal: int = 0,
+    kl_weights: str = "uniform",
     split: bool = False,
     validation: tuple[Array, Array] | None = None,
     patience: int | None = None,
@@ -51,6 +52,9 @@ def fit(
         Learning rate.
     beta, anneal
         Weight of the KL, and over how many epochs it grows to that, linearly step by step.
+    kl_weights
+        How the minibatches share the KL, ``"uniform"`` or ``"geometric"``, see
+        `ensedu.priors.minibatch_kl_weights`.
     split
         Whether each member sees its own part of a minibatch, B / M examples; by default all of it.
         What M does not divide is left out of an epoch.
@@ -86,19 +90,23 @@ def fit(
     check_rng("rng", rng)
     members = _members(net) if checks.boolean("split", split) else None
     validated = validation is not None
-    plan = Plan(len(x), batch_size, lr, 1.0, 0.0, beta, anneal, members, validated, 0)
+    plan = Plan(
+        len(x), batch_size, lr, 1.0, 0.0, beta, anneal, members, validated, 0,
+        kl_weights=kl_weights,
+    )  # fmt: skip
     optim = _optimizer(optimizer, net, plan.lr)
     history = History(plan, MemoryKeeper(net), epochs, patience)
     net.zero_grad()
     for _ in history.epochs():
         for rows in minibatches(len(x), plan.batch_size, members, rng):
             kl_weight = plan.kl_weight(history.step)
+            share = kl_weight * plan.kl_share(history.step) / len(x)
             value, grad = _evaluated(nll, net(x[rows]), targets(y, rows))
             divergence = kl(net)
-            total = value + kl_weight / len(x) * divergence
+            total = value + share * divergence
             history.add({"loss": total, "nll": value, "kl": divergence}, kl_weight, rows.size)
             net.backward(grad)
-            kl_backward(net, kl_weight / len(x))
+            kl_backward(net, share)
             optim.step()
         if validation is not None:
             history.validate(_evaluated(nll, net(validation[0]), validation[1])[0])

@@ -1,12 +1,17 @@
 """Normal distributions with a trained mean and standard deviation σ = softplus(ρ)."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.priors import Normal, check_prior
+from ensedu.numpy.base import Noise, WeightLayer
+from ensedu.priors import Prior
 
-__all__ = ["check_prior", "draw", "inverse_softplus", "kl", "kl_gradient", "sigmoid", "softplus"]
+__all__ = [
+    "Distributions", "draw", "inverse_softplus", "kl", "kl_gradient", "sigmoid", "softplus",
+]  # fmt: skip
 
 
 def softplus(rho: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -31,25 +36,69 @@ def draw(
     return mean + softplus(rho) * noise
 
 
-def kl(params: dict[str, Array], name: str, prior: Normal) -> Float[Array, "..."]:
-    """KL(N(mean, softplus(rho)²) ‖ prior) of every entry of a named distribution, in nats.
+def kl(
+    mean: Float[Array, "*axes"], rho: Float[Array, "*axes"], prior: Prior,
+    noise: Float[Array, "*S_axes"] | None = None,
+) -> Float[Array, "*axes"]:  # fmt: skip
+    """KL(N(mean, softplus(rho)²) ‖ prior) of every entry, in nats.
 
-    With t = σ / scale, it is ``½ (t² - 1 - 2 log t + ((mean - loc) / scale)²)``, exactly 0 at
-    t = 1, mean = loc; t² - 1 is taken as a product, because t² rounds away what log t keeps.
+    To a normal, with t = σ / scale, it is ``½ (t² - 1 - 2 log t + ((mean - loc) / scale)²)``,
+    exactly 0 at t = 1, mean = loc; t² - 1 is taken as a product, because t² rounds away what log t
+    keeps. To another prior it is ``-½ log 2πeσ² - log p(mean + σ ε)`` of the `noise` ε, whose mean
+    over draws is the KL (Blundell et al. 2015, eq. 2); noise may have axes of samples in front.
     """
-    mean, t = params[f"{name}_mean"], softplus(params[f"{name}_rho"]) / prior.scale
-    spread = (t - 1) * (t + 1) - 2 * np.log(t)
-    return 0.5 * (spread + ((mean - prior.loc) / prior.scale) ** 2)
+    std = softplus(rho)
+    if prior.closed:
+        t = std / prior.scale
+        return 0.5 * ((t - 1) * (t + 1) - 2 * np.log(t) + ((mean - prior.loc) / prior.scale) ** 2)
+    log_p = prior.log_density(mean + std * noise, np)
+    return -0.5 * np.log(2 * np.pi * np.e) - np.log(std) - _mean_to(log_p, mean)
 
 
 def kl_gradient(
-    params: dict[str, Array], name: str, prior: Normal, weight: float
-) -> dict[str, Float[Array, "..."]]:
-    """The gradient of ``weight * kl(…).sum()`` with respect to mean and ρ, by their names."""
-    mean, rho = params[f"{name}_mean"], params[f"{name}_rho"]
+    mean: Float[Array, "*axes"], rho: Float[Array, "*axes"], prior: Prior,
+    noise: Float[Array, "*S_axes"] | None = None,
+) -> tuple[Float[Array, "*axes"], Float[Array, "*axes"]]:  # fmt: skip
+    """The gradient of ``kl(…).sum()`` with respect to mean and ρ."""
     std = softplus(rho)
-    grad_std = std / prior.scale**2 - 1 / std
-    return {
-        f"{name}_mean": weight * (mean - prior.loc) / prior.scale**2,
-        f"{name}_rho": weight * grad_std * sigmoid(rho),
-    }
+    if prior.closed:
+        grad_mean, pull = (mean - prior.loc) / prior.scale**2, std / prior.scale**2
+    else:
+        slope = -prior.slope(mean + std * noise, np)
+        grad_mean, pull = _mean_to(slope, mean), _mean_to(slope * noise, mean)
+    return grad_mean, (pull - 1 / std) * sigmoid(rho)
+
+
+class Distributions(WeightLayer):
+    """What layers with a mean and a ρ of some arrays share: their KL, and its gradient."""
+
+    prior: Prior
+    #: The arrays that have a distribution, as params["…_mean"] and params["…_rho"].
+    _drawn: tuple[str, ...]
+
+    def _divergence(self, noise: Noise | None) -> dict[str, Array]:
+        """Return the KL of every entry, by name."""
+        return {k: kl(*own) for k, own in self._entries(noise).items()}
+
+    def _divergence_backward(self, weight: float, noise: Noise | None) -> None:
+        """Add the gradient of ``weight`` times the sum of all entries' KL."""
+        for k, own in self._entries(noise).items():
+            grad_mean, grad_rho = kl_gradient(*own)
+            self._add(**{f"{k}_mean": weight * grad_mean, f"{k}_rho": weight * grad_rho})
+
+    def _entries(self, noise: Noise | None) -> dict[str, tuple[Any, ...]]:
+        """Return what `kl` takes, by name; the noise is drawn if it is needed and not given."""
+        pairs = {k: (self.params[f"{k}_mean"], self.params[f"{k}_rho"]) for k in self._drawn}
+        shapes = {k: mean.shape for k, (mean, _) in pairs.items()}
+        if noise is not None:
+            first = self._drawn[0]
+            samples = self._noise_shape(noise, first)[: -len(shapes[first])]
+            noise = self._checked(noise, {k: (*samples, *shape) for k, shape in shapes.items()})
+        elif not self.prior.closed:
+            noise = {k: self._normal(None, *shape) for k, shape in shapes.items()}
+        return {k: (*pair, self.prior, noise and noise[k]) for k, pair in pairs.items()}
+
+
+def _mean_to(values: Array, like: Array) -> Array:
+    """The mean over the axes of samples in front of those of `like`."""
+    return values.mean(axis=tuple(range(values.ndim - like.ndim)))

@@ -61,15 +61,17 @@ def to_numpy(module: nn.Module, *, rng: np.random.Generator) -> Any:
     Raises
     ------
     TypeError, ValueError
-        If there is no NumPy twin, for another dtype, one with ``estimator="local"``, parameters
+        If there is no NumPy twin, for another dtype, one with ``estimator="flipout"``, parameters
         without data (on the device ``"meta"``), and an `rng` that is no ``Generator``.
     """
     check_rng("rng", rng)
     if isinstance(module, nn.Sequential):
         return ensedu.numpy.Sequential(*(to_numpy(part, rng=rng) for part in module))
     twin = _twin("module", module, [ensedu.torch, nn], [ensedu.numpy])
-    if getattr(module, "estimator", "weights") != "weights":
-        raise ValueError(f"module has estimator={module.estimator!r}, accepted is 'weights'")
+    if getattr(module, "estimator", "weights") not in ("weights", "local"):
+        raise ValueError(
+            f"module has estimator={module.estimator!r}, accepted are 'weights' and 'local'"
+        )
     values = {name: value.detach() for name, value in module.named_parameters()}
     for name, value in values.items():
         if value.is_meta:

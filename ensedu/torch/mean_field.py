@@ -7,21 +7,21 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ensedu import checks
-from ensedu.priors import Normal, check_prior
-from ensedu.torch.base import WeightLayer
+from ensedu.priors import Normal, Prior, check_prior
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
-from ensedu.torch.variational import inverse_softplus, normal_kl, softplus
+from ensedu.torch.variational import Distributions, inverse_softplus, softplus
 
-ESTIMATORS = ("weights", "local")
+ESTIMATORS = ("weights", "local", "flipout")
 
 
-class _MeanField(WeightLayer):
+class _MeanField(Distributions):
     """What the two layers share: a mean and a standard deviation of every weight and bias."""
 
     method: ClassVar = "mean_field"
+    drawn = ("weight", "bias")
 
-    def _set_up(self, prior: Normal, posterior_std: float, estimator: str, bias: bool) -> None:
+    def _set_up(self, prior: Prior, posterior_std: float, estimator: str, bias: bool) -> None:
         self.prior = check_prior(prior)
         self.posterior_std = self._check_std("posterior_std", posterior_std)
         self.estimator = checks.one_of("estimator", estimator, ESTIMATORS)
@@ -50,17 +50,21 @@ class _MeanField(WeightLayer):
         in `ensedu.numpy`, so that one draw serves both; a convolution's weight has its kernel's
         two axes behind them, and m is one group's number of channels.
 
-        With an `input_shape` and ``estimator="local"``, draw the noise of the output.
+        With an `input_shape` and ``estimator="local"``, draw the noise of the output; for
+        ``"flipout"`` also signs of each example's inputs and outputs.
         """
         shape = self._check_input_shape(input_shape)
         if shape and self.estimator == "local":
             return {"output": self._randn(generator, *self._output_shape(shape))}
+        signs = self._sign_shapes(shape) if shape and self.estimator == "flipout" else {}
         leading = shape[: self.batch_axis]
         # In the order in which the weight is stored, so that one pass combines the two.
         eps = self._randn(generator, *leading, *self.weight_shape)
         noise = {"weight": eps.transpose(len(leading), len(leading) + 1)}
         if self.bias_mean is not None:
             noise["bias"] = self._randn(generator, *leading, self.outputs)
+        for name, own in signs.items():
+            noise[name] = torch.where(self._randn(generator, *own) < 0, -1.0, 1.0).to(eps.dtype)
         return noise
 
     def forward(
@@ -68,9 +72,11 @@ class _MeanField(WeightLayer):
     ) -> Float[Tensor, "*any_out"]:
         self._check_input(x, self.weight_mean)
         noise = self.noise(None, x.shape) if noise is None else noise
-        # Noise of the weights makes one function of a local layer, too.
+        # Noise of the weights alone makes one function of any layer.
         if self.estimator == "local" and isinstance(noise, dict) and "output" in noise:
             return self._local(x, noise)
+        if self.estimator == "flipout" and isinstance(noise, dict) and "input_signs" in noise:
+            return self._flipout(x, noise)
         weight, bias = self._draw(noise, tuple(x.shape[: self.batch_axis]))
         if weight.ndim == len(self.weight_shape):
             return self._one(x, weight, bias)
@@ -87,6 +93,28 @@ class _MeanField(WeightLayer):
         std = variance.clamp_min(torch.finfo(variance.dtype).tiny).sqrt()
         y = mean.unflatten(0, leading)
         return y + std.unflatten(0, leading) * noise["output"].to(y.dtype)
+
+    def _flipout(self, x: Tensor, noise: dict[str, Tensor]) -> Tensor:
+        """One draw for a batch, turned by random signs for each example (Wen et al. 2018, eq. 4).
+
+        ``W_mean + (W_std ∘ ε) ∘ a_b c_bᵀ`` has the distribution of W for each example b alone.
+        """
+        leading, signs = tuple(x.shape[: self.batch_axis]), self._sign_shapes(tuple(x.shape))
+        weight, bias = self._deviations(noise, leading, signs)
+        before, after = (self._over_pixels(noise[name]).to(x.dtype) for name in signs)
+        rows = x.flatten(0, self.batch_axis)
+        mean = self._one(rows, self.weight_mean, self.bias_mean)
+        product = self._each if leading else self._one
+        turned = product(x * before, weight, bias)
+        return mean.unflatten(0, x.shape[: self.batch_axis + 1]) + turned * after
+
+    def _sign_shapes(self, input_shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+        examples = input_shape[: self.batch_axis + 1]
+        return {"input_signs": (*examples, self.inputs), "output_signs": (*examples, self.outputs)}
+
+    def _over_pixels(self, features: Tensor) -> Tensor:
+        """Give (…, B, features) the axes of an image behind."""
+        return features.reshape(*features.shape, *[1] * (-2 - self.batch_axis))
 
     def weight_matrices(
         self, noise: dict[str, Tensor] | None = None
@@ -106,27 +134,38 @@ class _MeanField(WeightLayer):
         weight, _ = self._draw(noise, given[: -len(self.weight_shape)])
         return weight if weight.ndim > len(self.weight_shape) else weight[None]
 
-    def kl(self) -> Float[Tensor, ""]:
-        """KL(q(weight, bias) ‖ prior) in nats, closed form."""
-        total = normal_kl(self.weight_mean, self.weight_rho, self.prior).sum()
-        if self.bias_mean is None:
-            return total
-        return total + normal_kl(self.bias_mean, self.bias_rho, self.prior).sum()
+    def kl(self, noise: dict[str, Tensor] | None = None) -> Float[Tensor, ""]:
+        """KL(q(weight, bias) ‖ prior) in nats: closed form for a normal prior, else drawn.
+
+        Then `noise` is that of the weights, as ``noise()`` draws it; by default Torch's own.
+        """
+        return sum(entries.sum() for entries in self._divergence(noise).values())
+
+    def _book_axes(self, parameter: Tensor) -> Tensor:
+        return parameter.transpose(0, 1) if parameter.ndim > 1 else parameter
 
     def _draw(
         self, noise: dict[str, Tensor], leading: tuple[int, ...]
     ) -> tuple[Tensor, Tensor | None]:
         """Return the sampled weight, as it is stored, and bias, with these leading axes."""
+        weight, bias = self._deviations(noise, leading, {})
+        return weight + self.weight_mean, None if bias is None else bias + self.bias_mean
+
+    def _deviations(
+        self,
+        noise: dict[str, Tensor],
+        leading: tuple[int, ...],
+        others: dict[str, tuple[int, ...]],
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return how far weight and bias are from their means, after a check of all the noise."""
         n, m, *kernel = self.weight_shape
         shapes = {"weight": (*leading, m, n, *kernel), "bias": (*leading, self.outputs)}
         if self.bias_mean is None:
             del shapes["bias"]
-        self._check_noise(noise, shapes)
+        self._check_noise(noise, shapes | others)
         eps = noise["weight"].transpose(len(leading), len(leading) + 1)
-        weight = softplus(self.weight_rho) * eps + self.weight_mean
-        if self.bias_mean is None:
-            return weight, None
-        return weight, softplus(self.bias_rho) * noise["bias"] + self.bias_mean
+        weight = softplus(self.weight_rho) * eps
+        return weight, None if self.bias_mean is None else softplus(self.bias_rho) * noise["bias"]
 
 
 class MeanFieldLinear(LinearLayer, _MeanField):
@@ -141,14 +180,16 @@ class MeanFieldLinear(LinearLayer, _MeanField):
     in_features, out_features
         m and n, positive integers.
     prior
-        `ensedu.priors.Normal` of each weight and bias.
+        Of each weight and bias, of `ensedu.priors`.
     posterior_std
         Standard deviation at which every weight and bias starts, above 0.
     estimator
         ``"weights"`` draws one weight for a batch. ``"local"`` draws each output from its own
         normal distribution, N(x W_mean, x² W_std²) (local reparameterization, Kingma et al. 2015):
         the same distribution for each example alone, but independent examples, and gradients that
-        vary less.
+        vary less. ``"flipout"`` turns one weight's deviation from its mean by random signs for each
+        example (Wen et al. 2018): the weight's distribution for each example, other examples
+        uncorrelated.
     bias
         Whether there is a bias.
     device, dtype
@@ -165,7 +206,7 @@ class MeanFieldLinear(LinearLayer, _MeanField):
         in_features: int,
         out_features: int,
         *,
-        prior: Normal = Normal(0.0, 1.0),
+        prior: Prior = Normal(0.0, 1.0),
         posterior_std: float = 0.01,
         estimator: str = "weights",
         bias: bool = True,
@@ -194,7 +235,8 @@ class MeanFieldConv2d(ConvLayer, _MeanField):
     kernel_size
         Side K of a square kernel, or ``(height, width)``.
     prior, posterior_std, estimator
-        As for `MeanFieldLinear`; ``"local"`` draws outputs for each position too.
+        As for `MeanFieldLinear`; ``"local"`` draws outputs for each position too, ``"flipout"`` has
+        one sign for each channel of an image.
     bias
         Whether there is a bias.
     device, dtype
@@ -214,7 +256,7 @@ class MeanFieldConv2d(ConvLayer, _MeanField):
         out_channels: int,
         kernel_size: int | tuple[int, int],
         *,
-        prior: Normal = Normal(0.0, 1.0),
+        prior: Prior = Normal(0.0, 1.0),
         posterior_std: float = 0.01,
         estimator: str = "weights",
         bias: bool = True,

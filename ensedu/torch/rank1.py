@@ -7,24 +7,25 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ensedu import checks
-from ensedu.priors import DROPOUT_STD, Normal, check_prior
+from ensedu.priors import DROPOUT_STD, Normal, Prior, check_prior
 from ensedu.torch.base import MemberLayer
 from ensedu.torch.batch_ensemble import fast_weights_
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
-from ensedu.torch.variational import inverse_softplus, normal_kl, softplus
+from ensedu.torch.variational import Distributions, inverse_softplus, softplus
 
 
-class _Rank1(MemberLayer):
+class _Rank1(MemberLayer, Distributions):
     """What the two layers share: one weight, and distributions of r and s a member."""
 
     method: ClassVar = "rank1"
     a_row_each: ClassVar = "r_mean"
+    drawn = ("r", "s")
 
     def _set_up(
         self,
         ensemble_size: int,
-        prior: Normal,
+        prior: Prior,
         init: str,
         init_std: float,
         posterior_std: float,
@@ -102,14 +103,13 @@ class _Rank1(MemberLayer):
         r, s = self._fast_weights(noise, self._input_shape(given))
         return self.modulate(self.weight, r, s)
 
-    def kl(self) -> Float[Tensor, " M"]:
-        """KL(q(r_i, s_i) ‖ prior) of each member, in nats, closed form.
+    def kl(self, noise: dict[str, Tensor] | None = None) -> Float[Tensor, " M"]:
+        """KL(q(r_i, s_i) ‖ prior) of each member, in nats; their mean bounds the mixture's KL.
 
-        For the mixture of the members, the mean of their KLs is an upper bound (convexity).
+        Closed form for a normal prior, else drawn: from `noise` of r, (M, inputs) or
+        (S, M, inputs), and s, by default Torch's own.
         """
-        return normal_kl(self.r_mean, self.r_rho, self.prior).sum(1) + normal_kl(
-            self.s_mean, self.s_rho, self.prior
-        ).sum(1)
+        return sum(entries.sum(1) for entries in self._divergence(noise).values())
 
     def _input_shape(self, noise: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of an input for which r has noise of this shape."""
@@ -145,7 +145,7 @@ class Rank1Linear(LinearLayer, _Rank1):
     in_features, out_features, ensemble_size
         m, n and M, positive integers.
     prior
-        `ensedu.priors.Normal` of each entry of r and s.
+        Of each entry of r and s, of `ensedu.priors`.
     init, init_std
         Where the means of r and s start, as for `BatchEnsembleLinear`. Under a narrow prior
         around 1, each entry that starts at -1 costs 2 / scale² nats.
@@ -171,7 +171,7 @@ class Rank1Linear(LinearLayer, _Rank1):
         out_features: int,
         ensemble_size: int,
         *,
-        prior: Normal = Normal(1.0, 0.1),
+        prior: Prior = Normal(1.0, 0.1),
         init: str = "normal",
         init_std: float = 0.1,
         posterior_std: float = DROPOUT_STD,
@@ -222,7 +222,7 @@ class Rank1Conv2d(ConvLayer, _Rank1):
         kernel_size: int | tuple[int, int],
         ensemble_size: int,
         *,
-        prior: Normal = Normal(1.0, 0.1),
+        prior: Prior = Normal(1.0, 0.1),
         init: str = "normal",
         init_std: float = 0.1,
         posterior_std: float = DROPOUT_STD,

@@ -43,6 +43,7 @@ def fit(
     weight_decay: float = 0.0,
     beta: float = 1.0,
     anneal: int = 0,
+    kl_weights: str = "uniform",
     split: bool = False,
     adversarial: float = 0.0,
     validation: tuple[Tensor, Tensor] | None = None,
@@ -76,6 +77,9 @@ def fit(
     beta, anneal
         Weight of the KL, and over how many epochs it grows to that, linearly step by step
         (Dusenberry et al. 2020, sec. 4). Without distributions the KL is 0.
+    kl_weights
+        How the minibatches share the KL, ``"uniform"`` or ``"geometric"``, see
+        `ensedu.priors.minibatch_kl_weights`.
     split
         Whether each member sees its own part of a minibatch, B / M examples, as Wen et al. 2020
         train; by default each sees all of it. What M does not divide is left out of an epoch.
@@ -129,7 +133,7 @@ def fit(
     members = members_of(net) if checks.boolean("split", split) else None
     plan = Plan(
         len(x), batch_size, lr, fast_lr_factor, weight_decay, beta, anneal, members,
-        validation is not None, seed, adversarial,
+        validation is not None, seed, adversarial, kl_weights=kl_weights,
     )  # fmt: skip
     own, far = members, torch.empty(0)
     if plan.adversarial:
@@ -152,7 +156,8 @@ def fit(
                 if plan.adversarial:
                     inputs, targets = with_adversarial(net, inputs, targets, nll, far, own, split)
                 kl_weight = plan.kl_weight(history.step)
-                loss = elbo(net, inputs, targets, nll, num_examples=len(x), beta=kl_weight)
+                share = kl_weight * plan.kl_share(history.step)
+                loss = elbo(net, inputs, targets, nll, num_examples=len(x), beta=share)
                 history.add(loss.numbers(), kl_weight, examples)
                 optim.zero_grad()
                 loss.loss.backward()

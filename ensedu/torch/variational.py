@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ensedu.priors import Normal
+from ensedu.priors import Normal, Prior
+from ensedu.torch.base import WeightLayer
 
 
 def softplus(rho: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
@@ -30,3 +31,49 @@ def normal_kl(
     ratio = softplus(rho) / prior.scale
     spread = (ratio - 1) * (ratio + 1) - 2 * torch.log(ratio)
     return 0.5 * (spread + ((mean - prior.loc) / prior.scale) ** 2)
+
+
+def sampled_kl(
+    mean: Float[Tensor, "*axes"], rho: Float[Tensor, "*axes"], prior: Prior,
+    noise: Float[Tensor, "*S_axes"],
+) -> Float[Tensor, "*axes"]:  # fmt: skip
+    """``-½ log 2πeσ² - log p(mean + σ ε)`` of every entry, in nats, for the `noise` ε.
+
+    Its mean over draws is KL(N(mean, σ²) ‖ prior) (Blundell et al. 2015, eq. 2); noise may have
+    axes of samples in front.
+    """
+    std = softplus(rho)
+    log_p = prior.log_density(mean + std * noise, torch)
+    log_p = log_p.flatten(0, noise.ndim - mean.ndim).unflatten(0, (-1, *mean.shape[:1])).mean(0)
+    return -0.5 * math.log(2 * math.pi * math.e) - torch.log(std) - log_p
+
+
+class Distributions(WeightLayer):
+    """What layers with a mean and a ρ of some arrays share: their KL."""
+
+    prior: Prior
+    #: The arrays that have a distribution, as attributes …_mean and …_rho.
+    drawn: tuple[str, ...]
+
+    def _divergence(self, noise: dict[str, Tensor] | None) -> dict[str, Tensor]:
+        """Return the KL of every entry, by name, with the book's axes."""
+        pairs = {
+            k: tuple(self._book_axes(getattr(self, f"{k}_{part}")) for part in ("mean", "rho"))
+            for k in self.drawn
+            if getattr(self, f"{k}_mean") is not None
+        }
+        shapes = {k: tuple(mean.shape) for k, (mean, _) in pairs.items()}
+        if noise is not None:
+            first = next(iter(shapes))
+            given = tuple(getattr(noise.get(first), "shape", ())) if isinstance(noise, dict) else ()
+            samples = given[: -len(shapes[first])]
+            self._check_noise(noise, {k: (*samples, *shape) for k, shape in shapes.items()})
+        if isinstance(self.prior, Normal):
+            return {k: normal_kl(mean, rho, self.prior) for k, (mean, rho) in pairs.items()}
+        if noise is None:
+            noise = {k: self._randn(None, *shape) for k, shape in shapes.items()}
+        return {k: sampled_kl(*pair, self.prior, noise[k]) for k, pair in pairs.items()}
+
+    def _book_axes(self, parameter: Tensor) -> Tensor:
+        """The axes in which noise is drawn and given."""
+        return parameter

@@ -97,6 +97,7 @@ CASES = {
     "MeanFieldLinear": linear((), "MeanFieldLinear"),
     "MeanFieldLinear, samples": linear((S,), "MeanFieldLinear"),
     "MeanFieldLinear, local": linear((S,), "MeanFieldLinear", estimator="local"),
+    "MeanFieldLinear, flipout": linear((S,), "MeanFieldLinear", estimator="flipout"),
     "DeepEnsembleConv2d": conv((), "DeepEnsembleConv2d", M),
     "BatchEnsembleConv2d": conv((), "BatchEnsembleConv2d", M),
     "BatchEnsembleConv2d, geometry": conv(
@@ -106,6 +107,7 @@ CASES = {
     "Rank1Conv2d": conv((), "Rank1Conv2d", M),
     "Rank1Conv2d, per_example": conv((M,), "Rank1Conv2d", M, per_example=True),
     "MeanFieldConv2d": conv((), "MeanFieldConv2d"),
+    "MeanFieldConv2d, flipout": conv((), "MeanFieldConv2d", estimator="flipout"),
     "MeanFieldConv2d, local": conv((S,), "MeanFieldConv2d", estimator="local"),
     "MCDropout": dropout((m,)),
     "MCDropout, per_example": dropout((m,), (S,), per_example=True),

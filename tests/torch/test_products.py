@@ -442,8 +442,9 @@ def test_local_reparameterization_by_its_definition():
         torch.testing.assert_close(y[i, j, b], expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("other", ["local", "flipout"])
 @pytest.mark.parametrize("kind", ["linear", "conv"])
-def test_local_reparameterization_has_the_moments_of_drawn_weights(kind):
+def test_estimators_have_the_moments_of_drawn_weights(kind, other):
     torch.manual_seed(6)
     shape = (m,) if kind == "linear" else (m, 4, 4)
     build = {
@@ -454,7 +455,7 @@ def test_local_reparameterization_has_the_moments_of_drawn_weights(kind):
             m, 2, 3, padding=1, stride=2, posterior_std=0.3, estimator=estimator
         ),
     }[kind]
-    drawn, local = build("weights"), build("local")
+    drawn, local = build("weights"), build(other)
     local.load_state_dict(drawn.state_dict())
     draws = 20_000
     x = torch.randn(1, *shape).expand(draws, 1, *shape)
@@ -466,10 +467,77 @@ def test_local_reparameterization_has_the_moments_of_drawn_weights(kind):
     assert ((many.std(0) / spread - 1).abs() < 5 / draws**0.5).all()
 
 
-def test_local_reparameterization_makes_examples_independent():
+def flipped_by_hand(layer, x, noise):
+    """Each example with its own weight, its deviation turned by the example's signs."""
+    rows = []
+    for b in range(len(x)):
+        signs = torch.outer(noise["output_signs"][b], noise["input_signs"][b])
+        signs = signs.reshape(*signs.shape, *[1] * (layer.weight_mean.ndim - 2))
+        deviation = F.softplus(layer.weight_rho) * noise["weight"].transpose(0, 1)
+        weight = layer.weight_mean + deviation * signs
+        bias = F.softplus(layer.bias_rho) * noise["bias"] * noise["output_signs"][b]
+        product = F.linear if x.ndim == 2 else F.conv2d
+        rows.append(product(x[b : b + 1], weight, layer.bias_mean + bias)[0])
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize("samples", [(), (3,)])
+@pytest.mark.parametrize("kind", ["linear", "conv"])
+def test_flipout_equals_a_loop_over_examples(kind, samples):
+    torch.manual_seed(5)
+    options = {"posterior_std": 0.3, "estimator": "flipout", "dtype": torch.float64}
+    layer = (
+        et.MeanFieldLinear(m, n, **options)
+        if kind == "linear"
+        else et.MeanFieldConv2d(m, n, 3, **options)
+    )
+    shape = (*samples, B, m) if kind == "linear" else (*samples, B, m, 5, 4)
+    x = torch.randn(shape, dtype=torch.float64)
+    noise = layer.noise(torch.Generator().manual_seed(1), tuple(shape))
+    assert set(noise["input_signs"].unique().tolist()) == {-1.0, 1.0}
+    y = layer(x, noise)
+    if not samples:
+        torch.testing.assert_close(y, flipped_by_hand(layer, x, noise), rtol=0, atol=1e-12)
+        return
+    for s in range(samples[0]):
+        own = flipped_by_hand(layer, x[s], {k: v[s] for k, v in noise.items()})
+        torch.testing.assert_close(y[s], own, rtol=0, atol=1e-12)
+
+
+def test_flipout_takes_noise_of_the_weights_as_one_function():
+    torch.manual_seed(5)
+    layer = et.MeanFieldLinear(m, n, estimator="flipout", posterior_std=0.3)
+    noise, x = layer.noise(), torch.randn(B, m)
+    bias = layer.bias_mean + F.softplus(layer.bias_rho) * noise["bias"]
+    torch.testing.assert_close(layer(x, noise), x @ layer.weight_matrices(noise)[0] + bias)
+
+
+def test_gradients_vary_less_over_large_batches():
+    """Of the mean: local from few examples on, Flipout equal at one and smaller from 32 on."""
+    torch.manual_seed(8)
+    inputs, targets = torch.randn(128, m), torch.randn(128, n)
+    scatter = {}
+    for estimator in ("weights", "local", "flipout"):
+        for batch in (1, 32, 128):
+            layer = et.MeanFieldLinear(m, n, estimator=estimator, posterior_std=0.5)
+            with torch.no_grad():
+                layer.weight_mean.zero_()
+            gradients = []
+            for _ in range(800):
+                y = layer(inputs[:batch])
+                loss = (y - targets[:batch]).square().sum(1).mean()
+                gradients.append(torch.autograd.grad(loss, layer.weight_mean)[0])
+            scatter[estimator, batch] = torch.stack(gradients).var(0).sum().item()
+    assert 0.8 < scatter["flipout", 1] / scatter["weights", 1] < 1.25
+    for batch in (32, 128):
+        for estimator in ("local", "flipout"):
+            assert scatter[estimator, batch] < 0.6 * scatter["weights", batch]
+
+
+def test_estimators_make_examples_uncorrelated():
     torch.manual_seed(7)
     x = torch.ones(5000, 2, m)  # two equal examples
-    for estimator, correlation in (("weights", 1.0), ("local", 0.0)):
+    for estimator, correlation in (("weights", 1.0), ("local", 0.0), ("flipout", 0.0)):
         layer = et.MeanFieldLinear(m, 1, posterior_std=0.3, estimator=estimator)
         with torch.no_grad():
             y = layer(x)[..., 0]
