@@ -16,6 +16,7 @@ __all__ = [
     "DROPOUT_STD",
     "Cauchy",
     "Normal",
+    "Prior",
     "ScaleMixture",
     "check_prior",
     "minibatch_kl_weights",

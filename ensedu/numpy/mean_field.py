@@ -8,7 +8,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu import checks
-from ensedu.numpy import variational
+from ensedu.numpy import local, variational
 from ensedu.numpy.base import Noise, sum_to
 from ensedu.priors import Normal, Prior, check_prior
 
@@ -80,7 +80,10 @@ class MeanFieldLinear(variational.Distributions):
         x = self._input(x)
         noise = self.noise(None, x.shape) if noise is None else noise
         if self.estimator == "local" and isinstance(noise, dict) and "output" in noise:
-            return self._local(x, noise)
+            noise = self._checked(noise, {"output": (*x.shape[:-1], self.out_features)})
+            y, kept = local.forward(self.params, x, noise["output"])
+            self._cache = x, noise, kept, y.shape
+            return y
         drawn, noise = self._draw(noise, x.shape[:-2])
         y = x @ drawn["weight"]  # (S, B, n) or (B, n)
         if "bias" in drawn:
@@ -91,39 +94,15 @@ class MeanFieldLinear(variational.Distributions):
     def backward(self, grad: Float[Array, "*S B n"]) -> Float[Array, "*S B m"]:
         x, noise, weight = self._recall(grad)
         if "output" in noise:
-            return self._local_backward(grad, x, noise["output"], weight)
+            grad_x, grads = local.backward(self.params, grad, x, noise["output"], weight)
+            self._add(**grads)
+            return grad_x
         grads = {"weight": x.mT @ grad, "bias": grad.sum(axis=-2)}  # by sample
         for name, shape in self._shapes.items():
-            slope = self._slope(name)
+            slope = variational.sigmoid(self.params[f"{name}_rho"])  # dσ/dρ
             self._add(**{f"{name}_mean": sum_to(grads[name], shape)})
             self._add(**{f"{name}_rho": sum_to(grads[name] * noise[name], shape) * slope})
         return grad @ weight.mT
-
-    def _local(self, x: Array, noise: Noise) -> Array:
-        """``y = mean + √variance ∘ ε``, both linear in what is trained (Kingma et al., eq. 6)."""
-        noise = self._checked(noise, {"output": (*x.shape[:-1], self.out_features)})
-        stds = {name: variational.softplus(self.params[f"{name}_rho"]) for name in self._shapes}
-        mean, variance = x @ self.params["weight_mean"], x**2 @ stds["weight"] ** 2
-        if "bias" in stds:
-            mean, variance = mean + self.params["bias_mean"], variance + stds["bias"] ** 2
-        std = np.sqrt(variance)
-        self._cache = x, noise, (std, stds), mean.shape
-        return mean + std * noise["output"]
-
-    def _local_backward(self, grad: Array, x: Array, eps: Array, kept: tuple) -> Array:
-        std, stds = kept
-        # A variance of 0 (no input, no bias) gets no gradient.
-        half = np.divide(grad * eps, 2 * std, out=np.zeros_like(std), where=std > 0)
-        by = {"weight": (x.mT @ grad, (x**2).mT @ half), "bias": (grad.sum(-2), half.sum(-2))}
-        for name, shape in self._shapes.items():
-            grad_mean, grad_variance = (sum_to(part, shape) for part in by[name])
-            self._add(**{f"{name}_mean": grad_mean})
-            self._add(**{f"{name}_rho": grad_variance * 2 * stds[name] * self._slope(name)})
-        return grad @ self.params["weight_mean"].T + 2 * x * (half @ (stds["weight"] ** 2).T)
-
-    def _slope(self, name: str) -> Array:
-        """The derivative of σ with respect to ρ."""
-        return variational.sigmoid(self.params[f"{name}_rho"])
 
     def weight_matrices(self, noise: Noise | None = None) -> Float[Array, "S m n"]:
         """The sampled matrices, (S, m, n); S = 1 for noise without a leading axis."""
