@@ -131,6 +131,15 @@ def by_moments(layer, x, noise):
     return mean + variance.sqrt() * noise["output"]
 
 
+def by_flips(layer, x, noise):
+    """The output of a Flipout layer: each example with a weight of its own."""
+    deviation = F.softplus(layer.weight_rho).mT * noise["weight"]
+    signs = noise["input_signs"][:, :, None] * noise["output_signs"][:, None, :]  # (B, m, n)
+    weights = layer.weight_mean.mT + deviation * signs
+    bias = F.softplus(layer.bias_rho) * noise["bias"] * noise["output_signs"]
+    return (x[:, None] @ weights)[:, 0] + layer.bias_mean + bias
+
+
 def checked_layers():
     """Return layers by name: how to build one, and what it should compute."""
     M, m, n = 3, 5, 11
@@ -148,6 +157,10 @@ def checked_layers():
     made["MeanFieldLinear, local"] = (
         lambda **f: et.MeanFieldLinear(m, n, estimator="local", **f),
         by_moments,
+    )
+    made["MeanFieldLinear, flipout"] = (
+        lambda **f: et.MeanFieldLinear(m, n, estimator="flipout", **f),
+        by_flips,
     )
     return made
 
