@@ -11,6 +11,7 @@ PY      := $(VENV)/bin/python
 READY   := $(VENV)/ready
 PEERS   := .venv-peers
 ZOOENV  := .venv-zoo
+RESULTS := .venv-results
 ZOO     ?= all
 BUILD   := _build
 LAUNCH  := $(BUILD)/launch
@@ -20,6 +21,10 @@ WORKERS ?= auto
 UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo tests
 TYPED   := --jaxtyping-packages=ensedu,beartype.beartype
 UNTYPED := bad_input or compiled or large
+# Tables that other packages compute, and which of the tables asked for are, or are not, of these.
+OTHERS  := nuts nuts-curves
+THERE   := $(if $(NAME),$(filter $(OTHERS),$(NAME)),$(OTHERS))
+HERE    := $(if $(NAME),$(filter-out $(OTHERS),$(NAME)),--here)
 # Strict: every cell is compared, and one notebook stays in one process.
 NBVAL   := $(PYTEST) --nbval -n $(WORKERS) --dist loadscope book
 
@@ -76,8 +81,10 @@ bench: $(PEERS)/ready ## Time the layers beside nn.Linear and four packages; che
 scaling: $(READY) ## Time two processes against one
 	$(PY) benchmarks/scaling.py ensedu/results/scaling.json
 
-results: $(READY) ## Compute the tables of long runs (NAME=starts for one); goes on after a stop
-	$(PY) -m ensedu.experiments $(NAME)
+# First those of other packages, which others are compared with.
+results: $(READY) $(if $(THERE),$(RESULTS)/ready) ## Compute the tables of long runs (NAME=starts for one); goes on after a stop
+	$(if $(THERE),$(RESULTS)/bin/python -m ensedu.experiments $(THERE))
+	$(if $(HERE),$(PY) -m ensedu.experiments $(HERE))
 	$(PY) scripts/readme.py
 
 lab: $(READY) ## Open JupyterLab on the book
@@ -99,7 +106,7 @@ format: $(READY) ## Mend style and format
 	$(PY) -m ruff format
 
 clean: ## Remove all that was built, the environments too
-	rm -rf $(BUILD) $(VENV) $(PEERS) $(ZOOENV) .ruff_cache
+	rm -rf $(BUILD) $(VENV) $(PEERS) $(ZOOENV) $(RESULTS) .ruff_cache
 
 # An interrupted set-up leaves no stamp, and goes on where it stopped. The .pth file makes ensedu
 # importable from this folder; it needs no network, and no build.
@@ -120,6 +127,9 @@ $(PEERS)/ready: requirements-peers.txt
 
 $(ZOOENV)/ready: requirements-zoo.txt
 	$(call install,$(ZOOENV),requirements-zoo.txt)
+
+$(RESULTS)/ready: requirements-results.txt
+	$(call install,$(RESULTS),requirements-results.txt)
 
 # Cached outputs and parsed pages know nothing of the package that they were computed with.
 $(BUILD)/sources: FORCE

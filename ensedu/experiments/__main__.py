@@ -2,6 +2,7 @@
 
     python -m ensedu.experiments                all of them
     python -m ensedu.experiments starts         one
+    python -m ensedu.experiments --here         all that need no package but the book's
     python -m ensedu.experiments --list         names, rows and budgets
 
 A run that was stopped, or killed, goes on where it was: rows are kept in _build/results until the
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import ensedu
 from ensedu import checks
-from ensedu.experiments import EXPERIMENTS
+from ensedu.experiments import EXPERIMENTS, NEEDS, missing
 from ensedu.experiments.runner import run
 
 PACKAGE = Path(ensedu.__file__).parent
@@ -31,9 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--fresh", action="store_true", help="drop the rows that a stopped run has left")
     add("--older", action="store_true", help="keep them, though the code has changed since")
     add("--out", metavar="FOLDER", type=Path, help="write tables, and keep rows, here")
+    add("--here", action="store_true", help="leave out those that need another environment")
     add("--list", action="store_true", help="print names, rows and budgets, and run nothing")
     options = parser.parse_args(arguments)
     names = list(dict.fromkeys(options.names)) or list(EXPERIMENTS)
+    if options.here:
+        names = [name for name in names if name not in NEEDS]
     try:
         for name in names:
             checks.one_of("NAME", name, EXPERIMENTS)
@@ -51,6 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed = False
     for name in names:
         try:
+            if package := missing(name):
+                raise ImportError(
+                    f"{package} is needed, and is not installed here; `make results NAME={name}` "
+                    "computes the table where it is, in .venv-results"
+                )
             path = run(
                 EXPERIMENTS[name],
                 folder,
