@@ -17,7 +17,19 @@ from matplotlib.figure import Figure
 
 import ensedu.numpy as en
 import ensedu.torch as et
-from ensedu import costs, counting, data, measured, methods, plot, priors, uncertainty
+from ensedu import (
+    bandit,
+    conjugate,
+    costs,
+    counting,
+    data,
+    measured,
+    methods,
+    plot,
+    priors,
+    pruning,
+    uncertainty,
+)
 from ensedu.page import explore, playground, table
 from ensedu.torch import losses
 
@@ -31,7 +43,7 @@ INTERFACE = (
 )  # fmt: skip
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
-    playground, table,
+    playground, table, conjugate, pruning, bandit,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 
@@ -278,6 +290,19 @@ GOOD = {
 }
 #: Where a whole module means something else by a name.
 IN_MODULE = {
+    "bandit": {
+        "eaten": lambda: np.array([True, False]), "number": lambda: 3,
+        "poisonous": lambda: np.array([True, True]), "rng": rng,
+    },
+    "conjugate": {
+        "features": lambda: np.ones((B, m)), "targets": lambda: np.ones((B, n)),
+        "noise_std": lambda: 0.5, "rho": lambda: np.zeros((m, n)),
+    },
+    "pruning": {
+        "weights": lambda: {"w": np.ones((m, n))}, "mean": lambda: {"w": np.ones((m, n))},
+        "std": lambda: {"w": np.ones((m, n))}, "scores": lambda: {"w": np.ones((m, n))},
+        "fraction": lambda: 0.5, "threshold": lambda: 0.5,
+    },
     "data": {
         "categories": lambda: {}, "classes": lambda: (),
         "columns": lambda: {"a": [1.0], "b": [2.0], "c": [3.0]}, "decimal": lambda: ".",
@@ -439,7 +464,8 @@ for kind in ("BatchEnsemble", "DeepEnsemble", "MeanField", "Rank1"):
 LEFT_OUT = {
     "plot.Figure", "torch.Sequential", "explore.Explorer", "torch.Linear", "losses.Elbo",
     "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Interval",
-    "uncertainty.Reliability", "uncertainty.VarianceParts",
+    "uncertainty.Reliability", "uncertainty.VarianceParts", "conjugate.Posterior",
+    "pruning.Pruned", "bandit.Mushrooms",
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ experiment may need packages that others do without.
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ensedu import checks
@@ -13,7 +14,7 @@ from ensedu import checks
 if TYPE_CHECKING:
     from ensedu.experiments.tables import Experiment
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["EXPERIMENTS", "NEEDS", "missing"]
 
 #: The table's name, and where its experiment stands: a module here, and the name in it.
 PLACES = {
@@ -39,7 +40,24 @@ PLACES = {
     "lifelong": "lifelong.EXPERIMENT",
     "disentangling-tuning": "disentangling.TUNING",
     "disentangling": "disentangling.EXPERIMENT",
+    "bandit-tuning": "bandits.TUNING",
+    "bandit": "bandits.EXPERIMENT",
+    "rank1-training-tuning": "training_rank1.TUNING",
+    "rank1-training": "training_rank1.EXPERIMENT",
+    "rank1-training-cloud": "training_rank1.CLOUD",
+    "rank1-gradients": "training_rank1.GRADIENTS",
+    "pruning-tuning": "pruning.TUNING",
+    "pruning": "pruning.EXPERIMENT",
+    "nuts": "nuts.EXPERIMENT",
+    "nuts-curves": "nuts.CURVES",
+    "nuts-distances": "nuts_distances.EXPERIMENT",
+    "nuts-distances-curves": "nuts_distances.CURVES",
+    "bayes": "bayes.EXPERIMENT",
+    "bayes-noise": "bayes.NOISE",
 }
+
+#: Which tables need a package that the book does without, and has in .venv-results alone.
+NEEDS = {"nuts": "numpyro", "nuts-curves": "numpyro"}
 
 
 class Experiments(Mapping[str, "Experiment"]):
@@ -61,3 +79,9 @@ class Experiments(Mapping[str, "Experiment"]):
 
 
 EXPERIMENTS = Experiments()
+
+
+def missing(name: str) -> str:
+    """Return which package the table of this name needs and does not find, or else nothing."""
+    package = NEEDS.get(name, "")
+    return package if package and find_spec(package) is None else ""

@@ -20,7 +20,10 @@ MEMBERS = (
     COMPARISON,
     "book/cost/speed-and-memory.html",
 )
-LEARNING = ("uncertainty", "deep-ensembles", "mc-dropout", "batch-ensemble")
+LEARNING = (
+    "uncertainty", "deep-ensembles", "mc-dropout", "batch-ensemble", "bayes-by-backprop",
+    "rank-1-bnn",
+)  # fmt: skip
 CHAPTERS = (
     ALONE,
     *MEMBERS,
