@@ -29,7 +29,7 @@ from jaxtyping import Bool
 from numpy import ndarray as Array
 
 from ensedu import bandit, uncertainty
-from ensedu.experiments.effects import LEVEL
+from ensedu.experiments.effects import judge
 from ensedu.experiments.machine import one_thread
 from ensedu.experiments.tables import Experiment
 from ensedu.priors import Normal
@@ -177,11 +177,8 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         found.append({"agent": agent, "regret": float(ends[agent].mean()), **means})
     others = [agent for agent in own if agent != "greedy"]
     intervals = [uncertainty.paired(ends[agent] - ends["greedy"]) for agent in others]
-    adjusted = uncertainty.holm([one.p for one in intervals]).tolist()
-    for agent, one, p in zip(others, intervals, adjusted, strict=True):
-        entry = next(entry for entry in found if entry["agent"] == agent)
-        entry |= {"difference": one.mean, "low": one.low, "high": one.high, "adjusted": p}
-        entry["verdict"] = "" if p >= LEVEL else "worse" if one.mean > 0 else "better"
+    entries = {entry["agent"]: entry for entry in found}
+    judge([(entries[agent], one) for agent, one in zip(others, intervals, strict=True)])
     return found
 
 

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
 
 from ensedu import uncertainty
 
-__all__ = ["LEVEL", "compared"]
+__all__ = ["LEVEL", "compared", "judge", "pairs"]
 
 LEVEL = 0.05
 
@@ -56,10 +58,44 @@ def compared(
                 theirs = np.array([values[reference][split][score] for split in splits])
                 one = uncertainty.resampled(own - theirs, train=train, test=test)
                 intervals.append((entry, one))
-    adjusted = uncertainty.holm([one.p for _, one in intervals])
-    for (entry, one), p in zip(intervals, adjusted.tolist(), strict=True):
-        gain = one.mean if entry["score"] in higher else -one.mean
+    judge(intervals, higher=higher)
+    return found
+
+
+def pairs(
+    values: Mapping[str, Float[Array, " splits"]],
+    comparisons: Sequence[tuple[str, str]],
+    *,
+    train: int,
+    test: int,
+) -> list[dict[str, Any]]:
+    """Return an entry for each (contestant, than) of which both have values, lower being better.
+
+    As `compared` does, with ``than`` in place of one reference, and adjusted together.
+    """
+    found = [
+        (
+            {"contestant": name, "than": than},
+            uncertainty.resampled(values[name] - values[than], train=train, test=test),
+        )
+        for name, than in comparisons
+        if name in values and than in values
+    ]
+    judge(found)
+    return [entry for entry, _ in found]
+
+
+def judge(
+    found: Sequence[tuple[dict[str, Any], uncertainty.Interval]], *, higher: Sequence[str] = ()
+) -> None:
+    """Add to each entry its interval, the p-value after Holm's correction of all, and a verdict.
+
+    That is ``"better"`` or ``"worse"`` where the p-value is below `LEVEL`, else ``""``; of an entry
+    whose ``"score"`` is in `higher`, more is better.
+    """
+    adjusted = uncertainty.holm([one.p for _, one in found])
+    for (entry, one), p in zip(found, adjusted.tolist(), strict=True):
+        gain = one.mean if entry.get("score") in higher else -one.mean
         verdict = "" if p >= LEVEL else "better" if gain > 0 else "worse"
         entry |= {"difference": one.mean, "low": one.low, "high": one.high, "p": one.p}
         entry |= {"adjusted": p, "verdict": verdict}
-    return found

@@ -29,7 +29,7 @@ from torch import Tensor, nn
 
 from ensedu import checks, counting, uncertainty
 from ensedu.data import digits, mnist5000
-from ensedu.experiments.effects import LEVEL, compared
+from ensedu.experiments.effects import compared, pairs
 from ensedu.experiments.machine import one_thread
 from ensedu.experiments.tables import Experiment
 from ensedu.torch import fit, mlp, predict
@@ -269,7 +269,7 @@ def best(rows: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return, by data, what `effects.compared` makes of the scores, and `pairs` of the NLL."""
+    """Return, by data, what `compared` makes of the scores, and `pairs` of the NLL."""
     found: dict[str, Any] = {"pairs": {}}
     for data in COMPARED:
         own = [row for row in rows if row["data"] == data]
@@ -277,34 +277,16 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
         found[data] = compared(
             own, reference="single", scores=("nll", "accuracy"), higher=("accuracy",), **size
         )
-        found["pairs"][data] = pairs(own, **size)
+        found["pairs"][data] = pairs(nll_of(own), PAIRS, **size)
     return found
 
 
-def pairs(rows: list[dict[str, Any]], train: int, test: int) -> list[dict[str, Any]]:
-    """Return how the NLLs of `PAIRS` differ, as `effects.compared` does, with ``than``."""
-    nll = {
+def nll_of(rows: list[dict[str, Any]]) -> dict[str, Array]:
+    """Return the NLLs of each contestant, (splits,) or (splits, starts)."""
+    return {
         name: np.array([row["nll"] for row in rows if row["contestant"] == name])
-        for name in {row["contestant"] for row in rows}
+        for name in dict.fromkeys(row["contestant"] for row in rows)
     }
-    found = [
-        (name, than, uncertainty.resampled(nll[name] - nll[than], train=train, test=test))
-        for name, than in PAIRS
-        if name in nll and than in nll
-    ]
-    adjusted = uncertainty.holm([one.p for *_, one in found])
-    return [
-        {
-            "contestant": name,
-            "than": than,
-            "difference": one.mean,
-            "low": one.low,
-            "high": one.high,
-            "adjusted": p,
-            "verdict": "" if p >= LEVEL else "better" if one.mean < 0 else "worse",
-        }
-        for (name, than, one), p in zip(found, adjusted.tolist(), strict=True)
-    ]
 
 
 TUNING = Experiment(

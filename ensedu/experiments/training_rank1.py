@@ -27,7 +27,7 @@ from torch import Tensor
 
 from ensedu import checks, measured, uncertainty
 from ensedu.experiments import training_batch_ensemble as before
-from ensedu.experiments.effects import LEVEL, compared
+from ensedu.experiments.effects import compared, pairs
 from ensedu.experiments.machine import one_thread
 from ensedu.experiments.tables import Experiment
 from ensedu.priors import Cauchy, Normal, Prior
@@ -437,34 +437,18 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "compared": compared(
             flat, reference="single", scores=("nll", "accuracy"), higher=("accuracy",), **size
         ),
-        "pairs": pairs(flat, **size),
+        "pairs": pairs(nll_of(flat), PAIRS, **size),
     }
 
 
-def pairs(flat: list[dict[str, Any]], train: int, test: int) -> list[dict[str, Any]]:
-    """Return how the NLLs of `PAIRS` differ, as `effects.compared` does, with ``than``."""
-    nll: dict[str, Array] = {}
-    for row in flat:
-        name = row["contestant"].removeprefix("rank1_")
-        nll[name] = np.append(nll.get(name, []), np.mean(row["nll"]))
-    found = [
-        (name, than, uncertainty.resampled(nll[name] - nll[than], train=train, test=test))
-        for name, than in PAIRS
-        if name in nll and than in nll
-    ]
-    adjusted = uncertainty.holm([one.p for *_, one in found])
-    return [
-        {
-            "contestant": name,
-            "than": than,
-            "difference": one.mean,
-            "low": one.low,
-            "high": one.high,
-            "adjusted": p,
-            "verdict": "" if p >= LEVEL else "better" if one.mean < 0 else "worse",
-        }
-        for (name, than, one), p in zip(found, adjusted.tolist(), strict=True)
-    ]
+def nll_of(flat: list[dict[str, Any]]) -> dict[str, Array]:
+    """Return the NLLs of each contestant, (splits,), means over starts."""
+    return {
+        name.removeprefix("rank1_"): np.array(
+            [np.mean(row["nll"]) for row in flat if row["contestant"] == name]
+        )
+        for name in dict.fromkeys(row["contestant"] for row in flat)
+    }
 
 
 TUNING = Experiment(

@@ -15,6 +15,7 @@ from numpy import ndarray as Array
 
 from ensedu import uncertainty
 from ensedu.data import Curve
+from ensedu.experiments.effects import judge
 from ensedu.experiments.machine import one_thread
 from ensedu.experiments.tables import Experiment
 from ensedu.torch import fit, gaussian_nll, mlp, predict
@@ -65,6 +66,7 @@ def run(
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return means, and differences from the NLL over draws of data, Holm's correction over all."""
     found: list[dict[str, Any]] = []
+    differences: list[tuple[dict[str, Any], uncertainty.Interval]] = []
     by = {b: [row for row in rows if row["beta"] == b] for b in BETAS}
     for score in ("rmse", "nll"):
         values = {b: np.array([row[score] for row in by[b]]) for b in BETAS}
@@ -74,15 +76,10 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "score": score,
                 "mean": float(values[beta].mean()),
             }
-            if beta:
-                one = uncertainty.paired(values[beta] - values[0.0])
-                entry |= {"difference": one.mean, "low": one.low, "high": one.high, "p": one.p}
             found.append(entry)
-    differences = [entry for entry in found if "p" in entry]
-    adjusted = uncertainty.holm([entry["p"] for entry in differences])
-    for entry, p in zip(differences, adjusted, strict=True):
-        better = "better" if entry["difference"] < 0 else "worse"
-        entry |= {"adjusted": float(p), "verdict": better if p < 0.05 else ""}
+            if beta:
+                differences.append((entry, uncertainty.paired(values[beta] - values[0.0])))
+    judge(differences)
     return found
 
 

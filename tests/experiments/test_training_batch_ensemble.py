@@ -6,6 +6,7 @@ import torch
 
 from ensedu import counting, measured
 from ensedu.experiments import training_batch_ensemble as ours
+from ensedu.experiments.effects import pairs
 from ensedu.experiments.training_batch_ensemble import (
     COMPARED,
     CONTESTANTS,
@@ -136,7 +137,8 @@ def test_pairs_are_paired_by_split():
         for name, gain in (("signs", 0.0), ("split", 0.5), ("wide", 0.0))
         for split in range(10)
     ]
-    found = {(row["contestant"], row["than"]): row for row in ours.pairs(rows, 90, 10)}
+    entries = pairs(ours.nll_of(rows), ours.PAIRS, train=90, test=10)
+    found = {(row["contestant"], row["than"]): row for row in entries}
     assert set(found) == {("signs", "wide"), ("split", "signs")}
     assert found["split", "signs"]["difference"] == pytest.approx(0.5)
     assert found["split", "signs"]["verdict"] == "worse"

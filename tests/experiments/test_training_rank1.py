@@ -10,6 +10,7 @@ from scipy import integrate, stats
 from ensedu import measured, uncertainty
 from ensedu.experiments import training_batch_ensemble as before
 from ensedu.experiments import training_rank1 as ours
+from ensedu.experiments.effects import pairs
 from ensedu.experiments.training_rank1 import (
     CONTESTANTS,
     EXPERIMENT,
@@ -211,7 +212,8 @@ def test_pairs_are_paired_by_split():
         )
         for split in range(10)
     ]
-    found = {(row["contestant"], row["than"]): row for row in ours.pairs(flat, 90, 10)}
+    entries = pairs(ours.nll_of(flat), ours.PAIRS, train=90, test=10)
+    found = {(row["contestant"], row["than"]): row for row in entries}
     assert found["sum", "normal"]["difference"] == pytest.approx(0.5)
     assert found["sum", "normal"]["verdict"] == "worse"
     assert found["signs", "batch"]["verdict"] == ""
