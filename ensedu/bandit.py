@@ -72,6 +72,7 @@ def regret(eaten: Bool[Array, " T"], poisonous: Bool[Array, " T"]) -> Float[Arra
 
     Examples
     --------
+    >>> import numpy as np
     >>> eaten, poisonous = np.array([True, True, False, False]), np.array([True, False] * 2)
     >>> regret(eaten, poisonous).tolist()
     [15.0, 15.0, 15.0, 20.0]

@@ -4,6 +4,8 @@ Targets are ``y = Φ w + ε``, with noise ε ~ N(0, noise_std²) of known size, 
 normal prior. Then the posterior is normal, and so is the best factorized approximation to it, the
 one that Bayes by Backprop looks for: both in closed form, NumPy alone::
 
+    from ensedu.priors import Normal
+
     features = np.hstack([np.ones_like(x), x, x**2])  # (N, m); a column of ones is a bias
     exact = posterior(features, y, noise_std=0.1, prior=Normal(0.0, 1.0))
     mean, std = exact.predict(features)  # of the function, without the noise

@@ -4,6 +4,7 @@ Arrays come and go by name, of any shapes, NumPy alone; of a tensor, pass ``.det
 score says how much a weight is worth keeping: its size, or, where it has a distribution, how far
 from 0 its mean is in standard deviations. The masks that come back are True where a weight stays::
 
+    mean, std = np.array([[0.5, -0.1], [0.0, 2.0]]), np.full((2, 2), 0.1)
     scores = signal_to_noise({"weight": mean}, {"weight": std})
     pruned = smallest(scores, fraction=0.75)
     kept = mean * pruned.masks["weight"]  # a quarter of all weights, pruned.left of pruned.total

@@ -4,6 +4,8 @@ The network is 1-20-1 with tanh, the data those of the running example, `ensedu.
 noise is known. In the NTK parametrization ``f(x) = tanh(x W + b) V / √20 + c`` all 61 weights and
 biases have the prior N(0, 2²), so that widths change neither the prior of f much nor the model::
 
+    from ensedu.torch import mlp
+
     net = mlp([1, 20, 1], "mean_field", activation="tanh", parametrization="ntk", prior=PRIOR)
 
 is a variational posterior of exactly this model. The scale 2 was fixed before any result: functions
