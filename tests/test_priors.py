@@ -212,3 +212,24 @@ def test_both_loops_give_each_minibatch_its_share(kind):
     expected = before * np.prod(factors) ** 2
     np.testing.assert_allclose(layer.params["weight_mean"], expected, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(module.weight_mean.detach().T, expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_the_bound_equals_quadrature(name):
+    """The mean of `elbo` over many draws, of one weight whose error has a closed form, too."""
+    prior, mean, std, draws = PRIORS[name], 0.8, 0.4, 20_011
+    x, y = torch.linspace(-1, 1, 7)[:, None].double(), torch.linspace(-1, 2, 7)[:, None].double()
+    layer = et.MeanFieldLinear(1, 1, prior=prior, posterior_std=std, bias=False, dtype=x.dtype)
+    with torch.no_grad():
+        layer.weight_mean.fill_(mean)
+    torch.manual_seed(0)
+    error = 0.5 * ((y - mean * x) ** 2 + std**2 * x**2).mean().item()
+    expected = error + by_quadrature(mean, std, prior) / 7
+    with torch.no_grad():
+        many = x.expand(draws, 7, 1)
+        found = [layer(many), torch.stack([layer.kl() for _ in range(draws // 10)])]
+    parts = [0.5 * (found[0] - y).square().mean((1, 2)), found[1] / 7]
+    scatter = sum(part.var() / len(part) for part in parts).sqrt().item()
+    assert abs(sum(part.mean() for part in parts).item() - expected) <= 5 * scatter
+    one = et.elbo(layer, x, y, et.half_squared_error, num_examples=7, noise=layer.noise())
+    assert one.loss.item() == pytest.approx((one.nll + one.kl / 7).item(), rel=1e-12)
