@@ -315,7 +315,8 @@ NOISE = Experiment(
     about="digits, 64-50-10: the variance over draws of the gradient of one batch's mean NLL, the "
     "sum over all weights and biases, in μ (mean) and in ρ (rho), a list over batch sizes, for "
     "each estimator",
-    budget="10 networks, each trained on 1,200 digits by draws of weights; 100 draws for each of 8 batches",
+    budget="10 networks, each trained on 1,200 digits by draws of weights; 100 draws for each of 8 "
+    "batches",
     cases=[{"seed": seed} for seed in range(10)],
     run=noisy,
     settings={
