@@ -63,7 +63,7 @@ def compared(
 
 
 def pairs(
-    values: Mapping[str, Float[Array, " splits"]],
+    values: Mapping[str, Float[Array, "splits *starts"]],
     comparisons: Sequence[tuple[str, str]],
     *,
     train: int,
