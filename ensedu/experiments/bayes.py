@@ -30,7 +30,7 @@ from ensedu.experiments.tables import Experiment
 from ensedu.priors import Prior, ScaleMixture, minibatch_kl_weights
 from ensedu.torch import MeanFieldLinear, fit, mlp
 from ensedu.torch.losses import softmax_cross_entropy
-from ensedu.torch.variational import inverse_softplus, normal_kl, sampled_kl, softplus
+from ensedu.torch.variational import inverse_softplus, kl, softplus
 
 __all__ = [
     "BASE",
@@ -97,10 +97,9 @@ def loss(
     prior: Prior, kl_weight: float,
 ) -> Float[Tensor, " K"]:  # fmt: skip
     """Return ``kl_weight · KL - E log p(y | w)`` of a minibatch, in nats without the constant."""
-    closed = prior.closed
-    kl = normal_kl(q.mean, q.rho, prior) if closed else sampled_kl(q.mean, q.rho, prior, noise)  # type: ignore[arg-type]
     error = (y - curve(q.draw(noise), x)) / gap.noise
-    return kl_weight * kl.sum(-1) + 0.5 * error.square().sum(-1).mean(0)
+    divergence = kl(q.mean, q.rho, prior, noise).sum(-1)
+    return kl_weight * divergence + 0.5 * error.square().sum(-1).mean(0)
 
 
 def trained(

@@ -32,7 +32,7 @@ from ensedu.experiments.machine import one_thread
 from ensedu.experiments.tables import Experiment
 from ensedu.priors import Cauchy, Normal, Prior
 from ensedu.torch import mlp
-from ensedu.torch.variational import normal_kl, sampled_kl, softplus
+from ensedu.torch.variational import kl, softplus
 
 __all__ = [
     "CLOUD",
@@ -175,17 +175,15 @@ class Stack:
     def kl(self) -> Float[Tensor, " G"]:
         """KL of each network in nats: the sum over entries, the mean over members."""
         total = torch.zeros(self.number, dtype=torch.float64)
-        noise = None if isinstance(self.row.prior, Normal) or self.row.heavy else self.noise(None)
+        noise = None if self.row.prior.closed or self.row.heavy else self.noise(None)
         for i, layer in enumerate(self.layers):
             for j, k in enumerate("rs"):
                 mean, rho = self.of(layer, f"{k}_mean"), self.of(layer, f"{k}_rho")
                 prior: Any = self.row.prior
                 if self.row.heavy:
                     each = prior.kl_from_cauchy(mean, softplus(rho), torch)
-                elif noise is None:
-                    each = normal_kl(mean, rho, prior)
                 else:
-                    each = sampled_kl(mean, rho, prior, noise[i][j][:, :, 0])
+                    each = kl(mean, rho, prior, noise and noise[i][j][:, :, 0])
                 total = total + each.sum(2).mean(1)
         return total
 

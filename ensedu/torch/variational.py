@@ -48,6 +48,21 @@ def sampled_kl(
     return -0.5 * math.log(2 * math.pi * math.e) - torch.log(std) - log_p
 
 
+def kl(
+    mean: Float[Tensor, "*axes"], rho: Float[Tensor, "*axes"], prior: Prior,
+    noise: Float[Tensor, "*S_axes"] | None = None,
+) -> Float[Tensor, "*axes"]:  # fmt: skip
+    """KL(N(mean, softplus(rho)²) ‖ prior) of every entry: `normal_kl` if closed, else from noise.
+
+    Raises ``TypeError`` where the noise is needed and not given.
+    """
+    if isinstance(prior, Normal):
+        return normal_kl(mean, rho, prior)
+    if noise is None:
+        raise TypeError(f"noise must be a tensor for a {type(prior).__name__} prior, got None")
+    return sampled_kl(mean, rho, prior, noise)
+
+
 class Distributions(WeightLayer):
     """What layers with a mean and a ρ of some arrays share: their KL."""
 
@@ -68,11 +83,9 @@ class Distributions(WeightLayer):
             given = tuple(getattr(noise.get(first), "shape", ())) if isinstance(noise, dict) else ()
             samples = given[: -len(shapes[first])]
             self._check_noise(noise, {k: (*samples, *shape) for k, shape in shapes.items()})
-        if isinstance(self.prior, Normal):
-            return {k: normal_kl(mean, rho, self.prior) for k, (mean, rho) in pairs.items()}
-        if noise is None:
+        elif not self.prior.closed:
             noise = {k: self._randn(None, *shape) for k, shape in shapes.items()}
-        return {k: sampled_kl(*pair, self.prior, noise[k]) for k, pair in pairs.items()}
+        return {k: kl(*pair, self.prior, noise and noise[k]) for k, pair in pairs.items()}
 
     def _book_axes(self, parameter: Tensor) -> Tensor:
         """The axes in which noise is drawn and given."""
