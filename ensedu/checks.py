@@ -304,10 +304,16 @@ def dropout_input(name: str, shape: Any, feature_axes: int) -> list[int]:
     """Return the shape of an input of dropout as a list: any leading axes, (B, features)."""
     sizes = () if shape is None else array_shape(name, shape)
     if len(sizes) <= feature_axes:
-        features = ", ".join(["features"] if feature_axes == 1 else ["·"] * feature_axes)
         words = "is None" if shape is None else f"has shape {sizes}"
-        raise ValueError(f"{name} {words}, accepted are (B, {features}) and (S, B, {features})")
+        accepted = f"{example(feature_axes)} and {example(feature_axes, 'S')}"
+        raise ValueError(f"{name} {words}, accepted are {accepted}")
     return list(sizes)
+
+
+def example(feature_axes: int, *leading: str) -> str:
+    """Return the axes of a batch in words, an example having so many of its own."""
+    features = ["features"] if feature_axes == 1 else ["·"] * feature_axes
+    return f"({', '.join([*leading, 'B', *features])})"
 
 
 def mask(noise: Any, shape: tuple[int, ...], feature_axes: int, array_type: Any = object) -> Any:

@@ -221,6 +221,7 @@ GOOD = {
     "momentum": lambda: 0.5,
     "name": lambda: "weight",
     "net": lambda: et.ensemble(Model(), "rank1", M),
+    "filters": lambda: (2, 3),
     "network": lambda: en.Linear(m, n, rng=rng()),
     "nll": lambda: np.ones((M, B)),
     "noise": lambda: None,
@@ -234,6 +235,7 @@ GOOD = {
     "out_features": lambda: n,
     "out_positions": lambda: 9,
     "outputs": lambda: np.ones((M, B, 2)),
+    "padding": lambda: 1,
     "p": lambda: 0.5,
     "parametrization": lambda: "ntk",
     "parts": lambda: {"single": {"weight": np.ones((m, n)), "bias": np.ones(n)}},
@@ -272,6 +274,7 @@ GOOD = {
     "std": lambda: np.ones((m, n)),
     "std_range": lambda: 2.0,
     "stochastic": lambda: True,
+    "stride": lambda: 2,
     "targets": lambda: np.ones((B, 2)),
     "thing": lambda: en.Linear(m, n, rng=rng()),
     "titles": lambda: ["a", "b"],
@@ -353,6 +356,7 @@ OTHERS = {
     "numpy.fit": {"net": lambda: en.Linear(m, 2, rng=rng()), "nll": lambda: en.half_squared_error},
     "numpy.gaussian_nll": {"targets": lambda: np.ones((B, 1))},
     "numpy.kl_backward": {"weight": lambda: 0.5},
+    "numpy.lenet5": {"init": lambda: "signs", "prior": priors.Normal, "classes": lambda: 3},
     "numpy.mlp": {"init": lambda: "signs", "prior": priors.Normal},
     "numpy.reduce": {"grad": lambda: np.ones((M, B, 2))},
     "numpy.softmax_cross_entropy": {"targets": lambda: np.ones(B, int)},
@@ -430,7 +434,13 @@ OTHERS = {
         "logits": lambda: np.array([[1.0, 0], [1, 0], [1, 0], [1, 0], [0, 1]]),
     },
 }  # fmt: skip
-for name in ("averaged", "categorical_nll", "chance_disagreement", "entropy_parts"):
+for name in (
+    "averaged",
+    "categorical_nll",
+    "chance_disagreement",
+    "covariance_parts",
+    "entropy_parts",
+):
     OTHERS[f"uncertainty.{name}"] = {"probabilities": lambda: np.full((M, B, 2), 0.5)}
 for module in ("torch", "losses"):
     outputs = {"outputs": lambda: numbers(M, B, 2)}
@@ -452,10 +462,17 @@ for key, row in methods.METHODS.items():
     more = ("batch_size", "in_positions", "out_positions", "form", "backward", "itemsize")
     OTHERS[f"counting.{name}"] = sized | drawn | kernel
     OTHERS[f"costs.{name}"] = sized | drawn | kernel | {each: GOOD[each] for each in more}
+OF_IMAGES = {
+    "AvgPool2d", "Conv2d", "Flatten", "MaxPool2d", "BatchEnsembleConv2d", "DeepEnsembleConv2d",
+    "MeanFieldConv2d", "Rank1Conv2d",
+}  # fmt: skip
+for kind in OF_IMAGES:
+    images = {"input_shape": lambda: (B, m, 9, 9), "weight": lambda: 0.5}
+    for method in ("forward", "noise", "output_shape", "kl_backward"):
+        for space, make in (("numpy", np.ones), ("torch", torch.ones)):
+            array = {"x": lambda make=make: make((B, m, 9, 9))}
+            OTHERS[f"{space}.{kind}.{method}"] = images | array | {"input": array["x"]}
 for kind in ("BatchEnsemble", "DeepEnsemble", "MeanField", "Rank1"):
-    images = {"x": lambda: torch.ones(B, m, 9, 9), "input_shape": lambda: (B, m, 9, 9)}
-    for method in ("forward", "noise"):
-        OTHERS[f"torch.{kind}Conv2d.{method}"] = images
     OTHERS[f"torch.{kind}Conv2d"] = {
         "stride": lambda: 2, "padding": lambda: 1, "dilation": lambda: 1, "groups": lambda: 1,
         "padding_mode": lambda: "zeros",
@@ -463,6 +480,7 @@ for kind in ("BatchEnsemble", "DeepEnsemble", "MeanField", "Rank1"):
 #: No call of a reader's: Matplotlib's and Torch's own constructors, and what functions return.
 LEFT_OUT = {
     "plot.Figure", "torch.Sequential", "explore.Explorer", "torch.Linear", "losses.Elbo",
+    "torch.AvgPool2d", "torch.Conv2d", "torch.MaxPool2d", "uncertainty.CovarianceParts",
     "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Interval",
     "uncertainty.Reliability", "uncertainty.VarianceParts", "conjugate.Posterior",
     "pruning.Pruned", "bandit.Mushrooms",
@@ -514,7 +532,8 @@ def methods_of(path, kind):
     def bound(name):
         thing = call(kind, {key: make() for key, make in makers.items()})
         if name == "backward":
-            thing.forward(np.ones((B, m)))
+            of_images = path.rpartition(".")[2] in OF_IMAGES
+            thing.forward(np.ones((B, m, 9, 9) if of_images else (B, m)))
         return getattr(thing, name)
 
     for name in INTERFACE:

@@ -11,6 +11,7 @@ functions that need one import it::
 `gap` and the other curves need NumPy alone.
 """
 
+from ensedu.data.letters import letters
 from ensedu.data.reading import table
 from ensedu.data.real import auto_mpg, boston, concrete, diamonds, digits, mnist5000
 from ensedu.data.shifts import classes, noisy, patches, rotated
@@ -32,6 +33,7 @@ __all__ = [
     "diamonds",
     "digits",
     "gap",
+    "letters",
     "mnist5000",
     "noisy",
     "patches",

@@ -1,8 +1,9 @@
 """Reference layers in NumPy alone, with hand-written gradients; each fits on one screen.
 
 A layer has ``forward(x)``, ``backward(grad)``, and two dictionaries, ``params`` and ``grads``.
-Activations are ``(M, B, features)``, float64; weights are stored as the book writes them,
-``(m, n)``. A training step::
+Activations are ``(M, B, features)``, images ``(M, B, C, H, W)``, float64; weights are stored as the
+book writes them, ``(m, n)``; a convolution is a fully connected layer on windows, of which each has
+m = C_in · kh · kw numbers. A training step::
 
     loss, grad = half_squared_error(net(x), y, reduction="sum")
     net.backward(grad)
@@ -12,26 +13,43 @@ Activations are ``(M, B, features)``, float64; weights are stored as the book wr
 
 from ensedu.numpy.activations import Multiply, ReLU, Tanh
 from ensedu.numpy.batch_ensemble import BatchEnsembleLinear
+from ensedu.numpy.conv import (
+    BatchEnsembleConv2d,
+    Conv2d,
+    DeepEnsembleConv2d,
+    MeanFieldConv2d,
+    Rank1Conv2d,
+)
 from ensedu.numpy.deep_ensemble import DeepEnsembleLinear
 from ensedu.numpy.dropout import MCDropout
 from ensedu.numpy.linear import Linear
 from ensedu.numpy.losses import gaussian_nll, half_squared_error, reduce, softmax_cross_entropy
 from ensedu.numpy.mean_field import MeanFieldLinear
+from ensedu.numpy.pooling import AvgPool2d, Flatten, MaxPool2d
 from ensedu.numpy.rank1 import Rank1Linear
 
 from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, mlp  # isort: skip
+from ensedu.numpy.models import lenet5  # isort: skip
 from ensedu.numpy.optimizers import SGD, Adam  # isort: skip
 from ensedu.numpy.training import fit  # isort: skip
 
 __all__ = [
     "SGD",
     "Adam",
+    "AvgPool2d",
+    "BatchEnsembleConv2d",
     "BatchEnsembleLinear",
+    "Conv2d",
+    "DeepEnsembleConv2d",
     "DeepEnsembleLinear",
+    "Flatten",
     "Linear",
     "MCDropout",
+    "MaxPool2d",
+    "MeanFieldConv2d",
     "MeanFieldLinear",
     "Multiply",
+    "Rank1Conv2d",
     "Rank1Linear",
     "ReLU",
     "Sequential",
@@ -42,6 +60,7 @@ __all__ = [
     "half_squared_error",
     "kl",
     "kl_backward",
+    "lenet5",
     "mlp",
     "reduce",
     "softmax_cross_entropy",

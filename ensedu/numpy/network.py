@@ -29,16 +29,21 @@ class Tile(Layer):
         S, a positive integer.
     ensemble_size
         For layers with members: M, a positive integer; the result is (S, M, B, features).
+    feature_axes
+        How many axes one example has: 1 for (B, features), 3 for images (B, C, H, W).
 
     Raises
     ------
     TypeError, ValueError
-        For a bad size, and for an input that is not (B, features).
+        For a bad size, and for an input with other axes.
     """
 
-    def __init__(self, samples: int, ensemble_size: int | None = None) -> None:
+    def __init__(
+        self, samples: int, ensemble_size: int | None = None, *, feature_axes: int = 1
+    ) -> None:
         super().__init__()
         self.samples = checks.positive_int("samples", samples)
+        self.feature_axes = checks.positive_int("feature_axes", feature_axes)
         self.ensemble_size = ensemble_size
         if ensemble_size is not None:
             self.ensemble_size = checks.positive_int("ensemble_size", ensemble_size)
@@ -47,17 +52,20 @@ class Tile(Layer):
         members = () if self.ensemble_size is None else (self.ensemble_size,)
         return (self.samples, *members, *checks.array_shape("input_shape", input_shape))
 
-    def forward(self, x: Float[Array, "B features"]) -> Float[Array, "S *M B features"]:
+    def forward(self, x: Float[Array, "*B_features"]) -> Float[Array, "S *M_B_features"]:
         check_array("Tile: input x", x)
-        if x.ndim != 2:
-            raise ValueError(f"Tile: input x has shape {x.shape}, accepted is (B, features)")
+        if x.ndim != 1 + self.feature_axes:
+            raise ValueError(
+                f"Tile: input x has shape {x.shape}, "
+                f"accepted is {checks.example(self.feature_axes)}"
+            )
         y = np.broadcast_to(x, self.output_shape(x.shape)).copy()
         self._cache = None, y.shape
         return y
 
-    def backward(self, grad: Float[Array, "S *M B features"]) -> Float[Array, "B features"]:
+    def backward(self, grad: Float[Array, "S *M_B_features"]) -> Float[Array, "*B_features"]:
         self._recall(grad)
-        return grad.sum(axis=tuple(range(grad.ndim - 2)))
+        return grad.sum(axis=tuple(range(grad.ndim - 1 - self.feature_axes)))
 
     def __repr__(self) -> str:
         members = "" if self.ensemble_size is None else f", ensemble_size={self.ensemble_size}"

@@ -1,7 +1,8 @@
 """The layers of `ensedu.numpy` as ``torch.nn.Module``, fast on a CPU and a GPU.
 
-Names, shapes and arguments are the same. The plain layer is ``torch.nn.Linear`` itself, and every
-weight is stored as it stores its own, ``(out_features, in_features)``. Each method also has
+Names, shapes and arguments are the same. The plain layer is ``torch.nn.Linear`` itself, `Conv2d`
+and the pooling layers are Torch's, with members and samples in front of the batch; every
+weight is stored as ``nn.Linear`` stores its own, ``(out_features, in_features)``. Each method has
 a convolution, and `ensemble` turns a whole model into an ensemble. `fit` trains any of them and
 `predict` runs them; a training step of one's own::
 
@@ -16,6 +17,7 @@ from torch.nn import Linear as Linear
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.torch.dropout import MCDropout
+from ensedu.torch.leading import AvgPool2d, Conv2d, MaxPool2d
 from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
 
@@ -30,11 +32,14 @@ from ensedu.torch.predicting import predict  # isort: skip
 from ensedu.torch.training import fit  # isort: skip
 
 __all__ = [
+    "AvgPool2d",
     "BatchEnsembleConv2d",
     "BatchEnsembleLinear",
+    "Conv2d",
     "DeepEnsembleConv2d",
     "DeepEnsembleLinear",
     "MCDropout",
+    "MaxPool2d",
     "MeanFieldConv2d",
     "MeanFieldLinear",
     "Multiply",

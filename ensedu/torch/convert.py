@@ -4,17 +4,31 @@ A layer and its twin have one name, one set of arguments and one set of arrays.
 """
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 import ensedu.numpy
 import ensedu.torch
 from ensedu.numpy.base import check_rng
 from ensedu.torch.base import check_device
+
+#: What a Torch layer may be told, and a NumPy layer not, with the values that the latter has.
+ONLY: dict[str, tuple[Any, ...]] = {
+    "estimator": ("weights", "local"),
+    "padding": (0, (0, 0)),
+    "dilation": (1, (1, 1)),
+    "groups": (1,),
+    "padding_mode": ("zeros",),
+    "ceil_mode": (False,),
+    "return_indices": (False,),
+    "divisor_override": (None,),
+    "start_dim": (1, -3),
+    "end_dim": (-1,),
+}
 
 
 def from_numpy(layer: Any, *, device: torch.device | str | None = None) -> nn.Module:
@@ -43,7 +57,9 @@ def from_numpy(layer: Any, *, device: torch.device | str | None = None) -> nn.Mo
     module = twin(**arguments)
     with torch.no_grad():
         for name, value in layer.params.items():
-            getattr(module, name).copy_(_turned(name, torch.from_numpy(value)))
+            own = getattr(module, name)
+            turned = torch.from_numpy(value)
+            own.copy_((turned.mT if name.startswith("weight") else turned).reshape(own.shape))
     return module
 
 
@@ -53,25 +69,25 @@ def to_numpy(module: nn.Module, *, rng: np.random.Generator) -> Any:
     Parameters
     ----------
     module
-        A layer of `ensedu.torch`, ``nn.Linear``, ``nn.ReLU``, ``nn.Tanh`` or an
-        ``nn.Sequential`` of those, in float64 or float32, which becomes float64.
+        A layer of `ensedu.torch`, ``nn.Linear``, ``nn.Conv2d``, ``nn.MaxPool2d``, ``nn.AvgPool2d``,
+        ``nn.Flatten``, ``nn.ReLU``, ``nn.Tanh`` or an ``nn.Sequential`` of those, in float64 or
+        float32, which becomes float64.
     rng
         The result's source of noise.
 
     Raises
     ------
     TypeError, ValueError
-        If there is no NumPy twin, for another dtype, one with ``estimator="flipout"``, parameters
-        without data (on the device ``"meta"``), and an `rng` that is no ``Generator``.
+        If there is no NumPy twin, for another dtype, for settings that it lacks (``"flipout"``,
+        groups, dilation and the like), parameters without data (on the device ``"meta"``), and an
+        `rng` that is no ``Generator``.
     """
     check_rng("rng", rng)
     if isinstance(module, nn.Sequential):
         return ensedu.numpy.Sequential(*(to_numpy(part, rng=rng) for part in module))
     twin = _twin("module", module, [ensedu.torch, nn], [ensedu.numpy])
-    if getattr(module, "estimator", "weights") not in ("weights", "local"):
-        raise ValueError(
-            f"module has estimator={module.estimator!r}, accepted are 'weights' and 'local'"
-        )
+    known = _known(twin)
+    _check_settings(module, known)
     values = {name: value.detach() for name, value in module.named_parameters()}
     for name, value in values.items():
         if value.is_meta:
@@ -79,17 +95,24 @@ def to_numpy(module: nn.Module, *, rng: np.random.Generator) -> Any:
         if value.dtype not in (torch.float64, torch.float32):
             raise TypeError(f"module.{name} is {value.dtype}, accepted is float64 or float32")
     arguments = _arguments(twin, module, "bias" in values or "bias_mean" in values)
-    if "rng" in inspect.signature(twin).parameters:
+    if "rng" in known:
         arguments["rng"] = rng
     layer = twin(**arguments)
-    for name in layer.params:
-        layer.params[name] = _turned(name, values[name]).double().cpu().numpy().copy()
+    for name, like in layer.params.items():
+        # Torch keeps a weight as (n, m), kernels as (n, m, kh, kw), where the book writes (m, n).
+        value = values[name]
+        value = value.flatten(like.ndim - 1).mT if name.startswith("weight") else value
+        layer.params[name] = value.double().cpu().numpy().copy()
     return layer
 
 
-def _turned(name: str, value: Tensor) -> Tensor:
-    """Torch keeps a weight as (n, m), where the book writes (m, n)."""
-    return value.mT if name.startswith("weight") else value
+def _check_settings(module: nn.Module, known: Collection[str]) -> None:
+    """Check that what the NumPy layer cannot be told is as that layer has it."""
+    for name, accepted in ONLY.items():
+        value = getattr(module, name, accepted[0])
+        if (name not in known or name == "estimator") and value not in accepted:
+            words = " or ".join(map(repr, accepted))
+            raise ValueError(f"module has {name}={value!r}, accepted is {words}")
 
 
 def _twin(argument: str, value: Any, own: Sequence[Any], others: Sequence[Any]) -> type:
@@ -108,8 +131,15 @@ def _twin(argument: str, value: Any, own: Sequence[Any], others: Sequence[Any]) 
     raise TypeError(f"{argument} must be one of {', '.join(both)}, got {name}")
 
 
+def _known(twin: type) -> set[str]:
+    """The names of its arguments, with those that it hands on to its bases."""
+    return {name for base in twin.__mro__ for name in inspect.signature(base.__init__).parameters}
+
+
 def _arguments(twin: type, source: Any, bias: bool) -> dict[str, Any]:
     """The arguments of `twin` that `source` has as attributes, and whether there is a bias."""
-    known = inspect.signature(twin).parameters
+    known = _known(twin)
+    if "in_channels" in known:
+        known -= {"in_features", "out_features"}
     arguments = {name: getattr(source, name) for name in known if hasattr(source, name)}
     return arguments | ({"bias": bias} if "bias" in known else {})

@@ -1,20 +1,48 @@
-"""Three well-known networks in plain Torch, without a line about ensembles: things to convert."""
+"""Well-known networks in plain Torch, without a line about ensembles: things to convert."""
 
 from collections import OrderedDict
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from ensedu import checks
 
-def lenet5(classes: int = 10) -> nn.Sequential:
+
+def lenet5(classes: int = 10, filters: tuple[int, int] = (6, 16)) -> nn.Sequential:
     """LeNet-5 for images (B, 1, 28, 28), with ReLU and max pooling: 61,706 numbers.
 
-    LeCun et al. 1998, in the form that most libraries train today.
+    LeCun et al. 1998, in the form that most libraries train today. `filters` are the channels of
+    its two convolutions.
     """
+    first, second = checks.layer_sizes("filters", filters)
     return nn.Sequential(
-        nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-        nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, classes),
+        nn.Conv2d(1, first, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(first, second, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+        nn.Linear(25 * second, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
+        nn.Linear(84, classes),
+    )  # fmt: skip
+
+
+def alexnet(classes: int = 1000) -> nn.Sequential:
+    """AlexNet for images (B, 3, 224, 224): 61,100,840 numbers for 1,000 classes.
+
+    Krizhevsky 2014, its one column of five convolutions and three layers, as in torchvision; the
+    dropout of its layers, which holds no numbers, is left out.
+    """
+    convolutions: list[nn.Module] = []
+    channels = 3
+    # Channels, side of the kernel, and whether pooling follows.
+    for i, (width, side, pool) in enumerate(
+        [(64, 11, True), (192, 5, True), (384, 3, False), (256, 3, False), (256, 3, True)]
+    ):
+        stride, padding = (4, 2) if i == 0 else (1, side // 2)
+        convolutions += [nn.Conv2d(channels, width, side, stride, padding), nn.ReLU()]
+        convolutions += [nn.MaxPool2d(3, 2)] if pool else []
+        channels = width
+    return nn.Sequential(
+        *convolutions, nn.Flatten(),
+        nn.Linear(channels * 6 * 6, 4096), nn.ReLU(), nn.Linear(4096, 4096), nn.ReLU(),
+        nn.Linear(4096, classes),
     )  # fmt: skip
 
 

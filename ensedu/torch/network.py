@@ -27,27 +27,35 @@ class Tile(nn.Module):
         S, a positive integer.
     ensemble_size
         For layers with members: M, a positive integer; the result is (S, M, B, features).
+    feature_axes
+        How many axes one example has: 1 for (B, features), 3 for images (B, C, H, W).
 
     Raises
     ------
     TypeError, ValueError
-        For a bad size, and for an input that is not (B, features).
+        For a bad size, and for an input with other axes.
     """
 
-    def __init__(self, samples: int, ensemble_size: int | None = None) -> None:
+    def __init__(
+        self, samples: int, ensemble_size: int | None = None, *, feature_axes: int = 1
+    ) -> None:
         super().__init__()
         self.samples = checks.positive_int("samples", samples)
+        self.feature_axes = checks.positive_int("feature_axes", feature_axes)
         self.ensemble_size = ensemble_size
         if ensemble_size is not None:
             self.ensemble_size = checks.positive_int("ensemble_size", ensemble_size)
 
-    def forward(self, x: Float[Tensor, "B features"]) -> Float[Tensor, "S *M B features"]:
+    def forward(self, x: Float[Tensor, "*B_features"]) -> Float[Tensor, "S *M_B_features"]:
         check_tensor("Tile: input x", x)
-        if x.ndim != 2:
-            raise ValueError(f"Tile: input x has shape {tuple(x.shape)}, accepted is (B, features)")
+        if x.ndim != 1 + self.feature_axes:
+            raise ValueError(
+                f"Tile: input x has shape {tuple(x.shape)}, "
+                f"accepted is {checks.example(self.feature_axes)}"
+            )
         leading = [size for size in (self.samples, self.ensemble_size) if size is not None]
         # Copies, because what comes next may work in place.
-        return x.repeat(*leading, 1, 1)
+        return x.repeat(*leading, *[1] * x.ndim)
 
     def extra_repr(self) -> str:
         members = "" if self.ensemble_size is None else f", ensemble_size={self.ensemble_size}"

@@ -17,7 +17,7 @@ The members are combined as a uniform mixture of their distributions (Lakshminar
 sec. 2.4). Some scores need SciPy or scikit-learn: ``pip install "ensedu[scores]"``.
 
 - Combined: `gaussian_heads`, `softmax`, `mixture`, `averaged`.
-- In parts: `variance_parts`, `entropy_parts`, `ambiguity`.
+- In parts: `variance_parts`, `entropy_parts`, `covariance_parts`, `ambiguity`.
 - Scored, numbers: `gaussian_nll`, `moment_matched_nll`, `crps`, `mixture_cdf`, `coverage`, `rmse`;
   classes: `categorical_nll`, `brier`, `accuracy`; both: `average_nll`, `mixture_nll`.
 - Calibrated: `reliability`, `ece`, `temperature`, `scaled`.
@@ -30,9 +30,11 @@ from ensedu.uncertainty.calibration import Reliability, ece, reliability, scaled
 from ensedu.uncertainty.combine import averaged, gaussian_heads, mixture, softmax
 from ensedu.uncertainty.decompose import (
     AmbiguityParts,
+    CovarianceParts,
     EntropyParts,
     VarianceParts,
     ambiguity,
+    covariance_parts,
     entropy_parts,
     variance_parts,
 )
@@ -55,6 +57,7 @@ from ensedu.uncertainty.scores import (
 
 __all__ = [
     "AmbiguityParts",
+    "CovarianceParts",
     "EntropyParts",
     "Interval",
     "Reliability",
@@ -67,6 +70,7 @@ __all__ = [
     "brier",
     "categorical_nll",
     "chance_disagreement",
+    "covariance_parts",
     "coverage",
     "crps",
     "disagreement",

@@ -11,9 +11,11 @@ from ensedu.uncertainty.combine import mixture
 
 __all__ = [
     "AmbiguityParts",
+    "CovarianceParts",
     "EntropyParts",
     "VarianceParts",
     "ambiguity",
+    "covariance_parts",
     "entropy_parts",
     "variance_parts",
 ]
@@ -41,6 +43,18 @@ class EntropyParts:
     expected: Float[Array, " B"]
     #: The mean of the members' KL divergences from the average.
     mutual_information: Float[Array, " B"]
+
+
+@dataclass(frozen=True, eq=False)
+class CovarianceParts:
+    """The covariance of a one-hot label: ``total = aleatoric + epistemic``, each (B, k, k)."""
+
+    #: The covariance under the averaged probabilities.
+    total: Float[Array, "B k k"]
+    #: The mean of the members' covariances.
+    aleatoric: Float[Array, "B k k"]
+    #: The covariance of the members' probabilities.
+    epistemic: Float[Array, "B k k"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +138,44 @@ def entropy_parts(probabilities: Float[Array, "M B k"]) -> EntropyParts:
     )
 
 
+def covariance_parts(probabilities: Float[Array, "M B k"]) -> CovarianceParts:
+    """Take the covariance of the label, as a one-hot vector, apart (Kwon et al. 2020, eq. 4).
+
+    ``diag(p̄) - p̄ p̄ᵀ = mean_i [diag(p_i) - p_i p_iᵀ] + mean_i (p_i - p̄)(p_i - p̄)ᵀ``, the law of
+    total covariance. The diagonals hold one number a class; the traces are one number an example:
+    ``1 - Σ p̄²`` in all, 0 for a certain prediction.
+
+    Parameters
+    ----------
+    probabilities
+        Of each member or draw, (M, B, k).
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another array, or probabilities that are negative or do not sum to 1.
+
+    Examples
+    --------
+    Two members that are certain, of different classes: all of it is epistemic.
+
+    >>> import numpy as np
+    >>> parts = covariance_parts(np.array([[[1.0, 0.0]], [[0.0, 1.0]]]))
+    >>> parts.total.tolist()
+    [[[0.25, -0.25], [-0.25, 0.25]]]
+    >>> bool((parts.epistemic == parts.total).all()), parts.aleatoric.any().item()
+    (True, False)
+    """
+    members = inputs.probabilities("probabilities", probabilities, ("M", "B", "k"))
+    average = members.mean(axis=0)
+    apart = members - average
+    return CovarianceParts(
+        total=_covariance(average),
+        aleatoric=_covariance(members).mean(axis=0),
+        epistemic=np.einsum("mbi,mbj->bij", apart, apart) / len(members),
+    )
+
+
 def ambiguity(predictions: Float[Array, "M B k"], targets: Float[Array, "B *k"]) -> AmbiguityParts:
     """Take the squared error of the members' average apart (Krogh and Vedelsby 1995).
 
@@ -157,6 +209,12 @@ def ambiguity(predictions: Float[Array, "M B k"], targets: Float[Array, "B *k"])
         members=((predictions - targets) ** 2).mean(axis=0),
         ambiguity=((predictions - average) ** 2).mean(axis=0),
     )
+
+
+def _covariance(probabilities: Float[Array, "*M B k"]) -> Float[Array, "*M B k k"]:
+    """Return ``diag(p) - p pᵀ``."""
+    own = probabilities[..., :, None] * np.eye(probabilities.shape[-1])
+    return own - probabilities[..., :, None] * probabilities[..., None, :]
 
 
 def _entropy(probabilities: Float[Array, "*M B k"]) -> Float[Array, "*M B"]:

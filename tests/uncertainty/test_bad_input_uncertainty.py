@@ -100,6 +100,7 @@ CLASSES = [
     (lambda: un.averaged(np.array([[[1.5, -0.5]]])), ValueError, ["probabilities", "0 up", "-0.5"]),
     (lambda: un.averaged(np.log(P)), ValueError, ["probabilities", "0 up", "-1.6"]),
     (lambda: un.entropy_parts(Q), ValueError, ["probabilities", "(7, 5)", "(M, B, k)"]),
+    (lambda: un.covariance_parts(Q), ValueError, ["probabilities", "(7, 5)", "(M, B, k)"]),
     (lambda: un.entropy_parts(P.astype(int)), TypeError, ["probabilities", "floats", "int64"]),
     (lambda: un.categorical_nll(P, ones(B)), TypeError, ["labels", "integers", "float64"]),
     (lambda: un.categorical_nll(P, ones(B) > 0), TypeError, ["labels", "integers", "bool"]),

@@ -39,6 +39,33 @@ def test_the_parts_of_the_entropy_add_up(seed, members, examples, classes):
     assert (parts.mutual_information <= math.log(members) + 1e-12).all()
 
 
+@given(**SIZES)
+def test_the_parts_of_the_covariance_add_up(seed, members, examples, classes):
+    probabilities = some_probabilities(seed, members, examples, classes)
+    parts = un.covariance_parts(probabilities)
+    np.testing.assert_allclose(parts.total, parts.aleatoric + parts.epistemic, rtol=0, atol=1e-14)
+    for part in (parts.total, parts.aleatoric, parts.epistemic):
+        assert part.shape == (examples, classes, classes)
+        np.testing.assert_allclose(part.sum(axis=-1), 0, atol=1e-14)  # probabilities sum to 1
+        assert (np.linalg.eigvalsh(part) >= -1e-14).all()
+
+
+def test_the_covariance_is_that_of_one_hot_labels():
+    probabilities = some_probabilities(0)
+    parts = un.covariance_parts(probabilities)
+    one_hot = np.eye(k)
+    for b in range(B):
+        average = probabilities[:, b].mean(axis=0)
+        apart = one_hot - average
+        label = sum(average[c] * np.outer(apart[c], apart[c]) for c in range(k))
+        np.testing.assert_allclose(parts.total[b], label, atol=1e-14)
+        np.testing.assert_allclose(
+            parts.epistemic[b], np.cov(probabilities[:, b].T, bias=True), atol=1e-14
+        )
+        noise = sum(np.diag(p) - np.outer(p, p) for p in probabilities[:, b]) / M
+        np.testing.assert_allclose(parts.aleatoric[b], noise, atol=1e-14)
+
+
 @given(
     seed=st.integers(0, 10**6),
     members=st.integers(1, 7),

@@ -33,6 +33,7 @@ def arguments():
         "averaged": (probabilities,),
         "variance_parts": (mean, variance),
         "entropy_parts": (probabilities,),
+        "covariance_parts": (probabilities,),
         "ambiguity": (mean, y),
         "gaussian_nll": gaussian,
         "categorical_nll": categorical,

@@ -1,0 +1,168 @@
+"""Images cut into windows: a convolution is a fully connected layer on each of them."""
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu import checks
+from ensedu.numpy.base import Layer, check_array
+
+Pair = tuple[int, int]
+
+
+def unfold(
+    x: Float[Array, "*axes C H W"], kernel_size: Pair, stride: Pair, padding: Pair
+) -> Float[Array, "*axes H_out W_out C kh kw"]:
+    """Cut images, after zeros on all sides, into windows of the kernel's size."""
+    around = [(0, 0)] * (x.ndim - 2) + [(size, size) for size in padding]
+    cut = np.lib.stride_tricks.sliding_window_view(np.pad(x, around), kernel_size, axis=(-2, -1))
+    return np.moveaxis(cut[..., :: stride[0], :: stride[1], :, :], -5, -3)
+
+
+def fold(
+    windows: Float[Array, "*axes H_out W_out C kh kw"], size: Pair, stride: Pair, padding: Pair
+) -> Float[Array, "*axes C H W"]:
+    """Add windows up where they lie in images of this size: the transpose of `unfold`."""
+    *axes, rows, columns, channels, kh, kw = windows.shape
+    (top, left), (down, right) = padding, stride
+    y = np.zeros((*axes, channels, size[0] + 2 * top, size[1] + 2 * left))
+    for i, j in product(range(kh), range(kw)):
+        lies = slice(i, i + down * rows, down), slice(j, j + right * columns, right)
+        y[..., *lies] += np.moveaxis(windows[..., i, j], -1, -3)
+    return y[..., top : top + size[0], left : left + size[1]]
+
+
+class OnImages(Layer):
+    """Base of the layers that read windows of images: (…, C, H, W) -> (…, C_out, H_out, W_out)."""
+
+    kernel_size: Pair
+    stride: Pair
+    padding: Pair
+
+    def output_size(self, height: int, width: int) -> Pair:
+        """Return the height and width of the output for images of `height` by `width`."""
+        pairs = zip((height, width), self.kernel_size, self.stride, self.padding, strict=True)
+        rows, columns = ((size + 2 * pad - k) // step + 1 for size, k, step, pad in pairs)
+        return rows, columns
+
+    def _images(self, x: Array) -> Array:
+        """Check images and copy them: what happens to them later must not reach ``backward``."""
+        check_array(f"{type(self).__name__}: input x", x)
+        self._check_images(x.shape, "input x has shape")
+        return x.copy()
+
+    def _check_images(self, shape: tuple[int, ...], what: str) -> None:
+        height, width = (self.kernel_size[i] - 2 * self.padding[i] for i in (0, 1))
+        if len(shape) < 3 or shape[-2] < max(1, height) or shape[-1] < max(1, width):
+            raise ValueError(
+                f"{type(self).__name__}: {what} {shape}, accepted are images (…, C, H, W) of at "
+                f"least {max(1, height)} by {max(1, width)} pixels"
+            )
+
+    def _image_shape(self, value: tuple[int, ...]) -> tuple[int, ...]:
+        """Check the shape of images that are not there yet."""
+        shape = checks.array_shape("input_shape", value)
+        self._check_images(shape, "input_shape is")
+        return shape
+
+    def _unfold(self, x: Float[Array, "*axes C H W"]) -> Float[Array, "*axes H_out W_out C kh kw"]:
+        return unfold(x, self.kernel_size, self.stride, self.padding)
+
+    def _fold(
+        self, windows: Float[Array, "*axes H_out W_out C kh kw"], shape: tuple[int, ...]
+    ) -> Float[Array, "*axes C H W"]:
+        return fold(windows, (shape[-2], shape[-1]), self.stride, self.padding)
+
+
+class Windows(OnImages):
+    """Base of the convolutions, in front of the fully connected layer that they are on windows.
+
+    A window of C_in · kh · kw numbers is a row of that layer's input, a position of the image one
+    of its examples: ``forward`` turns images into rows, calls it, and turns its rows into images.
+    """
+
+    def _geometry(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any
+    ) -> Pair:
+        """Check and keep what a convolution is; return the inputs and outputs of its matrix."""
+        self.in_channels = checks.positive_int("in_channels", in_channels)
+        self.out_channels = checks.positive_int("out_channels", out_channels)
+        self.kernel_size = checks.pair("kernel_size", kernel_size)
+        self.stride = checks.pair("stride", stride)
+        self.padding = checks.pair("padding", padding, low=0)
+        return self.in_channels * math.prod(self.kernel_size), self.out_channels
+
+    def forward(self, x: Float[Array, "*axes C_in H W"], *noise: Any) -> Array:
+        x = self._images(x)
+        y = self._to_images(super().forward(self._to_rows(x), *noise), x.shape)
+        self._cache = self._cache, x.shape, y.shape
+        return y
+
+    def backward(self, grad: Float[Array, "*axes C_out H_out W_out"]) -> Array:
+        kept, (own, shape) = self._cache, self._recall(grad)
+        self._cache = own  # what the fully connected layer keeps
+        rows = super().backward(np.moveaxis(grad, -3, -1).reshape(own[-1]))
+        self._cache = kept
+        return self._from_rows(rows, shape)
+
+    def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
+        shape = self._image_shape(input_shape)
+        *axes, _, height, width = shape
+        if members := getattr(self, "ensemble_size", None):
+            axes = [*axes[:-2], members, axes[-1]]
+        return (*axes, self.out_channels, *self.output_size(height, width))
+
+    def weight_matrices(self, noise: Any = None) -> Float[Array, "*M C_in C_out kh kw"]:
+        """Every member's or sample's kernels, (M, C_in, C_out, kh, kw)."""
+        return self._kernels(super().weight_matrices(noise))
+
+    def _kernels(
+        self, matrix: Float[Array, "*axes C_in_kh_kw C_out"]
+    ) -> Float[Array, "*axes C_in C_out kh kw"]:
+        """Give a matrix, whose rows are channels, then the kernel's rows and columns, its axes."""
+        shape = (*matrix.shape[:-2], self.in_channels, *self.kernel_size, self.out_channels)
+        return np.moveaxis(matrix.reshape(shape), -1, -3)
+
+    def _matrix(
+        self, kernels: Float[Array, "*axes C_in C_out kh kw"]
+    ) -> Float[Array, "*axes C_in_kh_kw C_out"]:
+        shape = (*kernels.shape[:-4], self.in_features, self.out_features)
+        return np.moveaxis(kernels, -3, -1).reshape(shape)
+
+    def _to_rows(self, x: Float[Array, "*axes C_in H W"]) -> Float[Array, "*rows C_in_kh_kw"]:
+        """A row a window: (…, B, C_in, H, W) -> (…, B · H_out · W_out, C_in · kh · kw)."""
+        return self._unfold(x).reshape(*x.shape[:-4], -1, self.in_features)
+
+    def _from_rows(
+        self, rows: Float[Array, "*rows C_in_kh_kw"], shape: tuple[int, ...]
+    ) -> Float[Array, "*axes C_in H W"]:
+        """Add the windows' rows up to images of this shape: the transpose of `_to_rows`."""
+        size = self.output_size(shape[-2], shape[-1])
+        windows = rows.reshape(*shape[:-3], *size, self.in_channels, *self.kernel_size)
+        return self._fold(windows, shape)
+
+    def _to_images(
+        self, rows: Float[Array, "*rows C_out"], shape: tuple[int, ...]
+    ) -> Float[Array, "*axes C_out H_out W_out"]:
+        """Lay out a row a window as the images that come of an input of this shape."""
+        size = self.output_size(shape[-2], shape[-1])
+        images = rows.reshape(*rows.shape[:-2], *shape[-4:-3], *size, self.out_channels)
+        return np.moveaxis(images, -1, -3)
+
+    def _check_images(self, shape: tuple[int, ...], what: str) -> None:
+        members = getattr(self, "ensemble_size", None)
+        example = (self.in_channels, "H", "W")
+        checks.batch(type(self).__name__, shape, example, members, what)
+        super()._check_images(shape, what)
+
+    def __repr__(self) -> str:
+        words = [str(self.in_channels), str(self.out_channels)]
+        words += [f"kernel_size={self.kernel_size}", f"stride={self.stride}"]
+        words += [f"padding={self.padding}"]
+        if hasattr(self, "ensemble_size"):
+            words.append(f"ensemble_size={self.ensemble_size}")
+        return f"{type(self).__name__}({', '.join(words)})"
