@@ -25,6 +25,7 @@ from ensedu import (
     data,
     measured,
     methods,
+    ntk,
     plot,
     priors,
     pruning,
@@ -43,7 +44,7 @@ INTERFACE = (
 )  # fmt: skip
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
-    playground, table, conjugate, pruning, bandit,
+    playground, table, conjugate, pruning, bandit, ntk,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 
@@ -147,6 +148,10 @@ def numbers(*shape):
 
 def double_net():
     return et.BatchEnsembleLinear(m, 2, M, dtype=torch.float64)
+
+
+def embedded_net():
+    return ntk.embedded([m, n, 1], M, rng=rng())
 
 
 #: A good value of each argument, by its name; called, so that no call sees another's.
@@ -300,6 +305,14 @@ IN_MODULE = {
     "conjugate": {
         "features": lambda: np.ones((B, m)), "targets": lambda: np.ones((B, n)),
         "noise_std": lambda: 0.5, "rho": lambda: np.zeros((m, n)),
+    },
+    "ntk": {
+        "activation": lambda: "erf", "bias_std": lambda: 0.1, "gamma": lambda: 2.0,
+        "hidden_layers": lambda: 2, "kernel": lambda: np.ones((M, M, B, B)),
+        "kind": lambda: "normal", "mean": lambda: 1.0, "net": embedded_net,
+        "other": lambda: np.ones((B, m)), "ratio": lambda: 0.5, "sizes": lambda: [m, n, 1],
+        "start": lambda: np.ones((M, B)), "std": lambda: 0.5, "targets": lambda: np.ones(B),
+        "times": lambda: [0.0, 1.0], "u": ntk.Modulation, "v": ntk.Modulation,
     },
     "pruning": {
         "weights": lambda: {"w": np.ones((m, n))}, "mean": lambda: {"w": np.ones((m, n))},
@@ -483,7 +496,8 @@ LEFT_OUT = {
     "torch.AvgPool2d", "torch.Conv2d", "torch.MaxPool2d", "uncertainty.CovarianceParts",
     "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Interval",
     "uncertainty.Reliability", "uncertainty.VarianceParts", "conjugate.Posterior",
-    "pruning.Pruned", "bandit.Mushrooms",
+    "pruning.Pruned", "bandit.Mushrooms", "ntk.EmbeddedEnsemble", "ntk.Kernel", "ntk.Limit",
+    "ntk.Pass",
 }  # fmt: skip
 
 
