@@ -54,6 +54,9 @@ PLACES = {
     "nuts-distances-curves": "nuts_distances.CURVES",
     "bayes": "bayes.EXPERIMENT",
     "bayes-noise": "bayes.NOISE",
+    "bayesian-cnn": "bayesian_cnn.EXPERIMENT",
+    "bayesian-cnn-images": "bayesian_cnn.IMAGES",
+    "bayesian-cnn-gradients": "bayesian_cnn_gradients.EXPERIMENT",
 }
 
 #: Which tables need a package that the book does without, and has in .venv-results alone.
