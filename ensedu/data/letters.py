@@ -32,9 +32,9 @@ def letters() -> tuple[Float[Array, "520 784"], list[str]]:
     ImportError
         If one of them is not installed.
     """
+    image = optional("PIL.Image", "data")  # which matplotlib needs, too
     folder = Path(optional("matplotlib", "plot").get_data_path(), "fonts", "ttf")
     face = optional("matplotlib.ft2font", "plot").FT2Font
-    image = optional("PIL.Image", "data")
     names = list(string.ascii_letters)
     found = [
         _centered(_set(face(folder / f"{font}.ttf"), name), image)
