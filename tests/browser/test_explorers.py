@@ -22,7 +22,7 @@ MEMBERS = (
 )
 LEARNING = (
     "uncertainty", "deep-ensembles", "mc-dropout", "batch-ensemble", "bayes-by-backprop",
-    "rank-1-bnn",
+    "rank-1-bnn", "bayesian-cnn",
 )  # fmt: skip
 CHAPTERS = (
     ALONE,
