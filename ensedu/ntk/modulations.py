@@ -39,8 +39,8 @@ class Modulation:
     --------
     >>> Modulation("signs").moments
     (0.0, 1.0)
-    >>> Modulation("normal", mean=1.0, std=0.5).moments
-    (1.0, 1.25)
+    >>> Modulation("bernoulli", p=0.5).moments
+    (1.0, 2.0)
     """
 
     kind: str = "ones"

@@ -14,8 +14,8 @@ class Conv2d(nn.Conv2d):
     Raises ``TypeError`` or ``ValueError`` for an input that is no tensor of images.
     """
 
-    def forward(self, input: Float[Tensor, "*axes C H W"]) -> Float[Tensor, "*axes C2 H_out W_out"]:
-        return _over("Conv2d", super().forward, input)
+    def forward(self, x: Float[Tensor, "*axes C H W"]) -> Float[Tensor, "*axes C2 H_out W_out"]:
+        return _over("Conv2d", super().forward, x)
 
 
 class MaxPool2d(nn.MaxPool2d):
@@ -42,4 +42,7 @@ def _over(name: str, layer: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     check_tensor(f"{name}: input x", x)
     if x.ndim < 3:
         raise ValueError(f"{name}: input x has shape {tuple(x.shape)}, accepted is (…, C, H, W)")
-    return layer(x) if x.ndim == 3 else layer(x.flatten(0, -4)).unflatten(0, x.shape[:-3])
+    if x.ndim == 3:
+        return layer(x)
+    y = layer(x.flatten(0, -4))
+    return y.reshape(*x.shape[:-3], *y.shape[1:])

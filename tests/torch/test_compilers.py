@@ -69,6 +69,10 @@ def conv(leading, kind, *sizes, **options):
     return Case(lambda: getattr(et, kind)(m, n, 3, *sizes, **options), IMAGE, leading)
 
 
+def pooling(leading, kind):
+    return Case(lambda: getattr(et, kind)(2), IMAGE, leading)
+
+
 def dropout(example, leading=(), **options):
     return Case(lambda: et.MCDropout(0.3, **options), example, leading)
 
@@ -109,6 +113,9 @@ CASES = {
     "MeanFieldConv2d": conv((), "MeanFieldConv2d"),
     "MeanFieldConv2d, flipout": conv((), "MeanFieldConv2d", estimator="flipout"),
     "MeanFieldConv2d, local": conv((S,), "MeanFieldConv2d", estimator="local"),
+    "Conv2d, samples": conv((S,), "Conv2d"),
+    "MaxPool2d, members": pooling((M,), "MaxPool2d"),
+    "AvgPool2d, samples of members": pooling((S, M), "AvgPool2d"),
     "MCDropout": dropout((m,)),
     "MCDropout, per_example": dropout((m,), (S,), per_example=True),
     "MCDropout, feature_axes": dropout(IMAGE, feature_axes=3),
