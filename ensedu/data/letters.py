@@ -36,11 +36,8 @@ def letters() -> tuple[Float[Array, "520 784"], list[str]]:
     folder = Path(optional("matplotlib", "plot").get_data_path(), "fonts", "ttf")
     face = optional("matplotlib.ft2font", "plot").FT2Font
     names = list(string.ascii_letters)
-    found = [
-        _centered(_set(face(folder / f"{font}.ttf"), name), image)
-        for font in FONTS
-        for name in names
-    ]
+    fonts = [face(folder / f"{font}.ttf") for font in FONTS]
+    found = [_centered(_set(font, name), image) for font in fonts for name in names]
     return np.stack(found).reshape(-1, SIDE**2), names * len(FONTS)
 
 

@@ -12,21 +12,14 @@ m = C_in · kh · kw numbers. A training step::
 """
 
 from ensedu.numpy.activations import Multiply, ReLU, Tanh
-from ensedu.numpy.batch_ensemble import BatchEnsembleLinear
-from ensedu.numpy.conv import (
-    BatchEnsembleConv2d,
-    Conv2d,
-    DeepEnsembleConv2d,
-    MeanFieldConv2d,
-    Rank1Conv2d,
-)
-from ensedu.numpy.deep_ensemble import DeepEnsembleLinear
+from ensedu.numpy.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
+from ensedu.numpy.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.numpy.dropout import MCDropout
-from ensedu.numpy.linear import Linear
+from ensedu.numpy.linear import Conv2d, Linear
 from ensedu.numpy.losses import gaussian_nll, half_squared_error, reduce, softmax_cross_entropy
-from ensedu.numpy.mean_field import MeanFieldLinear
+from ensedu.numpy.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.numpy.pooling import AvgPool2d, Flatten, MaxPool2d
-from ensedu.numpy.rank1 import Rank1Linear
+from ensedu.numpy.rank1 import Rank1Conv2d, Rank1Linear
 
 from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, mlp  # isort: skip
 from ensedu.numpy.models import lenet5  # isort: skip

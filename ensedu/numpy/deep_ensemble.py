@@ -1,4 +1,4 @@
-"""M fully connected layers that share nothing, y_i = x_i W_i + b_i."""
+"""M fully connected layers that share nothing, y_i = x_i W_i + b_i, or M convolutions."""
 
 from typing import ClassVar
 
@@ -8,6 +8,7 @@ from numpy.random import Generator
 
 from ensedu import checks
 from ensedu.numpy.base import MemberLayer, sum_to
+from ensedu.numpy.windows import Size, Windows
 
 
 class DeepEnsembleLinear(MemberLayer):
@@ -67,3 +68,29 @@ class DeepEnsembleLinear(MemberLayer):
         """Every member's own matrix, (M, m, n)."""
         self._no_noise(noise)
         return self.params["weight"].copy()
+
+
+class DeepEnsembleConv2d(Windows, DeepEnsembleLinear):
+    """M convolutions that share nothing: (B, C_in, H, W), or (M, B, …), -> (M, B, C_out, …).
+
+    Lakshminarayanan et al. 2017. W is (M, C_in · kh · kw, C_out), b is (M, C_out).
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, stride, padding, rng, bias
+        As for `Conv2d`.
+    ensemble_size
+        M, a positive integer.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, and for an input of another shape or dtype.
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Size, ensemble_size: int, *,
+        rng: Generator, stride: Size = 1, padding: Size = 0, bias: bool = True,
+    ) -> None:  # fmt: skip
+        sizes = self._geometry(in_channels, out_channels, kernel_size, stride, padding)
+        super().__init__(*sizes, ensemble_size, rng=rng, bias=bias)

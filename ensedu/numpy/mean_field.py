@@ -1,6 +1,6 @@
 """A distribution over every weight: the mean-field layer of Bayes by Backprop."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -10,6 +10,7 @@ from numpy.random import Generator
 from ensedu import checks
 from ensedu.numpy import local, variational
 from ensedu.numpy.base import Noise, sum_to
+from ensedu.numpy.windows import Size, Windows
 from ensedu.priors import Normal, Prior, check_prior
 
 
@@ -129,3 +130,76 @@ class MeanFieldLinear(variational.Distributions):
             k: variational.draw(p[f"{k}_mean"], p[f"{k}_rho"], eps) for k, eps in noise.items()
         }
         return drawn, noise
+
+
+class MeanFieldConv2d(Windows, MeanFieldLinear):
+    """A convolution whose every weight and bias is ``mean + softplus(ρ) ∘ ε``.
+
+    Blundell et al. 2015, sec. 3.2, for kernels (Shridhar et al. 2019). Means and ρ are
+    (C_in · kh · kw, C_out) and (C_out,). An input (S, B, C_in, H, W) gives each of its S leading
+    indices a sample of its own; (B, C_in, H, W) gets one.
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, stride, padding, rng, bias
+        As for `Conv2d`.
+    prior, posterior_std, estimator
+        As for `MeanFieldLinear`; ``"local"`` draws the output of each position apart, though all
+        have one kernel.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, and for an input of another shape or dtype.
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Size, *, rng: Generator,
+        stride: Size = 1, padding: Size = 0, prior: Prior = Normal(0.0, 1.0),
+        posterior_std: float = 0.01, estimator: str = "weights", bias: bool = True,
+    ) -> None:  # fmt: skip
+        sizes = self._geometry(in_channels, out_channels, kernel_size, stride, padding)
+        options: dict[str, Any] = {"posterior_std": posterior_std, "estimator": estimator}
+        super().__init__(*sizes, rng=rng, prior=prior, bias=bias, **options)
+
+    def noise(
+        self, rng: Generator | None = None, input_shape: tuple[int, ...] | None = None
+    ) -> Noise:
+        """Draw ε of the kernels, (C_in, C_out, kh, kw), and the bias, (C_out,); S for (S, B, …).
+
+        With an `input_shape` and ``estimator="local"``, draw that of the output's images.
+        """
+        shape = () if input_shape is None else self._image_shape(input_shape)
+        if self.estimator == "local" and shape:
+            return {"output": self._normal(rng, *self.output_shape(shape))}
+        shapes = self._own_shapes(shape[:-4])
+        return {name: self._normal(rng, *own) for name, own in shapes.items()}
+
+    def forward(self, x: Float[Array, "*S B C_in H W"], noise: Noise | None = None) -> Array:
+        x = self._images(x)
+        noise = self.noise(None, x.shape) if noise is None else noise
+        if self.estimator == "local" and isinstance(noise, dict) and "output" in noise:
+            images = self._checked(noise, {"output": self.output_shape(x.shape)})["output"]
+            rows = np.moveaxis(images, -3, -1).reshape(*x.shape[:-4], -1, self.out_channels)
+            return super().forward(x, {"output": rows})
+        return super().forward(x, self._rows_of(noise, x.shape[:-4]))
+
+    def weight_matrices(self, noise: Noise | None = None) -> Float[Array, "S C_in C_out kh kw"]:
+        """The sampled kernels, (S, C_in, C_out, kh, kw); S = 1 for noise without a leading axis."""
+        noise = self.noise() if noise is None else noise
+        return super().weight_matrices(self._rows_of(noise))
+
+    def _entries(self, noise: Noise | None) -> dict[str, tuple[Any, ...]]:
+        return super()._entries(None if noise is None else self._rows_of(noise))
+
+    def _own_shapes(self, leading: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+        kernels = (self.in_channels, self.out_channels, *self.kernel_size)
+        shapes = {"weight": kernels, "bias": (self.out_channels,)}
+        return {name: (*leading, *shapes[name]) for name in self._drawn}
+
+    def _rows_of(self, noise: Noise, leading: tuple[int, ...] | None = None) -> Noise:
+        """Check noise of kernels, and lay it out as the matrix that they are kept in."""
+        if leading is None:
+            leading = self._noise_shape(noise, "weight")[:-4]
+        noise = self._checked(noise, self._own_shapes(leading))
+        return noise | {"weight": self._matrix(noise["weight"])}

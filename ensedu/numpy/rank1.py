@@ -10,7 +10,8 @@ from numpy.random import Generator
 from ensedu import checks
 from ensedu.numpy import variational
 from ensedu.numpy.base import Noise
-from ensedu.numpy.batch_ensemble import BatchEnsembleLinear
+from ensedu.numpy.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
+from ensedu.numpy.windows import Size
 from ensedu.priors import DROPOUT_STD, Normal, Prior, check_prior
 
 
@@ -103,3 +104,61 @@ class Rank1Linear(BatchEnsembleLinear, variational.Distributions):
         p = {name: self.params[name][:, None] for name in ("r_mean", "r_rho", "s_mean", "s_rho")}
         r, s = (variational.draw(p[f"{k}_mean"], p[f"{k}_rho"], noise[k]) for k in "rs")
         return r, s, noise
+
+
+class Rank1Conv2d(BatchEnsembleConv2d, Rank1Linear):
+    """A `BatchEnsembleConv2d` that draws r and s anew in each pass (Dusenberry et al. 2020, eq. 3).
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, ensemble_size, stride, padding, rng, bias
+        As for `BatchEnsembleConv2d`.
+    prior, init, init_std, posterior_std, per_example
+        As for `Rank1Linear`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, and for an input of another shape or dtype.
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Size, ensemble_size: int, *,
+        rng: Generator, stride: Size = 1, padding: Size = 0, prior: Prior = Normal(1.0, 0.1),
+        init: str = "normal", init_std: float = 0.1, posterior_std: float = DROPOUT_STD,
+        per_example: bool = False, bias: bool = True,
+    ) -> None:  # fmt: skip
+        sizes = self._geometry(in_channels, out_channels, kernel_size, stride, padding)
+        start: dict[str, Any] = {"init": init, "init_std": init_std, "bias": bias}
+        options: dict[str, Any] = {"posterior_std": posterior_std, "per_example": per_example}
+        Rank1Linear.__init__(self, *sizes, ensemble_size, rng=rng, prior=prior, **start, **options)
+        self._cut_to_channels("r_mean", "r_rho")
+
+    def noise(
+        self, rng: Generator | None = None, input_shape: tuple[int, ...] | None = None
+    ) -> Noise:
+        """Draw ε of r, (S, M, C_in), and s, (S, M, C_out), with B before the last per example."""
+        one = (1, self.in_channels, *self.kernel_size)
+        shape = self._image_shape(one if input_shape is None else input_shape)
+        shapes = self._noise_shapes(shape[:-2])
+        return {k: self._normal(rng, *shape) for k, shape in shapes.items()}
+
+    def forward(self, x: Float[Array, "*S_M B C_in H W"], noise: Noise | None = None) -> Array:
+        x = self._images(x)
+        noise = self.noise(None, x.shape) if noise is None else noise
+        r, s, self._noise = self._draw(noise, x.shape[:-2])
+        return self._modulated(x, r, s)
+
+    def weight_matrices(
+        self, noise: Noise | None = None
+    ) -> Float[Array, "*S_M_B C_in C_out kh kw"]:
+        """The kernels of one draw: (M, C_in, C_out, kh, kw), or (M, B, …) per example."""
+        noise = self.noise() if noise is None else noise
+        given = self._noise_shape(noise, "r")
+        r, s, _ = self._draw(noise, given if self.per_example else (*given[:-1], 1, 1))
+        kernels = self._modulate(r, s)  # (M, 1 or B, …)
+        return kernels if self.per_example else kernels[..., 0, :, :, :, :]
+
+    def _noise_shapes(self, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+        found = super()._noise_shapes(shape)
+        return found | {"r": (*found["r"][:-1], self.in_channels)}

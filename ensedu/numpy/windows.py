@@ -1,4 +1,8 @@
-"""Images cut into windows: a convolution is a fully connected layer on each of them."""
+"""Images cut into windows: a convolution is a fully connected layer on each of them.
+
+Weights are kept as that layer keeps them, one row for each of the C_in · kh · kw numbers of a
+window: channel by channel, and in it row by row; ``weight_matrices()`` gives kernels.
+"""
 
 import math
 from itertools import product
@@ -12,6 +16,7 @@ from ensedu import checks
 from ensedu.numpy.base import Layer, check_array
 
 Pair = tuple[int, int]
+Size = int | Pair
 
 
 def unfold(
