@@ -12,13 +12,14 @@ READY   := $(VENV)/ready
 PEERS   := .venv-peers
 ZOOENV  := .venv-zoo
 RESULTS := .venv-results
+TANGENTS := .venv-tangents
 ZOO     ?= all
 BUILD   := _build
 LAUNCH  := $(BUILD)/launch
 PYTEST  := $(PY) -m pytest
 WORKERS ?= auto
 # Each unit test runs once: with the shapes in annotations checked, unless that cannot be.
-UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo tests
+UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo --ignore tests/tangents tests
 TYPED   := --jaxtyping-packages=ensedu,beartype.beartype
 UNTYPED := bad_input or compiled or large
 # Tables that other packages compute, and which of the tables asked for are, or are not, of these.
@@ -29,7 +30,7 @@ HERE    := $(if $(NAME),$(filter-out $(OTHERS),$(NAME)),--here)
 NBVAL   := $(PYTEST) --nbval -n $(WORKERS) --dist loadscope book
 
 .DEFAULT_GOAL := help
-.PHONY: help book check-site test test-long test-portable test-peers zoo test-launch bench scaling results lab refresh picture lint format clean FORCE
+.PHONY: help book check-site test test-long test-portable test-peers test-tangents zoo test-launch bench bench-tangents scaling results lab refresh picture lint format clean FORCE
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -59,6 +60,9 @@ test-portable: $(READY) ## Run the notebooks as older processors would compute t
 test-peers: $(PEERS)/ready ## Compare counts and values with independent packages
 	$(PEERS)/bin/python -m pytest tests/peers
 
+test-tangents: $(TANGENTS)/ready ## Compare tangent kernels and their limits with neural-tangents
+	$(TANGENTS)/bin/python -m pytest tests/tangents
+
 zoo: $(ZOOENV)/ready ## Convert other libraries' architectures, and compare (ZOO=quick for six)
 	ZOO=$(ZOO) $(ZOOENV)/bin/python -m pytest tests/zoo
 
@@ -87,6 +91,9 @@ results: $(READY) $(if $(THERE),$(RESULTS)/ready) ## Compute the tables of long 
 	$(if $(HERE),$(PY) -m ensedu.experiments $(HERE))
 	$(PY) scripts/readme.py
 
+bench-tangents: $(READY) ## Time and weigh tangent kernels beside torch.func's plain recipe
+	$(PY) benchmarks/tangents.py ensedu/results/tangents.json
+
 lab: $(READY) ## Open JupyterLab on the book
 	$(PY) -m jupyterlab book
 
@@ -106,7 +113,7 @@ format: $(READY) ## Mend style and format
 	$(PY) -m ruff format
 
 clean: ## Remove all that was built, the environments too
-	rm -rf $(BUILD) $(VENV) $(PEERS) $(ZOOENV) $(RESULTS) .ruff_cache
+	rm -rf $(BUILD) $(VENV) $(PEERS) $(ZOOENV) $(RESULTS) $(TANGENTS) .ruff_cache
 
 # An interrupted set-up leaves no stamp, and goes on where it stopped. The .pth file makes ensedu
 # importable from this folder; it needs no network, and no build.
@@ -130,6 +137,9 @@ $(ZOOENV)/ready: requirements-zoo.txt
 
 $(RESULTS)/ready: requirements-results.txt
 	$(call install,$(RESULTS),requirements-results.txt)
+
+$(TANGENTS)/ready: requirements-tangents.txt
+	$(call install,$(TANGENTS),requirements-tangents.txt)
 
 # Cached outputs and parsed pages know nothing of the package that they were computed with.
 $(BUILD)/sources: FORCE

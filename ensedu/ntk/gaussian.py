@@ -16,7 +16,7 @@ from scipy import special
 __all__ = ["ACTIVATIONS", "Activation", "Moments"]
 
 #: Points a side of the Gauss-Hermite rule.
-POINTS = 48
+POINTS = 96
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ x′ moves member i's output at x: by the weights that all share, and by its own
 (Velikanov et al. 2022).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from ensedu.ntk.embedded import EmbeddedEnsemble, modulations
 from ensedu.ntk.gaussian import ACTIVATIONS
 from ensedu.ntk.modulations import ONES, SIGNS, Modulation
 from ensedu.numpy.base import check_array
+from ensedu.optional import optional
 
 __all__ = ["Kernel", "Limit", "limit", "tangent"]
 
@@ -39,12 +40,28 @@ class Kernel:
 
 
 def tangent(
-    net: EmbeddedEnsemble, x: Float[Array, "B m"], other: Float[Array, "C m"] | None = None
+    net: EmbeddedEnsemble,
+    x: Float[Array, "B m"],
+    other: Float[Array, "C m"] | None = None,
+    *,
+    block_size: int = 256,
+    bar: bool = False,
 ) -> Kernel:
     """Return the kernel of a network at hand: layer by layer, (X Xᵀ) ∘ (Δ Δᵀ).
 
     The gradient of f in W is the product of a layer's input and of the slope of f in its output,
-    so that no Jacobian is ever formed: what is kept is (M, B, n) for each layer.
+    so that no Jacobian is ever formed: what is kept is (M, B, n) for each layer, beside the kernel.
+
+    Parameters
+    ----------
+    net
+        From `embedded`.
+    x, other
+        Inputs; without others, of x with itself, in about half the time.
+    block_size
+        How many inputs of x are multiplied at a time, a positive integer: no effect on the result.
+    bar
+        Show blocks as they are done (with tqdm).
 
     Raises
     ------
@@ -59,20 +76,32 @@ def tangent(
     two = one if other is None else net.run(other)
     M, B, C = net.ensemble_size, one.outputs.shape[1], two.outputs.shape[1]
     shared, own = np.zeros((M, M, B, C)), np.zeros((M, B, C))
-    last = len(net.weights) - 1
-    for layer in range(last + 1):
-        inputs, others = one.inputs[layer], two.inputs[layer]
-        offset = net.bias_std**2 if layer < last else 0.0
-        for i in range(M):
-            for j in range(M):
-                # The first layer's inputs are the same for all members.
-                a, b = inputs[min(i, len(inputs) - 1)], others[min(j, len(others) - 1)]
-                slopes = one.slopes[layer][i] @ two.slopes[layer][j].T
-                shared[i, j] += (a @ b.T + offset) * slopes
-    for pair, others in zip(one.modulated, two.modulated, strict=True):
-        for first, second in zip(pair, others, strict=True):
-            own += first @ second.mT
+    offsets = [net.bias_std**2] * (len(net.weights) - 1) + [0.0]
+    pairs = [(i, j) for i in range(M) for j in range(i if other is None else 0, M)]
+    for rows in blocks(B, block_size, bar):
+        for layer, offset in enumerate(offsets):
+            inputs, others = one.inputs[layer][:, rows], two.inputs[layer]
+            slopes = one.slopes[layer][:, rows], two.slopes[layer]
+            # The first layer's inputs are the same for all members.
+            alike = inputs[0] @ others[0].T if len(inputs) == 1 else None
+            for i, j in pairs:
+                products = inputs[i] @ others[j].T if alike is None else alike
+                shared[i, j, rows] += (products + offset) * (slopes[0][i] @ slopes[1][j].T)
+        for pair, others in zip(one.modulated, two.modulated, strict=True):
+            for first, second in zip(pair, others, strict=True):
+                own[:, rows] += first[:, rows] @ second.swapaxes(1, 2)
+    if other is None:
+        for i, j in pairs:
+            shared[j, i] = shared[i, j].T
     return Kernel(shared, own)
+
+
+def blocks(number: int, block_size: int, bar: bool) -> Iterator[slice]:
+    """Yield the rows of each block, and show how many are done."""
+    starts = range(0, number, checks.positive_int("block_size", block_size))
+    shown = optional("tqdm", "torch").tqdm if checks.boolean("bar", bar) else iter
+    for start in shown(starts):
+        yield slice(start, start + block_size)
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,6 +57,8 @@ class Modulation:
     @property
     def moments(self) -> tuple[float, float]:
         """E[u] and E[u²]: all of u that a limit depends on."""
+        if self.kind == "normal":
+            return self.mean, self.mean**2 + self.std**2
         values, chances = self.points
         return float(chances @ values), float(chances @ values**2)
 
