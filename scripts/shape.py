@@ -23,7 +23,7 @@ from scripts.browsing import (
     visit,
 )
 
-CHAPTERS = ("book/counting/", "book/learning/", "book/cost/")
+CHAPTERS = ("book/counting/", "book/learning/", "book/theory/", "book/cost/")
 SCREEN = {"width": 1280, "height": 900}
 MAX_TOP = 700  # of the first figure, so that the first screen shows most of it
 MIN_SHARE = 1 / 3  # of the height, for figures

@@ -26,6 +26,7 @@ from ensedu import (
     measured,
     methods,
     ntk,
+    perturbations,
     plot,
     priors,
     pruning,
@@ -44,7 +45,7 @@ INTERFACE = (
 )  # fmt: skip
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
-    playground, table, conjugate, pruning, bandit, ntk,
+    playground, table, conjugate, pruning, bandit, ntk, perturbations,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 
@@ -307,12 +308,24 @@ IN_MODULE = {
         "noise_std": lambda: 0.5, "rho": lambda: np.zeros((m, n)),
     },
     "ntk": {
-        "activation": lambda: "erf", "bias_std": lambda: 0.1, "gamma": lambda: 2.0,
+        "activation": lambda: "erf", "bar": lambda: False, "bias_std": lambda: 0.1,
+        "block_size": lambda: 2, "gamma": lambda: 2.0,
         "hidden_layers": lambda: 2, "kernel": lambda: np.ones((M, M, B, B)),
         "kind": lambda: "normal", "mean": lambda: 1.0, "net": embedded_net,
         "other": lambda: np.ones((B, m)), "ratio": lambda: 0.5, "sizes": lambda: [m, n, 1],
         "start": lambda: np.ones((M, B)), "std": lambda: 0.5, "targets": lambda: np.ones(B),
         "times": lambda: [0.0, 1.0], "u": ntk.Modulation, "v": ntk.Modulation,
+    },
+    "perturbations": {
+        "covariance": lambda: np.eye(m * n), "curvature": lambda: np.eye(m * n),
+        "decay": lambda: 0.1, "draws": lambda: 3, "layer": lambda: 0,
+        "loss": lambda: en.softmax_cross_entropy, "matrices": lambda: np.ones((3, m, n)),
+        "network": lambda: en.mlp([m, n], rng=rng()), "r_cov": lambda: np.eye(m),
+        "r_mean": lambda: np.ones(m), "relative": lambda: np.eye(m * n).reshape(m, n, m, n),
+        "rng": rng, "s_cov": lambda: np.eye(n), "s_mean": lambda: np.ones(n),
+        "samples": lambda: np.arange(42.0).reshape(M, m, n), "score": lambda: lambda V: -V,
+        "step": lambda: 0.1, "targets": lambda: np.zeros(B, int),
+        "weight": lambda: np.ones((m, n)), "x": lambda: np.ones((B, m)),
     },
     "pruning": {
         "weights": lambda: {"w": np.ones((m, n))}, "mean": lambda: {"w": np.ones((m, n))},

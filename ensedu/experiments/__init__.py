@@ -57,6 +57,15 @@ PLACES = {
     "bayesian-cnn": "bayesian_cnn.EXPERIMENT",
     "bayesian-cnn-images": "bayesian_cnn.IMAGES",
     "bayesian-cnn-gradients": "bayesian_cnn_gradients.EXPERIMENT",
+    "kernel-width": "embedded.EXPERIMENT",
+    "output-width": "embedded.OUTPUTS",
+    "embedded-training": "embedded.TRAINING",
+    "embedded-spread": "embedded.SPREAD",
+    "perturbed-network": "perturbed.NETWORK",
+    "perturbed-minima": "perturbed.MINIMA",
+    "perturbed": "perturbed.EXPERIMENT",
+    "width-tuning": "width.TUNING",
+    "width": "width.EXPERIMENT",
 }
 
 #: Which tables need a package that the book does without, and has in .venv-results alone.

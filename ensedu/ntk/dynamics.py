@@ -64,18 +64,18 @@ def flow(
 
 
 def modes(ensemble_size: int, ratio: float, gamma: float = 1.0) -> tuple[float, float]:
-    """Return how fast members move together and apart, where Θ^com_ij = ρ Θ^com_ii for all j ≠ i.
+    """Return how fast members move together and apart, where Θ^com_ij = χ Θ^com_ii for all j ≠ i.
 
-    Relative to one network of that kernel: the mean of the members at ``γ (1 + (M - 1) ρ) / M``,
-    every difference of two at ``γ (1 - ρ) / M``. At ρ = 0 both are γ / M: no member sees another.
-    At ρ = 1 differences stay as they are.
+    Relative to one network of that kernel: the mean of the members at ``γ (1 + (M - 1) χ) / M``,
+    every difference of two at ``γ (1 - χ) / M``. At χ = 0 both are γ / M: no member sees another.
+    At χ = 1 differences stay as they are.
 
     Parameters
     ----------
     ensemble_size
         M, a positive integer.
     ratio
-        ρ, from -1 / (M - 1), below which there is no such kernel, to 1.
+        χ, from -1 / (M - 1), below which there is no such kernel, to 1.
     gamma
         γ(M): 1 for the mean of the members' losses, M for their sum.
 
@@ -92,7 +92,7 @@ def modes(ensemble_size: int, ratio: float, gamma: float = 1.0) -> tuple[float, 
     (1.0, 0.0)
     """
     M = checks.positive_int("ensemble_size", ensemble_size)
-    rho, factor = checks.real("ratio", ratio), checks.real("gamma", gamma, low=0.0)
-    if not (-1 / (M - 1) if M > 1 else -1) <= rho <= 1:
+    share, factor = checks.real("ratio", ratio), checks.real("gamma", gamma, low=0.0)
+    if not (-1 / (M - 1) if M > 1 else -1) <= share <= 1:
         raise ValueError(f"ratio must be from -1 / (M - 1) to 1, got {ratio!r} for M = {M}")
-    return factor * (1 + (M - 1) * rho) / M, factor * (1 - rho) / M
+    return factor * (1 + (M - 1) * share) / M, factor * (1 - share) / M

@@ -19,7 +19,7 @@ def toc_files(entry):
 PAGES = toc_files(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
 NOTEBOOKS = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists()]
 # The introduction and the playground are no chapters, which follow a template.
-PARTS = ("book/counting/", "book/learning/", "book/cost/")
+PARTS = ("book/counting/", "book/learning/", "book/theory/", "book/cost/")
 CHAPTERS = [page for page in NOTEBOOKS if page.startswith(PARTS)]
 
 

@@ -7,8 +7,12 @@ import nbformat
 import pytest
 
 GREEK = {
-    f"\\{name}" for name in ("alpha", "beta", "varepsilon", "kappa", "lambda", "mu", "rho", "sigma")
-}
+    f"\\{name}"
+    for name in (
+        "alpha", "beta", "gamma", "varepsilon", "eta", "kappa", "lambda", "mu", "rho", "sigma",
+        "tau", "phi", "chi", "Sigma", "Theta",
+    )
+}  # fmt: skip
 FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$]+\$", re.DOTALL)
 INDEXED = re.compile(r"[A-Za-z]'?_(?:([a-z])|\{([a-z']+)\})")
 # What is made of letters that stand in the other sections.

@@ -24,11 +24,15 @@ LEARNING = (
     "uncertainty", "deep-ensembles", "mc-dropout", "batch-ensemble", "bayes-by-backprop",
     "rank-1-bnn", "bayesian-cnn",
 )  # fmt: skip
+THEORY = (
+    "gradient-flow", "embedded-ensembles", "width-and-ensemble-size", "rank-1-perturbations",
+)  # fmt: skip
 CHAPTERS = (
     ALONE,
     *MEMBERS,
     "book/counting/rank-1-bnn.html",
     *(f"book/learning/{name}.html" for name in LEARNING),
+    *(f"book/theory/{name}.html" for name in THEORY),
     "book/cost/many-devices.html",
 )
 EXPLORERS = ".ensedu-explorer:has(.ensedu-sliders)"
