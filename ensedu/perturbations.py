@@ -9,13 +9,16 @@ A *full* one draws Z from N(0, Σ), for any Σ. A *rank-1* one draws two vectors
 (Dusenberry et al. 2020, sec. 3), and its Σ is that of `separable`. How the gradient of a loss
 varies with V is, to the first order in Z, a matter of Σ alone::
 
+    from ensedu.numpy import mlp
+
     rng = np.random.default_rng(0)
-    relative = separable(0.01 * np.eye(7), 0.01 * np.eye(5))       # (7, 5, 7, 5)
-    full = multiplicative(W, relative, rng=rng, draws=1000)        # (1000, 7, 5)
-    pair = rank1(W, 0.01 * np.eye(7), 0.01 * np.eye(5), rng=rng, draws=1000)
-    score = Score(network, x, labels, layer=2)
-    both = spread(score(full)), spread(score(pair))                # two (35, 35), nearly equal
-    first_order(hessian(score, W), spread_of(W, relative))         # what both tend to
+    net, x, labels = mlp([7, 5], rng=rng), rng.standard_normal((11, 7)), np.arange(11) % 5
+    W, r_cov, s_cov = net.layers[0].params["weight"], 0.01 * np.eye(7), 0.01 * np.eye(5)
+    full = multiplicative(W, separable(r_cov, s_cov), rng=rng, draws=1000)  # (1000, 7, 5)
+    pair = rank1(W, r_cov, s_cov, rng=rng, draws=1000)
+    score = Score(net, x, labels, layer=0)
+    both = spread(score(full)), spread(score(pair))  # two (35, 35), nearly equal
+    limit = first_order(hessian(score, W), spread_of(W, separable(r_cov, s_cov)))  # of both
 
 Matrices are made vectors row by row, entry (a, j) at place ``a n + j``. NumPy, in float64.
 """

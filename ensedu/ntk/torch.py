@@ -2,7 +2,10 @@
 
 Steps of gradient descent with both learning rates, as `ensedu.ntk.EmbeddedEnsemble.step` takes::
 
-    net = EmbeddedEnsemble(ensedu.ntk.embedded([2, 64, 64, 1], 4, rng=rng), dtype=torch.float32)
+    from ensedu.ntk import embedded
+
+    rng, x, y = np.random.default_rng(0), torch.randn(5, 2), torch.zeros(5)
+    net = EmbeddedEnsemble(embedded([2, 64, 64, 1], 4, rng=rng), dtype=torch.float32)
     optimizer = torch.optim.SGD(net.groups(lr=0.1, gamma=4))
     loss = 0.5 * (net(x) - y).square().mean(dim=1).sum()  # the sum over members
 
