@@ -95,7 +95,7 @@ def spread(
     squares, fitted = (values - wanted) ** 2, np.array(widths) >= FITTED
     logs = np.log(np.array(widths)[fitted])
 
-    def slope(own: Float[Array, "*axes fitted draws"]) -> Array:
+    def slope(own: Float[Array, "*axes fitted draws"]) -> Any:
         heights = 0.5 * np.log(own.mean(axis=-1))
         centered = logs - logs.mean()
         return heights @ centered / (centered @ centered)
