@@ -2,8 +2,9 @@
 
 Two inputs of length √2, 60° apart; networks of two hidden layers without biases, two members. Each
 draw is a new network. `run` asks how far a kernel is from its limit, `run_outputs` whether outputs
-are Gaussian and how far two members' agree, `run_training` how far training leaves the line that
-the kernel of its start foresees.
+are Gaussian and how far two members' agree. Of four members, on points of a curve, `run_training`
+asks how far training leaves the line that the kernel of its start foresees, and `run_spread` how
+far they are apart where there are no points.
 """
 
 from typing import Any
@@ -152,14 +153,12 @@ def curve(number: int = 8) -> tuple[Float[Array, "B 2"], Float[Array, " B"]]:
 
 
 def trained(
-    net: EmbeddedEnsemble, gamma: float, time: float, lr: float, modulation_lr: float | None = None
+    net: EmbeddedEnsemble, gamma: float, time: float, lr: float
 ) -> Float[Array, "steps M B"]:
     """Train a network on `curve`, and return its outputs there before each step."""
     x, y = curve()
     steps = round(time / lr)
-    return np.array(
-        [net.step(x, y, lr, gamma=gamma, modulation_lr=modulation_lr) for _ in range(steps)]
-    )
+    return np.array([net.step(x, y, lr, gamma=gamma) for _ in range(steps)])
 
 
 def run_training(
