@@ -19,7 +19,7 @@ LAUNCH  := $(BUILD)/launch
 PYTEST  := $(PY) -m pytest
 WORKERS ?= auto
 # Each unit test runs once: with the shapes in annotations checked, unless that cannot be.
-UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo --ignore tests/tangents tests
+UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo --ignore tests/tangents --ignore tests/firefox tests
 TYPED   := --jaxtyping-packages=ensedu,beartype.beartype
 UNTYPED := bad_input or compiled or large
 # Tables that other packages compute, and which of the tables asked for are, or are not, of these.
@@ -30,7 +30,7 @@ HERE    := $(if $(NAME),$(filter-out $(OTHERS),$(NAME)),--here)
 NBVAL   := $(PYTEST) --nbval -n $(WORKERS) --dist loadscope book
 
 .DEFAULT_GOAL := help
-.PHONY: help book check-site test test-long test-portable test-peers test-tangents zoo test-launch bench bench-tangents scaling results lab refresh picture lint format clean FORCE
+.PHONY: help book check-site test test-long test-portable test-peers test-tangents test-firefox zoo test-launch bench bench-tangents bench-live scaling results lab refresh picture lint format clean FORCE
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -44,6 +44,9 @@ book: $(READY) $(BUILD)/sources ## Build the book into _build/html
 check-site: book ## Open every page in a browser: errors, access, weight, speed, sliders
 	$(PY) scripts/check_site.py $(BUILD)/html
 	$(PYTEST) -n $(WORKERS) tests/browser
+
+test-firefox: book ## Train, click and move sliders in Firefox, which must be installed
+	$(PYTEST) tests/firefox
 
 test: $(READY) ## Run the unit tests, then every notebook, strictly
 	$(PYTEST) -n $(WORKERS) -m "not ($(UNTYPED))" $(TYPED) --doctest-modules $(UNIT) ensedu
@@ -93,6 +96,9 @@ results: $(READY) $(if $(THERE),$(RESULTS)/ready) ## Compute the tables of long 
 
 bench-tangents: $(READY) ## Time and weigh tangent kernels beside torch.func's plain recipe
 	$(PY) benchmarks/tangents.py ensedu/results/tangents.json
+
+bench-live: book ## Time training and drawing on a page, in Chromium
+	$(PY) benchmarks/live.py ensedu/results/live.json
 
 lab: $(READY) ## Open JupyterLab on the book
 	$(PY) -m jupyterlab book

@@ -32,7 +32,8 @@ from ensedu import (
     pruning,
     uncertainty,
 )
-from ensedu.page import explore, playground, table
+from ensedu.page import explore, live, playground, table
+from ensedu.page.live import toys
 from ensedu.torch import losses
 
 pytestmark = pytest.mark.bad_input
@@ -45,7 +46,7 @@ INTERFACE = (
 )  # fmt: skip
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
-    playground, table, conjugate, pruning, bandit, ntk, perturbations,
+    playground, table, live, toys, conjugate, pruning, bandit, ntk, perturbations,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 
@@ -372,6 +373,16 @@ OTHERS = {
     "data.classes": {"y": lambda: np.array([0, 1, 2, 0, 1])},
     "data.table": {"categories": lambda: ()},
     "explore.explore": {"k": lambda: [1, 2]},
+    "live.live": {
+        "data": lambda: None, "points": lambda: None, "method": lambda: "rank1",
+        "ensemble_size": lambda: 2, "start": lambda: "same", "width": lambda: 5,
+        "hidden_layers": lambda: 1, "activation": lambda: "tanh", "head": lambda: "mean",
+        "loss": lambda: "mixture", "lr": lambda: 0.1, "weight_decay": lambda: 0.1,
+        "kl_weight": lambda: 0.5, "prior_scale": lambda: 0.5, "p": lambda: 0.5,
+        "noise": lambda: 0.1, "seed": lambda: 3, "other": lambda: None, "small": lambda: True,
+        "matrices": lambda: True, "name": lambda: "a-name", "caption": lambda: "words",
+        "alt": lambda: "words",
+    },
     "measured.load": {"name": lambda: "speed-cpu"},
     "measured.row": {"k": lambda: 1},
     "methods.Method": {"layer": lambda: "Rank1"},
@@ -441,6 +452,7 @@ OTHERS = {
         "xlim": lambda: (-3.0, 3.0),
     },
     "plot.weight_matrices": {"method": lambda: "deep_ensemble"},
+    "toys.points": {"name": lambda: "gap", "noise": lambda: 0.1, "seed": lambda: 3},
     "torch.check_members": {"inputs*": lambda: torch.ones(B, m)},
     "torch.ensemble": {
         "shared": lambda: (), "samples": lambda: None, "init": lambda: "signs",

@@ -20,12 +20,25 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 import ensedu.page.explore
+from ensedu.page import digit, live
 from ensedu.page.frames import FRAMES
+from ensedu.page.live import options, scripts
 
 LOG = logging.getLogger(__name__)
 SCRIPTS = ("explore.js", "playground.js")
 KEY = re.compile(r"_static/frames/([0-9a-f]{16})")
 LINK = "ensedu-set"  # the class of a link that sets sliders
+EXPLORER = '<div class="ensedu-explorer"'
+# How the HTML of what becomes a figure begins.
+FIGURES = (
+    EXPLORER,
+    '<div class="ensedu-trainer"',
+    '<div class="ensedu-digit"',
+)
+# What trains on a page, and on which pages: others do not pay for it.
+LIVE_SCRIPT, LIVE_STYLE = "live.js", "live.css"
+LIVE = re.compile(r'<div class="ensedu-(?:trainer|digit)"')
+FULL = "book/live"  # the page that has all settings
 
 
 def drawn(app):
@@ -43,12 +56,12 @@ class NumberFigures(SphinxTransform):
         for bundle in list(self.document.findall(nodes.container)):
             if bundle.get("nb_element") != "mime_bundle":
                 continue
-            html = next(filter(is_explorer, bundle.findall(nodes.raw)), None)
+            html = next(filter(is_figure, bundle.findall(nodes.raw)), None)
             if html is not None:
                 bundle.replace_self(self.figure(html))
 
     def figure(self, html):
-        """Return the figure node of an explorer."""
+        """Return the figure node of this HTML."""
         root = BeautifulSoup(html.astext(), "html.parser").div
         figure = nodes.figure("", html, align="default")
         if caption := root.get("data-caption"):
@@ -61,15 +74,23 @@ class NumberFigures(SphinxTransform):
 
 def is_explorer(node):
     """Whether this is the HTML of an explorer."""
-    return node.astext().startswith('<div class="ensedu-explorer"')
+    return node.astext().startswith(EXPLORER)
+
+
+def is_figure(node):
+    """Whether this is HTML that becomes a figure."""
+    return node.astext().startswith(FIGURES)
 
 
 def check_links(app, doctree, docname):
     """Mend links that set sliders; warn of those to what no slider has."""
-    known = {}
-    for html in filter(is_explorer, doctree.findall(nodes.raw)):
+    known, trainers = {}, {}
+    for html in filter(is_figure, doctree.findall(nodes.raw)):
         root = BeautifulSoup(html.astext(), "html.parser").div
-        if (name := root.get("data-name")) and root.script:
+        name = root.get("data-name")
+        if "ensedu-trainer" in root["class"]:
+            trainers[name] = json.loads(root.script.string)
+        elif name and root.script and is_explorer(html):
             controls = root.select(".ensedu-control")
             values = json.loads(root.script.string)["values"]
             names = [control["data-name"] for control in controls]
@@ -80,22 +101,50 @@ def check_links(app, doctree, docname):
         # The parser has escaped it, and the writer will do so once more.
         link["refuri"] = unescape(link["refuri"])
         name, _, setting = link["refuri"].lstrip("#").partition(":")
-        for slider, value in parse_qsl(setting) or [("", "")]:
-            if value not in known.get(name, {}).get(slider, ()):
-                LOG.warning(
-                    "link to %s: no such slider or value on this page",
-                    link["refuri"],
-                    location=docname,
-                )
+        pairs = parse_qsl(setting) or [("", "")]
+        if name in trainers:
+            right = takes(trainers[name], dict(pairs))
+        else:
+            values = known.get(name, {})
+            right = all(value in values.get(key, ()) for key, value in pairs)
+        if not right:
+            LOG.warning(
+                "link to %s: no such slider or value on this page",
+                link["refuri"],
+                location=docname,
+            )
+
+
+def takes(state, settings):
+    """Whether a trainer's options can be set so, each value as text."""
+    try:
+        given = {
+            key: json.loads(value) if value[:1].isdigit() else value
+            for key, value in settings.items()
+        }
+        options.changed(state, given)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def point_to_frames(app, doctree, docname):
-    """Write addresses of frames as seen from this page."""
+    """Write addresses of frames, and of a page, as seen from this page."""
     up = "../" * docname.count("/")
     for node in doctree.findall(nodes.raw):
-        if FRAMES in node.astext():
-            html = node.astext().replace(FRAMES, f"{up}_static/frames/")
+        html = node.astext().replace(FRAMES, f"{up}_static/frames/")
+        html = html.replace(live.FULL, f"{up}{FULL}.html")
+        if html != node.astext():
             node.children = [nodes.Text(html)]
+
+
+def load_live(app, pagename, templatename, context, doctree):
+    """Load what trains, and how it looks, on pages where something does."""
+    if doctree is not None and any(
+        LIVE.match(node.astext()) for node in doctree.findall(nodes.raw)
+    ):
+        app.add_js_file(LIVE_SCRIPT, loading_method="async")
+        app.add_css_file(LIVE_STYLE)
 
 
 def copy_frames(app, exception):
@@ -105,6 +154,10 @@ def copy_frames(app, exception):
         for script in SCRIPTS:
             source = Path(ensedu.page.explore.__file__).with_name(script)
             shutil.copy(source, static)
+        text = scripts.classic()
+        (static / LIVE_SCRIPT).write_text(text, encoding="utf-8")
+        shutil.copy(Path(live.__file__).with_name(LIVE_STYLE), static)
+        (static / digit.SCRIPT).write_text(digit.script(), encoding="utf-8")
         shown = {
             key
             for page in Path(app.outdir).rglob("*.html")
@@ -127,5 +180,6 @@ def setup(app):
     app.add_transform(NumberFigures)
     app.connect("doctree-resolved", check_links)
     app.connect("doctree-resolved", point_to_frames, priority=900)
+    app.connect("html-page-context", load_live)
     app.connect("build-finished", copy_frames)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,7 +14,8 @@ CODE_SECONDS = 2  # a line
 DISPLAYED = 5  # words; a formula inside a line is one word
 FOLDED = "details:not([open]), .admonition.dropdown, .toggle"
 # No text of the page: what one clicks, draws or hides, and the bibliography.
-OTHER = "script, style, .headerlink, .ensedu-explorer, .citation-list"
+FIGURES = ".ensedu-explorer, .ensedu-trainer, .ensedu-digit"
+OTHER = f"script, style, .headerlink, {FIGURES}, .citation-list"
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def read(html):
     page = BeautifulSoup(html, "html.parser")
     for folded in page.select(FOLDED):
         folded.extract()
-    figures = len(page.select(".ensedu-explorer"))
+    figures = len(page.select(FIGURES))
     for other in page.select(OTHER):
         other.extract()
     code, printed = [], []

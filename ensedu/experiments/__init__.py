@@ -66,6 +66,8 @@ PLACES = {
     "perturbed": "perturbed.EXPERIMENT",
     "width-tuning": "width.TUNING",
     "width": "width.EXPERIMENT",
+    "digit-networks": "digit_networks.NETWORKS",
+    "digit-splits": "digit_networks.EXPERIMENT",
 }
 
 #: Which tables need a package that the book does without, and has in .venv-results alone.

@@ -88,7 +88,9 @@ def tags(cell):
 
 def is_figure(cell):
     return any(
-        output.get("data", {}).get("text/plain", "").startswith("Explorer(")
+        output.get("data", {})
+        .get("text/plain", "")
+        .startswith(("Explorer(", "Live(", "DrawDigit("))
         for output in cell.outputs
     )
 

@@ -42,6 +42,10 @@ def test_no_output_is_exempt_from_comparison(notebook):
         assert "NBVAL_" not in cell.source
 
 
+# How the text form begins of what becomes a figure of the book.
+FIGURES = ("Explorer(", "Live(", "DrawDigit(")
+
+
 def shown(cell):
     return [output.get("data", {}).get("text/plain", "") for output in cell.outputs]
 
@@ -51,14 +55,12 @@ def test_every_figure_has_four_renderings_a_name_and_a_caption(notebook):
     for cell in code_cells(notebook):
         texts = shown(cell)
         assert not [text for text in texts if text.startswith("<Figure")], "explore() shows it"
-        figures = sum(text.startswith("Explorer(") for text in texts)
+        figures = sum(text.startswith(FIGURES) for text in texts)
         assert figures <= 1, f"one figure a cell, so that it has its own number:\n{cell.source}"
         if figures:
             assert "caption=" in cell.source, cell.source
-            names += re.findall(r'\bname="(fig-[a-z0-9-]+)"', cell.source)
-    count = sum(
-        text.startswith("Explorer(") for cell in code_cells(notebook) for text in shown(cell)
-    )
+            names += re.findall(r'\bname="(fig-[a-z0-9-]+|live)"', cell.source)
+    count = sum(text.startswith(FIGURES) for cell in code_cells(notebook) for text in shown(cell))
     assert len(names) == len(set(names)) == count
 
 

@@ -33,7 +33,7 @@ def server(site):
 
 
 @pytest.fixture(scope="session")
-def browser(site):
+def browser():
     """A running Chromium."""
     if not find_browser():
         missing(NO_BROWSER)
@@ -79,3 +79,15 @@ def open_page(browser, server, folder):
 def page(open_page):
     """A new page, in light mode, as wide as a desk."""
     return open_page()
+
+
+@pytest.fixture(scope="module")
+def blank(browser):
+    """An empty page without the book, for scripts on their own; one for all tests of a file."""
+    context = open_context(browser)
+    page = context.new_page()
+    watch = Watch(page)
+    yield page
+    context.close()
+    assert not watch.foreign, "asked of another host"
+    assert not watch.errors

@@ -1,0 +1,158 @@
+// The live trainer on a page: put together, watched, and led by the address.
+import { button, make } from "./controls.js";
+import { HINT, KEY_HINT } from "./editor.js";
+import { decode, encode } from "./link.js";
+import { fullSettings, guided, ownData, sharing, smallSettings } from "./settings.js";
+import { stageOf } from "./stage.js";
+import { named, story } from "./story.js";
+import { Trainer } from "./trainer.js";
+
+const SAY = 3000; // milliseconds between two sentences while it trains
+
+export const mount = (root, { state: first, small = false, matrices = false, name = "live", hooks = {}, full = "" }) => {
+  const status = make("p", { class: "ensedu-t-story", role: "status" });
+  let spoken = { time: 0, steps: -1, state: null }; // when, and about what
+  const tell = (words) => {
+    if (status.textContent !== words) status.textContent = words;
+    spoken = { time: performance.now(), steps: trainer.steps, state: trainer.state };
+  };
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+  const trainer = new Trainer(first, {
+    tell,
+    draw: () => draw(),
+    refresh: () => refresh(),
+    rest: () => hooks.rest?.(trainer.steps),
+    settle: (address) => {
+      if (!trainer.playing && spoken.state !== trainer.state) sum();
+      if (!small && !hooks.change) history.replaceState(history.state, "", `#${name}:${address}`);
+      hooks.change?.(structuredClone(trainer.state));
+    },
+  });
+
+  const keys = make("span", { class: "ensedu-t-keys" }, ` ${KEY_HINT}`);
+  const hint = make("p", { class: "ensedu-t-note", id: `${name}-hint` }, HINT, keys);
+  const stage = stageOf(root, trainer, hint.id);
+  const meter = make("p", { class: "ensedu-t-meter" });
+  const play = button("", () => {
+    trainer.touched = true;
+    if (trainer.playing) trainer.pause();
+    else trainer.play();
+  }, { class: "ensedu-t-play" });
+  const step = button("Step", () => {
+    trainer.touched = true;
+    trainer.step();
+  });
+  const reset = button("Reset", () => {
+    trainer.restart();
+    refresh();
+    tell("Back at step 0, from the same start.");
+  });
+  const seed = button("New seed", () => trainer.change({ seed: (trainer.state.seed + 1) % 1000000 }));
+  const undo = button("Undo", () => trainer.undo());
+  const tools = make("div", { class: "ensedu-t-tools", role: "group", "aria-label": "Training" }, play, ...(small ? [] : [step]), reset, seed, undo);
+
+  const settings = small ? smallSettings(trainer, full) : fullSettings(trainer);
+  const shared = small ? null : sharing(trainer, name);
+  const below = small
+    ? [make("p", {}, settings.more)]
+    : [shared.element, stage.lossFold, ...(matrices ? [] : [stage.matrixFold]), ownData(trainer, root), ...guided(trainer, root)];
+  if (matrices) stage.matrixFold.open = true;
+  const box = make(
+    "div", { class: small ? "ensedu-t ensedu-t-small" : "ensedu-t" },
+    tools, meter, stage.element, ...(matrices ? [stage.matrixFold] : []), status,
+    ...(small ? [settings.element, stage.key, hint] : [stage.key, hint, settings.element]), ...below,
+  );
+
+  const fail = ({ side, step: at, words }) =>
+    tell(
+      words
+        ? `Training stopped: ${words}.`
+        : `${named(trainer.state, side)} diverged at step ${at.toLocaleString("en")}: its loss is no finite number. Choose a smaller learning rate, and press Reset.`,
+    );
+  const sum = () => trainer.frame && !trainer.failed && tell(story(trainer.frame, trainer.state));
+  const draw = () => {
+    stage.draw();
+    const { frame, failed, playing } = trainer;
+    if (!frame) return;
+    const now = performance.now();
+    if (failed) fail(failed);
+    else if (playing ? now - spoken.time > SAY : frame.steps !== spoken.steps) sum();
+    const totals = frame.sides.map((side) => side.total.toLocaleString("en")).join(" and ");
+    const rate = frame.rate ? ` · ${Math.round(frame.rate)} a second` : "";
+    meter.textContent = `step ${frame.steps.toLocaleString("en")}${rate} · ${totals} numbers trained`;
+  };
+  const refresh = () => {
+    play.textContent = trainer.playing ? "❚❚ Pause" : "▶ Play";
+    undo.disabled = !trainer.undos.length;
+    root.dataset.playing = String(trainer.playing);
+    settings.panel.refresh();
+    shared?.refresh();
+    stage.refresh();
+    if (trainer.failed) fail(trainer.failed);
+  };
+
+  root.append(box);
+  refresh();
+  draw();
+
+  // An address names this trainer, and all of its state.
+  const follow = (event) => {
+    const [target, ...parts] = location.hash.slice(1).split(":");
+    if (target !== name || !parts.length) return;
+    const asked = parts.join(":");
+    if (asked === encode(trainer.state)) return;
+    const { state, error } = decode(asked, first);
+    if (error) tell(`This link cannot be followed: ${error}. The trainer ${event ? "stays as it is" : "starts as it always does"}.`);
+    else {
+      if (event) trainer.remember();
+      if (trainer.apply(state)) root.scrollIntoView({ block: "start" });
+    }
+  };
+  // Nothing starts before it is on the screen, and nothing runs when it is off it.
+  let inView = false;
+  const seen = () => trainer.show(inView && !document.hidden, calm.matches);
+  const watcher = new IntersectionObserver(([entry]) => {
+    inView = entry.isIntersecting;
+    seen();
+  });
+  watcher.observe(box);
+  document.addEventListener("visibilitychange", seen);
+  const resized = new ResizeObserver(() => trainer.look());
+  resized.observe(stage.element);
+  const themed = new MutationObserver(() => trainer.look());
+  themed.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  themed.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
+  if (!small) {
+    addEventListener("hashchange", follow);
+    follow();
+  }
+
+  return {
+    get state() {
+      return structuredClone(trainer.state);
+    },
+    get steps() {
+      return trainer.steps;
+    },
+    set: (part) => trainer.apply({ ...trainer.state, ...part }),
+    play: (steps) => trainer.play(steps, true),
+    pause: () => trainer.pause(),
+    step: () => trainer.step(),
+    reset: () => reset.click(),
+    weights: () => trainer.runner.weights(),
+    put(arrays) {
+      trainer.runner.put(arrays);
+      trainer.look();
+    },
+    destroy() {
+      trainer.stop();
+      watcher.disconnect();
+      resized.disconnect();
+      themed.disconnect();
+      document.removeEventListener("visibilitychange", seen);
+      removeEventListener("hashchange", follow);
+      box.remove();
+    },
+  };
+};

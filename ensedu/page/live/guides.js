@@ -1,0 +1,66 @@
+// Guided experiments: each sets the state, asks for a prediction, then shows.
+import { points } from "./toys.js";
+
+const toy = (data, noise, seed = 0) => ({ data, noise, seed, points: points(data, noise, seed), axes: null, task: "regression" });
+const USUAL = {
+  width: 50, hidden_layers: 2, activation: "relu", head: "mean", loss: "mean", lr: 0.01,
+  weight_decay: 0, kl_weight: 1, prior_scale: 1, p: 0.05, ensemble_size: 4, other: null,
+};
+const against = (method, start, rest = {}) => ({
+  method, start, ensemble_size: 4, loss: "mean", kl_weight: 1, ...rest,
+});
+
+export const GUIDES = [
+  {
+    key: "equal-starts",
+    title: "Equal starts",
+    question:
+      "Four networks learn the same points in the same order. In A each starts from numbers of its own, in B all start from the same. What will the four in B look like after 1,000 steps?",
+    state: {
+      ...USUAL, ...toy("gap", 0.1), method: "deep_ensemble", start: "different",
+      other: against("deep_ensemble", "same"),
+    },
+    steps: 1000,
+    answer:
+      "One curve, at every step: the same start, the same data and the same rule give the same network four times. Nothing in the training makes members differ; their starts do.",
+  },
+  {
+    key: "data-in-the-gap",
+    title: "Data in the gap",
+    question:
+      "Two clusters of points, and nothing between them. One hidden layer each: A is a deep ensemble, B a mean-field BNN. Which of them will doubt between the clusters? Then drop a point there.",
+    state: {
+      ...USUAL, ...toy("clusters", 0.1), hidden_layers: 1, method: "deep_ensemble", start: "different",
+      other: against("mean_field", "different", { ensemble_size: 4 }),
+    },
+    steps: 2000,
+    answer:
+      "The deep ensemble's members part between the clusters and agree on them, and a point dropped there makes them agree. The mean-field BNN has it the other way round: it doubts least between the clusters. With one hidden layer of ReLUs, weights that are independent of each other give a variance that cannot be large between two points and small at both; with dropout it cannot, either (Foong et al. 2020). That lies in the approximation, not in Bayes' rule. Try dropout for B, or two hidden layers. (And A is sure too early: the true curve leaves its band.)",
+  },
+  {
+    key: "signs-or-near-one",
+    title: "Signs against N(1, 0.1²)",
+    question:
+      "Two BatchEnsembles of four. In A r and s start as random signs, in B near 1. In which will the four matrices look alike after 1,500 steps? And in which will the four curves differ more in the gap?",
+    state: {
+      ...USUAL, ...toy("gap", 0.1), method: "batch_ensemble", start: "signs",
+      other: against("batch_ensemble", "normal-0.1"),
+    },
+    steps: 1500,
+    answer:
+      "In B the matrices stay near copies (open \u201cThe members' matrices\u201d); from signs they have next to nothing in common. The curves do not follow them: which of the two spreads more in the gap changes with the seed, as \u201cNew seed\u201d shows. Matrices that look different need not be functions that differ, and small differences add up over layers and biases.",
+  },
+  {
+    key: "kl-too-large",
+    title: "KL ten times too large",
+    question:
+      "A mean-field BNN, trained twice on the same points. In B its KL counts ten times, as if there were a tenth of the points. What will B look like?",
+    state: {
+      ...USUAL, ...toy("gap", 0.1), method: "mean_field", start: "different", width: 20,
+      other: against("mean_field", "different", { kl_weight: 10 }),
+    },
+    steps: 3000,
+    answer:
+      "Flatter, and wider where there are data. The weights stay nearer to the prior, whose mean is 0: the curve misses points that it could reach, and what it draws differs more at the points. A weight other than 1 answers another question than Bayes' rule does.",
+  },
+];

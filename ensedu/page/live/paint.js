@@ -1,0 +1,298 @@
+// Pictures on a canvas: curves with their bands, maps, losses, matrices.
+import { forecast } from "./forecast.js";
+import { REACH, TOYS, VIEW } from "./toys.js";
+
+// Colors of what is drawn, for a light or a dark ground.
+export const looks = (root) => {
+  const [r, g, b] = getComputedStyle(root).color.match(/[\d.]+/g).map(Number);
+  return HOUSE[r + g + b > 382 ? "dark" : "light"];
+};
+
+const channels = (color) => [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16));
+const mixed = (colors, weights) => {
+  const sum = [0, 0, 0];
+  colors.forEach((color, i) => channels(color).forEach((value, c) => (sum[c] += weights[i] * value)));
+  return sum.map(Math.round);
+};
+const faded = (color, alpha) => `rgba(${channels(color).join(",")},${alpha})`;
+
+// Fit a canvas to its width on the page, and return a pen in CSS pixels.
+export const pen = (canvas, height) => {
+  const ratio = Math.min(3, globalThis.devicePixelRatio || 1);
+  const width = canvas.clientWidth || 320;
+  const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w;
+    canvas.height = h;
+    canvas.style.height = `${height}px`;
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  context.font = "13px system-ui, sans-serif";
+  context.lineJoin = "round";
+  return { context, width, height };
+};
+
+// Where a point of the data stands on a canvas, and back.
+export const frameOf = (task, width, height) => {
+  const pad = { left: 34, right: 8, top: 8, bottom: 24 };
+  const [reachX, reachY] = task === "regression" ? [VIEW.x, VIEW.y] : [REACH, REACH];
+  const inner = { w: width - pad.left - pad.right, h: height - pad.top - pad.bottom };
+  return {
+    pad, inner, reachX, reachY,
+    x: (value) => pad.left + (inner.w * (value / reachX + 1)) / 2,
+    y: (value) => pad.top + (inner.h * (1 - value / reachY)) / 2,
+    valueX: (pixel) => reachX * ((2 * (pixel - pad.left)) / inner.w - 1),
+    valueY: (pixel) => reachY * (1 - (2 * (pixel - pad.top)) / inner.h),
+  };
+};
+
+const shown = (value) => String(Number(value.toPrecision(3))).replace("-", "\u2212");
+
+// Ticks in the reader's own units where the data were scaled.
+const ticks = (axis, reach) => {
+  if (!axis) return [-4, -2, 0, 2, 4].filter((v) => Math.abs(v) < reach).map((v) => [v, shown(v)]);
+  const [low, high] = [axis.middle - axis.unit * reach, axis.middle + axis.unit * reach];
+  const raw = (high - low) / 5;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = power * [1, 2, 5, 10].find((m) => m * power >= raw);
+  const found = [];
+  for (let k = Math.ceil(low / step); k * step <= high; k += 1) {
+    const place = (k * step - axis.middle) / axis.unit;
+    if (Math.abs(place) < 0.95 * reach) found.push([place, shown(k * step)]);
+  }
+  return found;
+};
+
+const axes = ({ context, width, height }, frame, look, named) => {
+  const { pad } = frame;
+  context.strokeStyle = look.grid;
+  context.fillStyle = look.muted;
+  context.lineWidth = 1;
+  context.strokeRect(pad.left + 0.5, pad.top + 0.5, frame.inner.w - 1, frame.inner.h - 1);
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  const words = named ?? [null, null];
+  for (const [value, text] of ticks(words[0], frame.reachX))
+    context.fillText(text, frame.x(value), height - pad.bottom + 5);
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const [value, text] of ticks(words[1], frame.reachY)) context.fillText(text, pad.left - 5, frame.y(value));
+  if (!named || width < 240) return;
+  context.fillStyle = look.ink;
+  context.textAlign = "right";
+  context.textBaseline = "bottom";
+  context.fillText(named[0].name, width - pad.right - 6, height - pad.bottom - 4);
+  context.textAlign = "left";
+  context.textBaseline = "top";
+  context.fillText(named[1].name, pad.left + 6, pad.top + 5);
+};
+
+const marker = (context, x, y, label, size) => {
+  context.beginPath();
+  if (label === 1) {
+    context.moveTo(x, y - size);
+    context.lineTo(x + size, y + 0.8 * size);
+    context.lineTo(x - size, y + 0.8 * size);
+  } else if (label === 2) context.rect(x - 0.8 * size, y - 0.8 * size, 1.6 * size, 1.6 * size);
+  else context.arc(x, y, size * 0.9, 0, 2 * Math.PI);
+  context.closePath();
+};
+
+const dots = ({ context }, frame, look, { points, task }, chosen, size) => {
+  points.forEach(([px, py, label], i) => {
+    const held = i === chosen;
+    marker(context, frame.x(px), frame.y(py), label, held ? 7 : size);
+    context.fillStyle = task === "regression" ? look.ink : look.classes[label];
+    context.strokeStyle = look.page;
+    context.lineWidth = 1;
+    context.fill();
+    context.stroke();
+    if (!held) return;
+    context.strokeStyle = look.ink;
+    context.lineWidth = 2;
+    context.stroke();
+  });
+};
+
+// Where the keyboard is.
+const crosshair = ({ context }, frame, look, cursor) => {
+  if (!cursor) return;
+  const [x, y] = [frame.x(cursor.x), frame.y(cursor.y)];
+  context.strokeStyle = look.ink;
+  context.lineWidth = 1.5;
+  context.beginPath();
+  for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
+    context.moveTo(x + 4 * dx, y + 4 * dy);
+    context.lineTo(x + 12 * dx, y + 12 * dy);
+  }
+  context.stroke();
+};
+
+const path = (context, frame, grid, values) => {
+  context.beginPath();
+  grid.forEach((x, g) => context.lineTo(frame.x(x), frame.y(values(g))));
+};
+
+const band = (context, frame, grid, mean, std, color) => {
+  context.beginPath();
+  grid.forEach((x, g) => context.lineTo(frame.x(x), frame.y(mean[g] + 2 * std[g])));
+  for (let g = grid.length - 1; g >= 0; g -= 1) context.lineTo(frame.x(grid[g]), frame.y(mean[g] - 2 * std[g]));
+  context.closePath();
+  context.fillStyle = color;
+  context.fill();
+};
+
+// Members as thin lines, their mean as a thick one; the outer band is ± 2 standard deviations of a
+// new point, the inner one the part of it in which the members differ.
+export const curves = (canvas, height, side, grid, state, method, look, { chosen, cursor }) => {
+  const drawing = pen(canvas, height);
+  const { context, width } = drawing;
+  const frame = frameOf("regression", width, height);
+  const color = look.colors[method];
+  axes(drawing, frame, look, state.axes);
+  context.save();
+  context.beginPath();
+  context.rect(frame.pad.left, frame.pad.top, frame.inner.w, frame.inner.h);
+  context.clip();
+  const found = side && forecast(side, state.noise, grid.length);
+  if (found) {
+    band(context, frame, grid, found.mean, found.total, faded(color, 0.16));
+    band(context, frame, grid, found.mean, found.epistemic, faded(color, 0.3));
+  }
+  const { truth } = TOYS[state.data] ?? {};
+  if (truth) {
+    context.setLineDash([6, 4]);
+    context.strokeStyle = look.muted;
+    context.lineWidth = 1.2;
+    path(context, frame, grid, (g) => truth(grid[g]));
+    context.stroke();
+    context.setLineDash([]);
+  }
+  if (found) {
+    context.strokeStyle = faded(color, found.F > 1 ? 0.75 : 0);
+    context.lineWidth = 1;
+    for (let f = 0; f < found.F; f += 1) {
+      path(context, frame, grid, (g) => side.means[f * grid.length + g]);
+      context.stroke();
+    }
+    context.strokeStyle = color;
+    context.lineWidth = 2.5;
+    path(context, frame, grid, (g) => found.mean[g]);
+    context.stroke();
+  }
+  dots(drawing, frame, look, state, chosen, 3.5);
+  crosshair(drawing, frame, look, cursor);
+  context.restore();
+};
+
+// A map as one small picture, drawn larger and smooth.
+const image = (drawing, frame, size, color) => {
+  const picture = new OffscreenCanvas(size, size);
+  const context = picture.getContext("2d");
+  const data = context.createImageData(size, size);
+  for (let i = 0; i < size * size; i += 1) {
+    data.data.set(color(i), 4 * i);
+    data.data[4 * i + 3] = 255;
+  }
+  context.putImageData(data, 0, 0);
+  drawing.context.imageSmoothingEnabled = true;
+  drawing.context.drawImage(picture, frame.pad.left, frame.pad.top, frame.inner.w, frame.inner.h);
+};
+
+// `what`: "mean" shows the probability of each class, "information" the mutual information and
+// "disagreement" how often two functions choose different classes, both from 0 to 1.
+export const map = (canvas, height, side, what, state, look, { chosen, cursor }) => {
+  const drawing = pen(canvas, height);
+  const frame = frameOf("classification", drawing.width, height);
+  if (side) {
+    const found = side.map;
+    const pixels = found.size ** 2;
+    const k = found.mean.length / pixels;
+    const soft = look.classes.map((color) => `#${mixed([color, look.page], [0.55, 0.45]).map((v) => v.toString(16).padStart(2, "0")).join("")}`);
+    const strongest = Math.log2(k);
+    image(drawing, frame, found.size, (i) => {
+      if (what === "mean") {
+        const weights = Array.from({ length: k }, (_, c) => found.mean[c * pixels + i]);
+        return mixed(soft.slice(0, k), weights);
+      }
+      const share = what === "information" ? found.information[i] / strongest : found.disagreement[i];
+      const strength = Math.min(1, share);
+      return mixed([look.doubt, look.page], [strength, 1 - strength]);
+    });
+  }
+  axes(drawing, frame, look, state.axes);
+  // On a map of doubt points only say where the data are.
+  dots(drawing, frame, look, state, chosen, what === "mean" ? 4.5 : 2);
+  crosshair(drawing, frame, look, cursor);
+};
+
+// Losses over steps, on a scale that keeps the first ones and the last ones apart: solid the
+// average NLL of the members, dashed the NLL of their mixture.
+export const losses = (canvas, height, records, methods, look) => {
+  const { context, width } = pen(canvas, height);
+  const pad = { left: 40, right: 8, top: 8, bottom: 22 };
+  const all = records.sides.flatMap((side) => [...side.average, ...side.mixture]).filter(Number.isFinite);
+  if (all.length < 4) return;
+  const low = all.reduce((a, b) => Math.min(a, b));
+  const high = Math.max(all.reduce((a, b) => Math.max(a, b)), low + 1e-3);
+  const last = Math.max(10, records.steps[records.steps.length - 1]);
+  const bend = (value) => Math.asinh(value);
+  const x = (step) => pad.left + ((width - pad.left - pad.right) * Math.log1p(step)) / Math.log1p(last);
+  const y = (value) =>
+    pad.top + ((height - pad.top - pad.bottom) * (bend(high) - bend(value))) / (bend(high) - bend(low));
+  context.strokeStyle = look.grid;
+  context.fillStyle = look.muted;
+  context.textBaseline = "middle";
+  context.textAlign = "right";
+  for (const value of [low, high]) context.fillText(shown(Number(value.toPrecision(2))), pad.left - 5, y(value));
+  context.strokeRect(pad.left + 0.5, pad.top - 3.5, width - pad.left - pad.right, height - pad.top - pad.bottom + 7);
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  for (let step = 10; step <= last; step *= 10) context.fillText(step.toLocaleString("en"), x(step), height - pad.bottom + 7);
+  records.sides.forEach((side, i) => {
+    context.strokeStyle = look.colors[methods[i]];
+    context.lineWidth = i ? 1 : 2;
+    for (const [name, dash] of [["average", []], ["mixture", [5, 3]]]) {
+      context.setLineDash(dash);
+      context.beginPath();
+      side[name].forEach((value, t) => Number.isFinite(value) && context.lineTo(x(records.steps[t]), y(value)));
+      context.stroke();
+    }
+    context.setLineDash([]);
+  });
+};
+
+// Every member's matrix W_i (M, m, n) as a picture of squares, in rows that fit the width.
+export const matrices = (canvas, values, M, m, n, look) => {
+  const width = canvas.clientWidth || 320;
+  const columns = Math.min(M, width < 420 ? 4 : 8);
+  const gap = 10;
+  const side = Math.min(165, (width - gap * (columns - 1)) / columns);
+  const [w, h] = m > n ? [side * Math.max(0.2, n / m), side] : [side, side * Math.max(0.2, m / n)];
+  const rows = Math.ceil(M / columns);
+  const { context } = pen(canvas, rows * (h + 20));
+  const sizes = Float32Array.from(values, Math.abs).sort();
+  const largest = sizes[Math.floor(0.98 * (sizes.length - 1))] || 1;
+  const colors = look.heat.map(channels);
+  context.imageSmoothingEnabled = false;
+  for (let i = 0; i < M; i += 1) {
+    const picture = new OffscreenCanvas(n, m);
+    const own = picture.getContext("2d");
+    const data = own.createImageData(n, m);
+    for (let k = 0; k < m * n; k += 1) {
+      const strength = Math.max(-1, Math.min(1, values[i * m * n + k] / largest)) || 0; // NaN has no color
+      data.data.set(colors[Math.round(((strength + 1) / 2) * (colors.length - 1))], 4 * k);
+      data.data[4 * k + 3] = 255;
+    }
+    own.putImageData(data, 0, 0);
+    const [x, y] = [(i % columns) * (side + gap), Math.floor(i / columns) * (h + 20)];
+    context.drawImage(picture, x, y + 17, w, h);
+    context.fillStyle = look.muted;
+    context.textAlign = "left";
+    context.textBaseline = "top";
+    context.fillText(`W${"₁₂₃₄₅₆₇₈₉"[i] ?? `₁${"₀₁₂₃₄₅₆"[i - 9]}`}`, x, y);
+  }
+  return largest;
+};

@@ -1,0 +1,85 @@
+// "Copy as Python": a script that trains the same networks on the same points with ensedu.torch.
+import { classesOf, sides } from "./runner.js";
+import { METHODS } from "./engine.js";
+import { STARTS } from "./link.js";
+
+const FAST_STARTS = {
+  signs: 'init="signs"', "normal-0.5": 'init="normal", init_std=0.5', "normal-0.1": 'init="normal", init_std=0.1',
+};
+
+const options = (state, side) => {
+  const found = [];
+  if (STARTS[side.method].includes("signs") && side.start !== "same") found.push(FAST_STARTS[side.start]);
+  const { distributions, priorLoc, drops } = METHODS[side.method];
+  if (distributions) found.push(`prior=Normal(${priorLoc}.0, ${state.prior_scale})`, "posterior_std=0.01");
+  if (drops) found.push(`p=${state.p}`);
+  if (state.activation !== "relu") found.push(`activation="${state.activation}"`);
+  return found;
+};
+
+const network = (state, side) => {
+  const plane = state.task === "classification";
+  const outputs = plane ? classesOf(state) : state.head === "variance" ? 2 : 1;
+  const sizes = [plane ? 2 : 1, ...Array(state.hidden_layers).fill(state.width), outputs];
+  const drawn = !METHODS[side.method].members;
+  const size = side.method === "single" ? [] : [drawn ? `samples=${side.ensemble_size}` : `ensemble_size=${side.ensemble_size}`];
+  const given = [`[${sizes.join(", ")}]`, `"${side.method}"`, ...size, ...options(state, side)];
+  const line = `mlp(${given.join(", ")})`;
+  return line.length < 80 ? line : `mlp(\n    ${given.join(",\n    ")},\n)`;
+};
+
+// Members that start as one: each array of theirs is that of the first.
+const EQUAL = `with torch.no_grad():
+    for name, array in net.named_parameters():
+        kind = name.rsplit(".", 1)[1]
+        if kind in ("r", "s", "r_mean", "s_mean"):
+            array.fill_(1.0)
+        elif kind == "bias" or (kind == "weight" and array.ndim == 3):
+            array.copy_(array[:1].expand_as(array).clone())
+`;
+
+const lossLine = (state, side) => {
+  const reduction = side.loss === "mixture" ? ', reduction="mixture"' : "";
+  if (state.task === "classification") return `softmax_cross_entropy(outputs, y${reduction})`;
+  if (state.head === "variance") return `gaussian_nll(outputs, y${reduction})`;
+  return `half_squared_error(outputs / ${state.noise}, y / ${state.noise}${reduction})`;
+};
+
+const LOSSES = { mean: "half_squared_error", variance: "gaussian_nll" };
+
+export const script = (state, steps) => {
+  const plane = state.task === "classification";
+  const name = plane ? "softmax_cross_entropy" : LOSSES[state.head];
+  const bayes = sides(state).some(({ method }) => METHODS[method].distributions);
+  const batch = Math.min(64, state.points.length);
+  const epochs = Math.max(1, Math.round(steps / Math.ceil(state.points.length / batch)));
+  const columns = plane ? "x, y = data[:, :2], data[:, 2].long()" : "x, y = data[:, :1], data[:, 1:]";
+  const runs = sides(state).map((side) => {
+    const weight = METHODS[side.method].distributions ? `, beta=${side.kl_weight}` : "";
+    const decay = state.weight_decay ? `, weight_decay=${state.weight_decay}` : "";
+    return [
+      `torch.manual_seed(${state.seed})`,
+      `net = ${network(state, side)}`,
+      ...(side.start === "same" ? [EQUAL.trimEnd()] : []),
+      "history = fit(",
+      `    net, x, y, lambda outputs, y: ${lossLine(state, side)},`,
+      `    epochs=${epochs}, batch_size=${batch}, lr=${state.lr}, seed=${state.seed}${weight}${decay},`,
+      ")",
+      `print("${side.method}", round(history[-1]["nll"], 3))`,
+    ].join("\n");
+  });
+  const rows = [];
+  for (let i = 0; i < state.points.length; i += 4)
+    rows.push(`    ${state.points.slice(i, i + 4).map((point) => `[${point.join(", ")}]`).join(", ")},`);
+  return [
+    "import torch",
+    "",
+    ...(bayes ? ["from ensedu.priors import Normal"] : []),
+    `from ensedu.torch import fit, ${[name, "mlp"].sort().join(", ")}`,
+    "",
+    "data = torch.tensor([", ...rows, "], dtype=torch.float32)", columns,
+    "",
+    runs.join("\n\n"),
+    "",
+  ].join("\n");
+};

@@ -1,0 +1,204 @@
+// The controls of the trainer, its guided experiments, and what a reader takes in and out.
+import { button, choice, fold, group, make, slider, toggle } from "./controls.js";
+import { METHODS } from "./engine.js";
+import { GUIDES } from "./guides.js";
+import { STARTS, encode, withMethod } from "./link.js";
+import { script } from "./python.js";
+import { sides } from "./runner.js";
+import { START_WORDS } from "./story.js";
+import { withToy } from "./trainer.js";
+import { MOST_POINTS, TOYS, read } from "./toys.js";
+
+const SIZES = Array.from({ length: 16 }, (_, k) => k + 1);
+const isBayesian = (method) => !!METHODS[method].distributions;
+const dropsUnits = (method) => !!METHODS[method].drops;
+
+// Controls that follow the trainer: each is made with what it shows and when it is there.
+class Panel {
+  constructor(trainer) {
+    this.trainer = trainer;
+    this.followers = [];
+  }
+
+  keep(control, show, there = null) {
+    this.followers.push(() => {
+      if (there) control.element.hidden = !there();
+      show(control);
+    });
+    return control;
+  }
+
+  field(control, pick, there = null) {
+    return this.keep(control, () => control.show(pick()), there);
+  }
+
+  // A setting of the whole state.
+  slider(label, key, values, there = null) {
+    const { trainer } = this;
+    return this.field(slider(label, values, String, (value) => trainer.change({ [key]: value })), () => trainer.state[key], there);
+  }
+
+  toggle(label, key, options, there = null) {
+    const { trainer } = this;
+    return this.field(toggle(label, options, (value) => trainer.change({ [key]: value })), () => trainer.state[key], there);
+  }
+
+  // The settings of one side of a comparison.
+  side(i) {
+    const { trainer } = this;
+    const own = () => sides(trainer.state)[i] ?? trainer.state;
+    const set = (part) => trainer.changeSide(i, part);
+    const methods = Object.keys(STARTS).map((each) => [each, HOUSE.labels[each]]);
+    return {
+      method: this.field(choice("method", methods, (method) => set(withMethod(own(), method))), () => own().method),
+      members: this.keep(slider("members", SIZES, String, (ensemble_size) => set({ ensemble_size })), (control) => {
+        const { method, ensemble_size } = own();
+        control.show(ensemble_size, method === "single");
+        control.element.querySelector("span").textContent = method === "single" || METHODS[method].members ? "members" : "draws a step";
+      }),
+      start: this.keep(choice("start", [], (start) => set({ start })), (control) => {
+        control.fill(STARTS[own().method].map((value) => [value, START_WORDS[value]]));
+        control.show(own().start);
+      }, () => STARTS[own().method].length > 1),
+      loss: this.field(toggle("loss", [["mean", "average"], ["mixture", "mixture"]], (loss) => set({ loss })), () => own().loss),
+      kl: this.field(
+        slider("KL weight", [0, 0.01, 0.1, 0.3, 1, 3, 10], String, (kl_weight) => set({ kl_weight })),
+        () => own().kl_weight, () => isBayesian(own().method),
+      ),
+    };
+  }
+
+  refresh() {
+    for (const follow of this.followers) follow();
+  }
+}
+
+// The small form: members, and how they start.
+export const smallSettings = (trainer, full) => {
+  const panel = new Panel(trainer);
+  const { members } = panel.side(0);
+  const { method } = trainer.state;
+  const starts = panel.toggle("starts", "start", STARTS[method].map((value) => [value, START_WORDS[value]]), () => STARTS[method].length > 1);
+  const more = make("a", {}, "Open it with all settings");
+  panel.followers.push(() => {
+    more.hidden = !full;
+    more.href = `${full}#live:${encode(trainer.state)}`;
+  });
+  return { panel, element: make("div", { class: "ensedu-t-settings" }, members.element, starts.element), more };
+};
+
+export const fullSettings = (trainer) => {
+  const panel = new Panel(trainer);
+  const uses = (kind) => () => sides(trainer.state).some(({ method }) => kind(method));
+  const data = choice("data", [...Object.entries(TOYS).map(([value, { label }]) => [value, label]), ["own", "your own points"]], (value) =>
+    trainer.change(value === "own" ? { data: "own" } : withToy(trainer.state, { data: value, noise: TOYS[value].noise })),
+  );
+  const noise = slider("noise σ", [0.02, 0.05, 0.08, 0.1, 0.12, 0.2, 0.3, 0.5, 1], String, (value) =>
+    trainer.change(trainer.state.data === "own" ? { noise: value } : withToy(trainer.state, { noise: value })),
+  );
+  const tool = toggle("a click", [["add", "adds"], ["erase", "erases"]], (value) => (trainer.erasing = value === "erase"));
+  const brush = toggle("class", [["0", "● 1"], ["1", "▲ 2"], ["2", "■ 3"]], (value) => (trainer.brush = Number(value)));
+  tool.show("add");
+  brush.show("0");
+  const fresh = button("New points", () => trainer.change(withToy(trainer.state, { seed: (trainer.state.seed + 1) % 1000000 })));
+  const clear = button("Clear", () => trainer.change({ data: "own", points: [], axes: null }));
+  panel.followers.push(() => (fresh.disabled = trainer.state.data === "own"));
+  const [left, right] = [panel.side(0), panel.side(1)];
+  const second = group("Second network", right.method, right.members, right.start, right.loss, right.kl);
+  panel.followers.push(() => (second.hidden = !trainer.state.other));
+  const element = make(
+    "div", { class: "ensedu-t-settings" },
+    group("Network", left.method, left.members, left.start,
+      panel.slider("width", "width", [2, 3, 5, 8, 13, 20, 32, 50, 70, 100]),
+      panel.slider("hidden layers", "hidden_layers", [1, 2, 3]),
+      panel.toggle("activation", "activation", [["relu", "ReLU"], ["tanh", "tanh"]]),
+      panel.toggle("predicts", "head", [["mean", "mean"], ["variance", "+ variance"]], () => !trainer.plane)),
+    group("Data", panel.field(data, () => trainer.state.data), panel.field(noise, () => trainer.state.noise), tool,
+      panel.keep(brush, () => {}, () => trainer.plane), make("div", { class: "ensedu-t-buttons" }, fresh, clear)),
+    group("Training",
+      panel.slider("learning rate", "lr", [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1]), left.loss, left.kl,
+      panel.slider("prior σ", "prior_scale", [0.03, 0.1, 0.3, 1, 3], uses(isBayesian)),
+      panel.slider("dropout", "p", [0.02, 0.05, 0.1, 0.2, 0.5], uses(dropsUnits)),
+      panel.slider("weight decay", "weight_decay", [0, 0.0001, 0.001, 0.01, 0.1, 1])),
+    second,
+  );
+  return { panel, element };
+};
+
+// Compare, a link, and the same training as a script.
+export const sharing = (trainer, name) => {
+  const compare = button("Compare", () => trainer.compare());
+  const text = make("textarea", { readonly: "", hidden: "", "aria-label": "Text to copy", rows: 6, class: "ensedu-t-text" });
+  const copy = async (pressed, content, words) => {
+    try {
+      await navigator.clipboard.writeText(content);
+      trainer.on.tell(words);
+      const before = pressed.textContent;
+      pressed.textContent = "Copied ✓";
+      setTimeout(() => (pressed.textContent = before), 2000);
+    } catch {
+      // Not allowed here: the reader copies by hand.
+      text.value = content;
+      text.hidden = false;
+      text.focus();
+      text.select();
+      trainer.on.tell("Copy it from the box: this browser lets no page do it.");
+    }
+  };
+  const link = button("Copy link", () =>
+    copy(link, `${location.href.split("#")[0]}#${name}:${encode(trainer.state)}`, "Copied: a link that opens this very training, points and all."));
+  const python = button("Copy as Python", () => {
+    if (!trainer.state.points.length) trainer.on.tell("There is no point to learn from: add one.");
+    else copy(python, script(trainer.state, trainer.steps || 3000), "Copied: a script that trains the same network on the same points.");
+  });
+  const refresh = () => (compare.textContent = trainer.state.other ? "Stop comparing" : "Compare two networks");
+  return { element: make("div", { class: "ensedu-t-buttons" }, compare, link, python, text), refresh };
+};
+
+export const ownData = (trainer, root) => {
+  const text = make("textarea", {
+    rows: 5, class: "ensedu-t-text", spellcheck: "false", placeholder: "x, y\n1.0, 2.5\n2.0, 3.1",
+    "aria-label": "Rows of two columns, x and y, or of three, two inputs and a class",
+  });
+  const file = make("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv,text/plain", "aria-label": "Open a file" });
+  const said = make("p", { role: "status", class: "ensedu-t-note" });
+  const use = (content) => {
+    const found = read(content, trainer.state.seed);
+    said.textContent = found.error ?? found.words;
+    if (found.error) return;
+    trainer.change({ data: "own", points: found.points, task: found.task, axes: found.axes });
+    trainer.touched = true;
+    trainer.play();
+    root.scrollIntoView({ block: "start" });
+  };
+  file.addEventListener("change", async () => file.files.length && use(await file.files[0].text()));
+  const note = `Paste two columns (x and y) or three (two inputs and a class), or open a CSV file, up to ${MOST_POINTS} rows. Nothing leaves this browser.`;
+  return fold(
+    "Your own data", make("p", { class: "ensedu-t-note" }, note), text,
+    make("div", { class: "ensedu-t-buttons" }, button("Use these rows", () => use(text.value)), file), said,
+  );
+};
+
+export const guided = (trainer, root) =>
+  GUIDES.map((guide) => {
+    const answer = make("p", { hidden: "" }, guide.answer);
+    const begin = button("Set it up and train", () => {
+      trainer.remember();
+      trainer.touched = true;
+      if (!trainer.apply({ ...trainer.state, ...structuredClone(guide.state) })) return;
+      trainer.settle();
+      trainer.restart();
+      trainer.play(guide.steps);
+      root.scrollIntoView({ block: "start" });
+    });
+    const reveal = button("Show the answer", () => {
+      answer.hidden = false;
+      reveal.hidden = true;
+    });
+    const box = fold(
+      `Experiment: ${guide.title}`, make("p", {}, make("strong", {}, "Predict. "), guide.question),
+      make("div", { class: "ensedu-t-buttons" }, begin, reveal), answer,
+    );
+    box.dataset.guide = guide.key;
+    return box;
+  });

@@ -1,0 +1,134 @@
+// The pictures of one or two networks, and what is folded below them.
+import { choice, fold, make } from "./controls.js";
+import { edit } from "./editor.js";
+import { METHODS } from "./engine.js";
+import { curves, looks, losses, map, matrices } from "./paint.js";
+import { GRID, sides } from "./runner.js";
+import { named } from "./story.js";
+import { TOYS } from "./toys.js";
+
+const MAPS = {
+  mean: "probability of each class",
+  information: "doubt: mutual information",
+  disagreement: "two members disagree",
+};
+// What the lines and colors of the pictures mean.
+const keyOf = (state) => {
+  if (state.task === "classification")
+    return "Doubt goes from none (as the page) to all of it (violet): in bits of what is possible, and as the share of pairs of members that choose different classes.";
+  const drawing = sides(state).find(({ method }) => METHODS[method].noise || METHODS[method].drops);
+  const thin = !drawing ? "the members" : METHODS[drawing.method].members ? "the members, or some draws of each" : "the members, or draws";
+  const truth = TOYS[state.data]?.truth ? " Dashed: the true curve." : "";
+  return `Thin: ${thin}. Thick: their mean. Bands, ± 2 standard deviations: dark, how far the thin ones differ (epistemic); light, with the noise (aleatoric).${truth}`;
+};
+
+export const stageOf = (root, trainer, hint) => {
+  const element = make("div", { class: "ensedu-t-stage" });
+  const key = make("p", { class: "ensedu-t-note" });
+  const lossCanvas = make("canvas", { role: "img" });
+  const matrixBox = make("div", { class: "ensedu-t-matrices" });
+  let canvases = [];
+  let built = "";
+
+  const lossFold = fold(
+    "Losses", lossCanvas,
+    make("p", { class: "ensedu-t-note" }, "Solid: the members' average NLL. Dashed: the NLL of their mixture, by Jensen's inequality never above it. Both axes are bent, so that the first steps and the last are seen."),
+  );
+  const layer = choice("layer", [], (value) => {
+    trainer.layer = Number(value);
+    trainer.look();
+  });
+  const matrixFold = fold("The members' matrices, live", layer.element, matrixBox);
+  lossFold.addEventListener("toggle", () => trainer.look());
+  matrixFold.addEventListener("toggle", () => {
+    trainer.matrices = matrixFold.open;
+    trainer.look();
+  });
+
+  const canvasOf = (kind) => {
+    if (kind !== "curves" && kind !== "mean") return make("canvas", { role: "img", "data-kind": kind });
+    const canvas = make("canvas", { tabindex: 0, role: "application", "aria-describedby": hint, "data-kind": kind });
+    edit(canvas, trainer);
+    return canvas;
+  };
+  const build = () => {
+    const kinds = trainer.plane ? Object.keys(MAPS) : ["curves"];
+    canvases = [];
+    const sections = sides(trainer.state).map((_, i) => {
+      const figures = kinds.map((kind) => {
+        const canvas = canvasOf(kind);
+        canvases.push({ i, kind, canvas });
+        const caption = kind === "curves" ? [] : [make("p", { class: "ensedu-t-note" }, MAPS[kind])];
+        return make("div", { class: "ensedu-t-picture", "data-kind": kind }, ...caption, canvas);
+      });
+      return make("section", {}, make("p", { class: "ensedu-t-title" }), make("div", { class: "ensedu-t-row" }, ...figures));
+    });
+    const focused = element.contains(document.activeElement);
+    element.replaceChildren(...sections);
+    if (focused) canvases.find(({ canvas }) => canvas.tabIndex === 0).canvas.focus({ preventScroll: true });
+    element.dataset.sides = String(sections.length);
+    element.dataset.task = trainer.state.task;
+  };
+  const title = () => {
+    [...element.children].forEach((section, i) => {
+      const words = named(trainer.state, i);
+      section.dataset.method = sides(trainer.state)[i].method;
+      section.setAttribute("aria-label", words);
+      section.firstChild.textContent = words;
+    });
+    key.textContent = keyOf(trainer.state);
+  };
+
+  const drawMatrices = (look) => {
+    const { state, frame } = trainer;
+    const shown = sides(state);
+    if (matrixBox.children.length !== shown.length)
+      matrixBox.replaceChildren(...shown.map(() => make("div", {}, make("p", { class: "ensedu-t-note" }), make("canvas", { role: "img" }))));
+    const inputs = [trainer.plane ? 2 : 1, ...Array(state.hidden_layers).fill(state.width)];
+    shown.forEach((side, i) => {
+      const [M, m] = [side.ensemble_size, inputs[trainer.layer]];
+      const values = frame.sides[i].matrices;
+      const n = values.length / (m * M);
+      const [words, canvas] = matrixBox.children[i].children;
+      words.textContent = shown.length > 1 ? named(state, i) : "";
+      const most = matrices(canvas, values, M, m, n, look);
+      canvas.setAttribute(
+        "aria-label",
+        `${named(state, i)}: ${M} matrices of ${m} by ${n} numbers. Blue is below 0 and red above, full at ${most.toPrecision(2)}.`,
+      );
+    });
+  };
+
+  const draw = () => {
+    const { state, frame } = trainer;
+    const look = looks(root);
+    const shape = `${state.task} ${sides(state).length}`;
+    if (built !== shape) {
+      built = shape;
+      build();
+    }
+    title();
+    for (const { i, kind, canvas } of canvases) {
+      const side = frame?.sides[i];
+      const shown = sides(state)[i];
+      const width = canvas.clientWidth || 320;
+      if (kind === "curves") {
+        const height = Math.round(Math.max(210, Math.min(320, 0.6 * width)));
+        curves(canvas, height, side?.means && side, GRID, state, shown.method, look, trainer);
+      } else map(canvas, Math.round(width - 10), side?.map && side, kind, state, look, trainer);
+      const what = kind === "curves" ? "Curves of all members" : `Map, ${MAPS[kind]}`;
+      canvas.setAttribute("aria-label", `${what}: ${named(state, i)}, ${state.points.length} points`);
+    }
+    if (!frame) return;
+    if (lossFold.open) losses(lossCanvas, 150, frame.records, sides(state).map(({ method }) => method), look);
+    lossCanvas.setAttribute("aria-label", `Losses over ${frame.steps} steps`);
+    if (matrixFold.open && frame.sides.every((side) => side.matrices)) drawMatrices(look);
+  };
+
+  const refresh = () => {
+    const { hidden_layers } = trainer.state;
+    layer.fill(Array.from({ length: hidden_layers + 1 }, (_, l) => [String(l), `${l + 1} of ${hidden_layers + 1}`]));
+    layer.show(String(trainer.layer));
+  };
+  return { element, key, lossFold, matrixFold, draw, refresh };
+};

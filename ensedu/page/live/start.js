@@ -1,0 +1,103 @@
+// Where a trainer begins by itself: on a page of the book, and as a widget of Jupyter.
+import { mount } from "./app.js";
+import { digits } from "./digit.js";
+import { sides, specOf } from "./runner.js";
+
+const EACH = 1000; // milliseconds between two reports of the weights to Python
+let widgets = 0;
+
+// Build every trainer of the page, and every drawing of a digit, as soon as it is parsed.
+export const begin = () => {
+  const start = () => {
+    for (const root of document.querySelectorAll(".ensedu-trainer")) {
+      const state = JSON.parse(root.querySelector(":scope > script").textContent);
+      const { name, small, matrices, full } = root.dataset;
+      mount(root, { state, small: small !== undefined, matrices: matrices !== undefined, name, full });
+    }
+    document.querySelectorAll(".ensedu-digit").forEach((root) => digits(root));
+  };
+  // DOMContentLoaded would wait for the formulas.
+  if (document.readyState === "loading")
+    document.addEventListener("readystatechange", start, { once: true });
+  else start();
+};
+
+// Once it is in the page: before that it has no color and no size. False if that never was.
+const placed = (el, signal) =>
+  new Promise((resolve) => {
+    const look = () => {
+      if (el.isConnected || signal.aborted) resolve(el.isConnected);
+      else requestAnimationFrame(look);
+    };
+    look();
+  });
+
+// A view of the widget, as anywidget calls it; returns what ends it. The model's `_state` is set
+// here and in Python. Weights go as messages, so that no notebook stores them.
+export const render = async ({ model, el, signal }) => {
+  if (!(await placed(el, signal))) return undefined;
+  const root = document.createElement("div");
+  root.className = "ensedu-trainer";
+  // In JupyterLab a letter is a command, such as B for a new cell; not here.
+  root.addEventListener("keydown", (event) => {
+    if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
+  });
+  el.append(root);
+  widgets += 1;
+
+  let told = -1; // the step that Python knows the weights of
+  const tell = async () => {
+    const { state } = controller;
+    const { steps, sides: arrays } = await controller.weights();
+    told = steps;
+    const about = sides(state).map((side, i) => {
+      const { sizes, method, passes } = specOf(state, side);
+      return { sizes, method, passes, names: Object.keys(arrays[i]) };
+    });
+    const buffers = arrays.flatMap((side) => Object.values(side));
+    model.send({ kind: "weights", steps, sides: about }, undefined, buffers);
+  };
+  const controller = mount(root, {
+    state: model.get("_state"),
+    small: model.get("_small"),
+    matrices: model.get("_matrices"),
+    name: `live-${widgets}`,
+    hooks: {
+      change(state) {
+        model.set("_state", state);
+        model.save_changes();
+        tell();
+      },
+      rest: () => tell(),
+    },
+  });
+
+  const follow = () => {
+    const state = model.get("_state");
+    if (JSON.stringify(state) === JSON.stringify(controller.state)) return;
+    controller.set(state);
+    tell();
+  };
+  const put = ({ kind, sides: names }, buffers) => {
+    if (kind !== "weights") return;
+    const numbers = buffers.map((view) =>
+      // A copy, because a view need not begin at a multiple of eight bytes.
+      new Float64Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength)),
+    );
+    controller.put(names.map((side) => Object.fromEntries(side.map((name) => [name, numbers.shift()]))));
+  };
+  model.on("change:_state", follow);
+  model.on("msg:custom", put);
+  const timer = setInterval(() => {
+    if (controller.steps !== told) tell();
+  }, EACH);
+  tell();
+  model.send({ kind: "shown" });
+
+  return () => {
+    clearInterval(timer);
+    model.off("change:_state", follow);
+    model.off("msg:custom", put);
+    controller.destroy();
+  };
+};

@@ -1,0 +1,244 @@
+// What trains and on what: the state, its changes, and the way back; no picture and no control.
+import { METHODS } from "./engine.js";
+import { RESTARTS, encode, problem, sideOf, withMethod } from "./link.js";
+import { Runner, sides } from "./runner.js";
+import { MOST_POINTS, REACH, TOYS, VIEW, points, rounded } from "./toys.js";
+
+const REST = 3000; // steps after which a run that began by itself pauses
+const SETTLE = 300; // milliseconds after which a hand has come to rest
+const UNDO = 50;
+const FINEST = 64; // pixels of a map a side, when it rests
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+const hasThird = (state) => state.points.some((point) => point[2] === 2);
+// The loss of a second network, and the weight of its KL, may change while it trains.
+const networkOf = (side) => side && [side.method, side.ensemble_size, side.start];
+const startsAnew = (before, after) =>
+  hasThird(before) !== hasThird(after) ||
+  [...RESTARTS].some((key) =>
+    key === "other" ? !same(networkOf(before.other), networkOf(after.other)) : !same(before[key], after[key]),
+  );
+
+// The state with the points of a toy set.
+export const withToy = (state, part) => {
+  const next = { ...state, ...part, axes: null };
+  return { ...next, task: TOYS[next.data].task, points: points(next.data, next.noise, next.seed) };
+};
+
+// `on`: `draw()` when there is something new to be seen, `refresh()` when controls are to follow,
+// `tell(words)`, `settle()` when the reader's hand rests, `rest()` when training has stopped.
+export class Trainer {
+  constructor(state, on) {
+    const wrong = problem(state);
+    if (wrong) throw new Error(`live trainer: ${wrong}`);
+    this.on = on;
+    this.state = structuredClone(state);
+    this.frame = null; // what the Worker sent last
+    this.failed = null;
+    this.playing = false;
+    this.touched = false; // the reader has played or paused: then nothing goes by itself
+    this.seen = false; // on the screen
+    this.layer = state.hidden_layers > 1 ? 1 : 0; // whose matrices are shown
+    this.matrices = false; // whether they are
+    this.chosen = -1; // a point
+    this.cursor = null; // of the keyboard
+    this.erasing = false;
+    this.brush = 0; // the class of a new point
+    this.until = REST;
+    this.exact = false;
+    this.rested = false; // it has paused by itself, and goes on with the next change
+    this.aim = 0; // of single steps
+    this.waiting = 0;
+    this.dirty = true;
+    this.undos = [];
+    this.runner = new Runner({
+      frame: (frame) => {
+        this.frame = frame;
+        on.draw();
+      },
+      // An answer to what was asked before may come late.
+      done: ({ steps }) => {
+        if (this.playing && steps < this.until) return;
+        this.rested = this.playing && !this.exact;
+        this.#stopped(null);
+      },
+      failed: (failed) => this.#stopped(failed),
+    });
+    this.runner.start(this.state);
+  }
+
+  get steps() {
+    return this.frame?.steps ?? 0;
+  }
+
+  get plane() {
+    return this.state.task === "classification";
+  }
+
+  #stopped(failed) {
+    this.failed = failed;
+    this.playing = false;
+    this.look();
+    this.on.refresh();
+    this.on.rest();
+  }
+
+  // Training.
+  // `exact`: it stops after so many steps, and does not go on with the next change.
+  play(steps = 0, exact = false) {
+    if (this.failed) this.restart();
+    this.playing = true;
+    this.rested = false;
+    this.exact = exact;
+    if (steps) this.until = this.steps + steps;
+    else if (this.steps >= this.until) this.until = Number.MAX_SAFE_INTEGER;
+    if (this.seen || steps) this.runner.go(this.until);
+    this.look();
+    this.on.refresh();
+  }
+
+  pause() {
+    this.runner.pause();
+    this.#stopped(this.failed);
+  }
+
+  step() {
+    if (this.playing) this.pause();
+    this.aim = Math.max(this.aim, this.steps) + 1;
+    this.runner.go(this.aim);
+    this.look();
+  }
+
+  restart() {
+    this.failed = null;
+    this.frame = null;
+    this.until = REST;
+    this.aim = 0;
+    this.layer = Math.min(this.layer, this.state.hidden_layers);
+    this.runner.start(this.state);
+    if (this.playing && this.seen) this.runner.go(this.until);
+    this.look();
+  }
+
+  // Nothing runs off the screen.
+  show(seen, calm) {
+    if (seen === this.seen) return;
+    this.seen = seen;
+    if (!seen) {
+      this.runner.pause();
+      return;
+    }
+    if (!this.touched && !calm && !this.failed && this.steps < REST) this.playing = true;
+    if (this.playing) this.runner.go(this.until);
+    this.look();
+    this.on.refresh();
+  }
+
+  // A frame is asked for when the last one has come, and only on the screen.
+  look() {
+    this.dirty = true;
+    this.#wake();
+  }
+
+  #wake() {
+    if (this.waiting || !this.seen) return;
+    this.waiting = requestAnimationFrame(() => {
+      this.waiting = 0;
+      if (!this.playing && !this.dirty) return;
+      if (this.dirty) this.on.draw();
+      if (!this.runner.asked) {
+        this.dirty = false;
+        this.runner.frame(this.state, { finest: FINEST, layer: this.matrices ? this.layer : null });
+      }
+      this.#wake();
+    });
+  }
+
+  // Changes: checked, sent to the Worker, and remembered for the way back.
+  apply(next) {
+    const wrong = problem(next);
+    if (wrong) {
+      this.on.tell(`That cannot be: ${wrong}.`);
+      return false;
+    }
+    const anew = startsAnew(this.state, next);
+    const began = this.steps;
+    this.state = next;
+    if (this.rested) this.playing = true;
+    if (this.rested && !anew) this.until = began + REST;
+    this.rested = false;
+    this.chosen = this.chosen < next.points.length ? this.chosen : -1;
+    if (anew) this.restart();
+    else {
+      this.runner.set(next);
+      if (this.playing && this.seen) this.runner.go(this.until);
+    }
+    this.look();
+    this.on.refresh();
+    if (anew && began) this.on.tell("Begun anew, because what is trained has changed.");
+    return true;
+  }
+
+  remember() {
+    this.undos = [...this.undos.slice(1 - UNDO), this.state];
+  }
+
+  change(part, remember = true) {
+    if (remember) this.remember();
+    if (this.apply({ ...this.state, ...part })) this.settle();
+  }
+
+  changeSide(i, part) {
+    this.change(i ? { other: { ...this.state.other, ...part } } : part);
+  }
+
+  compare() {
+    const { method } = this.state;
+    const second = withMethod(this.state, Object.keys(METHODS).find((each) => METHODS[each].members && each !== method));
+    this.change({ other: this.state.other ? null : { ...sideOf(this.state), ...second } });
+  }
+
+  undo() {
+    const before = this.undos.pop();
+    this.on.tell(before ? "Undone. What was learned meanwhile stays, unless it begins anew." : "There is nothing to undo.");
+    if (before && this.apply(before)) this.settle();
+  }
+
+  settle() {
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => this.on.settle(encode(this.state)), SETTLE);
+  }
+
+  // Points.
+  placed(x, y) {
+    const reach = this.plane ? [REACH, REACH] : [VIEW.x, VIEW.y];
+    return [x, y].map((value, i) => rounded(Math.max(-reach[i], Math.min(reach[i], value))));
+  }
+
+  add(x, y) {
+    if (this.state.points.length >= MOST_POINTS) {
+      this.on.tell(`There are ${MOST_POINTS} points, the most that fit.`);
+      return false;
+    }
+    const point = [...this.placed(x, y), ...(this.plane ? [this.brush] : [])];
+    this.change({ points: [...this.state.points, point] });
+    return true;
+  }
+
+  move(i, x, y, remember = true) {
+    const moved = (point) => [...this.placed(x, y), ...point.slice(2)];
+    this.change({ points: this.state.points.map((point, k) => (k === i ? moved(point) : point)) }, remember);
+  }
+
+  remove(i) {
+    this.chosen = -1;
+    this.change({ points: this.state.points.filter((_, k) => k !== i) });
+  }
+
+  stop() {
+    clearTimeout(this.settling);
+    cancelAnimationFrame(this.waiting);
+    this.seen = false;
+    this.runner.stop();
+  }
+}

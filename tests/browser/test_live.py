@@ -1,0 +1,1417 @@
+"""What a reader does with the live trainer, on a page of its own, in a browser."""
+
+import itertools
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from ensedu import counting
+from ensedu.methods import sized
+from ensedu.page.live import options, scripts, toys
+from scripts.browsing import DESK, PHONE, Watch, open_context, serve
+from scripts.check_site import accessible
+
+METHODS = tuple(options.STARTS)
+CURVES = [name for name, toy in toys.TOYS.items() if toy.task == "regression"]
+MAPS = [name for name in toys.TOYS if name not in CURVES]
+# A trainer that learns fast: what is not said otherwise.
+USUAL = {
+    "data": "gap", "seed": 3, "method": "deep_ensemble", "ensemble_size": 2, "start": "different",
+    "width": 5, "hidden_layers": 1, "activation": "relu", "head": "mean", "loss": "mean",
+    "lr": 0.01, "weight_decay": 0, "kl_weight": 1, "prior_scale": 1, "p": 0.05, "other": None,
+    "axes": None,
+}  # fmt: skip
+OTHER = {
+    "method": "mean_field", "ensemble_size": 3, "start": "different", "loss": "mixture",
+    "kl_weight": 10,
+}  # fmt: skip
+
+STYLE = """
+  body { font-family: sans-serif; margin: 1rem auto; max-width: 47rem; padding: 0 0.5rem; color: #222; background: #fff }
+  [data-theme=dark] { --pst-color-background: #121212; --pst-color-text-base: #ddd; --pst-color-border: #444;
+    --pst-color-text-muted: #aaa; --pst-color-primary: #79b3f2 }
+  [data-theme=dark] body { color: #ddd; background: #121212 }
+"""
+# What the tests ask of a page: `t` is its trainer.
+HELP = """
+  const usual = USUAL;
+  const stateOf = (part) => {
+    const state = { ...usual, ...part };
+    if (state.data !== "own") {
+      const { task, noise } = ensedu.TOYS[state.data];
+      state.task ??= task;
+      state.noise ??= noise;
+      state.points ??= ensedu.points(state.data, state.noise, state.seed);
+    }
+    return { task: "regression", noise: 0.1, points: [], ...state };
+  };
+  const root = () => document.getElementById("root");
+  const begin = (part = {}, rest = {}) => (window.t = ensedu.mount(root(), { state: stateOf(part), ...rest }));
+  const until = (ready, of) => new Promise((resolve, reject) => {
+    const end = performance.now() + 20000;
+    const look = () => {
+      const found = ready();
+      if (found) resolve(found);
+      else if (performance.now() > end) reject(new Error(`waited for ${of ?? ready}`));
+      else setTimeout(look, 5);
+    };
+    look();
+  });
+  const rests = () => until(() => root().dataset.playing === "false", "rest");
+  // Until the trainer has so many steps more, and shows it.
+  const train = async (steps) => {
+    const end = t.steps + steps;
+    t.play(steps);
+    await until(() => root().dataset.playing === "false" && t.steps >= end, `step ${end}`);
+  };
+  const meter = () => root().querySelector(".ensedu-t-meter").textContent;
+  const story = () => root().querySelector(".ensedu-t-story").textContent;
+  // Where a value is on the screen.
+  const place = (x, y) => {
+    const box = root().querySelector("canvas").getBoundingClientRect();
+    const view = ensedu.frameOf(t.state.task, box.width, box.height);
+    return [box.left + view.x(x), box.top + view.y(y)];
+  };
+  const flat = (sides) => JSON.stringify(sides.map((side) => Object.entries(side).map(([name, array]) => [name, [...array]])));
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """The address of a folder with an empty page, and with one that begins by itself."""
+    folder = tmp_path_factory.mktemp("live")
+    css = (scripts.HERE / "live.css").read_text(encoding="utf-8")
+    head = (
+        '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Trainer</title>'
+        f"<style>{STYLE}{css}</style></head><body><main><article><h1>A trainer</h1>"
+    )
+    helping = f"<script>{HELP.replace('USUAL', json.dumps(USUAL))}</script>"
+    foot = f"</article></main><script>{scripts.classic()}</script>{helping}</body></html>"
+    gap = '<div class="space"></div>'
+    empty = f'{gap}<div id="root"></div>{gap}'
+    (folder / "empty.html").write_text(head + empty + foot, encoding="utf-8")
+    state = {**USUAL, "task": "regression", "noise": 0.1, "points": [[-1, 1], [1, -1], [2, 0.5]]}
+
+    def block(name, more=""):
+        return (
+            f'<div class="ensedu-trainer" id="{name}" data-name="{name}"{more}>'
+            f'<script type="application/json">{json.dumps(state)}</script></div>'
+        )
+
+    tall = '<div style="height: 3000px"></div>'
+    small = block("fig-small", ' data-small data-matrices data-full="begun.html"')
+    both = block("live") + tall + small
+    (folder / "begun.html").write_text(head + tall + both + tall + foot, encoding="utf-8")
+    with serve(folder) as address:
+        yield address
+
+
+@pytest.fixture
+def open_live(browser, home):
+    """Open the empty page with options of your own; at the end, nothing may have gone wrong."""
+    contexts, watches = [], []
+
+    def open_live(mode="light", file="empty.html", **options):
+        motion = options.pop("motion", "reduce")
+        contexts.append(open_context(browser, mode, **options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(9000)
+        page.emulate_media(reduced_motion=motion)
+        watches.append(Watch(page, home))
+        page.goto(home + file)
+        page.evaluate("mode => { document.documentElement.dataset.theme = mode }", mode)
+        return page
+
+    yield open_live
+    for context in contexts:
+        context.close()
+    assert not [url for watch in watches for url in watch.foreign], "asked of another host"
+    assert not [error for watch in watches for error in watch.errors]
+
+
+@pytest.fixture
+def live(open_live):
+    """Open a page with a trainer, paused; what is given is other than usual."""
+
+    def live(state=None, mode="light", mount=None, **options):
+        page = open_live(mode, **options)
+        page.evaluate("([part, rest]) => { begin(part, rest) }", [state or {}, mount or {}])
+        page.evaluate("until(() => meter(), 'the first picture')")
+        return page
+
+    return live
+
+
+def story(page):
+    return page.evaluate("story()")
+
+
+def state(page):
+    return page.evaluate("t.state")
+
+
+def train(page, steps):
+    page.evaluate("steps => train(steps)", steps)
+
+
+def press(page, name):
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def at(page, x, y):
+    page.locator("canvas[role=application]").first.scroll_into_view_if_needed()
+    return page.evaluate("([x, y]) => place(x, y)", [x, y])
+
+
+# Training.
+
+
+def test_play_pause_step_reset_and_new_start(live):
+    page = live()
+    steps = "t.steps"
+    assert page.evaluate(steps) == 0
+    press(page, "Step")
+    page.evaluate("until(() => t.steps === 1)")
+    for _ in range(5):  # faster than pictures come
+        page.evaluate("t.step()")
+    page.evaluate("until(() => t.steps === 6)")
+    press(page, "▶ Play")
+    page.evaluate("until(() => t.steps > 20)")
+    press(page, "❚❚ Pause")
+    assert page.get_by_role("button", name="▶ Play").is_visible()
+    page.evaluate("until(() => story().startsWith(`Step ${t.steps.toLocaleString('en')}.`))")
+    start = "t.weights().then(({ sides }) => flat(sides))"
+    press(page, "Reset")
+    assert story(page) == "Back at step 0, from the same start."
+    page.evaluate("until(() => meter().startsWith('step 0 '))")
+    before = page.evaluate(start)
+    press(page, "New seed")
+    page.evaluate("until(() => meter().startsWith('step 0 '))")
+    assert state(page)["seed"] == 4
+    assert page.evaluate(start) != before
+    press(page, "Undo")
+    assert state(page)["seed"] == 3
+    assert page.evaluate(start) == before
+
+
+def test_meter_counts_what_the_package_counts(live):
+    page = live()
+    shapes = [("gap", "mean", 2, 1), ("gap", "variance", 13, 2), ("blobs", "mean", 7, 3)]
+    for method, (data, head, width, layers) in itertools.product(METHODS, shapes):
+        M = 1 if method == "single" else 3
+        outputs = {"mean": 1, "variance": 2}[head] if data == "gap" else 3
+        sizes = [1 if data == "gap" else 2, *[width] * layers, outputs]
+        total = counting.mlp(sizes, method, **(sized(method, M) if M > 1 else {})).total
+        part = {
+            "method": method, "ensemble_size": M, "start": options.STARTS[method][0], "data": data,
+            "head": head, "width": width, "hidden_layers": layers,
+        }  # fmt: skip
+        page.evaluate("part => t.set(stateOf(part))", part)
+        want = f"step 0 · {total:,} numbers trained"
+        page.evaluate("want => until(() => meter() === want, want)", want)
+    single = counting.mlp([2, 7, 7, 7, 3], "single").total
+    page.evaluate("part => t.set(part)", {"method": "single", "ensemble_size": 1, "start": "different", "other": OTHER})  # fmt: skip
+    other = counting.mlp([2, 7, 7, 7, 3], "mean_field", samples=3).total
+    want = f"step 0 · {single:,} and {other:,} numbers trained"
+    page.evaluate("want => until(() => meter() === want, want)", want)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_link_gives_the_same_arrays_to_the_bit(live, method):
+    own = {
+        "method": method, "ensemble_size": 1 if method == "single" else 3, "other": OTHER,
+        "start": options.STARTS[method][-1], "head": "variance", "data": "wave",  # 80 points
+    }  # fmt: skip
+    page = live(own)
+    script = """async (seed) => {
+      t.destroy();
+      const { state } = ensedu.decode(link, stateOf({ data: "step", width: 7 }));
+      begin({ ...state, seed: seed ?? state.seed });
+      await train(20);
+      return flat((await t.weights()).sides);
+    }"""
+    page.evaluate("() => { window.link = ensedu.encode(t.state) }")
+    first, again, otherwise = (page.evaluate(script, seed) for seed in (None, None, 4))
+    assert first == again != otherwise
+    assert "null" not in first
+
+
+GOES_ON = {
+    "lr": 0.03, "loss": "mixture", "kl_weight": 3, "weight_decay": 0.1, "noise": 0.3,
+    "points": [[0, 0], [1, 1]],
+}  # fmt: skip
+STARTS_ANEW = {
+    "method": "batch_ensemble", "ensemble_size": 3, "width": 8, "hidden_layers": 2,
+    "start": "same", "head": "variance", "seed": 5, "activation": "tanh", "other": OTHER,
+    "prior_scale": 0.3, "p": 0.2,
+}  # fmt: skip
+
+
+def test_some_changes_go_on_and_some_start_anew_and_say_so(live):
+    page = live()
+    train(page, 7)
+    steps = 7
+    for key, value in GOES_ON.items():
+        page.evaluate("part => t.set(part)", {key: value})
+        train(page, 2)
+        steps += 2
+        assert page.evaluate("t.steps") == steps, key
+        assert "Begun anew" not in story(page)
+    page.evaluate("part => t.set(part)", {"other": OTHER})
+    train(page, 3)
+    page.evaluate("part => t.set(part)", {"other": {**OTHER, "loss": "mean", "kl_weight": 0}})
+    train(page, 2)
+    assert page.evaluate("t.steps") == 5
+    usual = page.evaluate("stateOf({})")
+    for key, value in STARTS_ANEW.items():
+        page.evaluate("part => t.set(part)", usual)
+        train(page, 3)
+        start = {"start": "signs"} if key == "method" else {}
+        page.evaluate("part => t.set(part)", {key: value, **start})
+        assert story(page) == "Begun anew, because what is trained has changed.", key
+        train(page, 2)
+        assert page.evaluate("t.steps") == 2, key
+
+
+def test_settings_teach_what_they_say(live):
+    """Learning rate, loss, noise and decay reach the next step: other numbers come out."""
+    page = live({"ensemble_size": 3, "noise": 0.1})
+    script = """async (part) => {
+      t.reset();
+      t.set(stateOf({ ensemble_size: 3 }));
+      await train(3);
+      t.set(part);
+      await train(3);
+      return flat((await t.weights()).sides);
+    }"""
+    found = {key: page.evaluate(script, {key: value}) for key, value in GOES_ON.items()}
+    found["nothing"] = page.evaluate(script, {})
+    # The KL of an ensemble is none.
+    assert found.pop("kl_weight") == found["nothing"]
+    assert len(set(found.values())) == len(found)
+
+
+def test_controls_set_what_they_name(live):
+    page = live()
+    page.get_by_label("method").first.select_option("rank1")
+    assert state(page)["method"] == "rank1"
+    assert state(page)["start"] == options.STARTS["rank1"][0]
+    page.get_by_label("start").first.select_option("signs")
+    page.get_by_label("hidden layers").press("ArrowRight")
+    page.get_by_label("width").press("ArrowRight")
+    page.get_by_role("slider", name="members").first.press("End")
+    page.get_by_label("KL weight").first.press("ArrowRight")
+    page.get_by_role("slider", name="prior σ").press("Home")
+    page.get_by_label("learning rate").press("ArrowRight")
+    page.get_by_label("weight decay").press("ArrowRight")
+    page.get_by_role("radio", name="+ variance").check()
+    page.get_by_role("radio", name="tanh").check()
+    page.get_by_role("radio", name="mixture").first.check()
+    found = state(page)
+    want = {
+        "start": "signs", "hidden_layers": 2, "width": 8, "ensemble_size": 16, "kl_weight": 3,
+        "prior_scale": 0.03, "lr": 0.03, "weight_decay": 0.0001, "head": "variance",
+        "activation": "tanh", "loss": "mixture",
+    }  # fmt: skip
+    assert found == found | want
+    assert not page.get_by_role("slider", name="dropout").is_visible()
+    page.get_by_label("method").first.select_option("single")
+    assert state(page)["ensemble_size"] == 1
+    assert page.get_by_role("slider", name="members").first.is_disabled()
+    assert not page.get_by_role("slider", name="prior σ").is_visible()
+    page.get_by_label("method").first.select_option("mc_dropout")
+    assert page.get_by_role("slider", name="dropout").is_visible()
+    assert page.get_by_role("slider", name="draws a step").first.input_value() == "3"
+    page.get_by_label("data").select_option("blobs")
+    assert state(page)["task"] == "classification"
+    assert len(state(page)["points"]) == 90
+    assert not page.get_by_text("+ variance").is_visible()
+    before = state(page)["points"]
+    page.get_by_label("noise σ").press("ArrowRight")
+    assert state(page)["noise"] == 1
+    assert state(page)["points"] != before
+    press(page, "New points")
+    assert state(page)["seed"] == 4
+    for _ in range(3):
+        press(page, "Undo")
+    assert state(page)["data"] == "gap"
+    press(page, "Clear")
+    assert state(page)["points"] == []
+    assert state(page)["data"] == "own"
+
+
+# Points.
+
+
+def test_points_by_mouse(live):
+    page = live({"points": [[-2, 1], [2, -1]]})
+    train(page, 3)
+    page.mouse.click(*at(page, 0, 2))
+    found = state(page)
+    assert len(found["points"]) == 3
+    assert found["points"][2] == pytest.approx([0, 2], abs=0.03)
+    assert found["data"] == "gap"
+    page.mouse.move(*at(page, -2, 1))
+    page.mouse.down()
+    page.mouse.move(*at(page, 0, 0), steps=4)
+    page.mouse.move(*at(page, -3, -2), steps=4)
+    page.mouse.up()
+    found = state(page)
+    assert found["points"][0] == pytest.approx([-3, -2], abs=0.03)
+    assert len(found["points"]) == 3
+    page.mouse.dblclick(*at(page, 2, -1))
+    assert [round(point[0]) for point in state(page)["points"]] == [-3, 0]
+    page.mouse.dblclick(*at(page, 4, 2))  # the first click adds, the second is on what it added
+    assert len(state(page)["points"]) == 3
+    page.get_by_role("radio", name="erases").check()
+    page.mouse.click(*at(page, 0, 2))
+    page.mouse.click(*at(page, 1, -2))  # nothing there
+    assert [round(point[0]) for point in state(page)["points"]] == [-3, 4]
+    assert page.evaluate("t.steps") == 3
+    # Four changes and a drag, and each has its way back.
+    for number in (3, 2, 3, 3, 2):
+        press(page, "Undo")
+        assert len(state(page)["points"]) == number
+    assert state(page)["points"] == [[-2, 1], [2, -1]]
+    assert page.get_by_role("button", name="Undo").is_disabled()
+
+
+def test_points_stay_where_they_can_be_seen(live):
+    page = live({"points": [[4.9, 2.9]]})
+    page.mouse.move(*at(page, 4.9, 2.9))
+    page.mouse.down()
+    page.mouse.move(2000, 0, steps=3)
+    page.mouse.up()
+    assert state(page)["points"] == [[5, 3]]
+
+
+def test_points_of_three_classes_by_mouse(live):
+    page = live({"data": "own", "task": "classification", "points": [[-2, -2, 0], [2, 2, 1]]})
+    train(page, 3)
+    page.get_by_role("radio", name="▲ 2").check()
+    page.mouse.click(*at(page, 0, 1))
+    assert state(page)["points"][-1] == pytest.approx([0, 1, 1], abs=0.05)
+    train(page, 1)
+    assert page.evaluate("t.steps") == 4
+    page.get_by_role("radio", name="■ 3").check()
+    page.mouse.click(*at(page, 0, -1))
+    assert state(page)["points"][-1][2] == 2
+    assert story(page).startswith("Begun anew")
+    train(page, 1)
+    assert page.evaluate("t.steps") == 1
+
+
+def touch(session, kind, *places):
+    points = [{"x": x, "y": y} for x, y in places]
+    session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def drag(page, start, end):
+    session = page.context.new_cdp_session(page)
+    touch(session, "touchStart", start)
+    for share in (0.1, 0.25, 0.5, 0.75, 1):
+        touch(session, "touchMove", [a + share * (b - a) for a, b in zip(start, end, strict=True)])
+    touch(session, "touchEnd")
+
+
+def test_points_by_touch(live):
+    page = live({"points": [[-2, 0]]}, viewport=PHONE, has_touch=True)
+    page.add_style_tag(content=".space { height: 1000px }")
+    page.evaluate("root().scrollIntoView()")
+    page.touchscreen.tap(*at(page, 2, 1))
+    page.evaluate("until(() => t.state.points.length === 2)")
+    assert state(page)["points"][1] == pytest.approx([2, 1], abs=0.06)
+    before = page.evaluate("scrollY")
+    (x, y) = at(page, 0, 0)
+    drag(page, (x, y), (x, y - 150))
+    page.evaluate("before => until(() => scrollY > before + 50)", before)
+    assert len(state(page)["points"]) == 2
+    page.evaluate("root().scrollIntoView()")
+    before = page.evaluate("scrollY")
+    drag(page, at(page, -2, 0), at(page, -3, -2))
+    page.evaluate("until(() => t.state.points[0][1] < -1.9)")
+    assert state(page)["points"][0] == pytest.approx([-3, -2], abs=0.06)
+    assert page.evaluate("scrollY") == pytest.approx(before, abs=2)
+    for _ in range(2):
+        page.touchscreen.tap(*at(page, 2, 1))
+    page.evaluate("until(() => t.state.points.length === 1)")
+    assert state(page)["points"][0][0] == pytest.approx(-3, abs=0.06)
+
+
+def test_all_by_keyboard_and_announced(live):
+    page = live({"points": [[-2, 1], [2, -1]]})
+    page.locator("canvas").first.focus()
+
+    def keys(*names):
+        for name in names:
+            page.keyboard.press(name)
+        return story(page)
+
+    assert keys("ArrowRight") == "Cross at 0.1, 0."
+    assert keys("Shift+ArrowUp", "ArrowDown") == "Cross at 0.1, 0.9."
+    assert keys("Enter") == "3 points; the last at 0.1, 0.9."
+    assert state(page)["points"][2] == [0.1, 0.9]
+    page.wait_for_timeout(500)  # the next pictures, and the address, do not talk over it
+    assert story(page) == "3 points; the last at 0.1, 0.9."
+    assert keys("n") == "Point 1 of 3, at -2, 1."
+    assert keys("N") == "Point 2 of 3, at 2, -1."
+    assert keys("p", "P") == "Point 3 of 3, at 0.1, 0.9."
+    assert keys("Shift+ArrowLeft") == "Point 3 at -0.9, 0.9."
+    assert keys("ArrowUp") == "Point 3 at -0.9, 1."
+    assert state(page)["points"][2] == [-0.9, 1]
+    assert keys("Control+z").startswith("Undone. ")
+    assert state(page)["points"][2] == [-0.9, 0.9]
+    assert keys("Escape") == "No point is chosen."
+    assert keys("Shift+ArrowRight", "Shift+ArrowRight", "Delete") == "Removed: 2 points are left."
+    assert state(page)["points"] == [[-2, 1], [-0.9, 0.9]]  # the nearest went
+    assert keys("n", "Backspace") == "Removed: 1 points are left."
+    assert state(page)["points"] == [[-0.9, 0.9]]
+    assert keys("Delete", "Delete") == "There is no point to remove."
+    assert keys("n") == "There is no point to choose."
+    for _ in range(6):
+        keys("Control+z")
+    assert state(page)["points"] == [[-2, 1], [2, -1]]
+    assert keys("Control+z") == "There is nothing to undo."
+    assert page.evaluate("document.activeElement.tagName") == "CANVAS"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.tagName") != "CANVAS"
+
+
+def test_undo_by_keyboard_keeps_the_picture_in_focus_when_it_is_another(live):
+    page = live()
+    page.get_by_role("slider", name="members").first.press("End")
+    page.locator("canvas").first.focus()
+    page.keyboard.press("Control+z")
+    page.evaluate("until(() => root().querySelector('section p').textContent.endsWith('of 2'))")
+    assert page.evaluate("document.activeElement === root().querySelector('canvas')")
+
+
+def test_undo_restores_everything_across_restarts(live):
+    page = live()
+    first = state(page)
+    train(page, 3)
+    page.get_by_label("method").first.select_option("mc_dropout")
+    page.get_by_label("data").select_option("moons")
+    press(page, "Compare two networks")
+    page.evaluate("root().scrollIntoView()")
+    page.mouse.click(*at(page, 3.5, -3.5))
+    press(page, "Clear")
+    for _ in range(4):
+        press(page, "Undo")
+    assert state(page)["method"] == "mc_dropout"
+    press(page, "Undo")
+    assert state(page) == first
+    train(page, 2)
+    assert page.evaluate("t.steps") == 2
+
+
+# Links.
+
+NUMBERS = st.integers(-100_000, 100_000).map(lambda value: value / 1000)
+SIZES = st.integers(1, 16)
+
+
+@st.composite
+def networks(draw):
+    method = draw(st.sampled_from(METHODS))
+    return {
+        "method": method, "ensemble_size": 1 if method == "single" else draw(SIZES),
+        "start": draw(st.sampled_from(options.STARTS[method])),
+        "loss": draw(st.sampled_from(["mean", "mixture"])),
+        "kl_weight": draw(st.floats(0, 1000)),
+    }  # fmt: skip
+
+
+@st.composite
+def states(draw):
+    task = draw(st.sampled_from(["regression", "classification"]))
+    names = CURVES if task == "regression" else MAPS
+    point = [NUMBERS, NUMBERS, *([st.integers(0, 2)] if task == "classification" else [])]
+    unit = st.floats(1e-300, 1e9)
+    axis = st.fixed_dictionaries({"name": st.text(), "middle": st.floats(-1e9, 1e9), "unit": unit})  # fmt: skip
+    return {
+        "task": task, "data": draw(st.sampled_from([*names, "own"])),
+        "points": draw(st.lists(st.tuples(*point).map(list), max_size=7)),
+        "noise": draw(st.floats(0.01, 2)), "seed": draw(st.integers(0, 999_999)),
+        "width": draw(st.integers(2, 100)), "hidden_layers": draw(st.integers(1, 3)),
+        "activation": draw(st.sampled_from(["relu", "tanh"])),
+        "head": draw(st.sampled_from(["mean", "variance"])), "lr": draw(st.floats(1e-6, 1e9)),
+        "weight_decay": draw(st.floats(0, 10)), "prior_scale": draw(st.floats(0.001, 100)),
+        "p": draw(st.floats(0, 0.9)), "other": draw(st.none() | networks()),
+        "axes": draw(st.none() | st.lists(axis, min_size=2, max_size=2)), **draw(networks()),
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bench(blank):
+    """A page where `ensedu` is, and no trainer."""
+    blank.add_script_tag(content=scripts.classic() + HELP.replace("USUAL", json.dumps(USUAL)))
+    return blank
+
+
+@given(states(), states())
+@settings(max_examples=60, phases=(Phase.generate,), suppress_health_check=[HealthCheck.too_slow])
+def test_a_link_carries_the_whole_state(bench, first, second):
+    """Whatever the page that opens it would begin with."""
+    script = """([state, base]) => {
+      location.hash = `live:${ensedu.encode(state)}`;
+      const found = ensedu.decode(location.hash.slice(6), base);
+      return [found, found.state && ensedu.encode(found.state) === ensedu.encode(state)];
+    }"""
+    found, same = bench.evaluate(script, [first, second])
+    assert found == {"state": first}
+    assert same
+
+
+def test_links_of_every_method_and_preset(bench):
+    networks = [
+        {"method": method, "start": start, "ensemble_size": 1 if method == "single" else 3}
+        for method, starts in options.STARTS.items()
+        for start in starts
+    ]
+    others = [None, OTHER]
+    axes = [None, [{"name": "a & b = c; d, %", "middle": -1.5, "unit": 1e-7}, {"name": "", "middle": 3e11, "unit": 2}]]  # fmt: skip
+    script = """(all) => all.filter(([data, network, other, axes]) => {
+      const state = stateOf({ data, ...network, other, axes });
+      const { state: found, error } = ensedu.decode(ensedu.encode(state), stateOf({ other: { ...usual, method: "rank1" } }));
+      return error || JSON.stringify(found, Object.keys(state).sort()) !== JSON.stringify(state, Object.keys(state).sort())
+        || ensedu.encode(found) !== ensedu.encode(state);
+    })"""
+    cases = list(itertools.product(toys.TOYS, networks, others, axes))
+    assert bench.evaluate(script, cases) == []
+
+
+MANY = ";".join(["0,0"] * 501)
+BAD = {
+    "": "nothing stands in it",
+    "junk": "“junk” is unknown",
+    "%%%": "“%%%” is unknown",
+    "width=7&depth=3": "“depth” is unknown",
+    "toString=1": "“toString” is unknown",
+    "other.toString=1": "“other.toString” is unknown",
+    "__proto__=1": "“__proto__” is unknown",
+    "lr=NaN": "lr cannot be NaN",
+    "lr=fast": "lr cannot be NaN",
+    "lr=": "lr cannot be NaN",
+    "seed=": "seed cannot be NaN",
+    "seed=-1": "seed cannot be -1",
+    "width=7.5": "width cannot be 7.5",
+    "width=101": "width cannot be 101",
+    "lr=1e10": "lr cannot be 10000000000",
+    "lr=Infinity": "lr cannot be Infinity",
+    "method=deep-ensemble": "method cannot be “deep-ensemble”",
+    "method=toString": "method cannot be “toString”",
+    "method=rank1&start=different": "rank1 cannot start from different",
+    "method=single&ensemble_size=3": "a single network has one member",
+    "other.method=nope": "method cannot be “nope”",
+    "data=mnist": "data cannot be “mnist”",
+    "data=toString": "data cannot be “toString”",
+    "task=classification": "gap is no classification",
+    "task=classification&data=own": "point 1 cannot be",
+    "points=1,2,3": "point 1 cannot be (1, 2, 3)",
+    "points=1,2;3": "point 2 cannot be (3)",
+    "points=1,": "point 1 cannot be (1, NaN)",
+    "points=1,NaN": "point 1 cannot be (1, NaN)",
+    "points=101,0": "point 1 cannot be (101, 0)",
+    f"points={MANY}": "points must be a list of up to 500",
+    "axes=a,1,1": "axes cannot be read",
+    "axes=a,1,1;b,1,0": "axes cannot be read",
+    "axes=%,1,1;b,1,1": "axes cannot be read",
+}
+
+
+def test_bad_links_are_told_in_words(bench):
+    found = bench.evaluate(
+        "(links) => links.map((link) => ensedu.decode(link, stateOf({})))", list(BAD)
+    )
+    for link, one, words in zip(BAD, found, BAD.values(), strict=True):
+        assert one.keys() == {"error"}, link
+        assert one["error"].startswith(words), link
+
+
+def test_links_need_not_say_all(bench):
+    def decoded(link, part=None):
+        return bench.evaluate(
+            "([link, part]) => ensedu.decode(link, stateOf(part)).state", [link, part or {}]
+        )
+
+    base = bench.evaluate("stateOf({})")
+    assert decoded("width=7") == base | {"width": 7}
+    moons = bench.evaluate("stateOf({ data: 'moons' })")
+    assert decoded("data=moons") == moons
+    assert decoded("data=moons", {"axes": [{"name": "x", "middle": 0, "unit": 1}] * 2}) == moons
+    assert decoded("data=moons&noise=0.5&seed=9") == bench.evaluate(
+        "stateOf({ data: 'moons', noise: 0.5, seed: 9 })"
+    )
+    assert decoded("points=") == base | {"points": []}
+    assert decoded("points=1,2") == base | {"points": [[1, 2]]}
+    assert decoded("method=single") == base | {"method": "single", "ensemble_size": 1}
+    assert decoded("method=rank1") == base | {"method": "rank1", "start": "normal-0.1"}
+    own = {key: base[key] for key in ("ensemble_size", "loss", "kl_weight")}
+    assert decoded("other.method=rank1")["other"] == own | {
+        "method": "rank1", "start": "normal-0.1",
+    }  # fmt: skip
+    assert decoded("method=rank1", {"other": OTHER})["other"] is None
+    assert decoded("width=7", {"other": OTHER})["other"] == OTHER
+
+
+def test_a_bad_link_is_told_and_the_trainer_starts_as_always(open_live, home):
+    page = open_live(file="begun.html#live:width=1000")
+    page.evaluate("document.getElementById('live').scrollIntoView()")
+    told = page.locator("#live .ensedu-t-story")
+    want = "This link cannot be followed: width cannot be 1000. The trainer starts as it always does."  # fmt: skip
+    assert told.inner_text() == want
+    page.wait_for_function("document.querySelector('#live .ensedu-t-meter').textContent")
+    page.wait_for_timeout(200)
+    assert told.inner_text() == want
+    assert page.locator("#live .ensedu-t-meter").inner_text().endswith(" 32 numbers trained")
+    page.evaluate("() => { location.hash = '#live:width=7' }")
+    page.wait_for_function(
+        "/ 44 numbers/.test(document.querySelector('#live .ensedu-t-meter').textContent)"
+    )
+    page.evaluate("() => { location.hash = '#live:width=x' }")
+    page.wait_for_function(
+        "/cannot be NaN. The trainer stays/.test(document.querySelector('#live .ensedu-t-story').textContent)"
+    )
+    page.locator("#live").get_by_role("button", name="Undo").click()
+    page.wait_for_function(
+        "/ 32 numbers/.test(document.querySelector('#live .ensedu-t-meter').textContent)"
+    )
+
+
+def test_the_address_holds_all_and_opens_it_again(open_live):
+    page = open_live(file="begun.html")
+    assert page.evaluate("scrollY") == 0
+    trainer = page.locator("#live")
+    trainer.scroll_into_view_if_needed()
+    trainer.get_by_label("method").first.select_option("batch_ensemble")
+    trainer.get_by_role("button", name="Compare two networks").click()
+    trainer.get_by_label("data").select_option("clusters")
+    canvas = trainer.locator("canvas").first
+    canvas.click(position={"x": 150, "y": 60})
+    assert "#" not in page.url  # the hand has not come to rest
+    page.wait_for_function("location.hash.startsWith('#live:')")
+    link = page.evaluate("location.hash.slice(6)")
+    found = page.evaluate("(link) => ensedu.decode(link, stateOf({})).state", link)
+    assert (found["method"], found["other"]["method"]) == ("batch_ensemble", "deep_ensemble")
+    assert len(found["points"]) == 61
+    page.goto(page.url.replace("#", "?anew#"))  # a reload would keep the place
+    assert trainer.locator("section").count() == 2
+    page.wait_for_function("document.querySelector('#live .ensedu-t-meter').textContent")
+    top = "document.getElementById('live').getBoundingClientRect().top"
+    page.wait_for_function(f"Math.abs({top}) < 50")
+    assert trainer.get_by_label("data").input_value() == "clusters"
+    trainer.get_by_label("weight decay").press("ArrowRight")
+    page.wait_for_function("old => location.hash.slice(6) !== old", arg=link)
+    again = page.evaluate("ensedu.decode(location.hash.slice(6), stateOf({})).state")
+    assert again == found | {"weight_decay": 0.0001}
+
+
+# Data.
+
+
+@pytest.mark.parametrize("data", toys.TOYS)
+def test_every_preset_trains(live, data):
+    page = live({"data": data, "other": {**OTHER, "method": "mc_dropout"}})
+    assert page.locator("section canvas").count() == (2 if data in CURVES else 6)
+    train(page, 30)
+    found = page.evaluate("t.weights().then(({ sides }) => flat(sides))")
+    assert "null" not in found
+    told = story(page)
+    assert "no number" not in told
+    assert told.count("NLL of the points") == 2
+    for title in ("Losses", "The members' matrices, live"):
+        page.get_by_text(title, exact=True).click()
+    page.evaluate("until(() => root().querySelectorAll('.ensedu-t-matrices canvas').length === 2)")
+
+
+COLUMNS = {
+    "1,2\n3,4": ("xy", 2),
+    "x,y\n1,2\n3,4\n": ("xy", 2),
+    "# a remark\n\nheight\tweight\n1\t2\n3\t4": (("height", "weight"), 2),
+    '"height";"weight"\r\n"1,5";"2,5"\r\n3;4\r\n': (("height", "weight"), 2),
+    "1,5\t2\n3\t4,5": ("xy", 2),
+    "1 2\n3   4": ("xy", 2),
+    "a;b;c\n1;2;yes\n3;4;no": ("ab", 3),
+    "1,2,1\n3,4,0\n5,6,1": (("input 1", "input 2"), 3),
+    '"size, cm","age",kind\n1,2,"cat, big"\n3,4,dog': (("size, cm", "age"), 3),
+    "1e3,-2.5E-1\n-.5,+4": ("xy", 2),
+}
+UNREADABLE = {
+    "": "There is nothing to read: paste two or three columns of numbers.",
+    "\n# only a remark\n": "There is nothing to read: paste two or three columns of numbers.",
+    "1\n2": "Two or three columns are read (x and y, or two inputs and a class); the first line has 1.",
+    "1,2,3,4": "Two or three columns are read (x and y, or two inputs and a class); the first line has 4.",
+    "x,y": "There is only a line of names, and no row of numbers below it.",
+    "x,y\n1,2\n3": "Row 3 has 1 columns, the first has 2.",
+    "1,2\n3,four": "Row 2, column 2: “four” is no number.",
+    "x,y\n1,2\n,4": "Row 3, column 1: “” is no number.",
+    "1,2\n1e999,4": "Row 2, column 1: “1e999” is no number.",
+    "1,2,a\n3,4,a": "The third column names the class: two or three classes are drawn, it has 1.",
+    "1,2,a\n3,4,b\n1,1,c\n2,2,d": "The third column names the class: two or three classes are drawn, it has 4.",
+    "1e308,1\n-1e308,2": "Column 1 reaches too far: its range is no finite number.",
+}
+
+
+def test_columns_of_all_kinds_are_read(bench):
+    for text, (names, width) in COLUMNS.items():
+        found = bench.evaluate("text => ensedu.read(text, 0)", text)
+        assert "error" not in found, (text, found)
+        assert [axis["name"] for axis in found["axes"]] == list(names)
+        assert {len(point) for point in found["points"]} == {width}
+        assert found["task"] == ("regression", "classification")[width - 2]
+        assert min(point[0] for point in found["points"]) == (-4, -3)[width - 2]
+        assert max(point[1] for point in found["points"]) == (2, 3)[width - 2]
+        assert f"Read {len(found['points'])} rows." in found["words"]
+    decimal = bench.evaluate("text => ensedu.read(text, 0)", "1,5;2,5\n3;4\n2;3,1")
+    for column, (axis, want) in enumerate(zip(decimal["axes"], ([1.5, 3, 2], [2.5, 4, 3.1]), strict=True)):  # fmt: skip
+        back = [axis["middle"] + axis["unit"] * point[column] for point in decimal["points"]]
+        assert back == pytest.approx(want, abs=0.001)
+    words = bench.evaluate("text => ensedu.read(text, 0)", "1,2,b\n3,4,a\n5,6,c\n7,8,b")
+    assert [point[2] for point in words["points"]] == [1, 0, 2, 1]
+    assert words["words"].endswith("Classes: a, b, c.")
+    # Equal values have no range to be scaled by.
+    flat = bench.evaluate("text => ensedu.read(text, 0)", "2,7\n2,7\n2,7")
+    assert flat["points"] == [[0, 0]] * 3
+
+
+def test_what_cannot_be_read_is_told_in_words(bench):
+    for text, words in UNREADABLE.items():
+        assert bench.evaluate("text => ensedu.read(text, 0)", text) == {"error": words}
+
+
+def test_more_rows_than_fit_are_drawn_at_random(bench):
+    rng = np.random.default_rng(812)
+    rows = np.round(rng.normal(size=(812, 2)), 3)
+    text = "\n".join(",".join(map(str, row)) for row in rows.tolist())
+    found, again, other = (
+        bench.evaluate("([text, seed]) => ensedu.read(text, seed)", [text, seed])
+        for seed in (0, 0, 1)
+    )
+    assert found == again != other
+    assert len(found["points"]) == 500
+    assert found["words"].startswith("Read 812 rows, 500 of them drawn at random.")
+    axes = found["axes"]
+    back = [
+        tuple(
+            round(axis["middle"] + axis["unit"] * value, 2)
+            for axis, value in zip(axes, point, strict=True)
+        )
+        for point in found["points"]
+    ]
+    given = {tuple(np.round(row, 2)) for row in rows.tolist()}
+    near = sum(
+        any(
+            (round(x + dx, 2), round(y + dy, 2)) in given
+            for dx in (-0.01, 0, 0.01)
+            for dy in (-0.01, 0, 0.01)
+        )
+        for x, y in back
+    )
+    assert near == 500
+
+
+def test_own_data_are_pasted_or_opened_and_the_axes_show_their_units(live, tmp_path):
+    page = live()
+    page.evaluate("""() => {
+      window.written = new Set();
+      const write = CanvasRenderingContext2D.prototype.fillText;
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+        written.add(text);
+        return write.call(this, text, ...rest);
+      };
+    }""")
+    page.get_by_text("Your own data").click()
+    box = page.get_by_label("Rows of two columns")
+    box.fill("year;price\n2000;1,5\n2010;2,5\n2020;oops")
+    press(page, "Use these rows")
+    said = page.locator("details [role=status]")
+    assert said.inner_text() == "Row 4, column 2: “oops” is no number."
+    assert state(page)["data"] == "gap"
+    box.fill("year;price\n2000;1,5\n2010;2,5\n2020;9,5")
+    press(page, "Use these rows")
+    assert said.inner_text().startswith("Read 3 rows. Each column is scaled")
+    found = state(page)
+    assert (found["data"], found["task"]) == ("own", "regression")
+    assert found["points"] == [[-4, -2], [0, -1.5], [4, 2]]
+    page.evaluate("until(() => written.has('year') && written.has('price'))")
+    written = page.evaluate("[...written]")
+    assert {"2000", "2010", "2020"} <= {text.replace(",", "") for text in written}
+    train(page, 5)
+    file = tmp_path / "classes.csv"
+    file.write_text("\ufeffa,b,kind\n" + "".join(f"{i},{i * i},{'uv'[i % 2]}\n" for i in range(20)))
+    page.get_by_label("Open a file").set_input_files(file)
+    page.evaluate("until(() => t.state.points.length === 20)")
+    assert said.inner_text().endswith("Classes: u, v.")
+    assert [axis["name"] for axis in state(page)["axes"]] == ["a", "b"]
+    train(page, 5)
+    assert "no number" not in story(page)
+    press(page, "Undo")
+    assert state(page)["points"] == found["points"]
+    press(page, "Undo")
+    assert state(page)["data"] == "gap"
+
+
+SHAPES = {
+    "none": [],
+    "one": [[1, 1]],
+    "500": [[i / 125 - 2, (i % 7) / 3 - 1] for i in range(500)],
+    "on top of each other": [[0.5, -1]] * 50,
+    "equal x": [[2, i / 10] for i in range(-20, 20)],
+    "at the edges": [[-5, -3], [5, 3], [-100, 100]],
+}
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_points_of_all_shapes_give_no_error(live, task):
+    page = live({"data": "own", "task": task, "other": OTHER, "head": "variance"})
+    page.get_by_text("The members' matrices, live").click()
+    page.get_by_text("Losses", exact=True).click()
+    for name, points in SHAPES.items():
+        given = [[*point, *([i % 2] if task == "classification" else [])] for i, point in enumerate(points)]  # fmt: skip
+        assert page.evaluate("points => t.set({ points })", given), name
+        if points:
+            train(page, 5)
+            assert "no number" not in story(page), name
+        else:
+            press(page, "▶ Play")
+            page.wait_for_timeout(100)
+            assert page.evaluate("t.steps") == 0
+            press(page, "❚❚ Pause")
+            page.evaluate("until(() => story().endsWith('There is no point to learn from: add one.'))")  # fmt: skip
+    page.set_viewport_size(PHONE)
+    page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
+    train(page, 3)
+    page.set_viewport_size(DESK)
+    page.evaluate("() => { document.documentElement.dataset.theme = 'light' }")
+    train(page, 3)
+
+
+def test_no_more_than_500_points(live):
+    page = live({"points": SHAPES["500"]})
+    page.mouse.click(*at(page, 0, 2.5))
+    assert story(page) == "There are 500 points, the most that fit."
+    page.locator("canvas").first.focus()
+    page.keyboard.press("Enter")
+    assert story(page) == "There are 500 points, the most that fit."
+    assert len(state(page)["points"]) == 500
+    assert page.get_by_role("button", name="Undo").is_disabled()
+
+
+def ground(page):
+    """The color in the corner of the first picture, and of its axes."""
+    return page.evaluate("""() => {
+      const canvas = root().querySelector("canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      return [canvas.width, canvas.getBoundingClientRect().width, [...new Uint32Array(data.buffer)].reduce((a, b) => (a * 31 + b) % 1000003, 0)];
+    }""")
+
+
+def test_pictures_follow_the_width_and_the_theme(live):
+    page = live()
+    width, shown, light = ground(page)
+    assert width == round(shown)
+    page.set_viewport_size(PHONE)
+    page.evaluate("until(() => root().querySelector('canvas').width < 345)")
+    assert ground(page)[0] == round(ground(page)[1])
+    page.set_viewport_size(DESK)
+    page.evaluate("width => until(() => root().querySelector('canvas').width === width)", width)
+    page.evaluate("until(() => true)")
+    page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
+    page.wait_for_timeout(100)
+    assert ground(page)[2] != light
+
+
+# What goes wrong.
+
+
+@pytest.mark.parametrize("data", ["gap", "moons"])
+def test_divergence_is_told_with_its_network_and_step(live, data):
+    page = live({"data": data, "lr": 1e9, "hidden_layers": 3, "width": 20, "other": OTHER})
+    page.get_by_text("The members' matrices, live").click()
+    page.get_by_text("Losses", exact=True).click()
+    press(page, "▶ Play")
+    page.evaluate("until(() => story().includes('diverged'))")
+    found = re.fullmatch(
+        r"(A: Deep ensemble of 2|B: Mean-field BNN) diverged at step ([\d,]+): its loss is no finite "
+        r"number\. Choose a smaller learning rate, and press Reset\.",
+        story(page),
+    )
+    assert found
+    assert int(found[2].replace(",", "")) >= 1
+    page.evaluate("until(() => meter())")
+    assert page.get_by_role("button", name="▶ Play").is_visible()
+    page.wait_for_timeout(100)
+    assert "diverged" in story(page)
+    page.evaluate("t.set({ lr: 0.01 })")
+    assert "diverged" in story(page)
+    press(page, "Reset")
+    assert story(page) == "Back at step 0, from the same start."
+    train(page, 10)
+    assert page.evaluate("t.steps") == 10
+    assert "diverged" not in story(page)
+    assert "no number" not in story(page)
+
+
+# What runs, and when.
+
+
+def test_nothing_runs_off_the_screen(open_live):
+    page = open_live(motion="no-preference")
+    page.add_style_tag(content=".space { height: 3000px }")
+    page.evaluate("() => { begin({ width: 100, hidden_layers: 3, ensemble_size: 16 }) }")
+    weights = "t.weights().then(({ steps }) => steps)"
+    page.wait_for_timeout(150)
+    assert page.evaluate(weights) == 0
+    page.evaluate("t.set({ seed: 9 })")  # nor what Python, or an address, sets meanwhile
+    page.evaluate("root().scrollIntoView()")
+    page.evaluate("until(() => t.steps > 3)")
+    page.evaluate("scrollTo(0, 0)")
+    page.wait_for_timeout(300)
+    stood = page.evaluate(weights)
+    assert stood >= 3
+    page.evaluate("t.set({ lr: 0.001 })")
+    page.wait_for_timeout(150)
+    assert page.evaluate(weights) == stood
+    page.evaluate("t.set({ seed: 5 })")
+    page.wait_for_timeout(150)
+    assert page.evaluate(weights) == 0
+    page.evaluate("root().scrollIntoView()")
+    page.evaluate("until(() => t.steps > 2)")
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_a_run_begins_by_itself_and_rests_at_3000_unless_motion_is_reduced(open_live, motion):
+    page = open_live(motion=motion)
+    page.evaluate("() => { begin({ width: 2, method: 'single', ensemble_size: 1, points: [[0, 0], [1, 1]] }) }")  # fmt: skip
+    if motion == "reduce":
+        page.evaluate("until(() => meter())")
+        page.wait_for_timeout(200)
+        assert page.evaluate("t.steps") == 0
+        assert page.get_by_role("button", name="▶ Play").is_visible()
+        return
+    page.evaluate("until(() => root().dataset.playing === 'false' && t.steps > 1)")
+    assert page.evaluate("t.steps") == 3000
+    page.evaluate("until(() => story().startsWith('Step 3,000.'))")
+    press(page, "▶ Play")  # the reader's own has no end
+    page.evaluate("until(() => t.steps > 3200)")
+    press(page, "❚❚ Pause")
+
+
+def test_a_pause_of_the_reader_lasts(open_live):
+    page = open_live(motion="no-preference")
+    page.add_style_tag(content=".space { height: 3000px }")
+    page.evaluate("() => { begin({ width: 100, ensemble_size: 16, hidden_layers: 3 }) }")
+    page.evaluate("root().scrollIntoView()")
+    page.evaluate("until(() => t.steps > 3)")
+    press(page, "❚❚ Pause")
+    page.evaluate("scrollTo(0, 0)")
+    page.wait_for_timeout(150)
+    page.evaluate("root().scrollIntoView()")
+    page.wait_for_timeout(150)
+    assert page.get_by_role("button", name="▶ Play").is_visible()
+
+
+def test_two_trainers_do_not_disturb_each_other_and_destroy_ends_all(live):
+    page = live()
+    page.set_viewport_size({"width": 1280, "height": 5000})  # all are on the screen
+    script = """async () => {
+      const other = document.createElement("div");
+      root().after(other);
+      window.u = ensedu.mount(other, { state: stateOf({ data: "moons", method: "mc_dropout", seed: 8 }), name: "second" });
+      const alone = async (part) => {
+        const box = document.createElement("div");
+        root().before(box);
+        const one = ensedu.mount(box, { state: stateOf(part), name: "alone" });
+        one.play(12);
+        await until(() => box.dataset.playing === "false" && one.steps === 12, "alone");
+        const found = flat((await one.weights()).sides);
+        one.destroy();
+        return found;
+      };
+      t.play(12);
+      u.play(12);
+      await until(() => t.steps === 12 && u.steps === 12, "both");
+      const both = [flat((await t.weights()).sides), flat((await u.weights()).sides)];
+      u.set({ data: "own", points: [] });
+      const kept = t.state.points.length;
+      const single = [await alone({}), await alone({ data: "moons", method: "mc_dropout", seed: 8 })];
+      return [both[0] === single[0], both[1] === single[1], kept];
+    }"""
+    assert page.evaluate(script) == [True, True, 60]
+    page.wait_for_timeout(300)  # a Worker takes a moment to end
+    assert len(page.workers) == 2
+    page.evaluate("() => { t.play(); u.play() }")
+    page.evaluate("until(() => t.steps > 20)")
+    page.evaluate("() => { t.destroy(); u.destroy() }")
+    assert page.locator(".ensedu-t").count() == 0
+    page.wait_for_timeout(300)
+    assert len(page.workers) == 0
+    page.set_viewport_size(PHONE)
+    page.evaluate("() => { location.hash = '#live:width=7'; document.documentElement.dataset.theme = 'dark' }")  # fmt: skip
+    page.wait_for_timeout(100)
+
+
+def test_both_forms_begin_by_themselves(open_live):
+    page = open_live(file="begun.html")
+    big, small = page.locator("#live"), page.locator("#fig-small")
+    assert small.locator("fieldset").count() == 0
+    small.scroll_into_view_if_needed()
+    small.get_by_role("button", name="▶ Play").click()
+    meter = "document.querySelector('#fig-small .ensedu-t-meter').textContent"
+    page.wait_for_function(f"/^step [1-9]/.test({meter})")
+    small.get_by_role("radio", name="all the same").check()
+    words = "document.querySelector('#fig-small .ensedu-t-story').textContent"
+    page.wait_for_function(f"{words}.includes('agree everywhere')")
+    page.wait_for_timeout(400)
+    assert "#" not in page.url  # the address is the large form's
+    assert big.get_attribute("data-playing") == "false"
+    link = small.get_by_role("link", name="Open it with all settings")
+    assert link.get_attribute("href").startswith("begun.html#live:task=regression&")
+    assert "&start=same&" in link.get_attribute("href")
+
+
+# Compare.
+
+
+def test_both_sides_of_a_comparison_are_at_the_same_step_and_have_the_same_points(live):
+    page = live({"other": {**OTHER, "method": "batch_ensemble", "start": "signs"}})
+    train(page, 20)
+    assert page.locator("section").count() == 2
+    # Each as if alone.
+    script = """async ([own, steps]) => {
+      const state = { ...t.state, ...own, other: null };
+      const made = new ensedu.Training([ensedu.specOf(state, state)], ensedu.dataOf(state), ensedu.optionsOf(state), state.seed);
+      for (let i = 0; i < steps; i += 1) made.step();
+      return flat([made.weights(made.sides[0])]);
+    }"""
+    arrays = "t.weights().then(({ sides }) => sides.map((side) => flat([side])))"
+    left, right = page.evaluate(arrays)
+    assert left == page.evaluate(script, [{}, 20])
+    assert right == page.evaluate(script, [state(page)["other"], 20])
+    page.mouse.click(*at(page, 0, 2))
+    train(page, 2)
+    both = page.evaluate(arrays)
+    assert both != [left, right]
+    assert len(state(page)["points"]) == 61
+    # The second picture takes points, too.
+    box = page.locator("canvas").nth(1).bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 30)
+    assert len(state(page)["points"]) == 62
+
+
+def test_a_side_has_settings_of_its_own(live):
+    page = live()
+    press(page, "Compare two networks")
+    assert state(page)["other"]["method"] == "batch_ensemble"
+    second = page.get_by_role("group", name="Second network")
+    second.get_by_label("method").select_option("rank1")
+    second.get_by_label("KL weight").press("End")
+    second.get_by_role("radio", name="mixture").check()
+    second.get_by_label("members").press("Home")
+    found = state(page)
+    want = {"method": "rank1", "kl_weight": 10, "loss": "mixture", "ensemble_size": 1}
+    assert found["other"] == found["other"] | want
+    assert found == found | {"method": "deep_ensemble", "kl_weight": 1, "loss": "mean", "ensemble_size": 2}  # fmt: skip
+    train(page, 3)
+    script = "t.weights().then(({ sides }) => sides.map((side) => flat([side])))"
+    left, right = page.evaluate(script)
+    reset = "async () => { t.reset(); await train(3) }"
+    page.evaluate("other => t.set({ other })", {**found["other"], "loss": "mean", "kl_weight": 0})
+    page.evaluate(reset)
+    again = page.evaluate(script)
+    assert again[0] == left
+    assert again[1] != right
+    press(page, "Stop comparing")
+    assert state(page)["other"] is None
+    assert page.locator("section").count() == 1
+    assert not second.is_visible()
+
+
+# Words.
+
+CURVES_OF = """([steps, head]) => {
+  const { state } = t;
+  const made = new ensedu.Training(ensedu.sides(state).map((side) => ensedu.specOf(state, side)),
+    ensedu.dataOf(state), ensedu.optionsOf(state), state.seed);
+  for (let i = 0; i < steps; i += 1) made.step();
+  return made.sides.map((side) => ({ found: side.found, curves: side.found && [...made.curves(side, ensedu.GRID, head).means] }));
+}"""
+
+
+def test_the_story_says_what_the_curves_show(live):
+    other = {**OTHER, "loss": "mean", "kl_weight": 1}
+    page = live({"ensemble_size": 5, "other": other, "data": "clusters"})
+    train(page, 150)
+    told = story(page)
+    assert told.startswith("Step 150. A: Deep ensemble of 5: ")
+    grid = np.linspace(-5, 5, 97)
+    points = np.array(state(page)["points"])
+    sides = page.evaluate(CURVES_OF, [150, "mean"])
+    for name, side in zip(("Deep ensemble of 5", "Mean-field BNN"), sides, strict=True):
+        spread = np.reshape(side["curves"], (-1, 97)).std(axis=0)
+        own = np.abs(points[:, :1] - grid).argmin(axis=1)
+        sorted_own = np.abs(np.sort(points[:, 0])[:, None] - grid).argmin(axis=1)
+        widest = np.diff(np.sort(points[:, 0])).argmax()
+        span = slice(sorted_own[widest], sorted_own[widest + 1] + 1)
+        most = spread[span].argmax() + span.start
+        found = re.search(
+            rf"{name}: its curves spread by ([\d.]+) at the points, and in the widest gap between "
+            r"them by up to ([\d.]+), at x = (\S+) \(standard deviations\)\. NLL of the points: "
+            r"(\S+) on average, (\S+) as a mixture\.",
+            told,
+        )
+        values = [float(value.replace("\u2212", "-")) for value in found.groups()[:5]]
+        want = [spread[own].mean(), spread[most], grid[most], *(side["found"][key] for key in ("average", "mixture"))]  # fmt: skip
+        assert values == pytest.approx(want, abs=0.00501)
+
+
+def test_the_story_says_what_the_maps_show(live):
+    page = live({"data": "blobs", "ensemble_size": 5})
+    train(page, 40)
+    script = """() => {
+      const { state } = t;
+      const made = new ensedu.Training([ensedu.specOf(state, state)], ensedu.dataOf(state), ensedu.optionsOf(state), state.seed);
+      for (let i = 0; i < 40; i += 1) made.step();
+      const { information, disagreement } = made.map(made.sides[0], 64, 4, 3);
+      return [[...information], [...disagreement]];
+    }"""
+    information, disagreement = np.reshape(page.evaluate(script), (2, 64, 64))
+    places = np.array(state(page)["points"])[:, :2]
+    columns, rows = np.clip(((places / 4 + 1) / 2 * 64).astype(int), 0, 63).T
+    near = information[63 - rows, columns].mean()
+    page.evaluate("until(() => story().startsWith('Step 40.'))")
+    found = re.search(
+        r"members' doubt is ([\d.]+) bits at the points and up to ([\d.]+) elsewhere; two of them "
+        r"choose different classes in (\d+)% of the plane",
+        story(page),
+    )
+    values = [float(value) for value in found.groups()]
+    assert values[:2] == pytest.approx([near, information.max()], abs=0.00501)
+    assert values[2] == pytest.approx(100 * disagreement.mean(), abs=0.501)
+
+
+def test_the_story_is_told_on_a_pause_and_each_three_seconds(open_live):
+    """The page's clock goes ten times as fast."""
+    page = open_live()
+    page.evaluate("""() => {
+      const real = performance.now.bind(performance);
+      performance.now = () => 10 * real();
+      begin();
+      window.told = [];
+      new MutationObserver(() => told.push([performance.now(), story()]))
+        .observe(root().querySelector(".ensedu-t-story"), { childList: true });
+      t.play(1e9);
+    }""")
+    page.wait_for_function("told.length >= 4")
+    times, words = zip(*page.evaluate("told"), strict=True)
+    # The first tells of the start, before it plays.
+    assert (np.diff(times[1:]) > 2800).all()
+    assert all(re.match(r"Step [\d,]+\. Deep ensemble of 2: ", each) for each in words)
+    number = page.evaluate("told.length")
+    page.evaluate("t.pause()")
+    page.wait_for_function("number => told.length > number", arg=number)
+    page.evaluate("until(() => story().startsWith(`Step ${t.steps.toLocaleString('en')}.`))")
+    assert page.locator(".ensedu-t-story").get_attribute("role") == "status"
+
+
+# Guided experiments.
+
+GUIDED = """([key, seed, steps, part]) => {
+  const guide = ensedu.GUIDES.find((each) => each.key === key);
+  const state = { ...structuredClone(guide.state), seed, ...part };
+  if (part.method) state.other = { ...state.other, method: part.method };
+  state.method = guide.state.method;
+  state.points = ensedu.points(state.data, state.noise, seed);
+  const made = new ensedu.Training(ensedu.sides(state).map((side) => ensedu.specOf(state, side)),
+    ensedu.dataOf(state), ensedu.optionsOf(state), seed);
+  for (let i = 0; i < steps; i += 1) made.step();
+  return {
+    points: state.points,
+    curves: made.sides.map((side) => [...made.curves(side, ensedu.GRID, "mean").means]),
+    matrices: made.sides.map((side) => made.sides[0].net.layers.length < 3 ? [] : [...side.net.made(1, side.shown[0]).W]),
+  };
+}"""
+GRID = np.linspace(-5, 5, 97)
+
+
+def guided(bench, key, seed, steps, part=None):
+    """The spread on the grid, the mean's error and the matrices of each side, and the points."""
+    found = bench.evaluate(GUIDED, [key, seed, steps, part or {}])
+    curves = [np.reshape(each, (-1, 97)) for each in found["curves"]]
+    points = np.array(found["points"])
+    errors = [
+        np.sqrt(np.mean((np.interp(points[:, 0], GRID, each.mean(axis=0)) - points[:, 1]) ** 2))
+        for each in curves
+    ]
+    matrices = [np.reshape(each, (4, -1)) for each in found["matrices"] if each]
+    return [each.std(axis=0) for each in curves], errors, matrices, points[:, 0]
+
+
+def spread_at(spread, x):
+    return np.interp(x, GRID, spread)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_equal_starts_end_equal(bench, seed):
+    (left, right), _, _, _ = guided(bench, "equal-starts", seed, 100)
+    assert right.max() < 1e-12
+    assert left[np.abs(GRID) < 1].max() > 0.1
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("part", [{}, {"method": "mc_dropout", "p": 0.05}, {"method": "mc_dropout", "p": 0.1}])  # fmt: skip
+def test_one_hidden_layer_cannot_doubt_between_clusters(bench, seed, part):
+    (left, right), _, _, _ = guided(bench, "data-in-the-gap", seed, 500, part)
+    assert spread_at(left, 0) > 3 * max(spread_at(left, -2.9), spread_at(left, 2.8))
+    at_clusters = spread_at(right, -2.9), spread_at(right, 2.8)
+    assert spread_at(right, 0) < (max if part else min)(at_clusters)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_matrices_from_signs_differ_and_near_one_they_look_alike(bench, seed):
+    _, _, matrices, _ = guided(bench, "signs-or-near-one", seed, 1500 if seed == 0 else 200)
+    signs, near = (np.corrcoef(each)[np.triu_indices(4, 1)].mean() for each in matrices)
+    assert signs < 0.3
+    assert near > 0.7
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_too_large_a_kl_misses_points_and_spreads_more_at_them(bench, seed):
+    (left, right), errors, _, x = guided(bench, "kl-too-large", seed, 1500)
+    assert errors[1] > 1.4 * errors[0]
+    assert spread_at(right, x).mean() > 1.3 * spread_at(left, x).mean()
+
+
+def test_a_guided_experiment_sets_the_state_trains_and_hides_its_answer(live):
+    page = live()
+    before = state(page)
+    guides = page.evaluate("ensedu.GUIDES.map(({ key, title, state, steps, answer }) => ({ key, title, state, steps, answer }))")  # fmt: skip
+    assert len(guides) == 4
+    for guide in guides:
+        assert page.evaluate("state => ensedu.problem(state)", guide["state"]) is None
+    guide = guides[1]
+    box = page.locator(f"[data-guide={guide['key']}]")
+    box.get_by_text(f"Experiment: {guide['title']}", exact=True).click()
+    answer = box.get_by_text(guide["answer"], exact=True)
+    assert not answer.is_visible()
+    # All of it but the width, so that it is soon done.
+    page.evaluate("() => { ensedu.GUIDES[1].state.width = 2 }")
+    box.get_by_role("button", name="Set it up and train").click()
+    assert state(page) == before | guide["state"] | {"width": 2}
+    page.evaluate("rests()")
+    page.evaluate("steps => until(() => t.steps >= steps)", guide["steps"])
+    assert page.evaluate("t.steps") == guide["steps"]
+    assert not answer.is_visible()
+    box.get_by_role("button", name="Show the answer").click()
+    assert answer.is_visible()
+    press(page, "Undo")
+    assert state(page) == before
+
+
+# Taking it along.
+
+
+def test_a_link_and_a_script_are_copied(open_live):
+    page = open_live(permissions=["clipboard-read", "clipboard-write"])
+    page.evaluate("() => { begin() }")
+    page.evaluate("until(() => meter())")
+    copied = "navigator.clipboard.readText()"
+    press(page, "Copy link")
+    page.evaluate("until(() => story().startsWith('Copied: a link'))")
+    link = page.evaluate(copied)
+    assert link.startswith(page.url.partition("#")[0] + "#live:")
+    decoded = "link => ensedu.decode(link.split('#live:')[1], stateOf({ data: 'moons' })).state"
+    assert page.evaluate(decoded, link) == state(page)
+    train(page, 9)
+    press(page, "Copy as Python")
+    page.evaluate("until(() => story().startsWith('Copied: a script'))")
+    assert page.evaluate(copied) == page.evaluate("ensedu.script(t.state, 9)")
+    press(page, "Clear")
+    press(page, "Copy as Python")
+    assert story(page) == "There is no point to learn from: add one."
+
+
+def test_without_a_clipboard_a_link_stands_in_a_box(live):
+    page = live()
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')) }")
+    press(page, "Copy link")
+    box = page.get_by_label("Text to copy")
+    page.evaluate("until(() => document.activeElement.tagName === 'TEXTAREA')")
+    assert "#live:task=regression" in box.input_value()
+    assert story(page).startswith("Copy it from the box")
+
+
+# For all readers, on all machines.
+
+
+def test_no_task_of_the_page_takes_long_while_it_trains(live):
+    page = live({"width": 50, "hidden_layers": 2, "ensemble_size": 8})
+    page.evaluate("""() => {
+      window.longest = 0;
+      const look = (list) => list.getEntries().forEach(({ duration }) => (longest = Math.max(longest, duration)));
+      new PerformanceObserver(look).observe({ type: "longtask" });
+      t.play();
+    }""")
+    page.evaluate("until(() => t.steps > 30)")
+    page.wait_for_timeout(1000)
+    assert page.evaluate("longest") < 200
+
+
+FORMS = {
+    "one": {},
+    "two": {"other": OTHER},
+    "maps": {"data": "blobs", "other": {**OTHER, "method": "rank1", "start": "signs"}},
+}
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("form", FORMS)
+def test_axe_finds_nothing_on_a_desk_and_on_a_phone(live, form, mode):
+    page = live(FORMS[form], mode)
+    train(page, 3)
+    assert list(accessible(page)) == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_leaves_a_phone(live, form):
+    page = live(FORMS[form], viewport=PHONE)
+    train(page, 3)
+    page.evaluate("document.querySelectorAll('details').forEach((box) => (box.open = true))")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+# In the book.
+
+LIVE = "book/live.html"
+
+
+@pytest.fixture
+def chapter(site, server):
+    if not (site / LIVE).exists():
+        pytest.skip(f"{LIVE} is not built yet")
+    return server + LIVE
+
+
+def test_the_page_of_the_book_begins_when_it_is_seen(open_page, chapter):
+    page = open_page()
+    page.goto(chapter)
+    trainer = page.locator(".ensedu-trainer .ensedu-t").first
+    trainer.scroll_into_view_if_needed()
+    trainer.get_by_role("button", name="▶ Play").click()
+    meter = "document.querySelector('.ensedu-trainer .ensedu-t-meter').textContent"
+    page.wait_for_function(f"/^step [1-9]/.test({meter})")
+    assert not page.locator(".ensedu-trainer .ensedu-still").first.is_visible()
+
+
+def test_the_page_of_the_book_opens_a_link(open_page, chapter):
+    page = open_page()
+    page.goto(f"{chapter}#live:data=moons&method=mc_dropout")
+    trainer = page.locator(".ensedu-trainer[data-name=live]")
+    assert trainer.get_by_label("data").input_value() == "moons"
+    assert trainer.get_by_label("method").first.input_value() == "mc_dropout"

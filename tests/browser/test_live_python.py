@@ -1,0 +1,145 @@
+""" "Copy as Python": its scripts train the networks of the page on the page's points."""
+
+import contextlib
+import io
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from ensedu import counting
+from ensedu.methods import sized
+from ensedu.page.live import options, scripts
+
+METHODS = tuple(options.STARTS)
+STEPS = 60
+OTHER = {
+    "method": "mean_field", "ensemble_size": 2, "start": "different", "loss": "mixture",
+    "kl_weight": 0.1,
+}  # fmt: skip
+USUAL = {
+    "task": "regression", "data": "step", "noise": 0.3, "seed": 3, "ensemble_size": 3, "width": 7,
+    "hidden_layers": 2, "activation": "relu", "head": "mean", "loss": "mean", "lr": 0.01,
+    "weight_decay": 0, "kl_weight": 0.01, "prior_scale": 1, "p": 0.05, "other": None, "axes": None,
+}  # fmt: skip
+
+
+def case(method, **rest):
+    M = 1 if method == "single" else 3
+    start = options.STARTS[method][0]
+    return {**USUAL, "method": method, "start": start, "ensemble_size": M, **rest}
+
+
+def plane(data):
+    return {"task": "classification", "data": data}
+
+
+CASES = {
+    **{f"{method}-mean": case(method) for method in METHODS},
+    **{f"{method}-variance": case(method, head="variance", loss="mixture") for method in METHODS},
+    **{f"{method}-classes": case(method, **plane("moons")) for method in METHODS},
+    **{
+        f"{method}-{start}": case(method, start=start, activation="tanh")
+        for method in METHODS
+        for start in options.STARTS[method][1:]
+    },
+    "three classes": case("deep_ensemble", **plane("blobs"), loss="mixture", hidden_layers=3),
+    "weight decay": case("batch_ensemble", weight_decay=0.1, hidden_layers=1),
+    "two": case("deep_ensemble", start="same", other=OTHER),
+    "two of one": case("rank1", start="same", other={**OTHER, "method": "rank1", "start": "same"}),
+    "two of classes": case("mc_dropout", **plane("spirals"), other=OTHER),
+    "whole numbers": case("single", data="own", points=[[0, 1], [1, -1], [2, 0]], noise=1),
+    "one point": case("deep_ensemble", data="own", points=[[0.5, 1]], noise=1),
+    "500 points": case("single", data="own", points=[[i / 125, i % 3] for i in range(500)]),
+}
+
+
+@pytest.fixture(scope="module")
+def copied(blank):
+    """For each case its state with points, and the script that is copied after some steps."""
+    blank.add_script_tag(content=scripts.classic())
+    script = """([states, steps]) => states.map((state) => {
+      const points = state.points ?? ensedu.points(state.data, state.noise, state.seed);
+      const whole = { ...state, points };
+      return [ensedu.problem(whole), whole, ensedu.script(whole, steps)];
+    })"""
+    found = blank.evaluate(script, [list(CASES.values()), STEPS])
+    assert [wrong for wrong, _, _ in found if wrong] == []
+    return {name: (state, text) for name, (_, state, text) in zip(CASES, found, strict=True)}
+
+
+def ran(text):
+    """Run a script; its names, and what it prints. Each network and its history are kept."""
+    kept, space = [], {"keep": lambda net, history: kept.append((net, history))}
+    lines = [
+        f"keep(net, history)\n{line}" if line.startswith("print(") else line
+        for line in text.split("\n")
+    ]
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), torch.random.fork_rng():
+        exec(compile("\n".join(lines), "copied", "exec"), space)
+    return space, kept, output.getvalue()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_script_trains_the_same_networks_on_the_same_points(copied, name):
+    state, text = copied[name]
+    space, kept, output = ran(text)
+    data = torch.cat([space["x"], space["y"].reshape(len(space["x"]), -1).float()], dim=1)
+    assert data.numpy() == pytest.approx(np.array(state["points"]))
+    sides = options.sides(state)
+    assert len(kept) == len(sides)
+    for side, (net, history), line in zip(sides, kept, output.splitlines(), strict=True):
+        M = {} if side["method"] == "single" else sized(side["method"], side["ensemble_size"])
+        total = counting.mlp(options.sizes(state), side["method"], **M).total
+        assert sum(parameter.numel() for parameter in net.parameters()) == total
+        assert line == f"{side['method']} {round(history[-1]['nll'], 3)}"
+        assert np.isfinite(history[-1]["nll"])
+        assert history[-1]["step"] == pytest.approx(STEPS, rel=0.1)
+        if len(state["points"]) < 500:
+            # Each has learned more than the first step knew.
+            first = np.mean([row["nll"] for row in history[:3]])
+            assert np.mean([row["nll"] for row in history[-3:]]) < first
+
+
+@pytest.mark.parametrize("name", [name for name, one in CASES.items() if one["start"] == "same"])
+def test_members_of_equal_starts_stay_equal(copied, name):
+    state, text = copied[name]
+    _, kept, _ = ran(text)
+    net, _ = kept[0]
+    for key, array in net.named_parameters():
+        own = array.detach()
+        shared = key.endswith("weight") and state["method"] != "deep_ensemble"
+        if not shared and "rho" not in key and state["method"] != "rank1":
+            assert torch.allclose(own, own[:1].expand_as(own), atol=1e-5), key
+
+
+def test_scripts_say_what_was_chosen(copied):
+    words = {
+        "batch_ensemble-normal-0.5": 'init="normal", init_std=0.5, activation="tanh"',
+        "mc_dropout-mean": "samples=3, p=0.05",
+        "rank1-mean": "beta=0.01",
+        "rank1-signs": 'init="signs", prior=Normal(1.0, 1), posterior_std=0.01',
+        "mean_field-mean": "prior=Normal(0.0, 1), posterior_std=0.01",
+        "weight decay": "weight_decay=0.1",
+        "deep_ensemble-variance": 'gaussian_nll(outputs, y, reduction="mixture")',
+        "deep_ensemble-mean": "half_squared_error(outputs / 0.3, y / 0.3)",
+    }
+    for name, part in words.items():
+        assert part in re.sub(r"\s+", " ", copied[name][1]).replace("( ", "("), name
+    assert "beta" not in copied["deep_ensemble-mean"][1]
+    assert "weight_decay" not in copied["deep_ensemble-mean"][1]
+
+
+def test_scripts_are_short(copied, tmp_path):
+    for i, (state, text) in enumerate(copied.values()):
+        (tmp_path / f"{i}.py").write_text(text)
+        rows = -(-len(state["points"]) // 4)
+        assert len(text.splitlines()) - rows < 60
+        assert max(map(len, text.splitlines())) <= 100
+    run = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", str(tmp_path)]
+    found = subprocess.run(run, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout[:2000]

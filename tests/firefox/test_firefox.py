@@ -1,0 +1,146 @@
+"""The book in Firefox: the trainer learns, a click adds a point, sliders move, and gradients are
+those of the layers.
+
+`make test-firefox` runs this; Firefox is not installed by it.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ensedu.page.live import scripts, toys
+from scripts.browsing import serve
+from tests.browser.test_live_engine import CASES, RUN, assert_close, trained
+from tests.firefox.bidi import BROWSERS, firefox
+
+SITE = Path(__file__).parents[2] / "_build" / "html"
+LIVE, EXPLORERS, INTRO = "live", "counting/comparison", "intro"
+THEMES = "Got invalid theme mode"  # what the theme says of a reader's first visit
+METER = "() => document.querySelector('.ensedu-t-meter')?.textContent ?? ''"
+STEPS = f"() => Number(({METER})().replace(',', '').match(/step (\\d+)/)?.[1])"
+HOME, RIGHT = "\ue011", "\ue014"  # keys, as WebDriver names them
+# Where the picture that is edited lies, once it is in the middle of the window.
+PLACE = """() => {
+  const canvas = document.querySelector(".ensedu-t canvas[role=application]");
+  canvas.scrollIntoView({ block: "center", behavior: "instant" });
+  const { left, top, width, height } = canvas.getBoundingClientRect();
+  return { left, top, width, height };
+}"""
+PRESS = """(words) => {
+  const named = (button) => button.textContent.includes(words);
+  const found = [...document.querySelectorAll(".ensedu-t button")].find(named);
+  if (found) found.click();
+  return !!found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def tab():
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.fail("there is no Firefox here: install it (Debian: apt-get install firefox-esr)")
+    if not (SITE / "index.html").exists():
+        pytest.fail("the book is not built: run `make book`")
+    with firefox(path) as tab:
+        yield tab
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serve(SITE) as address:
+        yield address + "book/"
+
+
+@pytest.fixture(autouse=True)
+def _no_error(tab):
+    tab.errors.clear()
+    yield
+    assert not [error for error in tab.errors if THEMES not in error]
+
+
+def points(tab):
+    """How many points the picture says that it has."""
+    label = "() => document.querySelector('.ensedu-t canvas[role=application]').ariaLabel"
+    words = tab.wait(label)
+    return int(words.rpartition(", ")[2].split()[0])
+
+
+@pytest.mark.parametrize("home", ["server", "folder"])
+def test_the_trainer_learns_and_a_click_adds_a_point(tab, server, home):
+    tab.open((server if home == "server" else SITE.as_uri() + "/book/") + f"{LIVE}.html")
+    tab.wait(METER)
+    tab.call(PLACE)
+    if tab.call("() => document.querySelector('.ensedu-trainer').dataset.playing") != "true":
+        assert tab.call(PRESS, "Play")
+    before = tab.wait(STEPS)
+    tab.wait(f"(before) => ({STEPS})() > before + 20", before)
+    assert tab.call(PRESS, "Pause")
+    number = points(tab)
+    assert number == toys.TOYS["gap"].number
+    place = tab.call(PLACE)
+    tab.click(place["left"] + place["width"] / 2, place["top"] + 30)
+    tab.wait(
+        "(number) => document.querySelector('.ensedu-t canvas[role=application]').ariaLabel"
+        ".includes(`${number} points`)",
+        number + 1,
+    )
+    tab.wait("() => location.hash.includes('points=')")
+    state = tab.call("() => location.hash")
+    x, y = map(float, state.rpartition(";")[2].split(","))
+    assert abs(x) < 0.5
+    assert 2 < y < 3
+
+
+def test_classes_are_drawn_as_maps(tab, server):
+    tab.open(f"{server}{LIVE}.html#live:data=spirals&hidden_layers=3")
+    tab.wait("() => document.querySelectorAll('.ensedu-t canvas[data-kind]').length === 3")
+    tab.call(PLACE)
+    tab.call(PRESS, "Play")
+    tab.wait(f"() => ({STEPS})() > 10")
+    # The map has more than one color.
+    tab.wait("""() => {
+      const canvas = document.querySelector("canvas[data-kind=mean]");
+      const { data } = canvas.getContext("2d").getImageData(
+        canvas.width / 4, canvas.height / 4, canvas.width / 2, canvas.height / 2);
+      return new Set(new Uint32Array(data.buffer)).size > 100;
+    }""")
+
+
+def test_the_small_form_on_the_first_page(tab, server):
+    tab.open(f"{server}{INTRO}.html")
+    tab.wait(METER)
+    tab.call(PLACE)
+    tab.call(PRESS, "Play")
+    tab.wait(f"() => ({STEPS})() > 10")
+
+
+def test_explorers_follow_their_keys(tab, server):
+    tab.open(f"{server}{EXPLORERS}.html")
+    tab.wait("() => performance.getEntriesByName('ensedu-sliders').length")
+    source = """() => {
+      const root = document.querySelector(".ensedu-explorer:has(input[type=range])");
+      return [...root.querySelectorAll(".ensedu-frame img")].map((image) => image.src).join();
+    }"""
+    tab.call("""() => {
+      const range = document.querySelector(".ensedu-explorer input[type=range]");
+      range.scrollIntoView({ block: "center", behavior: "instant" });
+      range.focus();
+    }""")
+    for key in (RIGHT, HOME):  # the next frame comes when it is decoded
+        before = tab.call(source)
+        tab.press(key)
+        tab.wait(f"(before) => ({source})() !== before", before)
+
+
+def test_one_step_repeats_the_layers(tab, server):
+    tab.open(f"{server}{INTRO}.html")
+    cases = [case for case in CASES if case.examples > 1]
+    given, wanted = zip(*map(trained, cases), strict=True)
+    tab.call(f"() => {{ globalThis.E = ({scripts.engine()})(); }}")
+    found = json.loads(tab.call(RUN, json.dumps([{**one, "steps": 1} for one in given])))
+    for case, one, expected in zip(cases, found, wanted, strict=True):
+        assert_close(one["outputs"], expected["outputs"], 1e-13)
+        for name, grad in expected["grads"].items():
+            assert_close(one["grads"][name], grad, 1e-12), f"{case}, {name}"
