@@ -147,9 +147,10 @@ $(RESULTS)/ready: requirements-results.txt
 $(TANGENTS)/ready: requirements-tangents.txt
 	$(call install,$(TANGENTS),requirements-tangents.txt)
 
-# Cached outputs and parsed pages know nothing of the package that they were computed with.
+# Cached outputs and parsed pages know nothing of the package that they were computed with. Its
+# scripts and styles are copied at each build.
 $(BUILD)/sources: FORCE
 	@mkdir -p $(BUILD)
-	@find ensedu book/_ext book/_css requirements.txt _config.yml _toc.yml -type f ! -name '*.pyc' | LC_ALL=C sort | xargs cksum >$@.new
+	@find ensedu book/_ext book/_css requirements.txt _config.yml _toc.yml -type f ! -name '*.pyc' ! -path 'ensedu/page/*.js' ! -path 'ensedu/page/*.css' | LC_ALL=C sort | xargs cksum >$@.new
 	@cmp -s $@.new $@ || rm -rf $(BUILD)/.jupyter_cache $(BUILD)/.doctrees $(BUILD)/html
 	@mv $@.new $@

@@ -31,8 +31,8 @@ PLACES = {
     "desk, 4 times slower": (DESK, 4),
     "phone": (PHONE, 1),
 }
-WARM, LONG, SHORT = 2.0, 5.0, 1.0  # seconds
-ROUNDS = 3
+WARM, LONG, SHORT = 2.0, 3.0, 1.0  # seconds
+ROUNDS = 2
 #: Targets on the desk: at least so many a second, at most so many milliseconds and bytes.
 LEAST = {"steps": 100, "frames": 30}
 MOST_TASK, MOST_BYTES = 50, 60_000

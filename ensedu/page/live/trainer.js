@@ -7,6 +7,7 @@ import { MOST_POINTS, REACH, TOYS, VIEW, points, rounded } from "./toys.js";
 const REST = 3000; // steps after which a run that began by itself pauses
 const SETTLE = 300; // milliseconds after which a hand has come to rest
 const UNDO = 50;
+const FRAME = 22; // milliseconds at least between two pictures: training needs the time more
 const FINEST = 64; // pixels of a map a side, when it rests
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -49,6 +50,7 @@ export class Trainer {
     this.rested = false; // it has paused by itself, and goes on with the next change
     this.aim = 0; // of single steps
     this.waiting = 0;
+    this.asked = 0; // when, for the last picture
     this.dirty = true;
     this.undos = [];
     this.runner = new Runner({
@@ -142,12 +144,17 @@ export class Trainer {
 
   #wake() {
     if (this.waiting || !this.seen) return;
-    this.waiting = requestAnimationFrame(() => {
+    this.waiting = requestAnimationFrame((now) => {
       this.waiting = 0;
       if (!this.playing && !this.dirty) return;
+      if (now - this.asked < FRAME) {
+        this.#wake();
+        return;
+      }
       if (this.dirty) this.on.draw();
       if (!this.runner.asked) {
         this.dirty = false;
+        this.asked = now;
         this.runner.frame(this.state, { finest: FINEST, layer: this.matrices ? this.layer : null });
       }
       this.#wake();
