@@ -14,7 +14,6 @@ COMPARISON = "book/counting/comparison.html"
 ALONE = "book/counting/fully-connected.html"  # one network has no members
 BATCH = "book/counting/batch-ensemble.html"
 MEMBERS = (
-    "book/intro.html",
     "book/counting/deep-ensemble.html",
     BATCH,
     COMPARISON,
