@@ -7,7 +7,6 @@ here, one drawing and what two methods say to it.
 
 import json
 import os
-import re
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,8 @@ from numpy import ndarray as Array
 from ensedu import checks, measured, plot, uncertainty
 from ensedu.experiments.drawings import DIGITS, LETTERS, PEN, Drawing, from_text, seen
 from ensedu.methods import METHODS
-from ensedu.page.frames import BOOK, Frames, check_letters
+from ensedu.page import inputs
+from ensedu.page.frames import BOOK, Frames, check_letters, embedded
 from ensedu.plot import cells
 from ensedu.plot.style import INK, PALETTE, canvas, house_style, look, tint
 
@@ -77,9 +77,7 @@ class DrawDigit:
     """
 
     def __init__(self, *, name: str = "", caption: str = "") -> None:
-        self.name, self.caption = checks.text("name", name), checks.text("caption", caption)
-        if not re.fullmatch(r"[a-z0-9-]*", name):
-            raise ValueError(f"name must be small letters, digits and hyphens, got {name!r}")
+        self.name, self.caption = inputs.figure_name(name), checks.text("caption", caption)
 
     def __repr__(self) -> str:
         return f"DrawDigit({', '.join(_networks())}; {', '.join(EXAMPLES)})"
@@ -196,7 +194,7 @@ class DrawDigit:
         still = Frames([self.readable], folder).pictures(0, self.alt())
         named = {"name": self.name, "caption": self.caption}
         about = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
-        data = json.dumps(self.data(), ensure_ascii=False).replace("<", "\\u003c")
+        data = embedded(self.data())
         return (
             f'<div class="ensedu-digit"{about}><div class="ensedu-still">{still}</div>'
             f'<script type="application/json">{data}</script></div>'

@@ -1,8 +1,6 @@
 """Sliders over any figure function: live in a kernel, over frames drawn at build time on a page."""
 
-import json
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -17,7 +15,7 @@ import numpy as np
 from ensedu import checks
 from ensedu.page import inputs
 from ensedu.page.controls import controls, setting, words
-from ensedu.page.frames import BOOK, FRAMES, Frames, check_letters, ranges
+from ensedu.page.frames import BOOK, FRAMES, Frames, check_letters, embedded, ranges
 from ensedu.plot.style import look, png
 
 if TYPE_CHECKING:
@@ -89,8 +87,7 @@ def explore(
     for title, text in {"caption": caption, "name": name, "rescale": rescale}.items():
         if not isinstance(text, str):
             raise TypeError(f"{title} must be a string, got {checks.given(text)}")
-    if not re.fullmatch(r"[a-z0-9-]*", name):
-        raise ValueError(f"name must be small letters, digits and hyphens, got {name!r}")
+    inputs.figure_name(name)
     if len(sliders) > MOST_SLIDERS:
         raise ValueError(
             f"sliders must be up to {MOST_SLIDERS} keyword arguments such as width=[5, 50], "
@@ -255,8 +252,7 @@ class Explorer:
             "sizes": frames.sizes(),
             "alts": [self._say(state) for state in states],
         }
-        # "<" could end the script; as \u003c it is the same string.
-        script = json.dumps(moved, ensure_ascii=False).replace("<", "\\u003c")
+        script = embedded(moved)
         why = f'<p class="ensedu-why">{escape(self.rescale)}</p>' if self.rescale else ""
         return (
             f'<div class="ensedu-explorer"{data}>'

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import json
 import re
 from collections.abc import Callable, Sequence
 from html import escape
@@ -74,6 +75,12 @@ class Frames:
 
 def _size(rendering: Rendering) -> tuple[int, int]:
     return rendering.width, rendering.height
+
+
+def embedded(data: Any) -> str:
+    """Return data as JSON for a script of a page."""
+    # "<" could end the script; as \u003c it is the same string.
+    return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
 
 
 def check_letters(figure: matplotlib.figure.Figure, look: Look) -> None:

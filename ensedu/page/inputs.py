@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+import re
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -68,6 +69,13 @@ def first_values(start: Any, choices: Mapping[str, list[Any]]) -> dict[str, Any]
             )
         first[name] = choices[name][choices[name].index(value)]
     return first
+
+
+def figure_name(name: str) -> str:
+    """Return what a figure is called in addresses, or nothing."""
+    if not re.fullmatch(r"[a-z0-9-]*", checks.text("name", name)):
+        raise ValueError(f"name must be small letters, digits and hyphens, got {name!r}")
+    return name
 
 
 def check_names(name: str, function: Callable[..., Any], choices: Mapping[str, Any]) -> None:

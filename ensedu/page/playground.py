@@ -1,7 +1,6 @@
 """A layer small enough to touch: every number of five methods, for a page without a kernel."""
 
 import itertools
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from ensedu import checks, counting, methods, plot
 from ensedu import numpy as en
 from ensedu.numpy.variational import inverse_softplus
-from ensedu.page.frames import BOOK, Frames
+from ensedu.page.frames import BOOK, Frames, embedded
 from ensedu.plot.inside import SHAPES
 
 __all__ = ["METHODS", "MOST", "Playground", "state"]
@@ -121,7 +120,7 @@ class Playground:
             f"by {', '.join(labels)} and {last}, with {START['ensemble_size']} members where "
             "there are members, and the count of each."
         )
-        data = json.dumps(self.data()).replace("<", "\\u003c")
+        data = embedded(self.data())
         still = Frames([self.figure], Path(folder)).pictures(0, alt)
         html = (
             f'<div class="ensedu-playground"><div class="ensedu-still">{still}</div>'

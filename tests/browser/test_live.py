@@ -419,6 +419,19 @@ def drag(page, start, end):
     touch(session, "touchEnd")
 
 
+# A page that scrolls keeps the next touch for itself, too.
+AT_REST = """new Promise((rest) => {
+  let [last, still] = [scrollY, 0];
+  const look = () => {
+    still = scrollY === last ? still + 1 : 0;
+    last = scrollY;
+    if (still === 30) rest();
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
+
+
 def test_points_by_touch(live):
     page = live({"points": [[-2, 0]]}, viewport=PHONE, has_touch=True)
     page.add_style_tag(content=".space { height: 1000px }")
@@ -430,8 +443,10 @@ def test_points_by_touch(live):
     (x, y) = at(page, 0, 0)
     drag(page, (x, y), (x, y - 150))
     page.evaluate("before => until(() => scrollY > before + 50)", before)
+    page.evaluate(AT_REST)
     assert len(state(page)["points"]) == 2
     page.evaluate("root().scrollIntoView()")
+    page.evaluate(AT_REST)
     before = page.evaluate("scrollY")
     drag(page, at(page, -2, 0), at(page, -3, -2))
     page.evaluate("until(() => t.state.points[0][1] < -1.9)")

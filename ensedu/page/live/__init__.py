@@ -10,9 +10,7 @@ app that needs no kernel while the book is built::
     w.points, w.weights["0.weight"]
 """
 
-import json
 import os
-import re
 from html import escape
 from pathlib import Path
 from types import MappingProxyType
@@ -22,7 +20,8 @@ import numpy as np
 
 from ensedu import checks
 from ensedu.optional import optional
-from ensedu.page.frames import BOOK, Frames
+from ensedu.page import inputs
+from ensedu.page.frames import BOOK, Frames, embedded
 from ensedu.page.live import options
 from ensedu.page.live.still import Still
 
@@ -133,8 +132,7 @@ def live(
         checks.boolean(title, flag)
     for title, words in {"name": name, "caption": caption, "alt": alt}.items():
         checks.text(title, words)
-    if not re.fullmatch(r"[a-z0-9-]*", name):
-        raise ValueError(f"name must be small letters, digits and hyphens, got {name!r}")
+    inputs.figure_name(name)
     if os.environ.get(BOOK):
         flags = [title for title, flag in {"small": small, "matrices": matrices}.items() if flag]
         return Page(state, flags, name=name, caption=caption, alt=alt)
@@ -183,8 +181,7 @@ class Page:
         named = {**self._named, "full": FULL if "small" in self._flags else ""}
         flags = "".join(f" data-{flag}" for flag in self._flags)
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
-        # "<" could end the script; as \u003c it is the same string.
-        script = json.dumps(self._state, ensure_ascii=False).replace("<", "\\u003c")
+        script = embedded(self._state)
         return (
             f'<div class="ensedu-trainer"{data}{flags}>'
             f'<div class="ensedu-still">{still}</div>'

@@ -37,7 +37,8 @@ export const edit = (canvas, trainer) => {
 
   // A finger scrolls the page, unless it is on a point.
   const hold = (event) => {
-    if (event.touches.length === 1 && nearest(at(event.touches[0]), NEAR.touch) >= 0) event.preventDefault();
+    const one = event.cancelable && event.touches.length === 1; // a page that still scrolls goes on
+    if (one && nearest(at(event.touches[0]), NEAR.touch) >= 0) event.preventDefault();
   };
   const down = (event) => {
     if (event.button) return;

@@ -80,21 +80,16 @@ export const problem = (state) => {
   return null;
 };
 
-const plain = (value) => (typeof value === "number" ? String(value) : value);
 const words = (axis) => `${encodeURIComponent(axis.name)},${axis.middle},${axis.unit}`;
 
 // A state as the end of an address, and back. `other` is written with "other." before its keys.
 export const encode = (state) => {
-  const fields = Object.keys(FIELDS).map((key) => [key, plain(state[key])]);
-  if (state.other) for (const key of Object.keys(SIDE)) fields.push([`other.${key}`, plain(state.other[key])]);
+  const fields = Object.keys(FIELDS).map((key) => [key, state[key]]);
+  if (state.other) for (const key of Object.keys(SIDE)) fields.push([`other.${key}`, state.other[key]]);
   if (state.axes) fields.push(["axes", state.axes.map(words).join(";")]);
   fields.push(["points", state.points.map((point) => point.join(",")).join(";")]);
   return fields.map(([key, value]) => `${key}=${value}`).join("&");
 };
-
-const NUMBERS = new Set([
-  "noise", "seed", "ensemble_size", "kl_weight", "width", "hidden_layers", "lr", "weight_decay", "prior_scale", "p",
-]);
 
 const numeral = (text) => (text.trim() === "" ? NaN : Number(text));
 const axisOf = (text) => {
@@ -108,6 +103,7 @@ const axisOf = (text) => {
 export const decode = (text, base) => {
   if (!text) return { error: "nothing stands in it" };
   const state = structuredClone(base);
+  const valueOf = (key, text) => (typeof base[key] === "number" ? numeral(text) : text);
   const said = new Set(text.split("&").map((pair) => pair.split("=")[0]));
   if (said.has("points")) state.axes = null;
   if (said.has("method")) state.other = null;
@@ -125,9 +121,9 @@ export const decode = (text, base) => {
       }
     } else if (key.startsWith("other.") && Object.hasOwn(SIDE, name)) {
       state.other ??= sideOf(state);
-      state.other[name] = NUMBERS.has(name) ? numeral(value) : value;
+      state.other[name] = valueOf(name, value);
     } else if (Object.hasOwn(FIELDS, key)) {
-      state[key] = NUMBERS.has(key) ? numeral(value) : value;
+      state[key] = valueOf(key, value);
     } else {
       return { error: `“${key}” is unknown` };
     }

@@ -1,5 +1,5 @@
 // "Copy as Python": a script that trains the same networks on the same points with ensedu.torch.
-import { classesOf, sides } from "./runner.js";
+import { sides, specOf } from "./runner.js";
 import { METHODS } from "./engine.js";
 import { STARTS } from "./link.js";
 
@@ -18,9 +18,7 @@ const options = (state, side) => {
 };
 
 const network = (state, side) => {
-  const plane = state.task === "classification";
-  const outputs = plane ? classesOf(state) : state.head === "variance" ? 2 : 1;
-  const sizes = [plane ? 2 : 1, ...Array(state.hidden_layers).fill(state.width), outputs];
+  const { sizes } = specOf(state, side);
   const drawn = !METHODS[side.method].members;
   const size = side.method === "single" ? [] : [drawn ? `samples=${side.ensemble_size}` : `ensemble_size=${side.ensemble_size}`];
   const given = [`[${sizes.join(", ")}]`, `"${side.method}"`, ...size, ...options(state, side)];

@@ -1,9 +1,10 @@
 // The page's end of the Worker: what trains, on what, and the pictures that come back.
+import { REACH, VIEW } from "./toys.js";
 import { ENGINE } from "./worker.js";
 
 const POSTERIOR_STD = 0.01;
 const BATCH = 64;
-export const GRID = Float64Array.from({ length: 97 }, (_, i) => -5 + (10 * i) / 96);
+export const GRID = Float64Array.from({ length: 97 }, (_, i) => -VIEW.x + (2 * VIEW.x * i) / 96);
 
 export const sides = (state) => (state.other ? [state, state.other] : [state]);
 export const classesOf = (state) => (state.points.some((point) => point[2] === 2) ? 3 : 2);
@@ -30,7 +31,6 @@ export const dataOf = (state) => {
 export const optionsOf = (state) => ({
   head: state.task === "classification" ? "classes" : state.head,
   sigma: state.noise, lr: state.lr, weight_decay: state.weight_decay, batch: BATCH,
-  loss: state.loss, kl_weight: state.kl_weight,
   sides: sides(state).map(({ loss, kl_weight }) => ({ loss, kl_weight })),
 });
 
@@ -80,7 +80,7 @@ export class Runner {
     this.asked = true;
     const plane = state.task === "classification";
     this.#send("frame", {
-      grid: plane ? null : GRID, reach: 4, classes: classesOf(state), finest, layer,
+      grid: plane ? null : GRID, reach: REACH, classes: classesOf(state), finest, layer,
     });
   }
 

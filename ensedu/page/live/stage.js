@@ -3,7 +3,7 @@ import { choice, fold, make } from "./controls.js";
 import { edit } from "./editor.js";
 import { METHODS } from "./engine.js";
 import { curves, looks, losses, map, matrices } from "./paint.js";
-import { GRID, sides } from "./runner.js";
+import { GRID, sides, specOf } from "./runner.js";
 import { named } from "./story.js";
 import { TOYS } from "./toys.js";
 
@@ -84,9 +84,8 @@ export const stageOf = (root, trainer, hint) => {
     const shown = sides(state);
     if (matrixBox.children.length !== shown.length)
       matrixBox.replaceChildren(...shown.map(() => make("div", {}, make("p", { class: "ensedu-t-note" }), make("canvas", { role: "img" }))));
-    const inputs = [trainer.plane ? 2 : 1, ...Array(state.hidden_layers).fill(state.width)];
     shown.forEach((side, i) => {
-      const [M, m] = [side.ensemble_size, inputs[trainer.layer]];
+      const [M, m] = [side.ensemble_size, specOf(state, side).sizes[trainer.layer]];
       const values = frame.sides[i].matrices;
       const n = values.length / (m * M);
       const [words, canvas] = matrixBox.children[i].children;

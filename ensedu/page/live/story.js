@@ -2,6 +2,7 @@
 import { METHODS } from "./engine.js";
 import { differ, forecast } from "./forecast.js";
 import { GRID, sides } from "./runner.js";
+import { REACH } from "./toys.js";
 
 export const START_WORDS = {
   different: "different", same: "all the same", signs: "random signs",
@@ -51,7 +52,7 @@ const ofCurves = (frame, state) => {
 const ofMaps = ({ map }, state) => {
   if (!state.points.length) return "";
   const { size, information, disagreement } = map;
-  const place = (value) => Math.max(0, Math.min(size - 1, Math.floor(((value / 4 + 1) / 2) * size)));
+  const place = (value) => Math.max(0, Math.min(size - 1, Math.floor(((value / REACH + 1) / 2) * size)));
   const near = state.points.reduce(
     (sum, [x, y]) => sum + information[(size - 1 - place(y)) * size + place(x)] / state.points.length, 0,
   );

@@ -1,7 +1,7 @@
 // What trains and on what: the state, its changes, and the way back; no picture and no control.
 import { METHODS } from "./engine.js";
 import { RESTARTS, encode, problem, sideOf, withMethod } from "./link.js";
-import { Runner, sides } from "./runner.js";
+import { Runner, classesOf } from "./runner.js";
 import { MOST_POINTS, REACH, TOYS, VIEW, points, rounded } from "./toys.js";
 
 const REST = 3000; // steps after which a run that began by itself pauses
@@ -11,11 +11,10 @@ const FRAME = 22; // milliseconds at least between two pictures: training needs 
 const FINEST = 64; // pixels of a map a side, when it rests
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
-const hasThird = (state) => state.points.some((point) => point[2] === 2);
 // The loss of a second network, and the weight of its KL, may change while it trains.
 const networkOf = (side) => side && [side.method, side.ensemble_size, side.start];
 const startsAnew = (before, after) =>
-  hasThird(before) !== hasThird(after) ||
+  classesOf(before) !== classesOf(after) ||
   [...RESTARTS].some((key) =>
     key === "other" ? !same(networkOf(before.other), networkOf(after.other)) : !same(before[key], after[key]),
   );
