@@ -397,7 +397,11 @@ OTHERS = {
     "numpy.mlp": {"init": lambda: "signs", "prior": priors.Normal},
     "numpy.reduce": {"grad": lambda: np.ones((M, B, 2))},
     "numpy.softmax_cross_entropy": {"targets": lambda: np.ones(B, int)},
-    "playground.state": {"out_features": lambda: 4},
+    "playground.playground": {
+        "method": lambda: "rank1", "in_features": lambda: 2, "out_features": lambda: 3,
+        "ensemble_size": lambda: 4, "numbers": lambda: 5, "draw": lambda: 6,
+        "arrays": lambda: {"x": [1, 2]}, "name": lambda: "a-name", "caption": lambda: "words",
+    },
     "plot.Belief": {
         "mean": lambda: np.ones(4), "std": lambda: np.ones(4), "members": lambda: np.ones((M, 4)),
     },

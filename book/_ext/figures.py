@@ -20,12 +20,15 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 import ensedu.page.explore
-from ensedu.page import digit, live
+from ensedu.page import digit, live, playground
 from ensedu.page.frames import FRAMES
-from ensedu.page.live import options, scripts
+from ensedu.page.live import options
+from ensedu.page.live.scripts import BUNDLE as TRAINER
+from ensedu.page.playground import options as states
+from ensedu.page.playground.layers import BUNDLE as LAYER
 
 LOG = logging.getLogger(__name__)
-SCRIPTS = ("explore.js", "playground.js")
+SCRIPT = "explore.js"
 KEY = re.compile(r"_static/frames/([0-9a-f]{16})")
 LINK = "ensedu-set"  # the class of a link that sets sliders
 EXPLORER = '<div class="ensedu-explorer"'
@@ -34,10 +37,22 @@ FIGURES = (
     EXPLORER,
     '<div class="ensedu-trainer"',
     '<div class="ensedu-digit"',
+    '<div class="ensedu-playground"',
 )
-# What trains on a page, and on which pages: others do not pay for it.
-LIVE_SCRIPT, LIVE_STYLE = "live.js", "live.css"
-LIVE = re.compile(r'<div class="ensedu-(?:trainer|digit)"')
+# What lives on some pages, by the class of its HTML: what changes its options,
+# its script, and how it looks. Pages without it load nothing.
+LIVE_STYLE = Path(live.__file__).with_name("live.css")
+PLAYGROUND_STYLE = Path(playground.__file__).with_name("playground.css")
+BUNDLES = {"live.js": TRAINER, "playground.js": LAYER}
+CHANGES = {
+    "ensedu-trainer": options.changed,
+    "ensedu-playground": states.changed,
+}
+APPS = {
+    "ensedu-trainer": ("live.js", LIVE_STYLE),
+    "ensedu-digit": ("live.js", LIVE_STYLE),
+    "ensedu-playground": ("playground.js", LIVE_STYLE, PLAYGROUND_STYLE),
+}
 FULL = "book/live"  # the page that has all settings
 
 
@@ -84,12 +99,12 @@ def is_figure(node):
 
 def check_links(app, doctree, docname):
     """Mend links that set sliders; warn of those to what no slider has."""
-    known, trainers = {}, {}
+    known, apps = {}, {}
     for html in filter(is_figure, doctree.findall(nodes.raw)):
         root = BeautifulSoup(html.astext(), "html.parser").div
         name = root.get("data-name")
-        if "ensedu-trainer" in root["class"]:
-            trainers[name] = json.loads(root.script.string)
+        if change := CHANGES.get(root["class"][0]):
+            apps[name] = change, json.loads(root.script.string)
         elif name and root.script and is_explorer(html):
             controls = root.select(".ensedu-control")
             values = json.loads(root.script.string)["values"]
@@ -102,8 +117,8 @@ def check_links(app, doctree, docname):
         link["refuri"] = unescape(link["refuri"])
         name, _, setting = link["refuri"].lstrip("#").partition(":")
         pairs = parse_qsl(setting) or [("", "")]
-        if name in trainers:
-            right = takes(trainers[name], dict(pairs))
+        if name in apps:
+            right = takes(*apps[name], dict(pairs))
         else:
             values = known.get(name, {})
             right = all(value in values.get(key, ()) for key, value in pairs)
@@ -115,14 +130,14 @@ def check_links(app, doctree, docname):
             )
 
 
-def takes(state, settings):
-    """Whether a trainer's options can be set so, each value as text."""
+def takes(change, state, settings):
+    """Whether an app's options can be set so, each value as text."""
     try:
         given = {
             key: json.loads(value) if value[:1].isdigit() else value
             for key, value in settings.items()
         }
-        options.changed(state, given)
+        change(state, given)
     except (TypeError, ValueError):
         return False
     return True
@@ -138,25 +153,31 @@ def point_to_frames(app, doctree, docname):
             node.children = [nodes.Text(html)]
 
 
-def load_live(app, pagename, templatename, context, doctree):
-    """Load what trains, and how it looks, on pages where something does."""
-    if doctree is not None and any(
-        LIVE.match(node.astext()) for node in doctree.findall(nodes.raw)
-    ):
-        app.add_js_file(LIVE_SCRIPT, loading_method="async")
-        app.add_css_file(LIVE_STYLE)
+def load_apps(app, pagename, templatename, context, doctree):
+    """Load what lives on a page, and how it looks, where it does."""
+    raws = doctree.findall(nodes.raw) if doctree is not None else ()
+    htmls = [node.astext() for node in raws]
+    loaded = {}
+    for name, (script, *styles) in APPS.items():
+        if any(html.startswith(f'<div class="{name}"') for html in htmls):
+            loaded |= dict.fromkeys((script, *(style.name for style in styles)))
+    for file in loaded:
+        if file in BUNDLES:
+            app.add_js_file(file, loading_method="async")
+        else:
+            app.add_css_file(file)
 
 
 def copy_frames(app, exception):
     """Copy the scripts, and the frames that pages show; drop all others."""
     if exception is None and app.builder.format == "html":
         static = Path(app.outdir) / "_static"
-        for script in SCRIPTS:
-            source = Path(ensedu.page.explore.__file__).with_name(script)
-            shutil.copy(source, static)
-        text = scripts.classic()
-        (static / LIVE_SCRIPT).write_text(text, encoding="utf-8")
-        shutil.copy(Path(live.__file__).with_name(LIVE_STYLE), static)
+        source = Path(ensedu.page.explore.__file__).with_name(SCRIPT)
+        shutil.copy(source, static)
+        for file, bundle in BUNDLES.items():
+            (static / file).write_text(bundle.classic(), encoding="utf-8")
+        for style in (LIVE_STYLE, PLAYGROUND_STYLE):
+            shutil.copy(style, static)
         (static / digit.SCRIPT).write_text(digit.script(), encoding="utf-8")
         shown = {
             key
@@ -175,11 +196,10 @@ def setup(app):
     """Register with Sphinx."""
     # explore() draws its page form when this is set; kernels inherit it.
     os.environ[ensedu.page.explore.BOOK] = str(drawn(app))
-    for script in SCRIPTS:
-        app.add_js_file(script, loading_method="async")
+    app.add_js_file(SCRIPT, loading_method="async")
     app.add_transform(NumberFigures)
     app.connect("doctree-resolved", check_links)
     app.connect("doctree-resolved", point_to_frames, priority=900)
-    app.connect("html-page-context", load_live)
+    app.connect("html-page-context", load_apps)
     app.connect("build-finished", copy_frames)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,5 +1,6 @@
 """Figures for a page: drawn in four looks while the book is built, shown as plain images."""
 
+import base64
 import hashlib
 import itertools
 import json
@@ -14,7 +15,7 @@ import numpy as np
 from matplotlib.text import Text
 
 from ensedu.plot.renderings import Rendering, mapped, renderings
-from ensedu.plot.style import LOOKS, Look
+from ensedu.plot.style import LOOKS, Look, png
 from ensedu.tabular import BOOK as BOOK
 
 FRAMES = "ensedu-frames:"  # stands before a frame's file name until a page knows where they lie
@@ -75,6 +76,13 @@ class Frames:
 
 def _size(rendering: Rendering) -> tuple[int, int]:
     return rendering.width, rendering.height
+
+
+def stored(figure: matplotlib.figure.Figure, alt: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a figure beside a widget, as a notebook stores it, and what is said of it."""
+    width, height = (round(100 * inches) for inches in figure.get_size_inches())
+    picture = base64.b64encode(png(figure)).decode()
+    return {"image/png": picture}, {"image/png": {"width": width, "height": height, "alt": alt}}
 
 
 def embedded(data: Any) -> str:

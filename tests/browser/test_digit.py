@@ -27,7 +27,7 @@ SAY = """([method, inputs, noise]) => {
 @pytest.fixture(scope="module")
 def functions(blank):
     """A page with the scripts and the networks, and nothing to draw on."""
-    blank.add_script_tag(content=scripts.classic())
+    blank.add_script_tag(content=scripts.BUNDLE.classic())
     blank.add_script_tag(content=script())
     return blank
 

@@ -91,7 +91,7 @@ def home(tmp_path_factory):
         f"<style>{STYLE}{css}</style></head><body><main><article><h1>A trainer</h1>"
     )
     helping = f"<script>{HELP.replace('USUAL', json.dumps(USUAL))}</script>"
-    foot = f"</article></main><script>{scripts.classic()}</script>{helping}</body></html>"
+    foot = f"</article></main><script>{scripts.BUNDLE.classic()}</script>{helping}</body></html>"
     gap = '<div class="space"></div>'
     empty = f'{gap}<div id="root"></div>{gap}'
     (folder / "empty.html").write_text(head + empty + foot, encoding="utf-8")
@@ -565,7 +565,9 @@ def states(draw):
 @pytest.fixture(scope="module")
 def bench(blank):
     """A page where `ensedu` is, and no trainer."""
-    blank.add_script_tag(content=scripts.classic() + HELP.replace("USUAL", json.dumps(USUAL)))
+    blank.add_script_tag(
+        content=scripts.BUNDLE.classic() + HELP.replace("USUAL", json.dumps(USUAL))
+    )
     return blank
 
 

@@ -212,7 +212,7 @@ LONG_CASES = [
 @pytest.fixture(scope="module")
 def engine(blank):
     """A page where E is the engine."""
-    blank.add_script_tag(content=f"globalThis.E = ({scripts.engine()})();")
+    blank.add_script_tag(content=f"globalThis.E = ({scripts.BUNDLE.engine()})();")
     return blank
 
 
@@ -515,7 +515,7 @@ WORKER = f"""{TRAINING}
 
 def in_worker(engine, body, argument):
     script = f"async ([ENGINE, argument]) => {{{WORKER}{body}}}"
-    return engine.evaluate(script, [scripts.engine(), argument])
+    return engine.evaluate(script, [scripts.BUNDLE.engine(), argument])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -638,8 +638,8 @@ def test_both_lives_are_the_same_functions(blank):
       });
       return { differ, number: Object.keys(all).length, ends: new Set(ends).size };
     }"""
-    blank.add_script_tag(content=scripts.classic())
-    found = blank.evaluate(script, scripts.module())
+    blank.add_script_tag(content=scripts.BUNDLE.classic())
+    found = blank.evaluate(script, scripts.BUNDLE.module())
     assert found["differ"] == []
     assert found["number"] > 20
     assert found["ends"] == 1

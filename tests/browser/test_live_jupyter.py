@@ -1,33 +1,15 @@
 """The live trainer in JupyterLab: what is drawn on the screen is in Python, and the other way."""
 
-import contextlib
-import json
-import os
-import subprocess
-import sys
-import time
-import urllib.request
-from pathlib import Path
-
-import nbformat
 import pytest
-from nbformat import v4
 
-from scripts.browsing import Watch, open_context
+from tests.browser import lab
+from tests.browser.lab import read, run
 
-ROOT = Path(__file__).parents[2]
-SECONDS = 60
-# Asks whether to fetch news.
-ASKS = {"@jupyterlab/apputils-extension:announcements": True}
-# A cell a step. Each prints one line of JSON, so that its output can be read off the page.
+# A cell a step.
 SHOW = """
-import json
 import numpy as np
 from ensedu import numpy as en
 from ensedu.page.live import live
-
-def say(**values):
-    print(json.dumps(values), flush=True)
 
 w = live(data="gap", method="batch_ensemble", ensemble_size=3, width=11, lr=0.003)
 w
@@ -53,101 +35,16 @@ say(steps=w.steps, moved=max(moved))
 """
 
 
-@contextlib.contextmanager
-def lab(folder):
-    """Run JupyterLab on a folder; yields its address. It needs no network."""
-    command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1",
-        "--ServerApp.port=0", "--IdentityProvider.token=", "--ServerApp.password=",
-        "--ServerApp.allow_root=True", f"--ServerApp.root_dir={folder}",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-    ]  # fmt: skip
-    home = folder / ".jupyter"
-    own = {
-        "JUPYTER_CONFIG_DIR": str(home / "config"),
-        "JUPYTER_DATA_DIR": str(home / "data"),
-        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
-        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
-        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
-        "IPYTHONDIR": str(home / "ipython"),
-        "PYTHONPATH": str(ROOT),
-    }
-    settings = home / "config" / "labconfig"
-    settings.mkdir(parents=True)
-    (settings / "page_config.json").write_text(json.dumps({"disabledExtensions": ASKS}))
-    environment = {key: value for key, value in os.environ.items() if key != "ENSEDU_BOOK"}
-    with (folder / "lab.log").open("w") as log:
-        server = subprocess.Popen(command, cwd=folder, env=environment | own, stderr=log)
-        try:
-            yield listening(server, home / "runtime")
-        finally:
-            server.terminate()
-            server.wait(10)
-
-
-def listening(server, runtime):
-    """Return the address of a server that has come up."""
-    until = time.monotonic() + 30
-    while time.monotonic() < until and server.poll() is None:
-        for found in runtime.glob("jpserver-*.json"):
-            with contextlib.suppress(OSError, ValueError):
-                address = json.loads(found.read_text())["url"]
-                urllib.request.urlopen(address + "api/status").close()
-                return address
-        time.sleep(0.2)
-    raise TimeoutError("JupyterLab did not start")
-
-
 @pytest.fixture(scope="module")
 def notebook(browser, tmp_path_factory):
-    """A notebook that is open in JupyterLab, its first cell executed."""
+    """A notebook that is open in JupyterLab."""
     folder = tmp_path_factory.mktemp("lab")
-    cells = [v4.new_code_cell(source.strip()) for source in (SHOW, READ, SET, PUT, BACK)]
-    spec = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    nbformat.write(v4.new_notebook(cells=cells, metadata=spec), folder / "live.ipynb")
-    with lab(folder) as address:
-        context = open_context(browser)
-        context.set_default_timeout(1000 * SECONDS)
-        page = context.new_page()
-        watch = Watch(page, address)
-        page.goto(address + "lab/tree/live.ipynb")
+    with lab.notebook(browser, folder, lab.SAY + SHOW, READ, SET, PUT, BACK) as page:
         yield page
-        context.close()
-    assert not watch.foreign, "asked of another host"
-    assert not watch.errors
-
-
-def run(page, number):
-    """Execute a cell; return what it printed, or None."""
-    cell = page.locator(".jp-CodeCell").nth(number)
-    cell.scroll_into_view_if_needed()
-    cell.locator(".cm-content").click()
-    prompt = cell.locator(".jp-InputArea-prompt")
-    before = prompt.text_content()
-    page.keyboard.press("Control+Enter")
-    page.wait_for_function(
-        "([node, before]) => /\\d/.test(node.textContent) && node.textContent !== before",
-        arg=[prompt.element_handle(), before],
-    )
-    assert not cell.locator("[data-mime-type='application/vnd.jupyter.stderr']").count()
-    lines = cell.locator("[data-mime-type='application/vnd.jupyter.stdout']")
-    return json.loads(lines.inner_text()) if lines.count() else None
-
-
-def read(page, until, number=1):
-    """Execute a cell that reads the traits, again and again until they are as wanted."""
-    for _ in range(20):
-        found = run(page, number)
-        if until(found):
-            return found
-        page.wait_for_timeout(500)
-    raise AssertionError(f"still {found}")
 
 
 def test_points_options_and_weights_go_both_ways(notebook):
     page = notebook
-    page.locator(".jp-CodeCell").first.wait_for()
-    page.get_by_text("Python 3").first.wait_for()
     run(page, 0)
     trainer = page.locator(".ensedu-trainer")
     trainer.wait_for()

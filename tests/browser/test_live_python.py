@@ -60,7 +60,7 @@ CASES = {
 @pytest.fixture(scope="module")
 def copied(blank):
     """For each case its state with points, and the script that is copied after some steps."""
-    blank.add_script_tag(content=scripts.classic())
+    blank.add_script_tag(content=scripts.BUNDLE.classic())
     script = """([states, steps]) => states.map((state) => {
       const points = state.points ?? ensedu.points(state.data, state.noise, state.seed);
       const whole = { ...state, points };

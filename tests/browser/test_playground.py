@@ -1,187 +1,1437 @@
-"""The playground shows the numbers of the layers, in every state, and says what makes each."""
+"""The playground shows the numbers of `ensedu.numpy`, and says of each what makes it."""
 
 import itertools
+import json
+import re
 
 import numpy as np
 import pytest
 
 from ensedu import counting, methods
-from ensedu.page.playground import METHODS, MOST, state
-from scripts.browsing import visit
+from ensedu import numpy as en
+from ensedu.page.playground import layers, options
+from ensedu.page.scripts import HERE
+from scripts.browsing import DESK, PHONE, SMALL, Watch, open_context, serve, visit
+from scripts.check_site import accessible
 
 PAGE = "book/playground.html"
-# Choose a layer with the controls, and read everything that is then shown.
-READ = """([method, sizes]) => {
-  const root = document.querySelector(".ensedu-playground");
-  const select = root.querySelector("select");
-  select.value = method;
-  select.dispatchEvent(new Event("change"));
-  root.querySelectorAll("input").forEach((range, i) => {
-    if (range.disabled) return;
-    range.value = sizes[i];
-    range.dispatchEvent(new Event("input"));
-  });
-  const number = (cell) => Number(cell.textContent.replace("\\u2212", "-"));
-  const grids = {};
-  for (const table of root.querySelectorAll("table.ensedu-grid")) {
-    const rows = [...table.rows].map((row) => [...row.cells].map(number));
-    (grids[table.dataset.part] ??= []).push(rows);
-  }
-  const sums = {};
-  for (const row of root.querySelectorAll(".ensedu-sum tr[data-role]")) {
-    sums[row.dataset.role] = [...row.querySelectorAll("td")].map((cell) => cell.textContent);
-  }
-  return { grids, sums, add: root.querySelector(".ensedu-add").textContent };
-}"""
+METHODS = layers.METHODS
+DRAWN = [method for method in METHODS if methods.METHODS[method].stochastic]
+BASE = {**options.START, "challenge": None, "edits": {}}
+TALL = {"width": 1280, "height": 2400}  # nothing scrolls
+SIZES = list(itertools.product(*(range(1, most + 1) for most in layers.MOST.values())))
+STEP = 8  # pixels of a drag
+MINUS = "\N{MINUS SIGN}"
+
+STYLE = """
+  body { font-family: sans-serif; margin: 1rem auto; max-width: 47rem; padding: 0 1rem; color: #222; background: #fff }
+  [data-theme=dark] { --pst-color-background: #121212; --pst-color-text-base: #ddd; --pst-color-border: #444;
+    --pst-color-text-muted: #aaa; --pst-color-primary: #79b3f2 }
+  [data-theme=dark] body { color: #ddd; background: #121212 }
+"""
+# What the tests ask of a page: `t` is its playground, `p` all functions.
+HELP = """
+  const p = enseduPlayground;
+  const root = () => document.querySelector("#root, .ensedu-playground");
+  const begin = (state) => (window.t = p.mount(root(), { state }));
+  const find = (selector) => root().querySelector(selector);
+  const all = (selector) => [...root().querySelectorAll(selector)];
+  const cell = (key) => find(`[data-key="${key}"]`);
+  const story = () => find(".ensedu-p-story").textContent;
+  const verdict = () => [find(".ensedu-p-verdict").dataset.done === "true", find(".ensedu-p-verdict").textContent];
+  const press = (words) => all("button").find((one) => one.textContent.startsWith(words)).click();
+  const given = (one, name) => one.getAttribute(`aria-${name}`);
+  const seen = () => all(".ensedu-p-cell").map((one) => ({
+    key: one.dataset.key, text: one.textContent, label: given(one, "label"), negative: one.classList.contains("negative"),
+    stored: one.role === "spinbutton", value: Number(given(one, "valuenow")), said: given(one, "valuetext"),
+    ends: [Number(given(one, "valuemin")), Number(given(one, "valuemax"))],
+    own: one.parentNode.classList.contains("own"), room: Number(one.parentNode.dataset.room),
+  }));
+  const marked = (mark) => all(`.ensedu-p-cell.${mark}`).map((one) => one.dataset.key);
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """The address of a folder with an empty page, and with a playground that begins by itself."""
+    folder = tmp_path_factory.mktemp("playground")
+    sheets = ("live/live.css", "playground/playground.css")
+    css = "".join((HERE / name).read_text(encoding="utf-8") for name in sheets)
+    head = (
+        '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Layer</title>'
+        f"<style>{STYLE}{css}</style></head><body><main><article><h1>A layer</h1>"
+    )
+    foot = f"</article></main><script>{layers.BUNDLE.classic()}</script><script>{HELP}</script></body></html>"
+    gap = '<div class="space"></div>'
+    empty = f'{gap}<div id="root"></div>{gap}'
+    (folder / "empty.html").write_text(head + empty + foot, encoding="utf-8")
+    begun = (
+        '<div style="height: 3000px"></div><div class="ensedu-playground" data-name="layer">'
+        f'<script type="application/json">{json.dumps(BASE)}</script></div>'
+        '<div style="height: 3000px"></div>'
+    )
+    (folder / "begun.html").write_text(head + begun + foot, encoding="utf-8")
+    with serve(folder) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def open_small(browser, home):
+    """Open a page of your own; at the end, nothing may have gone wrong."""
+    contexts, watches = [], []
+
+    def open_small(address="empty.html", mode="light", **given):
+        contexts.append(open_context(browser, mode, **given))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(9000)
+        watches.append(Watch(page, home))
+        page.goto(home + address)
+        page.evaluate("mode => { document.documentElement.dataset.theme = mode }", mode)
+        return page
+
+    yield open_small
+    for context in contexts:
+        context.close()
+    assert not [url for watch in watches for url in watch.foreign], "asked of another host"
+    assert not [error for watch in watches for error in watch.errors]
 
 
 @pytest.fixture
-def playground(page, server):
-    visit(page, server + PAGE)
-    return page
+def play(open_small):
+    """Open a page with a playground; what is given is other than at the start."""
+    pages = []
+
+    def play(state=None, mode="light", viewport=TALL, **given):
+        pages.append(open_small(mode=mode, viewport=viewport, **given))
+        begin(pages[-1], **(state or {}))
+        return pages[-1]
+
+    yield play
+    for page in pages:
+        page.close()
 
 
-def shown(page, *chosen):
-    method, *sizes = chosen
-    return page.evaluate(READ, [method, sizes])
+@pytest.fixture(scope="module")
+def bench(open_small):
+    """One page for all tests that begin anew on it."""
+    return open_small(viewport=TALL)
 
 
-def expected_grids(method, arrays):
-    """What stands on the page, from the arrays of the layer."""
-    grids = {}
-    modulated = methods.METHODS[method].modulated
-    if modulated:
-        end = "" if "r" in arrays else "_mean"
-        grids["r"] = arrays[f"r{end}"][:, :, None]  # a column a member
-        grids["s"] = arrays[f"s{end}"][:, None, :]  # a row a member
-    bias = arrays.get("bias", arrays.get("bias_mean"))
-    grids["bias"] = np.atleast_2d(bias)[:, None, :]
-    if modulated:
-        return grids | {"shared": arrays["weight"][None], "made": arrays["matrices"]}
-    if "spreads" in arrays:
-        grids["spread"] = arrays["spreads"]
-    return grids | {"stored": arrays["matrices"]}
+def begin(page, **part):
+    script = """state => {
+      window.t?.destroy();
+      history.replaceState(null, "", location.pathname);
+      begin(state);
+    }"""
+    page.evaluate(script, BASE | part)
+
+
+def state(page):
+    return page.evaluate("t.state")
+
+
+def story(page):
+    return page.evaluate("story()")
+
+
+def numeral(text):
+    return float(text.replace(MINUS, "-"))
+
+
+def shown(page):
+    """Every cell by key."""
+    found = page.evaluate("seen()")
+    cells = {one["key"]: one for one in found}
+    assert len(cells) == len(found)
+    return cells
+
+
+def stored(cells):
+    return {key: one["value"] for key, one in cells.items() if one["stored"]}
+
+
+def challenge(page, title):
+    page.get_by_text("4 challenges").click()
+    press(page, title)
+
+
+def press(page, words):
+    page.get_by_role("button", name=re.compile(f"^{words}")).click()
+
+
+def at(page, key):
+    return page.locator(f'[data-key="{key}"]')
+
+
+# The numbers.
+
+CLASSES = {
+    "single": en.Linear, "deep_ensemble": en.DeepEnsembleLinear, "rank1": en.Rank1Linear,
+    "batch_ensemble": en.BatchEnsembleLinear, "mean_field": en.MeanFieldLinear,
+}  # fmt: skip
+
+
+def stacked(numbers, name):
+    found = {
+        tuple(map(int, key.split(":")[1].split(","))): value
+        for key, value in numbers.items()
+        if key.startswith(f"{name}:")
+    }
+    array = np.empty(np.max([*found], axis=0) + 1)
+    for place, value in found.items():
+        array[place] = value
+    return array
+
+
+def flat(arrays):
+    return {
+        f"{name}:{','.join(map(str, place))}": value
+        for name, array in arrays.items()
+        for place, value in np.ndenumerate(array)
+    }
+
+
+def made(method, numbers, passes, drawn):
+    """What a layer of `ensedu.numpy` makes of the numbers that a page shows as stored."""
+    values = {name: stacked(numbers, name) for name in {key.split(":")[0] for key in numbers}}
+    x = values.pop("x")[None]
+    bias = values.get("bias", values.get("bias_mean"))
+    sizes = (x.shape[1], bias.shape[-1], passes)
+    layer = CLASSES[method](
+        *sizes[: 3 if methods.METHODS[method].members else 2], rng=np.random.default_rng(0)
+    )
+    given = {}
+    for name, array in layer.params.items():
+        if name.endswith("_rho"):
+            std = values.pop(name.replace("_rho", "_std"))
+            array[...] = std + np.log(-np.expm1(-std))  # softplus makes std of it
+        else:
+            array[...] = values.pop(name)
+    assert not values
+    found = {"b": np.broadcast_to(bias, (passes, sizes[1]))}
+    eps = {name: stacked(drawn, name)[:passes] for name in ("r", "s", "weight", "bias")}
+    if method == "rank1":
+        given = {"noise": {"r": eps["r"][:, : sizes[0]], "s": eps["s"][:, : sizes[1]]}}
+        for name, noise in given["noise"].items():
+            found[name] = stacked(numbers, f"{name}_mean") + stacked(numbers, f"{name}_std") * noise
+    if method == "mean_field":
+        given = {
+            "noise": {
+                "weight": eps["weight"][:, : sizes[0], : sizes[1]],
+                "bias": eps["bias"][:, : sizes[1]],
+            }
+        }
+        found["b"] = (
+            stacked(numbers, "bias_mean") + stacked(numbers, "bias_std") * given["noise"]["bias"]
+        )
+        x = np.repeat(x[None], passes, axis=0)
+    y = layer(x, **given).reshape(passes, sizes[1])
+    found |= {
+        "W": layer.weight_matrices(**given),
+        "y": y,
+        "mean": y.mean(axis=0),
+        "spread": y.std(axis=0),
+    }
+    return flat(found)
+
+
+def figure(value, digits=2):
+    """A number as the page writes it: a half goes away from 0."""
+    near = np.sign(value) * np.floor(abs(value) * 10**digits + 0.5) / 10**digits + 0.0
+    return re.sub(r"\.0$", "", repr(float(near))).replace("-", MINUS)
+
+
+def check_numbers(page):
+    """Compare all that a page holds and shows with the layers."""
+    now, cells, found = state(page), shown(page), page.evaluate("t.numbers")
+    method = now["method"]
+    row = methods.METHODS[method]
+    passes = now["ensemble_size"] if row.members or row.stochastic else 1
+    want = made(method, stored(cells), passes, page.evaluate("p.noise(t.state.draw)"))
+    assert found.keys() == want.keys()
+    scale = max(1, *np.abs([*want.values()]))
+    for key, value in want.items():
+        assert found[key] == pytest.approx(value, rel=1e-12, abs=1e-12 * scale), (now, key)
+    # The twin in Python is the same layer.
+    assert stored(cells) == flat(layers.arrays(now))
+    outputs = stacked(want, "y")
+    np.testing.assert_allclose(layers.outputs(now), outputs, rtol=1e-12, atol=1e-12 * scale)
+    matrices = layers.layer(now).weight_matrices(*filter(None, [layers.noise(now)]))
+    np.testing.assert_allclose(matrices, stacked(want, "W"), rtol=1e-12, atol=1e-12 * scale)
+    # Each number stands in its cell.
+    for key, one in cells.items():
+        value = one["value"] if one["stored"] else found[key]
+        texts = [figure(value, digits) for digits in (2, 1, 0)]
+        assert one["text"] == next((text for text in texts if len(text) <= one["room"]), texts[2])
+        assert (one["said"] if one["stored"] else one["label"].split(": ")[1]) == texts[0]
+        assert one["negative"] == (value < 0)
+    return cells
+
+
+def act(page, key, old, value, way):
+    """Change a stored number as a reader does; return what it then is."""
+    unit = 0.1 if "_std" in key else 0.5
+    low, high = layers.LIMITS["scales" if "_std" in key else "values"]
+    steps = {"arrow": 1, "drag": round(value) or 2, "step": -1}.get(way, 0)
+
+    def clip(number):
+        return min(high, max(low, round(number, 2)))
+
+    if way == "type":
+        at(page, key).focus()
+        page.keyboard.type(f"{value}")
+        page.keyboard.press("Enter")
+    elif way == "arrow":
+        at(page, key).focus()
+        page.keyboard.press("ArrowUp")
+    elif way == "drag":
+        drag(page, key, STEP * steps + 2 * np.sign(steps))
+    else:
+        page.evaluate("key => cell(key).click()", key)
+        if way == "step":
+            page.evaluate("() => find('.ensedu-p-stepper button').click()")
+        else:
+            page.locator(".ensedu-p-stepper input").fill(f"{value}")
+            page.keyboard.press("Enter")
+    if way in ("arrow", "step"):  # to the next whole step
+        return clip(
+            unit
+            * (np.floor(old / unit + 1e-6) + 1 if steps > 0 else np.ceil(old / unit - 1e-6) - 1)
+        )
+    return clip(old + steps * unit) if steps else value
+
+
+def drag(page, key, across, up=0):
+    box = at(page, key).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + across / 2, y - up / 2)
+    page.mouse.move(x + across, y - up)
+    page.mouse.up()
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_state_shows_the_numbers_of_its_layer(playground, method):
-    sizes = [range(1, most + 1) for most in MOST.values()]
-    if not methods.METHODS[method].members:
-        sizes[2] = range(2, 3)  # there are none to choose
-    for m, n, M in itertools.product(*sizes):
-        seen = shown(playground, method, m, n, M)
-        expected = expected_grids(method, state(method, m, n, M))
-        assert seen["grids"].keys() == expected.keys()
-        for part, array in expected.items():
-            np.testing.assert_array_equal(np.array(seen["grids"][part]), array, err_msg=part)
+def test_numbers_are_those_of_the_layers_after_200_random_edits(bench, method):
+    rng = np.random.default_rng(METHODS.index(method))
+    page = bench
+    begin(page, method=method)
+    sizes = [SIZES[0], SIZES[-1], *(SIZES[i] for i in rng.choice(len(SIZES), 8, replace=False))]
+    for i, size in enumerate(sizes):
+        seeds = {"numbers": int(rng.integers(1000)), "draw": int(rng.integers(1000))}
+        page.evaluate(
+            "part => t.set({ ...t.state, ...part })",
+            dict(zip(layers.MOST, size, strict=True)) | (seeds if i % 2 else {}),
+        )
+        cells = check_numbers(page)
+        want = stored(cells)
+        for way in (None, "type", "arrow", "drag", "field", "step"):
+            keys = rng.choice([*want], 15 if way is None else 1)
+            ends = [layers.LIMITS["scales" if "_std" in key else "values"] for key in keys]
+            values = [float(rng.uniform(*end)) for end in ends]
+            if way is None:
+                pairs = list(zip(keys.tolist(), values, strict=True))
+                page.evaluate("pairs => { for (const pair of pairs) t.edit(...pair) }", pairs)
+                want |= dict(pairs)
+            else:
+                key = str(keys[0])
+                want[key] = act(page, key, want[key], round(values[0], 2), way)
+        assert stored(check_numbers(page)) == want
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_stored_number_has_a_cell_and_is_counted(bench, method):
+    row = methods.METHODS[method]
+    begin(bench, method=method)
+    script = """([method, sizes]) => sizes.map(([in_features, out_features, ensemble_size]) => {
+      t.set({ ...t.state, method, in_features, out_features, ensemble_size });
+      const bars = all(".ensedu-p-bars label").map((one) => [one.querySelector("input").value, one.querySelector("output").value,
+        one.querySelector(".ensedu-p-bar").style.getPropertyValue("--share")]);
+      const sums = all(".ensedu-p-sum tr[data-role]").map((one) => [one.dataset.role, [...one.querySelectorAll("td")].map((td) => td.textContent)]);
+      const add = find(".ensedu-p-add");
+      return { cells: seen(), bars, sums, add: [add.textContent, add.getAttribute("aria-disabled")], made: Object.keys(t.numbers) };
+    })"""
+    for size, found in zip(SIZES, bench.evaluate(script, [method, SIZES]), strict=True):
+        m, n, M = size
         count = counting.layer(m, n, method, **methods.sized(method, M))
-        numbers = str.maketrans({"m": str(m), "n": str(n), "M": str(M)})
-        sums = {
-            role: [f"{term} = {term.translate(numbers)}", str(getattr(count, role))]
+        axes = {"m": m, "n": n, "M": M}
+        want = set(
+            flat(
+                {
+                    name: np.empty([axes[a] for a in letters])
+                    for name, letters in layers.stored(method).items()
+                }
+            )
+        )
+        keys = [one["key"] for one in found["cells"] if one["stored"]]
+        assert len(keys) == len(set(keys)) == count.total + m
+        assert set(keys) == want
+        own = [one["key"] for one in found["cells"] if one["own"]]
+        assert len(own) == (counting.one_more_member(m, n, method).total * M if row.members else 0)
+        # Each number that is made and not stored has a cell, too.
+        copies = {
+            key
+            for key in found["made"]
+            if key[0] in "Wb"
+            and not ((row.modulated or row.stochastic) if key[0] == "W" else method == "mean_field")
+        }
+        assert {one["key"] for one in found["cells"] if not one["stored"]} == set(
+            found["made"]
+        ) - copies
+        totals = {one: counting.layer(m, n, one, **methods.sized(one, M)).total for one in METHODS}
+        assert [(name, int(total)) for name, total, _ in found["bars"]] == [*totals.items()]
+        for name, _, share in found["bars"]:
+            assert float(share.rstrip("%")) == pytest.approx(
+                100 * totals[name] / max(totals.values())
+            )
+        filled = str.maketrans({letter: str(value) for letter, value in axes.items()})
+        terms = {
+            role: [f"{term} = {term.translate(filled)}", str(getattr(count, role))]
             for role, term in methods.terms(method).items()
         }
-        assert seen["sums"] == sums | {"total": ["", str(count.total)]}
-        more = counting.one_more_member(m, n, method).total
-        assert (f"{more} numbers" in seen["add"]) == (more > 0)
+        assert dict(found["sums"]) == terms | {"total": ["", str(count.total)]}
+        price = counting.one_more_member(m, n, method).total
+        if not row.members and not row.stochastic:
+            words = "One network has no members"
+        elif M == layers.MOST["ensemble_size"]:
+            words = f"{M} {'members' if row.members else 'draws'} are the most here"
+        else:
+            words = f"Add a member: {price} numbers more" if price else "Add a draw: no number more"
+        assert found["add"] == [words, str(not words.startswith("Add")).lower()]
 
 
-@pytest.mark.parametrize("way", ["hover", "focus", "tap"])
-def test_an_entry_says_what_makes_it(open_page, server, way):
-    page = open_page(has_touch=way == "tap")
-    visit(page, server + PAGE)
-    shown(page, "batch_ensemble", 3, 4, 2)
-    cell = page.locator("[data-key='made-1-2-3']")
-    getattr(cell, way)()
-    arrays = state("batch_ensemble", 3, 4, 2)
-    factors = arrays["weight"][2, 3], arrays["r"][1, 2], arrays["s"][1, 3]
-    product = " · ".join(f"{value:g}" for value in factors) + f" = {np.prod(factors):g}"
-    words = page.locator(".ensedu-story").text_content()
-    assert words.startswith("W2[3, 4] = W[3, 4] · r2[3] · s2[4] = ")
-    assert product.replace("-", "\N{MINUS SIGN}") in words
-    lit = {key.get_attribute("data-key") for key in page.locator(".lit").all()}
-    assert lit == {"made-1-2-3", "shared-2-3", "r-1-2", "s-1-3"}
+@pytest.mark.parametrize("method", ["batch_ensemble", "mean_field", "single"])
+def test_members_are_added_until_there_is_no_room(play, method):
+    most = layers.MOST["ensemble_size"]
+    page = play({"method": method, "ensemble_size": most - 2})
+    add = page.locator(".ensedu-p-add")
+    add.focus()
+    count = most - 2 if method == "single" else most
+    for M in (most - 1, most, most, most):
+        page.keyboard.press("Enter")
+        assert state(page)["ensemble_size"] == min(M, count)
+        assert page.evaluate("document.activeElement.className") == "ensedu-p-add"
+    if count == most:
+        assert page.locator(".ensedu-p-member").count() == most
+        press(page, "Undo")  # what did nothing left nothing to undo
+        assert state(page)["ensemble_size"] == most - 1
 
 
-def show(value):
-    return f"{round(value, 2):g}".replace("-", "\N{MINUS SIGN}")
+# What is said.
+
+INPUTS = {"x:0": 2, "x:1": -1}
+TOLD = {
+    "batch": ("batch_ensemble", 2, {
+        "weight:0,1": 3, "weight:1,1": -2, "r:0,0": 0.5, "r:0,1": 1, "r:1,0": -1, "r:1,1": 2,
+        "s:0,1": 2, "s:1,1": -0.5, "bias:0,1": 0.25, "bias:1,1": -1.5,
+    }, {
+        "x:1": "x[2] = −1: an input, the same for every member. It multiplies row 2 of every matrix.",
+        "weight:0,1": "W[1, 2] = 3: stored once, and a part of every member's matrix. Change it, and all members move.",
+        "r:0,1": "r1[2] = 1: member 1's own. It scales input 2, row 2 of W1.",
+        "r:1,0": "r2[1] = −1: member 2's own. It scales input 1, row 1 of W2.",
+        "s:0,1": "s1[2] = 2: member 1's own. It scales output 2, column 2 of W1.",
+        "s:1,2": "s2[3] = 2: member 2's own. It scales output 3, column 3 of W2.",
+        "bias:1,1": "b2[2] = −1.5: member 2's own, added to output 2.",
+        "W:0,1,1": "W1[2, 2] = W[2, 2] · r1[2] · s1[2] = (−2) · 1 · 2 = −4: computed, never stored.",
+        "W:1,0,1": "W2[1, 2] = W[1, 2] · r2[1] · s2[2] = 3 · (−1) · (−0.5) = 1.5: computed, never stored.",
+        "y:0,1": "y1[2] = 2 · 3 + (−1) · (−4) + 0.25 = 10.25: x times column 2 of W1, and the bias.",
+        "y:1,1": "y2[2] = 2 · 1.5 + (−1) · 2 − 1.5 = −0.5: x times column 2 of W2, and the bias.",
+        "mean:1": "The mean of y[2] = (10.25 − 0.5) / 2 = 4.875: what the members predict together.",
+        "spread:1": "The spread of y[2] = √((5.375² + (−5.375)²) / 2) = 5.375: how far the members lie from their mean, 4.875.",
+    }),
+    "alone": ("batch_ensemble", 1, {"weight:0,1": 3}, {
+        "x:0": "x[1] = 2: an input, the same for every member. It multiplies row 1 of the matrix.",
+        "weight:0,1": "W[1, 2] = 3: stored once, and a part of the member's matrix.",
+        "mean:1": "The mean of y[2]: one output alone is its own mean.",
+        "spread:1": "The spread of y[2]: one output alone has no spread.",
+    }),
+    "deep": ("deep_ensemble", 3, {
+        "weight:1,0,2": 1, "weight:1,1,2": -2.5, "bias:1,2": 2, "weight:0,0,2": 1, "weight:2,0,2": 1,
+        "weight:0,1,2": 1, "weight:2,1,2": 1, "bias:0,2": -1, "bias:2,2": -3,
+    }, {
+        "x:0": "x[1] = 2: an input, the same for every member. It multiplies row 1 of every matrix.",
+        "weight:1,1,2": "W2[2, 3] = −2.5: stored for member 2 alone. Change it, and no other member moves.",
+        "bias:1,2": "b2[3] = 2: member 2's own, added to output 3.",
+        "y:1,2": "y2[3] = 2 · 1 + (−1) · (−2.5) + 2 = 6.5: x times column 3 of W2, and the bias.",
+        "y:2,2": "y3[3] = 2 · 1 + (−1) · 1 − 3 = −2: x times column 3 of W3, and the bias.",
+        "mean:2": "The mean of y[3] = (0 + 6.5 − 2) / 3 = 1.5: what the members predict together.",
+        "spread:2": "The spread of y[3] = √(((−1.5)² + 5² + (−3.5)²) / 3) ≈ 3.63: how far the members lie from their mean, 1.5.",
+    }),
+    "single": ("single", 3, {"weight:0,1": 3, "weight:1,1": -2, "bias:1": -0.5}, {
+        "x:0": "x[1] = 2: an input. It multiplies row 1 of the matrix.",
+        "weight:1,1": "W[2, 2] = −2: stored once, for the one network.",
+        "bias:1": "b[2] = −0.5: added to output 2.",
+        "y:0,1": "y[2] = 2 · 3 + (−1) · (−2) − 0.5 = 7.5: x times column 2 of W, and the bias.",
+        "mean:1": "The mean of y[2]: one output alone is its own mean.",
+        "spread:0": "The spread of y[1]: one output alone has no spread.",
+    }),
+    "rank1": ("rank1", 2, {
+        "weight:0,1": 3, "r_mean:0,0": 0.5, "r_mean:0,1": 1, "r_mean:1,0": -1, "r_std:0,0": 0.2,
+        "r_std:1,0": 0.5, "s_mean:0,1": 2, "s_mean:1,1": -0.5, "s_std:0,1": 0.1, "s_std:1,1": 0.3,
+        "bias:0,1": -0.5,
+    }, {
+        "x:1": "x[2] = −1: an input, the same for every member. It multiplies row 2 of every matrix.",
+        "weight:0,1": "W[1, 2] = 3: stored once, and a part of every member's matrix. Change it, and all members move.",
+        "r_mean:0,1": "The mean of r1[2] = 1: member 1's own. Draws lie around it; each draw scales input 2, row 2 of W1.",
+        "r_std:1,0": "σ of r2[1] = 0.5: member 2's own. It is the typical distance of a draw from the mean; each draw scales input 1, row 1 of W2.",
+        "s_mean:1,1": "The mean of s2[2] = −0.5: member 2's own. Draws lie around it; each draw scales output 2, column 2 of W2.",
+        "s_std:0,1": "σ of s1[2] = 0.1: member 1's own. It is the typical distance of a draw from the mean; each draw scales output 2, column 2 of W1.",
+        "r:1,0": "r2[1] = −1 + 0.5 · 1 = −0.5 in this draw: mean + σ · ε, and ε is drawn from N(0, 1).",
+        "s:0,1": "s1[2] = 2 + 0.1 · (−1.66) = 1.834 in this draw: mean + σ · ε, and ε is drawn from N(0, 1).",
+        # The last is 3 √((r² + u²)(s² + v²) − r² s²) of each member.
+        "W:0,0,1": "W1[1, 2] = W[1, 2] · r1[1] · s1[2] = 3 · 0.6 · 1.834 = 3.3012 in this draw; over all draws its mean is 3 and its standard deviation 1.21.",
+        "W:1,0,1": "W2[1, 2] = W[1, 2] · r2[1] · s2[2] = 3 · (−0.5) · (−0.62) = 0.93 in this draw; over all draws its mean is 1.5 and its standard deviation 1.25.",
+    }),
+    "field": ("mean_field", 3, {
+        "weight_mean:0,1": 3, "weight_std:0,1": 0.2, "bias_mean:1": -0.5, "bias_std:1": 0.1,
+    }, {
+        "x:1": "x[2] = −1: an input, the same for every draw. It multiplies row 2 of every matrix.",
+        "weight_mean:0,1": "The mean of W[1, 2] = 3: stored once. All draws lie around it.",
+        "weight_std:0,1": "σ of W[1, 2] = 0.2: stored once. It is the typical distance of a draw from the mean.",
+        "bias_mean:1": "The mean of b[2] = −0.5: stored once. All draws lie around it.",
+        "bias_std:1": "σ of b[2] = 0.1: stored once. It is the typical distance of a draw from the mean.",
+        "W:1,0,1": "W2[1, 2] = 3 + 0.2 · 0.25 = 3.05 in this draw: mean + σ · ε, and ε is drawn from N(0, 1).",
+        "b:2,1": "b3[2] = −0.5 + 0.1 · (−1.44) = −0.644 in this draw: mean + σ · ε, and ε is drawn from N(0, 1).",
+        "y:2,1": "y3[2] = 2 · 3.1 + (−1) · (−0.015) − 0.644 = 5.571: x times column 2 of W3, and the bias.",
+        "mean:1": "The mean of y[2] = (6.897 + 7.265 + 5.571) / 3 ≈ 6.58: what the draws predict together.",
+        "spread:1": "The spread of y[2] = √((0.3193² + 0.6873² + (−1.0067)²) / 3) ≈ 0.73: how far the draws lie from their mean, 6.58.",
+    }),
+}  # fmt: skip
 
 
-# A cell, and what is said of it; names stand for entries of the arrays.
-SAID = [
-    ("batch_ensemble", "shared-2-3", "W[3, 4] = {weight[2][3]}: stored once, used by every"),
-    ("batch_ensemble", "r-1-2", "r2[3] = {r[1][2]}: member 2's own. It scales input 3."),
-    ("batch_ensemble", "s-1-3", "s2[4] = {s[1][3]}: member 2's own. It scales output 4."),
-    ("batch_ensemble", "bias-1-3", "b[4] = {bias[1][3]}: added to output 4."),
-    ("rank1", "r-1-2", "mean {r_mean[1][2]}, standard deviation {r_std[1][2]}. Member 2 owns both"),
-    ("rank1", "r-1-2", "It scales input 3."),
-    ("rank1", "s-1-3", "It scales output 4."),
-    ("rank1", "made-1-2-3", " on average, with standard deviation {spreads[1][2][3]}."),
-    ("deep_ensemble", "stored-1-2-3", "W2[3, 4] = {weight[1][2][3]}: a number of its own, stored"),
-    ("deep_ensemble", "stored-1-2-3", ", stored for member 2 alone."),
-    ("single", "stored-0-2-3", "W[3, 4] = {weight[2][3]}: a number of its own."),
+@pytest.mark.parametrize("case", TOLD)
+def test_every_kind_of_number_is_explained(bench, case):
+    method, M, edits, told = TOLD[case]
+    begin(
+        bench,
+        method=method,
+        in_features=2,
+        out_features=3,
+        ensemble_size=M,
+        draw=3,
+        edits={key.replace("_mean", ""): value for key, value in (edits | INPUTS).items()},
+    )
+    for key, words in told.items():
+        assert bench.evaluate("key => { cell(key).click(); return story() }", key) == words
+
+
+SUMS = {
     (
-        "mean_field",
-        "stored-0-2-3",
-        "mean {weight_mean[2][3]}, standard deviation {weight_std[2][3]}",
-    ),
-    ("mean_field", "spread-2-3", "deviation of W[3, 4] is {weight_std[2][3]}: stored beside"),
-    ("mean_field", "bias-0-3", "mean {bias_mean[3]}, standard deviation {bias_std[3]}."),
-]
+        "batch_ensemble",
+        2,
+    ): "BatchEnsemble: 41 numbers for 2 members of 3 inputs and 5 outputs. A deep ensemble holds 40.",
+    (
+        "rank1",
+        1,
+    ): "Rank-1 BNN: 36 numbers for 1 member of 3 inputs and 5 outputs. A deep ensemble holds 20.",
+    (
+        "deep_ensemble",
+        2,
+    ): "Deep ensemble: 40 numbers for 2 members of 3 inputs and 5 outputs. A BatchEnsemble holds 41.",
+    ("mean_field", 2): "Mean-field BNN: 40 numbers for 3 inputs and 5 outputs, however many draws.",
+    ("single", 2): "Single network: 20 numbers for 3 inputs and 5 outputs.",
+}
 
 
-def test_every_kind_of_entry_is_explained(playground):
-    assert {method for method, _, _ in SAID} == set(METHODS)
-    spreads = state("rank1", 3, 4, 2)["spreads"][:, 2, 3]
-    assert show(spreads[0]) != show(spreads[1])  # so that one member's is not taken for another's
-    for method, key, words in SAID:
-        shown(playground, method, 3, 4, 2)
-        playground.locator(f"[data-key='{key}']").hover()
-        arrays = {
-            name: np.vectorize(show)(array).tolist()
-            for name, array in state(method, 3, 4, 2).items()
-        }
-        said = playground.locator(".ensedu-story").text_content()
-        assert words.format(**arrays) in said, (method, key)
+def test_the_total_is_told(play):
+    page = play({"method": "single", "in_features": 3, "out_features": 5, "ensemble_size": 2})
+    assert page.locator(".ensedu-p-story").get_attribute("role") == "status"
+    for (method, M), words in SUMS.items():
+        page.locator(f"input[value={method}]").check()
+        if M == 1:
+            page.get_by_label("members M").press("Home")
+        assert story(page) == words
+        page.evaluate("t.set({ ...t.state, ensemble_size: 2 })")
 
 
-def test_arrow_keys_walk_through_a_matrix(playground):
-    shown(playground, "deep_ensemble", 2, 3, 2)
-    playground.locator("[data-key='stored-0-0-0']").focus()
+# What lights up.
+
+
+def recipes(method, m, n, passes, eps):
+    """How each number that is made follows from others, in the order in which they are made."""
+    row = methods.METHODS[method]
+    found = {}
+
+    def drawn(key, base, at, noise):
+        found[key] = lambda v: v[f"{base}_mean:{at}"] + v[f"{base}_std:{at}"] * eps[noise]
+
+    def weight(i, a, b):
+        own = row.modulated or row.stochastic
+        return (
+            f"W:{i},{a},{b}" if own else f"weight:{i},{a},{b}" if row.members else f"weight:{a},{b}"
+        )
+
+    def bias(i, b):
+        return (
+            f"b:{i},{b}"
+            if method == "mean_field"
+            else f"bias:{i},{b}"
+            if row.members
+            else f"bias:{b}"
+        )
+
+    def matrix(i, a, b):
+        if row.modulated:
+            found[weight(i, a, b)] = lambda v: (
+                v[f"weight:{a},{b}"] * v[f"r:{i},{a}"] * v[f"s:{i},{b}"]
+            )
+        elif row.stochastic:
+            drawn(weight(i, a, b), "weight", f"{a},{b}", f"weight:{i},{a},{b}")
+
+    def output(i, b):
+        found[f"y:{i},{b}"] = lambda v: (
+            sum(v[f"x:{a}"] * v[weight(i, a, b)] for a in range(m)) + v[bias(i, b)]
+        )
+
+    def ends(b):
+        def ys(v):
+            return [v[f"y:{i},{b}"] for i in range(passes)]
+
+        found[f"mean:{b}"] = lambda v: np.mean(ys(v))
+        # One output alone has no spread; yet it is made of it.
+        found[f"spread:{b}"] = lambda v: np.std(ys(v) if passes > 1 else [*ys(v), 0])
+
+    for i in range(passes):
+        for name, size in (("r", m), ("s", n)) if method == "rank1" else ():
+            for k in range(size):
+                drawn(f"{name}:{i},{k}", name, f"{i},{k}", f"{name}:{i},{k}")
+        for b in range(n):
+            if method == "mean_field":
+                drawn(bias(i, b), "bias", b, f"bias:{i},{b}")
+            for a in range(m):
+                matrix(i, a, b)
+            output(i, b)
+    for b in range(n):
+        ends(b)
+    return found
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+@pytest.mark.parametrize("method", METHODS)
+def test_what_lights_up_is_what_moves(bench, method, passes):
+    """Each number is nudged: `into` are those that follow it, `from` those that it follows."""
+    m, n = 2, 3
+    begin(bench, method=method, in_features=m, out_features=n, ensemble_size=passes, draw=5)
+    cells = shown(bench)
+    drawn = bench.evaluate("p.noise(5)")
+    assert all(drawn.values())
+    made_of = recipes(method, m, n, 1 if method == "single" else passes, drawn)
+    values = stored(cells)
+    rng = np.random.default_rng(7)
+    values = {key: rng.uniform(0.5, 3) for key in values}  # none is 0, and hides another
+    for key, make in made_of.items():
+        values[key] = make(values)
+    assert values.keys() == cells.keys()
+
+    def direct(key):
+        nudged = values | {key: values[key] + 0.5}
+        return {one for one, make in made_of.items() if abs(make(nudged) - values[one]) > 1e-9}
+
+    follow = {key: direct(key) for key in values}
+    into = {key: set(ones) for key, ones in follow.items()}
+    for key in reversed([*values]):  # what follows stands behind
+        into[key] |= {end for one in into[key] for end in into[one]}
+    script = "key => { cell(key).click(); return ['touched', 'from', 'into'].map(marked) }"
+    for key in values:
+        touched, lit_from, lit_into = bench.evaluate(script, key)
+        assert touched == [key]
+        assert set(lit_from) == {one for one in values if key in follow[one]}
+        assert set(lit_into) == into[key]
+        dots = bench.locator(".ensedu-p-line circle.lit").count()
+        assert dots == sum(one.startswith("y") for one in {key, *lit_into})
+
+
+def test_focus_and_what_lights_up_look_different(play):
+    page = play({"in_features": 2, "out_features": 2})
+    at(page, "W:0,0,0").focus()
+    page.keyboard.press("ArrowDown")
+    look = """key => {
+      const [own, inside] = [getComputedStyle(cell(key)), getComputedStyle(cell(key), "::after")];
+      return [own.outlineStyle, own.outlineColor, inside.borderStyle, inside.borderColor, inside.borderWidth];
+    }"""
+    looks = {key: page.evaluate(look, key) for key in ("W:0,1,0", "r:0,1", "y:0,0", "r:0,0")}
+    outline, blue, *touched = looks["W:0,1,0"]
+    assert (outline, touched[0], touched[2]) == ("solid", "solid", "3px")
+    assert blue != touched[1]
+    assert [looks[key][0] for key in ("r:0,1", "y:0,0", "r:0,0")] == ["none"] * 3
+    kinds = [(look[2], look[4]) for look in looks.values()]
+    assert kinds == [("solid", "3px"), ("solid", "2px"), ("dotted", "2px"), ("none", "0px")]
+    at(page, "y:1,1").hover()  # it answers as well, while the focus stays
+    assert page.evaluate("marked('touched')") == ["y:1,1"]
+    assert story(page).startswith("y2[2] = ")
+    page.mouse.move(2, 2)
+    assert page.evaluate("marked('touched')") == ["W:0,1,0"]
+    assert story(page).startswith("W1[2, 1] = ")
+    assert page.evaluate("document.activeElement.dataset.key") == "W:0,1,0"
+
+
+# By hand.
+
+ACTIVE = """() => {
+  const one = document.activeElement;
+  return one.dataset.key ?? one.closest(".ensedu-t-control")?.innerText.split("\\n")[0] ?? (one.textContent || one.value);
+}"""
+MINE = ["s:0,0", "r:0,0", "W:0,0,0", "bias:0,0", "y:0,0"]
+WALK = [
+    "batch_ensemble", "inputs m", "outputs n", "members M", "Add a member: 6 numbers more",
+    "Reset", "Surprise me", "Copy link", "4 challenges", "x:0", "weight:0,0", "mean:0", "spread:0", "Undo", *MINE,
+    *(key.replace(":0", ":1", 1) for key in MINE),
+]  # fmt: skip
+
+
+def test_a_walk_with_the_keyboard_reaches_everything_in_order(play):
+    page = play({"in_features": 2, "out_features": 2, "ensemble_size": 2})
+    found = []
+    for _ in WALK:
+        page.keyboard.press("Tab")
+        found.append(page.evaluate(ACTIVE))
+    assert found == WALK
+    page.keyboard.press("Tab")
+    assert page.evaluate("root().contains(document.activeElement)") is False
+    at(page, "W:0,0,0").focus()
     for key, place in (
-        ("ArrowRight", "0-0-1"), ("ArrowDown", "0-1-1"), ("ArrowLeft", "0-1-0"),
-        ("ArrowDown", "0-1-0"), ("ArrowUp", "0-0-0"),
-    ):  # fmt: skip
-        playground.keyboard.press(key)
-        focused = playground.evaluate("document.activeElement.dataset.key")
-        assert focused == f"stored-{place}"
-    assert playground.locator(".ensedu-story").text_content().startswith("W1[1, 1] = ")
+        ("Right", "0,1"),
+        ("Down", "1,1"),
+        ("Left", "1,0"),
+        ("Down", "1,0"),
+        ("Up", "0,0"),
+        ("Left", "0,0"),
+        ("Right", "0,1"),
+    ):
+        page.keyboard.press(f"Arrow{key}")
+        assert page.evaluate(ACTIVE) == f"W:0,{place}"
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate(ACTIVE) == "W:0,0,1"  # a group is one stop: where you were
+    assert state(page)["edits"] == {}
 
 
-def test_members_are_added_one_at_a_time(playground):
-    seen = shown(playground, "rank1", 2, 3, 1)
-    assert len(seen["grids"]["made"]) == 1
-    button = playground.locator(".ensedu-add")
-    for M in (2, 3, 4):
-        assert "13 numbers" in button.text_content()
-        button.click()
-        assert playground.locator("[data-part=made] table").count() == M
-    assert button.is_disabled()
+def test_numbers_are_changed_with_the_keyboard_alone(play):
+    page = play({"method": "rank1", "in_features": 2, "out_features": 2, "ensemble_size": 2})
+
+    def keys(key, *names):
+        at(page, key).focus()
+        for name in names:
+            page.keyboard.press(name)
+        return shown(page)[key]["value"]
+
+    for _ in range(3):
+        page.evaluate("() => t.edit('weight:0,0', 1)")
+    mean, std = "s_mean:0,1", "s_std:0,1"
+    page.evaluate("pair => t.edit(...pair)", [mean, 0.5])
+    page.evaluate("pair => t.edit(...pair)", [std, 0.1])
+    assert keys(mean, "ArrowUp") == 1
+    assert keys(mean, "Shift+ArrowDown") == 0.9
+    assert keys(mean, *"-1,25", "Enter") == -1.25
+    assert story(page).startswith("The mean of s1[2] = −1.25: ")
+    assert keys(mean, *"7") == -1.25  # not yet
+    assert at(page, mean).inner_text() == "7"
+    assert keys(mean, "Escape") == -1.25
+    assert at(page, mean).inner_text() == "−1.3"  # for more there is no room
+    assert keys(mean, *"45", "Backspace", "Tab") == 4  # leaving is as good as Enter
+    assert page.evaluate(ACTIVE) != mean
+    assert keys(mean, *"2", "ArrowUp") == 2.5  # so are arrows
+    assert keys(mean, *".125", "Enter") == 0.13
+    for text in ("12", "-9.01", "-", "1.2.3", "1-"):
+        assert keys(mean, *text, "Enter") == 0.13
+        given = text.replace("-", MINUS)
+        assert (
+            story(page)
+            == f"The mean of s1[2] stays 0.13: a number from −9 to 9 is accepted, not “{given}”."
+        )
+        assert at(page, mean).inner_text() == "0.13"
+    assert keys(mean, *"9", "Enter", "ArrowUp") == 9
+    assert keys(mean, *"-8.9", "Enter", "ArrowDown") == -9
+    assert keys(std, "ArrowUp") == 0.2
+    assert keys(std, "Shift+ArrowUp") == 0.22
+    assert keys(std, *"0", "Enter") == 0.22
+    assert (
+        story(page)
+        == "σ of s1[2] stays 0.22: a standard deviation from 0.01 to 9 is accepted, not “0”."
+    )
+    assert keys(std, "ArrowDown", "ArrowDown", "ArrowDown") == 0.01
+    assert keys("y:0,1", *"5", "Enter") == 0  # what is made cannot be typed
+    before = state(page)
+    for letter in ("a", "e", "Backspace", "Delete", "Enter", "PageUp"):
+        keys(mean, letter)
+    assert state(page) == before
+    ends = {key: one["ends"] for key, one in shown(page).items()}
+    assert (ends[mean], ends[std]) == ([-9, 9], [0.01, 9])
 
 
-def test_a_link_leads_back_to_a_layer(playground, open_page, server):
-    shown(playground, "mean_field", 4, 1, 2)
-    link = playground.locator(".ensedu-link").get_attribute("href")
-    other = open_page()
-    visit(other, server + PAGE + link)
-    assert other.locator("select").input_value() == "mean_field"
-    assert other.locator("[data-part=stored] table tr").count() == 4
-    for method in ("none", "toString"):
-        strange = open_page()
-        visit(strange, server + PAGE + f"#playground:method={method}&in_features=99")
-        assert strange.locator("select").input_value() == "batch_ensemble"
+def test_undo_takes_back_a_gesture_as_a_whole(play):
+    page = play({"edits": {"r:0,0": 0.5}})
+    steps = []
+
+    def now():
+        return shown(page)["r:0,0"]["value"]
+
+    for act in (
+        lambda: [page.keyboard.press("ArrowUp") for _ in range(5)],
+        lambda: [page.keyboard.press(key) for key in ("1", "Enter")],
+        lambda: drag(page, "r:0,0", 50),
+        lambda: drag(page, "r:0,0", 50),
+        lambda: [press_step(page, "More") for _ in range(3)],
+    ):
+        steps.append(now())
+        at(page, "r:0,0").focus()
+        act()
+    assert [*steps, now()] == [0.5, 3, 1, 4, 7, 8.5]
+    at(page, "r:0,0").focus()
+    for value in reversed(steps):
+        page.keyboard.press("Control+z")
+        assert now() == value
+        assert story(page).startswith("r1[1] = ")
+    assert state(page)["edits"] == {"r:0,0": 0.5}
+    page.keyboard.press("Control+z")
+    assert story(page) == "There is nothing to undo."
+    assert page.evaluate(ACTIVE) == "r:0,0"
+    at(page, "r:0,1").focus()
+    for key in ("ArrowUp", "ArrowLeft", "ArrowUp"):  # two cells are two gestures
+        page.keyboard.press(key)
+    press(page, "Undo")
+    assert state(page)["edits"].keys() == {"r:0,0", "r:0,1"}
+    assert state(page)["edits"]["r:0,0"] == 0.5
 
 
-def test_without_scripts_a_figure_stands(open_page, server):
+def press_step(page, name):
+    page.evaluate("name => find(`.ensedu-p-stepper [aria-label='${name}']`).click()", name)
+
+
+def test_numbers_are_dragged_with_the_mouse(play):
+    page = play({"method": "rank1"})
+
+    def moved(key, *way):
+        page.evaluate("() => press('Reset')")
+        before = shown(page)[key]["value"]
+        drag(page, key, *way)
+        return round(shown(page)[key]["value"] - before, 9)
+
+    assert moved("weight:1,1", STEP - 1) == 0
+    assert moved("weight:1,1", 2 * STEP + 1) == 1
+    assert moved("weight:1,1", -2 * STEP - 1) == -1
+    assert moved("weight:1,1", 0, 3 * STEP + 1) == 1.5
+    assert moved("weight:1,1", STEP, STEP) == 1
+    assert moved("r_std:0,0", 2 * STEP + 1) == 0.2
+    moved("r_std:0,0", -300)
+    assert shown(page)["r_std:0,0"]["value"] == 0.01
+    moved("weight:0,0", 400)
+    assert shown(page)["weight:0,0"]["value"] == 9
+    assert moved("x:0", -10 * STEP) == -5  # at once out of the figure
+    page.mouse.move(*at_center(page, "weight:1,1"))
+    assert shown(page)["x:0"]["value"] == layers.arrays(BASE)["x"][0] - 5  # it was let go
+    page.evaluate("() => press('Reset')")
+    page.mouse.down(button="right")
+    page.mouse.move(900, 100)
+    page.mouse.up(button="right")
+    drag(page, "W:0,0,0", 60)
+    drag(page, "y:0,0", 60)
+    assert state(page) == BASE | {"method": "rank1"}
+
+
+def at_center(page, key):
+    box = at(page, key).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def touch(session, kind, *places):
+    points = [{"x": x, "y": y} for x, y in places]
+    session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+# A page that scrolls keeps the next touch for itself, too.
+AT_REST = """new Promise((rest) => {
+  let [last, still] = [scrollY, 0];
+  const look = () => {
+    still = scrollY === last ? still + 1 : 0;
+    last = scrollY;
+    if (still === 30) rest();
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
+
+
+def test_a_finger_taps_drags_sideways_and_scrolls_up_and_down(play):
+    page = play(viewport=PHONE, has_touch=True)
+    session = page.context.new_cdp_session(page)
+
+    def seek(key):
+        page.evaluate("key => cell(key).scrollIntoView({ block: 'center' })", key)
+        page.evaluate(AT_REST)
+        return at_center(page, key)
+
+    def swipe(key, across, down):
+        x, y = seek(key)
+        touch(session, "touchStart", (x, y))
+        for share in (0.1, 0.25, 0.5, 0.75, 1):
+            touch(session, "touchMove", (x + share * across, y + share * down))
+        touch(session, "touchEnd")
+
+    value = layers.arrays(BASE)["bias"][1, 2]
+    page.touchscreen.tap(*seek("y:1,2"))
+    page.wait_for_function("story().startsWith('y2[3] = ')")
+    page.touchscreen.tap(*seek("bias:1,2"))
+    page.wait_for_function("story().startsWith('b2[3] = ')")
+    for name, change in (("Less", -0.5), ("More", 0)):
+        page.get_by_role("button", name=name, exact=True).tap()
+        page.wait_for_function("value => t.state.edits['bias:1,2'] === value", arg=value + change)
+    page.get_by_role("button", name="Reset").tap()
+    page.wait_for_function("!('bias:1,2' in t.state.edits)")
+    seek("bias:1,2")
+    before = page.evaluate("scrollY")
+    swipe("bias:1,2", 0, -160)
+    page.wait_for_function("before => scrollY > before + 50", arg=before)
+    page.evaluate(AT_REST)
+    assert state(page)["edits"] == {}
+    swipe("bias:1,2", 2 * STEP + 2, 0)
+    page.wait_for_function("value => t.state.edits['bias:1,2'] === value", arg=value + 1)
+    assert state(page)["edits"].keys() == {"bias:1,2"}
+
+
+def test_the_field_takes_what_is_typed(play):
+    page = play()
+    field = page.locator(".ensedu-p-stepper input")
+    assert field.is_disabled()
+    at(page, "y:0,0").click()
+    assert field.is_disabled()
+    at(page, "s:1,2").click()
+    assert field.get_attribute("aria-label") == "s2[3]"
+    for text, value in {
+        "2,5": 2.5,
+        "−3": -3,
+        "-0.5": -0.5,
+        " 4 ": 4,
+        "x": 4,
+        "": 4,
+        "9.5": 4,
+        "1e0": 4,
+    }.items():
+        field.fill(text)
+        page.keyboard.press("Enter")
+        assert shown(page)["s:1,2"]["value"] == value
+        assert numeral(field.input_value()) == value
+    assert story(page) == "s2[3] stays 4: a number from −9 to 9 is accepted, not “1e0”."
+    field.fill("3")
+    at(page, "y:0,0").hover()  # the mouse rests somewhere
+    page.keyboard.press("Enter")
+    assert shown(page)["s:1,2"]["value"] == 3
+
+
+# The tools.
+
+
+def test_surprise_reset_and_another_draw(play):
+    page = play({"method": "rank1"})
+    press(page, "Draw again")
+    assert story(page) == "Draw 1: what is drawn is new, and every stored number as it was."
+    assert page.locator(".ensedu-p-again").inner_text() == "Draw again (1)"
+    assert stored(shown(page)) == flat(layers.arrays(BASE | {"method": "rank1"}))
+    check_numbers(page)
+    page.evaluate("t.edit('x:0', 5)")
+    first = page.evaluate("t.numbers")
+    press(page, "Draw again")
+    second = page.evaluate("t.numbers")
+    assert all(first[key] != second[key] for key in first if key[0] in "rs" and key[1] == ":")
+    for method in METHODS:
+        page.locator(f"input[value={method}]").check()
+        page.evaluate("t.edit('x:1', -7)")
+        assert page.locator(".ensedu-p-again").is_visible() == (method in DRAWN)
+    press(page, "Surprise me")
+    words = "New numbers everywhere, number 1. Mean-field BNN: 50 numbers for 4 inputs and 5 outputs, however many draws."
+    assert story(page) == words
+    assert state(page) == BASE | {"method": "mean_field", "numbers": 1, "draw": 1}
+    check_numbers(page)
+    press(page, "Undo")
+    assert state(page)["edits"] == {"x:0": 5, "x:1": -7}
+    press(page, "Reset")
+    assert state(page) == BASE | {"method": "rank1"}
+    assert story(page).startswith("As it was at first. Rank-1 BNN: ")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_surprise_is_new_everywhere(bench, seed):
+    """In every method about as many numbers change as chance says."""
+    for method in METHODS:
+        begin(bench, method=method, numbers=seed, draw=seed)
+        before = stored(shown(bench))
+        bench.evaluate("press('Surprise me')")
+        after = stored(shown(bench))
+        for name in layers.stored(method):
+            one, other = stacked(before, name), stacked(after, name)
+            assert (one != other).any(), (method, name)
+
+
+# Links.
+
+
+def some_state(rng, method):
+    edits = {}
+    for other in (method, *rng.choice(METHODS, 2)):
+        name, axes = list(layers.stored(other).items())[rng.integers(len(layers.stored(other)))]
+        place = tuple(int(rng.integers(layers.MOST[layers.LETTERS[a]])) for a in axes)
+        low, high = layers.LIMITS["scales" if name.endswith("_std") else "values"]
+        value = [float(rng.uniform(low, high)), high, 0.01, round(float(rng.uniform(low, high)))][
+            rng.integers(4)
+        ]
+        edits[layers.key(name, place)] = max(low, value)
+    sizes = {name: int(rng.integers(most)) + 1 for name, most in layers.MOST.items()}
+    seeds = {name: int(rng.integers(1_000_000)) for name in ("numbers", "draw")}
+    return {"method": method, **sizes, **seeds, "challenge": None, "edits": edits}
+
+
+def test_a_link_carries_the_whole_state(bench):
+    rng = np.random.default_rng(3)
+    states = [some_state(rng, METHODS[i % 5]) for i in range(300)]
+    for key in ("equal", "ways", "reach", "price"):
+        state = bench.evaluate("key => p.startOf(key)", key)
+        states.append(state | {"edits": state["edits"] | {"x:0": -2.25}})
+    script = "pairs => pairs.map(([state, base]) => p.decode(p.encode(state), base))"
+    pairs = list(zip(states, states[1:] + states[:1], strict=True))
+    assert bench.evaluate(script, pairs) == [{"state": state} for state in states]
+    # What a link need not say is as it was at first, without edits.
+    found = bench.evaluate("base => p.decode('method=rank1&draw=7', base)", states[0])
+    assert found == {"state": states[0] | {"method": "rank1", "draw": 7, "edits": {}}}
+
+
+BAD = {
+    "": "nothing stands in it",
+    "junk": "“junk” is unknown",
+    "%": "“%” is unknown",
+    "__proto__=1": "“__proto__” is unknown",
+    "toString=1": "“toString” is unknown",
+    "method=none": "method cannot be none",
+    "method=toString": "method cannot be toString",
+    "method=": "method cannot be ",
+    "in_features=5": "in_features cannot be 5",
+    "in_features=0": "in_features cannot be 0",
+    "out_features=6": "out_features cannot be 6",
+    "ensemble_size=2.5": "ensemble_size cannot be 2.5",
+    "ensemble_size=": "ensemble_size cannot be NaN",
+    "ensemble_size=many": "ensemble_size cannot be NaN",
+    "numbers=-1": "numbers cannot be -1",
+    "numbers=1000000": "numbers cannot be 1000000",
+    "draw=Infinity": "draw cannot be Infinity",
+    "challenge=nope": "challenge cannot be nope",
+    "challenge=toString": "challenge cannot be toString",
+    "challenge=null": "challenge cannot be null",
+    "method=single&challenge=equal": "the challenge equal has another method, batch_ensemble",
+    "method=deep_ensemble&challenge=price": "the challenge price has another method, batch_ensemble",
+    "challenge=ways&in_features=3": "the challenge ways has another in_features, 2",
+    "edits=": "no layer stores “”",
+    "edits=x": "no layer stores “”",
+    "edits=x:0": "no layer stores “x”",
+    "edits=x:4:1": "no layer stores “x:4”",
+    "edits=x:00:1": "no layer stores “x:00”",
+    "edits=x:0,0:1": "no layer stores “x:0,0”",
+    "edits=r_mean:0,0:1": "no layer stores “r_mean:0,0”",
+    "edits=rank1.r:0,0:1": "no layer stores “rank1.r:0,0”",
+    "edits=bias:5:1": "no layer stores “bias:5”",
+    "edits=weight:,:1": "no layer stores “weight:,”",
+    "edits=y:0,0:1": "no layer stores “y:0,0”",
+    "edits=toString:1": "no layer stores “toString”",
+    "edits=__proto__:1": "no layer stores “__proto__”",
+    "edits=x:0:": "x:0: a number from −9 to 9 is accepted, not “NaN”",
+    "edits=x:0:9.5": "x:0: a number from −9 to 9 is accepted, not “9.5”",
+    "edits=x:0:1;x:1:NaN": "x:1: a number from −9 to 9 is accepted, not “NaN”",
+    "edits=r_std:0,0:0": "r_std:0,0: a standard deviation from 0.01 to 9 is accepted, not “0”",
+    "edits=r_std:0,0:-1": "r_std:0,0: a standard deviation from 0.01 to 9 is accepted, not “−1”",
+}
+
+
+def test_bad_links_are_refused_in_words(play):
+    page = play({"numbers": 3})
+    for link, words in BAD.items():
+        page.evaluate("link => { location.hash = `playground:${link}` }", link)
+        page.wait_for_function(
+            "words => story() === words",
+            arg=f"This link cannot be followed: {words}. The layer stays as it is.",
+        )
+        assert state(page) == BASE | {"numbers": 3}
+        page.evaluate("() => { location.hash = 'other:method=single' }")  # of another figure
+    assert story(page).startswith("This link")
+
+
+CELLS = """() => Object.fromEntries([...document.querySelectorAll("[data-key]")].map((one) => [one.dataset.key, Number(one.getAttribute("aria-valuenow"))]))"""
+IN_SIGHT = "Math.abs(root().getBoundingClientRect().top) < 40"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_link_opens_what_was_on_the_screen_and_scrolls_there(open_small, method):
+    given = some_state(np.random.default_rng(METHODS.index(method)), method) | {"numbers": 7}
+    page = open_small("begun.html#layer:" + f"method={method}&ensemble_size=9")
+    assert story(page).startswith(
+        "This link cannot be followed: ensemble_size cannot be 9. The layer is as at first."
+    )
+    assert page.evaluate("scrollY") == 0
+    encoded = page.evaluate("state => p.encode(state)", given)
+    page.evaluate("link => { location.hash = `layer:${link}` }", encoded.replace(";", "%3B"))
+    page.wait_for_function(IN_SIGHT)
+    assert stored(shown(page)) == flat(layers.arrays(given))
+    # Each edit comes into the address.
+    at(page, "x:0").focus()
+    page.keyboard.press("ArrowUp")
+    page.wait_for_function(
+        "link => location.hash.slice(1) !== `layer:${link}` && !location.hash.includes('%')",
+        arg=encoded,
+    )
+    value = shown(page)["x:0"]["value"]
+    seen = page.evaluate("seen()")
+    page.goto(page.url.replace("#", "?anew#"))
+    page.wait_for_function(IN_SIGHT)
+    assert page.evaluate("seen()") == seen
+    assert stored(shown(page))["x:0"] == value
+    page.context.close()
+
+
+def test_a_link_is_copied_and_reset_goes_back_to_the_page(open_small):
+    page = open_small("begun.html", permissions=["clipboard-read", "clipboard-write"])
+    page.evaluate("() => cell('r:2,1').focus({ preventScroll: true })")
+    page.keyboard.type("7.5")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Copy link").click()
+    page.wait_for_function(
+        "story() === 'The link is copied: it leads to this layer, with every number.'"
+    )
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link.startswith(page.url.partition("#")[0] + "#layer:method=batch_ensemble&")
+    assert link.endswith("&edits=r:2,1:7.5")
+    page.goto(link.replace("#", "?anew#"))
+    page.wait_for_function(IN_SIGHT)
+    assert stored(shown(page))["r:2,1"] == 7.5
+    page.evaluate("press('Reset')")
+    assert stored(shown(page)) == flat(layers.arrays(BASE))
+    # A link to what is there already scrolls as well.
+    page.goto(
+        page.url.partition("?")[0] + "?more#layer:" + page.evaluate("base => p.encode(base)", BASE)
+    )
+    page.wait_for_function(IN_SIGHT)
+
+
+# Challenges.
+
+
+def verdict(page):
+    return page.evaluate("verdict()")
+
+
+def types(page, key, value):
+    at(page, key).focus()
+    page.keyboard.type(str(value))
+    page.keyboard.press("Enter")
+
+
+def test_twins_are_made_with_one_edit(play):
+    page = play()
+    challenge(page, "Twins")
+    assert (
+        page.locator(".ensedu-p-task").inner_text()
+        == "Make members 1 and 2 the same network, with one edit."
+    )
+    assert verdict(page) == [False, "Not yet: W1 and W2 differ in 4 of 12 entries."]
+    r = shown(page)["r:0,1"]["value"]
+    types(page, "bias:1,3", 7)
+    assert verdict(page) == [
+        False,
+        "Not yet: W1 and W2 differ in 4 of 12 entries, b1 and b2 in 1 of 4.",
+    ]
+    types(page, "r:1,1", r)
+    assert verdict(page) == [
+        False,
+        "Not yet: W1 and W2 differ in 0 of 12 entries, b1 and b2 in 1 of 4.",
+    ]
+    types(page, "bias:0,3", 7)
+    assert verdict(page) == [
+        False,
+        "They are the same, but 3 numbers changed. One is enough: press Reset.",
+    ]
+    press(page, "Reset")
+    assert verdict(page)[0] is False
+    types(page, "x:0", 5)
+    types(page, "r:1,1", r)
+    assert verdict(page) == [
+        False,
+        "They are the same, but 2 numbers changed. One is enough: press Reset.",
+    ]
+    button = page.get_by_role("button", name="Twins")
+    assert button.get_attribute("data-done") is None
+    for key, other in (("r:1,1", "r:0,1"), ("r:0,1", "r:1,1")):
+        press(page, "Reset")
+        types(page, key, shown(page)[other]["value"])
+        done, words = verdict(page)
+        assert done
+        assert words.startswith("Done. One number of r was a whole row of a matrix")
+    assert button.get_attribute("data-done") == "true"
+    assert page.locator(".ensedu-p-verdict").get_attribute("role") == "status"
+    press(page, "Twins")
+    assert state(page)["challenge"] is None
+    assert not page.locator(".ensedu-p-verdict").is_visible()
+
+
+def test_two_ways_to_the_same_matrix(play):
+    page = play()
+    challenge(page, "Two ways")
+    start = stored(shown(page))
+    assert verdict(page) == [False, "Not yet: r1 and s1 must both change."]
+    types(page, "r:0,0", 2 * start["r:0,0"])
+    bring = "Bring it back with the other vector."
+    assert verdict(page) == [False, f"Not yet: W1 changed in 2 of 4 entries. {bring}"]
+    types(page, "r:0,1", 2 * start["r:0,1"])
+    assert verdict(page) == [False, f"Not yet: W1 changed in 4 of 4 entries. {bring}"]
+    types(page, "s:1,0", start["s:1,0"] / 2)  # of the other member
+    assert verdict(page) == [False, f"Not yet: W1 changed in 4 of 4 entries. {bring}"]
+    types(page, "s:0,0", start["s:0,0"] / 2)
+    assert verdict(page) == [False, "Not yet: W1 changed in 2 of 4 entries."]
+    types(page, "s:0,1", start["s:0,1"] / 2)
+    assert verdict(page)[0] is True
+    assert verdict(page)[1].startswith("Done. What r gains and s loses cancels")
+    types(page, "weight:0,0", 8)
+    assert verdict(page) == [False, "Leave W as it is: only r1 and s1 may change. Press Undo."]
+    press(page, "Undo")
+    assert verdict(page)[0] is True
+    press(page, "Reset")
+    # W twice, r half: the same W1, but not so.
+    for key in ("weight:0,0", "weight:0,1", "weight:1,0", "weight:1,1"):
+        types(page, key, 2 * start[key])
+    for key in ("r:0,0", "r:0,1"):
+        types(page, key, start[key] / 2)
+    assert verdict(page)[0] is False
+
+
+def test_a_member_out_of_reach(play):
+    page = play()
+    challenge(page, "Out of reach")
+    first = stored(shown(page))
+    W = stacked(first, "weight")
+    done, words = verdict(page)
+    assert not done
+    assert words == "Still within reach: r = (1, 2) and s = (1, −1, 0.5) make W2 out of W1."
+    np.testing.assert_allclose(W[1], W[0] * np.outer([1, 2], [1, -1, 0.5]))
+    types(page, "weight:0,0,0", 5)
+    assert verdict(page) == [
+        False,
+        "Leave W1 as it is: it stands for the shared matrix. Press Undo.",
+    ]
+    press(page, "Undo")
+    for b in range(3):  # a row of other size
+        types(page, f"weight:1,1,{b}", W[1, 1, b] / 2)
+    assert verdict(page)[0] is False
+    types(page, "weight:1,1,1", 5)
+    assert verdict(page)[0] is True
+    assert re.match(
+        r"Done\. W2 / W1 has the rows \(1, −1, 0\.5\) and \(.*\), and neither is a multiple of the other\.",
+        verdict(page)[1],
+    )
+
+
+def test_reach_is_the_rank_of_the_ratio(bench):
+    """Against the singular values of W2 / W1, of matrices of all ranks."""
+    rng = np.random.default_rng(9)
+    start = bench.evaluate("p.startOf('reach')")
+    begin(bench, **start)
+    W1 = stacked(stored(shown(bench)), "weight")[0]
+    ratios = [
+        np.zeros((2, 3)),
+        np.outer([0, 1], [1, 2, 0]),
+        np.outer([1, 0], [0, 0, 2]),
+        np.array([[1, 1, 1], [1, 1, 1.001]]),
+        np.eye(2, 3),
+        np.eye(2, 3)[:, ::-1],
+    ]
+    for i in range(60):
+        ratio = np.outer(rng.choice([-1, 0, 0.5, 1.5, 2], 2), rng.choice([-1, 0, 0.5, 1], 3))
+        ratio[rng.integers(2), rng.integers(3)] += [0, 0, 0.25][i % 3]
+        ratios.append(ratio)
+    ratios += [*rng.uniform(-2.9, 2.9, (10, 2, 3))]
+    script = """values => {
+      t.set({ ...t.state, edits: { ...t.state.edits, ...values } });
+      return verdict();
+    }"""
+    ranks = []
+    for ratio in ratios:
+        W2 = ratio * W1
+        done, words = bench.evaluate(
+            script, {f"weight:1,{a},{b}": float(W2[a, b]) for a in range(2) for b in range(3)}
+        )
+        singular = np.linalg.svd(ratio, compute_uv=False)
+        ranks.append(int((singular > 1e-7).sum()))
+        assert done == (ranks[-1] == 2), (ratio, words)
+        if not done:
+            r, s = (
+                np.array([numeral(one) for one in found.split(", ")])
+                for found in re.search(r"r = \((.*?)\) and s = \((.*?)\)", words).groups()
+            )
+            np.testing.assert_allclose(W1 * np.outer(r, s), W2, atol=0.05)
+    assert {ranks.count(rank) > 2 for rank in (1, 2)} == {True}
+    assert 0 in ranks
+
+
+def test_sharing_costs_where_the_count_says(play):
+    page = play({"method": "single", "ensemble_size": 2})
+    challenge(page, "When sharing costs")
+    assert verdict(page) == [False, "Not yet: 76 numbers against 100."]
+    page.get_by_label("inputs m").press("Home")
+    assert verdict(page)[0] is True
+    assert verdict(page)[1].startswith("Done: 49 numbers against 40.")
+    script = """sizes => sizes.map(([in_features, out_features, ensemble_size]) => {
+      t.set({ ...t.state, in_features, out_features, ensemble_size });
+      return verdict();
+    })"""
+    for (m, n, M), (done, words) in zip(SIZES, page.evaluate(script, SIZES), strict=True):
+        shared, own = (
+            counting.layer(m, n, method, M).total for method in ("batch_ensemble", "deep_ensemble")
+        )
+        assert done == (shared > own)
+        assert words.startswith(f"{'Done' if done else 'Not yet'}: {shared} numbers against {own}.")
+    page.get_by_label("members M").press("Home")
+    assert state(page)["challenge"] == "price"
+    press(page, "Twins")
+    page.get_by_label("members M").press("Home")  # no longer the same task
+    assert state(page)["challenge"] is None
+
+
+# For all readers.
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("method", METHODS)
+def test_axe_finds_nothing_on_a_desk_and_on_a_phone(play, method, mode):
+    page = play({"method": method}, mode, viewport=DESK)
+    page.evaluate("cell('y:0,0').click()")
+    if method == "deep_ensemble":
+        page.evaluate("press('Out of reach')")
+        assert page.locator(".ensedu-p-verdict").is_visible()
+    assert list(accessible(page)) == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_phone_shows_all_and_keeps_the_sentence_and_W_in_sight(play, method):
+    page = play({"method": method}, viewport=PHONE)
+    far = 0 if method == "single" else 3
+    shares = method not in ("single", "deep_ensemble")
+    top = ".ensedu-p-story" + ", [data-key^='weight:'], [data-key^='weight_mean:']" * shares
+    for key in (f"y:{far},4", "spread:4"):
+        at(page, key).evaluate("one => one.scrollIntoView({ block: 'end' })")
+        page.evaluate("key => cell(key).click()", key)
+        own, above = page.evaluate(
+            "([key, top]) => [cell(key).getBoundingClientRect().toJSON(), all(top).map((one) => one.getBoundingClientRect().toJSON())]",
+            [key, top],
+        )
+        if key[0] == "y":
+            assert own["bottom"] <= PHONE["height"] + 1
+            assert all(0 <= one["top"] and one["bottom"] <= own["top"] for one in above)
+    clipped = "all('.ensedu-p-cell').filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => [one.dataset.key, one.textContent])"
+    for width in (PHONE, SMALL, DESK):
+        page.set_viewport_size(width)
+        page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+        assert page.evaluate(clipped) == []
+
+
+def test_paper_shows_the_layer_and_nothing_to_press(play):
+    page = play({"method": "rank1"}, viewport=DESK)
+    page.emulate_media(media="print")
+    visible = (
+        "selector => all(selector).map((one) => one.checkVisibility({ visibilityProperty: true }))"
+    )
+    count = counting.layer(4, 5, "rank1", 4).total
+    found = page.evaluate(visible, ".ensedu-p-cell.stored")
+    assert found == [True] * (count + 4)
+    for part in (
+        ".ensedu-t-tools",
+        ".ensedu-p-stepper",
+        ".ensedu-p-challenges",
+        "input[type=range]",
+        ".ensedu-p-add",
+    ):
+        assert True not in page.evaluate(visible, part), part
+    assert page.evaluate("getComputedStyle(find('.ensedu-p-top')).position") == "static"
+
+
+def test_both_lives_are_the_same_functions(bench):
+    script = """async (text) => {
+      const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+      const { default: widget, ...named } = await import(address);
+      const both = { ...named, ...widget };
+      return [Object.keys({ ...both, ...p }).filter((name) => String(both[name]) !== String(p[name])), Object.keys(both).length];
+    }"""
+    differ, number = bench.evaluate(script, layers.BUNDLE.module())
+    assert differ == []
+    assert number > 20
+
+
+# In the book.
+
+
+@pytest.fixture
+def chapter(server):
+    return server + PAGE
+
+
+def test_the_page_of_the_book_answers(open_page, chapter):
+    page = open_page()
+    visit(page, chapter)
+    figure = page.locator(".ensedu-playground")
+    name = figure.get_attribute("data-name")
+    assert not page.locator(".ensedu-playground .ensedu-still").is_visible()
+    totals = dict(
+        zip(
+            figure.locator(".ensedu-p-bars input").evaluate_all(
+                "all => all.map((one) => one.value)"
+            ),
+            figure.locator(".ensedu-p-bars output").all_inner_texts(),
+            strict=True,
+        )
+    )
+    assert (totals["batch_ensemble"], totals["deep_ensemble"]) == ("76", "100")
+    cell = figure.locator('[data-key="weight:0,0"]')
+    before = figure.locator('[data-key^="y:"]').all_inner_texts()
+    cell.focus()
+    page.keyboard.press("ArrowUp")
+    after = figure.locator('[data-key^="y:"]').all_inner_texts()
+    assert [one != other for one, other in zip(before, after, strict=True)] == [
+        True,
+        False,
+        False,
+        False,
+        False,
+    ] * 4
+    page.wait_for_function("name => location.hash.startsWith(`#${name}:`)", arg=name)
+    link = page.url.replace("#", "?anew#")
+    page.goto(link)
+    page.wait_for_function(
+        "Math.abs(document.querySelector('.ensedu-playground').getBoundingClientRect().top) < 120"
+    )
+    assert figure.locator('[data-key^="y:"]').all_inner_texts() == after
+
+
+def test_on_a_phone_the_page_of_the_book_keeps_the_sentence_and_W_in_sight(open_page, chapter):
+    page = open_page(viewport=PHONE, has_touch=True)
+    visit(page, chapter)
+    last = page.locator('[data-key="y:3,4"]')
+    last.evaluate("one => one.scrollIntoView({ block: 'end' })")
+    page.wait_for_function(
+        "document.querySelector('[data-key=\"y:3,4\"]').getBoundingClientRect().bottom <= innerHeight + 1"
+    )
+    last.tap()
+    page.wait_for_function(
+        "document.querySelector('.ensedu-p-story').textContent.startsWith('y4[5] = ')"
+    )
+    header = page.evaluate(
+        "Math.max(0, ...[...document.querySelectorAll('.bd-header')].map((one) => one.getBoundingClientRect().bottom))"
+    )
+    own = last.bounding_box()
+    for part in ('[data-key="weight:0,0"]', '[data-key="weight:3,4"]', ".ensedu-p-story"):
+        box = page.locator(part).bounding_box()
+        assert header - 1 <= box["y"]
+        assert box["y"] + box["height"] <= own["y"]
+    for width in (SMALL, PHONE):
+        page.set_viewport_size(width)
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= width["width"]
+
+
+def test_without_scripts_a_picture_stands(open_page, chapter):
     page = open_page(java_script_enabled=False)
-    page.goto(server + PAGE)
-    assert page.locator(".ensedu-still").is_visible()
+    page.goto(chapter)
+    assert page.locator(".ensedu-playground .ensedu-still").is_visible()
+    assert page.locator(".ensedu-p").count() == 0

@@ -1,5 +1,5 @@
 // The live trainer on a page: put together, watched, and led by the address.
-import { button, make } from "./controls.js";
+import { button, make } from "../common/controls.js";
 import { HINT, KEY_HINT } from "./editor.js";
 import { decode, encode } from "./link.js";
 import { fullSettings, guided, ownData, sharing, smallSettings } from "./settings.js";

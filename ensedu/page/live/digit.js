@@ -1,6 +1,6 @@
 // Draw a digit: what small networks say to a drawing, member by member; see ensedu/page/digit.py.
 import { METHODS, Network } from "./engine.js";
-import { Random } from "./random.js";
+import { Random } from "../common/random.js";
 
 const DIGIT_SIZES = [64, 32, 10];
 const DIGIT_PASSES = 4; // members, or draws of what draws

@@ -1,5 +1,5 @@
 // The controls of the trainer, its guided experiments, and what a reader takes in and out.
-import { button, choice, fold, group, make, slider, toggle } from "./controls.js";
+import { button, choice, fold, group, make, slider, toggle } from "../common/controls.js";
 import { METHODS } from "./engine.js";
 import { GUIDES } from "./guides.js";
 import { STARTS, encode, withMethod } from "./link.js";

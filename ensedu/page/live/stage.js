@@ -1,5 +1,5 @@
 // The pictures of one or two networks, and what is folded below them.
-import { choice, fold, make } from "./controls.js";
+import { choice, fold, make } from "../common/controls.js";
 import { edit } from "./editor.js";
 import { METHODS } from "./engine.js";
 import { curves, looks, losses, map, matrices } from "./paint.js";

@@ -1,50 +1,24 @@
 // Where a trainer begins by itself: on a page of the book, and as a widget of Jupyter.
+import { onPage, view } from "../common/widget.js";
 import { mount } from "./app.js";
 import { digits } from "./digit.js";
 import { sides, specOf } from "./runner.js";
 
 const EACH = 1000; // milliseconds between two reports of the weights to Python
-let widgets = 0;
 
-// Build every trainer of the page, and every drawing of a digit, as soon as it is parsed.
+// Build every trainer of the page, and every drawing of a digit.
 export const begin = () => {
-  const start = () => {
-    for (const root of document.querySelectorAll(".ensedu-trainer")) {
-      const state = JSON.parse(root.querySelector(":scope > script").textContent);
-      const { name, small, matrices, full } = root.dataset;
-      mount(root, { state, small: small !== undefined, matrices: matrices !== undefined, name, full });
-    }
-    document.querySelectorAll(".ensedu-digit").forEach((root) => digits(root));
-  };
-  // DOMContentLoaded would wait for the formulas.
-  if (document.readyState === "loading")
-    document.addEventListener("readystatechange", start, { once: true });
-  else start();
+  onPage(".ensedu-trainer", (root) => {
+    const state = JSON.parse(root.querySelector(":scope > script").textContent);
+    const { name, small, matrices, full } = root.dataset;
+    mount(root, { state, small: small !== undefined, matrices: matrices !== undefined, name, full });
+  });
+  onPage(".ensedu-digit", (root) => digits(root));
 };
 
-// Once it is in the page: before that it has no color and no size. False if that never was.
-const placed = (el, signal) =>
-  new Promise((resolve) => {
-    const look = () => {
-      if (el.isConnected || signal.aborted) resolve(el.isConnected);
-      else requestAnimationFrame(look);
-    };
-    look();
-  });
-
-// A view of the widget, as anywidget calls it; returns what ends it. The model's `_state` is set
-// here and in Python. Weights go as messages, so that no notebook stores them.
-export const render = async ({ model, el, signal }) => {
-  if (!(await placed(el, signal))) return undefined;
-  const root = document.createElement("div");
-  root.className = "ensedu-trainer";
-  // In JupyterLab a letter is a command, such as B for a new cell; not here.
-  root.addEventListener("keydown", (event) => {
-    if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
-  });
-  el.append(root);
-  widgets += 1;
-
+// The model's `_state` is set here and in Python. Weights go as messages, so that no notebook
+// stores them.
+export const render = view("ensedu-trainer", (root, model, number) => {
   let told = -1; // the step that Python knows the weights of
   const tell = async () => {
     const { state } = controller;
@@ -61,7 +35,7 @@ export const render = async ({ model, el, signal }) => {
     state: model.get("_state"),
     small: model.get("_small"),
     matrices: model.get("_matrices"),
-    name: `live-${widgets}`,
+    name: `live-${number}`,
     hooks: {
       change(state) {
         model.set("_state", state);
@@ -100,4 +74,4 @@ export const render = async ({ model, el, signal }) => {
     model.off("msg:custom", put);
     controller.destroy();
   };
-};
+});

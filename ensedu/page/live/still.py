@@ -1,6 +1,5 @@
 """What a trainer's state looks like after some steps: for print, and where no script runs."""
 
-import base64
 import functools
 import itertools
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from ensedu import numpy as en
 from ensedu import plot
 from ensedu.methods import METHODS, sized
 from ensedu.numpy.variational import softplus
-from ensedu.page.frames import check_letters
+from ensedu.page.frames import check_letters, stored
 from ensedu.page.live import options, scripts, toys
 from ensedu.plot.style import DARK, INK, PAGE, house_style, look
 from ensedu.priors import Normal
@@ -99,11 +98,7 @@ class Still:
 
     def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the figure as a notebook stores it, and its words."""
-        figure = self.figure()
-        width, height = (round(100 * inches) for inches in figure.get_size_inches())
-        about = {"width": width, "height": height, "alt": self.alt()}
-        png = base64.b64encode(plot.png(figure)).decode()
-        return {"image/png": png}, {"image/png": about}
+        return stored(self.figure(), self.alt())
 
 
 def network(state: Mapping[str, Any], side: Mapping[str, Any]) -> en.Sequential:

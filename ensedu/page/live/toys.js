@@ -1,5 +1,5 @@
 // The data that a reader can start from, and those that a reader brings.
-import { Random } from "./random.js";
+import { Random } from "../common/random.js";
 
 // What is seen of a curve, and how far a map reaches.
 export const VIEW = { x: 5, y: 3 };

@@ -37,7 +37,7 @@ class Live(anywidget.AnyWidget):
         After how many steps these were the weights; the page counts them.
     """
 
-    _esm = scripts.module()
+    _esm = scripts.BUNDLE.module()
     _css = (Path(__file__).parent / "live.css").read_text(encoding="utf-8")
 
     points = traitlets.Any()

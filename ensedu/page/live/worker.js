@@ -1,6 +1,6 @@
 // What runs in the Worker: one or two networks that train on the same data, in step.
 import { Adam, METHODS, Network, step } from "./engine.js";
-import { Random } from "./random.js";
+import { Random } from "../common/random.js";
 
 const SLICE = 8; // milliseconds of training between two looks at the messages
 const MAP = 12; // milliseconds for a map while training goes on

@@ -1,0 +1,260 @@
+// The playground: one state, its changes and the way back, and what is told of them.
+import { button, make } from "../common/controls.js";
+import { decode, edited, encode, valueProblem } from "./address.js";
+import { cellsOf, hundredths, stepped } from "./cells.js";
+import { CHALLENGES, startOf } from "./challenges.js";
+import { compute, kindOf, limitsOf, valueOf } from "./layer.js";
+import { capital, figure, nameOf } from "./names.js";
+import { drawOutputs, layOutputs } from "./outputs.js";
+import { challengePanel, countPanel, layerPanel, stepperPanel } from "./panels.js";
+import { layOut } from "./sheet.js";
+import { explain, sumWords } from "./words.js";
+
+const UNDO = 100;
+const SETTLE = 300; // milliseconds after which a hand has come to rest
+const SEEDS = 1000000;
+const NARROW = 660; // pixels
+const HINT = "Touch a number. What is stored you can drag sideways, or change with − and +. Each output is y = x W + b, and ∘ multiplies entry by entry.";
+const KEY_HINT = "With the keyboard: ↑ and ↓ change the number with the focus, ← and → go on, digits type one; Ctrl+Z undoes.";
+const NUMBER = /^\s*[-\u2212]?(\d+\.?\d*|\.\d+)\s*$/;
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+const layerOf = ({ method, in_features, out_features, ensemble_size, challenge }) => [method, in_features, out_features, ensemble_size, challenge];
+
+export const mount = (root, { state: first, name = "playground", hooks = {} }) => {
+  let state = structuredClone(first);
+  let numbers = compute(state);
+  let undos = [];
+  let gesture = null; // changes of one gesture are undone together
+  let chosen = null; // the touched number
+  let looked = null; // the one under the mouse
+  let settling = 0;
+  let laid = null; // for which layer the cells stand
+
+  // What is told.
+  const story = make("p", { class: "ensedu-p-story", role: "status" });
+  const tell = (words) => {
+    if (story.textContent !== words) story.textContent = words;
+  };
+
+  // What can be pressed.
+  const layer = layerPanel({
+    choose: (method) => change({ ...state, method, challenge: null }, sumWords),
+    resize(part) {
+      const challenge = CHALLENGES[state.challenge]?.sizes ? state.challenge : null;
+      change({ ...state, ...part, challenge }, sumWords);
+    },
+  });
+  const challenges = challengePanel({
+    choose(key) {
+      change(key === null ? { ...state, challenge: null } : startOf(key), sumWords);
+      if (key !== null) top.scrollIntoView({ block: "nearest" });
+    },
+  });
+  const undo = button("Undo", () => back());
+  const reset = button("Reset", () => {
+    const start = state.challenge ? startOf(state.challenge) : structuredClone(first);
+    if (same(start, state)) tell("It is as it was at first.");
+    change(start, (next) => `As it was at first. ${sumWords(next)}`);
+  });
+  const surprise = button("Surprise me", () => {
+    const seed = (state.numbers + 1) % SEEDS;
+    const next = { ...state, numbers: seed, draw: seed, edits: {}, challenge: null };
+    change(next, () => `New numbers everywhere, number ${seed}. ${sumWords(next)}`);
+  });
+  const again = button("", () => {
+    const draw = (state.draw + 1) % SEEDS;
+    change({ ...state, draw }, () => `Draw ${draw}: what is drawn is new, and every stored number as it was.`);
+  }, { class: "ensedu-p-again" });
+  const link = button("Copy link", async () => {
+    const address = `${location.href.split("#")[0]}#${name}:${encode(state)}`;
+    try {
+      await navigator.clipboard.writeText(address);
+      tell("The link is copied: it leads to this layer, with every number.");
+    } catch {
+      prompt("The link to this layer, with every number:", address);
+    }
+  });
+  const tools = make("div", { class: "ensedu-t-tools", role: "group", "aria-label": "The layer" }, reset, surprise, ...(hooks.change ? [] : [link]), challenges.element);
+
+  // The numbers.
+  const shared = make("div", { class: "ensedu-p-shared" });
+  const outputs = make("div", { class: "ensedu-p-outputs", role: "group" });
+  const members = make("div", { class: "ensedu-p-members" });
+  const stepper = stepperPanel({
+    nudge: (steps) => write(chosen, stepped(state, chosen, steps), `steps ${chosen}`),
+    type: (text) => typed(chosen, text.replace(",", ".")),
+  });
+  const more = make("div", { class: "ensedu-p-more" });
+  const hand = make("div", { class: "ensedu-p-hand" }, stepper.element, undo, again);
+  const top = make("div", { class: "ensedu-p-top" }, shared, hand, challenges.answer, story);
+  const marks = { touched: "touched", from: "what makes it", into: "what it makes" };
+  const key = make("p", { class: "ensedu-p-key" }, ...Object.entries(marks).map(([mark, words]) => make("span", { class: mark }, words)));
+  const sheet = make("div", { class: "ensedu-p-sheet" }, top, key, members);
+  const hint = make("p", { class: "ensedu-t-note" }, HINT, make("span", { class: "ensedu-t-keys" }, ` ${KEY_HINT}`));
+  const count = countPanel();
+  const box = make("div", { class: "ensedu-t ensedu-p" }, layer.element, tools, sheet, hint, count.element);
+  const cells = cellsOf(sheet, {
+    state: () => state,
+    choose(at) {
+      if (chosen === at && looked === null) return;
+      [chosen, looked] = [at, null];
+      light();
+    },
+    hover(at) {
+      if (looked === at) return;
+      looked = at;
+      light(false);
+    },
+    edit: (at, value, by) => write(at, value, by),
+    type: (at, text) => typed(at, text),
+  });
+
+  // Changes.
+  const settled = () => {
+    clearTimeout(settling);
+    settling = 0;
+    if (!hooks.change) history.replaceState(history.state, "", `#${name}:${encode(state)}`);
+    hooks.change?.(structuredClone(state));
+  };
+  const settle = () => {
+    clearTimeout(settling);
+    settling = setTimeout(settled, SETTLE);
+  };
+  const leave = () => settling && settled();
+  const become = (next, words) => {
+    state = next;
+    looked = null;
+    refresh();
+    if (words) tell(words(state));
+    settle();
+  };
+  const change = (next, words = null, by = null) => {
+    if (same(next, state)) return;
+    if (by === null || by !== gesture) undos = [...undos.slice(1 - UNDO), state];
+    gesture = by;
+    become(next, words);
+  };
+  const back = () => {
+    if (!undos.length) {
+      tell("There is nothing to undo.");
+      return;
+    }
+    gesture = null;
+    cells.forget();
+    become(undos.pop(), chosen === null ? sumWords : null);
+  };
+  const write = (at, value, by, given = value) => {
+    const problem = valueProblem(at, value, given);
+    if (problem) tell(`${capital(nameOf(state, at))} stays ${figure(valueOf(state, at))}: ${problem}.`);
+    else if (valueOf(state, at) === value) {
+      light();
+      const { low, high } = limitsOf(at);
+      if (value === low || value === high) tell(`${capital(nameOf(state, at))} = ${figure(value)}: ${figure(low)} to ${figure(high)} is accepted.`);
+    } else {
+      chosen = at;
+      change(edited(state, at, value), null, by);
+    }
+  };
+  const typed = (at, text) => {
+    const value = NUMBER.test(text) ? hundredths(Number(text.replace("\u2212", "-"))) : NaN;
+    light();
+    write(at, value, null, text);
+  };
+
+  // What is shown.
+  // A mouse that only looks leaves what is typed in the field.
+  const light = (touched = true) => {
+    const at = looked ?? chosen;
+    const lit = at === null ? null : { key: at, ...explain(state, at, numbers) };
+    cells.show((one) => numbers[one] ?? valueOf(state, one), lit);
+    drawOutputs(state, numbers, outputs, lit);
+    if (touched) stepper.refresh(state, cells.isStored(chosen) ? chosen : null);
+    tell(lit ? lit.words : `${sumWords(state)} Touch a number.`);
+  };
+  // What stays in sight is small where there is little room: there outputs and σ scroll away.
+  const arrange = () => {
+    const narrow = box.clientWidth > 0 && box.clientWidth < NARROW;
+    const follows = (node, other) => other.nextSibling !== node && other.after(node);
+    box.dataset.narrow = String(narrow);
+    follows(outputs, narrow ? top : shared);
+    if (narrow) follows(more, outputs);
+    else if (more.parentNode !== shared) shared.append(more);
+    follows(key, narrow ? tools : again);
+  };
+  const refresh = () => {
+    const kind = kindOf(state);
+    numbers = compute(state);
+    box.style.setProperty("--light", kind.color);
+    box.style.setProperty("--dark", kind.dark);
+    again.hidden = !kind.drawn;
+    again.textContent = `Draw again (${state.draw})`;
+    for (const panel of [layer, challenges, count]) panel.refresh(state);
+    if (!same(laid, layerOf(state))) {
+      const focused = document.activeElement?.dataset?.key;
+      laid = layerOf(state);
+      layOut(cells, state, { shared, more, members });
+      layOutputs(cells, state, outputs);
+      arrange();
+      if (!cells.has(chosen)) chosen = null;
+      if (focused && cells.has(focused)) cells.focus(focused);
+    }
+    light();
+  };
+
+  box.addEventListener("keydown", (event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.key !== "z" || event.target.matches("input[type=text]")) return;
+    event.preventDefault();
+    back();
+  });
+  root.append(box);
+  refresh();
+  // A number that gets the focus must not lie behind what stays in sight.
+  const sized = new ResizeObserver(() => {
+    arrange();
+    box.style.setProperty("--above", `${top.offsetHeight}px`);
+  });
+  sized.observe(box);
+  sized.observe(top);
+
+  // An address names this playground, and all of its state.
+  const follow = (event) => {
+    const [target, ...parts] = location.hash.slice(1).split(":");
+    if (target !== name || !parts.length) return;
+    let asked = parts.join(":");
+    try {
+      asked = decodeURIComponent(asked); // as some mail programs write an address
+    } catch {
+      // A lone % is told as it stands.
+    }
+    const { state: next, error } = decode(asked, first);
+    if (error) {
+      tell(`This link cannot be followed: ${error}. The layer ${event ? "stays as it is" : "is as at first"}.`);
+      return;
+    }
+    if (event) change(next, sumWords);
+    else become(next, sumWords);
+    (state.challenge ? top : root).scrollIntoView({ block: "start" });
+  };
+  addEventListener("hashchange", follow);
+  addEventListener("pagehide", leave);
+  follow();
+
+  return {
+    get state() {
+      return structuredClone(state);
+    },
+    get numbers() {
+      return structuredClone(numbers);
+    },
+    set: (next) => change(next, sumWords),
+    edit: (at, value) => write(at, value, null),
+    destroy() {
+      clearTimeout(settling);
+      removeEventListener("hashchange", follow);
+      removeEventListener("pagehide", leave);
+      sized.disconnect();
+      box.remove();
+    },
+  };
+};

@@ -1,0 +1,123 @@
+// What stands around the cells: methods and sizes, challenges, the touched number, the count. Each is
+// { element, refresh } and tells what a reader chose.
+import { button, make, slider } from "../common/controls.js";
+import { CHALLENGES, startOf } from "./challenges.js";
+import { countsOf, kindOf, sizesOf, totalOf, valueOf } from "./layer.js";
+import { capital, figure, nameOf } from "./names.js";
+
+const NAMES = { in_features: "inputs m", out_features: "outputs n", ensemble_size: "members M" };
+let panels = 0;
+
+// Every method with its total, and the sizes. `choose(method)`, `resize(part of the sizes)`.
+export const layerPanel = ({ choose, resize }) => {
+  panels += 1;
+  const rows = {};
+  const bars = make("div", { class: "ensedu-p-bars", role: "radiogroup", "aria-label": "Method, and how many numbers it holds" });
+  for (const [method, { label, color, dark }] of Object.entries(LAYERS.methods)) {
+    const radio = make("input", { type: "radio", name: `ensedu-p-${panels}`, value: method, autocomplete: "off" });
+    const [bar, total] = [make("span", { class: "ensedu-p-bar", "aria-hidden": "true" }), make("output", {})];
+    const row = make("label", {}, radio, make("span", {}, label), bar, total);
+    row.style.setProperty("--light", color);
+    row.style.setProperty("--dark", dark);
+    radio.addEventListener("change", () => choose(method));
+    rows[method] = { radio, bar, total };
+    bars.append(row);
+  }
+  const sizes = Object.entries(NAMES).map(([key, words]) => {
+    const values = Array.from({ length: LAYERS.most[key] }, (_, i) => i + 1);
+    return [key, slider(words, values, String, (value) => resize({ [key]: value }))];
+  });
+  let members = 0;
+  const add = button("", () => {
+    if (add.getAttribute("aria-disabled") !== "true") resize({ ensemble_size: members + 1 });
+  }, { class: "ensedu-p-add" });
+  const element = make(
+    "div", { class: "ensedu-p-controls" },
+    bars, make("div", { class: "ensedu-p-sizes" }, ...sizes.map(([, control]) => control.element), add),
+  );
+
+  const refresh = (state) => {
+    const kind = kindOf(state);
+    const several = kind.members || kind.drawn;
+    const held = (method, sizes) => totalOf(method, sizes);
+    const totals = Object.keys(rows).map((method) => held(method, sizesOf(state)));
+    Object.entries(rows).forEach(([method, { radio, bar, total }], i) => {
+      radio.checked = method === state.method;
+      bar.style.setProperty("--share", `${(100 * totals[i]) / Math.max(...totals)}%`);
+      total.value = totals[i];
+    });
+    for (const [key, control] of sizes) {
+      const draws = key === "ensemble_size" && !kind.members;
+      control.element.firstChild.textContent = draws && kind.drawn ? "draws" : NAMES[key];
+      control.show(state[key], draws && !kind.drawn);
+    }
+    members = state.ensemble_size;
+    const full = members === LAYERS.most.ensemble_size;
+    const price = held(state.method, { ...sizesOf(state), M: members + 1 }) - held(state.method, sizesOf(state));
+    if (!several) add.textContent = "One network has no members";
+    else if (full) add.textContent = `${members} ${kind.members ? "members" : "draws"} are the most here`;
+    else add.textContent = kind.members ? `Add a member: ${price} numbers more` : "Add a draw: no number more";
+    add.setAttribute("aria-disabled", String(full || !several));
+  };
+  return { element, refresh };
+};
+
+// The challenges, and the `answer` of the open one, which stands beside the numbers. `choose(its key, or null)`.
+export const challengePanel = ({ choose }) => {
+  let open = null;
+  const buttons = Object.entries(CHALLENGES).map(([key, { title }]) => [
+    key, button(title, () => choose(open === key ? null : key), { "aria-pressed": "false" }),
+  ]);
+  const task = make("p", { class: "ensedu-p-task" });
+  const verdict = make("p", { class: "ensedu-p-verdict", role: "status" });
+  const list = make("div", { class: "ensedu-t-tools" }, ...buttons.map(([, one]) => one));
+  const element = make("details", { class: "ensedu-p-challenges" }, make("summary", {}, `${buttons.length} challenges`), list);
+  const answer = make("div", { class: "ensedu-p-answer" }, task, verdict);
+  const refresh = (state) => {
+    open = state.challenge;
+    for (const [key, one] of buttons) one.setAttribute("aria-pressed", String(key === open));
+    if (open) element.open = true;
+    answer.hidden = !open;
+    const { done, words } = open ? CHALLENGES[open].check(state, startOf(open)) : { done: false, words: "" };
+    task.textContent = open ? CHALLENGES[open].task : "";
+    if (verdict.textContent !== words) verdict.textContent = words;
+    verdict.dataset.done = String(done);
+    if (done) buttons.find(([key]) => key === open)[1].dataset.done = "true";
+  };
+  return { element, answer, refresh };
+};
+
+// The touched number, to be changed where there is no keyboard. `nudge(steps)`, `type(text)`.
+export const stepperPanel = ({ nudge, type }) => {
+  const field = make("input", { type: "text", autocomplete: "off", size: 5 });
+  field.addEventListener("change", () => type(field.value));
+  const ends = [button("−", () => nudge(-1), { "aria-label": "Less" }), button("+", () => nudge(1), { "aria-label": "More" })];
+  const element = make("div", { class: "ensedu-p-stepper", role: "group", "aria-label": "Change the touched number" }, ends[0], field, ends[1]);
+  const refresh = (state, key) => {
+    for (const one of [...ends, field]) one.disabled = key === null;
+    field.value = key === null ? "" : figure(valueOf(state, key));
+    field.setAttribute("aria-label", key === null ? "The touched number" : capital(nameOf(state, key)));
+  };
+  return { element, refresh };
+};
+
+// How many numbers of each role the layer holds.
+export const countPanel = () => {
+  const element = make("div", { class: "ensedu-p-sum" });
+  const head = make("tr", {}, ...["role", "how many", "numbers"].map((words) => make("th", { scope: "col" }, words)));
+  const body = make("tbody");
+  element.append(make("table", { class: "ensedu-table" }, make("thead", {}, head), body));
+  const row = (role, label, term, count) =>
+    make("tr", { "data-role": role }, make("th", { scope: "row" }, label), make("td", {}, term), make("td", {}, String(count)));
+  const refresh = (state) => {
+    const sizes = sizesOf(state);
+    const { roles, total } = countsOf(state.method, sizes);
+    const filled = (term) => `${term} = ${term.replace(/[Mmn]/g, (letter) => sizes[letter])}`;
+    const terms = Object.entries(kindOf(state).terms);
+    body.replaceChildren(
+      ...terms.map(([role, term]) => row(role, LAYERS.roles[role], filled(term), roles[role])),
+      row("total", "total", "", total),
+    );
+  };
+  return { element, refresh };
+};
