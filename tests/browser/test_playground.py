@@ -1430,6 +1430,18 @@ def test_on_a_phone_the_page_of_the_book_keeps_the_sentence_and_W_in_sight(open_
         assert page.evaluate("document.scrollingElement.scrollWidth") <= width["width"]
 
 
+def test_on_paper_the_page_of_the_book_shows_every_number_and_no_button(open_page, chapter):
+    page = open_page()
+    visit(page, chapter)
+    page.emulate_media(media="print")
+    seen = "all => all.map((one) => one.checkVisibility())"
+    cells = page.locator(".ensedu-p-cell").evaluate_all(seen)
+    assert len(cells) == 4 + 76 + 4 * (20 + 5) + 2 * 5  # x, stored, W and y, mean and spread
+    assert all(cells)
+    others = page.locator(".ensedu-p button:not(.ensedu-p-cell)").evaluate_all(seen)
+    assert not any(others)
+
+
 def test_without_scripts_a_picture_stands(open_page, chapter):
     page = open_page(java_script_enabled=False)
     page.goto(chapter)

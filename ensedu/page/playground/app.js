@@ -28,6 +28,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   let gesture = null; // changes of one gesture are undone together
   let chosen = null; // the touched number
   let looked = null; // the one under the mouse
+  let lit = null; // what lights up with it
   let settling = 0;
   let laid = null; // for which layer the cells stand
 
@@ -166,7 +167,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   // A mouse that only looks leaves what is typed in the field.
   const light = (touched = true) => {
     const at = looked ?? chosen;
-    const lit = at === null ? null : { key: at, ...explain(state, at, numbers) };
+    lit = at === null ? null : { key: at, ...explain(state, at, numbers) };
     cells.show((one) => numbers[one] ?? valueOf(state, one), lit);
     drawOutputs(state, numbers, outputs, lit);
     if (touched) stepper.refresh(state, cells.isStored(chosen) ? chosen : null);
@@ -212,6 +213,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   // A number that gets the focus must not lie behind what stays in sight.
   const sized = new ResizeObserver(() => {
     arrange();
+    drawOutputs(state, numbers, outputs, lit);
     box.style.setProperty("--above", `${top.offsetHeight}px`);
   });
   sized.observe(box);
