@@ -109,7 +109,8 @@ def run(page, number):
         "([node, before]) => /\\d/.test(node.textContent) && node.textContent !== before",
         arg=[prompt.element_handle(), before],
     )
-    assert not cell.locator("[data-mime-type='application/vnd.jupyter.stderr']").count()
+    errors = cell.locator("[data-mime-type='application/vnd.jupyter.stderr']")
+    assert errors.all_inner_texts() == []
     lines = cell.locator("[data-mime-type='application/vnd.jupyter.stdout']")
     return json.loads(lines.inner_text()) if lines.count() else None
 

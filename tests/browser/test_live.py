@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from ensedu import counting
 from ensedu.methods import sized
 from ensedu.page.live import options, scripts, toys
-from scripts.browsing import DESK, PHONE, Watch, open_context, serve
+from ensedu.page.scripts import HERE
+from scripts.browsing import DESK, PHONE, serve
 from scripts.check_site import accessible
+from tests.browser import small
+from tests.browser.small import swipe
 
 METHODS = tuple(options.STARTS)
 CURVES = [name for name, toy in toys.TOYS.items() if toy.task == "regression"]
@@ -30,12 +33,6 @@ OTHER = {
     "kl_weight": 10,
 }  # fmt: skip
 
-STYLE = """
-  body { font-family: sans-serif; margin: 1rem auto; max-width: 47rem; padding: 0 0.5rem; color: #222; background: #fff }
-  [data-theme=dark] { --pst-color-background: #121212; --pst-color-text-base: #ddd; --pst-color-border: #444;
-    --pst-color-text-muted: #aaa; --pst-color-primary: #79b3f2 }
-  [data-theme=dark] body { color: #ddd; background: #121212 }
-"""
 # What the tests ask of a page: `t` is its trainer.
 HELP = """
   const usual = USUAL;
@@ -84,17 +81,13 @@ HELP = """
 def home(tmp_path_factory):
     """The address of a folder with an empty page, and with one that begins by itself."""
     folder = tmp_path_factory.mktemp("live")
-    css = (scripts.HERE / "live.css").read_text(encoding="utf-8")
-    head = (
-        '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Trainer</title>'
-        f"<style>{STYLE}{css}</style></head><body><main><article><h1>A trainer</h1>"
-    )
-    helping = f"<script>{HELP.replace('USUAL', json.dumps(USUAL))}</script>"
-    foot = f"</article></main><script>{scripts.BUNDLE.classic()}</script>{helping}</body></html>"
-    gap = '<div class="space"></div>'
-    empty = f'{gap}<div id="root"></div>{gap}'
-    (folder / "empty.html").write_text(head + empty + foot, encoding="utf-8")
+    css = (HERE / "live/live.css").read_text(encoding="utf-8")
+    both = scripts.BUNDLE.classic(), HELP.replace("USUAL", json.dumps(USUAL))
+
+    def write(file, body):
+        small.write(folder / file, "A trainer", body, css, *both)
+
+    write("empty.html", small.EMPTY)
     state = {**USUAL, "task": "regression", "noise": 0.1, "points": [[-1, 1], [1, -1], [2, 0.5]]}
 
     def block(name, more=""):
@@ -103,10 +96,8 @@ def home(tmp_path_factory):
             f'<script type="application/json">{json.dumps(state)}</script></div>'
         )
 
-    tall = '<div style="height: 3000px"></div>'
-    small = block("fig-small", ' data-small data-matrices data-full="begun.html"')
-    both = block("live") + tall + small
-    (folder / "begun.html").write_text(head + tall + both + tall + foot, encoding="utf-8")
+    part = block("fig-small", ' data-small data-matrices data-full="begun.html"')
+    write("begun.html", small.TALL + block("live") + small.TALL + part + small.TALL)
     with serve(folder) as address:
         yield address
 
@@ -114,24 +105,8 @@ def home(tmp_path_factory):
 @pytest.fixture
 def open_live(browser, home):
     """Open the empty page with options of your own; at the end, nothing may have gone wrong."""
-    contexts, watches = [], []
-
-    def open_live(mode="light", file="empty.html", **options):
-        motion = options.pop("motion", "reduce")
-        contexts.append(open_context(browser, mode, **options))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(9000)
-        page.emulate_media(reduced_motion=motion)
-        watches.append(Watch(page, home))
-        page.goto(home + file)
-        page.evaluate("mode => { document.documentElement.dataset.theme = mode }", mode)
-        return page
-
-    yield open_live
-    for context in contexts:
-        context.close()
-    assert not [url for watch in watches for url in watch.foreign], "asked of another host"
-    assert not [error for watch in watches for error in watch.errors]
+    with small.opening(browser, home) as open_one:
+        yield open_one
 
 
 @pytest.fixture
@@ -139,7 +114,7 @@ def live(open_live):
     """Open a page with a trainer, paused; what is given is other than usual."""
 
     def live(state=None, mode="light", mount=None, **options):
-        page = open_live(mode, **options)
+        page = open_live(mode=mode, **options)
         page.evaluate("([part, rest]) => { begin(part, rest) }", [state or {}, mount or {}])
         page.evaluate("until(() => meter(), 'the first picture')")
         return page
@@ -406,32 +381,6 @@ def test_points_of_three_classes_by_mouse(live):
     assert page.evaluate("t.steps") == 1
 
 
-def touch(session, kind, *places):
-    points = [{"x": x, "y": y} for x, y in places]
-    session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-
-
-def drag(page, start, end):
-    session = page.context.new_cdp_session(page)
-    touch(session, "touchStart", start)
-    for share in (0.1, 0.25, 0.5, 0.75, 1):
-        touch(session, "touchMove", [a + share * (b - a) for a, b in zip(start, end, strict=True)])
-    touch(session, "touchEnd")
-
-
-# A page that scrolls keeps the next touch for itself, too.
-AT_REST = """new Promise((rest) => {
-  let [last, still] = [scrollY, 0];
-  const look = () => {
-    still = scrollY === last ? still + 1 : 0;
-    last = scrollY;
-    if (still === 30) rest();
-    else requestAnimationFrame(look);
-  };
-  look();
-})"""
-
-
 def test_points_by_touch(live):
     page = live({"points": [[-2, 0]]}, viewport=PHONE, has_touch=True)
     page.add_style_tag(content=".space { height: 1000px }")
@@ -441,14 +390,14 @@ def test_points_by_touch(live):
     assert state(page)["points"][1] == pytest.approx([2, 1], abs=0.06)
     before = page.evaluate("scrollY")
     (x, y) = at(page, 0, 0)
-    drag(page, (x, y), (x, y - 150))
+    swipe(page, (x, y), (x, y - 150))
     page.evaluate("before => until(() => scrollY > before + 50)", before)
-    page.evaluate(AT_REST)
+    page.evaluate(small.AT_REST)
     assert len(state(page)["points"]) == 2
     page.evaluate("root().scrollIntoView()")
-    page.evaluate(AT_REST)
+    page.evaluate(small.AT_REST)
     before = page.evaluate("scrollY")
-    drag(page, at(page, -2, 0), at(page, -3, -2))
+    swipe(page, at(page, -2, 0), at(page, -3, -2))
     page.evaluate("until(() => t.state.points[0][1] < -1.9)")
     assert state(page)["points"][0] == pytest.approx([-3, -2], abs=0.06)
     assert page.evaluate("scrollY") == pytest.approx(before, abs=2)

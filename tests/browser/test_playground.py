@@ -11,8 +11,9 @@ from ensedu import counting, methods
 from ensedu import numpy as en
 from ensedu.page.playground import layers, options
 from ensedu.page.scripts import HERE
-from scripts.browsing import DESK, PHONE, SMALL, Watch, open_context, serve, visit
+from scripts.browsing import DESK, PHONE, SMALL, serve, visit
 from scripts.check_site import accessible
+from tests.browser import small
 
 PAGE = "book/playground.html"
 METHODS = layers.METHODS
@@ -23,12 +24,6 @@ SIZES = list(itertools.product(*(range(1, most + 1) for most in layers.MOST.valu
 STEP = 8  # pixels of a drag
 MINUS = "\N{MINUS SIGN}"
 
-STYLE = """
-  body { font-family: sans-serif; margin: 1rem auto; max-width: 47rem; padding: 0 1rem; color: #222; background: #fff }
-  [data-theme=dark] { --pst-color-background: #121212; --pst-color-text-base: #ddd; --pst-color-border: #444;
-    --pst-color-text-muted: #aaa; --pst-color-primary: #79b3f2 }
-  [data-theme=dark] body { color: #ddd; background: #121212 }
-"""
 # What the tests ask of a page: `t` is its playground, `p` all functions.
 HELP = """
   const p = enseduPlayground;
@@ -57,21 +52,13 @@ def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("playground")
     sheets = ("live/live.css", "playground/playground.css")
     css = "".join((HERE / name).read_text(encoding="utf-8") for name in sheets)
-    head = (
-        '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Layer</title>'
-        f"<style>{STYLE}{css}</style></head><body><main><article><h1>A layer</h1>"
-    )
-    foot = f"</article></main><script>{layers.BUNDLE.classic()}</script><script>{HELP}</script></body></html>"
-    gap = '<div class="space"></div>'
-    empty = f'{gap}<div id="root"></div>{gap}'
-    (folder / "empty.html").write_text(head + empty + foot, encoding="utf-8")
     begun = (
-        '<div style="height: 3000px"></div><div class="ensedu-playground" data-name="layer">'
+        '<div class="ensedu-playground" data-name="layer">'
         f'<script type="application/json">{json.dumps(BASE)}</script></div>'
-        '<div style="height: 3000px"></div>'
     )
-    (folder / "begun.html").write_text(head + begun + foot, encoding="utf-8")
+    bodies = {"empty.html": small.EMPTY, "begun.html": small.TALL + begun + small.TALL}
+    for file, body in bodies.items():
+        small.write(folder / file, "A layer", body, css, layers.BUNDLE.classic(), HELP)
     with serve(folder) as address:
         yield address
 
@@ -79,22 +66,8 @@ def home(tmp_path_factory):
 @pytest.fixture(scope="module")
 def open_small(browser, home):
     """Open a page of your own; at the end, nothing may have gone wrong."""
-    contexts, watches = [], []
-
-    def open_small(address="empty.html", mode="light", **given):
-        contexts.append(open_context(browser, mode, **given))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(9000)
-        watches.append(Watch(page, home))
-        page.goto(home + address)
-        page.evaluate("mode => { document.documentElement.dataset.theme = mode }", mode)
-        return page
-
-    yield open_small
-    for context in contexts:
-        context.close()
-    assert not [url for watch in watches for url in watch.foreign], "asked of another host"
-    assert not [error for watch in watches for error in watch.errors]
+    with small.opening(browser, home) as open_one:
+        yield open_one
 
 
 @pytest.fixture
@@ -835,39 +808,17 @@ def at_center(page, key):
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def touch(session, kind, *places):
-    points = [{"x": x, "y": y} for x, y in places]
-    session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-
-
-# A page that scrolls keeps the next touch for itself, too.
-AT_REST = """new Promise((rest) => {
-  let [last, still] = [scrollY, 0];
-  const look = () => {
-    still = scrollY === last ? still + 1 : 0;
-    last = scrollY;
-    if (still === 30) rest();
-    else requestAnimationFrame(look);
-  };
-  look();
-})"""
-
-
 def test_a_finger_taps_drags_sideways_and_scrolls_up_and_down(play):
     page = play(viewport=PHONE, has_touch=True)
-    session = page.context.new_cdp_session(page)
 
     def seek(key):
         page.evaluate("key => cell(key).scrollIntoView({ block: 'center' })", key)
-        page.evaluate(AT_REST)
+        page.evaluate(small.AT_REST)
         return at_center(page, key)
 
-    def swipe(key, across, down):
+    def pull(key, across, down):
         x, y = seek(key)
-        touch(session, "touchStart", (x, y))
-        for share in (0.1, 0.25, 0.5, 0.75, 1):
-            touch(session, "touchMove", (x + share * across, y + share * down))
-        touch(session, "touchEnd")
+        small.swipe(page, (x, y), (x + across, y + down))
 
     value = layers.arrays(BASE)["bias"][1, 2]
     page.touchscreen.tap(*seek("y:1,2"))
@@ -881,11 +832,11 @@ def test_a_finger_taps_drags_sideways_and_scrolls_up_and_down(play):
     page.wait_for_function("!('bias:1,2' in t.state.edits)")
     seek("bias:1,2")
     before = page.evaluate("scrollY")
-    swipe("bias:1,2", 0, -160)
+    pull("bias:1,2", 0, -160)
     page.wait_for_function("before => scrollY > before + 50", arg=before)
-    page.evaluate(AT_REST)
+    page.evaluate(small.AT_REST)
     assert state(page)["edits"] == {}
-    swipe("bias:1,2", 2 * STEP + 2, 0)
+    pull("bias:1,2", 2 * STEP + 2, 0)
     page.wait_for_function("value => t.state.edits['bias:1,2'] === value", arg=value + 1)
     assert state(page)["edits"].keys() == {"bias:1,2"}
 

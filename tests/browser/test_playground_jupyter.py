@@ -47,6 +47,7 @@ def notebook(browser, tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
     cells = (lab.SAY + SHOW, READ, SET, OPTIONS, BAD, AGAIN)
     with lab.notebook(browser, folder, *cells) as page:
+        run(page, 0)  # each test may be the first, in a process of its own
         yield page
 
 
@@ -78,7 +79,6 @@ def check_shown(shown, found):
 
 def test_arrays_and_options_go_both_ways(notebook):
     page = notebook
-    run(page, 0)
     shown = page.locator(".ensedu-playground")
     cell(shown, "y:1,4").wait_for()
     address = page.url

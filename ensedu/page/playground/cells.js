@@ -75,12 +75,6 @@ export const cellsOf = (root, on) => {
   root.addEventListener("focusout", commit);
   // Some browsers give a button no focus when it is pressed.
   root.addEventListener("click", (event) => keyAt(event) !== null && on.choose(keyAt(event)));
-  // A cell that comes under a mouse at rest, as at the end of a drag, is not looked at.
-  let rests = "";
-  const pointed = ({ clientX, clientY }) => `${clientX},${clientY}`;
-  root.addEventListener("pointerover", (event) => {
-    if (event.pointerType === "mouse" && !drag && pointed(event) !== rests) on.hover(keyAt(event));
-  });
   root.addEventListener("pointerleave", () => !drag && on.hover(null));
   root.addEventListener("pointerdown", (event) => {
     const key = keyAt(event);
@@ -93,7 +87,8 @@ export const cellsOf = (root, on) => {
     }
   });
   root.addEventListener("pointermove", (event) => {
-    rests = pointed(event);
+    // A cell that comes under a mouse at rest, as at the end of a drag, is not looked at.
+    if (!drag && event.pointerType === "mouse") on.hover(keyAt(event));
     if (event.pointerId !== drag?.pointerId) return;
     // A finger that moves up or down scrolls.
     const way = event.clientX - drag.x - (drag.mouse ? event.clientY - drag.y : 0);
