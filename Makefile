@@ -41,9 +41,10 @@ book: $(READY) $(BUILD)/sources ## Build the book into _build/html
 	  || { grep -v '^.IPKernelApp' $(BUILD)/book.log; rm -rf $(BUILD)/.doctrees; exit 1; }
 	@echo "Open $(CURDIR)/$(BUILD)/html/index.html"
 
+# A machine under load can stall a browser: what fails is tried once more, and named.
 check-site: book ## Open every page in a browser: errors, access, weight, speed, sliders
 	$(PY) scripts/check_site.py $(BUILD)/html
-	$(PYTEST) -n $(WORKERS) tests/browser
+	$(PYTEST) -n $(WORKERS) --reruns 1 -rR tests/browser
 
 test-firefox: book ## Train, click and move sliders in Firefox, which must be installed
 	$(PYTEST) tests/firefox

@@ -71,6 +71,18 @@ def first_values(start: Any, choices: Mapping[str, list[Any]]) -> dict[str, Any]
     return first
 
 
+def as_array(name: str, value: Any, accepted: str) -> np.ndarray:
+    """Return an array as it is, and a list or a tuple as one."""
+    if isinstance(value, np.ndarray):
+        return value
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{name} must be {accepted}, got {checks.kind(value)}")
+    try:
+        return np.array(value)
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"{name} must be {accepted}, got {checks.given(value)}") from None
+
+
 def figure_name(name: str) -> str:
     """Return what a figure is called in addresses, or nothing."""
     if not re.fullmatch(r"[a-z0-9-]*", checks.text("name", name)):

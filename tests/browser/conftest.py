@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from scripts.browsing import NO_BROWSER, Watch, chromium, find_browser, open_context, serve
+from tests.browser import small
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
 
@@ -60,19 +61,8 @@ def home(request):
 @pytest.fixture
 def open_page(browser, server, folder):
     """Open pages with options of your own; at the end, none may have gone wrong."""
-    contexts, watches = [], []
-
-    def open_page(mode="light", **options):
-        contexts.append(open_context(browser, mode, **options))
-        page = contexts[-1].new_page()
-        watches.append(Watch(page, server, folder))
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert not [url for watch in watches for url in watch.foreign], "asked of another host"
-    assert not [error for watch in watches for error in watch.errors]
+    with small.watched(browser, server, folder) as open_page:
+        yield open_page
 
 
 @pytest.fixture

@@ -40,25 +40,37 @@ def write(path, title, body, css, *scripts):
 
 
 @contextlib.contextmanager
-def opening(browser, home):
-    """Yield what opens pages below `home`; at the end, nothing may have gone wrong on them."""
+def watched(browser, *homes):
+    """Yield what opens pages that may ask these; at the end, nothing has gone wrong on them."""
     contexts, watches = [], []
 
-    def open_one(file="empty.html", mode="light", motion="reduce", **options):
+    def open_page(mode="light", **options):
         contexts.append(open_context(browser, mode, **options))
         page = contexts[-1].new_page()
-        page.set_default_timeout(9000)
-        page.emulate_media(reduced_motion=motion)
-        watches.append(Watch(page, home))
-        page.goto(home + file)
-        page.evaluate("mode => { document.documentElement.dataset.theme = mode }", mode)
+        watches.append(Watch(page, *homes))
         return page
 
-    yield open_one
+    yield open_page
     for context in contexts:
         context.close()
     assert not [url for watch in watches for url in watch.foreign], "asked of another host"
     assert not [error for watch in watches for error in watch.errors]
+
+
+@contextlib.contextmanager
+def opening(browser, home):
+    """Yield what opens the pages below `home`."""
+    with watched(browser, home) as open_page:
+
+        def open_one(file="empty.html", mode="light", motion="reduce", **options):
+            page = open_page(mode, **options)
+            page.set_default_timeout(9000)
+            page.emulate_media(reduced_motion=motion)
+            page.goto(home + file)
+            page.evaluate("mode => { document.documentElement.dataset.theme = mode }", mode)
+            return page
+
+        yield open_one
 
 
 def swipe(page, start, end):

@@ -1,17 +1,19 @@
 """The live trainer in JupyterLab: what is drawn on the screen is in Python, and the other way."""
 
+import re
+
 import pytest
 
 from tests.browser import lab
 from tests.browser.lab import read, run
 
-# A cell a step.
+# A cell a step. The networks are large, so that no training ends by itself meanwhile.
 SHOW = """
 import numpy as np
 from ensedu import numpy as en
 from ensedu.page.live import live
 
-w = live(data="gap", method="batch_ensemble", ensemble_size=3, width=11, lr=0.003)
+w = live(data="gap", method="batch_ensemble", ensemble_size=3, width=97, lr=0.003)
 w
 """
 READ = """
@@ -24,7 +26,7 @@ w.options = {"method": "deep_ensemble", "hidden_layers": 1}
 say(options=dict(w.options))
 """
 PUT = """
-net = en.mlp([2, 11, 3], "deep_ensemble", 3, rng=np.random.default_rng(7))
+net = en.mlp([2, 97, 3], "deep_ensemble", 3, rng=np.random.default_rng(7))
 put = {name.replace("2.", "1."): array for name, array in net.params.items()}
 w.options = {"lr": 1e-6}
 w.weights = put
@@ -50,7 +52,7 @@ def test_points_options_and_weights_go_both_ways(notebook):
     trainer.wait_for()
     address = page.url
 
-    # The start is there before the first step: batch_ensemble of 3, 1-11-11-1.
+    # The start is there before the first step: batch_ensemble of 3, 1-97-97-1.
     start = read(page, lambda found: found["shapes"])
     assert start["steps"] == 0
     assert len(start["points"]) == 60
@@ -58,7 +60,7 @@ def test_points_options_and_weights_go_both_ways(notebook):
     shapes = {"weight": [0, 1], "r": ["M", 0], "s": ["M", 1], "bias": ["M", 1]}
     assert start["shapes"] == {
         f"{i}.{name}": [3 if axis == "M" else ends[axis] for axis in axes]
-        for i, ends in enumerate([(1, 11), (11, 11), (11, 1)])
+        for i, ends in enumerate([(1, 97), (97, 97), (97, 1)])
         for name, axes in shapes.items()
     }
 
@@ -85,8 +87,7 @@ def test_points_options_and_weights_go_both_ways(notebook):
 
     # Steps are counted, and bring weights.
     trainer.get_by_role("button", name="Play").click()
-    trainer.get_by_role("button", name="Pause").wait_for()
-    page.wait_for_timeout(1500)
+    trainer.locator(".ensedu-t-meter", has_text=re.compile(r"step [1-9]")).wait_for()
     trainer.get_by_role("button", name="Pause").click()
     trained = read(page, lambda found: found["steps"] > 0)
     assert trained["shapes"] == start["shapes"]
@@ -96,7 +97,7 @@ def test_points_options_and_weights_go_both_ways(notebook):
     assert (done["options"]["task"], done["options"]["data"]) == ("classification", "own")
     trainer.get_by_text("deep ensemble of 3", exact=False).first.wait_for()
     trainer.locator("canvas[data-kind=mean][aria-label*='3 points']").wait_for()
-    one = read(page, lambda found: found["shapes"].get("1.weight") == [3, 11, 3])
+    one = read(page, lambda found: found["shapes"].get("1.weight") == [3, 97, 3])
     assert one["steps"] == 0
 
     # Weights that Python sets are where the page goes on: a step moves each by less than lr.

@@ -8,6 +8,7 @@ import numpy as np
 
 from ensedu import checks
 from ensedu.methods import METHODS, Method
+from ensedu.page import inputs
 from ensedu.page.live import toys
 
 __all__ = [
@@ -98,14 +99,7 @@ def drawn(value: Any) -> np.ndarray:
         three (two inputs, and a class 0, 1 or 2).
     """
     accepted = "an array (N, 2) of x and y, or (N, 3) of two inputs and a class"
-    array = value
-    if not isinstance(value, np.ndarray):
-        if not isinstance(value, (list, tuple)):
-            raise TypeError(f"points must be {accepted}, got {checks.kind(value)}")
-        try:
-            array = np.array(value)
-        except ValueError:  # rows of different lengths
-            raise ValueError(f"points must be {accepted}, got {checks.given(value)}") from None
+    array = inputs.as_array("points", value, accepted)
     if array.size == 0 and array.ndim < 2:
         array = np.zeros((0, 2))
     if array.dtype.kind not in "fiu" or np.ma.isMaskedArray(array):

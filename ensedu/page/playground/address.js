@@ -2,13 +2,12 @@
 import { editOf, isScale, limitsOf, numbers } from "./layer.js";
 import { CHALLENGES, startOf } from "./challenges.js";
 
-const MOST_SEED = 999999;
 const whole = (low, high) => (value) => Number.isInteger(value) && value >= low && value <= high;
 const FIELDS = {
   method: (value) => Object.hasOwn(LAYERS.methods, value),
   ...Object.fromEntries(Object.entries(LAYERS.most).map(([name, most]) => [name, whole(1, most)])),
-  numbers: whole(0, MOST_SEED),
-  draw: whole(0, MOST_SEED),
+  numbers: whole(0, LAYERS.seeds - 1),
+  draw: whole(0, LAYERS.seeds - 1),
   challenge: (value) => value === null || Object.hasOwn(CHALLENGES, value),
 };
 

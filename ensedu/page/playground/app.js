@@ -12,7 +12,6 @@ import { explain, sumWords } from "./words.js";
 
 const UNDO = 100;
 const SETTLE = 300; // milliseconds after which a hand has come to rest
-const SEEDS = 1000000;
 const NARROW = 660; // pixels
 const HINT = "Touch a number. What is stored you can drag sideways, or change with − and +. Each output is y = x W + b, and ∘ multiplies entry by entry.";
 const KEY_HINT = "With the keyboard: ↑ and ↓ change the number with the focus, ← and → go on, digits type one; Ctrl+Z undoes.";
@@ -59,12 +58,12 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     change(start, (next) => `As it was at first. ${sumWords(next)}`);
   });
   const surprise = button("Surprise me", () => {
-    const seed = (state.numbers + 1) % SEEDS;
+    const seed = (state.numbers + 1) % LAYERS.seeds;
     const next = { ...state, numbers: seed, draw: seed, edits: {}, challenge: null };
     change(next, () => `New numbers everywhere, number ${seed}. ${sumWords(next)}`);
   });
   const again = button("", () => {
-    const draw = (state.draw + 1) % SEEDS;
+    const draw = (state.draw + 1) % LAYERS.seeds;
     change({ ...state, draw }, () => `Draw ${draw}: what is drawn is new, and every stored number as it was.`);
   }, { class: "ensedu-p-again" });
   const link = button("Copy link", async () => {
@@ -159,16 +158,18 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   };
   const typed = (at, text) => {
     const value = NUMBER.test(text) ? hundredths(Number(text.replace("\u2212", "-"))) : NaN;
+    show();
     light();
     write(at, value, null, text);
   };
 
   // What is shown.
+  const show = () => cells.show((one) => numbers[one] ?? valueOf(state, one));
   // A mouse that only looks leaves what is typed in the field.
   const light = (touched = true) => {
     const at = looked ?? chosen;
     lit = at === null ? null : { key: at, ...explain(state, at, numbers) };
-    cells.show((one) => numbers[one] ?? valueOf(state, one), lit);
+    cells.light(lit);
     drawOutputs(state, numbers, outputs, lit);
     if (touched) stepper.refresh(state, cells.isStored(chosen) ? chosen : null);
     tell(lit ? lit.words : `${sumWords(state)} Touch a number.`);
@@ -200,6 +201,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       if (!cells.has(chosen)) chosen = null;
       if (focused && cells.has(focused)) cells.focus(focused);
     }
+    show();
     light();
   };
 

@@ -60,11 +60,7 @@ export const cellsOf = (root, on) => {
     for (const [word, given] of Object.entries(said)) cell.setAttribute(`aria-${word}`, given);
   };
   const nudge = (key, steps, gesture) => on.edit(key, stepped(on.state(), key, steps), gesture);
-  const focus = (key) => {
-    const cell = cells.get(key);
-    for (const other of cell.parentNode.children) other.tabIndex = other === cell ? 0 : -1;
-    cell.focus();
-  };
+  const again = (key) => show(key, valueOf(on.state(), key));
 
   root.addEventListener("focusin", (event) => {
     const key = keyAt(event);
@@ -113,16 +109,16 @@ export const cellsOf = (root, on) => {
       nudge(key, event.shiftKey ? steps * FINE : steps, `keys ${key}`);
     } else if (away) {
       const next = group[group.indexOf(cell) + away];
-      if (next) focus(next.dataset.key);
+      next?.focus();
     } else if (stored && /^[\d.,-]$/.test(event.key)) {
       typed = { key, text: ((typed?.text ?? "") + event.key.replace(",", ".")).slice(0, LONGEST) };
-      show(key, valueOf(on.state(), key));
+      again(key);
     } else if (typed && event.key === "Backspace") {
       typed.text = typed.text.slice(0, -1);
-      show(key, valueOf(on.state(), key));
+      again(key);
     } else if (typed && event.key === "Escape") {
       typed = null;
-      show(key, valueOf(on.state(), key));
+      again(key);
     } else if (typed && event.key === "Enter") {
       commit();
     } else {
@@ -133,7 +129,7 @@ export const cellsOf = (root, on) => {
   });
 
   return {
-    focus,
+    focus: (key) => cells.get(key).focus(),
     has: (key) => cells.has(key),
     isStored,
     clear: () => cells.clear(),
@@ -155,13 +151,14 @@ export const cellsOf = (root, on) => {
       }
       return node;
     },
-    // Show all numbers; `lit` has the key that is touched, those it is made from, and those it goes into.
-    show(valueAt, lit) {
+    show(valueAt) {
+      for (const key of cells.keys()) show(key, valueAt(key));
+    },
+    // `lit` has the key that is touched, those it is made from, and those it goes into.
+    light(lit) {
       const marks = { touched: new Set([lit?.key]), from: new Set(lit?.from), into: new Set(lit?.into) };
-      for (const [key, cell] of cells) {
-        show(key, valueAt(key));
+      for (const [key, cell] of cells)
         for (const [mark, keys] of Object.entries(marks)) cell.classList.toggle(mark, keys.has(key));
-      }
     },
   };
 };

@@ -1,16 +1,12 @@
 // Which numbers make which.
-import { kindOf, passesOf, sizesOf } from "./layer.js";
+import { biasAt, kindOf, passesOf, range, sizesOf, weightAt } from "./layer.js";
 import { parsed } from "./names.js";
 
-const range = (size) => Array.from({ length: size }, (_, i) => i);
-
-// Where a number of a matrix or a bias stands that is stored as it is used.
-const storedAt = (state, key) => {
-  const { members, modulated, drawn } = kindOf(state);
+// Whether a number is computed, and not only a stored one under the name of what it is used as.
+const isMade = (state, key) => {
   const { array, place } = parsed(key);
-  if (array === "W" && !modulated && !drawn) return `weight:${members ? place : place.slice(1)}`;
-  if (array === "b" && (modulated || !drawn)) return `bias:${members ? place : place.slice(1)}`;
-  return key;
+  if (array === "W") return weightAt(state, ...place) === key;
+  return array !== "b" || biasAt(state, ...place) === key;
 };
 
 // The numbers that a number is computed from; none, where it is stored.
@@ -25,9 +21,8 @@ export const madeFrom = (state, key) => {
       return range(passesOf(state)).map((pass) => `y:${[pass, i]}`);
     case "y":
       return range(sizesOf(state).m)
-        .flatMap((a) => [`x:${a}`, `W:${[i, a, ...rest]}`])
-        .concat(`b:${place}`)
-        .map((at) => storedAt(state, at));
+        .flatMap((a) => [`x:${a}`, weightAt(state, i, a, ...rest)])
+        .concat(biasAt(state, ...place));
     case "W":
       return modulated ? [`weight:${rest}`, `r:${[i, rest[0]]}`, `s:${[i, rest[1]]}`] : distribution("weight", rest);
     case "b":
@@ -44,7 +39,7 @@ export const madeFrom = (state, key) => {
 export const goesInto = (state, key, made) => {
   const reached = new Set([key]);
   for (const at of Object.keys(made))
-    if (storedAt(state, at) === at && madeFrom(state, at).some((part) => reached.has(part))) reached.add(at);
+    if (isMade(state, at) && madeFrom(state, at).some((part) => reached.has(part))) reached.add(at);
   reached.delete(key);
   return [...reached];
 };

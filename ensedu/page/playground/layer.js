@@ -2,17 +2,17 @@
 // LAYERS is written from ensedu.methods: the arrays of each method, with the letters of their axes.
 import { Random } from "../common/random.js";
 
-const { most: MOST, choices: CHOICES, order: ORDER } = LAYERS;
-const FIRST_NOISE = 1000000; // seeds of draws lie above those of numbers
+const { most: MOST, choices: CHOICES, order: ORDER, noise: NOISE } = LAYERS;
 // The method that shares one matrix, and the one that shares none.
 const method = (test) => Object.keys(LAYERS.methods).find((key) => test(LAYERS.methods[key]));
 export const SHARING = method(({ modulated, drawn }) => modulated && !drawn);
 export const OWN = method(({ members, modulated }) => members && !modulated);
 export const kindOf = (state) => LAYERS.methods[state.method];
 
+export const range = (size) => Array.from({ length: size }, (_, i) => i);
 // Every place of an array, as a list of indices.
 export const places = (sizes) =>
-  sizes.reduce((found, size) => found.flatMap((place) => Array.from({ length: size }, (_, i) => [...place, i])), [[]]);
+  sizes.reduce((found, size) => found.flatMap((place) => range(size).map((i) => [...place, i])), [[]]);
 const longest = { M: MOST.ensemble_size, m: MOST.in_features, n: MOST.out_features };
 
 // The numbers that a layer starts from, by key such as "weight:2,3": of the largest layer, of which
@@ -34,9 +34,9 @@ export const numbers = (seed) => {
 const draws = new Map();
 export const noise = (draw) => {
   if (!draws.has(draw)) {
-    const random = new Random(FIRST_NOISE + draw);
+    const random = new Random(LAYERS.seeds + draw); // above those of numbers
     const found = {};
-    for (const [name, axes] of [["r", "Mm"], ["s", "Mn"], ["weight", "Mmn"], ["bias", "Mn"]])
+    for (const [name, axes] of NOISE)
       for (const place of places([...axes].map((axis) => longest[axis])))
         found[`${name}:${place}`] = Math.round(100 * random.normal()) / 100 + 0;
     draws.set(draw, found);
@@ -55,6 +55,19 @@ export const limitsOf = (key) => (isScale(key) ? LAYERS.scales : LAYERS.values);
 export const sizesOf = ({ in_features: m, out_features: n, ensemble_size: M }) => ({ M, m, n });
 // How often the layer computes: once a member, or a draw.
 export const passesOf = (state) => (kindOf(state).members || kindOf(state).drawn ? state.ensemble_size : 1);
+
+// Where an entry of a member's matrix stands, and of its bias: among what is made, unless it is used
+// as it is stored.
+export const weightAt = (state, i, a, b) => {
+  const { members, modulated, drawn } = kindOf(state);
+  if (modulated || drawn) return `W:${[i, a, b]}`;
+  return `weight:${members ? [i, a, b] : [a, b]}`;
+};
+export const biasAt = (state, i, b) => {
+  const { members, modulated, drawn } = kindOf(state);
+  if (drawn && !modulated) return `b:${[i, b]}`;
+  return `bias:${members ? [i, b] : b}`;
+};
 
 // Every stored number of a layer, and of its input, by key.
 export const keysOf = (state) => {
@@ -75,7 +88,6 @@ export const compute = (state) => {
     const at = `${name}_mean:${place}`;
     return value(at) + value(`${name}_std:${place}`) * eps[`${name}:${i === undefined ? place : [i, ...place]}`];
   };
-  const range = (size) => Array.from({ length: size }, (_, i) => i);
   for (const i of range(passes)) {
     if (kind.modulated && kind.drawn) {
       for (const a of range(m)) made[`r:${[i, a]}`] = drawn("r", [i, a]);
@@ -85,12 +97,9 @@ export const compute = (state) => {
     const weight = (a, b) => {
       if (kind.modulated) return value(`weight:${[a, b]}`) * factor(`r:${[i, a]}`) * factor(`s:${[i, b]}`);
       if (kind.drawn) return drawn("weight", [a, b], i);
-      return value(kind.members ? `weight:${[i, a, b]}` : `weight:${[a, b]}`);
+      return value(weightAt(state, i, a, b));
     };
-    const bias = (b) => {
-      if (kind.drawn && !kind.modulated) return drawn("bias", [b], i);
-      return value(kind.members ? `bias:${[i, b]}` : `bias:${b}`);
-    };
+    const bias = (b) => (kind.drawn && !kind.modulated ? drawn("bias", [b], i) : value(biasAt(state, i, b)));
     for (const b of range(n)) {
       made[`b:${[i, b]}`] = bias(b);
       let sum = 0;

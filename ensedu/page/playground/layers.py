@@ -7,7 +7,6 @@ and ``edits``, what a reader changed, such as ``{"r:1,2": 0.5, "x:0": 3.0}``.
 """
 
 import functools
-import itertools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -27,8 +26,8 @@ from ensedu.plot import style
 from ensedu.plot.inside import SHAPES
 
 __all__ = [
-    "BUNDLE", "LETTERS", "LIMITS", "METHODS", "MOST", "arrays", "edits", "inputs", "key", "layer",
-    "noise", "numbers", "outputs", "stored",
+    "BUNDLE", "LETTERS", "LIMITS", "METHODS", "MOST", "SEEDS", "arrays", "edits", "inputs", "key",
+    "layer", "limits", "noise", "numbers", "outputs", "stored",
 ]  # fmt: skip
 
 METHODS = tuple(SHAPES)
@@ -53,7 +52,13 @@ _ORDER = (
     ("bias_std", "n", "spreads"), ("x", "m", "inputs"),
 )  # fmt: skip
 _NOISE = (("r", "Mm"), ("s", "Mn"), ("weight", "Mmn"), ("bias", "Mn"))
-_FIRST_NOISE = 1_000_000  # seeds of draws lie above those of numbers
+#: How many seeds there are of numbers, and of draws, which lie above them.
+SEEDS = 1_000_000
+
+
+def limits(name: str) -> tuple[float, float]:
+    """Return from where to where a number of a stored array may be; a σ is above 0."""
+    return LIMITS["scales" if name.endswith("_std") else "values"]
 
 
 def _largest(axes: str) -> tuple[int, ...]:
@@ -89,7 +94,7 @@ def numbers(seed: int) -> dict[tuple[str, str], Array]:
 @functools.cache
 def _noise(draw: int) -> dict[str, Array]:
     """ε of the largest layers, rounded so that a page shows all of it."""
-    random = Random(_FIRST_NOISE + draw)
+    random = Random(SEEDS + draw)
     found = {}
     for name, axes in _NOISE:
         size = _largest(axes)
@@ -121,7 +126,7 @@ def arrays(state: Mapping[str, Any]) -> dict[str, Array]:
     found = {}
     for name, axes in stored(state["method"]).items():
         found[name] = _start(state, name, axes)
-        for place in itertools.product(*map(range, found[name].shape)):
+        for place in np.ndindex(found[name].shape):
             edit = key(name, place)
             found[name][place] = state["edits"].get(edit, found[name][place])
         found[name].flags.writeable = False
@@ -132,7 +137,7 @@ def edits(state: Mapping[str, Any], name: str, values: Array) -> dict[str, float
     """Return the edits of a state after which an array has these values."""
     kept = dict(state["edits"])
     start = _start(state, name, stored(state["method"])[name])
-    for place in itertools.product(*map(range, start.shape)):
+    for place in np.ndindex(start.shape):
         edit = key(name, place)
         kept.pop(edit, None)
         if values[place] != start[place]:
@@ -196,8 +201,6 @@ def _constants() -> dict[str, Any]:
     methods = {}
     for method in METHODS:
         row = ROWS[method]
-        axes = stored(method)
-        roles = [array.role for array in row.arrays]
         color = plot.PALETTE[method]
         methods[method] = {
             "label": row.label,
@@ -208,15 +211,16 @@ def _constants() -> dict[str, Any]:
             "drawn": row.stochastic,
             "terms": terms(method),
             "arrays": [
-                {"name": name, "axes": axes[name], "role": role}
-                for name, role in zip([name for name in axes if name != "x"], roles, strict=True)
+                {"name": name, "axes": axes, "role": row.roles[name.replace("_std", "_rho")]}
+                for name, axes in stored(method).items()
+                if name != "x"
             ],
         }
-    limits = {name: dict(zip(("low", "high"), ends, strict=True)) for name, ends in LIMITS.items()}
+    ends_of = {name: dict(zip(("low", "high"), ends, strict=True)) for name, ends in LIMITS.items()}
     return {
         "LAYERS": {
-            "most": MOST, "choices": _CHOICES, "order": _ORDER, "roles": ROLE_LABELS,
-            "methods": methods, **limits,
+            "most": MOST, "seeds": SEEDS, "choices": _CHOICES, "order": _ORDER, "noise": _NOISE,
+            "roles": ROLE_LABELS, "methods": methods, **ends_of,
         }
     }  # fmt: skip
 

@@ -1,7 +1,6 @@
 """The state of a playground, checked: one dictionary in Python, in the browser, in a link."""
 
 import functools
-import itertools
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -10,11 +9,11 @@ import numpy as np
 
 from ensedu import checks
 from ensedu.methods import METHODS
+from ensedu.page import inputs
 from ensedu.page.playground import layers
 
 __all__ = ["START", "changed", "checked", "options", "set_arrays", "whole"]
 
-MOST_SEED = 999_999
 # The first method whose members are rescalings of one matrix.
 _SHARING = next(key for key in layers.METHODS if METHODS[key].modulated)
 #: Where the playground opens: on a layer where sharing saves.
@@ -44,7 +43,7 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "method": checks.one_of("method", given["method"], layers.METHODS),
         **{name: _size(name, given[name], 1, most) for name, most in layers.MOST.items()},
-        **{name: _size(name, given[name], 0, MOST_SEED) for name in ("numbers", "draw")},
+        **{name: _size(name, given[name], 0, layers.SEEDS - 1) for name in ("numbers", "draw")},
         "challenge": None,
         "edits": {},
     }
@@ -92,7 +91,7 @@ def set_arrays(state: Mapping[str, Any], given: Any) -> dict[str, Any]:
                 f"arrays has the key {checks.shown(name)}, accepted are {', '.join(known)}"
             )
         array = _array(f"arrays[{name!r}]", value, known[name].shape)
-        low, high = layers.LIMITS["scales" if name.endswith("_std") else "values"]
+        low, high = layers.limits(name)
         outside = array[~((array >= low) & (array <= high))]
         if outside.size:
             raise ValueError(
@@ -103,16 +102,7 @@ def set_arrays(state: Mapping[str, Any], given: Any) -> dict[str, Any]:
 
 
 def _array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    array = value
-    if not isinstance(value, np.ndarray):
-        if not isinstance(value, (list, tuple)):
-            raise TypeError(f"{name} must be a NumPy array or a list, got {checks.kind(value)}")
-        try:
-            array = np.array(value)
-        except ValueError:  # rows of different lengths
-            raise ValueError(
-                f"{name} must be an array of shape {shape}, got {checks.given(value)}"
-            ) from None
+    array = inputs.as_array(name, value, f"a NumPy array or a list of shape {shape}")
     if array.dtype.kind not in "fiu" or np.ma.isMaskedArray(array):
         raise TypeError(f"{name} must be an array of numbers, got {checks.kind(value)}")
     if array.shape != shape:
@@ -123,14 +113,11 @@ def _array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
 @functools.cache
 def _limits() -> dict[str, tuple[float, float]]:
     """From where to where each number that some layer stores may be, by its name in `edits`."""
-    found = {}
-    for method in layers.METHODS:
-        for name, axes in layers.stored(method).items():
-            ends = layers.LIMITS["scales" if name.endswith("_std") else "values"]
-            sizes = [layers.MOST[layers.LETTERS[axis]] for axis in axes]
-            for place in itertools.product(*map(range, sizes)):
-                found[layers.key(name, place)] = ends
-    return found
+    return {
+        layers.key(name, place): layers.limits(name)
+        for (name, _), array in layers.numbers(0).items()
+        for place in np.ndindex(array.shape)
+    }
 
 
 def whole(state: Any) -> dict[str, Any]:

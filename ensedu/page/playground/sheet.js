@@ -1,6 +1,7 @@
 // Where the cells stand: what all members share above, and below it each member, or draw.
 import { make } from "../common/controls.js";
-import { kindOf, passesOf, sizesOf } from "./layer.js";
+import { biasAt, kindOf, passesOf, sizesOf, weightAt } from "./layer.js";
+import { parsed } from "./names.js";
 
 const panel = (name, ...children) => make("div", { class: `ensedu-p-${name}` }, ...children);
 const caption = (...words) => make("span", { class: "ensedu-p-label" }, ...words);
@@ -22,20 +23,20 @@ export const layOut = (cells, state, { shared, more, members }) => {
     const room = kind.drawn && (kind.modulated ? array !== "weight" : found) ? 4 : 5;
     return found ? { stored: true, look: owned ? "own" : "common", room } : { room };
   };
-  const before = (i, place) => (i === null ? place : [i, ...place]);
-  const row = (array, words, size, i = null) => cells.group(words, 1, size, (_, b) => `${array}:${before(i, [b])}`, lookOf(array));
-  const column = (array, words, size, i = null) => cells.group(words, size, 1, (a) => `${array}:${before(i, [a])}`, lookOf(array));
-  const matrix = (array, words, i = null) => cells.group(words, m, n, (a, b) => `${array}:${before(i, [a, b])}`, lookOf(array));
+  const group = (words, rows, columns, keyOf) => cells.group(words, rows, columns, keyOf, lookOf(parsed(keyOf(0, 0)).array));
+  const row = (words, keyOf) => group(words, 1, n, (_, b) => keyOf(b));
+  const column = (words, keyOf) => group(words, m, 1, keyOf);
+  const matrix = (words, keyOf) => group(words, m, n, keyOf);
 
   cells.clear();
   const beside = [];
-  const above = [panel("stack", caption("x"), column("x", "x, the input", m))];
+  const above = [panel("stack", caption("x"), column("x, the input", (a) => `x:${a}`))];
   if (kind.modulated) {
-    above.push(panel("stack", caption("W, in every member"), matrix("weight", "W, shared by all members")));
+    above.push(panel("stack", caption("W, in every member"), matrix("W, shared by all members", (a, b) => `weight:${[a, b]}`)));
   } else if (kind.drawn) {
     const spread = ([end, words]) => [
-      panel("stack", caption(`W, ${words}`), matrix(`weight_${end}`, `W, ${words}`)),
-      panel("stack", caption(`b, ${words}`), row(`bias_${end}`, `b, ${words}`, n)),
+      panel("stack", caption(`W, ${words}`), matrix(`W, ${words}`, (a, b) => `weight_${end}:${[a, b]}`)),
+      panel("stack", caption(`b, ${words}`), row(`b, ${words}`, (b) => `bias_${end}:${b}`)),
     ];
     const [[means, biases], [scales, biasScales]] = [["mean", "means"], ["std", "σ"]].map(spread);
     above.push(means);
@@ -52,31 +53,28 @@ export const layOut = (cells, state, { shared, more, members }) => {
   const member = (_, i) => {
     const index = kind.members || kind.drawn ? i + 1 : "";
     const whose = kind.members ? `member ${i + 1}` : kind.drawn ? `draw ${i + 1}` : kind.label;
-    const own = kind.members ? i : null; // of what is stored here
     const grid = panel("grid");
-    const line = (area, array, at) =>
-      grid.append(inArea(`l${area}`, caption(...sub(area, index))), inArea(area, row(array, `${area} of ${whose}`, n, at)));
+    let made = kind.drawn ? [", drawn"] : []; // how W is
     if (kind.modulated) {
+      made = [" = W ∘ ", ...sub("r", index), ...sub("s", index), "ᵀ"];
       // Of a distribution: what is stored of it, and what is drawn.
       const forms = kind.drawn ? [["_mean", "mean"], ["_std", "σ"], ["", "drawn"]] : [["", ""]];
       const said = (letter, words) => `${letter} of ${whose}${words && `, ${words}`}`;
       grid.append(
         inArea("ls", panel("names", ...forms.map(([, words]) => caption(...sub("s", index), words && ` ${words}`)))),
-        inArea("s", panel("rows", ...forms.map(([end, words]) => row(`s${end}`, said("s", words), n, i)))),
+        inArea("s", panel("rows", ...forms.map(([end, words]) => row(said("s", words), (b) => `s${end}:${[i, b]}`)))),
         inArea("lr", panel("heads", ...forms.map(([, words]) => caption(...(words ? [words] : sub("r", index)))))),
-        inArea("r", panel("columns", ...forms.map(([end, words]) => column(`r${end}`, said("r", words), m, i)))),
-        inArea("lw", caption(...sub("W", index), " = W ∘ ", ...sub("r", index), ...sub("s", index), "ᵀ")),
-        inArea("w", matrix("W", `W of ${whose}`, i)),
+        inArea("r", panel("columns", ...forms.map(([end, words]) => column(said("r", words), (a) => `r${end}:${[i, a]}`)))),
       );
-      line("b", "bias", own);
-    } else if (kind.drawn) {
-      grid.append(inArea("lw", caption(...sub("W", index), ", drawn")), inArea("w", matrix("W", `W of ${whose}`, i)));
-      line("b", "b", i);
-    } else {
-      grid.append(inArea("lw", caption(...sub("W", index))), inArea("w", matrix("weight", `W of ${whose}`, own)));
-      line("b", "bias", own);
     }
-    line("y", "y", i);
+    const line = (letter, keyOf) => {
+      const name = inArea(`l${letter}`, caption(...sub(letter, index)));
+      name.classList.add("ensedu-p-side");
+      grid.append(name, inArea(letter, row(`${letter} of ${whose}`, keyOf)));
+    };
+    grid.append(inArea("lw", caption(...sub("W", index), ...made)), inArea("w", matrix(`W of ${whose}`, (a, b) => weightAt(state, i, a, b))));
+    line("b", (b) => biasAt(state, i, b));
+    line("y", (b) => `y:${[i, b]}`);
     return make("section", { class: "ensedu-p-member", "aria-label": whose }, make("p", { class: "ensedu-p-title" }, whose), grid);
   };
   members.replaceChildren(...Array.from({ length: passesOf(state) }, member));

@@ -3,11 +3,11 @@ import { goesInto, madeFrom } from "./graph.js";
 import { OWN, SHARING, compute, isScale, kindOf, noise, passesOf, sizesOf, spreadOf, totalOf, valueOf } from "./layer.js";
 import { capital, figure, nameOf, one, parsed, rounded } from "./names.js";
 
-// A result that is cut, or made of what is cut, is told as near.
+// In an arithmetic that a reader repeats, numbers are whole; a result that is cut, or made of what is
+// cut, is told as near.
+const WHOLE = 4;
 const isWhole = (value) => Math.abs(value - rounded(value, WHOLE)) < 1e-9;
 const equals = (result, ...parts) => ([result, ...parts].every(isWhole) ? `= ${figure(result, WHOLE)}` : `≈ ${figure(result)}`);
-// In an arithmetic that a reader repeats, numbers are whole.
-const WHOLE = 4;
 const factor = (value) => (value < 0 ? `(${figure(value, WHOLE)})` : figure(value, WHOLE));
 const added = (value) => `${value < 0 ? "−" : "+"} ${figure(Math.abs(value), WHOLE)}`;
 const many = (count, words) => `${count} ${words}${count === 1 ? "" : "s"}`;
