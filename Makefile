@@ -23,14 +23,14 @@ UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo --igno
 TYPED   := --jaxtyping-packages=ensedu,beartype.beartype
 UNTYPED := bad_input or compiled or large
 # Tables that other packages compute, and which of the tables asked for are, or are not, of these.
-OTHERS  := nuts nuts-curves
+OTHERS  := nuts nuts-curves shootout-tuning shootout-digits shootout-concrete shootout-diamonds shootout-mnist shootout-lenet
 THERE   := $(if $(NAME),$(filter $(OTHERS),$(NAME)),$(OTHERS))
 HERE    := $(if $(NAME),$(filter-out $(OTHERS),$(NAME)),--here)
 # Strict: every cell is compared, and one notebook stays in one process.
 NBVAL   := $(PYTEST) --nbval -n $(WORKERS) --dist loadscope book
 
 .DEFAULT_GOAL := help
-.PHONY: help book check-site test test-long test-portable test-peers test-tangents test-firefox zoo test-launch bench bench-tangents bench-live scaling results lab refresh picture lint format clean FORCE
+.PHONY: help book check-site test test-long test-portable test-peers test-tangents test-firefox zoo test-launch bench bench-tangents bench-live scaling results lab refresh cheat-sheet picture lint format clean FORCE
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -42,9 +42,12 @@ book: $(READY) $(BUILD)/sources ## Build the book into _build/html
 	@echo "Open $(CURDIR)/$(BUILD)/html/index.html"
 
 # A machine under load can stall a browser: what fails is tried once more, and named.
-check-site: book ## Open every page in a browser: errors, access, weight, speed, sliders
+check-site: cheat-sheet ## Open every page in a browser: errors, access, weight, speed, sliders
 	$(PY) scripts/check_site.py $(BUILD)/html
 	$(PYTEST) -n $(WORKERS) --reruns 1 -rR tests/browser
+
+cheat-sheet: book ## Print the cheat sheet to one page of A4
+	$(PY) scripts/cheat_sheet.py $(BUILD)/html $(BUILD)/cheat-sheet.pdf
 
 test-firefox: book ## Train, click and move sliders in Firefox, which must be installed
 	$(PYTEST) tests/firefox

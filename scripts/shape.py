@@ -29,7 +29,8 @@ MAX_TOP = 700  # of the first figure, so that the first screen shows most of it
 MIN_SHARE = 1 / 3  # of the height, for figures
 BOXES = """() => {
   const seen = { opacityProperty: true, visibilityProperty: true };
-  const shown = ":is(.ensedu-explorer, .ensedu-trainer, .ensedu-digit)";
+  const kinds = ["explorer", "trainer", "digit", "ranking", "guide"];
+  const shown = `:is(${kinds.map((kind) => `.ensedu-${kind}`).join(", ")})`;
   const boxes = [...document.querySelectorAll(`article figure:has(${shown})`)]
     .filter((figure) => figure.checkVisibility(seen))
     .map((figure) => figure.getBoundingClientRect());

@@ -30,9 +30,10 @@ from ensedu import (
     plot,
     priors,
     pruning,
+    relatives,
     uncertainty,
 )
-from ensedu.page import explore, live, playground, table
+from ensedu.page import explore, guide, live, playground, ranking, table
 from ensedu.page.live import toys
 from ensedu.torch import losses
 
@@ -46,7 +47,8 @@ INTERFACE = (
 )  # fmt: skip
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
-    playground, table, live, toys, conjugate, pruning, bandit, ntk, perturbations,
+    playground, table, live, toys, conjugate, pruning, bandit, ntk, perturbations, relatives,
+    guide, ranking,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 
@@ -308,6 +310,15 @@ IN_MODULE = {
         "features": lambda: np.ones((B, m)), "targets": lambda: np.ones((B, n)),
         "noise_std": lambda: 0.5, "rho": lambda: np.zeros((m, n)),
     },
+    "guide": {
+        "because": lambda: [("It is [small].", "shootout.html#fig-size")], "key": lambda: "memory",
+        "method": lambda: "rank1", "name": lambda: "guide",
+        "options": lambda: {"one": "one network", "four": "four"},
+        "questions": lambda: [guide.Question("memory", "Memory?", {"one": "1", "four": "4"})],
+        "rules": lambda: [guide.Rule("rank1", [("It is small.", "#fig-size")])],
+        "start": lambda: {"memory": "four"}, "text": lambda: "What fits?",
+        "when": lambda: {"memory": "one"},
+    },
     "ntk": {
         "activation": lambda: "erf", "bar": lambda: False, "bias_std": lambda: 0.1,
         "block_size": lambda: 2, "gamma": lambda: 2.0,
@@ -346,6 +357,18 @@ IN_MODULE = {
         "test": lambda: np.array([3, 4]), "test_path": lambda: "test.txt",
         "train": lambda: np.array([0, 1, 2]), "train_path": lambda: "train.txt",
         "y": lambda: np.ones((B, 1)),
+    },
+    "ranking": {
+        "always": lambda: True, "better": lambda: "lower", "choose": lambda: "",
+        "columns": lambda: [ranking.Measure("NLL", "lower")], "digits": lambda: 3,
+        "interval": lambda: (-0.5, -0.25), "mean": lambda: 1.5, "name": lambda: "fig-a",
+        "reference": lambda: "single", "rows": lambda: {"single": {"NLL": 1.5}},
+        "start": lambda: "NLL", "title": lambda: "NLL", "unit": lambda: "nats",
+        "verdict": lambda: "better",
+    },
+    "relatives": {
+        "alpha": lambda: 2, "columns": lambda: 2, "gamma": lambda: 1, "rank": lambda: 2,
+        "relative": lambda: "packed",
     },
     "table": {
         "columns": lambda: {"k": 1}, "corner": lambda: "words", "decisive": lambda: ("single", "k"),
@@ -430,6 +453,10 @@ OTHERS = {
     "plot.history": {
         "runs": lambda: {"single": [{"nll": 1.0, "kl": 0.0, "beta": 1.0, "validation": 2.0}]},
         "xlim": lambda: (1, 2), "ylim": lambda: (0, 1), "kl_ylim": lambda: (0, 1),
+    },
+    "plot.tradeoff": {
+        "points": lambda: {"single": [("", 1.0, (1.0, 2.0, 3.0))]},
+        "resolved": lambda: {"single": [""]}, "level": lambda: "words", "ylim": lambda: (0, 4),
     },
     "plot.panels": {
         "count": lambda: 2, "height": lambda: 1.0, "columns": lambda: (2, 1),
@@ -526,7 +553,8 @@ LEFT_OUT = {
     "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Interval",
     "uncertainty.Reliability", "uncertainty.VarianceParts", "conjugate.Posterior",
     "pruning.Pruned", "bandit.Mushrooms", "ntk.EmbeddedEnsemble", "ntk.Kernel", "ntk.Limit",
-    "ntk.Pass",
+    "ntk.Pass", "relatives.Numbers", "relatives.Relative",
+    "guide.Guide", "ranking.Ranking",
 }  # fmt: skip
 
 

@@ -4,12 +4,14 @@ import re
 import tomllib
 from pathlib import Path
 
-from ensedu.page import live, playground, scripts
+from ensedu.page import guide, live, playground, ranking, scripts
 from ensedu.page.live.scripts import BUNDLE as TRAINER
 from ensedu.page.playground.layers import BUNDLE as LAYER
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "ensedu"
+BUNDLES = (TRAINER, LAYER, ranking.BUNDLE, guide.BUNDLE)
+ALONE = "explore.js"  # on every page, and of one file
 
 
 def test_every_file_is_in_the_wheel():
@@ -31,16 +33,16 @@ def test_every_folder_of_modules_is_a_package():
 
 
 def test_every_script_is_part_of_a_bundle():
-    joined = {path for bundle in (TRAINER, LAYER) for path in (*bundle.worker, *bundle.page)}
+    joined = {path for bundle in BUNDLES for path in (*bundle.worker, *bundle.page)}
     folders = [Path(one.__file__).parent for one in (live, playground)]
-    folders.append(scripts.HERE / "common")
-    found = {path for folder in folders for path in folder.glob("*.js")}
+    folders += [scripts.HERE, scripts.HERE / "common"]
+    found = {path for folder in folders for path in folder.glob("*.js")} - {scripts.HERE / ALONE}
     assert {scripts.HERE / f"{path}.js" for path in joined} == found
 
 
 def test_a_file_is_joined_after_what_it_imports():
     """And no name is exported twice: all of a bundle are in one scope."""
-    for bundle in (TRAINER, LAYER):
+    for bundle in BUNDLES:
         order = (*bundle.worker, *bundle.page)
         assert len(set(order)) == len(order)
         exported = []

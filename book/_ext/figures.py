@@ -20,7 +20,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 import ensedu.page.explore
-from ensedu.page import digit, live, playground
+from ensedu.page import digit, guide, live, playground, ranking
 from ensedu.page.frames import FRAMES
 from ensedu.page.live import options
 from ensedu.page.live.scripts import BUNDLE as TRAINER
@@ -38,12 +38,20 @@ FIGURES = (
     '<div class="ensedu-trainer"',
     '<div class="ensedu-digit"',
     '<div class="ensedu-playground"',
+    '<div class="ensedu-ranking"',
+    '<div class="ensedu-guide"',
 )
 # What lives on some pages, by the class of its HTML: what changes its options,
 # its script, and how it looks. Pages without it load nothing.
 LIVE_STYLE = Path(live.__file__).with_name("live.css")
 PLAYGROUND_STYLE = Path(playground.__file__).with_name("playground.css")
-BUNDLES = {"live.js": TRAINER, "playground.js": LAYER}
+VERDICT_STYLE = Path("verdict.css")  # in the folder of style sheets
+BUNDLES = {
+    "live.js": TRAINER,
+    "playground.js": LAYER,
+    "ranking.js": ranking.BUNDLE,
+    "guide.js": guide.BUNDLE,
+}
 CHANGES = {
     "ensedu-trainer": options.changed,
     "ensedu-playground": states.changed,
@@ -52,7 +60,11 @@ APPS = {
     "ensedu-trainer": ("live.js", LIVE_STYLE),
     "ensedu-digit": ("live.js", LIVE_STYLE),
     "ensedu-playground": ("playground.js", LIVE_STYLE, PLAYGROUND_STYLE),
+    "ensedu-ranking": ("ranking.js", VERDICT_STYLE),
+    "ensedu-guide": ("guide.js", VERDICT_STYLE),
 }
+# What says itself which values a link may set.
+TAKES = ("ensedu-ranking", "ensedu-guide")
 FULL = "book/live"  # the page that has all settings
 
 
@@ -110,6 +122,8 @@ def check_links(app, doctree, docname):
             values = json.loads(root.script.string)["values"]
             names = [control["data-name"] for control in controls]
             known[name] = dict(zip(names, values, strict=True))
+        elif root["class"][0] in TAKES:
+            known[name] = json.loads(root.script.string)["takes"]
     for link in doctree.findall(nodes.reference):
         if LINK not in link["classes"]:
             continue

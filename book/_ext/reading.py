@@ -14,7 +14,10 @@ CODE_SECONDS = 2  # a line
 DISPLAYED = 5  # words; a formula inside a line is one word
 FOLDED = "details:not([open]), .admonition.dropdown, .toggle"
 # No text of the page: what one clicks, draws or hides, and the bibliography.
-FIGURES = ".ensedu-explorer, .ensedu-trainer, .ensedu-digit"
+FIGURES = ", ".join(
+    f".ensedu-{kind}"
+    for kind in ("explorer", "trainer", "digit", "ranking", "guide")
+)
 OTHER = f"script, style, .headerlink, {FIGURES}, .citation-list"
 
 

@@ -8,8 +8,8 @@ sentence, `growth_curves` totals against a size, `modulation` how BatchEnsemble 
 `ratios` and `roofline` draw what was measured, `functions` curves with their bands, `contest` what
 each of several methods believes of one curve, and their scores. `history` draws trainings,
 `reliability` how often methods are right against how sure they are, `dots` a dot a seed, with
-paired differences, `effects` differences whose intervals are known, and `panels` makes axes for a
-figure of your own.
+paired differences, `effects` differences whose intervals are known, `tradeoff` what a score costs,
+and `panels` makes axes for a figure of your own.
 """
 
 try:
@@ -52,6 +52,7 @@ from ensedu.plot.style import (
     rendering,
     use_style,
 )
+from ensedu.plot.tradeoff import tradeoff
 
 __all__ = [
     "LABELS",
@@ -84,6 +85,7 @@ __all__ = [
     "reliability",
     "rendering",
     "roofline",
+    "tradeoff",
     "use_style",
     "weight_density",
     "weight_matrices",

@@ -32,13 +32,14 @@ def unswappable(model: nn.Module, swapped: dict[str, nn.Module], shared: tuple[s
             continue  # goes with the module that it is a part of
         if isinstance(owner, nn.MultiheadAttention):
             problems[path] = (
-                f"{path} (MultiheadAttention keeps three projections in one parameter: write them "
-                "as nn.Linear modules and call scaled_dot_product_attention, or list it as shared)"
+                f"{path or 'model'} (MultiheadAttention keeps three projections in one parameter: "
+                "write them as nn.Linear modules and call scaled_dot_product_attention, or list it "
+                "as shared)"
             )
         elif isinstance(owner, nn.RNNBase):
             problems[path] = (
-                f"{path} ({class_path(owner)} keeps its weights for fused kernels: list it as "
-                "shared, or make a deep ensemble)"
+                f"{path or 'model'} ({class_path(owner)} keeps its weights for fused kernels: "
+                "list it as shared, or make a deep ensemble)"
             )
         elif isinstance(owner, (nn.Linear, nn.Conv2d)):
             problems[path] = (
@@ -51,7 +52,9 @@ def unswappable(model: nn.Module, swapped: dict[str, nn.Module], shared: tuple[s
             problems[name] = f"{name} (a parameter of {class_path(owner)}: list it as shared)"
     for path, module in swapped.items():
         if any(_hooks(part) for part in (module, *module.parameters())):
-            problems[path] = f"{path} (its hooks would be lost: remove them, or list it as shared)"
+            problems[path] = (
+                f"{path or 'model'} (its hooks would be lost: remove them, or list it as shared)"
+            )
         for key in ("weight", "bias"):
             name = f"{path}.{key}".lstrip(".")
             if name in shared:

@@ -594,6 +594,12 @@ def test_deep_ensembles_take_what_cannot_be_swapped(build):
     assert not torch.equal(first, second)
 
 
+@pytest.mark.parametrize("build", [lambda: nn.MultiheadAttention(6, 2), lambda: nn.LSTM(6, 5)])
+def test_a_model_that_is_itself_refused_has_a_name(build):
+    with pytest.raises(ValueError, match=r"model \(.*list it as shared"):
+        et.ensemble(build(), "batch_ensemble", M)
+
+
 def test_batch_norm_couples_members_in_training_only():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(7, 11), nn.BatchNorm1d(11), nn.ReLU(), nn.Linear(11, 2))

@@ -1,0 +1,211 @@
+"""A ranking in a browser: sorted by mouse, keys and choice, on a desk, a phone and paper."""
+
+import pytest
+
+from ensedu.page.ranking import BUNDLE
+from scripts.browsing import DESK, PHONE, SMALL
+from tests.browser import verdict
+from tests.page.verdicts import one_table, results
+
+DATA = results().data()
+NAMES = [[row.name for row in part.rows] for part in results().parts]
+SHOWN = """() => [...document.querySelectorAll(".ensedu-ranking section")]
+  .filter((section) => section.checkVisibility())
+  .map((section) => [...section.querySelectorAll("tbody th")]
+    .map((name) => name.firstChild.textContent + (name.querySelector("wbr")
+      ? name.childNodes[2].textContent : "")).map((name) => name.trim()))"""
+SEEN = """() => [...document.querySelectorAll(".ensedu-ranking thead th")]
+  .filter((head) => head.checkVisibility())
+  .map((head) => head.textContent.split(/\\s/)[0])"""
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ranking") / "page.html"
+    verdict.write(path, results(), BUNDLE)
+    return path
+
+
+@pytest.fixture
+def opened(browser, path):
+    with verdict.opening(browser, path) as open_one:
+        yield open_one
+
+
+def told(page):
+    return page.locator(".ensedu-ranking [role=status]").text_content()
+
+
+def title(page, name):
+    return page.locator("section:visible").get_by_role("button", name=name)
+
+
+def check(page, table, column, end):
+    """The page shows a table in the order, and with the sentence, that Python gives."""
+    data = DATA["tables"][table]
+    place = data["by"].index(column)
+    assert page.evaluate(SHOWN) == [[NAMES[table][i] for i in data["orders"][place][end]]]
+    assert told(page) == data["said"][place][end]
+    heads = page.locator("section:visible thead [aria-sort]")
+    assert heads.count() == 1
+    assert heads.get_attribute("aria-sort") == data["directions"][place][end]
+    assert heads.text_content().endswith(f"{end} first")
+    assert heads.text_content().startswith(column)
+
+
+def test_each_title_sorts_and_turns(opened):
+    page = opened()
+    check(page, 0, "NLL", "best")
+    for table, option in enumerate(("digits", "houses")):
+        page.get_by_role("radio", name=option).check()
+        for column in DATA["tables"][table]["by"]:
+            title(page, column).click()
+            check(page, table, column, "best")
+            title(page, column).click()
+            check(page, table, column, "worst")
+            title(page, column).click()
+            check(page, table, column, "best")
+
+
+def test_a_table_without_the_column_has_its_own(opened):
+    page = opened()
+    title(page, "accuracy").click()
+    page.get_by_role("radio", name="houses").check()
+    check(page, 1, "NLL", "best")
+    page.get_by_role("radio", name="digits").check()
+    check(page, 0, "accuracy", "best")
+
+
+def test_with_the_keyboard_alone(opened):
+    page = opened()
+    page.locator("article a").first.focus()
+    seen = []
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate("document.activeElement.textContent.split(/\\s/)[0]"))
+        outline = "getComputedStyle({}).outlineStyle"
+        here = "document.activeElement"
+        here += ".matches('input') ? document.activeElement.nextElementSibling : " + here
+        assert page.evaluate(outline.format(here)) == "solid"
+    assert seen == ["", "parameters", "accuracy", "NLL", "ECE", "AUROC"]
+    page.keyboard.press("Enter")
+    check(page, 0, "AUROC", "best")
+    page.keyboard.press("Space")
+    check(page, 0, "AUROC", "worst")
+    assert page.evaluate("document.activeElement.textContent").startswith("AUROC")
+    for _ in range(5):
+        page.keyboard.press("Shift+Tab")
+    page.keyboard.press("ArrowRight")
+    check(page, 1, "NLL", "worst")
+
+
+def test_the_address_keeps_it(opened):
+    page = opened()
+    title(page, "ECE").click()
+    title(page, "ECE").click()
+    assert page.url.endswith("#fig-results:show=digits&by=ECE&first=worst")
+    again = opened(at="#fig-results:show=digits&by=ECE&first=worst")
+    check(again, 0, "ECE", "worst")
+    again.evaluate("location.hash = '#fig-results:show=houses&by=RMSE&first=best'")
+    again.wait_for_function("document.querySelector('[role=status]').textContent.includes('RMSE')")
+    check(again, 1, "RMSE", "best")
+    again.evaluate("location.hash = '#fig-results:show=moons&by=fun&first=last&x=y'")
+    check(again, 1, "RMSE", "best")
+    check(opened(at="#fig-other:by=ECE"), 0, "NLL", "best")
+
+
+@pytest.mark.parametrize("viewport", [PHONE, SMALL], ids=["360", "320"])
+def test_a_phone_shows_what_it_is_sorted_by(opened, viewport):
+    page = opened(viewport=viewport)
+    assert page.evaluate(SEEN) == ["parameters", "NLL"]
+    select = page.get_by_label("Sort by").locator("visible=true")
+    for column in DATA["tables"][0]["by"]:
+        select.select_option(column)
+        check(page, 0, column, "best")
+        assert page.evaluate(SEEN) == list(dict.fromkeys(["parameters", column]))
+        assert not page.evaluate(verdict.SIDEWAYS)
+    title(page, "AUROC").click()
+    check(page, 0, "AUROC", "worst")
+    for part in page.locator("select:visible, .ensedu-toggle label").all():
+        assert part.bounding_box()["height"] >= 44
+
+
+@pytest.mark.parametrize("width", [553, 601, 768, 1280])
+def test_nothing_moves_when_it_is_sorted(opened, width):
+    page = opened(viewport={"width": width, "height": 900})
+    table = page.locator("table:visible")
+    boxes = "(table) => [...table.querySelectorAll('thead th')].map((th) => th.offsetWidth)"
+    heights, widths = set(), set()
+    for column in DATA["tables"][0]["by"]:
+        if width < 768:
+            page.get_by_label("Sort by").locator("visible=true").select_option(column)
+        else:
+            title(page, column).click()
+            widths.add(tuple(table.evaluate(boxes)))
+        assert not page.evaluate(verdict.SIDEWAYS)
+        heights.add(round(table.bounding_box()["height"]))
+    assert width < 768 or len(heights) == len(widths) == 1
+
+
+def test_only_the_sorted_column_shows_intervals(opened):
+    page = opened()
+    seen = """() => [...document.querySelectorAll(".ensedu-between")]
+      .filter((part) => part.checkVisibility({ visibilityProperty: true }))
+      .map((part) => part.textContent)"""
+    assert page.evaluate(seen) == [
+        "[−0.053, −0.031]", "[−0.027, −0.005]", "[−0.021, 0.003]", "[−0.015, 0.007]",
+        "[0.003, 0.031]",
+    ]  # fmt: skip
+    title(page, "parameters").click()
+    assert page.evaluate(seen) == []
+    page.emulate_media(media="print")
+    assert len(page.evaluate(seen)) == 19 + 2
+
+
+def test_without_scripts_and_on_paper_all_is_there(opened):
+    for viewport in (DESK, PHONE):
+        bare = opened(viewport=viewport, java_script_enabled=False)
+        assert bare.locator("table:visible").count() == 2
+        assert bare.locator("button, .ensedu-choices:visible, select:visible").count() == 0
+        for words in ("[−0.005, 0.005]", "[−0.20, 0.20]"):
+            assert bare.get_by_text(words, exact=True).first.is_visible()
+        assert bare.locator("thead th").first.text_content().startswith("parameters")
+    page = opened()
+    page.emulate_media(media="print")
+    assert page.locator("table:visible").count() == 2
+    assert page.locator("caption:visible").count() == 2
+    assert page.locator("thead button:visible").count() == 5 + 3
+    assert page.locator(".ensedu-choices:visible, select:visible").count() == 0
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_axe_finds_nothing(opened, mode, viewport):
+    page = opened(mode, viewport)
+    assert verdict.axe(page, ".ensedu-ranking") == []
+    page.get_by_role("radio", name="houses").check()
+    assert verdict.axe(page, ".ensedu-ranking") == []
+
+
+def test_a_table_by_its_roles(opened):
+    page = opened()
+    snapshot = page.locator("section:visible table").aria_snapshot()
+    for words in (
+        'columnheader "NLL , lower is better nats best first"',
+        'button "NLL , lower is better nats best first"',
+        'rowheader "single network reference"',
+        'cell "0.071 better [−0.053, −0.031]"',
+    ):
+        assert words in snapshot, snapshot
+
+
+def test_one_table_alone(browser, tmp_path):
+    path = tmp_path / "page.html"
+    verdict.write(path, one_table(), BUNDLE)
+    with verdict.opening(browser, path) as open_one:
+        page = open_one(viewport=PHONE)
+        assert told(page) == one_table().data()["tables"][0]["said"][3]["best"]
+        assert page.locator(".ensedu-choices").count() == 0
+        title(page, "ECE").click()
+        assert "worst first" in told(page)
+        assert page.url.endswith("#fig-one:show=&by=ECE&first=worst")
