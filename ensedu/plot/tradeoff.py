@@ -18,6 +18,7 @@ from ensedu.plot.style import MARKERS, MUTED, PAGE, Figure, color, house_style, 
 __all__ = ["tradeoff"]
 
 HIGH = (4.1, 4.4)  # inches of the panel, wide and narrow
+STEP = 8.0  # points between two points of one size
 MARK, CLEAR = 7.0, 6.0  # points: a marker, and from its middle to where nothing of it is
 #: Words of a point, its size, and its interval (low, mean, high).
 Point = tuple[str, Number, tuple[Number, Number, Number]]
@@ -36,7 +37,7 @@ def tradeoff(
     """Draw a score's interval over a size, from small to large on a logarithmic axis.
 
     A line joins the points of a name. Marks are full where a point's difference from 0 is resolved,
-    and hollow where it is not.
+    and hollow where it is not. Points of one size, or nearly, stand side by side.
 
     Parameters
     ----------
@@ -78,19 +79,44 @@ def tradeoff(
         figure, (axes,) = panels(1, height=HIGH[look().narrow], left=left, above=0.3)
         sizes = [at for at, _ in every]
         axes.set(xscale="log", xlim=(min(sizes) / 1.35, max(sizes) * 1.35), ylim=ends)
-        axes.set(xlabel=xlabel)
+        places.name_x(axes, texts.wrapped(xlabel, look().width - 2 * places.EDGE))
         axes.set_yticks(list(labels), list(labels.values()))
         figure.text(0.01, 1 - 0.04 / figure.get_figheight(), ylabel, va="top", fontsize=SMALL + 1)
         marks = places.powers(*axes.get_xlim(), max(sizes) / min(sizes))
         axes.set_xticks(marks, [number(mark) for mark in marks])
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.axhline(0, color=MUTED, lw=1.2, zorder=1)
+        drawn = _apart(axes, drawn)
         curves = []
         for name, found in drawn.items():
             method = own.get(name, name)
             curves += _draw(axes, found, method, sure[name])
         _write(axes, drawn, own, curves, level)
     return figure
+
+
+def _apart(axes: Axes, drawn: Mapping[str, Sequence[Point]]) -> dict[str, list[Point]]:
+    """Move points of one size apart, by as many decades as `STEP` is on paper."""
+    low, high = np.log10(axes.get_xlim())
+    low_x, high_x = (end[0] for end in places.panel(axes))
+    step = STEP * (high - low) / (high_x - low_x)
+    every = sorted((at, name, i) for name, own in drawn.items() for i, (_, at, _) in enumerate(own))
+    groups: list[list[tuple[float, str, int]]] = []
+    for one in every:
+        near = bool(groups) and np.log10(one[0] / groups[-1][-1][0]) < step / 2
+        if near:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    moved = {
+        (name, i): at * 10 ** (step * (k - (len(group) - 1) / 2))
+        for group in groups
+        for k, (at, name, i) in enumerate(group)
+    }
+    return {
+        name: [(words, float(moved[name, i]), one) for i, (words, _, one) in enumerate(own)]
+        for name, own in drawn.items()
+    }
 
 
 def _draw(

@@ -34,7 +34,7 @@ def lines_of(axes):
         elif len(x) == 2 and x[0] == x[1]:
             vertical.append((x[0], *y))
         elif line.get_linestyle() == ":":
-            joins.append(list(zip(x, y, strict=True)))
+            joins.append(np.stack([x, y], axis=1).tolist())
     return vertical, marks, joins
 
 
@@ -43,14 +43,15 @@ def test_each_point_shows_its_interval_and_its_mean(look):
     (axes,) = drawn(DRAW, look).axes
     vertical, marks, joins = lines_of(axes)
     every = [(name, *point) for name, found in POINTS.items() for point in found]
-    assert vertical == [(at, low, high) for _, _, at, (low, _, high) in every]
+    np.testing.assert_allclose(vertical, [(at, low, high) for _, _, at, (low, _, high) in every])
     for mark, (name, _, at, (low, mean, high)) in zip(marks, every, strict=True):
         method = "single" if name == "Laplace" else name
-        assert (*mark.get_xdata(), *mark.get_ydata()) == (at, mean)
+        assert (*mark.get_xdata(), *mark.get_ydata()) == pytest.approx((at, mean))
         assert mark.get_color() == PALETTE[method] and mark.get_marker() == MARKERS[method]
         resolved = low > 0 or high < 0
         assert mark.get_markerfacecolor() == (PALETTE[method] if resolved else PAGE)
-    assert joins == [[(0.5, 0.02), (1.2, -0.007), (3.3, -0.017)]]
+    assert len(joins) == 1
+    np.testing.assert_allclose(joins[0], [(0.5, 0.02), (1.2, -0.007), (3.3, -0.017)])
     assert axes.get_xscale() == "log"
 
 
@@ -64,6 +65,18 @@ def test_every_point_is_named_and_no_two_names_touch(look):
     boxes = list(found.values())
     for i, box in enumerate(boxes):
         assert not any(box.overlaps(other) for other in boxes[:i])
+
+
+@pytest.mark.parametrize("look", LIGHT)
+def test_points_of_one_size_stand_side_by_side(look):
+    one = {name: [("", 2.0, (-1.0, 0.5, 1.0))] for name in ("single", "rank1", "mean_field")}
+    far = {"deep_ensemble": [("", 20.0, (0.0, 1.0, 2.0))]}
+    (axes,) = drawn(lambda: tradeoff(one | far, xlabel="x", ylabel="y"), look).axes
+    x = [float(mark.get_xdata()[0]) for mark in lines_of(axes)[1]]
+    middle = np.sort(x[:3])
+    at = axes.transData.transform([(each, 0.0) for each in middle])[:, 0]
+    assert np.diff(at) == pytest.approx(2 * [8 / 72 * axes.figure.dpi], rel=1e-6)
+    assert middle[1] == pytest.approx(2.0) and x[3] == pytest.approx(20.0)
 
 
 @pytest.mark.parametrize("look", LIGHT)
