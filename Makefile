@@ -23,14 +23,14 @@ UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo --igno
 TYPED   := --jaxtyping-packages=ensedu,beartype.beartype
 UNTYPED := bad_input or compiled or large
 # Tables that other packages compute, and which of the tables asked for are, or are not, of these.
-OTHERS  := nuts nuts-curves shootout-tuning shootout-digits shootout-concrete shootout-diamonds shootout-mnist shootout-lenet
+OTHERS  := nuts nuts-curves shootout-tuning shootout-digits shootout-concrete
 THERE   := $(if $(NAME),$(filter $(OTHERS),$(NAME)),$(OTHERS))
 HERE    := $(if $(NAME),$(filter-out $(OTHERS),$(NAME)),--here)
 # Strict: every cell is compared, and one notebook stays in one process.
 NBVAL   := $(PYTEST) --nbval -n $(WORKERS) --dist loadscope book
 
 .DEFAULT_GOAL := help
-.PHONY: help book check-site test test-long test-portable test-peers test-tangents test-firefox zoo test-launch bench bench-tangents bench-live scaling results lab refresh cheat-sheet picture lint format clean FORCE
+.PHONY: help book check-site test test-long test-portable test-peers test-tangents test-firefox zoo test-launch bench bench-tangents bench-live scaling results lab refresh cheat-sheet picture dist lint format clean FORCE
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -110,8 +110,12 @@ lab: $(READY) ## Open JupyterLab on the book
 refresh: $(READY) ## Execute the notebooks in place and strip them (NB=book/intro.ipynb for one)
 	$(PY) scripts/notebooks.py refresh $(NB)
 
-picture: $(READY) ## Draw the README's picture again
+picture: book ## Draw the README's two pictures again, one of the live page
 	$(PY) scripts/picture.py .github/inside.png
+	$(PY) scripts/live_picture.py $(BUILD)/html .github/live.png
+
+dist: $(READY) ## Build wheel and source archive, and try them in fresh environments
+	$(PY) scripts/dist.py $(BUILD)/dist
 
 lint: $(READY) ## Check style, format, and that the notebooks are stripped
 	$(PY) -m ruff check

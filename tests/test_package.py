@@ -1,9 +1,15 @@
 """What the package holds beside Python: each file is in the wheel, each script is on some page."""
 
+import ast
 import re
+import sys
 import tomllib
 from pathlib import Path
 
+import yaml
+
+import ensedu
+from ensedu.optional import NAMES
 from ensedu.page import guide, live, playground, ranking, scripts
 from ensedu.page.live.scripts import BUNDLE as TRAINER
 from ensedu.page.playground.layers import BUNDLE as LAYER
@@ -14,9 +20,79 @@ BUNDLES = (TRAINER, LAYER, ranking.BUNDLE, guide.BUNDLE)
 ALONE = "explore.js"  # on every page, and of one file
 
 
+ABOUT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS = {
+    extra: {re.match(r"[\w-]+", line)[0] for line in lines}
+    for extra, lines in ABOUT["project"]["optional-dependencies"].items()
+}
+ALWAYS = {re.match(r"[\w-]+", line)[0] for line in ABOUT["project"]["dependencies"]}
+#: Imported as soon as a module is, and by the extra that this part of the package asks for.
+PARTS = {
+    "torch": "torch", "ntk/torch.py": "torch", "plot": "book", "page": "book",
+    "ntk/gaussian.py": "scores",
+}  # fmt: skip
+
+
+def test_one_version():
+    """That of pyproject.toml, which the others repeat."""
+    version = ABOUT["project"]["version"]
+    assert ensedu.__version__ == version
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == version
+
+
+def modules():
+    """Yield each module's path inside the package, and its syntax tree."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        yield path.relative_to(PACKAGE).as_posix(), tree
+
+
+def test_an_error_names_the_extra_that_holds_the_package():
+    seen = set()
+    for path, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "optional":
+                package, extra = (ast.literal_eval(one) for one in node.args)
+                root = package.partition(".")[0]
+                if root != "ensedu":
+                    assert NAMES.get(root, root) in EXTRAS[extra], (path, package, extra)
+                    seen.add(extra)
+        named = {
+            extra
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            for extras in re.findall(r'pip install "(?:ensedu|\.)\[([\w,]+)\]"', node.value)
+            for extra in extras.split(",")
+        }
+        assert named <= EXTRAS.keys(), path
+    assert seen >= {"torch", "data", "scores"}
+
+
+def test_what_a_module_imports_comes_with_its_extra():
+    for path, tree in modules():
+        if path.startswith("experiments/"):  # for who works on the book, in its environment
+            continue
+        roots = set()
+        inside = {
+            node
+            for function in ast.walk(tree)
+            if isinstance(function, ast.FunctionDef)
+            for node in ast.walk(function)
+        }
+        for node in set(ast.walk(tree)) - inside:  # what a call imports, its error names
+            if isinstance(node, ast.Import):
+                roots |= {one.name.partition(".")[0] for one in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                roots.add(node.module.partition(".")[0])
+        others = {NAMES.get(root, root) for root in roots - sys.stdlib_module_names - {"ensedu"}}
+        part = next((p for p in PARTS if path == p or path.startswith(f"{p}/")), None)
+        held = EXTRAS[PARTS[part]] if part else set()
+        assert others <= ALWAYS | held, (path, others - ALWAYS - held)
+
+
 def test_every_file_is_in_the_wheel():
-    about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    patterns = about["tool"]["setuptools"]["package-data"]["ensedu"]
+    patterns = ABOUT["tool"]["setuptools"]["package-data"]["ensedu"]
     packed = {pattern: set(PACKAGE.glob(pattern)) for pattern in patterns}
     assert all(packed.values()), packed
     files = {

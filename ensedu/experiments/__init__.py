@@ -68,10 +68,15 @@ PLACES = {
     "width": "width.EXPERIMENT",
     "digit-networks": "digit_networks.NETWORKS",
     "digit-splits": "digit_networks.EXPERIMENT",
+    "shootout-tuning": "shootout.TUNING",
+    "shootout-digits": "shootout.DIGITS",
+    "shootout-concrete": "shootout.CONCRETE",
 }
 
 #: Which tables need a package that the book does without, and has in .venv-results alone.
-NEEDS = {"nuts": "numpyro", "nuts-curves": "numpyro"}
+NEEDS = {"nuts": "numpyro", "nuts-curves": "numpyro"} | {
+    name: "laplace" for name in PLACES if name.startswith("shootout-")
+}
 
 
 class Experiments(Mapping[str, "Experiment"]):

@@ -18,7 +18,7 @@ __all__ = ["SETTINGS", "machine", "one_thread", "settle"]
 PACKAGES = (
     "torch", "numpy", "scipy", "scikit-learn",
     "tabm", "torch-uncertainty", "bayesian-torch", "blitz-bayesian-pytorch",
-    "jax", "numpyro",
+    "jax", "numpyro", "laplace-torch", "ivon-opt",
 )  # fmt: skip
 #: One thread, and an allocator that keeps its memory from pass to pass: one that gives it back
 #: inflates small cells threefold. All are read when a process starts.

@@ -1,0 +1,146 @@
+"""What a forecast is worth, and what a temperature or a conformal interval makes of it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray as Array
+
+from ensedu import uncertainty
+
+__all__ = ["LEVEL", "Classes", "Forecast", "Numbers"]
+
+#: What intervals, and sets of classes, are to hold.
+LEVEL = 0.9
+#: Steps of bisection for a quantile: to 1e-9 of where the search begins.
+STEPS = 34
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Logits of each pass, (S, B, k); the forecast is the mean of their probabilities."""
+
+    logits: Float[Array, "S B k"]
+
+    @property
+    def averaged(self) -> Float[Array, "B k"]:
+        """The probabilities of the forecast."""
+        return uncertainty.averaged(uncertainty.softmax(self.logits))
+
+    def scores(self, y: Int[Array, " B"], unit: float = 1.0) -> dict[str, float]:
+        """Return error in percent, NLL in nats, Brier score and ECE."""
+        p = self.averaged
+        return {
+            "error": 100.0 * (1.0 - uncertainty.accuracy(p, y)),
+            "nll": float(uncertainty.categorical_nll(p[None], y).mean()),
+            "brier": float(uncertainty.brier(p, y).mean()),
+            "ece": uncertainty.ece(p, y),
+        }
+
+    @property
+    def doubt(self) -> Float[Array, " B"]:
+        """The entropy of the forecast, by which foreign inputs are told."""
+        return uncertainty.entropy_parts(self.averaged[None]).total
+
+    def sharpened(self, held_out: "Classes", y: Int[Array, " B"]) -> "Classes":
+        """Scale the averaged forecast by the temperature that is best on held-out examples."""
+        try:
+            by = uncertainty.temperature(np.log(held_out.averaged), y)
+        except ValueError:
+            by = 1.0  # all of them right: no temperature is best
+        return Classes(np.log(self.averaged)[None] / by)
+
+    def conformal(
+        self, y: Int[Array, " B"], held_out: "Classes", known: Int[Array, " C"]
+    ) -> dict[str, float]:
+        """Return how often sets of classes hold the label, and how many classes they hold.
+
+        The sets are split-conformal (Sadinle et al. 2019): all classes at least as probable as all
+        but one in ten of the held-out labels were.
+        """
+        wrong = 1.0 - held_out.averaged[np.arange(len(known)), known]
+        inside = 1.0 - self.averaged <= quantile(wrong)
+        return {
+            "coverage": float(inside[np.arange(len(y)), y].mean()),
+            "size": float(inside.sum(axis=1).mean()),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Means and variances of each pass, (S, B, 1); the forecast is the mixture."""
+
+    mean: Float[Array, "S B 1"]
+    variance: Float[Array, "S B 1"]
+
+    def scores(self, y: Float[Array, "B 1"], unit: float = 1.0) -> dict[str, float]:
+        """Return RMSE, CRPS, NLL, and of the mixture's 90 % intervals coverage and mean width.
+
+        They are in the target's own units.
+        """
+        each = uncertainty.gaussian_nll(self.mean, self.variance, y)
+        low, high = (self.quantile(q) for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+        return {
+            "rmse": unit * uncertainty.rmse(self.mean.mean(axis=0), y),
+            "nll": float(uncertainty.mixture_nll(each).mean() + np.log(unit)),
+            "crps": unit * float(uncertainty.crps(self.mean, self.variance, y).mean()),
+            "coverage": float(((low <= y) & (y <= high)).mean()),
+            "width": unit * float((high - low).mean()),
+        }
+
+    @property
+    def doubt(self) -> Float[Array, " B"]:
+        """The standard deviation of the forecast, by which foreign inputs are told."""
+        return np.sqrt(self.moments[1][:, 0])
+
+    @property
+    def moments(self) -> tuple[Float[Array, "B 1"], Float[Array, "B 1"]]:
+        """The mean and the variance of the mixture."""
+        return uncertainty.mixture(self.mean, self.variance)
+
+    def quantile(self, level: float) -> Float[Array, "B 1"]:
+        """Return where the mixture's distribution function reaches a level, by bisection."""
+        mean, variance = self.moments
+        reach = 20.0 * np.sqrt(variance)
+        low, high = mean - reach, mean + reach
+        for _ in range(STEPS):
+            middle = (low + high) / 2
+            below = uncertainty.mixture_cdf(self.mean, self.variance, middle) < level
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return (low + high) / 2
+
+    def sharpened(self, held_out: "Numbers", y: Float[Array, "B 1"]) -> "Numbers":
+        """Scale all standard deviations by the factor that is best on held-out examples.
+
+        For one Gaussian that is the root mean square of its standardized errors.
+        """
+        mean, variance = held_out.moments
+        by = float(((y - mean) ** 2 / variance).mean())
+        own = self.moments
+        return Numbers(own[0][None], by * own[1][None])
+
+    def conformal(
+        self, y: Float[Array, "B 1"], held_out: "Numbers", known: Float[Array, "C 1"]
+    ) -> dict[str, float]:
+        """Return coverage and mean width of intervals, standardized, mean ± q σ.
+
+        They are split-conformal: q is the quantile of the held-out errors, in σ (Lei et al. 2018,
+        sec. 5.2).
+        """
+        mean, variance = held_out.moments
+        q = quantile((np.abs(known - mean) / np.sqrt(variance))[:, 0])
+        own, spread = self.moments
+        half = q * np.sqrt(spread)
+        return {
+            "coverage": float((np.abs(y - own) <= half).mean()),
+            "width": float(2 * half.mean()),
+        }
+
+
+Forecast = Classes | Numbers
+
+
+def quantile(values: Float[Array, " C"]) -> float:
+    """Return the value that ⌈(C + 1) · 0.9⌉ of C values do not exceed."""
+    rank = int(np.ceil((len(values) + 1) * LEVEL))
+    return float(np.sort(values)[rank - 1]) if rank <= len(values) else np.inf
