@@ -7,8 +7,10 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 from ensedu import relatives
+from ensedu.experiments.shootout import others
 
-laplace = pytest.importorskip("laplace", reason="laplace-torch is absent")
+pytest.importorskip("ivon", reason="laplace-torch and ivon-opt are absent")
+laplace = others.laplace_torch()
 
 SIZES = [3, 5, 7, 2]
 

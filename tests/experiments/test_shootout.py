@@ -313,6 +313,7 @@ def test_bad_names_say_what_is_known():
         shootout.run("digits", "best", 0)
 
 
+@pytest.mark.filterwarnings("ignore")  # of what other packages import
 @pytest.mark.parametrize("data", ["digits", "concrete"])
 @pytest.mark.parametrize("name", ["laplace", "ivon", "swag"])
 def test_a_package_trains_its_contestant(data, name):

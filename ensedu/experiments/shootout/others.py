@@ -4,6 +4,7 @@ They are imported when they are asked for.
 """
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -22,7 +23,7 @@ from ensedu.torch import fit, gaussian_nll, half_squared_error, predict
 from ensedu.torch.groups import parameter_groups
 from ensedu.torch.losses import softmax_cross_entropy
 
-__all__ = ["DRAWS", "Forecaster", "Posterior", "ivon", "laplace", "swag"]
+__all__ = ["DRAWS", "Forecaster", "Posterior", "ivon", "laplace", "laplace_torch", "swag"]
 
 #: Draws of a posterior, alike for all of these.
 DRAWS = 32
@@ -61,11 +62,12 @@ class Forecaster:
 def laplace(task: Task, plain: Plain, setting: Setting, x: Tensor, y: Tensor, _: int) -> Posterior:
     """Put a Gaussian around the last layer of a trained network (Daxberger et al. 2021).
 
-    As the package comes, its Hessian is Kronecker-factored; the precision of the prior, and the
-    noise of a regression, are those with the greatest marginal likelihood. A regression's noise is
-    one number there, so that its network gives a mean alone.
+    Its Hessian is Kronecker-factored, as the package comes, and full for a regression, where the
+    package's factors lose the noise's gradient. The precision of the prior, and the noise of a
+    regression, are those with the greatest marginal likelihood. A regression's noise is one number
+    there, so that its network gives a mean alone.
     """
-    package = _laplace()
+    package = laplace_torch()
     net, loss = plain(), softmax_cross_entropy
     if not task.classes:
         head = net[len(net) - 1]
@@ -77,15 +79,20 @@ def laplace(task: Task, plain: Plain, setting: Setting, x: Tensor, y: Tensor, _:
     )  # fmt: skip
     net.eval()
     kind = "classification" if task.classes else "regression"
-    found = package.Laplace(net, kind, subset_of_weights="last_layer", hessian_structure="kron")
+    form = "kron" if task.classes else "full"
+    found = package.Laplace(net, kind, subset_of_weights="last_layer", hessian_structure=form)
     found.fit(DataLoader(TensorDataset(x, y), batch_size=task.batch_size))
     noise = 1.0
     if task.classes:
-        found.optimize_prior_precision(method="marglik")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # which link comes by default
+            found.optimize_prior_precision(method="marglik")
+        factors = [*found.H.eigenvectors, *found.H.eigenvalues]
+        held = sum(part.numel() for each in factors for part in each)
     else:
         noise = _empirical(found)
-    factors = [*found.H.eigenvectors, *found.H.eigenvalues]
-    kept = counting.count(net).total + sum(part.numel() for each in factors for part in each)
+        held = found.H.numel()
+    kept = counting.count(net).total + held
 
     def outputs(new: Tensor) -> Tensor:
         if task.classes:
@@ -179,7 +186,7 @@ def _batches(task: Task, x: Tensor) -> Iterator[Tensor]:
         yield from torch.randperm(len(x)).split(task.batch_size)
 
 
-def _laplace() -> ModuleType:
+def laplace_torch() -> ModuleType:
     """Import laplace-torch, whose metrics load torchvision; no model here calls its operators.
 
     A torchvision for CUDA brings operators that a CPU-only Torch cannot load. At import it
@@ -190,7 +197,9 @@ def _laplace() -> ModuleType:
     for name in names:
         fragment.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
     OPERATORS.append(fragment)
-    return import_module("laplace")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of what it imports in turn
+        return import_module("laplace")
 
 
 def _swag() -> ModuleType:
