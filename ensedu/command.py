@@ -373,7 +373,7 @@ def _ensemble(model: Any, key: str, options: argparse.Namespace) -> Any:
     if key == "single":
         return model
     more: dict[str, Any] = {"head": options.head} if METHODS[key].body else {}
-    if key == "deep_ensemble":
+    if METHODS[key].apart:
         more["initialize"] = _as_it_is  # a count asks for no values
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "members 1 and 2 start equal")

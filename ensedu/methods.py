@@ -121,6 +121,11 @@ class Method:
         return {"m n", "M m", "M n"} <= {a.shape for a in self.arrays if a.role != "biases"}
 
     @property
+    def apart(self) -> bool:
+        """Whether members share no array."""
+        return self.members and not self.body and "shared" not in self.roles.values()
+
+    @property
     def spread(self) -> bool:
         """Whether standard deviations are trained."""
         return "scales" in self.roles.values()

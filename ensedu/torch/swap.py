@@ -133,8 +133,7 @@ def ensemble(
         )
     ]
     M, S = passes(method, ensemble_size, samples)
-    apart = row.members and not row.body and "shared" not in row.roles.values()
-    known = ("initialize",) if apart else (*(["head"] if row.body else []), *_options(row))
+    known = ("initialize",) if row.apart else (*(["head"] if row.body else []), *_options(row))
     for option in options:
         if option not in known:
             raise TypeError(
@@ -150,7 +149,7 @@ def ensemble(
     refuse.lazy(model)
     refuse.captured(model)
     shared_pass = Pass(M if row.members else None, S)
-    if apart:
+    if row.apart:
         net = copies(model, M, names, options.get("initialize"))
     elif row.drops_units:
         net = _dropping(model, shared_pass, names)

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from ensedu.priors import Normal
 from ensedu.torch import ensemble, fit, gaussian_nll, mlp, predict
 from ensedu.torch.losses import softmax_cross_entropy
 
-__all__ = ["CONTESTANTS", "MEMBERS", "PASSES", "Contestant", "Trained", "network", "seed", "train"]
+__all__ = ["CONTESTANTS", "MEMBERS", "PASSES", "Contestant", "network", "seed", "train"]
 
 MEMBERS = 4
 #: Forward passes of what draws; of a rank-1 BNN so many by all its members together.
@@ -92,17 +92,6 @@ CONTESTANTS = {
     "ivon": Contestant(label="IVON", method="mean_field", tries=IVON, other="ivon"),
     "swag": Contestant(label="SWAG", method="single", other="swag"),
 }  # fmt: skip
-
-
-class Trained(Protocol):
-    """What can forecast."""
-
-    #: Numbers that are kept to predict with.
-    kept: int
-
-    def __call__(self, x: Array) -> Forecast:
-        """Forecast for inputs."""
-        ...
 
 
 def scale_of(task: Task, row: Contestant) -> float:
@@ -193,7 +182,9 @@ def nll_of(task: Task) -> Callable[[Tensor, Tensor], Tensor]:
     return softmax_cross_entropy if task.classes else gaussian_nll
 
 
-def train(data: str, contestant: str, setting: Setting, given: Parts, seed: int) -> Trained:
+def train(
+    data: str, contestant: str, setting: Setting, given: Parts, seed: int
+) -> Ours | others.Forecaster:
     """Train a contestant on a split, with Torch's own generator seeded."""
     task, row = TASKS[data], CONTESTANTS[contestant]
     x, y = (torch.from_numpy(part) for part in given.train)

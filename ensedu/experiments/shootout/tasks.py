@@ -97,8 +97,8 @@ TASKS = {
     ),
 }  # fmt: skip
 
-Inputs = Float[Array, "B *features"]
-Targets = Float[Array, "B 1"] | Int[Array, " B"]
+Inputs = Float[Array, "_ *features"]
+Targets = Float[Array, "_ 1"] | Int[Array, " _"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
