@@ -64,7 +64,7 @@ def test_the_parts_of_a_split_share_no_row(data):
 
 
 def test_samples_of_diamonds_share_no_row_with_those_of_another_split():
-    x = tasks.TABLES["diamonds"]()[0]
+    x = tasks.TABLES["diamonds"]().x
     number = sum(TASKS["diamonds"].rows)
     assert (shootout.SPLITS + 1) * number <= len(x)
     order = np.random.default_rng(2020).permutation(len(x))

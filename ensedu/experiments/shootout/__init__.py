@@ -148,15 +148,15 @@ def run(
             one(data, contestant, own, given, seed(data, contestant, split, start))
             for start in range(task.starts if starts is None else starts)
         ]
-    plain, scaled = zip(*found, strict=True)
+    plain, *scaled = zip(*found, strict=True)
     row = {"parameters": parameters(task, CONTESTANTS[contestant]), **together(plain)}
-    return row | {SCALED: together(scaled) if contestant in SHARPENED else None}
+    return row | {SCALED: together(scaled[0]) if scaled else None}
 
 
 def one(
     data: str, contestant: str, setting: Setting, given: Parts, seed: int
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what one trained contestant is worth, as it is and scaled."""
+) -> list[dict[str, Any]]:
+    """Return what one trained contestant is worth, as it is and, of some, scaled."""
     before = time.thread_time()
     trained = train(data, contestant, setting, given, seed)
     between = time.thread_time()
@@ -177,11 +177,11 @@ def one(
         "train_seconds": between - before,
         "predict_seconds": after - between,
     }
-    known = given.held_out[1]
-    sharpened = {
-        name: each.sharpened(forecasts["held_out"], known) for name, each in forecasts.items()
-    }
-    return tuple(worth(TASKS[data], given, each) | more for each in (forecasts, sharpened))
+    several = [forecasts]
+    if contestant in SHARPENED:
+        held_out, known = forecasts["held_out"], given.held_out[1]
+        several.append({name: each.sharpened(held_out, known) for name, each in forecasts.items()})
+    return [worth(TASKS[data], given, each) | more for each in several]
 
 
 def worth(task: Task, given: Parts, forecasts: Mapping[str, Forecast]) -> dict[str, Any]:

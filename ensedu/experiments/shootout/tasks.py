@@ -10,7 +10,17 @@ from numpy import ndarray as Array
 from torch import nn
 
 from ensedu import checks, counting
-from ensedu.data import Table, concrete, diamonds, digits, letters, mnist5000, noisy, rotated
+from ensedu.data import (
+    Split,
+    Table,
+    concrete,
+    diamonds,
+    digits,
+    letters,
+    mnist5000,
+    noisy,
+    rotated,
+)
 from ensedu.experiments.bayesian_cnn import LIKE_DIGITS
 from ensedu.experiments.drawings import LETTERS, jittered, seen
 from ensedu.torch.models import lenet5
@@ -123,7 +133,7 @@ def parts(name: str, split: int) -> Parts:
     """Return a split of a task; raises ``ValueError`` for a `name` that is none."""
     task = TASKS[checks.one_of("name", name, TASKS)]
     if task.image is None:
-        return _table(task, *TABLES[name](), split)
+        return _table(task, TABLES[name](), split)
     return _images(task, digits if name == "digits" else mnist5000, split)
 
 
@@ -158,18 +168,10 @@ def _foreign(side: int, rng: np.random.Generator) -> Float[Array, "B pixels"]:
     return x[[name not in LIKE_DIGITS for name in names]]
 
 
-def _table_of(read: Callable[[], Table]) -> Callable[[], tuple[Array, Array]]:
-    def columns() -> tuple[Array, Array]:
-        found = read()
-        return found.x, found.y
-
-    return columns
+TABLES = {"concrete": concrete, "diamonds": diamonds}
 
 
-TABLES = {"concrete": _table_of(concrete), "diamonds": _table_of(diamonds)}
-
-
-def _table(task: Task, x: Array, y: Array, split: int) -> Parts:
+def _table(task: Task, table: Table, split: int) -> Parts:
     """Split the rows of a table at random, or into samples that share no row.
 
     What is foreign are the rows of the test part, each column in an order of its own: each value
@@ -178,25 +180,20 @@ def _table(task: Task, x: Array, y: Array, split: int) -> Parts:
     rng = np.random.default_rng([split, 2020])
     number = sum(task.rows)
     if task.apart:
-        drawn = np.random.default_rng(2020).permutation(len(x))
+        drawn = np.random.default_rng(2020).permutation(len(table))
         order = drawn[number * split : number * (split + 1)]
     else:
-        order = rng.permutation(len(x))
+        order = rng.permutation(len(table))
     rows = np.split(order, np.cumsum(task.rows))[:3]
 
-    def standardized(values: Array) -> Array:
-        std = values[rows[0]].std(axis=0)
-        return (values - values[rows[0]].mean(axis=0)) / np.where(std > 0, std, 1.0)
-
-    inputs, targets = standardized(x), standardized(y)
-    train, held_out, test = ((inputs[own], targets[own]) for own in rows)
-    some = test[0][:LOOKED]
+    known, other = (Split(table.x, table.y, train=rows[0], test=own) for own in (rows[2], rows[1]))
+    some = known.x_test[:LOOKED]
     noise = [some + std * rng.standard_normal(some.shape) for std in NOISE]
     return Parts(
-        train=train,
-        held_out=held_out,
-        test=test,
+        train=(known.x_train, known.y_train),
+        held_out=(other.x_test, other.y_test),
+        test=(known.x_test, known.y_test),
         shifted={"noise": noise},
-        foreign=np.stack([rng.permutation(column) for column in test[0].T], axis=1),
-        unit=float(y[rows[0]].std()),
+        foreign=np.stack([rng.permutation(column) for column in known.x_test.T], axis=1),
+        unit=float(known.y_std[0]),
     )
