@@ -91,12 +91,12 @@ class Sequential(nn.Sequential):
         """Draw the noise of all layers for an input of this shape, as `forward` takes it.
 
         Keys are "index.name", as those of parameters are. Shapes on the way are found without a
-        computation, on the meta device.
+        computation, on the meta device, and kept until the input or a layer is another one.
         """
         drawn: dict[str, Tensor] = {}
         like = next(self.parameters(), torch.empty(0))
-        shape = tuple(input_shape)
-        for name, layer in self.named_children():
+        shapes = self._shapes(tuple(input_shape), like.dtype)
+        for (name, layer), shape in zip(self.named_children(), shapes, strict=True):
             hidden = [part for part in layer.modules() if hasattr(part, "noise")]
             if hidden and not hasattr(layer, "noise"):
                 raise ValueError(
@@ -107,8 +107,18 @@ class Sequential(nn.Sequential):
                 where = {"device": like.device} if isinstance(layer, MCDropout) else {}
                 own = layer.noise(generator, shape, **where)
                 drawn |= {f"{name}.{key}": value for key, value in own.items()}
-            shape = _output_shape(layer, shape, like.dtype)
         return drawn
+
+    def _shapes(self, shape: tuple[int, ...], dtype: torch.dtype) -> list[tuple[int, ...]]:
+        """Return the shape of each layer's input, and keep them, since finding them is slow."""
+        known = (shape, dtype, [id(part) for part in self.modules()], repr(self))
+        if getattr(self, "_known", None) != known:
+            found = []
+            for layer in self.children():
+                found.append(shape)
+                shape = _output_shape(layer, shape, dtype)
+            self._known, self._found = known, found
+        return self._found
 
     def forward(self, x: Tensor, noise: dict[str, Tensor] | None = None) -> Tensor:
         if noise is None:

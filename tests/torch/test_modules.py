@@ -14,6 +14,7 @@ import ensedu.torch as et
 from ensedu import counting
 from ensedu.methods import METHODS, sized
 from ensedu.priors import Normal
+from ensedu.torch import network
 from ensedu.torch.variational import inverse_softplus, softplus
 
 M, B, m, n = 3, 7, 5, 11
@@ -211,6 +212,32 @@ def compiles(net, *inputs):
 @pytest.mark.parametrize("method", METHODS)
 def test_compiles_to_the_same_graph_of_operations(method):
     compiles(et.mlp([m, n, 2], method, **sized(method, M)), torch.randn(B, m))
+
+
+def test_shapes_on_the_way_are_found_once_and_again_for_another_input_or_layer(monkeypatch):
+    net = et.mlp([5, 7, 11, 2], "mean_field", samples=3)
+    found = []
+    known = network._output_shape
+    monkeypatch.setattr(network, "_output_shape", lambda *args: found.append(1) or known(*args))
+
+    def drawn(*shape):
+        return {key: value.shape for key, value in net.noise(None, shape).items()}
+
+    first = drawn(13, 5)
+    once = len(found)
+    assert once == len(net) and drawn(13, 5) == first and len(found) == once
+    drawn(17, 5)
+    assert len(found) == 2 * once
+    other = et.mlp([5, 7, 11, 2], "mc_dropout")
+    assert other.noise(None, (13, 5))["3.mask"].shape == (1, 1, 7)
+    other[1], other[4] = nn.Linear(5, 19), nn.Linear(19, 11)
+    assert other.noise(None, (13, 5))["3.mask"].shape == (1, 1, 19)
+    again = copy.deepcopy(other)
+    torch.manual_seed(0)
+    wanted = other.noise(None, (13, 5))
+    torch.manual_seed(0)
+    for key, value in again.noise(None, (13, 5)).items():
+        assert torch.equal(value, wanted[key])
 
 
 @pytest.mark.compiled
