@@ -6,4 +6,4 @@ Import what you need from the submodules: `ensedu.methods` (the table that all e
 page), `ensedu.measured` (results of long runs). ``import ensedu`` itself loads none of them.
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -71,6 +71,10 @@ PLACES = {
     "shootout-tuning": "shootout.TUNING",
     "shootout-digits": "shootout.DIGITS",
     "shootout-concrete": "shootout.CONCRETE",
+    "shootout-diamonds": "shootout.DIAMONDS",
+    "shootout-mnist": "shootout.MNIST",
+    "shootout-lenet": "shootout.LENET",
+    "shootout-settings": "shootout.SETTINGS",
 }
 
 #: Which tables need a package that the book does without, and has in .venv-results alone.

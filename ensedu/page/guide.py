@@ -29,7 +29,7 @@ MOST_QUESTIONS = 6
 MOST_ANSWERS = 10_000  # combinations, all of which are tried
 LINKED = re.compile(r"\[([^\[\]]+)\]")
 # Within the book, or a web page; nothing that a browser would run.
-ADDRESS = re.compile(r"https?://\S+|[\w./-]*#[\w:.=&-]+|[\w./-]+\.html")
+ADDRESS = re.compile(r"https?://\S+|[\w./-]*#[\w:.=&%-]+|[\w./-]+\.html")
 
 
 @dataclass(frozen=True)
@@ -184,6 +184,7 @@ def guide(
     ...     ],
     ... )
     >>> found
+    Guide(memory=one)
     What fits into memory? one network; four.
     1. If memory: one network → BatchEnsemble. It is small. (a.html#fig-a)
     2. Otherwise → Deep ensemble. It is best. (a.html#fig-b)
@@ -222,7 +223,8 @@ class Guide:
         return self.rules[_decides(self.rules, {**self.start, **answers})]
 
     def __repr__(self) -> str:
-        lines = [self.caption] if self.caption else []
+        start = ", ".join(f"{key}={value}" for key, value in self.start.items())
+        lines = [f"Guide({start})", *([self.caption] if self.caption else [])]
         for question in self.questions:
             lines.append(f"{question.text} {'; '.join(question.options.values())}.")
         for number, rule in enumerate(self.rules, start=1):

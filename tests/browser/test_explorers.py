@@ -21,7 +21,7 @@ MEMBERS = (
 )
 LEARNING = (
     "uncertainty", "deep-ensembles", "mc-dropout", "batch-ensemble", "bayes-by-backprop",
-    "rank-1-bnn", "bayesian-cnn",
+    "rank-1-bnn", "bayesian-cnn", "shootout",
 )  # fmt: skip
 THEORY = (
     "gradient-flow", "embedded-ensembles", "width-and-ensemble-size", "rank-1-perturbations",
@@ -33,6 +33,7 @@ CHAPTERS = (
     *(f"book/learning/{name}.html" for name in LEARNING),
     *(f"book/theory/{name}.html" for name in THEORY),
     "book/cost/many-devices.html",
+    "book/cost/choosing.html",
 )
 EXPLORERS = ".ensedu-explorer:has(.ensedu-sliders)"
 NAME = re.compile(r'class="ensedu-control" data-name="(\w+)"')

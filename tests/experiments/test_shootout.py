@@ -13,7 +13,9 @@ import torch
 from torch import nn
 
 from ensedu import counting, measured, uncertainty
+from ensedu.data import diamonds
 from ensedu.experiments import EXPERIMENTS, shootout
+from ensedu.experiments.machine import one_thread
 from ensedu.experiments.shootout import contestants, others, reading, scores, tasks
 from ensedu.experiments.shootout.scores import Classes, Numbers
 from ensedu.experiments.shootout.tasks import TASKS, parts
@@ -73,6 +75,15 @@ def test_samples_of_diamonds_share_no_row_with_those_of_another_split():
     given = parts("diamonds", 1)
     mean, std = x[other[:3000]].mean(axis=0), x[other[:3000]].std(axis=0)
     np.testing.assert_allclose(given.train[0] * std + mean, x[other[:3000]], atol=1e-9)
+
+
+def test_diamonds_without_a_size_are_left_out():
+    own, every = tasks.sized_diamonds(), diamonds()
+    sizes = [every.x[:, every.names.index(name)] for name in "xyz"]
+    wrong = np.any([(size == 0.0) | (size > 30.0) for size in sizes], axis=0)
+    assert wrong.sum() == len(every) - len(own) == 23
+    np.testing.assert_array_equal(own.x, every.x[~wrong])
+    np.testing.assert_array_equal(own.y, every.y[~wrong])
 
 
 @pytest.mark.parametrize("data", ["concrete", "diamonds"])
@@ -304,6 +315,38 @@ def test_each_chose_the_setting_with_the_least_nll():
         tries = shootout.CONTESTANTS[row["contestant"]].tries
         assert shootout.chosen(row["data"], row["contestant"]) == tries[row["chosen"]]
     assert shootout.chosen("digits", "rank1_half") == shootout.chosen("digits", "rank1")
+
+
+def test_what_was_chosen_is_among_the_settings_as_in_the_table():
+    rows = measured.load("shootout-settings")["rows"]
+    for data, (epochs, *_) in shootout.TRIED_EPOCHS.items():
+        table = measured.load(f"shootout-{data}")["rows"]
+        for name in shootout.TRIED:
+            tries = shootout.CONTESTANTS[name].tries
+            number = tries.index(shootout.chosen(data, name))
+            one = {"data": data, "contestant": name, "number": number, "epochs": epochs}
+            found = measured.row(rows, **one, split=3)
+            first = measured.row(table, contestant=name, split=3)
+            # One start on two processors differs, but less than starts do.
+            for score in shootout.SCORES[TASKS[data].classes][:2]:
+                spread = max(first[score]) - min(first[score])
+                assert abs(found[score] - first[score][0]) <= spread, (one, score)
+    assert reading.tried("concrete", "wide", "nll", 240).shape == (6, shootout.TRIED_SPLITS)
+    third = measured.row(rows, contestant="wide", number=2, epochs=240, split=4)
+    assert reading.tried("concrete", "wide", "nll", 240)[2, 4] == third["nll"]
+
+
+def test_trying_out_is_training_with_that_setting():
+    given = parts("concrete", 2)
+    own_seed = shootout.seed("concrete", "single", 2, 0)
+    setting = shootout.CONTESTANTS["single"].tries[3]
+    with one_thread():
+        net = shootout.train("concrete", "single", setting, given, own_seed, epochs=2)
+    x, y = given.test
+    wanted = net(x).scores(y, given.unit)
+    assert shootout.try_out("concrete", "single", 3, 2, 2) == wanted
+    assert shootout.try_out("concrete", "single", 3, 1, 2) != wanted
+    assert shootout.try_out("concrete", "single", 2, 2, 2) != wanted
 
 
 def test_bad_names_say_what_is_known():

@@ -48,7 +48,8 @@ def test_a_question_without_an_answer_has_that_of_the_start():
 
 def test_text():
     lines = repr(advice()).splitlines()
-    assert lines[:2] == [
+    assert lines[:3] == [
+        "Guide(trained=no, memory=one, data=hundreds, latency=no, outliers=no, time=once)",
         "Which method is for you, and why.",
         "Have you a trained network? no; yes, and it stays.",
     ]

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -183,10 +183,19 @@ def nll_of(task: Task) -> Callable[[Tensor, Tensor], Tensor]:
 
 
 def train(
-    data: str, contestant: str, setting: Setting, given: Parts, seed: int
+    data: str,
+    contestant: str,
+    setting: Setting,
+    given: Parts,
+    seed: int,
+    epochs: int | None = None,
 ) -> Ours | others.Forecaster:
-    """Train a contestant on a split, with Torch's own generator seeded."""
+    """Train a contestant on a split, with Torch's own generator seeded.
+
+    Takes the task's epochs where none are given.
+    """
     task, row = TASKS[data], CONTESTANTS[contestant]
+    task = task if epochs is None else replace(task, epochs=epochs)
     x, y = (torch.from_numpy(part) for part in given.train)
     x, y = x.float(), y if task.classes else y.float()
     with torch.random.fork_rng(devices=[]):

@@ -59,7 +59,9 @@ class Forecaster:
             return self.forecast(self.own.outputs(torch.from_numpy(x).float()))
 
 
-def laplace(task: Task, plain: Plain, setting: Setting, x: Tensor, y: Tensor, _: int) -> Posterior:
+def laplace(
+    task: Task, plain: Plain, setting: Setting, x: Tensor, y: Tensor, seed: int
+) -> Posterior:
     """Put a Gaussian around the last layer of a trained network (Daxberger et al. 2021).
 
     Its Hessian is Kronecker-factored, as the package comes, and full for a regression, where the
@@ -75,7 +77,7 @@ def laplace(task: Task, plain: Plain, setting: Setting, x: Tensor, y: Tensor, _:
         loss = half_squared_error
     fit(
         net, x, y, loss, epochs=task.epochs, batch_size=task.batch_size, lr=setting["lr"],
-        weight_decay=setting["weight_decay"], optimizer=_adam, bar=False,
+        weight_decay=setting["weight_decay"], seed=seed % 2**31, optimizer=_adam, bar=False,
     )  # fmt: skip
     net.eval()
     kind = "classification" if task.classes else "regression"

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
 
 from ensedu import checks, measured
 from ensedu.experiments.shootout import (
@@ -27,6 +29,7 @@ __all__ = [
     "points",
     "relative",
     "shifted",
+    "tried",
 ]
 
 #: All contestants in the order of tables, what is scaled behind what it scales.
@@ -82,8 +85,9 @@ def _summary(data: str) -> dict[tuple[str, str, str], dict[str, Any]]:
 def means(data: str) -> dict[str, dict[str, float]]:
     """Return the scores of each contestant, means over splits and starts.
 
-    Beside them are ``kept``, the numbers that a forecast needs, and ``train`` and ``predict``,
-    seconds in multiples of one network's, the median over splits of paired ratios.
+    Beside them are ``kept``, the numbers that a forecast needs, ``train_seconds`` and
+    ``predict_seconds``, medians over splits, and ``train`` and ``predict``, the same in multiples
+    of one network's, the median of paired ratios.
     """
     rows = _rows(data)
     by = {(row["contestant"], row["split"]): row for row in rows}
@@ -101,6 +105,7 @@ def means(data: str) -> dict[str, dict[str, float]]:
             seconds = f"{key}_seconds"
             ratios = [a[seconds] / b[seconds] for a, b in zip(own, one, strict=True)]
             found[name][key] = float(np.median(ratios))
+            found[name][seconds] = float(np.median([row[seconds] for row in own]))
     return found
 
 
@@ -142,3 +147,18 @@ def shifted(data: str, contestant: str, key: str) -> list[float]:
     """Return a score at each strength of a shift, such as ``"noise nll"``, means over splits."""
     own = [row["shifted"][key] for row in _rows(data) if row["contestant"] == contestant]
     return np.mean(own, axis=0).tolist()
+
+
+def tried(
+    data: str, contestant: str, score: str, epochs: int | None = None
+) -> Float[Array, "settings splits"]:
+    """Return a score of each of a contestant's settings on each split.
+
+    After so many epochs, the task's own by default.
+    """
+    epochs = TASKS[data].epochs if epochs is None else epochs
+    found: dict[int, list[float]] = {}
+    for row in measured.load("shootout-settings")["rows"]:
+        if (row["data"], row["contestant"], row["epochs"]) == (data, contestant, epochs):
+            found.setdefault(row["number"], []).append(row[score])
+    return np.array(list(found.values()))
