@@ -23,8 +23,7 @@ UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo --igno
 TYPED   := --jaxtyping-packages=ensedu,beartype.beartype
 UNTYPED := bad_input or compiled or large
 # Tables that other packages compute, and which of the tables asked for are, or are not, of these.
-OTHERS  := nuts nuts-curves shootout-tuning shootout-digits shootout-concrete shootout-diamonds \
-  shootout-mnist shootout-lenet
+OTHERS  := nuts nuts-curves shootout-tuning shootout-digits shootout-concrete shootout-diamonds shootout-mnist shootout-lenet shootout-settings
 THERE   := $(if $(NAME),$(filter $(OTHERS),$(NAME)),$(OTHERS))
 HERE    := $(if $(NAME),$(filter-out $(OTHERS),$(NAME)),--here)
 # Strict: every cell is compared, and one notebook stays in one process.
