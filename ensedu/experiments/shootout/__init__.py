@@ -259,37 +259,31 @@ def summarize(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     Each score has two families of comparisons whose p-values are adjusted together: those of the
     whole width with one network, and `PAIRS`; and those of other widths with one network.
     """
+    task = TASKS[rows[0]["data"]]
     by = {(row["contestant"], row["split"]): row for row in unfolded(rows)}
+    splits = sorted({split for _, split in by})
     names = dict.fromkeys(name for name, _ in by)
     others = [(name, REFERENCE) for name in names if name not in (*WIDTHS, REFERENCE)]
     widths = [(name, REFERENCE) for name in names if name in WIDTHS]
-    task = TASKS[rows[0]["data"]]
+
+    def entry(name: str, than: str, score: str) -> tuple[dict[str, Any], uncertainty.Interval]:
+        own, theirs = (
+            np.array([np.mean(by[each, split][score]) for split in splits]) for each in (name, than)
+        )
+        found = {"contestant": name, "than": than, "score": score, "mean": float(own.mean())}
+        if task.apart:
+            return found, uncertainty.paired(own - theirs)
+        train, _, test = task.rows
+        return found, uncertainty.resampled(own - theirs, train=train, test=test)
+
     found = []
     for score in (*SCORES[task.classes][:2], AUROC):
         for family in ([*others, *PAIRS], widths):
-            compared = [compare(task, by, name, than, score) for name, than in family]
+            compared = [entry(name, than, score) for name, than in family]
             if compared:
                 judge(compared, higher=(AUROC,))
             found += [one for one, _ in compared]
     return found
-
-
-def compare(
-    task: Task, by: Mapping[tuple[str, int], Mapping[str, Any]], name: str, than: str, score: str
-) -> tuple[dict[str, Any], uncertainty.Interval]:
-    """Return the mean of a contestant's score, and how it differs from another's over splits.
-
-    Takes rows by contestant and split.
-    """
-    splits = sorted({split for _, split in by})
-    own, theirs = (
-        np.array([np.mean(by[each, split][score]) for split in splits]) for each in (name, than)
-    )
-    found = {"contestant": name, "than": than, "score": score, "mean": float(own.mean())}
-    if task.apart:
-        return found, uncertainty.paired(own - theirs)
-    train, _, test = task.rows
-    return found, uncertainty.resampled(own - theirs, train=train, test=test)
 
 
 def try_out(data: str, contestant: str, number: int, epochs: int, split: int) -> dict[str, Any]:
