@@ -87,22 +87,22 @@ test-launch: ## Install as Binder does, into a fresh environment, and run the no
 	rm -rf $(LAUNCH)
 
 bench: $(PEERS)/ready ## Time the layers beside nn.Linear and four packages; check the targets
-	$(PEERS)/bin/python benchmarks/bench.py ensedu/results/speed-cpu.json
+	$(PEERS)/bin/python benchmarks/bench.py ensedu/book/results/speed-cpu.json
 
 scaling: $(READY) ## Time two processes against one
-	$(PY) benchmarks/scaling.py ensedu/results/scaling.json
+	$(PY) benchmarks/scaling.py ensedu/book/results/scaling.json
 
 # First those of other packages, which others are compared with.
 results: $(READY) $(if $(THERE),$(RESULTS)/ready) ## Compute the tables of long runs (NAME=starts for one); goes on after a stop
-	$(if $(THERE),$(RESULTS)/bin/python -m ensedu.experiments $(THERE))
-	$(if $(HERE),$(PY) -m ensedu.experiments $(HERE))
+	$(if $(THERE),$(RESULTS)/bin/python -m ensedu.book.experiments $(THERE))
+	$(if $(HERE),$(PY) -m ensedu.book.experiments $(HERE))
 	$(PY) scripts/readme.py
 
 bench-tangents: $(READY) ## Time and weigh tangent kernels beside torch.func's plain recipe
-	$(PY) benchmarks/tangents.py ensedu/results/tangents.json
+	$(PY) benchmarks/tangents.py ensedu/book/results/tangents.json
 
 bench-live: book ## Time training and drawing on a page, in Chromium
-	$(PY) benchmarks/live.py ensedu/results/live.json
+	$(PY) benchmarks/live.py ensedu/book/results/live.json
 
 lab: $(READY) ## Open JupyterLab on the book
 	$(PY) -m jupyterlab book
@@ -159,6 +159,6 @@ $(TANGENTS)/ready: requirements-tangents.txt
 # scripts and styles are copied at each build.
 $(BUILD)/sources: FORCE
 	@mkdir -p $(BUILD)
-	@find ensedu book/_ext book/_css requirements.txt _config.yml _toc.yml -type f ! -name '*.pyc' ! -path 'ensedu/page/*.js' ! -path 'ensedu/page/*.css' | LC_ALL=C sort | xargs cksum >$@.new
+	@find ensedu book/_ext book/_css requirements.txt _config.yml _toc.yml -type f ! -name '*.pyc' ! -path 'ensedu/book/page/*.js' ! -path 'ensedu/book/page/*.css' | LC_ALL=C sort | xargs cksum >$@.new
 	@cmp -s $@.new $@ || rm -rf $(BUILD)/.jupyter_cache $(BUILD)/.doctrees $(BUILD)/html
 	@mv $@.new $@

@@ -1,11 +1,11 @@
 """Time the layers and those of other packages on one thread of a CPU; write JSON, check targets.
 
-    python benchmarks/bench.py ensedu/results/speed-cpu.json         twelve minutes on an idle core
+    python benchmarks/bench.py ensedu/book/results/speed-cpu.json    twelve minutes on an idle core
     python benchmarks/bench.py /tmp/speed.json --quick        seconds, to see that it runs
 
 It prints the targets of `targets.py`, and with --strict exits with 1 if one is missed. The JSON:
 
-machine     what `ensedu.experiments.machine` says
+machine     what `ensedu.book.experiments.machine` says
 cells       one method at one size (m, M, B), m inputs and outputs. Each of `contestants`, among
             them the limit, has `parameter_bytes`, `saved_bytes` (stored for the backward pass
             beyond input and parameters), at B = 256 and four members `peak_bytes`, and for each
@@ -34,8 +34,8 @@ from torch.nn import functional as F
 
 import ensedu.torch as et
 from benchmarks import contestants, measure, targets
-from ensedu.experiments import files
-from ensedu.experiments.machine import machine, settle
+from ensedu.book.experiments import files
+from ensedu.book.experiments.machine import machine, settle
 from ensedu.methods import sized
 from ensedu.torch import products
 

@@ -35,8 +35,8 @@ from torch.nn import functional as F
 
 import ensedu.torch as et
 from benchmarks import bench, contestants, measure, targets
-from ensedu.experiments import files
-from ensedu.experiments.machine import machine
+from ensedu.book.experiments import files
+from ensedu.book.experiments.machine import machine
 from ensedu.methods import METHODS, sized
 from ensedu.torch import models
 

@@ -1,6 +1,6 @@
 """Measure the live trainer in a browser: steps and drawn frames a second, and the longest tasks.
 
-    python benchmarks/live.py ensedu/results/live.json     eight minutes, on the built book
+    python benchmarks/live.py ensedu/book/results/live.json     eight minutes, on the built book
     python benchmarks/live.py /tmp/live.json --quick    two minutes, to see that it runs
 
 One trainer alone on its page, networks 1-50-50-1 of M = 8 on 64 points, for each method: on a desk,
@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ensedu.experiments import files
-from ensedu.experiments.machine import machine
-from ensedu.page.live import options
+from ensedu.book.experiments import files
+from ensedu.book.experiments.machine import machine
+from ensedu.book.page.live import options
 from scripts.browsing import DESK, NO_BROWSER, PHONE, chromium, find_browser, packed, serve
 
 SITE = Path(__file__).parents[1] / "_build" / "html"

@@ -1,6 +1,6 @@
 """Measure how a training step scales when its members are spread over two processes.
 
-    python benchmarks/scaling.py ensedu/results/scaling.json        two minutes on two idle cores
+    python benchmarks/scaling.py ensedu/book/results/scaling.json     two minutes on two idle cores
     python benchmarks/scaling.py /tmp/scaling.json --quick   seconds, to see that it runs
 
 Strong scaling: 8 members, on 1 process and on 2. Weak scaling: 4 members a process, on 1 and on 2.
@@ -24,11 +24,11 @@ import torch
 import torch.distributed as dist
 from torch.nn.functional import cross_entropy
 
-from ensedu.experiments import files
-from ensedu.experiments.machine import machine, settle
+from ensedu.book.experiments import files
+from ensedu.book.experiments.machine import machine, settle
 from ensedu.methods import sized
 from ensedu.torch import mlp
-from ensedu.torch.distributed import ShardedEnsemble
+from ensedu.torch.train.distributed import ShardedEnsemble
 
 METHODS = ("deep_ensemble", "batch_ensemble", "rank1")
 INPUTS, CLASSES, BATCH, SEED = 64, 10, 128, 0
@@ -100,7 +100,7 @@ def time_steps(method, width, members, steps):
 
 def one_round(ranks, widths):
     """Start the processes of a round and return what they measured."""
-    preload = ["ensedu.torch.distributed", "torch._dynamo"]  # imported once for all rounds
+    preload = ["ensedu.torch.train.distributed", "torch._dynamo"]  # imported once for all rounds
     torch.multiprocessing.get_context("forkserver").set_forkserver_preload(preload)
     with tempfile.TemporaryDirectory() as folder:
         torch.multiprocessing.start_processes(

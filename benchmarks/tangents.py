@@ -1,6 +1,6 @@
 """Time tangent kernels of embedded ensembles, and weigh them, beside torch.func's plain recipe.
 
-    python benchmarks/tangents.py ensedu/results/tangents.json     five minutes on an idle core
+    python benchmarks/tangents.py ensedu/book/results/tangents.json     five minutes on an idle core
     python benchmarks/tangents.py /tmp/tangents.json --quick    seconds, to see that it runs
 
 The kernel of every pair of members and inputs, networks 64-width-width-1 of M = 4, float64, one
@@ -18,14 +18,15 @@ import sys
 import time
 from pathlib import Path
 
+import ntk.torch
 import numpy as np
 import torch
 from torch.func import functional_call, jacrev, vmap
 
-import ensedu.ntk
-import ensedu.ntk.torch
-from ensedu.experiments import files
-from ensedu.experiments.machine import machine, settle
+from ensedu.book.experiments import files
+from ensedu.book.experiments.machine import machine, settle
+from ensedu.theory import ntk
+from ensedu.theory.ntk import torch as ntk_torch
 
 MEMBERS, FEATURES, SEED = 4, 64, 0
 #: (inputs, width)
@@ -55,12 +56,12 @@ def recipe(net, x):
 def measure(way, inputs, width):
     """Return the seconds and the bytes at the peak of one case, and a number to compare."""
     rng = np.random.default_rng(SEED)
-    net = ensedu.ntk.embedded([FEATURES, width, width, 1], MEMBERS, rng=rng)
+    net = ntk.embedded([FEATURES, width, width, 1], MEMBERS, rng=rng)
     x = rng.standard_normal((inputs, FEATURES))
-    other, tx = ensedu.ntk.torch.EmbeddedEnsemble(net), torch.from_numpy(x)
+    other, tx = ntk_torch.EmbeddedEnsemble(net), torch.from_numpy(x)
     run = {
-        "numpy": lambda rows: ensedu.ntk.tangent(net, x[rows]).total(MEMBERS),
-        "torch": lambda rows: ensedu.ntk.torch.tangent(other, tx[rows]).total(MEMBERS).numpy(),
+        "numpy": lambda rows: ntk.tangent(net, x[rows]).total(MEMBERS),
+        "torch": lambda rows: ntk_torch.tangent(other, tx[rows]).total(MEMBERS).numpy(),
         "torch.func": lambda rows: recipe(other, tx[rows]).numpy(),
     }[way]
     run(slice(2))  # what the first call sets up

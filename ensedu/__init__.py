@@ -2,8 +2,9 @@
 
 Import what you need from the submodules: `ensedu.methods` (the table that all else follows from),
 `ensedu.counting` and `ensedu.costs` (standard library only), `ensedu.numpy` (reference layers),
-`ensedu.torch` (the same layers, fast), `ensedu.plot` and `ensedu.page` (figures and what lives on a
-page), `ensedu.measured` (results of long runs). ``import ensedu`` itself loads none of them.
+`ensedu.torch` (the same layers, fast), `ensedu.data`, `ensedu.uncertainty`, `ensedu.theory` and
+`ensedu.plot`. `ensedu.book` holds what only the pages of the book need. ``import ensedu`` itself
+loads none of them.
 """
 
 __version__ = "1.0.0"

@@ -19,10 +19,11 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ensedu import checks, counting
+from ensedu import counting
+from ensedu.common import checks
+from ensedu.common.optional import optional
+from ensedu.common.tables import Cell, Column, Row, Table
 from ensedu.methods import METHODS, ROLE_LABELS, ROLES, sized
-from ensedu.optional import optional
-from ensedu.tabular import Cell, Column, Row, Table
 
 __all__ = ["main", "tables"]
 
@@ -330,7 +331,7 @@ def _check_call(found: Callable[..., Any], name: str) -> None:
 
 def _rows(options: argparse.Namespace, found: Any, device: str) -> list[dict[str, Any]]:
     """Return what each method makes of the model, the single network first."""
-    from ensedu.torch import refuse
+    from ensedu.torch.whole import refuse
 
     model = _built(found, options.model, device)
     asked = options.method or ["all"]

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Protocol
 
-from ensedu import checks, counting
+from ensedu import counting
+from ensedu.common import checks
 from ensedu.methods import METHODS, named, passes
 
 __all__ = ["FORMS", "Cost", "layer"]

@@ -17,9 +17,9 @@ from itertools import pairwise
 from math import isqrt, prod
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ensedu import checks
+from ensedu.common import checks
+from ensedu.common.tables import Cell, Column, Row, Table
 from ensedu.methods import METHODS, ROLE_LABELS, ROLES, kinds, named, passes, sized
-from ensedu.tabular import Cell, Column, Row, Table
 
 __all__ = [
     "Count",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ensedu import checks
+from ensedu.common import checks
 
 __all__ = [
     "METHODS",

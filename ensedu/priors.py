@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from ensedu import checks
+from ensedu.common import checks
 
 __all__ = [
     "DROPOUT_STD",

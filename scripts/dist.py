@@ -46,8 +46,8 @@ assert mlp([1, 8, 2], "rank1", 3)(torch.zeros(5, 1)).shape == (3, 5, 2)
     "book": """
 import matplotlib
 matplotlib.use("agg")
-import ensedu.page, ensedu.plot
-from ensedu.page.live import live
+import ensedu.book.page, ensedu.plot
+from ensedu.book.page.live import live
 live()
 """,
     "data": """

@@ -6,7 +6,7 @@ python scripts/readme.py
 import re
 from pathlib import Path
 
-from ensedu import measured
+from ensedu.book import measured
 from ensedu.methods import METHODS
 
 README = Path(__file__).parents[1] / "README.md"

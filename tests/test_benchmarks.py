@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from benchmarks import gpu, measure, targets
-from ensedu.experiments.machine import machine
+from ensedu.book.experiments.machine import machine
 
 
 def test_ratios_are_taken_round_by_round():
@@ -124,7 +124,7 @@ def test_the_layers_import_with_the_stand_in_for_jaxtyping():
     root = Path(__file__).parents[1]
     folder = root / "benchmarks" / "stand_in"
     code = (
-        "import jaxtyping, ensedu.torch.distributed, ensedu.experiments.machine; "
+        "import jaxtyping, ensedu.torch.train.distributed, ensedu.book.experiments.machine; "
         "print(jaxtyping.__file__)"
     )
     ran = subprocess.run(

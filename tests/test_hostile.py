@@ -17,25 +17,13 @@ from matplotlib.figure import Figure
 
 import ensedu.numpy as en
 import ensedu.torch as et
-from ensedu import (
-    bandit,
-    conjugate,
-    costs,
-    counting,
-    data,
-    measured,
-    methods,
-    ntk,
-    perturbations,
-    plot,
-    priors,
-    pruning,
-    relatives,
-    uncertainty,
-)
-from ensedu.page import explore, guide, live, playground, ranking, table
-from ensedu.page.live import toys
-from ensedu.torch import losses
+from ensedu import costs, counting, data, methods, plot, priors, uncertainty
+from ensedu.book import measured
+from ensedu.book.page import explore, guide, live, playground, ranking, table
+from ensedu.book.page.live import toys
+from ensedu.data import bandit
+from ensedu.theory import conjugate, ntk, perturbations, pruning, relatives
+from ensedu.torch.train import losses
 
 pytestmark = pytest.mark.bad_input
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import yaml
 
 import ensedu
-from ensedu.optional import NAMES
-from ensedu.page import guide, live, playground, ranking, scripts
-from ensedu.page.live.scripts import BUNDLE as TRAINER
-from ensedu.page.playground.layers import BUNDLE as LAYER
+from ensedu.book.page import guide, live, playground, ranking, scripts
+from ensedu.book.page.live.scripts import BUNDLE as TRAINER
+from ensedu.book.page.playground.layers import BUNDLE as LAYER
+from ensedu.common.optional import NAMES
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "ensedu"
@@ -28,8 +28,8 @@ EXTRAS = {
 ALWAYS = {re.match(r"[\w-]+", line)[0] for line in ABOUT["project"]["dependencies"]}
 #: Imported as soon as a module is, and by the extra that this part of the package asks for.
 PARTS = {
-    "torch": "torch", "ntk/torch.py": "torch", "plot": "book", "page": "book",
-    "ntk/gaussian.py": "scores",
+    "torch": "torch", "theory/ntk/torch.py": "torch", "plot": "book", "book/page": "book",
+    "theory/ntk/gaussian.py": "scores",
 }  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def test_an_error_names_the_extra_that_holds_the_package():
 
 def test_what_a_module_imports_comes_with_its_extra():
     for path, tree in modules():
-        if path.startswith("experiments/"):  # for who works on the book, in its environment
+        if path.startswith("book/experiments/"):  # for who works on the book, in its environment
             continue
         roots = set()
         inside = {

@@ -19,13 +19,13 @@ from docutils import nodes
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-import ensedu.page.explore
-from ensedu.page import digit, guide, live, playground, ranking
-from ensedu.page.frames import FRAMES
-from ensedu.page.live import options
-from ensedu.page.live.scripts import BUNDLE as TRAINER
-from ensedu.page.playground import options as states
-from ensedu.page.playground.layers import BUNDLE as LAYER
+import ensedu.book.page.explore
+from ensedu.book.page import digit, guide, live, playground, ranking
+from ensedu.book.page.frames import FRAMES
+from ensedu.book.page.live import options
+from ensedu.book.page.live.scripts import BUNDLE as TRAINER
+from ensedu.book.page.playground import options as states
+from ensedu.book.page.playground.layers import BUNDLE as LAYER
 
 LOG = logging.getLogger(__name__)
 SCRIPT = "explore.js"
@@ -186,7 +186,7 @@ def copy_frames(app, exception):
     """Copy the scripts, and the frames that pages show; drop all others."""
     if exception is None and app.builder.format == "html":
         static = Path(app.outdir) / "_static"
-        source = Path(ensedu.page.explore.__file__).with_name(SCRIPT)
+        source = Path(ensedu.book.page.explore.__file__).with_name(SCRIPT)
         shutil.copy(source, static)
         for file, bundle in BUNDLES.items():
             (static / file).write_text(bundle.classic(), encoding="utf-8")
@@ -209,7 +209,7 @@ def copy_frames(app, exception):
 def setup(app):
     """Register with Sphinx."""
     # explore() draws its page form when this is set; kernels inherit it.
-    os.environ[ensedu.page.explore.BOOK] = str(drawn(app))
+    os.environ[ensedu.book.page.explore.BOOK] = str(drawn(app))
     app.add_js_file(SCRIPT, loading_method="async")
     app.add_transform(NumberFigures)
     app.connect("doctree-resolved", check_links)

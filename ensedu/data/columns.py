@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
-from ensedu import checks
-from ensedu.arrays import MOST
+from ensedu.common import checks
+from ensedu.common.arrays import MOST
 
 __all__ = [
     "DECIMALS",

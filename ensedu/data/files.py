@@ -9,10 +9,10 @@ from typing import Any
 
 from numpy import ndarray as Array
 
-from ensedu import checks
+from ensedu.common import checks
+from ensedu.common.optional import optional
 from ensedu.data.columns import DECIMALS, MISSING, is_number, plain
 from ensedu.data.inputs import read_text
-from ensedu.optional import optional
 
 __all__ = ["read_columns"]
 

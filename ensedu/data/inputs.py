@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray as Array
 
-from ensedu import checks
-from ensedu.arrays import MOST
+from ensedu.common import checks
+from ensedu.common.arrays import MOST
 from ensedu.numpy.base import check_array
 
 __all__ = ["features", "images", "indices", "read_text", "targets"]

@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
+from ensedu.common.optional import optional
 from ensedu.data.tables import Table
-from ensedu.optional import optional
 
 
 def digits() -> tuple[Float[Array, "1797 64"], Int[Array, "1797"]]:

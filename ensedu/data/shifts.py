@@ -10,11 +10,11 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu import checks
+from ensedu.common import checks
+from ensedu.common.optional import optional
 from ensedu.data.inputs import images as check_images
 from ensedu.data.inputs import targets
 from ensedu.numpy.base import check_array, check_rng
-from ensedu.optional import optional
 
 
 def classes(

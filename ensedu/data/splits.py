@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.data.inputs import features, indices, targets
 
 Targets = Float[Array, "N k"] | Int[Array, "N"]

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.data.columns import Choice, encoded, inputs_of
 from ensedu.data.files import read_columns
 from ensedu.data.inputs import features, read_text, targets

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.numpy.base import check_array, check_rng
 
 Interval = tuple[float, float]

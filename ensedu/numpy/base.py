@@ -7,7 +7,7 @@ import numpy as np
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu import checks
+from ensedu.common import checks
 
 Noise = dict[str, Array]
 

@@ -6,7 +6,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.numpy.base import MemberLayer, sum_to
 from ensedu.numpy.windows import Size, Windows
 

@@ -4,7 +4,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.numpy.base import Layer, Noise, check_array, check_rng
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float, Integer
 from numpy import ndarray as Array
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.numpy.base import check_array
 from ensedu.numpy.variational import sigmoid, softplus
 

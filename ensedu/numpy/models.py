@@ -5,7 +5,7 @@ from typing import Any
 from numpy.random import Generator
 
 import ensedu.numpy
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.methods import METHODS, kinds, passes
 from ensedu.numpy.activations import ReLU
 from ensedu.numpy.base import Layer

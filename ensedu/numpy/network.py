@@ -10,7 +10,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 import ensedu.numpy
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.methods import METHODS, kinds, passes
 from ensedu.numpy.activations import Multiply, ReLU, Tanh
 from ensedu.numpy.base import Layer, Noise, check_array, check_rng

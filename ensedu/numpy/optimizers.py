@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.numpy.base import Layer
 from ensedu.numpy.network import Sequential, check_network
 

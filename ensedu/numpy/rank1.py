@@ -7,7 +7,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.numpy import variational
 from ensedu.numpy.base import Noise
 from ensedu.numpy.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear

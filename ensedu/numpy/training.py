@@ -7,8 +7,8 @@ import numpy as np
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu import checks
-from ensedu.history import History, Plan, Row, members_to_split, pairs, same_rows
+from ensedu.common import checks
+from ensedu.common.history import History, Plan, Row, members_to_split, pairs, same_rows
 from ensedu.numpy.base import Layer, MemberLayer, check_rng
 from ensedu.numpy.losses import Loss
 from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, leaves

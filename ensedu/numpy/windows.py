@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.numpy.base import Layer, check_array
 
 Pair = tuple[int, int]

@@ -16,7 +16,7 @@ try:
     import matplotlib as matplotlib
 except ImportError as error:
     raise ImportError(
-        'ensedu.plot and ensedu.page need Matplotlib, which comes with pip install ".[book]"'
+        'ensedu.plot needs Matplotlib, which comes with pip install ".[book]"'
     ) from error
 
 from ensedu.plot.bars import in_words, parameter_bars

@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.counting import Count
 from ensedu.methods import ROLE_LABELS, ROLES
 from ensedu.plot import inputs, texts

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.plot import inputs
 from ensedu.plot.functions import (
     Belief,

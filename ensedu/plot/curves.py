@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.plot import inputs, places, texts
 from ensedu.plot.panels import limits, methods_of, spread
 from ensedu.plot.style import LINES, MARKERS, Figure, color, house_style, label, look

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.plot import inputs, texts
 from ensedu.plot.cells import SMALL

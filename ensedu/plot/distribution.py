@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap
 from matplotlib.patches import Rectangle
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.plot import cells, inputs, texts
 from ensedu.plot.cells import SMALL

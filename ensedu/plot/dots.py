@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.plot import inputs
 from ensedu.plot.panels import (
     EDGE,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.plot import inputs
 from ensedu.plot.cells import SMALL
 from ensedu.plot.panels import (

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.plot import inputs
 from ensedu.plot.panels import (

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
-from ensedu import checks
-from ensedu.history import Row
+from ensedu.common import checks
+from ensedu.common.history import Row
 from ensedu.plot import inputs
 from ensedu.plot.panels import (
     BELOW,

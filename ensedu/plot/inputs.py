@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib import cbook
 from matplotlib.mathtext import MathTextParser
 
-from ensedu import arrays, checks
-from ensedu.arrays import MOST as MOST
+from ensedu.common import arrays, checks
+from ensedu.common.arrays import MOST as MOST
 from ensedu.counting import Count
 
 Numbers = Sequence[int] | Sequence[float] | np.ndarray

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.counting import Count
 from ensedu.methods import METHODS, ROLE_LABELS, Method
 from ensedu.plot import cells, inputs, texts

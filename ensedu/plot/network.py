@@ -9,7 +9,8 @@ from jaxtyping import Float
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Circle
 
-from ensedu import checks, counting, methods
+from ensedu import counting, methods
+from ensedu.common import checks
 from ensedu.methods import METHODS, ROLE_LABELS, ROLES
 from ensedu.plot import sheets, texts
 from ensedu.plot.style import (

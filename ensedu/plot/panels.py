@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.plot import inputs, texts
 from ensedu.plot.style import MUTED, Figure, house_style, look

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.plot import inputs, places, texts
 from ensedu.plot.panels import limits

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy import ndarray as Array
 
-from ensedu import arrays, checks
+from ensedu.common import arrays, checks
 from ensedu.methods import METHODS
 from ensedu.plot import inputs
 from ensedu.plot.panels import (

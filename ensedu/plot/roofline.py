@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.plot import inputs, places, texts
 from ensedu.plot.places import EDGE, SMALL
 from ensedu.plot.style import INK, MARKERS, MUTED, Figure, color, house_style, label, look

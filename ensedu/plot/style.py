@@ -15,7 +15,7 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.methods import ROLE_LABELS as ROLE_LABELS
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 from numpy import ndarray as Array
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.plot import inputs, places, texts
 from ensedu.plot.panels import Ends, Number, limits, methods_of, number, panels, ticks
 from ensedu.plot.places import SMALL

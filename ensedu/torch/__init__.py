@@ -23,13 +23,13 @@ from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
 
 from ensedu.torch.convert import from_numpy, to_numpy  # isort: skip
 from ensedu.torch.network import Multiply, Sequential, Tile, kl, mlp  # isort: skip
-from ensedu.torch.groups import parameter_groups  # isort: skip
-from ensedu.torch.compare import check_members  # isort: skip
-from ensedu.torch.swap import ensemble  # isort: skip
-from ensedu.torch.losses import elbo  # isort: skip
-from ensedu.torch.losses import gaussian_nll, half_squared_error, softmax_cross_entropy  # isort: skip
-from ensedu.torch.predicting import predict  # isort: skip
-from ensedu.torch.training import fit  # isort: skip
+from ensedu.torch.train.groups import parameter_groups  # isort: skip
+from ensedu.torch.whole.compare import check_members  # isort: skip
+from ensedu.torch.whole.swap import ensemble  # isort: skip
+from ensedu.torch.train.losses import elbo  # isort: skip
+from ensedu.torch.train.losses import gaussian_nll, half_squared_error, softmax_cross_entropy  # isort: skip
+from ensedu.torch.train.predicting import predict  # isort: skip
+from ensedu.torch.train.fitting import fit  # isort: skip
 
 __all__ = [
     "AvgPool2d",

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from ensedu import checks
+from ensedu.common import checks
 
 
 class WeightLayer(nn.Module):

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.conv_again import FoldAgain, ScaleAgain
 from ensedu.torch.products import frugal, one_form

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.torch.base import MemberLayer
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.torch.base import check_device, check_generator, check_tensor
 
 #: Torch's own modules that drop.

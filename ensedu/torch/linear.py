@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.products import modulated, modulated_product, product_each
 

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ensedu import checks
+from ensedu.common import checks
 
 
 def lenet5(classes: int = 10, filters: tuple[int, int] = (6, 16)) -> nn.Sequential:

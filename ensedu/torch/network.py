@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 import ensedu.torch
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.methods import METHODS, kinds, passes
 from ensedu.torch.base import WeightLayer, check_tensor
 from ensedu.torch.dropout import MCDropout

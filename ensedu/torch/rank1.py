@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ensedu import checks
+from ensedu.common import checks
 from ensedu.priors import DROPOUT_STD, Normal, Prior, check_prior
 from ensedu.torch.base import MemberLayer
 from ensedu.torch.batch_ensemble import fast_weights_

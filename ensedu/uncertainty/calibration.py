@@ -7,8 +7,8 @@ import numpy as np
 from jaxtyping import Float, Int, Integer
 from numpy import ndarray as Array
 
-from ensedu import checks
-from ensedu.optional import optional
+from ensedu.common import checks
+from ensedu.common.optional import optional
 from ensedu.uncertainty import inputs
 
 __all__ = ["Reliability", "ece", "reliability", "scaled", "temperature"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray as Array
 
-from ensedu import checks
-from ensedu.arrays import Shape, check, check_finite
+from ensedu.common import checks
+from ensedu.common.arrays import Shape, check, check_finite
 
 __all__ = [
     "floats",

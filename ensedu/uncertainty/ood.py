@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.optional import optional
+from ensedu.common.optional import optional
 from ensedu.uncertainty import inputs
 
 __all__ = ["auroc"]

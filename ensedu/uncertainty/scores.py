@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Integer
 from numpy import ndarray as Array
 
-from ensedu.optional import optional
+from ensedu.common.optional import optional
 from ensedu.uncertainty import inputs
 from ensedu.uncertainty.combine import mixture
 

@@ -10,7 +10,7 @@ from itertools import dropwhile, takewhile
 
 import pytest
 
-from ensedu.page.practice import RIGHT, UNFINISHED
+from ensedu.book.page.practice import RIGHT, UNFINISHED
 
 MOST_CODE = 40  # lines that are not folded
 SENTENCE_END = re.compile(r"[.?!](?=\s|$)")

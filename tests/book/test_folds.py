@@ -6,7 +6,7 @@ from docutils.utils import new_document
 from sphinx.errors import ExtensionError
 
 from book._ext.folds import FoldCells, first_line, fold, what_it_shows
-from ensedu.page.table import table
+from ensedu.book.page.table import table
 
 
 def cell(source):

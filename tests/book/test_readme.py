@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ensedu import measured
+from ensedu.book import measured
 from scripts.readme import in_readme, speed
 from tests.zoo import results
 

@@ -79,7 +79,10 @@ def given(module):
     """Return what the example of a module takes for granted."""
     more = ""
     if module.startswith("ensedu.torch"):
-        more = "from ensedu.torch import mlp\nfrom ensedu.torch.checkpoints import resume, save\n"
+        more = (
+            "from ensedu.torch import mlp\n"
+            "from ensedu.torch.train.checkpoints import resume, save\n"
+        )
     return GIVEN.format(module=module) + more
 
 

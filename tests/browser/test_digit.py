@@ -5,14 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from ensedu import measured, uncertainty
 from ensedu import numpy as en
-from ensedu.experiments import dropout
-from ensedu.experiments.digit_networks import MEMBERS, SIZES, TRIES, unpacked
-from ensedu.experiments.drawings import DIGITS, LETTERS, PEN, jittered, scribble, seen
+from ensedu import uncertainty
+from ensedu.book import measured
+from ensedu.book.experiments import dropout
+from ensedu.book.experiments.digit_networks import MEMBERS, SIZES, TRIES, unpacked
+from ensedu.book.experiments.drawings import DIGITS, LETTERS, PEN, jittered, scribble, seen
+from ensedu.book.page.digit import EXAMPLES, SCRIPT, START, script
+from ensedu.book.page.live import scripts
 from ensedu.methods import METHODS, sized
-from ensedu.page.digit import EXAMPLES, SCRIPT, START, script
-from ensedu.page.live import scripts
 from scripts.browsing import DESK, PHONE, open_context, visit
 
 PAGE = "book/learning/uncertainty.html"

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from ensedu.page.guide import BUNDLE
+from ensedu.book.page.guide import BUNDLE
 from scripts.browsing import DESK, PHONE, SMALL
+from tests.book.page.test_guide import answers
+from tests.book.page.verdicts import QUESTIONS, RULES, advice
 from tests.browser import verdict
-from tests.page.test_guide import answers
-from tests.page.verdicts import QUESTIONS, RULES, advice
 
 DATA = advice().data()
 STEADY = {"trained": "yes", "latency": "yes"}

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ensedu import counting
+from ensedu.book.page.live import options, scripts, toys
+from ensedu.book.page.scripts import HERE
 from ensedu.methods import sized
-from ensedu.page.live import options, scripts, toys
-from ensedu.page.scripts import HERE
 from scripts.browsing import DESK, PHONE, serve
 from scripts.check_site import accessible
 from tests.browser import small

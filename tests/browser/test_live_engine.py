@@ -9,10 +9,10 @@ import pytest
 
 import ensedu.numpy as en
 from ensedu import counting, uncertainty
+from ensedu.book.page.live import scripts
 from ensedu.methods import sized
 from ensedu.numpy.base import WeightLayer
 from ensedu.numpy.variational import inverse_softplus, sigmoid, softplus
-from ensedu.page.live import scripts
 from ensedu.priors import Normal
 
 METHODS = ("single", "deep_ensemble", "batch_ensemble", "rank1", "mean_field", "mc_dropout")

@@ -11,7 +11,7 @@ from tests.browser.lab import read, run
 SHOW = """
 import numpy as np
 from ensedu import numpy as en
-from ensedu.page.live import live
+from ensedu.book.page.live import live
 
 w = live(data="gap", method="batch_ensemble", ensemble_size=3, width=97, lr=0.003)
 w

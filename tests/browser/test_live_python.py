@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from ensedu import counting
+from ensedu.book.page.live import options, scripts
 from ensedu.methods import sized
-from ensedu.page.live import options, scripts
 
 METHODS = tuple(options.STARTS)
 STEPS = 60

@@ -9,8 +9,8 @@ import pytest
 
 from ensedu import counting, methods
 from ensedu import numpy as en
-from ensedu.page.playground import layers, options
-from ensedu.page.scripts import HERE
+from ensedu.book.page.playground import layers, options
+from ensedu.book.page.scripts import HERE
 from scripts.browsing import DESK, PHONE, SMALL, serve, visit
 from scripts.check_site import accessible
 from tests.browser import small

@@ -5,13 +5,13 @@ import re
 import numpy as np
 import pytest
 
-from ensedu.page.playground import layers
+from ensedu.book.page.playground import layers
 from tests.browser import lab
 from tests.browser.lab import read, run
 
 # A cell a step.
 SHOW = """
-from ensedu.page.playground import playground
+from ensedu.book.page.playground import playground
 
 called = []
 w = playground(in_features=3, out_features=5, ensemble_size=2)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from ensedu.page.ranking import BUNDLE
+from ensedu.book.page.ranking import BUNDLE
 from scripts.browsing import DESK, PHONE, SMALL
+from tests.book.page.verdicts import one_table, results
 from tests.browser import verdict
-from tests.page.verdicts import one_table, results
 
 DATA = results().data()
 NAMES = [[row.name for row in part.rows] for part in results().parts]

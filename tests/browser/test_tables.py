@@ -8,9 +8,9 @@ import pytest
 
 from book._ext import palette
 from ensedu import counting
+from ensedu.book.page.table import table
 from ensedu.methods import METHODS
-from ensedu.page.table import table
-from tests.page.tables import scores, totals
+from tests.book.page.tables import scores, totals
 
 CSS = Path(__file__).parents[2] / "book" / "_css"
 

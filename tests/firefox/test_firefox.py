@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ensedu.page.live import scripts, toys
+from ensedu.book.page.live import scripts, toys
 from scripts.browsing import serve
 from tests.browser.test_live_engine import CASES, RUN, assert_close, trained
 from tests.firefox.bidi import BROWSERS, firefox

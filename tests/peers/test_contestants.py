@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmarks import bench, contestants, targets
-from ensedu import measured
+from ensedu.book import measured
 from ensedu.torch import products
 
 for package in ("tabm", "bayesian_torch", "torch_uncertainty", "blitz"):

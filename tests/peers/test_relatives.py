@@ -1,4 +1,4 @@
-"""The counts of `ensedu.relatives` against the networks of others (`make test-peers`)."""
+"""The counts of `ensedu.theory.relatives` against the networks of others (`make test-peers`)."""
 
 import sys
 import types
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import contestants
-from ensedu import relatives
+from ensedu.theory import relatives
 
 uncertainty = contestants.package("torch_uncertainty")
 if uncertainty is None:

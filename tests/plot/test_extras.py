@@ -19,24 +19,24 @@ def run(missing, code):
 
 
 @pytest.mark.parametrize(
-    "module", ["plot", "plot.style", "page", "page.explore", "page.playground"]
+    "module", ["plot", "plot.style", "book.page", "book.page.explore", "book.page.playground"]
 )
 def test_without_matplotlib_figures_say_what_to_install(module):
     done = run(["matplotlib", "ipywidgets"], f"import ensedu.{module}")
     assert done.returncode == 1
-    words = "ImportError: ensedu.plot and ensedu.page need Matplotlib, which comes with pip install"
+    words = "ImportError: ensedu.plot needs Matplotlib, which comes with pip install"
     assert done.stderr.splitlines()[-1] == f'{words} ".[book]"'
 
 
 def test_without_matplotlib_layers_work():
-    code = "import ensedu.torch, ensedu.numpy, ensedu.costs, ensedu.measured"
+    code = "import ensedu.torch, ensedu.numpy, ensedu.costs, ensedu.book.measured"
     assert run(["matplotlib", "ipywidgets", "sklearn"], code).returncode == 0
 
 
 def test_without_ipywidgets_sliders_say_what_to_install():
     code = """
 from ensedu import plot
-from ensedu.page.explore import explore
+from ensedu.book.page.explore import explore
 figures = explore(lambda k: plot.network([1, k]), alt="{k}", k=[2])
 figures.widget()
 """

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ensedu import costs, measured, plot
+from ensedu import costs, plot
+from ensedu.book import measured
 from ensedu.methods import METHODS
 from ensedu.plot import style
 from tests.errors import check_error

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from neural_tangents import stax
 
-from ensedu.ntk import Modulation, embedded, limit, tangent
+from ensedu.theory.ntk import Modulation, embedded, limit, tangent
 
 jax.config.update("jax_enable_x64", True)
 jnp = jax.numpy

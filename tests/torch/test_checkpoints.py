@@ -13,8 +13,8 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 import ensedu.torch as et
-from ensedu.torch import folders
-from ensedu.torch.checkpoints import Checkpoint, load, newest, resume, save
+from ensedu.torch.train import folders
+from ensedu.torch.train.checkpoints import Checkpoint, load, newest, resume, save
 
 N, B, CLASSES = 41, 13, 3
 

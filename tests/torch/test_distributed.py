@@ -28,9 +28,9 @@ if not torch.distributed.is_available():
 
 import torch.distributed as dist
 
-from ensedu.torch import distributed
-from ensedu.torch.checkpoints import load, newest, resume, save
-from ensedu.torch.distributed import ShardedEnsemble
+from ensedu.torch.train import distributed
+from ensedu.torch.train.checkpoints import load, newest, resume, save
+from ensedu.torch.train.distributed import ShardedEnsemble
 
 pytestmark = pytest.mark.large
 
@@ -196,7 +196,7 @@ def assert_part_of(whole, members, own):
 def preload():
     """Import once what the processes need; each starts as a copy of one that has."""
     # torch._dynamo is what the first step of an optimizer loads.
-    names = [__name__, "torch._dynamo", "ensedu.torch.checkpoints"]
+    names = [__name__, "torch._dynamo", "ensedu.torch.train.checkpoints"]
     torch.multiprocessing.get_context("forkserver").set_forkserver_preload(names)
 
 

@@ -20,9 +20,9 @@ if not torch.distributed.is_available():
 from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, Std
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-from ensedu.torch.checkpoints import newest, resume
-from ensedu.torch.distributed import ShardedEnsemble
-from ensedu.torch.distributed import __main__ as script
+from ensedu.torch.train.checkpoints import newest, resume
+from ensedu.torch.train.distributed import ShardedEnsemble
+from ensedu.torch.train.distributed import __main__ as script
 
 pytestmark = pytest.mark.large
 
@@ -88,7 +88,7 @@ def forward(net, x, step):
 def test_the_commands_that_a_reader_types(tmp_path, command):
     """A process of torchrun's is killed; one process needs no torchrun, and leaves no warning."""
     folder = tmp_path / "run"
-    module = ["-m", "ensedu.torch.distributed", *command]
+    module = ["-m", "ensedu.torch.train.distributed", *command]
     agent = "-m torch.distributed.run --standalone --nproc-per-node 2".split()
     options = ["--checkpoint", str(folder), "--every", "10", "--steps", str(10**8)]
     torchrun = start(*agent, *module, *options)

@@ -13,7 +13,7 @@ from torch.distributions import Normal, kl_divergence
 import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import priors
-from ensedu.torch.losses import Elbo, reduce
+from ensedu.torch.train.losses import Elbo, reduce
 
 S, M, B, k, m = 2, 3, 7, 5, 11
 LOSSES = ["half_squared_error", "gaussian_nll", "softmax_cross_entropy"]

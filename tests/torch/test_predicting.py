@@ -7,7 +7,7 @@ from torch import nn
 import ensedu.torch as et
 from ensedu.methods import METHODS, sized
 from ensedu.torch import models
-from ensedu.torch.predicting import draws, mean_nll
+from ensedu.torch.train.predicting import draws, mean_nll
 
 S, M, B, m, n = 2, 3, 7, 5, 11
 DRAWING = ["rank1", "mean_field", "mc_dropout"]

@@ -14,11 +14,11 @@ import torch
 from torch import nn
 
 import ensedu.torch as et
-from ensedu.history import Plan
+from ensedu.common.history import Plan
 from ensedu.methods import METHODS, sized
-from ensedu.torch import folders
-from ensedu.torch.adversarial import reach, with_adversarial
-from ensedu.torch.checkpoints import load, newest
+from ensedu.torch.train import folders
+from ensedu.torch.train.adversarial import reach, with_adversarial
+from ensedu.torch.train.checkpoints import load, newest
 
 M, N, B, m, n = 3, 22, 6, 5, 7
 STEPS = 4  # of an epoch: 6 + 6 + 6 + 4 examples
@@ -804,7 +804,7 @@ def test_other_data_nets_and_optimizers_in_the_folder_are_refused(tmp_path):
         with pytest.raises(ValueError, match=words):
             et.fit(*args, et.softmax_cross_entropy, **settings, **options)
     (tmp_path / "other").mkdir()
-    from ensedu.torch.checkpoints import save
+    from ensedu.torch.train.checkpoints import save
 
     save(tmp_path / "other", network("single"), None, 3)
     with pytest.raises(ValueError, match=r"num_examples = 22, got .* with nothing"):

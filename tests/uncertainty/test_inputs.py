@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ensedu import uncertainty as un
-from ensedu.optional import optional
+from ensedu.common.optional import optional
 
 M, B, k = 3, 7, 5
 KEYWORDS = {"resampled": {"train": 90, "test": 10}}

@@ -4,14 +4,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ensedu import measured
-from ensedu.experiments import files
-from ensedu.experiments.machine import machine
+from ensedu.book import measured
+from ensedu.book.experiments import files
+from ensedu.book.experiments.machine import machine
 from ensedu.methods import METHODS
 from scripts import readme
 
 ROOT = Path(__file__).parents[2]
-FILE = ROOT / "ensedu" / "results" / "zoo.json"
+FILE = ROOT / "ensedu" / "book" / "results" / "zoo.json"
 LIBRARIES = (
     "torch", "torchvision", "timm", "transformers", "segmentation-models-pytorch", "diffusers",
 )  # fmt: skip

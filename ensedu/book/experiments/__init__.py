@@ -1,0 +1,110 @@
+"""Experiments behind the book's tables of long runs; ``make results`` computes them.
+
+`EXPERIMENTS` finds each by its name. Its module is imported when it is asked for, so that an
+experiment may need packages that others do without.
+"""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from ensedu.common import checks
+
+if TYPE_CHECKING:
+    from ensedu.book.experiments.tables import Experiment
+
+__all__ = ["EXPERIMENTS", "NEEDS", "missing"]
+
+#: The table's name, and where its experiment stands: a module here, and the name in it.
+PLACES = {
+    "starts": "starts.EXPERIMENT",
+    "running-example-tuning": "running_example.TUNING",
+    "running-example": "running_example.EXPERIMENT",
+    "running-example-curves": "running_example.CURVES",
+    "averaging": "averaging.EXPERIMENT",
+    "kl-weight": "kl_weight.EXPERIMENT",
+    "kl-weight-curves": "kl_weight.CURVES",
+    "mc-dropout": "dropout.EXPERIMENT",
+    "mc-dropout-curve": "dropout.CURVE",
+    "table-one": "table_one.EXPERIMENT",
+    "one-run": "one_run.EXPERIMENT",
+    "variance-head": "variance_head.EXPERIMENT",
+    "variance-head-curves": "variance_head.CURVES",
+    "cubic": "cubic.EXPERIMENT",
+    "cubic-curves": "cubic.CURVES",
+    "batch-ensemble-training-tuning": "training_batch_ensemble.TUNING",
+    "batch-ensemble-rates": "training_batch_ensemble.RISING",
+    "batch-ensemble-training": "training_batch_ensemble.EXPERIMENT",
+    "lifelong-tuning": "lifelong.TUNING",
+    "lifelong": "lifelong.EXPERIMENT",
+    "disentangling-tuning": "disentangling.TUNING",
+    "disentangling": "disentangling.EXPERIMENT",
+    "bandit-tuning": "bandits.TUNING",
+    "bandit": "bandits.EXPERIMENT",
+    "rank1-training-tuning": "training_rank1.TUNING",
+    "rank1-training": "training_rank1.EXPERIMENT",
+    "rank1-training-cloud": "training_rank1.CLOUD",
+    "rank1-gradients": "training_rank1.GRADIENTS",
+    "pruning-tuning": "pruning.TUNING",
+    "pruning": "pruning.EXPERIMENT",
+    "nuts": "nuts.EXPERIMENT",
+    "nuts-curves": "nuts.CURVES",
+    "nuts-distances": "nuts_distances.EXPERIMENT",
+    "nuts-distances-curves": "nuts_distances.CURVES",
+    "bayes": "bayes.EXPERIMENT",
+    "bayes-noise": "bayes.NOISE",
+    "bayesian-cnn": "bayesian_cnn.EXPERIMENT",
+    "bayesian-cnn-images": "bayesian_cnn.IMAGES",
+    "bayesian-cnn-gradients": "bayesian_cnn_gradients.EXPERIMENT",
+    "kernel-width": "embedded.EXPERIMENT",
+    "output-width": "embedded.OUTPUTS",
+    "embedded-training": "embedded.TRAINING",
+    "embedded-spread": "embedded.SPREAD",
+    "perturbed-network": "perturbed.NETWORK",
+    "perturbed-minima": "perturbed.MINIMA",
+    "perturbed": "perturbed.EXPERIMENT",
+    "width-tuning": "width.TUNING",
+    "width": "width.EXPERIMENT",
+    "digit-networks": "digit_networks.NETWORKS",
+    "digit-splits": "digit_networks.EXPERIMENT",
+    "shootout-tuning": "shootout.TUNING",
+    "shootout-digits": "shootout.DIGITS",
+    "shootout-concrete": "shootout.CONCRETE",
+    "shootout-diamonds": "shootout.DIAMONDS",
+    "shootout-mnist": "shootout.MNIST",
+    "shootout-lenet": "shootout.LENET",
+    "shootout-settings": "shootout.SETTINGS",
+}
+
+#: Which tables need a package that the book does without, and has in .venv-results alone.
+NEEDS = {"nuts": "numpyro", "nuts-curves": "numpyro"} | {
+    name: "laplace" for name in PLACES if name.startswith("shootout-")
+}
+
+
+class Experiments(Mapping[str, "Experiment"]):
+    """All experiments by name, in order."""
+
+    def __getitem__(self, name: str) -> "Experiment":
+        """Return one; raises ``TypeError`` or ``ValueError`` for a name that is none."""
+        module, _, own = PLACES[checks.one_of("name", name, PLACES)].partition(".")
+        return getattr(import_module(f"ensedu.book.experiments.{module}"), own)
+
+    def __contains__(self, name: object) -> bool:
+        return name in PLACES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
+
+    def __len__(self) -> int:
+        return len(PLACES)
+
+
+EXPERIMENTS = Experiments()
+
+
+def missing(name: str) -> str:
+    """Return which package the table of this name needs and does not find, or else nothing."""
+    package = NEEDS.get(name, "")
+    return package if package and find_spec(package) is None else ""

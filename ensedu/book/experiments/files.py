@@ -1,0 +1,85 @@
+"""What was measured as JSON that people can read, too: a row, or a contestant, a line."""
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from ensedu.common import checks
+
+__all__ = ["plain", "rounded", "write"]
+
+DEPTH = 3  # what is nested no deeper stands on one line
+
+
+def plain(name: str, value: Any) -> Any:
+    """Return `value` as JSON would give it back, tuples as lists.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what JSON cannot hold, such as an array, NaN, or a key that is no string; the message
+        says where in `name` it stands.
+    """
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError(f"{name} must have strings as keys, got {checks.given(key)}")
+        return {key: plain(f"{name}[{key!r}]", item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(f"{name}[{i}]", item) for i, item in enumerate(value)]
+    if not isinstance(value, (str, int, float, type(None))):
+        raise TypeError(
+            f"{name} must be a string, a number, a bool, None, or a list or dict of them, "
+            f"got {checks.given(value)}"
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
+    return float(value) if isinstance(value, float) else value  # a NumPy float64 is a float
+
+
+def rounded(value: Any, digits: int = 4) -> Any:
+    """Round every float in a tree of dicts and lists to so many significant digits."""
+    if isinstance(value, dict):
+        return {key: rounded(item, digits) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [rounded(item, digits) for item in value]
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
+
+
+def write(path: str | Path, result: Any, *, digits: int | None = 4) -> None:
+    """Write a result, rounded unless `digits` is None; a reader finds the old file or the new."""
+    path = Path(path)
+    result = result if digits is None else rounded(result, digits)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    with part.open("w", encoding="utf-8") as opened:
+        opened.write(text(result) + "\n")
+        opened.flush()
+        os.fsync(opened.fileno())
+    part.replace(path)
+
+
+def text(value: Any, indent: str = "") -> str:
+    """Return JSON in which tables, and what is nested deeper than `DEPTH`, break into lines."""
+    if depth(value) <= DEPTH:
+        return json.dumps(value)
+    inner = indent + " "
+    if isinstance(value, list):
+        lines = [inner + text(item, inner) for item in value]
+        return "[\n" + ",\n".join(lines) + f"\n{indent}]"
+    pairs = {key: f"{json.dumps(key)}: {text(item, inner)}" for key, item in value.items()}
+    flat = ", ".join(pair for key, pair in pairs.items() if depth(value[key]) == 0)
+    lines = [flat] * bool(flat) + [pair for key, pair in pairs.items() if depth(value[key])]
+    return "{" + f",\n{inner}".join(lines) + f"\n{indent}}}"
+
+
+def depth(value: Any) -> int:
+    """Return how many dicts and lists stand inside each other; a list of dicts is always deep."""
+    if isinstance(value, dict):
+        return 1 + max(map(depth, value.values()), default=0)
+    if not isinstance(value, (list, tuple)):
+        return 0
+    found = 1 + max(map(depth, value), default=0)
+    return max(found, DEPTH + 1) if any(isinstance(item, dict) for item in value) else found

@@ -1,0 +1,165 @@
+// Sliders over figures that were drawn when the book was built; see ensedu/book/page/explore.py.
+// Without this script a page shows each explorer's first frame and no sliders.
+(() => {
+  "use strict";
+  const PHONE = matchMedia("(max-width: 600px)");
+  const FORCED = matchMedia("(forced-colors: active)");
+  const DARK = matchMedia("(prefers-color-scheme: dark)");
+  const LOOKS = ["wide-light", "narrow-light", "wide-dark", "narrow-dark"];
+  const explorers = new Map();
+
+  // A slider, or a toggle between two values, as positions among its values.
+  const control = (element, values) => {
+    const range = element.querySelector("input[type=range]");
+    const radios = [...element.querySelectorAll("input[type=radio]")];
+    return {
+      element,
+      values,
+      name: element.dataset.name,
+      get position() {
+        return range ? Number(range.value) : radios.findIndex((radio) => radio.checked);
+      },
+      set position(position) {
+        if (range) range.value = position;
+        else radios[position].checked = true;
+      },
+      say() {
+        if (!range) return;
+        range.setAttribute("aria-valuetext", values[range.value]);
+        element.querySelector("output").value = values[range.value];
+      },
+    };
+  };
+
+  const shownLook = () => {
+    const dark = FORCED.matches ? DARK.matches : document.documentElement.dataset.theme === "dark";
+    return `${PHONE.matches ? "narrow" : "wide"}-${dark ? "dark" : "light"}`;
+  };
+
+  const setUp = (root, number) => {
+    const { frames, values, sizes, alts } = JSON.parse(root.querySelector("script").textContent);
+    const name = root.dataset.name || `explorer-${number}`;
+    const group = root.dataset.group || name;
+    const controls = [...root.querySelectorAll(".ensedu-control")].map((element, i) =>
+      control(element, values[i]),
+    );
+    const pictures = [...root.querySelectorAll(".ensedu-frame picture")];
+    const live = root.querySelector(".ensedu-live");
+    const printed = root.querySelector(".ensedu-setting");
+    let turn = 0;
+
+    const positions = () => controls.map((one) => one.position);
+    const indexOf = (places) =>
+      places.reduce((index, place, i) => index * values[i].length + place, 0);
+    const source = (index, look) => `${frames}-${index}-${look}.svg`;
+    const state = () => controls.map((one) => [one.name, one.values[one.position]]);
+
+    const place = (element, address, width, height) => {
+      element[element.tagName === "IMG" ? "src" : "srcset"] = address;
+      element.width = width;
+      element.height = height;
+    };
+
+    // The next frame is decoded before it replaces this one, so nothing flashes.
+    const show = async () => {
+      controls.forEach((one) => one.say());
+      printed.textContent = `Set to ${state().map(([key, value]) => `${key.replaceAll("_", " ")} ${value}`).join(", ")}.`;
+      const mine = ++turn;
+      const index = indexOf(positions());
+      const next = new Image();
+      next.src = source(index, shownLook());
+      try {
+        await next.decode();
+      } catch {
+        return; // not there: this frame stays, and the browser has told the console
+      }
+      if (mine !== turn) return;
+      const [width, height, narrowWidth, narrowHeight] = sizes[index];
+      pictures.forEach((picture, theme) => {
+        const [wide, narrow] = LOOKS.slice(2 * theme);
+        const image = picture.querySelector("img");
+        place(picture.querySelector("source"), source(index, narrow), narrowWidth, narrowHeight);
+        place(image, source(index, wide), width, height);
+        image.alt = alts[index];
+      });
+      live.textContent = alts[index];
+      root.dataset.shown = String(index);
+    };
+
+    // From the first touch on, no step waits for the network: near frames first.
+    const fetchAll = () => {
+      const here = positions();
+      const far = (places) => places.reduce((sum, p, i) => sum + Math.abs(p - here[i]), 0);
+      const all = values.reduce(
+        (some, options) => some.flatMap((places) => options.map((_, i) => [...places, i])),
+        [[]],
+      );
+      all.sort((a, b) => far(a) - far(b));
+      for (const places of all) new Image().src = source(indexOf(places), shownLook());
+    };
+
+    const set = (settings) => {
+      let moved = false;
+      for (const [key, value] of settings) {
+        const one = controls.find((each) => each.name === key);
+        const position = one ? one.values.indexOf(value) : -1;
+        if (position < 0 || position === one.position) continue;
+        one.position = position;
+        moved = true;
+      }
+      if (moved) show();
+    };
+
+    const moved = () => {
+      show();
+      for (const other of explorers.values())
+        if (other.group === group && other.set !== set) other.set(state());
+    };
+
+    const rest = () => {
+      const address = `#${name}:${new URLSearchParams(state())}`;
+      if (location.hash !== address) history.replaceState(history.state, "", address);
+    };
+
+    for (const { element } of controls) {
+      element.addEventListener("input", moved);
+      element.addEventListener("change", rest);
+      element.addEventListener("focusin", fetchAll, { once: true });
+    }
+    root.addEventListener("pointerenter", fetchAll, { once: true });
+    root.querySelector(".ensedu-sliders").hidden = false;
+    root.dataset.shown = String(indexOf(positions()));
+    controls.forEach((one) => one.say());
+    explorers.set(name, { root, group, set, moved });
+  };
+
+  // An address, or a link in the text, names a figure and its setting: #fig-counts:width=50.
+  const follow = (hash) => {
+    const [name, setting] = hash.slice(1).split(":");
+    const explorer = explorers.get(name);
+    if (!explorer || setting === undefined) return;
+    explorer.set(new URLSearchParams(setting));
+    explorer.moved();
+    const { top } = explorer.root.getBoundingClientRect();
+    // A figure that is seen stays where it is, and so does the link that was followed.
+    if (top > 0 && top < innerHeight / 2) return;
+    (explorer.root.closest("figure") ?? explorer.root).scrollIntoView({ block: "start" });
+  };
+
+  const start = () => {
+    const roots = document.querySelectorAll(".ensedu-explorer:has(> .ensedu-sliders)");
+    roots.forEach((root, i) => setUp(root, i + 1));
+    follow(location.hash);
+    addEventListener("hashchange", () => follow(location.hash));
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest("a.ensedu-set");
+      // The address may name this setting already: then nothing else follows the link.
+      if (link && link.hash === location.hash) follow(link.hash);
+    });
+    performance.mark("ensedu-sliders"); // from here on a reader can move them
+  };
+  // The page is parsed; DOMContentLoaded would wait for the formulas.
+  if (document.readyState === "loading")
+    document.addEventListener("readystatechange", start, { once: true });
+  else start();
+})();

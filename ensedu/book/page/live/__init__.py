@@ -1,0 +1,192 @@
+"""A trainer on the page: networks that learn while a reader draws their data.
+
+`live` returns a widget in Jupyter, whose points, options and weights Python reads and sets, and an
+app that needs no kernel while the book is built::
+
+    from ensedu.book.page.live import live
+
+    w = live(data="gap", method="rank1", ensemble_size=8)
+    w  # in a cell of its own: draw points, press Play
+    w.points, w.weights["0.weight"]
+"""
+
+import os
+from html import escape
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ensedu.book.page import inputs
+from ensedu.book.page.frames import BOOK, Frames, embedded
+from ensedu.book.page.live import options
+from ensedu.book.page.live.still import Still
+from ensedu.common import checks
+from ensedu.common.optional import optional
+
+__all__ = ["live"]
+
+FULL = "ensedu-live:"  # stands for the address of the page that has all settings
+
+
+def live(
+    *,
+    data: str | None = None,
+    points: Any = None,
+    method: str = "deep_ensemble",
+    ensemble_size: int | None = None,
+    start: str | None = None,
+    width: int = 50,
+    hidden_layers: int = 2,
+    activation: str = "relu",
+    head: str = "mean",
+    loss: str = "mean",
+    lr: float = 0.01,
+    weight_decay: float = 0.0,
+    kl_weight: float = 1.0,
+    prior_scale: float = 1.0,
+    p: float = 0.05,
+    noise: float | None = None,
+    seed: int = 0,
+    other: dict[str, Any] | None = None,
+    small: bool = False,
+    matrices: bool = False,
+    name: str = "",
+    caption: str = "",
+    alt: str = "",
+) -> Any:
+    """Return a trainer that a notebook cell shows when it ends with it.
+
+    Parameters
+    ----------
+    data
+        Where the points come from, a key of `ensedu.book.page.live.toys.TOYS`: ``"gap"`` (the
+        running example, and the default), ``"cubic"``, ``"step"``, ``"wave"``, ``"clusters"``;
+        ``"moons"``, ``"spirals"``, ``"blobs"`` to classify.
+    points
+        Your own instead: an array (N, 2) of x and y, or (N, 3) of two inputs and a class 0, 1 or
+        2; up to 500. Seen are x from -5 to 5 and y from -3 to 3, or both inputs from -4 to 4.
+    method
+        ``"single"``, ``"deep_ensemble"``, ``"batch_ensemble"``, ``"rank1"``, ``"mean_field"`` or
+        ``"mc_dropout"``.
+    ensemble_size
+        Members, 1 to 16, or samples a step of a method without members; by default 4, and 1 for a
+        single network.
+    start
+        ``"different"`` or ``"same"`` for a deep ensemble; ``"signs"``, ``"normal-0.5"``,
+        ``"normal-0.1"`` or ``"same"`` for the r and s of a BatchEnsemble, which starts from signs
+        by default, and of a rank-1 BNN, which starts from N(1, 0.1²).
+    width, hidden_layers, activation
+        2 to 100, 1 to 3, ``"relu"`` or ``"tanh"``.
+    head
+        What is predicted of a curve: ``"mean"``, for a known noise, or ``"variance"``, both.
+    loss
+        ``"mean"``, the average NLL of the members, or ``"mixture"``, that of their mixture.
+    lr, weight_decay
+        Of Adam; decay acts on what is named ``weight``.
+    kl_weight, prior_scale
+        Of a method with distributions: the KL counts so many times, to N(1, prior_scale²) for
+        r and s, to N(0, prior_scale²) for weights.
+    p
+        Of dropout, up to 0.9.
+    noise
+        Standard deviation of the noise, 0.01 to 2: of a preset's points, and what the mean head
+        takes as known. By default the preset's own, and 0.1 for points of your own.
+    seed
+        Of the points, the start and all that is drawn, below a million.
+    other
+        A second network beside it, on the same points: a dict of its own ``method``,
+        ``ensemble_size``, ``start``, ``loss`` and ``kl_weight``; what is left out is as in the
+        first, or as its method starts by default.
+    small
+        Whether to show the small form: curves, members and their start, without settings.
+    matrices
+        Whether the small form shows the members' matrices, too.
+    name, caption
+        In the book: what other places call the figure, and what stands below it.
+    alt
+        The still picture in words; by default it says what is seen.
+
+    Returns
+    -------
+    Live
+        A widget with the traits ``points``, ``options``, ``weights`` and ``steps``; see
+        `ensedu.book.page.live.widget.Live`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, and a start that the method does not have.
+    ImportError
+        In Jupyter without anywidget.
+    """
+    state = options.checked({
+        "data": data, "points": points, "method": method, "ensemble_size": ensemble_size,
+        "start": start, "width": width, "hidden_layers": hidden_layers, "activation": activation,
+        "head": head, "loss": loss, "lr": lr, "weight_decay": weight_decay,
+        "kl_weight": kl_weight, "prior_scale": prior_scale, "p": p, "noise": noise, "seed": seed,
+        "other": other,
+    })  # fmt: skip
+    for title, flag in {"small": small, "matrices": matrices}.items():
+        checks.boolean(title, flag)
+    for title, words in {"name": name, "caption": caption, "alt": alt}.items():
+        checks.text(title, words)
+    inputs.figure_name(name)
+    if os.environ.get(BOOK):
+        flags = [title for title, flag in {"small": small, "matrices": matrices}.items() if flag]
+        return Page(state, flags, name=name, caption=caption, alt=alt)
+    optional("anywidget", "book")
+    from ensedu.book.page.live.widget import Live
+
+    return Live(state, small=small, matrices=matrices, alt=alt)
+
+
+class Page:
+    """The trainer on a page of the book: the attributes of the widget, before the first step."""
+
+    def __init__(
+        self, state: dict[str, Any], flags: list[str], *, name: str, caption: str, alt: str
+    ) -> None:
+        self._state, self._flags = state, flags
+        self._named = {"name": name, "caption": caption}
+        self._still = Still(state, alt)
+
+    def __repr__(self) -> str:
+        return options.words(self._state)
+
+    @property
+    def points(self) -> np.ndarray:
+        """(N, 2) or (N, 3)."""
+        return options.array_of(self._state)
+
+    @property
+    def options(self) -> MappingProxyType[str, Any]:
+        """All other settings."""
+        return options.without_points(self._state)
+
+    @property
+    def weights(self) -> dict[str, np.ndarray] | list[dict[str, np.ndarray]]:
+        """None yet."""
+        return [{}, {}] if self._state["other"] else {}
+
+    @property
+    def steps(self) -> int:
+        """None yet."""
+        return 0
+
+    def html(self, folder: Path) -> str:
+        """Draw the still picture into `folder`; return it, and the state for the script."""
+        still = Frames([self._still.readable], folder).pictures(0, self._still.alt())
+        named = {**self._named, "full": FULL if "small" in self._flags else ""}
+        flags = "".join(f" data-{flag}" for flag in self._flags)
+        data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
+        script = embedded(self._state)
+        return (
+            f'<div class="ensedu-trainer"{data}{flags}>'
+            f'<div class="ensedu-still">{still}</div>'
+            f'<script type="application/json">{script}</script></div>'
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {"text/plain": repr(self), "text/html": self.html(Path(os.environ[BOOK]))}

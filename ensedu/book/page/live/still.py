@@ -1,0 +1,296 @@
+"""What a trainer's state looks like after some steps: for print, and where no script runs."""
+
+import functools
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from numpy import ndarray as Array
+
+from ensedu import numpy as en
+from ensedu import plot
+from ensedu.book.page.frames import check_letters, stored
+from ensedu.book.page.live import options, scripts, toys
+from ensedu.methods import METHODS, sized
+from ensedu.numpy.variational import softplus
+from ensedu.plot.style import DARK, INK, PAGE, house_style, look
+from ensedu.priors import Normal
+
+__all__ = ["Still"]
+
+STEPS = 300
+#: Products of one forward pass above which fewer steps are made, so that nobody waits for long.
+AFFORDABLE = 1_500_000
+BATCH = 64
+POSTERIOR_STD = 0.01
+#: Functions that are shown of a method that draws, at least.
+FUNCTIONS = 16
+GRID = np.linspace(-5, 5, 97)
+REACH, PIXELS = 4.0, 48
+VIEW = (-3.0, 3.0)
+MARKS = ("o", "^", "s")
+PANEL = 2.5  # inches that a map is high
+
+Shown = Float[Array, "F B k"]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One network after some steps: its method, and the outputs of F functions, (F, B, k).
+
+    B are the places of `GRID`, or the pixels of a map row by row from the top left.
+    """
+
+    method: str
+    label: str
+    outputs: Shown
+
+
+class Still:
+    """A state as a figure and in words; it trains when it is first shown.
+
+    `alt` are words to use in place of its own.
+    """
+
+    def __init__(self, state: Mapping[str, Any], alt: str = "") -> None:
+        self.state = state
+        self._alt = alt
+
+    @functools.cached_property
+    def _trained(self) -> tuple[int, list[Trained]]:
+        """After how many steps, and the networks; none where a loss would not be finite."""
+        cost = sum(_cost(self.state, side) for side in options.sides(self.state))
+        steps = int(STEPS * min(1.0, AFFORDABLE / cost)) if self.state["points"] else 0
+        found = [trained(self.state, side, steps) for side in options.sides(self.state)]
+        if any(one is None for one in found):
+            steps = 0
+            found = [trained(self.state, side, 0) for side in options.sides(self.state)]
+        return steps, [one for one in found if one is not None]
+
+    def figure(self) -> plot.Figure:
+        """Draw the curves, or the maps, of each network."""
+        _, networks = self._trained
+        if self.state["task"] == "regression":
+            return _curves(self.state, networks)
+        return _maps(self.state, networks)
+
+    def readable(self) -> plot.Figure:
+        """Draw them, and check that letters can be read on a page."""
+        figure = self.figure()
+        check_letters(figure, look())
+        return figure
+
+    def alt(self) -> str:
+        """Say what is seen."""
+        if self._alt:
+            return self._alt
+        steps, networks = self._trained
+        number = len(self.state["points"])
+        points = "one point" if number == 1 else f"{number or 'no'} points"
+        what = "in two inputs " if self.state["task"] == "classification" else ""
+        said = " ".join(_said(self.state, one) for one in networks)
+        return f"{points.capitalize()} {what}and what is learned in {steps} steps. {said}"
+
+    def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the figure as a notebook stores it, and its words."""
+        return stored(self.figure(), self.alt())
+
+
+def network(state: Mapping[str, Any], side: Mapping[str, Any]) -> en.Sequential:
+    """Build the network of one side, where the browser's begins."""
+    method, start, M = side["method"], side["start"], side["ensemble_size"]
+    kind: dict[str, Any] = {}
+    if METHODS[method].modulated and start != "same":
+        name, _, std = start.partition("-")
+        kind = {"init": "signs"} if name == "signs" else {"init": "normal", "init_std": float(std)}
+    if METHODS[method].spread:
+        loc = 1.0 if METHODS[method].members else 0.0
+        kind |= {"prior": Normal(loc, state["prior_scale"]), "posterior_std": POSTERIOR_STD}
+    if METHODS[method].drops_units:
+        kind["p"] = state["p"]
+    net = en.mlp(
+        options.sizes(state), method, **sized(method, M), activation=state["activation"],
+        rng=np.random.default_rng(state["seed"]), **kind,
+    )  # fmt: skip
+    if start == "same":
+        equal_members(net)
+    return net
+
+
+def equal_members(net: en.Sequential) -> None:
+    """Give every member the start of the first one."""
+    for name, array in net.params.items():
+        own = name.rpartition(".")[2]
+        if own in ("r", "s", "r_mean", "s_mean"):
+            array[...] = 1.0
+        elif own == "bias" or (own == "weight" and array.ndim == 3):
+            array[...] = array[:1]
+
+
+def trained(state: Mapping[str, Any], side: Mapping[str, Any], steps: int) -> Trained | None:
+    """Train one network as the page does; None where it diverges."""
+    net = network(state, side)
+    points = options.array_of(state)
+    x, y = points[:, :-1], points[:, -1]
+    plane = state["task"] == "classification"
+    y = y.astype(int) if plane else y[:, None]
+    rng = np.random.default_rng([state["seed"], 1])
+    adam = en.Adam(net, lr=state["lr"])
+    waiting: list[Array] = []
+    with np.errstate(all="ignore"):
+        for _ in range(steps):
+            if not waiting:
+                order = rng.permutation(len(x))
+                waiting = [order[i : i + BATCH] for i in range(0, len(x), BATCH)]
+            rows = waiting.pop(0)
+            outputs = net.forward(x[rows])
+            if not np.isfinite(outputs).all():
+                return None
+            net.backward(_loss(state, side["loss"], outputs, y[rows]))
+            en.kl_backward(net, side["kl_weight"] / len(x))
+            for name, array in net.params.items():
+                if name.endswith(".weight"):
+                    array *= 1 - state["lr"] * state["weight_decay"]
+            adam.step()
+        outputs = _functions(net, side, _places(plane))
+    if not np.isfinite(outputs).all() or np.abs(outputs).max() > 1e6:
+        return None
+    row = METHODS[side["method"]]
+    label = f"{row.label} of {side['ensemble_size']}" if row.members else row.label
+    return Trained(side["method"], label, outputs)
+
+
+def _cost(state: Mapping[str, Any], side: Mapping[str, Any]) -> int:
+    """How many products one forward pass takes."""
+    sizes = options.sizes(state)
+    weights = sum(m * n for m, n in itertools.pairwise(sizes))
+    return weights * side["ensemble_size"] * max(1, min(BATCH, len(state["points"])))
+
+
+def _loss(state: Mapping[str, Any], reduction: str, outputs: Array, y: Array) -> Array:
+    """Return the gradient of the outputs."""
+    if state["task"] == "classification":
+        return en.softmax_cross_entropy(outputs, y, reduction=reduction)[1]
+    if state["head"] == "variance":
+        return en.gaussian_nll(outputs, y, reduction=reduction)[1]
+    std = state["noise"]
+    return en.half_squared_error(outputs / std, y / std, reduction=reduction)[1] / std
+
+
+def _places(plane: bool) -> Array:
+    if not plane:
+        return GRID[:, None]
+    along = REACH * ((2 * np.arange(PIXELS) + 1) / PIXELS - 1)
+    x, y = np.meshgrid(along, -along)
+    return np.stack([x.ravel(), y.ravel()], axis=1)
+
+
+def _functions(net: en.Sequential, side: Mapping[str, Any], x: Array) -> Shown:
+    """The outputs of members, and of some draws of what draws."""
+    row = METHODS[side["method"]]
+    draws = -(-FUNCTIONS // side["ensemble_size"]) if row.stochastic else 1
+    outputs = [net.forward(x) for _ in range(draws)]
+    return np.concatenate([one.reshape(-1, *one.shape[-2:]) for one in outputs])
+
+
+def _band(state: Mapping[str, Any], one: Trained) -> tuple[Array, Array, Array]:
+    """The functions' mean, their spread, and the standard deviation of a new point, (B,) each."""
+    curves = one.outputs[..., 0]
+    if state["head"] == "variance":
+        noise = (softplus(one.outputs[..., 1]) + 1e-6).mean(axis=0)
+    else:
+        noise = np.full(curves.shape[1], state["noise"] ** 2)
+    return curves.mean(axis=0), curves.std(axis=0), np.sqrt(curves.var(axis=0) + noise)
+
+
+def _curves(state: Mapping[str, Any], networks: list[Trained]) -> plot.Figure:
+    beliefs = {}
+    for one in networks:
+        mean, _, std = _band(state, one)
+        name = one.label if len(networks) > 1 else ""
+        name += " " * (name in beliefs)  # the same method twice
+        beliefs[name] = plot.Belief(one.method, mean, std, one.outputs[..., 0])
+    toy = toys.TOYS.get(state["data"])
+    truth = None if toy is None or toy.truth is None else np.array([*map(toy.truth, GRID)])
+    points = options.array_of(state)
+    data = (points[:, 0], points[:, 1]) if len(points) else None
+    drawn = all(METHODS[one.method].stochastic for one in networks)
+    return plot.functions(
+        GRID, beliefs, truth=truth, data=data, ylim=VIEW, thin="draws" if drawn else "members"
+    )
+
+
+def _mixture(one: Trained) -> tuple[Array, Array]:
+    """The mean probabilities, (B, k), and the mutual information as a share of log2 k, (B,)."""
+    logits = one.outputs - one.outputs.max(axis=-1, keepdims=True)
+    p = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
+    mean = p.mean(axis=0)
+    own = -(p * np.log2(np.maximum(p, 1e-300))).sum(axis=-1).mean(axis=0)
+    total = -(mean * np.log2(np.maximum(mean, 1e-300))).sum(axis=-1)
+    return mean, np.clip(total - own, 0, None) / np.log2(p.shape[-1])
+
+
+def _maps(state: Mapping[str, Any], networks: list[Trained]) -> plot.Figure:
+    """For each network the probability of each class, and the members' doubt beside it."""
+    name = "dark" if look().dark else "light"
+    page = np.array(to_rgb(DARK[PAGE] if look().dark else PAGE))
+    classes = np.array([to_rgb(color) for color in scripts.CLASSES[name]])
+    doubt = np.array(to_rgb(scripts.DOUBT[name]))
+    several = len(networks) > 1
+    with house_style():
+        figure, panels = plot.panels(
+            2 * len(networks), height=1.45 if look().narrow else PANEL, columns=(2, 2),
+            sharex=True, sharey=True, above=0.6 if several else 0.36,
+        )  # fmt: skip
+        for one, left, right in zip(networks, panels[::2], panels[1::2], strict=True):
+            mean, information = _mixture(one)
+            soft = 0.55 * classes[: mean.shape[1]] + 0.45 * page
+            _map(left, mean @ soft, state, name)
+            _map(right, page + information[:, None] * (doubt - page), state, name)
+            left.set_title(f"{one.label}\n" * several + "mean probability", loc="left")
+            right.set_title("members' doubt", loc="left")
+        for axes in panels:
+            axes.set(xlim=(-REACH, REACH), ylim=(-REACH, REACH), aspect="equal")
+            axes.set(xticks=[-4, 0, 4], yticks=[-4, 0, 4])
+            axes.set_xlabel("input 1")
+        for axes in panels[::2]:
+            axes.set_ylabel("input 2")
+    return figure
+
+
+def _map(axes: Axes, colors: Array, state: Mapping[str, Any], name: str) -> None:
+    picture = np.clip(colors, 0, 1).reshape(PIXELS, PIXELS, 3)
+    axes.imshow(picture, extent=(-REACH, REACH, -REACH, REACH), interpolation="bilinear")
+    points = options.array_of(state)
+    for label, mark in enumerate(MARKS):
+        x, y, _ = points[points[:, 2] == label].T
+        axes.plot(x, y, ls="", marker=mark, ms=3.5, color=scripts.CLASSES[name][label],
+                  markeredgecolor=INK, markeredgewidth=0.5)  # fmt: skip
+
+
+def _said(state: Mapping[str, Any], one: Trained) -> str:
+    """What is seen of one network."""
+    points = options.array_of(state)
+    label = one.label[0].upper() + one.label[1:]
+    if state["task"] == "classification":
+        _, information = _mixture(one)
+        bits = information * np.log2(one.outputs.shape[-1])
+        return f"{label}: the members' doubt is at most {bits.max():.2f} bits in the plane."
+    _, between, std = _band(state, one)
+    if len(one.outputs) == 1:
+        return f"{label}: one curve, in a band of ± {2 * std.mean():.2f} on average."
+    if not len(points):
+        return f"{label}: curves differ by up to ± {between.max():.2f}."
+    if between.max() < 0.005:
+        return f"{label}: all curves are one."
+    near = between[np.abs(GRID[:, None] - points[:, 0]).argmin(axis=0)].mean()
+    most = between.argmax()
+    return (
+        f"{label}: curves differ by ± {near:.2f} at the points, and by up to "
+        f"± {between[most]:.2f}, at x = {GRID[most]:.1f}."
+    )

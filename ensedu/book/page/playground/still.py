@@ -1,0 +1,35 @@
+"""The picture that stands for a playground: on paper, without scripts, in a saved notebook."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ensedu import counting, methods, plot
+from ensedu.book.page.playground import layers
+from ensedu.plot.inside import SHAPES
+
+__all__ = ["alt", "figure"]
+
+
+def figure(state: Mapping[str, Any]) -> plot.Figure:
+    """Draw a layer of these sizes by every method, from the numbers of this state."""
+    parts, counts = {}, {}
+    sizes = {name: state[name] for name in layers.MOST}
+    for method, shapes in SHAPES.items():
+        one = {**state, "method": method}
+        arrays = layers.arrays(one)
+        if "samples" in shapes:
+            arrays["samples"] = layers.layer(one).weight_matrices(layers.noise(one))
+        parts[method] = {name: arrays[name] for name in shapes}
+        m, n, M = sizes.values()
+        counts[method] = counting.layer(m, n, method, **methods.sized(method, M))
+    return plot.inside(parts, counts)
+
+
+def alt(state: Mapping[str, Any]) -> str:
+    """Return the picture in words."""
+    *labels, last = (plot.LABELS[method] for method in layers.METHODS)
+    m, n, M = (state[name] for name in layers.MOST)
+    return (
+        f"A layer with m = {m} and n = {n}, held by {', '.join(labels)} and {last}, with M = {M} "
+        "where there are members, and the count of each."
+    )

@@ -1,0 +1,77 @@
+// A table that the reader sorts; see ensedu/book/page/ranking.py, which knows each order and its sentence.
+import { onPage } from "./common/widget.js";
+import { followSetting, keepSetting } from "./common/address.js";
+
+// One table: its rows as Python counts them, and its columns behind that of the names.
+const tableOf = (section, data, tell) => {
+  const [body] = section.querySelectorAll("tbody");
+  const rows = [];
+  data.shown.forEach((place, i) => (rows[place] = body.rows[i]));
+  const heads = [...section.querySelectorAll("thead th")];
+  const select = section.querySelector("select");
+  heads.forEach((head, column) => {
+    const button = document.createElement("button");
+    const first = document.createElement("span");
+    button.type = "button";
+    first.className = "ensedu-first";
+    button.append(...head.childNodes, first);
+    head.append(button);
+    button.addEventListener("click", () => tell(data.by[column], true));
+  });
+  select.addEventListener("change", () => tell(select.value, false));
+
+  const show = (by, end) => {
+    const column = data.by.indexOf(by);
+    body.append(...data.orders[column][end].map((place) => rows[place]));
+    heads.forEach((head, i) => {
+      head.querySelector(".ensedu-first").textContent = i === column ? `${end} first` : "";
+      if (i === column) head.setAttribute("aria-sort", data.directions[i][end]);
+      else head.removeAttribute("aria-sort");
+      for (const cell of [head, ...rows.map((row) => row.cells[i + 1])])
+        cell.classList.toggle("ensedu-sorted", i === column);
+    });
+    select.value = by;
+    return data.said[column][end];
+  };
+  return { section, data, show };
+};
+
+const setUp = (root) => {
+  const { name, takes, start, tables } = JSON.parse(root.querySelector("script").textContent);
+  const said = root.querySelector("[role=status]");
+  const state = { ...start };
+
+  const current = () => shown.find(({ data }) => data.option === state.show);
+  // A table without the column that was chosen is sorted by its own first choice.
+  const by = () => (current().data.by.includes(state.by) ? state.by : current().data.start);
+  const show = () => {
+    const table = current();
+    for (const each of shown) each.section.hidden = each !== table;
+    for (const radio of root.querySelectorAll("input")) radio.checked = radio.value === state.show;
+    const words = table.show(by(), state.first);
+    if (said.textContent !== words) said.textContent = words;
+  };
+  const set = (setting) => {
+    Object.assign(state, setting);
+    show();
+  };
+  const tell = (column, turn) => {
+    const again = turn && column === by();
+    set({ by: column, first: again && state.first === "best" ? "worst" : "best" });
+    keepSetting(name, state);
+  };
+
+  const sections = [...root.querySelectorAll("section")];
+  const shown = sections.map((section, i) => tableOf(section, tables[i], tell));
+  root.addEventListener("change", ({ target }) => {
+    if (target.type !== "radio") return;
+    set({ show: target.value });
+    keepSetting(name, state);
+  });
+  for (const part of root.querySelectorAll(".ensedu-live-only")) part.hidden = false;
+  root.dataset.live = "";
+  show();
+  followSetting(root, name, takes, set);
+};
+
+export const begin = () => onPage(".ensedu-ranking", setUp);

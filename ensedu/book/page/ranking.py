@@ -1,0 +1,577 @@
+"""Results that a reader sorts: contestants in rows, and beside each number whether it is resolved.
+
+The table is text in a notebook, sorted by the column that its author names. On a page of the book
+a reader sorts it by any column, best or worst first, and chooses among several tables; each order
+and its sentence are worked out here, so that page and notebook cannot differ.
+"""
+
+import os
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby
+from typing import Any
+
+from ensedu.book.page import inputs
+from ensedu.book.page.choices import radios
+from ensedu.book.page.frames import embedded
+from ensedu.book.page.scripts import Bundle
+from ensedu.common import checks
+from ensedu.common.tables import BOOK, Cell, Column, Row, Table
+from ensedu.methods import METHODS
+
+__all__ = ["BUNDLE", "Measure", "Ranking", "Score", "ranking"]
+
+BUNDLE = Bundle("ensedu_ranking", ("common/widget", "common/address", "ranking"), dict)
+
+BETTER = {"lower": "↓", "higher": "↑"}
+MARKS = {"better": "▲", "worse": "▼"}
+ENDS = ("best", "worst")
+MISSING = "–"
+MOST_DIGITS = 15
+INSIDE = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a name such as BatchEnsemble may break
+LINE = 80  # letters of a line of text
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column of a ranking.
+
+    Attributes
+    ----------
+    title
+        What it is called, and how rows name it.
+    better
+        Which numbers are better, "lower" or "higher".
+    digits
+        How many digits stand behind the point.
+    unit
+        What the numbers are in, such as "nats".
+    always
+        Whether a phone shows it beside the column that it is sorted by.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For words that are no strings, an empty title, another `better`, digits that are no
+        integers from 0 to 15, and an `always` that is no bool.
+    """
+
+    title: str
+    better: str
+    digits: int = 2
+    unit: str = ""
+    always: bool = False
+
+    def __post_init__(self) -> None:
+        if not checks.text("title", self.title).strip():
+            raise ValueError(f"title must be words, got {self.title!r}")
+        checks.one_of("better", self.better, BETTER)
+        if checks.natural_int("digits", self.digits) > MOST_DIGITS:
+            raise ValueError(f"digits must be at most {MOST_DIGITS}, got {self.digits!r}")
+        checks.text("unit", self.unit)
+        checks.boolean("always", self.always)
+
+    def written(self, number: float | int) -> str:
+        """Return a number as the table shows it."""
+        return f"{number:z,.{self.digits}f}".replace("-", "−")
+
+    def best_first(self, number: float | int) -> float | int:
+        """Return what grows from the best number to the worst."""
+        return number if self.better == "lower" else -number
+
+
+@dataclass(frozen=True)
+class Score:
+    """A number of a ranking beside that of the reference.
+
+    Attributes
+    ----------
+    mean
+        The number itself.
+    interval
+        The ends of a 95% interval of the difference from the reference, None if there is none.
+    verdict
+        "better" or "worse" than the reference; empty if the difference is not resolved.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a mean that is no finite number, an interval that is not (low, high) in this order, and
+        another verdict.
+    """
+
+    mean: float | int
+    interval: Sequence[float | int] | None = None
+    verdict: str = ""
+
+    def __post_init__(self) -> None:
+        checks.real("mean", self.mean)
+        checks.one_of("verdict", self.verdict, ("", *MARKS))
+        if self.interval is None:
+            return
+        if not isinstance(self.interval, (tuple, list)) or len(self.interval) != 2:
+            raise TypeError(f"interval must be (low, high), got {checks.given(self.interval)}")
+        low, high = (checks.real(f"interval[{i}]", end) for i, end in enumerate(self.interval))
+        if low > high:
+            raise ValueError(f"interval must be (low, high) in this order, got {self.interval!r}")
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A row: what it is called, the method whose color it has, and its numbers by title."""
+
+    name: str
+    method: str
+    scores: Mapping[str, Score]
+    reference: bool
+
+
+def ranking(
+    rows: Mapping[str, Mapping[str, Any]],
+    columns: Sequence[Measure],
+    *,
+    start: str,
+    name: str,
+    caption: str = "",
+    reference: str = "",
+    colors: Mapping[str, str] | None = None,
+    choose: str = "",
+) -> "Ranking":
+    """Return a table that a page's reader sorts when a notebook cell ends with it.
+
+    Parameters
+    ----------
+    rows
+        Names of contestants to what stands in their row: titles of columns to a number, a `Score`,
+        or None for what is missing. A method's key becomes its name, with its color beside it.
+        With `choose`, names of tables to such rows.
+    columns
+        The columns in their order, each a `Measure`. A table shows those that it has numbers of.
+    start
+        The title of the column that it is sorted by at first, best first.
+    name
+        What other places of the book call it, such as ``"fig-digits"``. The address
+        ``#fig-digits:by=NLL&first=worst`` is a setting of its page.
+    caption
+        What it means.
+    reference
+        The row that differences are taken from. Scores with an interval or a verdict need it.
+    colors
+        Some of the names to the method whose color they get; a method's own name has it without.
+    choose
+        What a reader chooses a table by, such as ``"data set"``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For no tables, rows or columns, values of another kind or not finite, a title, row or
+        method that does not exist, a table without the reference or without any number, and a
+        verdict that its interval contradicts.
+
+    Examples
+    --------
+    >>> ranking(
+    ...     {
+    ...         "single": {"numbers": 2701, "NLL": 0.114},
+    ...         "deep_ensemble": {"numbers": 10804, "NLL": Score(0.071, (-0.05, -0.03), "better")},
+    ...     },
+    ...     [Measure("numbers", "lower", 0), Measure("NLL", "lower", 3, "nats")],
+    ...     start="NLL", name="fig-small", reference="single",
+    ... )
+                      numbers ↓                  NLL ↓, nats
+    deep ensemble        10,804    0.071 ▲  [−0.050, −0.030]
+    single network        2,701    0.114
+    Sorted by NLL, best first: deep ensemble 0.071, single network 0.114. Compared
+    with single network: 1 better.
+    """
+    if not inputs.figure_name(name):
+        raise ValueError(f"name must be small letters, digits and hyphens, got {name!r}")
+    checks.text("caption", caption)
+    checks.text("choose", choose)
+    checks.text("reference", reference)
+    measures = _measures(columns)
+    checks.one_of("start", start, measures)
+    tables = _mapping("rows", rows) if choose else {"": rows}
+    deep = [row for table in tables.values() for row in _mapping("rows", table).values()]
+    if choose and not all(isinstance(row, Mapping) for row in deep):
+        raise TypeError(
+            f"rows must be names of tables to rows, since choose is {checks.shown(choose)}, "
+            f"got {checks.given(rows)}"
+        )
+    known = {row for table in tables.values() for row in _mapping("rows", table)}
+    if colors is not None and not isinstance(colors, Mapping):
+        raise TypeError(f"colors must be a mapping of rows to methods, got {checks.given(colors)}")
+    own = {row: row for row in known if row in METHODS}
+    for row, method in (colors or {}).items():
+        if row not in known:
+            raise ValueError(
+                f"colors names the row {checks.shown(row)}, accepted are {sorted(known)}"
+            )
+        own[row] = checks.one_of(f"colors[{row!r}]", method, METHODS)
+    parts = tuple(
+        _part(option, table, measures, start, reference, own) for option, table in tables.items()
+    )
+    return Ranking(parts, start, name, caption, _label(reference), choose)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One table of a ranking: its columns, and its rows in the order in which they were given."""
+
+    option: str
+    measures: tuple[Measure, ...]
+    rows: tuple[Contestant, ...]
+    start: Measure
+
+    def order(self, measure: Measure, end: str) -> list[int]:
+        """Return the rows from one end, "best" or "worst", those without a number last."""
+        there = [i for i, row in enumerate(self.rows) if measure.title in row.scores]
+        sign = 1 if end == "best" else -1
+        there.sort(key=lambda i: sign * measure.best_first(self._mean(i, measure)))
+        return [*there, *(i for i in range(len(self.rows)) if i not in there)]
+
+    def said(self, measure: Measure, end: str, reference: str) -> str:
+        """Return in words what stands first and last, and how many differences are resolved."""
+        order = [i for i in self.order(measure, end) if measure.title in self.rows[i].scores]
+        groups = [
+            f"{_listed([self.rows[i].name for i in tied])} {measure.written(mean)}"
+            for mean, tied in groupby(order, lambda i: self._mean(i, measure))
+        ]
+        if len(groups) > 2:
+            groups = [f"{groups[0]} first", f"{groups[-1]} last"]
+        head = f"{self.option[0].upper()}{self.option[1:]}, sorted" if self.option else "Sorted"
+        words = f"{head} by {measure.title}, {end} first: {', '.join(groups)}."
+        if not self.compared(measure):
+            return words
+        others = [self.rows[i].scores[measure.title] for i in order if not self.rows[i].reference]
+        verdicts = [score.verdict or "not resolved" for score in others]
+        kinds = [each for each in (*MARKS, "not resolved") if each in verdicts]
+        told = ", ".join(f"{verdicts.count(each)} {each}" for each in kinds)
+        return f"{words} Compared with {reference}: {told}."
+
+    def compared(self, measure: Measure) -> bool:
+        """Whether a column has differences from the reference."""
+        return any(
+            _compared(row.scores[measure.title]) for row in self.rows if measure.title in row.scores
+        )
+
+    def cell(self, row: Contestant, measure: Measure) -> tuple[str, str, str]:
+        """Return a number, its mark and its interval as text."""
+        score = row.scores.get(measure.title)
+        if score is None:
+            return MISSING, "", ""
+        mark = MARKS.get(score.verdict, "")
+        if score.interval is None:
+            return measure.written(score.mean), mark, ""
+        return (
+            measure.written(score.mean),
+            mark,
+            f"[{', '.join(map(measure.written, score.interval))}]",
+        )
+
+    def _mean(self, place: int, measure: Measure) -> float | int:
+        return self.rows[place].scores[measure.title].mean
+
+    def text(self) -> Table:
+        """Return it as aligned text, sorted by its first column of choice, with its intervals."""
+        rows = [self.rows[i] for i in self.order(self.start, ENDS[0])]
+        marked = {measure.title for measure in self.measures if self.compared(measure)}
+
+        def cell(row: Contestant, measure: Measure) -> Cell:
+            number, mark, between = self.cell(row, measure)
+            text = f"{number} {mark or ' '}" if measure.title in marked else number
+            return Cell(text, between if measure is self.start else "")
+
+        return Table(
+            tuple(Column(_head(measure)) for measure in self.measures),
+            tuple(Row(row.name, tuple(cell(row, each) for each in self.measures)) for row in rows),
+            self.option,
+        )
+
+    def width(self) -> tuple[float, float]:
+        """Return how wide it is in em as a table, and a line of its blocks where it is none."""
+        cells = [
+            Row(
+                row.name,
+                tuple(
+                    Cell(max(number + mark * 2, *between.split(), "", key=len))
+                    for number, mark, between in (self.cell(row, each) for each in self.measures)
+                ),
+                row.method,
+            )
+            for row in self.rows
+        ]
+        columns = tuple(Column(measure.title + BETTER[measure.better]) for measure in self.measures)
+        return Table(columns, tuple(cells))._side_by_side(), self.text()._line()
+
+
+@dataclass(frozen=True, repr=False)
+class Ranking:
+    """What `ranking` returns: one table or several, each sorted by any of its columns."""
+
+    parts: tuple[Part, ...]
+    start: str
+    name: str
+    caption: str = ""
+    reference: str = ""
+    choose: str = ""
+
+    def __repr__(self) -> str:
+        lines = [self.caption] if self.caption else []
+        for part in self.parts:
+            said = part.said(part.start, ENDS[0], self.reference)
+            lines += [repr(part.text()), *textwrap.wrap(said, LINE)]
+        return "\n".join(lines)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        page = {"text/html": self.html()} if os.environ.get(BOOK) else {}
+        return {"text/plain": repr(self)} | page
+
+    def data(self) -> dict[str, Any]:
+        """Return what the page's script needs: of each table every order, and its sentence."""
+        options = [part.option for part in self.parts]
+        titles = {measure.title for part in self.parts for measure in part.measures}
+        return {
+            "name": self.name,
+            "takes": {"show": options, "by": sorted(titles), "first": list(ENDS)},
+            "start": {"show": options[0], "by": self.start, "first": ENDS[0]},
+            "tables": [
+                {
+                    "option": part.option,
+                    "start": part.start.title,
+                    "by": [measure.title for measure in part.measures],
+                    "shown": part.order(part.start, ENDS[0]),
+                    "directions": [
+                        dict(zip(ENDS, _directions(m), strict=True)) for m in part.measures
+                    ],
+                    "orders": [{end: part.order(m, end) for end in ENDS} for m in part.measures],
+                    "said": [
+                        {end: part.said(m, end, self.reference) for end in ENDS}
+                        for m in part.measures
+                    ],
+                }
+                for part in self.parts
+            ],
+        }
+
+    def html(self) -> str:
+        """Return the tables for a page, below each other until a script lets a reader choose."""
+        first = self.parts[0]
+        named = {"name": self.name, "caption": self.caption}
+        about = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
+        options = {part.option: part.option for part in self.parts}
+        chosen = radios(self.choose, self.name, "show", options, first.option)
+        choice = f'<div class="ensedu-choices ensedu-live-only" hidden>{chosen}</div>'
+        return "\n".join(
+            [
+                f'<div class="ensedu-ranking"{about}>',
+                *([choice] if self.choose else []),
+                *(line for part in self.parts for line in self._section(part)),
+                '<p class="ensedu-live" role="status">'
+                f"{escape(first.said(first.start, ENDS[0], self.reference))}</p>",
+                f'<p class="ensedu-key">{escape(self._key())}',
+                '<span class="ensedu-live-only" hidden>Press a title to sort by its column, once '
+                "more to turn the order.</span></p>",
+                f'<script type="application/json">{embedded(self.data())}</script></div>',
+            ]
+        )
+
+    def _key(self) -> str:
+        """Say what arrows, marks and brackets mean."""
+        measures = [measure for part in self.parts for measure in part.measures]
+        found = [better for better in BETTER if any(m.better == better for m in measures)]
+        words = [f"{BETTER[better]} {better} is better" for better in found]
+        scores = [s for part in self.parts for row in part.rows for s in row.scores.values()]
+        if any(score.verdict for score in scores):
+            words.append(
+                ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
+                + f" than {self.reference}, no mark: not resolved"
+            )
+        if any(score.interval for score in scores):
+            words.append(f"in brackets: the 95% interval of the difference from {self.reference}")
+        return f"{'; '.join(words)}."
+
+    def _section(self, part: Part) -> Iterator[str]:
+        side_by_side, line = part.width()
+        options = "".join(
+            f"<option{' selected' * (measure is part.start)}>{escape(measure.title)}</option>"
+            for measure in part.measures
+        )
+        label = f' aria-label="{escape(self.caption)}"' if self.caption and not part.option else ""
+        rows = [part.rows[i] for i in part.order(part.start, ENDS[0])]
+        yield (
+            f'<section><div class="ensedu-ranked" style="--ensedu-table: {side_by_side:.1f}">'
+            '<label class="ensedu-by ensedu-live-only" hidden>Sort by '
+            f'<select autocomplete="off">{options}</select></label>'
+            f'<div class="ensedu-table-box" style="--ensedu-table: {side_by_side:.1f}; '
+            f'--ensedu-line: {line:.1f}; --ensedu-aside: 0">'
+            # Where the style sheet takes its display away, a table is one by its roles alone.
+            f'<table class="ensedu-table" role="table"{label}>'
+        )
+        if part.option:
+            yield f"<caption>{escape(part.option)}</caption>"
+        yield '<thead role="rowgroup"><tr role="row"><td role="cell"></td>'
+        for measure in part.measures:
+            yield self._title(part, measure)
+        yield '</tr></thead><tbody role="rowgroup">'
+        for row in rows:
+            own = f' data-method="{escape(row.method)}"' if row.method else ""
+            note = ' <span class="ensedu-note">reference</span>' if row.reference else ""
+            words = INSIDE.sub("<wbr>", escape(row.name))
+            name = f'<th role="rowheader" scope="row">{words}{note}</th>'
+            yield f'<tr role="row"{own}>{name}'
+            for measure in part.measures:
+                yield self._cell(part, row, measure)
+            yield "</tr>"
+        yield "</tbody></table></div></div></section>"
+
+    def _title(self, part: Part, measure: Measure) -> str:
+        sort = f' aria-sort="{_directions(measure)[0]}"' if measure is part.start else ""
+        unit = f'<span class="ensedu-note">{escape(measure.unit)}</span>' if measure.unit else ""
+        # The arrow stays with the last word.
+        before, space, last = escape(measure.title).rpartition(" ")
+        before += space
+        return (
+            f'<th role="columnheader" scope="col"{sort}{_classes(part, measure)}>'
+            f'<span>{before}<span class="ensedu-tied">{last} '
+            f'<span aria-hidden="true">{BETTER[measure.better]}</span></span>'
+            f'<span class="ensedu-hear">, {measure.better} is better</span></span>{unit}</th>'
+        )
+
+    def _cell(self, part: Part, row: Contestant, measure: Measure) -> str:
+        number, mark, between = part.cell(row, measure)
+        score = row.scores.get(measure.title)
+        marked = ""
+        if part.compared(measure):
+            words = "not resolved" if score and _compared(score) else ""
+            words = score.verdict or words if score else ""
+            marked = f'<span class="ensedu-mark" aria-hidden="true">{mark}</span>'
+            marked += f'<span class="ensedu-hear"> {words} </span>' if words else ""
+        interval = f'<span class="ensedu-between">{between}</span>' if between else ""
+        return (
+            f'<td role="cell" data-label="{escape(_head(measure))}"{_classes(part, measure)}>'
+            f'<span class="ensedu-score"><span>{number}{marked}</span>{interval}</span></td>'
+        )
+
+
+def _measures(columns: Any) -> dict[str, Measure]:
+    """Return the columns by their titles."""
+    accepted = "a sequence of Measure, at least one, each of another title"
+    if not isinstance(columns, (list, tuple)) or not all(isinstance(c, Measure) for c in columns):
+        raise TypeError(f"columns must be {accepted}, got {checks.given(columns)}")
+    measures = {measure.title: measure for measure in columns}
+    if not columns or len(measures) < len(columns):
+        raise ValueError(f"columns must be {accepted}, got {checks.given(columns)}")
+    return measures
+
+
+def _mapping(name: str, value: Any) -> Mapping[str, Any]:
+    """Return a mapping from at least one name."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise TypeError(f"{name} must be a mapping from names, got {checks.given(value)}")
+    if not value:
+        raise ValueError(f"{name} must have at least one name, got {checks.given(value)}")
+    return value
+
+
+def _part(
+    option: str,
+    table: Mapping[str, Any],
+    measures: Mapping[str, Measure],
+    start: str,
+    reference: str,
+    methods: Mapping[str, str],
+) -> Part:
+    """Return one table, its columns those that it has numbers of."""
+    name = f"rows[{option!r}]" if option else "rows"
+    rows = {
+        key: _scores(f"{name}[{key!r}]", row, measures)
+        for key, row in _mapping(name, table).items()
+    }
+    found = {title for scores in rows.values() for title in scores}
+    if not found:
+        raise ValueError(f"{name} must have a number, got {checks.given(table)}")
+    if reference and reference not in rows:
+        raise ValueError(f"reference is {checks.shown(reference)}, {name} has {list(rows)}")
+    for key, scores in rows.items():
+        for title, score in scores.items():
+            if _compared(score) and key == reference:
+                raise ValueError(
+                    f"{name}[{key!r}][{title!r}] is of the reference, accepted are numbers, "
+                    f"got {score}"
+                )
+            if _compared(score) and not reference:
+                raise ValueError(
+                    f"reference must name the row from which {name}[{key!r}] differs, got ''"
+                )
+    if all(method in METHODS for method in rows):
+        rows = {method: rows[method] for method in METHODS if method in rows}
+    shown = tuple(measure for title, measure in measures.items() if title in found)
+    return Part(
+        option,
+        shown,
+        tuple(
+            Contestant(_label(key), methods.get(key, ""), scores, key == reference)
+            for key, scores in rows.items()
+        ),
+        measures[start] if start in found else shown[0],
+    )
+
+
+def _scores(name: str, row: Any, measures: Mapping[str, Measure]) -> dict[str, Score]:
+    """Return the numbers of a row that are there, each checked against its column."""
+    scores = {}
+    for title, value in _mapping(name, row).items():
+        where = f"{name}[{title!r}]"
+        if title not in measures:
+            raise ValueError(
+                f"{name} has the column {checks.shown(title)}, accepted are {list(measures)}"
+            )
+        if value is None:
+            continue
+        score = value if isinstance(value, Score) else Score(checks.real(where, value))
+        if score.interval and score.verdict:
+            # From the end of the interval that is nearer to the better side.
+            near = min(map(measures[title].best_first, score.interval))
+            far = max(map(measures[title].best_first, score.interval))
+            if near > 0 if score.verdict == "better" else far < 0:
+                raise ValueError(
+                    f"{where} is {score.verdict!r}, but {measures[title].better} is better and "
+                    f"its interval is {score.interval}"
+                )
+        scores[title] = score
+    return scores
+
+
+def _compared(score: Score) -> bool:
+    return score.interval is not None or bool(score.verdict)
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _directions(measure: Measure) -> tuple[str, str]:
+    """Return how numbers go from the best on, and from the worst on."""
+    words = ("ascending", "descending")
+    return words if measure.better == "lower" else words[::-1]
+
+
+def _classes(part: Part, measure: Measure) -> str:
+    on = {"ensedu-sorted": measure is part.start, "ensedu-always": measure.always}
+    names = " ".join(name for name in on if on[name])
+    return f' class="{names}"' if names else ""
+
+
+def _head(measure: Measure) -> str:
+    """Return a column's title, which way is better, and its unit."""
+    unit = f", {measure.unit}" if measure.unit else ""
+    return f"{measure.title} {BETTER[measure.better]}{unit}"
+
+
+def _label(name: str) -> str:
+    """Return a method's name in words; any other name as it is."""
+    return METHODS[name].label if name in METHODS else name

@@ -1,0 +1,83 @@
+"""The mushroom bandit of Blundell et al. 2015, with written digits for mushrooms: odd is poisonous.
+
+Each mushroom is eaten or left. An edible one pays 5; a poisonous one pays 5 or -35, with even
+odds; one that is left pays 0. Who eats sees what that mushroom pays, who leaves it learns nothing::
+
+    found = sample(np.random.default_rng(0), 1000)
+    eaten = found.poisonous == False  # what an agent decides; this one knows
+    regret(eaten, found.poisonous)  # 0, all the way
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy import ndarray as Array
+from numpy.random import Generator
+
+from ensedu.common import arrays, checks
+from ensedu.data import digits
+from ensedu.numpy.base import check_rng
+
+__all__ = ["BAD", "GOOD", "Mushrooms", "regret", "sample"]
+
+GOOD, BAD = 5.0, -35.0
+
+
+@dataclass(frozen=True, eq=False)
+class Mushrooms:
+    """T mushrooms in the order in which they are found.
+
+    Attributes
+    ----------
+    x
+        (T, 64): what is seen of them.
+    poisonous
+        (T,): what is not.
+    pays
+        (T,): what each pays who eats it.
+    """
+
+    x: Float[Array, "T 64"]
+    poisonous: Bool[Array, " T"]
+    pays: Float[Array, " T"]
+
+
+def sample(rng: Generator, number: int) -> Mushrooms:
+    """Draw digits with replacement, and what each of them pays.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything but a NumPy generator and a positive integer.
+    """
+    check_rng("rng", rng)
+    x, labels = digits()
+    rows = rng.integers(len(x), size=checks.positive_int("number", number))
+    poisonous = labels[rows] % 2 == 1
+    unlucky = poisonous & (rng.random(number) < 0.5)
+    return Mushrooms(x[rows], poisonous, np.where(unlucky, BAD, GOOD))
+
+
+def regret(eaten: Bool[Array, " T"], poisonous: Bool[Array, " T"]) -> Float[Array, " T"]:
+    """Return the cumulative regret: how much less decisions have paid than the best, on average.
+
+    An edible mushroom that is left costs 5, a poisonous one that is eaten costs 15, since it pays
+    ``(5 - 35) / 2`` on average. All else costs nothing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything but two arrays of True and False of one length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eaten, poisonous = np.array([True, True, False, False]), np.array([True, False] * 2)
+    >>> regret(eaten, poisonous).tolist()
+    [15.0, 15.0, 15.0, 20.0]
+    """
+    arrays.check("eaten", eaten, "b", "True and False", ("T",))
+    arrays.check("poisonous", poisonous, "b", "True and False", eaten.shape, like="eaten")
+    mean = np.where(poisonous, (GOOD + BAD) / 2, GOOD)  # of eating
+    return np.cumsum(np.maximum(mean, 0.0) - np.where(eaten, mean, 0.0))

@@ -1,0 +1,1 @@
+"""What can be computed instead of trained: tangent kernels, perturbations, conjugate posteriors."""

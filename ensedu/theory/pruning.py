@@ -1,0 +1,162 @@
+"""Pruning: which weights can be set to 0, by a score of each; of all arrays of a network together.
+
+Arrays come and go by name, of any shapes, NumPy alone; of a tensor, pass ``.detach().numpy()``. A
+score says how much a weight is worth keeping: its size, or, where it has a distribution, how far
+from 0 its mean is in standard deviations. The masks that come back are True where a weight stays::
+
+    mean, std = np.array([[0.5, -0.1], [0.0, 2.0]]), np.full((2, 2), 0.1)
+    scores = signal_to_noise({"weight": mean}, {"weight": std})
+    pruned = smallest(scores, fraction=0.75)
+    kept = mean * pruned.masks["weight"]  # a quarter of all weights, pruned.left of pruned.total
+
+A weight that is pruned is 0 for certain: of a distribution, the mean and the standard deviation.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy import ndarray as Array
+
+from ensedu.common import arrays, checks
+
+__all__ = ["Pruned", "below", "magnitude", "signal_to_noise", "smallest"]
+
+
+@dataclass(frozen=True, eq=False)
+class Pruned:
+    """What pruning leaves.
+
+    Attributes
+    ----------
+    masks
+        By name, of the shapes given: True where a weight stays.
+    left, total
+        How many weights stay, and how many there are, of all arrays together.
+    """
+
+    masks: dict[str, Bool[Array, "..."]]
+    left: int
+    total: int
+
+
+def magnitude(weights: Mapping[str, Float[Array, "..."]]) -> dict[str, Float[Array, "..."]]:
+    """Return ``|w|`` of each weight: the score of a network that has no distributions.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything but a dict of arrays of finite floats.
+    """
+    return {name: np.abs(array) for name, array in _checked("weights", weights).items()}
+
+
+def signal_to_noise(
+    mean: Mapping[str, Float[Array, "..."]], std: Mapping[str, Float[Array, "..."]]
+) -> dict[str, Float[Array, "..."]]:
+    """Return ``|μ| / σ`` of each weight (Blundell et al. 2015, sec. 5.1).
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything but two dicts of the same names, of arrays of the same shapes; where a standard
+        deviation is not above 0, and where the ratio leaves the floats.
+    """
+    _checked("mean", mean)
+    _checked("std", std)
+    if mean.keys() != std.keys():
+        raise ValueError(f"std must have the names of mean, {list(mean)}, got {list(std)}")
+    scores = {}
+    for name, array in mean.items():
+        if std[name].shape != array.shape:
+            raise ValueError(
+                f"std[{name!r}] has shape {std[name].shape}, accepted is that of the mean, "
+                f"{array.shape}"
+            )
+        if (least := float(std[name].min())) <= 0:
+            raise ValueError(f"std[{name!r}] must be above 0, got {least:g}")
+        with np.errstate(over="ignore"):
+            scores[name] = np.abs(array) / std[name]
+        arrays.check_finite(f"mean[{name!r}] / std[{name!r}]", scores[name])
+    return scores
+
+
+def smallest(scores: Mapping[str, Float[Array, "..."]], *, fraction: float) -> Pruned:
+    """Drop the ``round(fraction · total)`` weights with the smallest scores, exactly so many.
+
+    All arrays are ranked together. Of equal scores those go first that come first: in the order of
+    the names, and in the order of an array's last axis first. A half is rounded to the even number,
+    as Python's ``round`` does.
+
+    Parameters
+    ----------
+    scores
+        By name, 0 or more.
+    fraction
+        A number from 0 to below 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another fraction, and for anything but a dict of arrays of finite floats from 0 up.
+    """
+    flat = _flat(scores)
+    number = round(checks.fraction("fraction", fraction) * len(flat))
+    keep = np.ones(len(flat), dtype=bool)
+    keep[np.argsort(flat, kind="stable")[:number]] = False
+    return _pruned(scores, keep)
+
+
+def below(scores: Mapping[str, Float[Array, "..."]], *, threshold: float) -> Pruned:
+    """Drop the weights with scores below the threshold; those that equal it stay.
+
+    With `magnitude` it is pruning by an L1 threshold (Shridhar et al. 2019).
+
+    Parameters
+    ----------
+    scores
+        By name, 0 or more.
+    threshold
+        A finite number, 0 or more.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another threshold, and for anything but a dict of arrays of finite floats from 0 up.
+    """
+    return _pruned(scores, _flat(scores) >= checks.not_negative("threshold", threshold))
+
+
+def _checked(
+    argument: str, value: Mapping[str, Float[Array, "..."]]
+) -> Mapping[str, Float[Array, "..."]]:
+    """Return a dict of arrays of finite floats."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{argument} must be a dict of arrays by name, got {checks.given(value)}")
+    if not value:
+        raise ValueError(f"{argument} must be a dict of arrays by name, at least one, got none")
+    for name, array in value.items():
+        if not isinstance(name, str):
+            raise TypeError(f"{argument} must have strings as names, got {checks.given(name)}")
+        # Any number of axes is a shape.
+        shape = tuple("abcdefghijklmnopqrstuvwxyz"[: getattr(array, "ndim", 0)])
+        arrays.check(f"{argument}[{name!r}]", array, "f", "floating-point numbers", shape)
+        arrays.check_finite(f"{argument}[{name!r}]", array)
+    return value
+
+
+def _flat(scores: Mapping[str, Float[Array, "..."]]) -> Float[Array, " total"]:
+    """Return all scores in one row."""
+    for name, array in _checked("scores", scores).items():
+        if (least := float(array.min())) < 0:
+            raise ValueError(f"scores[{name!r}] must be 0 or more, got {least:g}; see magnitude")
+    return np.concatenate([array.ravel() for array in scores.values()])
+
+
+def _pruned(scores: Mapping[str, Float[Array, "..."]], keep: Bool[Array, " total"]) -> Pruned:
+    """Cut one row of what stays into arrays of the shapes of the scores."""
+    ends = np.cumsum([array.size for array in scores.values()])[:-1]
+    pairs = zip(scores.items(), np.split(keep, ends), strict=True)
+    masks = {name: part.reshape(array.shape) for (name, array), part in pairs}
+    return Pruned(masks, int(keep.sum()), len(keep))

@@ -1,0 +1,1 @@
+"""Train and predict: losses, the training loop, checkpoints, several processes."""

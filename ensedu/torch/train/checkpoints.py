@@ -1,0 +1,303 @@
+"""Checkpoints of a network and its optimizer, to go on from as if nothing had happened.
+
+A folder a step, such as ``step-00000050``, holds two files, and nothing in them is ever run:
+
+- ``values.safetensors``, all tensors: ``model:0.weight`` for each entry of the net's state_dict,
+  ``optimizer.exp_avg:0.weight`` for its optimizer's state, ``generator:noise`` for the states of
+  random generators;
+- ``checkpoint.json``: the number of steps, what there is to know of the optimizer, what the caller
+  adds, the size and SHA-256 of the other file, and a SHA-256 of all that.
+
+A folder gets its name when all of it is on the disk, so a process that is killed while it writes
+leaves nothing that looks whole. Loading reads and compares everything before it changes anything.
+
+A `ensedu.torch.train.distributed.ShardedEnsemble` is saved as the whole network that it was made
+of, so any number of processes can load it, and so can that network itself. Its processes call each
+function together, and process 0 alone reads and writes::
+
+    start = resume("runs/a", net, optimizer).step               # 0 where there is nothing yet
+    for step in range(start, 1000):
+        ...
+        if (step + 1) % 50 == 0:
+            save("runs/a", net, optimizer, step + 1)
+"""
+
+import json
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ensedu.common import checks
+from ensedu.torch.train import folders
+from ensedu.torch.train.distributed.group import ask_first
+from ensedu.torch.train.distributed.shards import ShardedEnsemble
+
+__all__ = ["Checkpoint", "load", "newest", "resume", "save"]
+
+# How an optimizer computes, which is the machine's affair, and what has a place of its own.
+NO_SETTINGS = ("params", "param_names", "foreach", "fused", "capturable", "differentiable")
+
+Generators = Mapping[str, torch.Generator]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What `load`, `resume` and `newest` say of a checkpoint."""
+
+    #: Number of steps done, 0 where there is no checkpoint.
+    step: int
+    #: What the caller of `save` added, as JSON gives it back.
+    extra: dict[str, Any]
+    #: The folder of this checkpoint.
+    path: Path | None
+
+
+def save(
+    folder: str | PathLike[str],
+    net: nn.Module,
+    optimizer: torch.optim.Optimizer | None,
+    step: int,
+    *,
+    generators: Generators | None = None,
+    extra: dict[str, Any] | None = None,
+    keep: int = 2,
+) -> Path:
+    """Write a checkpoint of the state after `step` steps, drop old ones, and return its folder.
+
+    `net` is any module, or a `ensedu.torch.train.distributed.ShardedEnsemble`; `optimizer` has
+    parameters of it alone, or is ``None``. Of its settings those are kept that JSON can hold: the
+    learning rate as a number, not as a tensor. Also kept are the states of `generators`, by name,
+    those of process 0, and `extra`, as JSON can hold it. So many complete checkpoints as `keep`
+    says stay.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, parameters of an optimizer that are none of the net's, and states that
+        are no dense tensors with values, or have members that cannot be told apart.
+    FileExistsError, OSError
+        If there is a checkpoint of this step that is not damaged; if this one cannot be written.
+    """
+    checks.positive_int("keep", keep)
+    path = _path("folder", folder) / f"step-{checks.positive_int('step', step):08}"
+    if not isinstance(extra, (dict, type(None))):
+        raise TypeError(f"extra must be a dict or None, got {type(extra).__name__}")
+    try:
+        table: dict[str, Any] = {"step": step, "extra": json.loads(json.dumps(extra or {}))}
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"extra must hold what JSON can hold: {error}") from None
+    values, table["optimizer"], table["settings"] = _state(net, optimizer, generators)
+    return _by_first(net, lambda: folders.write(path, table, values, keep))
+
+
+def newest(folder: str | PathLike[str]) -> Checkpoint | None:
+    """Return the complete checkpoint with most steps in `folder`, or ``None``.
+
+    Its values are not read: `resume` may find them damaged, and take an older one.
+    """
+    found = folders.complete(_path("folder", folder))
+    table = folders.read_table(found[-1]) if found else {}
+    return Checkpoint(table["step"], table["extra"], found[-1]) if found else None
+
+
+def load(
+    path: str | PathLike[str],
+    net: nn.Module,
+    optimizer: torch.optim.Optimizer | None = None,
+    *,
+    generators: Generators | None = None,
+) -> Checkpoint:
+    """Load the checkpoint in the folder `path`, as `save` returned it.
+
+    `net`, `optimizer` and `generators` change in place, or not at all where this raises. They are
+    of the layers, number of members, dtypes and class that were saved; settings of the optimizer
+    become those that were saved. What is left out here is left alone.
+
+    Raises
+    ------
+    OSError
+        If a file is missing or damaged, which it names.
+    TypeError, ValueError
+        If it is of another net, optimizer or generator, or of another format, and for what `save`
+        would refuse.
+    """
+    return _take(lambda: folders.read(_path("path", path)), net, optimizer, generators)
+
+
+def resume(
+    folder: str | PathLike[str],
+    net: nn.Module,
+    optimizer: torch.optim.Optimizer | None = None,
+    *,
+    generators: Generators | None = None,
+) -> Checkpoint:
+    """Load the newest checkpoint in `folder` that is not damaged, if there is one.
+
+    Each that is damaged is named in a warning, and all in an ``OSError``. Else raises as `load`.
+    """
+    folder = _path("folder", folder)
+
+    def read() -> folders.Content | None:
+        errors = []
+        for path in reversed(folders.by_steps(folder)):
+            try:
+                return folders.read(path)
+            except OSError as error:
+                errors.append(str(error))
+                warnings.warn(f"checkpoint {path} cannot be read: {error}", stacklevel=2)
+        if errors:
+            raise OSError(f"no checkpoint in {folder} can be read: {'; '.join(errors)}")
+        return None
+
+    return _take(read, net, optimizer, generators)
+
+
+def _path(name: str, value: Any) -> Path:
+    if not isinstance(value, (str, PathLike)):
+        raise TypeError(f"{name} must be a path, got {value!r} ({type(value).__name__})")
+    return Path(value)
+
+
+def _by_first(net: nn.Module, make: Callable[[], Any]) -> Any:
+    return ask_first(make) if isinstance(net, ShardedEnsemble) else make()
+
+
+def _inner(net: Any) -> nn.Module:
+    if not isinstance(net, nn.Module):
+        raise TypeError(f"net must be a torch.nn.Module, got {type(net).__name__}")
+    return net.net if isinstance(net, ShardedEnsemble) else net
+
+
+def _state(
+    net: nn.Module, optimizer: torch.optim.Optimizer | None, generators: Generators | None
+) -> tuple[dict[str, Tensor], dict[str, Any], list[dict[str, Any]]]:
+    """Return all tensors by name, what an optimizer must be to take them, and its settings."""
+    values: dict[str, Any] = {f"model:{name}": v for name, v in _inner(net).state_dict().items()}
+    about: dict[str, Any] = {"optimizer": type(optimizer).__qualname__} if optimizer else {}
+    for parameter, (name, group) in _optimized(_inner(net), optimizer).items():
+        about[f"group:{name}"] = group
+        for key, value in optimizer.state.get(parameter, {}).items():
+            values[f"optimizer.{key}:{name}"] = value
+    for name, value in values.items():
+        kind = type(value).__name__
+        if isinstance(value, Tensor):
+            kind = "a meta tensor" if value.is_meta else f"a tensor of {value.layout}"
+        if kind != f"a tensor of {torch.strided}":
+            raise TypeError(
+                f"net and optimizer must keep dense tensors with values, got {kind} for {name}"
+            )
+    values = {name: value.detach().cpu() for name, value in values.items()}
+    if isinstance(net, ShardedEnsemble):
+        values, about = net.whole(values), net.whole(about)
+    generators = {} if generators is None else generators
+    if not isinstance(generators, Mapping) or not all(
+        isinstance(one, torch.Generator) for one in generators.values()
+    ):
+        raise TypeError(f"generators must be a dict of torch.Generator, got {generators!r}")
+    values |= {f"generator:{name}": one.get_state() for name, one in generators.items()}
+    settings = [
+        {k: v for k, v in group.items() if k not in NO_SETTINGS and _is_plain(v)}
+        for group in (optimizer.param_groups if optimizer else ())
+    ]
+    return values, about, settings
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _optimized(
+    net: nn.Module, optimizer: torch.optim.Optimizer | None
+) -> dict[nn.Parameter, tuple[str, int]]:
+    """Return the name of each parameter of an optimizer, in its order, and its group's number."""
+    if optimizer is not None and not isinstance(optimizer, torch.optim.Optimizer):
+        kind = type(optimizer).__name__
+        raise TypeError(f"optimizer must be a torch.optim.Optimizer or None, got {kind}")
+    names = {parameter: name for name, parameter in net.named_parameters()}
+    found = {}
+    for number, group in enumerate(optimizer.param_groups if optimizer else ()):
+        for parameter in group["params"]:
+            if parameter not in names:
+                raise ValueError(
+                    f"optimizer must have parameters of net alone, got one of shape "
+                    f"{tuple(parameter.shape)} in group {number} that is none of them"
+                )
+            found[parameter] = names[parameter], number
+    return found
+
+
+def _take(
+    read: Callable[[], folders.Content | None],
+    net: nn.Module,
+    optimizer: torch.optim.Optimizer | None,
+    generators: Generators | None,
+) -> Checkpoint:
+    """Check that what process 0 reads fits, and only then put it in place."""
+    values, about, _ = _state(net, optimizer, generators)
+    content = _by_first(net, read)
+    if content is None:
+        return Checkpoint(0, {}, None)
+    path, table, found = content
+    ours, theirs = _shapes(values) | about, _shapes(found) | table["optimizer"]
+    must = ("model:", "group:") if optimizer else ("model:",)
+    wanted = [name for name in ours | theirs if name in ours or name.startswith(must)]
+    differ = [name for name in wanted if ours.get(name) != theirs.get(name)]
+    if differ:
+        first = differ[0]
+        raise ValueError(
+            f"path must be a checkpoint of such a net and optimizer, got {path}, where {first} is "
+            f"{theirs.get(first, 'missing')}; accepted is {ours.get(first, 'none')} (differing are "
+            f"{', '.join(differ[:8])}{', ...' if len(differ) > 8 else ''})"
+        )
+    if isinstance(net, ShardedEnsemble):
+        found = {key: net.own(key, value) for key, value in found.items()}
+    for name, one in (generators or {}).items():
+        try:
+            torch.Generator(one.device).set_state(found[f"generator:{name}"])
+        except RuntimeError as error:
+            raise ValueError(f"{path} has no state of generator {name!r}: {error}") from None
+    for name, one in (generators or {}).items():
+        one.set_state(found[f"generator:{name}"])
+    if optimizer is not None:
+        _restore(_inner(net), optimizer, found, table["settings"])
+    _inner(net).load_state_dict({k: found[f"model:{k}"] for k in _inner(net).state_dict()})
+    return Checkpoint(table["step"], table["extra"], path)
+
+
+def _shapes(values: dict[str, Tensor]) -> dict[str, str]:
+    """Say what each tensor is, but for those of an optimizer, which may not have made them yet."""
+    own = {name: value for name, value in values.items() if not name.startswith("optimizer.")}
+    return {name: f"{tuple(value.shape)} {value.dtype}" for name, value in own.items()}
+
+
+def _restore(
+    net: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    found: dict[str, Tensor],
+    settings: list[dict[str, Any]],
+) -> None:
+    """Give an optimizer the state and settings of a checkpoint that fits."""
+    states: dict[str, dict[str, Tensor]] = {}
+    for key, value in found.items():
+        kind, _, name = key.partition(":")
+        if kind.startswith("optimizer."):
+            states.setdefault(name, {})[kind.removeprefix("optimizer.")] = value
+    parameters = _optimized(net, optimizer)
+    state = {parameter: states.get(name, {}) for parameter, (name, _) in parameters.items()}
+    packed = optimizer.state_dict()
+    packed["state"] = dict(enumerate(state.values()))
+    for group, saved in zip(packed["param_groups"], settings, strict=False):
+        group |= {k: tuple(v) if isinstance(v, list) else v for k, v in saved.items()}
+    optimizer.load_state_dict(packed)
+    # Torch has put them on their devices, but cast all but "step" to the dtype of the parameter.
+    for parameter, values in state.items():
+        now = optimizer.state[parameter]
+        now |= {key: value.to(now[key].device) for key, value in values.items()}

@@ -1,0 +1,101 @@
+"""The state of a training in Torch, as a checkpoint and in memory."""
+
+from contextlib import suppress
+from dataclasses import asdict
+from os import PathLike
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from ensedu.common import checks
+from ensedu.common.history import Plan, Row
+
+
+class FolderKeeper:
+    """Keeps the state of a training in a folder, if there is one, and that of its best epoch."""
+
+    def __init__(
+        self,
+        net: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        generators: dict[str, torch.Generator],
+        plan: Plan,
+        folder: str | PathLike[str] | None,
+        every: int,
+    ) -> None:
+        if not isinstance(folder, (str, PathLike, type(None))):
+            raise TypeError(f"checkpoint must be a path or None, got {checks.given(folder)}")
+        if not isinstance(optimizer, torch.optim.Optimizer):
+            raise TypeError(
+                f"optimizer must return a torch.optim.Optimizer, got {checks.given(optimizer)}"
+            )
+        self.net = net
+        self._optimizer, self._generators = optimizer, generators
+        self._settings = asdict(plan)
+        self._folder = None if folder is None else Path(folder)
+        self._every = checks.positive_int("checkpoint_every", every)
+        #: Without a folder, the weights of the best epoch.
+        self._best: dict[str, Tensor] = {}
+
+    def resume(self) -> list[Row]:
+        """Go on from the newest checkpoint, if there is one, and return its rows."""
+        if self._folder is None:
+            return []
+        try:  # and not after an epoch
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"checkpoint must be a folder that can be made: {error}") from None
+        from ensedu.torch.train import (
+            checkpoints,  # needs safetensors, which no other training does
+        )
+
+        newest = checkpoints.newest(self._folder)
+        theirs = self._settings if newest is None else newest.extra.get("settings")
+        for name, value in self._settings.items():
+            if not isinstance(theirs, dict) or theirs.get(name) != value:
+                saved = theirs.get(name) if isinstance(theirs, dict) else "nothing"
+                raise ValueError(
+                    f"checkpoint must be of a training with {name} = {value}, got {self._folder} "
+                    f"with {saved}; accepted is another folder"
+                )
+        found = checkpoints.resume(
+            self._folder, self.net, self._optimizer, generators=self._generators
+        )
+        return found.extra.get("rows", [])
+
+    def not_finite(self) -> str:
+        """Return the name of a parameter that is not finite, "" if all are."""
+        found = self.net.named_parameters()
+        return next((name for name, value in found if not value.isfinite().all()), "")
+
+    def keep(self, rows: list[Row], *, best: bool, last: bool) -> None:
+        """Keep the state after an epoch."""
+        step = int(rows[-1]["step"])
+        if self._folder is None:
+            if best:
+                self._best = {key: x.detach().clone() for key, x in self.net.state_dict().items()}
+            return
+        from ensedu.torch.train import checkpoints
+
+        if best:
+            # Killed before the next checkpoint, it goes on from the one before, whose best epoch is
+            # kept for that, and comes to this epoch again.
+            with suppress(FileExistsError):
+                keep = self._every + 1
+                checkpoints.save(self._folder / "best", self.net, None, step, keep=keep)
+        if last or len(rows) % self._every == 0:
+            extra = {"settings": self._settings, "rows": rows}
+            checkpoints.save(
+                self._folder, self.net, self._optimizer, step,
+                generators=self._generators, extra=extra,
+            )  # fmt: skip
+
+    def restore(self, step: int) -> None:
+        """Give the net the weights of its best epoch, after so many steps."""
+        if self._folder is None:
+            self.net.load_state_dict(self._best)
+            return
+        from ensedu.torch.train import checkpoints
+
+        checkpoints.load(self._folder / "best" / f"step-{step:08}", self.net)

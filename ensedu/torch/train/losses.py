@@ -1,0 +1,242 @@
+"""The losses of `ensedu.numpy` for tensors, and the evidence lower bound.
+
+Names, arguments and axes are the same: outputs of all members, (M, B, k) or (S, M, B, k), or of
+one network, (B, k); targets for the B examples, with an axis M in front where each member has
+examples of its own. With ℓ_ib the NLL of member i and example b in nats, `reduction` says what
+becomes of it:
+
+- ``"none"``: ℓ itself, (M, B);
+- ``"mean"``: the mean over members and examples;
+- ``"sum"``: the sum over members of their means over examples (and samples), so that each learns
+  as if alone;
+- ``"mixture"``: the mean over b of ``-log (1/M) Σ_i exp(-ℓ_ib)`` (Lakshminarayanan et al. 2017,
+  sec. 2.4; Dusenberry et al. 2020, sec. 3.3). Trained on, it couples the members, which may then
+  specialize; the mean does not.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float, Integer
+from torch import Tensor, nn
+
+from ensedu.common import checks
+from ensedu.torch.base import check_tensor
+from ensedu.torch.network import kl
+from ensedu.torch.variational import softplus
+
+__all__ = ["Elbo", "elbo", "gaussian_nll", "half_squared_error", "reduce", "softmax_cross_entropy"]
+
+
+def half_squared_error(
+    outputs: Float[Tensor, "*M B k"], targets: Float[Tensor, "*M_B_k"], *, reduction: str = "mean"
+) -> Float[Tensor, "*loss"]:
+    """``ℓ = ½ |y - f(x)|²``, the NLL of N(f(x), 1) without its constant ½ k log 2π.
+
+    Parameters
+    ----------
+    outputs
+        Predictions f(x), (M, B, k) or (B, k).
+    targets
+        y, (B, k), or (B,) for k = 1; (M, B, k) where each member has examples of its own.
+    reduction
+        ``"none"``, ``"mean"``, ``"sum"`` or ``"mixture"``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other shapes or dtypes, or an unknown `reduction`.
+    """
+    residual = outputs - _targets(outputs, targets, heads=1)
+    return reduce(0.5 * residual.square().sum(-1), reduction)
+
+
+def gaussian_nll(
+    outputs: Float[Tensor, "*M B heads"],
+    targets: Float[Tensor, "*M_B_k"],
+    *,
+    reduction: str = "mean",
+    beta: float = 0.0,
+) -> Float[Tensor, "*loss"]:
+    """``ℓ = Σ ½ log 2πσ² + (y - μ)² / (2σ²)`` (Lakshminarayanan et al. 2017, eq. 1).
+
+    The constant ½ log 2π is kept, so that this is the NLL of a density.
+
+    Parameters
+    ----------
+    outputs
+        Heads, (M, B, 2k) or (B, 2k): k means μ, then k raw variances v; σ² = softplus(v) + 1e-6.
+    targets
+        y, (B, k), or (B,) for k = 1; (M, B, k) where each member has examples of its own.
+    reduction
+        ``"none"``, ``"mean"``, ``"sum"`` or ``"mixture"``.
+    beta
+        From 0 to 1: each summand is weighted by σ^(2 beta), held constant (β-NLL, Seitzer et al.
+        2022, eq. 5), so that examples of a large variance do not stop teaching the mean. Above 0
+        it is no NLL of a density, and has no mixture.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other shapes or dtypes, an unknown `reduction`, and another `beta`.
+    """
+    beta = checks.nll_weight(beta, reduction)
+    targets = _targets(outputs, targets, heads=2)
+    mean, raw = outputs.chunk(2, -1)
+    variance = softplus(raw) + 1e-6
+    nll = 0.5 * torch.log(2 * math.pi * variance) + 0.5 * (mean - targets).square() / variance
+    if beta:
+        nll = nll * variance.detach() ** beta
+    return reduce(nll.sum(-1), reduction)
+
+
+def softmax_cross_entropy(
+    outputs: Float[Tensor, "*M B k"], targets: Integer[Tensor, "*M_B"], *, reduction: str = "mean"
+) -> Float[Tensor, "*loss"]:
+    """``ℓ = -log softmax(f(x))_y``; the mixture averages the members' probabilities.
+
+    Parameters
+    ----------
+    outputs
+        Logits f(x), (M, B, k) or (B, k).
+    targets
+        Class labels y, integers from 0 to k - 1, (B,), or (M, B) where each member has examples of
+        its own. That they are in range is looked at on a CPU; a GPU would have to be waited for.
+    reduction
+        ``"none"``, ``"mean"``, ``"sum"`` or ``"mixture"``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other shapes or dtypes, a label out of range, or an unknown `reduction`.
+    """
+    check_tensor("outputs", outputs)
+    labels = check_labels(targets, outputs)
+    checks.labels(outputs.shape, labels.shape)
+    if labels.device.type == "cpu" and labels.numel() and not torch.compiler.is_compiling():
+        low, high = labels.aminmax()
+        checks.in_range(int(low), int(high), outputs.shape[-1])
+    chosen = labels.expand(outputs.shape[:-1])[..., None]
+    return reduce(-outputs.log_softmax(-1).gather(-1, chosen)[..., 0], reduction)
+
+
+def reduce(nll: Float[Tensor, "*M B"], reduction: str) -> Float[Tensor, "*loss"]:
+    """Turn each member's and example's NLL, (M, B) or (S, M, B), into a loss.
+
+    Raises ``TypeError`` or ``ValueError`` for what is no such tensor, for no examples, and for an
+    unknown `reduction`.
+    """
+    checks.one_of("reduction", reduction, ("none", "mean", "sum", "mixture"))
+    check_tensor("nll", nll)
+    if nll.ndim == 0 or nll.numel() == 0:
+        raise ValueError(
+            f"nll has shape {tuple(nll.shape)}, accepted is (M, B) with at least one example"
+        )
+    if reduction == "none":
+        return nll
+    if reduction == "mixture":
+        components = nll.reshape(-1, nll.shape[-1])  # (S M, B)
+        return (math.log(len(components)) - torch.logsumexp(-components, 0)).mean()
+    return nll.mean() * (nll.shape[-2] if reduction == "sum" and nll.ndim > 1 else 1)
+
+
+class Elbo(NamedTuple):
+    """The negative evidence lower bound of an example, and what it is made of, in nats."""
+
+    #: ``nll + beta * kl / num_examples``, what is minimized.
+    loss: Float[Tensor, ""]
+    #: The expected NLL of an example, from one draw.
+    nll: Float[Tensor, ""]
+    #: KL(q ‖ prior), the mean over members; 0 for a net without distributions.
+    kl: Float[Tensor, ""]
+
+    def numbers(self) -> dict[str, float]:
+        """Return the three as numbers by name."""
+        return {name: float(value.detach()) for name, value in self._asdict().items()}
+
+
+def elbo(
+    net: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    nll: Callable[[Any, Tensor], Tensor],
+    *,
+    num_examples: int,
+    beta: float = 1.0,
+    noise: dict[str, Tensor] | None = None,
+) -> Elbo:
+    """The negative evidence lower bound of a minibatch, per example, with its parts.
+
+    ``nll(net(x), y) + beta · kl(net) / N`` (Blundell et al. 2015, eq. 8, with the same part of the
+    KL for each minibatch; Dusenberry et al. 2020, sec. 3.2), N the number of training examples. For
+    a net without distributions the KL is 0 and the loss the NLL.
+
+    Parameters
+    ----------
+    net
+        A layer, `mlp`, what `ensemble` returns, or any module.
+    x, y
+        B examples and their targets, as `net` and `nll` take them.
+    nll
+        A function (outputs, targets) -> one number, the **mean** over members and examples, as the
+        losses here by default. With ``reduction="sum"`` give M times the `beta`. Targets (B,) reach
+        it as (B, 1) where outputs are (M, B, 1).
+    num_examples
+        N, the size of the whole training set, and not of this minibatch.
+    beta
+        Weight of the KL, 0 or more; below 1 while it is annealed.
+    noise
+        What ``net.noise(...)`` returned; by default the net draws.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a bad argument, and an `nll` that does not return one number.
+    """
+    if not isinstance(net, nn.Module):
+        raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
+    mean_nll = checks.function("nll", nll, "nll(net(x), y)")
+    share = checks.not_negative("beta", beta) / checks.positive_int("num_examples", num_examples)
+    outputs = net(x) if noise is None else net(x, noise=noise)
+    loss = mean_nll(outputs, in_columns(y, outputs))
+    if not isinstance(loss, Tensor) or loss.ndim:
+        shape = f"shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else checks.given(loss)
+        raise ValueError(f"nll must return one number, a tensor of shape (), got {shape}")
+    divergence = kl(net)
+    return Elbo(loss + share * divergence, loss, divergence)
+
+
+def in_columns(y: Tensor, outputs: Any) -> Tensor:
+    """Return targets (B,) as (B, 1) beside outputs (M, B, 1): a loss of others would broadcast."""
+    one = isinstance(outputs, Tensor) and outputs.ndim > 1 and outputs.shape[-1] == 1
+    return y[:, None] if one and y.ndim == 1 and y.is_floating_point() else y
+
+
+def check_labels(targets: Any, like: Tensor) -> Integer[Tensor, "*M_B"]:
+    """Return labels as Torch indexes with them; they are integers, on the device of `like`."""
+    if (
+        not isinstance(targets, Tensor)
+        or targets.layout is not torch.strided
+        or targets.is_floating_point()
+        or targets.is_complex()
+        or targets.dtype == torch.bool
+    ):
+        raise TypeError(
+            "targets must be a dense torch.Tensor of integer labels, (B,), got "
+            f"{checks.kind(targets)}"
+        )
+    if targets.device != like.device:
+        raise ValueError(
+            f"targets for these outputs are on device {targets.device}, accepted is {like.device}"
+        )
+    return targets.long()
+
+
+def _targets(outputs: Tensor, targets: Tensor, heads: int) -> Float[Tensor, "*M B k"]:
+    """Return the targets with an axis k, checked against the outputs."""
+    check_tensor("outputs", outputs)
+    check_tensor("targets for these outputs", targets, outputs)
+    checks.targets(outputs.shape, targets.shape, heads)
+    return targets[:, None] if targets.ndim == 1 else targets

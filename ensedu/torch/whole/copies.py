@@ -1,0 +1,222 @@
+"""Run whole models side by side, one a member: the deep ensemble of any model."""
+
+import copy
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ensedu.torch.whole import refuse
+from ensedu.torch.whole.compare import Originals, calls_no, root_mean_square, traced
+from ensedu.torch.whole.members import eval_copy, index_of, without_graphs
+from ensedu.torch.whole.tree import class_path, own_batch_size, tree_map, tree_stack
+
+# Tensors of fewer entries say too little about the distribution that they were drawn from.
+ENOUGH = 16
+# By so much may the sizes of two draws of many entries differ without a word.
+ALIKE = 1.5
+
+
+class MemberCopies(nn.Module):
+    """M whole models side by side: (B, …) -> (M, B, …). `ensedu.torch.ensemble` builds it.
+
+    Inputs are what the model takes, with or without a batch axis; a tensor is copied for each
+    member.
+    """
+
+    def __init__(self, members: Sequence[nn.Module], shared: Sequence[str]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+        self.training = self.members.training = members[0].training
+        #: The modules of the model that was converted.
+        self.originals = Originals()
+        #: Whether an input is (M, B, …), a batch for each member, instead of one for all.
+        self.own_batches = False
+        self._ran = False
+        self._shared = tuple(f"{name}." for name in shared)
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """The axes in front of the batch: (M,)."""
+        return (len(self.members),)
+
+    @property
+    def ensemble_size(self) -> int:
+        """Number of members M."""
+        return len(self.members)
+
+    @ensemble_size.setter
+    def ensemble_size(self, value: Any) -> None:
+        raise AttributeError(
+            f"ensemble_size cannot be set, got {value!r}; accepted is another ensemble of the model"
+        )
+
+    def role_inside(self, path: str, role: str) -> str:
+        """For `ensedu.counting`: the role of a parameter in here that would have `role` outside."""
+        own = path.removeprefix("members.").partition(".")[2] + "."
+        return "per_member" if role == "shared" and not own.startswith(self._shared) else role
+
+    def member(self, index: int | tuple[int, ...], noise: None = None) -> nn.Module:
+        """Return a copy of one member; raises as `FlatEnsemble.member` does."""
+        if noise:
+            raise ValueError(f"noise must be left out where nothing is drawn, got {noise!r}")
+        member = self.members[index_of(index, self.leading)[0]]
+        return copy.deepcopy(member, without_graphs(member))
+
+    def twin(self, *, shares: bool = True) -> "MemberCopies":
+        """Return a copy in eval mode, which `shares` the parameters of this one."""
+        return eval_copy(self, shares)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        if self.own_batches:
+            own_batch_size(len(self.members), args, kwargs)
+
+        def own(x: Tensor, i: int) -> Tensor:
+            # A member that works in place would change the next one's input.
+            return (x[i] if self.own_batches else x).clone()
+
+        def given(tree: Any, i: int) -> Any:
+            return tree_map(lambda _, x: own(x, i), tree, "input")
+
+        first = not self._ran and not traced()
+        with calls_no(self.originals) if first else nullcontext():
+            outputs = [
+                member(*given(args, i), **given(kwargs, i)) for i, member in enumerate(self.members)
+            ]
+        self._ran = True
+        return tree_stack(outputs, "the output")
+
+    def extra_repr(self) -> str:
+        return f"leading={self.leading}"
+
+
+def copies(
+    model: nn.Module, M: int, shared: tuple[str, ...], initialize: Callable[..., Any] | None
+) -> MemberCopies:
+    """Return M copies of `model` that start anew, but for what is `shared`."""
+    if initialize is not None and not callable(initialize):
+        raise TypeError(
+            "initialize must be a function that returns a new model, or one of a module, got "
+            f"{initialize!r}"
+        )
+    refuse.frozen(model, shared)
+    memo = without_graphs(model)
+    kept = [copy.deepcopy(part, memo) for name, part in refuse.parts(model) if name in shared]
+    tensors = [tensor for part in kept for tensor in refuse.tensors(part)]
+    values = [tensor.detach().clone() for tensor in tensors]
+    members = []
+    for _ in range(M):
+        # What deepcopy finds in its memo it does not copy.
+        member = copy.deepcopy(model, dict(memo))
+        if initialize is None:
+            _reset_all(member, shared)
+        elif _takes_nothing(initialize):
+            _take_values(member, initialize())
+        else:
+            initialize(member)
+        with torch.no_grad():  # an outer module may have initialized shared parts on its way
+            for tensor, value in zip(tensors, values, strict=True):
+                tensor.copy_(value)
+        members.append(member)
+    if initialize is None:
+        _warn_of_another_start(model, members[0], shared)
+    elif M > 1 and _equal(*members[:2]):
+        warnings.warn(
+            "members 1 and 2 start equal, and will stay so: initialize draws nothing", stacklevel=4
+        )
+    return MemberCopies(members, shared)
+
+
+def _equal(one: nn.Module, other: nn.Module) -> bool:
+    pairs = zip(_arrays(one).values(), _arrays(other).values(), strict=True)
+    return all(not a.is_meta and torch.equal(a, b) for a, b in pairs)
+
+
+def _takes_nothing(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # some of those written in C tell nothing
+        return False
+    return all(
+        p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters
+    )
+
+
+def _take_values(member: nn.Module, new: Any) -> None:
+    """Give `member` the values of a new model of the same arrays."""
+    if not isinstance(new, nn.Module):
+        raise TypeError(f"initialize() must return a model, got {type(new).__name__}")
+    mine, theirs = _arrays(member), _arrays(new)
+    one = {name: tuple(value.shape) for name, value in mine.items()}
+    other = {name: tuple(value.shape) for name, value in theirs.items()}
+    differ = sorted(name for name in one | other if one.get(name) != other.get(name))
+    if differ:
+        name = differ[0]
+        raise ValueError(
+            f"initialize() must return a model of the same arrays, got {name} "
+            f"{other.get(name, 'missing')}, accepted is {one.get(name, 'none')}"
+        )
+    with torch.no_grad():
+        for name, value in mine.items():
+            value.copy_(theirs[name])
+
+
+def _arrays(model: nn.Module) -> dict[str, Tensor]:
+    return dict(model.named_parameters()) | dict(model.named_buffers())
+
+
+def _reset_all(member: nn.Module, shared: tuple[str, ...]) -> None:
+    """Call every module's own method, inner modules first, and check that it fills everything."""
+    own = {
+        name: parameter
+        for name, parameter in member.named_parameters(remove_duplicate=False)
+        if not refuse.inside(name, shared)
+    }
+    with torch.no_grad():
+        for parameter in own.values():
+            parameter.fill_(float("nan"))
+    for name, module in reversed(list(member.named_modules())):
+        if not refuse.inside(name, shared) and _reset(module) is not None:
+            _reset(module)()
+    fixed = [
+        f"{name} ({class_path(owner)})"
+        for name, owner in refuse.own_parameters(member, shared)
+        # On the meta device there are no values to look at.
+        if (_reset(owner) is None if own[name].is_meta else bool(own[name].isnan().any()))
+    ]
+    if fixed:
+        raise ValueError(
+            f"model has parameters that nothing initializes anew: {', '.join(fixed)}; accepted are "
+            "initialize=, a function that returns a new model or initializes one in place, modules "
+            "with a reset_parameters() method, and names listed in shared"
+        )
+
+
+def _reset(module: nn.Module) -> Callable[[], Any] | None:
+    """The method that initializes a module's own parameters; two of Torch's have it in private."""
+    return getattr(module, "reset_parameters", None) or getattr(module, "_reset_parameters", None)
+
+
+def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[str, ...]) -> None:
+    """Say where ``reset_parameters()`` is not how the model itself starts, or has been trained."""
+    found = []
+    for name, value in model.named_parameters():
+        if value.is_meta or value.numel() < ENOUGH or refuse.inside(name, shared):
+            continue
+        old, new = (root_mean_square(part) for part in (value, member.get_parameter(name)))
+        # The size of few entries varies by itself.
+        alike = ALIKE * (1 + 2 / value.numel() ** 0.5)
+        if max(old, new) > alike * min(old, new):
+            found.append(f"{name} {old:.3g} -> {new:.3g}")
+    if found:
+        warnings.warn(
+            "members start by each module's reset_parameters(), and that is not how this model "
+            "started, or it is trained: the root mean square of "
+            f"{', '.join(found[:5])}{', ...' if len(found) > 5 else ''}. Members start as the "
+            "model does with initialize=lambda: Net(), a function that returns a new model",
+            stacklevel=4,
+        )

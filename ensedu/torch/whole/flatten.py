@@ -1,0 +1,288 @@
+"""Run a whole model for all members at once, as one batch of (M B, …).
+
+The members are flattened into the batch, (M, B, …) to (M B, …), and unflattened where a layer must
+tell them apart.
+"""
+
+import copy
+import inspect
+import warnings
+from collections import Counter
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ensedu.common import checks
+from ensedu.torch.base import check_generator
+from ensedu.torch.whole.compare import (
+    NOTHING,
+    MixUp,
+    Originals,
+    comparable,
+    compare,
+    kind_of_pass,
+    traced,
+    unfused,
+)
+from ensedu.torch.whole.members import FixedDropout, eval_copy, index_of, restart, without_graphs
+from ensedu.torch.whole.parts import FlatLayer, FlatPart, Pass, Source
+from ensedu.torch.whole.tree import batch_size, own_batch_size, tree_map
+
+# Modules of Torch that in eval mode may read the weights of the layers inside, and call none.
+FUSED = (nn.TransformerEncoder, nn.TransformerEncoderLayer)
+
+
+class FlatEnsemble(nn.Module):
+    """A model in which some layers tell the members apart: (B, …) -> (M, B, …).
+
+    Inside, the batch is repeated to (M B, …), member after member, so that every other layer of
+    the model works as it did. `ensedu.torch.ensemble` builds it. Samples are an axis S, alone or
+    in front of M. The first forward pass of each kind is compared with passes of the members alone,
+    see `check_members`, where nothing traces or transforms it.
+    """
+
+    def __init__(self, model: nn.Module, shared_pass: Pass) -> None:
+        super().__init__()
+        self.model = model
+        self._pass = shared_pass
+        # A model may have an input of this name itself.
+        self._takes_noise = "noise" not in inspect.signature(model.forward).parameters
+        self._fused = any(isinstance(part, FUSED) for part in model.modules())
+        self._hooks = _hooks(model)
+        self.training = model.training
+        #: The modules of the model that was converted.
+        self.originals = Originals()
+        #: Whether a pass of a new kind is compared with the members alone; set it to skip that.
+        self.comparing = True
+        #: The kinds of passes that were.
+        self.seen: set[Any] = set()
+        #: Whether an input is (M, B, …), a batch for each member, instead of one for all.
+        self.own_batches = False
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """The axes in front of the batch: (M,), (S,) or (S, M)."""
+        return self._pass.leading
+
+    @property
+    def ensemble_size(self) -> int | None:
+        """Number of members M, ``None`` for a method without."""
+        return self._pass.ensemble_size
+
+    @ensemble_size.setter
+    def ensemble_size(self, value: Any) -> None:
+        more = "another ensemble of the model"
+        if self.samples is not None:
+            more += ", or another number of samples"
+        raise AttributeError(f"ensemble_size cannot be set, got {value!r}; accepted is {more}")
+
+    def keep_members(self, number: int) -> None:
+        """Say how many members the layers hold, where a process has cut them to its own."""
+        self._pass.ensemble_size = number
+
+    @property
+    def samples(self) -> int | None:
+        """Number of samples S; it can be set, to any number for a method that draws.
+
+        ``None`` where members are not sampled: the output is then (M, B, …).
+        """
+        return self._pass.samples
+
+    @samples.setter
+    def samples(self, value: int | None) -> None:
+        if not self._drawing():
+            raise ValueError(f"samples must be left out where nothing is drawn, got {value!r}")
+        if value is not None or self.ensemble_size is None:
+            checks.positive_int("samples", value)
+        self._pass.samples = value
+
+    def noise(
+        self, generator: torch.Generator | None = None, *args: Any, **kwargs: Any
+    ) -> dict[str, Tensor]:
+        """Draw the noise of all layers, to be given as ``net(x, noise=noise)``.
+
+        With the inputs of a forward pass, ``net.noise(generator, x)``, it is what a pass in eval
+        mode would draw; without, one function for any input. A layer that the model calls several
+        times uses its noise each time. A model whose own forward pass has an input ``noise`` takes
+        that one.
+
+        Raises ``ValueError`` where a layer's noise depends on its input (``per_example=True``,
+        dropout) and there is none.
+        """
+        check_generator(generator)
+        if (args or kwargs) and self._drawing():
+            parts: dict[str, dict[str, Tensor]] = {}
+            self.twin()._run(args, kwargs, parts, Source(generator))
+            for part in self._drawing():  # of what this pass did not call, what fits any input
+                if isinstance(part, FlatLayer) and part.name not in parts:
+                    parts[part.name] = part.draw(generator, None)
+        else:
+            parts = {part.name: part.draw(generator, None) for part in self._drawing()}
+        return {
+            f"{name}.{key}".lstrip("."): value
+            for name, own in parts.items()
+            for key, value in own.items()
+        }
+
+    def member(
+        self, index: int | tuple[int, ...], noise: dict[str, Tensor] | None = None
+    ) -> nn.Module:
+        """Return one member as a plain module, (B, …) -> (B, …), a copy that shares no memory.
+
+        In eval mode it computes what this ensemble does in entry `index` of its output.
+
+        Parameters
+        ----------
+        index
+            The member's number from 0, the sample's for a method without members, and both,
+            (sample, member), where there are both axes.
+        noise
+            For a method that draws, what `noise` returns: it decides which function a member is.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For another index, for noise that is missing, superfluous or of another shape, and for
+            noise that is another for each example (``per_example=True``).
+        """
+        place = index_of(index, self.leading)
+        own = self._by_part(noise)
+        if self._drawing() and own is None:
+            raise ValueError(
+                "noise must be given for a method that draws, got None; accepted is what "
+                "net.noise() returns"
+            )
+        plain: dict[int, Any] = {
+            id(part): part.plain(place, (own or {}).get(part.name))
+            for part in self.modules()
+            if isinstance(part, FlatPart)
+        }
+        member = copy.deepcopy(self.model, plain | without_graphs(self.model))
+        if any(isinstance(part, FixedDropout) for part in member.modules()):
+            member.register_forward_pre_hook(restart)
+        return member
+
+    def twin(self, *, shares: bool = True) -> "FlatEnsemble":
+        """Return a copy in eval mode, which `shares` the parameters of this one.
+
+        Hooks that are not the model's own would see passes that nobody has asked for: it has none.
+        """
+        twin = eval_copy(self, shares)
+        for part in twin.modules():
+            for hooks in (part._forward_hooks, part._forward_pre_hooks):
+                for key in hooks.keys() - self._hooks:
+                    del hooks[key]
+        twin.comparing = False
+        return twin
+
+    def _drawing(self) -> list["FlatPart"]:
+        return [part for part in self.modules() if isinstance(part, FlatPart) and part.draws]
+
+    def forward(self, *args: Any, noise: Any = None, **kwargs: Any) -> Any:
+        if noise is not None and not self._takes_noise:
+            noise, kwargs = None, {**kwargs, "noise": noise}
+        why_not = self._compare(args, kwargs)
+        output = self.run(args, kwargs, noise)
+        if why_not:
+            warnings.warn(
+                f"{type(self).__name__} was not compared with its members: {why_not}. "
+                "comparing = False says that it need not be",
+                stacklevel=2,
+            )
+        return output
+
+    def _compare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """Compare a pass of a new kind; say why it could not be, "" where it was."""
+        if not self.comparing or traced():
+            return ""
+        if self.own_batches:  # the first member's batch, given to all
+            own_batch_size(self.ensemble_size or 1, args, kwargs)
+            args, kwargs = (tree_map(lambda _, x: x[0], tree, "input") for tree in (args, kwargs))
+        kind = kind_of_pass(args, kwargs)
+        # Whether it can be compared takes a look at each parameter: only where it matters.
+        if kind in self.seen or not comparable(self, args, kwargs):
+            return ""
+        try:
+            why_not = compare(self, args, kwargs)
+        except MixUp:
+            raise
+        except Exception as error:  # the pass itself says it better, or works, as in training mode
+            why_not = f"{type(error).__name__}: {error}"
+        if why_not == NOTHING:  # another batch may tell
+            return ""
+        self.seen.add(kind)
+        return why_not
+
+    def run(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], noise: dict[str, Tensor] | None
+    ) -> Any:
+        """Return the output of a forward pass with this noise, uncompared."""
+        return self._run(args, kwargs, self._by_part(noise))
+
+    def _run(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        noise: dict[str, dict[str, Tensor]] | None,
+        source: Source | None = None,
+    ) -> Any:
+        rows = prod(self.leading)
+        if self.own_batches:
+            B = own_batch_size(self.ensemble_size or 1, args, kwargs)
+        else:
+            B = batch_size(args, kwargs)
+
+        def repeat(_: str, x: Tensor) -> Tensor:
+            if self.own_batches:
+                return x.flatten(0, 1).repeat(self.samples or 1, *[1] * (x.ndim - 2))
+            batched = x.ndim > 0 and x.shape[0] == B
+            return x.repeat(rows, *[1] * (x.ndim - 1)) if batched else x.clone()
+
+        def unfold(name: str, y: Tensor) -> Tensor:
+            if y.ndim == 0 or y.shape[0] != rows * B:
+                raise ValueError(
+                    f"{name} of the model has shape {tuple(y.shape)}, accepted is "
+                    f"({rows * B}, ...): one entry for each of {rows} members and {B} examples"
+                )
+            return y.unflatten(0, (*self.leading, B))
+
+        state = self._pass
+        state.examples, state.noise, state.source, state.calls = B, noise, source, Counter()
+        state.was_given = noise is not None
+        args, kwargs = tree_map(repeat, args, "input"), tree_map(repeat, kwargs, "input")
+        try:
+            with unfused(self._fused):
+                outputs = self.model(*args, **kwargs)
+        finally:
+            state.examples, state.noise, state.source = None, None, None
+        return tree_map(unfold, outputs, "the output")
+
+    def _by_part(self, noise: dict[str, Tensor] | None) -> dict[str, dict[str, Tensor]] | None:
+        if noise is None:
+            return None
+        if not isinstance(noise, dict):
+            raise TypeError(
+                f"noise must be a dict, as net.noise() returns it, got {type(noise).__name__}"
+            )
+        known = [part.name for part in self._drawing()]
+        parts: dict[str, dict[str, Tensor]] = {}
+        for key, value in noise.items():
+            name, _, own = str(key).rpartition(".")
+            if name not in known:
+                raise ValueError(
+                    f"noise has the key {key!r}, accepted are those of layers that draw, "
+                    f"{', '.join(known[:20]) or 'none'}, as net.noise() returns them"
+                )
+            parts.setdefault(name, {})[own] = value
+        return parts
+
+    def extra_repr(self) -> str:
+        return f"leading={self.leading}"
+
+
+def _hooks(model: nn.Module) -> set[int]:
+    """Return the numbers of all that looks on at the forward passes of a model."""
+    parts = list(model.modules())
+    return {key for part in parts for key in (*part._forward_hooks, *part._forward_pre_hooks)}

@@ -1,0 +1,100 @@
+"""One member of a converted model as a plain module."""
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ensedu.common import checks
+from ensedu.torch.base import WeightLayer
+from ensedu.torch.variational import softplus
+
+
+class FixedDropout(nn.Module):
+    """What one sample of MC dropout has in place of it: given masks, one a call, in turn."""
+
+    def __init__(self, masks: Sequence[Tensor], p: float) -> None:
+        super().__init__()
+        self.p, self.calls, self.number = p, 0, len(masks)
+        for i, mask in enumerate(masks):
+            self.register_buffer(f"mask{i}", mask.clone())
+
+    def forward(self, input: Tensor) -> Tensor:  # the name that nn.Dropout has for it
+        if not self.number:
+            raise ValueError(
+                "noise has no mask for a dropout that this member calls; accepted is what "
+                "net.noise() returns for such inputs"
+            )
+        mask = self.get_buffer(f"mask{self.calls % self.number}")
+        self.calls += 1
+        return input * (mask.to(input.dtype) / (1 - self.p))
+
+
+def index_of(index: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
+    """Check the index of a member, an integer or one for each leading axis."""
+    given = index if isinstance(index, tuple) else (index,)
+    if len(given) != len(leading):
+        raise ValueError(
+            f"index must be {'an integer' if len(leading) == 1 else '(sample, member)'} for "
+            f"leading axes {leading}, got {index!r}"
+        )
+    for one, size in zip(given, leading, strict=True):
+        if checks.natural_int("index", one) >= size:
+            raise ValueError(f"index must be below the leading axes {leading}, got {index!r}")
+    return tuple(int(one) for one in given)
+
+
+def plain_layer(
+    layer: WeightLayer,
+    shell: nn.Module,
+    place: tuple[int, ...],
+    noise: dict[str, Tensor] | None,
+) -> nn.Module:
+    """Return a copy of `shell`, a plain layer, with the weight and bias of one member."""
+    if getattr(layer, "per_example", False):
+        raise ValueError("a member is one function only where per_example=False, got True")
+    if noise is not None and "output" in noise:
+        raise ValueError(
+            'noise["output"] makes another function for each example; accepted is noise of the '
+            "weights, net.noise(generator)"
+        )
+    with torch.no_grad():
+        weight = layer.stored_weights(noise)[place]
+        bias = getattr(layer, "bias", None)
+        if bias is not None:
+            bias = bias[place[-1]]
+        elif getattr(layer, "bias_mean", None) is not None:
+            bias = (layer.bias_mean + softplus(layer.bias_rho) * noise["bias"])[place]
+    plain = copy.deepcopy(shell)
+    trains = {name.removesuffix("_mean"): p.requires_grad for name, p in layer.named_parameters()}
+    plain.weight = nn.Parameter(weight.clone(), trains["weight"])
+    plain.bias = None if bias is None else nn.Parameter(bias.clone(), trains["bias"])
+    return plain.train(layer.training)
+
+
+def restart(model: nn.Module, _: Any) -> None:
+    """Let a pass of a member, and no part of one before, begin with the first masks."""
+    for part in model.modules():
+        if isinstance(part, FixedDropout):
+            part.calls = 0
+
+
+def eval_copy(net: nn.Module, shares: bool) -> Any:
+    """Return a copy in eval mode, which `shares` the parameters of `net`."""
+    kept = net.parameters() if shares else ()
+    memo: dict[int, Any] = {id(parameter): parameter for parameter in kept}
+    return copy.deepcopy(net, memo | without_graphs(net)).eval()
+
+
+def without_graphs(model: nn.Module) -> dict[int, Any]:
+    """For ``deepcopy``, which copies no tensor with a graph: those that a pass left on modules."""
+    memo: dict[int, Any] = {}
+    for part in model.modules():
+        for kept in vars(part).values():
+            values = kept.values() if isinstance(kept, dict) else kept
+            for value in values if isinstance(kept, (dict, list, tuple)) else [kept]:
+                if isinstance(value, Tensor) and not value.is_leaf:
+                    memo[id(value)] = value.detach().clone()
+    return memo

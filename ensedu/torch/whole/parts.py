@@ -1,0 +1,248 @@
+"""What tells members apart inside a model that has no axis for them: (M B, …) in, (M B, …) out."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ensedu.common import checks
+from ensedu.torch.base import WeightLayer, check_tensor
+from ensedu.torch.dropout import MCDropout
+from ensedu.torch.whole.members import FixedDropout, plain_layer
+
+
+class Pass:
+    """What every part of a model knows of the forward pass in progress."""
+
+    def __init__(self, ensemble_size: int | None = None, samples: int | None = None) -> None:
+        self.ensemble_size, self.samples = ensemble_size, samples
+        self.examples: int | None = None
+        #: By the part's name; parts draw their own where it is ``None``.
+        self.noise: dict[str, dict[str, Tensor]] | None = None
+        #: Draws what is missing in `noise`, while noise is drawn.
+        self.source: Source | None = None
+        #: Whether the last pass was given noise.
+        self.was_given = False
+        #: How often each part was called.
+        self.calls: Counter[str] = Counter()
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """The axes in front of the batch: (M,), (S,) or (S, M)."""
+        return tuple(size for size in (self.samples, self.ensemble_size) if size is not None)
+
+
+class Source:
+    """Draws noise: from a generator, or from Torch's global one for ``None``."""
+
+    def __init__(self, generator: torch.Generator | None) -> None:
+        self.generator = generator
+
+
+class FlatPart(nn.Module):
+    """Something with a member axis inside a model without one: (M B, …) in, (M B, …) out."""
+
+    #: Whether there is noise to draw.
+    draws: bool
+
+    def __init__(self, shared_pass: Pass, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self._pass = shared_pass
+
+    def draw(
+        self, generator: torch.Generator | None, shape: tuple[int, ...] | None
+    ) -> dict[str, Tensor]:
+        """Draw noise for an unflattened input of this shape, or for any if it is ``None``."""
+        raise NotImplementedError
+
+    def plain(self, place: tuple[int, ...], noise: dict[str, Tensor] | None) -> nn.Module:
+        """Return what stands here in one member alone."""
+        raise NotImplementedError
+
+    def _unfold(self, x: Tensor, fits: bool, axes: str) -> Tensor:
+        leading, examples = self._pass.leading, self._pass.examples
+        rows = prod(leading)
+        least = rows * (1 if examples is None else examples)
+        if not fits or (x.shape[0] % least if least else x.shape[0]):
+            raise ValueError(
+                f"{self.name or 'the model'}: got an input of shape {tuple(x.shape)} inside the "
+                f"ensemble, accepted are {axes} of which the first is a multiple of {least} "
+                "(members or samples x examples); inside a model the batch must stay the first axis"
+            )
+        return x.unflatten(0, (*leading, x.shape[0] // rows))
+
+    def _noise(self, shape: tuple[int, ...]) -> dict[str, Tensor] | None:
+        """Return what is given for an unflattened input of this shape; ``None`` to draw anew."""
+        if not self.draws or not self._is_given():
+            return None
+        own = self._pass.noise.setdefault(self.name, {})
+        if not own and self._pass.source is not None:
+            own |= self.draw(self._pass.source.generator, shape)
+        return own or self._missing()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Say of which part an error about its noise speaks."""
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{self.name or 'the model'}: {error}") from None
+
+    def _is_given(self) -> bool:
+        """Whether this pass is given its noise."""
+        if self._pass.examples is None and self._pass.was_given:
+            raise RuntimeError(
+                f"{self.name or 'the model'} is called outside of a pass, after one that was given "
+                "its noise, as torch.utils.checkpoint does for the gradient; accepted is a pass "
+                "that draws its own, or no checkpoint around what draws"
+            )
+        return self._pass.noise is not None
+
+    def _missing(self) -> Any:
+        raise ValueError(
+            f"noise has nothing for {self.name or 'the model'}, accepted is what net.noise() "
+            "returns for such inputs"
+        )
+
+    def _no_input(self, why: str) -> ValueError:
+        return ValueError(
+            f"noise of {self.name or 'the model'} depends on its input {why}; accepted are the "
+            "inputs too, net.noise(generator, x)"
+        )
+
+
+def flat(x: Tensor, axes: int) -> Tensor:
+    """Flatten the members into the batch: (S, M, B, …) with 2 `axes`, (M, B, …) with 1."""
+    x = x.flatten(0, axes)
+    # Of a view of a view, torch.export cannot prove the strides for every batch.
+    exporting = torch.compiler.is_exporting()
+    return x.clone(memory_format=torch.contiguous_format) if exporting else x
+
+
+class FlatLayer(FlatPart):
+    """A layer of a method where the model had a plain one, `shell`.
+
+    `pad` gives the input the padding that `shell`, of a class of its own, gives it.
+    """
+
+    def __init__(
+        self, layer: WeightLayer, shared_pass: Pass, name: str, shell: nn.Module, pad: Any = None
+    ) -> None:
+        super().__init__(shared_pass, name)
+        self.layer = layer
+        self.pad = pad
+        # In a tuple it is no module of this one: its weights are none of the ensemble's.
+        self._shell = (shell,)
+
+    @property
+    def draws(self) -> bool:
+        """Whether the layer has distributions."""
+        return hasattr(self.layer, "noise")
+
+    def draw(
+        self, generator: torch.Generator | None, shape: tuple[int, ...] | None
+    ) -> dict[str, Tensor]:
+        if shape is not None:
+            return self.layer.noise(generator, shape)
+        if getattr(self.layer, "per_example", False):
+            raise self._no_input("for per_example=True")
+        if getattr(self.layer, "estimator", "weights") == "weights":
+            pixels = [1] * (-2 - self.layer.batch_axis)
+            shape = (*self._pass.leading, 1, self.layer.inputs, *pixels)
+            return self.layer.noise(generator, shape)
+        # Noise of the weights makes one function of a layer that draws outputs, too.
+        drawn = [self.layer.noise(generator) for _ in range(prod(self._pass.leading))]
+        return {key: torch.stack([one[key] for one in drawn]) for key in drawn[0]}
+
+    def plain(self, place: tuple[int, ...], noise: dict[str, Tensor] | None) -> nn.Module:
+        if self.draws and noise is None:
+            self._missing()
+        with self._named():
+            return plain_layer(self.layer, self._shell[0], place, noise)
+
+    def forward(self, input: Tensor) -> Tensor:  # the name that nn.Linear has for it
+        x = input
+        check_tensor(f"{self.name or 'the model'}: input x", x)
+        x = x if self.pad is None else self.pad(x)
+        linear = self.layer.batch_axis == -2
+        fits = x.ndim >= 2 if linear else x.ndim == 4
+        x = self._unfold(x, fits, "2 axes or more" if linear else "4 axes")
+        axes = len(self._pass.leading)
+        # A linear layer may find axes between the batch and the features.
+        between = x.shape[axes:-1]
+        x = x.flatten(axes, -2) if linear else x
+        noise = self._noise(tuple(x.shape))
+        if noise is None:
+            y = self.layer(x)
+        else:
+            with self._named():
+                y = self.layer(x, noise)
+        return flat(y.unflatten(axes, between) if linear else y, axes)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name in ("weight", "bias"):
+                raise AttributeError(
+                    f"the model reads {self.name}.{name}, of which each member has its own; "
+                    "accepted is to call the layer, or to list it in shared"
+                ) from None
+            # Sizes and the like, which a model may read before it calls the layer.
+            for shell in vars(self).get("_shell", ()):
+                if name in vars(shell):
+                    return vars(shell)[name]
+            raise
+
+
+class FlatDropout(FlatPart):
+    """Dropout with one mask a sample inside a model: (S B, …) in, (S B, …) out.
+
+    `drops` of the axes behind the batch drop on their own, the others together: 1 for the channels
+    of ``nn.Dropout2d``, all by default.
+    """
+
+    draws = True
+
+    def __init__(self, p: float, shared_pass: Pass, name: str, drops: int | None) -> None:
+        super().__init__(shared_pass, name)
+        self.p, self.drops = p, drops
+
+    def draw(
+        self, generator: torch.Generator | None, shape: tuple[int, ...] | None
+    ) -> dict[str, Tensor]:
+        if shape is None:
+            raise self._no_input("as every mask of dropout does")
+        return MCDropout(self.p, feature_axes=len(shape) - 2).noise(generator, shape)
+
+    def plain(self, place: tuple[int, ...], noise: dict[str, Tensor] | None) -> nn.Module:
+        # A dropout that no pass calls has no mask.
+        return FixedDropout([mask[place] for mask in (noise or {}).values()], self.p)
+
+    def _mask(self, shape: tuple[int, ...], device: torch.device) -> dict[str, Tensor]:
+        """Return the mask of this call: a model may call one dropout for inputs of many shapes."""
+        if not self._is_given():
+            return MCDropout(self.p, feature_axes=len(shape) - 2).noise(None, shape, device=device)
+        call = self._pass.calls[self.name]
+        self._pass.calls[self.name] += 1
+        key, own = f"mask{call or ''}", self._pass.noise.setdefault(self.name, {})
+        if key not in own and self._pass.source is not None:
+            own[key] = self.draw(self._pass.source.generator, shape)["mask"]
+        return {"mask": own[key]} if key in own else self._missing()
+
+    def forward(self, input: Tensor) -> Tensor:  # the name that nn.Dropout has for it
+        x = self._unfold(input, input.ndim >= 2, "2 axes or more")
+        # What drops together has one entry.
+        own = x.ndim - 2 if self.drops is None else self.drops
+        shape = torch.Size((*x.shape[: 2 + own], *[1] * (x.ndim - 2 - own)))
+        with self._named():
+            mask = checks.mask(self._mask(shape, x.device), shape, x.ndim - 2, Tensor).to(x.device)
+        return flat(x * (mask.to(x.dtype) / (1 - self.p)), 1)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}"

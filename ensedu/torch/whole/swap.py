@@ -1,0 +1,261 @@
+"""Turn any model into an ensemble: swap its layers, or copy it."""
+
+import copy
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+import ensedu.torch
+from ensedu.common import checks
+from ensedu.methods import METHODS, Method, passes
+from ensedu.torch.base import WeightLayer
+from ensedu.torch.dropout import KINDS
+from ensedu.torch.whole import refuse
+from ensedu.torch.whole.compare import Originals, check_members, kind_of_pass
+from ensedu.torch.whole.copies import MemberCopies, copies
+from ensedu.torch.whole.flatten import FlatEnsemble
+from ensedu.torch.whole.members import without_graphs
+from ensedu.torch.whole.parts import FlatDropout, FlatLayer, Pass
+from ensedu.torch.whole.subclasses import product
+
+GEOMETRY = ("stride", "padding", "dilation", "groups", "padding_mode")
+# What an array of a layer is given by the model, by its name.
+FROM_MODEL = {"weight": "weight", "weight_mean": "weight", "bias": "bias", "bias_mean": "bias"}
+# What is frozen with it: a distribution around a fixed mean has a fixed spread.
+FROZEN_WITH = FROM_MODEL | {"weight_rho": "weight", "bias_rho": "bias"}
+# How many axes behind the batch a dropout drops on their own; None for all.
+DROPS = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d: 1}
+
+
+def ensemble(
+    model: nn.Module,
+    method: str,
+    ensemble_size: int | None = None,
+    *,
+    samples: int | None = None,
+    shared: Sequence[str | type] = (),
+    example: Tensor | tuple[Any, ...] | dict[str, Any] | None = None,
+    **options: Any,
+) -> Any:
+    """Turn a model that maps (B, …) to (B, …) into an ensemble that maps (B, …) to (M, B, …).
+
+    ``"deep_ensemble"`` makes M copies of everything; ``initialize=lambda: Net()``, a function that
+    returns a new model, starts each as the model itself starts. ``"mc_dropout"`` keeps the model's
+    own ``nn.Dropout`` modules active, in eval mode too, with one mask a sample (not what attention
+    and RNN modules drop by a number of their own, nor functional dropout). ``"last_layer"`` gives
+    each member a new `head`. The other methods swap each ``nn.Linear`` and ``nn.Conv2d`` for the
+    method's layer, which starts at the model's own weight (a mean, for mean-field) and gives each
+    member the model's own bias; normalization and embeddings stay, one copy for all members. To
+    start near a trained model, start r and s near 1, ``init="normal", init_std=0.1``, and
+    distributions narrow, ``posterior_std``. `model` itself is not changed.
+
+    Inside, the batch is repeated, member after member. So, except for ``"deep_ensemble"``:
+
+    - The batch must stay the first axis, with the examples in their order, wherever a swapped
+      layer is called, and no example may look at another. The first forward pass of each kind
+      (which inputs there are, and which axes are of 1), or `example`, is compared with passes of
+      the members alone in eval mode: a mix-up is an error. What differs in training mode, or by
+      the values of the input, it does not see.
+    - ``nn.BatchNorm2d`` sees the examples of all members in training mode.
+    - A layer with distributions draws each time it is called, twice if it is called twice, and
+      with ``per_example=True`` for each row that it gets.
+    - One pass runs at a time: threads need a copy each.
+
+    Parameters
+    ----------
+    model
+        Any module whose inputs are tensors with the batch as first axis, alone or in tuples,
+        lists, dicts and dataclasses, and whose outputs are such too. Tensors without axes, or with
+        1 in place of the batch, are given to all members as they are.
+    method
+        A key of `ensedu.methods.METHODS` but ``"single"``.
+    ensemble_size
+        Number of members M, for a method that has them.
+    samples
+        Number of samples S, for a method that draws: the output is (S, B, …), or (S, M, B, …)
+        for a method with members. Without members it is 1 by default. ``net.samples = 30`` changes
+        it.
+    shared
+        Names of modules and parameters of which all members use one copy, unchanged; patterns of
+        names, ``"*.attn"``; and types of modules, ``nn.MultiheadAttention``.
+    example
+        Inputs to compare at once, see `check_members`: a tensor, a tuple of arguments, or a dict
+        of named ones. Without it the first forward pass does so. ``net.comparing = False`` skips
+        that.
+    options
+        Further arguments of the method's layers (``init``, ``prior``, …). For ``"deep_ensemble"``
+        ``initialize``, a function without arguments that returns a new model, or one that
+        initializes one member in place; by default each module's ``reset_parameters()`` is called,
+        inner modules first. For ``"last_layer"`` ``head``, the name of the module that each member
+        has.
+
+    Returns
+    -------
+    FlatEnsemble or MemberCopies
+        Both have ``member(index, noise=None)``, one member as a plain module, ``leading``, the axes
+        in front of the batch, and ``ensemble_size``; the first also ``samples`` and ``noise``.
+
+    Raises
+    ------
+    TypeError
+        For a `model` that is no module, and for an option that the method does not have.
+    ValueError
+        For members or samples that the method does not have; for parameters that are neither
+        swapped, nor kept, nor listed as `shared` (those of ``nn.MultiheadAttention``, of an RNN, a
+        model's own ``nn.Parameter``, tied weights, subclasses that do more than the product), for
+        lazy parameters, layers with hooks, functions that hold modules of the model, compiled
+        models, ensembles inside, and a model with nothing to swap or drop; for a deep ensemble, for
+        parameters that are frozen or that no ``reset_parameters()`` fills. Every module in
+        question is named. In the forward pass, for a batch axis that got lost on the way.
+
+    Warns
+    -----
+    UserWarning
+        Where a deep ensemble's members start by ``reset_parameters()``, and that is not how the
+        model started, or it has been trained.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> net = ensemble(nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 2)), "rank1", 3)
+    >>> net(torch.zeros(11, 5)).shape
+    torch.Size([3, 11, 2])
+    """
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
+    row = METHODS[
+        checks.one_of(
+            "method", method, [k for k, r in METHODS.items() if r.members or r.stochastic]
+        )
+    ]
+    M, S = passes(method, ensemble_size, samples)
+    known = ("initialize",) if row.apart else (*(["head"] if row.body else []), *_options(row))
+    for option in options:
+        if option not in known:
+            raise TypeError(
+                f"options of {method!r} are {', '.join(known) or 'none'}, got {option!r}"
+            )
+    if not isinstance(example, (Tensor, tuple, dict, type(None))):
+        raise TypeError(
+            "example must be a tensor, a tuple of arguments or a dict of named ones, got "
+            f"{type(example).__name__}"
+        )
+    refuse.compiled(model)
+    names = refuse.known_names(model, shared)
+    refuse.lazy(model)
+    refuse.captured(model)
+    shared_pass = Pass(M if row.members else None, S)
+    if row.apart:
+        net = copies(model, M, names, options.get("initialize"))
+    elif row.drops_units:
+        net = _dropping(model, shared_pass, names)
+    else:
+        net = _swapped(model, row, shared_pass, names, options)
+    net.originals = Originals(model)
+    if example is not None:
+        _try(net, example)
+    return net
+
+
+def _try(net: FlatEnsemble | MemberCopies, example: Any) -> None:
+    args = () if isinstance(example, dict) else example if type(example) is tuple else (example,)
+    kwargs = example if isinstance(example, dict) else {}
+    try:
+        check_members(net, *args, **kwargs)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"example: {error}") from error
+    if isinstance(net, FlatEnsemble):
+        net.seen.add(kind_of_pass(args, kwargs))
+
+
+def _dropping(model: nn.Module, shared_pass: Pass, shared: tuple[str, ...]) -> FlatEnsemble:
+    found = {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, KINDS) and not refuse.inside(name, shared)
+    }
+    refuse.undroppable(found, tuple(DROPS))
+    replaced = {
+        id(module): FlatDropout(module.p, shared_pass, name, DROPS[type(module)]).train(
+            module.training
+        )
+        for name, module in found.items()
+    }
+    return FlatEnsemble(copy.deepcopy(model, replaced | without_graphs(model)), shared_pass)
+
+
+def _swapped(
+    model: nn.Module,
+    row: Method,
+    shared_pass: Pass,
+    shared: tuple[str, ...],
+    options: dict[str, Any],
+) -> FlatEnsemble:
+    products = {
+        name: (module, product(module))
+        for name, module in model.named_modules()
+        if not refuse.inside(name, shared)
+    }
+    swapped = {name: module for name, (module, (plain, _)) in products.items() if plain}
+    if row.body:
+        swapped = refuse.head(swapped, options.pop("head", None))
+        body = (name for name, _ in model.named_parameters())
+        shared = (*shared, *(name for name in body if not refuse.inside(name, tuple(swapped))))
+    refuse.unswappable(model, swapped, shared)
+    # deepcopy puts a flattened layer wherever it meets the plain one, in a list of Python's too.
+    flat = {
+        id(module): FlatLayer(
+            _swap(module, row, shared_pass, options),
+            shared_pass,
+            name,
+            # What deepcopy finds in its memo it does not copy.
+            copy.deepcopy(module, {id(value): None for value in module.parameters()}),
+            products[name][1][1],
+        ).train(module.training)
+        for name, module in swapped.items()
+    }
+    return FlatEnsemble(copy.deepcopy(model, flat | without_graphs(model)), shared_pass)
+
+
+def _swap(
+    module: nn.Module, row: Method, shared_pass: Pass, options: dict[str, Any]
+) -> WeightLayer:
+    """Return the method's layer, with weight and bias of `module` unless members own weights."""
+    linear = isinstance(module, nn.Linear)
+    if linear:
+        sizes, geometry = (module.in_features, module.out_features), {}
+    else:
+        sizes = (module.in_channels, module.out_channels, module.kernel_size)
+        geometry = {name: getattr(module, name) for name in GEOMETRY}
+    like = {"device": module.weight.device, "dtype": module.weight.dtype}
+    layer = _kind(row, "Linear" if linear else "Conv2d")(
+        *sizes, *([shared_pass.ensemble_size] if row.members else []),
+        bias=module.bias is not None, **like, **geometry, **options,
+    )  # fmt: skip
+    if "per_member" != row.roles.get("weight"):
+        with torch.no_grad():
+            for name, parameter in layer.named_parameters():
+                if name in FROM_MODEL:
+                    parameter.copy_(getattr(module, FROM_MODEL[name]))
+                if name in FROZEN_WITH:
+                    parameter.requires_grad_(getattr(module, FROZEN_WITH[name]).requires_grad)
+    return layer.train(module.training)
+
+
+def _kind(row: Method, product: str) -> type:
+    return getattr(ensedu.torch, row.layer + product)
+
+
+def _options(row: Method) -> tuple[str, ...]:
+    """The arguments of a method's layer that are neither sizes nor taken from the model."""
+    if row.drops_units:
+        return ()
+    return tuple(
+        name
+        for name in inspect.signature(_kind(row, "Linear")).parameters
+        if name not in ("in_features", "out_features", "ensemble_size", "bias", "device", "dtype")
+    )

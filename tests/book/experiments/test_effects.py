@@ -1,0 +1,69 @@
+"""Contestants of known effects: who is found better, by how much, and on how many looks."""
+
+import numpy as np
+import pytest
+
+from ensedu import uncertainty
+from ensedu.book.experiments.effects import compared
+
+SPLITS, SEEDS = 11, 3
+SIZES = {"train": 90, "test": 10}
+
+
+def rows(seed=0, **shifts):
+    """Rows of contestants that differ from "single" by a shift in error, beside noise."""
+    rng = np.random.default_rng(seed)
+    level = rng.normal(5, 2, (SPLITS, 1))  # of a split, common to all
+    return [
+        {
+            "contestant": name, "split": split,
+            "error": (level[split] + shift + 0.1 * rng.standard_normal(SEEDS)).tolist(),
+            "accuracy": float(1 - level[split, 0] - shift + 0.1 * rng.standard_normal()),
+        }
+        for name, shift in {"single": 0.0, **shifts}.items()
+        for split in range(SPLITS)
+    ]  # fmt: skip
+
+
+def by(entries, contestant, score):
+    (entry,) = (e for e in entries if (e["contestant"], e["score"]) == (contestant, score))
+    return entry
+
+
+def test_verdicts_know_which_way_is_better():
+    table = rows(good=-1.0, bad=1.0, same=0.0)
+    scores = ["error", "accuracy"]
+    found = compared(table, reference="single", scores=scores, higher=["accuracy"], **SIZES)
+    assert len(found) == 8
+    for score in scores:
+        assert by(found, "good", score)["verdict"] == "better"
+        assert by(found, "bad", score)["verdict"] == "worse"
+        assert by(found, "same", score)["verdict"] == ""
+        assert by(found, "single", score).keys() == {"contestant", "score", "mean"}
+
+
+def test_a_difference_is_that_of_the_same_split_over_initial_seeds():
+    table = rows(other=-0.3)
+    np.random.default_rng(1).shuffle(table)
+    entry = by(compared(table, reference="single", scores=["error"], **SIZES), "other", "error")
+    mean = {(row["contestant"], row["split"]): np.mean(row["error"]) for row in table}
+    differences = np.array([mean["other", k] - mean["single", k] for k in range(SPLITS)])
+    expected = uncertainty.resampled(differences, **SIZES)
+    assert entry["difference"] == pytest.approx(expected.mean)
+    assert (entry["low"], entry["high"]) == pytest.approx((expected.low, expected.high))
+    assert entry["p"] == entry["adjusted"] == pytest.approx(expected.p)
+    assert entry["mean"] == pytest.approx(np.mean([mean["other", k] for k in range(SPLITS)]))
+
+
+def test_all_of_a_table_are_adjusted_together():
+    table = rows(**{f"number {k}": 0.02 * k for k in range(7)})
+    found = compared(table, reference="single", scores=["error", "accuracy"], **SIZES)
+    others = [entry for entry in found if "p" in entry]
+    assert len(others) == 14
+    expected = uncertainty.holm([entry["p"] for entry in others])
+    assert [entry["adjusted"] for entry in others] == pytest.approx(expected.tolist())
+
+
+def test_a_split_that_a_contestant_lacks_is_an_error():
+    with pytest.raises(KeyError):
+        compared(rows(other=0.1)[:-1], reference="single", scores=["error"], **SIZES)

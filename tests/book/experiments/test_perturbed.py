@@ -1,0 +1,193 @@
+"""Perturbed networks: minima that are minima, laws with the moments they claim, and the tables."""
+
+import numpy as np
+import pytest
+import torch
+
+from ensedu.book import measured
+from ensedu.book.experiments import perturbed
+from ensedu.book.experiments.perturbed import (
+    EXPERIMENT,
+    KINDS,
+    NETWORK,
+    PARTS,
+    SCALES,
+    STATES,
+    Descent,
+    coupled,
+    distance,
+    laws,
+    network,
+    part,
+    polished,
+    score_at,
+    start,
+    trained,
+    variances,
+)
+from ensedu.theory.perturbations import hessian, separable, spread, spread_of
+
+W = np.random.default_rng(0).standard_normal((3, 5))
+
+
+@pytest.fixture(scope="module")
+def stored():
+    """The numbers of the first network at both states, as the table has them."""
+    row = measured.row(measured.load("perturbed-network")["rows"], number=0)
+    return {state: np.array(row[state]) for state in STATES}
+
+
+def test_parts_have_no_digit_in_common():
+    found = [part(number) for number in range(PARTS)]
+    images = np.concatenate([x for x, _ in found])
+    assert images.shape == (PARTS * 256, 64)
+    assert len(np.unique(images, axis=0)) == len(images)
+    assert all(set(y) == set(range(10)) for _, y in found)
+    starts = [start(number) for number in range(PARTS)]
+    assert len(np.unique(np.stack(starts)[:, 0])) == PARTS
+
+
+def test_the_loss_is_that_of_the_numpy_network(stored):
+    numbers = stored["halfway"]
+    x, y = part(0)
+    nll = -np.log(np.take_along_axis(softmax(network(numbers)(x)), y[:, None], 1)).mean()
+    loss = float(Descent(0)(torch.from_numpy(numbers)))
+    assert loss == pytest.approx(nll + perturbed.DECAY / 2 * (numbers**2).sum(), rel=1e-12)
+    # Its gradient by the middle matrix is minus the score.
+    score = score_at(numbers, 0)
+    rows = slice(64 * 7 + 7, 64 * 7 + 7 + 35)
+    own = Descent(0).gradient(numbers)[rows]
+    np.testing.assert_allclose(-score(score.weight[None]).ravel(), own, rtol=0, atol=1e-14)
+
+
+def softmax(outputs):
+    powers = np.exp(outputs - outputs.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def test_newton_ends_at_a_minimum(stored):
+    numbers, norms = polished(stored["minimum"], 0, 2)
+    assert norms[-1] < 1e-12 < norms[0] < 1e-5
+    np.testing.assert_allclose(numbers, stored["minimum"], rtol=0, atol=1e-6)
+    bend = Descent(0).hessian(numbers)
+    rng = np.random.default_rng(1)
+    for _ in range(3):  # autograd's against differences of the gradient
+        move = rng.standard_normal(len(numbers)) * 1e-6
+        change = (Descent(0).gradient(numbers + move) - Descent(0).gradient(numbers - move)) / 2
+        np.testing.assert_allclose(bend @ move, change, rtol=0, atol=1e-12)
+    row = measured.row(measured.load("perturbed-minima")["rows"], number=0)
+    values = np.linalg.eigvalsh(bend)
+    assert values[0] == pytest.approx(row["least"], rel=1e-3)
+    assert values[-1] == pytest.approx(row["greatest"], rel=1e-3)
+    # The block of the middle matrix, as the score's differences have it.
+    score = score_at(numbers, 0)
+    rows = slice(64 * 7 + 7, 64 * 7 + 7 + 35)
+    np.testing.assert_allclose(hessian(score, score.weight), bend[rows, rows], atol=1e-6)
+
+
+def test_halfway_is_halfway_and_no_minimum(stored):
+    loss, three = Descent(0), (start(0), stored["minimum"], stored["halfway"])
+    first, low, half = (float(loss(torch.from_numpy(own))) for own in three)
+    assert low < half < (first + low) / 2 < half * 1.02
+    assert np.linalg.norm(loss.gradient(stored["halfway"])) > 0.1
+
+
+def test_training_makes_these_networks(stored):
+    found = trained(0, **NETWORK.settings)
+    for state in STATES:
+        # Of other processors the path differs, and its end at a minimum does not.
+        np.testing.assert_allclose(found[state], stored[state], rtol=0, atol=1e-3)
+
+
+def test_each_law_has_its_moments():
+    scale, draws = 0.3, 40_000
+    exact = spread_of(W, separable(*variances(W, scale)))
+    each = np.diag(exact)
+    found = {name: draw() for name, draw in laws(W, scale, np.random.default_rng(0), draws).items()}
+    assert set(found) == {"full", *KINDS} - {"coupled", "first_order"}
+    found |= dict(
+        zip(("one", "other"), coupled(W, scale, np.random.default_rng(1), draws), strict=True)
+    )
+    for name, V in found.items():
+        assert V.shape == (draws, 3, 5), name
+        mean = W * (perturbed.SHIFT if name == "shifted" else 1)
+        error = V.std(axis=0) / draws**0.5
+        assert (np.abs(V.mean(axis=0) - mean) < 6 * error + 1e-12).all(), name
+        cov = spread(V)
+        if name == "mean_field":
+            assert distance(cov, np.diag(each)) < 0.03
+            assert distance(cov, exact) > 0.5
+        elif name == "additive":
+            assert np.trace(cov) == pytest.approx(each.sum(), rel=0.02)
+            assert np.diag(cov).std() < 0.03 * np.diag(cov).mean()
+        elif name != "shifted":
+            assert distance(cov, exact) < 0.05, name
+    assert np.linalg.matrix_rank(found["other"][0] / W) == 1
+    assert np.linalg.matrix_rank(found["one"][0] / W) == 3
+    assert set(np.round(np.unique(found["two_values"][:, 0, 0] / W[0, 0]), 9)) == set(
+        np.round(np.outer(*[1 + 0.3 / 2**0.5 * np.array([-1, 1])] * 2).ravel(), 9)
+    )
+
+
+def test_distances_are_relative():
+    one = np.diag([3.0, 4.0])
+    assert distance(one, one) == 0
+    assert distance(2 * one, one) == pytest.approx(1)
+    assert distance(np.zeros((2, 2)), one) == pytest.approx(1)
+
+
+def test_rows_have_all_distances_and_means(stored):
+    score = score_at(stored["minimum"], 0)
+    found = perturbed.measured_on(
+        score, hessian(score, score.weight), np.random.default_rng(0), 100
+    )
+    assert list(found["distances"]) == list(KINDS)
+    assert set(found["means"]) == {"full", *KINDS} - {"coupled", "first_order"}
+    for values in (*found["distances"].values(), *found["means"].values()):
+        assert len(values) == len(SCALES)
+        assert np.isfinite(values).all()
+    small, large = (found["distances"]["coupled"][i] for i in (0, 3))
+    assert small < 0.01 < large
+
+
+def test_a_reduced_run_agrees_with_the_table(stored):
+    """With as many draws of the smallest size the laws that share their numbers are the same."""
+    rows = measured.load("perturbed")["rows"]
+    for state in STATES:
+        row = measured.row(rows, number=0, state=state)
+        score = score_at(stored[state], 0)
+        both = coupled(score.weight, SCALES[1], np.random.default_rng(2), 2000)
+        one, other = (spread(score(own)) for own in both)
+        # Other draws than the table's: what sampling leaves of a small difference.
+        assert distance(other, one) == pytest.approx(row["distances"]["coupled"][1], rel=0.5)
+
+
+def test_the_summary_is_that_of_the_rows():
+    table = measured.load("perturbed")
+    assert len(table["rows"]) == len(EXPERIMENT.cases) == PARTS * len(STATES)
+    found = table["summary"]["halfway"]
+    own = [row for row in table["rows"] if row["state"] == "halfway"]
+    entry = measured.row(found["distances"], kind="mean_field", scale=0.1)
+    values = np.array([row["distances"]["mean_field"][2] for row in own])
+    noise = np.array([row["distances"]["again"][2] for row in own])
+    assert entry["mean"] == pytest.approx(values.mean(), rel=1e-3)
+    assert entry["difference"] == pytest.approx((values - noise).mean(), rel=1e-2)
+    assert entry["low"] < entry["mean"] < entry["high"]
+    assert entry["resolved"]
+    assert found["means"]["full"][0] == pytest.approx(
+        np.mean([row["means"]["full"][0] for row in own]), rel=1e-3
+    )
+
+
+def test_the_table_shows_what_first_order_promises():
+    """Equal covariances part with the square of the size; entries alone are never near."""
+    for state in STATES:
+        for row in measured.load("perturbed")["rows"]:
+            if row["state"] != state:
+                continue
+            found = row["distances"]
+            small, more = found["coupled"][:2]
+            assert small < 2e-3
+            assert 6 < more / small < 13  # 3² = 9, and what is left of the noise
+            assert found["mean_field"][0] > 5 * found["again"][0]
+            assert found["shifted"][0] > 2 * found["again"][0]

@@ -1,0 +1,41 @@
+"""Tables that several tests look at."""
+
+import numpy as np
+
+from ensedu import counting
+from ensedu.book.page.table import table
+from ensedu.methods import sized
+
+SIZES = {"1-50-50-1": [1, 50, 50, 1], "1-1000-1000-1": [1, 1000, 1000, 1]}
+SCORES = {
+    "deep_ensemble": {
+        ("CIFAR-10", "NLL"): (0.1134, 0.1141, 0.115),
+        ("CIFAR-10", "accuracy, %"): 96.6,
+        "change": np.int8(-71),
+        "from": "Nado et al.",
+    },
+    "Cauchy": {
+        ("CIFAR-10", "NLL"): (-0.2, np.float32(-0.125), 0),
+        ("CIFAR-10", "accuracy, %"): 96,
+        "change": 5,
+        "from": None,
+    },
+}
+
+
+def totals(*methods, sizes=SIZES, **options):
+    rows = {
+        method: {
+            name: counting.mlp(each, method, **sized(method, 4)) for name, each in sizes.items()
+        }
+        for method in methods
+    }
+    return table(rows, **options)
+
+
+def scores():
+    return table(
+        SCORES,
+        columns={("CIFAR-10", "NLL"): 3, ("CIFAR-10", "accuracy, %"): 1, "change": "{:+,} MB"},
+        colors={"Cauchy": "rank1"},
+    )

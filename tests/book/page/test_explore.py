@@ -1,0 +1,416 @@
+"""Sliders: live in a kernel, over drawn frames on the page, the same to strict nbval."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from functools import partial
+from html.parser import HTMLParser
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+from nbclient import NotebookClient
+
+from ensedu import plot
+from ensedu.book.page.explore import Explorer, explore
+from ensedu.plot.renderings import renderings
+from tests.errors import check_error
+
+
+def draw(width, ensemble_size=1):
+    return plot.network([1, width, 1], "deep_ensemble", ensemble_size)
+
+
+ALT = "{ensemble_size} networks of width {width}"
+
+
+def explorer(**options):
+    given = {"alt": ALT, "caption": "A < B", "width": [2, 3, 50], "ensemble_size": [1, 2]}
+    return explore(draw, **(given | options))
+
+
+@pytest.fixture
+def book(monkeypatch, tmp_path):
+    folder = tmp_path / "not there yet" / "frames"
+    monkeypatch.setenv("ENSEDU_BOOK", str(folder))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def no_book(monkeypatch):
+    monkeypatch.delenv("ENSEDU_BOOK", raising=False)
+
+
+class Page(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags = []
+        self.text = self.script = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        if self.tags and self.tags[-1][0] == "script":
+            self.script += data
+        else:
+            self.text += data
+
+
+def test_text_is_stable():
+    assert repr(explorer()) == "Explorer(width=2 of [2, 3, 50], ensemble_size=1 of [1, 2])"
+    started = explorer(start={"width": 50}, width=np.array([2, 50]))
+    assert repr(started) == "Explorer(width=50 of [2, 50], ensemble_size=1 of [1, 2])"
+
+
+def test_alt_is_a_template_or_a_function():
+    assert explorer().alt() == "1 networks of width 2"
+    assert explorer(alt=lambda width, ensemble_size: f"{width}!").alt() == "2!"
+
+
+def test_a_template_may_take_its_format_from_a_slider():
+    assert explorer(alt="{width:0{ensemble_size}}").alt() == "2"
+    assert explorer(alt="{width:0{ensemble_size}}", ensemble_size=[3]).alt() == "002"
+
+
+def test_live_it_is_sliders_and_an_image():
+    live = explorer()
+    bundle = live._repr_mimebundle_()
+    assert set(bundle) == {
+        "text/plain", "image/png", "application/vnd.jupyter.widget-view+json",
+    }  # fmt: skip
+    assert bundle["text/plain"].startswith("Explorer(")
+    assert bundle["image/png"] == plot.png(draw(2, 1))
+
+
+def test_moving_a_slider_shows_the_frame_of_its_value():
+    width, ensemble_size, words, image, caption = explorer().widget().children
+    assert (width.description, ensemble_size.description) == ("width", "ensemble size")
+    assert image.value == plot.png(draw(2, 1))
+    width.value = 50
+    assert image.value == plot.png(draw(50, 1))
+    ensemble_size.value = 2
+    assert image.value == plot.png(draw(50, 2))
+    assert "2 networks of width 50" in words.value
+    assert "A &lt; B" in caption.value
+
+
+def test_sliders_begin_at_the_start():
+    width, _, _, image, _ = explorer(start={"width": 3}).widget().children
+    assert width.value == 3
+    assert image.value == plot.png(draw(3, 1))
+
+
+def test_each_frame_is_drawn_once():
+    calls = []
+    live = explore(lambda k: calls.append(k) or draw(k), alt="{k}", k=[2, 3])
+    slider, *_ = live.widget().children
+    for value in (3, 2, 3):
+        slider.value = value
+    assert calls == [2, 3]
+
+
+def test_figures_of_pyplot_are_closed():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    explore(lambda k: plt.figure(num=k), alt="nothing", k=[71])
+    assert not plt.fignum_exists(71)
+
+
+def test_two_values_are_a_toggle():
+    width, ensemble_size, *_ = explorer().widget().children
+    assert type(width).__name__ == "SelectionSlider"
+    assert type(ensemble_size).__name__ == "ToggleButtons"
+
+
+def test_linked_explorers_move_together():
+    first = explorer(name="fig-first")
+    second = explore(draw, alt="a", linked=first, width=[3, 50, 500])
+    assert first.group == second.group == "fig-first"
+    width, *_ = first.widget().children
+    other, _, image, _ = second.widget().children
+    other.value = 50
+    assert width.value == 50
+    width.value = 3
+    assert other.value == 3
+    assert image.value == plot.png(draw(3))
+    width.value = 2  # the second has no such value
+    assert other.value == 3
+    assert explorer().group == ""
+    assert explorer(name="fig-alone").group == "fig-alone"
+
+
+def rescaled(limit):
+    figure = Figure()
+    figure.add_subplot().set_xlim(0, limit)
+    return figure
+
+
+def colored(limit):
+    figure = Figure()
+    figure.add_subplot().imshow([[0.0, 1.0]], vmin=0, vmax=limit)
+    return figure
+
+
+@pytest.mark.parametrize(
+    ("frame", "what"), [(rescaled, "x-axis 1"), (colored, "color ranges")], ids=["axis", "colors"]
+)
+def test_axes_and_colors_stay_unless_a_reason_is_given(frame, what, book):
+    live = explore(frame, alt="a", limit=[2, 3])
+    with pytest.raises(ValueError, match=rf"{what}.* at limit 2, .* at limit 3"):
+        live._repr_mimebundle_()
+    with pytest.raises(ValueError, match="rescale"):
+        live._frame({"limit": 3})
+    said = explore(frame, alt="a", limit=[2, 3], rescale="Because < it must.")
+    assert "Because &lt; it must." in said._repr_mimebundle_()["text/html"]
+    same = explore(lambda limit: frame(2), alt="a", limit=[2, 3])
+    assert "ensedu-why" not in same._repr_mimebundle_()["text/html"]
+
+
+def test_ticks_are_compared_too(book):
+    def ticked(step):
+        figure = rescaled(6)
+        figure.axes[0].set_xticks(range(0, 7, step))
+        return figure
+
+    with pytest.raises(ValueError, match="x-axis 1"):
+        explore(ticked, alt="a", step=[2, 3])._repr_mimebundle_()
+
+
+@pytest.mark.parametrize(
+    ("words", "points", "width", "enough"),
+    [
+        ("small", 10.1, 4.0, False),
+        ("small", 10.2, 4.0, True),
+        ("small", 10.2, 4.1, False),  # a wider figure is shown smaller
+        ("$r^2$", 10.5, 4.0, False),
+        ("$r^2$", 10.6, 4.0, True),
+        ("$r$", 10.2, 4.0, True),
+    ],
+)
+def test_letters_can_be_read_on_a_phone(words, points, width, enough, book):
+    def written():
+        figure = Figure(figsize=(width if plot.look().narrow else 7.2, 2))
+        figure.text(0.1, 0.5, words, size=points if plot.look().narrow else 12)
+        return figure
+
+    still = explore(written, alt="a")
+    if enough:
+        assert still._repr_mimebundle_()
+        return
+    with pytest.raises(ValueError, match=r"draw must give .* pixels .* narrow-light page") as error:
+        still._repr_mimebundle_()
+    assert repr(words) in str(error.value)
+
+
+def test_rows_of_a_matrix_are_no_axis(book):
+    def matrix(size):
+        figure = Figure()
+        figure.add_subplot().imshow(np.ones((size, size)), vmin=0, vmax=1)
+        return figure
+
+    assert explore(matrix, alt="a", size=[2, 3])._repr_mimebundle_()["text/html"]
+
+
+def data_of(page):
+    """The JSON that the page's script reads."""
+    return json.loads(page.script)
+
+
+def test_in_the_book_all_frames_are_drawn_in_four_looks(book):
+    live = explorer(alt='{width} "wide" </script>, {ensemble_size}', start={"width": 3})
+    bundle = live._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html"}
+    page = Page(bundle["text/html"])
+    data = data_of(page)
+    assert data["values"] == [["2", "3", "50"], ["1", "2"]]
+    states = list(itertools.product([2, 3, 50], [1, 2]))
+    assert data["alts"] == [f'{width} "wide" </script>, {members}' for width, members in states]
+    key = data["frames"].removeprefix("ensedu-frames:")
+    expected = set()
+    for index, (width, members) in enumerate(states):
+        sizes = []
+        for look, rendering in renderings(partial(draw, width, members)).items():
+            name = f"{key}-{index}-{look.name}.svg"
+            assert (book / name).read_text() == rendering.svg
+            expected.add(name)
+            sizes += [] if look.dark else [rendering.width, rendering.height]
+        assert data["sizes"][index] == sizes
+    assert {path.name for path in book.iterdir()} == expected
+    ((_, root), *_) = page.tags
+    assert root["data-caption"] == "A < B"
+
+
+def test_the_page_shows_the_start_without_scripts(book):
+    live = explorer(start={"width": 3})
+    page = Page(live._repr_mimebundle_()["text/html"])
+    images = [attrs for tag, attrs in page.tags if tag == "img"]
+    sources = [attrs for tag, attrs in page.tags if tag == "source"]
+    frames = data_of(page)["frames"]
+    for theme, image, source in zip(("light", "dark"), images, sources, strict=True):
+        assert image["alt"] == "1 networks of width 3"
+        assert image["src"] == f"{frames}-2-wide-{theme}.svg"
+        assert source["srcset"] == f"{frames}-2-narrow-{theme}.svg"
+        wide_and_narrow = [image["width"], image["height"], source["width"], source["height"]]
+        assert [int(size) for size in wide_and_narrow] == data_of(page)["sizes"][2]
+        assert image["loading"] == "lazy"  # or both themes were fetched
+    (sliders,) = [attrs for _, attrs in page.tags if attrs.get("class") == "ensedu-sliders"]
+    assert "hidden" in sliders
+    assert "Set to width 3, ensemble size 1." in page.text
+    assert [attrs["class"] for _, attrs in page.tags if attrs.get("role") == "status"]
+    assert "1 networks of width 3" in page.text
+
+
+def test_sliders_and_toggles_are_native_named_and_spoken(book):
+    page = Page(explorer(start={"width": 3})._repr_mimebundle_()["text/html"])
+    width, one, two = (attrs for tag, attrs in page.tags if tag == "input")
+    assert (width["type"], width["min"], width["max"], width["value"]) == ("range", "0", "2", "1")
+    assert width["aria-valuetext"] == "3"
+    (marks,) = [attrs for tag, attrs in page.tags if tag == "datalist"]
+    assert width["list"] == marks["id"]
+    assert [attrs["value"] for tag, attrs in page.tags if tag == "option"] == ["0", "1", "2"]
+    assert one["type"] == two["type"] == "radio" and one["name"] == two["name"]
+    assert "checked" in one and "checked" not in two
+    controls = [attrs for _, attrs in page.tags if "data-name" in attrs]
+    assert [attrs["data-name"] for attrs in controls] == ["width", "ensemble_size"]
+    assert controls[1]["role"] == "radiogroup" and controls[1]["aria-label"] == "ensemble size"
+    assert "ensemble size" in page.text
+
+
+def test_a_figure_without_sliders_stands_still(book, monkeypatch):
+    still = explore(lambda: draw(3), alt="a network", name="fig-still")
+    html = still._repr_mimebundle_()["text/html"]
+    page = Page(html)
+    assert 'data-name="fig-still"' in html
+    assert not {"input", "script", "output"} & {tag for tag, _ in page.tags}
+    assert len(list(book.iterdir())) == 4
+    monkeypatch.delenv("ENSEDU_BOOK")
+    bundle = still._repr_mimebundle_()
+    assert bundle == {"text/plain": "Explorer()", "image/png": plot.png(draw(3))}
+
+
+def test_frames_are_the_same_bytes_each_time(book):
+    explorer()._repr_mimebundle_()
+    first = {path.name: path.read_bytes() for path in book.iterdir()}
+    for path in book.iterdir():
+        path.unlink()
+    explorer()._repr_mimebundle_()
+    assert {path.name: path.read_bytes() for path in book.iterdir()} == first
+
+
+def test_the_page_needs_no_ipywidgets(tmp_path):
+    code = (
+        "import sys; sys.modules['ipywidgets'] = None\n"
+        "from ensedu import plot; from ensedu.book.page.explore import explore\n"
+        "e = explore(lambda k: plot.network([1, k]), alt='{k}', k=[2])\n"
+        "assert 'text/html' in e._repr_mimebundle_()"
+    )
+    env = os.environ | {"ENSEDU_BOOK": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], check=True, env=env)
+
+
+SOURCE = """\
+from ensedu import plot
+from ensedu.book.page.explore import explore
+
+explore(
+    lambda width: plot.network([1, width, 1]),
+    alt="a network of width {width}",
+    width=[2, 50],
+)"""
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """A notebook as it is committed, run, without pictures; its second text is wrong."""
+    kernel = {"name": "python3", "display_name": "Python 3"}
+    nb = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
+    nb.cells = [nbformat.v4.new_code_cell(SOURCE) for _ in range(2)]
+    NotebookClient(nb, timeout=120).execute()
+    for cell in nb.cells:
+        (output,) = cell.outputs
+        assert {"image/png", "application/vnd.jupyter.widget-view+json"} < set(output.data)
+        output.data = {"text/plain": output.data["text/plain"]}
+    text = nb.cells[1].outputs[0].data
+    text["text/plain"] = text["text/plain"].replace("width=2", "width=3")
+    nb.metadata.pop("widgets", None)
+    path = tmp_path / "sliders.ipynb"
+    nbformat.write(nb, path)
+    return path
+
+
+def test_strict_nbval_compares_the_text_alone(notebook):
+    command = [sys.executable, "-m", "pytest", "-p", "nbval.plugin", "--nbval", str(notebook)]
+    env = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # no other plugin is needed
+    run = subprocess.run(command, cwd=notebook.parent, env=env, capture_output=True, text=True)
+    assert run.returncode == 1
+    assert "1 failed, 1 passed" in run.stdout, run.stdout
+    assert "FAILED sliders.ipynb::Cell 1" in run.stdout
+
+
+BAD = [
+    (lambda: explore(7, alt="a", k=[1]), TypeError, ("draw", "7", "function")),
+    (lambda: explore(lambda k: "no", alt="a", k=[1]), TypeError, ("draw", "'no'", "Figure")),
+    (lambda: explorer(alt=7), TypeError, ("alt", "7", "string")),
+    (lambda: explorer(alt=" "), ValueError, ("alt", "' '")),
+    (lambda: explorer(alt="{depth}"), ValueError, ("alt", "'depth'", "'width'")),
+    (lambda: explorer(alt="{}"), ValueError, ("alt", "''", "'width'")),
+    (lambda: explorer(alt="{width"), ValueError, ("alt", "template", "{width")),
+    (lambda: explorer(alt="{width:{depth}}"), ValueError, ("alt", "'depth'", "'width'")),
+    (lambda: explorer(alt="{width!z}"), ValueError, ("alt", "{'width': 2, ", "{width!z}")),
+    (lambda: explorer(alt="{width:q}"), ValueError, ("alt", "{'width': 2, ", "'q'")),
+    (lambda: explorer(alt="{width:d}", width=[2, "x"]), ValueError, ("alt", "{'width': 'x', ")),
+    (lambda: explorer(alt="{width:d}", width=[None]), ValueError, ("alt", "{'width': None, ")),
+    (lambda: explorer(alt=lambda **values: None), TypeError, ("alt", "None", "string")),
+    (
+        lambda: explore(lambda width: Figure(), alt="a", k=[1]),
+        TypeError,
+        ("draw", "['k']", "'width'"),
+    ),
+    (lambda: explore(Figure, alt="a", k=[1]), TypeError, ("draw", "Figure", "function")),
+    (lambda: explorer(alt=lambda width: "a"), TypeError, ("alt", "['width', 'ensemble_size']")),
+    (lambda: explorer(alt=str), TypeError, ("alt", "str", "function")),
+    (lambda: explorer(alt="{width.real}"), ValueError, ("alt", "'width.real'", "'width'")),
+    (lambda: explorer(width=[torch.ones((), device="meta")]), TypeError, ("width[0]", "meta")),
+    (lambda: explorer(width=np.array(2)), ValueError, ("width", "at least one", "array(2)")),
+    (lambda: explorer(start={"width": np.ones(2)}), TypeError, ("start['width']", "(2,)")),
+    (lambda: explorer(caption=7), TypeError, ("caption", "7", "string")),
+    (lambda: explore(draw, alt="a"), TypeError, ("draw", "[]", "'width'")),
+    (lambda: explorer(a=[1], b=[2]), ValueError, ("sliders", "up to 3", "'a'")),
+    (lambda: explorer(name="Fig 1"), ValueError, ("name", "hyphens", "'Fig 1'")),
+    (lambda: explorer(name=1), TypeError, ("name", "string", "1")),
+    (lambda: explorer(rescale=True), TypeError, ("rescale", "string", "True")),
+    (lambda: explorer(linked=7), TypeError, ("linked", "Explorer", "7")),
+    (lambda: explorer(linked=explorer()), ValueError, ("linked", "with a name")),
+    (
+        lambda: explore(lambda k: Figure(), alt="a", k=[1, 2], linked=explorer(name="a")),
+        ValueError,
+        ("linked", "['k']", "['width', 'ensemble_size']"),
+    ),
+    (lambda: explorer(width=range(2, 78)), ValueError, ("76 of width x 2 of", "152", "150")),
+    (lambda: explorer(width=[]), ValueError, ("width", "at least one", "[]")),
+    (lambda: explorer(width=7), TypeError, ("width", "7", "sequence")),
+    (lambda: explorer(width="ab"), TypeError, ("width", "'ab'", "sequence")),
+    (lambda: explorer(width={2, 3}), TypeError, ("width", "{2, 3}", "sequence")),
+    (lambda: explorer(width=[2, 2]), ValueError, ("width", "different", "[2, 2]")),
+    (lambda: explorer(width=np.ones((2, 3))), TypeError, ("width[0]", "one value", "(3,)")),
+    (lambda: explorer(width=[2, np.ones(1)]), TypeError, ("width[1]", "one value", "(1,)")),
+    (lambda: explorer(width=[[2], [3]]), TypeError, ("width", "hashable", "[[2], [3]]")),
+    (lambda: explorer(start=7), TypeError, ("start", "7", "dict")),
+    (lambda: explorer(start={"depth": 2}), ValueError, ("start", "'depth'", "'width'")),
+    (lambda: explorer(start={"width": 4}), ValueError, ("start['width']", "4", "[2, 3, 50]")),
+]
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("case", range(len(BAD)))
+def test_bad_input(case):
+    check_error(*BAD[case])
+
+
+def test_any_matplotlib_figure_will_do():
+    assert isinstance(explore(lambda k: Figure(), alt="nothing", k=[1]), Explorer)

@@ -1,0 +1,293 @@
+"""Tables: the same numbers as text and as HTML."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensedu import counting
+from ensedu.book.page import explore
+from ensedu.book.page.table import table
+from ensedu.common.tables import BOOK
+from ensedu.counting import Count
+from tests.book.page.tables import scores, totals
+
+
+def parsed(found):
+    return BeautifulSoup(found.html(), "html.parser")
+
+
+def test_methods_come_in_their_order_with_their_names():
+    assert repr(totals("rank1", "single", "batch_ensemble")).splitlines() == [
+        "                1-50-50-1  1-1000-1000-1",
+        "single network      2,701      1,004,001",
+        "BatchEnsemble       3,812      1,026,012",
+        "rank-1 BNN          4,620      1,042,020",
+    ]
+
+
+def test_other_names_stay_where_they_are():
+    rows = {"rank1": {"a": 3}, "mine": {"a": 2}, "single": {"a": 1}}
+    assert repr(table(rows)).splitlines() == [
+        "                a",
+        "rank-1 BNN      3",
+        "mine            2",
+        "single network  1",
+    ]
+
+
+def test_ratios_decisive_cell_caption_and_corner():
+    found = totals(
+        "single",
+        "deep_ensemble",
+        "batch_ensemble",
+        relative_to="single",
+        decisive=("batch_ensemble", "1-50-50-1"),
+        caption="Four members",
+        corner="numbers of",
+    )
+    assert repr(found).splitlines() == [
+        "Four members",
+        "numbers of               1-50-50-1        1-1000-1000-1",
+        "single network     2,701  1.00 ×      1,004,001  1.00 ×",
+        "deep ensemble     10,804  4.00 ×      4,016,004  4.00 ×",
+        "BatchEnsemble      3,812  1.41 × ←    1,026,012  1.02 ×",
+    ]
+    page = parsed(found)
+    assert [cell.get_text() for cell in page.find_all("strong")] == ["3,812"]
+    assert page.caption.get_text() == "Four members"
+    assert page.thead.th.get_text() == "numbers of"
+
+
+def test_groups_intervals_words_and_what_is_missing():
+    assert repr(scores()).splitlines() == [
+        "                                CIFAR-10",
+        "                                     NLL    accuracy, %    change    from",
+        "deep ensemble     0.114   [0.113, 0.115]           96.6    −71 MB    Nado et al.",
+        "Cauchy           −0.125  [−0.200, 0.000]           96.0     +5 MB    –",
+    ]
+    page = parsed(scores())
+    methods = [row.get("data-method") for row in page.tbody.find_all("tr")]
+    assert methods == ["deep_ensemble", "rank1"]
+    heads = [
+        [(th.get_text(), th["scope"], th.get("colspan"), th.get("rowspan")) for th in row("th")]
+        for row in page.thead.find_all("tr")
+    ]
+    assert heads == [
+        [
+            ("CIFAR-10", "colgroup", "2", None),
+            ("change", "col", None, "2"),
+            ("from", "col", None, "2"),
+        ],
+        [("NLL", "col", None, None), ("accuracy, %", "col", None, None)],
+    ]
+    labels = [cell["data-label"] for cell in page.tbody.tr.find_all("td")]
+    assert labels == ["CIFAR-10, NLL", "CIFAR-10, accuracy, %", "change", "from"]
+
+
+def test_a_group_with_a_long_name_keeps_its_columns_together():
+    rows = {"a": {("seventeen letters", "x"): 1, ("seventeen letters", "y"): 23, "z": 4}}
+    assert repr(table(rows)).splitlines() == [
+        "   seventeen letters",
+        "               x   y  z",
+        "a              1  23  4",
+    ]
+
+
+def test_several_cells_decide():
+    rows = {"a": {"x": 1, "y": 2}, "b": {"x": 33, "y": 4}}
+    found = table(rows, decisive=[("a", "x"), ("b", "y")])
+    assert repr(found).splitlines() == ["      x    y", "a   1 ←  2", "b  33    4 ←"]
+
+
+def test_ratios_stand_beside_counts_alone():
+    rows = {
+        "a": {"n": Count(3), "loss": 0.5, "words": "x", "m": 7},
+        "b": {"n": 2, "loss": 1.0, "words": "y", "m": None},
+    }
+    assert repr(table(rows, relative_to="a")).splitlines() == [
+        "             n    loss    words            m",
+        "a    3  1.00 ×    0.50    x        7  1.00 ×",
+        "b    2  0.67 ×    1.00    y        –",
+    ]
+
+
+@given(st.integers(0, 10**30), st.integers(1, 10**30))
+def test_ratios_are_rounded_exactly(value, base):
+    found = repr(table({"a": {"n": value}, "b": {"n": base}}, relative_to="b")).splitlines()[1]
+    shown = Fraction(found.split("  ")[-1].removesuffix(" ×").replace(",", ""))
+    assert abs(shown - Fraction(value, base)) <= Fraction(1, 200)
+
+
+def test_a_ratio_may_be_below_zero():
+    found = repr(table({"a": {"n": -5}, "b": {"n": 2}}, relative_to="b"))
+    assert "−5  −2.50 ×" in found
+
+
+values = st.one_of(
+    st.integers(-(10**12), 10**12),
+    st.floats(-1e9, 1e9),
+    st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=9),
+    st.none(),
+    st.floats(0, 1).map(lambda x: (x, x + 1, x + 2)),
+)
+
+
+@given(
+    st.lists(st.lists(values, min_size=2, max_size=2), min_size=1, max_size=4),
+    st.text("ab& <", max_size=3),
+)
+def test_text_and_html_hold_the_same(cells, caption):
+    found = table(
+        {f"row {i} < &": {("g<", "a&b"): row[0], "c": row[1]} for i, row in enumerate(cells)},
+        caption=caption,
+        decisive=[("row 0 < &", "c")],
+    )
+    text = repr(found)
+    assert text == repr(found)
+    assert not [line for line in text.splitlines() if line != line.rstrip()]
+    rows = text.splitlines()[-len(cells) :]
+    for line, row in zip(rows, parsed(found).tbody.find_all("tr"), strict=True):
+        words = " ".join(line.removesuffix(" ←").split())
+        assert words == " ".join(" ".join(part.get_text() for part in row.children).split())
+
+
+def test_words_are_no_tags():
+    words = '<b> & "x"'
+    page = parsed(
+        table(
+            {words: {(words, words): words, words: (1, 2, 3)}},
+            columns={words: "<i>{:.0f}"},
+            caption=words,
+            corner=words,
+        )
+    )
+    assert not page.find_all(["b", "i"])
+    assert page.get_text().count(words) == 7  # caption, corner, group, titles, name, cell
+    assert page.td["data-label"] == f"{words}, {words}"
+
+
+def test_cells_line_up_at_the_right():
+    rows = {name: {"n": 10**i, "m": -(10**i)} for i, name in enumerate("abcde")}
+    _, *found = repr(table(rows)).splitlines()
+    assert len({len(line) for line in found}) == 1
+
+
+@pytest.mark.parametrize("kind", [totals, lambda: None], ids=["table", "count"])
+def test_html_only_while_the_book_is_built(kind, monkeypatch):
+    shown = kind("single") if kind is totals else counting.mlp([2, 3, 5], "rank1", 7)
+    monkeypatch.delenv(BOOK, raising=False)
+    plain = shown._repr_mimebundle_()
+    assert plain == {"text/plain": str(shown)}
+    monkeypatch.setenv(BOOK, "anywhere")
+    assert shown._repr_mimebundle_() == plain | {
+        "text/html": (shown if kind is totals else shown._table()).html()
+    }
+    assert not hasattr(shown, "_repr_html_")
+    assert BOOK == explore.BOOK
+
+
+def test_a_table_by_its_roles_without_a_color_of_its_own():
+    page = parsed(totals("single", "rank1"))
+    roles = {
+        "table": "table", "thead": "rowgroup", "tbody": "rowgroup", "tr": "row", "td": "cell",
+    }  # fmt: skip
+    for tag, role in roles.items():
+        assert {element["role"] for element in page.find_all(tag)} == {role}
+    for th in page.find_all("th"):
+        assert (th["scope"], th["role"]) in {("col", "columnheader"), ("row", "rowheader")}
+    assert {*page.find(style=True)["style"]} <= {*"-:;. 0123456789", *"ensedutablineaside"}
+    assert page.table["class"] == ["ensedu-table"]
+    assert len(page.find_all(style=True)) == 1
+
+
+BAD = [
+    (lambda: table(3), TypeError, "rows must be a mapping of names to rows"),
+    (lambda: table({}), ValueError, "rows must be a mapping of names to rows"),
+    (lambda: table({"a": {}}), ValueError, "rows must be .* at least one, got the row {}"),
+    (lambda: table({"a": 3}), TypeError, "rows must be .* got the row 3"),
+    (lambda: table({3: {"x": 1}}), TypeError, "rows must be .* got the name 3"),
+    (lambda: table({"a": {3: 1}}), TypeError, r"rows: a title must be .* got 3 \(int\)"),
+    (lambda: table({"a": {("g", 1): 1}}), TypeError, r"a pair \(group, title\), got \('g', 1\)"),
+    (
+        lambda: table({"a": {"x": 1}, "b": {"y": 1}}), ValueError,
+        r"rows\['b'\] has the columns \['y'\], accepted are those of the first row, \['x'\]",
+    ),
+    (
+        lambda: table({"a": {"x": 1j}}), TypeError,
+        r"rows\['a'\]\['x'\] must be an integer, a float, a string, .* got 1j",
+    ),
+    (lambda: table({"a": {"x": True}}), TypeError, r"rows\['a'\]\['x'\] must be"),
+    (lambda: table({"a": {"x": np.ones(2)}}), TypeError, r"rows\['a'\]\['x'\] must be"),
+    (lambda: table({"a": {"x": float("nan")}}), ValueError, r"rows\['a'\]\['x'\] must be a finite"),
+    (lambda: table({"a": {"x": -(10**5000)}}), ValueError, r"rows\['a'\]\['x'\] must be an int"),
+    (lambda: table({"a": {"x": (1, 2)}}), ValueError, r"\['x'\] must be \(low, mean, high\), got"),
+    (lambda: table({"a": {"x": (1, 3, 2)}}), ValueError, r"\(low, mean, high\) in this order"),
+    (lambda: table({"a": {"x": (2, 1, 3)}}), ValueError, r"\(low, mean, high\) in this order"),
+    (lambda: table({"a": {"x": (1, "2", 3)}}), TypeError, r"rows\['a'\]\['x'\]\[1\] must be"),
+    (lambda: table({"a": {"x": 1}}, columns=3), TypeError, "columns must be a mapping"),
+    (
+        lambda: table({"a": {"x": 1}}, columns={"y": 1}), ValueError,
+        r"columns names the column 'y', accepted are \['x'\]",
+    ),
+    (lambda: table({"a": {"x": 1}}, columns={"x": -1}), ValueError, r"columns\['x'\] must be"),
+    (lambda: table({"a": {"x": 1}}, columns={"x": 16}), ValueError, "at most 15 digits"),
+    (lambda: table({"a": {"x": 1}}, columns={"x": 1.5}), TypeError, r"columns\['x'\] must be"),
+    (lambda: table({"a": {"x": 1}}, columns={"x": "MB"}), ValueError, "with one field such as"),
+    (lambda: table({"a": {"x": 1}}, columns={"x": "{"}), ValueError, "with one field such as"),
+    (lambda: table({"a": {"x": 1}}, columns={"x": "{0.real}"}), ValueError, "with one field"),
+    (lambda: table({"a": {"x": 1}}, columns={"x": "{}{}"}), ValueError, "with one field such as"),
+    (
+        lambda: table({"a": {"x": 1.5}}, columns={"x": "{:d}"}), ValueError,
+        r"columns: the template '{:d}' does not fit rows\['a'\]\['x'\], 1.5",
+    ),
+    (lambda: table({"a": {"x": 10**400}}, columns={"x": 2}), ValueError, "does not fit rows"),
+    (
+        lambda: table({"a": {"x": 1}}, relative_to="b"), ValueError,
+        "relative_to must be one of 'a', got 'b'",
+    ),
+    (
+        lambda: table({"a": {"x": 1.5}}, relative_to="a"), ValueError,
+        "relative_to is 'a', but no column of rows holds counts alone",
+    ),
+    (
+        lambda: table({"a": {"x": 0}}, relative_to="a"), ValueError,
+        "relative_to is 'a', which has 0 in the column 'x'; accepted are counts other than 0",
+    ),
+    (
+        lambda: table({"a": {"x": None}, "b": {"x": 1}}, relative_to="a"), ValueError,
+        "relative_to is 'a', which has None in the column 'x'",
+    ),
+    (lambda: table({"a": {"x": 1}}, decisive=3), TypeError, r"decisive must be \(row, column\)"),
+    (lambda: table({"a": {"x": 1}}, decisive=[3]), TypeError, r"decisive must be \(row, column\)"),
+    (
+        lambda: table({"a": {"x": 1}}, decisive=("a", np.ones(2))), TypeError,
+        "decisive: a title must be a string or a pair",
+    ),
+    (
+        lambda: table({"a": {"x": 1}}, decisive=("a", "y")), ValueError,
+        r"decisive names the cell \('a', 'y'\), accepted are the rows \['a'\] and the columns",
+    ),
+    (
+        lambda: table({"a": {"x": 1}}, colors={"b": "rank1"}), ValueError,
+        r"colors names the row 'b', accepted are \['a'\]",
+    ),
+    (
+        lambda: table({"a": {"x": 1}}, colors={"a": "red"}), ValueError,
+        r"colors\['a'\] must be one of .* got 'red'",
+    ),
+    (lambda: table({"a": {"x": 1}}, colors=["a"]), TypeError, "colors must be a mapping"),
+    (lambda: table({"a": {"x": 1}}, caption=3), TypeError, "caption must be a string, got 3"),
+    (lambda: table({"a": {"x": 1}}, corner=3), TypeError, "corner must be a string, got 3"),
+]  # fmt: skip
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("call", "error", "words"), BAD)
+def test_bad_input(call, error, words):
+    with pytest.raises(error, match=words) as caught:
+        call()
+    assert type(caught.value) is error

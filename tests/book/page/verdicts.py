@@ -1,0 +1,119 @@
+"""A ranking and a guide that several tests look at; all numbers and rules are invented."""
+
+from ensedu.book.page.guide import Question, Rule, guide
+from ensedu.book.page.ranking import Measure, Score, ranking
+
+MEASURES = [
+    Measure("parameters", "lower", 0, always=True),
+    Measure("accuracy", "higher", 1, "%"),
+    Measure("NLL", "lower", 3, "nats"),
+    Measure("RMSE", "lower", 2),
+    Measure("ECE", "lower", 3),
+    Measure("AUROC", "higher", 2),
+]
+DIGITS = {
+    "mc_dropout": {
+        "parameters": 5514,
+        "accuracy": Score(96.1, (-0.9, 0.4)),
+        "NLL": Score(0.131, (0.003, 0.031), "worse"),
+        "ECE": Score(0.019, (-0.004, 0.006)),
+        "AUROC": Score(0.93, (-0.01, 0.02)),
+    },
+    "single": {"parameters": 5514, "accuracy": 96.3, "NLL": 0.114, "ECE": 0.018, "AUROC": 0.92},
+    "deep_ensemble": {
+        "parameters": 22056,
+        "accuracy": Score(97.4, (0.7, 1.5), "better"),
+        "NLL": Score(0.071, (-0.053, -0.031), "better"),
+        "ECE": Score(0.011, (-0.011, -0.003), "better"),
+        "AUROC": Score(0.95, (0.02, 0.04), "better"),
+    },
+    "batch_ensemble": {
+        "parameters": 6502,
+        "accuracy": Score(96.7, (-0.2, 1.0)),
+        "NLL": Score(0.098, (-0.027, -0.005), "better"),
+        "ECE": Score(0.018, (-0.005, 0.005)),
+        "AUROC": Score(0.92, (-0.01, 0.01)),
+    },
+    "rank1": {
+        "parameters": 7490,
+        "accuracy": Score(96.2, (-0.7, 0.5)),
+        "NLL": Score(0.105, (-0.021, 0.003)),
+        "ECE": Score(0.015, (-0.008, 0.002)),
+        "AUROC": None,
+    },
+    "one of equal size": {
+        "parameters": 22060,
+        "accuracy": Score(96.6, (-0.3, 0.9)),
+        "NLL": Score(0.110, (-0.015, 0.007)),
+        "ECE": Score(0.024, (0.002, 0.010), "worse"),
+        "AUROC": Score(0.92, (-0.01, 0.01)),
+    },
+}
+HOUSES = {
+    "single": {"parameters": 701, "NLL": -0.25, "RMSE": 3.1},
+    "deep_ensemble": {
+        "parameters": 2804,
+        "NLL": Score(-0.5, (-0.4, -0.1), "better"),
+        "RMSE": Score(3.1, (-0.2, 0.2)),
+    },
+}
+
+
+def results():
+    return ranking(
+        {"digits": DIGITS, "houses": HOUSES},
+        MEASURES,
+        start="NLL",
+        name="fig-results",
+        caption="Who is best depends on what you ask, and on the data.",
+        reference="single",
+        colors={"one of equal size": "single"},
+        choose="Data set",
+    )
+
+
+def one_table():
+    return ranking(DIGITS, MEASURES, start="ECE", name="fig-one", reference="single", caption="One")
+
+
+QUESTIONS = [
+    Question("trained", "Have you a trained network?", {"no": "no", "yes": "yes, and it stays"}),
+    Question(
+        "memory",
+        "What fits into memory?",
+        {"one": "one network", "two": "two networks", "many": "four or more"},
+    ),
+    Question(
+        "data", "How many examples have you?",
+        {"hundreds": "hundreds", "thousands": "thousands", "more": "more"},
+    ),
+    Question("latency", "May an answer take several passes?", {"no": "no", "yes": "yes"}),
+    Question(
+        "outliers", "Must it know what it has never seen?",
+        {"no": "no", "some": "a bit", "yes": "yes"},
+    ),
+    Question("time", "How long may you train?", {"once": "as one network", "long": "four times"}),
+]  # fmt: skip
+RULES = [
+    Rule(
+        "mc_dropout",
+        [
+            ("A trained network with dropout [gives draws at once].", "shootout.html#fig-digits"),
+            ("It costs only passes.", "#fig-cost"),
+        ],
+        {"trained": "yes", "latency": "yes"},
+    ),
+    Rule("scale its temperature", [("One number mends [most] of it.", "temperature.html")],
+         {"trained": "yes"}),
+    Rule("deep_ensemble", [("Members [differ most] far away.", "shootout.html#fig-far")],
+         {"outliers": ["some", "yes"], "memory": "many", "time": "long"}),
+    Rule("rank1", [("Few examples leave [much doubt].", "shootout.html#fig-few")],
+         {"data": "hundreds", "latency": "yes"}),
+    Rule("batch_ensemble", [("It is [nearly as small] as one.", "shootout.html#fig-size")],
+         {"memory": ["one", "two"]}),
+    Rule("deep_ensemble", [("It is [best] wherever it fits.", "shootout.html#fig-digits")]),
+]  # fmt: skip
+
+
+def advice(**options):
+    return guide(QUESTIONS, RULES, caption="Which method is for you, and why.", **options)
