@@ -36,7 +36,7 @@ import ensedu.torch as et
 from benchmarks import contestants, measure, targets
 from ensedu.book.experiments import files
 from ensedu.book.experiments.machine import machine, settle
-from ensedu.methods import sized
+from ensedu.methods import size_option
 from ensedu.torch import products
 
 WIDTHS, MEMBERS, BATCHES = (50, 256, 1024), (4, 16), (1, 32, 256, 1024)
@@ -227,7 +227,7 @@ def training(M, batch_size, seconds):
         "members one after another": [et.mlp(DIGITS) for _ in range(M)],
         "single": [et.mlp(DIGITS)],
         **{
-            method: [et.mlp(DIGITS, method, **sized(method, M))]
+            method: [et.mlp(DIGITS, method, **size_option(method, M))]
             for method in ("deep_ensemble", "batch_ensemble", "rank1")
         },
     }

@@ -37,7 +37,7 @@ import ensedu.torch as et
 from benchmarks import bench, contestants, measure, targets
 from ensedu.book.experiments import files
 from ensedu.book.experiments.machine import machine
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
 
 PRECISIONS = ("float32", "tf32", "bf16")
@@ -320,7 +320,7 @@ def converted(step, name, method):
     net = net.to(step.device)
     if method != "single":
         more = {"head": head} if method == "last_layer" else {}
-        net = et.ensemble(net, method, **sized(method, step.members), **more)
+        net = et.ensemble(net, method, **size_option(method, step.members), **more)
     return net, shape
 
 

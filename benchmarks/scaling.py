@@ -26,7 +26,7 @@ from torch.nn.functional import cross_entropy
 
 from ensedu.book.experiments import files
 from ensedu.book.experiments.machine import machine, settle
-from ensedu.methods import sized
+from ensedu.methods import size_option
 from ensedu.torch import mlp
 from ensedu.torch.train.distributed import ShardedEnsemble
 
@@ -75,7 +75,7 @@ def measure(rank, ranks, folder, widths):
 def time_steps(method, width, members, steps):
     """Return the ensemble, and seconds of each step and of its all-reduce on this process."""
     torch.manual_seed(SEED)
-    net = mlp([INPUTS, width, width, CLASSES], method, **sized(method, members))
+    net = mlp([INPUTS, width, width, CLASSES], method, **size_option(method, members))
     ensemble = ShardedEnsemble(net, seed=SEED)
     optimizer = torch.optim.Adam(ensemble.parameters())
     x, y = torch.randn(BATCH, INPUTS), torch.randint(CLASSES, (BATCH,))

@@ -23,7 +23,7 @@ from ensedu import counting
 from ensedu.common import checks
 from ensedu.common.optional import optional
 from ensedu.common.tables import Cell, Column, Row, Table
-from ensedu.methods import METHODS, ROLE_LABELS, ROLES, sized
+from ensedu.methods import METHODS, ROLE_LABELS, ROLES, size_option
 
 __all__ = ["main", "tables"]
 
@@ -378,7 +378,7 @@ def _ensemble(model: Any, key: str, options: argparse.Namespace) -> Any:
         more["initialize"] = _as_it_is  # a count asks for no values
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "members 1 and 2 start equal")
-        size = sized(key, options.ensemble_size)
+        size = size_option(key, options.ensemble_size)
         net = ensemble(model, key, **size, shared=options.shared, **more)
     net.comparing = False  # members are compared where they are used
     return net

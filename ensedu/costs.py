@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ensedu import counting
 from ensedu.common import checks
-from ensedu.methods import METHODS, named, passes
+from ensedu.methods import METHODS, checked_sizes, functions_by_method
 
 __all__ = ["FORMS", "Cost", "layer"]
 
@@ -151,7 +151,7 @@ def layer(
     >>> layer(50, 50, "deep_ensemble", 4, batch_size=32).product_flops
     640000
     """
-    M, S = passes(method, ensemble_size, samples)
+    M, S = checked_sizes(method, ensemble_size, samples)
     sizes = in_features, out_features
     count = counting.layer(*sizes, method, ensemble_size, kernel_size=kernel_size, bias=bias)
     batch_size, in_positions, out_positions, m, n = (
@@ -216,6 +216,6 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> OfAMethod: ...
 
 
-_OF_A_METHOD = named(layer)
+_OF_A_METHOD = functions_by_method(layer)
 globals().update(_OF_A_METHOD)
 __all__ += list(_OF_A_METHOD)

@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ensedu.common import checks
 from ensedu.common.tables import Cell, Column, Row, Table
-from ensedu.methods import METHODS, ROLE_LABELS, ROLES, kinds, named, passes, sized
+from ensedu.methods import (
+    METHODS,
+    ROLE_LABELS,
+    ROLES,
+    checked_sizes,
+    functions_by_method,
+    layer_methods,
+    size_option,
+)
 
 __all__ = [
     "Count",
@@ -154,7 +162,7 @@ def layer(
     sizes = {
         "m": checks.positive_int("in_features", in_features),
         "n": checks.positive_int("out_features", out_features),
-        "M": passes(method, ensemble_size, samples)[0],
+        "M": checked_sizes(method, ensemble_size, samples)[0],
     }
     area = prod(checks.pair("kernel_size", kernel_size))
     checks.boolean("bias", bias)
@@ -188,7 +196,7 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> OfAMethod: ...
 
 
-_OF_A_METHOD = named(layer)
+_OF_A_METHOD = functions_by_method(layer)
 globals().update(_OF_A_METHOD)
 __all__ += list(_OF_A_METHOD)
 
@@ -216,10 +224,10 @@ def mlp(
     3812
     """
     sizes = checks.layer_sizes("sizes", sizes)
-    passes(method, ensemble_size, samples)
+    checked_sizes(method, ensemble_size, samples)
     given: dict[str, Any] = {"ensemble_size": ensemble_size, "samples": samples}
     layers = []
-    for (m, n), kind in zip(pairwise(sizes), kinds(method, len(sizes) - 1), strict=True):
+    for (m, n), kind in zip(pairwise(sizes), layer_methods(method, len(sizes) - 1), strict=True):
         c = layer(m, n, kind, **(given if kind == method else {}), bias=bias)
         layers.append(Count(c.shared, c.per_member, c.scales, c.biases, name=f"{m} → {n}"))
     return _sum(layers)
@@ -249,7 +257,7 @@ def one_more_member(
             in_features,
             out_features,
             method,
-            **sized(method, M),
+            **size_option(method, M),
             kernel_size=kernel_size,
             bias=bias,
         )
@@ -273,7 +281,7 @@ def asymptotic_ratio(method: str, ensemble_size: int, *, relative_to: str = "sin
     checks.positive_int("ensemble_size", ensemble_size)
 
     def leading(name: str) -> int:
-        return _quadratic(lambda h: layer(h, h, name, **sized(name, ensemble_size)).total)[0]
+        return _quadratic(lambda h: layer(h, h, name, **size_option(name, ensemble_size)).total)[0]
 
     return Fraction(leading(method), leading(relative_to))
 

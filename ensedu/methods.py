@@ -18,11 +18,11 @@ __all__ = [
     "SHAPES",
     "Array",
     "Method",
-    "kinds",
-    "named",
-    "passes",
-    "sized",
-    "terms",
+    "checked_sizes",
+    "functions_by_method",
+    "layer_methods",
+    "role_sums",
+    "size_option",
 ]
 
 #: What an array is for, in the order in which counts and figures show it.
@@ -215,7 +215,7 @@ METHODS: dict[str, Method] = {
 }
 
 
-def sized(method: str, number: int) -> dict[str, Any]:
+def size_option(method: str, number: int) -> dict[str, Any]:
     """Return the keyword with which `method` gives `number` answers.
 
     It is ``ensemble_size`` for a method with members, ``samples`` for another that draws, and none
@@ -223,7 +223,7 @@ def sized(method: str, number: int) -> dict[str, Any]:
 
     Examples
     --------
-    >>> sized("rank1", 4), sized("mean_field", 4), sized("single", 4)
+    >>> sized("rank1", 4), sized("mean_field", 4), size_option("single", 4)
     ({'ensemble_size': 4}, {'samples': 4}, {})
     """
     found = METHODS[checks.one_of("method", method, METHODS)]
@@ -233,7 +233,7 @@ def sized(method: str, number: int) -> dict[str, Any]:
     return {"samples": number} if found.stochastic else {}
 
 
-def passes(method: str, ensemble_size: Any, samples: Any) -> tuple[int, int | None]:
+def checked_sizes(method: str, ensemble_size: Any, samples: Any) -> tuple[int, int | None]:
     """Check the sizes that `method` is given: return its members (1 without) and its samples.
 
     Samples that are not given are 1 where they are all that a forward pass repeats, else ``None``.
@@ -264,24 +264,24 @@ def passes(method: str, ensemble_size: Any, samples: Any) -> tuple[int, int | No
     return 1, 1 if found.stochastic and samples is None else samples
 
 
-def kinds(method: str, layers: int) -> list[str]:
+def layer_methods(method: str, layers: int) -> list[str]:
     """Return the method of each of so many layers of a network.
 
     Examples
     --------
-    >>> kinds("last_layer", 3)
+    >>> layer_methods("last_layer", 3)
     ['single', 'single', 'last_layer']
     """
     found = METHODS[checks.one_of("method", method, METHODS)]
     return [found.body or method] * (checks.positive_int("layers", layers) - 1) + [method]
 
 
-def terms(method: str) -> dict[str, str]:
+def role_sums(method: str) -> dict[str, str]:
     """Return what each role of a layer adds up to, in the book's letters.
 
     Examples
     --------
-    >>> terms("batch_ensemble")
+    >>> role_sums("batch_ensemble")
     {'shared': 'm · n', 'per_member': 'M · (m + n)', 'biases': 'M · n'}
     """
     arrays = METHODS[checks.one_of("method", method, METHODS)].arrays
@@ -301,7 +301,7 @@ def terms(method: str) -> dict[str, str]:
     return result
 
 
-def named(layer: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+def functions_by_method(layer: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     """Return a function a method, ``layer(…, method=…)``, by the method's key.
 
     A single network's is called ``linear``. Modules that count or cost layers offer these.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ensedu import command, costs, counting
-from ensedu.methods import METHODS, ROLES, kinds, sized
+from ensedu.methods import METHODS, ROLES, layer_methods, size_option
 from tests.errors import check_error
 
 ROOT = Path(__file__).parents[1]
@@ -159,9 +159,9 @@ def test_counts_and_costs_of_a_convolutional_network_are_those_of_the_formulas(r
     ]
     assert "no dropout to keep active" in rows.pop("mc_dropout")["refused"]
     for key, row in rows.items():
-        expected, flops, size = counting.Count(), 0, sized(key, M)
-        for kind, (m, n, kernel, before, after) in zip(kinds(key, 5), LAYERS, strict=True):
-            own = sized(kind, M)
+        expected, flops, size = counting.Count(), 0, size_option(key, M)
+        for kind, (m, n, kernel, before, after) in zip(layer_methods(key, 5), LAYERS, strict=True):
+            own = size_option(kind, M)
             expected += counting.layer(m, n, kind, own.get("ensemble_size"), kernel_size=kernel)
             places = {"in_positions": before, "out_positions": after}
             cost = costs.layer(

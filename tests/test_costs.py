@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import ensedu.torch as et
 from ensedu import costs, counting
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from ensedu.torch import products
 
 sizes = st.integers(1, 7)
@@ -59,7 +59,7 @@ def test_a_forward_pass_costs_what_the_layer_does(method, m, n, M, B, bias):
         folds = METHODS[method].modulated and products.folds(B, m, n)
         found = counted(lambda: dropout(layer(x)))
     form = "fold" if folds else "scale"
-    size = {**sized(method, M), "batch_size": B, "bias": bias}
+    size = {**size_option(method, M), "batch_size": B, "bias": bias}
     cost = costs.layer(m, n, method, **size, form=form)
     assert found == (cost.product_flops, cost.other_flops)
     assert cost.num_params == sum(p.numel() for p in layer.parameters())

@@ -13,7 +13,15 @@ import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import counting
 from ensedu.counting import Count
-from ensedu.methods import METHODS, ROLE_LABELS, ROLES, named, passes, sized, terms
+from ensedu.methods import (
+    METHODS,
+    ROLE_LABELS,
+    ROLES,
+    checked_sizes,
+    functions_by_method,
+    role_sums,
+    size_option,
+)
 
 # Layer by layer: 1→50, 50→50, 50→1, and the whole network, four members.
 FACTS = {
@@ -37,7 +45,7 @@ BY_DEPTH = {
 @pytest.mark.parametrize("method", METHODS)
 def test_table_of_layers(method):
     *layers, total = FACTS[method]
-    count = counting.mlp([1, 50, 50, 1], method, **sized(method, 4))
+    count = counting.mlp([1, 50, 50, 1], method, **size_option(method, 4))
     assert [layer.total for layer in count.layers] == layers
     assert count.total == total
 
@@ -45,7 +53,7 @@ def test_table_of_layers(method):
 @pytest.mark.parametrize("method", BY_DEPTH)
 def test_table_of_depths(method):
     totals = [
-        counting.mlp([1, *[50] * depth, 1], method, **sized(method, 4)).total
+        counting.mlp([1, *[50] * depth, 1], method, **size_option(method, 4)).total
         for depth in range(1, 10)
     ]
     assert totals == BY_DEPTH[method]
@@ -67,7 +75,7 @@ sizes = st.lists(st.integers(1, 23), min_size=2, max_size=4)
 @pytest.mark.parametrize("method", METHODS)
 @given(sizes=sizes, ensemble_size=st.integers(1, 7))
 def test_formula_equals_arrays(method, sizes, ensemble_size):
-    size = sized(method, ensemble_size)
+    size = size_option(method, ensemble_size)
     formula = counting.mlp(sizes, method, **size)
     reference = en.mlp(sizes, method, **size, rng=np.random.default_rng(0))
     module = et.mlp(sizes, method, **size, device="meta")
@@ -108,7 +116,7 @@ def test_convolutions(m, n, kernel, bias, M):
 @given(m=st.integers(1, 60), n=st.integers(1, 60), M=st.integers(1, 40))
 def test_one_more_member(method, m, n, M):
     more = counting.one_more_member(m, n, method)
-    one, two = (counting.layer(m, n, method, **sized(method, size)) for size in (M, M + 1))
+    one, two = (counting.layer(m, n, method, **size_option(method, size)) for size in (M, M + 1))
     assert one + more == two
 
 
@@ -118,7 +126,10 @@ def test_asymptotic_ratio_is_the_limit(method, relative_to):
     limit = counting.asymptotic_ratio(method, 4, relative_to=relative_to)
     h = 10**9
     ratio = Fraction(
-        *(counting.layer(h, h, name, **sized(name, 4)).total for name in (method, relative_to))
+        *(
+            counting.layer(h, h, name, **size_option(name, 4)).total
+            for name in (method, relative_to)
+        )
     )
     assert abs(ratio - limit) < Fraction(1, 10**7)
 
@@ -291,16 +302,18 @@ def test_every_method_has_a_function_of_its_own():
         function = getattr(counting, name)
         assert function.__name__ == name in counting.__all__
         assert METHODS[method].source in function.__doc__
-        size = {key: value for key, value in sized(method, 3).items() if key == "ensemble_size"}
+        size = {
+            key: value for key, value in size_option(method, 3).items() if key == "ensemble_size"
+        }
         assert function(5, 7, **size) == counting.layer(5, 7, method, **size)
-    assert named(counting.layer).keys() == {"linear", *METHODS} - {"single"}
+    assert functions_by_method(counting.layer).keys() == {"linear", *METHODS} - {"single"}
 
 
 @given(m=st.integers(1, 40), n=st.integers(1, 40), M=st.integers(1, 9))
 def test_terms_add_up_to_the_count(m, n, M):
     for method in METHODS:
-        count = counting.layer(m, n, method, **sized(method, M))
-        words = terms(method)
+        count = counting.layer(m, n, method, **size_option(method, M))
+        words = role_sums(method)
         assert words.keys() == {a.role for a in METHODS[method].arrays} <= {*ROLES}
         for role in ROLES:
             term = words.get(role, "0").replace("·", "*")
@@ -311,7 +324,7 @@ def test_the_roles_of_the_table_are_those_of_the_layers():
     for method, row in METHODS.items():
         if row.body or row.drops_units:
             continue
-        size = [value for key, value in sized(method, 3).items() if key == "ensemble_size"]
+        size = [value for key, value in size_option(method, 3).items() if key == "ensemble_size"]
         layer = getattr(en, f"{row.layer}Linear")(5, 7, *size, rng=np.random.default_rng(0))
         sizes = {"M": 3, "m": 5, "n": 7}
         assert {k: v.shape for k, v in layer.params.items()} == {
@@ -322,10 +335,10 @@ def test_the_roles_of_the_table_are_those_of_the_layers():
 
 
 def test_sizes_of_passes():
-    assert passes("rank1", 4, None) == (4, None)
-    assert passes("rank1", 4, 3) == (4, 3)
-    assert passes("mean_field", None, 3) == (1, 3)
-    assert passes("single", None, None) == (1, None)
+    assert checked_sizes("rank1", 4, None) == (4, None)
+    assert checked_sizes("rank1", 4, 3) == (4, 3)
+    assert checked_sizes("mean_field", None, 3) == (1, 3)
+    assert checked_sizes("single", None, None) == (1, None)
 
 
 def test_a_method_is_named_in_few_files():

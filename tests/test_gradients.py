@@ -8,7 +8,7 @@ import torch
 
 import ensedu.numpy as en
 import ensedu.torch as et
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from ensedu.numpy import variational
 from ensedu.priors import Normal
 
@@ -167,7 +167,7 @@ def test_kl_gradient(name, rng):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_kl_of_a_network_is_the_sum_over_its_layers(method, rng):
-    net = en.mlp([m, 13, 17, 2], method, **sized(method, M), rng=rng)
+    net = en.mlp([m, 13, 17, 2], method, **size_option(method, M), rng=rng)
     twin = et.from_numpy(en.Sequential(net, en.ReLU()))
     layers = [layer for layer in net.layers if hasattr(layer, "kl")]
     expected = sum(np.mean(layer.kl()) for layer in layers)
@@ -235,7 +235,7 @@ def test_backward_remembers_what_forward_saw(name, shape, rng):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_networks_agree_and_every_parameter_gets_a_gradient(method, rng):
-    net = en.mlp([m, 13, 17, 2], method, **sized(method, M), rng=rng)
+    net = en.mlp([m, 13, 17, 2], method, **size_option(method, M), rng=rng)
     twin = et.from_numpy(net)
     x = rng.standard_normal((B, m))
     noise = net.noise(rng, x.shape)

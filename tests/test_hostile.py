@@ -397,7 +397,7 @@ OTHERS = {
     "measured.load": {"name": lambda: "speed-cpu"},
     "measured.row": {"k": lambda: 1},
     "methods.Method": {"layer": lambda: "Rank1"},
-    "methods.named": {"layer": lambda: counting.layer},
+    "methods.functions_by_method": {"layer": lambda: counting.layer},
     "numpy.MeanFieldLinear.kl_backward": {"weight": lambda: 0.5},
     "numpy.Rank1Linear.kl_backward": {"weight": lambda: 0.5},
     "numpy.Sequential": {"layers*": lambda: en.Linear(m, n, rng=rng())},

@@ -13,7 +13,7 @@ import torch
 import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import counting
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 
 M, B, m, n = 3, 7, 5, 11
@@ -329,10 +329,10 @@ def test_a_flipped_sign_costs_200_nats_under_a_narrow_prior(backend):
 def test_mlp_shapes(method, data):
     x = data.standard_normal((B, m))
     expected = (B, 2) if method == "single" else (M, B, 2)
-    assert en.mlp([m, n, 13, 2], method, **sized(method, M), rng=data)(x).shape == expected
+    assert en.mlp([m, n, 13, 2], method, **size_option(method, M), rng=data)(x).shape == expected
     for device in DEVICES:
         where = {"dtype": torch.float64, "device": device}
-        module = et.mlp([m, n, 13, 2], method, **sized(method, M), **where)
+        module = et.mlp([m, n, 13, 2], method, **size_option(method, M), **where)
         assert module(torch.tensor(x, device=device)).shape == expected
 
 
@@ -362,13 +362,16 @@ def parameters(network):
 @pytest.mark.parametrize("method", METHODS)
 def test_mlp_without_biases_maps_zero_to_zero(method, data):
     for net, x in (
-        (en.mlp([m, n, 2], method, **sized(method, M), rng=data, bias=False), np.zeros((B, m))),
-        (et.mlp([m, n, 2], method, **sized(method, M), bias=False), torch.zeros(B, m)),
+        (
+            en.mlp([m, n, 2], method, **size_option(method, M), rng=data, bias=False),
+            np.zeros((B, m)),
+        ),
+        (et.mlp([m, n, 2], method, **size_option(method, M), bias=False), torch.zeros(B, m)),
     ):
         assert not [name for name in parameters(net) if "bias" in name]
         assert not net(x).any()
         assert counting.count(net) == counting.mlp(
-            [m, n, 2], method, **sized(method, M), bias=False
+            [m, n, 2], method, **size_option(method, M), bias=False
         )
 
 
@@ -379,7 +382,7 @@ def test_ntk_networks_keep_their_spread_as_they_widen(method, data):
     variances = []
     for width in (8, 512):
         nets = [
-            en.mlp([m, width, width, 401], method, **sized(method, 1), rng=data,
+            en.mlp([m, width, width, 401], method, **size_option(method, 1), rng=data,
                    parametrization="ntk")
             for _ in range(20)
         ]  # fmt: skip
@@ -388,7 +391,7 @@ def test_ntk_networks_keep_their_spread_as_they_widen(method, data):
     expected = 1 + (1 + (1 + (x**2).mean()) / 2) / 2
     assert variances[1] == pytest.approx(expected, rel=0.15)
     assert variances[0] == pytest.approx(variances[1], rel=0.5)
-    module = et.mlp([m, 512, 512, 401], method, **sized(method, 1), parametrization="ntk")
+    module = et.mlp([m, 512, 512, 401], method, **size_option(method, 1), parametrization="ntk")
     torch_x = torch.tensor(x, dtype=torch.float32)
     assert module(torch_x).var().item() == pytest.approx(expected, rel=0.35)
 
@@ -411,9 +414,13 @@ def test_one_draw_is_one_function_on_any_grid(method, data):
     sizes, rows = [m, n, 13, 2], np.random.default_rng(4).standard_normal((B, m))
     source = torch.Generator().manual_seed(0)
     for net, x, draw in (
-        (en.mlp(sizes, method, **sized(method, M), rng=data), rows, np.random.default_rng(0)),
         (
-            et.mlp(sizes, method, **sized(method, M), dtype=torch.float64),
+            en.mlp(sizes, method, **size_option(method, M), rng=data),
+            rows,
+            np.random.default_rng(0),
+        ),
+        (
+            et.mlp(sizes, method, **size_option(method, M), dtype=torch.float64),
             torch.from_numpy(rows),
             source,
         ),

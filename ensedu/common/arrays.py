@@ -1,10 +1,11 @@
-"""Checks of NumPy arrays that figures and scores share."""
+"""Checks of NumPy arrays and generators, of layers, data, scores and figures alike."""
 
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
-__all__ = ["MOST", "Shape", "check", "check_finite"]
+__all__ = ["MOST", "Shape", "check", "check_finite", "check_float64", "check_rng"]
 
 #: What is given is squared, multiplied, divided by: from here on that leaves the floats.
 MOST = 1e100
@@ -39,6 +40,24 @@ def check_finite(name: str, value: np.ndarray) -> None:
         raise ValueError(f"{name} must hold finite numbers, got nan or inf")
     if (greatest := float(np.abs(value).max())) >= MOST:
         raise ValueError(f"{name} must hold numbers below {MOST:g}, got {greatest:g}")
+
+
+def check_float64(name: str, value: Any) -> None:
+    """Check that `value` is a NumPy array of float64, and no matrix or masked array."""
+    if type(value) is not np.ndarray:
+        raise TypeError(f"{name} must be a plain NumPy array, got {type(value).__name__}")
+    if value.dtype != np.float64:
+        raise TypeError(f"{name} has dtype {value.dtype}, accepted is float64")
+
+
+def check_rng(name: str, rng: Any) -> Generator:
+    """Return `rng` if it is a ``numpy.random.Generator``."""
+    if not isinstance(rng, Generator):
+        raise TypeError(
+            f"{name} must be a numpy.random.Generator (numpy.random.default_rng(seed)), "
+            f"got {type(rng).__name__}"
+        )
+    return rng
 
 
 def _fits(sizes: tuple[int, ...], shape: Shape) -> bool:

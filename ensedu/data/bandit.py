@@ -16,8 +16,8 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import arrays, checks
+from ensedu.common.arrays import check_rng
 from ensedu.data import digits
-from ensedu.numpy.base import check_rng
 
 __all__ = ["BAD", "GOOD", "Mushrooms", "regret", "sample"]
 

@@ -12,7 +12,7 @@ from numpy import ndarray as Array
 from ensedu.common import checks
 from ensedu.common.optional import optional
 from ensedu.data.columns import DECIMALS, MISSING, is_number, plain
-from ensedu.data.inputs import read_text
+from ensedu.data.row_checks import read_text
 
 __all__ = ["read_columns"]
 

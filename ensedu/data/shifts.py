@@ -11,10 +11,10 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
+from ensedu.common.arrays import check_float64, check_rng
 from ensedu.common.optional import optional
-from ensedu.data.inputs import images as check_images
-from ensedu.data.inputs import targets
-from ensedu.numpy.base import check_array, check_rng
+from ensedu.data.row_checks import images as check_images
+from ensedu.data.row_checks import targets
 
 
 def classes(
@@ -39,7 +39,7 @@ def classes(
     TypeError, ValueError
         For other shapes or dtypes, a label that y does not have, and one named twice.
     """
-    check_array("x", x)
+    check_float64("x", x)
     if x.ndim == 0 or targets("y", y, len(x)).ndim != 1:
         raise ValueError(f"y has shape {y.shape}, accepted is (N,), for x of shape (N, …)")
     checks.boolean("relabel", relabel)

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.data.inputs import features, indices, targets
+from ensedu.data.row_checks import features, indices, targets
 
 Targets = Float[Array, "N k"] | Int[Array, "N"]
 

@@ -12,8 +12,8 @@ from numpy import ndarray as Array
 from ensedu.common import checks
 from ensedu.data.columns import Choice, encoded, inputs_of
 from ensedu.data.files import read_columns
-from ensedu.data.inputs import features, read_text, targets
-from ensedu.data.inputs import indices as check_indices
+from ensedu.data.row_checks import features, read_text, targets
+from ensedu.data.row_checks import indices as check_indices
 from ensedu.data.splits import Split, Targets, shuffled
 
 

@@ -15,7 +15,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
-from ensedu.numpy.base import check_array, check_rng
+from ensedu.common.arrays import check_float64, check_rng
 
 Interval = tuple[float, float]
 XY = tuple[Float[Array, "N 1"], Float[Array, "N 1"]]
@@ -74,7 +74,7 @@ class Curve:
         TypeError
             For anything but a float64 array.
         """
-        check_array("x", x)
+        check_float64("x", x)
         return self.function(x, np.zeros_like(x))
 
     def sample(self, rng: Generator, number: int | None = None) -> XY:

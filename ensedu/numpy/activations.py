@@ -5,14 +5,15 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.numpy.base import Layer, check_array
+from ensedu.common.arrays import check_float64
+from ensedu.numpy.base import Layer
 
 
 class ReLU(Layer):
     """``max(x, 0)``, any shape; the derivative at 0 is 0, as in Torch."""
 
     def forward(self, x: Float[Array, "*axes"]) -> Float[Array, "*axes"]:
-        check_array("ReLU: input x", x)
+        check_float64("ReLU: input x", x)
         self._cache = x > 0, x.shape
         return np.maximum(x, 0)
 
@@ -27,7 +28,7 @@ class Tanh(Layer):
     """``tanh(x)``, any shape."""
 
     def forward(self, x: Float[Array, "*axes"]) -> Float[Array, "*axes"]:
-        check_array("Tanh: input x", x)
+        check_float64("Tanh: input x", x)
         y = np.tanh(x)
         self._cache = 1 - y**2, y.shape
         return y
@@ -50,7 +51,7 @@ class Multiply(Layer):
         self.factor = checks.real("factor", factor)
 
     def forward(self, x: Float[Array, "*axes"]) -> Float[Array, "*axes"]:
-        check_array("Multiply: input x", x)
+        check_float64("Multiply: input x", x)
         self._cache = None, x.shape
         return self.factor * x
 

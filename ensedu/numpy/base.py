@@ -8,6 +8,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
+from ensedu.common.arrays import check_float64, check_rng
 
 Noise = dict[str, Array]
 
@@ -56,7 +57,7 @@ class Layer:
                 "accepted after forward(x)"
             )
         *kept, shape = self._cache
-        check_array(f"{type(self).__name__}: grad", grad)
+        check_float64(f"{type(self).__name__}: grad", grad)
         if grad.shape != shape:
             raise ValueError(
                 f"{type(self).__name__}: grad has shape {grad.shape}, "
@@ -88,7 +89,7 @@ class WeightLayer(Layer):
 
     def _input(self, x: Array) -> Array:
         """Check an input and copy it: what happens to it later must not reach ``backward``."""
-        check_array(f"{type(self).__name__}: input x", x)
+        check_float64(f"{type(self).__name__}: input x", x)
         self._check_shape(x.shape, "input x has shape")
         return x.copy()
 
@@ -104,7 +105,7 @@ class WeightLayer(Layer):
 
     def _checked(self, noise: Noise, shapes: dict[str, tuple[int, ...]]) -> Noise:
         """Check that `noise` has just the arrays named in `shapes`, of those shapes; copy it."""
-        checks.noise(noise, shapes, check_array)
+        checks.noise(noise, shapes, check_float64)
         return {name: array.copy() for name, array in noise.items()}
 
     def _no_noise(self, noise: Any) -> None:
@@ -147,21 +148,3 @@ def sum_to(grad: Array, shape: tuple[int, ...]) -> Array:
     grad = grad.sum(axis=tuple(range(grad.ndim - len(shape))))
     repeated = [i for i, size in enumerate(shape) if size == 1 and grad.shape[i] != 1]
     return grad.sum(axis=tuple(repeated), keepdims=True)
-
-
-def check_array(name: str, value: Any) -> None:
-    """Check that `value` is a NumPy array of float64, and no matrix or masked array."""
-    if type(value) is not np.ndarray:
-        raise TypeError(f"{name} must be a plain NumPy array, got {type(value).__name__}")
-    if value.dtype != np.float64:
-        raise TypeError(f"{name} has dtype {value.dtype}, accepted is float64")
-
-
-def check_rng(name: str, rng: Any) -> Generator:
-    """Return `rng` if it is a ``numpy.random.Generator``."""
-    if not isinstance(rng, Generator):
-        raise TypeError(
-            f"{name} must be a numpy.random.Generator (numpy.random.default_rng(seed)), "
-            f"got {type(rng).__name__}"
-        )
-    return rng

@@ -5,7 +5,8 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
-from ensedu.numpy.base import Layer, Noise, check_array, check_rng
+from ensedu.common.arrays import check_float64, check_rng
+from ensedu.numpy.base import Layer, Noise
 
 
 class MCDropout(Layer):
@@ -53,7 +54,7 @@ class MCDropout(Layer):
     def forward(
         self, x: Float[Array, "*axes"], noise: Noise | None = None
     ) -> Float[Array, "*axes"]:
-        check_array("MCDropout: input x", x)
+        check_float64("MCDropout: input x", x)
         checks.dropout_input("MCDropout: input x", x.shape, self.feature_axes)
         noise = self.noise(None, x.shape) if noise is None else noise
         factors = checks.mask(noise, x.shape, self.feature_axes, Array) / (1 - self.p)

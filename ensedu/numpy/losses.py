@@ -19,7 +19,7 @@ from jaxtyping import Float, Integer
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.numpy.base import check_array
+from ensedu.common.arrays import check_float64
 from ensedu.numpy.variational import sigmoid, softplus
 
 Loss = tuple[float | Float[Array, "*M B"], Float[Array, "*M B k"]]
@@ -109,7 +109,7 @@ def softmax_cross_entropy(
     TypeError, ValueError
         For other shapes or dtypes, a label out of range, or an unknown `reduction`.
     """
-    check_array("outputs", outputs)
+    check_float64("outputs", outputs)
     if type(targets) is not np.ndarray or targets.dtype.kind not in "iu":
         given = getattr(targets, "dtype", type(targets).__name__)
         raise TypeError(f"targets must be a NumPy array of integer labels, got {given}")
@@ -132,8 +132,8 @@ def reduce(nll: Float[Array, "*M B"], grad: Float[Array, "*M B k"], reduction: s
     ``ValueError`` for other arrays than these, for no examples, and for an unknown `reduction`.
     """
     checks.one_of("reduction", reduction, ("none", "mean", "sum", "mixture"))
-    check_array("nll", nll)
-    check_array("grad", grad)
+    check_float64("nll", nll)
+    check_float64("grad", grad)
     if nll.ndim == 0 or grad.shape[:-1] != nll.shape:
         raise ValueError(
             f"nll has shape {nll.shape} and grad {grad.shape}, accepted are (M, B) and (M, B, k)"
@@ -159,7 +159,7 @@ def reduce(nll: Float[Array, "*M B"], grad: Float[Array, "*M B k"], reduction: s
 
 def _targets(outputs: Array, targets: Array, heads: int) -> Float[Array, "*M B k"]:
     """Return the targets with an axis k, checked against the outputs."""
-    check_array("outputs", outputs)
-    check_array("targets", targets)
+    check_float64("outputs", outputs)
+    check_float64("targets", targets)
     checks.targets(outputs.shape, targets.shape, heads)
     return targets[:, None] if targets.ndim == 1 else targets

@@ -6,7 +6,7 @@ from numpy.random import Generator
 
 import ensedu.numpy
 from ensedu.common import checks
-from ensedu.methods import METHODS, kinds, passes
+from ensedu.methods import METHODS, checked_sizes, layer_methods
 from ensedu.numpy.activations import ReLU
 from ensedu.numpy.base import Layer
 from ensedu.numpy.dropout import MCDropout
@@ -46,9 +46,9 @@ def lenet5(
         For a bad argument, members or samples that the method does not have, and an option that
         the layers do not have.
     """
-    M, S = passes(method, ensemble_size, samples)
+    M, S = checked_sizes(method, ensemble_size, samples)
     row = METHODS[method]
-    keys = iter(kinds(method, 5))
+    keys = iter(layer_methods(method, 5))
     first, second = checks.layer_sizes("filters", filters)
     classes = checks.positive_int("classes", classes)
 

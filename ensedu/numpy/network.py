@@ -11,9 +11,10 @@ from numpy.random import Generator
 
 import ensedu.numpy
 from ensedu.common import checks
-from ensedu.methods import METHODS, kinds, passes
+from ensedu.common.arrays import check_float64, check_rng
+from ensedu.methods import METHODS, checked_sizes, layer_methods
 from ensedu.numpy.activations import Multiply, ReLU, Tanh
-from ensedu.numpy.base import Layer, Noise, check_array, check_rng
+from ensedu.numpy.base import Layer, Noise
 from ensedu.numpy.dropout import MCDropout
 
 ACTIVATIONS = {"relu": ReLU, "tanh": Tanh}
@@ -53,7 +54,7 @@ class Tile(Layer):
         return (self.samples, *members, *checks.array_shape("input_shape", input_shape))
 
     def forward(self, x: Float[Array, "*B_features"]) -> Float[Array, "S *M_B_features"]:
-        check_array("Tile: input x", x)
+        check_float64("Tile: input x", x)
         if x.ndim != 1 + self.feature_axes:
             raise ValueError(
                 f"Tile: input x has shape {x.shape}, "
@@ -235,7 +236,7 @@ def mlp(
         the layer does not have.
     """
     sizes = checks.layer_sizes("sizes", sizes)
-    M, S = passes(method, ensemble_size, samples)
+    M, S = checked_sizes(method, ensemble_size, samples)
     row = METHODS[method]
     act = ACTIVATIONS[checks.one_of("activation", activation, ACTIVATIONS)]
     ntk = checks.one_of("parametrization", parametrization, PARAMETRIZATIONS) == "ntk"
@@ -258,7 +259,7 @@ def mlp(
         return [*weights(m, n, key), act(), *dropout]
 
     tile = [] if S is None else [Tile(S, M if row.members else None)]
-    layers = zip(pairwise(sizes), kinds(method, len(sizes) - 1), strict=True)
+    layers = zip(pairwise(sizes), layer_methods(method, len(sizes) - 1), strict=True)
     *hidden, last = ((m, n, key) for (m, n), key in layers)
     blocks = chain.from_iterable(block(*arguments) for arguments in hidden)
     return Sequential(*tile, *blocks, *weights(*last))

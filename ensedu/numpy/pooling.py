@@ -7,7 +7,8 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.numpy.base import Layer, check_array
+from ensedu.common.arrays import check_float64
+from ensedu.numpy.base import Layer
 from ensedu.numpy.windows import OnImages
 
 
@@ -113,7 +114,7 @@ class Flatten(Layer):
         return self._row("input_shape is", shape)
 
     def forward(self, x: Float[Array, "*axes"]) -> Float[Array, "*rows"]:
-        check_array("Flatten: input x", x)
+        check_float64("Flatten: input x", x)
         y = x.reshape(self._row("input x has shape", x.shape)).copy()
         self._cache = x.shape, y.shape
         return y

@@ -8,8 +8,9 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
+from ensedu.common.arrays import check_rng
 from ensedu.common.history import History, Plan, Row, members_to_split, pairs, same_rows
-from ensedu.numpy.base import Layer, MemberLayer, check_rng
+from ensedu.numpy.base import Layer, MemberLayer
 from ensedu.numpy.losses import Loss
 from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, leaves
 from ensedu.numpy.optimizers import Adam, Optimizer

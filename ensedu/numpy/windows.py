@@ -13,7 +13,8 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.numpy.base import Layer, check_array
+from ensedu.common.arrays import check_float64
+from ensedu.numpy.base import Layer
 
 Pair = tuple[int, int]
 Size = int | Pair
@@ -56,7 +57,7 @@ class OnImages(Layer):
 
     def _images(self, x: Array) -> Array:
         """Check images and copy them: what happens to them later must not reach ``backward``."""
-        check_array(f"{type(self).__name__}: input x", x)
+        check_float64(f"{type(self).__name__}: input x", x)
         self._check_images(x.shape, "input x has shape")
         return x.copy()
 

@@ -13,7 +13,7 @@ from matplotlib.ticker import NullLocator
 from ensedu.common import checks
 from ensedu.counting import Count
 from ensedu.methods import ROLE_LABELS, ROLES
-from ensedu.plot import inputs, texts
+from ensedu.plot import figure_checks, texts
 from ensedu.plot.panels import limits, place, set_axis, wrapped
 from ensedu.plot.style import (
     GRID,
@@ -249,7 +249,7 @@ def _ticks(ends: tuple[float, float], width: float | int) -> dict[float, str]:
 
 def _compared(counts: Any, relative_to: Any) -> tuple[dict[str, Count], str, dict[str, float]]:
     """Return the Counts, the name of the reference, and each total in multiples of its total."""
-    named = inputs.counts("counts", counts)
+    named = figure_checks.counts("counts", counts)
     if relative_to is None:
         relative_to = "single" if "single" in named else next(iter(named))
     one = named[checks.one_of("relative_to", relative_to, named)].total

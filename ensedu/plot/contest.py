@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.plot import inputs
+from ensedu.plot import figure_checks
 from ensedu.plot.functions import (
     Belief,
     Scene,
@@ -109,11 +109,13 @@ def contest(
     checks.one_of("reference", reference, rows)
     columns = {
         title: _intervals(title, column, rows)
-        for title, column in inputs.optional_mapping("differences", differences, "columns").items()
+        for title, column in figure_checks.optional_mapping(
+            "differences", differences, "columns"
+        ).items()
     }
     if len(columns) > MOST_COLUMNS:
         raise ValueError(f"differences must have at most three columns, got {len(columns)}")
-    inputs.text("xlabel", xlabel)
+    figure_checks.text("xlabel", xlabel)
     own_levels = _of_columns("levels", levels, columns, checks.real)
     own_ends = _of_columns("xlim", xlim, columns, limits)
     ends = limits_of(rows, scene) if ylim is None else limits("ylim", ylim)
@@ -283,7 +285,7 @@ class _Column:
 
 def _of_columns(name: str, value: Any, columns: Mapping[str, Any], check: Any) -> dict[str, Any]:
     """Return a mapping of titles of columns to what `check` makes of each value."""
-    found = inputs.optional_mapping(name, value, "columns")
+    found = figure_checks.optional_mapping(name, value, "columns")
     for title in found:
         if title not in columns:
             known = ", ".join(map(repr, columns)) or "none"
@@ -292,13 +294,13 @@ def _of_columns(name: str, value: Any, columns: Mapping[str, Any], check: Any) -
 
 
 def _intervals(title: str, column: object, rows: Mapping[str, object]) -> dict[str, np.ndarray]:
-    named = inputs.optional_mapping(f"differences[{title!r}]", column, "(low, mean, high)")
+    named = figure_checks.optional_mapping(f"differences[{title!r}]", column, "(low, mean, high)")
     found = {}
     for name, value in named.items():
         where = f"differences[{title!r}][{name!r}]"
         if name not in rows:
             raise ValueError(f"{where} must be of one of beliefs, {', '.join(map(repr, rows))}")
-        found[name] = inputs.series(where, value, 3)
+        found[name] = figure_checks.series(where, value, 3)
         if (np.diff(found[name]) < 0).any():
             raise ValueError(f"{where} must rise, got {checks.given(value)}")
     return found

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
-from ensedu.plot import cells, inputs, texts
+from ensedu.plot import cells, figure_checks, texts
 from ensedu.plot.cells import SMALL
 from ensedu.plot.panels import wrapped
 from ensedu.plot.style import (
@@ -48,14 +48,16 @@ def correlation(values: Mapping[str, Float[np.ndarray, "S m n"]]) -> Figure:
         For arrays of another shape, a single draw, an entry that is the same in all draws, or too
         many names.
     """
-    drawn = inputs.mapping("values", values, "draws of a matrix")
+    drawn = figure_checks.mapping("values", values, "draws of a matrix")
     if len(drawn) > MOST_PANELS:
         raise ValueError(f"values has {len(drawn)} names, accepted are 1 to {MOST_PANELS}")
     first, *_ = drawn
     for name, draws in drawn.items():
         shape = ("S", "m", "n") if name == first else ("S", *drawn[first].shape[1:])
         like = "" if name == first else f"values[{first!r}]"
-        _check(f"values[{name!r}]", inputs.array(f"values[{name!r}]", draws, shape, like=like))
+        _check(
+            f"values[{name!r}]", figure_checks.array(f"values[{name!r}]", draws, shape, like=like)
+        )
     m, n = drawn[first].shape[1:]
 
     narrow, wide = look().narrow, look().width

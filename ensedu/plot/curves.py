@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
 
 from ensedu.common import checks
-from ensedu.plot import inputs, places, texts
+from ensedu.plot import figure_checks, places, texts
 from ensedu.plot.panels import limits, methods_of, spread
 from ensedu.plot.style import LINES, MARKERS, Figure, color, house_style, label, look
 
@@ -21,8 +21,8 @@ RING = 9  # points from the middle of a ring to where nothing of it is
 
 
 def growth_curves(
-    x: inputs.Numbers,
-    totals: Mapping[str, inputs.Numbers],
+    x: figure_checks.Numbers,
+    totals: Mapping[str, figure_checks.Numbers],
     *,
     xlabel: str,
     ylabel: str,
@@ -64,16 +64,17 @@ def growth_curves(
         For lengths that differ, values that do not increase or are not finite, a name unknown, a
         mark outside x, ends that do not rise or leave something out.
     """
-    xs = inputs.series("x", x)
+    xs = figure_checks.series("x", x)
     if (np.diff(xs) <= 0).any():
         raise ValueError(f"x must increase, got {checks.given(list(x))}")
-    named = inputs.mapping("totals", totals, f"{len(xs)} totals each")
+    named = figure_checks.mapping("totals", totals, f"{len(xs)} totals each")
     curves = {
-        name: inputs.series(f"totals[{name!r}]", values, len(xs)) for name, values in named.items()
+        name: figure_checks.series(f"totals[{name!r}]", values, len(xs))
+        for name, values in named.items()
     }
     looks = methods_of(colors, curves, "totals")
-    inputs.text("xlabel", xlabel)
-    inputs.text("ylabel", ylabel)
+    figure_checks.text("xlabel", xlabel)
+    figure_checks.text("ylabel", ylabel)
     checks.boolean("log", log)
     if checks.boolean("log_x", log_x) and xs[0] <= 0:
         raise ValueError(f"x must be above 0 for log_x=True, got {xs[0]:g}")
@@ -223,7 +224,7 @@ def _points(
 ) -> dict[str, tuple[float, float]]:  # fmt: skip
     """Return where each mark lies on its curve, which is straight between two totals as drawn."""
     points = {}
-    for name, x in inputs.optional_mapping("marks", marks, "numbers").items():
+    for name, x in figure_checks.optional_mapping("marks", marks, "numbers").items():
         ys = curves[checks.one_of("marks: a name", name, tuple(curves))]
         x = checks.real(f"marks[{name!r}]", x)
         if not xs[0] <= x <= xs[-1]:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.plot import inputs, texts
+from ensedu.plot import figure_checks, texts
 from ensedu.plot.cells import SMALL
 from ensedu.plot.panels import limits, number, place, set_axis, ticks
 from ensedu.plot.style import GRID, INK, PALETTE, Figure, house_style, look
@@ -58,9 +58,9 @@ def weight_density(
     TypeError, ValueError
         For numbers that are not finite, a standard deviation of 0 or less, or a bad option.
     """
-    mean = checks.real("mean", mean, low=-inputs.MOST, high=inputs.MOST)
-    std = checks.real("std", std, low=1 / inputs.MOST, high=inputs.MOST)
-    S = len(inputs.array("draws", draws, ("S",)))
+    mean = checks.real("mean", mean, low=-figure_checks.MOST, high=figure_checks.MOST)
+    std = checks.real("std", std, low=1 / figure_checks.MOST, high=figure_checks.MOST)
+    S = len(figure_checks.array("draws", draws, ("S",)))
     if S > MOST_DRAWS:
         raise ValueError(f"draws has S = {S}, accepted is up to {MOST_DRAWS:,}")
     own = PALETTE[checks.one_of("method", method, SPREAD)]
@@ -78,7 +78,7 @@ def weight_density(
     top = (
         1.08 * peak
         if top is None
-        else checks.real("top", top, low=1 / inputs.MOST, high=inputs.MOST)
+        else checks.real("top", top, low=1 / figure_checks.MOST, high=figure_checks.MOST)
     )
 
     wide = look().width

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.plot import cells, inputs, texts
+from ensedu.plot import cells, figure_checks, texts
 from ensedu.plot.cells import SMALL
 from ensedu.plot.style import MUTED, PALETTE, SHARED, Figure, canvas, heat, house_style, look, tint
 
@@ -70,9 +70,9 @@ def distribution(
     TypeError, ValueError
         For arrays whose shapes do not agree, a size too large, or a bad option.
     """
-    m, n = inputs.array("mean", mean, ("m", "n")).shape
-    inputs.array("std", std, (m, n), like="mean")
-    S = len(inputs.array("draws", draws, ("S", m, n), like="mean"))
+    m, n = figure_checks.array("mean", mean, ("m", "n")).shape
+    figure_checks.array("std", std, (m, n), like="mean")
+    S = len(figure_checks.array("draws", draws, ("S", m, n), like="mean"))
     for where, letter, size, most in (
         ("mean", "m", m, MOST_CELLS), ("mean", "n", n, MOST_CELLS),
         ("draws", "S", S, MOST_DRAWS),
@@ -82,8 +82,8 @@ def distribution(
     if (std < 0).any():
         raise ValueError(f"std must hold standard deviations >= 0, got {std.min()}")
     own = PALETTE[checks.one_of("method", method, tuple(CAPTIONS))]
-    value_range = inputs.color_range("value_range", value_range, mean, draws)
-    std_range = inputs.color_range("std_range", std_range, std)
+    value_range = figure_checks.color_range("value_range", value_range, mean, draws)
+    std_range = figure_checks.color_range("std_range", std_range, std)
 
     narrow, wide = look().narrow, look().width
     across = S if S <= (3 if narrow else 4) else ceil(S / 2)

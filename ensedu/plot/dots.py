@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.plot import inputs
+from ensedu.plot import figure_checks
 from ensedu.plot.panels import (
     EDGE,
     LINE,
@@ -115,7 +115,7 @@ def dots(
     ImportError
         If SciPy is not installed.
     """
-    measured = inputs.mapping("values", values, "mappings of names to seeds")
+    measured = figure_checks.mapping("values", values, "mappings of names to seeds")
     tables = {title: _table(f"values[{title!r}]", table) for title, table in measured.items()}
     names = list(next(iter(tables.values())))
     for title, table in tables.items():
@@ -278,12 +278,12 @@ def _number_room(panel: _Panel) -> float:
 
 
 def _table(name: str, value: Any) -> dict[str, Array]:
-    rows = inputs.mapping(name, value, "seeds")
-    return {row: inputs.series(f"{name}[{row!r}]", seeds) for row, seeds in rows.items()}
+    rows = figure_checks.mapping(name, value, "seeds")
+    return {row: figure_checks.series(f"{name}[{row!r}]", seeds) for row, seeds in rows.items()}
 
 
 def _ends(name: str, value: Any, tables: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    found = inputs.optional_mapping(name, value, "ends of an axis")
+    found = figure_checks.optional_mapping(name, value, "ends of an axis")
     for title in found:
         checks.one_of(f"{name}: a name", title, tables)
     return {title: limits(f"{name}[{title!r}]", ends) for title, ends in found.items()}

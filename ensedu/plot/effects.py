@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from ensedu.common import checks
-from ensedu.plot import inputs
+from ensedu.plot import figure_checks
 from ensedu.plot.cells import SMALL
 from ensedu.plot.panels import (
     EDGE,
@@ -75,15 +75,17 @@ def effects(
     """
     tables = {
         title: _intervals(title, column)
-        for title, column in inputs.mapping("columns", columns, "mappings of intervals").items()
+        for title, column in figure_checks.mapping(
+            "columns", columns, "mappings of intervals"
+        ).items()
     }
     names = list(dict.fromkeys(name for table in tables.values() for name in table))
     methods = methods_of(colors, names, "columns")
     sure = _resolved(resolved, tables)
-    known = inputs.optional_mapping("xlim", xlim, "ends of an axis")
+    known = figure_checks.optional_mapping("xlim", xlim, "ends of an axis")
     words = {
-        title: inputs.text(f"levels[{title!r}]", value)
-        for title, value in inputs.optional_mapping("levels", levels, "words").items()
+        title: figure_checks.text(f"levels[{title!r}]", value)
+        for title, value in figure_checks.optional_mapping("levels", levels, "words").items()
     }
     for name, value in (("xlim", known), ("levels", words)):
         for title in value:
@@ -226,8 +228,8 @@ def _decimals(ends: Ends) -> int:
 def _intervals(title: str, column: Any) -> dict[str, np.ndarray]:
     where = f"columns[{title!r}]"
     found = {}
-    for name, value in inputs.mapping(where, column, "(low, mean, high)").items():
-        found[name] = inputs.series(f"{where}[{name!r}]", value, 3)
+    for name, value in figure_checks.mapping(where, column, "(low, mean, high)").items():
+        found[name] = figure_checks.series(f"{where}[{name!r}]", value, 3)
         if (np.diff(found[name]) < 0).any():
             raise ValueError(f"{where}[{name!r}] must rise, got {checks.given(value)}")
     return found
@@ -240,7 +242,7 @@ def _resolved(value: Any, tables: Mapping[str, dict[str, np.ndarray]]) -> dict[s
             title: {name for name, (low, _, high) in table.items() if low > 0 or high < 0}
             for title, table in tables.items()
         }
-    found = inputs.optional_mapping("resolved", value, "names")
+    found = figure_checks.optional_mapping("resolved", value, "names")
     for title, names in found.items():
         checks.one_of("resolved: a title", title, tables)
         if isinstance(names, str) or not isinstance(names, Collection):

@@ -12,7 +12,7 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.plot import inputs
+from ensedu.plot import figure_checks
 from ensedu.plot.panels import (
     BELOW,
     EDGE,
@@ -83,15 +83,15 @@ class Belief:
             raise ValueError("mean must be an array (N,) where members is None, got None")
         number: int | str = "N"
         if self.mean is not None:
-            number = inputs.array("mean", self.mean, ("N",)).shape[0]
+            number = figure_checks.array("mean", self.mean, ("N",)).shape[0]
         if self.std is not None:
             if self.mean is None:
                 raise ValueError("std must be None without a mean, got an array")
-            if inputs.array("std", self.std, (number,), "mean").min() < 0:
+            if figure_checks.array("std", self.std, (number,), "mean").min() < 0:
                 raise ValueError(f"std must be 0 or more, got {self.std.min():g}")
         if self.members is not None:
             like = "mean" if self.mean is not None else ""
-            inputs.array("members", self.members, ("M", number), like)
+            figure_checks.array("members", self.members, ("M", number), like)
 
     @property
     def curves(self) -> Float[Array, "M N"]:
@@ -172,8 +172,8 @@ def functions(
             f"together must be False for more than {MOST_TOGETHER} beliefs, or two of one method, "
             f"got True for {len(rows)} of {len(methods)}"
         )
-    words = thin_words(rows) if thin is None else inputs.text("thin", thin)
-    inputs.text("xlabel", xlabel)
+    words = thin_words(rows) if thin is None else figure_checks.text("thin", thin)
+    figure_checks.text("xlabel", xlabel)
     ends = limits_of(rows, scene) if ylim is None else limits("ylim", ylim)
     with house_style():
         if together:
@@ -248,18 +248,18 @@ class Scene:
     shaded: Ends | None = None
 
     def __post_init__(self) -> None:
-        x = inputs.array("x", self.x, ("N",))
+        x = figure_checks.array("x", self.x, ("N",))
         if len(x) < 2 or (np.diff(x) <= 0).any():
             raise ValueError(f"x must be two numbers or more that increase, got {checks.given(x)}")
         if self.truth is not None:
-            inputs.array("truth", self.truth, x.shape, "x")
+            figure_checks.array("truth", self.truth, x.shape, "x")
         if self.data is not None:
             if not isinstance(self.data, (tuple, list)) or len(self.data) != 2:
                 raise TypeError(
                     f"data must be a pair of arrays (x, y), got {checks.given(self.data)}"
                 )
-            examples = inputs.array("data[0]", self.data[0], ("D",)).shape
-            inputs.array("data[1]", self.data[1], examples, "data[0]")
+            examples = figure_checks.array("data[0]", self.data[0], ("D",)).shape
+            figure_checks.array("data[1]", self.data[1], examples, "data[0]")
 
     def draw(self, axes: Axes, *beliefs: Belief) -> None:
         """Draw one belief, or several, which then have no members around their means."""
@@ -304,13 +304,13 @@ def _draw(axes: Axes, x: Array, belief: Belief, alone: bool) -> None:
 
 def known(beliefs: Any, scene: Scene) -> dict[str, Belief]:
     """Return beliefs over the x of a scene by name."""
-    rows = inputs.mapping("beliefs", beliefs, "Beliefs")
+    rows = figure_checks.mapping("beliefs", beliefs, "Beliefs")
     for name, belief in rows.items():
         if not isinstance(belief, Belief):
             raise TypeError(f"beliefs[{name!r}] must be a Belief, got {checks.given(belief)}")
         part = "members" if belief.mean is None else "mean"
         shape = ("M", *scene.x.shape)[belief.mean is not None :]
-        inputs.array(f"beliefs[{name!r}].{part}", getattr(belief, part), shape, "x")
+        figure_checks.array(f"beliefs[{name!r}].{part}", getattr(belief, part), shape, "x")
     return rows
 
 

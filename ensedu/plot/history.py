@@ -10,7 +10,7 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.common.history import Row
-from ensedu.plot import inputs
+from ensedu.plot import figure_checks
 from ensedu.plot.panels import (
     BELOW,
     EDGE,
@@ -100,7 +100,7 @@ def history(
     TypeError, ValueError
         For other rows, an unknown method, and ends that do not rise.
     """
-    named = inputs.mapping("runs", runs, ROWS)
+    named = figure_checks.mapping("runs", runs, ROWS)
     methods = methods_of(colors, named, "runs")
     found = {
         name: _Runs(color(methods[name]), _seeds(f"runs[{name!r}]", value))
@@ -116,7 +116,7 @@ def history(
         kl_up = limits("kl_ylim", kl_ylim)
     elif any(one.penalized for one in found.values()):
         kl_up = _whole([seed["kl"] for seed in every])
-    inputs.text("ylabel", ylabel)
+    figure_checks.text("ylabel", ylabel)
     with house_style():
         return _draw(found, across, up, kl_up, ylabel)
 
@@ -257,7 +257,7 @@ def _quantities(name: str, rows: Any) -> dict[str, Array]:
         for i, row in enumerate(rows):
             if part not in row:
                 raise ValueError(f"{name}[{i}] must have {part!r}, got {sorted(map(str, row))}")
-        ends = {"low": -inputs.MOST, "high": inputs.MOST}
+        ends = {"low": -figure_checks.MOST, "high": figure_checks.MOST}
         values = [
             checks.real(f"{name}[{i}][{part!r}]", row[part], **ends) for i, row in enumerate(rows)
         ]

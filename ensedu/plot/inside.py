@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 from ensedu.common import checks
 from ensedu.counting import Count
 from ensedu.methods import METHODS, ROLE_LABELS, Method
-from ensedu.plot import cells, inputs, texts
+from ensedu.plot import cells, figure_checks, texts
 from ensedu.plot.bars import EDGE, LINE, SMALL, SPACE, exact, flow, sample, strip
 from ensedu.plot.panels import wrapped
 from ensedu.plot.style import (
@@ -103,11 +103,11 @@ def inside(
         For an unknown method, an array missing or of another shape, methods without a Count.
     """
     rows, (M, m, n) = _check(parts)
-    named = inputs.counts("counts", counts)
+    named = figure_checks.counts("counts", counts)
     if named.keys() != rows.keys():
         raise ValueError(f"counts must have the keys {list(rows)}, got {list(named)}")
     named = {method: named[method] for method in rows}
-    inputs.text("counts_title", counts_title)
+    figure_checks.text("counts_title", counts_title)
 
     narrow, wide = look().narrow, look().width
     room = wide - 2 * EDGE
@@ -352,18 +352,20 @@ def _check(
     parts: Mapping[str, Mapping[str, np.ndarray]],
 ) -> tuple[dict[str, dict[str, np.ndarray]], tuple[int, int, int]]:
     """Return the parts and (M, m, n), after checking that all arrays agree on them."""
-    rows = inputs.mapping("parts", parts, "arrays by name")
+    rows = figure_checks.mapping("parts", parts, "arrays by name")
     sizes: dict[str, int] = {}
     for method, given in rows.items():
         checks.one_of("parts: a method", method, tuple(SHAPES))
-        arrays = inputs.mapping(f"parts[{method!r}]", given, "arrays")
+        arrays = figure_checks.mapping(f"parts[{method!r}]", given, "arrays")
         if arrays.keys() != SHAPES[method].keys():
             raise ValueError(
                 f"parts[{method!r}] must have the keys {list(SHAPES[method])}, got {list(arrays)}"
             )
         for name, letters in SHAPES[method].items():
             where = f"parts[{method!r}][{name!r}]"
-            value = inputs.array(where, arrays[name], tuple(sizes.get(s, s) for s in letters))
+            value = figure_checks.array(
+                where, arrays[name], tuple(sizes.get(s, s) for s in letters)
+            )
             sizes.update(zip(letters, value.shape, strict=True))
             if name.endswith("_std") and (value < 0).any():
                 raise ValueError(f"{where} must hold standard deviations >= 0, got {value.min()}")

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.plot import cells, inputs, texts
+from ensedu.plot import cells, figure_checks, texts
 from ensedu.plot.cells import SMALL
 from ensedu.plot.panels import wrapped
 from ensedu.plot.style import MUTED, PALETTE, Figure, canvas, heat, house_style, look
@@ -59,13 +59,13 @@ def weight_matrices(
     TypeError, ValueError
         For an array of another shape, more than 16 members, or a bad option.
     """
-    inputs.array("weights", weights, ("M", "m", "n"))
+    figure_checks.array("weights", weights, ("M", "m", "n"))
     M, m, n = weights.shape
     if M > MOST_MEMBERS:
         raise ValueError(f"weights has {M} members, accepted are 1 to {MOST_MEMBERS}")
     names = _titles(titles, M)
     checks.boolean("annotate", annotate)
-    value_range = inputs.color_range("value_range", value_range, weights)
+    value_range = figure_checks.color_range("value_range", value_range, weights)
     own = None if method is None else PALETTE[checks.one_of("method", method, STORED)]
 
     wide = look().width
@@ -118,7 +118,7 @@ def _titles(titles: Sequence[str] | None, M: int) -> list[str]:
         raise TypeError(f"titles must be a sequence of {M} strings, got {checks.given(titles)}")
     if len(titles) != M:
         raise ValueError(f"titles must be a sequence of {M} strings, got {len(titles)}")
-    return [inputs.text(f"titles[{i}]", title) for i, title in enumerate(titles)]
+    return [figure_checks.text(f"titles[{i}]", title) for i, title in enumerate(titles)]
 
 
 def _slots(names: Sequence[str], M: int, room: float) -> tuple[int, float]:

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 
 from ensedu.methods import METHODS
-from ensedu.plot import cells, inputs
+from ensedu.plot import cells, figure_checks
 from ensedu.plot.cells import SMALL
 from ensedu.plot.style import (
     MUTED,
@@ -71,17 +71,17 @@ def modulation(
     TypeError, ValueError
         For arrays whose shapes do not agree, a size too large, or a bad range.
     """
-    m, n = inputs.array("weight", weight, ("m", "n")).shape
-    M = len(inputs.array("r", r, ("M", m), like="weight"))
-    inputs.array("s", s, (M, n), like="r and weight")
+    m, n = figure_checks.array("weight", weight, ("m", "n")).shape
+    M = len(figure_checks.array("r", r, ("M", m), like="weight"))
+    figure_checks.array("s", s, (M, n), like="r and weight")
     for name, size, most in (("M", M, MOST_MEMBERS), ("m", m, MOST_CELLS), ("n", n, MOST_CELLS)):
         if size > most:
             where = "r" if name == "M" else "weight"
             raise ValueError(f"{where} has {name} = {size}, accepted is up to {most}")
     outer = r[:, :, None] * s[:, None, :]
     members = weight * outer
-    values = inputs.color_range("value_range", value_range, weight, members)
-    factors = inputs.color_range("factor_range", factor_range, r, s, outer)
+    values = figure_checks.color_range("value_range", value_range, weight, members)
+    factors = figure_checks.color_range("factor_range", factor_range, r, s, outer)
 
     narrow, wide = look().narrow, look().width
     sizes = _sizes(M, m, n, weight, r, s, outer, members)

@@ -81,7 +81,7 @@ def network(
     sizes = checks.layer_sizes("sizes", sizes)
     if len(sizes) > MOST_SIZES:
         raise ValueError(f"sizes must have 2 to {MOST_SIZES} entries, got {len(sizes)}")
-    M, _ = methods.passes(method, ensemble_size, None)
+    M, _ = methods.checked_sizes(method, ensemble_size, None)
     most = max(sizes) if widest is None else checks.positive_int("widest", widest)
     if most < max(sizes):
         raise ValueError(f"widest must be at least {max(sizes)}, the largest of sizes, got {most}")
@@ -177,7 +177,7 @@ class _Drawing:
         """Draw what each layer stores, in one scale, in the middle between its nodes."""
         room = min(self.gap - 0.1, ROOM)
         unit = sheets.unit(self.method, widest, room)
-        kinds = methods.kinds(self.method, len(self.sizes) - 1)
+        kinds = methods.layer_methods(self.method, len(self.sizes) - 1)
 
         def placed(sizes: Sequence[int]) -> list[sheets.Layer]:
             return [
@@ -242,8 +242,8 @@ class _Drawing:
 
     def _terms(self, sizes: Sequence[int]) -> list[tuple[str, str, list[str]]]:
         """Return the rows of the sums: (name, color, one term a layer)."""
-        kinds = methods.kinds(self.method, len(self.sizes) - 1)
-        layers = [methods.terms(kind) for kind in kinds]
+        kinds = methods.layer_methods(self.method, len(self.sizes) - 1)
+        layers = [methods.role_sums(kind) for kind in kinds]
         # Without members there are none that would share.
         names = ROLE_LABELS | ({} if self.row.members else {"shared": "weights"})
         body = MUTED if self.row.members else self.own  # gray that is strong enough for letters

@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.plot import inputs, texts
+from ensedu.plot import figure_checks, texts
 from ensedu.plot.style import MUTED, Figure, house_style, look
 
 Number = float | int
@@ -188,7 +188,7 @@ def _fitting(words: str, width: Number, size: Number, weight: str) -> int:
 
 def limits(name: str, value: Any) -> tuple[float, float]:
     """Return `value` as the two ends of an axis."""
-    low, high = inputs.series(name, value, 2)
+    low, high = figure_checks.series(name, value, 2)
     if low >= high:
         raise ValueError(f"{name} must rise, got {checks.given(value)}")
     return float(low), float(high)
@@ -383,7 +383,7 @@ def _key_places(entries: Mapping[str, Any]) -> dict[str, tuple[float, int]]:
 
 def methods_of(colors: Any, names: Iterable[str], of: str) -> dict[str, str]:
     """Return the method whose color each name gets: what `colors` says, or its own name."""
-    found = inputs.optional_mapping("colors", colors, "methods")
+    found = figure_checks.optional_mapping("colors", colors, "methods")
     if unknown := found.keys() - set(names):
         raise ValueError(f"colors must name entries of {of}, got {sorted(unknown)}")
     for name, method in found.items():

@@ -10,7 +10,7 @@ from matplotlib.ticker import NullLocator
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.plot import inputs, places, texts
+from ensedu.plot import figure_checks, places, texts
 from ensedu.plot.panels import limits
 from ensedu.plot.style import GRID, MARKERS, MUTED, Figure, color, house_style, label, look
 
@@ -62,11 +62,11 @@ def ratios(
         For quartiles that do not rise or are not above 0, for a name in `colors` that is not in
         `values`, an unknown method, and ends that do not rise or leave something out.
     """
-    named = inputs.mapping("values", values, "three quartiles each")
+    named = figure_checks.mapping("values", values, "three quartiles each")
     rows = {name: _quartiles(name, value) for name, value in named.items()}
-    inputs.text("xlabel", xlabel)
-    inputs.text("reference", reference)
-    methods = inputs.optional_mapping("colors", colors, "methods")
+    figure_checks.text("xlabel", xlabel)
+    figure_checks.text("reference", reference)
+    methods = figure_checks.optional_mapping("colors", colors, "methods")
     if unknown := methods.keys() - rows.keys():
         raise ValueError(f"colors must name rows of values, got {sorted(unknown)}")
     for name, method in methods.items():
@@ -198,7 +198,7 @@ def _value(median: float | int) -> str:
 
 
 def _quartiles(name: str, value: Any) -> np.ndarray:
-    three = inputs.series(f"values[{name!r}]", value, 3)
+    three = figure_checks.series(f"values[{name!r}]", value, 3)
     if three[0] <= 0 or (np.diff(three) < 0).any():
         raise ValueError(
             f"values[{name!r}] must rise and be above 0, got {checks.given(list(value))}"

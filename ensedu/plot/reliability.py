@@ -11,7 +11,7 @@ from numpy import ndarray as Array
 
 from ensedu.common import arrays, checks
 from ensedu.methods import METHODS
-from ensedu.plot import inputs
+from ensedu.plot import figure_checks
 from ensedu.plot.panels import (
     BELOW,
     LINE,
@@ -97,7 +97,7 @@ def reliability(
     ImportError
         If several seeds are given, and SciPy is not installed.
     """
-    named = inputs.mapping("tables", tables, SEEDS)
+    named = figure_checks.mapping("tables", tables, SEEDS)
     methods = methods_of(colors, named, "tables")
     kinds = [method if method in METHODS else "no method" for method in methods.values()]
     for kind in kinds:
@@ -106,13 +106,13 @@ def reliability(
                 f"tables must have up to {len(VARIANTS)} names of one color, got {number} of {kind}"
             )
     across, up = limits("xlim", xlim), limits("ylim", ylim)
-    inputs.text("xlabel", xlabel)
-    inputs.text("ylabel", ylabel)
+    figure_checks.text("xlabel", xlabel)
+    figure_checks.text("ylabel", ylabel)
     lines = {name: _line(f"tables[{name!r}]", value) for name, value in named.items()}
     shares = [line.shares.max() for line in lines.values() if line.shares is not None]
     greatest = max(shares, default=1.0)
     if most is not None:
-        greatest = checks.real("most", most, low=0.0, high=inputs.MOST)
+        greatest = checks.real("most", most, low=0.0, high=figure_checks.MOST)
     with house_style():
         narrow = look().narrow
         side = SIDE[narrow]
@@ -234,7 +234,7 @@ def _line(name: str, value: Any) -> _Line:
         return _of_tables(name, list(value))
     if len(value) != 2 or not all(isinstance(one, np.ndarray) for one in value):
         raise TypeError(f"{name} must be {SEEDS}, got {checks.given(value)}")
-    levels = inputs.array(f"{name}[0]", value[0], ("K",))
+    levels = figure_checks.array(f"{name}[0]", value[0], ("K",))
     arrays.check(f"{name}[1]", value[1], "f", "floats", levels.shape, ("seeds", *levels.shape))
     arrays.check_finite(f"{name}[1]", value[1])
     observed = np.atleast_2d(value[1])
@@ -248,9 +248,9 @@ def _line(name: str, value: Any) -> _Line:
 
 def _of_tables(name: str, tables: list[Reliability]) -> _Line:
     for table in tables:
-        bins = inputs.array(f"{name}: confidence", table.confidence, ("bins",)).shape
-        inputs.array(f"{name}: accuracy", table.accuracy, bins, "confidence")
-        inputs.array(f"{name}: edges", table.edges, (bins[0] + 1,), "confidence")
+        bins = figure_checks.array(f"{name}: confidence", table.confidence, ("bins",)).shape
+        figure_checks.array(f"{name}: accuracy", table.accuracy, bins, "confidence")
+        figure_checks.array(f"{name}: edges", table.edges, (bins[0] + 1,), "confidence")
         arrays.check(f"{name}: count", table.count, "iu", "integers", bins, like="confidence")
         if not table.count.any():
             raise ValueError(f"{name} must count at least one example, got none")

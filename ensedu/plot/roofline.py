@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from ensedu.common import checks
-from ensedu.plot import inputs, places, texts
+from ensedu.plot import figure_checks, places, texts
 from ensedu.plot.places import EDGE, SMALL
 from ensedu.plot.style import INK, MARKERS, MUTED, Figure, color, house_style, label, look
 
@@ -41,10 +41,10 @@ def roofline(
         For rates, intensities or speeds that are not above 0, passes of another form, and a name
         without passes.
     """
-    limits = {"low": 1 / inputs.MOST, "high": inputs.MOST}
+    limits = {"low": 1 / figure_checks.MOST, "high": figure_checks.MOST}
     peak = checks.real("flops_per_second", flops_per_second, **limits)
     bandwidth = checks.real("bytes_per_second", bytes_per_second, **limits)
-    named = inputs.mapping("points", points, "(words, intensity, operations a second) each")
+    named = figure_checks.mapping("points", points, "(words, intensity, operations a second) each")
     drawn = {name: _passes(f"points[{name!r}]", values) for name, values in named.items()}
     every = np.concatenate([values for _, values in drawn.values()])
     with house_style():
@@ -235,7 +235,7 @@ def _passes(name: str, values: Any) -> tuple[list[str], np.ndarray]:
                 f"{name}[{i}] must be (words, intensity, operations a second), "
                 f"got {checks.given(value)}"
             )
-        limits = {"low": 1 / inputs.MOST, "high": inputs.MOST}
-        words.append(inputs.text(f"{name}[{i}][0]", value[0]))
+        limits = {"low": 1 / figure_checks.MOST, "high": figure_checks.MOST}
+        words.append(figure_checks.text(f"{name}[{i}][0]", value[0]))
         places.append([checks.real(f"{name}[{i}][{j}]", value[j], **limits) for j in (1, 2)])
     return words, np.array(places)

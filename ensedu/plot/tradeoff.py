@@ -10,7 +10,7 @@ from matplotlib.ticker import NullFormatter
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.plot import inputs, places, texts
+from ensedu.plot import figure_checks, places, texts
 from ensedu.plot.panels import Ends, Number, limits, methods_of, number, panels, ticks
 from ensedu.plot.places import SMALL
 from ensedu.plot.style import MARKERS, MUTED, PAGE, Figure, color, house_style, label, look
@@ -61,10 +61,10 @@ def tradeoff(
         For points of another form, sizes that are not above 0, intervals that are not in order, a
         name without points, a `resolved` name or words that are not drawn, and a color of no name.
     """
-    named = inputs.mapping("points", points, "(words, size, (low, mean, high)) each")
+    named = figure_checks.mapping("points", points, "(words, size, (low, mean, high)) each")
     drawn = {name: _points(f"points[{name!r}]", value) for name, value in named.items()}
     for what, text in (("xlabel", xlabel), ("ylabel", ylabel), ("level", level)):
-        inputs.text(what, text)
+        figure_checks.text(what, text)
     sure = _resolved(resolved, drawn)
     own = methods_of(colors, drawn, "points")
     every = [(at, one) for found in drawn.values() for _, at, one in found]
@@ -194,7 +194,7 @@ def _resolved(resolved: Any, drawn: Mapping[str, Sequence[Point]]) -> dict[str, 
             name: {words for words, _, (low, _, high) in found if low > 0 or high < 0}
             for name, found in drawn.items()
         }
-    given = inputs.optional_mapping("resolved", resolved, "names to words of their points")
+    given = figure_checks.optional_mapping("resolved", resolved, "names to words of their points")
     for name, words in given.items():
         checks.one_of("resolved", name, drawn)
         if not isinstance(words, (list, tuple, set, frozenset)):
@@ -223,8 +223,10 @@ def _points(name: str, values: Any) -> list[Point]:
         low, mean, high = (checks.real(f"{name}[{i}][2]", end) for end in one)
         if not low <= mean <= high:
             raise ValueError(f"{name}[{i}][2] must be low <= mean <= high, got {tuple(one)}")
-        size = checks.real(f"{name}[{i}][1]", size, low=1 / inputs.MOST, high=inputs.MOST)
-        found.append((inputs.text(f"{name}[{i}][0]", words), size, (low, mean, high)))
+        size = checks.real(
+            f"{name}[{i}][1]", size, low=1 / figure_checks.MOST, high=figure_checks.MOST
+        )
+        found.append((figure_checks.text(f"{name}[{i}][0]", words), size, (low, mean, high)))
     if len({words for words, *_ in found}) < len(found):
         raise ValueError(f"{name} must have other words at each point, got some twice")
     return found

@@ -33,7 +33,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import arrays, checks
-from ensedu.numpy.base import check_array, check_rng
+from ensedu.common.arrays import check_float64, check_rng
 from ensedu.numpy.linear import Linear
 from ensedu.numpy.losses import softmax_cross_entropy
 from ensedu.numpy.network import Sequential
@@ -173,7 +173,7 @@ def spread(samples: Float[Array, "S *axes"]) -> Float[Array, "mn mn"]:
 
     Raises ``TypeError`` or ``ValueError`` for anything but finite float64 of two samples or more.
     """
-    check_array("samples", samples)
+    check_float64("samples", samples)
     if samples.ndim < 2 or len(samples) < 2 or samples.size == 0:
         raise ValueError(f"samples has shape {samples.shape}, accepted is (S, m, n), S at least 2")
     arrays.check_finite("samples", samples)
@@ -232,7 +232,7 @@ class Score:
                 f"layer must be the place of a Linear, one of {', '.join(linear) or 'none'}, "
                 f"got {place}"
             )
-        check_array("x", x)
+        check_float64("x", x)
         if x.ndim < 2 or len(x) == 0:
             raise ValueError(f"x has shape {x.shape}, accepted is (B, features) with no size 0")
         layers = copy.deepcopy(network.layers)
@@ -246,7 +246,7 @@ class Score:
         self(self.weight[None])  # targets that do not fit are told now
 
     def __call__(self, matrices: Float[Array, "S m n"]) -> Float[Array, "S m n"]:
-        check_array("matrices", matrices)
+        check_float64("matrices", matrices)
         m, n = self.weight.shape
         if matrices.ndim != 3 or matrices.shape[1:] != (m, n) or len(matrices) == 0:
             raise ValueError(f"matrices has shape {matrices.shape}, accepted is (S, {m}, {n})")
@@ -315,7 +315,7 @@ def first_order(
         For arrays of other shapes or dtypes.
     """
     for name, value in {"curvature": curvature, "covariance": covariance}.items():
-        check_array(name, value)
+        check_float64(name, value)
     if curvature.ndim != 2 or covariance.shape != 2 * curvature.shape[1:]:
         raise ValueError(
             f"curvature has shape {curvature.shape} and covariance {covariance.shape}, "
@@ -325,7 +325,7 @@ def first_order(
 
 
 def _weight(weight: Any) -> None:
-    check_array("weight", weight)
+    check_float64("weight", weight)
     if weight.ndim != 2 or weight.size == 0:
         raise ValueError(f"weight has shape {weight.shape}, accepted is (m, n) with no size 0")
     arrays.check_finite("weight", weight)
@@ -334,7 +334,7 @@ def _weight(weight: Any) -> None:
 def _relative(weight: Any, relative: Any) -> Covariance:
     """Return a checked Σ with all its axes."""
     _weight(weight)
-    check_array("relative", relative)
+    check_float64("relative", relative)
     m, n = weight.shape
     if relative.shape not in ((m, n, m, n), (m, 1, m, 1)):
         raise ValueError(
@@ -360,7 +360,7 @@ def _vectors(
     sizes = {"r_mean": (r_mean, len(r_cov), "r_cov"), "s_mean": (s_mean, n, "s_cov")}
     for name, (value, size, other) in sizes.items():
         if value is not None:
-            check_array(name, value)
+            check_float64(name, value)
             arrays.check(name, value, "f", "floats", (size,), like=like or other)
             arrays.check_finite(name, value)
     if s_mean is None:
@@ -370,7 +370,7 @@ def _vectors(
 
 
 def _covariance(name: str, value: Any, size: int | str, like: str) -> None:
-    check_array(name, value)
+    check_float64(name, value)
     arrays.check(name, value, "f", "floats", (size, size), like=like)
     _root(name, value)
 

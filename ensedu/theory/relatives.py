@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ensedu import counting
 from ensedu.common import checks
 from ensedu.counting import Count
-from ensedu.methods import sized
+from ensedu.methods import size_option
 
 __all__ = ["RELATIVES", "Numbers", "Relative", "numbers"]
 
@@ -25,7 +25,7 @@ class _Layer(NamedTuple):
     chosen: dict[str, int]
 
     def of(self, method: str) -> Count:
-        return counting.layer(self.m, self.n, method, **sized(method, self.M))
+        return counting.layer(self.m, self.n, method, **size_option(method, self.M))
 
 
 def _mimo(at: _Layer) -> Count:

@@ -13,7 +13,7 @@ from torch import nn
 
 import ensedu.numpy
 import ensedu.torch
-from ensedu.numpy.base import check_rng
+from ensedu.common.arrays import check_rng
 from ensedu.torch.base import check_device
 
 #: What a Torch layer may be told, and a NumPy layer not, with the values that the latter has.

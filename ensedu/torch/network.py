@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 import ensedu.torch
 from ensedu.common import checks
-from ensedu.methods import METHODS, kinds, passes
+from ensedu.methods import METHODS, checked_sizes, layer_methods
 from ensedu.torch.base import WeightLayer, check_tensor
 from ensedu.torch.dropout import MCDropout
 
@@ -198,7 +198,7 @@ def mlp(
         the layer does not have.
     """
     sizes = checks.layer_sizes("sizes", sizes)
-    M, S = passes(method, ensemble_size, samples)
+    M, S = checked_sizes(method, ensemble_size, samples)
     row = METHODS[method]
     act = ACTIVATIONS[checks.one_of("activation", activation, ACTIVATIONS)]
     checks.boolean("bias", bias)
@@ -222,7 +222,7 @@ def mlp(
         return [*weights(m, n, key), act(), *dropout]
 
     tile = [] if S is None else [Tile(S, M if row.members else None)]
-    layers = zip(pairwise(sizes), kinds(method, len(sizes) - 1), strict=True)
+    layers = zip(pairwise(sizes), layer_methods(method, len(sizes) - 1), strict=True)
     *hidden, last = ((m, n, key) for (m, n), key in layers)
     blocks = chain.from_iterable(block(*arguments) for arguments in hidden)
     return Sequential(*tile, *blocks, *weights(*last))

@@ -9,7 +9,7 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.common.optional import optional
-from ensedu.uncertainty import inputs
+from ensedu.uncertainty import score_checks
 
 __all__ = ["Reliability", "ece", "reliability", "scaled", "temperature"]
 
@@ -64,8 +64,8 @@ def reliability(
     >>> table.count, table.confidence, table.accuracy
     (array([0, 2]), array([0.    , 0.8125]), array([0. , 0.5]))
     """
-    probabilities = inputs.probabilities("probabilities", probabilities, ("B", "k"))
-    labels = inputs.labels(labels, probabilities, "probabilities")
+    probabilities = score_checks.probabilities("probabilities", probabilities, ("B", "k"))
+    labels = score_checks.labels(labels, probabilities, "probabilities")
     bins = checks.positive_int("bins", bins)
     if bins > MOST_BINS:
         raise ValueError(f"bins must be a positive integer up to {MOST_BINS}, got {bins}")
@@ -152,8 +152,8 @@ def temperature(logits: Float[Array, "B k"], labels: Integer[Array, " B"]) -> fl
     >>> round(temperature(logits, np.array([0, 0, 0, 1])), 6), round(float(2 / np.log(3)), 6)
     (1.820478, 1.820478)
     """
-    logits = inputs.floats("logits", logits, ("B", "k"))
-    labels = inputs.labels(labels, logits, "logits")
+    logits = score_checks.floats("logits", logits, ("B", "k"))
+    labels = score_checks.labels(labels, logits, "logits")
     below = logits - logits.max(axis=1, keepdims=True)  # from 0 down
     widest = -below.min()
     unit = below / (widest or 1.0)
@@ -201,7 +201,7 @@ def scaled(logits: Float[Array, "*M B k"], temperature: float) -> Float[Array, "
     >>> scaled(np.array([[0.0, np.log(9.0)]]), 2.0).round(6)
     array([[0.25, 0.75]])
     """
-    logits = inputs.floats("logits", logits, ("M", "B", "k"), ("B", "k"))
+    logits = score_checks.floats("logits", logits, ("M", "B", "k"), ("B", "k"))
     temperature = checks.real("temperature", temperature, low=0.0)
     below = logits - logits.max(axis=-1, keepdims=True)
     with np.errstate(over="ignore"):  # -inf has the probability 0, as it should

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.numpy.variational import softplus
-from ensedu.uncertainty import inputs
+from ensedu.uncertainty import score_checks
 
 __all__ = ["averaged", "gaussian_heads", "mixture", "softmax"]
 
@@ -33,7 +33,7 @@ def gaussian_heads(
     >>> mean.item(), round(variance.item(), 6)
     (3.0, 0.693148)
     """
-    outputs = inputs.floats("outputs", outputs, ("M", "B", "2k"))
+    outputs = score_checks.floats("outputs", outputs, ("M", "B", "2k"))
     if outputs.shape[-1] % 2:
         raise ValueError(
             f"outputs must have k means and k raw variances, (M, B, 2k), got shape {outputs.shape}"
@@ -61,7 +61,7 @@ def softmax(logits: Float[Array, "*M B k"]) -> Float[Array, "*M B k"]:
     >>> softmax(np.array([[0.0, np.log(3.0)]])).round(6)
     array([[0.25, 0.75]])
     """
-    logits = inputs.floats("logits", logits, ("M", "B", "k"), ("B", "k"))
+    logits = score_checks.floats("logits", logits, ("M", "B", "k"), ("B", "k"))
     powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 
@@ -91,7 +91,7 @@ def mixture(
     >>> mean.item(), variance.item()
     (2.0, 2.0)
     """
-    mean, variance = inputs.gaussians(mean, variance)
+    mean, variance = score_checks.gaussians(mean, variance)
     center = mean.mean(axis=0)
     return center, (variance + (mean - center) ** 2).mean(axis=0)
 
@@ -115,4 +115,4 @@ def averaged(probabilities: Float[Array, "M B k"]) -> Float[Array, "B k"]:
     >>> averaged(np.array([[[1.0, 0.0]], [[0.5, 0.5]]]))
     array([[0.75, 0.25]])
     """
-    return inputs.probabilities("probabilities", probabilities, ("M", "B", "k")).mean(axis=0)
+    return score_checks.probabilities("probabilities", probabilities, ("M", "B", "k")).mean(axis=0)

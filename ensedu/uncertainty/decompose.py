@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.uncertainty import inputs
+from ensedu.uncertainty import score_checks
 from ensedu.uncertainty.combine import mixture
 
 __all__ = [
@@ -93,7 +93,7 @@ def variance_parts(mean: Float[Array, "M B k"], variance: Float[Array, "M B k"])
     >>> parts.total.item(), parts.noise.item(), parts.spread.item()
     (2.0, 1.0, 1.0)
     """
-    mean, variance = inputs.gaussians(mean, variance)
+    mean, variance = score_checks.gaussians(mean, variance)
     _, total = mixture(mean, variance)
     return VarianceParts(total, noise=variance.mean(axis=0), spread=mean.var(axis=0))
 
@@ -128,7 +128,7 @@ def entropy_parts(probabilities: Float[Array, "M B k"]) -> EntropyParts:
     >>> parts.mutual_information.round(4).item()
     0.6931
     """
-    members = inputs.probabilities("probabilities", probabilities, ("M", "B", "k"))
+    members = score_checks.probabilities("probabilities", probabilities, ("M", "B", "k"))
     average = members.mean(axis=0)
     divergence = (members * (_log(members) - _log(average))).sum(axis=-1)
     return EntropyParts(
@@ -166,7 +166,7 @@ def covariance_parts(probabilities: Float[Array, "M B k"]) -> CovarianceParts:
     >>> bool((parts.epistemic == parts.total).all()), parts.aleatoric.any().item()
     (True, False)
     """
-    members = inputs.probabilities("probabilities", probabilities, ("M", "B", "k"))
+    members = score_checks.probabilities("probabilities", probabilities, ("M", "B", "k"))
     average = members.mean(axis=0)
     apart = members - average
     return CovarianceParts(
@@ -201,8 +201,8 @@ def ambiguity(predictions: Float[Array, "M B k"], targets: Float[Array, "B *k"])
     >>> parts.ensemble.item(), parts.members.item(), parts.ambiguity.item()
     (0.25, 2.5, 2.25)
     """
-    predictions = inputs.predictions("predictions", predictions)
-    targets = inputs.targets(targets, predictions, "predictions")
+    predictions = score_checks.predictions("predictions", predictions)
+    targets = score_checks.targets(targets, predictions, "predictions")
     average = predictions.mean(axis=0)
     return AmbiguityParts(
         ensemble=(average - targets) ** 2,

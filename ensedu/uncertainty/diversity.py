@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Integer
 from numpy import ndarray as Array
 
-from ensedu.uncertainty import inputs
+from ensedu.uncertainty import score_checks
 
 __all__ = ["chance_disagreement", "disagreement", "error_correlation"]
 
@@ -34,8 +34,8 @@ def disagreement(predictions: Integer[Array, "M B"] | Float[Array, "M B k"]) -> 
     if getattr(getattr(predictions, "dtype", None), "kind", "") == "f":
         classes = _predicted("predictions", predictions)
     else:
-        classes = inputs.integers("predictions", predictions, ("M", "B"))
-    inputs.several("predictions", predictions)
+        classes = score_checks.integers("predictions", predictions, ("M", "B"))
+    score_checks.several("predictions", predictions)
     return _mean([(one != other).mean() for one, other in combinations(classes, 2)])
 
 
@@ -71,8 +71,8 @@ def chance_disagreement(
     0.5
     """
     predicted = _predicted("probabilities", probabilities)
-    labels = inputs.labels(labels, probabilities, "probabilities")
-    inputs.several("probabilities", probabilities)
+    labels = score_checks.labels(labels, probabilities, "probabilities")
+    score_checks.several("probabilities", probabilities)
     classes = probabilities.shape[2]
     if classes < 2:
         raise ValueError(
@@ -113,9 +113,9 @@ def error_correlation(predictions: Float[Array, "M B k"], targets: Float[Array, 
     >>> abs(error_correlation(members, np.zeros(3))) < 1e-15
     True
     """
-    predictions = inputs.predictions("predictions", predictions)
-    targets = inputs.targets(targets, predictions, "predictions")
-    inputs.several("predictions", predictions)
+    predictions = score_checks.predictions("predictions", predictions)
+    targets = score_checks.targets(targets, predictions, "predictions")
+    score_checks.several("predictions", predictions)
     errors = (predictions - targets).reshape(len(predictions), -1)
     # What is left of a constant error is the rounding of the subtraction.
     rounding = 1e-12 * max(np.abs(predictions).max(), np.abs(targets).max())
@@ -130,7 +130,7 @@ def error_correlation(predictions: Float[Array, "M B k"], targets: Float[Array, 
 
 
 def _predicted(name: str, probabilities: Array) -> Integer[Array, "M B"]:
-    return inputs.probabilities(name, probabilities, ("M", "B", "k")).argmax(axis=2)
+    return score_checks.probabilities(name, probabilities, ("M", "B", "k")).argmax(axis=2)
 
 
 def _mean(values: list[float] | Float[Array, " pairs"]) -> float:

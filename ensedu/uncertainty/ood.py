@@ -5,7 +5,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common.optional import optional
-from ensedu.uncertainty import inputs
+from ensedu.uncertainty import score_checks
 
 __all__ = ["auroc"]
 
@@ -35,8 +35,8 @@ def auroc(inside: Float[Array, " B"], outside: Float[Array, " C"]) -> float:
     >>> auroc(np.array([0.1, 0.4]), np.array([0.4, 0.9]))
     0.875
     """
-    inside = inputs.floats("inside", inside, ("B",))
-    outside = inputs.floats("outside", outside, ("C",))
+    inside = score_checks.floats("inside", inside, ("B",))
+    outside = score_checks.floats("outside", outside, ("C",))
     is_outside = np.repeat([False, True], [len(inside), len(outside)])
     roc_auc_score = optional("sklearn.metrics", "scores").roc_auc_score
     return float(roc_auc_score(is_outside, np.concatenate([inside, outside])))

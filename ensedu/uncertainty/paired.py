@@ -11,7 +11,7 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.common.optional import optional
-from ensedu.uncertainty import inputs
+from ensedu.uncertainty import score_checks
 
 __all__ = ["Interval", "holm", "paired", "resampled"]
 
@@ -124,7 +124,7 @@ def holm(p_values: Sequence[float] | Float[Array, " K"]) -> Float[Array, " K"]:
     p: Any = p_values
     if isinstance(p, (list, tuple)):
         p = np.array([checks.real(f"p_values[{i}]", value) for i, value in enumerate(p)])
-    p = inputs.floats("p_values", p, ("K",))
+    p = score_checks.floats("p_values", p, ("K",))
     if p.min() < 0 or p.max() > 1:
         raise ValueError(f"p_values must be from 0 to 1, got {p.min():g} to {p.max():g}")
     order = np.argsort(p, kind="stable")
@@ -135,8 +135,8 @@ def holm(p_values: Sequence[float] | Float[Array, " K"]) -> Float[Array, " K"]:
 
 def _interval(differences: Float[Array, "n *initial"], level: float, overlap: float) -> Interval:
     """Return the interval of n differences whose correlation adds `overlap` to 1 / n."""
-    differences = inputs.floats("differences", differences, ("n",), ("n", "initial seeds"))
-    level = inputs.level(level)
+    differences = score_checks.floats("differences", differences, ("n",), ("n", "initial seeds"))
+    level = score_checks.level(level)
     if len(differences) < 2:
         raise ValueError(
             f"differences must be at least two, got shape {differences.shape}, with n first"

@@ -7,7 +7,7 @@ from jaxtyping import Float, Integer
 from numpy import ndarray as Array
 
 from ensedu.common.optional import optional
-from ensedu.uncertainty import inputs
+from ensedu.uncertainty import score_checks
 from ensedu.uncertainty.combine import mixture
 
 __all__ = [
@@ -48,7 +48,7 @@ def gaussian_nll(
     >>> gaussian_nll(np.array([[[1.0]]]), np.array([[[4.0]]]), np.array([3.0])).round(4)
     array([[2.1121]])
     """
-    return _gaussian_nll(*inputs.forecast(mean, variance, targets))
+    return _gaussian_nll(*score_checks.forecast(mean, variance, targets))
 
 
 def categorical_nll(
@@ -76,8 +76,8 @@ def categorical_nll(
     array([[1.3863],
            [0.    ]])
     """
-    probabilities = inputs.probabilities("probabilities", probabilities, ("M", "B", "k"))
-    labels = inputs.labels(labels, probabilities, "probabilities")
+    probabilities = score_checks.probabilities("probabilities", probabilities, ("M", "B", "k"))
+    labels = score_checks.labels(labels, probabilities, "probabilities")
     of_labels = probabilities[:, np.arange(len(labels)), labels]
     with np.errstate(divide="ignore"):  # -log 0 is inf, and meant
         return 0.0 - np.log(of_labels)
@@ -102,7 +102,7 @@ def average_nll(nll: Float[Array, "M B"]) -> Float[Array, " B"]:
     >>> average_nll(np.array([[1.0], [2.0]]))
     array([1.5])
     """
-    return inputs.nll(nll).mean(axis=0)
+    return score_checks.nll(nll).mean(axis=0)
 
 
 def mixture_nll(nll: Float[Array, "M B"]) -> Float[Array, " B"]:
@@ -128,7 +128,7 @@ def mixture_nll(nll: Float[Array, "M B"]) -> Float[Array, " B"]:
     >>> mixture_nll(-np.log([[0.25], [0.75]])).round(4)
     array([0.6931])
     """
-    nll = inputs.nll(nll)
+    nll = score_checks.nll(nll)
     return np.log(len(nll)) - np.logaddexp.reduce(-nll, axis=0)
 
 
@@ -159,7 +159,7 @@ def moment_matched_nll(
     >>> moment_matched_nll(means, variances, np.array([2.0])).round(4)
     array([1.2655])
     """
-    mean, variance, targets = inputs.forecast(mean, variance, targets)
+    mean, variance, targets = score_checks.forecast(mean, variance, targets)
     return _gaussian_nll(*mixture(mean, variance), targets)
 
 
@@ -187,8 +187,8 @@ def brier(probabilities: Float[Array, "B k"], labels: Integer[Array, " B"]) -> F
     >>> brier(np.array([[0.5, 0.25, 0.25]]), np.array([0]))
     array([0.375])
     """
-    probabilities = inputs.probabilities("probabilities", probabilities, ("B", "k"))
-    labels = inputs.labels(labels, probabilities, "probabilities")
+    probabilities = score_checks.probabilities("probabilities", probabilities, ("B", "k"))
+    labels = score_checks.labels(labels, probabilities, "probabilities")
     one_hot = labels[:, None] == np.arange(probabilities.shape[1])
     return ((probabilities - one_hot) ** 2).sum(axis=1)
 
@@ -222,7 +222,7 @@ def crps(
     >>> crps(np.array([[[1.0]]]), np.array([[[1.0]]]), np.array([1.0])).round(4)
     array([[0.2337]])
     """
-    mean, variance, targets = inputs.forecast(mean, variance, targets)
+    mean, variance, targets = score_checks.forecast(mean, variance, targets)
     apart = 0.5 * _absolute(0 * mean, 2 * variance).sum(axis=0)  # of each member from itself
     for i in range(1, len(mean)):  # each pair once, and no array of M² of them
         apart += _absolute(mean[i] - mean[:i], variance[i] + variance[:i]).sum(axis=0)
@@ -257,7 +257,7 @@ def mixture_cdf(
     >>> mixture_cdf(np.array([[[1.0]], [[3.0]]]), np.ones((2, 1, 1)), np.array([2.0]))
     array([[0.5]])
     """
-    mean, variance, targets = inputs.forecast(mean, variance, targets)
+    mean, variance, targets = score_checks.forecast(mean, variance, targets)
     ndtr = optional("scipy.special", "scores").ndtr
     return ndtr((targets - mean) / np.sqrt(variance)).mean(axis=0)
 
@@ -296,7 +296,7 @@ def coverage(
     >>> coverage(np.zeros((1, 4, 1)), np.ones((1, 4, 1)), np.array([-3.0, -1.0, 0.5, 1.9]))
     0.75
     """
-    level = inputs.level(level)
+    level = score_checks.level(level)
     below = mixture_cdf(mean, variance, targets)
     inside = ((1 - level) / 2 <= below) & (below <= (1 + level) / 2)
     return float(inside.mean())
@@ -323,8 +323,8 @@ def rmse(prediction: Float[Array, "B k"], targets: Float[Array, "B *k"]) -> floa
     >>> rmse(np.array([[1.0], [7.0]]), np.array([2.0, 0.0]))
     5.0
     """
-    prediction = inputs.floats("prediction", prediction, ("B", "k"))
-    targets = inputs.targets(targets, prediction, "prediction")
+    prediction = score_checks.floats("prediction", prediction, ("B", "k"))
+    targets = score_checks.targets(targets, prediction, "prediction")
     return math.sqrt(((prediction - targets) ** 2).mean())
 
 
@@ -350,8 +350,8 @@ def accuracy(probabilities: Float[Array, "B k"], labels: Integer[Array, " B"]) -
     >>> accuracy(np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([1, 1]))
     0.5
     """
-    probabilities = inputs.probabilities("probabilities", probabilities, ("B", "k"))
-    labels = inputs.labels(labels, probabilities, "probabilities")
+    probabilities = score_checks.probabilities("probabilities", probabilities, ("B", "k"))
+    labels = score_checks.labels(labels, probabilities, "probabilities")
     return float((probabilities.argmax(axis=1) == labels).mean())
 
 

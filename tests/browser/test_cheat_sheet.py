@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ensedu import counting
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from scripts import cheat_sheet
 from scripts.browsing import PHONE, visit
 from scripts.check_site import SIDEWAYS
@@ -46,7 +46,7 @@ def test_every_method_is_on_it_with_its_count(sheet):
     for row, (key, method) in zip(rows.all(), METHODS.items(), strict=True):
         assert row.locator("th").inner_text() == method.label
         cells = row.locator("td").all_inner_texts()
-        count = counting.mlp([1, 50, 50, 1], key, **sized(key, 4))
+        count = counting.mlp([1, 50, 50, 1], key, **size_option(key, 4))
         assert cells[3:5] == [f"{count.layers[1].total:,}", f"{count.total:,}"]
         assert all(cells)
 

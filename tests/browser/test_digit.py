@@ -13,7 +13,7 @@ from ensedu.book.experiments.digit_networks import MEMBERS, SIZES, TRIES, unpack
 from ensedu.book.experiments.drawings import DIGITS, LETTERS, PEN, jittered, scribble, seen
 from ensedu.book.page.digit import EXAMPLES, SCRIPT, START, script
 from ensedu.book.page.live import scripts
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from scripts.browsing import DESK, PHONE, open_context, visit
 
 PAGE = "book/learning/uncertainty.html"
@@ -36,7 +36,7 @@ def functions(blank):
 def expected(method, x, rng):
     """What `ensedu.numpy` says with the arrays of the page, and the noise of each layer."""
     row, kind = ROWS[method], METHODS[method]
-    given = sized(method, MEMBERS) if kind.members else {}
+    given = size_option(method, MEMBERS) if kind.members else {}
     if kind.stochastic and not kind.members:
         given = {"samples": MEMBERS}
     options = {"p": row["p"]} if kind.drops_units else {}

@@ -207,7 +207,7 @@ def test_numbers_are_those_of_the_formulas(page, server):
         sizes = [1, *[width] * layers, 1]
         one = counting.mlp(sizes).total
         for name in ("deep_ensemble", "batch_ensemble", "rank1", "mean_field"):
-            total = counting.mlp(sizes, name, **methods.sized(name, members)).total
+            total = counting.mlp(sizes, name, **methods.size_option(name, members)).total
             said = re.search(rf"{plot.LABELS[name]} {total:,} \(([\d.,]+) ×", alt)
             assert float(said[1].replace(",", "")) == pytest.approx(total / one, rel=0.005), alt
 

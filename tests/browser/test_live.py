@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ensedu import counting
 from ensedu.book.page.live import options, scripts, toys
 from ensedu.book.page.scripts import HERE
-from ensedu.methods import sized
+from ensedu.methods import size_option
 from scripts.browsing import DESK, PHONE, serve
 from scripts.check_site import accessible
 from tests.browser import small
@@ -181,7 +181,7 @@ def test_meter_counts_what_the_package_counts(live):
         M = 1 if method == "single" else 3
         outputs = {"mean": 1, "variance": 2}[head] if data == "gap" else 3
         sizes = [1 if data == "gap" else 2, *[width] * layers, outputs]
-        total = counting.mlp(sizes, method, **(sized(method, M) if M > 1 else {})).total
+        total = counting.mlp(sizes, method, **(size_option(method, M) if M > 1 else {})).total
         part = {
             "method": method, "ensemble_size": M, "start": options.STARTS[method][0], "data": data,
             "head": head, "width": width, "hidden_layers": layers,

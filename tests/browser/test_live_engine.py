@@ -10,7 +10,7 @@ import pytest
 import ensedu.numpy as en
 from ensedu import counting, uncertainty
 from ensedu.book.page.live import scripts
-from ensedu.methods import sized
+from ensedu.methods import size_option
 from ensedu.numpy.base import WeightLayer
 from ensedu.numpy.variational import inverse_softplus, sigmoid, softplus
 from ensedu.priors import Normal
@@ -129,7 +129,7 @@ def shaken(method, sizes, activation, rng):
         "mean_field": {"prior": Normal(0.0, SCALE)},
         "mc_dropout": {"p": P},
     }.get(method, {})
-    members = sized(method, M)
+    members = size_option(method, M)
     net = en.mlp(sizes, method, **members, rng=rng, activation=activation, **options)
     for name, array in net.params.items():
         array += 0.1 * rng.standard_normal(array.shape)
@@ -270,7 +270,7 @@ def test_all_that_is_trained_is_counted(engine):
             "(spec) => new E.Network(spec, new E.Random(0)).total",
             spec(method, size, passes=passes),
         )
-        members = sized(method, passes) if method != "single" else {}
+        members = size_option(method, passes) if method != "single" else {}
         assert found == counting.mlp(size, method, **members).total
 
 

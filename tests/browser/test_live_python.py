@@ -12,7 +12,7 @@ import torch
 
 from ensedu import counting
 from ensedu.book.page.live import options, scripts
-from ensedu.methods import sized
+from ensedu.methods import size_option
 
 METHODS = tuple(options.STARTS)
 STEPS = 60
@@ -93,7 +93,7 @@ def test_a_script_trains_the_same_networks_on_the_same_points(copied, name):
     sides = options.sides(state)
     assert len(kept) == len(sides)
     for side, (net, history), line in zip(sides, kept, output.splitlines(), strict=True):
-        M = {} if side["method"] == "single" else sized(side["method"], side["ensemble_size"])
+        M = {} if side["method"] == "single" else size_option(side["method"], side["ensemble_size"])
         total = counting.mlp(options.sizes(state), side["method"], **M).total
         assert sum(parameter.numel() for parameter in net.parameters()) == total
         assert line == f"{side['method']} {round(history[-1]['nll'], 3)}"

@@ -327,7 +327,7 @@ def test_every_stored_number_has_a_cell_and_is_counted(bench, method):
     })"""
     for size, found in zip(SIZES, bench.evaluate(script, [method, SIZES]), strict=True):
         m, n, M = size
-        count = counting.layer(m, n, method, **methods.sized(method, M))
+        count = counting.layer(m, n, method, **methods.size_option(method, M))
         axes = {"m": m, "n": n, "M": M}
         want = set(
             flat(
@@ -352,7 +352,9 @@ def test_every_stored_number_has_a_cell_and_is_counted(bench, method):
         assert {one["key"] for one in found["cells"] if not one["stored"]} == set(
             found["made"]
         ) - copies
-        totals = {one: counting.layer(m, n, one, **methods.sized(one, M)).total for one in METHODS}
+        totals = {
+            one: counting.layer(m, n, one, **methods.size_option(one, M)).total for one in METHODS
+        }
         assert [(name, int(total)) for name, total, _ in found["bars"]] == [*totals.items()]
         for name, _, share in found["bars"]:
             assert float(share.rstrip("%")) == pytest.approx(
@@ -361,7 +363,7 @@ def test_every_stored_number_has_a_cell_and_is_counted(bench, method):
         filled = str.maketrans({letter: str(value) for letter, value in axes.items()})
         terms = {
             role: [f"{term} = {term.translate(filled)}", str(getattr(count, role))]
-            for role, term in methods.terms(method).items()
+            for role, term in methods.role_sums(method).items()
         }
         assert dict(found["sums"]) == terms | {"total": ["", str(count.total)]}
         price = counting.one_more_member(m, n, method).total

@@ -6,7 +6,7 @@ import torch
 
 import ensedu.numpy as en
 import ensedu.torch as et
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 
 M, B, m, n = 3, 7, 5, 11
 
@@ -45,7 +45,7 @@ def test_steps_equal_torch(ours, theirs):
 @pytest.mark.parametrize("method", METHODS)
 def test_training_lowers_the_loss(method):
     rng = np.random.default_rng(0)
-    net = en.mlp([2, 19, 1], method, **sized(method, M), rng=rng)
+    net = en.mlp([2, 19, 1], method, **size_option(method, M), rng=rng)
     optimizer = en.Adam(net, 0.01)
     x = rng.standard_normal((29, 2))
     y = np.sin(x[:, :1]) + x[:, 1:]

@@ -8,7 +8,7 @@ import torch
 
 import ensedu.numpy as en
 import ensedu.torch as et
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 
 M, N, B, m, n = 3, 22, 6, 5, 7
 STEPS = 4  # of an epoch: 6 + 6 + 6 + 4 examples
@@ -21,7 +21,7 @@ def data():
 
 def network(method, seed=5, **options):
     rng = np.random.default_rng(seed)
-    return en.mlp([m, n, 2], method, rng=rng, **sized(method, M), **options)
+    return en.mlp([m, n, 2], method, rng=rng, **size_option(method, M), **options)
 
 
 def rng(seed=11):

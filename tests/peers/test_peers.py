@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import ensedu.torch as et
 from ensedu import counting
 from ensedu.counting import Count
-from ensedu.methods import sized
+from ensedu.methods import size_option
 from ensedu.priors import Normal
 from ensedu.torch.variational import normal_kl
 
@@ -66,7 +66,7 @@ def peer_count(method, m, n, M, **options):
 def test_table_of_layers(method, totals):
     peers = [peer_count(method, m, n, 4) for m, n in [(1, 50), (50, 50), (50, 1)]]
     assert [peer.total for peer in peers] == totals
-    assert peers == list(counting.mlp([1, 50, 50, 1], method, **sized(method, 4)).layers)
+    assert peers == list(counting.mlp([1, 50, 50, 1], method, **size_option(method, 4)).layers)
 
 
 @pytest.mark.parametrize("method", LAYERS)
@@ -74,7 +74,7 @@ def test_table_of_layers(method, totals):
 @given(m=st.integers(1, 97), n=st.integers(1, 97), M=st.integers(1, 13), bias=st.booleans())
 def test_any_size(method, m, n, M, bias):
     peer = peer_count(method, m, n, M, bias=bias)
-    assert peer == counting.layer(m, n, method, **sized(method, M), bias=bias)
+    assert peer == counting.layer(m, n, method, **size_option(method, M), bias=bias)
     assert peer == counting.count(LAYERS[method][0](m, n, M, bias=bias))
 
 

@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 
 from ensedu import counting, plot
 from ensedu.counting import Count
-from ensedu.methods import METHODS, ROLE_LABELS, ROLES, sized
+from ensedu.methods import METHODS, ROLE_LABELS, ROLES, size_option
 from ensedu.plot import bars, style
 from ensedu.plot.style import LOOKS
 from tests.plot.looks import LIGHT, drawn, limits, readable
@@ -19,7 +19,7 @@ LONG = "a package of a long name, and of a longer one"
 
 
 def mlp(sizes, name, number=M):
-    return counting.mlp(sizes, name, **sized(name, number))
+    return counting.mlp(sizes, name, **size_option(name, number))
 
 
 COUNTS = {name: mlp([3, 47, 53, 2], name) for name in METHODS}

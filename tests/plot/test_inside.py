@@ -9,7 +9,7 @@ from matplotlib.text import Text
 
 from ensedu import counting, plot
 from ensedu.counting import Count
-from ensedu.methods import ROLE_LABELS, sized
+from ensedu.methods import ROLE_LABELS, size_option
 from ensedu.plot import style
 from ensedu.plot.inside import SHAPES
 from ensedu.plot.style import LOOKS, Look
@@ -17,7 +17,7 @@ from tests.plot.looks import LIGHT, drawn, readable
 from tests.plot.meshes import corner, meshes, size, words
 
 M, m, n = 5, 3, 7
-COUNTS = {key: counting.mlp([1, 50, 50, 1], key, **sized(key, 4)) for key in SHAPES}
+COUNTS = {key: counting.mlp([1, 50, 50, 1], key, **size_option(key, 4)) for key in SHAPES}
 
 
 def parts(M=M, m=m, n=n, seed=0):

@@ -20,7 +20,7 @@ from torch.export import Dim
 from torch.func import functional_call, grad, jvp, vmap
 
 import ensedu.torch as et
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from ensedu.torch import products
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -78,12 +78,12 @@ def dropout(example, leading=(), **options):
 
 
 def network(method, **options):
-    sizes = sized(method, M) | options
+    sizes = size_option(method, M) | options
     return Case(lambda: et.mlp([m, n, 2], method, **sizes), (m,))
 
 
 def converted(method, **options):
-    sizes = sized(method, M) | options
+    sizes = size_option(method, M) | options
     sizes |= {"head": "last"} if method == "last_layer" else {}
     return Case(lambda: et.ensemble(Small(), method, **sizes).eval(), IMAGE)
 

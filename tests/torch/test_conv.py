@@ -11,7 +11,7 @@ from torch import nn
 
 import ensedu.torch as et
 from ensedu import counting
-from ensedu.methods import sized
+from ensedu.methods import size_option
 from ensedu.priors import Normal
 
 M, S, B, H, W = 3, 5, 2, 13, 17
@@ -317,7 +317,7 @@ sizes = st.integers(1, 13)
 )
 def test_counts_equal_the_formula(method, c_in, c_out, kernel_size, bias):
     formula = counting.layer(
-        c_in, c_out, method, **sized(method, M), kernel_size=kernel_size, bias=bias
+        c_in, c_out, method, **size_option(method, M), kernel_size=kernel_size, bias=bias
     )
     assert counting.count(make(method, c_in, c_out, kernel_size, bias=bias)) == formula
     numbers = sum(p.numel() for p in make(method, c_in, c_out, kernel_size, bias=bias).parameters())

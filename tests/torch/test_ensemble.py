@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 import ensedu.torch as et
 from ensedu import counting
-from ensedu.methods import sized
+from ensedu.methods import size_option
 from ensedu.priors import Normal
 from ensedu.torch import models
 from ensedu.torch.whole.flatten import FlatEnsemble
@@ -119,7 +119,7 @@ def lenet():
 
 
 def convert(model, method, number=M, **options):
-    return et.ensemble(model, method, **sized(method, number), **options)
+    return et.ensemble(model, method, **size_option(method, number), **options)
 
 
 def options_of(method, head):
@@ -553,7 +553,7 @@ def test_shared_parts_stay_one_copy():
     for method in METHODS:
         net = convert(model, method, shared=["stem", "scale"])
         count = counting.count(net)
-        head = counting.layer(3, 2, method, **sized(method, M))
+        head = counting.layer(3, 2, method, **size_option(method, M))
         # The stem's 27 weights, the scale's 3, the stem's 3 biases: once.
         assert count == head + counting.Count(shared=30, biases=3)
         assert net(x).shape == (M, B, 2)
@@ -677,7 +677,7 @@ class Names(nn.Module):
 def test_a_name_is_not_the_beginning_of_another(method):
     model = Names()
     net = convert(model, method, shared=["fc"])
-    single, own = counting.count(model.fc), counting.layer(7, 2, method, **sized(method, M))
+    single, own = counting.count(model.fc), counting.layer(7, 2, method, **size_option(method, M))
     assert counting.count(net) == counting.Count(shared=49, biases=7) + own
     first = net.members[0] if method == "deep_ensemble" else net.model
     assert torch.equal(first.fc.weight, model.fc.weight)

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 import ensedu.torch as et
 from ensedu import counting
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
 from ensedu.torch.whole.parts import FlatLayer
 
@@ -119,8 +119,8 @@ def test_what_mixes_members_is_an_error_in_each_of_three_places(name, method):
     model, inputs = build(), make()
     first = FIRST.get(name, "fc")
     with pytest.raises(ValueError, match=rf"is off by .* first at {first}, a nn\.Linear"):
-        et.ensemble(model, method, **sized(method, number), example=inputs)
-    net = et.ensemble(model, method, **sized(method, number))
+        et.ensemble(model, method, **size_option(method, number), example=inputs)
+    net = et.ensemble(model, method, **size_option(method, number))
     with pytest.raises(ValueError, match="the ensemble is not its members"):
         et.check_members(net, *inputs)
     for _ in range(2):  # it does not pass the second time
@@ -135,7 +135,7 @@ def test_a_mix_up_shows_where_members_are_nearly_equal(method):
     close = {"init": "normal", "init_std": 1e-6} if method == "batch_ensemble" else {}
     close |= {"init_std": 1e-6, "posterior_std": 1e-6} if method == "rank1" else {}
     close |= {"posterior_std": 1e-6} if method == "mean_field" else {}
-    net = et.ensemble(Siamese(), method, **sized(method, M), **close)
+    net = et.ensemble(Siamese(), method, **size_option(method, M), **close)
     with pytest.raises(ValueError, match="the ensemble is not its members"):
         net(numbers(B, 7), numbers(B, 7))
 
@@ -263,7 +263,7 @@ MIX = (Mix, ZeroHead, Masked, BesideLarge, Number, lambda: Mix(1e-6))
 @pytest.mark.parametrize("method", FLAT)
 def test_nothing_small_hides_a_mix_up(build, method):
     torch.manual_seed(0)
-    net = et.ensemble(build(), method, **sized(method, M))
+    net = et.ensemble(build(), method, **size_option(method, M))
     with pytest.raises(ValueError, match="the ensemble is not its members"):
         net(numbers(B, 7))
 
@@ -338,7 +338,7 @@ def test_models_that_count_or_keep_what_they_saw_can_be_compared():
     assert net.member(0).state.shape == (M * B, 7)
     model(x)  # leaves tensors with a graph, which deepcopy alone refuses
     for method in ("deep_ensemble", *FLAT):
-        assert et.ensemble(model, method, **sized(method, M))(x).shape == (M, B, 7)
+        assert et.ensemble(model, method, **size_option(method, M))(x).shape == (M, B, 7)
 
 
 def test_gradients_inside_a_model_work():
@@ -373,7 +373,7 @@ def test_a_checkpoint_inside_a_model_draws_the_same_again_or_says_why_not(method
             part = torch.utils.checkpoint.checkpoint(self.part, x, use_reentrant=False)
             return self.head(part)
 
-    net = et.ensemble(Checkpointed().double(), method, **sized(method, M)).eval()
+    net = et.ensemble(Checkpointed().double(), method, **size_option(method, M)).eval()
     x = numbers(B, 7).double()
 
     def gradients(run):
@@ -470,7 +470,7 @@ def test_a_member_taken_out_equals_the_member_inside(name, method):
     model, x = build().double(), numbers(*shape).double()
     heads = {"LeNet-5": "11", "WRN-10-1": "head.2"}
     options = OPTIONS[method] | ({"head": heads.get(name, "2")} if method == "last_layer" else {})
-    net = et.ensemble(model, method, **sized(method, M), **options).eval()
+    net = et.ensemble(model, method, **size_option(method, M), **options).eval()
     drawn = [net.noise(seeded())] if METHODS[method].stochastic else []
     y = net(x, noise=drawn[0]) if drawn else net(x)
     assert not torch.allclose(y[0], y[1])
@@ -528,7 +528,7 @@ def test_noise_for_inputs_is_what_a_pass_would_draw():
         ("mean_field", {"estimator": "local"}, {"0.output": (M, B, 11), "2.output": (M, B, 2)}),
         ("mean_field", {}, {"0.weight": (M, 7, 11), "2.bias": (M, 2)}),
     ):
-        net = et.ensemble(model, method, **sized(method, M), **options)
+        net = et.ensemble(model, method, **size_option(method, M), **options)
         noise = net.noise(seeded(3), x)
         assert {name: tuple(noise[name].shape) for name in shapes} == shapes
         assert torch.equal(net(x, noise=noise), net(x, noise=noise))
@@ -679,7 +679,7 @@ def test_a_deep_ensemble_needs_no_batch_axis():
     outputs = et.ensemble(Images(), "deep_ensemble", M)(images)
     assert [one["mean"].shape for one in outputs] == [(M, 2), (M, 2)]
     for method in FLAT:
-        net = et.ensemble(Images(), method, **sized(method, M))
+        net = et.ensemble(Images(), method, **size_option(method, M))
         with pytest.raises(ValueError, match=r"look like images \(C, H, W\); accepted are images"):
             net(images)
 
@@ -773,12 +773,12 @@ def test_functions_that_hold_the_model_are_named():
             (keeps, "_forward_hooks"),
         ):
             with pytest.raises(ValueError, match=rf"{name} is a function that holds a "):
-                et.ensemble(model, method, **sized(method, M))
-        net = et.ensemble(Hidden(), method, **sized(method, M))
+                et.ensemble(model, method, **size_option(method, M))
+        net = et.ensemble(Hidden(), method, **size_option(method, M))
         for _ in range(2):
             with pytest.raises(ValueError, match="of the model that was converted, which"):
                 net(numbers(B, 7))
-        net = et.ensemble(Bound(), method, **sized(method, M), **OPTIONS[method])
+        net = et.ensemble(Bound(), method, **size_option(method, M), **OPTIONS[method])
         y = net(numbers(B, 7))
         assert not torch.allclose(y[0], y[1])
 
@@ -829,7 +829,7 @@ def test_torchs_transformer_works_in_eval_mode(method, masked):
     layer = nn.TransformerEncoderLayer(6, 2, 11, batch_first=True, dropout=0.1)
     model = nn.TransformerEncoder(layer, 2, enable_nested_tensor=masked).double()
     options = {"shared": [nn.MultiheadAttention]} if method != "mc_dropout" else {}
-    net = et.ensemble(model, method, **sized(method, M), **options)
+    net = et.ensemble(model, method, **size_option(method, M), **options)
     x = numbers(B, 4, 6).double()
     keys = {}
     if masked:
@@ -930,7 +930,7 @@ def test_subclasses_that_pad_or_cast_are_swapped(method, geometry):
     x = numbers(B, 2, 7, 8)
     model(x)
     model, x = model.double(), x.double()
-    net = et.ensemble(model, method, **sized(method, M), **OPTIONS[method], example=x)
+    net = et.ensemble(model, method, **size_option(method, M), **OPTIONS[method], example=x)
     assert sum(isinstance(part, FlatLayer) for part in net.modules()) == 4
     noise = [] if method == "batch_ensemble" else [net.noise(seeded())]
     y = net(x, **({"noise": noise[0]} if noise else {}))
@@ -1015,12 +1015,12 @@ def test_dataclasses_come_out_as_they_are(method):
             y = self.fc(x)
             return Output(logits=y, states=(self.cache if self.cache else y + 1,))
 
-    y = et.ensemble(Model().double(), method, **sized(method, M))(numbers(B, 7).double())
+    y = et.ensemble(Model().double(), method, **size_option(method, M))(numbers(B, 7).double())
     assert type(y) is Output
     assert y.logits.shape == y.states[0].shape == (M, B, 2)
     assert y["logits"] is y.logits
     with pytest.raises(TypeError, match=r"is a builtins\.object, accepted .* use_cache=False"):
-        et.ensemble(Model(object()), method, **sized(method, M))(numbers(B, 7))
+        et.ensemble(Model(object()), method, **size_option(method, M))(numbers(B, 7))
 
 
 # What a user does next
@@ -1032,7 +1032,7 @@ def test_weight_decay_pulls_on_weights_alone():
     x = numbers(B, 1, 6, 6)
     for method in ("deep_ensemble", *FLAT, "last_layer"):
         options = OPTIONS[method] | ({"head": "3"} if method == "last_layer" else {})
-        net = et.ensemble(model, method, **sized(method, M), **options)
+        net = et.ensemble(model, method, **size_option(method, M), **options)
         groups = et.parameter_groups(net, weight_decay=0.5)
         given = {id(p): group["weight_decay"] for group in groups for p in group["params"]}
         assert (
@@ -1070,9 +1070,9 @@ def test_weight_decay_pulls_on_weights_alone():
 @pytest.mark.parametrize("method", ["batch_ensemble", "rank1", "deep_ensemble", "mean_field"])
 def test_fast_weights_may_have_a_learning_rate(method, make):
     model = nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(48, 2))
-    net = et.ensemble(model, method, **sized(method, M))
+    net = et.ensemble(model, method, **size_option(method, M))
     if make == "layers":
-        net = et.mlp([7, 5, 2], method, **sized(method, M))
+        net = et.mlp([7, 5, 2], method, **size_option(method, M))
     two = et.parameter_groups(net, weight_decay=0.5)
     three = et.parameter_groups(net, weight_decay=0.5, fast_lr=0.25)
     assert len(two) == 2
@@ -1106,7 +1106,7 @@ def test_a_frozen_mean_has_a_frozen_spread():
 def test_kl_of_a_converted_model_is_that_of_its_layers():
     model = nn.Sequential(nn.Linear(7, 5), nn.ReLU(), nn.Linear(5, 2))
     for method in ("rank1", "mean_field"):
-        net = et.ensemble(model, method, **sized(method, M))
+        net = et.ensemble(model, method, **size_option(method, M))
         layers = [net.model[0].layer, net.model[2].layer]
         torch.testing.assert_close(et.kl(net), sum(layer.kl().mean() for layer in layers))
         assert et.kl(net) > 0
@@ -1126,7 +1126,7 @@ def test_a_trained_model_is_where_a_narrow_start_begins(method):
     def moved(std):
         torch.manual_seed(1)
         with torch.no_grad():
-            y = et.ensemble(model, method, **sized(method, M), **narrow(std))(x)
+            y = et.ensemble(model, method, **size_option(method, M), **narrow(std))(x)
             return float((y - model(x)).norm() / model(x).norm())
 
     assert moved(1e-9) < 1e-6

@@ -12,7 +12,7 @@ from torch import nn
 import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import counting
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import network
 from ensedu.torch.variational import inverse_softplus, softplus
@@ -101,10 +101,10 @@ NETWORKS = [
 @pytest.mark.parametrize("method", METHODS)
 def test_networks_cross_too(method, options):
     rng = np.random.default_rng(0)
-    net = en.mlp([m, n, 2], method, **sized(method, M), rng=rng, **options)
+    net = en.mlp([m, n, 2], method, **size_option(method, M), rng=rng, **options)
     module = et.from_numpy(net)
     bias = options.get("bias", True)
-    formula = counting.mlp([m, n, 2], method, **sized(method, M), bias=bias)
+    formula = counting.mlp([m, n, 2], method, **size_option(method, M), bias=bias)
     assert counting.count(module) == counting.count(net) == formula
     back = et.to_numpy(module, rng=rng)
     assert repr(back) == repr(net)
@@ -131,12 +131,12 @@ def test_networks_with_samples_of_members_and_dropout_of_images_cross_too():
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("method", METHODS)
 def test_copies_and_state(method, device):
-    net = et.mlp([m, n, 2], method, **sized(method, M), device=device)
+    net = et.mlp([m, n, 2], method, **size_option(method, M), device=device)
     twin = copy.deepcopy(net)
     buffer = io.BytesIO()
     torch.save(net.state_dict(), buffer)
     buffer.seek(0)
-    loaded = et.mlp([m, n, 2], method, **sized(method, M), device=device)
+    loaded = et.mlp([m, n, 2], method, **size_option(method, M), device=device)
     loaded.load_state_dict(torch.load(buffer, weights_only=True))
     x = torch.randn(B, m, device=device)
     outputs = []
@@ -211,7 +211,7 @@ def compiles(net, *inputs):
 @pytest.mark.compiled
 @pytest.mark.parametrize("method", METHODS)
 def test_compiles_to_the_same_graph_of_operations(method):
-    compiles(et.mlp([m, n, 2], method, **sized(method, M)), torch.randn(B, m))
+    compiles(et.mlp([m, n, 2], method, **size_option(method, M)), torch.randn(B, m))
 
 
 def test_shapes_on_the_way_are_found_once_and_again_for_another_input_or_layer(monkeypatch):

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import ensedu.torch as et
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
 from ensedu.torch.train.predicting import draws, mean_nll
 
@@ -28,7 +28,7 @@ def network(method, **options):
     torch.manual_seed(0)
     spread = {"rank1": {"posterior_std": 0.9}, "mean_field": {"posterior_std": 0.9}}
     options = spread.get(method, {"p": 0.4} if method == "mc_dropout" else {}) | options
-    return et.mlp([m, n, n, 2], method, dtype=torch.float64, **sized(method, M), **options)
+    return et.mlp([m, n, n, 2], method, dtype=torch.float64, **size_option(method, M), **options)
 
 
 class Body(nn.Sequential):
@@ -46,7 +46,7 @@ def converted(method, **options):
     spread = {"rank1": {"posterior_std": 0.9}, "mean_field": {"posterior_std": 0.9}}
     spread["last_layer"] = {"head": "8"}
     net = et.ensemble(
-        Body().double(), method, **sized(method, M), **spread.get(method, {}), **options
+        Body().double(), method, **size_option(method, M), **spread.get(method, {}), **options
     )
     with torch.no_grad():  # statistics of a training that was
         for part in net.modules():

@@ -15,7 +15,7 @@ from torch import nn
 
 import ensedu.torch as et
 from ensedu.common.history import Plan
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from ensedu.torch.train import folders
 from ensedu.torch.train.adversarial import reach, with_adversarial
 from ensedu.torch.train.checkpoints import load, newest
@@ -35,7 +35,7 @@ def data(images=False):
 
 def network(method, **options):
     torch.manual_seed(5)
-    return et.mlp([m, n, 2], method, dtype=torch.float64, **sized(method, M), **options)
+    return et.mlp([m, n, 2], method, dtype=torch.float64, **size_option(method, M), **options)
 
 
 class Model(nn.Sequential):
@@ -51,7 +51,7 @@ class Model(nn.Sequential):
 def converted(method):
     torch.manual_seed(5)
     options = {"head": "7"} if method == "last_layer" else {}
-    return et.ensemble(Model().double(), method, **sized(method, M), **options)
+    return et.ensemble(Model().double(), method, **size_option(method, M), **options)
 
 
 def total(outputs, targets):

@@ -10,7 +10,7 @@ from torch import nn
 
 import ensedu
 from ensedu import counting
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from ensedu.torch import ensemble
 from tests.zoo import oracle
 from tests.zoo.models import Entry
@@ -63,7 +63,7 @@ def prove(entry: Entry, method: str, *, batches: tuple[int, ...] = BATCHES, **op
         options["initialize"] = lambda: make(entry)
     if method == "last_layer":
         options["head"] = entry.head
-    net = ensemble(model, method, **sized(method, M), **options)
+    net = ensemble(model, method, **size_option(method, M), **options)
     if method == "deep_ensemble":
         for part in net.members:
             oracle.stir(part)

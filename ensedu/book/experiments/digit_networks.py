@@ -32,7 +32,7 @@ from ensedu.book.experiments.effects import compared
 from ensedu.book.experiments.machine import one_thread
 from ensedu.book.experiments.tables import Experiment
 from ensedu.common import checks
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import convert, fit, mlp
 from ensedu.torch.train.losses import softmax_cross_entropy
@@ -98,7 +98,7 @@ def trained(method: str, setting: Setting, split: int, train: int, epochs: int) 
     (x, y), _, _ = dropout.parts(train, split)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1000 * split + list(TRIES).index(method))
-        size = sized(method, MEMBERS) if METHODS[method].members else {}
+        size = size_option(method, MEMBERS) if METHODS[method].members else {}
         net = mlp(SIZES, method, **size, **_options(method, setting), dtype=torch.float64)
     with one_thread():
         fit(
@@ -143,7 +143,7 @@ def unpacked(method: str, text: dict[str, str]) -> Arrays:
 def _network(method: str, p: float) -> en.Sequential:
     """Return a network of a method in NumPy, with four members or four samples."""
     row = METHODS[method]
-    given: dict[str, Any] = sized(method, MEMBERS) if row.members else {}
+    given: dict[str, Any] = size_option(method, MEMBERS) if row.members else {}
     if row.stochastic and not row.members:
         given = {"samples": MEMBERS}
     options = {"p": p} if row.drops_units else {}

@@ -28,7 +28,7 @@ from ensedu.book.experiments.machine import one_thread
 from ensedu.book.experiments.tables import Experiment
 from ensedu.common import checks
 from ensedu.data import gap
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import fit, half_squared_error, mlp, predict
 
@@ -131,7 +131,7 @@ def trained(
     beta: float = 1.0,
 ) -> nn.Module:  # fmt: skip
     """Return a contestant, trained on one draw of data from one start, with the KL times beta."""
-    size = sized(row.method, MEMBERS) if METHODS[row.method].members else {}
+    size = size_option(row.method, MEMBERS) if METHODS[row.method].members else {}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         net = mlp(row.sizes, row.method, **size, **row.options(setting), dtype=torch.float64)

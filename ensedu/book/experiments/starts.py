@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from ensedu.book.experiments.tables import Experiment
 from ensedu.data import digits
-from ensedu.methods import sized
+from ensedu.methods import size_option
 from ensedu.torch import ensemble, kl, models
 
 __all__ = ["EXPERIMENT", "STARTS", "run", "summarize", "trained"]
@@ -63,7 +63,7 @@ def run(
         logits, nats = own[None], 0.0
         if method != "single":
             torch.manual_seed(seed)
-            converted = ensemble(net, method, **sized(method, members), **options)
+            converted = ensemble(net, method, **size_option(method, members), **options)
             logits, nats = converted(x), float(kl(converted))
     return {
         "moved": float(((logits - own).norm(dim=(1, 2)) / own.norm()).mean()),

@@ -18,7 +18,7 @@ from numpy import ndarray as Array
 from ensedu import plot, uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments.drawings import DIGITS, LETTERS, PEN, Drawing, from_text, seen
-from ensedu.book.page import inputs
+from ensedu.book.page import slider_checks
 from ensedu.book.page.frames import BOOK, Frames, check_letters, embedded
 from ensedu.common import checks
 from ensedu.methods import METHODS
@@ -79,7 +79,7 @@ class DrawDigit:
     """
 
     def __init__(self, *, name: str = "", caption: str = "") -> None:
-        self.name, self.caption = inputs.figure_name(name), checks.text("caption", caption)
+        self.name, self.caption = slider_checks.figure_name(name), checks.text("caption", caption)
 
     def __repr__(self) -> str:
         return f"DrawDigit({', '.join(_networks())}; {', '.join(EXAMPLES)})"

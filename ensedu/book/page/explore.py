@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.figure
 import numpy as np
 
-from ensedu.book.page import inputs
+from ensedu.book.page import slider_checks
 from ensedu.book.page.controls import controls, setting, words
 from ensedu.book.page.frames import BOOK, FRAMES, Frames, check_letters, embedded, ranges
 from ensedu.common import checks
@@ -87,20 +87,20 @@ def explore(
     for title, text in {"caption": caption, "name": name, "rescale": rescale}.items():
         if not isinstance(text, str):
             raise TypeError(f"{title} must be a string, got {checks.given(text)}")
-    inputs.figure_name(name)
+    slider_checks.figure_name(name)
     if len(sliders) > MOST_SLIDERS:
         raise ValueError(
             f"sliders must be up to {MOST_SLIDERS} keyword arguments such as width=[5, 50], "
             f"got {list(sliders)}"
         )
-    choices = {title: inputs.options(title, values) for title, values in sliders.items()}
+    choices = {title: slider_checks.options(title, values) for title, values in sliders.items()}
     frames = prod(map(len, choices.values()))
     if frames > MOST_FRAMES:
         sizes = " x ".join(f"{len(values)} of {title}" for title, values in choices.items())
         raise ValueError(f"sliders have {sizes} = {frames} frames, accepted are {MOST_FRAMES}")
-    inputs.check_names("draw", draw, choices)
-    inputs.check_alt(alt, choices)
-    values = inputs.first_values(start, choices)
+    slider_checks.check_names("draw", draw, choices)
+    slider_checks.check_alt(alt, choices)
+    values = slider_checks.first_values(start, choices)
     if linked is not None:
         _check_linked(linked, choices)
     return Explorer(
@@ -239,7 +239,7 @@ class Explorer:
 
     def _html(self, folder: Path) -> str:
         """Draw all frames into `folder`; return the first one, the sliders, and what moves them."""
-        states = inputs.states(self.choices)
+        states = slider_checks.states(self.choices)
         frames = Frames([partial(self._readable, state) for state in states], folder)
         pictures = frames.pictures(states.index(self.values), self.alt())
         named = {"name": self.name, "caption": self.caption, "group": self.group}

@@ -13,7 +13,7 @@ from html import escape
 from math import prod
 from typing import Any
 
-from ensedu.book.page import inputs
+from ensedu.book.page import slider_checks
 from ensedu.book.page.choices import radios
 from ensedu.book.page.frames import embedded
 from ensedu.book.page.scripts import Bundle
@@ -191,7 +191,7 @@ def guide(
     >>> found.rule(memory="four").label
     'Deep ensemble'
     """
-    if not inputs.figure_name(name):
+    if not slider_checks.figure_name(name):
         raise ValueError(f"name must be small letters, digits and hyphens, got {name!r}")
     checks.text("caption", caption)
     asked = _questions(questions)

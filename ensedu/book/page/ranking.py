@@ -14,7 +14,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from ensedu.book.page import inputs
+from ensedu.book.page import slider_checks
 from ensedu.book.page.choices import radios
 from ensedu.book.page.frames import embedded
 from ensedu.book.page.scripts import Bundle
@@ -187,7 +187,7 @@ def ranking(
     Sorted by NLL, best first: deep ensemble 0.071, single network 0.114. Compared
     with single network: 1 better.
     """
-    if not inputs.figure_name(name):
+    if not slider_checks.figure_name(name):
         raise ValueError(f"name must be small letters, digits and hyphens, got {name!r}")
     checks.text("caption", caption)
     checks.text("choose", choose)

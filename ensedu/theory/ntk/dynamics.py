@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.numpy.base import check_array
+from ensedu.common.arrays import check_float64
 
 __all__ = ["flow", "modes"]
 
@@ -44,7 +44,7 @@ def flow(
         For arrays that do not fit each other, a kernel that is not symmetric, and times below 0.
     """
     for name, array in (("kernel", kernel), ("start", start), ("targets", targets)):
-        check_array(name, array)
+        check_float64(name, array)
     M, B = start.shape if start.ndim == 2 else (0, 0)
     if kernel.shape != (M, M, B, B) or targets.shape != (B,):
         raise ValueError(

@@ -21,7 +21,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
-from ensedu.numpy.base import check_array, check_rng
+from ensedu.common.arrays import check_float64, check_rng
 from ensedu.theory.ntk.gaussian import ACTIVATIONS
 from ensedu.theory.ntk.modulations import ONES, SIGNS, Modulation
 
@@ -136,7 +136,7 @@ class EmbeddedEnsemble:
 
     def check_inputs(self, name: str, x: Array) -> None:
         """Check that these are inputs of this network: (B, m), float64."""
-        check_array(name, x)
+        check_float64(name, x)
         if x.ndim != 2 or x.shape[1] != len(self.weights[0]):
             raise ValueError(f"{name} has shape {x.shape}, accepted is (B, {len(self.weights[0])})")
 

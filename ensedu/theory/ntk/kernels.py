@@ -13,8 +13,8 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
+from ensedu.common.arrays import check_float64
 from ensedu.common.optional import optional
-from ensedu.numpy.base import check_array
 from ensedu.theory.ntk.embedded import EmbeddedEnsemble, modulations
 from ensedu.theory.ntk.gaussian import ACTIVATIONS
 from ensedu.theory.ntk.modulations import ONES, SIGNS, Modulation
@@ -137,9 +137,9 @@ def limit(
     TypeError, ValueError
         For a bad argument.
     """
-    check_array("x", x)
+    check_float64("x", x)
     other = x if other is None else other
-    check_array("other", other)
+    check_float64("other", other)
     if x.ndim != 2 or other.ndim != 2 or x.shape[1] != other.shape[1]:
         raise ValueError(
             f"x has shape {x.shape} and other {other.shape}, accepted are (B, m) and (C, m)"

@@ -8,7 +8,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
-from ensedu.numpy.base import check_rng
+from ensedu.common.arrays import check_rng
 
 KINDS = ("ones", "signs", "normal", "bernoulli")
 #: Points of the Gauss-Hermite rule of a normal modulation.

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 import ensedu.torch
 from ensedu.common import checks
-from ensedu.methods import METHODS, Method, passes
+from ensedu.methods import METHODS, Method, checked_sizes
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.dropout import KINDS
 from ensedu.torch.whole import refuse
@@ -132,7 +132,7 @@ def ensemble(
             "method", method, [k for k, r in METHODS.items() if r.members or r.stochastic]
         )
     ]
-    M, S = passes(method, ensemble_size, samples)
+    M, S = checked_sizes(method, ensemble_size, samples)
     known = ("initialize",) if row.apart else (*(["head"] if row.body else []), *_options(row))
     for option in options:
         if option not in known:

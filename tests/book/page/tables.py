@@ -4,7 +4,7 @@ import numpy as np
 
 from ensedu import counting
 from ensedu.book.page.table import table
-from ensedu.methods import sized
+from ensedu.methods import size_option
 
 SIZES = {"1-50-50-1": [1, 50, 50, 1], "1-1000-1000-1": [1, 1000, 1000, 1]}
 SCORES = {
@@ -26,7 +26,8 @@ SCORES = {
 def totals(*methods, sizes=SIZES, **options):
     rows = {
         method: {
-            name: counting.mlp(each, method, **sized(method, 4)) for name, each in sizes.items()
+            name: counting.mlp(each, method, **size_option(method, 4))
+            for name, each in sizes.items()
         }
         for method in methods
     }

@@ -96,7 +96,7 @@ def test_it_opens_on_a_layer_where_sharing_saves():
     assert w.options == options.START
     assert w._state == options.START | {"challenge": None, "edits": {}}
     totals = {
-        method: counting.layer(4, 5, method, **methods.sized(method, 4)).total
+        method: counting.layer(4, 5, method, **methods.size_option(method, 4)).total
         for method in ("batch_ensemble", "deep_ensemble")
     }
     assert totals == {"batch_ensemble": 76, "deep_ensemble": 100}
@@ -192,7 +192,7 @@ def test_what_is_stored_is_what_is_counted(method):
     for m, n, M in SIZES:
         arrays = layers.arrays(state_of(method, m, n, M))
         assert arrays.pop("x").shape == (m,)
-        count = counting.layer(m, n, method, **methods.sized(method, M))
+        count = counting.layer(m, n, method, **methods.size_option(method, M))
         assert sum(array.size for array in arrays.values()) == count.total
         assert sum(map(np.size, layers.layer(state_of(method, m, n, M)).params.values())) == (
             count.total
@@ -209,7 +209,7 @@ def test_the_page_is_told_what_each_method_has():
     }.items():
         assert {method for method in METHODS if told["methods"][method][words]} == expected
     for method, (m, n, M) in itertools.product(METHODS, SIZES):
-        count = counting.layer(m, n, method, **methods.sized(method, M))
+        count = counting.layer(m, n, method, **methods.size_option(method, M))
         letters = {"m": m, "n": n, "M": M}
         terms, arrays = (told["methods"][method][key] for key in ("terms", "arrays"))
         for role in methods.ROLES:
@@ -622,7 +622,8 @@ def test_the_picture_shows_the_numbers(monkeypatch):
     assert seen["batch_ensemble"]["r"][2, 1] == 8.5
     assert seen["mean_field"]["samples"].shape == (3, 2, 5)
     assert {method: count.total for method, count in counts.items()} == {
-        method: counting.layer(2, 5, method, **methods.sized(method, 3)).total for method in METHODS
+        method: counting.layer(2, 5, method, **methods.size_option(method, 3)).total
+        for method in METHODS
     }
 
 

@@ -15,7 +15,7 @@ from ensedu import counting, uncertainty
 from ensedu.book.experiments.shootout import others
 from ensedu.book.experiments.shootout.scores import Classes, Forecast, Numbers
 from ensedu.book.experiments.shootout.tasks import TASKS, Parts, Task
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import ensemble, fit, gaussian_nll, mlp, predict
 from ensedu.torch.train.losses import softmax_cross_entropy
@@ -109,7 +109,7 @@ def network(task: Task, row: Contestant, setting: Setting) -> nn.Module:
     """Return an untrained network of a contestant, started by Torch's own generator."""
     scale = scale_of(task, row)
     options = options_of(row.method, setting)
-    size = sized(row.method, MEMBERS) if METHODS[row.method].members else {}
+    size = size_option(row.method, MEMBERS) if METHODS[row.method].members else {}
     if not task.convolutions:
         return mlp(task.scaled(scale), row.method, **size, **options)
     plain = task.lenet(scale)

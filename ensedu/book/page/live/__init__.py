@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ensedu.book.page import inputs
+from ensedu.book.page import slider_checks
 from ensedu.book.page.frames import BOOK, Frames, embedded
 from ensedu.book.page.live import options
 from ensedu.book.page.live.still import Still
@@ -132,7 +132,7 @@ def live(
         checks.boolean(title, flag)
     for title, words in {"name": name, "caption": caption, "alt": alt}.items():
         checks.text(title, words)
-    inputs.figure_name(name)
+    slider_checks.figure_name(name)
     if os.environ.get(BOOK):
         flags = [title for title, flag in {"small": small, "matrices": matrices}.items() if flag]
         return Page(state, flags, name=name, caption=caption, alt=alt)

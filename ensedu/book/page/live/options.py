@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ensedu.book.page import inputs
+from ensedu.book.page import slider_checks
 from ensedu.book.page.live import toys
 from ensedu.common import checks
 from ensedu.methods import METHODS, Method
@@ -99,7 +99,7 @@ def drawn(value: Any) -> np.ndarray:
         three (two inputs, and a class 0, 1 or 2).
     """
     accepted = "an array (N, 2) of x and y, or (N, 3) of two inputs and a class"
-    array = inputs.as_array("points", value, accepted)
+    array = slider_checks.as_array("points", value, accepted)
     if array.size == 0 and array.ndim < 2:
         array = np.zeros((0, 2))
     if array.dtype.kind not in "fiu" or np.ma.isMaskedArray(array):

@@ -16,7 +16,7 @@ from ensedu import numpy as en
 from ensedu import plot
 from ensedu.book.page.frames import check_letters, stored
 from ensedu.book.page.live import options, scripts, toys
-from ensedu.methods import METHODS, sized
+from ensedu.methods import METHODS, size_option
 from ensedu.numpy.variational import softplus
 from ensedu.plot.style import DARK, INK, PAGE, house_style, look
 from ensedu.priors import Normal
@@ -114,7 +114,7 @@ def network(state: Mapping[str, Any], side: Mapping[str, Any]) -> en.Sequential:
     if METHODS[method].drops_units:
         kind["p"] = state["p"]
     net = en.mlp(
-        options.sizes(state), method, **sized(method, M), activation=state["activation"],
+        options.sizes(state), method, **size_option(method, M), activation=state["activation"],
         rng=np.random.default_rng(state["seed"]), **kind,
     )  # fmt: skip
     if start == "same":

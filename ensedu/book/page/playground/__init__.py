@@ -18,7 +18,7 @@ from typing import Any
 
 from numpy import ndarray as Array
 
-from ensedu.book.page import inputs
+from ensedu.book.page import slider_checks
 from ensedu.book.page.frames import BOOK, Frames, embedded
 from ensedu.book.page.playground import layers, still
 from ensedu.book.page.playground import options as states
@@ -83,7 +83,7 @@ def playground(
     })  # fmt: skip
     if arrays is not None:
         state = states.set_arrays(state, arrays)
-    inputs.figure_name(name)
+    slider_checks.figure_name(name)
     checks.text("caption", caption)
     if os.environ.get(BOOK):
         return Page(state, name=name, caption=caption)

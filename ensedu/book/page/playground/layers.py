@@ -19,7 +19,7 @@ from ensedu import plot
 from ensedu.book.page.live.toys import Random
 from ensedu.book.page.scripts import Bundle
 from ensedu.methods import METHODS as ROWS
-from ensedu.methods import ROLE_LABELS, terms
+from ensedu.methods import ROLE_LABELS, role_sums
 from ensedu.numpy.base import Noise
 from ensedu.numpy.variational import inverse_softplus
 from ensedu.plot import style
@@ -209,7 +209,7 @@ def _constants() -> dict[str, Any]:
             "members": row.members,
             "modulated": row.modulated,
             "drawn": row.stochastic,
-            "terms": terms(method),
+            "terms": role_sums(method),
             "arrays": [
                 {"name": name, "axes": axes, "role": row.roles[name.replace("_std", "_rho")]}
                 for name, axes in stored(method).items()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ensedu.book.page import inputs
+from ensedu.book.page import slider_checks
 from ensedu.book.page.playground import layers
 from ensedu.common import checks
 from ensedu.methods import METHODS
@@ -102,7 +102,7 @@ def set_arrays(state: Mapping[str, Any], given: Any) -> dict[str, Any]:
 
 
 def _array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    array = inputs.as_array(name, value, f"a NumPy array or a list of shape {shape}")
+    array = slider_checks.as_array(name, value, f"a NumPy array or a list of shape {shape}")
     if array.dtype.kind not in "fiu" or np.ma.isMaskedArray(array):
         raise TypeError(f"{name} must be an array of numbers, got {checks.kind(value)}")
     if array.shape != shape:

@@ -21,7 +21,7 @@ def figure(state: Mapping[str, Any]) -> plot.Figure:
             arrays["samples"] = layers.layer(one).weight_matrices(layers.noise(one))
         parts[method] = {name: arrays[name] for name in shapes}
         m, n, M = sizes.values()
-        counts[method] = counting.layer(m, n, method, **methods.sized(method, M))
+        counts[method] = counting.layer(m, n, method, **methods.size_option(method, M))
     return plot.inside(parts, counts)
 
 

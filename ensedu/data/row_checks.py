@@ -8,15 +8,14 @@ import numpy as np
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.arrays import MOST
-from ensedu.numpy.base import check_array
+from ensedu.common.arrays import MOST, check_float64
 
 __all__ = ["features", "images", "indices", "read_text", "targets"]
 
 
 def features(name: str, value: Any) -> Array:
     """Return `value` if it is a float64 array (N, m), neither axis empty, of finite numbers."""
-    check_array(name, value)
+    check_float64(name, value)
     if value.ndim != 2 or not value.size:
         raise ValueError(f"{name} has shape {value.shape}, accepted is (N, m), N and m at least 1")
     if not (np.abs(value) < MOST).all():
@@ -55,7 +54,7 @@ def indices(name: str, value: Any, rows: int) -> Array:
 
 def images(name: str, value: Any, *, stacked: bool = False) -> Array:
     """Return `value` if it is a float64 array of numbers from 0 to 1; (N, H, W) if `stacked`."""
-    check_array(name, value)
+    check_float64(name, value)
     if stacked and (value.ndim != 3 or not value.size):
         raise ValueError(f"{name} has shape {value.shape}, accepted is (N, H, W), none of them 0")
     if not ((value >= 0) & (value <= 1)).all():
