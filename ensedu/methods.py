@@ -223,7 +223,7 @@ def size_option(method: str, number: int) -> dict[str, Any]:
 
     Examples
     --------
-    >>> sized("rank1", 4), sized("mean_field", 4), size_option("single", 4)
+    >>> size_option("rank1", 4), size_option("mean_field", 4), size_option("single", 4)
     ({'ensemble_size': 4}, {'samples': 4}, {})
     """
     found = METHODS[checks.one_of("method", method, METHODS)]
