@@ -19,7 +19,6 @@ __all__ = [
     "Prior",
     "ScaleMixture",
     "check_prior",
-    "minibatch_kl_weights",
 ]
 
 #: The standard deviation of Gaussian dropout at rate p = 0.001, √(p / (1 - p)).
@@ -174,29 +173,6 @@ def check_prior(prior: Any) -> Prior:
             f"got {checks.given(prior)}"
         )
     return prior
-
-
-def minibatch_kl_weights(number: int, kind: str = "uniform") -> list[float]:
-    """Return which part of the KL each of the minibatches of an epoch bears; they sum to 1.
-
-    Parameters
-    ----------
-    number
-        S, how many minibatches there are.
-    kind
-        ``"uniform"``: 1/S each. ``"geometric"``: 2^(S - i) / (2^S - 1) for the i-th, from 1: the
-        prior speaks first and the data after it (Blundell et al. 2015, sec. 3.4).
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another number or kind.
-    """
-    number = checks.positive_int("number", number)
-    if checks.one_of("kind", kind, ("uniform", "geometric")) == "uniform":
-        return [1 / number] * number
-    # 2^S does not fit a float from S = 1,024 on; 2^-i does, and is 0 where it does not.
-    return [2.0**-i / (1 - 2.0**-number) for i in range(1, number + 1)]
 
 
 def _normal(away: Any, scale: float) -> Any:

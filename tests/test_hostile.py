@@ -21,6 +21,7 @@ from ensedu import costs, counting, data, methods, plot, priors, uncertainty
 from ensedu.book import measured
 from ensedu.book.page import explore, guide, live, playground, ranking, table
 from ensedu.book.page.live import toys
+from ensedu.common import plan
 from ensedu.data import bandit
 from ensedu.theory import conjugate, ntk, perturbations, pruning, relatives
 from ensedu.torch.train import losses
@@ -36,7 +37,7 @@ INTERFACE = (
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
     playground, table, live, toys, conjugate, pruning, bandit, ntk, perturbations, relatives,
-    guide, ranking,
+    guide, ranking, plan,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 
@@ -534,7 +535,8 @@ for kind in ("BatchEnsemble", "DeepEnsemble", "MeanField", "Rank1"):
         "stride": lambda: 2, "padding": lambda: 1, "dilation": lambda: 1, "groups": lambda: 1,
         "padding_mode": lambda: "zeros",
     }  # fmt: skip
-#: No call of a reader's: Matplotlib's and Torch's own constructors, and what functions return.
+#: No call of a reader's: Matplotlib's and Torch's own constructors, what functions return, and the
+#: settings that `fit` has checked in part.
 LEFT_OUT = {
     "plot.Figure", "torch.Sequential", "explore.Explorer", "torch.Linear", "losses.Elbo",
     "torch.AvgPool2d", "torch.Conv2d", "torch.MaxPool2d", "uncertainty.CovarianceParts",
@@ -542,7 +544,7 @@ LEFT_OUT = {
     "uncertainty.Reliability", "uncertainty.VarianceParts", "conjugate.Posterior",
     "pruning.Pruned", "bandit.Mushrooms", "ntk.EmbeddedEnsemble", "ntk.Kernel", "ntk.Limit",
     "ntk.Pass", "relatives.Numbers", "relatives.Relative",
-    "guide.Guide", "ranking.Ranking",
+    "guide.Guide", "ranking.Ranking", "plan.Plan",
 }  # fmt: skip
 
 

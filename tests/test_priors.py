@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from scipy import integrate
 import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu.numpy import variational
-from ensedu.priors import Cauchy, Normal, ScaleMixture, minibatch_kl_weights
+from ensedu.priors import Cauchy, Normal, ScaleMixture
 
 M, m, n = 3, 5, 11
 PRIORS = {
@@ -184,34 +183,6 @@ def test_a_layer_draws_its_kl_where_it_must(name):
         many = np.mean([np.sum(layer.kl()) for _ in range(400)])
         theirs = np.mean([module.kl().sum().item() for _ in range(400)])
         assert many == pytest.approx(theirs, rel=0.05)
-
-
-@pytest.mark.parametrize("number", [1, 2, 7, 1_500])
-def test_minibatches_share_the_kl(number):
-    uniform, geometric = (minibatch_kl_weights(number, k) for k in ("uniform", "geometric"))
-    assert uniform == [1 / number] * number
-    assert sum(geometric) == pytest.approx(1, abs=1e-12)
-    exact = [Fraction(2 ** (number - i), 2**number - 1) for i in range(1, number + 1)]
-    np.testing.assert_allclose(geometric, [float(part) for part in exact], rtol=1e-12, atol=1e-300)
-
-
-@pytest.mark.parametrize("kind", ["uniform", "geometric"])
-def test_both_loops_give_each_minibatch_its_share(kind):
-    """Inputs of 0 teach nothing, so that each step shrinks the means by its share of the KL."""
-    number, size, rate = 12, 4, 0.9 * 12
-    x, y = np.zeros((number, m)), np.zeros((number, n))
-    rng = np.random.default_rng(4)
-    layer = en.MeanFieldLinear(m, n, rng=rng, bias=False)
-    before = layer.params["weight_mean"].copy()
-    module = et.from_numpy(layer)
-    own = {"epochs": 2, "batch_size": size, "lr": rate, "kl_weights": kind}
-    en.fit(layer, x, y, en.half_squared_error, rng=rng, optimizer=en.SGD, **own)
-    tensors = torch.from_numpy(x), torch.from_numpy(y)
-    et.fit(module, *tensors, et.half_squared_error, optimizer=torch.optim.SGD, bar=False, **own)
-    factors = [1 - rate / number * 3 * part for part in minibatch_kl_weights(3, kind)]
-    expected = before * np.prod(factors) ** 2
-    np.testing.assert_allclose(layer.params["weight_mean"], expected, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(module.weight_mean.detach().T, expected, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", PRIORS)

@@ -9,7 +9,9 @@ from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.common.arrays import check_rng
-from ensedu.common.history import History, Plan, Row, members_to_split, pairs, same_rows
+from ensedu.common.history import EpochRow, History
+from ensedu.common.plan import Plan
+from ensedu.common.training_checks import check_same_rows, members_to_split, named_pairs
 from ensedu.numpy.base import Layer, MemberLayer
 from ensedu.numpy.losses import Loss
 from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, leaves
@@ -33,7 +35,7 @@ def fit(
     validation: tuple[Array, Array] | None = None,
     patience: int | None = None,
     optimizer: Callable[..., Optimizer] = Adam,
-) -> list[Row]:
+) -> list[EpochRow]:
     """Train a network of any method: minimize ``nll + beta · kl / N`` over shuffled minibatches.
 
     Parameters
@@ -55,7 +57,7 @@ def fit(
         Weight of the KL, and over how many epochs it grows to that, linearly step by step.
     kl_weights
         How the minibatches share the KL, ``"uniform"`` or ``"geometric"``, see
-        `ensedu.priors.minibatch_kl_weights`.
+        `ensedu.common.plan.minibatch_kl_weights`.
     split
         Whether each member sees its own part of a minibatch, B / M examples; by default all of it.
         What M does not divide is left out of an epoch.
@@ -137,14 +139,14 @@ class MemoryKeeper:
         self.net = net
         self._best: dict[str, Array] = {}
 
-    def resume(self) -> list[Row]:
+    def resume(self) -> list[EpochRow]:
         return []
 
     def not_finite(self) -> str:
         found = self.net.params.items()
         return next((name for name, value in found if not np.isfinite(value).all()), "")
 
-    def keep(self, rows: list[Row], *, best: bool, last: bool) -> None:
+    def keep(self, rows: list[EpochRow], *, best: bool, last: bool) -> None:
         if best:
             self._best = {name: value.copy() for name, value in self.net.params.items()}
 
@@ -180,7 +182,7 @@ def _check(net: Any, x: Any, y: Any, validation: Any) -> None:
         raise TypeError(f"net must be an ensedu.numpy layer or network, got {checks.given(net)}")
     if not net.params:
         raise ValueError(f"net must have parameters to train, got {checks.given(net)}")
-    for first, inputs, second, wanted in pairs(x, y, validation):
+    for first, inputs, second, wanted in named_pairs(x, y, validation):
         for name, value in ((first, inputs), (second, wanted)):
             if type(value) is not np.ndarray or value.dtype.kind not in "fiu":
                 raise TypeError(
@@ -191,7 +193,7 @@ def _check(net: Any, x: Any, y: Any, validation: Any) -> None:
             if not np.isfinite(value).all():
                 place = tuple(map(int, np.argwhere(~np.isfinite(value))[0]))
                 raise ValueError(f"{name} must hold finite numbers, got {value[place]} at {place}")
-        same_rows(first, len(inputs), second, len(wanted))
+        check_same_rows(first, len(inputs), second, len(wanted))
 
 
 def _members(net: Layer | Sequential) -> int:

@@ -14,7 +14,6 @@ import torch
 from torch import nn
 
 import ensedu.torch as et
-from ensedu.common.history import Plan
 from ensedu.methods import METHODS, size_option
 from ensedu.torch.train import folders
 from ensedu.torch.train.adversarial import reach, with_adversarial
@@ -150,12 +149,6 @@ def test_the_weight_of_the_kl_grows_step_by_step():
             anneal=anneal,
         )  # fmt: skip
         assert [row["beta"] for row in history] == pytest.approx(expected, rel=1e-15)
-    plan = Plan(N, B, 1.0, 1.0, 0.0, 2.0, 3, None, False, 0)
-    assert [plan.kl_weight(step) for step in (0, 5, 11, 12)] == [2 / 12, 1.0, 2.0, 2.0]
-    # Of 22 examples, 3 members that split them leave a last minibatch of 4; of 20, none.
-    for number, steps in ((22, 4), (20, 3), (18, 3)):
-        plan = Plan(number, B, 1.0, 1.0, 0.0, 1.0, 1, M, False, 0)
-        assert plan.kl_weight(0) == 1 / steps
 
 
 @pytest.mark.bad_input
@@ -852,27 +845,6 @@ def test_a_net_trains_where_it_is_and_the_data_may_be_elsewhere(tmp_path, method
     assert outputs.device.type == device and outputs.isfinite().all()
     if not METHODS[method].stochastic:
         torch.testing.assert_close(outputs.cpu(), et.predict(net.cpu(), x))
-
-
-def test_only_epochs_with_the_whole_kl_are_best():
-    values = iter([1.0, 5.0, 4.0, 4.5, 4.6, 9.0])
-
-    def told(outputs, targets):
-        loss = et.softmax_cross_entropy(outputs, targets)
-        return loss if outputs.requires_grad else torch.tensor(next(values), dtype=torch.float64)
-
-    x, y = data()
-    settings = {"batch_size": B, "validation": (x[:B], y[:B]), "anneal": 3}
-    net = network("rank1")
-    rows = et.fit(net, x, y, told, epochs=6, patience=2, **settings)
-    assert [row["validation"] for row in rows] == [1.0, 5.0, 4.0, 4.5, 4.6]
-    assert [row["beta"] == 1 for row in rows] == [False, False, True, True, True]
-    values = iter([0.0] * 3)
-    third = network("rank1")
-    et.fit(third, x, y, told, epochs=3, **settings)
-    assert same(net.state_dict(), third.state_dict())
-    with pytest.raises(ValueError, match="anneal must be at most the 2 epochs with patience"):
-        et.fit(network("rank1"), x, y, told, epochs=2, patience=1, **settings)
 
 
 @pytest.mark.parametrize("method", ["rank1", "mc_dropout", "batch_ensemble"])

@@ -27,8 +27,9 @@ from ensedu.book.experiments import nuts, nuts_distances
 from ensedu.book.experiments import running_example as example
 from ensedu.book.experiments.machine import one_thread
 from ensedu.book.experiments.tables import Experiment
+from ensedu.common.plan import minibatch_kl_weights
 from ensedu.data import digits, gap
-from ensedu.priors import Prior, ScaleMixture, minibatch_kl_weights
+from ensedu.priors import Prior, ScaleMixture
 from ensedu.torch import MeanFieldLinear, fit, mlp
 from ensedu.torch.train.losses import softmax_cross_entropy
 from ensedu.torch.variational import inverse_softplus, kl, softplus

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.common.history import History, members_to_split, pairs, same_rows
+from ensedu.common.history import History
+from ensedu.common.training_checks import check_same_rows, members_to_split, named_pairs
 from ensedu.torch.base import MemberLayer, gpus_of
 from ensedu.torch.network import Tile
 
@@ -91,10 +92,10 @@ def check_training(net: nn.Module, x: Any, y: Any, validation: Any) -> torch.dev
             f"{', '.join(sorted(map(str, devices))) or 'none'}"
         )
     dtypes = {p.dtype for p in net.parameters() if p.is_floating_point()}
-    for first, inputs, second, targets in pairs(x, y, validation):
+    for first, inputs, second, targets in named_pairs(x, y, validation):
         _check_tensor(first, inputs, dtypes)
         _check_tensor(second, targets, dtypes)
-        same_rows(first, len(inputs), second, len(targets))
+        check_same_rows(first, len(inputs), second, len(targets))
     return devices.pop()
 
 

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.common.history import History, Plan, Row
+from ensedu.common.history import EpochRow, History
+from ensedu.common.plan import Plan
 from ensedu.torch.train.adversarial import reach, with_adversarial
 from ensedu.torch.train.examples import (
     check_training,
@@ -53,7 +54,7 @@ def fit(
     seed: int = 0,
     optimizer: Callable[..., torch.optim.Optimizer] = torch.optim.AdamW,
     bar: bool | None = None,
-) -> list[Row]:
+) -> list[EpochRow]:
     """Train a network of any method: minimize ``nll + beta · kl / N`` over shuffled minibatches.
 
     Parameters
@@ -79,7 +80,7 @@ def fit(
         (Dusenberry et al. 2020, sec. 4). Without distributions the KL is 0.
     kl_weights
         How the minibatches share the KL, ``"uniform"`` or ``"geometric"``, see
-        `ensedu.priors.minibatch_kl_weights`.
+        `ensedu.common.plan.minibatch_kl_weights`.
     split
         Whether each member sees its own part of a minibatch, B / M examples, as Wen et al. 2020
         train; by default each sees all of it. What M does not divide is left out of an epoch.

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.common.history import Plan, Row
+from ensedu.common.history import EpochRow
+from ensedu.common.plan import Plan
 
 
 class FolderKeeper:
@@ -38,7 +39,7 @@ class FolderKeeper:
         #: Without a folder, the weights of the best epoch.
         self._best: dict[str, Tensor] = {}
 
-    def resume(self) -> list[Row]:
+    def resume(self) -> list[EpochRow]:
         """Go on from the newest checkpoint, if there is one, and return its rows."""
         if self._folder is None:
             return []
@@ -69,7 +70,7 @@ class FolderKeeper:
         found = self.net.named_parameters()
         return next((name for name, value in found if not value.isfinite().all()), "")
 
-    def keep(self, rows: list[Row], *, best: bool, last: bool) -> None:
+    def keep(self, rows: list[EpochRow], *, best: bool, last: bool) -> None:
         """Keep the state after an epoch."""
         step = int(rows[-1]["step"])
         if self._folder is None:
