@@ -18,13 +18,12 @@ from ensedu.numpy.dropout import MCDropout
 from ensedu.numpy.linear import Conv2d, Linear
 from ensedu.numpy.losses import gaussian_nll, half_squared_error, reduce, softmax_cross_entropy
 from ensedu.numpy.mean_field import MeanFieldConv2d, MeanFieldLinear
+from ensedu.numpy.models import lenet5
+from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, mlp
+from ensedu.numpy.optimizers import SGD, Adam
 from ensedu.numpy.pooling import AvgPool2d, Flatten, MaxPool2d
 from ensedu.numpy.rank1 import Rank1Conv2d, Rank1Linear
-
-from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, mlp  # isort: skip
-from ensedu.numpy.models import lenet5  # isort: skip
-from ensedu.numpy.optimizers import SGD, Adam  # isort: skip
-from ensedu.numpy.training import fit  # isort: skip
+from ensedu.numpy.training import fit
 
 __all__ = [
     "SGD",

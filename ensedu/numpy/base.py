@@ -51,19 +51,23 @@ class Layer:
 
     def _recall(self, grad: Array) -> Any:
         """Return what ``forward`` kept, after checking `grad` against the output's shape."""
-        if self._cache is None:
+        self._check_grad(grad, None if self._cache is None else self._cache[-1])
+        *kept, _ = self._cache
+        return kept[0] if len(kept) == 1 else kept
+
+    def _check_grad(self, grad: Array, shape: tuple[int, ...] | None) -> None:
+        """Check `grad` against the output's shape, ``None`` as long as there was no output."""
+        if shape is None:
             raise ValueError(
                 f"{type(self).__name__}.backward: grad was given before any forward pass; "
                 "accepted after forward(x)"
             )
-        *kept, shape = self._cache
         check_float64(f"{type(self).__name__}: grad", grad)
         if grad.shape != shape:
             raise ValueError(
                 f"{type(self).__name__}: grad has shape {grad.shape}, "
                 f"accepted is the output's shape {shape}"
             )
-        return kept[0] if len(kept) == 1 else kept
 
 
 class WeightLayer(Layer):

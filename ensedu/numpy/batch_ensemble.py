@@ -104,7 +104,53 @@ class BatchEnsembleLinear(MemberLayer):
         return self.rng.normal(1.0, self.init_std, shape)
 
 
-class BatchEnsembleConv2d(Windows, BatchEnsembleLinear):
+class ModulatedWindows(Windows):
+    """Base of the convolutions between r and s, in front of `BatchEnsembleLinear` or its heir.
+
+    r and s have a number for each channel, not for each entry of a window, so they multiply images
+    before and after one shared convolution. The layer behind draws r and s, and adds up gradients.
+    """
+
+    def _cut_to_channels(self, *names: str) -> None:
+        """Keep one number for each channel, of those drawn for each entry of a window."""
+        for name in names:
+            self.params[name] = self.params[name][:, : self.in_channels].copy()
+
+    def _modulated(
+        self, x: Float[Array, "*S_M B C_in H W"], r: Float[Array, "*S M #B C_in"],
+        s: Float[Array, "*S M #B C_out"],
+    ) -> Float[Array, "*S2 M B C_out H_out W_out"]:  # fmt: skip
+        r, s = r[..., None, None], s[..., None, None]
+        xr = x * r  # (M, B, C_in, H, W)
+        rows = self._to_rows(xr)
+        product = self._to_images(rows @ self.params["weight"], xr.shape)  # (M, B, C_out, …)
+        y = product * s
+        if "bias" in self.params:
+            y += self.params["bias"][:, None, :, None, None]
+        self._cache = x, r, s, rows, product, y.shape
+        return y
+
+    def backward(self, grad: Float[Array, "*S M B C_out H_out W_out"]) -> Array:
+        x, r, s, rows, product = self._recall(grad)
+        grad_rows = np.moveaxis(grad * s, -3, -1).reshape(*rows.shape[:-1], self.out_channels)
+        windows, pixels = (a.reshape(-1, a.shape[-1]) for a in (rows, grad_rows))
+        self._add(weight=windows.T @ pixels)
+        shape = (*grad.shape[:-3], *x.shape[-3:])
+        grad_xr = self._from_rows(grad_rows @ self.params["weight"].T, shape)  # (M, B, C_in, H, W)
+        self._add_fast((grad_xr * x).sum(axis=(-2, -1)), (grad * product).sum(axis=(-2, -1)))
+        if "bias" in self.params:
+            self._add(bias=self._by_member(grad.sum(axis=(-2, -1))))
+        return sum_to(grad_xr * r, x.shape)
+
+    def _member_kernels(
+        self, r: Float[Array, "*axes C_in"], s: Float[Array, "*axes C_out"]
+    ) -> Float[Array, "*axes C_in C_out kh kw"]:
+        """The shared kernels W ∘ r sᵀ, a factor for each pair of channels."""
+        shared = self._kernels(self.params["weight"])
+        return shared * (r[..., :, None] * s[..., None, :])[..., None, None]
+
+
+class BatchEnsembleConv2d(ModulatedWindows, BatchEnsembleLinear):
     """``y_i = conv(x_i ∘ r_i, W) ∘ s_i + b_i``, a factor for each channel (Wen et al. 2020, eq. 5).
 
     (B, C_in, H, W), or (M, B, …), -> (M, B, C_out, H_out, W_out). W (C_in · kh · kw, C_out) is
@@ -133,48 +179,11 @@ class BatchEnsembleConv2d(Windows, BatchEnsembleLinear):
         super().__init__(*sizes, ensemble_size, rng=rng, **start)
         self._cut_to_channels("r")
 
-    def _cut_to_channels(self, *names: str) -> None:
-        """Keep one number for each channel, of those drawn for each entry of a window."""
-        for name in names:
-            self.params[name] = self.params[name][:, : self.in_channels].copy()
-
     def forward(self, x: Float[Array, "*S_M B C_in H W"]) -> Array:
         x = self._images(x)
         return self._modulated(x, self.params["r"][:, None], self.params["s"][:, None])
 
-    def _modulated(
-        self, x: Float[Array, "*S_M B C_in H W"], r: Float[Array, "*S M #B C_in"],
-        s: Float[Array, "*S M #B C_out"],
-    ) -> Float[Array, "*S2 M B C_out H_out W_out"]:  # fmt: skip
-        r, s = r[..., None, None], s[..., None, None]
-        xr = x * r  # (M, B, C_in, H, W)
-        rows = self._to_rows(xr)
-        product = self._to_images(rows @ self.params["weight"], xr.shape)  # (M, B, C_out, …)
-        y = product * s
-        if "bias" in self.params:
-            y += self.params["bias"][:, None, :, None, None]
-        self._cache = x, r, s, rows, product, y.shape
-        return y
-
-    def backward(self, grad: Float[Array, "*S M B C_out H_out W_out"]) -> Array:
-        x, r, s, rows, product = self._recall(grad)
-        grad_rows = np.moveaxis(grad * s, -3, -1).reshape(*rows.shape[:-1], self.out_channels)
-        windows, pixels = (a.reshape(-1, a.shape[-1]) for a in (rows, grad_rows))
-        self._add(weight=windows.T @ pixels)
-        shape = (*grad.shape[:-3], *x.shape[-3:])
-        grad_xr = self._from_rows(grad_rows @ self.params["weight"].T, shape)  # (M, B, C_in, H, W)
-        self._add_fast((grad_xr * x).sum(axis=(-2, -1)), (grad * product).sum(axis=(-2, -1)))
-        if "bias" in self.params:
-            self._add(bias=self._by_member(grad.sum(axis=(-2, -1))))
-        return sum_to(grad_xr * r, x.shape)
-
     def weight_matrices(self, noise: None = None) -> Float[Array, "M C_in C_out kh kw"]:
         """The members' kernels W ∘ r_i s_iᵀ, (M, C_in, C_out, kh, kw)."""
         self._no_noise(noise)
-        return self._modulate(self.params["r"], self.params["s"])
-
-    def _modulate(
-        self, r: Float[Array, "*axes C_in"], s: Float[Array, "*axes C_out"]
-    ) -> Float[Array, "*axes C_in C_out kh kw"]:
-        shared = self._kernels(self.params["weight"])
-        return shared * (r[..., :, None] * s[..., None, :])[..., None, None]
+        return self._member_kernels(self.params["r"], self.params["s"])

@@ -4,12 +4,12 @@ from typing import Any
 
 from numpy.random import Generator
 
-import ensedu.numpy
 from ensedu.common import checks
 from ensedu.methods import METHODS, checked_sizes, layer_methods
 from ensedu.numpy.activations import ReLU
 from ensedu.numpy.base import Layer
 from ensedu.numpy.dropout import MCDropout
+from ensedu.numpy.layer_classes import layer_class
 from ensedu.numpy.network import Sequential, Tile
 from ensedu.numpy.pooling import Flatten, MaxPool2d
 
@@ -52,23 +52,22 @@ def lenet5(
     first, second = checks.layer_sizes("filters", filters)
     classes = checks.positive_int("classes", classes)
 
-    def layer(kind: str, *sizes: int, **geometry: int) -> Layer:
+    def layer(product: str, *sizes: int, **geometry: int) -> Layer:
         key = next(keys)
         members = (M,) if METHODS[key].members else ()
-        own = options if key == method and not row.drops_units else {}
-        made = getattr(ensedu.numpy, METHODS[key].layer + kind)
-        return made(*sizes, *members, rng=rng, **geometry, **own)
+        given = {} if row.drops_units or key != method else options
+        return layer_class(key, product)(*sizes, *members, rng=rng, **geometry, **given)
 
-    def active(axes: int) -> list[Layer]:
+    def activation(axes: int) -> list[Layer]:
         dropout = [MCDropout(rng=rng, feature_axes=axes, **options)] if row.drops_units else []
         return [ReLU(), *dropout]
 
     tile = [] if S is None else [Tile(S, M if row.members else None, feature_axes=3)]
     return Sequential(
         *tile,
-        layer("Conv2d", 1, first, 5, padding=2), *active(3), MaxPool2d(2),
-        layer("Conv2d", first, second, 5), *active(3), MaxPool2d(2), Flatten(),
-        layer("Linear", 25 * second, 120), *active(1),
-        layer("Linear", 120, 84), *active(1),
+        layer("Conv2d", 1, first, 5, padding=2), *activation(3), MaxPool2d(2),
+        layer("Conv2d", first, second, 5), *activation(3), MaxPool2d(2), Flatten(),
+        layer("Linear", 25 * second, 120), *activation(1),
+        layer("Linear", 120, 84), *activation(1),
         layer("Linear", 84, classes),
     )  # fmt: skip

@@ -9,13 +9,13 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-import ensedu.numpy
 from ensedu.common import checks
 from ensedu.common.arrays import check_float64, check_rng
 from ensedu.methods import METHODS, checked_sizes, layer_methods
 from ensedu.numpy.activations import Multiply, ReLU, Tanh
 from ensedu.numpy.base import Layer, Noise
 from ensedu.numpy.dropout import MCDropout
+from ensedu.numpy.layer_classes import layer_class
 
 ACTIVATIONS = {"relu": ReLU, "tanh": Tanh}
 PARAMETRIZATIONS = ("standard", "ntk")
@@ -244,8 +244,7 @@ def mlp(
     def weights(m: int, n: int, key: str) -> list[Layer]:
         members = (M,) if METHODS[key].members else ()
         given = {} if row.drops_units or key != method else options
-        kind = getattr(ensedu.numpy, f"{METHODS[key].layer}Linear")
-        layer = kind(m, n, *members, rng=rng, bias=bias, **given)
+        layer = layer_class(key, "Linear")(m, n, *members, rng=rng, bias=bias, **given)
         if not ntk:
             return [layer]
         for name, array in layer.params.items():

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from ensedu.common import checks
 from ensedu.numpy import variational
 from ensedu.numpy.base import Noise
-from ensedu.numpy.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
+from ensedu.numpy.batch_ensemble import BatchEnsembleLinear, ModulatedWindows
 from ensedu.numpy.windows import Size
 from ensedu.priors import DROPOUT_STD, Normal, Prior, check_prior
 
@@ -106,7 +106,7 @@ class Rank1Linear(BatchEnsembleLinear, variational.Distributions):
         return r, s, noise
 
 
-class Rank1Conv2d(BatchEnsembleConv2d, Rank1Linear):
+class Rank1Conv2d(ModulatedWindows, Rank1Linear):
     """A `BatchEnsembleConv2d` that draws r and s anew in each pass (Dusenberry et al. 2020, eq. 3).
 
     Parameters
@@ -131,16 +131,15 @@ class Rank1Conv2d(BatchEnsembleConv2d, Rank1Linear):
         sizes = self._geometry(in_channels, out_channels, kernel_size, stride, padding)
         start: dict[str, Any] = {"init": init, "init_std": init_std, "bias": bias}
         options: dict[str, Any] = {"posterior_std": posterior_std, "per_example": per_example}
-        Rank1Linear.__init__(self, *sizes, ensemble_size, rng=rng, prior=prior, **start, **options)
+        super().__init__(*sizes, ensemble_size, rng=rng, prior=prior, **start, **options)
         self._cut_to_channels("r_mean", "r_rho")
 
     def noise(
         self, rng: Generator | None = None, input_shape: tuple[int, ...] | None = None
     ) -> Noise:
         """Draw ε of r, (S, M, C_in), and s, (S, M, C_out), with B before the last per example."""
-        one = (1, self.in_channels, *self.kernel_size)
-        shape = self._image_shape(one if input_shape is None else input_shape)
-        shapes = self._noise_shapes(shape[:-2])
+        given = (1, self.in_channels, *self.kernel_size) if input_shape is None else input_shape
+        shapes = self._noise_shapes(self._image_shape(given)[:-2])
         return {k: self._normal(rng, *shape) for k, shape in shapes.items()}
 
     def forward(self, x: Float[Array, "*S_M B C_in H W"], noise: Noise | None = None) -> Array:
@@ -156,9 +155,9 @@ class Rank1Conv2d(BatchEnsembleConv2d, Rank1Linear):
         noise = self.noise() if noise is None else noise
         given = self._noise_shape(noise, "r")
         r, s, _ = self._draw(noise, given if self.per_example else (*given[:-1], 1, 1))
-        kernels = self._modulate(r, s)  # (M, 1 or B, …)
+        kernels = self._member_kernels(r, s)  # (M, 1 or B, …)
         return kernels if self.per_example else kernels[..., 0, :, :, :, :]
 
     def _noise_shapes(self, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
-        found = super()._noise_shapes(shape)
-        return found | {"r": (*found["r"][:-1], self.in_channels)}
+        by_window = super()._noise_shapes(shape)  # r for each entry of one
+        return by_window | {"r": (*by_window["r"][:-1], self.in_channels)}

@@ -89,7 +89,11 @@ class Windows(OnImages):
 
     A window of C_in · kh · kw numbers is a row of that layer's input, a position of the image one
     of its examples: ``forward`` turns images into rows, calls it, and turns its rows into images.
+    Of a ``class Conv2d(Windows, Linear)`` that layer, ``super()`` below, is `Linear`.
     """
+
+    #: The shapes of the latest images, in and out; in ``_cache`` is what the layer on rows keeps.
+    _image_shapes: tuple[Any, Any] = None, None
 
     def _geometry(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any
@@ -104,16 +108,17 @@ class Windows(OnImages):
 
     def forward(self, x: Float[Array, "*axes C_in H W"], *noise: Any) -> Array:
         x = self._images(x)
-        y = self._to_images(super().forward(self._to_rows(x), *noise), x.shape)
-        self._cache = self._cache, x.shape, y.shape
+        rows = super().forward(self._to_rows(x), *noise)
+        y = self._to_images(rows, x.shape)
+        self._image_shapes = x.shape, y.shape
         return y
 
     def backward(self, grad: Float[Array, "*axes C_out H_out W_out"]) -> Array:
-        kept, (own, shape) = self._cache, self._recall(grad)
-        self._cache = own  # what the fully connected layer keeps
-        rows = super().backward(np.moveaxis(grad, -3, -1).reshape(own[-1]))
-        self._cache = kept
-        return self._from_rows(rows, shape)
+        x_shape, y_shape = self._image_shapes
+        self._check_grad(grad, y_shape)
+        *_, rows_shape = self._cache
+        grad_rows = super().backward(np.moveaxis(grad, -3, -1).reshape(rows_shape))
+        return self._from_rows(grad_rows, x_shape)
 
     def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         shape = self._image_shape(input_shape)
