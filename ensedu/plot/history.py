@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.history import Row
+from ensedu.common.history import EpochRow
 from ensedu.plot import figure_checks
 from ensedu.plot.panels import (
     BELOW,
@@ -35,7 +35,7 @@ from ensedu.plot.panels import (
 )
 from ensedu.plot.style import MUTED, PAGE, Figure, color, house_style, label, look
 
-Run = Sequence[Row]
+Run = Sequence[EpochRow]
 #: Inches: the panel of the NLL, wide and narrow, that of the KL, and what is above each.
 HIGH, LOW, ABOVE = (2.5, 2.0), 1.2, 0.4
 #: The part of the epochs whose NLL may leave the panel, since it is far above all that follow.
