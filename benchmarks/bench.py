@@ -37,7 +37,7 @@ from benchmarks import contestants, measure, targets
 from ensedu.book.experiments import files
 from ensedu.book.experiments.machine import machine, settle
 from ensedu.methods import size_option
-from ensedu.torch import products
+from ensedu.torch import product_forms, products, stacked_product
 
 WIDTHS, MEMBERS, BATCHES = (50, 256, 1024), (4, 16), (1, 32, 256, 1024)
 CURVES = {
@@ -162,13 +162,13 @@ def mixed(m, n, B, seconds, M=4):
     shapes = (M, B, m), (n, m), (M, m), (M, n), (M, 1, n)
     x, weight, r, s, bias = tensors = [torch.randn(k).requires_grad_() for k in shapes]
     forms = {
-        "scale": lambda: products.scale(x, weight, r[:, None], s[:, None], bias),
-        "fold": lambda: products.fold(x, weight, r, s, bias),
-        "scale r, fold s": lambda: products.product_each(
+        "scale": lambda: product_forms.scale(x, weight, r[:, None], s[:, None], bias),
+        "fold": lambda: product_forms.fold(x, weight, r, s, bias),
+        "scale r, fold s": lambda: stacked_product.stacked_product(
             x * r[:, None], weight * s[:, :, None], bias
         ),
         "fold r, scale s": lambda: torch.addcmul(
-            bias, products.product_each(x, weight * r[:, None], None), s[:, None]
+            bias, stacked_product.stacked_product(x, weight * r[:, None], None), s[:, None]
         ),
     }
     slope = torch.randn(M, B, n)

@@ -9,13 +9,10 @@ from ensedu.common import checks
 
 
 class WeightLayer(nn.Module):
-    """Base of all layers with weights: what does not depend on the kind of product.
+    """Base of all layers with weights: where they start, and checks of what they are given.
 
-    `ensedu.torch.linear` and `ensedu.torch.conv` know the kind, the methods what is stored; a
-    layer has one base of each. The kind gives `_one`, `_each` and `_modulated`, its products with
-    one weight, one a member, and one modulated; `_matrices`, the book's axes; `modulate`,
-    W ∘ r sᵀ as weights are stored; and `_example`, the axes of one example. The method gives
-    `stored_weights`.
+    A layer has two bases: `LinearLayer` or `ConvLayer`, which knows sizes, axes and products, and
+    that of its method, which knows the parameters.
     """
 
     #: The row of `ensedu.methods.METHODS` that says what each parameter is for.
@@ -38,7 +35,7 @@ class WeightLayer(nn.Module):
             )
         self._factory = {"device": check_device(device), "dtype": dtype}
 
-    def _empty(self, *shape: int) -> nn.Parameter:
+    def _empty_parameter(self, *shape: int) -> nn.Parameter:
         return nn.Parameter(torch.empty(shape, **self._factory))
 
     def _check_std(self, name: str, value: Any) -> float:
@@ -56,22 +53,22 @@ class WeightLayer(nn.Module):
     def _check_input(self, x: Any, like: Tensor, members: int | None = None) -> None:
         layer = type(self).__name__
         check_tensor(layer + ": input x", x, like)
-        checks.batch(layer, x.shape, self._example(), members)
+        checks.batch(layer, x.shape, self._example_axes(), members)
 
     def _check_input_shape(self, shape: Any, members: int | None = None) -> tuple[int, ...]:
         """Return the shape of an input, () for any."""
         if shape is None:
             return ()
         shape = checks.array_shape("input_shape", shape)
-        checks.batch(type(self).__name__, shape, self._example(), members, "input_shape is")
+        checks.batch(type(self).__name__, shape, self._example_axes(), members, "input_shape is")
         return shape
 
     def _has_samples(self, x: Tensor) -> bool:
         """Whether an input has an axis S in front of that of the members."""
         return x.ndim == 2 - self.batch_axis
 
-    def _over_samples(self, x: Tensor) -> Tensor:
-        """Run on (S, M, B, …) as on (M, S B, …): where nothing is drawn, samples are examples."""
+    def _samples_as_examples(self, x: Tensor) -> Tensor:
+        """Run on (S, M, B, …) as on (M, S B, …), where nothing is drawn."""
         y = self(x.transpose(0, 1).flatten(1, 2))
         return y.unflatten(1, (x.shape[0], x.shape[2])).transpose(0, 1)
 
@@ -87,7 +84,7 @@ class WeightLayer(nn.Module):
         source = {} if generator is None else {"generator": generator}
         return torch.randn(shape, **source, device=like.device, dtype=like.dtype)
 
-    def _repr_end(self) -> str:
+    def _repr_of_members_and_bias(self) -> str:
         size = f", ensemble_size={self.ensemble_size}" if isinstance(self, MemberLayer) else ""
         bias = getattr(self, "bias", None) is None and getattr(self, "bias_mean", None) is None
         return size + (", bias=False" if bias else "")
@@ -96,13 +93,13 @@ class WeightLayer(nn.Module):
 class MemberLayer(WeightLayer):
     """Base of the layers with members."""
 
-    #: A parameter with a row for each member.
-    a_row_each: ClassVar[str]
+    #: The name of a parameter with a row for each member.
+    rows_of_members: ClassVar[str]
 
     @property
     def ensemble_size(self) -> int:
         """Number of members M."""
-        return len(getattr(self, self.a_row_each))
+        return len(getattr(self, self.rows_of_members))
 
     @ensemble_size.setter
     def ensemble_size(self, value: Any) -> None:

@@ -10,25 +10,26 @@ from ensedu.common import checks
 from ensedu.torch.base import MemberLayer
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
+from ensedu.torch.products import modulated_product
 
 
 class _BatchEnsemble(MemberLayer):
-    """What the two layers share: one weight, and r, s and a bias a member."""
+    """The parameters of both layers: one weight, and r, s and a bias a member."""
 
     method: ClassVar = "batch_ensemble"
-    a_row_each: ClassVar = "r"
+    rows_of_members: ClassVar = "r"
 
-    def _set_up(
+    def _make_parameters(
         self, ensemble_size: int, init: str, init_std: float, memory_saving: bool, bias: bool
     ) -> None:
         M = checks.positive_int("ensemble_size", ensemble_size)
         self.init = checks.one_of("init", init, ("signs", "normal"))
         self.init_std = checks.real("init_std", init_std, low=0.0)
         self.memory_saving = checks.boolean("memory_saving", memory_saving)
-        self.weight = self._empty(*self.weight_shape)
-        self.r = self._empty(M, self.inputs)
-        self.s = self._empty(M, self.outputs)
-        self.bias = self._empty(M, self.outputs) if checks.boolean("bias", bias) else None
+        self.weight = self._empty_parameter(*self.weight_shape)
+        self.r = self._empty_parameter(M, self.inputs)
+        self.s = self._empty_parameter(M, self.outputs)
+        self.bias = self._empty_parameter(M, self.outputs) if checks.boolean("bias", bias) else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -37,19 +38,13 @@ class _BatchEnsemble(MemberLayer):
         fast_weights_(self.r, self.init, self.init_std)
         fast_weights_(self.s, self.init, self.init_std)
 
-    def forward(self, x: Float[Tensor, "*any"]) -> Float[Tensor, "*any_out"]:
-        self._check_input(x, self.weight, self.ensemble_size)
-        if self._has_samples(x):
-            return self._over_samples(x)
-        return self._modulated(x, self.weight, self.r, self.s, self.bias, self.memory_saving)
-
     def weight_matrices(self, noise: None = None) -> Float[Tensor, "M m n *kernel"]:
         """The members' matrices W ∘ r_i s_iᵀ, (M, m, n), or kernels, (M, C_in, C_out, K, K)."""
-        return self._matrices(self.stored_weights())
+        return self.in_book_axes(self.stored_weights())
 
     def stored_weights(self, noise: None = None) -> Float[Tensor, "M n m *kernel"]:
         """`weight_matrices` with the axes of a plain layer's weight."""
-        return self.modulate(self.weight, self.r, self.s)
+        return self.modulated_weights(self.weight, self.r, self.s)
 
 
 class BatchEnsembleLinear(LinearLayer, _BatchEnsemble):
@@ -95,7 +90,16 @@ class BatchEnsembleLinear(LinearLayer, _BatchEnsemble):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(in_features, out_features, device=device, dtype=dtype)
-        self._set_up(ensemble_size, init, init_std, memory_saving, bias)
+        self._make_parameters(ensemble_size, init, init_std, memory_saving, bias)
+
+    def forward(self, x: Float[Tensor, "*S_M B m"]) -> Float[Tensor, "*S M B n"]:
+        self._check_input(x, self.weight, self.ensemble_size)
+        if self._has_samples(x):
+            return self._samples_as_examples(x)
+        # Weight (n, m), r (M, m), s (M, n), bias (M, n): ((x ∘ r) W) ∘ s + b, eq. 5.
+        return modulated_product(
+            x, self.weight, self.r, self.s, self.bias, memory_saving=self.memory_saving
+        )
 
 
 class BatchEnsembleConv2d(ConvLayer, _BatchEnsemble):
@@ -118,7 +122,7 @@ class BatchEnsembleConv2d(ConvLayer, _BatchEnsemble):
         Where r and s start, as for `BatchEnsembleLinear`.
     memory_saving
         Store nothing for the backward pass but the input and the parameters, see
-        `ensedu.torch.conv_again`. Costs a convolution where the batch is small.
+        `ensedu.torch.conv_backward`. Costs a convolution where the batch is small.
     bias
         Whether there is a bias.
     device, dtype
@@ -150,7 +154,17 @@ class BatchEnsembleConv2d(ConvLayer, _BatchEnsemble):
         super().__init__(
             in_channels, out_channels, kernel_size, device=device, dtype=dtype, **geometry
         )
-        self._set_up(ensemble_size, init, init_std, memory_saving, bias)
+        self._make_parameters(ensemble_size, init, init_std, memory_saving, bias)
+
+    def forward(
+        self, x: Float[Tensor, "*S_M B C_in H W"]
+    ) -> Float[Tensor, "*S M B C_out H_out W_out"]:
+        self._check_input(x, self.weight, self.ensemble_size)
+        if self._has_samples(x):
+            return self._samples_as_examples(x)
+        return self.modulated_convolution(
+            x, self.weight, self.r, self.s, self.bias, memory_saving=self.memory_saving
+        )
 
 
 def fast_weights_(parameter: nn.Parameter, init: str, std: float) -> None:

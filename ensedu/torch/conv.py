@@ -11,8 +11,9 @@ from torch.nn import functional as F
 
 from ensedu.common import checks
 from ensedu.torch.base import WeightLayer
-from ensedu.torch.conv_again import FoldAgain, ScaleAgain
-from ensedu.torch.products import frugal, one_form
+from ensedu.torch.conv_backward import MemorySavingConvFold, MemorySavingConvScale
+from ensedu.torch.product_backward import saving_memory
+from ensedu.torch.products import needs_one_form
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -54,10 +55,10 @@ class ConvLayer(WeightLayer):
         self.weight_shape = (self.outputs, self.inputs // self.groups, *self.kernel_size)
         self.fan_in = self.weight_shape[1] * self.kernel_size[0] * self.kernel_size[1]
 
-    def _example(self) -> tuple[int | str, ...]:
+    def _example_axes(self) -> tuple[int | str, ...]:
         return (self.in_channels, "H", "W")
 
-    def _one(
+    def apply_weight(
         self,
         x: Float[Tensor, "N C_in H W"],
         weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
@@ -73,24 +74,25 @@ class ConvLayer(WeightLayer):
         mode = "constant" if self.padding_mode == "zeros" else self.padding_mode
         return F.pad(x, self._both_sides(), mode=mode)
 
-    def _modulated(
+    def modulated_convolution(
         self,
         x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"],
         weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
         r: Float[Tensor, "M *B C_in"],
         s: Float[Tensor, "M *B C_out"],
         bias: Float[Tensor, "M C_out"] | None,
+        *,
         memory_saving: bool = False,
     ) -> Float[Tensor, "M B C_out H_out W_out"]:
         """``conv(x_i, W ∘ r_i s_iᵀ) + b_i`` for each member i, the cheaper of two equal forms."""
-        folded = r.ndim == 2 and self._folds(x.shape[-4:])
+        folded = r.ndim == 2 and self.folds(x.shape[-4:])
         if r.ndim == 2 and not folded:
             r, s = r[:, None], s[:, None]
         form = self.fold if folded else self.scale
         if not memory_saving:
             return form(x, weight, r, s, bias)
-        by_hand = partial((FoldAgain if folded else ScaleAgain).apply, self)
-        return frugal(form, by_hand, x, weight, r, s, bias)
+        by_hand = MemorySavingConvFold if folded else MemorySavingConvScale
+        return saving_memory(form, partial(by_hand.apply, self), x, weight, r, s, bias)
 
     def scale(
         self,
@@ -101,10 +103,10 @@ class ConvLayer(WeightLayer):
         bias: Float[Tensor, "M C_out"] | None,
     ) -> Float[Tensor, "M B C_out H_out W_out"]:
         """``conv(x ∘ r, W) ∘ s + b``."""
-        xr = x * self._spread(r).to(x.dtype)
-        z = self._one(xr.flatten(0, 1), weight).unflatten(0, xr.shape[:2])
-        y = z * self._spread(s).to(z.dtype)
-        return y if bias is None else y + self._spread(bias[:, None]).to(z.dtype)
+        xr = x * self.over_pixels(r).to(x.dtype)
+        z = self.apply_weight(xr.flatten(0, 1), weight).unflatten(0, xr.shape[:2])
+        y = z * self.over_pixels(s).to(z.dtype)
+        return y if bias is None else y + self.over_pixels(bias[:, None]).to(z.dtype)
 
     def fold(
         self,
@@ -115,16 +117,16 @@ class ConvLayer(WeightLayer):
         bias: Float[Tensor, "M C_out"] | None,
     ) -> Float[Tensor, "M B C_out H_out W_out"]:
         """``conv(x, W ∘ r sᵀ) + b``, a convolution a member."""
-        return self._each(x, self.modulate(weight, r, s), bias)
+        return self.apply_weights(x, self.modulated_weights(weight, r, s), bias)
 
-    def _folds(self, shape: tuple[int, ...]) -> bool:
+    def folds(self, shape: tuple[int, ...]) -> bool:
         """Whether a convolution with each member's kernels is cheaper than scaled images.
 
         Only without groups, where a factor for each channel fits the axes of the weight.
         """
         B, _, *size = shape
         pixels = self.inputs * math.prod(size) + self.outputs * math.prod(self.output_size(*size))
-        fits = self.groups == 1 and not one_form()
+        fits = self.groups == 1 and not needs_one_form()
         return fits and B * pixels > 2 * math.prod(self.weight_shape)
 
     def output_size(self, height: int, width: int) -> tuple[int, int]:
@@ -138,7 +140,7 @@ class ConvLayer(WeightLayer):
             )
         )
 
-    def _each(
+    def apply_weights(
         self,
         x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"],
         weight: Float[Tensor, "M C_out C_in_of_a_group kh kw"],
@@ -146,13 +148,13 @@ class ConvLayer(WeightLayer):
     ) -> Float[Tensor, "M B C_out H_out W_out"]:
         """A weight for each member."""
         if x.ndim == 4 and self.groups == 1:  # all members read the same channels
-            y = self._one(x, weight.flatten(0, 1), None if bias is None else bias.flatten())
+            y = self.apply_weight(x, weight.flatten(0, 1), None if bias is None else bias.flatten())
             return y.unflatten(1, weight.shape[:2]).transpose(0, 1)
         M = len(weight)
         biases = [None] * M if bias is None else bias
         own = zip(x.expand(M, *x.shape[-4:]), weight, biases, strict=True)
         # One convolution with a group of channels a member takes up to four times as long.
-        return torch.stack([self._one(*arguments) for arguments in own])
+        return torch.stack([self.apply_weight(*arguments) for arguments in own])
 
     def _both_sides(self) -> tuple[int, int, int, int]:
         """The padding (left, right, top, bottom) in numbers."""
@@ -165,11 +167,11 @@ class ConvLayer(WeightLayer):
                 sides += [0, 0] if self.padding == "valid" else [self.padding[i]] * 2
         return tuple(sides)
 
-    def _spread(self, vectors: Float[Tensor, "*any C"]) -> Float[Tensor, "*any C 1 1"]:
+    def over_pixels(self, vectors: Float[Tensor, "*any C"]) -> Float[Tensor, "*any C 1 1"]:
         """Vectors with one entry a channel, ready to multiply images or kernels."""
         return vectors[..., None, None]
 
-    def _matrices(
+    def in_book_axes(
         self, weight: Float[Tensor, "*any C_out C_in_of_a_group kh kw"]
     ) -> Float[Tensor, "*any C_in C_out kh kw"]:
         """Give stored weights the book's axes, with zeros between the groups."""
@@ -182,7 +184,7 @@ class ConvLayer(WeightLayer):
             dense[..., g * i : (g + 1) * i, g * o : (g + 1) * o, :, :] = block
         return dense
 
-    def modulate(
+    def modulated_weights(
         self,
         weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
         r: Float[Tensor, "*any C_in"],
@@ -193,7 +195,7 @@ class ConvLayer(WeightLayer):
         if self.groups > 1:
             rows = r.unflatten(-1, (self.groups, -1))
             rows = rows.repeat_interleave(self.outputs // self.groups, dim=-2)
-        return weight * self._spread(s[..., None]) * self._spread(rows)
+        return weight * self.over_pixels(s[..., None]) * self.over_pixels(rows)
 
     def extra_repr(self) -> str:
         # As nn.Conv2d: what stands at its default is not said.
@@ -202,7 +204,7 @@ class ConvLayer(WeightLayer):
         for name, default in (defaults | {"padding_mode": "zeros"}).items():
             value = getattr(self, name)
             words += [f"{name}={value!r}"] if value != default else []
-        return ", ".join(words) + self._repr_end()
+        return ", ".join(words) + self._repr_of_members_and_bias()
 
 
 def _padding(value: Any, stride: tuple[int, int]) -> str | tuple[int, int]:

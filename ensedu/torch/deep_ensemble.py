@@ -13,15 +13,15 @@ from ensedu.torch.linear import LinearLayer
 
 
 class _DeepEnsemble(MemberLayer):
-    """What the two layers share: M weights and M biases."""
+    """The parameters of both layers, M weights and M biases, and what they do."""
 
     method: ClassVar = "deep_ensemble"
-    a_row_each: ClassVar = "weight"
+    rows_of_members: ClassVar = "weight"
 
-    def _set_up(self, ensemble_size: int, bias: bool) -> None:
+    def _make_parameters(self, ensemble_size: int, bias: bool) -> None:
         M = checks.positive_int("ensemble_size", ensemble_size)
-        self.weight = self._empty(M, *self.weight_shape)
-        self.bias = self._empty(M, self.outputs) if checks.boolean("bias", bias) else None
+        self.weight = self._empty_parameter(M, *self.weight_shape)
+        self.bias = self._empty_parameter(M, self.outputs) if checks.boolean("bias", bias) else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -31,15 +31,15 @@ class _DeepEnsemble(MemberLayer):
     def forward(self, x: Float[Tensor, "*any"]) -> Float[Tensor, "*any_out"]:
         self._check_input(x, self.weight, self.ensemble_size)
         if self._has_samples(x):
-            return self._over_samples(x)
-        return self._each(x, self.weight, self.bias)
+            return self._samples_as_examples(x)
+        return self.apply_weights(x, self.weight, self.bias)
 
     def weight_matrices(self, noise: None = None) -> Float[Tensor, "M m n *kernel"]:
         """Every member's own matrix, (M, m, n); kernels (M, C_in, C_out, K, K), 0 between groups.
 
         A copy, through which gradients flow.
         """
-        return self._matrices(self.stored_weights())
+        return self.in_book_axes(self.stored_weights())
 
     def stored_weights(self, noise: None = None) -> Float[Tensor, "M n m *kernel"]:
         """`weight_matrices` with the axes of a plain layer's weight."""
@@ -78,7 +78,7 @@ class DeepEnsembleLinear(LinearLayer, _DeepEnsemble):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(in_features, out_features, device=device, dtype=dtype)
-        self._set_up(ensemble_size, bias)
+        self._make_parameters(ensemble_size, bias)
 
 
 class DeepEnsembleConv2d(ConvLayer, _DeepEnsemble):
@@ -123,4 +123,4 @@ class DeepEnsembleConv2d(ConvLayer, _DeepEnsemble):
         super().__init__(
             in_channels, out_channels, kernel_size, device=device, dtype=dtype, **geometry
         )
-        self._set_up(ensemble_size, bias)
+        self._make_parameters(ensemble_size, bias)

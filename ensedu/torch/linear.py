@@ -1,4 +1,4 @@
-"""The products of fully connected layers: one weight, one a member, one modulated."""
+"""What all fully connected layers share: sizes, axes, products with one weight or one a member."""
 
 import torch
 from jaxtyping import Float
@@ -7,7 +7,8 @@ from torch.nn import functional as F
 
 from ensedu.common import checks
 from ensedu.torch.base import WeightLayer
-from ensedu.torch.products import modulated, modulated_product, product_each
+from ensedu.torch.product_forms import modulated_weights
+from ensedu.torch.stacked_product import stacked_product
 
 
 class LinearLayer(WeightLayer):
@@ -28,46 +29,41 @@ class LinearLayer(WeightLayer):
         self.out_features = self.outputs = checks.positive_int("out_features", out_features)
         self.weight_shape, self.fan_in = (self.outputs, self.inputs), self.inputs
 
-    def _example(self) -> tuple[int | str, ...]:
+    def _example_axes(self) -> tuple[int | str, ...]:
         return (self.in_features,)
 
-    def _one(
+    def apply_weight(
         self, x: Float[Tensor, "B m"], weight: Float[Tensor, "n m"], bias: Tensor | None
     ) -> Float[Tensor, "B n"]:
+        """``x W + b`` with one weight."""
         return F.linear(x, weight, bias)
 
-    def _each(
+    def apply_weights(
         self,
         x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
         weight: Float[Tensor, "M n m"],
         bias: Float[Tensor, "M n"] | None,
     ) -> Float[Tensor, "M B n"]:
-        return product_each(x, weight, None if bias is None else bias.unsqueeze(1))
+        """``x_i W_i + b_i`` with a weight for each member i."""
+        return stacked_product(x, weight, None if bias is None else bias.unsqueeze(1))
 
-    def _modulated(
-        self,
-        x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
-        weight: Float[Tensor, "n m"],
-        r: Float[Tensor, "M *B m"],
-        s: Float[Tensor, "M *B n"],
-        bias: Float[Tensor, "M n"] | None,
-        memory_saving: bool = False,
-    ) -> Float[Tensor, "M B n"]:
-        return modulated_product(x, weight, r, s, bias, memory_saving=memory_saving)
-
-    def _matrices(self, weight: Float[Tensor, "*any n m"]) -> Float[Tensor, "*any m n"]:
-        """Give stored weights the book's axes."""
-        return weight.mT
-
-    def modulate(
+    def modulated_weights(
         self,
         weight: Float[Tensor, "n m"],
         r: Float[Tensor, "*any m"],
         s: Float[Tensor, "*any n"],
     ) -> Float[Tensor, "*any n m"]:
         """``W ∘ r sᵀ`` as weights are stored."""
-        return modulated(weight, r, s)
+        return modulated_weights(weight, r, s)
+
+    def in_book_axes(self, weight: Float[Tensor, "*any n m"]) -> Float[Tensor, "*any m n"]:
+        """Stored weights as the book writes them."""
+        return weight.mT
+
+    def over_pixels(self, vectors: Float[Tensor, "*any m"]) -> Float[Tensor, "*any m"]:
+        """Vectors ready to multiply examples, which have no axes behind their features."""
+        return vectors
 
     def extra_repr(self) -> str:
         sizes = f"in_features={self.in_features}, out_features={self.out_features}"
-        return sizes + self._repr_end()
+        return sizes + self._repr_of_members_and_bias()

@@ -16,20 +16,22 @@ ESTIMATORS = ("weights", "local", "flipout")
 
 
 class _MeanField(Distributions):
-    """What the two layers share: a mean and a standard deviation of every weight and bias."""
+    """The parameters of both layers, mean and ρ of every weight and bias, and what they do."""
 
     method: ClassVar = "mean_field"
     drawn = ("weight", "bias")
 
-    def _set_up(self, prior: Prior, posterior_std: float, estimator: str, bias: bool) -> None:
+    def _make_parameters(
+        self, prior: Prior, posterior_std: float, estimator: str, bias: bool
+    ) -> None:
         self.prior = check_prior(prior)
         self.posterior_std = self._check_std("posterior_std", posterior_std)
         self.estimator = checks.one_of("estimator", estimator, ESTIMATORS)
-        self.weight_mean = self._empty(*self.weight_shape)
-        self.weight_rho = self._empty(*self.weight_shape)
+        self.weight_mean = self._empty_parameter(*self.weight_shape)
+        self.weight_rho = self._empty_parameter(*self.weight_shape)
         has_bias = checks.boolean("bias", bias)
-        self.bias_mean = self._empty(self.outputs) if has_bias else None
-        self.bias_rho = self._empty(self.outputs) if has_bias else None
+        self.bias_mean = self._empty_parameter(self.outputs) if has_bias else None
+        self.bias_rho = self._empty_parameter(self.outputs) if has_bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -79,16 +81,16 @@ class _MeanField(Distributions):
             return self._flipout(x, noise)
         weight, bias = self._draw(noise, tuple(x.shape[: self.batch_axis]))
         if weight.ndim == len(self.weight_shape):
-            return self._one(x, weight, bias)
-        return self._each(x, weight, bias)
+            return self.apply_weight(x, weight, bias)
+        return self.apply_weights(x, weight, bias)
 
     def _local(self, x: Tensor, noise: dict[str, Tensor]) -> Tensor:
         """Draw outputs of mean x W_mean and variance x² W_std² (Kingma et al. 2015, sec. 2.3)."""
         self._check_noise(noise, {"output": self._output_shape(tuple(x.shape))})
         rows, leading = x.flatten(0, self.batch_axis), x.shape[: self.batch_axis + 1]
         bias = None if self.bias_rho is None else softplus(self.bias_rho).square()
-        mean = self._one(rows, self.weight_mean, self.bias_mean)
-        variance = self._one(rows.square(), softplus(self.weight_rho).square(), bias)
+        mean = self.apply_weight(rows, self.weight_mean, self.bias_mean)
+        variance = self.apply_weight(rows.square(), softplus(self.weight_rho).square(), bias)
         # A variance of 0 (no input, no bias) gets no gradient.
         std = variance.clamp_min(torch.finfo(variance.dtype).tiny).sqrt()
         y = mean.unflatten(0, leading)
@@ -101,20 +103,16 @@ class _MeanField(Distributions):
         """
         leading, signs = tuple(x.shape[: self.batch_axis]), self._sign_shapes(tuple(x.shape))
         weight, bias = self._deviations(noise, leading, signs)
-        before, after = (self._over_pixels(noise[name]).to(x.dtype) for name in signs)
+        before, after = (self.over_pixels(noise[name]).to(x.dtype) for name in signs)
         rows = x.flatten(0, self.batch_axis)
-        mean = self._one(rows, self.weight_mean, self.bias_mean)
-        product = self._each if leading else self._one
+        mean = self.apply_weight(rows, self.weight_mean, self.bias_mean)
+        product = self.apply_weights if leading else self.apply_weight
         turned = product(x * before, weight, bias)
         return mean.unflatten(0, x.shape[: self.batch_axis + 1]) + turned * after
 
     def _sign_shapes(self, input_shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
         examples = input_shape[: self.batch_axis + 1]
         return {"input_signs": (*examples, self.inputs), "output_signs": (*examples, self.outputs)}
-
-    def _over_pixels(self, features: Tensor) -> Tensor:
-        """Give (…, B, features) the axes of an image behind."""
-        return features.reshape(*features.shape, *[1] * (-2 - self.batch_axis))
 
     def weight_matrices(
         self, noise: dict[str, Tensor] | None = None
@@ -123,7 +121,7 @@ class _MeanField(Distributions):
 
         S = 1 for noise without a leading axis.
         """
-        return self._matrices(self.stored_weights(noise))
+        return self.in_book_axes(self.stored_weights(noise))
 
     def stored_weights(
         self, noise: dict[str, Tensor] | None = None
@@ -139,9 +137,9 @@ class _MeanField(Distributions):
 
         Then `noise` is that of the weights, as ``noise()`` draws it; by default Torch's own.
         """
-        return sum(entries.sum() for entries in self._divergence(noise).values())
+        return sum(entries.sum() for entries in self._kl_of_entries(noise).values())
 
-    def _book_axes(self, parameter: Tensor) -> Tensor:
+    def _noise_axes(self, parameter: Tensor) -> Tensor:
         return parameter.transpose(0, 1) if parameter.ndim > 1 else parameter
 
     def _draw(
@@ -214,7 +212,7 @@ class MeanFieldLinear(LinearLayer, _MeanField):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(in_features, out_features, device=device, dtype=dtype)
-        self._set_up(prior, posterior_std, estimator, bias)
+        self._make_parameters(prior, posterior_std, estimator, bias)
 
     def _output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         return (*input_shape[:-1], self.outputs)
@@ -267,7 +265,7 @@ class MeanFieldConv2d(ConvLayer, _MeanField):
         super().__init__(
             in_channels, out_channels, kernel_size, device=device, dtype=dtype, **geometry
         )
-        self._set_up(prior, posterior_std, estimator, bias)
+        self._make_parameters(prior, posterior_std, estimator, bias)
 
     def _output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         return (*input_shape[:-3], self.outputs, *self.output_size(*input_shape[-2:]))

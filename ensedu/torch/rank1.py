@@ -12,17 +12,18 @@ from ensedu.torch.base import MemberLayer
 from ensedu.torch.batch_ensemble import fast_weights_
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
+from ensedu.torch.products import modulated_product
 from ensedu.torch.variational import Distributions, inverse_softplus, softplus
 
 
 class _Rank1(MemberLayer, Distributions):
-    """What the two layers share: one weight, and distributions of r and s a member."""
+    """The parameters of both layers: one weight, and distributions of r and s a member."""
 
     method: ClassVar = "rank1"
-    a_row_each: ClassVar = "r_mean"
+    rows_of_members: ClassVar = "r_mean"
     drawn = ("r", "s")
 
-    def _set_up(
+    def _make_parameters(
         self,
         ensemble_size: int,
         prior: Prior,
@@ -38,10 +39,16 @@ class _Rank1(MemberLayer, Distributions):
         self.init_std = checks.real("init_std", init_std, low=0.0)
         self.posterior_std = self._check_std("posterior_std", posterior_std)
         self.per_example = checks.boolean("per_example", per_example)
-        self.weight = self._empty(*self.weight_shape)
-        self.r_mean, self.r_rho = self._empty(M, self.inputs), self._empty(M, self.inputs)
-        self.s_mean, self.s_rho = self._empty(M, self.outputs), self._empty(M, self.outputs)
-        self.bias = self._empty(M, self.outputs) if checks.boolean("bias", bias) else None
+        self.weight = self._empty_parameter(*self.weight_shape)
+        self.r_mean, self.r_rho = (
+            self._empty_parameter(M, self.inputs),
+            self._empty_parameter(M, self.inputs),
+        )
+        self.s_mean, self.s_rho = (
+            self._empty_parameter(M, self.outputs),
+            self._empty_parameter(M, self.outputs),
+        )
+        self.bias = self._empty_parameter(M, self.outputs) if checks.boolean("bias", bias) else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -72,19 +79,6 @@ class _Rank1(MemberLayer, Distributions):
         leading = (*samples, self.ensemble_size, *batch)
         return {"r": (*leading, self.inputs), "s": (*leading, self.outputs)}
 
-    def forward(
-        self, x: Float[Tensor, "*any"], noise: dict[str, Tensor] | None = None
-    ) -> Float[Tensor, "*any_out"]:
-        self._check_input(x, self.weight, self.ensemble_size)
-        noise = self.noise(None, x.shape) if noise is None else noise
-        r, s = self._fast_weights(noise, tuple(x.shape))
-        if not self._has_samples(x):
-            return self._modulated(x, self.weight, r, s, self.bias)
-        bias = None if self.bias is None else self.bias.repeat(x.shape[0], 1)
-        x, r, s = (part.flatten(0, 1) for part in (x, r, s))  # samples as members
-        y = self._modulated(x, self.weight, r, s, bias)
-        return y.unflatten(0, (-1, self.ensemble_size))
-
     def weight_matrices(
         self, noise: dict[str, Tensor] | None = None
     ) -> Float[Tensor, "*S_M_B_m_n_kernel"]:
@@ -92,7 +86,7 @@ class _Rank1(MemberLayer, Distributions):
 
         Of a convolution the kernels, (M, C_in, C_out, K, K).
         """
-        return self._matrices(self.stored_weights(noise))
+        return self.in_book_axes(self.stored_weights(noise))
 
     def stored_weights(
         self, noise: dict[str, Tensor] | None = None
@@ -101,7 +95,7 @@ class _Rank1(MemberLayer, Distributions):
         noise = self.noise() if noise is None else noise
         given = tuple(getattr(noise.get("r"), "shape", ())) if isinstance(noise, dict) else ()
         r, s = self._fast_weights(noise, self._input_shape(given))
-        return self.modulate(self.weight, r, s)
+        return self.modulated_weights(self.weight, r, s)
 
     def kl(self, noise: dict[str, Tensor] | None = None) -> Float[Tensor, " M"]:
         """KL(q(r_i, s_i) ‖ prior) of each member, in nats; their mean bounds the mixture's KL.
@@ -109,12 +103,25 @@ class _Rank1(MemberLayer, Distributions):
         Closed form for a normal prior, else drawn: from `noise` of r, (M, inputs) or
         (S, M, inputs), and s, by default Torch's own.
         """
-        return sum(entries.sum(1) for entries in self._divergence(noise).values())
+        return sum(entries.sum(1) for entries in self._kl_of_entries(noise).values())
 
     def _input_shape(self, noise: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of an input for which r has noise of this shape."""
         leading = noise[:-1] if self.per_example else (*noise[:-1], 1)
         return (*leading, *[1] * (-1 - self.batch_axis))
+
+    def _fast_weights_for(
+        self, x: Tensor, noise: dict[str, Tensor] | None
+    ) -> tuple[Float[Tensor, "*S_M_B m"], Float[Tensor, "*S_M_B n"]]:
+        """Check an input, and return its r and s, drawn where there is no noise."""
+        self._check_input(x, self.weight, self.ensemble_size)
+        noise = self.noise(None, x.shape) if noise is None else noise
+        return self._fast_weights(noise, tuple(x.shape))
+
+    def _samples_as_members(self, x: Tensor, r: Tensor, s: Tensor) -> list[Tensor | None]:
+        """Flatten (S, M, …) to (S M, …), and give each sample of a member that member's bias."""
+        bias = None if self.bias is None else self.bias.repeat(x.shape[0], 1)
+        return [x.flatten(0, 1), r.flatten(0, 1), s.flatten(0, 1), bias]
 
     def _fast_weights(
         self, noise: dict[str, Tensor], shape: tuple[int, ...]
@@ -181,7 +188,20 @@ class Rank1Linear(LinearLayer, _Rank1):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(in_features, out_features, device=device, dtype=dtype)
-        self._set_up(ensemble_size, prior, init, init_std, posterior_std, per_example, bias)
+        self._make_parameters(
+            ensemble_size, prior, init, init_std, posterior_std, per_example, bias
+        )
+
+    def forward(
+        self, x: Float[Tensor, "*S_M B m"], noise: dict[str, Tensor] | None = None
+    ) -> Float[Tensor, "*S M B n"]:
+        # Weight (n, m), r (M, m), s (M, n), bias (M, n); per example r (M, B, m) and s (M, B, n).
+        r, s = self._fast_weights_for(x, noise)
+        if not self._has_samples(x):
+            return modulated_product(x, self.weight, r, s, self.bias)
+        x, r, s, bias = self._samples_as_members(x, r, s)
+        y = modulated_product(x, self.weight, r, s, bias)  # (S M, B, n)
+        return y.unflatten(0, (-1, self.ensemble_size))
 
 
 class Rank1Conv2d(ConvLayer, _Rank1):
@@ -235,4 +255,16 @@ class Rank1Conv2d(ConvLayer, _Rank1):
         super().__init__(
             in_channels, out_channels, kernel_size, device=device, dtype=dtype, **geometry
         )
-        self._set_up(ensemble_size, prior, init, init_std, posterior_std, per_example, bias)
+        self._make_parameters(
+            ensemble_size, prior, init, init_std, posterior_std, per_example, bias
+        )
+
+    def forward(
+        self, x: Float[Tensor, "*S_M B C_in H W"], noise: dict[str, Tensor] | None = None
+    ) -> Float[Tensor, "*S M B C_out H_out W_out"]:
+        r, s = self._fast_weights_for(x, noise)
+        if not self._has_samples(x):
+            return self.modulated_convolution(x, self.weight, r, s, self.bias)
+        x, r, s, bias = self._samples_as_members(x, r, s)
+        y = self.modulated_convolution(x, self.weight, r, s, bias)  # (S M, B, C_out, …)
+        return y.unflatten(0, (-1, self.ensemble_size))

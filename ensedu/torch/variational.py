@@ -70,10 +70,10 @@ class Distributions(WeightLayer):
     #: The arrays that have a distribution, as attributes …_mean and …_rho.
     drawn: tuple[str, ...]
 
-    def _divergence(self, noise: dict[str, Tensor] | None) -> dict[str, Tensor]:
+    def _kl_of_entries(self, noise: dict[str, Tensor] | None) -> dict[str, Tensor]:
         """Return the KL of every entry, by name, with the book's axes."""
         pairs = {
-            k: tuple(self._book_axes(getattr(self, f"{k}_{part}")) for part in ("mean", "rho"))
+            k: tuple(self._noise_axes(getattr(self, f"{k}_{part}")) for part in ("mean", "rho"))
             for k in self.drawn
             if getattr(self, f"{k}_mean") is not None
         }
@@ -87,6 +87,6 @@ class Distributions(WeightLayer):
             noise = {k: self._randn(None, *shape) for k, shape in shapes.items()}
         return {k: kl(*pair, self.prior, noise and noise[k]) for k, pair in pairs.items()}
 
-    def _book_axes(self, parameter: Tensor) -> Tensor:
+    def _noise_axes(self, parameter: Tensor) -> Tensor:
         """The axes in which noise is drawn and given."""
         return parameter

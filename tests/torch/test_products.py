@@ -17,19 +17,19 @@ from torch.func import functional_call, grad, hessian, jvp, vmap
 from torch.nn import functional as F
 
 import ensedu.torch as et
-from ensedu.torch import conv, products
+from ensedu.torch import conv, product_backward, product_forms, products, stacked_product
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 measure = importlib.import_module("measure")
 
 M, B, m, n, K = 3, 7, 5, 11, 2
 FORMS = {
-    "scale": products.scale,
-    "scale again": products.Scale.apply,
-    "fold": products.fold,
-    "fold again": products.Fold.apply,
-    "each by hand": lambda x, weight, r, s, bias: products.Each.apply(
-        x.expand(len(r), *x.shape[-2:]), products.modulated(weight, r, s), bias
+    "scale": product_forms.scale,
+    "scale again": product_backward.MemorySavingScale.apply,
+    "fold": product_forms.fold,
+    "fold again": product_backward.MemorySavingFold.apply,
+    "each by hand": lambda x, weight, r, s, bias: stacked_product.StackedProduct.apply(
+        x.expand(len(r), *x.shape[-2:]), product_forms.modulated_weights(weight, r, s), bias
     ),
 }
 BY_HAND = ["scale again", "fold again", "each by hand"]
@@ -173,10 +173,12 @@ def test_the_rule_counts_the_entries_that_each_form_writes(B, m, n):
 @pytest.mark.parametrize("form", ["scale", "fold"])
 def test_the_shapes_choose_the_form(monkeypatch, form, memory_saving):
     ran = []
-    for name, inner in (("scale", products.scale), ("fold", products.fold)):
-        monkeypatch.setattr(
-            products, name, lambda *v, name=name, inner=inner: ran.append(name) or inner(*v)
-        )
+    for name in ("scale", "fold"):
+        inner = getattr(product_forms, name)
+        for module in (products, product_backward):
+            monkeypatch.setattr(
+                module, name, lambda *v, name=name, inner=inner: ran.append(name) or inner(*v)
+            )
     few = {"scale": 6, "fold": 7}[form]  # 2 m n / (m + n) = 6.875
     layer = et.BatchEnsembleLinear(m, n, M, memory_saving=memory_saving)
     layer(torch.zeros(M, few, m))
@@ -216,8 +218,8 @@ def test_saving_memory_never_raises_its_peak(wants):
 @pytest.mark.parametrize("columns", [64, 65])
 def test_a_weight_each_gets_its_gradient_as_it_is_stored(columns):
     x, weight = torch.randn(M, B, columns), torch.randn(M, n, columns, requires_grad=True)
-    (slope,) = torch.autograd.grad(products.product_each(x, weight, None).sum(), weight)
-    assert slope.is_contiguous() == (columns > products.MANY_COLUMNS)
+    (slope,) = torch.autograd.grad(stacked_product.stacked_product(x, weight, None).sum(), weight)
+    assert slope.is_contiguous() == (columns > stacked_product.MANY_COLUMNS)
 
 
 LAYERS = {
@@ -262,7 +264,7 @@ def test_convolutions_give_the_same_in_both_forms(monkeypatch, name, broadcast):
     noise = [layer.noise()] if name == "rank1" else []
     results = []
     for folds in (False, True):
-        monkeypatch.setattr(conv.ConvLayer, "_folds", lambda *a, folds=folds: folds)
+        monkeypatch.setattr(conv.ConvLayer, "folds", lambda *a, folds=folds: folds)
         y = layer(x, *noise)
         results.append([y, *gradients(y, [x, *layer.parameters()])])
     torch.testing.assert_close(*results, rtol=0, atol=1e-11)
@@ -271,9 +273,9 @@ def test_convolutions_give_the_same_in_both_forms(monkeypatch, name, broadcast):
 def test_convolutions_fold_where_pixels_outnumber_weights():
     layer = et.BatchEnsembleConv2d(5, 7, 3, M, padding=1)
     # One image of h x h: 12 h² entries scaled, 2 x 315 folded.
-    assert not layer._folds((1, 5, 7, 7))
-    assert layer._folds((1, 5, 8, 8))
-    assert not et.BatchEnsembleConv2d(4, 6, 3, M, padding=1, groups=2)._folds((9, 4, 9, 9))
+    assert not layer.folds((1, 5, 7, 7))
+    assert layer.folds((1, 5, 8, 8))
+    assert not et.BatchEnsembleConv2d(4, 6, 3, M, padding=1, groups=2).folds((9, 4, 9, 9))
 
 
 @given(
@@ -338,7 +340,7 @@ def test_a_shared_batch_is_never_copied_to_the_members(kind):
 @pytest.mark.parametrize("folds", [False, True])
 def test_autocast_gives_its_own_dtype_in_both_forms(monkeypatch, layer, folds, many_columns):
     torch.manual_seed(4)
-    monkeypatch.setattr(products, "MANY_COLUMNS", many_columns)
+    monkeypatch.setattr(stacked_product, "MANY_COLUMNS", many_columns)
     layer = LAYERS[layer]().float()
     monkeypatch.setattr(products, "folds", lambda *a: folds)
     noise = [layer.noise()] if isinstance(layer, et.Rank1Linear) else []
@@ -391,7 +393,7 @@ def given_to(name, batch):
 @pytest.mark.parametrize("batch", [3, 101])
 @pytest.mark.parametrize("name", STACKS)
 def test_layers_stack_under_vmap(monkeypatch, name, batch, many_columns):
-    monkeypatch.setattr(products, "MANY_COLUMNS", many_columns)
+    monkeypatch.setattr(stacked_product, "MANY_COLUMNS", many_columns)
     first, arguments = given_to(name, batch)
     layers = [first, *(STACKS[name]() for _ in range(K - 1))]
     stacked, buffers = torch.func.stack_module_state(layers)
@@ -409,7 +411,7 @@ def test_layers_stack_under_vmap(monkeypatch, name, batch, many_columns):
 @pytest.mark.parametrize("many_columns", [0, 64])
 @pytest.mark.parametrize("name", STACKS)
 def test_layers_can_be_differentiated_twice(monkeypatch, name, many_columns):
-    monkeypatch.setattr(products, "MANY_COLUMNS", many_columns)
+    monkeypatch.setattr(stacked_product, "MANY_COLUMNS", many_columns)
     layer, arguments = given_to(name, 2)
     params = dict(layer.named_parameters())
     along = {key: torch.randn_like(value) for key, value in params.items()}

@@ -10,19 +10,19 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.grad import conv2d_input, conv2d_weight
 
-from ensedu.torch.products import Frugal, tangent
+from ensedu.torch.product_backward import MemorySaving, directional_derivative
 
 
-class Again(Frugal):
+class MemorySavingConv(MemorySaving):
     """What the two forms share."""
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         ctx.layer = inputs[0]
-        Frugal.setup_context(ctx, inputs[1:], output)
+        MemorySaving.setup_context(ctx, inputs[1:], output)
 
 
-class ScaleAgain(Again):
+class MemorySavingConvScale(MemorySavingConv):
     """``conv(x ∘ r, W) ∘ s + b``, whose backward pass convolves again."""
 
     @staticmethod
@@ -31,30 +31,30 @@ class ScaleAgain(Again):
 
     @staticmethod
     def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> Tensor:
-        return tangent(ctx.layer.scale, ctx.saved_tensors, tangents)
+        return directional_derivative(ctx.layer.scale, ctx.saved_tensors, tangents)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight, r, s, bias = ctx.saved_tensors
-        spread = ctx.layer._spread
+        over_pixels = ctx.layer.over_pixels
         # The products run in the precision of the forward pass, which autocast may have lowered.
         low = weight.to(grad.dtype)
-        xr = (x * spread(r)).to(grad.dtype)
+        xr = (x * over_pixels(r)).to(grad.dtype)
         rows = xr.flatten(0, 1)
-        grad_s = channels(grad * ctx.layer._one(rows, low).view(grad.shape), s)
-        grad_z = (grad * spread(s).to(grad.dtype)).flatten(0, 1)
-        grad_xr, grad_weight = slopes(ctx.layer, grad_z, rows, low)
+        grad_s = sum_to_channels(grad * ctx.layer.apply_weight(rows, low).view(grad.shape), s)
+        grad_z = (grad * over_pixels(s).to(grad.dtype)).flatten(0, 1)
+        grad_xr, grad_weight = convolution_gradients(ctx.layer, grad_z, rows, low)
         # What is done with is given up, so that little is held at once.
         del grad_z, rows
         grad_xr = grad_xr.view(xr.shape)
         del xr
-        grad_r = channels(grad_xr * x.to(grad.dtype), r)
-        grad_x = (grad_xr * spread(r).to(grad.dtype)).sum_to_size(x.shape).to(x.dtype)
+        grad_r = sum_to_channels(grad_xr * x.to(grad.dtype), r)
+        grad_x = (grad_xr * over_pixels(r).to(grad.dtype)).sum_to_size(x.shape).to(x.dtype)
         grad_bias = None if bias is None else grad.sum((1, 3, 4)).to(bias.dtype)
         return None, grad_x, grad_weight.to(weight.dtype), grad_r, grad_s, grad_bias
 
 
-class FoldAgain(Again):
+class MemorySavingConvFold(MemorySavingConv):
     """``conv(x, W ∘ r sᵀ) + b``, whose backward pass forms the members' kernels again."""
 
     @staticmethod
@@ -63,23 +63,28 @@ class FoldAgain(Again):
 
     @staticmethod
     def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> Tensor:
-        return tangent(ctx.layer.fold, ctx.saved_tensors, tangents)
+        return directional_derivative(ctx.layer.fold, ctx.saved_tensors, tangents)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight, r, s, bias = ctx.saved_tensors
         layer, needs_x = ctx.layer, ctx.needs_input_grad[1]
         # The products run in the precision of the forward pass, which autocast may have lowered.
-        kernels, images = layer.modulate(weight, r, s).to(grad.dtype), x.to(grad.dtype)
+        kernels, images = layer.modulated_weights(weight, r, s).to(grad.dtype), x.to(grad.dtype)
         if x.ndim == 4:  # all members read the same channels
             rows = grad.transpose(0, 1).flatten(1, 2)  # (B, M C_out, H_out, W_out)
-            grad_x, product = slopes(layer, rows, images, kernels.flatten(0, 1), needs_x)
+            grad_x, product = convolution_gradients(
+                layer, rows, images, kernels.flatten(0, 1), needs_x
+            )
             product = product.view(kernels.shape)
         else:
-            own = zip(grad, images, kernels, strict=True)
-            each, products = zip(*(slopes(layer, *one, needs_x) for one in own), strict=True)
-            grad_x, product = torch.stack(each) if needs_x else None, torch.stack(products)
-        r_row, s_row = layer._spread(r[:, None]), layer._spread(s[:, :, None])
+            members = [
+                convolution_gradients(layer, *of_member, needs_x)
+                for of_member in zip(grad, images, kernels, strict=True)
+            ]
+            grads_x, products = zip(*members, strict=True)
+            grad_x, product = torch.stack(grads_x) if needs_x else None, torch.stack(products)
+        r_row, s_row = layer.over_pixels(r[:, None]), layer.over_pixels(s[:, :, None])
         scaled = product * r_row
         grad_weight = (scaled * s_row).sum(0)
         grad_s = (scaled * weight).sum((2, 3, 4))
@@ -89,19 +94,19 @@ class FoldAgain(Again):
         return None, grad_x, grad_weight, grad_r, grad_s, grad_bias
 
 
-def channels(product: Float[Tensor, "M B C H W"], like: Float[Tensor, "M #B C"]) -> Tensor:
+def sum_to_channels(product: Float[Tensor, "M B C H W"], like: Float[Tensor, "M #B C"]) -> Tensor:
     """Sum over positions, and over examples where they share the factors of `like`."""
     return product.sum((3, 4)).sum_to_size(like.shape).to(like.dtype)
 
 
-def slopes(
+def convolution_gradients(
     layer: Any,
     grad: Float[Tensor, "N C_out H_out W_out"],
     x: Float[Tensor, "N C_in H W"],
     weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
     needs_x: bool = True,
 ) -> tuple[Tensor | None, Tensor]:
-    """The gradients of ``layer._one(x, weight)`` in x, if it needs one, and in the weight."""
+    """The gradients of one convolution of this layer in x, if it needs one, and in the weight."""
     padding, pull = layer.padding, None
     if isinstance(padding, str) or layer.padding_mode != "zeros":
         x, pull = torch.func.vjp(layer._pad, x)
