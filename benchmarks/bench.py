@@ -5,7 +5,7 @@
 
 It prints the targets of `targets.py`, and with --strict exits with 1 if one is missed. The JSON:
 
-machine     what `ensedu.book.experiments.machine` says
+machine     what `ensedu.book.experiments.running.machine` says
 cells       one method at one size (m, M, B), m inputs and outputs. Each of `contestants`, among
             them the limit, has `parameter_bytes`, `saved_bytes` (stored for the backward pass
             beyond input and parameters), at B = 256 and four members `peak_bytes`, and for each
@@ -34,8 +34,8 @@ from torch.nn import functional as F
 
 import ensedu.torch as et
 from benchmarks import contestants, measure, targets
-from ensedu.book.experiments import files
-from ensedu.book.experiments.machine import machine, settle
+from ensedu.book.experiments.running import json_files
+from ensedu.book.experiments.running.machine import machine, restart_with_settings
 from ensedu.methods import size_option
 from ensedu.torch import product_forms, products, stacked_product
 
@@ -264,10 +264,10 @@ def main(arguments=None):
     result["mixed"] = [mixed(*sizes, seconds) for sizes in grid]
     members, batch_size = (MEMBERS[:1], 512) if options.quick else (MEMBERS, 32)
     result["training"] = [training(M, batch_size, 15 * seconds) for M in members]
-    files.write(options.path, result)
+    json_files.write_json(options.path, result)
     return targets.verdict(result["cells"], options.strict)
 
 
 if __name__ == "__main__":
-    settle()
+    restart_with_settings()
     sys.exit(main())

@@ -35,8 +35,8 @@ from torch.nn import functional as F
 
 import ensedu.torch as et
 from benchmarks import bench, contestants, measure, targets
-from ensedu.book.experiments import files
-from ensedu.book.experiments.machine import machine
+from ensedu.book.experiments.running import json_files
+from ensedu.book.experiments.running.machine import machine
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
 
@@ -70,14 +70,14 @@ class Step:
         except Exception as error:
             row = keys | {"error": said(error)}
         self.rows.append(row)
-        files.write(self.path, {"rows": self.rows, "left_out": self.left_out})
+        json_files.write_json(self.path, {"rows": self.rows, "left_out": self.left_out})
         words = " ".join(f"{key} {value}" for key, value in keys.items())
         print(f"{words}: {row.get('error', 'done')}", flush=True)
         free(self.device)
 
     def finish(self):
         """Write how many cases were left out; return whether a case failed."""
-        files.write(self.path, {"rows": self.rows, "left_out": self.left_out})
+        json_files.write_json(self.path, {"rows": self.rows, "left_out": self.left_out})
         if self.left_out:
             print(f"out of time: {self.left_out} cases left out")
         return any("error" in row for row in self.rows)
@@ -500,7 +500,7 @@ def report(parts, device, path):
         "rule": rule,
         **rows,
     }
-    files.write(path, result)
+    json_files.write_json(path, result)
     return list(lines_of(result))
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ensedu.book.experiments import files
-from ensedu.book.experiments.machine import machine
+from ensedu.book.experiments.running import json_files
+from ensedu.book.experiments.running.machine import machine
 from ensedu.book.page.live import options
 from scripts.browsing import DESK, NO_BROWSER, PHONE, chromium, find_browser, packed, serve
 
@@ -182,7 +182,7 @@ def main(arguments=None):
         "rounds": rounds, "seconds": seconds, "machine": where, "scripts": scripts,
         "targets": judged, "rows": rows,
     }  # fmt: skip
-    files.write(given.path, result)
+    json_files.write_json(given.path, result)
     print(*table(rows, judged), sep="\n")
     if where["load_average"] > 0.5:
         print(f"Others were at work here: a load of {where['load_average']:.1f} before the start.")

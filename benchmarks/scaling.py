@@ -24,8 +24,8 @@ import torch
 import torch.distributed as dist
 from torch.nn.functional import cross_entropy
 
-from ensedu.book.experiments import files
-from ensedu.book.experiments.machine import machine, settle
+from ensedu.book.experiments.running import json_files
+from ensedu.book.experiments.running.machine import machine, restart_with_settings
 from ensedu.methods import size_option
 from ensedu.torch import mlp
 from ensedu.torch.train.distributed import ShardedEnsemble
@@ -172,11 +172,11 @@ def main(arguments=None):
         "machine": where,
         "rows": rows,
     }
-    files.write(options.path, result)
+    json_files.write_json(options.path, result)
     print(*table(rows), sep="\n")
     return 0
 
 
 if __name__ == "__main__":
-    settle()
+    restart_with_settings()
     sys.exit(main())

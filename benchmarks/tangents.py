@@ -23,8 +23,8 @@ import numpy as np
 import torch
 from torch.func import functional_call, jacrev, vmap
 
-from ensedu.book.experiments import files
-from ensedu.book.experiments.machine import machine, settle
+from ensedu.book.experiments.running import json_files
+from ensedu.book.experiments.running.machine import machine, restart_with_settings
 from ensedu.theory import ntk
 from ensedu.theory.ntk import torch as ntk_torch
 
@@ -140,11 +140,13 @@ def main(arguments=None):
         norms = [row["norm"] for row in rows if "norm" in row and row["width"] == size[1]]
         np.testing.assert_allclose(norms[1:], norms[0], rtol=1e-9)
     result = {"seed": SEED, "ensemble_size": MEMBERS, "rounds": rounds, "machine": where}
-    files.write(options.path, result | {"layers": f"{FEATURES}-width-width-1", "rows": rows})
+    json_files.write_json(
+        options.path, result | {"layers": f"{FEATURES}-width-width-1", "rows": rows}
+    )
     print(*table(rows), sep="\n")
     return 0
 
 
 if __name__ == "__main__":
-    settle()
+    restart_with_settings()
     sys.exit(main())

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from benchmarks import gpu, measure, targets
-from ensedu.book.experiments.machine import machine
 
 
 def test_ratios_are_taken_round_by_round():
@@ -87,13 +86,6 @@ def test_a_file_is_checked_as_the_benchmark_checks(tmp_path, capsys):
     assert "1.21*" in capsys.readouterr().out
 
 
-def test_the_machine_is_described_once():
-    found = machine()
-    assert found["device"] == "cpu" and found["name"]
-    assert torch.__version__.startswith(found["versions"]["torch"].split("+")[0])
-    assert found["threads"] == torch.get_num_threads()
-
-
 def row(B, chosen, ratio):
     """A size at which fold over scale is `ratio`; B (m + n) = c m n at c = B / 8."""
     return {
@@ -124,7 +116,8 @@ def test_the_layers_import_with_the_stand_in_for_jaxtyping():
     root = Path(__file__).parents[1]
     folder = root / "benchmarks" / "stand_in"
     code = (
-        "import jaxtyping, ensedu.torch.train.distributed, ensedu.book.experiments.machine; "
+        "import jaxtyping, ensedu.torch.train.distributed; "
+        "import ensedu.book.experiments.running.machine; "
         "print(jaxtyping.__file__)"
     )
     ran = subprocess.run(

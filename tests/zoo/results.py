@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ensedu.book import measured
-from ensedu.book.experiments import files
-from ensedu.book.experiments.machine import machine
+from ensedu.book.experiments.running import json_files
+from ensedu.book.experiments.running.machine import machine
 from ensedu.methods import METHODS
 from scripts import readme
 
@@ -30,7 +30,7 @@ def write(rows: list[dict[str, Any]], members: int) -> None:
     found = {"machine": machine() | {"versions": versions}, "members": members, "rows": rows}
     old = committed()
     if [old["rows"], old.get("machine", {}).get("versions")] != [rows, versions]:
-        files.write(FILE, found)
+        json_files.write_json(FILE, found)
     readme.to_readme("zoo", table(found))
 
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from ensedu.common import checks
 
 if TYPE_CHECKING:
-    from ensedu.book.experiments.tables import Experiment
+    from ensedu.book.experiments.running.experiment import Experiment
 
-__all__ = ["EXPERIMENTS", "NEEDS", "missing"]
+__all__ = ["EXPERIMENTS", "NEEDS", "missing_package"]
 
 #: The table's name, and where its experiment stands: a module here, and the name in it.
-PLACES = {
+LOCATIONS = {
     "starts": "starts.EXPERIMENT",
     "running-example-tuning": "running_example.TUNING",
     "running-example": "running_example.EXPERIMENT",
@@ -79,7 +79,7 @@ PLACES = {
 
 #: Which tables need a package that the book does without, and has in .venv-results alone.
 NEEDS = {"nuts": "numpyro", "nuts-curves": "numpyro"} | {
-    name: "laplace" for name in PLACES if name.startswith("shootout-")
+    name: "laplace" for name in LOCATIONS if name.startswith("shootout-")
 }
 
 
@@ -88,23 +88,23 @@ class Experiments(Mapping[str, "Experiment"]):
 
     def __getitem__(self, name: str) -> "Experiment":
         """Return one; raises ``TypeError`` or ``ValueError`` for a name that is none."""
-        module, _, own = PLACES[checks.one_of("name", name, PLACES)].partition(".")
+        module, _, own = LOCATIONS[checks.one_of("name", name, LOCATIONS)].partition(".")
         return getattr(import_module(f"ensedu.book.experiments.{module}"), own)
 
     def __contains__(self, name: object) -> bool:
-        return name in PLACES
+        return name in LOCATIONS
 
     def __iter__(self) -> Iterator[str]:
-        return iter(PLACES)
+        return iter(LOCATIONS)
 
     def __len__(self) -> int:
-        return len(PLACES)
+        return len(LOCATIONS)
 
 
 EXPERIMENTS = Experiments()
 
 
-def missing(name: str) -> str:
+def missing_package(name: str) -> str:
     """Return which package the table of this name needs and does not find, or else nothing."""
     package = NEEDS.get(name, "")
     return package if package and find_spec(package) is None else ""

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ensedu import book
-from ensedu.book.experiments import EXPERIMENTS, NEEDS, missing
-from ensedu.book.experiments.runner import run
+from ensedu.book.experiments import EXPERIMENTS, NEEDS, missing_package
+from ensedu.book.experiments.running.runner import compute_table
 from ensedu.common import checks
 
 BOOK = Path(book.__file__).parent
@@ -57,12 +57,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failed = False
     for name in names:
         try:
-            if package := missing(name):
+            if package := missing_package(name):
                 raise ImportError(
                     f"{package} is needed, and is not installed here; `make results NAME={name}` "
                     "computes the table where it is, in .venv-results"
                 )
-            path = run(
+            path = compute_table(
                 EXPERIMENTS[name],
                 folder,
                 kept=kept,

@@ -29,9 +29,9 @@ from jaxtyping import Bool
 from numpy import ndarray as Array
 
 from ensedu import uncertainty
-from ensedu.book.experiments.effects import judge
-from ensedu.book.experiments.machine import one_thread
-from ensedu.book.experiments.tables import Experiment
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.running.machine import one_thread
+from ensedu.book.experiments.shared.comparisons import add_verdicts
 from ensedu.data import bandit
 from ensedu.priors import Normal
 from ensedu.torch import mlp
@@ -179,7 +179,7 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     others = [agent for agent in own if agent != "greedy"]
     intervals = [uncertainty.paired(ends[agent] - ends["greedy"]) for agent in others]
     entries = {entry["agent"]: entry for entry in found}
-    judge([(entries[agent], one) for agent, one in zip(others, intervals, strict=True)])
+    add_verdicts([(entries[agent], one) for agent, one in zip(others, intervals, strict=True)])
     return found
 
 

@@ -39,9 +39,13 @@ from numpy import ndarray as Array
 from torch import Tensor, nn
 
 from ensedu import uncertainty
-from ensedu.book.experiments.effects import compared, judge, pairs
-from ensedu.book.experiments.machine import one_thread
-from ensedu.book.experiments.tables import Experiment
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.running.machine import one_thread
+from ensedu.book.experiments.shared.comparisons import (
+    add_verdicts,
+    compare_pairs,
+    compare_with_reference,
+)
 from ensedu.data import letters, mnist5000
 from ensedu.priors import Normal
 from ensedu.theory import pruning
@@ -482,8 +486,10 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
     full = [row for row in table if row["contestant"] != STUCK]
     sizes: dict[str, Any] = {"train": TRAIN, "test": TEST}
     found: dict[str, Any] = {
-        "errors": compared(full, reference="single", scores=("error", "nll"), **sizes),
-        "others": compared(
+        "errors": compare_with_reference(
+            full, reference="single", scores=("error", "nll"), **sizes
+        ),
+        "others": compare_with_reference(
             full, reference="single", scores=("ece", "auroc_letters", "auroc_noise"),
             higher=("auroc_letters", "auroc_noise"), **sizes,
         ),
@@ -493,7 +499,7 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
         for name in dict.fromkeys(row["contestant"] for row in full)
     }
     found["pairs"] = {
-        score: pairs(
+        score: compare_pairs(
             {name: np.array([np.mean(row[score]) for row in own]) for name, own in by.items()},
             COMPARISONS, **sizes,
         )
@@ -508,7 +514,7 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
             entry = {"contestant": name, "score": score, "by_weights": float(both[:, 0].mean()),
                      "own": float(both[:, 1].mean())}  # fmt: skip
             intervals.append((entry, uncertainty.resampled(both[:, 0] - both[:, 1], **sizes)))
-    judge(intervals, higher=("auroc_letters", "auroc_noise"))
+    add_verdicts(intervals, higher=("auroc_letters", "auroc_noise"))
     found["by_weights"] = [entry for entry, _ in intervals]
     for entry in found["by_weights"]:
         if entry["score"] == "mutual":  # which is neither better nor worse

@@ -28,9 +28,9 @@ from ensedu import numpy as en
 from ensedu import uncertainty
 from ensedu.book.experiments import dropout
 from ensedu.book.experiments.drawings import DIGITS, LETTERS, jittered, scribble, seen
-from ensedu.book.experiments.effects import compared
-from ensedu.book.experiments.machine import one_thread
-from ensedu.book.experiments.tables import Experiment
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.running.machine import one_thread
+from ensedu.book.experiments.shared.comparisons import compare_with_reference
 from ensedu.common import checks
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
@@ -261,7 +261,7 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
         }
         for row in rows
     ]  # fmt: skip
-    differences = compared(
+    differences = compare_with_reference(
         flat, reference="single", scores=["nll", "accuracy", "letters", "scribbles"],
         train=EXPERIMENT.settings["train"], test=dropout.TEST, higher=["accuracy"],
     )  # fmt: skip

@@ -21,8 +21,8 @@ from torch import nn
 
 from ensedu import data, uncertainty
 from ensedu.book import measured
-from ensedu.book.experiments.machine import one_thread
-from ensedu.book.experiments.tables import Experiment
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.running.machine import one_thread
 from ensedu.common import checks
 from ensedu.torch import fit, gaussian_nll, mlp, predict
 

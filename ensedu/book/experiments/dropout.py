@@ -31,9 +31,9 @@ from torch import nn
 
 from ensedu import uncertainty
 from ensedu.book.experiments import running_example as example
-from ensedu.book.experiments.effects import compared
-from ensedu.book.experiments.machine import one_thread
-from ensedu.book.experiments.tables import Experiment
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.running.machine import one_thread
+from ensedu.book.experiments.shared.comparisons import compare_with_reference
 from ensedu.data import digits, gap
 from ensedu.torch import MCDropout, Sequential, fit, mlp, predict
 from ensedu.torch.train.losses import softmax_cross_entropy
@@ -214,7 +214,7 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
             for row in own
         ]
         found[str(train)] = {
-            "compared": compared(
+            "compared": compare_with_reference(
                 flat, reference="single", scores=list(SCORES), train=train, test=TEST,
                 higher=["accuracy"],
             ),

@@ -21,9 +21,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ensedu.book.experiments.effects import compared
-from ensedu.book.experiments.machine import one_thread
-from ensedu.book.experiments.tables import Experiment
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.running.machine import one_thread
+from ensedu.book.experiments.shared.comparisons import compare_with_reference
 from ensedu.common import checks
 from ensedu.data import digits
 from ensedu.torch import fit, mlp
@@ -207,7 +207,7 @@ def best(rows: list[dict[str, Any]]) -> dict[str, int]:
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return what `effects.compared` makes of the accuracies, beside heads alone on a random W."""
-    return compared(
+    return compare_with_reference(
         rows, reference="head_random", scores=("later", "earlier"), train=1797 - TEST, test=TEST,
         higher=("later", "earlier"),
     )  # fmt: skip

@@ -30,7 +30,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.book.experiments import running_example as example
-from ensedu.book.experiments.tables import Experiment
+from ensedu.book.experiments.running.experiment import Experiment
 from ensedu.common import checks
 from ensedu.data import gap
 from ensedu.priors import Normal

@@ -22,9 +22,9 @@ from torch import Tensor, nn
 from ensedu import uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments import nuts
-from ensedu.book.experiments.machine import one_thread
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.running_example import nll
-from ensedu.book.experiments.tables import Experiment
 from ensedu.common import checks
 from ensedu.data import gap
 from ensedu.priors import Normal

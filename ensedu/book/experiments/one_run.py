@@ -22,8 +22,8 @@ from torch import Tensor, nn
 
 from ensedu import uncertainty
 from ensedu.book.experiments import table_one
-from ensedu.book.experiments.recorder import Recorder
-from ensedu.book.experiments.tables import Experiment
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.shared.recorder import Recorder
 from ensedu.common import checks
 from ensedu.data import Split
 from ensedu.torch import predict

@@ -24,8 +24,8 @@ from torch import Tensor, nn
 
 from ensedu import counting, uncertainty
 from ensedu.book import measured
-from ensedu.book.experiments.machine import one_thread
-from ensedu.book.experiments.tables import Experiment
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.running.machine import one_thread
 from ensedu.common import checks
 from ensedu.data import gap
 from ensedu.methods import METHODS, size_option

@@ -29,9 +29,9 @@ from torch import nn
 from ensedu import uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments.averaging import common
-from ensedu.book.experiments.effects import LEVEL, compared
-from ensedu.book.experiments.machine import one_thread
-from ensedu.book.experiments.tables import Experiment
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.running.machine import one_thread
+from ensedu.book.experiments.shared.comparisons import LEVEL, compare_with_reference
 from ensedu.common import checks
 from ensedu.data import Split, boston, concrete
 from ensedu.torch import fit, gaussian_nll, mlp, predict
@@ -249,7 +249,7 @@ def adjusted(
         size = {"train": here[0]["train"], "test": here[0]["test"]}
         for reference, names, scores in comparisons:
             own = [row for row in here if row["contestant"] in (reference, *names)]
-            entries = compared(own, reference=reference, scores=scores, **size)
+            entries = compare_with_reference(own, reference=reference, scores=scores, **size)
             found += [
                 {"data": data, "reference": reference, **entry}
                 for entry in entries

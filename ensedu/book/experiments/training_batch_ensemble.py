@@ -28,9 +28,9 @@ from numpy import ndarray as Array
 from torch import Tensor, nn
 
 from ensedu import counting, uncertainty
-from ensedu.book.experiments.effects import compared, pairs
-from ensedu.book.experiments.machine import one_thread
-from ensedu.book.experiments.tables import Experiment
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.running.machine import one_thread
+from ensedu.book.experiments.shared.comparisons import compare_pairs, compare_with_reference
 from ensedu.common import checks
 from ensedu.data import digits, mnist5000
 from ensedu.torch import fit, mlp, predict
@@ -275,10 +275,10 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
     for data in COMPARED:
         own = [row for row in rows if row["data"] == data]
         size = {"train": len(READ[data]()[1]) - TEST[data], "test": TEST[data]}
-        found[data] = compared(
+        found[data] = compare_with_reference(
             own, reference="single", scores=("nll", "accuracy"), higher=("accuracy",), **size
         )
-        found["pairs"][data] = pairs(nll_of(own), PAIRS, **size)
+        found["pairs"][data] = compare_pairs(nll_of(own), PAIRS, **size)
     return found
 
 

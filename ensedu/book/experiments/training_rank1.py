@@ -28,9 +28,9 @@ from torch import Tensor
 from ensedu import uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments import training_batch_ensemble as before
-from ensedu.book.experiments.effects import compared, pairs
-from ensedu.book.experiments.machine import one_thread
-from ensedu.book.experiments.tables import Experiment
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.running.machine import one_thread
+from ensedu.book.experiments.shared.comparisons import compare_pairs, compare_with_reference
 from ensedu.common import checks
 from ensedu.priors import Cauchy, Normal, Prior
 from ensedu.torch import mlp
@@ -434,10 +434,10 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
     ]
     size = {"train": len(before.examples("digits", 0)[0][1]), "test": before.TEST["digits"]}
     return {
-        "compared": compared(
+        "compared": compare_with_reference(
             flat, reference="single", scores=("nll", "accuracy"), higher=("accuracy",), **size
         ),
-        "pairs": pairs(nll_of(flat), PAIRS, **size),
+        "pairs": compare_pairs(nll_of(flat), PAIRS, **size),
     }
 
 

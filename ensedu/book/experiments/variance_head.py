@@ -14,9 +14,9 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu import uncertainty
-from ensedu.book.experiments.effects import judge
-from ensedu.book.experiments.machine import one_thread
-from ensedu.book.experiments.tables import Experiment
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.running.machine import one_thread
+from ensedu.book.experiments.shared.comparisons import add_verdicts
 from ensedu.data import Curve
 from ensedu.torch import fit, gaussian_nll, mlp, predict
 
@@ -79,7 +79,7 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             found.append(entry)
             if beta:
                 differences.append((entry, uncertainty.paired(values[beta] - values[0.0])))
-    judge(differences)
+    add_verdicts(differences)
     return found
 
 

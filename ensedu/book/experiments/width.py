@@ -36,9 +36,9 @@ from numpy import ndarray as Array
 from torch import Tensor, nn
 
 from ensedu import counting, uncertainty
-from ensedu.book.experiments.effects import judge
-from ensedu.book.experiments.machine import one_thread
-from ensedu.book.experiments.tables import Experiment
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.running.machine import one_thread
+from ensedu.book.experiments.shared.comparisons import add_verdicts
 from ensedu.common import checks
 from ensedu.data import digits, mnist5000
 from ensedu.torch import ensemble, fit, mlp, predict
@@ -319,7 +319,7 @@ def compared(
         for ours, than in pairs
         for score in scores
     ]  # fmt: skip
-    judge(found, higher=[score for score in scores if score.endswith("accuracy")])
+    add_verdicts(found, higher=[score for score in scores if score.endswith("accuracy")])
     return [entry for entry, _ in found]
 
 

@@ -1,6 +1,53 @@
 """The toy experiment is imported by other processes, too, where `tests` may be another package."""
 
+import contextlib
+import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+import pytest
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+
+@pytest.fixture
+def toy_log(tmp_path, monkeypatch):
+    """The file in which the toy notes each row that it starts."""
+    monkeypatch.setenv("TOY_LOG", str(tmp_path / "log"))
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def start_toy():
+    """A function that starts the toy as a program of two workers, in a group of its own."""
+    begun = []
+
+    def one(folder, pause="0.05"):
+        begun.append(start_toy_program(folder, pause))
+        return begun[-1]
+
+    yield one
+    for process in begun:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def start_toy_program(folder, pause):
+    code = (
+        "import sys; from ensedu.book.experiments import __main__ as script; "
+        "import toy_experiment as toy; script.EXPERIMENTS = {'toy': toy.experiment()}; "
+        "sys.exit(script.main(['toy', '--workers', '2', '--out', sys.argv[1]]))"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(folder)],
+        cwd=HERE.parents[2],
+        env=os.environ | {"TOY_PAUSE": pause, "PYTHONPATH": str(HERE)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )

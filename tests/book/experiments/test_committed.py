@@ -6,8 +6,9 @@ import json
 import pytest
 
 from ensedu.book import measured
-from ensedu.book.experiments import EXPERIMENTS, files
-from ensedu.book.experiments.runner import LONGEST
+from ensedu.book.experiments import EXPERIMENTS
+from ensedu.book.experiments.running import json_files
+from ensedu.book.experiments.running.runner import LONGEST
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -20,7 +21,7 @@ def test_a_table_is_that_of_its_experiment(name):
     assert len({frozenset(row) for row in table["rows"]}) == 1  # each has all results
     if one.summarize is not None:
         summary = json.loads(json.dumps(one.summarize(table["rows"])))
-        assert table["summary"] == files.rounded(summary, one.digits)
+        assert table["summary"] == json_files.rounded(summary, one.digits)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

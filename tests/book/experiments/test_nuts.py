@@ -213,12 +213,13 @@ def test_a_curve_is_that_of_a_row():
 def test_the_makefile_knows_which_tables_need_more():
     line = re.search(r"^OTHERS +:= (.*)$", (ROOT / "Makefile").read_text(), flags=re.M)
     assert line[1].split() == list(experiments.NEEDS)
-    assert experiments.NEEDS.keys() <= experiments.PLACES.keys()
+    assert experiments.NEEDS.keys() <= experiments.LOCATIONS.keys()
 
 
 def test_where_a_package_is_missing_the_command_is_named(monkeypatch, capsys, tmp_path):
     monkeypatch.setitem(experiments.NEEDS, "nuts", "no_such_package")
-    assert experiments.missing("nuts") == "no_such_package" and not experiments.missing("starts")
+    assert experiments.missing_package("nuts") == "no_such_package"
+    assert not experiments.missing_package("starts")
     assert main(["nuts", "--out", str(tmp_path)]) == 1
     words = capsys.readouterr().err
     assert "no_such_package" in words and "make results NAME=nuts" in words

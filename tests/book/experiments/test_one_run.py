@@ -4,50 +4,13 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 from ensedu.book import measured
 from ensedu.book.experiments import one_run, table_one
 from ensedu.book.experiments.one_run import CONTESTANTS, EXPERIMENT
-from ensedu.book.experiments.recorder import Recorder
-from ensedu.torch import fit, half_squared_error, mlp
+from ensedu.book.experiments.shared.recorder import Recorder
 
 FIVE = EXPERIMENT.settings | {"seeds": 1, "epochs": 5, "batch_size": 500}
-
-
-def trained(recorder, lr=0.1):
-    torch.manual_seed(0)
-    net, x = mlp([1, 5, 1]), torch.linspace(-1, 1, 8)[:, None]
-    options = {"epochs": 6, "batch_size": 8, "lr": lr, "optimizer": recorder.optimizer}
-    fit(net, x, x**2, half_squared_error, **options, bar=False)
-    return net
-
-
-def test_a_recorder_looks_after_steps_and_changes_nothing():
-    nets = []
-    recorder = Recorder(lambda: len(nets) or nets.append(1) or 0, at=(2, 5))
-    ours = trained(recorder)
-    assert recorder.kept == [0, 1]
-    torch.manual_seed(0)
-    net, x = mlp([1, 5, 1]), torch.linspace(-1, 1, 8)[:, None]
-    fit(net, x, x**2, half_squared_error, epochs=6, batch_size=8, lr=0.1,
-        optimizer=torch.optim.Adam, bar=False)  # fmt: skip
-    for name, value in net.state_dict().items():
-        assert torch.equal(ours.state_dict()[name], value)
-
-
-def test_a_recorder_sets_the_rate_of_each_step():
-    seen = []
-
-    def rate(step):
-        seen.append(step)
-        return 0.0
-
-    net = trained(Recorder(lambda: None, at=(), lr=rate))
-    assert seen == [0, 1, 2, 3, 4, 5]
-    torch.manual_seed(0)
-    for start, end in zip(mlp([1, 5, 1]).parameters(), net.parameters(), strict=True):
-        assert torch.equal(start, end)  # at a rate of 0 nothing moves
 
 
 @pytest.mark.parametrize(
@@ -59,8 +22,8 @@ def test_checkpoints_and_rates(name, at, falls, monkeypatch):
     made = []
 
     class Seen(Recorder):
-        def __init__(self, look, at, lr=None):
-            super().__init__(look, at, lr)
+        def __init__(self, observe, at, lr=None):
+            super().__init__(observe, at, lr)
             made.append((list(at), lr))
             self.kept = [np.random.default_rng(i).normal(size=(5, 103, 2)) for i in range(5)]
 

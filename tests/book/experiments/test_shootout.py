@@ -15,7 +15,7 @@ from torch import nn
 from ensedu import counting, uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments import EXPERIMENTS, shootout
-from ensedu.book.experiments.machine import one_thread
+from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shootout import contestants, others, reading, scores, tasks
 from ensedu.book.experiments.shootout.scores import Classes, Numbers
 from ensedu.book.experiments.shootout.tasks import TASKS, parts

@@ -9,7 +9,7 @@ import torch
 from ensedu import counting, uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments import table_one
-from ensedu.book.experiments.effects import compared
+from ensedu.book.experiments.shared.comparisons import compare_with_reference
 from ensedu.book.experiments.table_one import (
     CONTESTANTS,
     EXPERIMENT,
@@ -154,7 +154,7 @@ def test_holm_counts_all_comparisons_of_a_table():
     verdicts = {e["contestant"] + e["reference"]: e["verdict"] for e in found}
     assert verdicts == {"ba": "better", "ca": "", "cb": "worse"}
     one = [row for row in rows if row["data"] == "one" and row["contestant"] in "ab"]
-    (_, wanted) = compared(one, reference="a", scores=("nll",), train=90, test=10)
+    (_, wanted) = compare_with_reference(one, reference="a", scores=("nll",), train=90, test=10)
     assert (found[0]["low"], found[0]["high"]) == (wanted["low"], wanted["high"])
 
 

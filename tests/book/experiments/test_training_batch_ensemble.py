@@ -7,7 +7,7 @@ import torch
 from ensedu import counting
 from ensedu.book import measured
 from ensedu.book.experiments import training_batch_ensemble as ours
-from ensedu.book.experiments.effects import pairs
+from ensedu.book.experiments.shared.comparisons import compare_pairs
 from ensedu.book.experiments.training_batch_ensemble import (
     COMPARED,
     CONTESTANTS,
@@ -27,8 +27,8 @@ SHORT = {"digits": {"starts": 2, "batch_size": 48, "epochs": [1, 2]}}
 
 
 def same(one, other):
-    pairs = zip(one.parameters(), other.parameters(), strict=True)
-    return all(torch.equal(a, b) for a, b in pairs)
+    compare_pairs = zip(one.parameters(), other.parameters(), strict=True)
+    return all(torch.equal(a, b) for a, b in compare_pairs)
 
 
 @pytest.mark.parametrize("data", ["digits", "mnist5000"])
@@ -138,7 +138,7 @@ def test_pairs_are_paired_by_split():
         for name, gain in (("signs", 0.0), ("split", 0.5), ("wide", 0.0))
         for split in range(10)
     ]
-    entries = pairs(ours.nll_of(rows), ours.PAIRS, train=90, test=10)
+    entries = compare_pairs(ours.nll_of(rows), ours.PAIRS, train=90, test=10)
     found = {(row["contestant"], row["than"]): row for row in entries}
     assert set(found) == {("signs", "wide"), ("split", "signs")}
     assert found["split", "signs"]["difference"] == pytest.approx(0.5)

@@ -11,7 +11,7 @@ from ensedu import uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments import training_batch_ensemble as before
 from ensedu.book.experiments import training_rank1 as ours
-from ensedu.book.experiments.effects import pairs
+from ensedu.book.experiments.shared.comparisons import compare_pairs
 from ensedu.book.experiments.training_rank1 import (
     CONTESTANTS,
     EXPERIMENT,
@@ -84,8 +84,10 @@ def test_the_closed_kl_of_cauchy_distributions_is_the_quadrature():
         own, prior = scale * (1 + math.tan(angle) ** 2), 0.1 * (1 + ((w - 1) / 0.1) ** 2)
         return math.log(prior / own) / math.pi
 
-    pairs = zip(means.ravel(), deviations.ravel(), strict=True)
-    found = [integrate.quad(integrand, -math.pi / 2, math.pi / 2, pair)[0] for pair in pairs]
+    compare_pairs = zip(means.ravel(), deviations.ravel(), strict=True)
+    found = [
+        integrate.quad(integrand, -math.pi / 2, math.pi / 2, pair)[0] for pair in compare_pairs
+    ]
     assert float(stack.kl()[0].detach()) == pytest.approx(sum(found) / 4, rel=1e-5)
 
 
@@ -213,7 +215,7 @@ def test_pairs_are_paired_by_split():
         )
         for split in range(10)
     ]
-    entries = pairs(ours.nll_of(flat), ours.PAIRS, train=90, test=10)
+    entries = compare_pairs(ours.nll_of(flat), ours.PAIRS, train=90, test=10)
     found = {(row["contestant"], row["than"]): row for row in entries}
     assert found["sum", "normal"]["difference"] == pytest.approx(0.5)
     assert found["sum", "normal"]["verdict"] == "worse"

@@ -29,8 +29,9 @@ import numpy as np
 
 from ensedu import counting, uncertainty
 from ensedu.book import measured
-from ensedu.book.experiments.effects import judge
-from ensedu.book.experiments.machine import one_thread
+from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.book.experiments.running.machine import one_thread
+from ensedu.book.experiments.shared.comparisons import add_verdicts
 from ensedu.book.experiments.shootout.contestants import (
     CONTESTANTS,
     MEMBERS,
@@ -53,7 +54,6 @@ from ensedu.book.experiments.shootout.tasks import (
     Task,
     parts,
 )
-from ensedu.book.experiments.tables import Experiment
 from ensedu.common import checks
 
 __all__ = [
@@ -283,7 +283,7 @@ def summarize(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         for family in ([*others, *PAIRS], widths):
             compared = [entry(name, than, score) for name, than in family]
             if compared:
-                judge(compared, higher=(AUROC,))
+                add_verdicts(compared, higher=(AUROC,))
             found += [one for one, _ in compared]
     return found
 

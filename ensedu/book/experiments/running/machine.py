@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["SETTINGS", "machine", "one_thread", "settle"]
+__all__ = ["SETTINGS", "machine", "one_thread", "restart_with_settings"]
 
 PACKAGES = (
     "torch", "numpy", "scipy", "scikit-learn",
@@ -31,7 +31,7 @@ SETTINGS = {
 }
 
 
-def settle() -> None:
+def restart_with_settings() -> None:
     """Start this script again with `SETTINGS`, unless it has them."""
     if SETTINGS.items() - os.environ.items():
         sys.stdout.flush()

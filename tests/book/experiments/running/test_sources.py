@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import ensedu
-from ensedu.book.experiments import sources, starts
+from ensedu.book.experiments import starts
+from ensedu.book.experiments.running import sources
 
 PACKAGE = Path(ensedu.__file__).parent
 
@@ -18,11 +19,11 @@ def test_it_holds_every_module_that_an_import_loads():
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {Path(file) for file in ran.stdout.split()}
-    found = sources.files(starts.run)
+    found = sources.source_files(starts.run)
     assert loaded <= found and len(loaded) > 10
     names = {str(file.relative_to(PACKAGE)) for file in found}
     assert {"torch/models.py", "book/experiments/starts.py", "methods.py"} <= names
-    assert not [name for name in names if name.startswith(("plot", "page"))]
+    assert not [name for name in names if name.startswith(("plot", "book/page"))]
 
 
 def test_it_follows_what_changes(tmp_path, monkeypatch):
@@ -41,14 +42,14 @@ def test_it_follows_what_changes(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "trial", module)
     source = (tmp_path / "trial.py").read_text().replace("import ensedu.near", "")
     exec(compile(source, str(tmp_path / "trial.py"), "exec"), vars(module))
-    assert {file.name for file in sources.files(module.run)} == {
+    assert {file.name for file in sources.source_files(module.run)} == {
         "__init__.py",
         "near.py",
         "far.py",
         "trial.py",
     }
-    digests = [sources.digest(module.run)]
+    digests = [sources.code_digest(module.run)]
     for name, text in (("other", "x = 2\n"), ("far", "x=1  # one\n"), ("far", "x = 2\n")):
         (tmp_path / "ensedu" / f"{name}.py").write_text(text)
-        digests.append(sources.digest(module.run))
+        digests.append(sources.code_digest(module.run))
     assert digests[0] == digests[1] == digests[2] != digests[3]

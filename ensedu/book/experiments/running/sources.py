@@ -9,20 +9,20 @@ from typing import Any
 
 import ensedu
 
-__all__ = ["digest", "files"]
+__all__ = ["code_digest", "source_files"]
 
 PACKAGE = Path(ensedu.__file__).parent
 
 
-def digest(function: Callable[..., Any]) -> str:
-    """Return a hash of what stands in the files of `files`, without comments and layout."""
+def code_digest(function: Callable[..., Any]) -> str:
+    """Return a hash of what stands in `source_files`, without comments and layout."""
     found = hashlib.sha256()
-    for path in sorted(files(function)):
+    for path in sorted(source_files(function)):
         found.update(ast.dump(_parsed(path)).encode())
     return found.hexdigest()[:16]
 
 
-def files(function: Callable[..., Any]) -> set[Path]:
+def source_files(function: Callable[..., Any]) -> set[Path]:
     """Return the file of a function, and all of ensedu that it imports, directly or not."""
     own = sys.modules[function.__module__].__file__
     found: set[Path] = set()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ensedu import uncertainty
-from ensedu.book.experiments.effects import compared
+from ensedu.book.experiments.shared.comparisons import compare_with_reference
 
 SPLITS, SEEDS = 11, 3
 SIZES = {"train": 90, "test": 10}
@@ -33,7 +33,9 @@ def by(entries, contestant, score):
 def test_verdicts_know_which_way_is_better():
     table = rows(good=-1.0, bad=1.0, same=0.0)
     scores = ["error", "accuracy"]
-    found = compared(table, reference="single", scores=scores, higher=["accuracy"], **SIZES)
+    found = compare_with_reference(
+        table, reference="single", scores=scores, higher=["accuracy"], **SIZES
+    )
     assert len(found) == 8
     for score in scores:
         assert by(found, "good", score)["verdict"] == "better"
@@ -45,7 +47,11 @@ def test_verdicts_know_which_way_is_better():
 def test_a_difference_is_that_of_the_same_split_over_initial_seeds():
     table = rows(other=-0.3)
     np.random.default_rng(1).shuffle(table)
-    entry = by(compared(table, reference="single", scores=["error"], **SIZES), "other", "error")
+    entry = by(
+        compare_with_reference(table, reference="single", scores=["error"], **SIZES),
+        "other",
+        "error",
+    )
     mean = {(row["contestant"], row["split"]): np.mean(row["error"]) for row in table}
     differences = np.array([mean["other", k] - mean["single", k] for k in range(SPLITS)])
     expected = uncertainty.resampled(differences, **SIZES)
@@ -57,7 +63,7 @@ def test_a_difference_is_that_of_the_same_split_over_initial_seeds():
 
 def test_all_of_a_table_are_adjusted_together():
     table = rows(**{f"number {k}": 0.02 * k for k in range(7)})
-    found = compared(table, reference="single", scores=["error", "accuracy"], **SIZES)
+    found = compare_with_reference(table, reference="single", scores=["error", "accuracy"], **SIZES)
     others = [entry for entry in found if "p" in entry]
     assert len(others) == 14
     expected = uncertainty.holm([entry["p"] for entry in others])
@@ -66,4 +72,4 @@ def test_all_of_a_table_are_adjusted_together():
 
 def test_a_split_that_a_contestant_lacks_is_an_error():
     with pytest.raises(KeyError):
-        compared(rows(other=0.1)[:-1], reference="single", scores=["error"], **SIZES)
+        compare_with_reference(rows(other=0.1)[:-1], reference="single", scores=["error"], **SIZES)

@@ -12,20 +12,20 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ensedu.book.experiments import files, sources, worker
-from ensedu.book.experiments.machine import SETTINGS, machine
-from ensedu.book.experiments.partial import Partial
-from ensedu.book.experiments.tables import Experiment, key
+from ensedu.book.experiments.running import json_files, sources, worker
+from ensedu.book.experiments.running.experiment import Experiment, case_key
+from ensedu.book.experiments.running.kept_rows import KeptRows
+from ensedu.book.experiments.running.machine import SETTINGS, machine
 from ensedu.common import checks
 
-__all__ = ["LONGEST", "run"]
+__all__ = ["LONGEST", "compute_table"]
 
 CODE = "code"
 #: Core-seconds that a table may take: an hour on two cores.
 LONGEST = 2 * 3600
 
 
-def run(
+def compute_table(
     experiment: Experiment,
     folder: str | Path,
     *,
@@ -69,40 +69,40 @@ def run(
     date = where.pop("date")
     path = Path(folder if kept is None else kept) / f"{name}.jsonl"
     header, free = _header(experiment, where), (CODE,) if older else ()
-    with Partial(path, header, free=free, fresh=fresh, say=_say) as partial:
-        unknown = partial.rows.keys() - {key(case) for case in experiment.cases}
+    with KeptRows(path, header, free=free, fresh=fresh, say=_say) as kept_rows:
+        unknown = kept_rows.rows.keys() - {case_key(case) for case in experiment.cases}
         if unknown and not older:
             raise ValueError(
                 f"{path} holds the row of a case that {name} does not have, {min(unknown)}; "
                 "delete it, or give --fresh"
             )
         try:
-            _fill(partial, experiment, workers)
+            _compute_missing_rows(kept_rows, experiment, workers)
         except KeyboardInterrupt:
             _say(
-                f"{name}: stopped; {len(partial.rows)} of {len(experiment.cases)} rows are kept "
+                f"{name}: stopped; {len(kept_rows.rows)} of {len(experiment.cases)} rows are kept "
                 f"in {path}, and the same command goes on from there"
             )
             raise
-        found = [partial.rows[key(case)] for case in experiment.cases]
+        outcomes = [kept_rows.rows[case_key(case)] for case in experiment.cases]
         rows = [
-            case | files.rounded(one.results, experiment.digits)
-            for case, one in zip(experiment.cases, found, strict=True)
+            case | json_files.rounded(outcome.results, experiment.digits)
+            for case, outcome in zip(experiment.cases, outcomes, strict=True)
         ]
-        seconds = sum(one.seconds for one in found)
+        seconds = sum(outcome.seconds for outcome in outcomes)
         table = {
-            "machine": files.rounded(where),
+            "machine": json_files.rounded(where),
             "date": date,
-            "seconds": files.rounded(seconds),
+            "seconds": json_files.rounded(seconds),
             "about": experiment.about,
             "budget": experiment.budget,
             "settings": experiment.settings,
         }
         if experiment.summarize is not None:
-            summary = files.plain("summary", experiment.summarize(rows))
-            table["summary"] = files.rounded(summary, experiment.digits)
-        files.write(folder / f"{name}.json", table | {"rows": rows}, digits=None)
-        partial.remove()
+            summary = json_files.as_json("summary", experiment.summarize(rows))
+            table["summary"] = json_files.rounded(summary, experiment.digits)
+        json_files.write_json(folder / f"{name}.json", table | {"rows": rows}, digits=None)
+        kept_rows.remove()
     if seconds > LONGEST:
         _say(
             f"warning: {name} took {seconds / 60:.0f} minutes of one core, more than an hour on "
@@ -116,47 +116,47 @@ def _header(experiment: Experiment, where: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": experiment.name,
         "settings": experiment.settings,
-        CODE: sources.digest(experiment.run),
+        CODE: sources.code_digest(experiment.run),
         "processor": [where["name"], where["capability"]],
         **{name: where[name] for name in ("python", "versions")},
     }
 
 
-def _fill(partial: Partial, experiment: Experiment, workers: int) -> None:
+def _compute_missing_rows(kept_rows: KeptRows, experiment: Experiment, workers: int) -> None:
     """Add the rows that are missing, each as soon as it is there."""
     cases = experiment.cases
-    missing = [case for case in cases if key(case) not in partial.rows]
+    missing = [case for case in cases if case_key(case) not in kept_rows.rows]
     bar = {"desc": experiment.name, "total": len(cases), "initial": len(cases) - len(missing)}
     failed: list[str] = []
-    computed = contextlib.closing(_computed(experiment, missing, workers))
-    with tqdm(**bar, unit="row", disable=None) as progress, computed as pairs:
-        for case, found in pairs:
-            if found.error:
-                _say(f"{experiment.name}: the case {case} failed\n{found.error}")
-                failed.append(f"{case}: {found.error.splitlines()[-1]}")
+    running = contextlib.closing(_outcomes(experiment, missing, workers))
+    with tqdm(**bar, unit="row", disable=None) as progress, running as outcomes:
+        for case, outcome in outcomes:
+            if outcome.error:
+                _say(f"{experiment.name}: the case {case} failed\n{outcome.error}")
+                failed.append(f"{case}: {outcome.error.splitlines()[-1]}")
             else:
-                partial.append(case, found)
+                kept_rows.append(case, outcome)
                 progress.update()
     if failed:
         raise RuntimeError(
             f"{len(failed)} of {len(cases)} cases of {experiment.name} failed, one is {failed[0]}; "
-            f"the other rows are kept in {partial.path}, and the same command goes on from there"
+            f"the other rows are kept in {kept_rows.path}, and the same command goes on from there"
         )
 
 
-def _computed(
+def _outcomes(
     experiment: Experiment, cases: list[dict[str, Any]], workers: int
-) -> Generator[tuple[dict[str, Any], worker.Found], None, None]:
+) -> Generator[tuple[dict[str, Any], worker.Outcome], None, None]:
     """Yield the cases and what became of them, in the order in which they are done."""
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     with (
         _environment(SETTINGS),
-        ProcessPoolExecutor(min(workers, max(1, len(cases))), context, worker.begin) as pool,
+        ProcessPoolExecutor(min(workers, max(1, len(cases))), context, worker.start_worker) as pool,
     ):
         try:
             run, settings = experiment.run, experiment.settings
-            futures = {pool.submit(worker.attempt, run, case, settings): case for case in cases}
+            futures = {pool.submit(worker.run_case, run, case, settings): case for case in cases}
             for future in as_completed(futures):
                 yield futures[future], future.result()
         except BaseException as error:

@@ -9,14 +9,14 @@ __all__ = ["Recorder"]
 
 
 class Recorder:
-    """Calls `look` after some steps of a training, and keeps what it returns.
+    """Calls `observe` after some steps of a training, and keeps what it returns.
 
     Parameters
     ----------
-    look
+    observe
         Takes nothing, and returns what to keep: not the tensors that train, but copies.
     at
-        The numbers of steps after which to look, from 1.
+        The numbers of steps after which it is called, from 1.
     lr
         From the number of steps that were done to the learning rate of the next; by default that
         of the training.
@@ -35,10 +35,13 @@ class Recorder:
     """
 
     def __init__(
-        self, look: Callable[[], Any], at: Container[int], lr: Callable[[int], float] | None = None
+        self,
+        observe: Callable[[], Any],
+        at: Container[int],
+        lr: Callable[[int], float] | None = None,
     ) -> None:
         self.kept: list[Any] = []
-        self._look, self._at, self._lr, self._steps = look, at, lr, 0
+        self._observe, self._at, self._lr, self._steps = observe, at, lr, 0
 
     def optimizer(self, groups: Any, lr: float) -> torch.optim.Optimizer:
         """Return what `ensedu.torch.fit` takes as its optimizer."""
@@ -56,4 +59,4 @@ class Recorder:
     def _after(self, *_: Any) -> None:
         self._steps += 1
         if self._steps in self._at:
-            self.kept.append(self._look())
+            self.kept.append(self._observe())

@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ensedu.book.experiments.files import plain
+from ensedu.book.experiments.running.json_files import as_json
 from ensedu.common import checks
 
-__all__ = ["Experiment", "key"]
+__all__ = ["Experiment", "case_key"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class Experiment:
         object.__setattr__(self, "cases", cases)
         seen: dict[str, int] = {}
         for i, case in enumerate(cases):
-            first = seen.setdefault(key(case), i)
+            first = seen.setdefault(case_key(case), i)
             if first != i:
                 raise ValueError(f"cases must differ, got {case} as cases[{first}] and cases[{i}]")
             both = sorted(case.keys() & self.settings.keys())
@@ -107,7 +107,7 @@ class Experiment:
                 ) from None
 
 
-def key(case: dict[str, Any]) -> str:
+def case_key(case: dict[str, Any]) -> str:
     """Return a case as a string, the same for any order of its keys."""
     return json.dumps(case, sort_keys=True)
 
@@ -115,4 +115,4 @@ def key(case: dict[str, Any]) -> str:
 def _dict(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TypeError(f"{name} must be a dict, got {checks.given(value)}")
-    return plain(name, value)
+    return as_json(name, value)

@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from ensedu.book.experiments.tables import key
-from ensedu.book.experiments.worker import Found
+from ensedu.book.experiments.running.experiment import case_key
+from ensedu.book.experiments.running.worker import Outcome
 from ensedu.common import checks
 
-__all__ = ["Partial"]
+__all__ = ["KeptRows"]
 
 
-class Partial:
+class KeptRows:
     """A file of JSON lines: one that says of which run, then the rows in the order they came.
 
     Parameters
@@ -46,7 +46,7 @@ class Partial:
         say: Callable[[str], None],
     ) -> None:
         self.path = path
-        self.rows: dict[str, Found] = {}
+        self.rows: dict[str, Outcome] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a+b")
         try:
@@ -58,16 +58,16 @@ class Partial:
             self._file.close()
             raise
 
-    def __enter__(self) -> "Partial":
+    def __enter__(self) -> "KeptRows":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def append(self, case: dict[str, Any], found: Found) -> None:
+    def append(self, case: dict[str, Any], outcome: Outcome) -> None:
         """Add a row, which is on the disk when this returns."""
-        self.rows[key(case)] = found
-        self._write({"case": case, "results": found.results, "seconds": found.seconds})
+        self.rows[case_key(case)] = outcome
+        self._write({"case": case, "results": outcome.results, "seconds": outcome.seconds})
 
     def remove(self) -> None:
         """Remove the file."""
@@ -105,9 +105,9 @@ class Partial:
             )
         for i, line in enumerate(lines[1:], start=2):
             row = self._line(i, line)
-            if row.keys() != {"case", "results", "seconds"} or key(row["case"]) in self.rows:
+            if row.keys() != {"case", "results", "seconds"} or case_key(row["case"]) in self.rows:
                 raise ValueError(self._damaged(i, line))
-            self.rows[key(row["case"])] = Found(row["results"], "", row["seconds"])
+            self.rows[case_key(row["case"])] = Outcome(row["results"], "", row["seconds"])
 
     def _line(self, number: int, line: bytes) -> dict[str, Any]:
         try:

@@ -8,12 +8,12 @@ from typing import Any
 
 from ensedu.common import checks
 
-__all__ = ["plain", "rounded", "write"]
+__all__ = ["as_json", "rounded", "write_json"]
 
 DEPTH = 3  # what is nested no deeper stands on one line
 
 
-def plain(name: str, value: Any) -> Any:
+def as_json(name: str, value: Any) -> Any:
     """Return `value` as JSON would give it back, tuples as lists.
 
     Raises
@@ -26,9 +26,9 @@ def plain(name: str, value: Any) -> Any:
         for key in value:
             if not isinstance(key, str):
                 raise TypeError(f"{name} must have strings as keys, got {checks.given(key)}")
-        return {key: plain(f"{name}[{key!r}]", item) for key, item in value.items()}
+        return {key: as_json(f"{name}[{key!r}]", item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(f"{name}[{i}]", item) for i, item in enumerate(value)]
+        return [as_json(f"{name}[{i}]", item) for i, item in enumerate(value)]
     if not isinstance(value, (str, int, float, type(None))):
         raise TypeError(
             f"{name} must be a string, a number, a bool, None, or a list or dict of them, "
@@ -48,38 +48,38 @@ def rounded(value: Any, digits: int = 4) -> Any:
     return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
-def write(path: str | Path, result: Any, *, digits: int | None = 4) -> None:
+def write_json(path: str | Path, result: Any, *, digits: int | None = 4) -> None:
     """Write a result, rounded unless `digits` is None; a reader finds the old file or the new."""
     path = Path(path)
     result = result if digits is None else rounded(result, digits)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     with part.open("w", encoding="utf-8") as opened:
-        opened.write(text(result) + "\n")
+        opened.write(json_text(result) + "\n")
         opened.flush()
         os.fsync(opened.fileno())
     part.replace(path)
 
 
-def text(value: Any, indent: str = "") -> str:
+def json_text(value: Any, indent: str = "") -> str:
     """Return JSON in which tables, and what is nested deeper than `DEPTH`, break into lines."""
-    if depth(value) <= DEPTH:
+    if nesting(value) <= DEPTH:
         return json.dumps(value)
     inner = indent + " "
     if isinstance(value, list):
-        lines = [inner + text(item, inner) for item in value]
+        lines = [inner + json_text(item, inner) for item in value]
         return "[\n" + ",\n".join(lines) + f"\n{indent}]"
-    pairs = {key: f"{json.dumps(key)}: {text(item, inner)}" for key, item in value.items()}
-    flat = ", ".join(pair for key, pair in pairs.items() if depth(value[key]) == 0)
-    lines = [flat] * bool(flat) + [pair for key, pair in pairs.items() if depth(value[key])]
+    pairs = {key: f"{json.dumps(key)}: {json_text(item, inner)}" for key, item in value.items()}
+    flat = ", ".join(pair for key, pair in pairs.items() if nesting(value[key]) == 0)
+    lines = [flat] * bool(flat) + [pair for key, pair in pairs.items() if nesting(value[key])]
     return "{" + f",\n{inner}".join(lines) + f"\n{indent}}}"
 
 
-def depth(value: Any) -> int:
+def nesting(value: Any) -> int:
     """Return how many dicts and lists stand inside each other; a list of dicts is always deep."""
     if isinstance(value, dict):
-        return 1 + max(map(depth, value.values()), default=0)
+        return 1 + max(map(nesting, value.values()), default=0)
     if not isinstance(value, (list, tuple)):
         return 0
-    found = 1 + max(map(depth, value), default=0)
+    found = 1 + max(map(nesting, value), default=0)
     return max(found, DEPTH + 1) if any(isinstance(item, dict) for item in value) else found

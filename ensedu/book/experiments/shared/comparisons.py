@@ -9,12 +9,12 @@ from numpy import ndarray as Array
 
 from ensedu import uncertainty
 
-__all__ = ["LEVEL", "compared", "judge", "pairs"]
+__all__ = ["LEVEL", "add_verdicts", "compare_pairs", "compare_with_reference"]
 
 LEVEL = 0.05
 
 
-def compared(
+def compare_with_reference(
     rows: Sequence[Mapping[str, Any]],
     *,
     reference: str,
@@ -58,11 +58,11 @@ def compared(
                 theirs = np.array([values[reference][split][score] for split in splits])
                 one = uncertainty.resampled(own - theirs, train=train, test=test)
                 intervals.append((entry, one))
-    judge(intervals, higher=higher)
+    add_verdicts(intervals, higher=higher)
     return found
 
 
-def pairs(
+def compare_pairs(
     values: Mapping[str, Float[Array, "splits *starts"]],
     comparisons: Sequence[tuple[str, str]],
     *,
@@ -71,7 +71,7 @@ def pairs(
 ) -> list[dict[str, Any]]:
     """Return an entry for each (contestant, than) of which both have values, lower being better.
 
-    As `compared` does, with ``than`` in place of one reference, and adjusted together.
+    As `compare_with_reference`, with ``than`` in place of one reference, and adjusted together.
     """
     found = [
         (
@@ -81,11 +81,11 @@ def pairs(
         for name, than in comparisons
         if name in values and than in values
     ]
-    judge(found)
+    add_verdicts(found)
     return [entry for entry, _ in found]
 
 
-def judge(
+def add_verdicts(
     found: Sequence[tuple[dict[str, Any], uncertainty.Interval]], *, higher: Sequence[str] = ()
 ) -> None:
     """Add to each entry its interval, the p-value after Holm's correction of all, and a verdict.

@@ -1,0 +1,18 @@
+"""Each experiment is found by the name of its table."""
+
+import pytest
+
+from ensedu.book.experiments import EXPERIMENTS
+
+
+def test_a_mapping_finds_each_experiment_by_its_name():
+    assert {name: one.name for name, one in EXPERIMENTS.items()} == {n: n for n in EXPERIMENTS}
+    assert len(EXPERIMENTS) == len(list(EXPERIMENTS)) >= 1
+    assert "starts" in EXPERIMENTS and "start" not in EXPERIMENTS and 3 not in EXPERIMENTS
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("name", "kind"), [("start", ValueError), (3, TypeError)])
+def test_an_unknown_name_lists_the_known(name, kind):
+    with pytest.raises(kind, match=r"name must be one of 'starts'.*, got "):
+        EXPERIMENTS[name]

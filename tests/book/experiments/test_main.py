@@ -1,0 +1,101 @@
+"""The command that computes tables of long runs, and what it makes of its arguments."""
+
+from pathlib import Path
+
+import pytest
+import toy_experiment as toy
+
+from ensedu.book.experiments import EXPERIMENTS
+from ensedu.book.experiments.__main__ import folders, main
+from tests.book.experiments.toy_runs import (
+    expected,
+    leave_ten_rows,
+    read_table,
+    started_rows,
+    without_times,
+)
+
+ROOT = Path(__file__).parents[3]
+
+pytestmark = pytest.mark.usefixtures("toy_log")
+
+
+def test_rows_of_older_code_are_kept_if_asked_for(tmp_path, two_toys, monkeypatch, toy_log):
+    path = leave_ten_rows(monkeypatch, tmp_path)
+    path.write_text(path.read_text().replace('"code": "', '"code": "0'))
+    with path.open("a") as opened:  # of a case that the older code had
+        opened.write('{"case": {"i": 99, "name": "z"}, "results": {"value": 1}, "seconds": 9.0}\n')
+    toy_log.unlink()
+    assert main(["toy", "--out", str(tmp_path)]) == 1
+    assert main(["toy", "--older", "--out", str(tmp_path)]) == 0
+    assert without_times(tmp_path / "toy.json") == expected() and started_rows(toy_log) == [7]
+    assert read_table(tmp_path / "toy.json")["seconds"] < 9
+
+
+@pytest.fixture
+def two_toys(monkeypatch):
+    """The command with two toys, of which the first fails where TOY_FAULT says so."""
+    cases = toy.experiment().cases
+    found = {
+        "toy": toy.experiment(),
+        "other": toy.experiment(name="other", cases=cases[:3]),
+    }
+    monkeypatch.setattr("ensedu.book.experiments.__main__.EXPERIMENTS", found)
+
+
+def test_the_command_computes_all_by_default(tmp_path, two_toys, capsys):
+    assert main(["--out", str(tmp_path), "--workers", "1"]) == 0
+    words = [f"wrote {tmp_path / name}.json" for name in ("toy", "other")]
+    assert capsys.readouterr().out.splitlines() == words
+    assert len(read_table(tmp_path / "other.json")["rows"]) == 3
+
+
+def test_a_table_that_fails_leaves_the_others(tmp_path, two_toys, capsys, monkeypatch):
+    monkeypatch.setenv("TOY_FAULT", "raise")
+    assert main(["toy", "other", "toy", "--out", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    assert said.out == f"wrote {tmp_path / 'other.json'}\n"
+    assert "1 of 11 cases of toy failed" in said.err
+    monkeypatch.delenv("TOY_FAULT")
+    assert main(["toy", "--out", str(tmp_path)]) == 0
+    assert without_times(tmp_path / "toy.json") == expected()
+
+
+def test_fresh_drops_what_is_kept(tmp_path, two_toys, toy_log, monkeypatch):
+    leave_ten_rows(monkeypatch, tmp_path)
+    toy_log.unlink()
+    assert main(["toy", "--fresh", "--out", str(tmp_path)]) == 0
+    assert started_rows(toy_log) == list(range(11))
+
+
+def test_the_list_runs_nothing(capsys):
+    assert main(["--list"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in said] == list(EXPERIMENTS)
+    one = EXPERIMENTS["starts"]
+    assert f"starts: {len(one.cases)} rows; {one.budget}" in said
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["start"], "NAME must be one of 'starts'"),
+        (["start", "--list"], "NAME must be one of 'starts'"),
+        (["starts", "--workers", "0"], "--workers must be a positive integer, got 0"),
+        (["starts", "--workers", "two"], "invalid int value: 'two'"),
+    ],
+)
+def test_the_command_refuses_what_it_does_not_know(arguments, words, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.bad_input
+def test_without_a_checkout_the_folder_must_be_named(tmp_path, monkeypatch):
+    assert folders(None) == (ROOT / "ensedu" / "book" / "results", ROOT / "_build" / "results")
+    assert folders(tmp_path) == (tmp_path, tmp_path)
+    monkeypatch.setattr("ensedu.book.experiments.__main__.BOOK", tmp_path / "ensedu" / "book")
+    with pytest.raises(OSError, match=r"--out must name a folder, since .*results is none of a"):
+        folders(None)
