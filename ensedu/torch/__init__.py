@@ -15,21 +15,19 @@ a convolution, and `ensemble` turns a whole model into an ensemble. `fit` trains
 from torch.nn import Linear as Linear
 
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
+from ensedu.torch.convert import from_numpy, to_numpy
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.leading import AvgPool2d, Conv2d, MaxPool2d
+from ensedu.torch.leading_axes import AvgPool2d, Conv2d, MaxPool2d
 from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
+from ensedu.torch.network import Multiply, Sequential, Tile, kl, mlp
 from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
-
-from ensedu.torch.convert import from_numpy, to_numpy  # isort: skip
-from ensedu.torch.network import Multiply, Sequential, Tile, kl, mlp  # isort: skip
-from ensedu.torch.train.groups import parameter_groups  # isort: skip
-from ensedu.torch.whole.compare import check_members  # isort: skip
-from ensedu.torch.whole.swap import ensemble  # isort: skip
-from ensedu.torch.train.losses import elbo  # isort: skip
-from ensedu.torch.train.losses import gaussian_nll, half_squared_error, softmax_cross_entropy  # isort: skip
-from ensedu.torch.train.predicting import predict  # isort: skip
-from ensedu.torch.train.fitting import fit  # isort: skip
+from ensedu.torch.train.fitting import fit
+from ensedu.torch.train.groups import parameter_groups
+from ensedu.torch.train.losses import elbo, gaussian_nll, half_squared_error, softmax_cross_entropy
+from ensedu.torch.train.predicting import predict
+from ensedu.torch.whole.compare import check_members
+from ensedu.torch.whole.swap import ensemble
 
 __all__ = [
     "AvgPool2d",

@@ -4,7 +4,7 @@ A layer and its twin have one name, one set of arguments and one set of arrays.
 """
 
 import inspect
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,32 @@ import torch
 from torch import nn
 
 import ensedu.numpy
-import ensedu.torch
 from ensedu.common.arrays import check_rng
 from ensedu.torch.base import check_device
+from ensedu.torch.dropout import MCDropout
+from ensedu.torch.layer_classes import LAYER_CLASSES
+from ensedu.torch.leading_axes import AvgPool2d, MaxPool2d
+from ensedu.torch.network import Multiply, Sequential, Tile
+
+#: The Torch class of the same name for each NumPy class that has one.
+TORCH_CLASSES: dict[type, type[nn.Module]] = {
+    getattr(ensedu.numpy, layer.__name__): layer
+    for layer in (
+        *LAYER_CLASSES.values(), AvgPool2d, nn.Flatten, MCDropout, MaxPool2d, Multiply, nn.ReLU,
+        Sequential, nn.Tanh, Tile,
+    )
+}  # fmt: skip
+#: The NumPy class of each Torch class, of Torch's own ones, too.
+NUMPY_CLASSES: dict[type[nn.Module], type] = {
+    torch_class: numpy_class for numpy_class, torch_class in TORCH_CLASSES.items()
+} | {
+    nn.Conv2d: ensedu.numpy.Conv2d,
+    nn.MaxPool2d: ensedu.numpy.MaxPool2d,
+    nn.AvgPool2d: ensedu.numpy.AvgPool2d,
+}
 
 #: What a Torch layer may be told, and a NumPy layer not, with the values that the latter has.
-ONLY: dict[str, tuple[Any, ...]] = {
+TORCH_ONLY: dict[str, tuple[Any, ...]] = {
     "estimator": ("weights", "local"),
     "padding": (0, (0, 0)),
     "dilation": (1, (1, 1)),
@@ -49,8 +69,8 @@ def from_numpy(layer: Any, *, device: torch.device | str | None = None) -> nn.Mo
     device = check_device(device)
     if isinstance(layer, ensedu.numpy.Sequential):
         parts = (from_numpy(part, device=device) for part in layer.layers)
-        return ensedu.torch.Sequential(*parts)
-    twin = _twin("layer", layer, [ensedu.numpy], [ensedu.torch, nn])
+        return Sequential(*parts)
+    twin = _twin("layer", layer, TORCH_CLASSES)
     arguments = _arguments(twin, layer, "bias" in layer.params or "bias_mean" in layer.params)
     if layer.params:
         arguments |= {"device": device, "dtype": torch.float64}
@@ -85,8 +105,8 @@ def to_numpy(module: nn.Module, *, rng: np.random.Generator) -> Any:
     check_rng("rng", rng)
     if isinstance(module, nn.Sequential):
         return ensedu.numpy.Sequential(*(to_numpy(part, rng=rng) for part in module))
-    twin = _twin("module", module, [ensedu.torch, nn], [ensedu.numpy])
-    known = _known(twin)
+    twin = _twin("module", module, NUMPY_CLASSES)
+    known = _argument_names(twin)
     _check_settings(module, known)
     values = {name: value.detach() for name, value in module.named_parameters()}
     for name, value in values.items():
@@ -108,37 +128,30 @@ def to_numpy(module: nn.Module, *, rng: np.random.Generator) -> Any:
 
 def _check_settings(module: nn.Module, known: Collection[str]) -> None:
     """Check that what the NumPy layer cannot be told is as that layer has it."""
-    for name, accepted in ONLY.items():
+    for name, accepted in TORCH_ONLY.items():
         value = getattr(module, name, accepted[0])
         if (name not in known or name == "estimator") and value not in accepted:
             words = " or ".join(map(repr, accepted))
             raise ValueError(f"module has {name}={value!r}, accepted is {words}")
 
 
-def _twin(argument: str, value: Any, own: Sequence[Any], others: Sequence[Any]) -> type:
-    """Return the class of the same name in one of the `others`."""
-    name = type(value).__name__
-    if any(getattr(space, name, None) is type(value) for space in own):
-        for space in others:
-            if hasattr(space, name):
-                return getattr(space, name)
-    both = [
-        name
-        for name in ensedu.numpy.__all__
-        if isinstance(getattr(ensedu.numpy, name), type)
-        and any(hasattr(space, name) for space in (ensedu.torch, nn))
-    ]
-    raise TypeError(f"{argument} must be one of {', '.join(both)}, got {name}")
+def _twin(argument: str, value: Any, twins: dict[type, type]) -> type:
+    """Return the class for `value` in the other backend."""
+    if type(value) not in twins:
+        accepted = sorted(numpy_class.__name__ for numpy_class in TORCH_CLASSES)
+        words = f"{', '.join(accepted)}, got {type(value).__name__}"
+        raise TypeError(f"{argument} must be one of {words}")
+    return twins[type(value)]
 
 
-def _known(twin: type) -> set[str]:
+def _argument_names(twin: type) -> set[str]:
     """The names of its arguments, with those that it hands on to its bases."""
     return {name for base in twin.__mro__ for name in inspect.signature(base.__init__).parameters}
 
 
 def _arguments(twin: type, source: Any, bias: bool) -> dict[str, Any]:
     """The arguments of `twin` that `source` has as attributes, and whether there is a bias."""
-    known = _known(twin)
+    known = _argument_names(twin)
     if "in_channels" in known:
         known -= {"in_features", "out_features"}
     arguments = {name: getattr(source, name) for name in known if hasattr(source, name)}

@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-import ensedu.torch
 from ensedu.common import checks
 from ensedu.methods import METHODS, checked_sizes, layer_methods
 from ensedu.torch.base import WeightLayer, check_tensor
 from ensedu.torch.dropout import MCDropout
+from ensedu.torch.layer_classes import layer_class
 
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh}
 PARAMETRIZATIONS = ("standard", "ntk")
@@ -207,8 +207,8 @@ def mlp(
     def weights(m: int, n: int, key: str) -> list[nn.Module]:
         members = (M,) if METHODS[key].members else ()
         given = {} if row.drops_units or key != method else options
-        kind = getattr(ensedu.torch, f"{METHODS[key].layer}Linear")
-        layer = kind(m, n, *members, bias=bias, device=device, dtype=dtype, **given)
+        make = layer_class(key, "Linear")
+        layer = make(m, n, *members, bias=bias, device=device, dtype=dtype, **given)
         if not ntk:
             return [layer]
         for name, parameter in layer.named_parameters():

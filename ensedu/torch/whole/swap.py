@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-import ensedu.torch
 from ensedu.common import checks
 from ensedu.methods import METHODS, Method, checked_sizes
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.dropout import KINDS
+from ensedu.torch.layer_classes import layer_class
 from ensedu.torch.whole import refuse
 from ensedu.torch.whole.compare import Originals, check_members, kind_of_pass
 from ensedu.torch.whole.copies import MemberCopies, copies
@@ -232,7 +232,7 @@ def _swap(
         sizes = (module.in_channels, module.out_channels, module.kernel_size)
         geometry = {name: getattr(module, name) for name in GEOMETRY}
     like = {"device": module.weight.device, "dtype": module.weight.dtype}
-    layer = _kind(row, "Linear" if linear else "Conv2d")(
+    layer = layer_class(row.key, "Linear" if linear else "Conv2d")(
         *sizes, *([shared_pass.ensemble_size] if row.members else []),
         bias=module.bias is not None, **like, **geometry, **options,
     )  # fmt: skip
@@ -246,16 +246,12 @@ def _swap(
     return layer.train(module.training)
 
 
-def _kind(row: Method, product: str) -> type:
-    return getattr(ensedu.torch, row.layer + product)
-
-
 def _options(row: Method) -> tuple[str, ...]:
     """The arguments of a method's layer that are neither sizes nor taken from the model."""
     if row.drops_units:
         return ()
     return tuple(
         name
-        for name in inspect.signature(_kind(row, "Linear")).parameters
+        for name in inspect.signature(layer_class(row.key, "Linear")).parameters
         if name not in ("in_features", "out_features", "ensemble_size", "bias", "device", "dtype")
     )

@@ -15,7 +15,7 @@ class Conv2d(nn.Conv2d):
     """
 
     def forward(self, x: Float[Tensor, "*axes C H W"]) -> Float[Tensor, "*axes C2 H_out W_out"]:
-        return _over("Conv2d", super().forward, x)
+        return _over_leading_axes("Conv2d", super().forward, x)
 
 
 class MaxPool2d(nn.MaxPool2d):
@@ -25,7 +25,7 @@ class MaxPool2d(nn.MaxPool2d):
     """
 
     def forward(self, x: Float[Tensor, "*axes C H W"]) -> Float[Tensor, "*axes C H_out W_out"]:
-        return _over("MaxPool2d", super().forward, x)
+        return _over_leading_axes("MaxPool2d", super().forward, x)
 
 
 class AvgPool2d(nn.AvgPool2d):
@@ -35,10 +35,10 @@ class AvgPool2d(nn.AvgPool2d):
     """
 
     def forward(self, x: Float[Tensor, "*axes C H W"]) -> Float[Tensor, "*axes C H_out W_out"]:
-        return _over("AvgPool2d", super().forward, x)
+        return _over_leading_axes("AvgPool2d", super().forward, x)
 
 
-def _over(name: str, layer: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+def _over_leading_axes(name: str, layer: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     check_tensor(f"{name}: input x", x)
     if x.ndim < 3:
         raise ValueError(f"{name}: input x has shape {tuple(x.shape)}, accepted is (…, C, H, W)")
