@@ -32,7 +32,10 @@ assert seconds < 1, seconds  # of a busy machine, too; NumPy alone would take as
 # The API pages show docstrings: of these modules the examples need NumPy alone.
 DOCSTRINGS = """
 import doctest, importlib
-for name in ("counting", "costs", "methods", "relatives", "conjugate", "numpy.training"):
+for name in (
+    "counting.formulas", "counting.comparisons", "counting.real_arrays", "costs", "methods",
+    "theory.relatives", "theory.conjugate", "numpy.training",
+):
     found = doctest.testmod(importlib.import_module(f"ensedu.{name}"))
     assert found.attempted and not found.failed, (name, found)
 """

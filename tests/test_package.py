@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -132,3 +133,18 @@ def test_a_file_is_joined_after_what_it_imports():
             exported += scripts.EXPORT.findall(text)
         assert len(set(exported)) == len(exported)
         assert not re.findall(r"^(?:import|export)\b.*", bundle.classic(), re.MULTILINE)
+
+
+def test_import_needs_only_the_standard_library():
+    code = (
+        "import sys; import ensedu, ensedu.counting, ensedu.costs, ensedu.priors;"
+        "print([m for m in ('numpy', 'torch', 'jaxtyping', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_numpy_layers_do_not_import_torch():
+    code = "import sys; import ensedu.numpy; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
