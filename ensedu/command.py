@@ -22,7 +22,7 @@ from typing import Any
 from ensedu import counting
 from ensedu.common import checks
 from ensedu.common.optional import optional
-from ensedu.common.tables import Cell, Column, Row, Table
+from ensedu.common.text_table import Cell, Column, Row, Table
 from ensedu.methods import METHODS, ROLE_LABELS, ROLES, size_option
 
 __all__ = ["main", "tables"]

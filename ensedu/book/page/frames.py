@@ -14,7 +14,7 @@ import matplotlib.figure
 import numpy as np
 from matplotlib.text import Text
 
-from ensedu.common.tables import BOOK as BOOK
+from ensedu.common.text_table import BOOK as BOOK
 from ensedu.plot.renderings import Rendering, mapped, renderings
 from ensedu.plot.style import LOOKS, Look, png
 

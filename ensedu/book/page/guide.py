@@ -18,7 +18,7 @@ from ensedu.book.page.choices import radios
 from ensedu.book.page.frames import embedded
 from ensedu.book.page.scripts import Bundle
 from ensedu.common import checks
-from ensedu.common.tables import BOOK
+from ensedu.common.text_table import BOOK
 from ensedu.methods import METHODS
 
 __all__ = ["BUNDLE", "Guide", "Question", "Rule", "guide"]

@@ -19,7 +19,7 @@ from ensedu.book.page.choices import radios
 from ensedu.book.page.frames import embedded
 from ensedu.book.page.scripts import Bundle
 from ensedu.common import checks
-from ensedu.common.tables import BOOK, Cell, Column, Row, Table
+from ensedu.common.text_table import BOOK, Cell, Column, Row, Table
 from ensedu.methods import METHODS
 
 __all__ = ["BUNDLE", "Measure", "Ranking", "Score", "ranking"]

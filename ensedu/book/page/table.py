@@ -7,7 +7,7 @@ from string import Formatter
 from typing import Any
 
 from ensedu.common import checks
-from ensedu.common.tables import Cell, Column, Row, Table
+from ensedu.common.text_table import Cell, Column, Row, Table
 from ensedu.counting import Count
 from ensedu.methods import METHODS
 

@@ -1,6 +1,7 @@
 """Tables that several tests look at."""
 
 import numpy as np
+from bs4 import BeautifulSoup
 
 from ensedu import counting
 from ensedu.book.page.table import table
@@ -21,6 +22,10 @@ SCORES = {
         "from": None,
     },
 }
+
+
+def parsed(found):
+    return BeautifulSoup(found.html(), "html.parser")
 
 
 def totals(*methods, sizes=SIZES, **options):

@@ -6,7 +6,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from ensedu.book.page.guide import Question, Rule, guide
-from ensedu.common.tables import BOOK
+from ensedu.common.text_table import BOOK
 from tests.book.page.verdicts import QUESTIONS, RULES, advice
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensedu.book.page.ranking import Measure, Score, ranking
-from ensedu.common.tables import BOOK
+from ensedu.common.text_table import BOOK
 from tests.book.page.verdicts import one_table, results
 
 NLL = Measure("NLL", "lower", 3, "nats")

@@ -10,9 +10,11 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
+__all__ = ["BOOK", "Cell", "Column", "Row", "Table"]
+
 #: The environment variable by which a kernel knows that the book is built.
 BOOK = "ENSEDU_BOOK"
-MARK = " ←"  # behind a decisive number, where nothing is bold
+DECISIVE = " ←"  # behind a decisive number, where nothing is bold
 
 # How wide a table is, in em of a font that runs wide: a letter, a thin one, both margins of a
 # column, the color of a method. A cell of words wraps where it is longer than WORDS, a title in the
@@ -47,7 +49,7 @@ class Cell:
     @property
     def width(self) -> float:
         """How wide it is where it does not wrap."""
-        return _width(self.text) + (_width(self.aside) + 2 * THIN if self.aside else 0)
+        return _text_width(self.text) + (_text_width(self.aside) + 2 * THIN if self.aside else 0)
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Table:
     corner: str = ""
 
     def __repr__(self) -> str:
-        return "\n".join(line.rstrip() for line in self._lines())
+        return "\n".join(line.rstrip() for line in self._text_lines())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         page = {"text/html": self.html()} if os.environ.get(BOOK) else {}
@@ -84,38 +86,38 @@ class Table:
         """Return the table for a page, which makes each row a block where it is too narrow."""
         asides = max(len(cell.aside) for row in self.rows for cell in row.cells)
         lines = [
-            f'<div class="ensedu-table-box" style="--ensedu-table: {self._side_by_side():.1f}; '
-            f'--ensedu-line: {self._line():.1f}; --ensedu-aside: {asides}">',
+            f'<div class="ensedu-table-box" style="--ensedu-table: {self._table_width():.1f}; '
+            f'--ensedu-line: {self._block_line_width():.1f}; --ensedu-aside: {asides}">',
             # Where the style sheet takes its display away, a table is one by its roles alone.
             '<table class="ensedu-table" role="table">',
             *([f"<caption>{escape(self.caption)}</caption>"] if self.caption else []),
             '<thead role="rowgroup">',
-            *(f'<tr role="row">{"".join(row)}</tr>' for row in self._head() if row),
+            *(f'<tr role="row">{"".join(row)}</tr>' for row in self._head_html() if row),
             '</thead><tbody role="rowgroup">',
-            *map(self._row, self.rows),
+            *map(self._row_html, self.rows),
             "</tbody></table></div>",
         ]
         return "\n".join(lines)
 
     @property
-    def _names(self) -> list[str]:
+    def _row_names(self) -> list[str]:
         return [self.corner, *(row.title for row in self.rows)]
 
-    def _spans(self) -> list[tuple[str, list[int]]]:
+    def _grouped_columns(self) -> list[tuple[str, list[int]]]:
         """Return each group with the places of its columns."""
         places = groupby(range(len(self.columns)), lambda i: self.columns[i].group)
         return [(group, list(span)) for group, span in places]
 
-    def _cells(self, place: int) -> list[Cell]:
+    def _cells_of_column(self, place: int) -> list[Cell]:
         return [row.cells[place] for row in self.rows]
 
-    def _lines(self) -> Iterator[str]:
+    def _text_lines(self) -> Iterator[str]:
         gap = "    " if any(cell.aside for row in self.rows for cell in row.cells) else "  "
-        left = max(map(len, self._names))
-        parts = [[name.ljust(left) for name in self._names]] if left else []
+        left = max(map(len, self._row_names))
+        parts = [[name.ljust(left) for name in self._row_names]] if left else []
         groups = [" " * left] if left else []
-        for group, places in self._spans():
-            blocks = [_aligned(self.columns[i], self._cells(i)) for i in places]
+        for group, places in self._grouped_columns():
+            blocks = [_aligned_column(self.columns[i], self._cells_of_column(i)) for i in places]
             more = len(group) - len(gap.join(block[0] for block in blocks))
             blocks[0] = [" " * more + line for line in blocks[0]]
             groups.append(group.center(len(gap.join(block[0] for block in blocks))))
@@ -131,7 +133,7 @@ class Table:
                 yield "-" * len(lines[0])
             yield line
 
-    def _head(self) -> Iterator[list[str]]:
+    def _head_html(self) -> Iterator[list[str]]:
         """Yield the head's two rows, the second one empty without groups."""
         grouped = any(column.group for column in self.columns)
         high = ' rowspan="2"' if grouped else ""
@@ -139,12 +141,12 @@ class Table:
         second: list[str] = []
         if self.corner:
             first.append(f'<th{high} role="columnheader" scope="col">{escape(self.corner)}</th>')
-        elif any(self._names):
+        elif any(self._row_names):
             first.append(f'<td{high} role="cell"></td>')
-        for group, places in self._spans():
+        for group, places in self._grouped_columns():
             titles = [
                 f'<th{"" if group else high} role="columnheader" scope="col"'
-                f"{_classes(self.columns[i])}>{escape(self.columns[i].title)}</th>"
+                f"{_class_attribute(self.columns[i])}>{escape(self.columns[i].title)}</th>"
                 for i in places
             ]
             if group:
@@ -156,40 +158,40 @@ class Table:
         yield first
         yield second
 
-    def _row(self, row: Row) -> str:
+    def _row_html(self, row: Row) -> str:
         own = f' data-method="{escape(row.method)}"' if row.method else ""
         sums = ' class="ensedu-total"' if row.total else ""
         name = f'<th role="rowheader" scope="row">{escape(row.title)}</th>'
         cells = "".join(
-            f'<td role="cell" data-label="{escape(column.label)}"{_classes(column)}>'
-            f"{_content(cell, any(other.aside for other in self._cells(i)))}</td>"
+            f'<td role="cell" data-label="{escape(column.label)}"{_class_attribute(column)}>'
+            f"{_cell_html(cell, any(other.aside for other in self._cells_of_column(i)))}</td>"
             for i, (column, cell) in enumerate(zip(self.columns, row.cells, strict=True))
         )
-        return f'<tr role="row"{sums}{own}>{name if any(self._names) else ""}{cells}</tr>'
+        return f'<tr role="row"{sums}{own}>{name if any(self._row_names) else ""}{cells}</tr>'
 
-    def _side_by_side(self) -> float:
+    def _table_width(self) -> float:
         """How wide it is as a table."""
-        width = MARGINS + max(map(_width, self._names))
+        width = MARGINS + max(map(_text_width, self._row_names))
         width += SWATCH * any(row.method for row in self.rows)
-        for group, places in self._spans():
+        for group, places in self._grouped_columns():
             inside = 0.0
             for i in places:
-                column, cells = self.columns[i], self._cells(i)
-                whole = (_wrapped(c.text) if column.words else c.width for c in cells)
-                title = max(_word(column.title), _width(column.title) / 2)
+                column, cells = self.columns[i], self._cells_of_column(i)
+                whole = (_wrapped_width(c.text) if column.words else c.width for c in cells)
+                title = max(_widest_word(column.title), _text_width(column.title) / 2)
                 inside += MARGINS + max(title, *whole)
-            width += max(inside, _word(group) + MARGINS)
+            width += max(inside, _widest_word(group) + MARGINS)
         return width
 
-    def _line(self) -> float:
+    def _block_line_width(self) -> float:
         """How wide a line of a block is: the title of a column, and a cell."""
         return MARGINS + max(
-            _width(column.label) + max(cell.width for cell in self._cells(i))
+            _text_width(column.label) + max(cell.width for cell in self._cells_of_column(i))
             for i, column in enumerate(self.columns)
         )
 
 
-def _aligned(column: Column, cells: list[Cell]) -> list[str]:
+def _aligned_column(column: Column, cells: list[Cell]) -> list[str]:
     """Return a column's title and its cells, all of one length."""
     text, aside = (max(len(getattr(cell, part)) for cell in cells) for part in ("text", "aside"))
     marked = any(cell.decisive for cell in cells)
@@ -197,32 +199,32 @@ def _aligned(column: Column, cells: list[Cell]) -> list[str]:
     for cell in cells:
         line = cell.text.ljust(text) if column.words else cell.text.rjust(text)
         line += f"  {cell.aside.rjust(aside)}" if aside else ""
-        lines.append(line + (MARK if cell.decisive else " " * len(MARK)) * marked)
+        lines.append(line + (DECISIVE if cell.decisive else " " * len(DECISIVE)) * marked)
     align = str.ljust if column.words else str.rjust
     width = max(len(lines[0]), len(column.title))
     return [align(line, width) for line in (column.title, *lines)]
 
 
-def _classes(column: Column) -> str:
+def _class_attribute(column: Column) -> str:
     names = [
         name for name, on in (("ensedu-words", column.words), ("ensedu-total", column.total)) if on
     ]
     return f' class="{" ".join(names)}"' if names else ""
 
 
-def _content(cell: Cell, aside_of_any: bool) -> str:
+def _cell_html(cell: Cell, aside_of_any: bool) -> str:
     text = escape(cell.text)
     aside = f' <span class="ensedu-aside">{escape(cell.aside)}</span>' if aside_of_any else ""
     return (f"<strong>{text}</strong>" if cell.decisive else f"<span>{text}</span>") + aside
 
 
-def _width(text: str) -> float:
+def _text_width(text: str) -> float:
     return sum((THIN if letter in THINS else LETTER for letter in text), 0.0)
 
 
-def _word(text: str) -> float:
-    return max(map(_width, text.split()), default=0.0)
+def _widest_word(text: str) -> float:
+    return max(map(_text_width, text.split()), default=0.0)
 
 
-def _wrapped(text: str) -> float:
-    return max(_word(text), min(_width(text), WORDS))
+def _wrapped_width(text: str) -> float:
+    return max(_widest_word(text), min(_text_width(text), WORDS))
