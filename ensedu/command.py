@@ -331,12 +331,12 @@ def _check_call(found: Callable[..., Any], name: str) -> None:
 
 def _rows(options: argparse.Namespace, found: Any, device: str) -> list[dict[str, Any]]:
     """Return what each method makes of the model, the single network first."""
-    from ensedu.torch.whole import refuse
+    from ensedu.torch.whole.shared_names import names_of_shared
 
     model = _built(found, options.model, device)
     asked = options.method or ["all"]
     try:
-        refuse.known_names(model, options.shared)
+        names_of_shared(model, options.shared)
     except ValueError as error:
         raise _Problem(_said(error)) from None
     if options.head is not None and not {"all", "last_layer"} & set(asked):

@@ -7,6 +7,13 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 
+#: What normalizes: its weights multiply as fast weights do, and its biases are biases.
+NORMALIZATIONS = (
+    nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm,
+    nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d,
+    nn.LayerNorm, nn.GroupNorm, nn.RMSNorm,
+)  # fmt: skip
+
 
 class WeightLayer(nn.Module):
     """Base of all layers with weights: where they start, and checks of what they are given.

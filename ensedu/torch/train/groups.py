@@ -6,8 +6,7 @@ from torch import nn
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.torch.base import WeightLayer
-from ensedu.torch.whole.refuse import NORMS
+from ensedu.torch.base import NORMALIZATIONS, WeightLayer
 
 
 def parameter_groups(
@@ -57,7 +56,7 @@ def parameter_groups(
                 fast = array.shape in ("M m", "M n") and array.role != "biases"
                 kind = "weights" if array.name == "weight" else "fast" if fast else "rest"
                 kinds[id(getattr(layer, array.name))] = kind
-        elif isinstance(layer, NORMS):
+        elif isinstance(layer, NORMALIZATIONS):
             kinds |= {id(parameter): "rest" for parameter in layer.parameters(recurse=False)}
     groups: dict[str, list[Any]] = {"weights": [], "fast": [], "rest": []}
     for parameter in net.parameters():

@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ensedu.torch.whole import refuse
 from ensedu.torch.whole.compare import Originals, calls_no, root_mean_square, traced
 from ensedu.torch.whole.members import eval_copy, index_of, without_graphs
+from ensedu.torch.whole.refusals import refuse_frozen
+from ensedu.torch.whole.shared_names import is_within, named_parts, tensors_of, unshared_parameters
 from ensedu.torch.whole.tree import class_path, own_batch_size, tree_map, tree_stack
 
 # Tensors of fewer entries say too little about the distribution that they were drawn from.
@@ -103,10 +104,10 @@ def copies(
             "initialize must be a function that returns a new model, or one of a module, got "
             f"{initialize!r}"
         )
-    refuse.frozen(model, shared)
+    refuse_frozen(model, shared)
     memo = without_graphs(model)
-    kept = [copy.deepcopy(part, memo) for name, part in refuse.parts(model) if name in shared]
-    tensors = [tensor for part in kept for tensor in refuse.tensors(part)]
+    kept = [copy.deepcopy(part, memo) for name, part in named_parts(model) if name in shared]
+    tensors = [tensor for part in kept for tensor in tensors_of(part)]
     values = [tensor.detach().clone() for tensor in tensors]
     members = []
     for _ in range(M):
@@ -174,17 +175,17 @@ def _reset_all(member: nn.Module, shared: tuple[str, ...]) -> None:
     own = {
         name: parameter
         for name, parameter in member.named_parameters(remove_duplicate=False)
-        if not refuse.inside(name, shared)
+        if not is_within(name, shared)
     }
     with torch.no_grad():
         for parameter in own.values():
             parameter.fill_(float("nan"))
     for name, module in reversed(list(member.named_modules())):
-        if not refuse.inside(name, shared) and _reset(module) is not None:
+        if not is_within(name, shared) and _reset(module) is not None:
             _reset(module)()
     fixed = [
         f"{name} ({class_path(owner)})"
-        for name, owner in refuse.own_parameters(member, shared)
+        for name, owner in unshared_parameters(member, shared)
         # On the meta device there are no values to look at.
         if (_reset(owner) is None if own[name].is_meta else bool(own[name].isnan().any()))
     ]
@@ -205,7 +206,7 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
     """Say where ``reset_parameters()`` is not how the model itself starts, or has been trained."""
     found = []
     for name, value in model.named_parameters():
-        if value.is_meta or value.numel() < ENOUGH or refuse.inside(name, shared):
+        if value.is_meta or value.numel() < ENOUGH or is_within(name, shared):
             continue
         old, new = (root_mean_square(part) for part in (value, member.get_parameter(name)))
         # The size of few entries varies by itself.

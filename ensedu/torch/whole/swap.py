@@ -13,12 +13,20 @@ from ensedu.methods import METHODS, Method, checked_sizes
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.dropout import KINDS
 from ensedu.torch.layer_classes import layer_class
-from ensedu.torch.whole import refuse
 from ensedu.torch.whole.compare import Originals, check_members, kind_of_pass
 from ensedu.torch.whole.copies import MemberCopies, copies
 from ensedu.torch.whole.flatten import FlatEnsemble
 from ensedu.torch.whole.members import without_graphs
 from ensedu.torch.whole.parts import FlatDropout, FlatLayer, Pass
+from ensedu.torch.whole.refusals import (
+    only_head,
+    refuse_captured,
+    refuse_compiled,
+    refuse_lazy,
+    refuse_undroppable,
+    refuse_unswappable,
+)
+from ensedu.torch.whole.shared_names import is_within, names_of_shared
 from ensedu.torch.whole.subclasses import product
 
 GEOMETRY = ("stride", "padding", "dilation", "groups", "padding_mode")
@@ -144,10 +152,10 @@ def ensemble(
             "example must be a tensor, a tuple of arguments or a dict of named ones, got "
             f"{type(example).__name__}"
         )
-    refuse.compiled(model)
-    names = refuse.known_names(model, shared)
-    refuse.lazy(model)
-    refuse.captured(model)
+    refuse_compiled(model)
+    names = names_of_shared(model, shared)
+    refuse_lazy(model)
+    refuse_captured(model)
     shared_pass = Pass(M if row.members else None, S)
     if row.apart:
         net = copies(model, M, names, options.get("initialize"))
@@ -176,9 +184,9 @@ def _dropping(model: nn.Module, shared_pass: Pass, shared: tuple[str, ...]) -> F
     found = {
         name: module
         for name, module in model.named_modules()
-        if isinstance(module, KINDS) and not refuse.inside(name, shared)
+        if isinstance(module, KINDS) and not is_within(name, shared)
     }
-    refuse.undroppable(found, tuple(DROPS))
+    refuse_undroppable(found, tuple(DROPS))
     replaced = {
         id(module): FlatDropout(module.p, shared_pass, name, DROPS[type(module)]).train(
             module.training
@@ -198,14 +206,14 @@ def _swapped(
     products = {
         name: (module, product(module))
         for name, module in model.named_modules()
-        if not refuse.inside(name, shared)
+        if not is_within(name, shared)
     }
     swapped = {name: module for name, (module, (plain, _)) in products.items() if plain}
     if row.body:
-        swapped = refuse.head(swapped, options.pop("head", None))
+        swapped = only_head(swapped, options.pop("head", None))
         body = (name for name, _ in model.named_parameters())
-        shared = (*shared, *(name for name in body if not refuse.inside(name, tuple(swapped))))
-    refuse.unswappable(model, swapped, shared)
+        shared = (*shared, *(name for name in body if not is_within(name, tuple(swapped))))
+    refuse_unswappable(model, swapped, shared)
     # deepcopy puts a flattened layer wherever it meets the plain one, in a list of Python's too.
     flat = {
         id(module): FlatLayer(
