@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ensedu import command, costs, counting
+from ensedu.command.options import EXAMPLES
 from ensedu.methods import METHODS, ROLES, layer_methods, size_option
 from tests.errors import check_error
 
@@ -280,7 +281,7 @@ def test_help_needs_no_torch():
     script += "'torch' not in sys.modules and 'numpy' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")
-    assert command.EXAMPLES in done.stdout
+    assert EXAMPLES in done.stdout
 
 
 @pytest.mark.large
@@ -296,12 +297,12 @@ def test_a_process_of_its_own(nets):
 
 
 #: The file that the examples of ``--help`` go on with.
-OWN = command.EXAMPLES.partition("this folder:\n")[2].partition("\nand then")[0]
+OWN = EXAMPLES.partition("this folder:\n")[2].partition("\nand then")[0]
 
 
 def lines():
     """Return the commands of ``--help``."""
-    found = re.findall(r"^  python -m ensedu (.*)$", command.EXAMPLES, flags=re.MULTILINE)
+    found = re.findall(r"^  python -m ensedu (.*)$", EXAMPLES, flags=re.MULTILINE)
     return [line.split() for line in found]
 
 

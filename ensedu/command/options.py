@@ -1,0 +1,114 @@
+"""The arguments of the command line, and its help."""
+
+import argparse
+
+from ensedu.common import checks
+from ensedu.methods import METHODS
+
+__all__ = ["EXAMPLES", "FACTORY", "parsers"]
+
+#: What stands at the end of ``--help``; each line with a command runs.
+EXAMPLES = """\
+examples:
+  python -m ensedu count ensedu.torch.models:lenet5 --input 1,28,28
+  python -m ensedu count ensedu.torch.models:lenet5 --method rank1 --ensemble-size 8
+  python -m ensedu count ensedu.torch.models:lenet5 --method last_layer --head 11
+  python -m ensedu count ensedu.torch.models:resnet50 --method all --json
+
+your own model, in a file nets.py of this folder:
+  from torch import nn
+
+  def small():
+      return nn.Sequential(nn.Linear(50, 50), nn.ReLU(), nn.Linear(50, 10))
+
+and then:
+  python -m ensedu count nets:small --input 50
+"""
+
+ABOUT = """\
+Count the numbers that your own PyTorch model would hold as an ensemble, by what
+they are for.
+
+A method with members gets M of them; one without, such as mean_field, gets M
+samples. What is counted are the arrays of the ensemble that
+ensedu.torch.ensemble makes of the model, so a layer that it leaves as it is,
+such as a normalization, counts once. Bytes are those of these numbers as they
+are stored, without gradients or the optimizer's. Buffers are not counted.
+
+With --input the model runs forward once, in eval mode, and its FLOPs are
+counted: the multiplications and the additions of matrix products, convolutions
+and attention, of all members and samples (last_layer runs its one body for each
+member). Left out is what is done number by number: activations, normalization,
+biases, scaling by r and s, drawing weights.
+"""
+
+FACTORY = (
+    "a module that can be imported from this folder, a colon, and a function or class that takes "
+    "no arguments and returns a torch.nn.Module, or such a module itself"
+)
+
+
+def parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+    """Return the parser, and that of ``count``."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        "python -m ensedu",
+        description="What is inside an ensemble, counted from the shell.",
+        epilog=EXAMPLES,
+        formatter_class=raw,
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    count = commands.add_parser(
+        "count",
+        help="count the numbers of your own model as an ensemble, by each method",
+        description=ABOUT,
+        epilog=EXAMPLES,
+        formatter_class=raw,
+    )
+    add = count.add_argument
+    add("model", metavar="MODULE:FACTORY", help=FACTORY)
+    add(
+        "--method", nargs="+", action="extend", choices=(*METHODS, "all"), metavar="METHOD",
+        help=f"one or several of {', '.join(METHODS)}; or all, the default, which leaves out those "
+        "that the model has nothing for. The single network always comes first",
+    )  # fmt: skip
+    add(
+        "--ensemble-size", type=_positive_int, default=4, metavar="M",
+        help="number of members, or of samples (default: 4)",
+    )  # fmt: skip
+    add(
+        "--shared", nargs="+", action="extend", default=[], metavar="NAME",
+        help="modules and parameters that stay one copy for all members, by name or by pattern, "
+        "'*.attn'",
+    )  # fmt: skip
+    add("--head", metavar="NAME", help="the layer that each member has, for last_layer")
+    add(
+        "--input", type=_separated_sizes, metavar="SIZES",
+        help="shape of one example, such as 3,224,224 or 50: count FLOPs, too",
+    )  # fmt: skip
+    add(
+        "--batch", type=_positive_int, default=1, metavar="B",
+        help="examples of that forward pass (default: 1)",
+    )  # fmt: skip
+    add(
+        "--integers", action="store_true",
+        help="examples hold integers, such as the numbers of words",
+    )  # fmt: skip
+    add("--json", action="store_true", help="print JSON instead of tables")
+    return parser, count
+
+
+def _positive_int(text: str) -> int:
+    try:
+        return checks.positive_int("it", int(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a positive integer, got {text!r}") from None
+
+
+def _separated_sizes(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(checks.positive_int("it", int(size)) for size in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be positive integers with commas between, such as 3,224,224, got {text!r}"
+        ) from None

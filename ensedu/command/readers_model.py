@@ -1,0 +1,106 @@
+"""A reader's own model: imported by its name, and built without values where it can be."""
+
+import contextlib
+import copy
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ensedu.command.errors import CommandError, trace_in_readers_code, type_and_message
+from ensedu.command.options import FACTORY
+from ensedu.common import checks
+
+__all__ = ["build_model", "import_named"]
+
+
+def import_named(name: str) -> Any:
+    """Import what ``MODULE:FACTORY`` names."""
+    module, _, path = name.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
+        raise CommandError(
+            f"MODULE:FACTORY must be names such as ensedu.torch.models:lenet5, got {name!r}"
+        )
+    # As `python -m` has it, and the script of an installed package has not.
+    if os.getcwd() not in sys.path and "" not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found = importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+        if missing is None or not f"{module}.".startswith(f"{missing}."):
+            raise CommandError(
+                f"{module} cannot be imported: {type_and_message(error)}",
+                trace_in_readers_code(error),
+            ) from None
+        hint = f"; write {module[:-3]}:{path}" if module.endswith(".py") else ""
+        raise CommandError(
+            f"there is no module {module!r} in this folder or among what is installed{hint}"
+        ) from None
+    for part in path.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise CommandError(f"{module} has no {path!r}") from None
+    return found
+
+
+def build_model(found: Any, name: str, device: str) -> Any:
+    """Return the model, on the CPU or without values."""
+    import torch
+
+    model = found
+    if not isinstance(found, torch.nn.Module):
+        if not callable(found):
+            raise CommandError(f"{name} must be {FACTORY}, got {checks.given(found)}")
+        _check_call(found, name)
+        with torch.device("meta") if device == "meta" else contextlib.nullcontext():
+            try:
+                model = found()
+            except (Exception, SystemExit) as error:
+                if device == "meta":
+                    raise
+                raise CommandError(
+                    f"{name}() raised {type_and_message(error)}", trace_in_readers_code(error)
+                ) from None
+    if not isinstance(model, torch.nn.Module):
+        raise CommandError(f"{name}() must return a torch.nn.Module, got {checks.given(model)}")
+    if device == "cpu":
+        return model.cpu()
+    if any(
+        isinstance(part, (torch.nn.Linear, torch.nn.Conv2d))
+        and type(part) not in (torch.nn.Linear, torch.nn.Conv2d)
+        for part in model.modules()
+    ):
+        raise ValueError("whether such a layer is a plain product shows in values only")
+    return _copy_without_values(model)
+
+
+def _copy_without_values(model: Any) -> Any:
+    """Return a copy whose tensors have shapes alone; what is tied stays tied."""
+    import torch
+
+    memo: dict[int, Any] = {}
+    for value in (*model.parameters(), *model.buffers()):
+        like = torch.empty_like(value, device="meta")
+        if isinstance(value, torch.nn.Parameter):
+            like = torch.nn.Parameter(like, requires_grad=value.requires_grad)
+        memo[id(value)] = like
+    # What deepcopy finds in its memo it does not copy.
+    return copy.deepcopy(model, memo)
+
+
+def _check_call(found: Callable[..., Any], name: str) -> None:
+    try:
+        signature = inspect.signature(found)
+    except ValueError:  # some of those written in C tell nothing
+        return
+    try:
+        signature.bind()
+    except TypeError as error:
+        raise CommandError(
+            f"{name} needs arguments, {error}; accepted is a function of your own without, "
+            f"def net(): return {name.rpartition(':')[2]}(…)"
+        ) from None

@@ -1,0 +1,142 @@
+"""What each method makes of a model: its numbers by role, its bytes, its FLOPs."""
+
+import argparse
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from ensedu import counting
+from ensedu.command.errors import (
+    CommandError,
+    trace_in_readers_code,
+    type_and_message,
+    with_option_name,
+)
+from ensedu.command.readers_model import build_model, import_named
+from ensedu.common.optional import optional
+from ensedu.methods import METHODS, ROLES, size_option
+
+__all__ = ["count_model"]
+
+
+def count_model(options: argparse.Namespace) -> dict[str, Any]:
+    """Count the model by each method, without values if that is possible."""
+    try:
+        optional("torch", "torch")
+    except ImportError as error:
+        raise CommandError(str(error)) from error
+    # Standard output is for what was counted, whatever the user's code prints.
+    with contextlib.redirect_stdout(sys.stderr):
+        found = import_named(options.model)
+        try:
+            rows = _rows_by_method(options, found, "meta")
+        except CommandError:
+            raise
+        except (Exception, SystemExit):  # its code needs values, or says with them what is wrong
+            rows = None
+        if rows is None:
+            rows = _rows_by_method(options, found, "cpu")
+    return {
+        "model": options.model,
+        "ensemble_size": options.ensemble_size,
+        "input": None if options.input is None else list(options.input),
+        "batch": None if options.input is None else options.batch,
+        "methods": rows,
+    }
+
+
+def _rows_by_method(options: argparse.Namespace, found: Any, device: str) -> list[dict[str, Any]]:
+    """Return what each method makes of the model, the single network first."""
+    from ensedu.torch.whole.shared_names import names_of_shared
+
+    model = build_model(found, options.model, device)
+    asked = options.method or ["all"]
+    try:
+        names_of_shared(model, options.shared)
+    except ValueError as error:
+        raise CommandError(with_option_name(error)) from None
+    if options.head is not None and not {"all", "last_layer"} & set(asked):
+        raise CommandError("--head is for --method last_layer, and must be left out for others")
+    rows = []
+    for key, method in METHODS.items():
+        if key != "single" and not {"all", key} & set(asked):
+            continue
+        row: dict[str, Any] = {"method": key, "label": method.label}
+        try:
+            net = _converted(model, key, options)
+            count = counting.count(net)
+        except (TypeError, ValueError, RuntimeError) as error:
+            if key not in asked and key != "single":
+                rows.append(row | {"refused": with_option_name(error)})
+                continue
+            raise CommandError(f"{key}: {with_option_name(error)}") from None
+        rows.append(row)
+        row |= {role: getattr(count, role) for role in (*ROLES, "frozen", "total")}
+        row["ratio"] = _ratio_to_single("total", row, rows[0])
+        row["bytes"] = sum(p.numel() * p.element_size() for p in net.parameters())
+        if options.input is not None:
+            row["flops"] = _count_flops(net, options, device)
+            row["flops_ratio"] = _ratio_to_single("flops", row, rows[0])
+    return rows
+
+
+def _ratio_to_single(key: str, row: dict[str, Any], single: dict[str, Any]) -> float | None:
+    return row[key] / single[key] if single[key] else None
+
+
+def _converted(model: Any, key: str, options: argparse.Namespace) -> Any:
+    from ensedu.torch import ensemble
+
+    if key == "single":
+        return model
+    more: dict[str, Any] = {"head": options.head} if METHODS[key].body else {}
+    if METHODS[key].apart:
+        more["initialize"] = _leave_as_copied  # a count asks for no values
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "members 1 and 2 start equal")
+        size = size_option(key, options.ensemble_size)
+        net = ensemble(model, key, **size, shared=options.shared, **more)
+    net.comparing = False  # members are compared where they are used
+    return net
+
+
+def _leave_as_copied(member: Any) -> None:
+    """Leave a member as it was copied."""
+
+
+def _count_flops(net: Any, options: argparse.Namespace, device: str) -> int:
+    """Count the FLOPs of the products in a forward pass in eval mode."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    like = next((p for p in net.parameters() if p.is_floating_point()), torch.empty(0))
+    dtype = torch.int64 if options.integers else like.dtype
+    x = torch.zeros(options.batch, *options.input, dtype=dtype, device=device)
+    net.eval()
+    try:
+        with _everything_by_products(), torch.no_grad(), torch.device(device):
+            with FlopCounterMode(display=False) as counter:
+                net(x)
+    except Exception as error:
+        if device == "meta":
+            raise
+        raise CommandError(
+            f"--input: the model's forward pass of a {str(dtype).removeprefix('torch.')} tensor of "
+            f"shape {tuple(x.shape)} raised {type_and_message(error)}",
+            trace_in_readers_code(error),
+        ) from None
+    return counter.get_total_flops()
+
+
+@contextlib.contextmanager
+def _everything_by_products() -> Iterator[None]:
+    """Have Torch compute attention and recurrent layers by products, which its counter knows."""
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of oneDNN's other settings, and of the model's code
+        with sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False):
+            yield
