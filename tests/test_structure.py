@@ -1,0 +1,129 @@
+"""How the package is built: which part may import which, and where a module's test stands."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "ensedu"
+
+#: From the ground up: a module imports from its own row, and from those above this line's rows.
+FLOORS = (
+    ("ensedu.common",),
+    ("ensedu.methods", "ensedu.priors"),
+    ("ensedu.counting",),
+    ("ensedu.costs",),
+    ("ensedu.numpy",),
+    ("ensedu.torch", "ensedu.data", "ensedu.uncertainty"),
+    ("ensedu.theory",),
+    ("ensedu.plot",),
+    ("ensedu.command",),
+    ("ensedu.__main__",),
+    ("ensedu.book",),
+)
+#: Inside a part, what stands on what else is there.
+INSIDE = {
+    "ensedu.torch": ("ensedu.torch.whole", "ensedu.torch.train"),
+    "ensedu.book": ("ensedu.book.page", "ensedu.book.experiments"),
+}
+
+
+def name_of(path):
+    """Return a module's name, and of a package's face that of the package."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+PATHS = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+FACES = {name for name, path in PATHS.items() if path.name == "__init__.py"}
+
+
+@cache
+def imports(name):
+    """Return what a module imports from ensedu, wherever in it: pairs of a module and a name."""
+    found = set()
+    for node in ast.walk(ast.parse(PATHS[name].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {(one.name, "") for one in node.names if one.name.split(".")[0] == "ensedu"}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, (name, "imports are absolute")
+            if node.module.split(".")[0] != "ensedu":
+                continue
+            for one in node.names:
+                whole = f"{node.module}.{one.name}"
+                found.add((whole, "") if whole in PATHS else (node.module, one.name))
+    return found
+
+
+def within(name, part):
+    """Whether a module is a part, or inside it."""
+    return name == part or name.startswith(f"{part}.")
+
+
+def floor(name):
+    """Return the row of `FLOORS` and the part in it that a module belongs to."""
+    rows = [(i, part) for i, row in enumerate(FLOORS) for part in row if within(name, part)]
+    assert len(rows) == 1, (name, rows)
+    return rows[0]
+
+
+@pytest.mark.parametrize("name", [name for name in PATHS if name != "ensedu"])
+def test_imports_run_one_way(name):
+    row, part = floor(name)
+    for source, _ in imports(name):
+        if source == "ensedu":  # its version
+            continue
+        lower, other = floor(source)
+        assert other == part or lower < row, f"{name} imports {source}"
+
+
+@pytest.mark.parametrize("part", INSIDE)
+def test_imports_run_one_way_inside(part):
+    """What is not in a folder stands below them; the face hands all of it on."""
+
+    def height(name):
+        return next((i for i, one in enumerate(INSIDE[part], 1) if within(name, one)), 0)
+
+    seen = set()
+    for name in PATHS:
+        if within(name, part) and name != part:
+            seen.add(height(name))
+            for source, _ in imports(name):
+                if within(source, part):
+                    assert height(source) <= height(name), f"{name} imports {source}"
+    assert len(seen) == len(INSIDE[part]) + 1
+
+
+def test_a_module_imports_no_face_around_it():
+    """Which imports the module in turn. A package that gathers nothing has no face."""
+    found = [
+        f"{name} imports {source}"
+        for name in PATHS
+        if not name.endswith("__main__")  # which nothing imports
+        for source, _ in imports(name)
+        if source in FACES and name != source and within(name, source) and imports(source)
+    ]
+    assert not found
+
+
+def test_no_module_imports_what_another_keeps_to_itself():
+    for name in PATHS:
+        assert not [(source, own) for source, own in imports(name) if own[:1] == "_"], name
+
+
+def test_importing_the_package_loads_nothing():
+    assert imports("ensedu") == set()
+
+
+def test_most_modules_have_a_test_file_of_their_name():
+    """At most a quarter has none: what a module promises is proved where one looks for it."""
+    modules = [name for name in PATHS if name not in FACES and not name.endswith("__main__")]
+    tests = {name: PATHS[name].relative_to(PACKAGE) for name in modules}
+    without = [
+        name
+        for name, path in tests.items()
+        if not (ROOT / "tests" / path.with_name(f"test_{path.name}")).exists()
+    ]
+    assert len(without) <= len(modules) / 4, f"{len(without)} of {len(modules)}: {without}"
