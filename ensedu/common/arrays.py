@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-__all__ = ["MOST", "Shape", "check", "check_finite", "check_float64", "check_rng"]
+__all__ = ["MOST", "Shape", "check_array", "check_finite", "check_float64", "check_rng"]
 
 #: What is given is squared, multiplied, divided by: from here on that leaves the floats.
 MOST = 1e100
@@ -14,7 +14,9 @@ MOST = 1e100
 Shape = tuple[int | str, ...]
 
 
-def check(name: str, value: Any, kinds: str, what: str, *shapes: Shape, like: str = "") -> None:
+def check_array(
+    name: str, value: Any, kinds: str, what: str, *shapes: Shape, like: str = ""
+) -> None:
     """Check that `value` is an array of these kinds of dtype that has one of the shapes, none 0.
 
     The sizes in `shapes` are those of `like`; `what` says what it must hold.

@@ -77,7 +77,7 @@ def regret(eaten: Bool[Array, " T"], poisonous: Bool[Array, " T"]) -> Float[Arra
     >>> regret(eaten, poisonous).tolist()
     [15.0, 15.0, 15.0, 20.0]
     """
-    arrays.check("eaten", eaten, "b", "True and False", ("T",))
-    arrays.check("poisonous", poisonous, "b", "True and False", eaten.shape, like="eaten")
+    arrays.check_array("eaten", eaten, "b", "True and False", ("T",))
+    arrays.check_array("poisonous", poisonous, "b", "True and False", eaten.shape, like="eaten")
     mean = np.where(poisonous, (GOOD + BAD) / 2, GOOD)  # of eating
     return np.cumsum(np.maximum(mean, 0.0) - np.where(eaten, mean, 0.0))

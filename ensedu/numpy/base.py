@@ -7,7 +7,7 @@ import numpy as np
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu.common import checks
+from ensedu.common import checks, layer_checks
 from ensedu.common.arrays import check_float64, check_rng
 
 Noise = dict[str, Array]
@@ -105,11 +105,11 @@ class WeightLayer(Layer):
 
     def _check_shape(self, shape: tuple[int, ...], what: str) -> None:
         members = getattr(self, "ensemble_size", None)
-        checks.batch(type(self).__name__, shape, (self.in_features,), members, what)
+        layer_checks.check_batch(type(self).__name__, shape, (self.in_features,), members, what)
 
     def _checked(self, noise: Noise, shapes: dict[str, tuple[int, ...]]) -> Noise:
         """Check that `noise` has just the arrays named in `shapes`, of those shapes; copy it."""
-        checks.noise(noise, shapes, check_float64)
+        layer_checks.check_noise(noise, shapes, check_float64)
         return {name: array.copy() for name, array in noise.items()}
 
     def _no_noise(self, noise: Any) -> None:

@@ -4,7 +4,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu.common import checks
+from ensedu.common import checks, layer_checks
 from ensedu.common.arrays import check_float64, check_rng
 from ensedu.numpy.base import Layer, Noise
 
@@ -45,7 +45,7 @@ class MCDropout(Layer):
         self, rng: Generator | None = None, input_shape: tuple[int, ...] | None = None
     ) -> Noise:
         """Draw a mask of bools, True where a unit stays, for an input of this shape."""
-        shape = checks.dropout_input("input_shape", input_shape, self.feature_axes)
+        shape = layer_checks.dropout_input_shape("input_shape", input_shape, self.feature_axes)
         rng = self.rng if rng is None else check_rng("rng", rng)
         if not self.per_example:
             shape[-self.feature_axes - 1] = 1
@@ -55,9 +55,9 @@ class MCDropout(Layer):
         self, x: Float[Array, "*axes"], noise: Noise | None = None
     ) -> Float[Array, "*axes"]:
         check_float64("MCDropout: input x", x)
-        checks.dropout_input("MCDropout: input x", x.shape, self.feature_axes)
+        layer_checks.dropout_input_shape("MCDropout: input x", x.shape, self.feature_axes)
         noise = self.noise(None, x.shape) if noise is None else noise
-        factors = checks.mask(noise, x.shape, self.feature_axes, Array) / (1 - self.p)
+        factors = layer_checks.dropout_mask(noise, x.shape, self.feature_axes, Array) / (1 - self.p)
         self._cache = factors, x.shape
         return x * factors
 

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu.common import checks
+from ensedu.common import checks, layer_checks
 from ensedu.common.arrays import check_float64, check_rng
 from ensedu.methods import METHODS, checked_sizes, layer_methods
 from ensedu.numpy.activations import Multiply, ReLU, Tanh
@@ -58,7 +58,7 @@ class Tile(Layer):
         if x.ndim != 1 + self.feature_axes:
             raise ValueError(
                 f"Tile: input x has shape {x.shape}, "
-                f"accepted is {checks.example(self.feature_axes)}"
+                f"accepted is {layer_checks.batch_axes(self.feature_axes)}"
             )
         y = np.broadcast_to(x, self.output_shape(x.shape)).copy()
         self._cache = None, y.shape
@@ -113,7 +113,7 @@ class Sequential:
 
     def forward(self, x: Array, noise: Noise | None = None) -> Array:
         names = [str(i) for i, layer in enumerate(self.layers) if hasattr(layer, "noise")]
-        own = {} if noise is None else checks.split_noise(noise, names)
+        own = {} if noise is None else layer_checks.noise_by_layer(noise, names)
         for i, layer in enumerate(self.layers):
             x = layer.forward(x, own[str(i)]) if str(i) in own else layer.forward(x)
         return x

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.common import checks
+from ensedu.common import checks, layer_checks
 from ensedu.common.arrays import check_float64
 from ensedu.numpy.base import Layer
 
@@ -167,7 +167,7 @@ class Windows(OnImages):
     def _check_images(self, shape: tuple[int, ...], what: str) -> None:
         members = getattr(self, "ensemble_size", None)
         example = (self.in_channels, "H", "W")
-        checks.batch(type(self).__name__, shape, example, members, what)
+        layer_checks.check_batch(type(self).__name__, shape, example, members, what)
         super()._check_images(shape, what)
 
     def __repr__(self) -> str:

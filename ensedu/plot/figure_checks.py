@@ -19,7 +19,7 @@ def array(name: str, value: Any, shape: arrays.Shape, like: str = "") -> np.ndar
 
     The sizes that are given are those of `like`.
     """
-    arrays.check(name, value, "f", "floats", shape, like=like)
+    arrays.check_array(name, value, "f", "floats", shape, like=like)
     arrays.check_finite(name, value)
     return value
 

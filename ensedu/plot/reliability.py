@@ -235,7 +235,9 @@ def _line(name: str, value: Any) -> _Line:
     if len(value) != 2 or not all(isinstance(one, np.ndarray) for one in value):
         raise TypeError(f"{name} must be {SEEDS}, got {checks.given(value)}")
     levels = figure_checks.array(f"{name}[0]", value[0], ("K",))
-    arrays.check(f"{name}[1]", value[1], "f", "floats", levels.shape, ("seeds", *levels.shape))
+    arrays.check_array(
+        f"{name}[1]", value[1], "f", "floats", levels.shape, ("seeds", *levels.shape)
+    )
     arrays.check_finite(f"{name}[1]", value[1])
     observed = np.atleast_2d(value[1])
     gaps = np.abs(observed - levels).mean(axis=1)
@@ -251,7 +253,7 @@ def _of_tables(name: str, tables: list[Reliability]) -> _Line:
         bins = figure_checks.array(f"{name}: confidence", table.confidence, ("bins",)).shape
         figure_checks.array(f"{name}: accuracy", table.accuracy, bins, "confidence")
         figure_checks.array(f"{name}: edges", table.edges, (bins[0] + 1,), "confidence")
-        arrays.check(f"{name}: count", table.count, "iu", "integers", bins, like="confidence")
+        arrays.check_array(f"{name}: count", table.count, "iu", "integers", bins, like="confidence")
         if not table.count.any():
             raise ValueError(f"{name} must count at least one example, got none")
         if not np.array_equal(table.edges, tables[0].edges):

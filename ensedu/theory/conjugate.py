@@ -180,7 +180,7 @@ def free_energy(
 
 
 def _check(name: str, value: Array, *shape: int | str, like: str = "") -> None:
-    arrays.check(name, value, "f", FLOATS, shape, like=like)
+    arrays.check_array(name, value, "f", FLOATS, shape, like=like)
     arrays.check_finite(name, value)
 
 

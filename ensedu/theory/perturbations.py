@@ -361,7 +361,7 @@ def _vectors(
     for name, (value, size, other) in sizes.items():
         if value is not None:
             check_float64(name, value)
-            arrays.check(name, value, "f", "floats", (size,), like=like or other)
+            arrays.check_array(name, value, "f", "floats", (size,), like=like or other)
             arrays.check_finite(name, value)
     if s_mean is None:
         s_mean = np.ones(n if isinstance(n, int) else 1)
@@ -371,7 +371,7 @@ def _vectors(
 
 def _covariance(name: str, value: Any, size: int | str, like: str) -> None:
     check_float64(name, value)
-    arrays.check(name, value, "f", "floats", (size, size), like=like)
+    arrays.check_array(name, value, "f", "floats", (size, size), like=like)
     _root(name, value)
 
 

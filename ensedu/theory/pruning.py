@@ -141,7 +141,7 @@ def _checked(
             raise TypeError(f"{argument} must have strings as names, got {checks.given(name)}")
         # Any number of axes is a shape.
         shape = tuple("abcdefghijklmnopqrstuvwxyz"[: getattr(array, "ndim", 0)])
-        arrays.check(f"{argument}[{name!r}]", array, "f", "floating-point numbers", shape)
+        arrays.check_array(f"{argument}[{name!r}]", array, "f", "floating-point numbers", shape)
         arrays.check_finite(f"{argument}[{name!r}]", array)
     return value
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from ensedu.common import checks
+from ensedu.common import checks, layer_checks
 
 #: What normalizes: its weights multiply as fast weights do, and its biases are biases.
 NORMALIZATIONS = (
@@ -60,14 +60,16 @@ class WeightLayer(nn.Module):
     def _check_input(self, x: Any, like: Tensor, members: int | None = None) -> None:
         layer = type(self).__name__
         check_tensor(layer + ": input x", x, like)
-        checks.batch(layer, x.shape, self._example_axes(), members)
+        layer_checks.check_batch(layer, x.shape, self._example_axes(), members)
 
     def _check_input_shape(self, shape: Any, members: int | None = None) -> tuple[int, ...]:
         """Return the shape of an input, () for any."""
         if shape is None:
             return ()
         shape = checks.array_shape("input_shape", shape)
-        checks.batch(type(self).__name__, shape, self._example_axes(), members, "input_shape is")
+        layer_checks.check_batch(
+            type(self).__name__, shape, self._example_axes(), members, "input_shape is"
+        )
         return shape
 
     def _has_samples(self, x: Tensor) -> bool:
@@ -82,7 +84,7 @@ class WeightLayer(nn.Module):
     def _check_noise(self, noise: Any, shapes: dict[str, tuple[int, ...]]) -> None:
         """Check that `noise` has just the tensors named in `shapes`, of those shapes."""
         like = next(self.parameters())
-        checks.noise(noise, shapes, lambda name, x: check_tensor(name, x, like))
+        layer_checks.check_noise(noise, shapes, lambda name, x: check_tensor(name, x, like))
 
     def _randn(self, generator: torch.Generator | None, *shape: int) -> Tensor:
         check_generator(generator)

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ensedu.common import checks
+from ensedu.common import checks, layer_checks
 from ensedu.torch.base import check_device, check_generator, check_tensor
 
 #: Torch's own modules that drop.
@@ -50,7 +50,7 @@ class MCDropout(nn.Module):
         """Draw a mask of bools, True where a unit stays, for an input of this shape."""
         check_generator(generator)
         device = check_device(device)
-        shape = checks.dropout_input("input_shape", input_shape, self.feature_axes)
+        shape = layer_checks.dropout_input_shape("input_shape", input_shape, self.feature_axes)
         if not self.per_example:
             shape[-self.feature_axes - 1] = 1
         source = {} if generator is None else {"generator": generator}
@@ -61,10 +61,11 @@ class MCDropout(nn.Module):
         self, x: Float[Tensor, "*axes"], noise: dict[str, Tensor] | None = None
     ) -> Float[Tensor, "*axes"]:
         check_tensor("MCDropout: input x", x)
-        checks.dropout_input("MCDropout: input x", x.shape, self.feature_axes)
+        layer_checks.dropout_input_shape("MCDropout: input x", x.shape, self.feature_axes)
         noise = self.noise(None, x.shape, device=x.device) if noise is None else noise
         return x * (
-            checks.mask(noise, x.shape, self.feature_axes, Tensor).to(x.dtype) / (1 - self.p)
+            layer_checks.dropout_mask(noise, x.shape, self.feature_axes, Tensor).to(x.dtype)
+            / (1 - self.p)
         )
 
     def extra_repr(self) -> str:

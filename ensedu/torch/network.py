@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ensedu.common import checks
+from ensedu.common import checks, layer_checks
 from ensedu.methods import METHODS, checked_sizes, layer_methods
 from ensedu.torch.base import WeightLayer, check_tensor
 from ensedu.torch.dropout import MCDropout
@@ -51,7 +51,7 @@ class Tile(nn.Module):
         if x.ndim != 1 + self.feature_axes:
             raise ValueError(
                 f"Tile: input x has shape {tuple(x.shape)}, "
-                f"accepted is {checks.example(self.feature_axes)}"
+                f"accepted is {layer_checks.batch_axes(self.feature_axes)}"
             )
         leading = [size for size in (self.samples, self.ensemble_size) if size is not None]
         # Copies, because what comes next may work in place.
@@ -124,7 +124,7 @@ class Sequential(nn.Sequential):
         if noise is None:
             return super().forward(x)
         drawing = [name for name, layer in self.named_children() if hasattr(layer, "noise")]
-        own = checks.split_noise(noise, drawing)
+        own = layer_checks.noise_by_layer(noise, drawing)
         for name, layer in self.named_children():
             x = layer(x, own[name]) if name in own else layer(x)
         return x

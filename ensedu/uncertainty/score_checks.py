@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.arrays import Shape, check, check_finite
+from ensedu.common.arrays import Shape, check_array, check_finite
 
 __all__ = [
     "floats",
@@ -43,7 +43,7 @@ def floats(name: str, value: Any, *shapes: Shape, like: str = "") -> Array:
 
 def integers(name: str, value: Any, shape: Shape, like: str = "") -> Array:
     """Return `value` if it is an array of this shape of integers from 0 up."""
-    check(name, value, "iu", "integers", shape, like=like)
+    check_array(name, value, "iu", "integers", shape, like=like)
     if value.min() < 0:
         raise ValueError(f"{name} must hold labels from 0 up, got {value.min()}")
     return value
@@ -125,7 +125,7 @@ def level(value: Any) -> float:
 
 
 def _floats(name: str, value: Any, shapes: tuple[Shape, ...], like: str = "") -> Array:
-    check(name, value, "f", "floats", *shapes, like=like)
+    check_array(name, value, "f", "floats", *shapes, like=like)
     if value.dtype.itemsize > 8:
         raise TypeError(f"{name} must hold floats of up to 64 bits, got dtype {value.dtype}")
     return value.astype(np.float64)

@@ -76,7 +76,7 @@ def as_array(name: str, value: Any, accepted: str) -> np.ndarray:
     if isinstance(value, np.ndarray):
         return value
     if not isinstance(value, (list, tuple)):
-        raise TypeError(f"{name} must be {accepted}, got {checks.kind(value)}")
+        raise TypeError(f"{name} must be {accepted}, got {checks.given_array(value)}")
     try:
         return np.array(value)
     except ValueError:  # rows of different lengths

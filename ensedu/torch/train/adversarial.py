@@ -16,7 +16,7 @@ def reach(x: Tensor, part: float) -> Tensor:
     """Return how far an input moves: so much of the range that each has in x, without axis B."""
     if not x.is_floating_point():
         raise TypeError(
-            f"x must hold floats with adversarial above 0, got {checks.kind(x)} of {x.dtype}"
+            f"x must hold floats with adversarial above 0, got {checks.given_array(x)} of {x.dtype}"
         )
     return part * (x.amax(0) - x.amin(0))
 

@@ -101,7 +101,7 @@ def check_training(net: nn.Module, x: Any, y: Any, validation: Any) -> torch.dev
 
 def _check_tensor(name: str, value: Any, dtypes: set[torch.dtype]) -> None:
     if not isinstance(value, Tensor) or value.layout is not torch.strided:
-        raise TypeError(f"{name} must be a dense torch.Tensor, got {checks.kind(value)}")
+        raise TypeError(f"{name} must be a dense torch.Tensor, got {checks.given_array(value)}")
     if value.is_meta or value.ndim == 0 or value.numel() == 0:
         raise ValueError(
             f"{name} must hold at least one example, got shape {tuple(value.shape)} on "

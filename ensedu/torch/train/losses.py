@@ -22,7 +22,7 @@ import torch
 from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
-from ensedu.common import checks
+from ensedu.common import checks, loss_checks
 from ensedu.torch.base import check_tensor
 from ensedu.torch.network import kl
 from ensedu.torch.variational import softplus
@@ -82,7 +82,7 @@ def gaussian_nll(
     TypeError, ValueError
         For other shapes or dtypes, an unknown `reduction`, and another `beta`.
     """
-    beta = checks.nll_weight(beta, reduction)
+    beta = loss_checks.nll_exponent(beta, reduction)
     targets = _targets(outputs, targets, heads=2)
     mean, raw = outputs.chunk(2, -1)
     variance = softplus(raw) + 1e-6
@@ -114,10 +114,10 @@ def softmax_cross_entropy(
     """
     check_tensor("outputs", outputs)
     labels = check_labels(targets, outputs)
-    checks.labels(outputs.shape, labels.shape)
+    loss_checks.check_labels(outputs.shape, labels.shape)
     if labels.device.type == "cpu" and labels.numel() and not torch.compiler.is_compiling():
         low, high = labels.aminmax()
-        checks.in_range(int(low), int(high), outputs.shape[-1])
+        loss_checks.check_label_range(int(low), int(high), outputs.shape[-1])
     chosen = labels.expand(outputs.shape[:-1])[..., None]
     return reduce(-outputs.log_softmax(-1).gather(-1, chosen)[..., 0], reduction)
 
@@ -225,7 +225,7 @@ def check_labels(targets: Any, like: Tensor) -> Integer[Tensor, "*M_B"]:
     ):
         raise TypeError(
             "targets must be a dense torch.Tensor of integer labels, (B,), got "
-            f"{checks.kind(targets)}"
+            f"{checks.given_array(targets)}"
         )
     if targets.device != like.device:
         raise ValueError(
@@ -238,5 +238,5 @@ def _targets(outputs: Tensor, targets: Tensor, heads: int) -> Float[Tensor, "*M 
     """Return the targets with an axis k, checked against the outputs."""
     check_tensor("outputs", outputs)
     check_tensor("targets for these outputs", targets, outputs)
-    checks.targets(outputs.shape, targets.shape, heads)
+    loss_checks.check_targets(outputs.shape, targets.shape, heads)
     return targets[:, None] if targets.ndim == 1 else targets

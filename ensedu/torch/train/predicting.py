@@ -63,7 +63,7 @@ def predict(
     if not isinstance(net, nn.Module):
         raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
     if not isinstance(x, Tensor) or x.layout is not torch.strided:
-        raise TypeError(f"x must be a dense torch.Tensor, got {checks.kind(x)}")
+        raise TypeError(f"x must be a dense torch.Tensor, got {checks.given_array(x)}")
     if x.ndim < 1 or not len(x):
         raise ValueError(f"x must be (B, ...) with at least one example, got {tuple(x.shape)}")
     size = len(x) if batch_size is None else checks.positive_int("batch_size", batch_size)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ensedu.common import checks
+from ensedu.common import layer_checks
 from ensedu.torch.base import WeightLayer, check_tensor
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.whole.members import FixedDropout, plain_layer
@@ -241,7 +241,9 @@ class FlatDropout(FlatPart):
         own = x.ndim - 2 if self.drops is None else self.drops
         shape = torch.Size((*x.shape[: 2 + own], *[1] * (x.ndim - 2 - own)))
         with self._named():
-            mask = checks.mask(self._mask(shape, x.device), shape, x.ndim - 2, Tensor).to(x.device)
+            mask = layer_checks.dropout_mask(
+                self._mask(shape, x.device), shape, x.ndim - 2, Tensor
+            ).to(x.device)
         return flat(x * (mask.to(x.dtype) / (1 - self.p)), 1)
 
     def extra_repr(self) -> str:

@@ -103,7 +103,7 @@ def drawn(value: Any) -> np.ndarray:
     if array.size == 0 and array.ndim < 2:
         array = np.zeros((0, 2))
     if array.dtype.kind not in "fiu" or np.ma.isMaskedArray(array):
-        raise TypeError(f"points must be {accepted}, got {checks.kind(value)}")
+        raise TypeError(f"points must be {accepted}, got {checks.given_array(value)}")
     if array.ndim != 2 or array.shape[1] not in (2, 3):
         raise ValueError(f"points must be {accepted}, got one of shape {array.shape}")
     if len(array) > MOST_POINTS:

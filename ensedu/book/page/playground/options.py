@@ -104,7 +104,7 @@ def set_arrays(state: Mapping[str, Any], given: Any) -> dict[str, Any]:
 def _array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     array = slider_checks.as_array(name, value, f"a NumPy array or a list of shape {shape}")
     if array.dtype.kind not in "fiu" or np.ma.isMaskedArray(array):
-        raise TypeError(f"{name} must be an array of numbers, got {checks.kind(value)}")
+        raise TypeError(f"{name} must be an array of numbers, got {checks.given_array(value)}")
     if array.shape != shape:
         raise ValueError(f"{name} has shape {array.shape}, accepted is {shape}")
     return np.array(array, dtype=np.float64, subok=False) + 0.0  # no -0
