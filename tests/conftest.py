@@ -11,6 +11,11 @@ from hypothesis.configuration import set_hypothesis_home_dir
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
+# What these assert, pytest explains as it does in a file of tests.
+pytest.register_assert_rewrite(
+    "tests.gradients", "tests.layers", "tests.networks", "tests.numpy.convolutions"
+)
+
 set_hypothesis_home_dir(Path(__file__).parents[1] / "_build" / "hypothesis")
 # The second is `make test-long`.
 for profile, examples in (("ensedu", 100), ("long", 1000)):

@@ -13,7 +13,7 @@ from scipy import integrate
 import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu.numpy import variational
-from ensedu.priors import Cauchy, Normal, ScaleMixture
+from ensedu.priors import DROPOUT_STD, Cauchy, Normal, ScaleMixture
 
 M, m, n = 3, 5, 11
 PRIORS = {
@@ -204,3 +204,12 @@ def test_the_bound_equals_quadrature(name):
     assert abs(sum(part.mean() for part in parts).item() - expected) <= 5 * scatter
     one = et.elbo(layer, x, y, et.half_squared_error, num_examples=7, noise=layer.noise())
     assert one.loss.item() == pytest.approx((one.nll + one.kl / 7).item(), rel=1e-12)
+
+
+def test_the_standard_deviation_of_gaussian_dropout():
+    # Kept units are multiplied by 1 / (1 - p), dropped ones by 0: variance p / (1 - p), mean 1.
+    p = 0.001
+    values, chances = np.array([0.0, 1 / (1 - p)]), np.array([p, 1 - p])
+    mean = (values * chances).sum()
+    variance = (chances * (values - mean) ** 2).sum()
+    assert pytest.approx(variance**0.5, rel=1e-12) == DROPOUT_STD

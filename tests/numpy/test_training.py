@@ -224,3 +224,13 @@ def test_a_parameter_that_is_not_finite_is_named():
             net, x, y, en.softmax_cross_entropy, rng=rng(), epochs=2, batch_size=N,
             optimizer=Exploding,
         )  # fmt: skip
+
+
+def test_fit_trains_images():
+    rng = np.random.default_rng(12)
+    y = rng.integers(0, 2, 40)
+    x = rng.standard_normal((40, 1, 28, 28)) + y[:, None, None, None]
+    net = en.lenet5("batch_ensemble", 2, rng=rng, filters=(2, 3), classes=2)
+    nll = en.softmax_cross_entropy
+    history = en.fit(net, x, y, nll, epochs=3, lr=0.01, batch_size=20, rng=rng)
+    assert history[-1]["loss"] < 0.5 * history[0]["loss"]

@@ -1,4 +1,4 @@
-"""What a call that leaves an argument out gets: the numbers that the docstrings promise."""
+"""One face in NumPy and Torch: names, arguments, defaults, and where layers start."""
 
 import inspect
 
@@ -8,10 +8,54 @@ import torch
 
 import ensedu.numpy as en
 import ensedu.torch as et
-from ensedu import priors
+from ensedu.methods import METHODS
 from ensedu.priors import DROPOUT_STD, Normal
+from tests.backends import M, m, n
 
-M, B, m, n = 3, 7, 5, 11
+
+def public(function):
+    """The names and the defaults of a function's arguments, but for what one backend alone has."""
+    skipped = ("self", "rng", "device", "dtype", "memory_saving", "estimator")
+    return {
+        name: parameter.default
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name not in skipped
+    }
+
+
+# A Sequential takes layers, and Torch's own signature says "args"; `fit` does more in Torch.
+TWINS = sorted({*en.__all__} & {*et.__all__} - {"Sequential", "fit"})
+#: Their signatures are Torch's own.
+TORCHS = {"AvgPool2d", "Conv2d", "MaxPool2d"}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_twins_have_the_same_arguments_and_defaults(name):
+    ours, theirs = public(getattr(en, name)), public(getattr(et, name))
+    if name in TORCHS:
+        assert ours.items() <= theirs.items()
+        return
+    if name.endswith("Conv2d"):
+        del theirs["geometry"]
+        geometry = inspect.signature(et.conv.ConvLayer).parameters
+        for key in ("stride", "padding"):
+            assert ours.pop(key) == geometry[key].default
+    assert ours == theirs
+
+
+def test_what_fit_takes_in_numpy_it_takes_in_torch():
+    ours, theirs = public(en.fit), public(et.fit)
+    for optimizer, fit in ((en.Adam, ours), (torch.optim.AdamW, theirs)):
+        assert fit.pop("optimizer") is optimizer
+    assert ours.items() <= theirs.items()
+    assert [name for name in theirs if name in ours] == list(ours)
+
+
+def test_there_are_twins_for_every_method():
+    assert {f"{row.layer}Linear" for row in METHODS.values()} - {"Linear"} <= {*TWINS}
+    assert {"MCDropout", "Tile", "Multiply", "kl", "mlp"} <= {*TWINS}
+
+
 # Of both backends, layers and convolutions.
 DEFAULTS = {
     "Rank1": {
@@ -47,15 +91,6 @@ def test_defaults_of_a_layer(kind, expected):
     assert left - {"estimator", "memory_saving"} == set(expected)
 
 
-def test_the_standard_deviation_of_gaussian_dropout():
-    # Kept units are multiplied by 1 / (1 - p), dropped ones by 0: variance p / (1 - p), mean 1.
-    p = 0.001
-    values, chances = np.array([0.0, 1 / (1 - p)]), np.array([p, 1 - p])
-    mean = (values * chances).sum()
-    variance = (chances * (values - mean) ** 2).sum()
-    assert pytest.approx(variance**0.5, rel=1e-12) == priors.DROPOUT_STD
-
-
 @pytest.mark.parametrize("kind", ["Rank1", "MeanField"])
 @pytest.mark.parametrize("std", [None, 0.3])
 def test_a_layer_starts_at_its_standard_deviation(kind, std):
@@ -73,33 +108,3 @@ def test_a_layer_starts_at_its_standard_deviation(kind, std):
     assert len(found) == 6
     for rho in found:
         np.testing.assert_allclose(np.log1p(np.exp(rho)), expected, rtol=1e-12)
-
-
-def test_dropout_drops_a_tenth():
-    noise = en.MCDropout(rng=np.random.default_rng(0)).noise(None, (1, 100_000))
-    assert 1 - noise["mask"].mean() == pytest.approx(0.1, abs=0.005)
-
-
-@pytest.mark.parametrize("rho", [15.0, 19.0, 20.5, 25.0, 30.0])
-def test_softplus_keeps_what_stands_behind_rho(rho):
-    # log(1 + exp(ρ)) = ρ + log(1 + exp(-ρ)): above 20 the second term is 2e-9, 6e5 ulp of 20.
-    behind = np.log1p(np.exp(-rho))
-    both = (
-        en.variational.softplus(np.array([rho])),
-        et.variational.softplus(torch.tensor([rho], dtype=torch.float64)),
-    )
-    for value in both:
-        assert float(value[0]) - rho == pytest.approx(behind, abs=8e-15)
-        assert float(value[0]) > rho
-
-
-@pytest.mark.parametrize("std", [1e-300, 5e-324])
-def test_a_tiny_standard_deviation_has_a_finite_kl(std):
-    rng, prior = np.random.default_rng(0), Normal(1.0, 0.1)
-    layer = en.Rank1Linear(m, n, M, rng=rng, prior=prior, posterior_std=std)
-    with np.errstate(all="raise", under="ignore"):
-        # -1/2 - log t of each entry, beside the means' share.
-        found = layer.kl()
-    means = np.concatenate([layer.params["r_mean"], layer.params["s_mean"]], axis=1)
-    spread = -0.5 - np.log(std) + np.log(0.1)
-    np.testing.assert_allclose(found, (spread + 50 * (means - 1) ** 2).sum(axis=1), rtol=1e-3)

@@ -1,0 +1,14 @@
+"""Dropout that stays on, in Torch."""
+
+from tests import layers
+from tests.backends import InTorch
+from tests.gradients import Twin, layers_and_inputs
+
+
+class TestMCDropout(InTorch, layers.MCDropout):
+    pass
+
+
+@layers_and_inputs("dropout")
+class TestTwin(InTorch, Twin):
+    pass
