@@ -49,7 +49,7 @@ def magnitude(weights: Mapping[str, Float[Array, "..."]]) -> dict[str, Float[Arr
     TypeError, ValueError
         For anything but a dict of arrays of finite floats.
     """
-    return {name: np.abs(array) for name, array in _checked("weights", weights).items()}
+    return {name: np.abs(array) for name, array in _checked_arrays("weights", weights).items()}
 
 
 def signal_to_noise(
@@ -63,8 +63,8 @@ def signal_to_noise(
         For anything but two dicts of the same names, of arrays of the same shapes; where a standard
         deviation is not above 0, and where the ratio leaves the floats.
     """
-    _checked("mean", mean)
-    _checked("std", std)
+    _checked_arrays("mean", mean)
+    _checked_arrays("std", std)
     if mean.keys() != std.keys():
         raise ValueError(f"std must have the names of mean, {list(mean)}, got {list(std)}")
     scores = {}
@@ -101,11 +101,11 @@ def smallest(scores: Mapping[str, Float[Array, "..."]], *, fraction: float) -> P
     TypeError, ValueError
         For another fraction, and for anything but a dict of arrays of finite floats from 0 up.
     """
-    flat = _flat(scores)
-    number = round(checks.fraction("fraction", fraction) * len(flat))
-    keep = np.ones(len(flat), dtype=bool)
-    keep[np.argsort(flat, kind="stable")[:number]] = False
-    return _pruned(scores, keep)
+    row = _in_one_row(scores)
+    number = round(checks.fraction("fraction", fraction) * len(row))
+    keep = np.ones(len(row), dtype=bool)
+    keep[np.argsort(row, kind="stable")[:number]] = False
+    return _as_masks(scores, keep)
 
 
 def below(scores: Mapping[str, Float[Array, "..."]], *, threshold: float) -> Pruned:
@@ -125,10 +125,10 @@ def below(scores: Mapping[str, Float[Array, "..."]], *, threshold: float) -> Pru
     TypeError, ValueError
         For another threshold, and for anything but a dict of arrays of finite floats from 0 up.
     """
-    return _pruned(scores, _flat(scores) >= checks.not_negative("threshold", threshold))
+    return _as_masks(scores, _in_one_row(scores) >= checks.not_negative("threshold", threshold))
 
 
-def _checked(
+def _checked_arrays(
     argument: str, value: Mapping[str, Float[Array, "..."]]
 ) -> Mapping[str, Float[Array, "..."]]:
     """Return a dict of arrays of finite floats."""
@@ -146,15 +146,15 @@ def _checked(
     return value
 
 
-def _flat(scores: Mapping[str, Float[Array, "..."]]) -> Float[Array, " total"]:
+def _in_one_row(scores: Mapping[str, Float[Array, "..."]]) -> Float[Array, " total"]:
     """Return all scores in one row."""
-    for name, array in _checked("scores", scores).items():
+    for name, array in _checked_arrays("scores", scores).items():
         if (least := float(array.min())) < 0:
             raise ValueError(f"scores[{name!r}] must be 0 or more, got {least:g}; see magnitude")
     return np.concatenate([array.ravel() for array in scores.values()])
 
 
-def _pruned(scores: Mapping[str, Float[Array, "..."]], keep: Bool[Array, " total"]) -> Pruned:
+def _as_masks(scores: Mapping[str, Float[Array, "..."]], keep: Bool[Array, " total"]) -> Pruned:
     """Cut one row of what stays into arrays of the shapes of the scores."""
     ends = np.cumsum([array.size for array in scores.values()])[:-1]
     pairs = zip(scores.items(), np.split(keep, ends), strict=True)
