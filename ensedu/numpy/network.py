@@ -88,7 +88,7 @@ class Sequential:
                 )
         self.layers = list(layers)
         seen: dict[int, str] = {}
-        for name, layer in leaves(self):
+        for name, layer in named_layers(self):
             if id(layer) in seen:
                 raise ValueError(
                     f"layers must be different objects, got one {layer!r} at {seen[id(layer)]} "
@@ -132,11 +132,15 @@ class Sequential:
 
     @property
     def params(self) -> dict[str, Array]:
-        return {f"{name}.{k}": v for name, layer in leaves(self) for k, v in layer.params.items()}
+        return {
+            f"{name}.{k}": v for name, layer in named_layers(self) for k, v in layer.params.items()
+        }
 
     @property
     def grads(self) -> dict[str, Array]:
-        return {f"{name}.{k}": v for name, layer in leaves(self) for k, v in layer.grads.items()}
+        return {
+            f"{name}.{k}": v for name, layer in named_layers(self) for k, v in layer.grads.items()
+        }
 
     def zero_grad(self) -> None:
         """Empty the gradients of all layers."""
@@ -147,13 +151,13 @@ class Sequential:
         return f"Sequential({', '.join(map(repr, self.layers))})"
 
 
-def leaves(network: Layer | Sequential, name: str = "") -> Iterator[tuple[str, Layer]]:
+def named_layers(network: Layer | Sequential, name: str = "") -> Iterator[tuple[str, Layer]]:
     """Yield each layer of a network with its name, in the order in which they are called."""
     if isinstance(network, Layer):
         yield name, network
         return
     for i, layer in enumerate(network.layers):
-        yield from leaves(layer, f"{name}.{i}".lstrip("."))
+        yield from named_layers(layer, f"{name}.{i}".lstrip("."))
 
 
 def check_network(network: Any) -> "Layer | Sequential":
@@ -172,7 +176,9 @@ def kl(network: Layer | Sequential) -> float:
     ``TypeError`` for what is no network.
     """
     check_network(network)
-    return float(sum(np.mean(layer.kl()) for _, layer in leaves(network) if hasattr(layer, "kl")))
+    return float(
+        sum(np.mean(layer.kl()) for _, layer in named_layers(network) if hasattr(layer, "kl"))
+    )
 
 
 def kl_backward(network: Layer | Sequential, weight: float = 1.0) -> None:
@@ -184,7 +190,7 @@ def kl_backward(network: Layer | Sequential, weight: float = 1.0) -> None:
     """
     check_network(network)
     checks.real("weight", weight)
-    for _, layer in leaves(network):
+    for _, layer in named_layers(network):
         if hasattr(layer, "kl_backward"):
             layer.kl_backward(weight)
 

@@ -14,7 +14,7 @@ from ensedu.common.plan import Plan
 from ensedu.common.training_checks import check_same_rows, members_to_split, named_pairs
 from ensedu.numpy.base import Layer, MemberLayer
 from ensedu.numpy.losses import Loss
-from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, leaves
+from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, named_layers
 from ensedu.numpy.optimizers import Adam, Optimizer
 
 
@@ -89,22 +89,22 @@ def fit(
     >>> [row["step"] for row in fit(net, x, x**2, half_squared_error, rng=rng, epochs=3)]
     [2, 4, 6]
     """
-    _check(net, x, y, validation)
+    _check_arguments(net, x, y, validation)
     check_rng("rng", rng)
-    members = _members(net) if checks.boolean("split", split) else None
+    members = _members_to_split(net) if checks.boolean("split", split) else None
     validated = validation is not None
     plan = Plan(
         len(x), batch_size, lr, 1.0, 0.0, beta, anneal, members, validated, 0,
         kl_weights=kl_weights,
     )  # fmt: skip
-    optim = _optimizer(optimizer, net, plan.lr)
+    optim = _make_optimizer(optimizer, net, plan.lr)
     history = History(plan, MemoryKeeper(net), epochs, patience)
     net.zero_grad()
     for _ in history.epochs():
         for rows in minibatches(len(x), plan.batch_size, members, rng):
             kl_weight = plan.kl_weight(history.step)
             share = kl_weight * plan.kl_share(history.step) / len(x)
-            value, grad = _evaluated(nll, net(x[rows]), targets(y, rows))
+            value, grad = _evaluate(nll, net(x[rows]), targets(y, rows))
             divergence = kl(net)
             total = value + share * divergence
             history.add({"loss": total, "nll": value, "kl": divergence}, kl_weight, rows.size)
@@ -112,7 +112,7 @@ def fit(
             kl_backward(net, share)
             optim.step()
         if validation is not None:
-            history.validate(_evaluated(nll, net(validation[0]), validation[1])[0])
+            history.validate(_evaluate(nll, net(validation[0]), validation[1])[0])
         history.end_epoch()
     return history.rows
 
@@ -155,7 +155,7 @@ class MemoryKeeper:
             value[...] = self._best[name]
 
 
-def _optimizer(
+def _make_optimizer(
     optimizer: Callable[..., Optimizer], net: Layer | Sequential, lr: float
 ) -> Optimizer:
     made = checks.function("optimizer", optimizer, "optimizer(net, lr=lr)")(net, lr=lr)
@@ -166,7 +166,7 @@ def _optimizer(
     return made
 
 
-def _evaluated(nll: Callable[[Array, Array], Loss], outputs: Array, y: Array) -> tuple[float, Any]:
+def _evaluate(nll: Callable[[Array, Array], Loss], outputs: Array, y: Array) -> tuple[float, Any]:
     if y.ndim == 1 and y.dtype.kind == "f" and outputs.ndim > 1 and outputs.shape[-1] == 1:
         y = y[:, None]  # a loss of others would broadcast
     pair = checks.function("nll", nll, "nll(net(x), y)")(outputs, y)
@@ -177,7 +177,7 @@ def _evaluated(nll: Callable[[Array, Array], Loss], outputs: Array, y: Array) ->
     return float(pair[0]), pair[1]
 
 
-def _check(net: Any, x: Any, y: Any, validation: Any) -> None:
+def _check_arguments(net: Any, x: Any, y: Any, validation: Any) -> None:
     if not isinstance(net, (Layer, Sequential)):
         raise TypeError(f"net must be an ensedu.numpy layer or network, got {checks.given(net)}")
     if not net.params:
@@ -196,6 +196,8 @@ def _check(net: Any, x: Any, y: Any, validation: Any) -> None:
         check_same_rows(first, len(inputs), second, len(wanted))
 
 
-def _members(net: Layer | Sequential) -> int:
-    sizes = {part.ensemble_size for _, part in leaves(net) if isinstance(part, MemberLayer)}
-    return members_to_split(net, sizes, any(isinstance(part, Tile) for _, part in leaves(net)))
+def _members_to_split(net: Layer | Sequential) -> int:
+    sizes = {part.ensemble_size for _, part in named_layers(net) if isinstance(part, MemberLayer)}
+    return members_to_split(
+        net, sizes, any(isinstance(part, Tile) for _, part in named_layers(net))
+    )

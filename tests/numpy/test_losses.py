@@ -26,7 +26,7 @@ def nll_in_torch(name, outputs, targets):
     return -categorical.log_prob(targets.expand(outputs.shape[:-1]))
 
 
-def batch(name, rng, members=M, examples=B):
+def outputs_and_targets(name, rng, members=M, examples=B):
     heads = 2 * k if name == "gaussian_nll" else k
     outputs = rng.normal(0, 2, (members, examples, heads))
     if name == "softmax_cross_entropy":
@@ -40,7 +40,7 @@ LOSSES = ["half_squared_error", "gaussian_nll", "softmax_cross_entropy"]
 @pytest.mark.parametrize("reduction", ["mean", "sum", "mixture"])
 @pytest.mark.parametrize("name", LOSSES)
 def test_value_and_gradient_equal_torch(name, reduction):
-    outputs, targets = batch(name, np.random.default_rng(0))
+    outputs, targets = outputs_and_targets(name, np.random.default_rng(0))
     loss, grad = getattr(en, name)(outputs, targets, reduction=reduction)
     tensor = torch.tensor(outputs, requires_grad=True)
     nll = nll_in_torch(name, tensor, torch.tensor(targets))
@@ -57,7 +57,7 @@ def test_value_and_gradient_equal_torch(name, reduction):
 @pytest.mark.parametrize("name", LOSSES)
 @given(seed=st.integers(0, 10**6), members=st.integers(1, 6), examples=st.integers(1, 9))
 def test_mixture_is_never_above_average(name, seed, members, examples):
-    outputs, targets = batch(name, np.random.default_rng(seed), members, examples)
+    outputs, targets = outputs_and_targets(name, np.random.default_rng(seed), members, examples)
     loss = getattr(en, name)
     average, _ = loss(outputs, targets)
     mixture, _ = loss(outputs, targets, reduction="mixture")
@@ -70,7 +70,7 @@ def test_mixture_is_never_above_average(name, seed, members, examples):
 
 
 def test_the_sum_gives_each_member_the_gradient_of_its_own_mean():
-    outputs, targets = batch("gaussian_nll", np.random.default_rng(0))
+    outputs, targets = outputs_and_targets("gaussian_nll", np.random.default_rng(0))
     loss, together = en.gaussian_nll(outputs, targets, reduction="sum")
     _, averaged = en.gaussian_nll(outputs, targets)
     losses = []
@@ -84,7 +84,7 @@ def test_the_sum_gives_each_member_the_gradient_of_its_own_mean():
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_none_is_the_nll_of_each_member_and_example_first(name):
-    outputs, targets = batch(name, np.random.default_rng(0))
+    outputs, targets = outputs_and_targets(name, np.random.default_rng(0))
     nll, grad = getattr(en, name)(outputs, targets, reduction="none")
     tensor = torch.tensor(outputs, requires_grad=True)
     expected = nll_in_torch(name, tensor, torch.tensor(targets))
@@ -100,7 +100,7 @@ def test_none_is_the_nll_of_each_member_and_example_first(name):
 
 def test_the_sum_over_members_is_a_mean_over_samples():
     rng = np.random.default_rng(0)
-    outputs, targets = batch("gaussian_nll", rng, members=2 * M)
+    outputs, targets = outputs_and_targets("gaussian_nll", rng, members=2 * M)
     stacked = outputs.reshape(2, M, B, 2 * k)
     loss, grad = en.gaussian_nll(stacked, targets, reduction="sum")
     halves = [en.gaussian_nll(half, targets, reduction="sum") for half in stacked]
@@ -122,7 +122,7 @@ def test_targets_may_lack_the_axis_of_one_output(name):
 
 def test_samples_of_members_are_members_of_the_mixture():
     rng = np.random.default_rng(0)
-    outputs, targets = batch("gaussian_nll", rng, members=2 * M)
+    outputs, targets = outputs_and_targets("gaussian_nll", rng, members=2 * M)
     loss, grad = en.gaussian_nll(outputs, targets, reduction="mixture")
     stacked = outputs.reshape(2, M, B, 2 * k)
     same, same_grad = en.gaussian_nll(stacked, targets, reduction="mixture")
@@ -132,7 +132,7 @@ def test_samples_of_members_are_members_of_the_mixture():
 
 def test_mixture_weighs_members_by_responsibility():
     rng = np.random.default_rng(0)
-    outputs, targets = batch("softmax_cross_entropy", rng)
+    outputs, targets = outputs_and_targets("softmax_cross_entropy", rng)
     _, grad = en.softmax_cross_entropy(outputs, targets, reduction="mixture")
     probabilities = np.exp(outputs) / np.exp(outputs).sum(-1, keepdims=True)
     of_target = probabilities[:, np.arange(B), targets]  # (M, B)
@@ -145,7 +145,7 @@ def test_mixture_weighs_members_by_responsibility():
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("reduction", ["mean", "sum", "mixture"])
 def test_large_outputs_stay_finite(name, reduction):
-    outputs, targets = batch(name, np.random.default_rng(0))
+    outputs, targets = outputs_and_targets(name, np.random.default_rng(0))
     loss, grad = getattr(en, name)(outputs * 1e3, targets, reduction=reduction)
     assert np.isfinite(loss)
     assert np.isfinite(grad).all()
@@ -156,8 +156,8 @@ def test_large_outputs_stay_finite(name, reduction):
 def test_targets_of_each_member_are_a_loop_over_members(name, reduction):
     rng = np.random.default_rng(0)
     loss = getattr(en, name)
-    outputs, _ = batch(name, rng)
-    targets = np.stack([batch(name, rng)[1] for _ in range(M)])
+    outputs, _ = outputs_and_targets(name, rng)
+    targets = np.stack([outputs_and_targets(name, rng)[1] for _ in range(M)])
     nll, grads = zip(
         *(loss(y, t, reduction="none") for y, t in zip(outputs, targets, strict=True)), strict=True
     )

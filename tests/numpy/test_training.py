@@ -28,7 +28,7 @@ def rng(seed=11):
     return np.random.default_rng(seed)
 
 
-def equal(one, other):
+def same_parameters(one, other):
     return one.params.keys() == other.params.keys() and all(
         np.array_equal(one.params[name], other.params[name]) for name in one.params
     )
@@ -61,12 +61,12 @@ def test_it_is_the_loop_written_out(method):
         assert (row["epoch"], row["step"]) == (step // STEPS, step)
         assert row["beta"] == pytest.approx(weight, rel=1e-15)
         assert [row[key] for key in ("loss", "nll", "kl")] == pytest.approx(sums / N, rel=1e-14)
-    assert equal(net, other)
+    assert same_parameters(net, other)
     assert len(history) == 3
     assert not net.grads
 
 
-def steady(kind, monkeypatch):
+def repeat_draws(kind, monkeypatch):
     """Let a layer draw the same numbers each time, in NumPy and in Torch."""
 
     def number(value):
@@ -88,7 +88,7 @@ def steady(kind, monkeypatch):
 def test_it_trains_as_torch_does(monkeypatch, method, optimizer):
     for space in (en, et):
         for kind in (space.Rank1Linear, space.MeanFieldLinear, space.MCDropout):
-            steady(kind, monkeypatch)
+            repeat_draws(kind, monkeypatch)
     spread = {"posterior_std": 0.4} if method in ("rank1", "mean_field") else {}
     net = network(method, **spread)
     twin = et.from_numpy(net)
@@ -168,7 +168,7 @@ def test_targets_without_an_axis_are_split_too():
         en.fit(
             net, x, targets, en.half_squared_error, rng=rng(), epochs=2, batch_size=B, split=True
         )
-    assert equal(*nets)
+    assert same_parameters(*nets)
 
 
 def test_patience_stops_and_goes_back_to_the_best():
@@ -189,10 +189,10 @@ def test_patience_stops_and_goes_back_to_the_best():
     rows = en.fit(net, x, y, told(), rng=rng(), epochs=50, patience=2, **settings)
     en.fit(best, x, y, told(), rng=rng(), epochs=3, **settings)
     assert [row["validation"] for row in rows] == values[:5]
-    assert equal(net, best)
+    assert same_parameters(net, best)
     # Without patience it is the net of the last epoch.
     en.fit(last, x, y, told(), rng=rng(), epochs=5, **settings)
-    assert not equal(last, best)
+    assert not same_parameters(last, best)
 
 
 @pytest.mark.parametrize("step", [1, 6])
