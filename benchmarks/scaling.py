@@ -86,7 +86,7 @@ def time_steps(method, width, members, steps):
         began = time.perf_counter()
         outputs = ensemble(x, step + 2)
         nll = cross_entropy(outputs.flatten(0, 1), targets, reduction="none")
-        loss = ensemble.part(nll.view(-1, BATCH).mean(1)) + ensemble.kl() / BATCH
+        loss = ensemble.mean_part(nll.view(-1, BATCH).mean(1)) + ensemble.kl() / BATCH
         optimizer.zero_grad()
         loss.backward()
         before = time.perf_counter()

@@ -159,3 +159,11 @@ def check_generator(generator: Any) -> None:
         raise TypeError(
             f"generator must be a torch.Generator or None, got {type(generator).__name__}"
         )
+
+
+def class_path(value: Any) -> str:
+    """Say of which class something is, so that one finds it; Torch's own as everybody writes it."""
+    kind = value if isinstance(value, type) else type(value)
+    if kind.__module__.startswith("torch.nn.modules"):
+        return f"nn.{kind.__name__}"
+    return f"{kind.__module__}.{kind.__qualname__}"

@@ -8,7 +8,7 @@ from ensedu.common import checks, layer_checks
 from ensedu.torch.base import check_device, check_generator, check_tensor
 
 #: Torch's own modules that drop.
-KINDS = (
+DROPOUT_MODULES = (
     nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout,
 )  # fmt: skip
 

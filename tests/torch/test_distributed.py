@@ -270,7 +270,7 @@ def train(ensemble, optimizer, start, end):
     for step in range(start, end):
         x, y = batch(step)
         losses = torch.stack([cross_entropy(logits, y) for logits in ensemble(x, step)])
-        loss = ensemble.part(losses) + ensemble.kl() / N
+        loss = ensemble.mean_part(losses) + ensemble.kl() / N
         optimizer.zero_grad()
         loss.backward()
         ensemble.reduce_gradients()
@@ -664,11 +664,19 @@ def test_bad_arguments(alone, tmp_path):
         (lambda: ShardedEnsemble(build("rank1", 3), seed=-1), ValueError, "seed must be an int"),
         (lambda: ShardedEnsemble(build("rank1", 3), seed=0.5), TypeError, "seed must be an int"),
         (lambda: ensemble(x, -1), ValueError, "step must be an integer from 0 up, got -1"),
-        (lambda: ensemble.part(torch.zeros(())), ValueError, "losses has shape ()"),
-        (lambda: ensemble.part(torch.zeros(2)), ValueError, "process's 3 members"),
-        (lambda: ensemble.part(torch.ones(3, 5)), ValueError, "losses has shape (3, 5), accepted"),
-        (lambda: ensemble.part(torch.ones(2, 5)), ValueError, "losses has shape (2, 5), accepted"),
-        (lambda: ensemble.part([1.0]), TypeError, "losses must be a torch.Tensor, got list"),
+        (lambda: ensemble.mean_part(torch.zeros(())), ValueError, "losses has shape ()"),
+        (lambda: ensemble.mean_part(torch.zeros(2)), ValueError, "process's 3 members"),
+        (
+            lambda: ensemble.mean_part(torch.ones(3, 5)),
+            ValueError,
+            "losses has shape (3, 5), accepted",
+        ),
+        (
+            lambda: ensemble.mean_part(torch.ones(2, 5)),
+            ValueError,
+            "losses has shape (2, 5), accepted",
+        ),
+        (lambda: ensemble.mean_part([1.0]), TypeError, "losses must be a torch.Tensor, got list"),
         (lambda: ensemble.gather([1, 2]), TypeError, "outputs must be a torch.Tensor, got list"),
         (lambda: ensemble.gather(torch.zeros(2, 7)), ValueError, "outputs has shape (2, 7)"),
         (lambda: members_of(0, 5, 4), ValueError, "ensemble_size is 4, accepted is at least 5"),

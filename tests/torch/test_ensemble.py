@@ -16,8 +16,8 @@ from ensedu import counting
 from ensedu.methods import size_option
 from ensedu.priors import Normal
 from ensedu.torch import models
+from ensedu.torch.whole.flat_parts import FlatLayer, Pass
 from ensedu.torch.whole.flatten import FlatEnsemble
-from ensedu.torch.whole.parts import FlatLayer, Pass
 
 M, B, S = 3, 5, 2
 FLAT = ("batch_ensemble", "rank1", "mean_field")

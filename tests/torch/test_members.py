@@ -20,7 +20,7 @@ import ensedu.torch as et
 from ensedu import counting
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
-from ensedu.torch.whole.parts import FlatLayer
+from ensedu.torch.whole.flat_parts import FlatLayer
 
 M, B, S = 3, 5, 2
 FLAT = ("batch_ensemble", "rank1", "mean_field")

@@ -7,7 +7,7 @@ from torch import nn
 import ensedu.torch as et
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
-from ensedu.torch.train.predicting import draws, mean_nll
+from ensedu.torch.train.predicting import draws_noise, mean_nll
 
 S, M, B, m, n = 2, 3, 7, 5, 11
 DRAWING = ["rank1", "mean_field", "mc_dropout"]
@@ -271,10 +271,10 @@ def test_what_draws_for_each_example_draws_in_each_minibatch(make, options):
 
 def test_whether_a_net_draws():
     for method in METHODS:
-        assert draws(network(method)) == (method in DRAWING)
+        assert draws_noise(network(method)) == (method in DRAWING)
         if method != "single":
-            assert draws(converted(method)) == (method in DRAWING)
-    assert not draws(nn.Sequential(nn.Dropout(), nn.Linear(m, n)))
+            assert draws_noise(converted(method)) == (method in DRAWING)
+    assert not draws_noise(nn.Sequential(nn.Dropout(), nn.Linear(m, n)))
 
 
 def test_given_noise_is_the_only_noise():

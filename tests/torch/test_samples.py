@@ -12,7 +12,7 @@ from torch.nn import functional as F
 import ensedu.torch as et
 from ensedu import counting
 from ensedu.torch import models
-from ensedu.torch.whole.parts import FlatDropout
+from ensedu.torch.whole.flat_parts import FlatDropout
 
 M, S, B = 3, 7, 5
 

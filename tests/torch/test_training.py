@@ -16,7 +16,7 @@ from torch import nn
 import ensedu.torch as et
 from ensedu.methods import METHODS, size_option
 from ensedu.torch.train import folders
-from ensedu.torch.train.adversarial import reach, with_adversarial
+from ensedu.torch.train.adversarial import input_reach, with_adversarial
 from ensedu.torch.train.checkpoints import load, newest
 
 M, N, B, m, n = 3, 22, 6, 5, 7
@@ -294,7 +294,7 @@ def test_every_method_trains_on_adversarial_examples(method):
 def test_inputs_move_to_where_each_members_loss_rises():
     x, y = data()
     net = network("batch_ensemble")
-    far = reach(x, 0.01)
+    far = input_reach(x, 0.01)
     examples, targets = with_adversarial(net, x, y, et.softmax_cross_entropy, far, M, split=False)
     assert examples.shape == (M, 2 * N, m) and torch.equal(targets, torch.cat([y, y]))
     assert torch.equal(examples[:, :N], x.expand(M, N, m))

@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from ensedu.common import checks
 from ensedu.torch.train.losses import elbo
 
-__all__ = ["reach", "with_adversarial"]
+__all__ = ["input_reach", "with_adversarial"]
 
 
-def reach(x: Tensor, part: float) -> Tensor:
+def input_reach(x: Tensor, part: float) -> Tensor:
     """Return how far an input moves: so much of the range that each has in x, without axis B."""
     if not x.is_floating_point():
         raise TypeError(

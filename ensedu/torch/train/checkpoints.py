@@ -93,7 +93,7 @@ def save(
     except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(f"extra must hold what JSON can hold: {error}") from None
     values, table["optimizer"], table["settings"] = _state(net, optimizer, generators)
-    return _by_first(net, lambda: folders.write(path, table, values, keep))
+    return _on_first_process(net, lambda: folders.write(path, table, values, keep))
 
 
 def newest(folder: str | PathLike[str]) -> Checkpoint | None:
@@ -101,7 +101,7 @@ def newest(folder: str | PathLike[str]) -> Checkpoint | None:
 
     Its values are not read: `resume` may find them damaged, and take an older one.
     """
-    found = folders.complete(_path("folder", folder))
+    found = folders.complete_folders(_path("folder", folder))
     table = folders.read_table(found[-1]) if found else {}
     return Checkpoint(table["step"], table["extra"], found[-1]) if found else None
 
@@ -127,7 +127,7 @@ def load(
         If it is of another net, optimizer or generator, or of another format, and for what `save`
         would refuse.
     """
-    return _take(lambda: folders.read(_path("path", path)), net, optimizer, generators)
+    return _load_what_fits(lambda: folders.read(_path("path", path)), net, optimizer, generators)
 
 
 def resume(
@@ -145,7 +145,7 @@ def resume(
 
     def read() -> folders.Content | None:
         errors = []
-        for path in reversed(folders.by_steps(folder)):
+        for path in reversed(folders.folders_by_step(folder)):
             try:
                 return folders.read(path)
             except OSError as error:
@@ -155,7 +155,7 @@ def resume(
             raise OSError(f"no checkpoint in {folder} can be read: {'; '.join(errors)}")
         return None
 
-    return _take(read, net, optimizer, generators)
+    return _load_what_fits(read, net, optimizer, generators)
 
 
 def _path(name: str, value: Any) -> Path:
@@ -164,11 +164,11 @@ def _path(name: str, value: Any) -> Path:
     return Path(value)
 
 
-def _by_first(net: nn.Module, make: Callable[[], Any]) -> Any:
+def _on_first_process(net: nn.Module, make: Callable[[], Any]) -> Any:
     return ask_first(make) if isinstance(net, ShardedEnsemble) else make()
 
 
-def _inner(net: Any) -> nn.Module:
+def _whole_net(net: Any) -> nn.Module:
     if not isinstance(net, nn.Module):
         raise TypeError(f"net must be a torch.nn.Module, got {type(net).__name__}")
     return net.net if isinstance(net, ShardedEnsemble) else net
@@ -178,9 +178,11 @@ def _state(
     net: nn.Module, optimizer: torch.optim.Optimizer | None, generators: Generators | None
 ) -> tuple[dict[str, Tensor], dict[str, Any], list[dict[str, Any]]]:
     """Return all tensors by name, what an optimizer must be to take them, and its settings."""
-    values: dict[str, Any] = {f"model:{name}": v for name, v in _inner(net).state_dict().items()}
+    values: dict[str, Any] = {
+        f"model:{name}": v for name, v in _whole_net(net).state_dict().items()
+    }
     about: dict[str, Any] = {"optimizer": type(optimizer).__qualname__} if optimizer else {}
-    for parameter, (name, group) in _optimized(_inner(net), optimizer).items():
+    for parameter, (name, group) in _optimized_names(_whole_net(net), optimizer).items():
         about[f"group:{name}"] = group
         for key, value in optimizer.state.get(parameter, {}).items():
             values[f"optimizer.{key}:{name}"] = value
@@ -194,7 +196,7 @@ def _state(
             )
     values = {name: value.detach().cpu() for name, value in values.items()}
     if isinstance(net, ShardedEnsemble):
-        values, about = net.whole(values), net.whole(about)
+        values, about = net.values_of_all(values), net.values_of_all(about)
     generators = {} if generators is None else generators
     if not isinstance(generators, Mapping) or not all(
         isinstance(one, torch.Generator) for one in generators.values()
@@ -202,19 +204,19 @@ def _state(
         raise TypeError(f"generators must be a dict of torch.Generator, got {generators!r}")
     values |= {f"generator:{name}": one.get_state() for name, one in generators.items()}
     settings = [
-        {k: v for k, v in group.items() if k not in NO_SETTINGS and _is_plain(v)}
+        {k: v for k, v in group.items() if k not in NO_SETTINGS and _is_json(v)}
         for group in (optimizer.param_groups if optimizer else ())
     ]
     return values, about, settings
 
 
-def _is_plain(value: Any) -> bool:
+def _is_json(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
-        return all(map(_is_plain, value))
+        return all(map(_is_json, value))
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def _optimized(
+def _optimized_names(
     net: nn.Module, optimizer: torch.optim.Optimizer | None
 ) -> dict[nn.Parameter, tuple[str, int]]:
     """Return the name of each parameter of an optimizer, in its order, and its group's number."""
@@ -234,7 +236,7 @@ def _optimized(
     return found
 
 
-def _take(
+def _load_what_fits(
     read: Callable[[], folders.Content | None],
     net: nn.Module,
     optimizer: torch.optim.Optimizer | None,
@@ -242,7 +244,7 @@ def _take(
 ) -> Checkpoint:
     """Check that what process 0 reads fits, and only then put it in place."""
     values, about, _ = _state(net, optimizer, generators)
-    content = _by_first(net, read)
+    content = _on_first_process(net, read)
     if content is None:
         return Checkpoint(0, {}, None)
     path, table, found = content
@@ -258,7 +260,7 @@ def _take(
             f"{', '.join(differ[:8])}{', ...' if len(differ) > 8 else ''})"
         )
     if isinstance(net, ShardedEnsemble):
-        found = {key: net.own(key, value) for key, value in found.items()}
+        found = {key: net.own_part(key, value) for key, value in found.items()}
     for name, one in (generators or {}).items():
         try:
             torch.Generator(one.device).set_state(found[f"generator:{name}"])
@@ -267,8 +269,8 @@ def _take(
     for name, one in (generators or {}).items():
         one.set_state(found[f"generator:{name}"])
     if optimizer is not None:
-        _restore(_inner(net), optimizer, found, table["settings"])
-    _inner(net).load_state_dict({k: found[f"model:{k}"] for k in _inner(net).state_dict()})
+        _restore(_whole_net(net), optimizer, found, table["settings"])
+    _whole_net(net).load_state_dict({k: found[f"model:{k}"] for k in _whole_net(net).state_dict()})
     return Checkpoint(table["step"], table["extra"], path)
 
 
@@ -290,7 +292,7 @@ def _restore(
         kind, _, name = key.partition(":")
         if kind.startswith("optimizer."):
             states.setdefault(name, {})[kind.removeprefix("optimizer.")] = value
-    parameters = _optimized(net, optimizer)
+    parameters = _optimized_names(net, optimizer)
     state = {parameter: states.get(name, {}) for parameter, (name, _) in parameters.items()}
     packed = optimizer.state_dict()
     packed["state"] = dict(enumerate(state.values()))

@@ -2,17 +2,14 @@
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.common.history import History
 from ensedu.common.training_checks import check_same_rows, members_to_split, named_pairs
-from ensedu.torch.base import MemberLayer, gpus_of
+from ensedu.torch.base import MemberLayer
 from ensedu.torch.network import Tile
 
 
@@ -29,54 +26,6 @@ def minibatches(
         # A loss tells (M, B) from (B, k) by the axis k.
         y = y[:, None] if y.ndim == 1 and y.is_floating_point() else y
     return ((x[rows].detach(), y[rows].detach()) for rows in deals if rows.numel())
-
-
-@contextmanager
-def seeded(net: nn.Module, seed: int) -> Iterator[dict[str, torch.Generator]]:
-    """Seed Torch's generators on the devices of a net, and give them back as they were."""
-    devices = gpus_of(net)
-    with torch.random.fork_rng(devices):
-        generators = {"cpu": torch.default_generator}
-        generators |= {f"cuda{i}": torch.cuda.default_generators[i] for i in devices}
-        # Not torch.manual_seed, which seeds all devices, and those that nobody has used yet later.
-        for generator in generators.values():
-            generator.manual_seed(seed)
-        yield generators
-
-
-@contextmanager
-def own_batches(net: nn.Module, wanted: bool) -> Iterator[None]:
-    """Let converted models take a batch for each member, or one for all; layers take both."""
-    parts: list[Any] = [part for part in net.modules() if hasattr(part, "own_batches")]
-    before = [(part, part.own_batches) for part in parts]
-    try:
-        for part in parts:
-            part.own_batches = wanted
-        yield
-    finally:
-        for part, value in before:
-            part.own_batches = value
-
-
-@contextmanager
-def in_mode(net: nn.Module, *, training: bool) -> Iterator[None]:
-    """Put each module of a net in training or eval mode, and back into its own."""
-    before = [(part, part.training) for part in net.modules()]
-    try:
-        net.train(training)
-        yield
-    finally:
-        for part, mode in before:
-            part.training = mode
-
-
-def shown(history: History, epochs: int, bar: bool | None) -> Iterator[None]:
-    """Yield the epochs of a training; show them, by default where standard error is a terminal."""
-    from tqdm import tqdm  # no need of those who write their own loop
-
-    disable = None if bar is None else not checks.boolean("bar", bar)
-    done = len(history.rows)
-    yield from tqdm(history.epochs(), total=epochs, initial=done, disable=disable, unit="epoch")
 
 
 def check_training(net: nn.Module, x: Any, y: Any, validation: Any) -> torch.device:
@@ -124,7 +73,7 @@ def has_members(net: nn.Module) -> bool:
     )
 
 
-def members_of(net: Any) -> int:
+def number_of_members(net: Any) -> int:
     """Return how many members a net has, to deal examples out to."""
     parts = list(net.modules())  # a converted model knows it as a whole
     those = [
@@ -141,11 +90,3 @@ def fingerprint(*tensors: Tensor) -> str:
         digest.update(f"{tuple(x.shape)} {x.dtype} ".encode())
         digest.update(x.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
     return digest.hexdigest()[:16]
-
-
-def name_of(nll: Any) -> str:
-    """Return what a loss is called, with the arguments that `functools.partial` has given it."""
-    if isinstance(nll, partial):
-        given = [*map(repr, nll.args), *(f"{key}={value!r}" for key, value in nll.keywords.items())]
-        return f"{name_of(nll.func)}({', '.join(given)})"
-    return getattr(nll, "__qualname__", type(nll).__qualname__)

@@ -1,6 +1,7 @@
 """A training loop to be read in a minute: who needs more writes one, or uses Lightning."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -10,22 +11,18 @@ from torch import Tensor, nn
 from ensedu.common import checks
 from ensedu.common.history import EpochRow, History
 from ensedu.common.plan import Plan
-from ensedu.torch.train.adversarial import reach, with_adversarial
+from ensedu.torch.train.adversarial import input_reach, with_adversarial
 from ensedu.torch.train.examples import (
     check_training,
     fingerprint,
     has_members,
-    in_mode,
-    members_of,
     minibatches,
-    name_of,
-    own_batches,
-    seeded,
-    shown,
+    number_of_members,
 )
+from ensedu.torch.train.folder_keeper import FolderKeeper
 from ensedu.torch.train.groups import parameter_groups
-from ensedu.torch.train.keeper import FolderKeeper
 from ensedu.torch.train.losses import elbo
+from ensedu.torch.train.modes import batches_of_members, in_mode, seeded
 from ensedu.torch.train.predicting import mean_nll
 
 __all__ = ["fit"]
@@ -131,26 +128,26 @@ def fit(
     """
     device = check_training(net, x, y, validation)
     optimizer = checks.function("optimizer", optimizer, "optimizer(groups, lr=lr)")
-    members = members_of(net) if checks.boolean("split", split) else None
+    members = number_of_members(net) if checks.boolean("split", split) else None
     plan = Plan(
         len(x), batch_size, lr, fast_lr_factor, weight_decay, beta, anneal, members,
         validation is not None, seed, adversarial, kl_weights=kl_weights,
     )  # fmt: skip
     own, far = members, torch.empty(0)
     if plan.adversarial:
-        far = reach(x, plan.adversarial).to(device)
-        own = members_of(net) if has_members(net) else None
+        far = input_reach(x, plan.adversarial).to(device)
+        own = number_of_members(net) if has_members(net) else None
     if checkpoint is not None:
-        plan.nll, plan.data = name_of(nll), fingerprint(x, y, *(validation or ()))
+        plan.nll, plan.data = _loss_name(nll), fingerprint(x, y, *(validation or ()))
     with (
-        seeded(net, plan.seed) as generators, own_batches(net, own is not None),
+        seeded(net, plan.seed) as generators, batches_of_members(net, own is not None),
         in_mode(net, training=True),
     ):  # fmt: skip
         groups = parameter_groups(net, weight_decay=plan.weight_decay, fast_lr=plan.fast_lr)
         optim = optimizer(groups, lr=plan.lr)
         keeper = FolderKeeper(net, optim, generators, plan, checkpoint, checkpoint_every)
         history = History(plan, keeper, epochs, patience)
-        for _ in shown(history, epochs, bar):
+        for _ in _epochs_with_progress(history, epochs, bar):
             for inputs, targets in minibatches(x, y, plan.batch_size, members):
                 inputs, targets = inputs.to(device), targets.to(device)
                 examples = len(targets.flatten(0, int(split)))
@@ -167,3 +164,20 @@ def fit(
                 history.validate(mean_nll(net, *validation, nll, batch_size=plan.batch_size))
             history.end_epoch()
     return history.rows
+
+
+def _epochs_with_progress(history: History, epochs: int, bar: bool | None) -> Iterator[None]:
+    """Yield the epochs of a training; show them, by default where standard error is a terminal."""
+    from tqdm import tqdm  # no need of those who write their own loop
+
+    disable = None if bar is None else not checks.boolean("bar", bar)
+    done = len(history.rows)
+    yield from tqdm(history.epochs(), total=epochs, initial=done, disable=disable, unit="epoch")
+
+
+def _loss_name(nll: Any) -> str:
+    """Return what a loss is called, with the arguments that `functools.partial` has given it."""
+    if isinstance(nll, partial):
+        given = [*map(repr, nll.args), *(f"{key}={value!r}" for key, value in nll.keywords.items())]
+        return f"{_loss_name(nll.func)}({', '.join(given)})"
+    return getattr(nll, "__qualname__", type(nll).__qualname__)

@@ -56,11 +56,11 @@ def write(path: Path, table: dict[str, Any], values: dict[str, Tensor], keep: in
             opened.write(content)
             opened.flush()
             os.fsync(opened.fileno())
-    _sync(part)
+    _sync_names(part)
     part.rename(path)
-    _sync(path.parent)
-    oldest = complete(path.parent)[-keep:][0]
-    for other in by_steps(path.parent):
+    _sync_names(path.parent)
+    oldest = complete_folders(path.parent)[-keep:][0]
+    for other in folders_by_step(path.parent):
         if _step_of(other) < _step_of(oldest) and other != path:
             _remove(other)
     return path
@@ -100,16 +100,16 @@ def read_table(path: Path) -> dict[str, Any]:
     return table
 
 
-def by_steps(folder: Path) -> list[Path]:
+def folders_by_step(folder: Path) -> list[Path]:
     """Return all folders of steps, damaged or not, the one with most steps last."""
     names = (path for path in folder.glob("step-*") if re.fullmatch(r"step-\d+", path.name))
     return sorted(names, key=_step_of)
 
 
-def complete(folder: Path) -> list[Path]:
+def complete_folders(folder: Path) -> list[Path]:
     """Return those whose files are there, with a good table and as many bytes as it says."""
     found = []
-    for path in by_steps(folder):
+    for path in folders_by_step(folder):
         try:
             read_table(path)
         except OSError:
@@ -133,7 +133,7 @@ def _digest(table: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
 
 
-def _sync(folder: Path) -> None:
+def _sync_names(folder: Path) -> None:
     """Bring the names in a folder to the disk, where a folder can be opened."""
     if os.name == "posix":
         opened = os.open(folder, os.O_RDONLY)

@@ -49,7 +49,7 @@ def half_squared_error(
     TypeError, ValueError
         For other shapes or dtypes, or an unknown `reduction`.
     """
-    residual = outputs - _targets(outputs, targets, heads=1)
+    residual = outputs - _checked_targets(outputs, targets, heads=1)
     return reduce(0.5 * residual.square().sum(-1), reduction)
 
 
@@ -83,7 +83,7 @@ def gaussian_nll(
         For other shapes or dtypes, an unknown `reduction`, and another `beta`.
     """
     beta = loss_checks.nll_exponent(beta, reduction)
-    targets = _targets(outputs, targets, heads=2)
+    targets = _checked_targets(outputs, targets, heads=2)
     mean, raw = outputs.chunk(2, -1)
     variance = softplus(raw) + 1e-6
     nll = 0.5 * torch.log(2 * math.pi * variance) + 0.5 * (mean - targets).square() / variance
@@ -200,7 +200,7 @@ def elbo(
     mean_nll = checks.function("nll", nll, "nll(net(x), y)")
     share = checks.not_negative("beta", beta) / checks.positive_int("num_examples", num_examples)
     outputs = net(x) if noise is None else net(x, noise=noise)
-    loss = mean_nll(outputs, in_columns(y, outputs))
+    loss = mean_nll(outputs, as_columns(y, outputs))
     if not isinstance(loss, Tensor) or loss.ndim:
         shape = f"shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else checks.given(loss)
         raise ValueError(f"nll must return one number, a tensor of shape (), got {shape}")
@@ -208,7 +208,7 @@ def elbo(
     return Elbo(loss + share * divergence, loss, divergence)
 
 
-def in_columns(y: Tensor, outputs: Any) -> Tensor:
+def as_columns(y: Tensor, outputs: Any) -> Tensor:
     """Return targets (B,) as (B, 1) beside outputs (M, B, 1): a loss of others would broadcast."""
     one = isinstance(outputs, Tensor) and outputs.ndim > 1 and outputs.shape[-1] == 1
     return y[:, None] if one and y.ndim == 1 and y.is_floating_point() else y
@@ -234,7 +234,7 @@ def check_labels(targets: Any, like: Tensor) -> Integer[Tensor, "*M_B"]:
     return targets.long()
 
 
-def _targets(outputs: Tensor, targets: Tensor, heads: int) -> Float[Tensor, "*M B k"]:
+def _checked_targets(outputs: Tensor, targets: Tensor, heads: int) -> Float[Tensor, "*M B k"]:
     """Return the targets with an axis k, checked against the outputs."""
     check_tensor("outputs", outputs)
     check_tensor("targets for these outputs", targets, outputs)

@@ -10,11 +10,11 @@ from ensedu.common import checks
 from ensedu.torch.base import MemberLayer, WeightLayer, gpus_of
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.network import Tile
-from ensedu.torch.train.examples import in_mode, own_batches
-from ensedu.torch.train.losses import in_columns
-from ensedu.torch.whole.parts import FlatPart
+from ensedu.torch.train.losses import as_columns
+from ensedu.torch.train.modes import batches_of_members, in_mode
+from ensedu.torch.whole.flat_parts import FlatPart
 
-__all__ = ["draws", "mean_nll", "predict"]
+__all__ = ["draws_noise", "mean_nll", "predict"]
 
 
 def predict(
@@ -67,10 +67,10 @@ def predict(
     if x.ndim < 1 or not len(x):
         raise ValueError(f"x must be (B, ...) with at least one example, got {tuple(x.shape)}")
     size = len(x) if batch_size is None else checks.positive_int("batch_size", batch_size)
-    if checks.positive_int("samples", samples) > 1 and (noise is not None or not draws(net)):
+    if checks.positive_int("samples", samples) > 1 and (noise is not None or not draws_noise(net)):
         why = "one noise" if noise is not None else "a net that draws nothing"
         raise ValueError(f"samples must be 1 for {why}, got {samples}")
-    with in_mode(net, training=False), own_batches(net, False), torch.no_grad():
+    with in_mode(net, training=False), batches_of_members(net, False), torch.no_grad():
         passes = [_one_pass(net, x.split(size), noise) for _ in range(samples)]
     return torch.cat(passes)
 
@@ -85,21 +85,21 @@ def mean_nll(
     nll, device = checks.function("nll", nll, "nll(net(x), y)"), next(net.parameters()).device
     total = 0.0
     with (
-        in_mode(net, training=False), own_batches(net, False), torch.no_grad(),
+        in_mode(net, training=False), batches_of_members(net, False), torch.no_grad(),
         torch.random.fork_rng(gpus_of(net)),
     ):  # fmt: skip
         for inputs, targets in zip(x.split(batch_size), y.split(batch_size), strict=True):
             outputs = net(inputs.to(device))
-            total += float(nll(outputs, in_columns(targets.to(device), outputs))) * len(inputs)
+            total += float(nll(outputs, as_columns(targets.to(device), outputs))) * len(inputs)
     return total / len(x)
 
 
-def draws(net: nn.Module) -> bool:
+def draws_noise(net: nn.Module) -> bool:
     """Whether two passes of a network in eval mode differ, by layers of this package."""
-    return any(map(_is_drawing, net.modules()))
+    return any(map(_module_draws, net.modules()))
 
 
-def _is_drawing(module: nn.Module) -> bool:
+def _module_draws(module: nn.Module) -> bool:
     if isinstance(module, FlatPart):
         return module.draws
     return isinstance(module, (WeightLayer, MCDropout)) and hasattr(module, "noise")
@@ -107,20 +107,22 @@ def _is_drawing(module: nn.Module) -> bool:
 
 def _one_pass(net: Any, batches: tuple[Tensor, ...], noise: dict[str, Tensor] | None) -> Tensor:
     """Return the outputs of one draw, (S · M, B, …)."""
-    if noise is None and len(batches) > 1 and draws(net) and not _for_each_example(net):
-        noise = _noise(net, batches[0])
+    if noise is None and len(batches) > 1 and draws_noise(net) and not _draws_for_each_example(net):
+        noise = _noise_for_all(net, batches[0])
     outputs = [net(x) if noise is None else net(x, noise=noise) for x in batches]
-    return torch.cat([_flat(net, y, len(x)) for x, y in zip(batches, outputs, strict=True)], 1)
+    return torch.cat(
+        [_with_one_leading_axis(net, y, len(x)) for x, y in zip(batches, outputs, strict=True)], 1
+    )
 
 
-def _for_each_example(net: nn.Module) -> bool:
+def _draws_for_each_example(net: nn.Module) -> bool:
     return any(
         getattr(part, "per_example", False) or getattr(part, "estimator", "weights") != "weights"
         for part in net.modules()
     )
 
 
-def _noise(net: Any, x: Tensor) -> dict[str, Tensor]:
+def _noise_for_all(net: Any, x: Tensor) -> dict[str, Tensor]:
     if not hasattr(net, "noise"):
         raise ValueError(
             f"batch_size must be None or all of x for a {type(net).__name__}, which draws but has "
@@ -130,14 +132,14 @@ def _noise(net: Any, x: Tensor) -> dict[str, Tensor]:
     return net.noise(None, x if hasattr(net, "leading") else tuple(x.shape))
 
 
-def _flat(net: Any, y: Any, examples: int) -> Tensor:
+def _with_one_leading_axis(net: Any, y: Any, examples: int) -> Tensor:
     """Flatten what stands in front of the batch."""
     if not isinstance(y, Tensor):
         raise TypeError(
             f"net must return a tensor, got a {type(y).__name__}; accepted is a module around it "
             "that returns one"
         )
-    axes = [axis for axis in _leading(net, y) if 0 <= axis < y.ndim]
+    axes = [axis for axis in _axes_before_batch(net, y) if 0 <= axis < y.ndim]
     fitting = [axis for axis in axes if y.shape[axis] == examples]
     if len(fitting) != 1:
         which = (
@@ -151,7 +153,7 @@ def _flat(net: Any, y: Any, examples: int) -> Tensor:
     return y.flatten(0, leading - 1) if leading > 1 else y if leading else y[None]
 
 
-def _leading(net: nn.Module, y: Tensor) -> set[int]:
+def _axes_before_batch(net: nn.Module, y: Tensor) -> set[int]:
     """Return how many axes may stand in front of the batch: by what a net adds, and by its end."""
     parts = list(net.modules())
     wholes: list[Any] = [part for part in parts if hasattr(part, "leading")]

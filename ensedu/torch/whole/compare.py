@@ -11,17 +11,17 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from ensedu.methods import METHODS
-from ensedu.torch.base import WeightLayer, gpus_of
+from ensedu.torch.base import WeightLayer, class_path, gpus_of
 from ensedu.torch.variational import inverse_softplus
-from ensedu.torch.whole.tree import class_path, leaves, plain_leaves, tree_map
+from ensedu.torch.whole.nested_tensors import map_tensors, named_constants, named_tensors
 
 # So many members are compared at most.
-COMPARED = 8
+MOST_COMPARED = 8
 # By so much of their size members are drawn apart for the comparison.
-APART = 0.2
+SPREAD = 0.2
 # Smaller than this part of its usual size, a parameter would hide what runs through it.
-DEAD = 0.02
-SHORT = (torch.float16, torch.bfloat16)
+SMALL = 0.02
+SHORT_DTYPES = (torch.float16, torch.bfloat16)
 
 
 class MixUp(ValueError):
@@ -47,19 +47,19 @@ class Originals:
 def kind_of_pass(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What decides the way through a model: which inputs there are, and which axes are of 1."""
     inputs = (args, kwargs)
-    tensors = tuple((name, *(size == 1 for size in x.shape)) for name, x in leaves(inputs))
-    flags = plain_leaves(inputs)
+    tensors = tuple((name, *(size == 1 for size in x.shape)) for name, x in named_tensors(inputs))
+    flags = named_constants(inputs)
     return tensors, tuple((name, x) for name, x in flags if isinstance(x, (bool, str, type(None))))
 
 
-def traced() -> bool:
+def is_traced() -> bool:
     """Whether a forward pass is recorded and not run."""
     return torch.compiler.is_compiling() or torch.jit.is_tracing()
 
 
-def comparable(net: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def is_comparable(net: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a forward pass has tensors with values, which nothing transforms."""
-    tensors = [*(x for _, x in leaves((args, kwargs))), *net.parameters()]
+    tensors = [*(x for _, x in named_tensors((args, kwargs))), *net.parameters()]
     plain = Tensor.__torch_dispatch__
     return all(
         type(x).__torch_dispatch__ is plain and not x.is_meta and torch.func.debug_unwrap(x) is x
@@ -90,7 +90,7 @@ def check_members(net: nn.Module, *args: Any, **kwargs: Any) -> None:
         differs. If a module of the model that was converted is called. For a model of which no two
         runs are equal, and for outputs without a number to compare.
     """
-    if not (hasattr(net, "twin") and hasattr(net, "member")):
+    if not (hasattr(net, "eval_copy") and hasattr(net, "member")):
         raise TypeError(f"net must be what ensedu.torch.ensemble returns, got {type(net).__name__}")
     why_not = compare(net, args, kwargs)
     if why_not:
@@ -98,41 +98,47 @@ def check_members(net: nn.Module, *args: Any, **kwargs: Any) -> None:
 
 
 #: What `compare` says where another batch may tell more.
-NOTHING = "its outputs hold no number"
+NO_NUMBER = "its outputs hold no number"
 
 
 def compare(net: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """`check_members`, which says why there was nothing to compare; "" where all is equal."""
     # One pass is as short as its shortest number, so none is.
-    with torch.random.fork_rng(gpus_of(net)), unfused(), _long(), calls_no(net.originals):
-        args, kwargs = (tree_map(_lengthen, tree, "input") for tree in (args, kwargs))
+    with (
+        torch.random.fork_rng(gpus_of(net)),
+        unfused(),
+        _no_autocast(),
+        refuse_calls_of(net.originals),
+    ):
+        args, kwargs = (map_tensors(_at_least_float32, tree, "input") for tree in (args, kwargs))
         net = _drawn_apart(net)
         noise: dict[str, Tensor] = {}
         if hasattr(net, "noise"):
             like = next(net.parameters(), torch.empty(0))
             noise = net.noise(torch.Generator(like.device).manual_seed(0), *args, **kwargs)
         # A model may change while it runs: each run is that of a fresh copy.
-        outputs = _run(net.twin(), args, kwargs, noise)
+        outputs = _outputs_of(net.eval_copy(), args, kwargs, noise)
         told = False
-        for row, place in _places(net.leading):
-            expected = _run(net.member(place, noise or None), args, kwargs)
+        for row, place in _places_to_compare(net.leading):
+            expected = _outputs_of(net.member(place, noise or None), args, kwargs)
             mine = {name: y[place] if isinstance(y, Tensor) else y for name, y in outputs.items()}
-            name = _differs(mine, expected)
+            name = _first_that_differs(mine, expected)
             told |= any(isinstance(y, Tensor) and bool(y.isfinite().any()) for y in mine.values())
             if name is None:
                 continue
-            again = _run(net.member(place, noise or None), args, kwargs)
-            if _differs(again, expected) is not None:
+            again = _outputs_of(net.member(place, noise or None), args, kwargs)
+            if _first_that_differs(again, expected) is not None:
                 return "it draws at random in eval mode, so that no two runs are equal"
             where = _first_difference(net, place, row, args, kwargs, noise)
+            off = _mean_difference(mine.get(name), expected.get(name))
             raise MixUp(
                 f"the ensemble is not its members: {name or 'the output'} of entry {place} is off "
-                f"by {_off(mine.get(name), expected.get(name)):.2g} of its size from that of the "
-                f"member alone, first at {where}. Inside a model the batch must stay the first "
-                "axis, each member's examples in order, and no example may look at another; "
-                "accepted is such a model, or a deep ensemble, which copies the whole model"
+                f"by {off:.2g} of its size from that of the member alone, first at {where}. Inside "
+                "a model the batch must stay the first axis, each member's examples in order, and "
+                "no example may look at another; accepted is such a model, or a deep ensemble, "
+                "which copies the whole model"
             )
-    return "" if told else NOTHING
+    return "" if told else NO_NUMBER
 
 
 @contextmanager
@@ -149,10 +155,10 @@ def unfused(needed: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def calls_no(originals: Originals) -> Iterator[None]:
+def refuse_calls_of(originals: Originals) -> Iterator[None]:
     """Refuse a copy that calls a part of the model that it was copied from."""
 
-    def refuse(module: nn.Module, _: Any) -> None:
+    def refuse_originals(module: nn.Module, _: Any) -> None:
         if module in originals:
             raise MixUp(
                 f"the model calls a {class_path(module)} of the model that was converted, which a "
@@ -160,7 +166,7 @@ def calls_no(originals: Originals) -> Iterator[None]:
                 "through self"
             )
 
-    handle = register_module_forward_pre_hook(refuse)
+    handle = register_module_forward_pre_hook(refuse_originals)
     try:
         yield
     finally:
@@ -168,53 +174,57 @@ def calls_no(originals: Originals) -> Iterator[None]:
 
 
 @contextmanager
-def _long() -> Iterator[None]:
+def _no_autocast() -> Iterator[None]:
     """Switch autocast off."""
     with torch.autocast("cpu", enabled=False), torch.autocast("cuda", enabled=False):
         yield
 
 
-def _lengthen(_: str, x: Tensor) -> Tensor:
-    return x.float() if x.dtype in SHORT else x
+def _at_least_float32(_: str, x: Tensor) -> Tensor:
+    return x.float() if x.dtype in SHORT_DTYPES else x
 
 
-def _places(leading: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _places_to_compare(leading: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yield the number and the indices of members from the first to the last, not too many."""
     rows = prod(leading)
-    for row in sorted({round(i * (rows - 1) / (COMPARED - 1)) for i in range(COMPARED)}):
+    for row in sorted({round(i * (rows - 1) / (MOST_COMPARED - 1)) for i in range(MOST_COMPARED)}):
         yield row, tuple(int(i) for i in torch.unravel_index(torch.tensor(row), leading))
 
 
 @torch.no_grad()
 def _drawn_apart(net: Any) -> Any:
     """Return a copy in eval mode whose members differ, and whose noise is one for all examples."""
-    short = any(p.dtype in SHORT for p in net.parameters())
-    twin = net.twin(shares=False).float() if short else net.twin()
-    twin.own_batches = False  # members have one batch in common
+    short = any(p.dtype in SHORT_DTYPES for p in net.parameters())
+    eval_copy = net.eval_copy(shares=False).float() if short else net.eval_copy()
+    eval_copy.own_batches = False  # members have one batch in common
     source = torch.Generator().manual_seed(0)
 
     def drawn(like: Tensor) -> Tensor:
         return torch.randn(like.shape, generator=source).to(like)
 
-    for module in twin.modules():
+    for module in eval_copy.modules():
         for name, old in list(module.named_parameters(recurse=False)):
             usual = (old[0].numel() or 1) ** -0.5 if old.ndim > 1 else 0.1
-            if old.is_floating_point() and 0 < old.numel() and root_mean_square(old) < DEAD * usual:
+            if (
+                old.is_floating_point()
+                and 0 < old.numel()
+                and root_mean_square(old) < SMALL * usual
+            ):
                 setattr(module, name, nn.Parameter(usual * drawn(old)))
         if not isinstance(module, WeightLayer):
             continue
         for array in METHODS[module.method].arrays:
             old = getattr(module, array.name)
             if old is not None and array.role == "per_member" and "m n" not in array.shape:
-                setattr(module, array.name, nn.Parameter(old * (1 + APART * drawn(old))))
+                setattr(module, array.name, nn.Parameter(old * (1 + SPREAD * drawn(old))))
             elif array.name.endswith("_rho") and old is not None:
                 mean = getattr(module, array.name.replace("_rho", "_mean"))
-                rho = inverse_softplus(APART * max(root_mean_square(mean), 1e-3))
+                rho = inverse_softplus(SPREAD * max(root_mean_square(mean), 1e-3))
                 setattr(module, array.name, nn.Parameter(torch.full_like(old, rho)))
         for setting, plain in (("per_example", False), ("estimator", "weights")):
             if hasattr(module, setting):
                 setattr(module, setting, plain)
-    return twin
+    return eval_copy
 
 
 def root_mean_square(value: Tensor) -> float:
@@ -222,28 +232,28 @@ def root_mean_square(value: Tensor) -> float:
     return float(value.detach().double().square().mean().sqrt())
 
 
-def _run(
+def _outputs_of(
     net: Any, args: tuple[Any, ...], kwargs: dict[str, Any], noise: dict[str, Tensor] | None = None
 ) -> dict[str, Any]:
     """Return what an output holds by name; a model that works in place gets a copy."""
 
-    def own(_: str, x: Tensor) -> Tensor:
+    def copied(_: str, x: Tensor) -> Tensor:
         return x.clone()
 
-    args, kwargs = tree_map(own, args, "input"), tree_map(own, kwargs, "input")
+    args, kwargs = map_tensors(copied, args, "input"), map_tensors(copied, kwargs, "input")
     output = net.run(args, kwargs, noise) if noise else net(*args, **kwargs)
-    return {name: x.detach() for name, x in leaves(output)} | dict(plain_leaves(output))
+    return {name: x.detach() for name, x in named_tensors(output)} | dict(named_constants(output))
 
 
-def _differs(one: dict[str, Any], other: dict[str, Any]) -> str | None:
+def _first_that_differs(one: dict[str, Any], other: dict[str, Any]) -> str | None:
     """Return the first name whose values are not equal but for rounding."""
     for name in [*other, *one]:
-        if _off(one.get(name), other.get(name)) > _rounding(other.get(name)):
+        if _mean_difference(one.get(name), other.get(name)) > _rounding(other.get(name)):
             return name
     return None
 
 
-def _off(y: Any, expected: Any) -> float:
+def _mean_difference(y: Any, expected: Any) -> float:
     """How far entries are off on average, each as a part of its size and at most by all of it.
 
     Entries smaller than almost all count as large as those, and none as less than rounding makes.
@@ -286,18 +296,18 @@ def _first_difference(
     noise: dict[str, Tensor],
 ) -> str:
     """Name the first module to end of whose output no part is the member's."""
-    whole, member = net.twin(), net.member(place, noise or None)
+    whole, member = net.eval_copy(), net.member(place, noise or None)
     kinds = dict(member.named_modules())
     inside = whole.members[row] if hasattr(whole, "members") else whole.model
-    ensemble = _record(inside, kinds, lambda: _run(whole, args, kwargs, noise))
-    alone = _record(member, kinds, lambda: _run(member, args, kwargs))
+    ensemble = _recorded_outputs(inside, kinds, lambda: _outputs_of(whole, args, kwargs, noise))
+    alone = _recorded_outputs(member, kinds, lambda: _outputs_of(member, args, kwargs))
     for (name, y), (own_name, own) in zip(ensemble, alone, strict=False):
-        if name != own_name or not _has_part(y, own, row):
+        if name != own_name or not _holds_output_of(y, own, row):
             return f"{name or 'the model'}, a {class_path(kinds[name])}"
     return "the model, outside of its modules"
 
 
-def _record(
+def _recorded_outputs(
     model: nn.Module, names: Container[str], run: Callable[[], Any]
 ) -> list[tuple[str, Tensor]]:
     """Return the tensors that the modules of these names return during a run."""
@@ -323,7 +333,7 @@ def _record(
     return found
 
 
-def _has_part(y: Tensor, own: Tensor, row: int) -> bool:
+def _holds_output_of(y: Tensor, own: Tensor, row: int) -> bool:
     """Whether `own` stands in `y` as the part of member `row`, on any axis."""
     if y.ndim != own.ndim:
         return False
@@ -331,6 +341,6 @@ def _has_part(y: Tensor, own: Tensor, row: int) -> bool:
         start = row * size
         if start + size <= y.shape[axis]:
             part = y.narrow(axis, start, size)
-            if part.shape == own.shape and _off(part, own) <= _rounding(own):
+            if part.shape == own.shape and _mean_difference(part, own) <= _rounding(own):
                 return True
     return False

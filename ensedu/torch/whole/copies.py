@@ -10,16 +10,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ensedu.torch.whole.compare import Originals, calls_no, root_mean_square, traced
-from ensedu.torch.whole.members import eval_copy, index_of, without_graphs
+from ensedu.torch.base import class_path
+from ensedu.torch.whole.batch_sizes import batch_size_of_each_member
+from ensedu.torch.whole.compare import Originals, is_traced, refuse_calls_of, root_mean_square
+from ensedu.torch.whole.nested_tensors import map_tensors, stack_nested
+from ensedu.torch.whole.one_member import checked_index, copy_in_eval_mode, detached_tensors
 from ensedu.torch.whole.refusals import refuse_frozen
 from ensedu.torch.whole.shared_names import is_within, named_parts, tensors_of, unshared_parameters
-from ensedu.torch.whole.tree import class_path, own_batch_size, tree_map, tree_stack
 
 # Tensors of fewer entries say too little about the distribution that they were drawn from.
-ENOUGH = 16
+FEWEST_ENTRIES = 16
 # By so much may the sizes of two draws of many entries differ without a word.
-ALIKE = 1.5
+MOST_APART = 1.5
 
 
 class MemberCopies(nn.Module):
@@ -65,37 +67,38 @@ class MemberCopies(nn.Module):
         """Return a copy of one member; raises as `FlatEnsemble.member` does."""
         if noise:
             raise ValueError(f"noise must be left out where nothing is drawn, got {noise!r}")
-        member = self.members[index_of(index, self.leading)[0]]
-        return copy.deepcopy(member, without_graphs(member))
+        member = self.members[checked_index(index, self.leading)[0]]
+        return copy.deepcopy(member, detached_tensors(member))
 
-    def twin(self, *, shares: bool = True) -> "MemberCopies":
+    def eval_copy(self, *, shares: bool = True) -> "MemberCopies":
         """Return a copy in eval mode, which `shares` the parameters of this one."""
-        return eval_copy(self, shares)
+        return copy_in_eval_mode(self, shares)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         if self.own_batches:
-            own_batch_size(len(self.members), args, kwargs)
+            batch_size_of_each_member(len(self.members), args, kwargs)
 
-        def own(x: Tensor, i: int) -> Tensor:
+        def copied(x: Tensor, i: int) -> Tensor:
             # A member that works in place would change the next one's input.
             return (x[i] if self.own_batches else x).clone()
 
-        def given(tree: Any, i: int) -> Any:
-            return tree_map(lambda _, x: own(x, i), tree, "input")
+        def inputs_of(tree: Any, i: int) -> Any:
+            return map_tensors(lambda _, x: copied(x, i), tree, "input")
 
-        first = not self._ran and not traced()
-        with calls_no(self.originals) if first else nullcontext():
+        first = not self._ran and not is_traced()
+        with refuse_calls_of(self.originals) if first else nullcontext():
             outputs = [
-                member(*given(args, i), **given(kwargs, i)) for i, member in enumerate(self.members)
+                member(*inputs_of(args, i), **inputs_of(kwargs, i))
+                for i, member in enumerate(self.members)
             ]
         self._ran = True
-        return tree_stack(outputs, "the output")
+        return stack_nested(outputs, "the output")
 
     def extra_repr(self) -> str:
         return f"leading={self.leading}"
 
 
-def copies(
+def copy_model(
     model: nn.Module, M: int, shared: tuple[str, ...], initialize: Callable[..., Any] | None
 ) -> MemberCopies:
     """Return M copies of `model` that start anew, but for what is `shared`."""
@@ -105,7 +108,7 @@ def copies(
             f"{initialize!r}"
         )
     refuse_frozen(model, shared)
-    memo = without_graphs(model)
+    memo = detached_tensors(model)
     kept = [copy.deepcopy(part, memo) for name, part in named_parts(model) if name in shared]
     tensors = [tensor for part in kept for tensor in tensors_of(part)]
     values = [tensor.detach().clone() for tensor in tensors]
@@ -115,7 +118,7 @@ def copies(
         member = copy.deepcopy(model, dict(memo))
         if initialize is None:
             _reset_all(member, shared)
-        elif _takes_nothing(initialize):
+        elif _takes_no_argument(initialize):
             _take_values(member, initialize())
         else:
             initialize(member)
@@ -125,19 +128,19 @@ def copies(
         members.append(member)
     if initialize is None:
         _warn_of_another_start(model, members[0], shared)
-    elif M > 1 and _equal(*members[:2]):
+    elif M > 1 and _start_equal(*members[:2]):
         warnings.warn(
             "members 1 and 2 start equal, and will stay so: initialize draws nothing", stacklevel=4
         )
     return MemberCopies(members, shared)
 
 
-def _equal(one: nn.Module, other: nn.Module) -> bool:
-    pairs = zip(_arrays(one).values(), _arrays(other).values(), strict=True)
+def _start_equal(one: nn.Module, other: nn.Module) -> bool:
+    pairs = zip(_named_arrays(one).values(), _named_arrays(other).values(), strict=True)
     return all(not a.is_meta and torch.equal(a, b) for a, b in pairs)
 
 
-def _takes_nothing(function: Callable[..., Any]) -> bool:
+def _takes_no_argument(function: Callable[..., Any]) -> bool:
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # some of those written in C tell nothing
@@ -151,7 +154,7 @@ def _take_values(member: nn.Module, new: Any) -> None:
     """Give `member` the values of a new model of the same arrays."""
     if not isinstance(new, nn.Module):
         raise TypeError(f"initialize() must return a model, got {type(new).__name__}")
-    mine, theirs = _arrays(member), _arrays(new)
+    mine, theirs = _named_arrays(member), _named_arrays(new)
     one = {name: tuple(value.shape) for name, value in mine.items()}
     other = {name: tuple(value.shape) for name, value in theirs.items()}
     differ = sorted(name for name in one | other if one.get(name) != other.get(name))
@@ -166,7 +169,7 @@ def _take_values(member: nn.Module, new: Any) -> None:
             value.copy_(theirs[name])
 
 
-def _arrays(model: nn.Module) -> dict[str, Tensor]:
+def _named_arrays(model: nn.Module) -> dict[str, Tensor]:
     return dict(model.named_parameters()) | dict(model.named_buffers())
 
 
@@ -181,13 +184,13 @@ def _reset_all(member: nn.Module, shared: tuple[str, ...]) -> None:
         for parameter in own.values():
             parameter.fill_(float("nan"))
     for name, module in reversed(list(member.named_modules())):
-        if not is_within(name, shared) and _reset(module) is not None:
-            _reset(module)()
+        if not is_within(name, shared) and _reset_method(module) is not None:
+            _reset_method(module)()
     fixed = [
         f"{name} ({class_path(owner)})"
         for name, owner in unshared_parameters(member, shared)
         # On the meta device there are no values to look at.
-        if (_reset(owner) is None if own[name].is_meta else bool(own[name].isnan().any()))
+        if (_reset_method(owner) is None if own[name].is_meta else bool(own[name].isnan().any()))
     ]
     if fixed:
         raise ValueError(
@@ -197,7 +200,7 @@ def _reset_all(member: nn.Module, shared: tuple[str, ...]) -> None:
         )
 
 
-def _reset(module: nn.Module) -> Callable[[], Any] | None:
+def _reset_method(module: nn.Module) -> Callable[[], Any] | None:
     """The method that initializes a module's own parameters; two of Torch's have it in private."""
     return getattr(module, "reset_parameters", None) or getattr(module, "_reset_parameters", None)
 
@@ -206,11 +209,11 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
     """Say where ``reset_parameters()`` is not how the model itself starts, or has been trained."""
     found = []
     for name, value in model.named_parameters():
-        if value.is_meta or value.numel() < ENOUGH or is_within(name, shared):
+        if value.is_meta or value.numel() < FEWEST_ENTRIES or is_within(name, shared):
             continue
         old, new = (root_mean_square(part) for part in (value, member.get_parameter(name)))
         # The size of few entries varies by itself.
-        alike = ALIKE * (1 + 2 / value.numel() ** 0.5)
+        alike = MOST_APART * (1 + 2 / value.numel() ** 0.5)
         if max(old, new) > alike * min(old, new):
             found.append(f"{name} {old:.3g} -> {new:.3g}")
     if found:

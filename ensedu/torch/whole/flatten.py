@@ -16,19 +16,26 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.torch.base import check_generator
+from ensedu.torch.whole.batch_sizes import batch_size_of_each_member, shared_batch_size
 from ensedu.torch.whole.compare import (
-    NOTHING,
+    NO_NUMBER,
     MixUp,
     Originals,
-    comparable,
     compare,
+    is_comparable,
+    is_traced,
     kind_of_pass,
-    traced,
     unfused,
 )
-from ensedu.torch.whole.members import FixedDropout, eval_copy, index_of, restart, without_graphs
-from ensedu.torch.whole.parts import FlatLayer, FlatPart, Pass, Source
-from ensedu.torch.whole.tree import batch_size, own_batch_size, tree_map
+from ensedu.torch.whole.flat_parts import FlatLayer, FlatPart, Pass, Source
+from ensedu.torch.whole.nested_tensors import map_tensors
+from ensedu.torch.whole.one_member import (
+    FixedDropout,
+    checked_index,
+    copy_in_eval_mode,
+    detached_tensors,
+    restart_masks,
+)
 
 # Modules of Torch that in eval mode may read the weights of the layers inside, and call none.
 FUSED = (nn.TransformerEncoder, nn.TransformerEncoderLayer)
@@ -50,7 +57,7 @@ class FlatEnsemble(nn.Module):
         # A model may have an input of this name itself.
         self._takes_noise = "noise" not in inspect.signature(model.forward).parameters
         self._fused = any(isinstance(part, FUSED) for part in model.modules())
-        self._hooks = _hooks(model)
+        self._hooks = _hook_numbers(model)
         self.training = model.training
         #: The modules of the model that was converted.
         self.originals = Originals()
@@ -92,7 +99,7 @@ class FlatEnsemble(nn.Module):
 
     @samples.setter
     def samples(self, value: int | None) -> None:
-        if not self._drawing():
+        if not self._parts_that_draw():
             raise ValueError(f"samples must be left out where nothing is drawn, got {value!r}")
         if value is not None or self.ensemble_size is None:
             checks.positive_int("samples", value)
@@ -112,14 +119,16 @@ class FlatEnsemble(nn.Module):
         dropout) and there is none.
         """
         check_generator(generator)
-        if (args or kwargs) and self._drawing():
+        if (args or kwargs) and self._parts_that_draw():
             parts: dict[str, dict[str, Tensor]] = {}
-            self.twin()._run(args, kwargs, parts, Source(generator))
-            for part in self._drawing():  # of what this pass did not call, what fits any input
+            self.eval_copy()._run(args, kwargs, parts, Source(generator))
+            for (
+                part
+            ) in self._parts_that_draw():  # of what this pass did not call, what fits any input
                 if isinstance(part, FlatLayer) and part.name not in parts:
                     parts[part.name] = part.draw(generator, None)
         else:
-            parts = {part.name: part.draw(generator, None) for part in self._drawing()}
+            parts = {part.name: part.draw(generator, None) for part in self._parts_that_draw()}
         return {
             f"{name}.{key}".lstrip("."): value
             for name, own in parts.items()
@@ -147,37 +156,37 @@ class FlatEnsemble(nn.Module):
             For another index, for noise that is missing, superfluous or of another shape, and for
             noise that is another for each example (``per_example=True``).
         """
-        place = index_of(index, self.leading)
-        own = self._by_part(noise)
-        if self._drawing() and own is None:
+        place = checked_index(index, self.leading)
+        own = self._noise_by_part(noise)
+        if self._parts_that_draw() and own is None:
             raise ValueError(
                 "noise must be given for a method that draws, got None; accepted is what "
                 "net.noise() returns"
             )
-        plain: dict[int, Any] = {
-            id(part): part.plain(place, (own or {}).get(part.name))
+        replaced: dict[int, Any] = {
+            id(part): part.of_member(place, (own or {}).get(part.name))
             for part in self.modules()
             if isinstance(part, FlatPart)
         }
-        member = copy.deepcopy(self.model, plain | without_graphs(self.model))
+        member = copy.deepcopy(self.model, replaced | detached_tensors(self.model))
         if any(isinstance(part, FixedDropout) for part in member.modules()):
-            member.register_forward_pre_hook(restart)
+            member.register_forward_pre_hook(restart_masks)
         return member
 
-    def twin(self, *, shares: bool = True) -> "FlatEnsemble":
+    def eval_copy(self, *, shares: bool = True) -> "FlatEnsemble":
         """Return a copy in eval mode, which `shares` the parameters of this one.
 
         Hooks that are not the model's own would see passes that nobody has asked for: it has none.
         """
-        twin = eval_copy(self, shares)
-        for part in twin.modules():
+        eval_copy = copy_in_eval_mode(self, shares)
+        for part in eval_copy.modules():
             for hooks in (part._forward_hooks, part._forward_pre_hooks):
                 for key in hooks.keys() - self._hooks:
                     del hooks[key]
-        twin.comparing = False
-        return twin
+        eval_copy.comparing = False
+        return eval_copy
 
-    def _drawing(self) -> list["FlatPart"]:
+    def _parts_that_draw(self) -> list["FlatPart"]:
         return [part for part in self.modules() if isinstance(part, FlatPart) and part.draws]
 
     def forward(self, *args: Any, noise: Any = None, **kwargs: Any) -> Any:
@@ -195,14 +204,16 @@ class FlatEnsemble(nn.Module):
 
     def _compare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Compare a pass of a new kind; say why it could not be, "" where it was."""
-        if not self.comparing or traced():
+        if not self.comparing or is_traced():
             return ""
         if self.own_batches:  # the first member's batch, given to all
-            own_batch_size(self.ensemble_size or 1, args, kwargs)
-            args, kwargs = (tree_map(lambda _, x: x[0], tree, "input") for tree in (args, kwargs))
+            batch_size_of_each_member(self.ensemble_size or 1, args, kwargs)
+            args, kwargs = (
+                map_tensors(lambda _, x: x[0], tree, "input") for tree in (args, kwargs)
+            )
         kind = kind_of_pass(args, kwargs)
         # Whether it can be compared takes a look at each parameter: only where it matters.
-        if kind in self.seen or not comparable(self, args, kwargs):
+        if kind in self.seen or not is_comparable(self, args, kwargs):
             return ""
         try:
             why_not = compare(self, args, kwargs)
@@ -210,7 +221,7 @@ class FlatEnsemble(nn.Module):
             raise
         except Exception as error:  # the pass itself says it better, or works, as in training mode
             why_not = f"{type(error).__name__}: {error}"
-        if why_not == NOTHING:  # another batch may tell
+        if why_not == NO_NUMBER:  # another batch may tell
             return ""
         self.seen.add(kind)
         return why_not
@@ -219,7 +230,7 @@ class FlatEnsemble(nn.Module):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], noise: dict[str, Tensor] | None
     ) -> Any:
         """Return the output of a forward pass with this noise, uncompared."""
-        return self._run(args, kwargs, self._by_part(noise))
+        return self._run(args, kwargs, self._noise_by_part(noise))
 
     def _run(
         self,
@@ -230,9 +241,9 @@ class FlatEnsemble(nn.Module):
     ) -> Any:
         rows = prod(self.leading)
         if self.own_batches:
-            B = own_batch_size(self.ensemble_size or 1, args, kwargs)
+            B = batch_size_of_each_member(self.ensemble_size or 1, args, kwargs)
         else:
-            B = batch_size(args, kwargs)
+            B = shared_batch_size(args, kwargs)
 
         def repeat(_: str, x: Tensor) -> Tensor:
             if self.own_batches:
@@ -251,22 +262,24 @@ class FlatEnsemble(nn.Module):
         state = self._pass
         state.examples, state.noise, state.source, state.calls = B, noise, source, Counter()
         state.was_given = noise is not None
-        args, kwargs = tree_map(repeat, args, "input"), tree_map(repeat, kwargs, "input")
+        args, kwargs = map_tensors(repeat, args, "input"), map_tensors(repeat, kwargs, "input")
         try:
             with unfused(self._fused):
                 outputs = self.model(*args, **kwargs)
         finally:
             state.examples, state.noise, state.source = None, None, None
-        return tree_map(unfold, outputs, "the output")
+        return map_tensors(unfold, outputs, "the output")
 
-    def _by_part(self, noise: dict[str, Tensor] | None) -> dict[str, dict[str, Tensor]] | None:
+    def _noise_by_part(
+        self, noise: dict[str, Tensor] | None
+    ) -> dict[str, dict[str, Tensor]] | None:
         if noise is None:
             return None
         if not isinstance(noise, dict):
             raise TypeError(
                 f"noise must be a dict, as net.noise() returns it, got {type(noise).__name__}"
             )
-        known = [part.name for part in self._drawing()]
+        known = [part.name for part in self._parts_that_draw()]
         parts: dict[str, dict[str, Tensor]] = {}
         for key, value in noise.items():
             name, _, own = str(key).rpartition(".")
@@ -282,7 +295,7 @@ class FlatEnsemble(nn.Module):
         return f"leading={self.leading}"
 
 
-def _hooks(model: nn.Module) -> set[int]:
+def _hook_numbers(model: nn.Module) -> set[int]:
     """Return the numbers of all that looks on at the forward passes of a model."""
     parts = list(model.modules())
     return {key for part in parts for key in (*part._forward_hooks, *part._forward_pre_hooks)}

@@ -7,9 +7,8 @@ from typing import Any
 
 from torch import nn
 
-from ensedu.torch.base import NORMALIZATIONS
+from ensedu.torch.base import NORMALIZATIONS, class_path
 from ensedu.torch.whole.shared_names import is_within, unshared_parameters
-from ensedu.torch.whole.tree import class_path
 
 # One copy for all members, as in the published counts.
 KEPT = (*NORMALIZATIONS, nn.Embedding)

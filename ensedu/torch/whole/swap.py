@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from ensedu.common import checks
 from ensedu.methods import METHODS, Method, checked_sizes
 from ensedu.torch.base import WeightLayer
-from ensedu.torch.dropout import KINDS
+from ensedu.torch.dropout import DROPOUT_MODULES
 from ensedu.torch.layer_classes import layer_class
 from ensedu.torch.whole.compare import Originals, check_members, kind_of_pass
-from ensedu.torch.whole.copies import MemberCopies, copies
+from ensedu.torch.whole.copies import MemberCopies, copy_model
+from ensedu.torch.whole.flat_parts import FlatDropout, FlatLayer, Pass
 from ensedu.torch.whole.flatten import FlatEnsemble
-from ensedu.torch.whole.members import without_graphs
-from ensedu.torch.whole.parts import FlatDropout, FlatLayer, Pass
+from ensedu.torch.whole.one_member import detached_tensors
 from ensedu.torch.whole.refusals import (
     only_head,
     refuse_captured,
@@ -27,7 +27,7 @@ from ensedu.torch.whole.refusals import (
     refuse_unswappable,
 )
 from ensedu.torch.whole.shared_names import is_within, names_of_shared
-from ensedu.torch.whole.subclasses import product
+from ensedu.torch.whole.subclasses import as_product
 
 GEOMETRY = ("stride", "padding", "dilation", "groups", "padding_mode")
 # What an array of a layer is given by the model, by its name.
@@ -35,7 +35,7 @@ FROM_MODEL = {"weight": "weight", "weight_mean": "weight", "bias": "bias", "bias
 # What is frozen with it: a distribution around a fixed mean has a fixed spread.
 FROZEN_WITH = FROM_MODEL | {"weight_rho": "weight", "bias_rho": "bias"}
 # How many axes behind the batch a dropout drops on their own; None for all.
-DROPS = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d: 1}
+DROPOUT_AXES = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d: 1}
 
 
 def ensemble(
@@ -141,7 +141,9 @@ def ensemble(
         )
     ]
     M, S = checked_sizes(method, ensemble_size, samples)
-    known = ("initialize",) if row.apart else (*(["head"] if row.body else []), *_options(row))
+    known = (
+        ("initialize",) if row.apart else (*(["head"] if row.body else []), *_layer_options(row))
+    )
     for option in options:
         if option not in known:
             raise TypeError(
@@ -158,18 +160,18 @@ def ensemble(
     refuse_captured(model)
     shared_pass = Pass(M if row.members else None, S)
     if row.apart:
-        net = copies(model, M, names, options.get("initialize"))
+        net = copy_model(model, M, names, options.get("initialize"))
     elif row.drops_units:
-        net = _dropping(model, shared_pass, names)
+        net = _dropout_ensemble(model, shared_pass, names)
     else:
-        net = _swapped(model, row, shared_pass, names, options)
+        net = _swapped_ensemble(model, row, shared_pass, names, options)
     net.originals = Originals(model)
     if example is not None:
-        _try(net, example)
+        _compare_on_example(net, example)
     return net
 
 
-def _try(net: FlatEnsemble | MemberCopies, example: Any) -> None:
+def _compare_on_example(net: FlatEnsemble | MemberCopies, example: Any) -> None:
     args = () if isinstance(example, dict) else example if type(example) is tuple else (example,)
     kwargs = example if isinstance(example, dict) else {}
     try:
@@ -180,23 +182,23 @@ def _try(net: FlatEnsemble | MemberCopies, example: Any) -> None:
         net.seen.add(kind_of_pass(args, kwargs))
 
 
-def _dropping(model: nn.Module, shared_pass: Pass, shared: tuple[str, ...]) -> FlatEnsemble:
+def _dropout_ensemble(model: nn.Module, shared_pass: Pass, shared: tuple[str, ...]) -> FlatEnsemble:
     found = {
         name: module
         for name, module in model.named_modules()
-        if isinstance(module, KINDS) and not is_within(name, shared)
+        if isinstance(module, DROPOUT_MODULES) and not is_within(name, shared)
     }
-    refuse_undroppable(found, tuple(DROPS))
+    refuse_undroppable(found, tuple(DROPOUT_AXES))
     replaced = {
-        id(module): FlatDropout(module.p, shared_pass, name, DROPS[type(module)]).train(
+        id(module): FlatDropout(module.p, shared_pass, name, DROPOUT_AXES[type(module)]).train(
             module.training
         )
         for name, module in found.items()
     }
-    return FlatEnsemble(copy.deepcopy(model, replaced | without_graphs(model)), shared_pass)
+    return FlatEnsemble(copy.deepcopy(model, replaced | detached_tensors(model)), shared_pass)
 
 
-def _swapped(
+def _swapped_ensemble(
     model: nn.Module,
     row: Method,
     shared_pass: Pass,
@@ -204,7 +206,7 @@ def _swapped(
     options: dict[str, Any],
 ) -> FlatEnsemble:
     products = {
-        name: (module, product(module))
+        name: (module, as_product(module))
         for name, module in model.named_modules()
         if not is_within(name, shared)
     }
@@ -217,7 +219,7 @@ def _swapped(
     # deepcopy puts a flattened layer wherever it meets the plain one, in a list of Python's too.
     flat = {
         id(module): FlatLayer(
-            _swap(module, row, shared_pass, options),
+            _layer_for(module, row, shared_pass, options),
             shared_pass,
             name,
             # What deepcopy finds in its memo it does not copy.
@@ -226,10 +228,10 @@ def _swapped(
         ).train(module.training)
         for name, module in swapped.items()
     }
-    return FlatEnsemble(copy.deepcopy(model, flat | without_graphs(model)), shared_pass)
+    return FlatEnsemble(copy.deepcopy(model, flat | detached_tensors(model)), shared_pass)
 
 
-def _swap(
+def _layer_for(
     module: nn.Module, row: Method, shared_pass: Pass, options: dict[str, Any]
 ) -> WeightLayer:
     """Return the method's layer, with weight and bias of `module` unless members own weights."""
@@ -254,7 +256,7 @@ def _swap(
     return layer.train(module.training)
 
 
-def _options(row: Method) -> tuple[str, ...]:
+def _layer_options(row: Method) -> tuple[str, ...]:
     """The arguments of a method's layer that are neither sizes nor taken from the model."""
     if row.drops_units:
         return ()

@@ -20,7 +20,7 @@ The same in your own program, with `ensedu.torch.train.checkpoints`::
             outputs = ensemble(x, step)                        # (own members, B, 10)
             losses = torch.stack([cross_entropy(logits, y) for logits in outputs])
             optimizer.zero_grad()
-            (ensemble.part(losses) + ensemble.kl() / examples).backward()
+            (ensemble.mean_part(losses) + ensemble.kl() / examples).backward()
             ensemble.reduce_gradients()
             optimizer.step()
         save("runs/b", ensemble, optimizer, 1000)

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             rows = torch.randint(len(x), (given.batch_size,), generator=source).to(device)
             outputs = ensemble(x[rows], step)  # (own members, B, classes)
             losses = torch.stack([cross_entropy(logits, y[rows]) for logits in outputs])
-            loss = ensemble.part(losses) + ensemble.kl() / len(x)
+            loss = ensemble.mean_part(losses) + ensemble.kl() / len(x)
             optimizer.zero_grad()
             loss.backward()
             ensemble.reduce_gradients()

@@ -14,8 +14,8 @@ from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.torch.base import MemberLayer
 from ensedu.torch.network import kl
-from ensedu.torch.train.distributed.accepted import members_in
 from ensedu.torch.train.distributed.group import ask_all
+from ensedu.torch.train.distributed.refusals import checked_ensemble_size
 from ensedu.torch.whole.copies import MemberCopies
 from ensedu.torch.whole.flatten import FlatEnsemble
 
@@ -63,14 +63,14 @@ class ShardedEnsemble(nn.Module):
 
     def __init__(self, net: nn.Module, *, seed: int = 0) -> None:
         super().__init__()
-        self.ensemble_size = members_in(net)
+        self.ensemble_size = checked_ensemble_size(net)
         self.seed = checks.natural_int("seed", seed)
         self.ranks = dist.get_world_size()
         self.members = members_of(dist.get_rank(), self.ranks, self.ensemble_size)
         self._rows = slice(self.members.start, self.members.stop)
         self.net = copy.deepcopy(net)
         self.net.zero_grad()
-        self._agree()
+        self._start_equal()
         self.split: set[str] = set()
         if isinstance(self.net, MemberCopies):
             everyone, self.net.members = self.net.members, nn.ModuleList()
@@ -111,9 +111,9 @@ class ShardedEnsemble(nn.Module):
                 hooks.enter_context(part.register_forward_pre_hook(prepare))
             return self.net(x, **inputs)
 
-    def part(self, losses: Float[Tensor, " own"]) -> Float[Tensor, ""]:
+    def mean_part(self, losses: Float[Tensor, " own"]) -> Float[Tensor, ""]:
         """Return this process's part of the mean over all M members of their losses."""
-        self._check_own("losses", losses, slice(None))
+        self._check_one_a_member("losses", losses, slice(None))
         return losses.sum() / self.ensemble_size
 
     def kl(self) -> Float[Tensor, ""]:
@@ -128,7 +128,7 @@ class ShardedEnsemble(nn.Module):
         """
         if self.payload_bytes == 0:
             return
-        gradients = [parameter.grad for parameter in self._reduced()]
+        gradients = [parameter.grad for parameter in self._parameters_to_reduce()]
         if any(gradient is None for gradient in gradients):
             raise RuntimeError("a shared weight has no gradient, call this after backward()")
         flat = torch.cat([gradient.flatten() for gradient in gradients])
@@ -140,14 +140,18 @@ class ShardedEnsemble(nn.Module):
     @property
     def payload_bytes(self) -> int:
         """Bytes of the gradient that a step all-reduces: 0 for a deep ensemble or one process."""
-        return sum(p.numel() * p.element_size() for p in self._reduced()) if self.ranks > 1 else 0
+        return (
+            sum(p.numel() * p.element_size() for p in self._parameters_to_reduce())
+            if self.ranks > 1
+            else 0
+        )
 
     def gather(self, outputs: Shaped[Tensor, "own *rest"]) -> Shaped[Tensor, "M *rest"]:
         """Return the outputs of all M members in order, on every process, without gradient."""
-        self._check_own("outputs", outputs, slice(1))
+        self._check_one_a_member("outputs", outputs, slice(1))
         return torch.cat(ask_all(outputs.detach().cpu())).to(outputs.device)
 
-    def whole(self, values: dict[str, Any]) -> dict[str, Any]:
+    def values_of_all(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return on every process what all have together; keys are ``kind:name of a parameter``."""
         found: dict[str, list[Any]] = {}
         for own in ask_all(values):
@@ -155,8 +159,8 @@ class ShardedEnsemble(nn.Module):
                 found.setdefault(key, []).append(value)
         return {k: torch.cat(v) if self._has_rows(k, v[0]) else v[0] for k, v in found.items()}
 
-    def own(self, key: str, value: Tensor) -> Tensor:
-        """Return this process's part of one of the values that `whole` returns."""
+    def own_part(self, key: str, value: Tensor) -> Tensor:
+        """Return this process's part of one of the values that `values_of_all` returns."""
         return value[self._rows] if self._has_rows(key, value) else value
 
     def _has_rows(self, key: str, value: Any) -> bool:
@@ -167,11 +171,11 @@ class ShardedEnsemble(nn.Module):
             raise TypeError(f"{key} has shape {tuple(value.shape)}, accepted is its parameter's")
         return True
 
-    def _reduced(self) -> list[nn.Parameter]:
+    def _parameters_to_reduce(self) -> list[nn.Parameter]:
         named = [] if isinstance(self.net, MemberCopies) else self.net.named_parameters()
         return [p for name, p in named if name not in self.split and p.requires_grad]
 
-    def _agree(self) -> None:
+    def _start_equal(self) -> None:
         """Check that all processes have the same network, and give them the values of the first."""
         values = self.net.state_dict()
         words = [f"{name} {tuple(v.shape)} {v.dtype}" for name, v in values.items()]
@@ -181,7 +185,7 @@ class ShardedEnsemble(nn.Module):
         for value in values.values():
             dist.broadcast(value, 0)
 
-    def _check_own(self, name: str, values: Any, axes: slice) -> None:
+    def _check_one_a_member(self, name: str, values: Any, axes: slice) -> None:
         if not isinstance(values, Tensor):
             raise TypeError(f"{name} must be a torch.Tensor, got {type(values).__name__}")
         if values.shape[axes] != (len(self.members),):

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ensedu.common import layer_checks
 from ensedu.torch.base import WeightLayer, check_tensor
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.whole.members import FixedDropout, plain_layer
+from ensedu.torch.whole.one_member import FixedDropout, layer_of_member
 
 
 class Pass:
@@ -60,7 +60,7 @@ class FlatPart(nn.Module):
         """Draw noise for an unflattened input of this shape, or for any if it is ``None``."""
         raise NotImplementedError
 
-    def plain(self, place: tuple[int, ...], noise: dict[str, Tensor] | None) -> nn.Module:
+    def of_member(self, place: tuple[int, ...], noise: dict[str, Tensor] | None) -> nn.Module:
         """Return what stands here in one member alone."""
         raise NotImplementedError
 
@@ -76,24 +76,24 @@ class FlatPart(nn.Module):
             )
         return x.unflatten(0, (*leading, x.shape[0] // rows))
 
-    def _noise(self, shape: tuple[int, ...]) -> dict[str, Tensor] | None:
+    def _given_noise(self, shape: tuple[int, ...]) -> dict[str, Tensor] | None:
         """Return what is given for an unflattened input of this shape; ``None`` to draw anew."""
-        if not self.draws or not self._is_given():
+        if not self.draws or not self._noise_is_given():
             return None
         own = self._pass.noise.setdefault(self.name, {})
         if not own and self._pass.source is not None:
             own |= self.draw(self._pass.source.generator, shape)
-        return own or self._missing()
+        return own or self._raise_for_missing_noise()
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def _naming_errors(self) -> Iterator[None]:
         """Say of which part an error about its noise speaks."""
         try:
             yield
         except (TypeError, ValueError) as error:
             raise type(error)(f"{self.name or 'the model'}: {error}") from None
 
-    def _is_given(self) -> bool:
+    def _noise_is_given(self) -> bool:
         """Whether this pass is given its noise."""
         if self._pass.examples is None and self._pass.was_given:
             raise RuntimeError(
@@ -103,20 +103,20 @@ class FlatPart(nn.Module):
             )
         return self._pass.noise is not None
 
-    def _missing(self) -> Any:
+    def _raise_for_missing_noise(self) -> Any:
         raise ValueError(
             f"noise has nothing for {self.name or 'the model'}, accepted is what net.noise() "
             "returns for such inputs"
         )
 
-    def _no_input(self, why: str) -> ValueError:
+    def _error_without_input(self, why: str) -> ValueError:
         return ValueError(
             f"noise of {self.name or 'the model'} depends on its input {why}; accepted are the "
             "inputs too, net.noise(generator, x)"
         )
 
 
-def flat(x: Tensor, axes: int) -> Tensor:
+def flatten_members(x: Tensor, axes: int) -> Tensor:
     """Flatten the members into the batch: (S, M, B, …) with 2 `axes`, (M, B, …) with 1."""
     x = x.flatten(0, axes)
     # Of a view of a view, torch.export cannot prove the strides for every batch.
@@ -150,7 +150,7 @@ class FlatLayer(FlatPart):
         if shape is not None:
             return self.layer.noise(generator, shape)
         if getattr(self.layer, "per_example", False):
-            raise self._no_input("for per_example=True")
+            raise self._error_without_input("for per_example=True")
         if getattr(self.layer, "estimator", "weights") == "weights":
             pixels = [1] * (-2 - self.layer.batch_axis)
             shape = (*self._pass.leading, 1, self.layer.inputs, *pixels)
@@ -159,11 +159,11 @@ class FlatLayer(FlatPart):
         drawn = [self.layer.noise(generator) for _ in range(prod(self._pass.leading))]
         return {key: torch.stack([one[key] for one in drawn]) for key in drawn[0]}
 
-    def plain(self, place: tuple[int, ...], noise: dict[str, Tensor] | None) -> nn.Module:
+    def of_member(self, place: tuple[int, ...], noise: dict[str, Tensor] | None) -> nn.Module:
         if self.draws and noise is None:
-            self._missing()
-        with self._named():
-            return plain_layer(self.layer, self._shell[0], place, noise)
+            self._raise_for_missing_noise()
+        with self._naming_errors():
+            return layer_of_member(self.layer, self._shell[0], place, noise)
 
     def forward(self, input: Tensor) -> Tensor:  # the name that nn.Linear has for it
         x = input
@@ -176,13 +176,13 @@ class FlatLayer(FlatPart):
         # A linear layer may find axes between the batch and the features.
         between = x.shape[axes:-1]
         x = x.flatten(axes, -2) if linear else x
-        noise = self._noise(tuple(x.shape))
+        noise = self._given_noise(tuple(x.shape))
         if noise is None:
             y = self.layer(x)
         else:
-            with self._named():
+            with self._naming_errors():
                 y = self.layer(x, noise)
-        return flat(y.unflatten(axes, between) if linear else y, axes)
+        return flatten_members(y.unflatten(axes, between) if linear else y, axes)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -217,34 +217,34 @@ class FlatDropout(FlatPart):
         self, generator: torch.Generator | None, shape: tuple[int, ...] | None
     ) -> dict[str, Tensor]:
         if shape is None:
-            raise self._no_input("as every mask of dropout does")
+            raise self._error_without_input("as every mask of dropout does")
         return MCDropout(self.p, feature_axes=len(shape) - 2).noise(generator, shape)
 
-    def plain(self, place: tuple[int, ...], noise: dict[str, Tensor] | None) -> nn.Module:
+    def of_member(self, place: tuple[int, ...], noise: dict[str, Tensor] | None) -> nn.Module:
         # A dropout that no pass calls has no mask.
         return FixedDropout([mask[place] for mask in (noise or {}).values()], self.p)
 
-    def _mask(self, shape: tuple[int, ...], device: torch.device) -> dict[str, Tensor]:
+    def _mask_of_call(self, shape: tuple[int, ...], device: torch.device) -> dict[str, Tensor]:
         """Return the mask of this call: a model may call one dropout for inputs of many shapes."""
-        if not self._is_given():
+        if not self._noise_is_given():
             return MCDropout(self.p, feature_axes=len(shape) - 2).noise(None, shape, device=device)
         call = self._pass.calls[self.name]
         self._pass.calls[self.name] += 1
         key, own = f"mask{call or ''}", self._pass.noise.setdefault(self.name, {})
         if key not in own and self._pass.source is not None:
             own[key] = self.draw(self._pass.source.generator, shape)["mask"]
-        return {"mask": own[key]} if key in own else self._missing()
+        return {"mask": own[key]} if key in own else self._raise_for_missing_noise()
 
     def forward(self, input: Tensor) -> Tensor:  # the name that nn.Dropout has for it
         x = self._unfold(input, input.ndim >= 2, "2 axes or more")
         # What drops together has one entry.
         own = x.ndim - 2 if self.drops is None else self.drops
         shape = torch.Size((*x.shape[: 2 + own], *[1] * (x.ndim - 2 - own)))
-        with self._named():
+        with self._naming_errors():
             mask = layer_checks.dropout_mask(
-                self._mask(shape, x.device), shape, x.ndim - 2, Tensor
+                self._mask_of_call(shape, x.device), shape, x.ndim - 2, Tensor
             ).to(x.device)
-        return flat(x * (mask.to(x.dtype) / (1 - self.p)), 1)
+        return flatten_members(x * (mask.to(x.dtype) / (1 - self.p)), 1)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

@@ -10,7 +10,7 @@ from ensedu.torch.whole.copies import MemberCopies
 from ensedu.torch.whole.flatten import FlatEnsemble
 
 
-def members_in(net: Any) -> int:
+def checked_ensemble_size(net: Any) -> int:
     """Check that `net` can be spread over processes, and return the number of its members."""
     if not isinstance(net, (nn.Sequential, MemberCopies, FlatEnsemble)):
         words = "net must be an nn.Sequential or what ensedu.torch.ensemble returns"
@@ -35,7 +35,7 @@ def members_in(net: Any) -> int:
     return next(iter(sizes.values()))
 
 
-def _draws(part: nn.Module) -> bool:
+def _draws_by_itself(part: nn.Module) -> bool:
     # Attention and RNNs keep a probability and no module.
     chances = [getattr(part, key, None) for key in ("p", "dropout", "drop_prob")]
     drops = any(isinstance(chance, float) and 0 < chance <= 1 for chance in chances)
@@ -51,6 +51,6 @@ ENSEMBLE = "is an ensemble by itself"
 REFUSED = (
     (lambda part: getattr(part, "samples", None) is not None, "draws more than one sample a step"),
     (lambda part: hasattr(part, "leading"), ENSEMBLE),
-    (_draws, "draws noise that would depend on the number of processes"),
+    (_draws_by_itself, "draws noise that would depend on the number of processes"),
     (_keeps_statistics, "would see the members of one process alone"),
 )

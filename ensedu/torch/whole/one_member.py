@@ -32,7 +32,7 @@ class FixedDropout(nn.Module):
         return input * (mask.to(input.dtype) / (1 - self.p))
 
 
-def index_of(index: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
+def checked_index(index: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
     """Check the index of a member, an integer or one for each leading axis."""
     given = index if isinstance(index, tuple) else (index,)
     if len(given) != len(leading):
@@ -46,7 +46,7 @@ def index_of(index: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(one) for one in given)
 
 
-def plain_layer(
+def layer_of_member(
     layer: WeightLayer,
     shell: nn.Module,
     place: tuple[int, ...],
@@ -74,21 +74,21 @@ def plain_layer(
     return plain.train(layer.training)
 
 
-def restart(model: nn.Module, _: Any) -> None:
+def restart_masks(model: nn.Module, _: Any) -> None:
     """Let a pass of a member, and no part of one before, begin with the first masks."""
     for part in model.modules():
         if isinstance(part, FixedDropout):
             part.calls = 0
 
 
-def eval_copy(net: nn.Module, shares: bool) -> Any:
+def copy_in_eval_mode(net: nn.Module, shares: bool) -> Any:
     """Return a copy in eval mode, which `shares` the parameters of `net`."""
     kept = net.parameters() if shares else ()
     memo: dict[int, Any] = {id(parameter): parameter for parameter in kept}
-    return copy.deepcopy(net, memo | without_graphs(net)).eval()
+    return copy.deepcopy(net, memo | detached_tensors(net)).eval()
 
 
-def without_graphs(model: nn.Module) -> dict[int, Any]:
+def detached_tensors(model: nn.Module) -> dict[int, Any]:
     """For ``deepcopy``, which copies no tensor with a graph: those that a pass left on modules."""
     memo: dict[int, Any] = {}
     for part in model.modules():

@@ -1,0 +1,49 @@
+"""How a net is while it trains or predicts, and as it was when that ends."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+
+from ensedu.torch.base import gpus_of
+
+
+@contextmanager
+def seeded(net: nn.Module, seed: int) -> Iterator[dict[str, torch.Generator]]:
+    """Seed Torch's generators on the devices of a net, and give them back as they were."""
+    devices = gpus_of(net)
+    with torch.random.fork_rng(devices):
+        generators = {"cpu": torch.default_generator}
+        generators |= {f"cuda{i}": torch.cuda.default_generators[i] for i in devices}
+        # Not torch.manual_seed, which seeds all devices, and those that nobody has used yet later.
+        for generator in generators.values():
+            generator.manual_seed(seed)
+        yield generators
+
+
+@contextmanager
+def batches_of_members(net: nn.Module, wanted: bool) -> Iterator[None]:
+    """Let converted models take a batch for each member, or one for all; layers take both."""
+    parts: list[Any] = [part for part in net.modules() if hasattr(part, "own_batches")]
+    before = [(part, part.own_batches) for part in parts]
+    try:
+        for part in parts:
+            part.own_batches = wanted
+        yield
+    finally:
+        for part, value in before:
+            part.own_batches = value
+
+
+@contextmanager
+def in_mode(net: nn.Module, *, training: bool) -> Iterator[None]:
+    """Put each module of a net in training or eval mode, and back into its own."""
+    before = [(part, part.training) for part in net.modules()]
+    try:
+        net.train(training)
+        yield
+    finally:
+        for part, mode in before:
+            part.training = mode

@@ -1,0 +1,114 @@
+"""Tensors inside tuples, lists, dicts and dataclasses: what models take and return."""
+
+import dataclasses
+import enum
+import numbers
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ensedu.torch.base import class_path
+
+CONSTANTS = (
+    str, bytes, numbers.Number, enum.Enum, slice, range, type(None), torch.dtype, torch.device,
+)  # fmt: skip
+
+
+def map_tensors(function: Callable[[str, Tensor], Any], tree: Any, name: str) -> Any:
+    """Return `tree` with ``function(name, tensor)`` in place of each tensor.
+
+    Tuples (named ones too), lists, dicts and dataclasses, such as transformers' ``ModelOutput``,
+    are walked, numbers, strings and ``None`` are kept; anything else could hide tensors, and is a
+    ``TypeError``.
+    """
+    if isinstance(tree, Tensor):
+        return function(name, tree)
+    if isinstance(tree, CONSTANTS):
+        return tree
+    parts = branches(tree)
+    if parts is None:
+        raise TypeError(
+            f"{name} of the model is a {class_path(tree)}, accepted are tensors, numbers, strings "
+            "and None, in tuples, lists, dicts and dataclasses (a model of transformers leaves its "
+            "cache out with use_cache=False)"
+        )
+    values = [map_tensors(function, part, name + path) for _, path, part in parts]
+    if dataclasses.is_dataclass(tree):
+        return type(tree)(**{key: x for (key, _, _), x in zip(parts, values, strict=True)})
+    if isinstance(tree, dict):
+        return type(tree)((key, x) for (key, _, _), x in zip(parts, values, strict=True))
+    return type(tree)(*values) if hasattr(tree, "_fields") else type(tree)(values)
+
+
+def branches(tree: Any) -> list[tuple[Any, str, Any]] | None:
+    """List what a tree holds, as key, path and value, or return ``None`` for what is no tree."""
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        names = [field.name for field in dataclasses.fields(tree) if field.init]
+        return [(name, f".{name}", getattr(tree, name)) for name in names]
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return [(key, f".{key}", x) for key, x in zip(tree._fields, tree, strict=True)]
+    if type(tree) in (tuple, list, torch.Size):
+        return [(i, f"[{i}]", x) for i, x in enumerate(tree)]
+    if type(tree) in (dict, OrderedDict):
+        return [(key, f"[{key!r}]", x) for key, x in tree.items()]
+    return None
+
+
+def named_tensors(tree: Any, name: str = "") -> list[tuple[str, Tensor]]:
+    """List all tensors of a tree with their names."""
+    found: list[tuple[str, Tensor]] = []
+
+    def keep(name: str, x: Tensor) -> Tensor:
+        found.append((name, x))
+        return x
+
+    map_tensors(keep, tree, name)
+    return found
+
+
+def named_constants(tree: Any, name: str = "") -> list[tuple[str, Any]]:
+    """List all of a tree that is no tensor, with its names."""
+    if isinstance(tree, CONSTANTS):
+        return [(name, tree)]
+    return [
+        leaf
+        for _, path, part in branches(tree) or ()
+        for leaf in named_constants(part, name + path)
+    ]
+
+
+def stack_nested(trees: Sequence[Any], name: str) -> Any:
+    """Return one tree of the shape of all `trees`, with their tensors stacked along a first axis.
+
+    Their structure, the shapes of their tensors and all that is no tensor must be equal.
+    """
+    for tree in trees:
+        named_tensors(tree, name)  # for its error
+    walks = [list(_structure(tree, name)) for tree in trees]
+    for i, walk in enumerate(walks):
+        if walk != walks[0]:
+            raise ValueError(
+                f"{name} of the model must be the same for all members but for the values in "
+                f"tensors, got {walks[0]} for member 1 and {walk} for member {i + 1}; accepted is "
+                "to call each of net.members by itself"
+            )
+    stacks = {
+        parts[0][0]: torch.stack([x for _, x in parts])
+        for parts in zip(*(named_tensors(tree, name) for tree in trees), strict=True)
+    }
+    return map_tensors(lambda path, _: stacks[path], trees[0], name)
+
+
+def _structure(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield what must be equal, with paths that tell tuples, lists and dicts apart."""
+    if isinstance(tree, Tensor):
+        yield path, ("tensor", tuple(tree.shape))
+    elif isinstance(tree, CONSTANTS):
+        yield path, tree
+    else:
+        yield path, type(tree).__name__
+        for _, key, part in branches(tree) or ():
+            yield from _structure(part, path + key)
