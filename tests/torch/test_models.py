@@ -1,0 +1,89 @@
+"""Well-known networks, against the papers, and as ensembles."""
+
+import pytest
+import torch
+from torch import nn
+
+from ensedu import counting
+from ensedu.torch import models
+from tests.torch.whole.cases import MEMBER_METHODS, check_against_loop, convert, numbers
+
+# Each at its published size with one method; its blocks, above, meet all of them.
+BIG = {
+    "ResNet-50": (models.resnet50, lambda: (numbers(2, 3, 32, 32),), dict, "head.2", "rank1"),
+    "WRN-28-10": (
+        models.wide_resnet, lambda: (numbers(2, 3, 8, 8),), dict, "head.2", "batch_ensemble",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("name", BIG)
+def test_published_networks_equal_loop_over_members(name):
+    check_against_loop(*BIG[name], number=2)
+
+
+@pytest.mark.parametrize(
+    ("build", "head", "totals"),
+    [
+        (models.lenet5, "11", (61_706, 246_824, 65_802, 69_190, 123_412, 61_706 + 3 * 850)),
+        (
+            models.alexnet,
+            "18",
+            # 61,090,496 weights, 10,344 biases, 28,651 channels and features in and out.
+            (61_100_840, 244_403_360, 61_246_476, 61_361_080, 122_201_680, 73_391_840),
+        ),
+        (
+            models.resnet50,
+            "head.2",
+            (25_557_032, 102_228_128, 25_768_588, 25_977_144, 51_060_944, 31_704_032),
+        ),
+        (
+            models.wide_resnet,
+            "head.2",
+            (36_479_194, 145_916_776, 36_557_548, 36_635_872, 72_940_436, 36_498_424),
+        ),
+    ],
+)
+def test_published_counts(build, head, totals):
+    with torch.device("meta"):
+        model = build()
+    single, *others = totals
+    assert counting.count(model).total == single
+    heads = {"head": head}
+    for method, total in zip((*MEMBER_METHODS, "last_layer"), others, strict=True):
+        net = convert(model, method, 4, **(heads if method == "last_layer" else {}))
+        count = counting.count(net)
+        assert count.total == total == sum(p.numel() for p in net.parameters())
+        assert (count.shared == 0) == (method == "deep_ensemble")
+        assert (count.scales > 0) == (method in ("rank1", "mean_field"))
+        assert count.frozen == 0
+
+
+def test_the_networks_are_those_of_the_papers():
+    kinds = [type(part).__name__ for part in models.lenet5()]
+    block = ["Conv2d", "ReLU", "MaxPool2d"]
+    assert kinds == [*block, *block, "Flatten", *["Linear", "ReLU"] * 2, "Linear"]
+
+    resnet, x = models.resnet50().eval(), numbers(1, 3, 64, 64).float()
+    shapes = []
+    for name, part in resnet.named_children():
+        x = part(x)
+        if name.startswith("block"):
+            assert (x >= 0).all()
+            shapes.append(tuple(x.shape[1:]))
+    stages = [(256, 16, 16)] * 3 + [(512, 8, 8)] * 4 + [(1024, 4, 4)] * 6 + [(2048, 2, 2)] * 3
+    assert shapes == stages
+
+    wide, x = models.wide_resnet(16, 1).eval(), numbers(1, 3, 32, 32).float()
+    shapes = []
+    for name, part in wide.named_children():
+        start, x = x, part(x)
+        if name.startswith("block"):
+            shapes.append(tuple(x.shape[1:]))
+            if isinstance(part.around, nn.Identity):
+                torch.testing.assert_close(x, start + part.body(part.start(start)))
+    assert shapes == [(16, 32, 32)] * 2 + [(32, 16, 16)] * 2 + [(64, 8, 8)] * 2
+    for part in (wide, resnet):
+        strides = [m.stride for m in part.modules() if isinstance(m, nn.Conv2d) and m.stride[0] > 1]
+        assert set(strides) == {(2, 2)}
