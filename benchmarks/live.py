@@ -18,13 +18,13 @@ import numpy as np
 
 from ensedu.book.experiments.running import json_files
 from ensedu.book.experiments.running.machine import machine
-from ensedu.book.page.live import options
+from ensedu.book.page.live import trainer_state
 from scripts.browsing import DESK, NO_BROWSER, PHONE, chromium, find_browser, packed, serve
 
 SITE = Path(__file__).parents[1] / "_build" / "html"
 PAGE = "book/live.html"
 MEMBERS, POINTS, WIDTH, SEED = 8, 64, 50, 0
-METHODS = ("single", "deep_ensemble", "batch_ensemble", "rank1", "mean_field", "mc_dropout")
+METHODS = tuple(trainer_state.STARTS)
 #: The window, and how many times the page is slowed down.
 PLACES = {
     "desk": (DESK, 1),
@@ -87,7 +87,7 @@ def state(method):
         "width": WIDTH, "hidden_layers": 2, "noise": 0.1,
     }  # fmt: skip
     empty = dict.fromkeys(("data", "start", "other"))
-    return options.checked({**options.DEFAULTS, **empty, **own})
+    return trainer_state.checked({**trainer_state.DEFAULTS, **empty, **own})
 
 
 def measure(browser, address, method, place, seconds):
@@ -118,7 +118,9 @@ def merge(found):
 
 def weigh(site):
     """Return the bytes of our own scripts on the page, gzipped, by name."""
-    ours = {path.name for path in Path(options.__file__).parents[1].glob("*.js")} | {"live.js"}
+    ours = {path.name for path in Path(trainer_state.__file__).parents[1].glob("*.js")} | {
+        "live.js"
+    }
     return {name: len(packed(site / "_static" / name)) for name in sorted(ours)}
 
 

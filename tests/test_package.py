@@ -10,9 +10,9 @@ from pathlib import Path
 import yaml
 
 import ensedu
-from ensedu.book.page import guide, live, playground, ranking, scripts
-from ensedu.book.page.live.scripts import BUNDLE as TRAINER
-from ensedu.book.page.playground.layers import BUNDLE as LAYER
+from ensedu.book.page import digit, guide, live, playground, ranking, scripts
+from ensedu.book.page.live.trainer_scripts import BUNDLE as TRAINER
+from ensedu.book.page.playground.layer_scripts import BUNDLE as LAYER
 from ensedu.common.optional import NAMES
 
 ROOT = Path(__file__).parents[1]
@@ -111,7 +111,7 @@ def test_every_folder_of_modules_is_a_package():
 
 def test_every_script_is_part_of_a_bundle():
     joined = {path for bundle in BUNDLES for path in (*bundle.worker, *bundle.page)}
-    folders = [Path(one.__file__).parent for one in (live, playground)]
+    folders = [Path(one.__file__).parent for one in (digit, live, playground)]
     folders += [scripts.HERE, scripts.HERE / "common"]
     found = {path for folder in folders for path in folder.glob("*.js")} - {scripts.HERE / ALONE}
     assert {scripts.HERE / f"{path}.js" for path in joined} == found

@@ -22,10 +22,10 @@ from sphinx.util import logging
 import ensedu.book.page.explore
 from ensedu.book.page import digit, guide, live, playground, ranking
 from ensedu.book.page.frames import FRAMES
-from ensedu.book.page.live import options
-from ensedu.book.page.live.scripts import BUNDLE as TRAINER
-from ensedu.book.page.playground import options as states
-from ensedu.book.page.playground.layers import BUNDLE as LAYER
+from ensedu.book.page.live import trainer_state
+from ensedu.book.page.live.trainer_scripts import BUNDLE as TRAINER
+from ensedu.book.page.playground import layer_state
+from ensedu.book.page.playground.layer_scripts import BUNDLE as LAYER
 
 LOG = logging.getLogger(__name__)
 SCRIPT = "explore.js"
@@ -53,8 +53,8 @@ BUNDLES = {
     "guide.js": guide.BUNDLE,
 }
 CHANGES = {
-    "ensedu-trainer": options.changed,
-    "ensedu-playground": states.changed,
+    "ensedu-trainer": trainer_state.changed,
+    "ensedu-playground": layer_state.changed,
 }
 APPS = {
     "ensedu-trainer": ("live.js", LIVE_STYLE),

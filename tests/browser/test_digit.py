@@ -9,10 +9,11 @@ from ensedu import numpy as en
 from ensedu import uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments import dropout
-from ensedu.book.experiments.digit_networks import MEMBERS, SIZES, TRIES, unpacked
-from ensedu.book.experiments.drawings import DIGITS, LETTERS, PEN, jittered, scribble, seen
+from ensedu.book.experiments.digit_networks import TRIES
 from ensedu.book.page.digit import EXAMPLES, SCRIPT, START, script
-from ensedu.book.page.live import scripts
+from ensedu.book.page.digit.drawings import DIGITS, LETTERS, PEN, jittered, scribble, seen
+from ensedu.book.page.digit.stored_networks import MEMBERS, SIZES, unpacked
+from ensedu.book.page.live import trainer_scripts
 from ensedu.methods import METHODS, size_option
 from scripts.browsing import DESK, PHONE, open_context, visit
 
@@ -28,7 +29,7 @@ SAY = """([method, inputs, noise]) => {
 @pytest.fixture(scope="module")
 def functions(blank):
     """A page with the scripts and the networks, and nothing to draw on."""
-    blank.add_script_tag(content=scripts.BUNDLE.classic())
+    blank.add_script_tag(content=trainer_scripts.BUNDLE.classic())
     blank.add_script_tag(content=script())
     return blank
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ensedu import counting
-from ensedu.book.page.live import options, scripts, toys
+from ensedu.book.page.live import toys, trainer_scripts, trainer_state
 from ensedu.book.page.scripts import HERE
 from ensedu.methods import size_option
 from scripts.browsing import DESK, PHONE, serve
@@ -18,7 +18,7 @@ from scripts.check_site import accessible
 from tests.browser import small
 from tests.browser.small import swipe
 
-METHODS = tuple(options.STARTS)
+METHODS = tuple(trainer_state.STARTS)
 CURVES = [name for name, toy in toys.TOYS.items() if toy.task == "regression"]
 MAPS = [name for name in toys.TOYS if name not in CURVES]
 # A trainer that learns fast: what is not said otherwise.
@@ -82,7 +82,7 @@ def home(tmp_path_factory):
     """The address of a folder with an empty page, and with one that begins by itself."""
     folder = tmp_path_factory.mktemp("live")
     css = (HERE / "live/live.css").read_text(encoding="utf-8")
-    both = scripts.BUNDLE.classic(), HELP.replace("USUAL", json.dumps(USUAL))
+    both = trainer_scripts.BUNDLE.classic(), HELP.replace("USUAL", json.dumps(USUAL))
 
     def write(file, body):
         small.write(folder / file, "A trainer", body, css, *both)
@@ -183,7 +183,7 @@ def test_meter_counts_what_the_package_counts(live):
         sizes = [1 if data == "gap" else 2, *[width] * layers, outputs]
         total = counting.mlp(sizes, method, **(size_option(method, M) if M > 1 else {})).total
         part = {
-            "method": method, "ensemble_size": M, "start": options.STARTS[method][0], "data": data,
+            "method": method, "ensemble_size": M, "start": trainer_state.STARTS[method][0], "data": data,
             "head": head, "width": width, "hidden_layers": layers,
         }  # fmt: skip
         page.evaluate("part => t.set(stateOf(part))", part)
@@ -200,7 +200,7 @@ def test_meter_counts_what_the_package_counts(live):
 def test_a_link_gives_the_same_arrays_to_the_bit(live, method):
     own = {
         "method": method, "ensemble_size": 1 if method == "single" else 3, "other": OTHER,
-        "start": options.STARTS[method][-1], "head": "variance", "data": "wave",  # 80 points
+        "start": trainer_state.STARTS[method][-1], "head": "variance", "data": "wave",  # 80 points
     }  # fmt: skip
     page = live(own)
     script = """async (seed) => {
@@ -275,7 +275,7 @@ def test_controls_set_what_they_name(live):
     page = live()
     page.get_by_label("method").first.select_option("rank1")
     assert state(page)["method"] == "rank1"
-    assert state(page)["start"] == options.STARTS["rank1"][0]
+    assert state(page)["start"] == trainer_state.STARTS["rank1"][0]
     page.get_by_label("start").first.select_option("signs")
     page.get_by_label("hidden layers").press("ArrowRight")
     page.get_by_label("width").press("ArrowRight")
@@ -485,7 +485,7 @@ def networks(draw):
     method = draw(st.sampled_from(METHODS))
     return {
         "method": method, "ensemble_size": 1 if method == "single" else draw(SIZES),
-        "start": draw(st.sampled_from(options.STARTS[method])),
+        "start": draw(st.sampled_from(trainer_state.STARTS[method])),
         "loss": draw(st.sampled_from(["mean", "mixture"])),
         "kl_weight": draw(st.floats(0, 1000)),
     }  # fmt: skip
@@ -515,7 +515,7 @@ def states(draw):
 def bench(blank):
     """A page where `ensedu` is, and no trainer."""
     blank.add_script_tag(
-        content=scripts.BUNDLE.classic() + HELP.replace("USUAL", json.dumps(USUAL))
+        content=trainer_scripts.BUNDLE.classic() + HELP.replace("USUAL", json.dumps(USUAL))
     )
     return blank
 
@@ -537,7 +537,7 @@ def test_a_link_carries_the_whole_state(bench, first, second):
 def test_links_of_every_method_and_preset(bench):
     networks = [
         {"method": method, "start": start, "ensemble_size": 1 if method == "single" else 3}
-        for method, starts in options.STARTS.items()
+        for method, starts in trainer_state.STARTS.items()
         for start in starts
     ]
     others = [None, OTHER]

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import ensedu.numpy as en
-from ensedu import counting, uncertainty
-from ensedu.book.page.live import scripts
+from ensedu import counting, methods, uncertainty
+from ensedu.book.page.live import trainer_scripts, trainer_state, training
 from ensedu.methods import size_option
 from ensedu.numpy.base import WeightLayer
 from ensedu.numpy.variational import inverse_softplus, sigmoid, softplus
 from ensedu.priors import Normal
 
-METHODS = ("single", "deep_ensemble", "batch_ensemble", "rank1", "mean_field", "mc_dropout")
+METHODS = tuple(trainer_state.STARTS)
 HEADS = {"mean": 1, "variance": 2, "classes": 3}  # and how many numbers come out
 LOSSES = ("mean", "mixture")
 HIDDEN = {1: (13,), 2: (11, 7), 3: (7, 13, 11)}
@@ -124,11 +124,10 @@ def nll(head, outputs, y, reduction):
 
 def shaken(method, sizes, activation, rng):
     """A network whose every number is another one than where it starts."""
-    options = {
-        "rank1": {"prior": Normal(1.0, SCALE)},
-        "mean_field": {"prior": Normal(0.0, SCALE)},
-        "mc_dropout": {"p": P},
-    }.get(method, {})
+    row = methods.METHODS[method]
+    options = {"prior": Normal(training.prior_loc(row), SCALE)} if row.spread else {}
+    if row.drops_units:
+        options["p"] = P
     members = size_option(method, M)
     net = en.mlp(sizes, method, **members, rng=rng, activation=activation, **options)
     for name, array in net.params.items():
@@ -212,7 +211,7 @@ LONG_CASES = [
 @pytest.fixture(scope="module")
 def engine(blank):
     """A page where E is the engine."""
-    blank.add_script_tag(content=f"globalThis.E = ({scripts.BUNDLE.engine()})();")
+    blank.add_script_tag(content=f"globalThis.E = ({trainer_scripts.BUNDLE.engine()})();")
     return blank
 
 
@@ -345,6 +344,82 @@ def test_a_pass_draws_what_the_layers_draw(engine, method):
         assert values.mean() == pytest.approx(mean, abs=5 * std / values.size**0.5)
         assert values.std() == pytest.approx(std, abs=5 / values.size**0.5)
         assert (set(values) == {0, 1}) == dropped
+
+
+# What is put together of what others are made of: no script knows it by name.
+COMBINED = {
+    "BatchEnsemble with dropout": methods.Method(
+        "combined", "", "", "", methods.METHODS["batch_ensemble"].arrays,
+        members=True, stochastic=True,
+    ),
+    "ensemble of mean-field BNNs": methods.Method(
+        "combined", "", "", "",
+        (
+            methods.Array("weight_mean", "M m n", "per_member"),
+            methods.Array("weight_rho", "M m n", "scales"),
+            methods.Array("bias_mean", "M n", "biases"),
+            methods.Array("bias_rho", "M n", "biases"),
+        ),
+        members=True, stochastic=True,
+    ),
+    "r and s of a shared distribution": methods.Method(
+        "combined", "", "", "",
+        (
+            methods.Array("weight", "m n", "shared"),
+            methods.Array("r", "M m", "per_member"),
+            methods.Array("s_mean", "M n", "per_member"),
+            methods.Array("s_rho", "M n", "scales"),
+            methods.Array("bias_mean", "n", "biases"),
+            methods.Array("bias_rho", "n", "biases"),
+        ),
+        members=True, stochastic=True,
+    ),
+}  # fmt: skip
+# The gradients of one step, and finite differences of what it minimizes.
+COMBINED_GRADIENTS = """([row, spec, options]) => {
+  E.METHODS.combined = row;
+  const net = new E.Network(spec, new E.Random(2));
+  const random = new E.Random(5);
+  const x = random.normals(6);
+  const y = random.normals(6);
+  const noise = net.noise(random);
+  const objective = () => {
+    const found = E.loss(net.forward(x, 6, noise), y, spec.passes, 6, "mean", "mixture", options);
+    return found.mixture + options.beta * net.kl();
+  };
+  const grad = E.loss(net.forward(x, 6, noise, true), y, spec.passes, 6, "mean", "mixture", options).grad;
+  net.backward(grad);
+  net.kl(options.beta);
+  const pairs = [];
+  for (const [l, name, array] of net.arrays())
+    for (let i = 0; i < array.length; i += 1) {
+      const start = array[i];
+      const at = (value) => { array[i] = value; return objective(); };
+      const step = 1e-5;
+      const slope = (at(start + step) - at(start - step)) / (2 * step);
+      array[i] = start;
+      pairs.push([net.layers[l].grads[name][i], slope]);
+    }
+  const outputs = net.forward(x, 6, noise).length;
+  delete E.METHODS.combined;
+  return { pairs, outputs };
+}"""
+
+
+@pytest.mark.parametrize("words", COMBINED)
+def test_a_method_of_known_parts_needs_no_line_of_a_script(engine, words):
+    row = trainer_scripts.network_row(COMBINED[words])
+    given = {**spec("combined", (1, 5, 3, 1)), "posterior_std": 0.3}
+    found = engine.evaluate(COMBINED_GRADIENTS, [row, given, {"sigma": SIGMA, "beta": 0.2}])
+    gradients, slopes = np.array(found["pairs"]).T
+    assert found["outputs"] == M * 6
+    sizes = {"M": M}
+    total = 0
+    for m, n in itertools.pairwise((1, 5, 3, 1)):
+        sizes |= {"m": m, "n": n}
+        total += sum(np.prod([sizes[axis] for axis in each["axes"]]) for each in row["arrays"])
+    assert len(gradients) == total
+    np.testing.assert_allclose(gradients, slopes, rtol=1e-5, atol=1e-6)
 
 
 # A trainer on a wave of so many points.
@@ -515,7 +590,7 @@ WORKER = f"""{TRAINING}
 
 def in_worker(engine, body, argument):
     script = f"async ([ENGINE, argument]) => {{{WORKER}{body}}}"
-    return engine.evaluate(script, [scripts.BUNDLE.engine(), argument])
+    return engine.evaluate(script, [trainer_scripts.BUNDLE.engine(), argument])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -638,8 +713,8 @@ def test_both_lives_are_the_same_functions(blank):
       });
       return { differ, number: Object.keys(all).length, ends: new Set(ends).size };
     }"""
-    blank.add_script_tag(content=scripts.BUNDLE.classic())
-    found = blank.evaluate(script, scripts.BUNDLE.module())
+    blank.add_script_tag(content=trainer_scripts.BUNDLE.classic())
+    found = blank.evaluate(script, trainer_scripts.BUNDLE.module())
     assert found["differ"] == []
     assert found["number"] > 20
     assert found["ends"] == 1

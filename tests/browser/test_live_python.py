@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from ensedu import counting
-from ensedu.book.page.live import options, scripts
+from ensedu.book.page.live import trainer_scripts, trainer_state
 from ensedu.methods import size_option
 
-METHODS = tuple(options.STARTS)
+METHODS = tuple(trainer_state.STARTS)
 STEPS = 60
 OTHER = {
     "method": "mean_field", "ensemble_size": 2, "start": "different", "loss": "mixture",
@@ -29,7 +29,7 @@ USUAL = {
 
 def case(method, **rest):
     M = 1 if method == "single" else 3
-    start = options.STARTS[method][0]
+    start = trainer_state.STARTS[method][0]
     return {**USUAL, "method": method, "start": start, "ensemble_size": M, **rest}
 
 
@@ -44,7 +44,7 @@ CASES = {
     **{
         f"{method}-{start}": case(method, start=start, activation="tanh")
         for method in METHODS
-        for start in options.STARTS[method][1:]
+        for start in trainer_state.STARTS[method][1:]
     },
     "three classes": case("deep_ensemble", **plane("blobs"), loss="mixture", hidden_layers=3),
     "weight decay": case("batch_ensemble", weight_decay=0.1, hidden_layers=1),
@@ -60,7 +60,7 @@ CASES = {
 @pytest.fixture(scope="module")
 def copied(blank):
     """For each case its state with points, and the script that is copied after some steps."""
-    blank.add_script_tag(content=scripts.BUNDLE.classic())
+    blank.add_script_tag(content=trainer_scripts.BUNDLE.classic())
     script = """([states, steps]) => states.map((state) => {
       const points = state.points ?? ensedu.points(state.data, state.noise, state.seed);
       const whole = { ...state, points };
@@ -90,11 +90,11 @@ def test_a_script_trains_the_same_networks_on_the_same_points(copied, name):
     space, kept, output = ran(text)
     data = torch.cat([space["x"], space["y"].reshape(len(space["x"]), -1).float()], dim=1)
     assert data.numpy() == pytest.approx(np.array(state["points"]))
-    sides = options.sides(state)
+    sides = trainer_state.sides(state)
     assert len(kept) == len(sides)
     for side, (net, history), line in zip(sides, kept, output.splitlines(), strict=True):
         M = {} if side["method"] == "single" else size_option(side["method"], side["ensemble_size"])
-        total = counting.mlp(options.sizes(state), side["method"], **M).total
+        total = counting.mlp(trainer_state.sizes(state), side["method"], **M).total
         assert sum(parameter.numel() for parameter in net.parameters()) == total
         assert line == f"{side['method']} {round(history[-1]['nll'], 3)}"
         assert np.isfinite(history[-1]["nll"])

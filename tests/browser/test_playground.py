@@ -9,7 +9,7 @@ import pytest
 
 from ensedu import counting, methods
 from ensedu import numpy as en
-from ensedu.book.page.playground import layers, options
+from ensedu.book.page.playground import layer_scripts, layer_state, layers
 from ensedu.book.page.scripts import HERE
 from scripts.browsing import DESK, PHONE, SMALL, serve, visit
 from scripts.check_site import accessible
@@ -18,7 +18,7 @@ from tests.browser import small
 PAGE = "book/playground.html"
 METHODS = layers.METHODS
 DRAWN = [method for method in METHODS if methods.METHODS[method].stochastic]
-BASE = {**options.START, "challenge": None, "edits": {}}
+BASE = {**layer_state.START, "challenge": None, "edits": {}}
 TALL = {"width": 1280, "height": 2400}  # nothing scrolls
 SIZES = list(itertools.product(*(range(1, most + 1) for most in layers.MOST.values())))
 STEP = 8  # pixels of a drag
@@ -58,7 +58,7 @@ def home(tmp_path_factory):
     )
     bodies = {"empty.html": small.EMPTY, "begun.html": small.TALL + begun + small.TALL}
     for file, body in bodies.items():
-        small.write(folder / file, "A layer", body, css, layers.BUNDLE.classic(), HELP)
+        small.write(folder / file, "A layer", body, css, layer_scripts.BUNDLE.classic(), HELP)
     with serve(folder) as address:
         yield address
 
@@ -928,7 +928,7 @@ def some_state(rng, method):
         value = [float(rng.uniform(low, high)), high, 0.01, round(float(rng.uniform(low, high)))][
             rng.integers(4)
         ]
-        edits[layers.key(name, place)] = max(low, value)
+        edits[layers.edit_name(name, place)] = max(low, value)
     sizes = {name: int(rng.integers(most)) + 1 for name, most in layers.MOST.items()}
     seeds = {name: int(rng.integers(1_000_000)) for name in ("numbers", "draw")}
     return {"method": method, **sizes, **seeds, "challenge": None, "edits": edits}
@@ -1308,7 +1308,7 @@ def test_both_lives_are_the_same_functions(bench):
       const both = { ...named, ...widget };
       return [Object.keys({ ...both, ...p }).filter((name) => String(both[name]) !== String(p[name])), Object.keys(both).length];
     }"""
-    differ, number = bench.evaluate(script, layers.BUNDLE.module())
+    differ, number = bench.evaluate(script, layer_scripts.BUNDLE.module())
     assert differ == []
     assert number > 20
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ensedu.book.page.live import scripts, toys
+from ensedu.book.page.live import toys, trainer_scripts
 from scripts.browsing import serve
 from tests.browser.test_live_engine import CASES, RUN, assert_close, trained
 from tests.firefox.bidi import BROWSERS, firefox
@@ -138,7 +138,7 @@ def test_one_step_repeats_the_layers(tab, server):
     tab.open(f"{server}{INTRO}.html")
     cases = [case for case in CASES if case.examples > 1]
     given, wanted = zip(*map(trained, cases), strict=True)
-    tab.call(f"() => {{ globalThis.E = ({scripts.BUNDLE.engine()})(); }}")
+    tab.call(f"() => {{ globalThis.E = ({trainer_scripts.BUNDLE.engine()})(); }}")
     found = json.loads(tab.call(RUN, json.dumps([{**one, "steps": 1} for one in given])))
     for case, one, expected in zip(cases, found, wanted, strict=True):
         assert_close(one["outputs"], expected["outputs"], 1e-13)

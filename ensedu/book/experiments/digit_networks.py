@@ -11,7 +11,6 @@ more than 90 %; it is fooled where it is sure of what is no digit.
 `keep` makes the table ``digit-networks``: the networks of the first split, for the page.
 """
 
-import base64
 import functools
 from collections.abc import Sequence
 from itertools import product
@@ -21,16 +20,22 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from numpy import ndarray as Array
-from numpy.random import Generator
 from torch import nn
 
-from ensedu import numpy as en
 from ensedu import uncertainty
 from ensedu.book.experiments import dropout
-from ensedu.book.experiments.drawings import DIGITS, LETTERS, jittered, scribble, seen
 from ensedu.book.experiments.running.experiment import Experiment
 from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shared.comparisons import compare_with_reference
+from ensedu.book.page.digit.drawings import DIGITS, LETTERS, jittered, scribble, seen
+from ensedu.book.page.digit.stored_networks import (
+    MEMBERS,
+    SIZES,
+    SURE,
+    Arrays,
+    packed,
+    probabilities,
+)
 from ensedu.common import checks
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
@@ -39,31 +44,19 @@ from ensedu.torch.train.losses import softmax_cross_entropy
 
 __all__ = [
     "EXPERIMENT",
-    "MEMBERS",
     "NETWORKS",
-    "SIZES",
-    "SURE",
     "TRIES",
     "arrays_of",
     "keep",
-    "outputs",
-    "packed",
-    "probabilities",
     "run",
     "shown",
     "trained",
-    "unpacked",
 ]
 
-SIZES, MEMBERS = (64, 32, 10), 4
-SURE = 0.9
-#: How often what draws is scored, each time with four draws; scores are means.
-DRAWS = 5
 KINDS = ("test", "drawn", "letters", "scribbles")
 #: Drawings of one kind.
 NUMBER = 360
 
-Arrays = dict[str, Float[Array, "..."]]
 Setting = dict[str, Any]
 
 
@@ -120,54 +113,6 @@ def arrays_of(net: nn.Module) -> Arrays:
         for number, params in enumerate(with_arrays)
         for name, array in params.items()
     }
-
-
-def packed(arrays: Arrays) -> dict[str, str]:
-    """Return arrays as text: float16, little-endian, row by row, base64."""
-    return {
-        name: base64.b64encode(array.astype("<f2").tobytes()).decode()
-        for name, array in arrays.items()
-    }
-
-
-def unpacked(method: str, text: dict[str, str]) -> Arrays:
-    """Return the arrays that `packed` was given, float64."""
-    like = _network(method, 0.1).params
-    shapes = dict(zip(text, (array.shape for array in like.values()), strict=True))
-    return {
-        name: np.frombuffer(base64.b64decode(one), "<f2").astype(np.float64).reshape(shapes[name])
-        for name, one in text.items()
-    }
-
-
-def _network(method: str, p: float) -> en.Sequential:
-    """Return a network of a method in NumPy, with four members or four samples."""
-    row = METHODS[method]
-    given: dict[str, Any] = size_option(method, MEMBERS) if row.members else {}
-    if row.stochastic and not row.members:
-        given = {"samples": MEMBERS}
-    options = {"p": p} if row.drops_units else {}
-    return en.mlp(SIZES, method, **given, **options, rng=np.random.default_rng(0))
-
-
-def outputs(
-    method: str, arrays: Arrays, x: Float[Array, "B 64"], rng: Generator, p: float = 0.0
-) -> Float[Array, "M B 10"]:
-    """Return logits of each member, or of each of four draws; one network has one member."""
-    net = _network(method, p)
-    for own, array in zip(net.params.values(), arrays.values(), strict=True):
-        own[...] = array
-    found = net.forward(x, net.noise(rng, x.shape) if METHODS[method].stochastic else None)
-    return found.reshape(-1, len(x), SIZES[-1])
-
-
-def probabilities(
-    method: str, arrays: Arrays, x: Float[Array, "B 64"], seed: int = 0, p: float = 0.0
-) -> Float[Array, "D M B 10"]:
-    """Return class probabilities of members, for each of several draws of what draws."""
-    rng = np.random.default_rng(seed)
-    draws = range(DRAWS if METHODS[method].stochastic else 1)
-    return np.stack([uncertainty.softmax(outputs(method, arrays, x, rng, p)) for _ in draws])
 
 
 @functools.cache

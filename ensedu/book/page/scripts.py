@@ -25,6 +25,14 @@ def _part(path: str) -> tuple[str, list[str]]:
     return EXPORT.sub("", IMPORT.sub("", text)).strip(), EXPORT.findall(text)
 
 
+def _declared(constants: dict[str, Any]) -> list[str]:
+    """Return the lines that declare constants."""
+    return [
+        f"const {name} = {json.dumps(value, ensure_ascii=False)};"
+        for name, value in constants.items()
+    ]
+
+
 @dataclass(frozen=True)
 class Bundle:
     """Files that are joined, each after what it needs.
@@ -37,22 +45,24 @@ class Bundle:
         The files, without their ending, in `HERE`; the last exports ``begin``, which a page calls,
         and ``render``, which anywidget does.
     constants
-        Returns what Python gives to the scripts, by name.
+        Returns what Python gives to the scripts of `page`, by name.
     worker
         Files that a Worker runs as well, before those of `page`.
+    worker_constants
+        Returns what Python gives to those of `worker`, and so to all; a page exports it, too.
     """
 
     name: str
     page: tuple[str, ...]
     constants: Callable[[], dict[str, Any]]
     worker: tuple[str, ...] = ()
+    worker_constants: Callable[[], dict[str, Any]] = dict
 
     def engine(self) -> str:
         """Return what a Worker runs: a function, as text, whose object holds all of it by name."""
-        parts = [_part(path) for path in self.worker]
-        names = ", ".join(name for _, names in parts for name in names)
-        texts = "\n\n".join(text for text, _ in parts)
-        return f"() => {{\n{texts}\n\nreturn {{ {names} }};\n}}"
+        texts = [*_declared(self.worker_constants()), *(_part(path)[0] for path in self.worker)]
+        joined = "\n\n".join(texts)
+        return f"() => {{\n{joined}\n\nreturn {{ {', '.join(self._worker_names())} }};\n}}"
 
     def module(self) -> str:
         """Return the ES module: every function by name, and as its default what anywidget calls."""
@@ -71,13 +81,18 @@ class Bundle:
     @functools.cached_property
     def _joined(self) -> tuple[str, str]:
         """All functions as one text, and the names of those that the files exported."""
-        worker, page = ([_part(path) for path in paths] for paths in (self.worker, self.page))
-        inside = ", ".join(name for _, names in worker for name in names)
-        outside = ", ".join(name for _, names in (*worker, *page) for name in names)
-        head = [f"const ENGINE = {self.engine()};", f"const {{ {inside} }} = ENGINE();"]
-        constants = [
-            f"const {name} = {json.dumps(value, ensure_ascii=False)};"
-            for name, value in self.constants().items()
+        names = self._worker_names()
+        head = [f"const ENGINE = {self.engine()};", f"const {{ {', '.join(names)} }} = ENGINE();"]
+        page = [_part(path) for path in self.page]
+        texts = [
+            *(head if names else []),
+            *_declared(self.constants()),
+            *(text for text, _ in page),
         ]
-        texts = [text for text, _ in page]
-        return "\n\n".join([*(head if worker else []), *constants, *texts]), outside
+        exported = [*names, *(name for _, names in page for name in names)]
+        return "\n\n".join(texts), ", ".join(exported)
+
+    def _worker_names(self) -> list[str]:
+        """The constants and functions that a Worker has."""
+        exported = [name for path in self.worker for name in _part(path)[1]]
+        return [*self.worker_constants(), *exported]

@@ -13,18 +13,11 @@ from ensedu.book.experiments import digit_networks as networks
 from ensedu.book.experiments import dropout
 from ensedu.book.experiments.digit_networks import (
     EXPERIMENT,
-    MEMBERS,
-    SIZES,
-    SURE,
     TRIES,
-    outputs,
-    packed,
-    probabilities,
     scores,
     shown,
-    unpacked,
 )
-from ensedu.book.experiments.drawings import (
+from ensedu.book.page.digit.drawings import (
     DIGITS,
     LETTERS,
     PEN,
@@ -33,6 +26,15 @@ from ensedu.book.experiments.drawings import (
     jittered,
     scribble,
     seen,
+)
+from ensedu.book.page.digit.stored_networks import (
+    MEMBERS,
+    SIZES,
+    SURE,
+    outputs,
+    packed,
+    probabilities,
+    unpacked,
 )
 from ensedu.data import digits
 from ensedu.methods import METHODS

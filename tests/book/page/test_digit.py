@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from ensedu.book import measured
-from ensedu.book.experiments.digit_networks import TRIES, probabilities, unpacked
-from ensedu.book.experiments.drawings import seen
+from ensedu.book.experiments.digit_networks import TRIES
 from ensedu.book.page.digit import EXAMPLES, START, DrawDigit, script
+from ensedu.book.page.digit.drawings import seen
+from ensedu.book.page.digit.stored_networks import probabilities, unpacked
 from ensedu.plot.style import LOOKS, rendering
 from tests.errors import check_error
 

@@ -10,11 +10,11 @@ import pytest
 from bs4 import BeautifulSoup
 
 from ensedu import counting, plot
-from ensedu.book.page.live import live, options, still, toys
+from ensedu.book.page.live import live, toys, trainer_picture, trainer_state
 from ensedu.methods import METHODS
 from tests.errors import check_error
 
-SIX = tuple(options.STARTS)
+SIX = tuple(trainer_state.STARTS)
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def arrays_of(w, seed=3):
     rng = np.random.default_rng(seed)
     return [
         {name: rng.standard_normal(shape) for name, shape in shapes.items()}
-        for shapes in options.shapes(w._now)
+        for shapes in trainer_state.shapes(w._now)
     ]
 
 
@@ -45,10 +45,10 @@ def sent_by_the_page(w, arrays, steps=17):
     """What a view sends: the arrays of each network, one after another."""
     about = [
         {
-            "sizes": options.sizes(w._now), "method": side["method"],
+            "sizes": trainer_state.sizes(w._now), "method": side["method"],
             "passes": side["ensemble_size"], "names": list(own),
         }
-        for side, own in zip(options.sides(w._now), arrays, strict=True)
+        for side, own in zip(trainer_state.sides(w._now), arrays, strict=True)
     ]  # fmt: skip
     buffers = [memoryview(array.tobytes()) for own in arrays for array in own.values()]
     return {"kind": "weights", "steps": steps, "sides": about}, buffers
@@ -103,17 +103,17 @@ def test_points_are_rounded_halves_upwards():
     assert [toys.rounded(value) for value in (0.0005, -0.0005, 1.2344, -2.0006)] == [
         0.001, 0.0, 1.234, -2.001,
     ]  # fmt: skip
-    assert np.array_equal(options.drawn([[0.0005, -0.0005]]), [[0.001, 0]])
+    assert np.array_equal(trainer_state.checked_points([[0.0005, -0.0005]]), [[0.001, 0]])
 
 
 # The state.
 
 
 def test_the_state_has_what_the_page_needs():
-    state = options.checked(
+    state = trainer_state.checked(
         {
-            **options.DEFAULTS, "data": None, "points": None, "method": "rank1", "start": None,
-            "noise": None, "ensemble_size": None, "other": {"method": "single"},
+            **trainer_state.DEFAULTS, "data": None, "points": None, "method": "rank1",
+            "start": None, "noise": None, "ensemble_size": None, "other": {"method": "single"},
         }
     )  # fmt: skip
     assert state.pop("points") == toys.points("gap").tolist()
@@ -135,9 +135,9 @@ def test_the_state_has_what_the_page_needs():
 def test_shapes_are_those_of_the_layers(method, data):
     M = 1 if method == "single" else 3
     w = live(data=data, method=method, ensemble_size=M, width=7, head="variance")
-    shapes = options.shapes(w._now)[0]
+    shapes = trainer_state.shapes(w._now)[0]
     state = {**w._now, "width": 7}
-    net = still.network(state, state)
+    net = trainer_picture.network(state, state)
     # Layers count from 0 there, with activations, and here without.
     layers = list(dict.fromkeys(name.partition(".")[0] for name in net.params))
     found = {}
@@ -145,7 +145,7 @@ def test_shapes_are_those_of_the_layers(method, data):
         layer, _, own = name.partition(".")
         found[f"{layers.index(layer)}.{own}"] = array.shape
     assert shapes == found
-    total = counting.mlp(options.sizes(w._now), method, **_size(method, M)).total
+    total = counting.mlp(trainer_state.sizes(w._now), method, **_size(method, M)).total
     assert sum(map(np.prod, shapes.values())) == total
 
 
@@ -155,9 +155,9 @@ def _size(method, M):
 
 @pytest.mark.parametrize("method", SIX)
 def test_each_start_is_one_that_a_method_has(method):
-    for start in options.STARTS[method]:
+    for start in trainer_state.STARTS[method]:
         w = small(method=method, start=start)
-        net = still.network(w._now, w._now)
+        net = trainer_picture.network(w._now, w._now)
         own = [
             array
             for name, array in net.params.items()
@@ -350,11 +350,11 @@ def test_no_word_can_end_the_script(monkeypatch, tmp_path):
 def test_stills_train(method):
     """After some steps the curves are nearer to the points than before."""
     w = live(method=method, width=13)
-    points = options.array_of(w._now)
+    points = trainer_state.array_of(w._now)
 
     def error(steps):
-        one = still.trained(w._now, w._now, steps)
-        mean = np.interp(points[:, 0], still.GRID, one.outputs[..., 0].mean(axis=0))
+        one = trainer_picture.trained(w._now, w._now, steps)
+        mean = np.interp(points[:, 0], trainer_picture.GRID, one.outputs[..., 0].mean(axis=0))
         return np.mean((mean - points[:, 1]) ** 2)
 
     assert error(100) < 0.5 * error(0)
@@ -362,12 +362,12 @@ def test_stills_train(method):
 
 def test_a_still_of_classes_knows_them():
     w = live(data="blobs", width=20)
-    one = still.trained(w._now, w._now, 100)
-    mean, doubt = still._mixture(one)
+    one = trainer_picture.trained(w._now, w._now, 100)
+    mean, doubt = trainer_picture._mean_and_doubt(one)
     np.testing.assert_allclose(mean.sum(axis=1), 1, atol=1e-12)
     assert doubt.min() >= 0 and doubt.max() <= 1
     # Pixels from the top left: the first class stands above, the others below it.
-    side = still.PIXELS
+    side = trainer_picture.PIXELS
     best = mean.argmax(axis=1).reshape(side, side)
     assert best[side // 4, side // 2] == 0
     assert best[3 * side // 4, side // 4] == 1
@@ -376,7 +376,7 @@ def test_a_still_of_classes_knows_them():
 
 def test_equal_starts_stay_one_curve():
     w = small(start="same")
-    assert "all curves are one" in still.Still(w._now).alt()
+    assert "all curves are one" in trainer_picture.TrainerPicture(w._now).alt()
 
 
 @pytest.mark.large
@@ -391,7 +391,7 @@ def test_equal_starts_stay_one_curve():
     {"method": "rank1", "other": {"method": "rank1", "kl_weight": 10}},
 ])  # fmt: skip
 def test_every_state_has_a_still_that_can_be_read(given):
-    seen = still.Still(small(**given)._now)
+    seen = trainer_picture.TrainerPicture(small(**given)._now)
     for narrow in (False, True):
         with plot.rendering(plot.Look(narrow=narrow)):
             assert isinstance(seen.readable(), plot.Figure)
@@ -399,7 +399,10 @@ def test_every_state_has_a_still_that_can_be_read(given):
 
 
 def test_a_still_is_the_same_each_time():
-    sums = {zlib.crc32(plot.png(still.Still(small(seed=5)._now).figure())) for _ in range(2)}
+    sums = {
+        zlib.crc32(plot.png(trainer_picture.TrainerPicture(small(seed=5)._now).figure()))
+        for _ in range(2)
+    }
     assert len(sums) == 1
 
 

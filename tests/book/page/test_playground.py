@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 
 from ensedu import counting, methods, plot
 from ensedu.book.page.frames import check_letters
-from ensedu.book.page.playground import layers, options, playground, still
+from ensedu.book.page.playground import (
+    layer_picture,
+    layer_scripts,
+    layer_state,
+    layers,
+    playground,
+)
 from ensedu.book.page.scripts import HERE
 from tests.errors import check_error
 
@@ -33,13 +39,13 @@ def _in_jupyter(monkeypatch):
 
 def state_of(method="batch_ensemble", m=4, n=5, M=4, numbers=0, draw=0, **edits):
     """A state, with edits such as ``x={(0,): 3.0}``."""
-    state = options.checked({
+    state = layer_state.checked({
         "method": method, "in_features": m, "out_features": n, "ensemble_size": M,
         "numbers": numbers, "draw": draw,
     })  # fmt: skip
     return state | {
         "edits": {
-            layers.key(name, place): value
+            layers.edit_name(name, place): value
             for name, places in edits.items()
             for place, value in places.items()
         }
@@ -93,8 +99,8 @@ def test_it_opens_on_a_layer_where_sharing_saves():
     w = playground()
     sizes = {"in_features": 4, "out_features": 5, "ensemble_size": 4}
     assert w.options == sizes | {"method": "batch_ensemble", "numbers": 0, "draw": 0}
-    assert w.options == options.START
-    assert w._state == options.START | {"challenge": None, "edits": {}}
+    assert w.options == layer_state.START
+    assert w._state == layer_state.START | {"challenge": None, "edits": {}}
     totals = {
         method: counting.layer(4, 5, method, **methods.size_option(method, 4)).total
         for method in ("batch_ensemble", "deep_ensemble")
@@ -200,12 +206,12 @@ def test_what_is_stored_is_what_is_counted(method):
 
 
 def test_the_page_is_told_what_each_method_has():
-    told = json.loads(json.dumps(layers.BUNDLE.constants()))["LAYERS"]
+    told = json.loads(json.dumps(layer_scripts.BUNDLE.constants()))["LAYERS"]
     assert tuple(told["methods"]) == METHODS
     for words, expected in {
         "members": {"deep_ensemble", "batch_ensemble", "rank1"},
         "modulated": {"batch_ensemble", "rank1"},
-        "drawn": {"rank1", "mean_field"},
+        "stochastic": {"rank1", "mean_field"},
     }.items():
         assert {method for method in METHODS if told["methods"][method][words]} == expected
     for method, (m, n, M) in itertools.product(METHODS, SIZES):
@@ -226,9 +232,9 @@ def test_the_page_is_told_what_each_method_has():
 @given(STATES, VALUES)
 def test_the_layer_holds_the_numbers(state, values):
     """Each array under its name, and of a standard deviation σ the ρ with σ = log(1 + exp(ρ))."""
-    state = options.checked(state)
+    state = layer_state.checked(state)
     given = filled(state, values)
-    state = options.set_arrays(state, given)
+    state = layer_state.set_arrays(state, given)
     params = layers.layer(state).params
     assert {name.replace("_rho", "_std") for name in params} == given.keys() - {"x"}
     for name, array in params.items():
@@ -280,7 +286,7 @@ def test_outputs_are_those_of_each_member(method):
     rng = np.random.default_rng(3)
     for m, n, M in SIZES:
         state = state_of(method, m, n, M, numbers=m + 7 * n, draw=M + 5 * m)
-        for one in (state, options.set_arrays(state, random_arrays(state, rng))):
+        for one in (state, layer_state.set_arrays(state, random_arrays(state, rng))):
             outputs = layers.outputs(one)
             assert outputs.shape == (1 if method == "single" else M, n)
             np.testing.assert_allclose(outputs, members_one_by_one(one), rtol=0, atol=1e-10)
@@ -300,25 +306,25 @@ def test_one_shared_number_moves_every_member_and_one_of_r_a_row_of_one():
 
 @given(STATES, VALUES)
 def test_what_is_set_is_what_is_held(state, values):
-    state = options.checked(state)
+    state = layer_state.checked(state)
     given = filled(state, values)
     for arrays in (given, {name: array.tolist() for name, array in given.items()}):
-        found = options.set_arrays(state, arrays)
+        found = layer_state.set_arrays(state, arrays)
         for name, array in layers.arrays(found).items():
             np.testing.assert_array_equal(array, given[name])
-        assert options.set_arrays(found, given) == found
+        assert layer_state.set_arrays(found, given) == found
         # A page, a link and a notebook hold it as JSON.
-        assert options.whole(json.loads(json.dumps(found))) == found
-    assert options.set_arrays(found, layers.arrays(state)) == state
+        assert layer_state.rechecked(json.loads(json.dumps(found))) == found
+    assert layer_state.set_arrays(found, layers.arrays(state)) == state
     assert state["edits"] == {}
 
 
 @given(STATES, VALUES, st.lists(st.booleans(), min_size=7, max_size=7))
 def test_arrays_that_are_not_named_stay(state, values, chosen):
-    state = options.checked(state)
+    state = layer_state.checked(state)
     given = filled(state, values)
     some = set(itertools.compress(given, chosen))
-    arrays = layers.arrays(options.set_arrays(state, {name: given[name] for name in some}))
+    arrays = layers.arrays(layer_state.set_arrays(state, {name: given[name] for name in some}))
     for name, before in layers.arrays(state).items():
         np.testing.assert_array_equal(arrays[name], given[name] if name in some else before)
 
@@ -348,25 +354,25 @@ def test_an_edit_changes_one_number_of_each_method_that_stores_it(method, number
 
 def test_an_edit_outside_a_smaller_layer_stays_with_the_larger():
     state = state_of(r={(3, 3): 0.25, (0, 0): 9.0})
-    small = options.changed(state, {"in_features": 2, "ensemble_size": 3})
-    small = options.set_arrays(small, {"r": np.full((3, 2), 0.75)})
-    large = layers.arrays(options.changed(small, MOST))["r"]
+    small = layer_state.changed(state, {"in_features": 2, "ensemble_size": 3})
+    small = layer_state.set_arrays(small, {"r": np.full((3, 2), 0.75)})
+    large = layers.arrays(layer_state.changed(small, MOST))["r"]
     assert large[3, 3] == 0.25
     np.testing.assert_array_equal(large[:3, :2], 0.75)
 
 
 def test_no_zero_has_a_sign():
-    found = options.set_arrays(state_of(), {"x": [-0.0, 0.0, -0.0, 1.0]})
+    found = layer_state.set_arrays(state_of(), {"x": [-0.0, 0.0, -0.0, 1.0]})
     assert not np.signbit(layers.arrays(found)["x"]).any()
 
 
 # A state that a page sends.
 
 
-@given(STATES, st.sampled_from((None, *options.CHALLENGES)))
+@given(STATES, st.sampled_from((None, *layer_state.CHALLENGES)))
 def test_every_state_passes_whole(state, challenge):
-    state = options.checked(state) | {"challenge": challenge}
-    assert options.whole(json.loads(json.dumps(state))) == state
+    state = layer_state.checked(state) | {"challenge": challenge}
+    assert layer_state.rechecked(json.loads(json.dumps(state))) == state
 
 
 def test_every_edit_of_a_stored_number_passes_and_no_other():
@@ -376,27 +382,27 @@ def test_every_edit_of_a_stored_number_passes_and_no_other():
             sizes = [{"m": 4, "n": 5, "M": 6}[axis] for axis in axes]
             for place in itertools.product(*map(range, sizes)):
                 accepted.add(f"{name.removesuffix('_mean')}:{','.join(map(str, place))}")
-    assert set(options._limits()) == accepted
+    assert set(layer_state._limits_of_edits()) == accepted
     assert {"weight:3,4", "weight:5,3,4", "bias:4", "bias:5,4", "r:5,3", "s_std:5,4"} < accepted
     edits = dict.fromkeys(accepted, 0.5)
-    assert options.whole(state_of() | {"edits": edits})["edits"] == edits
+    assert layer_state.rechecked(state_of() | {"edits": edits})["edits"] == edits
 
 
 def test_challenges_are_those_of_the_page():
     text = (HERE / "playground" / "challenges.js").read_text(encoding="utf-8")
     found = re.findall(r"^  (\w+): \{\n    title:", text, re.MULTILINE)
-    assert tuple(found) == options.CHALLENGES
+    assert tuple(found) == layer_state.CHALLENGES
 
 
 def test_what_is_not_asked_for_is_dropped():
-    assert options.whole(state_of() | {"more": "<script>"}) == state_of()
+    assert layer_state.rechecked(state_of() | {"more": "<script>"}) == state_of()
 
 
 def test_other_options_keep_the_edits_and_end_a_challenge():
     state = state_of(r={(0, 0): 9.0}) | {"challenge": "equal"}
-    found = options.changed(state, {"method": "rank1", "draw": 3})
+    found = layer_state.changed(state, {"method": "rank1", "draw": 3})
     assert found == state | {"method": "rank1", "draw": 3, "challenge": None}
-    assert options.set_arrays(state, {"x": [1, 1, 1, 1]})["challenge"] == "equal"
+    assert layer_state.set_arrays(state, {"x": [1, 1, 1, 1]})["challenge"] == "equal"
 
 
 # The widget.
@@ -561,15 +567,15 @@ def test_in_the_book_it_is_html_with_a_picture(monkeypatch, tmp_path):
     assert (root["data-name"], root["data-caption"]) == ("fig-a", 'a < "b"')
     state = json.loads(root.script.string)
     assert state == state_of("rank1", 2, 5, 3)
-    assert options.whole(state) == state
+    assert layer_state.rechecked(state) == state
     pictures = root.select(".ensedu-still picture")
     assert [picture["class"] for picture in pictures] == [["ensedu-light"], ["ensedu-dark"]]
-    assert {image["alt"] for image in root.select("img")} == {still.alt(state)}
+    assert {image["alt"] for image in root.select("img")} == {layer_picture.alt(state)}
     assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_in_the_book_it_has_the_attributes_of_the_widget(monkeypatch, tmp_path):
-    monkeypatch.setattr(still, "figure", lambda state: plot.Figure((7, 1)))
+    monkeypatch.setattr(layer_picture, "figure", lambda state: plot.Figure((7, 1)))
     given = SMALL | {"numbers": 4, "arrays": {"x": [0.25, 6.0]}}
     widget = playground(**given)
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))
@@ -590,7 +596,7 @@ def test_in_the_book_it_has_the_attributes_of_the_widget(monkeypatch, tmp_path):
 
 def test_no_word_can_end_the_script_or_an_attribute(monkeypatch, tmp_path):
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))
-    monkeypatch.setattr(still, "figure", lambda state: plot.Figure((7, 1)))
+    monkeypatch.setattr(layer_picture, "figure", lambda state: plot.Figure((7, 1)))
     page = playground(caption='"><script>alert(1)</script>')
     page._now = page._now | {"challenge": "</script>"}
     root = BeautifulSoup(page.html(tmp_path), "html.parser")
@@ -604,7 +610,7 @@ def test_no_word_can_end_the_script_or_an_attribute(monkeypatch, tmp_path):
 def test_every_picture_can_be_read(sizes):
     for narrow in (False, True):
         with plot.rendering(plot.Look(narrow=narrow)):
-            check_letters(still.figure(state_of("rank1", *sizes)), plot.Look(narrow=narrow))
+            check_letters(layer_picture.figure(state_of("rank1", *sizes)), plot.Look(narrow=narrow))
 
 
 def test_the_picture_shows_the_numbers(monkeypatch):
@@ -616,8 +622,8 @@ def test_the_picture_shows_the_numbers(monkeypatch):
         counts.update(count)
         return plot.Figure()
 
-    monkeypatch.setattr(still.plot, "inside", inside)
-    still.figure(state_of("batch_ensemble", 2, 5, 3, r={(2, 1): 8.5}))
+    monkeypatch.setattr(layer_picture.plot, "inside", inside)
+    layer_picture.figure(state_of("batch_ensemble", 2, 5, 3, r={(2, 1): 8.5}))
     assert tuple(counts) == tuple(seen) == METHODS
     assert seen["batch_ensemble"]["r"][2, 1] == 8.5
     assert seen["mean_field"]["samples"].shape == (3, 2, 5)
@@ -635,11 +641,11 @@ def _set(trait, value):
 
 
 def _whole(**part):
-    return options.whole(state_of("rank1") | part)
+    return layer_state.rechecked(state_of("rank1") | part)
 
 
 def _edit(edit, value=1.0):
-    return options.whole(state_of("rank1") | {"edits": {edit: value}})
+    return layer_state.rechecked(state_of("rank1") | {"edits": {edit: value}})
 
 
 MASKED = np.ma.masked_array(np.ones(2), [True, False])
@@ -679,10 +685,10 @@ BAD = [
     (lambda: _set("options", {"edits": {}}), ValueError, ("options", "'edits'", "in_features")),
     (lambda: _set("options", {"method": None}), TypeError, ("method", "None", "'rank1'")),
     (lambda: _set("options", {"draw": 0.5}), TypeError, ("draw", "0.5", "integer")),
-    (lambda: options.whole(3), TypeError, ("state", "3", "dict")),
-    (lambda: options.whole({}), ValueError, ("state", "method", "[]")),
+    (lambda: layer_state.rechecked(3), TypeError, ("state", "3", "dict")),
+    (lambda: layer_state.rechecked({}), ValueError, ("state", "method", "[]")),
     (
-        lambda: options.whole({k: v for k, v in state_of().items() if k != "edits"}),
+        lambda: layer_state.rechecked({k: v for k, v in state_of().items() if k != "edits"}),
         ValueError,
         ("state", "edits", "'challenge'"),
     ),
@@ -741,18 +747,20 @@ def test_hostile_values_end_in_a_result_or_a_named_error():
     failures = []
     for kind, value in HOSTILE.items():
         tries = {
-            "arrays": lambda value=value: options.set_arrays(state, value),
-            "x": lambda value=value: options.set_arrays(state, {"x": value}),
-            "weight": lambda value=value: options.set_arrays(state, {"weight": value}),
-            "options": lambda value=value: options.changed(state, value),
-            "state": lambda value=value: options.whole(value),
+            "arrays": lambda value=value: layer_state.set_arrays(state, value),
+            "x": lambda value=value: layer_state.set_arrays(state, {"x": value}),
+            "weight": lambda value=value: layer_state.set_arrays(state, {"weight": value}),
+            "options": lambda value=value: layer_state.changed(state, value),
+            "state": lambda value=value: layer_state.rechecked(value),
         }
-        for name in options.START:
-            tries[name] = lambda value=value, name=name: options.changed(state, {name: value})
+        for name in layer_state.START:
+            tries[name] = lambda value=value, name=name: layer_state.changed(state, {name: value})
         for name in state:
-            tries[f"{name}"] = lambda value=value, name=name: options.whole(state | {name: value})
+            tries[f"{name}"] = lambda value=value, name=name: layer_state.rechecked(
+                state | {name: value}
+            )
         for edit in ("x:0", "r_std:1,2"):
-            tries[edit] = lambda value=value, edit=edit: options.whole(
+            tries[edit] = lambda value=value, edit=edit: layer_state.rechecked(
                 state | {"edits": {edit: value}}
             )
         for name, one in tries.items():

@@ -11,7 +11,7 @@ from torch import nn
 
 from ensedu import counting
 from ensedu.book.experiments.bayesian_cnn import LIKE_DIGITS
-from ensedu.book.experiments.drawings import LETTERS, jittered, seen
+from ensedu.book.page.digit.drawings import LETTERS, jittered, seen
 from ensedu.common import checks
 from ensedu.data import (
     Split,

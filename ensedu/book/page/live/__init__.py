@@ -20,8 +20,8 @@ import numpy as np
 
 from ensedu.book.page import slider_checks
 from ensedu.book.page.frames import BOOK, Frames, embedded
-from ensedu.book.page.live import options
-from ensedu.book.page.live.still import Still
+from ensedu.book.page.live import trainer_state
+from ensedu.book.page.live.trainer_picture import TrainerPicture
 from ensedu.common import checks
 from ensedu.common.optional import optional
 
@@ -121,7 +121,7 @@ def live(
     ImportError
         In Jupyter without anywidget.
     """
-    state = options.checked({
+    state = trainer_state.checked({
         "data": data, "points": points, "method": method, "ensemble_size": ensemble_size,
         "start": start, "width": width, "hidden_layers": hidden_layers, "activation": activation,
         "head": head, "loss": loss, "lr": lr, "weight_decay": weight_decay,
@@ -150,20 +150,20 @@ class Page:
     ) -> None:
         self._state, self._flags = state, flags
         self._named = {"name": name, "caption": caption}
-        self._still = Still(state, alt)
+        self._picture = TrainerPicture(state, alt)
 
     def __repr__(self) -> str:
-        return options.words(self._state)
+        return trainer_state.as_text(self._state)
 
     @property
     def points(self) -> np.ndarray:
         """(N, 2) or (N, 3)."""
-        return options.array_of(self._state)
+        return trainer_state.array_of(self._state)
 
     @property
     def options(self) -> MappingProxyType[str, Any]:
         """All other settings."""
-        return options.without_points(self._state)
+        return trainer_state.without_points(self._state)
 
     @property
     def weights(self) -> dict[str, np.ndarray] | list[dict[str, np.ndarray]]:
@@ -177,14 +177,14 @@ class Page:
 
     def html(self, folder: Path) -> str:
         """Draw the still picture into `folder`; return it, and the state for the script."""
-        still = Frames([self._still.readable], folder).pictures(0, self._still.alt())
+        picture = Frames([self._picture.readable], folder).pictures(0, self._picture.alt())
         named = {**self._named, "full": FULL if "small" in self._flags else ""}
         flags = "".join(f" data-{flag}" for flag in self._flags)
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         script = embedded(self._state)
         return (
             f'<div class="ensedu-trainer"{data}{flags}>'
-            f'<div class="ensedu-still">{still}</div>'
+            f'<div class="ensedu-still">{picture}</div>'
             f'<script type="application/json">{script}</script></div>'
         )
 

@@ -1,5 +1,5 @@
 // What members make of a curve together, and how the uncertainty divides.
-import { softplus } from "./engine.js";
+import { softplus } from "./arrays.js";
 
 // From curves, `means` (F, G) and raw variances or null: mean, standard deviation between the
 // functions (epistemic), of the noise (aleatoric), and of both, each (G,).

@@ -1,14 +1,13 @@
 // Guided experiments: each sets the state, asks for a prediction, then shows.
-import { points } from "./toys.js";
+import { sideOf } from "./link.js";
+import { TOYS, points } from "./toys.js";
 
-const toy = (data, noise, seed = 0) => ({ data, noise, seed, points: points(data, noise, seed), axes: null, task: "regression" });
-const USUAL = {
-  width: 50, hidden_layers: 2, activation: "relu", head: "mean", loss: "mean", lr: 0.01,
-  weight_decay: 0, kl_weight: 1, prior_scale: 1, p: 0.05, ensemble_size: 4, other: null,
+const toy = (data, seed = 0) => {
+  const { task, noise } = TOYS[data];
+  return { task, data, noise, seed, points: points(data, noise, seed), axes: null };
 };
-const against = (method, start, rest = {}) => ({
-  method, start, ensemble_size: 4, loss: "mean", kl_weight: 1, ...rest,
-});
+const USUAL = { ...SETTINGS.defaults, other: null };
+const against = (method, start, rest = {}) => ({ ...sideOf(USUAL), method, start, ...rest });
 
 export const GUIDES = [
   {
@@ -17,7 +16,7 @@ export const GUIDES = [
     question:
       "Four networks learn the same points in the same order. In A each starts from numbers of its own, in B all start from the same. What will the four in B look like after 1,000 steps?",
     state: {
-      ...USUAL, ...toy("gap", 0.1), method: "deep_ensemble", start: "different",
+      ...USUAL, ...toy("gap"), method: "deep_ensemble", start: "different",
       other: against("deep_ensemble", "same"),
     },
     steps: 1000,
@@ -30,8 +29,8 @@ export const GUIDES = [
     question:
       "Two clusters of points, and nothing between them. One hidden layer each: A is a deep ensemble, B a mean-field BNN. Which of them will doubt between the clusters? Then drop a point there.",
     state: {
-      ...USUAL, ...toy("clusters", 0.1), hidden_layers: 1, method: "deep_ensemble", start: "different",
-      other: against("mean_field", "different", { ensemble_size: 4 }),
+      ...USUAL, ...toy("clusters"), hidden_layers: 1, method: "deep_ensemble", start: "different",
+      other: against("mean_field", "different"),
     },
     steps: 2000,
     answer:
@@ -43,7 +42,7 @@ export const GUIDES = [
     question:
       "Two BatchEnsembles of four. In A r and s start as random signs, in B near 1. In which will the four matrices look alike after 1,500 steps? And in which will the four curves differ more in the gap?",
     state: {
-      ...USUAL, ...toy("gap", 0.1), method: "batch_ensemble", start: "signs",
+      ...USUAL, ...toy("gap"), method: "batch_ensemble", start: "signs",
       other: against("batch_ensemble", "normal-0.1"),
     },
     steps: 1500,
@@ -56,7 +55,7 @@ export const GUIDES = [
     question:
       "A mean-field BNN, trained twice on the same points. In B its KL counts ten times, as if there were a tenth of the points. What will B look like?",
     state: {
-      ...USUAL, ...toy("gap", 0.1), method: "mean_field", start: "different", width: 20,
+      ...USUAL, ...toy("gap"), method: "mean_field", start: "different", width: 20,
       other: against("mean_field", "different", { kl_weight: 10 }),
     },
     steps: 3000,

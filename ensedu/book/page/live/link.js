@@ -1,41 +1,17 @@
 // What can be set, and how an address carries it.
-import { METHODS } from "./engine.js";
+// SETTINGS is written from ensedu/book/page/live/trainer_state.py.
+import { accepts, firstRefused } from "../common/fields.js";
 import { MOST_POINTS, TOYS, points } from "./toys.js";
 
+const FIELDS = SETTINGS.fields;
+const SIDE = Object.fromEntries(SETTINGS.side.map((key) => [key, FIELDS[key]]));
 // Which starts a method has; the first is where it starts by default.
-export const STARTS = Object.fromEntries(
-  Object.entries(METHODS).map(([method, { starts = ["different"] }]) => [method, starts]),
-);
+export const STARTS = Object.fromEntries(Object.entries(METHODS).map(([method, { starts }]) => [method, starts]));
 
-const whole = (low, high) => (value) => Number.isInteger(value) && value >= low && value <= high;
-const real = (low, high) => (value) => Number.isFinite(value) && value >= low && value <= high;
-const one = (...values) => (value) => values.includes(value);
-const SIDE = {
-  method: one(...Object.keys(STARTS)),
-  ensemble_size: whole(1, 16),
-  start: one(...Object.values(STARTS).flat()),
-  loss: one("mean", "mixture"),
-  kl_weight: real(0, 1000),
-};
-const FIELDS = {
-  task: one("regression", "classification"),
-  data: one("own", ...Object.keys(TOYS)),
-  noise: real(0.01, 2),
-  seed: whole(0, 999999),
-  ...SIDE,
-  width: whole(2, 100),
-  hidden_layers: whole(1, 3),
-  activation: one("relu", "tanh"),
-  head: one("mean", "variance"),
-  lr: real(1e-6, 1e9),
-  weight_decay: real(0, 10),
-  prior_scale: real(0.001, 100),
-  p: real(0, 0.9),
-};
 // A method as one side of a comparison has it: with as many members, and their start, where it can.
 export const withMethod = (side, method) => ({
   method,
-  ensemble_size: method === "single" ? 1 : side.ensemble_size > 1 ? side.ensemble_size : 4,
+  ensemble_size: method === "single" ? 1 : side.ensemble_size > 1 ? side.ensemble_size : SETTINGS.defaults.ensemble_size,
   start: STARTS[method].includes(side.start) ? side.start : STARTS[method][0],
 });
 
@@ -49,9 +25,9 @@ const isPoint = (task) => (point) =>
   Array.isArray(point) &&
   point.length === (task === "classification" ? 3 : 2) &&
   point.every(Number.isFinite) &&
-  Math.abs(point[0]) <= 100 &&
-  Math.abs(point[1]) <= 100 &&
-  (task === "regression" || [0, 1, 2].includes(point[2]));
+  Math.abs(point[0]) <= TRAINING.furthest &&
+  Math.abs(point[1]) <= TRAINING.furthest &&
+  (task === "regression" || accepts({ whole: true, low: 0, high: TRAINING.classes - 1 }, point[2]));
 
 const isAxis = (axis) =>
   typeof axis?.name === "string" && Number.isFinite(axis.middle) && Number.isFinite(axis.unit) && axis.unit > 0;
@@ -61,11 +37,10 @@ const quoted = (value) => (typeof value === "string" ? `“${value}”` : Array.
 
 // The first thing that is wrong with a state, in words; or null.
 export const problem = (state) => {
-  const wrong = (fields, values) => Object.keys(fields).find((key) => !fields[key](values[key]));
-  const key = wrong(FIELDS, state);
+  const key = firstRefused(FIELDS, state);
   if (key) return `${key} cannot be ${quoted(state[key])}`;
   for (const side of [state, ...(state.other ? [state.other] : [])]) {
-    const bad = wrong(SIDE, side);
+    const bad = firstRefused(SIDE, side);
     if (bad) return `${bad} cannot be ${quoted(side[bad])}`;
     if (!STARTS[side.method].includes(side.start)) return `${side.method} cannot start from ${side.start}`;
     if (side.method === "single" && side.ensemble_size !== 1) return "a single network has one member";
@@ -80,13 +55,13 @@ export const problem = (state) => {
   return null;
 };
 
-const words = (axis) => `${encodeURIComponent(axis.name)},${axis.middle},${axis.unit}`;
+const axisText = (axis) => `${encodeURIComponent(axis.name)},${axis.middle},${axis.unit}`;
 
 // A state as the end of an address, and back. `other` is written with "other." before its keys.
 export const encode = (state) => {
   const fields = Object.keys(FIELDS).map((key) => [key, state[key]]);
   if (state.other) for (const key of Object.keys(SIDE)) fields.push([`other.${key}`, state.other[key]]);
-  if (state.axes) fields.push(["axes", state.axes.map(words).join(";")]);
+  if (state.axes) fields.push(["axes", state.axes.map(axisText).join(";")]);
   fields.push(["points", state.points.map((point) => point.join(",")).join(";")]);
   return fields.map(([key, value]) => `${key}=${value}`).join("&");
 };

@@ -1,18 +1,16 @@
 // "Copy as Python": a script that trains the same networks on the same points with ensedu.torch.
 import { sides, specOf } from "./runner.js";
-import { METHODS } from "./engine.js";
-import { STARTS } from "./link.js";
 
-const FAST_STARTS = {
-  signs: 'init="signs"', "normal-0.5": 'init="normal", init_std=0.5', "normal-0.1": 'init="normal", init_std=0.1',
-};
+const factorStart = (start) =>
+  start === "signs" ? 'init="signs"' : `init="normal", init_std=${TRAINING.start_stds[start]}`;
 
 const options = (state, side) => {
+  const { modulated, distributions, prior_loc, drops_units } = METHODS[side.method];
   const found = [];
-  if (STARTS[side.method].includes("signs") && side.start !== "same") found.push(FAST_STARTS[side.start]);
-  const { distributions, priorLoc, drops } = METHODS[side.method];
-  if (distributions) found.push(`prior=Normal(${priorLoc}.0, ${state.prior_scale})`, "posterior_std=0.01");
-  if (drops) found.push(`p=${state.p}`);
+  if (modulated && side.start !== "same") found.push(factorStart(side.start));
+  const prior = `prior=Normal(${prior_loc.toFixed(1)}, ${state.prior_scale})`;
+  if (distributions.length) found.push(prior, `posterior_std=${TRAINING.posterior_std}`);
+  if (drops_units) found.push(`p=${state.p}`);
   if (state.activation !== "relu") found.push(`activation="${state.activation}"`);
   return found;
 };
@@ -48,12 +46,12 @@ const LOSSES = { mean: "half_squared_error", variance: "gaussian_nll" };
 export const script = (state, steps) => {
   const plane = state.task === "classification";
   const name = plane ? "softmax_cross_entropy" : LOSSES[state.head];
-  const bayes = sides(state).some(({ method }) => METHODS[method].distributions);
-  const batch = Math.min(64, state.points.length);
+  const bayes = sides(state).some(({ method }) => METHODS[method].distributions.length);
+  const batch = Math.min(TRAINING.batch, state.points.length);
   const epochs = Math.max(1, Math.round(steps / Math.ceil(state.points.length / batch)));
   const columns = plane ? "x, y = data[:, :2], data[:, 2].long()" : "x, y = data[:, :1], data[:, 1:]";
   const runs = sides(state).map((side) => {
-    const weight = METHODS[side.method].distributions ? `, beta=${side.kl_weight}` : "";
+    const weight = METHODS[side.method].distributions.length ? `, beta=${side.kl_weight}` : "";
     const decay = state.weight_decay ? `, weight_decay=${state.weight_decay}` : "";
     return [
       `torch.manual_seed(${state.seed})`,

@@ -2,9 +2,8 @@
 import { REACH, VIEW } from "./toys.js";
 import { ENGINE } from "./worker.js";
 
-const POSTERIOR_STD = 0.01;
-const BATCH = 64;
-export const GRID = Float64Array.from({ length: 97 }, (_, i) => -VIEW.x + (2 * VIEW.x * i) / 96);
+const GRID_POINTS = TRAINING.grid_points;
+export const GRID = Float64Array.from({ length: GRID_POINTS }, (_, i) => -VIEW.x + (2 * VIEW.x * i) / (GRID_POINTS - 1));
 
 export const sides = (state) => (state.other ? [state, state.other] : [state]);
 export const classesOf = (state) => (state.points.some((point) => point[2] === 2) ? 3 : 2);
@@ -16,7 +15,7 @@ export const specOf = (state, side) => {
   return {
     sizes: [plane ? 2 : 1, ...Array(state.hidden_layers).fill(state.width), outputs],
     method: side.method, passes: side.ensemble_size, start: side.start, activation: state.activation,
-    p: state.p, prior_scale: state.prior_scale, posterior_std: POSTERIOR_STD,
+    p: state.p, prior_scale: state.prior_scale, posterior_std: TRAINING.posterior_std,
   };
 };
 
@@ -30,7 +29,7 @@ export const dataOf = (state) => {
 
 export const optionsOf = (state) => ({
   head: state.task === "classification" ? "classes" : state.head,
-  sigma: state.noise, lr: state.lr, weight_decay: state.weight_decay, batch: BATCH,
+  sigma: state.noise, lr: state.lr, weight_decay: state.weight_decay, batch: TRAINING.batch,
   sides: sides(state).map(({ loss, kl_weight }) => ({ loss, kl_weight })),
 });
 

@@ -1,17 +1,21 @@
 // The controls of the trainer, its guided experiments, and what a reader takes in and out.
 import { button, choice, fold, group, make, slider, toggle } from "../common/controls.js";
-import { METHODS } from "./engine.js";
 import { GUIDES } from "./guides.js";
 import { STARTS, encode, withMethod } from "./link.js";
+import { read } from "./pasted.js";
 import { script } from "./python.js";
 import { sides } from "./runner.js";
 import { START_WORDS } from "./story.js";
 import { withToy } from "./trainer.js";
-import { MOST_POINTS, TOYS, read } from "./toys.js";
+import { MOST_POINTS, TOYS } from "./toys.js";
 
-const SIZES = Array.from({ length: 16 }, (_, k) => k + 1);
-const isBayesian = (method) => !!METHODS[method].distributions;
-const dropsUnits = (method) => !!METHODS[method].drops;
+// Every value of a setting that is a whole number.
+const allOf = (key) => {
+  const { low, high } = SETTINGS.fields[key];
+  return Array.from({ length: high - low + 1 }, (_, k) => low + k);
+};
+const isBayesian = (method) => METHODS[method].distributions.length > 0;
+const dropsUnits = (method) => METHODS[method].drops_units;
 
 // Controls that follow the trainer: each is made with what it shows and when it is there.
 class Panel {
@@ -51,7 +55,7 @@ class Panel {
     const methods = Object.keys(STARTS).map((each) => [each, HOUSE.labels[each]]);
     return {
       method: this.field(choice("method", methods, (method) => set(withMethod(own(), method))), () => own().method),
-      members: this.keep(slider("members", SIZES, String, (ensemble_size) => set({ ensemble_size })), (control) => {
+      members: this.keep(slider("members", allOf("ensemble_size"), String, (ensemble_size) => set({ ensemble_size })), (control) => {
         const { method, ensemble_size } = own();
         control.show(ensemble_size, method === "single");
         control.element.querySelector("span").textContent = method === "single" || METHODS[method].members ? "members" : "draws a step";
@@ -100,7 +104,7 @@ export const fullSettings = (trainer) => {
   const brush = toggle("class", [["0", "● 1"], ["1", "▲ 2"], ["2", "■ 3"]], (value) => (trainer.brush = Number(value)));
   tool.show("add");
   brush.show("0");
-  const fresh = button("New points", () => trainer.change(withToy(trainer.state, { seed: (trainer.state.seed + 1) % 1000000 })));
+  const fresh = button("New points", () => trainer.change(withToy(trainer.state, { seed: (trainer.state.seed + 1) % (SETTINGS.fields.seed.high + 1) })));
   const clear = button("Clear", () => trainer.change({ data: "own", points: [], axes: null }));
   panel.followers.push(() => (fresh.disabled = trainer.state.data === "own"));
   const [left, right] = [panel.side(0), panel.side(1)];
@@ -110,7 +114,7 @@ export const fullSettings = (trainer) => {
     "div", { class: "ensedu-t-settings" },
     group("Network", left.method, left.members, left.start,
       panel.slider("width", "width", [2, 3, 5, 8, 13, 20, 32, 50, 70, 100]),
-      panel.slider("hidden layers", "hidden_layers", [1, 2, 3]),
+      panel.slider("hidden layers", "hidden_layers", allOf("hidden_layers")),
       panel.toggle("activation", "activation", [["relu", "ReLU"], ["tanh", "tanh"]]),
       panel.toggle("predicts", "head", [["mean", "mean"], ["variance", "+ variance"]], () => !trainer.plane)),
     group("Data", panel.field(data, () => trainer.state.data), panel.field(noise, () => trainer.state.noise), tool,

@@ -1,7 +1,6 @@
 // The pictures of one or two networks, and what is folded below them.
 import { choice, fold, make } from "../common/controls.js";
 import { edit } from "./editor.js";
-import { METHODS } from "./engine.js";
 import { curves, looks, losses, map, matrices } from "./paint.js";
 import { GRID, sides, specOf } from "./runner.js";
 import { named } from "./story.js";
@@ -16,7 +15,7 @@ const MAPS = {
 const keyOf = (state) => {
   if (state.task === "classification")
     return "Doubt goes from none (as the page) to all of it (violet): in bits of what is possible, and as the share of pairs of members that choose different classes.";
-  const drawing = sides(state).find(({ method }) => METHODS[method].noise || METHODS[method].drops);
+  const drawing = sides(state).find(({ method }) => METHODS[method].stochastic);
   const thin = !drawing ? "the members" : METHODS[drawing.method].members ? "the members, or some draws of each" : "the members, or draws";
   const truth = TOYS[state.data]?.truth ? " Dashed: the true curve." : "";
   return `Thin: ${thin}. Thick: their mean. Bands, ± 2 standard deviations: dark, how far the thin ones differ (epistemic); light, with the noise (aleatoric).${truth}`;

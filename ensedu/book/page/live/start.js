@@ -1,7 +1,7 @@
 // Where a trainer begins by itself: on a page of the book, and as a widget of Jupyter.
 import { onPage, view } from "../common/widget.js";
 import { mount } from "./app.js";
-import { digits } from "./digit.js";
+import { digits } from "../digit/figure.js";
 import { sides, specOf } from "./runner.js";
 
 const EACH = 1000; // milliseconds between two reports of the weights to Python

@@ -1,5 +1,4 @@
 // What is seen, in words: for readers who hear the page, and for all when it rests.
-import { METHODS } from "./engine.js";
 import { differ, forecast } from "./forecast.js";
 import { GRID, sides } from "./runner.js";
 import { REACH } from "./toys.js";

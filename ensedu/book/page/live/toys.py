@@ -1,103 +1,86 @@
-"""The data that a trainer starts from: the same points as in the browser, for a name and a seed."""
+"""The data that a trainer starts from: the same points as in the browser, for a name and a seed.
+
+What a set is called, how many points it has and where they lie is written here, and given to the
+scripts; its curve, and where its classes lie, is a function in both languages.
+"""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
+from ensedu.book.page.seeded_random import Random
 from ensedu.common import checks
 
-__all__ = ["TOYS", "points"]
+__all__ = ["TOYS", "Curve", "Plane", "described", "points", "rounded"]
 
-_MASK = 0xFFFFFFFF
 MOST_NOISE = 100.0
 
 
-class Random:
-    """sfc32 (Doty-Humphrey, PractRand) in 32-bit integers, as in ``random.js``."""
-
-    def __init__(self, seed: int) -> None:
-        self._state = [seed & _MASK, (seed ^ 0x9E3779B9) & _MASK, 0x243F6A88, 1]
-        self._spare: float | None = None
-        for _ in range(16):
-            self.next()
-
-    def next(self) -> int:
-        """Return an integer from 0 to 2**32 - 1."""
-        a, b, c, counter = self._state
-        drawn = (a + b + counter) & _MASK
-        turned = (c << 21 | c >> 11) & _MASK
-        self._state = [
-            b ^ b >> 9, (c + (c << 3)) & _MASK, (turned + drawn) & _MASK, (counter + 1) & _MASK,
-        ]  # fmt: skip
-        return drawn
-
-    def uniform(self) -> float:
-        """Return a number in [0, 1)."""
-        return self.next() / 2**32
-
-    def normal(self) -> float:
-        """Return a draw of N(0, 1), by the method of Box and Muller, which gives two at a time."""
-        if self._spare is not None:
-            spare, self._spare = self._spare, None
-            return spare
-        radius = math.sqrt(-2 * math.log(1 - self.uniform()))
-        angle = 2 * math.pi * self.uniform()
-        self._spare = radius * math.sin(angle)
-        return radius * math.cos(angle)
-
-
-#: Draws the point of one index, for noise of one standard deviation.
-Draw = Callable[[Random, int, float], tuple[float, ...]]
+def _evenly(x: float) -> float:
+    return 1.0
 
 
 @dataclass(frozen=True)
-class Toy:
-    """A toy set: its task, its name, how many points, their noise, and how one is drawn.
+class Curve:
+    """Points of a regression: what it is called, where x lies, how many points, and their noise.
 
-    `truth` is the curve that points of a regression come from.
+    `truth` is the curve that they come from; `grows` is how its noise grows along x.
     """
 
-    task: str
     label: str
+    truth: Callable[[float], float]
+    regions: tuple[tuple[float, float], ...]
+    number: int
+    noise: float = 0.1
+    grows: Callable[[float], float] = _evenly
+    task = "regression"
+
+    def draw(self, random: Random, i: int, std: float) -> tuple[float, ...]:
+        """Draw the point of one index, for noise of one standard deviation."""
+        # Regions in turn, so that each has as many points as any other.
+        low, high = self.regions[i % len(self.regions)]
+        x = low + (high - low) * random.uniform()
+        return x, self.truth(x) + std * self.grows(x) * random.normal()
+
+    def described(self) -> dict[str, Any]:
+        """Return all but the functions."""
+        return {
+            "label": self.label, "task": self.task, "regions": self.regions, "number": self.number,
+            "noise": self.noise,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Points to classify: what they are called, how many classes and points, and their noise.
+
+    `place` is where a point of a class lies, for a number in [0, 1).
+    """
+
+    label: str
+    classes: int
     number: int
     noise: float
-    draw: Draw
-    truth: Callable[[float], float] | None = None
+    place: Callable[[float, int], tuple[float, float]]
+    task = "classification"
+    truth = None
 
+    def draw(self, random: Random, i: int, std: float) -> tuple[float, ...]:
+        """Draw the point of one index, for noise of one standard deviation."""
+        x, y = self.place(random.uniform(), i % self.classes)
+        return x + std * random.normal(), y + std * random.normal(), float(i % self.classes)
 
-def _curve(
-    label: str,
-    truth: Callable[[float], float],
-    regions: tuple[tuple[float, float], ...],
-    number: int,
-    noise: float = 0.1,
-    grows: Callable[[float], float] = lambda x: 1.0,
-) -> Toy:
-    def draw(random: Random, i: int, std: float) -> tuple[float, ...]:
-        # Regions in turn, so that each has as many points as any other.
-        low, high = regions[i % len(regions)]
-        x = low + (high - low) * random.uniform()
-        return x, truth(x) + std * grows(x) * random.normal()
-
-    return Toy("regression", label, number, noise, draw, truth)
-
-
-def _plane(
-    label: str,
-    classes: int,
-    number: int,
-    noise: float,
-    place: Callable[[float, int], tuple[float, float]],
-) -> Toy:
-    def draw(random: Random, i: int, std: float) -> tuple[float, ...]:
-        x, y = place(random.uniform(), i % classes)
-        return x + std * random.normal(), y + std * random.normal(), float(i % classes)
-
-    return Toy("classification", label, number, noise, draw)
+    def described(self) -> dict[str, Any]:
+        """Return all but the function."""
+        return {
+            "label": self.label, "task": self.task, "classes": self.classes, "number": self.number,
+            "noise": self.noise,
+        }  # fmt: skip
 
 
 def _moon(t: float, label: int) -> tuple[float, float]:
@@ -116,25 +99,30 @@ def _blob(t: float, label: int) -> tuple[float, float]:
     return 2 * math.cos(angle), 2 * math.sin(angle)
 
 
-#: As in ``toys.js``.
-TOYS = {
-    "gap": _curve(
+#: Their functions are those of ``toys.js``.
+TOYS: dict[str, Curve | Plane] = {
+    "gap": Curve(
         "wave with a gap", lambda x: math.sin(1.5 * x) + 0.2 * x, ((-4.0, -1.0), (1.5, 4.0)), 60
     ),
-    "cubic": _curve("cubic with a gap", lambda x: x**3 / 25, ((-4.0, -1.5), (1.5, 4.0)), 40, 0.12),
-    "step": _curve("step", lambda x: -1.0 if x < 0 else 1.0, ((-4.0, 4.0),), 50),
-    "wave": _curve(
+    "cubic": Curve("cubic with a gap", lambda x: x**3 / 25, ((-4.0, -1.5), (1.5, 4.0)), 40, 0.12),
+    "step": Curve("step", lambda x: -1.0 if x < 0 else 1.0, ((-4.0, 4.0),), 50),
+    "wave": Curve(
         "wave, noise grows",
         lambda x: math.sin(1.2 * x),
         ((-4.0, 4.0),),
         80,
         grows=lambda x: 0.3 + 1.7 * (x + 4) / 4,
     ),
-    "clusters": _curve("two clusters", lambda x: math.cos(x + 0.8), ((-3.5, -2.3), (2.0, 3.7)), 60),
-    "moons": _plane("two moons", 2, 100, 0.2, _moon),
-    "spirals": _plane("two spirals", 2, 160, 0.08, _spiral),
-    "blobs": _plane("three blobs", 3, 90, 0.5, _blob),
+    "clusters": Curve("two clusters", lambda x: math.cos(x + 0.8), ((-3.5, -2.3), (2.0, 3.7)), 60),
+    "moons": Plane("two moons", 2, 100, 0.2, _moon),
+    "spirals": Plane("two spirals", 2, 160, 0.08, _spiral),
+    "blobs": Plane("three blobs", 3, 90, 0.5, _blob),
 }
+
+
+def described() -> dict[str, Any]:
+    """Return all sets for the scripts, without their functions."""
+    return {name: toy.described() for name, toy in TOYS.items()}
 
 
 def rounded(value: float) -> float:

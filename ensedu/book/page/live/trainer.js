@@ -1,5 +1,4 @@
 // What trains and on what: the state, its changes, and the way back; no picture and no control.
-import { METHODS } from "./engine.js";
 import { RESTARTS, encode, problem, sideOf, withMethod } from "./link.js";
 import { Runner, classesOf } from "./runner.js";
 import { MOST_POINTS, REACH, TOYS, VIEW, points, rounded } from "./toys.js";

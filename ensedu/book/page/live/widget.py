@@ -8,8 +8,8 @@ import anywidget
 import numpy as np
 import traitlets
 
-from ensedu.book.page.live import options, scripts
-from ensedu.book.page.live.still import Still
+from ensedu.book.page.live import trainer_scripts, trainer_state
+from ensedu.book.page.live.trainer_picture import TrainerPicture
 
 __all__ = ["Live"]
 
@@ -37,7 +37,7 @@ class Live(anywidget.AnyWidget):
         After how many steps these were the weights; the page counts them.
     """
 
-    _esm = scripts.BUNDLE.module()
+    _esm = trainer_scripts.BUNDLE.module()
     _css = (Path(__file__).parent / "live.css").read_text(encoding="utf-8")
 
     points = traitlets.Any()
@@ -53,9 +53,9 @@ class Live(anywidget.AnyWidget):
     ) -> None:
         self._alt = alt
         self._now = state  # checked; traits that say the same were set here
-        self._heard = _unknown(state)  # weights that come from the page, or none
+        self._heard = _no_weights(state)  # weights that come from the page, or none
         self._given = False  # whether the weights were set in Python
-        points, own = options.array_of(state), options.without_points(state)
+        points, own = trainer_state.array_of(state), trainer_state.without_points(state)
         super().__init__(
             _state=state, _small=small, _matrices=matrices,
             points=points, options=own, weights=self._heard,
@@ -63,25 +63,25 @@ class Live(anywidget.AnyWidget):
         self.on_msg(self._hear)
 
     def __repr__(self) -> str:
-        return options.words(self._now)
+        return trainer_state.as_text(self._now)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         found = super()._repr_mimebundle_(**kwargs)
         assert found is not None
-        png, about = Still(self._now, self._alt).bundle()
+        png, about = TrainerPicture(self._now, self._alt).bundle()
         return found[0] | png, found[1] | about
 
     def _become(self, state: dict[str, Any]) -> None:
         """Take a whole, checked state; the page gets it in one message."""
-        other = options.shapes(state) != options.shapes(self._now)
+        other = trainer_state.shapes(state) != trainer_state.shapes(self._now)
         self._now = state
         with self.hold_trait_notifications():
             self._state = state
-            self.options = options.without_points(state)
-            self.points = options.array_of(state)
+            self.options = trainer_state.without_points(state)
+            self.points = trainer_state.array_of(state)
             if other:
                 self._given = False
-                self._heard = _unknown(state)
+                self._heard = _no_weights(state)
                 self.weights = self._heard
                 self.set_trait("steps", 0)
 
@@ -89,38 +89,38 @@ class Live(anywidget.AnyWidget):
     def _state_set(self, change: Any) -> None:
         """A reader drew points, or set options."""
         if change.new != self._now:
-            self._become(options.whole(change.new))
+            self._become(trainer_state.rechecked(change.new))
 
     @traitlets.validate("points")
     def _check_points(self, proposal: Any) -> np.ndarray:
-        return options.drawn(proposal.value)
+        return trainer_state.checked_points(proposal.value)
 
     @traitlets.observe("points")
     def _points_set(self, change: Any) -> None:
-        if options.listed(change.new) != self._now["points"]:
-            self._become(options.pointed(self._now, change.new))
+        if trainer_state.listed(change.new) != self._now["points"]:
+            self._become(trainer_state.pointed(self._now, change.new))
 
     @traitlets.validate("options")
     def _check_options(self, proposal: Any) -> Mapping[str, Any]:
-        return options.without_points(options.changed(self._now, proposal.value))
+        return trainer_state.without_points(trainer_state.changed(self._now, proposal.value))
 
     @traitlets.observe("options")
     def _options_set(self, change: Any) -> None:
-        if change.new != options.without_points(self._now):
-            self._become(options.changed(self._now, change.new))
+        if change.new != trainer_state.without_points(self._now):
+            self._become(trainer_state.changed(self._now, change.new))
 
     @traitlets.validate("weights")
     def _check_weights(self, proposal: Any) -> Any:
         if proposal.value is self._heard:
             return proposal.value
-        shapes = options.shapes(self._now)
+        shapes = trainer_state.shapes(self._now)
         several = proposal.value if len(shapes) > 1 else [proposal.value]
         if not isinstance(several, (list, tuple)) or len(several) != len(shapes):
             raise TypeError(
                 "weights must be a list of two dicts of arrays, one a network, "
                 f"got {type(several).__name__}"
             )
-        found = [_arrays(*each) for each in zip(several, shapes, strict=True)]
+        found = [_checked_arrays(*each) for each in zip(several, shapes, strict=True)]
         return found if len(shapes) > 1 else found[0]
 
     @traitlets.observe("weights")
@@ -144,13 +144,13 @@ class Live(anywidget.AnyWidget):
             if self._given:
                 self._send_weights()
             return
-        layers = options.sizes(self._now)
-        wanted = [(layers, s["method"], s["ensemble_size"]) for s in options.sides(self._now)]
+        layers = trainer_state.sizes(self._now)
+        wanted = [(layers, s["method"], s["ensemble_size"]) for s in trainer_state.sides(self._now)]
         if [(s["sizes"], s["method"], s["passes"]) for s in content["sides"]] != wanted:
             return  # of a network that is no longer the one that is set
         numbers = iter(buffers)
         found = []
-        for side, shapes in zip(content["sides"], options.shapes(self._now), strict=True):
+        for side, shapes in zip(content["sides"], trainer_state.shapes(self._now), strict=True):
             arrays = {
                 name: np.frombuffer(next(numbers), dtype="<f8").reshape(shapes[name])
                 for name in side["names"]
@@ -165,12 +165,12 @@ class Live(anywidget.AnyWidget):
             self.weights = self._heard
 
 
-def _unknown(state: Mapping[str, Any]) -> Any:
+def _no_weights(state: Mapping[str, Any]) -> Any:
     """Return the weights of networks that are on no screen."""
     return [{}, {}] if state["other"] else {}
 
 
-def _arrays(given: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+def _checked_arrays(given: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
     """Check one network's arrays; return them in the order of the layers."""
     if not isinstance(given, Mapping):
         raise TypeError(f"weights must be a dict of arrays, got {type(given).__name__}")

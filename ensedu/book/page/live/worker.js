@@ -1,12 +1,12 @@
 // What runs in the Worker: one or two networks that train on the same data, in step.
-import { Adam, METHODS, Network, step } from "./engine.js";
+import { Adam, step } from "./adam.js";
+import { Network } from "./network.js";
 import { Random } from "../common/random.js";
 
 const SLICE = 8; // milliseconds of training between two looks at the messages
 const MAP = 12; // milliseconds for a map while training goes on
 const CHUNK = 512; // pixels of a map at a time
 const RECORDS = 300; // of the losses; beyond that, every other one is dropped
-const FUNCTIONS = 16; // shown of a method that draws, at least
 
 // Independent streams of one seed.
 const STREAMS = { start: 0, noise: 1, batches: 2, shown: 3 };
@@ -21,8 +21,7 @@ export class Training {
     this.sides = specs.map((spec) => {
       const net = new Network(spec, stream(seed, "start"));
       const random = stream(seed, "shown");
-      const passes = METHODS[spec.method].noise || METHODS[spec.method].drops;
-      const draws = passes ? Math.ceil(FUNCTIONS / spec.passes) : 1;
+      const draws = METHODS[spec.method].stochastic ? Math.ceil(TRAINING.functions / spec.passes) : 1;
       // One draw is one function: those that are shown keep their noise, so that only training
       // moves them.
       const shown = Array.from({ length: draws }, () => net.noise(random));

@@ -20,8 +20,7 @@ from numpy import ndarray as Array
 
 from ensedu.book.page import slider_checks
 from ensedu.book.page.frames import BOOK, Frames, embedded
-from ensedu.book.page.playground import layers, still
-from ensedu.book.page.playground import options as states
+from ensedu.book.page.playground import layer_picture, layer_state, layers
 from ensedu.common import checks
 from ensedu.common.optional import optional
 from ensedu.numpy.base import Noise
@@ -77,12 +76,12 @@ def playground(
     ImportError
         In Jupyter without anywidget.
     """
-    state = states.checked({
+    state = layer_state.checked({
         "method": method, "in_features": in_features, "out_features": out_features,
         "ensemble_size": ensemble_size, "numbers": numbers, "draw": draw,
     })  # fmt: skip
     if arrays is not None:
-        state = states.set_arrays(state, arrays)
+        state = layer_state.set_arrays(state, arrays)
     slider_checks.figure_name(name)
     checks.text("caption", caption)
     if os.environ.get(BOOK):
@@ -128,7 +127,7 @@ class Page(Shown):
     @property
     def options(self) -> MappingProxyType[str, Any]:
         """The method, the sizes and the seeds."""
-        return states.options(self._now)
+        return layer_state.options(self._now)
 
     @property
     def arrays(self) -> MappingProxyType[str, Array]:
@@ -137,13 +136,13 @@ class Page(Shown):
 
     def html(self, folder: Path) -> str:
         """Draw the still picture into `folder`; return it, and the state for the script."""
-        picture = Frames([lambda: still.figure(self._now)], folder)
+        picture = Frames([lambda: layer_picture.figure(self._now)], folder)
         named = "".join(
             f' data-{key}="{escape(text)}"' for key, text in self._named.items() if text
         )
         return (
             f'<div class="ensedu-playground"{named}>'
-            f'<div class="ensedu-still">{picture.pictures(0, still.alt(self._now))}</div>'
+            f'<div class="ensedu-still">{picture.pictures(0, layer_picture.alt(self._now))}</div>'
             f'<script type="application/json">{embedded(self._now)}</script></div>'
         )
 

@@ -1,15 +1,9 @@
 // A state of the playground, checked, and how an address carries it.
+import { firstRefused } from "../common/fields.js";
 import { editOf, isScale, limitsOf, numbers } from "./layer.js";
 import { CHALLENGES, startOf } from "./challenges.js";
 
-const whole = (low, high) => (value) => Number.isInteger(value) && value >= low && value <= high;
-const FIELDS = {
-  method: (value) => Object.hasOwn(LAYERS.methods, value),
-  ...Object.fromEntries(Object.entries(LAYERS.most).map(([name, most]) => [name, whole(1, most)])),
-  numbers: whole(0, LAYERS.seeds - 1),
-  draw: whole(0, LAYERS.seeds - 1),
-  challenge: (value) => value === null || Object.hasOwn(CHALLENGES, value),
-};
+const FIELDS = LAYERS.fields;
 
 // Whether an edit names a number that some layer stores: those are what numbers come with.
 const isStored = (edit) => Object.hasOwn(numbers(0), edit);
@@ -24,7 +18,7 @@ export const valueProblem = (key, value, given = value) => {
 
 // The first thing that is wrong with a state, in words; or null.
 export const problem = (state) => {
-  const key = Object.keys(FIELDS).find((name) => !FIELDS[name](state[name]));
+  const key = firstRefused(FIELDS, state);
   if (key) return `${key} cannot be ${state[key]}`;
   if (state.challenge !== null) {
     const start = startOf(state.challenge);

@@ -189,7 +189,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     numbers = compute(state);
     box.style.setProperty("--light", kind.color);
     box.style.setProperty("--dark", kind.dark);
-    again.hidden = !kind.drawn;
+    again.hidden = !kind.stochastic;
     again.textContent = `Draw again (${state.draw})`;
     for (const panel of [layer, challenges, count]) panel.refresh(state);
     if (!same(laid, layerOf(state))) {

@@ -11,7 +11,7 @@ const layer = (method, m, n, M, edits = {}) => ({
 const list = (values) => values.map((value) => figure(value)).join(", ");
 const entries = (count, of) => `${count} of ${of} entries`;
 // The entries of an array in which two layers differ.
-const apart = (keys, one, other) => keys.filter((key) => Math.abs(one(key) - other(key)) > CLOSE);
+const apart = (keys, first, second) => keys.filter((key) => Math.abs(first(key) - second(key)) > CLOSE);
 const matrix = (i, { m, n }) =>
   Array.from({ length: m * n }, (_, k) => `W:${[i, Math.floor(k / n), k % n]}`);
 const edits = (state, start) => apart(keysOf(state), (key) => valueOf(state, key), (key) => valueOf(start, key));

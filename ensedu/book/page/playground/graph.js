@@ -11,7 +11,7 @@ const isMade = (state, key) => {
 
 // The numbers that a number is computed from; none, where it is stored.
 export const madeFrom = (state, key) => {
-  const { modulated, drawn } = kindOf(state);
+  const { modulated, stochastic } = kindOf(state);
   const { array, place } = parsed(key);
   const [i, ...rest] = place;
   const distribution = (base, at) => [`${base}_mean:${at}`, `${base}_std:${at}`];
@@ -29,7 +29,7 @@ export const madeFrom = (state, key) => {
       return distribution("bias", rest);
     case "r":
     case "s":
-      return drawn ? distribution(array, place) : [];
+      return stochastic ? distribution(array, place) : [];
     default:
       return [];
   }

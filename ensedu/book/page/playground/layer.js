@@ -5,7 +5,7 @@ import { Random } from "../common/random.js";
 const { most: MOST, choices: CHOICES, order: ORDER, noise: NOISE } = LAYERS;
 // The method that shares one matrix, and the one that shares none.
 const method = (test) => Object.keys(LAYERS.methods).find((key) => test(LAYERS.methods[key]));
-export const SHARING = method(({ modulated, drawn }) => modulated && !drawn);
+export const SHARING = method(({ modulated, stochastic }) => modulated && !stochastic);
 export const OWN = method(({ members, modulated }) => members && !modulated);
 export const kindOf = (state) => LAYERS.methods[state.method];
 
@@ -54,18 +54,18 @@ export const limitsOf = (key) => (isScale(key) ? LAYERS.scales : LAYERS.values);
 
 export const sizesOf = ({ in_features: m, out_features: n, ensemble_size: M }) => ({ M, m, n });
 // How often the layer computes: once a member, or a draw.
-export const passesOf = (state) => (kindOf(state).members || kindOf(state).drawn ? state.ensemble_size : 1);
+export const passesOf = (state) => (kindOf(state).members || kindOf(state).stochastic ? state.ensemble_size : 1);
 
 // Where an entry of a member's matrix stands, and of its bias: among what is made, unless it is used
 // as it is stored.
 export const weightAt = (state, i, a, b) => {
-  const { members, modulated, drawn } = kindOf(state);
-  if (modulated || drawn) return `W:${[i, a, b]}`;
+  const { members, modulated, stochastic } = kindOf(state);
+  if (modulated || stochastic) return `W:${[i, a, b]}`;
   return `weight:${members ? [i, a, b] : [a, b]}`;
 };
 export const biasAt = (state, i, b) => {
-  const { members, modulated, drawn } = kindOf(state);
-  if (drawn && !modulated) return `b:${[i, b]}`;
+  const { members, modulated, stochastic } = kindOf(state);
+  if (stochastic && !modulated) return `b:${[i, b]}`;
   return `bias:${members ? [i, b] : b}`;
 };
 
@@ -89,17 +89,17 @@ export const compute = (state) => {
     return value(at) + value(`${name}_std:${place}`) * eps[`${name}:${i === undefined ? place : [i, ...place]}`];
   };
   for (const i of range(passes)) {
-    if (kind.modulated && kind.drawn) {
+    if (kind.modulated && kind.stochastic) {
       for (const a of range(m)) made[`r:${[i, a]}`] = drawn("r", [i, a]);
       for (const b of range(n)) made[`s:${[i, b]}`] = drawn("s", [i, b]);
     }
-    const factor = (key) => (kind.drawn ? made[key] : value(key));
+    const factor = (key) => (kind.stochastic ? made[key] : value(key));
     const weight = (a, b) => {
       if (kind.modulated) return value(`weight:${[a, b]}`) * factor(`r:${[i, a]}`) * factor(`s:${[i, b]}`);
-      if (kind.drawn) return drawn("weight", [a, b], i);
+      if (kind.stochastic) return drawn("weight", [a, b], i);
       return value(weightAt(state, i, a, b));
     };
-    const bias = (b) => (kind.drawn && !kind.modulated ? drawn("bias", [b], i) : value(biasAt(state, i, b)));
+    const bias = (b) => (kind.stochastic && !kind.modulated ? drawn("bias", [b], i) : value(biasAt(state, i, b)));
     for (const b of range(n)) {
       made[`b:${[i, b]}`] = bias(b);
       let sum = 0;

@@ -15,19 +15,15 @@ import numpy as np
 from numpy import ndarray as Array
 
 from ensedu import numpy as en
-from ensedu import plot
-from ensedu.book.page.live.toys import Random
-from ensedu.book.page.scripts import Bundle
+from ensedu.book.page.seeded_random import Random
 from ensedu.methods import METHODS as ROWS
-from ensedu.methods import ROLE_LABELS, role_sums
 from ensedu.numpy.base import Noise
 from ensedu.numpy.variational import inverse_softplus
-from ensedu.plot import style
 from ensedu.plot.inside import SHAPES
 
 __all__ = [
-    "BUNDLE", "LETTERS", "LIMITS", "METHODS", "MOST", "SEEDS", "arrays", "edits", "inputs", "key",
-    "layer", "limits", "noise", "numbers", "outputs", "stored",
+    "LETTERS", "LIMITS", "METHODS", "MOST", "NOISE", "ORDER", "SEEDS", "VALUES", "arrays",
+    "edit_name", "edits", "inputs", "layer", "limits", "noise", "numbers", "outputs", "stored",
 ]  # fmt: skip
 
 METHODS = tuple(SHAPES)
@@ -37,21 +33,22 @@ LIMITS = {"values": (-9.0, 9.0), "scales": (0.01, 9.0)}
 
 #: Which size each letter of an axis is.
 LETTERS = dict(zip("mnM", MOST, strict=True))
-# Small numbers whose products of three are short: what is shown is exact, and adds up by hand.
-_CHOICES = {
+#: Small numbers whose products of three are short: what is shown is exact, and adds up by hand.
+VALUES = {
     "weights": (-3.0, -2.0, -1.0, 1.0, 2.0, 3.0),
     "factors": (-1.0, 0.5, 1.0, 2.0),
     "spreads": (0.1, 0.2, 0.5),
     "inputs": (-1.0, 1.0, 2.0),
 }
-# The stored arrays of all methods in the order in which they are drawn, means under the plain name.
-_ORDER = (
+#: The stored arrays of all methods in the order in which they are drawn, means by the plain name.
+ORDER = (
     ("weight", "mn", "weights"), ("weight", "Mmn", "weights"), ("r", "Mm", "factors"),
     ("s", "Mn", "factors"), ("bias", "n", "factors"), ("bias", "Mn", "factors"),
     ("weight_std", "mn", "spreads"), ("r_std", "Mm", "spreads"), ("s_std", "Mn", "spreads"),
     ("bias_std", "n", "spreads"), ("x", "m", "inputs"),
 )  # fmt: skip
-_NOISE = (("r", "Mm"), ("s", "Mn"), ("weight", "Mmn"), ("bias", "Mn"))
+#: What is drawn, in this order.
+NOISE = (("r", "Mm"), ("s", "Mn"), ("weight", "Mmn"), ("bias", "Mn"))
 #: How many seeds there are of numbers, and of draws, which lie above them.
 SEEDS = 1_000_000
 
@@ -80,8 +77,8 @@ def numbers(seed: int) -> dict[tuple[str, str], Array]:
     """Return the numbers of the largest layers by name and axes; a smaller one has the first."""
     random = Random(seed)
     found = {}
-    for name, axes, kind in _ORDER:
-        choices = _CHOICES[kind]
+    for name, axes, kind in ORDER:
+        choices = VALUES[kind]
         size = _largest(axes)
         values = [
             choices[math.floor(random.uniform() * len(choices))] for _ in range(math.prod(size))
@@ -96,7 +93,7 @@ def _noise(draw: int) -> dict[str, Array]:
     """ε of the largest layers, rounded so that a page shows all of it."""
     random = Random(SEEDS + draw)
     found = {}
-    for name, axes in _NOISE:
+    for name, axes in NOISE:
         size = _largest(axes)
         values = [
             math.floor(100 * random.normal() + 0.5) / 100 + 0.0 for _ in range(math.prod(size))
@@ -106,13 +103,13 @@ def _noise(draw: int) -> dict[str, Array]:
     return found
 
 
-def _start(state: Mapping[str, Any], name: str, axes: str) -> Array:
+def _before_edits(state: Mapping[str, Any], name: str, axes: str) -> Array:
     """What an array is before edits."""
     full = numbers(state["numbers"])[name.removesuffix("_mean"), axes]
     return full[tuple(slice(size) for size in _sizes(state, axes))].copy()
 
 
-def key(name: str, place: tuple[int, ...]) -> str:
+def edit_name(name: str, place: tuple[int, ...]) -> str:
     """Return what a stored number is called in the edits of a state.
 
     It is the same for all methods that store it, as the W of a BatchEnsemble and the means of a
@@ -125,9 +122,9 @@ def arrays(state: Mapping[str, Any]) -> dict[str, Array]:
     """Return the stored arrays by name, and ``x``, (m,); of a scale its σ, not ρ. Read-only."""
     found = {}
     for name, axes in stored(state["method"]).items():
-        found[name] = _start(state, name, axes)
+        found[name] = _before_edits(state, name, axes)
         for place in np.ndindex(found[name].shape):
-            edit = key(name, place)
+            edit = edit_name(name, place)
             found[name][place] = state["edits"].get(edit, found[name][place])
         found[name].flags.writeable = False
     return found
@@ -136,9 +133,9 @@ def arrays(state: Mapping[str, Any]) -> dict[str, Array]:
 def edits(state: Mapping[str, Any], name: str, values: Array) -> dict[str, float]:
     """Return the edits of a state after which an array has these values."""
     kept = dict(state["edits"])
-    start = _start(state, name, stored(state["method"])[name])
+    start = _before_edits(state, name, stored(state["method"])[name])
     for place in np.ndindex(start.shape):
-        edit = key(name, place)
+        edit = edit_name(name, place)
         kept.pop(edit, None)
         if values[place] != start[place]:
             kept[edit] = float(values[place])
@@ -169,7 +166,7 @@ def noise(state: Mapping[str, Any]) -> Noise | None:
     if not row.stochastic:
         return None
     M = state["ensemble_size"]
-    axes = dict(_NOISE)
+    axes = dict(NOISE)
     names = ("r", "s") if row.modulated else ("weight", "bias")
     full = _noise(state["draw"])
     return {
@@ -194,44 +191,3 @@ def outputs(state: Mapping[str, Any]) -> Array:
     y = y.reshape(-1, state["out_features"])
     y.flags.writeable = False
     return y
-
-
-def _constants() -> dict[str, Any]:
-    """What the scripts know of the methods, and of the numbers."""
-    methods = {}
-    for method in METHODS:
-        row = ROWS[method]
-        color = plot.PALETTE[method]
-        methods[method] = {
-            "label": row.label,
-            "color": color,
-            "dark": style.DARK.get(color, color),
-            "members": row.members,
-            "modulated": row.modulated,
-            "drawn": row.stochastic,
-            "terms": role_sums(method),
-            "arrays": [
-                {"name": name, "axes": axes, "role": row.roles[name.replace("_std", "_rho")]}
-                for name, axes in stored(method).items()
-                if name != "x"
-            ],
-        }
-    ends_of = {name: dict(zip(("low", "high"), ends, strict=True)) for name, ends in LIMITS.items()}
-    return {
-        "LAYERS": {
-            "most": MOST, "seeds": SEEDS, "choices": _CHOICES, "order": _ORDER, "noise": _NOISE,
-            "roles": ROLE_LABELS, "methods": methods, **ends_of,
-        }
-    }  # fmt: skip
-
-
-BUNDLE = Bundle(
-    "enseduPlayground",
-    page=(
-        "common/random", "common/controls", "common/widget", "playground/layer",
-        "playground/names", "playground/graph", "playground/words", "playground/challenges",
-        "playground/address", "playground/cells", "playground/sheet", "playground/outputs",
-        "playground/panels", "playground/app", "playground/start",
-    ),
-    constants=_constants,
-)  # fmt: skip

@@ -4,7 +4,7 @@ import { isScale, kindOf } from "./layer.js";
 // With a real minus, and a half away from zero, whatever its sign.
 export const rounded = (value, digits = 2) => (Math.sign(value) * Math.round(Math.abs(value) * 10 ** digits)) / 10 ** digits + 0;
 export const figure = (value, digits = 2) => String(rounded(value, digits)).replace("-", "\u2212");
-export const one = (i) => i + 1;
+export const countedFrom1 = (i) => i + 1;
 
 // A key taken apart: the array, without what it holds of a distribution, and the place in it.
 export const parsed = (key) => {
@@ -17,12 +17,12 @@ export const parsed = (key) => {
 const SHARED_AXES = { x: 1, weight: 2, bias: 1 };
 export const nameOf = (state, key) => {
   const { array, base, place } = parsed(key);
-  if (array === "mean" || array === "spread") return `the ${array} of y[${one(place[0])}]`;
+  if (array === "mean" || array === "spread") return `the ${array} of y[${countedFrom1(place[0])}]`;
   const kind = kindOf(state);
   const owned = !(base in SHARED_AXES) || place.length > SHARED_AXES[base];
-  const lone = /^[Wby]$/.test(base) && !kind.members && !kind.drawn;
+  const lone = /^[Wby]$/.test(base) && !kind.members && !kind.stochastic;
   const letter = { weight: "W", bias: "b" }[base] ?? base;
-  const name = `${letter}${owned && !lone ? one(place[0]) : ""}[${(owned ? place.slice(1) : place).map(one).join(", ")}]`;
+  const name = `${letter}${owned && !lone ? countedFrom1(place[0]) : ""}[${(owned ? place.slice(1) : place).map(countedFrom1).join(", ")}]`;
   if (isScale(key)) return `σ of ${name}`;
   return array.endsWith("_mean") ? `the mean of ${name}` : name;
 };

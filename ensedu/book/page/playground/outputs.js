@@ -7,7 +7,7 @@ const ENDS = [5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000]; // of the 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT, EDGE] = [240, 28, 6]; // where no size is known yet
 
-const drawn = (tag, attributes) => {
+const shape = (tag, attributes) => {
   const node = document.createElementNS(SVG, tag);
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
   return node;
@@ -21,7 +21,7 @@ export const layOutputs = (cells, state, box) => {
   const head = ["output", "", "mean", "spread"].map((words) => make("span", { class: "ensedu-p-label" }, words));
   const rows = Array.from({ length: n }, (_, b) => [
     make("span", { class: "ensedu-p-label" }, `y[${b + 1}]`),
-    drawn("svg", { "aria-hidden": "true", class: "ensedu-p-line" }),
+    shape("svg", { "aria-hidden": "true", class: "ensedu-p-line" }),
   ]);
   const columns = ["mean", "spread"].map((array) => cells.group(`${array} of each output`, n, 1, (b) => `${array}:${b}`));
   box.style.setProperty("--rows", n);
@@ -43,13 +43,13 @@ export const drawOutputs = (state, made, box, lit) => {
     line.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
     const [mean, spread] = [made[`mean:${b}`], made[`spread:${b}`]];
     const dots = values[b].map((y, i) =>
-      drawn("circle", { cx: x(y), cy: middle, r: 4.5, class: lit?.key === `y:${[i, b]}` || lit?.into.includes(`y:${[i, b]}`) ? "lit" : "" }),
+      shape("circle", { cx: x(y), cy: middle, r: 4.5, class: lit?.key === `y:${[i, b]}` || lit?.into.includes(`y:${[i, b]}`) ? "lit" : "" }),
     );
     line.replaceChildren(
-      drawn("line", { x1: EDGE, x2: width - EDGE, y1: middle, y2: middle, class: "axis" }),
-      drawn("line", { x1: x(0), x2: x(0), y1: middle - 4, y2: middle + 4, class: "axis" }),
-      drawn("rect", { x: x(Math.max(-end, mean - spread)), width: x(Math.min(end, mean + spread)) - x(Math.max(-end, mean - spread)), y: middle - 7, height: 14, class: "spread" }),
-      drawn("line", { x1: x(mean), x2: x(mean), y1: middle - 9, y2: middle + 9, class: "mean" }),
+      shape("line", { x1: EDGE, x2: width - EDGE, y1: middle, y2: middle, class: "axis" }),
+      shape("line", { x1: x(0), x2: x(0), y1: middle - 4, y2: middle + 4, class: "axis" }),
+      shape("rect", { x: x(Math.max(-end, mean - spread)), width: x(Math.min(end, mean + spread)) - x(Math.max(-end, mean - spread)), y: middle - 7, height: 14, class: "spread" }),
+      shape("line", { x1: x(mean), x2: x(mean), y1: middle - 9, y2: middle + 9, class: "mean" }),
       ...dots,
     );
   });

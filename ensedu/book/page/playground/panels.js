@@ -38,7 +38,7 @@ export const layerPanel = ({ choose, resize }) => {
 
   const refresh = (state) => {
     const kind = kindOf(state);
-    const several = kind.members || kind.drawn;
+    const several = kind.members || kind.stochastic;
     const held = (method, sizes) => totalOf(method, sizes);
     const totals = Object.keys(rows).map((method) => held(method, sizesOf(state)));
     Object.entries(rows).forEach(([method, { radio, bar, total }], i) => {
@@ -48,8 +48,8 @@ export const layerPanel = ({ choose, resize }) => {
     });
     for (const [key, control] of sizes) {
       const draws = key === "ensemble_size" && !kind.members;
-      control.element.firstChild.textContent = draws && kind.drawn ? "draws" : NAMES[key];
-      control.show(state[key], draws && !kind.drawn);
+      control.element.firstChild.textContent = draws && kind.stochastic ? "draws" : NAMES[key];
+      control.show(state[key], draws && !kind.stochastic);
     }
     members = state.ensemble_size;
     const full = members === LAYERS.most.ensemble_size;

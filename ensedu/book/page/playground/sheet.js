@@ -20,7 +20,7 @@ export const layOut = (cells, state, { shared, more, members }) => {
     if (array === "x") return { stored: true, look: "input" };
     const found = kind.arrays.find((one) => one.name === array);
     const owned = Boolean(found?.axes.startsWith("M"));
-    const room = kind.drawn && (kind.modulated ? array !== "weight" : found) ? 4 : 5;
+    const room = kind.stochastic && (kind.modulated ? array !== "weight" : found) ? 4 : 5;
     return found ? { stored: true, look: owned ? "own" : "common", room } : { room };
   };
   const group = (words, rows, columns, keyOf) => cells.group(words, rows, columns, keyOf, lookOf(parsed(keyOf(0, 0)).array));
@@ -33,7 +33,7 @@ export const layOut = (cells, state, { shared, more, members }) => {
   const above = [panel("stack", caption("x"), column("x, the input", (a) => `x:${a}`))];
   if (kind.modulated) {
     above.push(panel("stack", caption("W, in every member"), matrix("W, shared by all members", (a, b) => `weight:${[a, b]}`)));
-  } else if (kind.drawn) {
+  } else if (kind.stochastic) {
     const spread = ([end, words]) => [
       panel("stack", caption(`W, ${words}`), matrix(`W, ${words}`, (a, b) => `weight_${end}:${[a, b]}`)),
       panel("stack", caption(`b, ${words}`), row(`b, ${words}`, (b) => `bias_${end}:${b}`)),
@@ -47,18 +47,18 @@ export const layOut = (cells, state, { shared, more, members }) => {
   more.replaceChildren(...beside);
   shared.replaceChildren(...above, more);
   shared.dataset.columns = String(beside.length ? 3 : 2);
-  members.dataset.forms = String(kind.modulated && kind.drawn ? 3 : 1);
-  members.dataset.tree = String(kind.modulated || kind.drawn);
+  members.dataset.forms = String(kind.modulated && kind.stochastic ? 3 : 1);
+  members.dataset.tree = String(kind.modulated || kind.stochastic);
 
   const member = (_, i) => {
-    const index = kind.members || kind.drawn ? i + 1 : "";
-    const whose = kind.members ? `member ${i + 1}` : kind.drawn ? `draw ${i + 1}` : kind.label;
+    const index = kind.members || kind.stochastic ? i + 1 : "";
+    const whose = kind.members ? `member ${i + 1}` : kind.stochastic ? `draw ${i + 1}` : kind.label;
     const grid = panel("grid");
-    let made = kind.drawn ? [", drawn"] : []; // how W is
+    let made = kind.stochastic ? [", drawn"] : []; // how W is
     if (kind.modulated) {
       made = [" = W ∘ ", ...sub("r", index), ...sub("s", index), "ᵀ"];
       // Of a distribution: what is stored of it, and what is drawn.
-      const forms = kind.drawn ? [["_mean", "mean"], ["_std", "σ"], ["", "drawn"]] : [["", ""]];
+      const forms = kind.stochastic ? [["_mean", "mean"], ["_std", "σ"], ["", "drawn"]] : [["", ""]];
       const said = (letter, words) => `${letter} of ${whose}${words && `, ${words}`}`;
       grid.append(
         inArea("ls", panel("names", ...forms.map(([, words]) => caption(...sub("s", index), words && ` ${words}`)))),

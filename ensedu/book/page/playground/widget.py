@@ -10,13 +10,12 @@ import traitlets
 
 from ensedu.book.page import scripts
 from ensedu.book.page.frames import stored
-from ensedu.book.page.playground import Shown, layers, still
-from ensedu.book.page.playground import options as states
+from ensedu.book.page.playground import Shown, layer_picture, layer_scripts, layer_state, layers
 
 __all__ = ["Playground"]
 
 
-def _style(path: str) -> str:
+def _style_sheet(path: str) -> str:
     return (scripts.HERE / path).read_text(encoding="utf-8")
 
 
@@ -43,8 +42,8 @@ class Playground(Shown, anywidget.AnyWidget):
         y of each member or draw, (M, n); (1, n) of one network.
     """
 
-    _esm = layers.BUNDLE.module()
-    _css = _style("live/live.css") + _style("playground/playground.css")
+    _esm = layer_scripts.BUNDLE.module()
+    _css = _style_sheet("live/live.css") + _style_sheet("playground/playground.css")
 
     options = traitlets.Any()
     arrays = traitlets.Any()
@@ -53,15 +52,15 @@ class Playground(Shown, anywidget.AnyWidget):
     def __init__(self, state: dict[str, Any]) -> None:
         self._now = state  # checked; traits that say the same were set here
         self._numbers: Mapping[str, Any] = MappingProxyType(layers.arrays(state))
-        super().__init__(_state=state, options=states.options(state), arrays=self._numbers)
+        super().__init__(_state=state, options=layer_state.options(state), arrays=self._numbers)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         found = super()._repr_mimebundle_(**kwargs)
         assert found is not None
-        png, about = stored(still.figure(self._now), still.alt(self._now))
+        png, about = stored(layer_picture.figure(self._now), layer_picture.alt(self._now))
         return found[0] | png, found[1] | about
 
-    def _known(self, arrays: dict[str, Any]) -> Mapping[str, Any]:
+    def _same_if_equal(self, arrays: dict[str, Any]) -> Mapping[str, Any]:
         """Return arrays to show; the same object if none changed: then no observer is called."""
         old = self._numbers
         if old.keys() == arrays.keys() and all(np.array_equal(old[k], arrays[k]) for k in old):
@@ -74,10 +73,10 @@ class Playground(Shown, anywidget.AnyWidget):
         Its `arrays`, if they are the trait already, change no more.
         """
         self._now = state
-        self._numbers = self._known(layers.arrays(state)) if arrays is None else arrays
+        self._numbers = self._same_if_equal(layers.arrays(state)) if arrays is None else arrays
         with self.hold_trait_notifications():
             self._state = state
-            self.options = states.options(state)
+            self.options = layer_state.options(state)
             self.arrays = self._numbers
 
     @traitlets.observe("_state")
@@ -86,7 +85,7 @@ class Playground(Shown, anywidget.AnyWidget):
         if change.new == self._now:
             return
         try:
-            state = states.whole(change.new)
+            state = layer_state.rechecked(change.new)
         except (TypeError, ValueError):
             self._state = self._now  # the page goes back to it
             raise
@@ -94,20 +93,20 @@ class Playground(Shown, anywidget.AnyWidget):
 
     @traitlets.validate("options")
     def _check_options(self, proposal: Any) -> Mapping[str, Any]:
-        return states.options(states.changed(self._now, proposal.value))
+        return layer_state.options(layer_state.changed(self._now, proposal.value))
 
     @traitlets.observe("options")
     def _options_set(self, change: Any) -> None:
-        if change.new != states.options(self._now):
-            self._become(states.changed(self._now, change.new))
+        if change.new != layer_state.options(self._now):
+            self._become(layer_state.changed(self._now, change.new))
 
     @traitlets.validate("arrays")
     def _check_arrays(self, proposal: Any) -> Mapping[str, Any]:
         if proposal.value is self._numbers:
             return self._numbers
-        return self._known(layers.arrays(states.set_arrays(self._now, proposal.value)))
+        return self._same_if_equal(layers.arrays(layer_state.set_arrays(self._now, proposal.value)))
 
     @traitlets.observe("arrays")
     def _arrays_set(self, change: Any) -> None:
         if change.new is not self._numbers:
-            self._become(states.set_arrays(self._now, change.new), change.new)
+            self._become(layer_state.set_arrays(self._now, change.new), change.new)

@@ -1,7 +1,7 @@
 // What the page says of each number.
 import { goesInto, madeFrom } from "./graph.js";
 import { OWN, SHARING, compute, isScale, kindOf, noise, passesOf, sizesOf, spreadOf, totalOf, valueOf } from "./layer.js";
-import { capital, figure, nameOf, one, parsed, rounded } from "./names.js";
+import { capital, figure, nameOf, parsed, rounded } from "./names.js";
 
 // In an arithmetic that a reader repeats, numbers are whole; a result that is cut, or made of what is
 // cut, is told as near.
@@ -17,7 +17,7 @@ export const sumWords = (state) => {
   const { m, n, M } = sizesOf(state);
   const kind = kindOf(state);
   const size = `${many(m, "input")} and ${many(n, "output")}`;
-  const whole = kind.members ? `${many(M, "member")} of ${size}` : kind.drawn ? `${size}, however many draws` : size;
+  const whole = kind.members ? `${many(M, "member")} of ${size}` : kind.stochastic ? `${size}, however many draws` : size;
   const other = state.method === OWN ? SHARING : OWN;
   const beside = kind.members ? ` A ${LAYERS.methods[other].label} holds ${totalOf(other, sizesOf(state))}.` : "";
   return `${capital(kind.label)}: ${totalOf(state.method, sizesOf(state))} numbers for ${whole}.${beside}`;
@@ -25,8 +25,8 @@ export const sumWords = (state) => {
 
 // Each of the next says what a number is: the layer, the key, what is at a key, and its place.
 const ofInput = ({ state, kind, is, place }) => {
-  const same = kind.members ? "an input, the same for every member" : kind.drawn ? "an input, the same for every draw" : "an input";
-  return `${is}: ${same}. It multiplies row ${one(place[0])} of ${passesOf(state) > 1 ? "every matrix" : "the matrix"}.`;
+  const same = kind.members ? "an input, the same for every member" : kind.stochastic ? "an input, the same for every draw" : "an input";
+  return `${is}: ${same}. It multiplies row ${countedFrom1(place[0])} of ${passesOf(state) > 1 ? "every matrix" : "the matrix"}.`;
 };
 
 const ofMean = ({ kind, name, key, at, parts }) => {
@@ -50,7 +50,7 @@ const ofOutput = ({ state, name, key, at, place, parts }) => {
   const values = parts.slice(0, -1).map(at);
   const sum = values.flatMap((value, k) => (k % 2 ? [] : `${factor(value)} · ${factor(values[k + 1])}`)).join(" + ");
   const matrix = nameOf(state, `W:${[i, 0, b]}`).replace(/\[.*/, "");
-  return `${name} = ${sum} ${added(bias)} ${equals(at(key), ...values, bias)}: x times column ${one(b)} of ${matrix}, and the bias.`;
+  return `${name} = ${sum} ${added(bias)} ${equals(at(key), ...values, bias)}: x times column ${countedFrom1(b)} of ${matrix}, and the bias.`;
 };
 
 const ofProduct = ({ state, kind, name, key, at, place, parts }) => {
@@ -61,7 +61,7 @@ const ofProduct = ({ state, kind, name, key, at, place, parts }) => {
   };
   return (
     `${name} = ${parts.map((part) => nameOf(state, part)).join(" · ")} = ${values.map(factor).join(" · ")} ` +
-    `${equals(at(key), ...values)}${kind.drawn ? over() : ": computed, never stored"}.`
+    `${equals(at(key), ...values)}${kind.stochastic ? over() : ": computed, never stored"}.`
   );
 };
 
@@ -76,8 +76,8 @@ const ofDraw = ({ state, name, key, at, place, parts }) => {
 
 const ofFactor = ({ key, is, array, place: [i, k] }) => {
   const [ways, line] = array[0] === "r" ? ["input", "row"] : ["output", "column"];
-  const scales = `scales ${ways} ${one(k)}, ${line} ${one(k)} of W${one(i)}`;
-  const whose = `${is}: member ${one(i)}'s own`;
+  const scales = `scales ${ways} ${countedFrom1(k)}, ${line} ${countedFrom1(k)} of W${countedFrom1(i)}`;
+  const whose = `${is}: member ${countedFrom1(i)}'s own`;
   if (array.length === 1) return `${whose}. It ${scales}.`;
   return `${whose}. ${isScale(key) ? "It is the typical distance of a draw from the mean" : "Draws lie around it"}; each draw ${scales}.`;
 };
@@ -86,12 +86,12 @@ const ofFactor = ({ key, is, array, place: [i, k] }) => {
 const ofShared = ({ key, is }) =>
   `${is}: stored once. ${isScale(key) ? "It is the typical distance of a draw from the mean" : "All draws lie around it"}.`;
 
-const ofBias = ({ kind, is, place }) => `${is}: ${kind.members ? `member ${one(place[0])}'s own, ` : ""}added to output ${one(place[place.length - 1])}.`;
+const ofBias = ({ kind, is, place }) => `${is}: ${kind.members ? `member ${countedFrom1(place[0])}'s own, ` : ""}added to output ${countedFrom1(place[place.length - 1])}.`;
 
 const ofWeight = ({ state, kind, is, place }) => {
   const several = passesOf(state) > 1;
   if (kind.modulated) return `${is}: stored once, and a part of ${several ? "every" : "the"} member's matrix.${several ? " Change it, and all members move." : ""}`;
-  if (kind.members) return `${is}: stored for member ${one(place[0])} alone.${several ? " Change it, and no other member moves." : ""}`;
+  if (kind.members) return `${is}: stored for member ${countedFrom1(place[0])} alone.${several ? " Change it, and no other member moves." : ""}`;
   return `${is}: stored once, for the one network.`;
 };
 

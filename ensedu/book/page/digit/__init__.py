@@ -17,8 +17,9 @@ from numpy import ndarray as Array
 
 from ensedu import plot, uncertainty
 from ensedu.book import measured
-from ensedu.book.experiments.drawings import DIGITS, LETTERS, PEN, Drawing, from_text, seen
 from ensedu.book.page import slider_checks
+from ensedu.book.page.digit.drawings import DIGITS, LETTERS, PEN, Drawing, from_text, seen
+from ensedu.book.page.digit.stored_networks import probabilities, unpacked
 from ensedu.book.page.frames import BOOK, Frames, check_letters, embedded
 from ensedu.common import checks
 from ensedu.methods import METHODS
@@ -86,9 +87,6 @@ class DrawDigit:
 
     def first(self) -> dict[str, Float[Array, "M 10"]]:
         """Return what one network and the members of a deep ensemble say to the first drawing."""
-        # Torch is needed here alone: where nothing is drawn, nothing is computed.
-        from ensedu.book.experiments.digit_networks import probabilities, unpacked
-
         networks = _networks()
         x = seen(EXAMPLES[START][1])[None]
         return {

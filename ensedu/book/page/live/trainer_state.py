@@ -1,86 +1,61 @@
 """The state of a trainer, checked: one dictionary in Python, in the browser, in a link."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from ensedu.book.page import slider_checks
+from ensedu.book.page.fields import Choice, Field, RealNumber, WholeNumber
 from ensedu.book.page.live import toys
+from ensedu.book.page.live.training import CLASSES, FURTHEST, MOST_POINTS, START_STDS
 from ensedu.common import checks
 from ensedu.methods import METHODS, Method
 
 __all__ = [
-    "STARTS", "array_of", "changed", "checked", "drawn", "listed", "pointed", "shapes", "sides",
-    "sizes", "whole", "without_points", "words",
+    "DEFAULTS", "FIELDS", "SIDE", "STARTS", "TASKS", "array_of", "as_text", "changed", "checked",
+    "checked_points", "described", "listed", "pointed", "rechecked", "shapes", "sides", "sizes",
+    "starts_of", "without_points",
 ]  # fmt: skip
 
 
-def _starts(row: Method) -> tuple[str, ...]:
+def starts_of(row: Method) -> tuple[str, ...]:
+    """Return which starts a method has; the first is where it starts by default."""
     if not row.modulated:
         return ("different", "same") if row.members else ("different",)
+    near_one = tuple(START_STDS)
     if row.spread:
-        return ("normal-0.1", "normal-0.5", "signs", "same")
-    return ("signs", "normal-0.5", "normal-0.1", "same")
+        return (*near_one, "signs", "same")
+    return ("signs", *reversed(near_one), "same")
 
 
 #: Which starts a method has; the first is where it starts by default.
-STARTS = {key: _starts(row) for key, row in METHODS.items() if not row.body}
+STARTS = {key: starts_of(row) for key, row in METHODS.items() if not row.body}
 TASKS = ("regression", "classification")
-MOST_POINTS = 500
-FURTHEST = 100.0  # from 0 that a coordinate may be
-CLASSES = 3
-
-Check = Callable[[str, Any], Any]
-
-
-def _whole(low: int, high: int) -> Check:
-    def check(name: str, value: Any) -> int:
-        number = checks.natural_int(name, value)
-        if not low <= number <= high:
-            raise ValueError(f"{name} must be from {low} to {high}, got {checks.shown(value)}")
-        return number
-
-    return check
-
-
-def _real(low: float | int, high: float | int) -> Check:
-    def check(name: str, value: Any) -> float:
-        number = checks.real(name, value)
-        if not low <= number <= high:
-            raise ValueError(f"{name} must be from {low:g} to {high:g}, got {number:g}")
-        return number
-
-    return check
-
-
-def _one(*accepted: str) -> Check:
-    return lambda name, value: checks.one_of(name, value, accepted)
-
 
 #: What the second network of a comparison has for itself, too.
-SIDE: dict[str, Check] = {
-    "method": _one(*STARTS),
-    "ensemble_size": _whole(1, 16),
-    "start": _one(*dict.fromkeys(start for starts in STARTS.values() for start in starts)),
-    "loss": _one("mean", "mixture"),
-    "kl_weight": _real(0, 1000),
+SIDE: dict[str, Field] = {
+    "method": Choice(tuple(STARTS)),
+    "ensemble_size": WholeNumber(1, 16),
+    "start": Choice(tuple(dict.fromkeys(start for starts in STARTS.values() for start in starts))),
+    "loss": Choice(("mean", "mixture")),
+    "kl_weight": RealNumber(0, 1000),
 }
-FIELDS: dict[str, Check] = {
-    "task": _one(*TASKS),
-    "data": _one("own", *toys.TOYS),
-    "noise": _real(0.01, 2),
-    "seed": _whole(0, 999_999),
+FIELDS: dict[str, Field] = {
+    "task": Choice(TASKS),
+    "data": Choice(("own", *toys.TOYS)),
+    "noise": RealNumber(0.01, 2),
+    "seed": WholeNumber(0, 999_999),
     **SIDE,
-    "width": _whole(2, 100),
-    "hidden_layers": _whole(1, 3),
-    "activation": _one("relu", "tanh"),
-    "head": _one("mean", "variance"),
-    "lr": _real(1e-6, 1e9),
-    "weight_decay": _real(0, 10),
-    "prior_scale": _real(0.001, 100),
-    "p": _real(0, 0.9),
+    "width": WholeNumber(2, 100),
+    "hidden_layers": WholeNumber(1, 3),
+    "activation": Choice(("relu", "tanh")),
+    "head": Choice(("mean", "variance")),
+    "lr": RealNumber(1e-6, 1e9),
+    "weight_decay": RealNumber(0, 10),
+    "prior_scale": RealNumber(0.001, 100),
+    "p": RealNumber(0, 0.9),
 }
 DEFAULTS = {
     "ensemble_size": 4, "loss": "mean", "kl_weight": 1.0, "width": 50, "hidden_layers": 2,
@@ -89,7 +64,16 @@ DEFAULTS = {
 }  # fmt: skip
 
 
-def drawn(value: Any) -> np.ndarray:
+def described() -> dict[str, Any]:
+    """Return what the scripts know of a state: its fields, those of one side, and the defaults."""
+    return {
+        "fields": {name: field.described() for name, field in FIELDS.items()},
+        "side": list(SIDE),
+        "defaults": DEFAULTS,
+    }
+
+
+def checked_points(value: Any) -> np.ndarray:
     """Return points as a float64 array, (N, 2) or (N, 3), rounded to 0.001, that is read-only.
 
     Raises
@@ -129,7 +113,7 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     values = dict(given)
     points, data = values.pop("points"), values.pop("data")
     if data is not None:
-        FIELDS["data"]("data", data)
+        FIELDS["data"].checked("data", data)
     if points is not None and data not in (None, "own"):
         raise ValueError(
             f"data must be left out, or 'own', beside points, got {checks.shown(data)}"
@@ -141,17 +125,17 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
         toy = toys.TOYS[data]
         task, noise = toy.task, toy.noise
     else:
-        points, data, noise = drawn(points), "own", 0.1
+        points, data, noise = checked_points(points), "own", 0.1
         task = TASKS[points.shape[1] - 2]
     values |= {"task": task, "data": data}
     values["noise"] = noise if values["noise"] is None else values["noise"]
     other = values.pop("other")
-    values = _side(values)
-    state = {name: check(name, values[name]) for name, check in FIELDS.items()}
-    _fits("", state)
+    values = _with_usual_start(values)
+    state = {name: field.checked(name, values[name]) for name, field in FIELDS.items()}
+    _check_fit("", state)
     if points is None:
         points = toys.points(data, state["noise"], state["seed"])
-    return state | {"other": _other(other, state), "axes": None, "points": listed(points)}
+    return state | {"other": _checked_other(other, state), "axes": None, "points": listed(points)}
 
 
 def changed(state: Mapping[str, Any], given: Any) -> dict[str, Any]:
@@ -168,8 +152,8 @@ def changed(state: Mapping[str, Any], given: Any) -> dict[str, Any]:
             raise ValueError(
                 f"options has the key {checks.shown(name)}, accepted are {', '.join(accepted)}"
             )
-    data = FIELDS["data"]("options['data']", given.get("data", state["data"]))
-    method = SIDE["method"]("options['method']", given.get("method", state["method"]))
+    data = FIELDS["data"].checked("options['data']", given.get("data", state["data"]))
+    method = SIDE["method"].checked("options['method']", given.get("method", state["method"]))
     new = {**state, **given}
     if data != state["data"] and data != "own":
         toy = toys.TOYS[data]
@@ -179,34 +163,36 @@ def changed(state: Mapping[str, Any], given: Any) -> dict[str, Any]:
             new["start"] = STARTS[method][0]
         if new["ensemble_size"] == state["ensemble_size"] and "single" in (method, state["method"]):
             new["ensemble_size"] = 1 if method == "single" else DEFAULTS["ensemble_size"]
-    new["noise"] = FIELDS["noise"]("options['noise']", new["noise"])
+    new["noise"] = FIELDS["noise"].checked("options['noise']", new["noise"])
     if data != "own" and (data != state["data"] or new["noise"] != state["noise"]):
-        seed = FIELDS["seed"]("options['seed']", new["seed"])
+        seed = FIELDS["seed"].checked("options['seed']", new["seed"])
         new["points"] = listed(toys.points(data, new["noise"], seed))
-    return whole(new)
+    return rechecked(new)
 
 
-def whole(state: Mapping[str, Any]) -> dict[str, Any]:
+def rechecked(state: Mapping[str, Any]) -> dict[str, Any]:
     """Return a state, if each of its values can be, and they fit each other."""
-    named = {name: check(f"options[{name!r}]", state[name]) for name, check in FIELDS.items()}
+    named = {
+        name: field.checked(f"options[{name!r}]", state[name]) for name, field in FIELDS.items()
+    }
     data, task = named["data"], named["task"]
     if data != "own" and toys.TOYS[data].task != task:
         raise ValueError(
             f"options['task'] must be {toys.TOYS[data].task!r} for the data {data!r}, got {task!r}"
         )
-    points = drawn(state["points"])
-    if len(points) and points.shape[1] != _columns(task):
+    points = checked_points(state["points"])
+    if len(points) and points.shape[1] != _columns_of(task):
         raise ValueError(
             f"options['task'] must fit the points, which have {points.shape[1]} columns, "
             f"got {task!r}"
         )
-    _fits("options", named)
-    other = _other(state["other"], named, "options['other']")
-    return named | {"other": other, "axes": _axes(state["axes"]), "points": listed(points)}
+    _check_fit("options", named)
+    other = _checked_other(state["other"], named, "options['other']")
+    return named | {"other": other, "axes": _checked_axes(state["axes"]), "points": listed(points)}
 
 
 def pointed(state: Mapping[str, Any], points: np.ndarray) -> dict[str, Any]:
-    """Return a state with other points, as `drawn` returns them."""
+    """Return a state with other points, as `checked_points` returns them."""
     # The reader's own units are those of both columns, and of the task.
     task = TASKS[points.shape[1] - 2] if len(points) else state["task"]
     axes = state["axes"] if task == state["task"] else None
@@ -215,7 +201,7 @@ def pointed(state: Mapping[str, Any], points: np.ndarray) -> dict[str, Any]:
 
 def array_of(state: Mapping[str, Any]) -> np.ndarray:
     """Return a state's points as an array, (N, 2) or (N, 3)."""
-    return drawn(np.array(state["points"], float).reshape(-1, _columns(state["task"])))
+    return checked_points(np.array(state["points"], float).reshape(-1, _columns_of(state["task"])))
 
 
 def listed(points: np.ndarray) -> list[list[float | int]]:
@@ -256,19 +242,19 @@ def without_points(state: Mapping[str, Any]) -> MappingProxyType[str, Any]:
     return MappingProxyType({name: state[name] for name in state if name != "points"})
 
 
-def words(state: Mapping[str, Any]) -> str:
+def as_text(state: Mapping[str, Any]) -> str:
     """Return how a trainer shows as text."""
     methods = " and ".join(side["method"] for side in sides(state))
     return f"Live({methods}, {state['data']})"
 
 
-def _columns(task: str) -> int:
+def _columns_of(task: str) -> int:
     return TASKS.index(task) + 2
 
 
-def _side(values: dict[str, Any], name: str = "method") -> dict[str, Any]:
+def _with_usual_start(values: dict[str, Any], name: str = "method") -> dict[str, Any]:
     """Fill in how many members a method has, and where it starts, where that is None."""
-    method = SIDE["method"](name, values["method"])
+    method = SIDE["method"].checked(name, values["method"])
     usual = {
         "ensemble_size": 1 if method == "single" else DEFAULTS["ensemble_size"],
         "start": STARTS[method][0],
@@ -276,7 +262,7 @@ def _side(values: dict[str, Any], name: str = "method") -> dict[str, Any]:
     return values | {name: value for name, value in usual.items() if values[name] is None}
 
 
-def _fits(where: str, values: Mapping[str, Any]) -> None:
+def _check_fit(where: str, values: Mapping[str, Any]) -> None:
     """Check that a method has this start, and a single network one member."""
     method, start, M = (values[name] for name in ("method", "start", "ensemble_size"))
     title = {name: f"{where}[{name!r}]" if where else name for name in ("start", "ensemble_size")}
@@ -289,7 +275,9 @@ def _fits(where: str, values: Mapping[str, Any]) -> None:
         raise ValueError(f"{title['ensemble_size']} must be 1 for 'single', got {M}")
 
 
-def _other(given: Any, state: Mapping[str, Any], name: str = "other") -> dict[str, Any] | None:
+def _checked_other(
+    given: Any, state: Mapping[str, Any], name: str = "other"
+) -> dict[str, Any] | None:
     """Return the second network's own options; what is not given is as in the first."""
     if given is None:
         return None
@@ -304,16 +292,16 @@ def _other(given: Any, state: Mapping[str, Any], name: str = "other") -> dict[st
                 f"{name} has the key {checks.shown(key)}, accepted are {', '.join(SIDE)}"
             )
     usual = {key: state[key] for key in SIDE}
-    method = SIDE["method"](f"{name}['method']", given.get("method", usual["method"]))
+    method = SIDE["method"].checked(f"{name}['method']", given.get("method", usual["method"]))
     if method != usual["method"]:
         usual |= {"start": None, "ensemble_size": None}
-    values = _side({**usual, **given})
-    found = {key: check(f"{name}[{key!r}]", values[key]) for key, check in SIDE.items()}
-    _fits(name, found)
+    values = _with_usual_start({**usual, **given})
+    found = {key: field.checked(f"{name}[{key!r}]", values[key]) for key, field in SIDE.items()}
+    _check_fit(name, found)
     return found
 
 
-def _axes(given: Any) -> list[dict[str, Any]] | None:
+def _checked_axes(given: Any) -> list[dict[str, Any]] | None:
     """Check what the reader's own columns are called, and their units."""
     if given is None:
         return None

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from ensedu.book.page import slider_checks
+from ensedu.book.page.fields import Choice, Field, WholeNumber
 from ensedu.book.page.playground import layers
 from ensedu.common import checks
 from ensedu.methods import METHODS
 
-__all__ = ["START", "changed", "checked", "options", "set_arrays", "whole"]
+__all__ = [
+    "CHALLENGES", "FIELDS", "START", "changed", "checked", "options", "rechecked", "set_arrays",
+]  # fmt: skip
 
 # The first method whose members are rescalings of one matrix.
 _SHARING = next(key for key in layers.METHODS if METHODS[key].modulated)
@@ -23,13 +26,12 @@ START: dict[str, Any] = {
 }  # fmt: skip
 #: What a page may set; `challenges.js` says what each is.
 CHALLENGES = ("equal", "ways", "reach", "price")
-
-
-def _size(name: str, value: Any, low: int, high: int) -> int:
-    number = checks.natural_int(name, value)
-    if not low <= number <= high:
-        raise ValueError(f"{name} must be from {low} to {high}, got {checks.shown(value)}")
-    return number
+FIELDS: dict[str, Field] = {
+    "method": Choice(layers.METHODS),
+    **{name: WholeNumber(1, most) for name, most in layers.MOST.items()},
+    **{name: WholeNumber(0, layers.SEEDS - 1) for name in ("numbers", "draw")},
+    "challenge": Choice(CHALLENGES, optional=True),
+}
 
 
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,9 +43,7 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
         For an unknown method, a size or a seed out of range.
     """
     return {
-        "method": checks.one_of("method", given["method"], layers.METHODS),
-        **{name: _size(name, given[name], 1, most) for name, most in layers.MOST.items()},
-        **{name: _size(name, given[name], 0, layers.SEEDS - 1) for name in ("numbers", "draw")},
+        **{name: FIELDS[name].checked(name, given[name]) for name in START},
         "challenge": None,
         "edits": {},
     }
@@ -90,7 +90,7 @@ def set_arrays(state: Mapping[str, Any], given: Any) -> dict[str, Any]:
             raise ValueError(
                 f"arrays has the key {checks.shown(name)}, accepted are {', '.join(known)}"
             )
-        array = _array(f"arrays[{name!r}]", value, known[name].shape)
+        array = _checked_array(f"arrays[{name!r}]", value, known[name].shape)
         low, high = layers.limits(name)
         outside = array[~((array >= low) & (array <= high))]
         if outside.size:
@@ -101,7 +101,7 @@ def set_arrays(state: Mapping[str, Any], given: Any) -> dict[str, Any]:
     return found
 
 
-def _array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+def _checked_array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     array = slider_checks.as_array(name, value, f"a NumPy array or a list of shape {shape}")
     if array.dtype.kind not in "fiu" or np.ma.isMaskedArray(array):
         raise TypeError(f"{name} must be an array of numbers, got {checks.given_array(value)}")
@@ -111,16 +111,16 @@ def _array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 @functools.cache
-def _limits() -> dict[str, tuple[float, float]]:
+def _limits_of_edits() -> dict[str, tuple[float, float]]:
     """From where to where each number that some layer stores may be, by its name in `edits`."""
     return {
-        layers.key(name, place): layers.limits(name)
+        layers.edit_name(name, place): layers.limits(name)
         for (name, _), array in layers.numbers(0).items()
         for place in np.ndindex(array.shape)
     }
 
 
-def whole(state: Any) -> dict[str, Any]:
+def rechecked(state: Any) -> dict[str, Any]:
     """Return a state that comes from a page, checked again.
 
     Raises
@@ -135,18 +135,17 @@ def whole(state: Any) -> dict[str, Any]:
         if name not in state:
             raise ValueError(f"a state must have {name}, got {checks.shown(list(state))}")
     found = checked(state)
-    if state["challenge"] is not None:
-        found["challenge"] = checks.one_of("challenge", state["challenge"], CHALLENGES)
+    found["challenge"] = FIELDS["challenge"].checked("challenge", state["challenge"])
     if not isinstance(state["edits"], Mapping):
         raise TypeError(
             f"edits must be a dict such as {{'x:0': 3.0}}, got {checks.given(state['edits'])}"
         )
     for edit, value in state["edits"].items():
-        if edit not in _limits():
+        if edit not in _limits_of_edits():
             raise ValueError(
                 f"edits has the key {checks.shown(edit)}, accepted are such as 'x:0' and 'r:1,2'"
             )
-        low, high = _limits()[edit]
+        low, high = _limits_of_edits()[edit]
         number = checks.real(f"edits[{edit!r}]", value)
         if not low <= number <= high:
             raise ValueError(f"edits[{edit!r}] must be from {low:g} to {high:g}, got {number:g}")

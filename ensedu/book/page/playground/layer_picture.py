@@ -15,10 +15,10 @@ def figure(state: Mapping[str, Any]) -> plot.Figure:
     parts, counts = {}, {}
     sizes = {name: state[name] for name in layers.MOST}
     for method, shapes in SHAPES.items():
-        one = {**state, "method": method}
-        arrays = layers.arrays(one)
+        of_method = {**state, "method": method}
+        arrays = layers.arrays(of_method)
         if "samples" in shapes:
-            arrays["samples"] = layers.layer(one).weight_matrices(layers.noise(one))
+            arrays["samples"] = layers.layer(of_method).weight_matrices(layers.noise(of_method))
         parts[method] = {name: arrays[name] for name in shapes}
         m, n, M = sizes.values()
         counts[method] = counting.layer(m, n, method, **methods.size_option(method, M))

@@ -15,24 +15,28 @@ from numpy import ndarray as Array
 from ensedu import numpy as en
 from ensedu import plot
 from ensedu.book.page.frames import check_letters, stored
-from ensedu.book.page.live import options, scripts, toys
+from ensedu.book.page.live import toys, trainer_scripts, trainer_state
+from ensedu.book.page.live.training import (
+    BATCH,
+    FUNCTIONS,
+    GRID,
+    POSTERIOR_STD,
+    REACH,
+    START_STDS,
+    VIEW,
+    prior_loc,
+)
 from ensedu.methods import METHODS, size_option
 from ensedu.numpy.variational import softplus
 from ensedu.plot.style import DARK, INK, PAGE, house_style, look
 from ensedu.priors import Normal
 
-__all__ = ["Still"]
+__all__ = ["TrainerPicture"]
 
 STEPS = 300
 #: Products of one forward pass above which fewer steps are made, so that nobody waits for long.
 AFFORDABLE = 1_500_000
-BATCH = 64
-POSTERIOR_STD = 0.01
-#: Functions that are shown of a method that draws, at least.
-FUNCTIONS = 16
-GRID = np.linspace(-5, 5, 97)
-REACH, PIXELS = 4.0, 48
-VIEW = (-3.0, 3.0)
+PIXELS = 48  # of a map, along both inputs
 MARKS = ("o", "^", "s")
 PANEL = 2.5  # inches that a map is high
 
@@ -51,7 +55,7 @@ class Trained:
     outputs: Shown
 
 
-class Still:
+class TrainerPicture:
     """A state as a figure and in words; it trains when it is first shown.
 
     `alt` are words to use in place of its own.
@@ -64,20 +68,20 @@ class Still:
     @functools.cached_property
     def _trained(self) -> tuple[int, list[Trained]]:
         """After how many steps, and the networks; none where a loss would not be finite."""
-        cost = sum(_cost(self.state, side) for side in options.sides(self.state))
+        cost = sum(_products(self.state, side) for side in trainer_state.sides(self.state))
         steps = int(STEPS * min(1.0, AFFORDABLE / cost)) if self.state["points"] else 0
-        found = [trained(self.state, side, steps) for side in options.sides(self.state)]
+        found = [trained(self.state, side, steps) for side in trainer_state.sides(self.state)]
         if any(one is None for one in found):
             steps = 0
-            found = [trained(self.state, side, 0) for side in options.sides(self.state)]
+            found = [trained(self.state, side, 0) for side in trainer_state.sides(self.state)]
         return steps, [one for one in found if one is not None]
 
     def figure(self) -> plot.Figure:
         """Draw the curves, or the maps, of each network."""
         _, networks = self._trained
         if self.state["task"] == "regression":
-            return _curves(self.state, networks)
-        return _maps(self.state, networks)
+            return _curves_figure(self.state, networks)
+        return _maps_figure(self.state, networks)
 
     def readable(self) -> plot.Figure:
         """Draw them, and check that letters can be read on a page."""
@@ -93,7 +97,7 @@ class Still:
         number = len(self.state["points"])
         points = "one point" if number == 1 else f"{number or 'no'} points"
         what = "in two inputs " if self.state["task"] == "classification" else ""
-        said = " ".join(_said(self.state, one) for one in networks)
+        said = " ".join(_network_in_words(self.state, one) for one in networks)
         return f"{points.capitalize()} {what}and what is learned in {steps} steps. {said}"
 
     def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -106,16 +110,16 @@ def network(state: Mapping[str, Any], side: Mapping[str, Any]) -> en.Sequential:
     method, start, M = side["method"], side["start"], side["ensemble_size"]
     kind: dict[str, Any] = {}
     if METHODS[method].modulated and start != "same":
-        name, _, std = start.partition("-")
-        kind = {"init": "signs"} if name == "signs" else {"init": "normal", "init_std": float(std)}
+        std = START_STDS.get(start)
+        kind = {"init": "signs"} if std is None else {"init": "normal", "init_std": std}
     if METHODS[method].spread:
-        loc = 1.0 if METHODS[method].members else 0.0
-        kind |= {"prior": Normal(loc, state["prior_scale"]), "posterior_std": POSTERIOR_STD}
+        prior = Normal(prior_loc(METHODS[method]), state["prior_scale"])
+        kind |= {"prior": prior, "posterior_std": POSTERIOR_STD}
     if METHODS[method].drops_units:
         kind["p"] = state["p"]
     net = en.mlp(
-        options.sizes(state), method, **size_option(method, M), activation=state["activation"],
-        rng=np.random.default_rng(state["seed"]), **kind,
+        trainer_state.sizes(state), method, **size_option(method, M),
+        activation=state["activation"], rng=np.random.default_rng(state["seed"]), **kind,
     )  # fmt: skip
     if start == "same":
         equal_members(net)
@@ -135,7 +139,7 @@ def equal_members(net: en.Sequential) -> None:
 def trained(state: Mapping[str, Any], side: Mapping[str, Any], steps: int) -> Trained | None:
     """Train one network as the page does; None where it diverges."""
     net = network(state, side)
-    points = options.array_of(state)
+    points = trainer_state.array_of(state)
     x, y = points[:, :-1], points[:, -1]
     plane = state["task"] == "classification"
     y = y.astype(int) if plane else y[:, None]
@@ -157,7 +161,7 @@ def trained(state: Mapping[str, Any], side: Mapping[str, Any], steps: int) -> Tr
                 if name.endswith(".weight"):
                     array *= 1 - state["lr"] * state["weight_decay"]
             adam.step()
-        outputs = _functions(net, side, _places(plane))
+        outputs = _outputs_of_functions(net, side, _inputs(plane))
     if not np.isfinite(outputs).all() or np.abs(outputs).max() > 1e6:
         return None
     row = METHODS[side["method"]]
@@ -165,9 +169,9 @@ def trained(state: Mapping[str, Any], side: Mapping[str, Any], steps: int) -> Tr
     return Trained(side["method"], label, outputs)
 
 
-def _cost(state: Mapping[str, Any], side: Mapping[str, Any]) -> int:
+def _products(state: Mapping[str, Any], side: Mapping[str, Any]) -> int:
     """How many products one forward pass takes."""
-    sizes = options.sizes(state)
+    sizes = trainer_state.sizes(state)
     weights = sum(m * n for m, n in itertools.pairwise(sizes))
     return weights * side["ensemble_size"] * max(1, min(BATCH, len(state["points"])))
 
@@ -182,7 +186,7 @@ def _loss(state: Mapping[str, Any], reduction: str, outputs: Array, y: Array) ->
     return en.half_squared_error(outputs / std, y / std, reduction=reduction)[1] / std
 
 
-def _places(plane: bool) -> Array:
+def _inputs(plane: bool) -> Array:
     if not plane:
         return GRID[:, None]
     along = REACH * ((2 * np.arange(PIXELS) + 1) / PIXELS - 1)
@@ -190,7 +194,7 @@ def _places(plane: bool) -> Array:
     return np.stack([x.ravel(), y.ravel()], axis=1)
 
 
-def _functions(net: en.Sequential, side: Mapping[str, Any], x: Array) -> Shown:
+def _outputs_of_functions(net: en.Sequential, side: Mapping[str, Any], x: Array) -> Shown:
     """The outputs of members, and of some draws of what draws."""
     row = METHODS[side["method"]]
     draws = -(-FUNCTIONS // side["ensemble_size"]) if row.stochastic else 1
@@ -208,7 +212,7 @@ def _band(state: Mapping[str, Any], one: Trained) -> tuple[Array, Array, Array]:
     return curves.mean(axis=0), curves.std(axis=0), np.sqrt(curves.var(axis=0) + noise)
 
 
-def _curves(state: Mapping[str, Any], networks: list[Trained]) -> plot.Figure:
+def _curves_figure(state: Mapping[str, Any], networks: list[Trained]) -> plot.Figure:
     beliefs = {}
     for one in networks:
         mean, _, std = _band(state, one)
@@ -217,15 +221,20 @@ def _curves(state: Mapping[str, Any], networks: list[Trained]) -> plot.Figure:
         beliefs[name] = plot.Belief(one.method, mean, std, one.outputs[..., 0])
     toy = toys.TOYS.get(state["data"])
     truth = None if toy is None or toy.truth is None else np.array([*map(toy.truth, GRID)])
-    points = options.array_of(state)
+    points = trainer_state.array_of(state)
     data = (points[:, 0], points[:, 1]) if len(points) else None
     drawn = all(METHODS[one.method].stochastic for one in networks)
     return plot.functions(
-        GRID, beliefs, truth=truth, data=data, ylim=VIEW, thin="draws" if drawn else "members"
+        GRID,
+        beliefs,
+        truth=truth,
+        data=data,
+        ylim=(-VIEW["y"], VIEW["y"]),
+        thin="draws" if drawn else "members",
     )
 
 
-def _mixture(one: Trained) -> tuple[Array, Array]:
+def _mean_and_doubt(one: Trained) -> tuple[Array, Array]:
     """The mean probabilities, (B, k), and the mutual information as a share of log2 k, (B,)."""
     logits = one.outputs - one.outputs.max(axis=-1, keepdims=True)
     p = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
@@ -235,12 +244,12 @@ def _mixture(one: Trained) -> tuple[Array, Array]:
     return mean, np.clip(total - own, 0, None) / np.log2(p.shape[-1])
 
 
-def _maps(state: Mapping[str, Any], networks: list[Trained]) -> plot.Figure:
+def _maps_figure(state: Mapping[str, Any], networks: list[Trained]) -> plot.Figure:
     """For each network the probability of each class, and the members' doubt beside it."""
     name = "dark" if look().dark else "light"
     page = np.array(to_rgb(DARK[PAGE] if look().dark else PAGE))
-    classes = np.array([to_rgb(color) for color in scripts.CLASSES[name]])
-    doubt = np.array(to_rgb(scripts.DOUBT[name]))
+    classes = np.array([to_rgb(color) for color in trainer_scripts.CLASSES[name]])
+    doubt = np.array(to_rgb(trainer_scripts.DOUBT[name]))
     several = len(networks) > 1
     with house_style():
         figure, panels = plot.panels(
@@ -248,10 +257,10 @@ def _maps(state: Mapping[str, Any], networks: list[Trained]) -> plot.Figure:
             sharex=True, sharey=True, above=0.6 if several else 0.36,
         )  # fmt: skip
         for one, left, right in zip(networks, panels[::2], panels[1::2], strict=True):
-            mean, information = _mixture(one)
+            mean, information = _mean_and_doubt(one)
             soft = 0.55 * classes[: mean.shape[1]] + 0.45 * page
-            _map(left, mean @ soft, state, name)
-            _map(right, page + information[:, None] * (doubt - page), state, name)
+            _draw_map(left, mean @ soft, state, name)
+            _draw_map(right, page + information[:, None] * (doubt - page), state, name)
             left.set_title(f"{one.label}\n" * several + "mean probability", loc="left")
             right.set_title("members' doubt", loc="left")
         for axes in panels:
@@ -263,22 +272,22 @@ def _maps(state: Mapping[str, Any], networks: list[Trained]) -> plot.Figure:
     return figure
 
 
-def _map(axes: Axes, colors: Array, state: Mapping[str, Any], name: str) -> None:
+def _draw_map(axes: Axes, colors: Array, state: Mapping[str, Any], name: str) -> None:
     picture = np.clip(colors, 0, 1).reshape(PIXELS, PIXELS, 3)
     axes.imshow(picture, extent=(-REACH, REACH, -REACH, REACH), interpolation="bilinear")
-    points = options.array_of(state)
+    points = trainer_state.array_of(state)
     for label, mark in enumerate(MARKS):
         x, y, _ = points[points[:, 2] == label].T
-        axes.plot(x, y, ls="", marker=mark, ms=3.5, color=scripts.CLASSES[name][label],
+        axes.plot(x, y, ls="", marker=mark, ms=3.5, color=trainer_scripts.CLASSES[name][label],
                   markeredgecolor=INK, markeredgewidth=0.5)  # fmt: skip
 
 
-def _said(state: Mapping[str, Any], one: Trained) -> str:
+def _network_in_words(state: Mapping[str, Any], one: Trained) -> str:
     """What is seen of one network."""
-    points = options.array_of(state)
+    points = trainer_state.array_of(state)
     label = one.label[0].upper() + one.label[1:]
     if state["task"] == "classification":
-        _, information = _mixture(one)
+        _, information = _mean_and_doubt(one)
         bits = information * np.log2(one.outputs.shape[-1])
         return f"{label}: the members' doubt is at most {bits.max():.2f} bits in the plane."
     _, between, std = _band(state, one)

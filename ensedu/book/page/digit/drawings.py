@@ -4,13 +4,14 @@ The digits of that set were scanned, and made 32 × 32 bits by NIST's programs (
 NISTIR 5469): what lies around the ink is cut off, the rest is scaled to 20 × 32 bits, strokes that
 are too thick are eroded, and those that are too thin dilated, and the rows are shifted until the
 left edge stands upright. Then each of the 8 × 8 blocks is the number of its bits, 0 to 16. `seen`
-repeats these steps, on strokes in place of a scan; ``digit.js`` of the page does as it does.
+repeats these steps, on strokes in place of a scan; ``digit/bits.js`` does as it does.
 
 A drawing is a list of strokes, a stroke an array (points, 2) of x and y in a square of side 1, y
 from the top down.
 """
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -23,6 +24,7 @@ __all__ = [
     "PEN",
     "Drawing",
     "bits",
+    "described",
     "from_text",
     "jittered",
     "scribble",
@@ -120,6 +122,11 @@ def _wobble(number: int, rng: Generator) -> Float[Array, "_ 2"]:
 def scribble(rng: Generator) -> Drawing:
     """Draw one stroke through 5 to 12 random points, rounded."""
     return [_rounded(rng.uniform(0.08, 0.92, (rng.integers(5, 13), 2)))]
+
+
+def described() -> dict[str, Any]:
+    """Return for the scripts what bitmaps are like: their size, and what is thick and thin."""
+    return {"side": SIDE, "wide": WIDE, "thick": THICK, "thin": THIN}
 
 
 def bits(drawing: Drawing, pen: float = PEN) -> Bool[Array, "32 32"]:

@@ -1,0 +1,84 @@
+"""The scripts of the trainer, with the labels and colors of the book."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import Colormap, to_hex
+
+from ensedu import plot
+from ensedu.book.page.digit import drawings, stored_networks
+from ensedu.book.page.live import toys, trainer_state, training
+from ensedu.book.page.method_rows import method_row
+from ensedu.book.page.scripts import Bundle
+from ensedu.methods import METHODS, Method
+from ensedu.plot import style
+
+__all__ = ["BUNDLE", "CLASSES", "DOUBT", "house", "network_row"]
+
+#: Colors of what has no color in figures: up to three classes, and doubt on a map.
+CLASSES = {"light": ("#3a6fb0", "#c4572b", "#7d8a00"), "dark": ("#79b3f2", "#ff9a6b", "#c9d64a")}
+DOUBT = {"light": "#5b1e86", "dark": "#e0b3ff"}
+
+
+def house() -> dict[str, Any]:
+    """Return the labels and colors of the book, for the scripts."""
+
+    def look(dark: bool, heat: Colormap) -> dict[str, Any]:
+        own = style.DARK if dark else {}
+        name = "dark" if dark else "light"
+        colors = {method: own.get(color, color) for method, color in plot.PALETTE.items()}
+        plain = {"ink": style.INK, "muted": style.MUTED, "grid": style.GRID, "page": style.PAGE}
+        return {key: own.get(color, color) for key, color in plain.items()} | {
+            "colors": colors,
+            "classes": CLASSES[name],
+            "doubt": DOUBT[name],
+            "heat": [to_hex(heat(place)) for place in np.linspace(0, 1, 33)],
+        }
+
+    labels = {key: method.label for key, method in METHODS.items()}
+    return {
+        "labels": labels,
+        "light": look(False, style.HEAT),
+        "dark": look(True, style.DARK_HEAT),
+    }
+
+
+def network_row(row: Method) -> dict[str, Any]:
+    """Return what the networks of a page know of a method.
+
+    Beside its row: how its members may start, which arrays are distributions, by their name
+    without ``_mean``, and the mean of their prior.
+    """
+    means = (array.name for array in row.arrays if array.name.endswith("_mean"))
+    return method_row(row) | {
+        "starts": trainer_state.starts_of(row),
+        "distributions": [name.removesuffix("_mean") for name in means],
+        "prior_loc": training.prior_loc(row),
+    }
+
+
+#: The trainer, and the drawing of digits.
+BUNDLE = Bundle(
+    "ensedu",
+    worker=(
+        "common/random", "live/arrays", "live/member_matrices", "live/network", "live/losses",
+        "live/adam", "live/worker",
+    ),
+    worker_constants=lambda: {
+        "METHODS": {method: network_row(METHODS[method]) for method in trainer_state.STARTS},
+        "TRAINING": training.described(),
+    },
+    page=(
+        "common/fields", "live/toys", "live/pasted", "live/link", "live/forecast", "live/paint",
+        "live/runner", "live/story", "live/python", "live/guides", "common/controls",
+        "live/trainer", "live/editor", "live/stage", "live/settings", "live/app",
+        "digit/bits", "digit/networks", "digit/words", "digit/pad", "digit/answers",
+        "digit/figure", "common/widget", "live/start",
+    ),
+    constants=lambda: {
+        "HOUSE": house(),
+        "SETTINGS": trainer_state.described(),
+        "TOY_SETS": toys.described(),
+        "DIGIT": drawings.described() | stored_networks.described(),
+    },
+)  # fmt: skip

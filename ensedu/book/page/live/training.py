@@ -1,0 +1,51 @@
+"""How the trainer trains, and how much of it is shown: numbers that Python and scripts share."""
+
+from typing import Any
+
+import numpy as np
+
+from ensedu.methods import Method
+
+__all__ = [
+    "BATCH", "CLASSES", "FUNCTIONS", "FURTHEST", "GRID", "MOST_POINTS", "POSTERIOR_STD", "REACH",
+    "START_STDS", "VIEW", "described", "prior_loc",
+]  # fmt: skip
+
+#: Points a step, at most.
+BATCH = 64
+#: Where standard deviations that are trained start.
+POSTERIOR_STD = 0.01
+#: The standard deviation of r and s around 1, by the name of the start.
+START_STDS = {"normal-0.1": 0.1, "normal-0.5": 0.5}
+#: Functions that are shown of a method that draws, at least.
+FUNCTIONS = 16
+#: How far from 0 a curve is seen along x and along y, and a map along both inputs.
+VIEW = {"x": 5, "y": 3}
+REACH = 4
+#: Where curves are computed.
+GRID = np.linspace(-VIEW["x"], VIEW["x"], 97)
+#: What points may be: how many, how far from 0, and of how many classes.
+MOST_POINTS = 500
+FURTHEST = 100
+CLASSES = 3
+
+
+def prior_loc(row: Method) -> float:
+    """Return the mean of the prior: 1 for factors such as r and s, 0 for weights."""
+    return 1.0 if row.modulated else 0.0
+
+
+def described() -> dict[str, Any]:
+    """Return all of it for the scripts."""
+    return {
+        "batch": BATCH,
+        "posterior_std": POSTERIOR_STD,
+        "start_stds": START_STDS,
+        "functions": FUNCTIONS,
+        "view": VIEW,
+        "reach": REACH,
+        "grid_points": len(GRID),
+        "most_points": MOST_POINTS,
+        "furthest": FURTHEST,
+        "classes": CLASSES,
+    }
