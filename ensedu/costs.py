@@ -74,7 +74,7 @@ class Cost:
         """
         if self.bytes == 0:
             raise ValueError("num_params and num_activations are 0, accepted is a cost that moves")
-        return _ratio(self.flops, self.bytes)
+        return _divided(self.flops, self.bytes)
 
     def seconds(self, flops_per_second: float, bytes_per_second: float) -> float:
         """The roofline's bound on time: no less than computing takes, nor than moving takes.
@@ -84,10 +84,10 @@ class Cost:
         """
         peak = checks.real("flops_per_second", flops_per_second, low=0.0)
         bandwidth = checks.real("bytes_per_second", bytes_per_second, low=0.0)
-        return max(_ratio(self.flops, peak), _ratio(self.bytes, bandwidth))
+        return max(_divided(self.flops, peak), _divided(self.bytes, bandwidth))
 
 
-def _ratio(number: int, by: float | int) -> float:
+def _divided(number: int, by: float | int) -> float:
     try:
         return number / by
     except OverflowError:
@@ -192,7 +192,7 @@ def layer(
 
 if TYPE_CHECKING:
 
-    class OfAMethod(Protocol):
+    class LayerOfAMethod(Protocol):
         """`layer` for one method."""
 
         def __call__(
@@ -213,9 +213,9 @@ if TYPE_CHECKING:
         ) -> Cost: ...
 
     # One for each row of the table, which a type checker does not read: it takes any name.
-    def __getattr__(name: str) -> OfAMethod: ...
+    def __getattr__(name: str) -> LayerOfAMethod: ...
 
 
-_OF_A_METHOD = functions_by_method(layer)
-globals().update(_OF_A_METHOD)
-__all__ += list(_OF_A_METHOD)
+FUNCTIONS = functions_by_method(layer)
+globals().update(FUNCTIONS)
+__all__ += list(FUNCTIONS)

@@ -136,20 +136,20 @@ class Method:
         return self.stochastic and not self.spread
 
 
-_PLAIN = (Array("weight", "m n", "shared"), Array("bias", "n", "biases"))
-_OWN = (Array("weight", "M m n", "per_member"), Array("bias", "M n", "biases"))
+_OF_ONE_NETWORK = (Array("weight", "m n", "shared"), Array("bias", "n", "biases"))
+_OF_EACH_MEMBER = (Array("weight", "M m n", "per_member"), Array("bias", "M n", "biases"))
 
 #: Every method by its key, in the order in which tables and figures show them.
 METHODS: dict[str, Method] = {
     method.key: method
     for method in (
-        Method("single", "single network", "one network", "", _PLAIN),
+        Method("single", "single network", "one network", "", _OF_ONE_NETWORK),
         Method(
             "deep_ensemble",
             "deep ensemble",
             "Lakshminarayanan et al. 2017",
             "DeepEnsemble",
-            _OWN,
+            _OF_EACH_MEMBER,
             members=True,
         ),
         Method(
@@ -199,7 +199,7 @@ METHODS: dict[str, Method] = {
             "MC dropout",
             "Gal and Ghahramani 2016",
             "",
-            _PLAIN,
+            _OF_ONE_NETWORK,
             stochastic=True,
         ),
         Method(
@@ -207,7 +207,7 @@ METHODS: dict[str, Method] = {
             "last-layer ensemble",
             "a deep ensemble of the last layer on one shared body",
             "DeepEnsemble",
-            _OWN,
+            _OF_EACH_MEMBER,
             members=True,
             body="single",
         ),

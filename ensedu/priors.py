@@ -75,7 +75,7 @@ class Normal(Prior):
     scale: float = 1.0
 
     def log_density(self, w: Any, xp: Any) -> Any:
-        return _normal(w - self.loc, self.scale)
+        return _log_normal_density(w - self.loc, self.scale)
 
     def slope(self, w: Any, xp: Any) -> Any:
         return (self.loc - w) / self.scale**2
@@ -150,18 +150,18 @@ class ScaleMixture(Prior):
     loc: float = 0.0
 
     def log_density(self, w: Any, xp: Any) -> Any:
-        return xp.logaddexp(*self._parts(w))
+        return xp.logaddexp(*self._log_parts(w))
 
     def slope(self, w: Any, xp: Any) -> Any:
-        first, second = self._parts(w)
+        first, second = self._log_parts(w)
         share = xp.exp(first - xp.logaddexp(first, second))
         return (self.loc - w) * (share / self.scale1**2 + (1 - share) / self.scale2**2)
 
-    def _parts(self, w: Any) -> tuple[Any, Any]:
+    def _log_parts(self, w: Any) -> tuple[Any, Any]:
         away = w - self.loc
         return (
-            _normal(away, self.scale1) + math.log(self.pi),
-            _normal(away, self.scale2) + math.log(1 - self.pi),
+            _log_normal_density(away, self.scale1) + math.log(self.pi),
+            _log_normal_density(away, self.scale2) + math.log(1 - self.pi),
         )
 
 
@@ -175,6 +175,6 @@ def check_prior(prior: Any) -> Prior:
     return prior
 
 
-def _normal(away: Any, scale: float) -> Any:
+def _log_normal_density(away: Any, scale: float) -> Any:
     """The log density of N(0, scale²)."""
     return -0.5 * (away / scale) ** 2 - 0.5 * math.log(2 * math.pi) - math.log(scale)

@@ -18,10 +18,10 @@ __all__ = [
     "MISSING",
     "MOST_CATEGORIES",
     "Choice",
-    "encoded",
-    "inputs_of",
+    "inputs_of_other_rows",
     "is_number",
-    "plain",
+    "table_fields",
+    "with_decimal_point",
 ]
 
 #: A column with more different words than this holds names or identifiers, and not categories.
@@ -52,17 +52,17 @@ class Words:
 Column = Float[Array, "N"] | Words
 
 
-def encoded(
+def table_fields(
     columns: Any, target: Choice | None, drop: Choice, categories: Choice, decimal: str
 ) -> dict[str, Any]:
     """Return the fields of a `Table`; its ``from_columns`` says of what."""
-    columns = _by_name(columns)
+    columns = _columns_by_name(columns)
     checks.one_of("decimal", decimal, DECIMALS)
     names = list(columns)
-    dropped = _chosen("drop", drop, names)
-    named = _chosen("categories", categories, names)
+    dropped = _chosen_columns("drop", drop, names)
+    named = _chosen_columns("categories", categories, names)
     kept = [name for name in names if name not in dropped]
-    predicted = kept[-1:] if target is None else _chosen("target", target, names)
+    predicted = kept[-1:] if target is None else _chosen_columns("target", target, names)
     inputs = [name for name in kept if name not in predicted]
     if not predicted or not inputs or set(predicted) & set(dropped):
         raise ValueError(
@@ -75,16 +75,16 @@ def encoded(
             f"columns[''], column {i}, has no name, like row numbers that were saved along: "
             f"name it, or drop={i}"
         )
-    read = _read_all({name: columns[name] for name in kept}, named, decimal)
-    x, x_names, values = _inputs({name: read[name] for name in inputs})
-    y, classes = _targets({name: read[name] for name in predicted})
+    read = _all_numbers_or_words({name: columns[name] for name in kept}, named, decimal)
+    x, x_names, values = _one_hot_inputs({name: read[name] for name in inputs})
+    y, classes = _numbers_or_labels({name: read[name] for name in predicted})
     return {
         "x": x, "y": y, "names": x_names, "targets": tuple(predicted), "categories": values,
         "classes": classes, "dropped": tuple(dropped),
     }  # fmt: skip
 
 
-def inputs_of(
+def inputs_of_other_rows(
     columns: Any,
     names: Sequence[str],
     categories: Mapping[str, tuple[str, ...]],
@@ -95,7 +95,7 @@ def inputs_of(
 
     `others` are the columns that may be there or not, and are not read.
     """
-    columns = _by_name(columns)
+    columns = _columns_by_name(columns)
     checks.one_of("decimal", decimal, DECIMALS)
     whole = {f"{name}={value}": name for name, values in categories.items() for value in values}
     inputs = list(dict.fromkeys(whole.get(name, name) for name in names))
@@ -108,11 +108,11 @@ def inputs_of(
             + (f", got none of {checks.shown(missing)}" if missing else "")
             + (f", got {checks.shown(unknown)}, which it does not know" if unknown else "")
         )
-    read = _read_all({name: columns[name] for name in inputs}, [*categories], decimal)
+    read = _all_numbers_or_words({name: columns[name] for name in inputs}, [*categories], decimal)
     parts: dict[str, Array] = {}
     for name, column in read.items():
         if isinstance(column, Words) and name in categories:
-            codes = _codes(name, column, categories[name], decimal)
+            codes = _codes_of_table(name, column, categories[name], decimal)
             rows = np.eye(len(categories[name]))[codes].T
             parts |= {
                 f"{name}={value}": row for value, row in zip(categories[name], rows, strict=True)
@@ -127,14 +127,16 @@ def inputs_of(
     return np.column_stack([parts[name] for name in names])
 
 
-def _codes(name: str, column: Words, known: tuple[str, ...], decimal: str) -> Int[Array, "B"]:
+def _codes_of_table(
+    name: str, column: Words, known: tuple[str, ...], decimal: str
+) -> Int[Array, "B"]:
     """Return the places of a column's values among those of the table."""
     places = {value: i for i, value in enumerate(known)}
     # where the table read numbers as names, 7 and 7.0 are one
     numbers = {float(value): i for value, i in places.items() if is_number(value)}
     found = []
     for value in column.values:
-        word = plain(value, decimal)
+        word = with_decimal_point(value, decimal)
         number = float(word) if is_number(word) else np.nan
         found.append(places.get(value, numbers.get(number, -1)))
     codes = np.array(found)[column.codes]
@@ -148,7 +150,7 @@ def _codes(name: str, column: Words, known: tuple[str, ...], decimal: str) -> In
     return codes
 
 
-def _by_name(columns: Any) -> dict[str, Any]:
+def _columns_by_name(columns: Any) -> dict[str, Any]:
     try:
         columns = {name: columns[name] for name in columns}
     except Exception:  # whatever is no mapping
@@ -158,10 +160,12 @@ def _by_name(columns: Any) -> dict[str, Any]:
     return columns
 
 
-def _read_all(columns: dict[str, Any], as_words: list[str], decimal: str) -> dict[str, Column]:
+def _all_numbers_or_words(
+    columns: dict[str, Any], as_words: list[str], decimal: str
+) -> dict[str, Column]:
     """Return the columns as numbers or words, all of one length."""
     read = {
-        name: _read(f"columns[{name!r}]", column, name in as_words, decimal)
+        name: _numbers_or_words(f"columns[{name!r}]", column, name in as_words, decimal)
         for name, column in columns.items()
     }
     lengths = {name: len(column) for name, column in read.items()}
@@ -170,7 +174,7 @@ def _read_all(columns: dict[str, Any], as_words: list[str], decimal: str) -> dic
     return read
 
 
-def _inputs(columns: dict[str, Column]) -> tuple[Array, tuple[str, ...], dict[str, Any]]:
+def _one_hot_inputs(columns: dict[str, Column]) -> tuple[Array, tuple[str, ...], dict[str, Any]]:
     """Return the inputs (N, m), the names of the m columns, and the values of words."""
     parts, names, categories = [], [], {}
     for name, column in columns.items():
@@ -191,7 +195,7 @@ def _inputs(columns: dict[str, Column]) -> tuple[Array, tuple[str, ...], dict[st
     return np.column_stack(parts), tuple(names), categories
 
 
-def _targets(columns: dict[str, Column]) -> tuple[Array, tuple[str, ...]]:
+def _numbers_or_labels(columns: dict[str, Column]) -> tuple[Array, tuple[str, ...]]:
     """Return numbers to predict, (N, k), or labels and the names of their classes."""
     numbers = [column for column in columns.values() if not isinstance(column, Words)]
     if len(numbers) == len(columns):
@@ -206,7 +210,7 @@ def _targets(columns: dict[str, Column]) -> tuple[Array, tuple[str, ...]]:
     return only.codes.astype(np.int64), only.values
 
 
-def _chosen(what: str, choice: Any, names: list[str]) -> list[str]:
+def _chosen_columns(what: str, choice: Any, names: list[str]) -> list[str]:
     """Return the names of the columns that were chosen by name or index."""
     accepted = f"one or more of the columns {checks.shown(names)}, or their indices from 0"
     single = not isinstance(choice, (tuple, list))
@@ -222,7 +226,7 @@ def _chosen(what: str, choice: Any, names: list[str]) -> list[str]:
     return found
 
 
-def _read(name: str, column: Any, as_words: bool, decimal: str) -> Column:
+def _numbers_or_words(name: str, column: Any, as_words: bool, decimal: str) -> Column:
     """Return a column as numbers, or as words if it holds any or is to."""
     try:
         if not isinstance(column, (tuple, list, np.ndarray)) and not hasattr(column, "to_numpy"):
@@ -238,11 +242,11 @@ def _read(name: str, column: Any, as_words: bool, decimal: str) -> Column:
             f"got {checks.given(column)}"
         )
     if array.dtype.kind in "UTO":
-        array = _parsed(name, array, as_words, decimal)
+        array = _parsed_words(name, array, as_words, decimal)
     if array.dtype.kind != "O":
         numbers = array.astype(np.float64)
         if not (fine := np.abs(numbers) < MOST).all():
-            _refuse(name, fine.argmin(), len(numbers), numbers[fine.argmin()])
+            _refuse_value(name, fine.argmin(), len(numbers), numbers[fine.argmin()])
     if as_words or array.dtype.kind == "O":
         values, codes = np.unique(array, return_inverse=True)
         if not as_words and all(map(_is_date, values)):
@@ -254,15 +258,15 @@ def _read(name: str, column: Any, as_words: bool, decimal: str) -> Column:
     return array.astype(np.float64)
 
 
-def _parsed(name: str, array: Array, as_words: bool, decimal: str) -> Array:
+def _parsed_words(name: str, array: Array, as_words: bool, decimal: str) -> Array:
     """Return numbers if each word is one, and else words, as objects; refuse a mixture."""
     values = array.tolist()
     words, numbers = [], []
     for row, value in enumerate(values):
         words.append("" if value is None else str(value).strip())
-        numbers.append(plain(words[-1], decimal if isinstance(value, str) else "."))
+        numbers.append(with_decimal_point(words[-1], decimal if isinstance(value, str) else "."))
         if words[-1] in MISSING:
-            _refuse(name, row, len(values))
+            _refuse_value(name, row, len(values))
         if not isinstance(value, (str, Real)):
             advice = f"; {DATES}" if isinstance(value, date) else ""
             raise TypeError(f"{name} must hold numbers or words, got {checks.given(value)}{advice}")
@@ -299,7 +303,7 @@ def _is_date(word: str) -> bool:
     return True
 
 
-def _refuse(name: str, row: Any, rows: int, value: float = np.nan) -> NoReturn:
+def _refuse_value(name: str, row: Any, rows: int, value: float = np.nan) -> NoReturn:
     got = f"holds {value}" if value == value else "has no value"
     raise ValueError(
         f"{name} {got} in row {row + 1:,} of {rows:,}, accepted are words and finite numbers below "
@@ -307,7 +311,7 @@ def _refuse(name: str, row: Any, rows: int, value: float = np.nan) -> NoReturn:
     )
 
 
-def plain(word: str, decimal: str) -> str:
+def with_decimal_point(word: str, decimal: str) -> str:
     """Return a number as Python writes it; what groups thousands is no part of one."""
     return word if decimal == "." else word.translate(str.maketrans(".,", ",."))
 

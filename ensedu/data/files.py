@@ -11,7 +11,7 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.common.optional import optional
-from ensedu.data.columns import DECIMALS, MISSING, is_number, plain
+from ensedu.data.columns import DECIMALS, MISSING, is_number, with_decimal_point
 from ensedu.data.row_checks import read_text
 
 __all__ = ["read_columns"]
@@ -40,12 +40,12 @@ def read_columns(
         delimiter = likely[0] if likely else " "
     checks.one_of("delimiter", delimiter, DELIMITERS)
     try:
-        first = _cells(line, delimiter)
+        first = _split_cells(line, delimiter)
     except csv.Error as error:  # a cell of 100,000 characters
         raise ValueError(f"{name} {checks.shown(path)} must be a table: {error}") from error
     if header is None:
-        header = not any(is_number(plain(cell, decimal)) for cell in first)
-    names = first if checks.boolean("header", header) else _numbered(len(first))
+        header = not any(is_number(with_decimal_point(cell, decimal)) for cell in first)
+    names = first if checks.boolean("header", header) else _numbered_names(len(first))
     if repeated := [one for one, times in Counter(names).items() if times > 1]:
         raise ValueError(
             f"{name} {checks.shown(path)} names more than one column {repeated[0]!r}; accepted are "
@@ -96,12 +96,12 @@ def _check_lengths(
             )
 
 
-def _cells(line: str, delimiter: str) -> list[str]:
+def _split_cells(line: str, delimiter: str) -> list[str]:
     if delimiter == " ":
         line = " ".join(line.split())
     (cells,) = csv.reader([line], delimiter=delimiter, skipinitialspace=True)
     return [cell.strip() for cell in cells]
 
 
-def _numbered(number: int) -> list[str]:
+def _numbered_names(number: int) -> list[str]:
     return [f"column {i + 1}" for i in range(number)]

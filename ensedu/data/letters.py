@@ -37,11 +37,13 @@ def letters() -> tuple[Float[Array, "520 784"], list[str]]:
     face = optional("matplotlib.ft2font", "book").FT2Font
     names = list(string.ascii_letters)
     fonts = [face(folder / f"{font}.ttf") for font in FONTS]
-    found = [_centered(_set(font, name), image) for font in fonts for name in names]
+    found = [
+        _centered_on_page(_drawn_letter(font, name), image) for font in fonts for name in names
+    ]
     return np.stack(found).reshape(-1, SIDE**2), names * len(FONTS)
 
 
-def _set(font: Any, name: str) -> Float[Array, "H W"]:
+def _drawn_letter(font: Any, name: str) -> Float[Array, "H W"]:
     """Draw one letter some hundred pixels tall, without margins."""
     font.set_size(100, 72)
     font.set_text(name)
@@ -51,19 +53,19 @@ def _set(font: Any, name: str) -> Float[Array, "H W"]:
     return ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
-def _centered(ink: Float[Array, "H W"], image: Any) -> Float[Array, "28 28"]:
+def _centered_on_page(ink: Float[Array, "H W"], image: Any) -> Float[Array, "28 28"]:
     """Average a letter down, and put its center of mass into the middle, to a pixel."""
     height, width = (max(1, round(INNER * size / max(ink.shape))) for size in ink.shape)
     box = image.Resampling.BOX
     small = np.asarray(image.fromarray(ink.astype(np.float32)).resize((width, height), box), float)
     small = np.clip(small, 0, 1)  # the rounding of an average of ones may lie above 1
     page = np.zeros((SIDE, SIDE))
-    top, left = _start(small.sum(axis=1)), _start(small.sum(axis=0))
+    top, left = _first_pixel(small.sum(axis=1)), _first_pixel(small.sum(axis=0))
     page[top : top + height, left : left + width] = small
     return page
 
 
-def _start(ink: Float[Array, " size"]) -> int:
+def _first_pixel(ink: Float[Array, " size"]) -> int:
     """Return where a row of ink begins, so that its center of mass is in the middle of the page."""
     center = ink @ np.arange(len(ink)) / ink.sum()
     return round(np.clip((SIDE - 1) / 2 - center, 0, SIDE - len(ink)))

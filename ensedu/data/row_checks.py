@@ -10,10 +10,10 @@ from numpy import ndarray as Array
 from ensedu.common import checks
 from ensedu.common.arrays import MOST, check_float64
 
-__all__ = ["features", "images", "indices", "read_text", "targets"]
+__all__ = ["check_features", "check_images", "check_indices", "check_targets", "read_text"]
 
 
-def features(name: str, value: Any) -> Array:
+def check_features(name: str, value: Any) -> Array:
     """Return `value` if it is a float64 array (N, m), neither axis empty, of finite numbers."""
     check_float64(name, value)
     if value.ndim != 2 or not value.size:
@@ -27,20 +27,20 @@ def features(name: str, value: Any) -> Array:
     return value
 
 
-def targets(name: str, value: Any, rows: int) -> Array:
-    """Return `value` if it is (N, k) in float64, as `features`, or labels (N,), integers."""
+def check_targets(name: str, value: Any, rows: int) -> Array:
+    """Return `value` if it is (N, k) in float64, as `check_features`, or labels (N,), integers."""
     if isinstance(value, np.ndarray) and value.ndim == 1:
-        value = _integers(name, value, "labels")
+        value = _check_integers(name, value, "labels")
     else:
-        features(name, value)
+        check_features(name, value)
     if len(value) != rows:
         raise ValueError(f"{name} has {len(value):,} rows, accepted are the {rows:,} of x")
     return value
 
 
-def indices(name: str, value: Any, rows: int) -> Array:
+def check_indices(name: str, value: Any, rows: int) -> Array:
     """Return `value` if it holds different numbers of rows, at least one, from 0 to `rows` - 1."""
-    value = _integers(name, value, "row indices")
+    value = _check_integers(name, value, "row indices")
     if value.ndim != 1 or not value.size:
         raise ValueError(f"{name} has shape {value.shape}, accepted is (N,), N at least 1")
     if (low := value.min()) < 0 or (high := value.max()) >= rows:
@@ -52,7 +52,7 @@ def indices(name: str, value: Any, rows: int) -> Array:
     return value
 
 
-def images(name: str, value: Any, *, stacked: bool = False) -> Array:
+def check_images(name: str, value: Any, *, stacked: bool = False) -> Array:
     """Return `value` if it is a float64 array of numbers from 0 to 1; (N, H, W) if `stacked`."""
     check_float64(name, value)
     if stacked and (value.ndim != 3 or not value.size):
@@ -83,7 +83,7 @@ def read_text(name: str, path: Any) -> str:
     return words
 
 
-def _integers(name: str, value: Any, what: str) -> Array:
+def _check_integers(name: str, value: Any, what: str) -> Array:
     if type(value) is not np.ndarray:
         raise TypeError(f"{name} must be a plain NumPy array, got {type(value).__name__}")
     if value.dtype.kind not in "iu":

@@ -13,8 +13,7 @@ from numpy.random import Generator
 from ensedu.common import checks
 from ensedu.common.arrays import check_float64, check_rng
 from ensedu.common.optional import optional
-from ensedu.data.row_checks import images as check_images
-from ensedu.data.row_checks import targets
+from ensedu.data.row_checks import check_images, check_targets
 
 
 def classes(
@@ -40,7 +39,7 @@ def classes(
         For other shapes or dtypes, a label that y does not have, and one named twice.
     """
     check_float64("x", x)
-    if x.ndim == 0 or targets("y", y, len(x)).ndim != 1:
+    if x.ndim == 0 or check_targets("y", y, len(x)).ndim != 1:
         raise ValueError(f"y has shape {y.shape}, accepted is (N,), for x of shape (N, …)")
     checks.boolean("relabel", relabel)
     accepted = "different labels that are in y"

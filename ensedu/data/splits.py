@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.data.row_checks import features, indices, targets
+from ensedu.data.row_checks import check_features, check_indices, check_targets
 
 Targets = Float[Array, "N k"] | Int[Array, "N"]
 
@@ -81,14 +81,14 @@ class Split:
     y_std: Float[Array, "k"] | None = field(init=False)
 
     def __post_init__(self) -> None:
-        features("x", self.x)
-        targets("y", self.y, len(self.x))
-        indices("train", self.train, len(self.x))
-        indices("test", self.test, len(self.x))
+        check_features("x", self.x)
+        check_targets("y", self.y, len(self.x))
+        check_indices("train", self.train, len(self.x))
+        check_indices("test", self.test, len(self.x))
         if (both := np.intersect1d(self.train, self.test)).size:
             raise ValueError(f"test must hold no row of train, got {both[0]} in both")
         for name, array in (("x", self.x), ("y", self.y)):
-            mean, std = (None, None) if array.ndim == 1 else _moments(array[self.train])
+            mean, std = (None, None) if array.ndim == 1 else _mean_and_std(array[self.train])
             for part in ("train", "test"):
                 rows = array[getattr(self, part)]
                 rows = rows if mean is None else (rows - mean) / std
@@ -125,7 +125,7 @@ class Split:
         TypeError, ValueError
             For anything but finite float64 numbers in as many columns as those of this split.
         """
-        if features("x", x).shape[1] != len(self.x_mean):
+        if check_features("x", x).shape[1] != len(self.x_mean):
             raise ValueError(f"x has shape {x.shape}, accepted is (B, {len(self.x_mean)})")
         return (x - self.x_mean) / self.x_std
 
@@ -171,7 +171,7 @@ def shuffled(seed: int, rows: int, name: str, part: float) -> tuple[Array, Array
     return order[:end], order[end:]
 
 
-def _moments(rows: Float[Array, "N m"]) -> tuple[Float[Array, "m"], Float[Array, "m"]]:
+def _mean_and_std(rows: Float[Array, "N m"]) -> tuple[Float[Array, "m"], Float[Array, "m"]]:
     """Return the mean and the standard deviation of each column, 1 for a constant one."""
     std = rows.std(axis=0)
     # the rounding of a mean leaves a constant a tiny deviation, and a tiny range may have none

@@ -10,10 +10,9 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.data.columns import Choice, encoded, inputs_of
+from ensedu.data.columns import Choice, inputs_of_other_rows, table_fields
 from ensedu.data.files import read_columns
-from ensedu.data.row_checks import features, read_text, targets
-from ensedu.data.row_checks import indices as check_indices
+from ensedu.data.row_checks import check_features, check_indices, check_targets, read_text
 from ensedu.data.splits import Split, Targets, shuffled
 
 
@@ -62,13 +61,13 @@ class Table:
     dropped: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        features("x", self.x)
-        targets("y", self.y, len(self.x))
+        check_features("x", self.x)
+        check_targets("y", self.y, len(self.x))
         labels = self.y.ndim == 1
-        _words("names", self.names, self.x.shape[1])
-        _words("targets", self.targets, 1 if labels else self.y.shape[1])
-        _words("classes", self.classes, None if labels else 0)
-        _words("dropped", self.dropped, None)
+        _check_words("names", self.names, self.x.shape[1])
+        _check_words("targets", self.targets, 1 if labels else self.y.shape[1])
+        _check_words("classes", self.classes, None if labels else 0)
+        _check_words("dropped", self.dropped, None)
         if labels and (self.y.min() < 0 or self.y.max() >= len(self.classes)):
             raise ValueError(
                 f"classes must name each label of y, from {self.y.min()} to {self.y.max()}, "
@@ -77,7 +76,7 @@ class Table:
         if not isinstance(self.categories, Mapping):
             raise TypeError(f"categories must be a dict, got {checks.given(self.categories)}")
         for name, values in self.categories.items():
-            _words(f"categories[{checks.shown(name)}]", values, None)
+            _check_words(f"categories[{checks.shown(name)}]", values, None)
             if absent := {f"{name}={value}" for value in values} - {*self.names}:
                 raise ValueError(f"categories must be those of names, got {sorted(absent)[0]!r}")
 
@@ -121,7 +120,7 @@ class Table:
             numbers mixed with words or written with other commas, dates, and more than 50 different
             words in a column of inputs.
         """
-        return cls(**encoded(columns, target, drop, categories, decimal))
+        return cls(**table_fields(columns, target, drop, categories, decimal))
 
     def encode(
         self,
@@ -164,7 +163,7 @@ class Table:
         if isinstance(columns, (str, PathLike)):
             columns = read_columns("columns", columns, delimiter, header, decimal, self.categories)
         others = (*self.targets, *self.dropped)
-        return inputs_of(columns, self.names, self.categories, others, decimal)
+        return inputs_of_other_rows(columns, self.names, self.categories, others, decimal)
 
     def rows(self, indices: Int[Array, "n"]) -> "Table":
         """Return the table of some rows, by their indices (n,), each once, in this order.
@@ -204,28 +203,28 @@ class Table:
             For a file that cannot be read or holds anything else, and for indices that `Split`
             does not take.
         """
-        parts = _indices("train_path", train_path), _indices("test_path", test_path)
+        parts = _read_indices("train_path", train_path), _read_indices("test_path", test_path)
         return Split(self.x, self.y, *parts)
 
     def __len__(self) -> int:
         return len(self.x)
 
     def __repr__(self) -> str:
-        inputs = _several(len(self.names), "input")
+        inputs = _counted(len(self.names), "input")
         if self.categories:
             inputs += f" ({', '.join(self.categories)} one-hot)"
         target = f"{'target' if len(self.targets) == 1 else 'targets'} {', '.join(self.targets)}"
         if self.classes:
             first = ", ".join(self.classes[:10]) + ", …" * (len(self.classes) > 10)
             target += f", {len(self.classes):,} classes: {first}"
-        return f"Table({_several(len(self), 'row')}, {inputs}, {target})"
+        return f"Table({_counted(len(self), 'row')}, {inputs}, {target})"
 
 
-def _several(number: int, word: str) -> str:
+def _counted(number: int, word: str) -> str:
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
-def _words(name: str, value: Any, number: int | None) -> None:
+def _check_words(name: str, value: Any, number: int | None) -> None:
     """Check that `value` is a tuple of different strings, of so many if that is known."""
     accepted = f"a tuple of {'' if number is None else f'{number} '}different strings"
     if not isinstance(value, tuple) or not all(isinstance(word, str) for word in value):
@@ -234,7 +233,7 @@ def _words(name: str, value: Any, number: int | None) -> None:
         raise ValueError(f"{name} must be {accepted}, got {checks.shown(value)}")
 
 
-def _indices(name: str, path: Any) -> Int[Array, "N"]:
+def _read_indices(name: str, path: Any) -> Int[Array, "N"]:
     """Return the integers that a file holds."""
     words = read_text(name, path).split()
     for word in words:

@@ -77,7 +77,7 @@ class Posterior:
             For anything but an array (B, m) of finite floats.
         """
         m, n = self.mean.shape
-        _check("features", features, "B", m, like=f"the {m} weights")
+        _check_finite_floats("features", features, "B", m, like=f"the {m} weights")
         variance = (features * np.linalg.solve(self.precision, features.T).T).sum(1)
         std = np.sqrt(np.maximum(variance, 0.0))  # of which rounding may leave -1e-17
         return features @ self.mean, np.repeat(std[:, None], n, axis=1)
@@ -134,7 +134,7 @@ def posterior(
         per_output = m * np.log(alpha) + N * np.log(beta / (2 * math.pi)) - log_det
         log_evidence = float(0.5 * (n * per_output - misfit))
     if not math.isfinite(log_evidence):
-        raise ValueError(_beyond("a posterior", features, noise_std, prior))
+        raise ValueError(_overflow_message("a posterior", features, noise_std, prior))
     return Posterior(prior.loc + moved, precision, log_evidence)
 
 
@@ -161,7 +161,7 @@ def free_energy(
     """
     N, m, n = _check_data(features, targets)
     for name, given in (("mean", mean), ("rho", rho)):
-        _check(name, given, m, n, like="features and targets")
+        _check_finite_floats(name, given, m, n, like="features and targets")
     noise_std, prior = checks.real("noise_std", noise_std, low=0.0), _check_prior(prior)
     with np.errstate(all="ignore"):
         beta = np.float64(noise_std) ** -2
@@ -175,19 +175,21 @@ def free_energy(
         grad_mean = kl_mean - beta * features.T @ residual
         grad_rho = kl_rho + beta * squares * std * slope
     if not math.isfinite(value + grad_mean.sum() + grad_rho.sum()):
-        raise ValueError(_beyond("a free energy", features, noise_std, prior))
+        raise ValueError(_overflow_message("a free energy", features, noise_std, prior))
     return value, grad_mean, grad_rho
 
 
-def _check(name: str, value: Array, *shape: int | str, like: str = "") -> None:
+def _check_finite_floats(name: str, value: Array, *shape: int | str, like: str = "") -> None:
     arrays.check_array(name, value, "f", FLOATS, shape, like=like)
     arrays.check_finite(name, value)
 
 
 def _check_data(features: Array, targets: Array) -> tuple[int, int, int]:
     """Check both, and return their sizes N, m and n."""
-    _check("features", features, "N", "m")
-    _check("targets", targets, len(features), "n", like=f"features of shape {features.shape}")
+    _check_finite_floats("features", features, "N", "m")
+    _check_finite_floats(
+        "targets", targets, len(features), "n", like=f"features of shape {features.shape}"
+    )
     return *features.shape, targets.shape[1]
 
 
@@ -199,7 +201,7 @@ def _check_prior(prior: Normal) -> Normal:
     return prior
 
 
-def _beyond(what: str, features: Array, noise_std: float, prior: Normal) -> str:
+def _overflow_message(what: str, features: Array, noise_std: float, prior: Normal) -> str:
     return (
         f"features, noise_std and prior must have {what} that floats can hold, got "
         f"noise_std={noise_std:g}, {prior} and features up to {np.abs(features).max():g}"

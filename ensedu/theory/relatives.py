@@ -16,7 +16,7 @@ from ensedu.methods import size_option
 __all__ = ["RELATIVES", "Numbers", "Relative", "numbers"]
 
 
-class _Layer(NamedTuple):
+class _LayerSizes(NamedTuple):
     m: int
     n: int
     M: int
@@ -28,12 +28,12 @@ class _Layer(NamedTuple):
         return counting.layer(self.m, self.n, method, **size_option(method, self.M))
 
 
-def _mimo(at: _Layer) -> Count:
+def _mimo(at: _LayerSizes) -> Count:
     m, n = at.m * (at.M if at.first else 1), at.n * (at.M if at.last else 1)
     return Count(per_member=m * n, biases=n) if at.first or at.last else at.of("single")
 
 
-def _packed(at: _Layer) -> Count:
+def _packed(at: _LayerSizes) -> Count:
     alpha, groups = at.chosen["alpha"], at.M * at.chosen["gamma"]
     m, n = at.m * (1 if at.first else alpha), at.n * (at.M if at.last else alpha)
     for width in (n,) if at.first else (m, n):
@@ -45,17 +45,17 @@ def _packed(at: _Layer) -> Count:
     return Count(per_member=m * n // (1 if at.first else groups), biases=n)
 
 
-def _lora(at: _Layer) -> Count:
+def _lora(at: _LayerSizes) -> Count:
     base, added = at.of("single"), at.M * at.chosen["rank"] * (at.m + at.n)
     return replace(base, per_member=added, frozen=base.total)
 
 
-def _swag(at: _Layer) -> Count:
+def _swag(at: _LayerSizes) -> Count:
     more = 1 + at.chosen["columns"]  # the mean of squares, and deviations, beside the mean
     return Count(at.m * at.n, scales=more * at.m * at.n, biases=(1 + more) * at.n)
 
 
-def _last_layer(at: _Layer) -> Count:
+def _last_layer(at: _LayerSizes) -> Count:
     base = at.of("single")
     return replace(base, scales=base.total**2 if at.last else 0)
 
@@ -161,7 +161,7 @@ def numbers(
     chosen = {name: checks.positive_int(name, value) for name, value in chosen.items()}
     trained, kept = [], []
     for i, (m, n) in enumerate(pairwise(sizes)):
-        at = _Layer(m, n, M, first=i == 0, last=i == len(sizes) - 2, chosen=chosen)
+        at = _LayerSizes(m, n, M, first=i == 0, last=i == len(sizes) - 2, chosen=chosen)
         held = replace(row.layer(at), name=f"{m} → {n}")
         moved = held if row.trains == "all" else at.of("single")
         if row.trains == "own":

@@ -130,7 +130,7 @@ def entropy_parts(probabilities: Float[Array, "M B k"]) -> EntropyParts:
     """
     members = score_checks.probabilities("probabilities", probabilities, ("M", "B", "k"))
     average = members.mean(axis=0)
-    divergence = (members * (_log(members) - _log(average))).sum(axis=-1)
+    divergence = (members * (_log_or_zero(members) - _log_or_zero(average))).sum(axis=-1)
     return EntropyParts(
         total=_entropy(average),
         expected=_entropy(members).mean(axis=0),
@@ -170,8 +170,8 @@ def covariance_parts(probabilities: Float[Array, "M B k"]) -> CovarianceParts:
     average = members.mean(axis=0)
     apart = members - average
     return CovarianceParts(
-        total=_covariance(average),
-        aleatoric=_covariance(members).mean(axis=0),
+        total=_label_covariance(average),
+        aleatoric=_label_covariance(members).mean(axis=0),
         epistemic=np.einsum("mbi,mbj->bij", apart, apart) / len(members),
     )
 
@@ -211,16 +211,17 @@ def ambiguity(predictions: Float[Array, "M B k"], targets: Float[Array, "B *k"])
     )
 
 
-def _covariance(probabilities: Float[Array, "*M B k"]) -> Float[Array, "*M B k k"]:
+def _label_covariance(probabilities: Float[Array, "*M B k"]) -> Float[Array, "*M B k k"]:
     """Return ``diag(p) - p pᵀ``."""
     own = probabilities[..., :, None] * np.eye(probabilities.shape[-1])
     return own - probabilities[..., :, None] * probabilities[..., None, :]
 
 
 def _entropy(probabilities: Float[Array, "*M B k"]) -> Float[Array, "*M B"]:
-    return 0.0 - (probabilities * _log(probabilities)).sum(axis=-1)  # 0.0 -, that none is -0.0
+    # 0.0 -, that none is -0.0
+    return 0.0 - (probabilities * _log_or_zero(probabilities)).sum(axis=-1)
 
 
-def _log(probabilities: Float[Array, "*M B k"]) -> Float[Array, "*M B k"]:
+def _log_or_zero(probabilities: Float[Array, "*M B k"]) -> Float[Array, "*M B k"]:
     """Return the logarithm, and 0 for that of 0, which only 0 is multiplied by."""
     return np.log(probabilities, out=np.zeros_like(probabilities), where=probabilities > 0)

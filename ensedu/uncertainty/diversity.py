@@ -32,11 +32,11 @@ def disagreement(predictions: Integer[Array, "M B"] | Float[Array, "M B k"]) -> 
     0.3333333333333333
     """
     if getattr(getattr(predictions, "dtype", None), "kind", "") == "f":
-        classes = _predicted("predictions", predictions)
+        classes = _predicted_classes("predictions", predictions)
     else:
         classes = score_checks.integers("predictions", predictions, ("M", "B"))
     score_checks.several("predictions", predictions)
-    return _mean([(one != other).mean() for one, other in combinations(classes, 2)])
+    return _plain_mean([(one != other).mean() for one, other in combinations(classes, 2)])
 
 
 def chance_disagreement(
@@ -70,7 +70,7 @@ def chance_disagreement(
     >>> chance_disagreement(probabilities, np.array([0, 1]))
     0.5
     """
-    predicted = _predicted("probabilities", probabilities)
+    predicted = _predicted_classes("probabilities", probabilities)
     labels = score_checks.labels(labels, probabilities, "probabilities")
     score_checks.several("probabilities", probabilities)
     classes = probabilities.shape[2]
@@ -80,7 +80,7 @@ def chance_disagreement(
         )
     same_error = (classes - 2) / (classes - 1)
     accuracies = (predicted == labels).mean(axis=1)
-    return _mean(
+    return _plain_mean(
         [
             a * (1 - b) + b * (1 - a) + (1 - a) * (1 - b) * same_error
             for a, b in combinations(accuracies, 2)
@@ -126,12 +126,12 @@ def error_correlation(predictions: Float[Array, "M B k"], targets: Float[Array, 
                 f"{error[0]:g} everywhere for member {i}"
             )
     correlations = np.corrcoef(errors)
-    return _mean(correlations[np.triu_indices(len(errors), 1)])
+    return _plain_mean(correlations[np.triu_indices(len(errors), 1)])
 
 
-def _predicted(name: str, probabilities: Array) -> Integer[Array, "M B"]:
+def _predicted_classes(name: str, probabilities: Array) -> Integer[Array, "M B"]:
     return score_checks.probabilities(name, probabilities, ("M", "B", "k")).argmax(axis=2)
 
 
-def _mean(values: list[float] | Float[Array, " pairs"]) -> float:
+def _plain_mean(values: list[float] | Float[Array, " pairs"]) -> float:
     return float(np.mean(values))

@@ -58,7 +58,7 @@ def paired(differences: Float[Array, "n *initial"], level: float = 0.95) -> Inte
     >>> found.mean, round(found.low, 3), round(found.high, 3), found.n, round(found.p, 3)
     (2.0, -0.484, 4.484, 3, 0.074)
     """
-    return _interval(differences, level, 0.0)
+    return _t_interval(differences, level, 0.0)
 
 
 def resampled(
@@ -96,7 +96,7 @@ def resampled(
     (2.0, -0.868, 4.868)
     """
     overlap = checks.positive_int("test", test) / checks.positive_int("train", train)
-    return _interval(differences, level, overlap)
+    return _t_interval(differences, level, overlap)
 
 
 def holm(p_values: Sequence[float] | Float[Array, " K"]) -> Float[Array, " K"]:
@@ -133,7 +133,7 @@ def holm(p_values: Sequence[float] | Float[Array, " K"]) -> Float[Array, " K"]:
     return np.minimum(adjusted, 1.0)
 
 
-def _interval(differences: Float[Array, "n *initial"], level: float, overlap: float) -> Interval:
+def _t_interval(differences: Float[Array, "n *initial"], level: float, overlap: float) -> Interval:
     """Return the interval of n differences whose correlation adds `overlap` to 1 / n."""
     differences = score_checks.floats("differences", differences, ("n",), ("n", "initial seeds"))
     level = score_checks.level(level)

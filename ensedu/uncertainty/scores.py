@@ -223,10 +223,11 @@ def crps(
     array([[0.2337]])
     """
     mean, variance, targets = score_checks.forecast(mean, variance, targets)
-    apart = 0.5 * _absolute(0 * mean, 2 * variance).sum(axis=0)  # of each member from itself
+    # Of each member from itself.
+    apart = 0.5 * _mean_absolute_normal(0 * mean, 2 * variance).sum(axis=0)
     for i in range(1, len(mean)):  # each pair once, and no array of M² of them
-        apart += _absolute(mean[i] - mean[:i], variance[i] + variance[:i]).sum(axis=0)
-    return _absolute(targets - mean, variance).mean(axis=0) - apart / len(mean) ** 2
+        apart += _mean_absolute_normal(mean[i] - mean[:i], variance[i] + variance[:i]).sum(axis=0)
+    return _mean_absolute_normal(targets - mean, variance).mean(axis=0) - apart / len(mean) ** 2
 
 
 def mixture_cdf(
@@ -362,7 +363,7 @@ def _gaussian_nll(
     return nll.sum(axis=-1)
 
 
-def _absolute(
+def _mean_absolute_normal(
     mean: Float[Array, "M B k"], variance: Float[Array, "M B k"]
 ) -> Float[Array, "M B k"]:
     """``E |N(mean, variance)| = 2σ φ(d/σ) + d (2 Φ(d/σ) - 1)`` with d the mean."""

@@ -25,7 +25,7 @@ from ensedu.common.arrays import check_float64, check_rng
 from ensedu.theory.ntk.gaussian import ACTIVATIONS
 from ensedu.theory.ntk.modulations import ONES, SIGNS, Modulation
 
-__all__ = ["EmbeddedEnsemble", "Pass", "embedded", "modulations"]
+__all__ = ["EmbeddedEnsemble", "Pass", "embedded", "one_for_each_layer"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +83,12 @@ class EmbeddedEnsemble:
 
     def forward(self, x: Float[Array, "B m"]) -> Float[Array, "M B"]:
         """Every member's output."""
-        return self._through(x)[-1]
+        return self._forward_through_layers(x)[-1]
 
-    def run(self, x: Float[Array, "B m"]) -> Pass:
+    def forward_pass(self, x: Float[Array, "B m"]) -> Pass:
         """A forward pass, and the slopes of every member's output in all that is trained."""
         phi = ACTIVATIONS[self.activation]
-        inputs, preactivations, outputs = self._through(x)
+        inputs, preactivations, outputs = self._forward_through_layers(x)
         # Of the last layer; then back, layer by layer.
         slope = np.ones((*outputs.shape, 1))
         slopes, modulated = [slope], []
@@ -124,7 +124,7 @@ class EmbeddedEnsemble:
         Shared weights move by ``lr · γ / M · Σ_i ∂L_i/∂w``, modulations by ``modulation_lr ·
         ∂L_i/∂u_i``: a γ of 1 is the gradient of the mean loss, one of M that of the sum.
         """
-        passed = self.run(x)
+        passed = self.forward_pass(x)
         grads = self.gradients(passed, (passed.outputs - y) / len(x))
         shared = lr * gamma / self.ensemble_size
         rates = {"weights": shared, "biases": shared}
@@ -140,7 +140,7 @@ class EmbeddedEnsemble:
         if x.ndim != 2 or x.shape[1] != len(self.weights[0]):
             raise ValueError(f"{name} has shape {x.shape}, accepted is (B, {len(self.weights[0])})")
 
-    def _through(self, x: Array) -> tuple[list[Array], list[Array], Array]:
+    def _forward_through_layers(self, x: Array) -> tuple[list[Array], list[Array], Array]:
         self.check_inputs("x", x)
         phi = ACTIVATIONS[self.activation].value
         inputs, preactivations = [x[None] / np.sqrt(x.shape[1])], []
@@ -194,12 +194,12 @@ def embedded(
     biases = [rng.standard_normal(n) for n in hidden]
     drawn = []
     for name, value in (("u", u), ("v", v)):
-        several = modulations(name, value, hidden)
+        several = one_for_each_layer(name, value, hidden)
         drawn.append([own.sample(rng, M, n) for own, n in zip(several, hidden, strict=True)])
     return EmbeddedEnsemble(weights, biases, *drawn, activation, std)
 
 
-def modulations(name: str, value: Any, hidden: Sequence[int]) -> list[Modulation]:
+def one_for_each_layer(name: str, value: Any, hidden: Sequence[int]) -> list[Modulation]:
     """Return a `Modulation` for each hidden layer."""
     several = [value] * len(hidden) if isinstance(value, Modulation) else value
     if not isinstance(several, (tuple, list)) or not all(

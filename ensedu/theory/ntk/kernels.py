@@ -15,7 +15,7 @@ from numpy import ndarray as Array
 from ensedu.common import checks
 from ensedu.common.arrays import check_float64
 from ensedu.common.optional import optional
-from ensedu.theory.ntk.embedded import EmbeddedEnsemble, modulations
+from ensedu.theory.ntk.embedded import EmbeddedEnsemble, one_for_each_layer
 from ensedu.theory.ntk.gaussian import ACTIVATIONS
 from ensedu.theory.ntk.modulations import ONES, SIGNS, Modulation
 
@@ -72,13 +72,13 @@ def tangent(
         raise TypeError(f"net must be an EmbeddedEnsemble, got {checks.given(net)}")
     if other is not None:
         net.check_inputs("other", other)
-    one = net.run(x)
-    two = one if other is None else net.run(other)
+    one = net.forward_pass(x)
+    two = one if other is None else net.forward_pass(other)
     M, B, C = net.ensemble_size, one.outputs.shape[1], two.outputs.shape[1]
     shared, own = np.zeros((M, M, B, C)), np.zeros((M, B, C))
     offsets = [net.bias_std**2] * (len(net.weights) - 1) + [0.0]
     pairs = [(i, j) for i in range(M) for j in range(i if other is None else 0, M)]
-    for rows in blocks(B, block_size, bar):
+    for rows in row_blocks(B, block_size, bar):
         for layer, offset in enumerate(offsets):
             inputs, others = one.inputs[layer][:, rows], two.inputs[layer]
             slopes = one.slopes[layer][:, rows], two.slopes[layer]
@@ -96,7 +96,7 @@ def tangent(
     return Kernel(shared, own)
 
 
-def blocks(number: int, block_size: int, bar: bool) -> Iterator[slice]:
+def row_blocks(number: int, block_size: int, bar: bool) -> Iterator[slice]:
     """Yield the rows of each block, and show how many are done."""
     starts = range(0, number, checks.positive_int("block_size", block_size))
     shown = optional("tqdm", "torch").tqdm if checks.boolean("bar", bar) else iter
@@ -149,7 +149,7 @@ def limit(
     std, sizes = checks.not_negative("bias_std", bias_std), [1] * layers
     if not np.isfinite(offset := std * std):
         raise ValueError(f"bias_std must have a finite square, got {bias_std!r}")
-    pairs = zip(modulations("u", u, sizes), modulations("v", v, sizes), strict=True)
+    pairs = zip(one_for_each_layer("u", u, sizes), one_for_each_layer("v", v, sizes), strict=True)
     m = x.shape[1]
     cross = x @ other.T / m + offset
     # Of one member with itself, and of two.
@@ -158,11 +158,11 @@ def limit(
     for layer, (by_u, by_v) in enumerate(pairs, start=1):
         offset = offset if layer < layers else 0.0
         mean, square = by_u.moments
-        same = _averaged(activation, by_v, a[:, None], b, covariance[0], together=True)
-        apart = _averaged(activation, by_v, a[:, None], b, covariance[1], together=False)
+        same = _averaged_moments(activation, by_v, a[:, None], b, covariance[0], together=True)
+        apart = _averaged_moments(activation, by_v, a[:, None], b, covariance[1], together=False)
         own = square * same["slope"] * own + same["value"] + square * same["scaled_slope"]
         a, b = (
-            square * _averaged(activation, by_v, c, c, c, together=True)["value"] + offset
+            square * _averaged_moments(activation, by_v, c, c, c, together=True)["value"] + offset
             for c in (a, b)
         )
         moments = ((square, same), (mean**2, apart))
@@ -174,7 +174,7 @@ def limit(
     return Limit((covariance[0], covariance[1]), (shared[0], shared[1]), own)
 
 
-def _averaged(
+def _averaged_moments(
     activation: str, by: Modulation, a: Array, b: Array, c: Array, *, together: bool
 ) -> dict[str, Array]:
     """Average the moments over v of two members, or of one that is the same in both places.

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 import ensedu.theory.ntk
 from ensedu.common import checks
-from ensedu.theory.ntk.kernels import blocks
+from ensedu.theory.ntk.kernels import row_blocks
 from ensedu.torch.base import check_device, check_tensor
 
 __all__ = ["EmbeddedEnsemble", "Kernel", "tangent"]
@@ -88,9 +88,9 @@ class EmbeddedEnsemble(nn.Module):
         ]
 
     def forward(self, x: Float[Tensor, "B m"]) -> Float[Tensor, "M B"]:
-        return self.run(x)[0]
+        return self.forward_pass(x)[0]
 
-    def run(self, x: Float[Tensor, "B m"]) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+    def forward_pass(self, x: Float[Tensor, "B m"]) -> tuple[Tensor, list[Tensor], list[Tensor]]:
         """Return outputs, the inputs of each layer over √m, and all that an example has a slope in.
 
         That is what comes out of each layer, (M, B, n), then u and v of each hidden layer.
@@ -139,12 +139,12 @@ def tangent(
     """Return the kernel of a network, as `ensedu.theory.ntk.tangent` does, on its device."""
     if not isinstance(net, EmbeddedEnsemble):
         raise TypeError(f"net must be an EmbeddedEnsemble, got {checks.given(net)}")
-    one = _slopes(net, x)
-    two = one if other is None else _slopes(net, other)
+    one = _inputs_and_slopes(net, x)
+    two = one if other is None else _inputs_and_slopes(net, other)
     M, B, C = net.ensemble_size, len(x), len(x if other is None else other)
     shared, own = x.new_zeros(M, M, B, C), x.new_zeros(M, B, C)
     layers = len(net.weights)
-    for rows in blocks(B, block_size, bar):
+    for rows in row_blocks(B, block_size, bar):
         for layer in range(layers):
             offset = net.bias_std**2 if layer < layers - 1 else 0.0
             a, b = one[0][layer][:, None, rows], two[0][layer][None]
@@ -155,12 +155,12 @@ def tangent(
     return Kernel(shared, own)
 
 
-def _slopes(net: EmbeddedEnsemble, x: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-    """Return each layer's inputs, and the slopes of outputs in all that `run` returns.
+def _inputs_and_slopes(net: EmbeddedEnsemble, x: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    """Return each layer's inputs, and the slopes of outputs at the places of `forward_pass`.
 
     No example and no member enters another's output, so one backward pass of their sum is enough.
     """
     with torch.enable_grad():
-        outputs, inputs, places = net.run(x)
+        outputs, inputs, places = net.forward_pass(x)
         slopes = torch.autograd.grad(outputs.sum(), places)
     return [a.detach() for a in inputs], list(slopes)

@@ -78,7 +78,7 @@ def test_gradients_and_a_step_are_autograds():
     function, values, number = in_torch(net)
     values.requires_grad_()
     (function(values, torch.from_numpy(x)) * torch.from_numpy(pull)).sum().backward()
-    grads = net.gradients(net.run(x), pull)
+    grads = net.gradients(net.forward_pass(x), pull)
     row = np.concatenate([a.ravel() for several in grads.values() for a in several])
     np.testing.assert_allclose(row, values.grad.numpy(), rtol=0, atol=1e-12)
     y, lr, gamma = np.sin(x[:, 0]), 0.1, 1.3
