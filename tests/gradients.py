@@ -63,13 +63,13 @@ LAYERS = {
 MEMBERS = ("DeepEnsembleLinear", "BatchEnsembleLinear", "Rank1Linear", "Rank1Linear per example")
 
 
-def layers(module):
+def for_layers(module):
     """Parametrize a class by the layers of a module."""
     made = [pytest.param(make, id=name) for name, make in LAYERS[module].items()]
     return pytest.mark.parametrize("make", made)
 
 
-def layers_and_inputs(*modules):
+def for_layers_and_inputs(*modules):
     """Parametrize a class by the layers of modules, each with the shapes that it takes."""
     cases = [
         pytest.param(make, shape, id=f"{name}-{len(shape)} axes")
@@ -82,7 +82,7 @@ def layers_and_inputs(*modules):
 
 
 class ByHand:
-    """What ``backward`` computes; parametrized by `layers_and_inputs`."""
+    """What ``backward`` computes; parametrized by `for_layers_and_inputs`."""
 
     def test_backward_equals_finite_differences(self, make, shape):
         rng = np.random.default_rng(11)
@@ -126,7 +126,7 @@ class ByHand:
 
 
 class Sums:
-    """How gradients add up; parametrized by `layers`."""
+    """How gradients add up; parametrized by `for_layers`."""
 
     @pytest.mark.parametrize("first", ["data", "kl"])
     def test_gradients_add_up_until_they_are_emptied(self, make, first):
@@ -158,7 +158,7 @@ class Sums:
 
 
 class Twin:
-    """The Torch twin gives what NumPy gives; parametrized by `layers_and_inputs`."""
+    """The Torch twin gives what NumPy gives; parametrized by `for_layers_and_inputs`."""
 
     def test_output_and_all_gradients_are_numpys(self, backend, make, shape):
         rng, device = np.random.default_rng(11), backend.name

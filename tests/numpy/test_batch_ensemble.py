@@ -2,22 +2,22 @@
 
 import pytest
 
-from tests import layers as shared
+from tests import layers
 from tests.backends import InNumPy, M
-from tests.gradients import ByHand, Sums, layers, layers_and_inputs
+from tests.gradients import ByHand, Sums, for_layers, for_layers_and_inputs
 from tests.numpy.convolutions import C_IN, C_OUT, Convolution, convolution
 
 
-class TestBatchEnsembleLinear(InNumPy, shared.BatchEnsembleLinear):
+class TestBatchEnsembleLinear(InNumPy, layers.BatchEnsembleLinear):
     pass
 
 
-@layers_and_inputs("batch_ensemble")
+@for_layers_and_inputs("batch_ensemble")
 class TestGradients(ByHand):
     pass
 
 
-@layers("batch_ensemble")
+@for_layers("batch_ensemble")
 class TestSums(Sums):
     pass
 

@@ -3,22 +3,22 @@
 import numpy as np
 import pytest
 
-from tests import layers as shared
+from tests import layers
 from tests.backends import InNumPy
-from tests.gradients import ByHand, Sums, layers, layers_and_inputs
+from tests.gradients import ByHand, Sums, for_layers, for_layers_and_inputs
 from tests.numpy.convolutions import C_IN, SIZE, B, Convolution, convolution
 
 
-class TestDeepEnsembleLinear(InNumPy, shared.DeepEnsembleLinear):
+class TestDeepEnsembleLinear(InNumPy, layers.DeepEnsembleLinear):
     pass
 
 
-@layers_and_inputs("deep_ensemble")
+@for_layers_and_inputs("deep_ensemble")
 class TestGradients(ByHand):
     pass
 
 
-@layers("deep_ensemble")
+@for_layers("deep_ensemble")
 class TestSums(Sums):
     pass
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import ensedu.numpy as en
-from tests import layers as shared
+from tests import layers
 from tests.backends import InNumPy
-from tests.gradients import ByHand, Sums, layers, layers_and_inputs
+from tests.gradients import ByHand, Sums, for_layers, for_layers_and_inputs
 
 
-class TestMCDropout(InNumPy, shared.MCDropout):
+class TestMCDropout(InNumPy, layers.MCDropout):
     pass
 
 
@@ -18,11 +18,11 @@ def test_by_default_it_drops_a_tenth():
     assert 1 - noise["mask"].mean() == pytest.approx(0.1, abs=0.005)
 
 
-@layers_and_inputs("dropout")
+@for_layers_and_inputs("dropout")
 class TestGradients(ByHand):
     pass
 
 
-@layers("dropout")
+@for_layers("dropout")
 class TestSums(Sums):
     pass

@@ -5,7 +5,7 @@ import pytest
 
 import ensedu.numpy as en
 from tests.backends import B, M, m, n
-from tests.gradients import ByHand, Sums, layers, layers_and_inputs
+from tests.gradients import ByHand, Sums, for_layers, for_layers_and_inputs
 from tests.numpy.convolutions import Convolution
 
 
@@ -20,12 +20,12 @@ def test_it_keeps_leading_axes():
         np.testing.assert_allclose(y, x @ layer.weight_matrices()[0] + layer.params["bias"])
 
 
-@layers_and_inputs("linear")
+@for_layers_and_inputs("linear")
 class TestGradients(ByHand):
     pass
 
 
-@layers("linear")
+@for_layers("linear")
 class TestSums(Sums):
     pass
 

@@ -4,15 +4,15 @@ import numpy as np
 
 import ensedu.numpy as en
 from tests.backends import B, M, m, n
-from tests.gradients import ByHand, Sums, layers, layers_and_inputs
+from tests.gradients import ByHand, Sums, for_layers, for_layers_and_inputs
 
 
-@layers_and_inputs("local_reparameterization")
+@for_layers_and_inputs("local_reparameterization")
 class TestGradients(ByHand):
     pass
 
 
-@layers("local_reparameterization")
+@for_layers("local_reparameterization")
 class TestSums(Sums):
     pass
 

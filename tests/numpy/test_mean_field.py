@@ -4,22 +4,29 @@ import numpy as np
 import pytest
 
 from ensedu.priors import Cauchy, Normal
-from tests import layers as shared
+from tests import layers
 from tests.backends import InNumPy
-from tests.gradients import LAYERS, ByHand, Sums, check_kl_gradient, layers, layers_and_inputs
+from tests.gradients import (
+    LAYERS,
+    ByHand,
+    Sums,
+    check_kl_gradient,
+    for_layers,
+    for_layers_and_inputs,
+)
 from tests.numpy.convolutions import C_IN, SIZE, B, DrawnConvolution, convolution
 
 
-class TestMeanFieldLinear(InNumPy, shared.MeanFieldLinear):
+class TestMeanFieldLinear(InNumPy, layers.MeanFieldLinear):
     pass
 
 
-@layers_and_inputs("mean_field")
+@for_layers_and_inputs("mean_field")
 class TestGradients(ByHand):
     pass
 
 
-@layers("mean_field")
+@for_layers("mean_field")
 class TestSums(Sums):
     pass
 

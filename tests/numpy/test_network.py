@@ -9,19 +9,19 @@ import ensedu.torch as et
 from ensedu.methods import METHODS, size_option
 from tests import networks
 from tests.backends import InNumPy, M, m
-from tests.gradients import ByHand, Sums, layers, layers_and_inputs
+from tests.gradients import ByHand, Sums, for_layers, for_layers_and_inputs
 
 
 class TestNetworks(InNumPy, networks.Networks):
     pass
 
 
-@layers_and_inputs("network")
+@for_layers_and_inputs("network")
 class TestTileGradients(ByHand):
     pass
 
 
-@layers("network")
+@for_layers("network")
 class TestTileSums(Sums):
     pass
 

@@ -5,22 +5,29 @@ import pytest
 
 import ensedu.numpy as en
 from ensedu.priors import Cauchy, Normal
-from tests import layers as shared
+from tests import layers
 from tests.backends import InNumPy, M, m, n
-from tests.gradients import LAYERS, ByHand, Sums, check_kl_gradient, layers, layers_and_inputs
+from tests.gradients import (
+    LAYERS,
+    ByHand,
+    Sums,
+    check_kl_gradient,
+    for_layers,
+    for_layers_and_inputs,
+)
 from tests.numpy.convolutions import C_IN, B, DrawnConvolution, convolution
 
 
-class TestRank1Linear(InNumPy, shared.Rank1Linear):
+class TestRank1Linear(InNumPy, layers.Rank1Linear):
     pass
 
 
-@layers_and_inputs("rank1")
+@for_layers_and_inputs("rank1")
 class TestGradients(ByHand):
     pass
 
 
-@layers("rank1")
+@for_layers("rank1")
 class TestSums(Sums):
     pass
 

@@ -6,10 +6,10 @@ import torch
 
 import ensedu.torch as et
 from tests.backends import InTorch
-from tests.gradients import Twin, layers_and_inputs
+from tests.gradients import Twin, for_layers_and_inputs
 
 
-@layers_and_inputs("linear")
+@for_layers_and_inputs("linear")
 class TestTwin(InTorch, Twin):
     """Of a plain layer, which is Torch's own."""
 

@@ -2,13 +2,13 @@
 
 from tests import layers
 from tests.backends import InTorch
-from tests.gradients import Twin, layers_and_inputs
+from tests.gradients import Twin, for_layers_and_inputs
 
 
 class TestDeepEnsembleLinear(InTorch, layers.DeepEnsembleLinear):
     pass
 
 
-@layers_and_inputs("deep_ensemble")
+@for_layers_and_inputs("deep_ensemble")
 class TestTwin(InTorch, Twin):
     pass

@@ -2,13 +2,13 @@
 
 from tests import layers
 from tests.backends import InTorch
-from tests.gradients import Twin, layers_and_inputs
+from tests.gradients import Twin, for_layers_and_inputs
 
 
 class TestMCDropout(InTorch, layers.MCDropout):
     pass
 
 
-@layers_and_inputs("dropout")
+@for_layers_and_inputs("dropout")
 class TestTwin(InTorch, Twin):
     pass

@@ -9,14 +9,14 @@ import ensedu.torch as et
 from ensedu.methods import METHODS, size_option
 from tests import networks
 from tests.backends import B, InTorch, M, m
-from tests.gradients import Twin, as_book, layers_and_inputs, torch_noise
+from tests.gradients import Twin, as_book, for_layers_and_inputs, torch_noise
 
 
 class TestNetworks(InTorch, networks.Networks):
     pass
 
 
-@layers_and_inputs("network", "activations")
+@for_layers_and_inputs("network", "activations")
 class TestTwin(InTorch, Twin):
     pass
 

@@ -2,13 +2,13 @@
 
 from tests import layers
 from tests.backends import InTorch
-from tests.gradients import Twin, layers_and_inputs
+from tests.gradients import Twin, for_layers_and_inputs
 
 
 class TestRank1Linear(InTorch, layers.Rank1Linear):
     pass
 
 
-@layers_and_inputs("rank1")
+@for_layers_and_inputs("rank1")
 class TestTwin(InTorch, Twin):
     pass
