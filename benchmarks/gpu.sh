@@ -95,7 +95,7 @@ if ((${#missing[@]})); then
 else
   tests=() files=(tests/torch/test_{modules,conv,products}.py)
   files+=(tests/torch/test_{deep_ensemble,batch_ensemble,rank1,mean_field,dropout,network,convert}.py)
-  if has safetensors && has tqdm; then files+=(tests/torch/test_training.py); fi
+  if has safetensors && has tqdm; then files+=(tests/torch/train/test_fitting.py); fi
   for file in "${files[@]}"; do
     if [ -e "$file" ]; then tests+=("$file"); else echo "tests: no $file"; fi
   done

@@ -2,8 +2,6 @@
 
 import importlib
 import re
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +10,7 @@ import torch
 pytest.importorskip("onnxscript", reason="onnxscript is absent: run `make test-peers`")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is absent: run `make test-peers`")
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "torch"))
-compilers = importlib.import_module("test_compilers")
+compilers = importlib.import_module("tests.torch.test_compilers")
 
 # Torch's exporter and the packages below it warn about themselves.
 pytestmark = pytest.mark.filterwarnings("ignore")

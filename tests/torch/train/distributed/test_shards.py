@@ -31,25 +31,13 @@ import torch.distributed as dist
 from ensedu.torch.train import distributed
 from ensedu.torch.train.checkpoints import load, newest, resume, save
 from ensedu.torch.train.distributed import ShardedEnsemble
+from tests.torch.train.distributed.nets import CLASSES, Model
 
 pytestmark = pytest.mark.large
 
-SEED, N, B, CLASSES = 5, 41, 13, 3
+SEED, N, B = 5, 41, 13
 FROZEN = "batch_ensemble with frozen weights"
 CLOSE = {"rtol": 0, "atol": 1e-10}
-
-
-class Model(nn.Module):
-    """A model to convert: (B, 30) -> (B, 3)."""
-
-    def __init__(self, norm=nn.LayerNorm, p=0.0):
-        super().__init__()
-        self.first, self.norm = nn.Linear(30, 7), norm(7)
-        self.kept, self.drop = nn.Linear(7, 11), nn.Dropout(p)
-        self.last = nn.Linear(11, CLASSES)
-
-    def forward(self, x):
-        return self.last(self.drop(self.kept(self.norm(self.first(x)).tanh()).tanh()))
 
 
 def copies(M):
@@ -539,12 +527,6 @@ def test_members_are_spread_evenly(ensemble_size, data):
 # One process: bad input.
 
 
-@pytest.fixture
-def alone():
-    with distributed.process_group("cpu") as device:
-        yield device
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_the_net_given_stays_as_it_is(alone, case):
     net = build(case, 3)
@@ -555,103 +537,6 @@ def test_the_net_given_stays_as_it_is(alone, case):
     torch.testing.assert_close(net.state_dict(), before, rtol=0, atol=0)
     assert torch.equal(torch.get_rng_state(), random_before)
     assert not any(part._forward_pre_hooks for part in ensemble.modules())
-
-
-def sequential(*layers):
-    return nn.Sequential(et.BatchEnsembleLinear(5, 7, 3), *layers)
-
-
-def tied():
-    net = nn.Sequential(nn.Linear(5, 7), nn.BatchNorm1d(7))
-    return et.ensemble(net, "deep_ensemble", 3, shared=["1"])
-
-
-class Attention(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inside = nn.MultiheadAttention(8, 2, dropout=0.1, batch_first=True)
-        self.last = nn.Linear(8, 2)
-
-    def forward(self, x):
-        return self.last(self.inside(x, x, x)[0])
-
-
-BAD_NETS = [
-    (lambda: et.DeepEnsembleLinear(5, 7, 3), TypeError, "net must be an nn.Sequential or what"),
-    (lambda: et.mlp([5, 7, 2]), ValueError, "net must have layers of one ensemble_size, got none"),
-    (lambda: nn.Sequential(nn.ReLU()), ValueError, "layers of one ensemble_size, got none"),
-    (
-        lambda: et.mlp([5, 7, 2], "mean_field", samples=3),
-        ValueError,
-        "net has a Tile at '0', which draws more than one sample a step",
-    ),
-    (
-        lambda: et.mlp([5, 7, 2], "rank1", 3, samples=2),
-        ValueError,
-        "net has a Tile at '0', which draws more than one sample a step",
-    ),
-    (
-        lambda: sequential(et.MeanFieldLinear(7, 2)),
-        ValueError,
-        "net has a MeanFieldLinear at '1', which draws noise that would depend on the number",
-    ),
-    (
-        lambda: sequential(nn.BatchNorm1d(7, affine=False)),
-        ValueError,
-        "net has a BatchNorm1d at '1', which would see the members of one process alone; accepted "
-        "are other modules, or a deep ensemble of ensedu.torch.ensemble",
-    ),
-    (
-        lambda: sequential(nn.Sequential(nn.Dropout())),
-        ValueError,
-        "net has a Dropout at '1.0', which draws noise that would depend",
-    ),
-    (lambda: sequential(et.MCDropout()), ValueError, "net has a MCDropout at '1', which draws"),
-    (
-        lambda: sequential(et.DeepEnsembleLinear(7, 2, 4)),
-        ValueError,
-        "layers of one ensemble_size, got {'0': 3, '1': 4}",
-    ),
-    (
-        lambda: sequential(et.ensemble(nn.Sequential(nn.Linear(5, 7)), "rank1", 3)),
-        ValueError,
-        "net has a FlatEnsemble at '1', which is an ensemble by itself",
-    ),
-    (
-        lambda: et.ensemble(Model(nn.BatchNorm1d), "batch_ensemble", 3),
-        ValueError,
-        "net has a BatchNorm1d at 'model.norm', which would see the members of one process alone",
-    ),
-    (
-        lambda: et.ensemble(Model(p=0.2), "rank1", 3),
-        ValueError,
-        "net has a Dropout at 'model.drop', which draws noise that would depend",
-    ),
-    (
-        lambda: et.ensemble(Attention(), "rank1", 3, shared=["inside"]),
-        ValueError,
-        "net has a MultiheadAttention at 'model.inside', which draws noise that would depend",
-    ),
-    (
-        lambda: et.ensemble(Model(), "rank1", 3, samples=2),
-        ValueError,
-        "net has a FlatEnsemble at '', which draws more than one sample a step",
-    ),
-    (
-        lambda: et.ensemble(Model(p=0.2), "mc_dropout", samples=2),
-        ValueError,
-        "net has a FlatEnsemble at '', which draws more than one sample a step",
-    ),
-    (tied, ValueError, "net has modules that are shared by whole models; accepted is"),
-]
-
-
-@pytest.mark.bad_input
-@pytest.mark.parametrize(("make", "error", "words"), BAD_NETS)
-def test_bad_networks(alone, make, error, words):
-    with pytest.raises(error) as raised:
-        ShardedEnsemble(make())
-    assert words in str(raised.value)
 
 
 @pytest.mark.bad_input
@@ -743,16 +628,6 @@ def test_one_process_sends_nothing(alone, monkeypatch):
     monkeypatch.setattr(dist, "all_reduce", None)
     train(ensemble, adam(ensemble), 0, 1)
     assert ensemble.payload_bytes == 0
-
-
-@pytest.mark.bad_input
-def test_more_processes_than_gpus(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    monkeypatch.setenv("LOCAL_RANK", "1")
-    with pytest.raises(
-        ValueError, match="'cpu' for process 1 of a machine with 1 GPUs, got 'cuda'"
-    ):
-        next(iter_group("cuda"))
 
 
 @pytest.mark.bad_input

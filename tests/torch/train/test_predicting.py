@@ -1,4 +1,4 @@
-"""Predictions of any network, held against passes of its members one by one."""
+"""Predictions, against members and draws run one by one."""
 
 import pytest
 import torch
@@ -8,19 +8,9 @@ import ensedu.torch as et
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
 from ensedu.torch.train.predicting import draws_noise, mean_nll
+from tests.torch.train.predicted_networks import DOUBLE, B, M, S, converted, m, n, numbers, rng
 
-S, M, B, m, n = 2, 3, 7, 5, 11
 DRAWING = ["rank1", "mean_field", "mc_dropout"]
-DOUBLE = {"rtol": 1e-12, "atol": 1e-12}
-
-
-def numbers(*shape, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(shape, generator=generator, dtype=torch.float64)
-
-
-def rng(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 def network(method, **options):
@@ -29,31 +19,6 @@ def network(method, **options):
     spread = {"rank1": {"posterior_std": 0.9}, "mean_field": {"posterior_std": 0.9}}
     options = spread.get(method, {"p": 0.4} if method == "mc_dropout" else {}) | options
     return et.mlp([m, n, n, 2], method, dtype=torch.float64, **size_option(method, M), **options)
-
-
-class Body(nn.Sequential):
-    """A model to convert, with what behaves otherwise in training mode."""
-
-    def __init__(self):
-        super().__init__(
-            nn.Conv2d(1, 2, 3, padding=1), nn.BatchNorm2d(2), nn.ReLU(), nn.Dropout(0.4),
-            nn.Flatten(), nn.Linear(18, n), nn.ReLU(), nn.Dropout(0.4), nn.Linear(n, 2),
-        )  # fmt: skip
-
-
-def converted(method, **options):
-    torch.manual_seed(0)
-    spread = {"rank1": {"posterior_std": 0.9}, "mean_field": {"posterior_std": 0.9}}
-    spread["last_layer"] = {"head": "8"}
-    net = et.ensemble(
-        Body().double(), method, **size_option(method, M), **spread.get(method, {}), **options
-    )
-    with torch.no_grad():  # statistics of a training that was
-        for part in net.modules():
-            if isinstance(part, nn.BatchNorm2d):
-                part.running_mean.copy_(numbers(2))
-                part.running_var.copy_(1 + numbers(2).square())
-    return net
 
 
 CONVERTED = [key for key in METHODS if key != "single"]
@@ -335,88 +300,3 @@ def test_a_large_model_and_images():
     whole = et.predict(net, x)
     torch.manual_seed(1)
     torch.testing.assert_close(et.predict(net, x, batch_size=3), whole, rtol=1e-4, atol=1e-5)
-
-
-# A batch for each member
-
-
-@pytest.mark.parametrize(
-    ("method", "samples"), [*((key, None) for key in METHODS if METHODS[key].members), ("rank1", S)]
-)
-def test_own_batches_give_each_member_its_own(method, samples):
-    net = converted(method, **({"samples": samples} if samples else {})).eval()
-    net.own_batches = True
-    x = numbers(M, B, 1, 3, 3)
-    given = (net.noise(rng(), x),) if method == "rank1" else ()
-    y = net(x, **{"noise": given[0]} if given else {})
-    assert y.shape == (*((S,) if samples else ()), M, B, 2)
-    for i in range(M):
-        for place in [(s, i) for s in range(S)] if samples else [(i,)]:
-            torch.testing.assert_close(y[place], net.member(place, *given)(x[i]), **DOUBLE)
-    # The same batch for all of them is a batch for all.
-    shared = x[:1].expand_as(x).contiguous()
-    tiled = net(shared, **{"noise": given[0]} if given else {})
-    net.own_batches = False
-    torch.testing.assert_close(net(x[0], **{"noise": given[0]} if given else {}), tiled, **DOUBLE)
-
-
-@pytest.mark.parametrize("method", ["batch_ensemble", "deep_ensemble"])
-def test_own_batches_of_a_model_that_works_in_place_leave_the_input(method):
-    class InPlace(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.fc = nn.Linear(m, 2)
-
-        def forward(self, x, *, scale):
-            return {"y": self.fc(x.mul_(2)) * scale}
-
-    net = et.ensemble(InPlace().double(), method, M)
-    net.own_batches = True
-    x, scale = numbers(M, B, m), numbers(M, B, 1, seed=1)
-    before = x.clone()
-    y = net(x, scale=scale)["y"]
-    assert torch.equal(x, before)
-    for i in range(M):
-        expected = net.member(i)(x[i].clone(), scale=scale[i])["y"]
-        torch.testing.assert_close(y[i], expected, **DOUBLE)
-
-
-@pytest.mark.parametrize("method", ["batch_ensemble", "deep_ensemble", "rank1"])
-def test_own_batches_of_other_shapes_are_named(method):
-    net = converted(method)
-    net.own_batches = True
-    for shape in ((B, 1, 3, 3), (M + 1, B, 1, 3, 3), (M,), ()):
-        with pytest.raises(ValueError, match=rf"with own_batches is \({M}, B, \.\.\.\)"):
-            net(numbers(*shape))
-    with pytest.raises(ValueError, match=r"shapes \{\}, accepted with own_batches"):
-        net()
-    # Inputs of other batches beside it, and predictions take one for all.
-    with pytest.raises(ValueError, match="own_batches"):
-        net(numbers(M, B, 1, 3, 3), numbers(M, B + 1, 1, 3, 3))
-    assert et.predict(net, numbers(B, 1, 3, 3)).shape == (M, B, 2)
-    assert net.own_batches
-
-
-@pytest.mark.parametrize("method", ["batch_ensemble", "deep_ensemble", "rank1"])
-def test_members_are_compared_with_own_batches_too(method):
-    class MixedUp(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.fc = nn.Linear(m, 2)
-
-        def forward(self, x):
-            return self.fc(x) - self.fc(x).mean(0)  # an example looks at the others
-
-    x = numbers(M, B, m)
-    net = et.ensemble(MixedUp().double(), method, M)
-    net.own_batches = True
-    if method == "deep_ensemble":  # has no batch in common
-        assert net(x).shape == (M, B, 2)
-    else:
-        with pytest.raises(ValueError, match="no example may look at another"):
-            net(x)
-    good = et.ensemble(nn.Sequential(nn.Linear(m, 2)).double(), method, M, example=x[0])
-    good.own_batches = True
-    et.check_members(good, x[0])  # one batch for all, as ever
-    assert good(x).shape == (M, B, 2)
-    assert good.own_batches

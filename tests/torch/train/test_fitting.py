@@ -1,0 +1,403 @@
+"""The training loop, against the same loop written out, for every method."""
+
+import copy
+import math
+from functools import partial, wraps
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import ensedu.torch as et
+from ensedu.methods import METHODS
+from ensedu.torch.train.checkpoints import load, newest
+from tests.torch.train.trained_networks import (
+    STEPS,
+    B,
+    M,
+    N,
+    converted,
+    data,
+    keeping,
+    m,
+    n,
+    network,
+    numbers,
+    same,
+    told,
+)
+
+FAST = ("r", "s", "r_mean", "r_rho", "s_mean", "s_rho")
+
+
+def total(outputs, targets):
+    """The loss with which each member learns as if alone."""
+    return et.softmax_cross_entropy(outputs, targets, reduction="sum")
+
+
+def written_out(net, x, y, *, epochs, lr, factor, decay, beta, anneal, seed):
+    """What `fit` does, in one place and without its parts."""
+    torch.manual_seed(seed)
+    plain = {id(p) for part in net.modules() if isinstance(part, nn.BatchNorm2d)
+             for p in part.parameters()}  # fmt: skip
+    groups = [{"params": [p], "lr": lr, "weight_decay": 0.0} for p in net.parameters()]
+    for (name, p), group in zip(net.named_parameters(), groups, strict=True):
+        own = name.rpartition(".")[2]
+        group["weight_decay"] = decay if own == "weight" and id(p) not in plain else 0.0
+        group["lr"] = lr * factor if own in FAST else lr
+    optimizer, step, rows = torch.optim.AdamW(groups, lr=lr), 0, []
+    for epoch in range(1, epochs + 1):
+        net.train()
+        order, sums = torch.randperm(N), torch.zeros(3, dtype=torch.float64)
+        for start in range(0, N, B):
+            examples = order[start : start + B]
+            step += 1
+            weight = beta * min(1.0, step / (anneal * STEPS)) if anneal else beta
+            nll = et.softmax_cross_entropy(net(x[examples]), y[examples])
+            kl = et.kl(net)
+            loss = nll + weight / N * kl
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            sums += len(examples) * torch.stack([loss, nll, kl]).detach()
+        means = dict(zip(("loss", "nll", "kl"), (sums / N).tolist(), strict=True))
+        rows.append({"epoch": epoch, "step": step, **means, "beta": weight})
+    return optimizer, rows
+
+
+@pytest.mark.parametrize(
+    ("make", "method"),
+    [
+        *((network, key) for key in METHODS),
+        *((converted, key) for key in METHODS if key != "single"),
+    ],
+)
+def test_it_is_the_loop_written_out(make, method):
+    x, y = data(images=make is converted)
+    net, made = make(method), []
+    other = copy.deepcopy(net)
+    torch.manual_seed(99)  # of what was before nothing counts
+    history = et.fit(
+        net, x, y, et.softmax_cross_entropy, epochs=3, batch_size=B, lr=0.02, fast_lr_factor=1.7,
+        weight_decay=0.3, beta=0.8, anneal=2, seed=11, optimizer=keeping(made),
+    )  # fmt: skip
+    optimizer, rows = written_out(
+        other, x, y, epochs=3, lr=0.02, factor=1.7, decay=0.3, beta=0.8, anneal=2, seed=11
+    )
+    assert same(net.state_dict(), other.state_dict())
+    for p, q in zip(net.parameters(), other.parameters(), strict=True):
+        assert same(made[0].state[p], optimizer.state[q])
+    assert [row.keys() for row in history] == [row.keys() for row in rows]
+    for row, expected in zip(history, rows, strict=True):
+        assert row == pytest.approx(expected, rel=1e-14, abs=1e-300)
+    assert history[0]["loss"] > history[-1]["nll"]
+    assert (history[0]["kl"] > 0) == (method in ("rank1", "mean_field"))
+
+
+def test_the_weight_of_the_kl_grows_step_by_step():
+    x, y = data()
+    for anneal, expected in ((0, [2.0, 2.0, 2.0]), (1, [2.0, 2.0, 2.0]), (3, [2 / 3, 4 / 3, 2.0])):
+        history = et.fit(
+            network("rank1"), x, y, et.softmax_cross_entropy, epochs=3, batch_size=B, beta=2.0,
+            anneal=anneal,
+        )  # fmt: skip
+        assert [row["beta"] for row in history] == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.bad_input
+def test_on_other_numbers_it_is_the_same_training(tmp_path):
+    x, y = data()
+    net, other = network("rank1"), network("rank1")
+    settings = {"epochs": 2, "batch_size": B, "lr": 0.5, "weight_decay": 0.25, "anneal": 1}
+    et.fit(net, x, y, et.softmax_cross_entropy, checkpoint=tmp_path / "a", **settings)
+    odd = {"epochs": np.int64(2), "batch_size": np.int16(B), "lr": np.float32(0.5),
+           "weight_decay": torch.tensor(0.25), "anneal": np.uint8(1),
+           "seed": np.int64(0)}  # fmt: skip
+    et.fit(other, x, y, et.softmax_cross_entropy, checkpoint=tmp_path / "b", **odd)
+    assert same(net.state_dict(), other.state_dict())
+    more = settings | {"epochs": 3}
+    et.fit(net, x, y, et.softmax_cross_entropy, checkpoint=tmp_path / "b", **more)
+
+
+def singles(net):
+    """The members of a deep ensemble as networks of their own."""
+    if hasattr(net, "member"):
+        return [net.member(i) for i in range(M)]
+    found = []
+    for i in range(M):
+        one = nn.Sequential(nn.Linear(m, n), nn.ReLU(), nn.Linear(n, 2)).double()
+        with torch.no_grad():
+            for layer, own in ((net[0], one[0]), (net[2], one[2])):
+                own.weight.copy_(layer.weight_matrices()[i].mT)
+                own.bias.copy_(layer.bias[i])
+        found.append(one)
+    return found
+
+
+def moved(net, x, y, part):
+    """Each input, a part of its range away, to where the loss of a network alone rises."""
+    own = x.clone().requires_grad_()
+    nn.functional.cross_entropy(net(own), y).backward()
+    net.zero_grad()
+    all_x, _ = data()
+    ranges = torch.stack([column.max() - column.min() for column in all_x.T])
+    return x + part * ranges * own.grad.sign()
+
+
+@pytest.mark.parametrize("adversarial", [0.0, 0.05])
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("optimizer", ["Adam and the sum", "Adam", "SGD times M"])
+@pytest.mark.parametrize("make", ["mlp", "converted", "inside a model"])
+def test_a_deep_ensemble_trains_as_networks_alone(make, optimizer, split, adversarial):
+    if make == "mlp":
+        whole = net = network("deep_ensemble")
+    else:
+        torch.manual_seed(5)
+        plain = nn.Sequential(nn.Linear(m, n), nn.ReLU(), nn.Linear(n, 2)).double()
+        whole = net = et.ensemble(plain, "deep_ensemble", M)
+        if make == "inside a model":
+            whole = nn.Sequential(net, nn.Identity())
+    alone = singles(net)
+    x, y = data()
+    # Adam forgets the factor 1/M of the mean, but for its eps.
+    kind, lr, nll, factor = {
+        "Adam and the sum": (torch.optim.Adam, 0.02, total, 1),
+        "Adam": (partial(torch.optim.Adam, eps=1e-30), 0.02, et.softmax_cross_entropy, 1),
+        "SGD times M": (torch.optim.SGD, 0.2, et.softmax_cross_entropy, M),
+    }[optimizer]
+    et.fit(
+        whole, x, y, nll, epochs=4, batch_size=B, lr=factor * lr, split=split, optimizer=kind,
+        adversarial=adversarial,
+    )  # fmt: skip
+    for i, one in enumerate(alone):
+        torch.manual_seed(0)
+        step = kind(one.parameters(), lr=lr)
+        for _ in range(4):
+            for rows in torch.randperm(N).split(B):
+                own = rows[: len(rows) // M * M].view(M, -1)[i] if split else rows
+                seen, labels = x[own], y[own]
+                if adversarial:
+                    seen = torch.cat([seen, moved(one, seen, labels, adversarial)])
+                    labels = torch.cat([labels, labels])
+                step.zero_grad()
+                nn.functional.cross_entropy(one(seen), labels).backward()
+                step.step()
+    for mine, theirs in zip(singles(net), alone, strict=True):
+        for one, other in zip(mine.parameters(), theirs.parameters(), strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weight_decay_pulls_on_weights_alone(method):
+    net = network(method)
+    before = copy.deepcopy(net.state_dict())
+    x, y = data()
+
+    def flat(outputs, targets):
+        return 0 * outputs.sum()
+
+    et.fit(net, x, y, flat, epochs=1, batch_size=N, lr=0.1, weight_decay=0.5, beta=0.0)
+    shrunk = [name for name, p in net.named_parameters() if not torch.equal(p, before[name])]
+    weights = [name for name in before if name.endswith(".weight")]
+    assert shrunk == weights
+    assert bool(weights) == (method != "mean_field")
+    for name in weights:
+        torch.testing.assert_close(net.get_parameter(name), before[name] * 0.95, rtol=1e-15, atol=0)
+
+
+@pytest.mark.parametrize("make", [network, converted])
+@pytest.mark.parametrize("method", ["batch_ensemble", "rank1"])
+def test_fast_weights_learn_at_a_rate_of_their_own(make, method):
+    x, y = data(images=make is converted)
+    net = make(method)
+    other = copy.deepcopy(net)
+    et.fit(
+        net, x, y, et.softmax_cross_entropy, epochs=1, batch_size=N, lr=0.1, fast_lr_factor=4.0,
+        optimizer=torch.optim.SGD, seed=3,
+    )  # fmt: skip
+    torch.manual_seed(3)
+    rows = torch.randperm(N)
+    loss = et.softmax_cross_entropy(other(x[rows]), y[rows]) + et.kl(other) / N
+    loss.backward()
+    fast = []
+    for (name, p), mine in zip(other.named_parameters(), net.parameters(), strict=True):
+        if name.rpartition(".")[2] in FAST:
+            fast.append(name)
+        lr = 0.4 if name in fast else 0.1
+        torch.testing.assert_close(mine, p - lr * p.grad, rtol=1e-13, atol=1e-15, msg=name)
+    layers = 3 if make is converted else 2
+    assert len(fast) == layers * (2 if method == "batch_ensemble" else 4)
+
+
+VALUES = [5.0, 4.0, 3.0, 4.0, 3.0, 9.0, 9.0]  # the best is epoch 3; an equal one is no new best
+
+
+@pytest.mark.parametrize("every", [None, 1, 2, 4])
+@pytest.mark.parametrize("method", ["rank1", "batch_ensemble"])
+def test_patience_stops_and_goes_back_to_the_best(tmp_path, method, every):
+    x, y = data()
+    options = {"batch_size": B, "lr": 0.05, "validation": (x[:B], y[:B])}
+    kept = {} if every is None else {"checkpoint": tmp_path, "checkpoint_every": every}
+    best, net = network(method), network(method)
+    et.fit(best, x, y, told(VALUES), epochs=3, **options)
+    history = et.fit(net, x, y, told(VALUES), epochs=50, patience=2, **options, **kept)
+    assert [row["validation"] for row in history] == VALUES[:5]
+    assert same(net.state_dict(), best.state_dict())
+    if every is None:
+        return
+    assert newest(tmp_path).step == 5 * STEPS  # the last epoch is kept, whatever `every`
+    again = network(method)
+    assert newest(tmp_path / "best").step == 3 * STEPS
+    load(newest(tmp_path / "best").path, again)
+    assert same(again.state_dict(), best.state_dict())
+    # The same call again trains no more, and gives back the best.
+    again = network("rank1" if method == "rank1" else "batch_ensemble")
+    assert et.fit(again, x, y, told([]), epochs=50, patience=2, **options, **kept) == history
+    assert same(again.state_dict(), best.state_dict())
+    # With more patience it goes on from the last epoch, not from the best.
+    longer, more = network(method), network(method)
+    et.fit(longer, x, y, told(VALUES), epochs=50, patience=4, **options)
+    rows = et.fit(more, x, y, told(VALUES[5:]), epochs=50, patience=4, **options, **kept)
+    assert [row["validation"] for row in rows] == VALUES
+    assert same(longer.state_dict(), more.state_dict())
+
+
+class Named(nn.Module):
+    """Returns no tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(m, 2).double()
+
+    def forward(self, x):
+        return {"logits": self.fc(x)}
+
+
+def test_validation_gives_the_loss_what_training_gives_it():
+    x, y = data()
+    shapes = []
+
+    def nll(outputs, targets):
+        outputs = outputs["logits"] if isinstance(outputs, dict) else outputs
+        shapes.append(outputs.shape)
+        return nn.functional.cross_entropy(outputs, targets)  # takes (B, k) alone
+
+    hidden = nn.Sequential(nn.Linear(m, n), et.MCDropout(0.5), nn.Linear(n, 2)).double()
+    for net in (hidden, Named(), network("single")):
+        shapes.clear()
+        rows = et.fit(net, x, y, nll, epochs=1, batch_size=B, validation=(x[:9], y[:9]))
+        assert rows[0]["validation"] > 0
+        assert [tuple(shape) for shape in shapes[-2:]] == [(B, 2), (3, 2)]
+    rows = et.fit(
+        network("mc_dropout"), x, y, et.softmax_cross_entropy, epochs=1, validation=(x, y),
+        batch_size=B,
+    )  # fmt: skip
+    assert rows[0]["validation"] > 0
+
+
+def test_frozen_parameters_and_inputs_with_a_graph():
+    x, y = data()
+    net, other = network("batch_ensemble"), network("batch_ensemble")
+    source = numbers(N, m).requires_grad_()
+    for each in (net, other):
+        each[0].weight.requires_grad_(False)
+    before = net[0].weight.clone()
+    et.fit(net, 1.0 * source, y, et.softmax_cross_entropy, epochs=2, batch_size=B)
+    et.fit(other, x, y, et.softmax_cross_entropy, epochs=2, batch_size=B)
+    assert source.grad is None
+    assert torch.equal(net[0].weight, before)
+    assert same(net.state_dict(), other.state_dict())
+
+
+def test_old_gradients_are_not_learned():
+    x, y = data()
+    nets = [network("rank1") for _ in range(2)]
+    for p in nets[0].parameters():
+        p.grad = torch.ones_like(p)
+    for net in nets:
+        et.fit(net, x, y, et.softmax_cross_entropy, epochs=1, batch_size=B)
+    assert same(nets[0].state_dict(), nets[1].state_dict())
+
+
+def test_a_bar_is_shown_where_it_is_wanted(capfd):
+    x, y = data()
+    for bar, shows in ((None, False), (False, False), (True, True)):
+        et.fit(network("single"), x, y, et.softmax_cross_entropy, epochs=2, batch_size=B, bar=bar)
+        out, err = capfd.readouterr()
+        assert out == ""
+        assert ("2/2" in err and "epoch" in err) is shows
+
+
+def bad_at(step, value):
+    """A loss that is not finite at a step of training."""
+    calls = []
+
+    @wraps(et.softmax_cross_entropy)
+    def nll(outputs, targets):
+        calls.append(1)
+        loss = et.softmax_cross_entropy(outputs, targets)
+        return loss * value if len(calls) == step else loss
+
+    return nll
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+@pytest.mark.parametrize("step", [1, 6, 8])
+def test_a_loss_that_is_not_finite_is_named(tmp_path, step, value):
+    x, y = data()
+    net = network("batch_ensemble")
+    words = rf"loss is {value} \(nll {value}, kl 0\.0\) at step {step} \(epoch {1 + step // 5}\)"
+    with pytest.raises(FloatingPointError, match=words):
+        et.fit(net, x, y, bad_at(step, value), epochs=9, batch_size=B, checkpoint=tmp_path)
+    assert all(p.isfinite().all() for p in net.parameters())
+    if step == 1:
+        assert newest(tmp_path) is None
+        return
+    assert [path.name for path in tmp_path.glob("step-*")] == ["step-00000004"]
+    good, expected = network("batch_ensemble"), network("batch_ensemble")
+    load(newest(tmp_path).path, good)
+    et.fit(expected, x, y, et.softmax_cross_entropy, epochs=1, batch_size=B)
+    assert same(good.state_dict(), expected.state_dict())
+
+
+@pytest.mark.parametrize("device", ["cpu", *(["cuda"] if torch.cuda.is_available() else [])])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_net_trains_where_it_is_and_the_data_may_be_elsewhere(tmp_path, method, device):
+    x, y = data()
+    settings = {
+        "batch_size": B, "validation": (x, y), "patience": 2, "weight_decay": 0.1, "anneal": 2,
+    }  # fmt: skip
+    net = network(method).to(device)
+    rows = et.fit(net, x, y, et.softmax_cross_entropy, epochs=4, **settings)
+    again = network(method).to(device)
+    for epochs in (2, 4):
+        found = et.fit(
+            again, x.to(device), y.to(device), et.softmax_cross_entropy, epochs=epochs,
+            checkpoint=tmp_path, **settings,
+        )  # fmt: skip
+    assert {p.device.type for p in again.parameters()} == {device}
+    exact = {"rel": 0 if device == "cpu" else 1e-9, "abs": 0}
+    for row, other in zip(rows, found, strict=True):
+        assert row == {key: pytest.approx(value, **exact) for key, value in other.items()}
+    outputs = et.predict(net, x.to(device), batch_size=B)
+    assert outputs.device.type == device and outputs.isfinite().all()
+    if not METHODS[method].stochastic:
+        torch.testing.assert_close(outputs.cpu(), et.predict(net.cpu(), x))
+
+
+def test_targets_without_an_axis_do_not_broadcast():
+    x, y = numbers(N, m), numbers(N, seed=1)
+
+    def mean_square(outputs, targets):
+        return (outputs - targets).square().mean() / 2
+
+    rows = []
+    for nll, targets in ((mean_square, y), (mean_square, y[:, None]), (et.half_squared_error, y)):
+        torch.manual_seed(5)
+        net = et.mlp([m, n, 1], "batch_ensemble", M, dtype=torch.float64)
+        held = {"validation": (x[:9], targets[:9])}
+        rows.append(et.fit(net, x, targets, nll, epochs=3, batch_size=B, **held))
+    for one, other in zip(rows[0], rows[2], strict=True):
+        assert one == {key: pytest.approx(value, rel=1e-9) for key, value in other.items()}
+    assert rows[0] == rows[1]
