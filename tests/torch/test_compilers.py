@@ -4,10 +4,8 @@ All of `CASES` pass, all of `LIMITS` are refused. Both serve ONNX too, in `tests
 `book/api/compilers.md` shows `LIMITS`.
 """
 
-import importlib
 import inspect
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +18,9 @@ from torch.export import Dim
 from torch.func import functional_call, grad, jvp, vmap
 
 import ensedu.torch as et
+from benchmarks import measure
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import products
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-measure = importlib.import_module("measure")
 
 M, S, m, n = 3, 2, 5, 7
 IMAGE = (m, 6, 5)

@@ -13,6 +13,8 @@ import ensedu.torch as et
 from ensedu import counting
 from ensedu.methods import size_option
 from ensedu.priors import Normal
+from ensedu.torch import conv
+from tests.torch.product_cases import gradients
 
 M, S, B, H, W = 3, 5, 2, 13, 17
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -398,3 +400,50 @@ def test_fast_weights_start_as_wide_as_asked():
         layer = make("batch_ensemble", 2003, 1999, 1, init_std=std)
         for fast in (layer.r, layer.s):
             assert abs(fast.std().item() / std - 1) < 0.1
+
+
+CONVOLUTIONS = {
+    "batch_ensemble": lambda **k: et.BatchEnsembleConv2d(5, 7, (3, 2), M, init="normal", **k),
+    "memory saving": lambda **k: et.BatchEnsembleConv2d(5, 7, (3, 2), M, memory_saving=True, **k),
+    "rank1": lambda **k: et.Rank1Conv2d(5, 7, (3, 2), M, posterior_std=0.3, **k),
+}
+
+
+@pytest.mark.parametrize("broadcast", [False, True])
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions_give_the_same_in_both_forms(monkeypatch, name, broadcast):
+    torch.manual_seed(3)
+    layer = CONVOLUTIONS[name](stride=(2, 1), padding=1, dtype=torch.float64)
+    shape = (2, 5, 13, 11) if broadcast else (M, 2, 5, 13, 11)
+    x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
+    noise = [layer.noise()] if name == "rank1" else []
+    results = []
+    for folds in (False, True):
+        monkeypatch.setattr(conv.ConvLayer, "folds", lambda *a, folds=folds: folds)
+        y = layer(x, *noise)
+        results.append([y, *gradients(y, [x, *layer.parameters()])])
+    torch.testing.assert_close(*results, rtol=0, atol=1e-11)
+
+
+def test_convolutions_fold_where_pixels_outnumber_weights():
+    layer = et.BatchEnsembleConv2d(5, 7, 3, M, padding=1)
+    # One image of h x h: 12 h² entries scaled, 2 x 315 folded.
+    assert not layer.folds((1, 5, 7, 7))
+    assert layer.folds((1, 5, 8, 8))
+    assert not et.BatchEnsembleConv2d(4, 6, 3, M, padding=1, groups=2).folds((9, 4, 9, 9))
+
+
+@given(
+    size=st.tuples(st.integers(5, 12), st.integers(5, 12)),
+    kernel=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    stride=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    padding=st.one_of(st.tuples(st.integers(0, 2), st.integers(0, 2)), st.just("valid")),
+    dilation=st.tuples(st.integers(1, 2), st.integers(1, 2)),
+)
+def test_output_size_is_that_of_torch(size, kernel, stride, padding, dilation):
+    geometry = {"stride": stride, "padding": padding, "dilation": dilation}
+    layer = et.MeanFieldConv2d(1, 1, kernel, **geometry)
+    expected = nn.Conv2d(1, 1, kernel, **geometry)(torch.zeros(1, 1, *size)).shape[2:]
+    assert layer.output_size(*size) == tuple(expected)
+    same = et.MeanFieldConv2d(1, 1, kernel, padding="same", dilation=dilation)
+    assert same.output_size(*size) == size

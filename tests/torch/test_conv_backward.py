@@ -1,6 +1,6 @@
 """Convolutions that store nothing for the backward pass: their gradients by hand, of any kind.
 
-What they store is in `test_products.py`; what transforms and compilers do in `test_compilers.py`.
+What transforms and compilers do is in `test_compilers.py`.
 """
 
 import itertools
@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import ensedu.torch as et
+from benchmarks import measure
 
 M, B, m, n = 2, 3, 4, 6
 SIDE = (5, 7)
@@ -140,3 +141,16 @@ def test_fold_leaves_out_the_convolution_for_images_without_gradient(monkeypatch
         return sum(e.count for e in profile.key_averages() if e.key == "aten::convolution_backward")
 
     assert convolutions(True) == convolutions(False) + 1
+
+
+@pytest.mark.parametrize("side", [5, 13])
+def test_memory_saving_convolution_stores_nothing_beyond_input_and_parameters(side):
+    M = 3
+    x = torch.randn(M, 2, 5, side, side, requires_grad=True)
+    saving, default = (
+        et.BatchEnsembleConv2d(5, 7, 3, M, memory_saving=flag) for flag in (True, False)
+    )
+    assert measure.saved_bytes(lambda: saving(x), x, *saving.parameters()) == 0
+    # Scale stores x ∘ r and conv(x ∘ r, W); fold the kernels and W ∘ s.
+    numbers = x.numel() + M * 2 * 7 * (side - 2) ** 2 if side == 5 else 2 * M * 7 * 5 * 9
+    assert measure.saved_bytes(lambda: default(x), x, *default.parameters()) == 4 * numbers

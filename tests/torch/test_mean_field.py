@@ -1,8 +1,16 @@
 """The mean-field layer in Torch."""
 
+import itertools
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+import ensedu.torch as et
 from tests import layers
 from tests.backends import InTorch
 from tests.gradients import Twin, for_layers_and_inputs
+from tests.torch.product_cases import B, m, n
 
 
 class TestMeanFieldLinear(InTorch, layers.MeanFieldLinear):
@@ -12,3 +20,140 @@ class TestMeanFieldLinear(InTorch, layers.MeanFieldLinear):
 @for_layers_and_inputs("mean_field", "local_reparameterization")
 class TestTwin(InTorch, Twin):
     pass
+
+
+def test_local_reparameterization_by_its_definition():
+    torch.manual_seed(5)
+    layer = et.MeanFieldLinear(m, n, posterior_std=0.3, estimator="local").double()
+    x = torch.randn(2, B, m, dtype=torch.float64)
+    noise = layer.noise(torch.Generator().manual_seed(1), x.shape)
+    assert {k: v.shape for k, v in noise.items()} == {"output": (2, B, n)}
+    y = layer(x, noise)
+    for i, j, b in itertools.product(range(2), range(B), range(n)):
+        mean = (x[i, j] * layer.weight_mean[b]).sum() + layer.bias_mean[b]
+        scale = F.softplus(layer.weight_rho[b])
+        variance = (x[i, j] ** 2 * scale**2).sum() + F.softplus(layer.bias_rho[b]) ** 2
+        expected = mean + variance.sqrt() * noise["output"][i, j, b]
+        torch.testing.assert_close(y[i, j, b], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("other", ["local", "flipout"])
+@pytest.mark.parametrize("kind", ["linear", "conv"])
+def test_estimators_have_the_moments_of_drawn_weights(kind, other):
+    torch.manual_seed(6)
+    shape = (m,) if kind == "linear" else (m, 4, 4)
+    build = {
+        "linear": lambda estimator: et.MeanFieldLinear(
+            m, 2, posterior_std=0.3, estimator=estimator
+        ),
+        "conv": lambda estimator: et.MeanFieldConv2d(
+            m, 2, 3, padding=1, stride=2, posterior_std=0.3, estimator=estimator
+        ),
+    }[kind]
+    drawn, local = build("weights"), build(other)
+    local.load_state_dict(drawn.state_dict())
+    draws = 20_000
+    x = torch.randn(1, *shape).expand(draws, 1, *shape)
+    with torch.no_grad():
+        several, many = drawn(x), local(x)
+    assert several.shape == many.shape
+    spread = several.std(0)
+    assert ((several.mean(0) - many.mean(0)).abs() < 5 * spread * (2 / draws) ** 0.5).all()
+    assert ((many.std(0) / spread - 1).abs() < 5 / draws**0.5).all()
+
+
+def flipped_by_hand(layer, x, noise):
+    """Each example with its own weight, its deviation turned by the example's signs."""
+    rows = []
+    for b in range(len(x)):
+        signs = torch.outer(noise["output_signs"][b], noise["input_signs"][b])
+        signs = signs.reshape(*signs.shape, *[1] * (layer.weight_mean.ndim - 2))
+        deviation = F.softplus(layer.weight_rho) * noise["weight"].transpose(0, 1)
+        weight = layer.weight_mean + deviation * signs
+        bias = F.softplus(layer.bias_rho) * noise["bias"] * noise["output_signs"][b]
+        product = F.linear if x.ndim == 2 else F.conv2d
+        rows.append(product(x[b : b + 1], weight, layer.bias_mean + bias)[0])
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize("samples", [(), (3,)])
+@pytest.mark.parametrize("kind", ["linear", "conv"])
+def test_flipout_equals_a_loop_over_examples(kind, samples):
+    torch.manual_seed(5)
+    options = {"posterior_std": 0.3, "estimator": "flipout", "dtype": torch.float64}
+    layer = (
+        et.MeanFieldLinear(m, n, **options)
+        if kind == "linear"
+        else et.MeanFieldConv2d(m, n, 3, **options)
+    )
+    shape = (*samples, B, m) if kind == "linear" else (*samples, B, m, 5, 4)
+    x = torch.randn(shape, dtype=torch.float64)
+    noise = layer.noise(torch.Generator().manual_seed(1), tuple(shape))
+    assert set(noise["input_signs"].unique().tolist()) == {-1.0, 1.0}
+    y = layer(x, noise)
+    if not samples:
+        torch.testing.assert_close(y, flipped_by_hand(layer, x, noise), rtol=0, atol=1e-12)
+        return
+    for s in range(samples[0]):
+        own = flipped_by_hand(layer, x[s], {k: v[s] for k, v in noise.items()})
+        torch.testing.assert_close(y[s], own, rtol=0, atol=1e-12)
+
+
+def test_flipout_takes_noise_of_the_weights_as_one_function():
+    torch.manual_seed(5)
+    layer = et.MeanFieldLinear(m, n, estimator="flipout", posterior_std=0.3)
+    noise, x = layer.noise(), torch.randn(B, m)
+    bias = layer.bias_mean + F.softplus(layer.bias_rho) * noise["bias"]
+    torch.testing.assert_close(layer(x, noise), x @ layer.weight_matrices(noise)[0] + bias)
+
+
+def test_gradients_vary_less_over_large_batches():
+    """Of the mean: local from few examples on, Flipout equal at one and smaller from 32 on."""
+    torch.manual_seed(8)
+    inputs, targets = torch.randn(128, m), torch.randn(128, n)
+    scatter = {}
+    for estimator in ("weights", "local", "flipout"):
+        for batch in (1, 32, 128):
+            layer = et.MeanFieldLinear(m, n, estimator=estimator, posterior_std=0.5)
+            with torch.no_grad():
+                layer.weight_mean.zero_()
+            gradients = []
+            for _ in range(800):
+                y = layer(inputs[:batch])
+                loss = (y - targets[:batch]).square().sum(1).mean()
+                gradients.append(torch.autograd.grad(loss, layer.weight_mean)[0])
+            scatter[estimator, batch] = torch.stack(gradients).var(0).sum().item()
+    assert 0.8 < scatter["flipout", 1] / scatter["weights", 1] < 1.25
+    for batch in (32, 128):
+        for estimator in ("local", "flipout"):
+            assert scatter[estimator, batch] < 0.6 * scatter["weights", batch]
+
+
+def test_estimators_make_examples_uncorrelated():
+    torch.manual_seed(7)
+    x = torch.ones(5000, 2, m)  # two equal examples
+    for estimator, correlation in (("weights", 1.0), ("local", 0.0), ("flipout", 0.0)):
+        layer = et.MeanFieldLinear(m, 1, posterior_std=0.3, estimator=estimator)
+        with torch.no_grad():
+            y = layer(x)[..., 0]
+        assert abs(torch.corrcoef(y.T)[0, 1].item() - correlation) < 0.08
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_local_reparameterization_of_no_input_has_finite_gradients(bias):
+    layer = et.MeanFieldLinear(m, n, bias=bias, estimator="local")
+    x = torch.zeros(B, m, requires_grad=True)
+    y = layer(x)
+    y.sum().backward()
+    assert y.isfinite().all()
+    for tensor in (x, *layer.parameters()):
+        assert tensor.grad.isfinite().all()
+
+
+def test_weight_matrices_of_a_local_layer_are_drawn_weights():
+    layer = et.MeanFieldLinear(m, n, estimator="local")
+    assert layer.weight_matrices().shape == (1, m, n)
+    noise = layer.noise()
+    y = layer(torch.eye(m), noise)
+    bias = layer.bias_mean + F.softplus(layer.bias_rho) * noise["bias"]
+    torch.testing.assert_close(y - bias, layer.weight_matrices(noise)[0])

@@ -1,11 +1,16 @@
 """Normal distributions in Torch: what rounding must not do."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 
+import ensedu.torch as et
 from ensedu.priors import Normal
 from ensedu.torch import variational
+from ensedu.torch.variational import inverse_softplus, softplus
+from tests.torch.layer_cases import m, n
 
 
 def test_kl_is_never_negative():
@@ -25,3 +30,20 @@ def test_softplus_keeps_what_stands_behind_rho(rho):
     value = float(variational.softplus(torch.tensor([rho], dtype=torch.float64))[0])
     assert value - rho == pytest.approx(np.log1p(np.exp(-rho)), abs=8e-15)
     assert value > rho
+
+
+@pytest.mark.parametrize("rho", [-700.0, -30.0, 0.0, 3.0, 20.5, 23.0, 31.0, 39.0, 41.0, 700.0])
+def test_softplus_is_exact_wherever_float64_can_tell(rho):
+    exact = math.log1p(math.exp(rho)) if rho < 0 else rho + math.log1p(math.exp(-rho))
+    tensor = torch.tensor(rho, dtype=torch.float64)
+    assert softplus(tensor).item() == pytest.approx(exact, rel=4e-16, abs=0)
+
+
+@pytest.mark.parametrize("std", [1e-9, 0.01, 1.0, 20.5, 37.0])
+def test_a_standard_deviation_comes_back_from_rho(std):
+    rho = torch.tensor(inverse_softplus(std), dtype=torch.float64)
+    assert softplus(rho).item() == pytest.approx(std, rel=1e-15 if std > 1e-6 else 1e-13, abs=0)
+    layer = et.MeanFieldLinear(m, n, posterior_std=std, dtype=torch.float64)
+    one, zero = ({k: x * 0 + v for k, x in layer.noise().items()} for v in (1.0, 0.0))
+    spread = layer.weight_matrices(one) - layer.weight_matrices(zero)
+    torch.testing.assert_close(spread, torch.full_like(spread, std), rtol=1e-13, atol=1e-16)

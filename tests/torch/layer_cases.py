@@ -1,0 +1,23 @@
+"""Layers of every method, and noise for them."""
+
+import torch
+
+import ensedu.torch as et
+
+M, B, m, n = 3, 7, 5, 11
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+TORCH_LAYERS = [
+    lambda **k: et.DeepEnsembleLinear(m, n, M, **k),
+    lambda **k: et.BatchEnsembleLinear(m, n, M, **k),
+    lambda **k: et.Rank1Linear(m, n, M, **k),
+    lambda **k: et.MeanFieldLinear(m, n, **k),
+]
+
+
+def compiles(net, *inputs):
+    compiled = torch.compile(net, backend="aot_eager", fullgraph=True)
+    for x in inputs:
+        torch.manual_seed(0)
+        expected = net(x)
+        torch.manual_seed(0)
+        torch.testing.assert_close(compiled(x), expected)
