@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from ensedu import uncertainty as un
-from ensedu.common.optional import optional
 
 M, B, k = 3, 7, 5
+
+
 KEYWORDS = {"resampled": {"train": 90, "test": 10}}
 
 
@@ -166,16 +167,3 @@ def test_a_missing_package_is_named(name, module, monkeypatch):
     ) as caught:
         call(name, arguments()[name])
     assert 'pip install "ensedu[scores]"' in str(caught.value)
-
-
-def test_an_optional_module_is_the_module():
-    import scipy.special
-
-    assert optional("scipy.special", "scores") is scipy.special
-
-
-def test_a_package_that_is_there_is_not_called_missing(tmp_path, monkeypatch):
-    (tmp_path / "a_broken_package.py").write_text("import a_package_that_it_needs\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ModuleNotFoundError, match="No module named 'a_package_that_it_needs'"):
-        optional("a_broken_package", "scores")

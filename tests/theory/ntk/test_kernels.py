@@ -7,46 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensedu.theory.ntk import Modulation, embedded, limit, tangent
+from tests.theory.ntk.networks import AROUND_ONE, C, M, in_torch, inputs, m
 
-M, B, C, m = 3, 5, 7, 2
 ACTIVATIONS = ("relu", "erf", "tanh")
-AROUND_ONE = Modulation("normal", mean=1.0, std=0.5)
 DROPOUT = Modulation("bernoulli", p=0.3)
 SIGNS, ONES = Modulation("signs"), Modulation("ones")
-
-
-def inputs(seed, number=B, features=m):
-    return np.random.default_rng(seed).standard_normal((number, features))
-
-
-def outputs_of(net, shapes):
-    """The same network in Torch: a function of all it trains, in one row, and of inputs."""
-    phi = {"relu": torch.relu, "erf": torch.erf, "tanh": torch.tanh}[net.activation]
-
-    def function(values, x):
-        own = {name: [] for name in shapes}
-        for (name, shape), part in zip(
-            [(name, shape) for name, several in shapes.items() for shape in several],
-            values.split([int(np.prod(s)) for several in shapes.values() for s in several]),
-            strict=True,
-        ):
-            own[name].append(part.reshape(shape))
-        h = x[None]
-        for layer in range(len(own["u"])):
-            z = h @ own["weights"][layer] / h.shape[-1] ** 0.5
-            z = z + net.bias_std * own["biases"][layer]
-            h = own["u"][layer][:, None] * phi(own["v"][layer][:, None] * z)
-        return (h @ own["weights"][-1] / h.shape[-1] ** 0.5)[..., 0]
-
-    return function
-
-
-def in_torch(net):
-    names = ("weights", "biases", "u", "v")
-    shapes = {name: [array.shape for array in getattr(net, name)] for name in names}
-    values = np.concatenate([a.ravel() for name in names for a in getattr(net, name)])
-    number = sum(int(np.prod(s)) for name in ("weights", "biases") for s in shapes[name])
-    return outputs_of(net, shapes), torch.from_numpy(values), number
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -70,29 +35,6 @@ def test_a_kernel_is_that_of_jacobians(activation, sizes):
     gamma = 1.7
     np.testing.assert_allclose(found.total(gamma), gamma / M * shared + own, rtol=0, atol=1e-12)
     np.testing.assert_allclose(tangent(net, x).shared, tangent(net, x, x).shared, atol=1e-13)
-
-
-def test_gradients_and_a_step_are_autograds():
-    net = embedded((m, 7, 13, 1), M, rng=np.random.default_rng(4), v=AROUND_ONE, bias_std=0.3)
-    x, pull = inputs(5), np.random.default_rng(6).standard_normal((M, B))
-    function, values, number = in_torch(net)
-    values.requires_grad_()
-    (function(values, torch.from_numpy(x)) * torch.from_numpy(pull)).sum().backward()
-    grads = net.gradients(net.forward_pass(x), pull)
-    row = np.concatenate([a.ravel() for several in grads.values() for a in several])
-    np.testing.assert_allclose(row, values.grad.numpy(), rtol=0, atol=1e-12)
-    y, lr, gamma = np.sin(x[:, 0]), 0.1, 1.3
-    values.grad = None
-    losses = 0.5 * (function(values, torch.from_numpy(x)) - torch.from_numpy(y)).square().mean(-1)
-    losses.sum().backward()
-    rate = torch.full_like(values, 0.02)
-    rate[:number] = lr * gamma / M
-    wanted = (values - rate * values.grad).detach().numpy()
-    before = net(x)
-    np.testing.assert_array_equal(net.step(x, y, lr, gamma=gamma, modulation_lr=0.02), before)
-    names = ("weights", "biases", "u", "v")
-    row = np.concatenate([a.ravel() for name in names for a in getattr(net, name)])
-    np.testing.assert_allclose(row, wanted, rtol=0, atol=1e-12)
 
 
 def near(draws, expected, sigmas=6):
