@@ -19,7 +19,7 @@ import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import costs, counting, data, methods, plot, priors, uncertainty
 from ensedu.book import measured
-from ensedu.book.page import explore, guide, live, playground, ranking, table
+from ensedu.book.page import explore, guide, live, method_table, playground, ranking
 from ensedu.book.page.live import toys
 from ensedu.common import plan
 from ensedu.data import bandit
@@ -36,7 +36,7 @@ INTERFACE = (
 )  # fmt: skip
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
-    playground, table, live, toys, conjugate, pruning, bandit, ntk, perturbations, relatives,
+    playground, method_table, live, toys, conjugate, pruning, bandit, ntk, perturbations, relatives,
     guide, ranking, plan,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
@@ -359,7 +359,7 @@ IN_MODULE = {
         "alpha": lambda: 2, "columns": lambda: 2, "gamma": lambda: 1, "rank": lambda: 2,
         "relative": lambda: "packed",
     },
-    "table": {
+    "method_table": {
         "columns": lambda: {"k": 1}, "corner": lambda: "words", "decisive": lambda: ("single", "k"),
         "rows": lambda: {"single": {"k": 1}},
     },

@@ -86,8 +86,8 @@ class Table:
         """Return the table for a page, which makes each row a block where it is too narrow."""
         asides = max(len(cell.aside) for row in self.rows for cell in row.cells)
         lines = [
-            f'<div class="ensedu-table-box" style="--ensedu-table: {self._table_width():.1f}; '
-            f'--ensedu-line: {self._block_line_width():.1f}; --ensedu-aside: {asides}">',
+            f'<div class="ensedu-table-box" style="--ensedu-table: {self.table_width():.1f}; '
+            f'--ensedu-line: {self.block_line_width():.1f}; --ensedu-aside: {asides}">',
             # Where the style sheet takes its display away, a table is one by its roles alone.
             '<table class="ensedu-table" role="table">',
             *([f"<caption>{escape(self.caption)}</caption>"] if self.caption else []),
@@ -169,7 +169,7 @@ class Table:
         )
         return f'<tr role="row"{sums}{own}>{name if any(self._row_names) else ""}{cells}</tr>'
 
-    def _table_width(self) -> float:
+    def table_width(self) -> float:
         """How wide it is as a table."""
         width = MARGINS + max(map(_text_width, self._row_names))
         width += SWATCH * any(row.method for row in self.rows)
@@ -183,7 +183,7 @@ class Table:
             width += max(inside, _widest_word(group) + MARGINS)
         return width
 
-    def _block_line_width(self) -> float:
+    def block_line_width(self) -> float:
         """How wide a line of a block is: the title of a column, and a cell."""
         return MARGINS + max(
             _text_width(column.label) + max(cell.width for cell in self._cells_of_column(i))

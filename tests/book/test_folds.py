@@ -6,7 +6,7 @@ from docutils.utils import new_document
 from sphinx.errors import ExtensionError
 
 from book._ext.folds import FoldCells, first_line, fold, what_it_shows
-from ensedu.book.page.table import table
+from ensedu.book.page.method_table import method_table
 
 
 def cell(source):
@@ -32,7 +32,7 @@ def test_a_cell_without_its_line_stops_the_build(tag):
 
 def test_the_code_of_tables_and_figures_steps_back():
     assert what_it_shows(cell("x")) == ""
-    shown = table({"a": {"b": 1}}).html()
+    shown = method_table({"a": {"b": 1}}).html()
     assert (
         what_it_shows(nodes.container("", cell("x"), nodes.raw("", shown, format="html")))
         == "table"

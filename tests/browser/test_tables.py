@@ -8,7 +8,7 @@ import pytest
 
 from book._ext import palette
 from ensedu import counting
-from ensedu.book.page.table import table
+from ensedu.book.page.method_table import method_table
 from ensedu.methods import METHODS
 from tests.book.page.tables import scores, totals
 
@@ -81,12 +81,14 @@ def of_many_sizes():
                 }
                 for method in METHODS
             }
-            yield table(rows, relative_to="single" if digits % 2 else None, caption="Numbers")
+            yield method_table(
+                rows, relative_to="single" if digits % 2 else None, caption="Numbers"
+            )
 
 
 @pytest.mark.parametrize("width", [320, 360])
 def test_no_table_scrolls_sideways_on_a_phone(open_tables, width):
-    small = table({method: {"numbers": 13 * (i + 1)} for i, method in enumerate(METHODS)})
+    small = method_table({method: {"numbers": 13 * (i + 1)} for i, method in enumerate(METHODS)})
     shown = [
         small,
         totals(*METHODS, relative_to="single"),

@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from ensedu import counting
 from ensedu.book.page import explore
-from ensedu.book.page.table import table
+from ensedu.book.page.method_table import method_table
 from ensedu.common.text_table import BOOK
 from tests.book.page.tables import parsed, totals
 
 
 def test_a_group_with_a_long_name_keeps_its_columns_together():
     rows = {"a": {("seventeen letters", "x"): 1, ("seventeen letters", "y"): 23, "z": 4}}
-    assert repr(table(rows)).splitlines() == [
+    assert repr(method_table(rows)).splitlines() == [
         "   seventeen letters",
         "               x   y  z",
         "a              1  23  4",
@@ -34,7 +34,7 @@ values = st.one_of(
     st.text("ab& <", max_size=3),
 )
 def test_text_and_html_hold_the_same(cells, caption):
-    found = table(
+    found = method_table(
         {f"row {i} < &": {("g<", "a&b"): row[0], "c": row[1]} for i, row in enumerate(cells)},
         caption=caption,
         decisive=[("row 0 < &", "c")],
@@ -51,7 +51,7 @@ def test_text_and_html_hold_the_same(cells, caption):
 def test_words_are_no_tags():
     words = '<b> & "x"'
     page = parsed(
-        table(
+        method_table(
             {words: {(words, words): words, words: (1, 2, 3)}},
             columns={words: "<i>{:.0f}"},
             caption=words,
@@ -65,7 +65,7 @@ def test_words_are_no_tags():
 
 def test_cells_line_up_at_the_right():
     rows = {name: {"n": 10**i, "m": -(10**i)} for i, name in enumerate("abcde")}
-    _, *found = repr(table(rows)).splitlines()
+    _, *found = repr(method_table(rows)).splitlines()
     assert len({len(line) for line in found}) == 1
 
 

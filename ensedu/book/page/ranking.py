@@ -305,7 +305,7 @@ class Part:
             for row in self.rows
         ]
         columns = tuple(Column(measure.title + BETTER[measure.better]) for measure in self.measures)
-        return Table(columns, tuple(cells))._side_by_side(), self.text()._line()
+        return Table(columns, tuple(cells)).table_width(), self.text().block_line_width()
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,7 +4,7 @@ import numpy as np
 from bs4 import BeautifulSoup
 
 from ensedu import counting
-from ensedu.book.page.table import table
+from ensedu.book.page.method_table import method_table
 from ensedu.methods import size_option
 
 SIZES = {"1-50-50-1": [1, 50, 50, 1], "1-1000-1000-1": [1, 1000, 1000, 1]}
@@ -36,11 +36,11 @@ def totals(*methods, sizes=SIZES, **options):
         }
         for method in methods
     }
-    return table(rows, **options)
+    return method_table(rows, **options)
 
 
 def scores():
-    return table(
+    return method_table(
         SCORES,
         columns={("CIFAR-10", "NLL"): 3, ("CIFAR-10", "accuracy, %"): 1, "change": "{:+,} MB"},
         colors={"Cauchy": "rank1"},

@@ -16,7 +16,7 @@ from numpy import ndarray as Array
 from ensedu.book.page.seeded_random import Random
 from ensedu.common import checks
 
-__all__ = ["TOYS", "Curve", "Plane", "described", "points", "rounded"]
+__all__ = ["TOYS", "points"]
 
 MOST_NOISE = 100.0
 

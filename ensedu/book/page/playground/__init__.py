@@ -21,9 +21,9 @@ from numpy import ndarray as Array
 from ensedu.book.page import slider_checks
 from ensedu.book.page.frames import BOOK, Frames, embedded
 from ensedu.book.page.playground import layer_picture, layer_state, layers
+from ensedu.book.page.playground.shown_layer import ShownLayer
 from ensedu.common import checks
 from ensedu.common.optional import optional
-from ensedu.numpy.base import Noise
 
 __all__ = ["playground"]
 
@@ -92,32 +92,7 @@ def playground(
     return Playground(state)
 
 
-class Shown:
-    """What a playground shows, for Python: each value is that of the state it is in now."""
-
-    _now: dict[str, Any]
-
-    @property
-    def layer(self) -> Any:
-        """The layer of `ensedu.numpy` that holds the numbers."""
-        return layers.layer(self._now)
-
-    @property
-    def noise(self) -> Noise | None:
-        """The ε of the draw that is shown, for x of (M, 1, m); ``None`` if nothing is drawn."""
-        return layers.noise(self._now)
-
-    @property
-    def outputs(self) -> Array:
-        """What comes out of each member or draw, (M, n); (1, n) of one network."""
-        return layers.outputs(self._now)
-
-    def __repr__(self) -> str:
-        m, n, M = (self._now[name] for name in layers.MOST)
-        return f"Playground({self._now['method']}, m={m}, n={n}, M={M})"
-
-
-class Page(Shown):
+class Page(ShownLayer):
     """The playground on a page of the book: the attributes of the widget, before any edit."""
 
     def __init__(self, state: dict[str, Any], *, name: str, caption: str) -> None:

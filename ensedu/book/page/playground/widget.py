@@ -10,7 +10,8 @@ import traitlets
 
 from ensedu.book.page import scripts
 from ensedu.book.page.frames import stored
-from ensedu.book.page.playground import Shown, layer_picture, layer_scripts, layer_state, layers
+from ensedu.book.page.playground import layer_picture, layer_scripts, layer_state, layers
+from ensedu.book.page.playground.shown_layer import ShownLayer
 
 __all__ = ["Playground"]
 
@@ -19,7 +20,7 @@ def _style_sheet(path: str) -> str:
     return (scripts.HERE / path).read_text(encoding="utf-8")
 
 
-class Playground(Shown, anywidget.AnyWidget):
+class Playground(ShownLayer, anywidget.AnyWidget):
     """What `ensedu.book.page.playground.playground` returns in Jupyter: the numbers as traits.
 
     What you read is read-only: set a trait as a whole, ``w.arrays = …``. ``w.observe(f, "arrays")``

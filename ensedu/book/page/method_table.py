@@ -11,13 +11,13 @@ from ensedu.common.text_table import Cell, Column, Row, Table
 from ensedu.counting import Count
 from ensedu.methods import METHODS
 
-__all__ = ["table"]
+__all__ = ["method_table"]
 
 MISSING = "–"
 MOST_DIGITS = 15
 
 
-def table(
+def method_table(
     rows: Mapping[str, Mapping[Any, Any]],
     *,
     columns: Mapping[Any, Any] | None = None,
@@ -62,7 +62,7 @@ def table(
     --------
     >>> from ensedu import counting
     >>> sizes = [1, 50, 50, 1]
-    >>> table(
+    >>> method_table(
     ...     {
     ...         "batch_ensemble": {"numbers": counting.mlp(sizes, "batch_ensemble", 4)},
     ...         "single": {"numbers": counting.mlp(sizes)},

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensedu.book.page.table import table
+from ensedu.book.page.method_table import method_table as table
 from ensedu.counting import Count
 from tests.book.page.tables import parsed, scores, totals
 
