@@ -3,9 +3,8 @@
 import torch
 
 import ensedu.torch as et
+from tests.backends import M, m, n
 
-M, B, m, n = 3, 7, 5, 11
-DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 TORCH_LAYERS = [
     lambda **k: et.DeepEnsembleLinear(m, n, M, **k),
     lambda **k: et.BatchEnsembleLinear(m, n, M, **k),

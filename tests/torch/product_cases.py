@@ -3,8 +3,9 @@
 import torch
 
 from ensedu.torch import product_backward, product_forms, stacked_product
+from tests.backends import B, M, m, n
 
-M, B, m, n, K = 3, 7, 5, 11, 2
+K = 2
 FORMS = {
     "scale": product_forms.scale,
     "scale again": product_backward.MemorySavingScale.apply,

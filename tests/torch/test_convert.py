@@ -10,9 +10,9 @@ import ensedu.torch as et
 from ensedu import counting
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
-from tests.backends import InTorch
+from tests.backends import DEVICES, B, InTorch, M, m, n
 from tests.gradients import Twin, for_layers_and_inputs
-from tests.torch.layer_cases import DEVICES, TORCH_LAYERS, B, M, m, n
+from tests.torch.layer_cases import TORCH_LAYERS
 
 
 @for_layers_and_inputs("linear")

@@ -5,9 +5,8 @@ from torch import nn
 
 import ensedu.torch as et
 from tests import layers
-from tests.backends import InTorch
+from tests.backends import B, InTorch, M, m, n
 from tests.gradients import Twin, for_layers_and_inputs
-from tests.torch.layer_cases import B, M, m, n
 
 
 class TestDeepEnsembleLinear(InTorch, layers.DeepEnsembleLinear):

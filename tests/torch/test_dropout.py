@@ -6,9 +6,8 @@ import torch
 
 import ensedu.torch as et
 from tests import layers
-from tests.backends import InTorch
+from tests.backends import B, InTorch, M, n
 from tests.gradients import Twin, for_layers_and_inputs
-from tests.torch.layer_cases import B, M, n
 
 
 class TestMCDropout(InTorch, layers.MCDropout):

@@ -8,9 +8,8 @@ from torch.nn import functional as F
 
 import ensedu.torch as et
 from tests import layers
-from tests.backends import InTorch
+from tests.backends import B, InTorch, m, n
 from tests.gradients import Twin, for_layers_and_inputs
-from tests.torch.product_cases import B, m, n
 
 
 class TestMeanFieldLinear(InTorch, layers.MeanFieldLinear):

@@ -10,7 +10,8 @@ from torch import nn
 import ensedu.torch as et
 from ensedu import counting
 from ensedu.methods import METHODS, size_option
-from tests.torch.layer_cases import DEVICES, TORCH_LAYERS, B, M, compiles, m, n
+from tests.backends import DEVICES, B, M, m, n
+from tests.torch.layer_cases import TORCH_LAYERS, compiles
 
 
 def own_noise(layer, shape=None):

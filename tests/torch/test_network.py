@@ -12,9 +12,9 @@ import ensedu.torch as et
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import network
 from tests import networks
-from tests.backends import B, InTorch, M, m
+from tests.backends import B, InTorch, M, m, n
 from tests.gradients import Twin, as_book, for_layers_and_inputs, torch_noise
-from tests.torch.layer_cases import compiles, n
+from tests.torch.layer_cases import compiles
 
 
 class TestNetworks(InTorch, networks.Networks):

@@ -9,18 +9,8 @@ from torch.func import grad, hessian, jvp, vmap
 import ensedu.torch as et
 from benchmarks import measure
 from ensedu.torch import products
-from tests.torch.product_cases import (
-    FORMS,
-    K,
-    M,
-    arguments,
-    by_member,
-    call,
-    gradients,
-    m,
-    n,
-    tensors_of,
-)
+from tests.backends import M, m, n
+from tests.torch.product_cases import FORMS, K, arguments, by_member, call, gradients, tensors_of
 
 BY_HAND = ["scale again", "fold again", "each by hand"]
 # Torch's own forward mode loads its decompositions with torch.jit.

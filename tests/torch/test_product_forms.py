@@ -4,14 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.torch.product_cases import (
-    FORMS,
-    arguments,
-    by_member,
-    call,
-    gradients,
-    tensors_of,
-)
+from tests.torch.product_cases import FORMS, arguments, by_member, call, gradients, tensors_of
 
 sizes = st.integers(1, 6)
 

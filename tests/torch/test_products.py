@@ -8,7 +8,8 @@ from torch.func import functional_call, grad, vmap
 
 import ensedu.torch as et
 from ensedu.torch import product_backward, product_forms, products, stacked_product
-from tests.torch.product_cases import B, K, M, gradients, m, n
+from tests.backends import B, M, m, n
+from tests.torch.product_cases import K, gradients
 
 
 @given(B=st.integers(1, 200), m=st.integers(1, 99), n=st.integers(1, 99))

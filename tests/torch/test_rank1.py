@@ -7,9 +7,8 @@ import torch
 
 import ensedu.torch as et
 from tests import layers
-from tests.backends import InTorch
+from tests.backends import InTorch, M, m, n
 from tests.gradients import Twin, for_layers_and_inputs
-from tests.torch.layer_cases import M, m, n
 
 
 class TestRank1Linear(InTorch, layers.Rank1Linear):

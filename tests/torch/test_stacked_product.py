@@ -5,7 +5,7 @@ import torch
 
 import ensedu.torch as et
 from ensedu.torch import stacked_product
-from tests.torch.product_cases import B, M, m, n
+from tests.backends import B, M, m, n
 
 
 @pytest.mark.parametrize("columns", [64, 65])

@@ -10,7 +10,7 @@ import ensedu.torch as et
 from ensedu.priors import Normal
 from ensedu.torch import variational
 from ensedu.torch.variational import inverse_softplus, softplus
-from tests.torch.layer_cases import m, n
+from tests.backends import m, n
 
 
 def test_kl_is_never_negative():

@@ -168,7 +168,7 @@ def _on_first_process(net: nn.Module, make: Callable[[], Any]) -> Any:
     return ask_first(make) if isinstance(net, ShardedEnsemble) else make()
 
 
-def _whole_net(net: Any) -> nn.Module:
+def _local_module(net: Any) -> nn.Module:
     if not isinstance(net, nn.Module):
         raise TypeError(f"net must be a torch.nn.Module, got {type(net).__name__}")
     return net.net if isinstance(net, ShardedEnsemble) else net
@@ -179,10 +179,10 @@ def _state(
 ) -> tuple[dict[str, Tensor], dict[str, Any], list[dict[str, Any]]]:
     """Return all tensors by name, what an optimizer must be to take them, and its settings."""
     values: dict[str, Any] = {
-        f"model:{name}": v for name, v in _whole_net(net).state_dict().items()
+        f"model:{name}": v for name, v in _local_module(net).state_dict().items()
     }
     about: dict[str, Any] = {"optimizer": type(optimizer).__qualname__} if optimizer else {}
-    for parameter, (name, group) in _optimized_names(_whole_net(net), optimizer).items():
+    for parameter, (name, group) in _optimized_names(_local_module(net), optimizer).items():
         about[f"group:{name}"] = group
         for key, value in optimizer.state.get(parameter, {}).items():
             values[f"optimizer.{key}:{name}"] = value
@@ -269,8 +269,10 @@ def _load_what_fits(
     for name, one in (generators or {}).items():
         one.set_state(found[f"generator:{name}"])
     if optimizer is not None:
-        _restore(_whole_net(net), optimizer, found, table["settings"])
-    _whole_net(net).load_state_dict({k: found[f"model:{k}"] for k in _whole_net(net).state_dict()})
+        _restore(_local_module(net), optimizer, found, table["settings"])
+    _local_module(net).load_state_dict(
+        {k: found[f"model:{k}"] for k in _local_module(net).state_dict()}
+    )
     return Checkpoint(table["step"], table["extra"], path)
 
 

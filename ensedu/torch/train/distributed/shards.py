@@ -70,7 +70,7 @@ class ShardedEnsemble(nn.Module):
         self._rows = slice(self.members.start, self.members.stop)
         self.net = copy.deepcopy(net)
         self.net.zero_grad()
-        self._start_equal()
+        self._agree_on_values()
         self.split: set[str] = set()
         if isinstance(self.net, MemberCopies):
             everyone, self.net.members = self.net.members, nn.ModuleList()
@@ -175,7 +175,7 @@ class ShardedEnsemble(nn.Module):
         named = [] if isinstance(self.net, MemberCopies) else self.net.named_parameters()
         return [p for name, p in named if name not in self.split and p.requires_grad]
 
-    def _start_equal(self) -> None:
+    def _agree_on_values(self) -> None:
         """Check that all processes have the same network, and give them the values of the first."""
         values = self.net.state_dict()
         words = [f"{name} {tuple(v.shape)} {v.dtype}" for name, v in values.items()]
