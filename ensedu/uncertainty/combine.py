@@ -4,7 +4,6 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.numpy.variational import softplus
 from ensedu.uncertainty import score_checks
 
 __all__ = ["averaged", "gaussian_heads", "mixture", "softmax"]
@@ -39,7 +38,7 @@ def gaussian_heads(
             f"outputs must have k means and k raw variances, (M, B, 2k), got shape {outputs.shape}"
         )
     mean, raw = np.split(outputs, 2, axis=-1)
-    return mean, softplus(raw) + 1e-6
+    return mean, np.logaddexp(0, raw) + 1e-6  # softplus, without overflow
 
 
 def softmax(logits: Float[Array, "*M B k"]) -> Float[Array, "*M B k"]:
