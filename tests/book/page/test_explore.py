@@ -40,11 +40,6 @@ def book(monkeypatch, tmp_path):
     return folder
 
 
-@pytest.fixture(autouse=True)
-def no_book(monkeypatch):
-    monkeypatch.delenv("ENSEDU_BOOK", raising=False)
-
-
 class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()

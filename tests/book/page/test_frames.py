@@ -1,0 +1,75 @@
+"""Figures for a page: their files, what stands in for them, and whether they can be read."""
+
+import json
+
+import pytest
+from bs4 import BeautifulSoup
+from matplotlib.figure import Figure
+
+from ensedu import plot
+from ensedu.book.page.frames import FRAMES, Frames, check_letters, embedded, ranges, stored
+
+
+def drawing(size=12.0, words="a word", limit=3):
+    figure = Figure(figsize=(3.2 if plot.look().narrow else 7.2, 2))
+    axes = figure.add_subplot()
+    axes.set(xlim=(0, limit), ylim=(0, 1))
+    figure.text(0.1, 0.5, words, size=size)
+    return figure
+
+
+def test_each_frame_is_a_file_a_look_named_by_what_is_in_it(tmp_path):
+    frames = Frames([drawing, lambda: drawing(limit=5)], tmp_path / "new")
+    assert len(list((tmp_path / "new").iterdir())) == 2 * 4
+    assert Frames([drawing, lambda: drawing(limit=5)], tmp_path).key == frames.key
+    assert Frames([drawing], tmp_path).key != frames.key
+    assert len(frames.sizes()) == 2
+
+
+def test_a_picture_a_theme_has_its_size_and_its_words(tmp_path):
+    frames = Frames([drawing], tmp_path)
+    root = BeautifulSoup(frames.pictures(0, 'a "b" <c>'), "html.parser")
+    assert [node["class"] for node in root.select("picture")] == [["ensedu-light"], ["ensedu-dark"]]
+    wide, tall, narrow_wide, narrow_tall = frames.sizes()[0]
+    for picture in root.select("picture"):
+        assert picture.img["alt"] == 'a "b" <c>'
+        assert (picture.img["width"], picture.img["height"]) == (str(wide), str(tall))
+        assert picture.source["width"] == str(narrow_wide)
+        assert picture.source["height"] == str(narrow_tall)
+        for source in (picture.img["src"], picture.source["srcset"]):
+            assert (tmp_path / source.removeprefix(FRAMES)).exists()
+
+
+def test_a_stored_figure_says_how_large_it_is():
+    data, about = stored(Figure(figsize=(3, 2)), "words")
+    assert data["image/png"].startswith("iVBOR")
+    assert about == {"image/png": {"width": 300, "height": 200, "alt": "words"}}
+
+
+def test_data_cannot_end_its_script():
+    data = {"a": "</script><!--", "b": "σ"}
+    text = embedded(data)
+    assert "<" not in text
+    assert json.loads(text) == data
+
+
+def test_small_letters_are_refused_and_hidden_ones_are_not():
+    look = plot.Look(narrow=True)
+    with plot.rendering(look):
+        check_letters(drawing(), look)
+        hidden = drawing(2.0)
+        hidden.texts[0].set_visible(False)
+        check_letters(hidden, look)
+        with pytest.raises(ValueError, match=r"letters of 11 pixels .* in 'a word'"):
+            check_letters(drawing(2.0), look)
+
+
+def test_ranges_are_those_of_axes_with_their_ticks_and_of_colors():
+    figure = drawing(limit=3)
+    same, other = drawing(limit=3), drawing(limit=5)
+    assert ranges(figure) == ranges(same)
+    assert ranges(figure)["x-axis 1"] != ranges(other)["x-axis 1"]
+    assert ranges(figure)["y-axis 1"] == ranges(other)["y-axis 1"]
+    matrix = Figure()
+    matrix.add_subplot().imshow([[0.0, 1.0]], vmin=0, vmax=2)
+    assert ranges(matrix) == {"color ranges": [(0, 2)]}
