@@ -17,7 +17,7 @@ from PIL import Image
 
 from ensedu import numpy as en
 from ensedu.plot import PALETTE, house_style, png
-from ensedu.plot.inside import Pen
+from ensedu.plot.inside import InsidePen
 from ensedu.plot.style import HEAT, INK, MUTED, canvas
 
 ICON, CARD = "icon.png", "card.png"
@@ -53,7 +53,7 @@ def card(title):
         below = figure.add_axes((0.2 / 6, 0, 1, 1))  # the drawing has a margin
         below.set(xlim=axes.get_xlim(), ylim=axes.get_ylim())
         below.axis("off")
-        pen = Pen(below, 0.2, {"batch_ensemble": layer.params})
+        pen = InsidePen(below, 0.2, {"batch_ensemble": layer.params})
         pen.row("batch_ensemble", layer.params, 1.66)
     drawing = Image.open(io.BytesIO(png(figure)))
     page = Image.new("RGBA", drawing.size, "white")

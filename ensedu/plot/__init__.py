@@ -5,11 +5,11 @@
 sentence, `growth_curves` totals against a size, `modulation` how BatchEnsemble makes its members,
 `weight_density` one random weight, `distribution` matrices with their spread,
 `correlation` which of their entries move together, and `inside` the whole book in one figure.
-`ratios` and `roofline` draw what was measured, `functions` curves with their bands, `contest` what
-each of several methods believes of one curve, and their scores. `history` draws trainings,
-`reliability` how often methods are right against how sure they are, `dots` a dot a seed, with
-paired differences, `effects` differences whose intervals are known, `tradeoff` what a score costs,
-and `panels` makes axes for a figure of your own.
+`ratios` and `roofline` draw what was measured, `functions` curves with their bands, and
+`scored_curves` what each of several methods believes of one curve, and their scores. `history`
+draws trainings, `reliability` how often methods are right against how sure they are, `dots` a dot a
+seed, with paired differences, `effects` differences whose intervals are known, `tradeoff` what a
+score costs, and `panels` makes axes for a figure of your own.
 """
 
 try:
@@ -20,7 +20,6 @@ except ImportError as error:
     ) from error
 
 from ensedu.plot.bars import in_words, parameter_bars
-from ensedu.plot.contest import contest
 from ensedu.plot.correlation import correlation
 from ensedu.plot.curves import growth_curves
 from ensedu.plot.density import weight_density
@@ -38,6 +37,7 @@ from ensedu.plot.panels import panels
 from ensedu.plot.ratios import ratios
 from ensedu.plot.reliability import reliability
 from ensedu.plot.roofline import roofline
+from ensedu.plot.scored_curves import scored_curves
 from ensedu.plot.style import (
     LABELS,
     LINES,
@@ -63,7 +63,6 @@ __all__ = [
     "Belief",
     "Figure",
     "Look",
-    "contest",
     "correlation",
     "distribution",
     "dots",
@@ -85,6 +84,7 @@ __all__ = [
     "reliability",
     "rendering",
     "roofline",
+    "scored_curves",
     "tradeoff",
     "use_style",
     "weight_density",

@@ -13,8 +13,8 @@ from matplotlib.ticker import NullLocator
 from ensedu.common import checks
 from ensedu.counting import Count
 from ensedu.methods import ROLE_LABELS, ROLES
-from ensedu.plot import figure_checks, texts
-from ensedu.plot.panels import limits, place, set_axis, wrapped
+from ensedu.plot import figure_checks, text_layout
+from ensedu.plot.panels import axis_ends, cut_to_lines, place, set_axis
 from ensedu.plot.style import (
     GRID,
     LABELS,
@@ -29,8 +29,9 @@ from ensedu.plot.style import (
     look,
     role_style,
 )
+from ensedu.plot.text_layout import SMALL
 
-SMALL, NAME = 11, 12  # points: the letters of words and numbers, and those of names
+NAME = 12  # points: the letters of names
 EDGE = 0.1  # inches: the margin
 LINE = 0.21  # inches: a line of words
 NUMBERS = 1.33  # inches: what total and ratio need, so that a few digits more move nothing
@@ -71,16 +72,25 @@ def parameter_bars(
         If `counts` is no mapping of strings to Counts, or is empty; if it lacks `relative_to`, or
         that has a total of 0; and if `xlim` does not rise, or leaves 1 or a ratio outside.
     """
-    named, reference, ratios = _compared(counts, relative_to)
-    ends = _ends(ratios, xlim)
+    named, reference, ratios = _multiples_of_reference(counts, relative_to)
+    ends = _ends_of_multiples(ratios, xlim)
     narrow, wide = look().narrow, look().width
     left, right = (wide - 2 * EDGE,) * 2 if narrow else (3.35, 3.42)
-    titles = {name: wrapped(label(name), left, 2, NAME, "bold") for name in named}
-    sums = {name: f"{exact(named[name].total)} · {_times(r)}" for name, r in ratios.items()}
+    titles = {name: cut_to_lines(label(name), left, 2, NAME, "bold") for name in named}
+    sums = {
+        name: f"{exact_digits(named[name].total)} · {_multiple_words(r)}"
+        for name, r in ratios.items()
+    }
     # Where one name leaves no room for the numbers, all stand on lines of their own.
-    room = left - 0.15 - max(NUMBERS, *(texts.width(words, SMALL) for words in sums.values()))
-    apart = any("\n" in t or texts.width(t, NAME, "bold") > room for t in titles.values())
-    said = wrapped(f"multiples of {'the ' * (reference in LABELS)}{label(reference)}", left, 1)
+    room = (
+        left
+        - 0.15
+        - max(NUMBERS, *(text_layout.text_width(words, SMALL) for words in sums.values()))
+    )
+    apart = any(
+        "\n" in t or text_layout.text_width(t, NAME, "bold") > room for t in titles.values()
+    )
+    said = cut_to_lines(f"multiples of {'the ' * (reference in LABELS)}{label(reference)}", left, 1)
 
     with house_style():
         figure, page = canvas(wide, 1.0)
@@ -96,7 +106,7 @@ def parameter_bars(
             title: dict[str, Any] = {"s": titles[name], "color": color(name)}
             title |= {"weight": "bold", "fontsize": NAME}
             if apart:
-                height = texts.height(titles[name], NAME)
+                height = text_layout.text_height(titles[name], NAME)
                 page.text(EDGE, y + height / 2, va="center", linespacing=1.1, **title)
             else:
                 height = 0.0
@@ -105,14 +115,16 @@ def parameter_bars(
             places.append(y + height + LINE + 0.16)
             under = places[-1] + 0.17
             corner = (EDGE, under) if narrow else (wide - EDGE - right, y + 0.06)
-            strip(page, count, name, corner, (right, STRIP))
+            draw_shares(page, count, name, corner, (right, STRIP))
             least = ROOMY if xlim else 0
-            bottom = _legend(page, count, name, (corner[0], corner[1] + STRIP + 0.06), right, least)
+            bottom = _write_roles(
+                page, count, name, (corner[0], corner[1] + STRIP + 0.06), right, least
+            )
             y = max(under, bottom) + 0.2
         height = y - 0.2 + EDGE
         figure.set_figheight(height)
         page.set_ylim(height, 0)
-        axes = _axis(figure, height, left, ends, places)
+        axes = _multiples_axis(figure, height, left, ends, places)
         for (name, ratio), at in zip(ratios.items(), places, strict=True):
             if ratio:
                 own: dict[str, Any] = {"color": color(name), "clip_on": False}
@@ -136,20 +148,20 @@ def in_words(
     >>> in_words({"single": counting.layer(3, 4), "deep_ensemble": counting.deep_ensemble(3, 4, 2)})
     'Numbers to train: single network 16, deep ensemble 32 (2.00 × as many).'
     """
-    named, reference, ratios = _compared(counts, relative_to)
+    named, reference, ratios = _multiples_of_reference(counts, relative_to)
     checks.boolean("parts", parts)
     said: list[str] = []
     for name in [reference, *(name for name in named if name != reference)]:
-        words = f"{label(name)} {exact(named[name].total)}"
+        words = f"{label(name)} {exact_digits(named[name].total)}"
         if name != reference:
-            words += f" ({_times(ratios[name])}{' as many' if len(said) == 1 else ''})"
+            words += f" ({_multiple_words(ratios[name])}{' as many' if len(said) == 1 else ''})"
         if parts:
-            words += ": " + (" + ".join(_parts(named[name]).values()) or "nothing")
+            words += ": " + (" + ".join(_words_by_role(named[name]).values()) or "nothing")
         said.append(words)
     return f"Numbers to train: {('; ' if parts else ', ').join(said)}."
 
 
-def strip(
+def draw_shares(
     axes: Axes, count: Count, name: str, corner: tuple[float, float], size: tuple[float, float]
 ) -> None:
     """Draw the shares of the roles in a rectangle, from its upper left corner."""
@@ -159,11 +171,11 @@ def strip(
     for role in roles:
         share = getattr(count, role) / count.total
         length = share * (width - gap * (len(roles) - 1))
-        sample(axes, role, name, (left, top), (length, height))
+        draw_sample(axes, role, name, (left, top), (length, height))
         left += length + gap
 
 
-def sample(
+def draw_sample(
     axes: Axes, role: str, name: str, corner: tuple[float, float], size: tuple[float, float]
 ) -> None:
     """Fill a rectangle as numbers of this role are shown, from its upper left corner."""
@@ -175,7 +187,7 @@ def sample(
     axes.add_patch(Rectangle((x + inset, y + inset), width, height, gid=role, **style))
 
 
-def flow(widths: Iterable[float], room: float | int) -> list[tuple[float, int]]:
+def flow_in_lines(widths: Iterable[float], room: float | int) -> list[tuple[float, int]]:
     """Return where each entry begins and in which line, so that lines are no wider than `room`."""
     x, line, places = 0.0, 0, []
     for width in widths:
@@ -186,25 +198,25 @@ def flow(widths: Iterable[float], room: float | int) -> list[tuple[float, int]]:
     return places
 
 
-def _legend(
+def _write_roles(
     axes: Axes, count: Count, name: str, corner: tuple[float, float], room: float | int, least: int
 ) -> float:
     """Write how many numbers each role has, behind a sample of it; return where that ends.
 
     Each has the room of a number that is `least` or more.
     """
-    words, reserved = _parts(count), _parts(count, least)
-    widths = [SWATCH + SPACE + texts.width(part, SMALL) for part in reserved.values()]
+    words, reserved = _words_by_role(count), _words_by_role(count, least)
+    widths = [SWATCH + SPACE + text_layout.text_width(part, SMALL) for part in reserved.values()]
     bottom = corner[1]
-    for (role, part), (x, line) in zip(words.items(), flow(widths, room), strict=True):
+    for (role, part), (x, line) in zip(words.items(), flow_in_lines(widths, room), strict=True):
         x, y = corner[0] + x, corner[1] + (line + 0.5) * LINE
-        sample(axes, role, name, (x, y - STRIP / 2), (SWATCH, STRIP))
+        draw_sample(axes, role, name, (x, y - STRIP / 2), (SWATCH, STRIP))
         axes.text(x + SWATCH + SPACE, y, part, va="center", color=MUTED, fontsize=SMALL)
         bottom = y + LINE / 2
     return bottom
 
 
-def _axis(
+def _multiples_axis(
     figure: Figure,
     height: float | int,
     width: float | int,
@@ -212,9 +224,9 @@ def _axis(
     places: list[float],
 ) -> Axes:
     """Return logarithmic axes below the numbers of ticks, with their lines at each place."""
-    ticks = _ticks(ends, width)
+    ticks = _multiple_ticks(ends, width)
     # The first and the last number stay within the width.
-    pad = max(texts.width(words, SMALL) for words in ticks.values()) / 2
+    pad = max(text_layout.text_width(words, SMALL) for words in ticks.values()) / 2
     top = ABOVE - 0.14
     axes = place(figure, EDGE + pad, top, width - 2 * pad, height - top)
     axes.set(xscale="log", ylim=(height, top), yticks=[])
@@ -231,7 +243,7 @@ def _axis(
     return axes
 
 
-def _ticks(ends: tuple[float, float], width: float | int) -> dict[float, str]:
+def _multiple_ticks(ends: tuple[float, float], width: float | int) -> dict[float, str]:
     """Return multiples between both ends, as many as have room, and how they are written."""
     low, high = map(math.log2, ends)
     steps = [1, 2, *(math.log2(10) * power for power in (1, 2, 5, 10, 20, 50, 100))]
@@ -240,14 +252,16 @@ def _ticks(ends: tuple[float, float], width: float | int) -> dict[float, str]:
         for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1):
             tick = 2.0 ** (i * step) if step < 3 else 10.0 ** round(i * step / math.log2(10))
             found[tick] = f"{tick:,g}×"
-        widths = [texts.width(words, SMALL) for words in found.values()]
+        widths = [text_layout.text_width(words, SMALL) for words in found.values()]
         apart = step / (high - low) * (width - max(widths))
         if all((one + two) / 2 + 0.1 <= apart for one, two in pairwise(widths)):
             break
     return found
 
 
-def _compared(counts: Any, relative_to: Any) -> tuple[dict[str, Count], str, dict[str, float]]:
+def _multiples_of_reference(
+    counts: Any, relative_to: Any
+) -> tuple[dict[str, Count], str, dict[str, float]]:
     """Return the Counts, the name of the reference, and each total in multiples of its total."""
     named = figure_checks.counts("counts", counts)
     if relative_to is None:
@@ -260,11 +274,11 @@ def _compared(counts: Any, relative_to: Any) -> tuple[dict[str, Count], str, dic
     return named, relative_to, {name: count.total / one for name, count in named.items()}
 
 
-def _ends(ratios: Mapping[str, float], xlim: Any) -> tuple[float, float]:
+def _ends_of_multiples(ratios: Mapping[str, float], xlim: Any) -> tuple[float, float]:
     seen = [1.0, *filter(None, ratios.values())]
     if xlim is None:
         return min(seen), max(2.0, *seen)
-    low, high = limits("xlim", xlim)
+    low, high = axis_ends("xlim", xlim)
     if not 0 < low <= min(seen) or max(seen) > high:
         raise ValueError(
             f"xlim must be above 0 and hold 1 and all ratios, from {min(seen):.3g} to "
@@ -273,21 +287,21 @@ def _ends(ratios: Mapping[str, float], xlim: Any) -> tuple[float, float]:
     return low, high
 
 
-def _parts(count: Count, least: int = 0) -> dict[str, str]:
+def _words_by_role(count: Count, least: int = 0) -> dict[str, str]:
     """Return how many numbers each role has that has any, at least so many, in words."""
     return {
-        role: f"{exact(max(least, getattr(count, role)))} {words}"
+        role: f"{exact_digits(max(least, getattr(count, role)))} {words}"
         for role, words in ROLE_LABELS.items()
         if getattr(count, role)
     }
 
 
-def exact(number: int) -> str:
+def exact_digits(number: int) -> str:
     """Return all digits of a number, and of one with very many the first."""
     return f"{number:,}" if number < EXACT else f"{number:.3g}"
 
 
-def _times(ratio: float | int) -> str:
+def _multiple_words(ratio: float | int) -> str:
     """Return a ratio in two decimals, or in more if it would look like 0 or 1 and is not."""
     if ratio >= 1000:
         return f"{ratio:,.0f} ×" if ratio < EXACT else f"{ratio:.3g} ×"

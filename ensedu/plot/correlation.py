@@ -7,19 +7,19 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
-from ensedu.plot import cells, figure_checks, texts
-from ensedu.plot.cells import SMALL
-from ensedu.plot.panels import wrapped
+from ensedu.plot import colored_cells, figure_checks, text_layout
+from ensedu.plot.panels import cut_to_lines
 from ensedu.plot.style import (
     MUTED,
     Figure,
     canvas,
     color,
-    heat,
+    heat_colors,
     house_style,
     label,
     look,
 )
+from ensedu.plot.text_layout import SMALL
 
 MOST_PANELS = 4
 MOST_CELLS = 16  # rows or columns
@@ -55,7 +55,7 @@ def correlation(values: Mapping[str, Float[np.ndarray, "S m n"]]) -> Figure:
     for name, draws in drawn.items():
         shape = ("S", "m", "n") if name == first else ("S", *drawn[first].shape[1:])
         like = "" if name == first else f"values[{first!r}]"
-        _check(
+        _checked_draws(
             f"values[{name!r}]", figure_checks.array(f"values[{name!r}]", draws, shape, like=like)
         )
     m, n = drawn[first].shape[1:]
@@ -63,11 +63,11 @@ def correlation(values: Mapping[str, Float[np.ndarray, "S m n"]]) -> Figure:
     narrow, wide = look().narrow, look().width
     across = min(len(drawn), 1 + (len(drawn) > 2) if narrow else MOST_PANELS)
     rows = ceil(len(drawn) / across)
-    left = EDGE + texts.width(f"row {m}", SMALL) + 0.1
+    left = EDGE + text_layout.text_width(f"row {m}", SMALL) + 0.1
     slot = (wide - left - EDGE - (across - 1) * GAP) / across
     side = min(slot, SIDE)
-    titles = [wrapped(label(name), slot, 3, TITLE, "bold") for name in drawn]
-    above = max(texts.height(title, TITLE) for title in titles) + 0.12
+    titles = [cut_to_lines(label(name), slot, 3, TITLE, "bold") for name in drawn]
+    above = max(text_layout.text_height(title, TITLE) for title in titles) + 0.12
     whole = across * side + (across - 1) * GAP
     start = max(left, (wide - whole) / 2)
     pitch = above + side + 0.3
@@ -82,8 +82,8 @@ def correlation(values: Mapping[str, Float[np.ndarray, "S m n"]]) -> Figure:
             # Of about 1, so that numbers of any size can be squared.
             entries = (draws - draws[0]) / np.ptp(draws, axis=0)
             matrix = np.atleast_2d(np.corrcoef(entries.reshape(len(draws), m * n).T))
-            cells.heat(axes, matrix, (x, y), cell, 1.0)
-            cells.computed(axes, matrix, (x, y), cell)
+            colored_cells.draw_heat(axes, matrix, (x, y), cell, 1.0)
+            colored_cells.draw_computed_frame(axes, matrix, (x, y), cell)
             for k in range(1, m):
                 at = k * side / m
                 axes.plot([x, x + side], [y + at, y + at], color=MUTED, lw=0.8)
@@ -91,12 +91,12 @@ def correlation(values: Mapping[str, Float[np.ndarray, "S m n"]]) -> Figure:
             _name_rows(axes, m, (x, y), side, i % across == 0)
         axes.text(start + whole / 2, end + 0.04, WORDS, ha="center", va="center", color=MUTED,
                   fontsize=SMALL)  # fmt: skip
-        x = start + (whole - cells.scale_width(-1.0, 1.0, "correlation")) / 2
-        cells.scale(axes, (x, end + 0.4), -1.0, 1.0, heat(), "correlation")
+        x = start + (whole - colored_cells.scale_width(-1.0, 1.0, "correlation")) / 2
+        colored_cells.draw_scale(axes, (x, end + 0.4), -1.0, 1.0, heat_colors(), "correlation")
     return figure
 
 
-def _check(name: str, draws: np.ndarray) -> None:
+def _checked_draws(name: str, draws: np.ndarray) -> None:
     S, m, n = draws.shape
     if S < 2:
         raise ValueError(f"{name} must have at least 2 draws, got {S}")
@@ -111,12 +111,12 @@ def _check(name: str, draws: np.ndarray) -> None:
         )
 
 
-def _name_rows(axes: Axes, m: int, corner: cells.Pair, side: float, beside: bool) -> None:
+def _name_rows(axes: Axes, m: int, corner: colored_cells.Pair, side: float, beside: bool) -> None:
     """Name the rows of the matrix below a panel and, if there is room, to its left."""
     x, y = corner
     block = side / m
     words = [f"row {k + 1}" for k in range(m)]
-    if texts.width(words[-1], SMALL) + 0.08 > block:
+    if text_layout.text_width(words[-1], SMALL) + 0.08 > block:
         words = words[:1] + [f"{k + 1}" for k in range(1, m)]
     # Of narrow blocks only the first and the last are named.
     few = m if block >= 0.24 else 1

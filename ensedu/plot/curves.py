@@ -8,12 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
 
 from ensedu.common import checks
-from ensedu.plot import figure_checks, places, texts
-from ensedu.plot.panels import limits, methods_of, spread
+from ensedu.plot import figure_checks, label_layout, text_layout
+from ensedu.plot.panels import axis_ends, methods_of, middles_apart
 from ensedu.plot.style import LINES, MARKERS, Figure, color, house_style, label, look
+from ensedu.plot.text_layout import SMALL
 
 Ends = Sequence[float | int] | np.ndarray | Sequence[int] | np.ndarray
-SMALL = 11  # points
 EDGE = 0.08  # inches between the edge of the figure and what is written
 LEAD = 0.27  # inches from a curve's end to its name
 AIR = 0.1  # inches between two ticks' labels
@@ -85,13 +85,13 @@ def growth_curves(
         curves = {name: values / base for name, values in curves.items()}
     if log and any((values <= 0).any() for values in curves.values()):
         raise ValueError("totals must be above 0 for log=True")
-    points = _points(marks, xs, curves, log, log_x)
+    points = _points_of_marks(marks, xs, curves, log, log_x)
     every = np.concatenate(list(curves.values()))
-    x_ends = _ends("xlim", xlim, xs, log_x)
-    y_ends = _ends("ylim", ylim, every, log)
+    x_ends = _ends_of_totals("xlim", xlim, xs, log_x)
+    y_ends = _ends_of_totals("ylim", ylim, every, log)
 
     with house_style():
-        axes = _axes(list(curves))
+        axes = _growth_axes(list(curves))
         size = min(6.0, max(3.5, 45 * axes.bbox.width / axes.figure.dpi / len(xs)))
         for name, values in curves.items():
             axes.plot(
@@ -105,20 +105,22 @@ def growth_curves(
             axes.set_ylim(bottom=0)
         times = "×" if relative_to is not None else ""
         ticks = _y_ticks(axes, every if ylim is None else np.array(y_ends), times)
-        _fit(axes, ticks, xlabel, ylabel)
+        _fit_labels(axes, ticks, xlabel, ylabel)
         _x_ticks(axes, xs, fixed=xlim is not None)
-        _name_ends(axes, {name: values[-1] for name, values in curves.items()}, xs[-1], looks)
-        _mark(axes, points, looks)
-    return places.figure_of(axes)
+        _write_names_at_ends(
+            axes, {name: values[-1] for name, values in curves.items()}, xs[-1], looks
+        )
+        _draw_marks(axes, points, looks)
+    return label_layout.figure_of(axes)
 
 
-def _ends(
+def _ends_of_totals(
     name: str, value: Any, drawn: np.ndarray, log: bool
 ) -> tuple[float, float] | tuple[None, None]:
     """Return `value` as the ends of an axis that hold all that is drawn."""
     if value is None:
         return None, None
-    low, high = limits(name, value)
+    low, high = axis_ends(name, value)
     if log and low <= 0:
         raise ValueError(f"{name} must be above 0 on a logarithmic axis, got {low:g}")
     if low > drawn.min() or high < drawn.max():
@@ -128,50 +130,50 @@ def _ends(
     return low, high
 
 
-def _axes(names: Sequence[str]) -> Axes:
+def _growth_axes(names: Sequence[str]) -> Axes:
     """Return axes that fill a figure up to the room for names, which all fit above each other."""
-    ends = [_end(name) for name in names]
-    high = max(2.75 if look().narrow else 3.1, sum(map(_height, ends)))
-    right = LEAD + max(texts.width(end, SMALL, "bold") for end in ends) + EDGE
+    ends = [_wrapped_end_name(name) for name in names]
+    high = max(2.75 if look().narrow else 3.1, sum(map(_name_height, ends)))
+    right = LEAD + max(text_layout.text_width(end, SMALL, "bold") for end in ends) + EDGE
     figure = Figure(figsize=(look().width, high))
     return figure.add_axes((0, 0, 1 - right / look().width, 1))
 
 
-def _end(name: str) -> str:
-    return texts.wrapped(label(name), 1.34 if look().narrow else 2.2, SMALL, "bold")
+def _wrapped_end_name(name: str) -> str:
+    return text_layout.wrapped(label(name), 1.34 if look().narrow else 2.2, SMALL, "bold")
 
 
-def _height(end: str) -> float:
-    return texts.height(end, SMALL) + 0.05
+def _name_height(end: str) -> float:
+    return text_layout.text_height(end, SMALL) + 0.05
 
 
 def _y_ticks(axes: Axes, ends: np.ndarray, times: str) -> float:
     """Set the ticks of y, and return how many inches wide their longest label is."""
     low, high = axes.get_ylim()
     if axes.get_yscale() == "log":
-        values = places.powers(low, high, ends.max() / ends.min())
+        values = label_layout.log_ticks(low, high, ends.max() / ends.min())
     else:
-        values = places.inside(axes.yaxis.get_majorticklocs(), low, high)
-    words = [texts.number(y) + times for y in values]
+        values = label_layout.ticks_within(axes.yaxis.get_majorticklocs(), low, high)
+    words = [text_layout.number_in_words(y) + times for y in values]
     axes.set_yticks(values, words)
     axes.yaxis.set_minor_formatter(NullFormatter())
-    return max(texts.width(text, SMALL) for text in words)
+    return max(text_layout.text_width(text, SMALL) for text in words)
 
 
-def _fit(axes: Axes, ticks: float | int, xlabel: str, ylabel: str) -> None:
+def _fit_labels(axes: Axes, ticks: float | int, xlabel: str, ylabel: str) -> None:
     """Leave room for ticks this wide on the left of axes, and for both labels."""
-    figure = places.figure_of(axes)
+    figure = label_layout.figure_of(axes)
     wide, high = figure.get_size_inches()
     left, right = EDGE + ticks + 0.1, wide * axes.get_position().x1
     # The y-axis is named above its top end, where it can be read without turning the head.
-    over = texts.wrapped(ylabel, wide - 2 * EDGE)
-    under = texts.wrapped(xlabel, wide - 2 * EDGE)
-    bottom = texts.height(under) + 0.34
-    whole = texts.height(over) + 0.24 + high + bottom
+    over = text_layout.wrapped(ylabel, wide - 2 * EDGE)
+    under = text_layout.wrapped(xlabel, wide - 2 * EDGE)
+    bottom = text_layout.text_height(under) + 0.34
+    whole = text_layout.text_height(over) + 0.24 + high + bottom
     figure.set_size_inches(wide, whole)
     axes.set_position((left / wide, bottom / whole, (right - left) / wide, high / whole))
     figure.text(EDGE / wide, 1 - 0.05 / whole, over, va="top", linespacing=1.1)
-    places.name_x(axes, under)
+    label_layout.name_x(axes, under)
 
 
 def _x_ticks(axes: Axes, xs: np.ndarray, *, fixed: bool) -> None:
@@ -182,30 +184,35 @@ def _x_ticks(axes: Axes, xs: np.ndarray, *, fixed: bool) -> None:
     low, high = axes.get_xlim()
     tries: list[Any] = []
     if axes.get_xscale() == "log":
-        tries = [places.powers(low, high, high / low) if fixed else xs]
+        tries = [label_layout.log_ticks(low, high, high / low) if fixed else xs]
     else:
         if not fixed and np.diff(xs).min() >= 0.06 * (xs[-1] - xs[0]):
             tries = [xs]
         whole = bool((xs == np.round(xs)).all())
         tries += [MaxNLocator(n, integer=whole).tick_values(low, high) for n in range(8, 0, -1)]
-    tries = [places.inside(values, low, high) for values in tries]
-    values = next((each for each in tries if all(places.labeled(axes, each))), tries[-1])
-    shown = places.labeled(axes, values)
-    words = [texts.number(x) if labeled else "" for x, labeled in zip(values, shown, strict=True)]
+    tries = [label_layout.ticks_within(values, low, high) for values in tries]
+    values = next(
+        (each for each in tries if all(label_layout.which_have_labels(axes, each))), tries[-1]
+    )
+    shown = label_layout.which_have_labels(axes, values)
+    words = [
+        text_layout.number_in_words(x) if labeled else ""
+        for x, labeled in zip(values, shown, strict=True)
+    ]
     axes.set_xticks(values, words)
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def _name_ends(
+def _write_names_at_ends(
     axes: Axes, ends: Mapping[str, float], x: float | int, looks: Mapping[str, str]
 ) -> None:
     """Write each name at the end of its curve, moved up or down where two would touch."""
     box = axes.get_window_extent()
     heights = axes.transData.transform([(x, y) for y in ends.values()])[:, 1] - box.y0
-    words = {name: _end(name) for name in ends}
+    words = {name: _wrapped_end_name(name) for name in ends}
     high = box.height / axes.figure.dpi
-    found = spread(
-        heights / axes.figure.dpi, [_height(end) for end in words.values()], (-0.1, high + 0.1)
+    found = middles_apart(
+        heights / axes.figure.dpi, [_name_height(end) for end in words.values()], (-0.1, high + 0.1)
     )
     across = 1 + LEAD * axes.figure.dpi / box.width
     for (name, end), at in zip(words.items(), found, strict=True):
@@ -218,7 +225,7 @@ def _name_ends(
         )  # fmt: skip
 
 
-def _points(
+def _points_of_marks(
     marks: Mapping[str, float | int] | None, xs: np.ndarray, curves: Mapping[str, np.ndarray],
     log: bool, log_x: bool,
 ) -> dict[str, tuple[float, float]]:  # fmt: skip
@@ -237,13 +244,17 @@ def _points(
     return points
 
 
-def _mark(axes: Axes, points: Mapping[str, tuple[float, float]], looks: Mapping[str, str]) -> None:
+def _draw_marks(
+    axes: Axes, points: Mapping[str, tuple[float, float]], looks: Mapping[str, str]
+) -> None:
     """Draw a ring at each point, and its x where label and leader cover the least."""
     if not points:
         return
-    panel = places.panel(axes)
-    lines = places.segments([places.in_points(axes, line.get_xydata()) for line in axes.lines])
-    rings = {name: places.in_points(axes, xy) for name, xy in points.items()}
+    panel = label_layout.panel_box(axes)
+    lines = label_layout.segments_of_curves(
+        [label_layout.in_points(axes, line.get_xydata()) for line in axes.lines]
+    )
+    rings = {name: label_layout.in_points(axes, xy) for name, xy in points.items()}
     taken = [(ring - RING, ring + RING) for ring in rings.values()]
     for name, ring in rings.items():
         x, y = points[name]
@@ -252,10 +263,12 @@ def _mark(axes: Axes, points: Mapping[str, tuple[float, float]], looks: Mapping[
             [x], [y], ls="", marker="o", ms=13, mfc="none", mec=own, mew=2, clip_on=False,
             gid=f"mark {name}",
         )  # fmt: skip
-        words = f"from {texts.number(x)}"
-        size = np.array([texts.width(words, SMALL, "bold"), texts.height(words, SMALL)])
+        words = f"from {text_layout.number_in_words(x)}"
+        size = np.array(
+            [text_layout.text_width(words, SMALL, "bold"), text_layout.text_height(words, SMALL)]
+        )
         half = 36 * size + 4
-        offset = places.free_place(ring, half, panel, taken, lines, clear=RING)
+        offset = label_layout.free_offset(ring, half, panel, taken, lines, clear=RING)
         axes.annotate(
             words, xy=(x, y), xytext=tuple(offset), textcoords="offset points", color=own,
             weight="bold", ha="center", va="center", annotation_clip=False, fontsize=SMALL,

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.plot import figure_checks, texts
-from ensedu.plot.cells import SMALL
-from ensedu.plot.panels import limits, number, place, set_axis, ticks
+from ensedu.plot import figure_checks, text_layout
+from ensedu.plot.panels import axis_ends, number, place, set_axis, ticks
 from ensedu.plot.style import GRID, INK, PALETTE, Figure, house_style, look
+from ensedu.plot.text_layout import SMALL
 
 Side = Literal["left", "center", "right"]
 SPREAD = tuple(key for key, method in METHODS.items() if method.spread)
@@ -73,7 +73,7 @@ def weight_density(
         low = min(mean - 4 * std, float(draws.min()))
         high = max(mean + 4 * std, float(draws.max()))
     else:
-        low, high = limits("xlim", xlim)
+        low, high = axis_ends("xlim", xlim)
     peak = 1 / (std * np.sqrt(2 * np.pi))
     top = (
         1.08 * peak
@@ -106,7 +106,7 @@ def weight_density(
         axes.text(low, -(STROKE + 0.2) * unit, many, va="center", **words)
         if low <= mean <= high:
             axes.vlines(mean, 0, top, color=own, lw=1.4, ls=":")
-            _name(axes, mean, std, min(0.607 * peak, 0.9 * top), own)
+            _write_moments(axes, mean, std, min(0.607 * peak, 0.9 * top), own)
     return figure
 
 
@@ -114,7 +114,7 @@ def _set_ticks(axes: Axes, low: float, high: float) -> None:
     """Give the axis of weights as many ticks as have room, none of which leaves the figure."""
     for most in range(7, 0, -1):
         labels = ticks((low, high), most)
-        boxes = [_box(words, (x - low) / (high - low)) for x, words in labels.items()]
+        boxes = [_label_ends(words, (x - low) / (high - low)) for x, words in labels.items()]
         if all(one[1] + 0.12 <= other[0] for one, other in pairwise(boxes)):
             break
     set_axis(axes.xaxis, (low, high), labels)
@@ -122,10 +122,10 @@ def _set_ticks(axes: Axes, low: float, high: float) -> None:
         tick.set_horizontalalignment(side)
 
 
-def _box(words: str, part: float) -> tuple[float, float, Side]:
+def _label_ends(words: str, part: float) -> tuple[float, float, Side]:
     """Return where a tick at this part of the axis begins and ends, in inches, and how it lies."""
     inches = look().width - 2 * EDGE
-    at, width = part * inches, texts.width(words, SMALL)
+    at, width = part * inches, text_layout.text_width(words, SMALL)
     if at - width / 2 < -EDGE:
         return at, at + width, "left"
     if at + width / 2 > inches + EDGE:
@@ -133,23 +133,23 @@ def _box(words: str, part: float) -> tuple[float, float, Side]:
     return at - width / 2, at + width / 2, "center"
 
 
-def _name(axes: Axes, mean: float, std: float, y: float, own: str) -> None:
+def _write_moments(axes: Axes, mean: float, std: float, y: float, own: str) -> None:
     """Write mean and standard deviation where they are seen."""
     low, high = axes.get_xlim()
     inch = (high - low) / (look().width - 2 * EDGE)
     top = axes.get_ylim()[1]
     words = f"μ = {number(mean)}"
-    half = texts.width(words, LETTERS) / 2 * inch
+    half = text_layout.text_width(words, LETTERS) / 2 * inch
     x = max(low + half, min(high - half, mean))
     axes.text(x, top, words, ha="center", va="bottom", fontsize=LETTERS, color=INK)
     words = f"σ = {number(std)}"
-    room = std + (0.08 + texts.width(words, LETTERS)) * inch
+    room = std + (0.08 + text_layout.text_width(words, LETTERS)) * inch
     style: dict[str, Any] = {"va": "center", "fontsize": LETTERS, "color": INK}
     side = 1 if mean + room <= high else -1
     if mean - room < low and side < 0:
         # The arrow is as long as the axis: its name stands above the curve.
         y_up = min(y / 0.607 + 0.06 * top, 0.8 * top)
-        x = min(mean + 0.08 * inch, high - texts.width(words, LETTERS) * inch)
+        x = min(mean + 0.08 * inch, high - text_layout.text_width(words, LETTERS) * inch)
         axes.text(x, y_up, words, **style | {"va": "bottom"})
         side = 1
     else:

@@ -11,9 +11,19 @@ from matplotlib.patches import Rectangle
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.plot import cells, figure_checks, texts
-from ensedu.plot.cells import SMALL
-from ensedu.plot.style import MUTED, PALETTE, SHARED, Figure, canvas, heat, house_style, look, tint
+from ensedu.plot import colored_cells, figure_checks, text_layout
+from ensedu.plot.style import (
+    MUTED,
+    PALETTE,
+    SHARED,
+    Figure,
+    canvas,
+    heat_colors,
+    house_style,
+    look,
+    tint,
+)
+from ensedu.plot.text_layout import SMALL
 
 MOST_DRAWS = 6
 MOST_CELLS = 16  # rows or columns
@@ -87,12 +97,12 @@ def distribution(
 
     narrow, wide = look().narrow, look().width
     across = S if S <= (3 if narrow else 4) else ceil(S / 2)
-    half, slot = _room(2), _room(max(across, 2 if narrow else 3))
-    large, written = _cell(half, 1.5, mean, std)
-    small, written_draws = _cell(slot, 1.3, draws)
+    half, slot = _slot_inches(2), _slot_inches(max(across, 2 if narrow else 3))
+    large, written = _cell_in_slot(half, 1.5, mean, std)
+    small, written_draws = _cell_in_slot(slot, 1.3, draws)
     flat = small[0], small[1] / 2
     spread: dict[str, Any] = {"cmap": tint(own), "vmin": 0.0, "vmax": std_range}
-    caption = texts.wrapped(CAPTIONS[method], wide - 2 * EDGE, SMALL)
+    caption = text_layout.wrapped(CAPTIONS[method], wide - 2 * EDGE, SMALL)
     first = EDGE + TITLE
     scales = first + m * large[1] + BAND + 0.2
     above = scales + (2.2 if narrow else 1) * LINE + 0.06
@@ -103,29 +113,29 @@ def distribution(
     lines = 1 + caption.count("\n")
     with house_style():
         figure, axes = canvas(wide, said + (0.8 + lines) * LINE + 0.12)
-        pen = _Pen(axes, own)
+        pen = _DistributionPen(axes, own)
         centers = [EDGE + half / 2, wide - EDGE - half / 2]
         for x, words in zip(centers, ("mean", "standard deviations"), strict=True):
             axes.text(x, EDGE + 0.12, words, ha="center", va="center")
         left, right = (x - n * large[0] / 2 for x in centers)
         stored = not METHODS[method].modulated
-        cells.heat(axes, mean, (left, first), large, value_range)
+        colored_cells.draw_heat(axes, mean, (left, first), large, value_range)
         if stored:
-            cells.frame(axes, mean, (left, first), large, edgecolor=SHARED, lw=2.0)
+            colored_cells.draw_frame(axes, mean, (left, first), large, edgecolor=SHARED, lw=2.0)
         else:
-            cells.computed(axes, mean, (left, first), large)
+            colored_cells.draw_computed_frame(axes, mean, (left, first), large)
         pen.band((right, first), (n * large[0], m * large[1]), stored)
-        cells.squares(axes, std, (right, first), large, **spread)
+        colored_cells.draw_squares(axes, std, (right, first), large, **spread)
         if written:
-            cells.write(axes, mean, (left, first), large, value_range)
-            cells.write_on(axes, std, (right, first), large, **spread)
+            colored_cells.write_entries(axes, mean, (left, first), large, value_range)
+            colored_cells.write_entries_on(axes, std, (right, first), large, **spread)
         ends = -value_range, value_range
         if narrow:
-            pen.scale(wide / 2, scales, *ends, heat(), "mean, draws")
+            pen.scale(wide / 2, scales, *ends, heat_colors(), "mean, draws")
             below = wide / 2, scales + 1.2 * LINE
             pen.scale(*below, 0.0, std_range, spread["cmap"], "standard deviations")
         else:
-            pen.scale(centers[0], scales, *ends, heat(), "mean, draws")
+            pen.scale(centers[0], scales, *ends, heat_colors(), "mean, draws")
             pen.scale(centers[1], scales, 0.0, std_range, spread["cmap"], "")
         # Draws stand in the middle of the page, also where a row has room for more.
         start = (wide - across * slot - (across - 1) * GAP) / 2
@@ -135,43 +145,45 @@ def distribution(
             axes.text(middle, y + 0.12, f"draw {i + 1}", ha="center", va="center")
             y += TITLE
             pen.band((x, y), (n * small[0], m * small[1]), False)
-            cells.heat(axes, draw, (x, y), small, value_range)
+            colored_cells.draw_heat(axes, draw, (x, y), small, value_range)
             if written_draws:
-                cells.write(axes, draw, (x, y), small, value_range)
+                colored_cells.write_entries(axes, draw, (x, y), small, value_range)
             y += m * small[1] + BAND + NOTE
             if i % across == 0:
                 pen.words(wide / 2, y - 0.14, "change from the mean, in standard deviations")
-            cells.heat(axes, _change(mean, std, draw), (x, y), flat, LIMIT)
-            cells.strips(axes, draw, (x, y), flat)
-            cells.computed(axes, draw, (x, y), flat)
-        pen.scale(wide / 2, end + 0.06, -LIMIT, LIMIT, heat(), "" if narrow else COLORS)
+            colored_cells.draw_heat(
+                axes, _change_in_deviations(mean, std, draw), (x, y), flat, LIMIT
+            )
+            colored_cells.part_rows(axes, draw, (x, y), flat)
+            colored_cells.draw_computed_frame(axes, draw, (x, y), flat)
+        pen.scale(wide / 2, end + 0.06, -LIMIT, LIMIT, heat_colors(), "" if narrow else COLORS)
         if narrow:
             pen.words(wide / 2, said, COLORS)
         pen.words(wide / 2, said + (0.8 + lines / 2) * LINE, caption)
     return figure
 
 
-def _room(count: int) -> float:
+def _slot_inches(count: int) -> float:
     """Return the inches of each of several slots side by side."""
     return (look().width - 2 * EDGE - (count - 1) * GAP) / count
 
 
-def _cell(slot: float, high: float, *arrays: np.ndarray) -> tuple[cells.Pair, bool]:
+def _cell_in_slot(slot: float, high: float, *arrays: np.ndarray) -> tuple[colored_cells.Pair, bool]:
     """Return the size of a cell in a slot, and whether the entries are written."""
     m, n = arrays[0].shape[-2:]
     room = slot - 2 * BAND
     cell = min(0.7, room / n), min(0.42, high / m)
-    if cells.fit(cell, *arrays):
+    if colored_cells.entries_fit(cell, *arrays):
         return cell, True
     side = min(room / n, high / m)
     return (min(room / n, max(side, 0.3 / n)), max(side, 0.3 / m)), False
 
 
-class _Pen:
+class _DistributionPen:
     def __init__(self, axes: Axes, own: str) -> None:
         self.axes, self.own = axes, own
 
-    def band(self, corner: cells.Pair, size: cells.Pair, stored: bool) -> None:
+    def band(self, corner: colored_cells.Pair, size: colored_cells.Pair, stored: bool) -> None:
         """Draw a hatched frame, which leaves the entries inside free to be read."""
         self.axes.add_patch(
             Rectangle(
@@ -183,15 +195,15 @@ class _Pen:
     def scale(
         self, middle: float, y: float, low: float, high: float, cmap: Colormap, words: str
     ) -> None:
-        width = cells.scale_width(low, high, words)
+        width = colored_cells.scale_width(low, high, words)
         x = max(EDGE, min(look().width - EDGE - width, middle - width / 2))
-        cells.scale(self.axes, (x, y), low, high, cmap, words)
+        colored_cells.draw_scale(self.axes, (x, y), low, high, cmap, words)
 
     def words(self, middle: float, y: float, words: str) -> None:
         self.axes.text(middle, y, words, ha="center", va="center", fontsize=SMALL, color=MUTED)
 
 
-def _change(
+def _change_in_deviations(
     mean: Float[np.ndarray, "m n"], std: Float[np.ndarray, "m n"], draw: Float[np.ndarray, "m n"]
 ) -> Float[np.ndarray, "m n"]:
     """Return (draw - mean) / std, positive away from 0, and 0 where nothing is drawn."""

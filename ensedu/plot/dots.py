@@ -17,18 +17,17 @@ from ensedu.plot.panels import (
     TITLE,
     Ends,
     Number,
+    axis_ends,
+    cut_to_lines,
     decimal,
     inches,
-    key,
     key_rows,
-    limits,
     methods_of,
     number,
     place,
-    set_axis,
-    ticks_along,
-    wrapped,
+    set_row_axis,
     write,
+    write_key,
 )
 from ensedu.plot.style import (
     MARKERS,
@@ -116,7 +115,9 @@ def dots(
         If SciPy is not installed.
     """
     measured = figure_checks.mapping("values", values, "mappings of names to seeds")
-    tables = {title: _table(f"values[{title!r}]", table) for title, table in measured.items()}
+    tables = {
+        title: _seeds_by_row(f"values[{title!r}]", table) for title, table in measured.items()
+    }
     names = list(next(iter(tables.values())))
     for title, table in tables.items():
         if list(table) != names:
@@ -125,15 +126,15 @@ def dots(
                 f"got {list(table)}"
             )
     methods = methods_of(colors, names, "values")
-    ends = _ends("xlim", xlim, tables)
-    other_ends = _ends("difference_xlim", difference_xlim, tables)
+    ends = _given_ends("xlim", xlim, tables)
+    other_ends = _given_ends("difference_xlim", difference_xlim, tables)
     if reference is not None:
         checks.one_of("reference", reference, names)
         if len(names) < 2:
             raise ValueError(f"reference must be None for one name, got {checks.given(reference)}")
     panels = []
     for title, table in tables.items():
-        panels.append(_Panel(title, table, ends.get(title) or _whole(table)))
+        panels.append(_Panel(title, table, ends.get(title) or _ends_of_seeds(table)))
         if reference is None:
             continue
         apart = {}
@@ -146,15 +147,17 @@ def dots(
             if name != reference:
                 apart[name] = seeds - table[reference]
         words = f"difference from {label(reference)}"
-        span = other_ends.get(title) or _whole(apart, 0.0)
+        span = other_ends.get(title) or _ends_of_seeds(apart, 0.0)
         panels.append(_Panel(words, apart, span, differences=True))
     with house_style():
-        return (_below if look().narrow else _beside)(panels, names, methods)
+        return (_panels_stacked if look().narrow else _panels_side_by_side)(panels, names, methods)
 
 
-def _beside(panels: list[_Panel], names: list[str], methods: Mapping[str, str]) -> Figure:
+def _panels_side_by_side(
+    panels: list[_Panel], names: list[str], methods: Mapping[str, str]
+) -> Figure:
     """Draw panels side by side, with the names of rows to their left."""
-    words = {name: wrapped(label(name), WIDEST, weight="bold", size=TITLE) for name in names}
+    words = {name: cut_to_lines(label(name), WIDEST, weight="bold", size=TITLE) for name in names}
     left = EDGE + 0.1 + max(inches(text, TITLE, "bold") for text in words.values())
     numbers = [_number_room(panel) for panel in panels]
     for across in range(2 if panels[-1].differences else min(MOST_ACROSS, len(panels)), 0, -1):
@@ -162,9 +165,9 @@ def _beside(panels: list[_Panel], names: list[str], methods: Mapping[str, str]) 
         width = (look().width - left - EDGE - room - BETWEEN * (across - 1)) / across
         if width >= LEAST:
             break
-    titles = [wrapped(panel.title, width + 0.4, 3, TITLE) for panel in panels]
+    titles = [cut_to_lines(panel.title, width + 0.4, 3, TITLE) for panel in panels]
     lines = max(1 + title.count("\n") for title in titles)
-    entries = _entries()
+    entries = _seed_key_entries()
     top, high = LINE * key_rows(entries) + 0.1, ROW * len(names)
     block = high + TICKS + TITLE_LINE * lines + MARGIN
     figure = Figure(figsize=(look().width, top + block * math.ceil(len(panels) / across)))
@@ -183,29 +186,29 @@ def _beside(panels: list[_Panel], names: list[str], methods: Mapping[str, str]) 
         means = panel.means
         for k, name in enumerate(names):
             if name in means:
-                _row(axes, panel, name, means[name], methods[name], k + 0.5, LANE / ROW)
+                _draw_row(axes, panel, name, means[name], methods[name], k + 0.5, LANE / ROW)
                 write(
                     figure, x + width + BESIDE, y + ROW * (k + 0.5) - LANE,
                     panel.words(means[name].mean), va="center", color=color(methods[name]),
                 )  # fmt: skip
             else:
-                _reference(axes, methods[name], k + 0.5 - LANE / ROW)
-        _axis(axes, panel, width)
+                _draw_reference(axes, methods[name], k + 0.5 - LANE / ROW)
+        set_row_axis(axes, panel.ends, width, OUT, zero=panel.differences)
         write(
             figure, x + width / 2, y + high + TICKS, title, va="top", ha="center", fontsize=TITLE
         )  # fmt: skip
         x += width + numbers[i] + BETWEEN
-    key(figure, entries)
+    write_key(figure, entries)
     return figure
 
 
-def _below(panels: list[_Panel], names: list[str], methods: Mapping[str, str]) -> Figure:
+def _panels_stacked(panels: list[_Panel], names: list[str], methods: Mapping[str, str]) -> Figure:
     """Draw panels below each other, in each the names above their rows."""
     width = look().width - 2 * MARGIN
     row = LINE + ROW
-    entries = _entries()
+    entries = _seed_key_entries()
     top = LINE * key_rows(entries) + 0.1
-    titles = [wrapped(panel.title, width, 3, TITLE) for panel in panels]
+    titles = [cut_to_lines(panel.title, width, 3, TITLE) for panel in panels]
     shown = [[name for name in names if name in panel.rows] for panel in panels]
     blocks = [
         row * len(rows) + TICKS + TITLE_LINE * (1 + title.count("\n")) + MARGIN
@@ -221,23 +224,23 @@ def _below(panels: list[_Panel], names: list[str], methods: Mapping[str, str]) -
             own = color(methods[name])
             words = panel.words(mean.mean)
             space = width - inches(words) - BESIDE
-            text = wrapped(label(name), space, 1, weight="bold")
+            text = cut_to_lines(label(name), space, 1, weight="bold")
             at = y + k * row + LINE / 2 + 0.04
             line = {"va": "center", "color": own, "bbox": PAPER}
             write(figure, MARGIN, at, text, weight="bold", **line)
             write(figure, MARGIN + width, at, words, ha="right", **line)
-            _row(axes, panel, name, mean, methods[name], k * row + LINE + ROW / 2, LANE)
-        _axis(axes, panel, width)
+            _draw_row(axes, panel, name, mean, methods[name], k * row + LINE + ROW / 2, LANE)
+        set_row_axis(axes, panel.ends, width, OUT, zero=panel.differences)
         write(
             figure, look().width / 2, y + high + TICKS, title, va="top", ha="center",
             fontsize=TITLE,
         )  # fmt: skip
         y += block
-    key(figure, entries)
+    write_key(figure, entries)
     return figure
 
 
-def _row(
+def _draw_row(
     axes: Axes, panel: _Panel, name: str, mean: Interval, method: str, y: Number, lane: Number
 ) -> None:
     """Draw the dots of a row below its middle, and above it their mean with its interval."""
@@ -249,22 +252,12 @@ def _row(
     axes.plot([mean.mean], [y - lane], ms=8, **marker)
 
 
-def _reference(axes: Axes, method: str, y: Number) -> None:
+def _draw_reference(axes: Axes, method: str, y: Number) -> None:
     marker = MARKERS.get(method, "o")
     axes.plot([0], [y], marker=marker, ms=8, mfc=PAGE, mew=1.6, color=color(method))
 
 
-def _axis(axes: Axes, panel: _Panel, width: Number) -> None:
-    set_axis(axes.xaxis, panel.ends, ticks_along(panel.ends, width, out=OUT))
-    axes.set_yticks([])
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="x")
-    axes.set_axisbelow(True)
-    if panel.differences:
-        axes.axvline(0, color=MUTED, lw=1.2, zorder=1)
-
-
-def _entries() -> dict[str, dict[str, Any]]:
+def _seed_key_entries() -> dict[str, dict[str, Any]]:
     return {
         "one seed": {"color": MUTED, "ls": "", "marker": "o", "ms": 5.5, "alpha": 0.5},
         "mean, 95\N{NO-BREAK SPACE}% interval": {
@@ -277,19 +270,19 @@ def _number_room(panel: _Panel) -> float:
     return BESIDE + max(inches(panel.words(mean.mean)) for mean in panel.means.values())
 
 
-def _table(name: str, value: Any) -> dict[str, Array]:
+def _seeds_by_row(name: str, value: Any) -> dict[str, Array]:
     rows = figure_checks.mapping(name, value, "seeds")
     return {row: figure_checks.series(f"{name}[{row!r}]", seeds) for row, seeds in rows.items()}
 
 
-def _ends(name: str, value: Any, tables: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+def _given_ends(name: str, value: Any, tables: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     found = figure_checks.optional_mapping(name, value, "ends of an axis")
     for title in found:
         checks.one_of(f"{name}: a name", title, tables)
-    return {title: limits(f"{name}[{title!r}]", ends) for title, ends in found.items()}
+    return {title: axis_ends(f"{name}[{title!r}]", ends) for title, ends in found.items()}
 
 
-def _whole(table: Mapping[str, Array], *others: Number) -> tuple[float, float]:
+def _ends_of_seeds(table: Mapping[str, Array], *others: Number) -> tuple[float, float]:
     """Return ends that hold all values and intervals, with a margin."""
     known = [paired(values) for values in table.values()]
     every = np.concatenate(

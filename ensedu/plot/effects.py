@@ -9,26 +9,26 @@ from matplotlib.axes import Axes
 
 from ensedu.common import checks
 from ensedu.plot import figure_checks
-from ensedu.plot.cells import SMALL
 from ensedu.plot.panels import (
     EDGE,
     LINE,
     TITLE,
     Ends,
     Number,
+    axis_ends,
+    cut_to_lines,
     decimal,
+    ends_around_zero,
     inches,
-    key,
     key_rows,
-    limits,
     methods_of,
     place,
-    set_axis,
-    ticks_along,
-    wrapped,
+    set_row_axis,
     write,
+    write_key,
 )
 from ensedu.plot.style import MARKERS, MUTED, PAGE, Figure, color, house_style, label, look
+from ensedu.plot.text_layout import SMALL
 
 Interval = tuple[Number, Number, Number]
 #: Inches: of a row, below a panel, between panels, of the widest names.
@@ -74,14 +74,14 @@ def effects(
         ends that do not rise.
     """
     tables = {
-        title: _intervals(title, column)
+        title: _checked_intervals(title, column)
         for title, column in figure_checks.mapping(
             "columns", columns, "mappings of intervals"
         ).items()
     }
     names = list(dict.fromkeys(name for table in tables.values() for name in table))
     methods = methods_of(colors, names, "columns")
-    sure = _resolved(resolved, tables)
+    sure = _resolved_names(resolved, tables)
     known = figure_checks.optional_mapping("xlim", xlim, "ends of an axis")
     words = {
         title: figure_checks.text(f"levels[{title!r}]", value)
@@ -91,22 +91,24 @@ def effects(
         for title in value:
             checks.one_of(f"{name}: a title", title, tables)
     ends = {
-        title: limits(f"xlim[{title!r}]", known[title]) if title in known else _whole(table)
+        title: axis_ends(f"xlim[{title!r}]", known[title])
+        if title in known
+        else ends_around_zero(end for interval in table.values() for end in interval)
         for title, table in tables.items()
     }
     heads = {title: [title, *([words[title]] if title in words else [])] for title in tables}
     with house_style():
-        draw = _below if look().narrow else _beside
+        draw = _columns_stacked if look().narrow else _columns_side_by_side
         return draw(tables, names, methods, sure, ends, heads)
 
 
-def _beside(
+def _columns_side_by_side(
     tables: Mapping[str, dict[str, np.ndarray]], names: list[str], methods: Mapping[str, str],
     sure: Mapping[str, set[str]], ends: Mapping[str, tuple[float, float]],
     heads: Mapping[str, list[str]],
 ) -> Figure:  # fmt: skip
     """Draw panels side by side, with the names of rows to their left."""
-    shown = {name: wrapped(label(name), WIDEST, weight="bold", size=TITLE) for name in names}
+    shown = {name: cut_to_lines(label(name), WIDEST, weight="bold", size=TITLE) for name in names}
     left = EDGE + 0.12 + max(inches(words, TITLE, "bold") for words in shown.values())
     across = min(MOST_ACROSS, len(tables))
     width = (look().width - left - EDGE - OUT - BETWEEN * (across - 1)) / across
@@ -114,16 +116,16 @@ def _beside(
         across -= 1
         width = (look().width - left - EDGE - OUT - BETWEEN * (across - 1)) / across
     row = max(ROW, 0.22 * max(1 + words.count("\n") for words in shown.values()))
-    entries = _entries()
+    entries = _effect_key_entries()
     top, high = LINE * key_rows(entries) + 0.1, row * len(names)
-    lines = {title: _head(heads[title], width + 0.5 * BETWEEN) for title in tables}
+    lines = {title: _title_lines(heads[title], width + 0.5 * BETWEEN) for title in tables}
     head = LINE * max(map(len, lines.values())) + 0.08
     block = head + high + TICKS
     figure = Figure(figsize=(look().width, top + block * math.ceil(len(tables) / across)))
     for i, (title, table) in enumerate(tables.items()):
         down, column = divmod(i, across)
         x, y = left + column * (width + BETWEEN), top + down * block
-        _write_head(figure, lines[title], x + width / 2, y, ha="center")
+        _write_title(figure, lines[title], x + width / 2, y, ha="center")
         axes = place(figure, x, y + head, width, high)
         axes.set_ylim(high, 0)
         for k, name in enumerate(names):
@@ -134,19 +136,19 @@ def _beside(
                     color=color(methods[name]), weight="bold", fontsize=TITLE, linespacing=1.0,
                 )  # fmt: skip
             if name in table:
-                _interval(axes, table[name], methods[name], middle, name in sure[title])
+                _draw_interval(axes, table[name], methods[name], middle, name in sure[title])
                 axes.annotate(
-                    decimal(table[name][1], _decimals(ends[title]), "+"),
+                    decimal(table[name][1], _decimals_for(ends[title]), "+"),
                     (table[name][1], middle), (0, 6), textcoords="offset points",
                     ha="center", va="bottom", color=color(methods[name]), fontsize=SMALL,
                     bbox={"facecolor": PAGE, "lw": 0, "pad": 0.8},
                 )  # fmt: skip
-        _axis(axes, ends[title], width)
-    key(figure, entries)
+        set_row_axis(axes, ends[title], width, OUT)
+    write_key(figure, entries)
     return figure
 
 
-def _below(
+def _columns_stacked(
     tables: Mapping[str, dict[str, np.ndarray]], names: list[str], methods: Mapping[str, str],
     sure: Mapping[str, set[str]], ends: Mapping[str, tuple[float, float]],
     heads: Mapping[str, list[str]],
@@ -154,58 +156,49 @@ def _below(
     """Draw panels below each other, in each the names, with their means, above their rows."""
     width = look().width - 2 * MARGIN
     row = LINE + 0.3
-    entries = _entries()
+    entries = _effect_key_entries()
     top = LINE * key_rows(entries) + 0.1
-    lines = {title: _head(heads[title], width) for title in tables}
+    lines = {title: _title_lines(heads[title], width) for title in tables}
     shown = {title: [name for name in names if name in table] for title, table in tables.items()}
     blocks = {title: LINE * len(lines[title]) + row * len(shown[title]) + TICKS for title in tables}
     gap = 0.16
     figure = Figure(figsize=(look().width, top + sum(blocks.values()) + gap * len(tables)))
     y = top
     for title, table in tables.items():
-        _write_head(figure, lines[title], MARGIN, y, ha="left")
+        _write_title(figure, lines[title], MARGIN, y, ha="left")
         start, high = y + LINE * len(lines[title]), row * len(shown[title])
         axes = place(figure, MARGIN, start, width, high)
         axes.set_ylim(high, 0)
         for k, name in enumerate(shown[title]):
             own, at = color(methods[name]), start + k * row + LINE / 2 + 0.05
-            mean = decimal(table[name][1], _decimals(ends[title]), "+")
+            mean = decimal(table[name][1], _decimals_for(ends[title]), "+")
             paper: dict[str, Any] = {"facecolor": PAGE, "lw": 0, "pad": 1.2}
-            text = wrapped(label(name), width - inches(mean) - 0.1, 1, weight="bold")
+            text = cut_to_lines(label(name), width - inches(mean) - 0.1, 1, weight="bold")
             write(figure, MARGIN, at, text, va="center", color=own, weight="bold", bbox=paper)
             write(figure, MARGIN + width, at, mean, va="center", ha="right", color=own, bbox=paper)
             middle = k * row + LINE + (row - LINE) / 2
-            _interval(axes, table[name], methods[name], middle, name in sure[title])
-        _axis(axes, ends[title], width)
+            _draw_interval(axes, table[name], methods[name], middle, name in sure[title])
+        set_row_axis(axes, ends[title], width, OUT)
         y += blocks[title] + gap
-    key(figure, entries)
+    write_key(figure, entries)
     return figure
 
 
-def _interval(axes: Axes, value: np.ndarray, method: str, y: Number, sure: bool) -> None:
+def _draw_interval(axes: Axes, value: np.ndarray, method: str, y: Number, sure: bool) -> None:
     own, (low, mean, high) = color(method), value
     axes.plot([low, high], [y, y], color=own, lw=2.4, solid_capstyle="round")
     marker = MARKERS.get(method, "o")
     axes.plot([mean], [y], marker=marker, ms=8, color=own, mfc=own if sure else PAGE, mew=1.6)
 
 
-def _axis(axes: Axes, ends: Ends, width: Number) -> None:
-    set_axis(axes.xaxis, ends, ticks_along(ends, width, out=OUT))
-    axes.set_yticks([])
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="x")
-    axes.set_axisbelow(True)
-    axes.axvline(0, color=MUTED, lw=1.2, zorder=1)
-
-
-def _head(words: Iterable[str], width: Number) -> list[str]:
+def _title_lines(words: Iterable[str], width: Number) -> list[str]:
     """Return the lines above a panel: its title, and what stands at 0."""
     first, *rest = words
-    lines = wrapped(first, width, 2, weight="bold").split("\n")
-    return [*lines, *(line for more in rest for line in wrapped(more, width, 2).split("\n"))]
+    lines = cut_to_lines(first, width, 2, weight="bold").split("\n")
+    return [*lines, *(line for more in rest for line in cut_to_lines(more, width, 2).split("\n"))]
 
 
-def _write_head(figure: Figure, lines: Iterable[str], x: Number, y: Number, ha: str) -> None:
+def _write_title(figure: Figure, lines: Iterable[str], x: Number, y: Number, ha: str) -> None:
     for k, line in enumerate(lines):
         write(
             figure, x, y + LINE * (k + 0.5), line, va="center", ha=ha,
@@ -213,7 +206,7 @@ def _write_head(figure: Figure, lines: Iterable[str], x: Number, y: Number, ha: 
         )  # fmt: skip
 
 
-def _entries() -> dict[str, dict[str, Any]]:
+def _effect_key_entries() -> dict[str, dict[str, Any]]:
     line = {"color": MUTED, "lw": 2.4, "marker": "o", "ms": 8, "mew": 1.6}
     return {
         "mean, 95\N{NO-BREAK SPACE}% interval": line,
@@ -221,21 +214,19 @@ def _entries() -> dict[str, dict[str, Any]]:
     }
 
 
-def _decimals(ends: Ends) -> int:
+def _decimals_for(ends: Ends) -> int:
     return min(6, max(0, math.ceil(math.log10(40 / (ends[1] - ends[0])))))
 
 
-def _intervals(title: str, column: Any) -> dict[str, np.ndarray]:
+def _checked_intervals(title: str, column: Any) -> dict[str, np.ndarray]:
     where = f"columns[{title!r}]"
     found = {}
     for name, value in figure_checks.mapping(where, column, "(low, mean, high)").items():
-        found[name] = figure_checks.series(f"{where}[{name!r}]", value, 3)
-        if (np.diff(found[name]) < 0).any():
-            raise ValueError(f"{where}[{name!r}] must rise, got {checks.given(value)}")
+        found[name] = figure_checks.interval(f"{where}[{name!r}]", value)
     return found
 
 
-def _resolved(value: Any, tables: Mapping[str, dict[str, np.ndarray]]) -> dict[str, set[str]]:
+def _resolved_names(value: Any, tables: Mapping[str, dict[str, np.ndarray]]) -> dict[str, set[str]]:
     """Return, for each title, the names that are resolved."""
     if value is None:
         return {
@@ -252,11 +243,3 @@ def _resolved(value: Any, tables: Mapping[str, dict[str, np.ndarray]]) -> dict[s
         for name in names:
             checks.one_of(f"resolved[{title!r}]: a name", name, tables[title])
     return {title: set(found.get(title, ())) for title in tables}
-
-
-def _whole(table: Mapping[str, np.ndarray]) -> tuple[float, float]:
-    """Return ends that hold all intervals, and 0, with a margin."""
-    every = np.concatenate([[0.0], *table.values()])
-    low, high = float(every.min()), float(every.max())
-    margin = 0.06 * (high - low) or 1.0
-    return low - margin, high + margin

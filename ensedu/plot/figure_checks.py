@@ -80,6 +80,14 @@ def series(name: str, value: Any, length: int | None = None) -> np.ndarray:
     )
 
 
+def interval(name: str, value: object) -> np.ndarray:
+    """Return `value` as a float array (low, mean, high) that does not fall."""
+    found = series(name, value, 3)
+    if (np.diff(found) < 0).any():
+        raise ValueError(f"{name} must rise, got {checks.given(value)}")
+    return found
+
+
 def text(name: str, value: Any) -> str:
     """Return `value` if it is a string that Matplotlib can draw: it reads $…$ as a formula."""
     checks.text(name, value)

@@ -21,10 +21,10 @@ from ensedu.plot.panels import (
     TITLE,
     Ends,
     Number,
+    axis_ends,
+    cut_to_lines,
     ends_room,
-    key,
     key_rows,
-    limits,
     name_ends,
     overhang,
     panels,
@@ -33,7 +33,7 @@ from ensedu.plot.panels import (
     ticks,
     ticks_along,
     widths,
-    wrapped,
+    write_key,
 )
 from ensedu.plot.style import INK, LINES, MUTED, Figure, color, house_style, label, look
 
@@ -163,8 +163,8 @@ def functions(
     TypeError, ValueError
         For other arrays, ends that do not rise, and what cannot stand in one panel.
     """
-    scene = Scene(x, truth, data, None if shaded is None else limits("shaded", shaded))
-    rows = known(beliefs, scene)
+    scene = Scene(x, truth, data, None if shaded is None else axis_ends("shaded", shaded))
+    rows = checked_beliefs(beliefs, scene)
     checks.boolean("together", together)
     methods = {belief.method for belief in rows.values()}
     if together and (len(rows) > MOST_TOGETHER or len(methods) < len(rows)):
@@ -172,25 +172,25 @@ def functions(
             f"together must be False for more than {MOST_TOGETHER} beliefs, or two of one method, "
             f"got True for {len(rows)} of {len(methods)}"
         )
-    words = thin_words(rows) if thin is None else figure_checks.text("thin", thin)
+    words = thin_line_words(rows) if thin is None else figure_checks.text("thin", thin)
     figure_checks.text("xlabel", xlabel)
-    ends = limits_of(rows, scene) if ylim is None else limits("ylim", ylim)
+    ends = ends_of_beliefs(rows, scene) if ylim is None else axis_ends("ylim", ylim)
     with house_style():
         if together:
-            figure, found = _together(rows, scene, ends)
+            figure, found = _one_panel(rows, scene, ends)
         else:
-            figure, found = _apart(rows, scene, ends, columns, words)
+            figure, found = _panel_each(rows, scene, ends, columns, words)
         width = found[0].get_position().width * look().width
         for axes in found:
-            axes.set_xlabel(wrapped(xlabel, width + 0.12, 1, size=TITLE))
+            axes.set_xlabel(cut_to_lines(xlabel, width + 0.12, 1, size=TITLE))
     return figure
 
 
-def _apart(
+def _panel_each(
     rows: Mapping[str, Belief], scene: "Scene", ends: Ends, columns: Any, thin: str
 ) -> tuple[Figure, list[Axes]]:
     """Draw a panel a belief, its name above it."""
-    entries = key_of(rows, scene, thin)
+    entries = key_entries(rows, scene, thin)
     height = (HIGH if len(rows) == 1 else LOW)[look().narrow]
     rises = ticks(ends, int(height / 0.33))
     left, right = tick_room(rises), RIGHT
@@ -199,7 +199,7 @@ def _apart(
     left, right = max(left, out[0] + EDGE), max(right, sum(out) + 0.06)
     wide = widths(len(rows), columns, left, right, sharey=True)[1]
     titles = [
-        wrapped(label(name), wide, size=TITLE, weight="bold") if name else "" for name in rows
+        cut_to_lines(label(name), wide, size=TITLE, weight="bold") if name else "" for name in rows
     ]
     lines = max(1 + title.count("\n") if title else 0 for title in titles)
     top = LINE * key_rows(entries) + (0.06 if entries else 0)
@@ -211,13 +211,13 @@ def _apart(
         name_panel(axes, title, belief)
         scene.draw(axes, belief)
     scene.set_axes(found[0], wide, ends, rises)
-    key(figure, entries)
+    write_key(figure, entries)
     return figure, found
 
 
-def _together(rows: Mapping[str, Belief], scene: "Scene", ends: Ends) -> tuple[Figure, list[Axes]]:
+def _one_panel(rows: Mapping[str, Belief], scene: "Scene", ends: Ends) -> tuple[Figure, list[Axes]]:
     """Draw all beliefs into one panel, each named at its right end."""
-    entries = key_of(rows, scene, "")
+    entries = key_entries(rows, scene, "")
     height = HIGH[look().narrow]
     rises = ticks(ends, int(height / 0.33))
     names = [
@@ -233,7 +233,7 @@ def _together(rows: Mapping[str, Belief], scene: "Scene", ends: Ends) -> tuple[F
     (axes,) = found
     scene.draw(axes, *rows.values())
     scene.set_axes(axes, look().width - left - right, ends, rises, out=left - EDGE)
-    key(figure, entries)
+    write_key(figure, entries)
     name_ends(figure, axes, names)
     return figure, found
 
@@ -266,7 +266,7 @@ class Scene:
         if self.shaded is not None:
             axes.axvspan(*self.shaded, color=MUTED, alpha=SHADE, lw=0)
         for belief in beliefs:
-            _draw(axes, self.x, belief, alone=len(beliefs) == 1)
+            _draw_belief(axes, self.x, belief, alone=len(beliefs) == 1)
         if self.truth is not None:
             axes.plot(self.x, self.truth, **TRUTH)
             if len(beliefs) == 1 and beliefs[0].banded:
@@ -289,7 +289,7 @@ class Scene:
         set_axis(axes.yaxis, ends, rises)
 
 
-def _draw(axes: Axes, x: Array, belief: Belief, alone: bool) -> None:
+def _draw_belief(axes: Axes, x: Array, belief: Belief, alone: bool) -> None:
     own = color(belief.method)
     if belief.mean is not None and belief.std is not None and belief.banded:
         low, high = belief.mean - 2 * belief.std, belief.mean + 2 * belief.std
@@ -302,7 +302,7 @@ def _draw(axes: Axes, x: Array, belief: Belief, alone: bool) -> None:
         axes.plot(x, belief.mean, color=own, lw=2, ls="-" if alone else LINES[belief.method])
 
 
-def known(beliefs: Any, scene: Scene) -> dict[str, Belief]:
+def checked_beliefs(beliefs: Any, scene: Scene) -> dict[str, Belief]:
     """Return beliefs over the x of a scene by name."""
     rows = figure_checks.mapping("beliefs", beliefs, "Beliefs")
     for name, belief in rows.items():
@@ -314,7 +314,7 @@ def known(beliefs: Any, scene: Scene) -> dict[str, Belief]:
     return rows
 
 
-def limits_of(rows: Mapping[str, Belief], scene: Scene) -> tuple[float, float]:
+def ends_of_beliefs(rows: Mapping[str, Belief], scene: Scene) -> tuple[float, float]:
     """Return what holds all curves and data, with a margin; bands may leave it."""
     values = [part for belief in rows.values() for part in (belief.mean, belief.members)]
     values += [scene.truth, None if scene.data is None else scene.data[1]]
@@ -330,14 +330,14 @@ def name_panel(axes: Axes, title: str, belief: Belief) -> None:
     axes.set_title(title, loc="left", pad=4, fontsize=TITLE, weight="bold", color=own)
 
 
-def thin_words(rows: Mapping[str, Belief]) -> str:
+def thin_line_words(rows: Mapping[str, Belief]) -> str:
     """Say what thin lines are: members of methods that have them, draws of others."""
     known = {METHODS[belief.method].members for belief in rows.values() if belief.several}
     words = {True: "members", False: "draws"}
     return " or ".join(words[kind] for kind in sorted(known, reverse=True))
 
 
-def key_of(rows: Mapping[str, Belief], scene: Scene, thin: str) -> dict[str, dict[str, Any]]:
+def key_entries(rows: Mapping[str, Belief], scene: Scene, thin: str) -> dict[str, dict[str, Any]]:
     """Return the words of a key to the looks of what is drawn; `thin` is what thin lines are."""
     every = rows.values()
     methods = {belief.method for belief in every}

@@ -18,11 +18,11 @@ from ensedu.plot.panels import (
     TITLE,
     Ends,
     Number,
+    axis_ends,
+    cut_to_lines,
     ends_height,
     ends_room,
-    key,
     key_rows,
-    limits,
     methods_of,
     name_ends,
     place,
@@ -30,8 +30,8 @@ from ensedu.plot.panels import (
     tick_room,
     ticks,
     ticks_along,
-    wrapped,
     write,
+    write_key,
 )
 from ensedu.plot.style import MUTED, PAGE, Figure, color, house_style, label, look
 
@@ -103,25 +103,25 @@ def history(
     named = figure_checks.mapping("runs", runs, ROWS)
     methods = methods_of(colors, named, "runs")
     found = {
-        name: _Runs(color(methods[name]), _seeds(f"runs[{name!r}]", value))
+        name: _Runs(color(methods[name]), _checked_seeds(f"runs[{name!r}]", value))
         for name, value in named.items()
     }
     every = [seed for one in found.values() for seed in one.seeds]
     longest = max(len(seed["nll"]) for seed in every)
-    across = (1.0, float(max(2, longest))) if xlim is None else limits("xlim", xlim)
+    across = (1.0, float(max(2, longest))) if xlim is None else axis_ends("xlim", xlim)
     curves = [seed[part] for seed in every for part in ("nll", "validation") if part in seed]
-    up = _late(curves, longest) if ylim is None else limits("ylim", ylim)
+    up = _ends_of_late_epochs(curves, longest) if ylim is None else axis_ends("ylim", ylim)
     kl_up = None
     if kl_ylim is not None:
-        kl_up = limits("kl_ylim", kl_ylim)
+        kl_up = axis_ends("kl_ylim", kl_ylim)
     elif any(one.penalized for one in found.values()):
-        kl_up = _whole([seed["kl"] for seed in every])
+        kl_up = _ends_of_curves([seed["kl"] for seed in every])
     figure_checks.text("ylabel", ylabel)
     with house_style():
-        return _draw(found, across, up, kl_up, ylabel)
+        return _draw_panels(found, across, up, kl_up, ylabel)
 
 
-def _draw(
+def _draw_panels(
     found: Mapping[str, _Runs], across: Ends, up: Ends,
     kl_up: Ends | None, ylabel: str,
 ) -> Figure:  # fmt: skip
@@ -136,10 +136,10 @@ def _draw(
     if any(len(one.seeds) > 1 for one in found.values()):
         entries["one seed"] = {"color": MUTED, "lw": 0.9, "alpha": 0.6}
     right = ends_room(map(label, found))
-    panels = [(ylabel, "nll", _height(HIGH[look().narrow], found), up, dict(found))]
+    panels = [(ylabel, "nll", _height_for_names(HIGH[look().narrow], found), up, dict(found))]
     if kl_up is not None:
         with_kl = {name: one for name, one in found.items() if one.penalized}
-        panels.append(("KL", "kl", _height(LOW, with_kl), kl_up, with_kl))
+        panels.append(("KL", "kl", _height_for_names(LOW, with_kl), kl_up, with_kl))
     steps = [ticks(ends, int(height / 0.33)) for _, _, height, ends, _ in panels]
     left = max(map(tick_room, steps))
     top = LINE * key_rows(entries) + (0.06 if entries else 0)
@@ -154,27 +154,27 @@ def _draw(
         axes.tick_params(labelbottom=False)
         axes.grid(axis="y")
         axes.set_axisbelow(True)
-        words = wrapped(title, look().width - 2 * EDGE, 1, TITLE)
+        words = cut_to_lines(title, look().width - 2 * EDGE, 1, TITLE)
         write(figure, EDGE, y + ABOVE - 0.14, words, va="bottom", fontsize=TITLE)
         for one in shown.values():
-            _curves(axes, one, quantity, alone=len(shown) == 1)
+            _draw_curves(axes, one, quantity, alone=len(shown) == 1)
         marks = []
         for name, one in shown.items():
-            mean = _mean(one.of("kl" if quantity == "kl" else one.main))
+            mean = _mean_curve(one.of("kl" if quantity == "kl" else one.main))
             marks.append((label(name), float(len(mean)), float(mean[-1]), one.own))
         name_ends(figure, axes, marks)
         y += ABOVE + height
     axes.tick_params(labelbottom=True)
     axes.set_xlabel("epoch")
-    key(figure, entries)
+    write_key(figure, entries)
     return figure
 
 
-def _height(least: Number, names: Iterable[str]) -> float:
+def _height_for_names(least: Number, names: Iterable[str]) -> float:
     return max(least, ends_height(map(label, names)))
 
 
-def _curves(axes: Axes, one: _Runs, quantity: str, alone: bool) -> None:
+def _draw_curves(axes: Axes, one: _Runs, quantity: str, alone: bool) -> None:
     """Draw the curves of one name, of the NLL those of training and validation."""
     main = quantity if quantity == "kl" else one.main
     values = one.of(main)
@@ -182,14 +182,16 @@ def _curves(axes: Axes, one: _Runs, quantity: str, alone: bool) -> None:
         for line in values:
             axes.plot(_epochs(line), line, color=one.own, lw=0.9, alpha=0.35)
     if main == "validation":
-        mean = _mean(one.of("nll"))
+        mean = _mean_curve(one.of("nll"))
         axes.plot(_epochs(mean), mean, color=one.own, alpha=1.0 if alone else 0.7, **TRAIN)
-    mean = _mean(values)
+    mean = _mean_curve(values)
     axes.plot(_epochs(mean), mean, color=one.own, lw=2)
     if main == "validation":
         for seed in one.seeds:
-            x, y = _best(seed)
-            if not _inside(x, axes.get_xlim()) or not _inside(y, axes.get_ylim()):
+            x, y = _best_epoch(seed)
+            if not _best_epoch_inside(x, axes.get_xlim()) or not _best_epoch_inside(
+                y, axes.get_ylim()
+            ):
                 continue
             # Whole where the last epoch is the best.
             axes.plot(
@@ -198,7 +200,7 @@ def _curves(axes: Axes, one: _Runs, quantity: str, alone: bool) -> None:
             )  # fmt: skip
 
 
-def _inside(value: Number, ends: Ends) -> bool:
+def _best_epoch_inside(value: Number, ends: Ends) -> bool:
     return bool(ends[0] <= value <= ends[1])
 
 
@@ -206,26 +208,28 @@ def _epochs(values: Array) -> Array:
     return np.arange(1, len(values) + 1)
 
 
-def _mean(values: Sequence[Array]) -> Array:
+def _mean_curve(values: Sequence[Array]) -> Array:
     """Return the mean over seeds, as long as the shortest."""
     shortest = min(map(len, values))
     return np.mean([line[:shortest] for line in values], axis=0)
 
 
-def _best(seed: Mapping[str, Array]) -> tuple[float, float]:
+def _best_epoch(seed: Mapping[str, Array]) -> tuple[float, float]:
     """Return the best epoch, of those that ended with the whole KL, and its NLL."""
     whole = np.flatnonzero(seed["beta"] == seed["beta"][-1])
     best = int(whole[seed["validation"][whole].argmin()])
     return best + 1.0, float(seed["validation"][best])
 
 
-def _late(curves: Sequence[Array], longest: int) -> tuple[float, float]:
+def _ends_of_late_epochs(curves: Sequence[Array], longest: int) -> tuple[float, float]:
     """Return what holds all curves but for their first epochs."""
     early = int(EARLY * longest)
-    return _whole([*[line[early:] for line in curves if len(line) > early]], curves)
+    return _ends_of_curves([*[line[early:] for line in curves if len(line) > early]], curves)
 
 
-def _whole(curves: Sequence[Array], lowest: Sequence[Array] | None = None) -> tuple[float, float]:
+def _ends_of_curves(
+    curves: Sequence[Array], lowest: Sequence[Array] | None = None
+) -> tuple[float, float]:
     """Return ends with a margin above and below curves, and above 0 for what is never below."""
     high = max(float(line.max()) for line in curves)
     low = min(float(line.min()) for line in lowest or curves)
@@ -233,7 +237,7 @@ def _whole(curves: Sequence[Array], lowest: Sequence[Array] | None = None) -> tu
     return max(low - margin, 0.0 if low >= 0 else -np.inf), high + margin
 
 
-def _seeds(name: str, value: Any) -> list[dict[str, Array]]:
+def _checked_seeds(name: str, value: Any) -> list[dict[str, Array]]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Sequence) or not value:
         raise TypeError(f"{name} must be {ROWS}, got {checks.given(value)}")
     if all(isinstance(one, Mapping) for one in value):

@@ -11,9 +11,17 @@ from matplotlib.patches import Rectangle
 from ensedu.common import checks
 from ensedu.counting import Count
 from ensedu.methods import METHODS, ROLE_LABELS, Method
-from ensedu.plot import cells, figure_checks, texts
-from ensedu.plot.bars import EDGE, LINE, SMALL, SPACE, exact, flow, sample, strip
-from ensedu.plot.panels import wrapped
+from ensedu.plot import colored_cells, figure_checks, text_layout
+from ensedu.plot.bars import (
+    EDGE,
+    LINE,
+    SPACE,
+    draw_sample,
+    draw_shares,
+    exact_digits,
+    flow_in_lines,
+)
+from ensedu.plot.panels import cut_to_lines
 from ensedu.plot.style import (
     GRID,
     INK,
@@ -28,11 +36,12 @@ from ensedu.plot.style import (
     look,
     tint,
 )
+from ensedu.plot.text_layout import SMALL
 
 SAMPLES = {"samples": ("M", "m", "n")}
 
 
-def _own_layers() -> dict[str, Method]:
+def _methods_by_layer() -> dict[str, Method]:
     """Return the methods by key, without those whose layer an earlier one has."""
     layers: dict[str, Method] = {}
     for method in METHODS.values():
@@ -40,7 +49,7 @@ def _own_layers() -> dict[str, Method]:
     return {method.key: method for method in layers.values()}
 
 
-def _shapes(method: Method) -> dict[str, tuple[str, ...]]:
+def _drawn_shapes(method: Method) -> dict[str, tuple[str, ...]]:
     """Return the arrays that are drawn of a method: standard deviations are given as they are."""
     shapes = {a.name.replace("_rho", "_std"): tuple(a.shape.split()) for a in method.arrays}
     # Of a distribution without members, M draws stand where members would.
@@ -58,7 +67,7 @@ def _caption(method: Method) -> str:
 
 
 #: The methods that can be drawn: their arrays with the letters of the axes.
-SHAPES = {key: _shapes(method) for key, method in _own_layers().items()}
+SHAPES = {key: _drawn_shapes(method) for key, method in _methods_by_layer().items()}
 MOST_CELL = 0.2  # inches: the side of the largest square
 LETTERS = 0.12  # inches: the least side of a square beside which W, r and s have room
 COUNTS = 1.95  # inches: the counts beside the matrices of a wide page
@@ -102,7 +111,7 @@ def inside(
     TypeError, ValueError
         For an unknown method, an array missing or of another shape, methods without a Count.
     """
-    rows, (M, m, n) = _check(parts)
+    rows, (M, m, n) = _checked_arrays(parts)
     named = figure_checks.counts("counts", counts)
     if named.keys() != rows.keys():
         raise ValueError(f"counts must have the keys {list(rows)}, got {list(named)}")
@@ -112,25 +121,25 @@ def inside(
     narrow, wide = look().narrow, look().width
     room = wide - 2 * EDGE
     drawing = room if narrow else room - COUNTS - 0.2
-    first = texts.width("shared", SMALL) + 0.1
+    first = text_layout.text_width("shared", SMALL) + 0.1
     columns = max(1, M) * (n + 3.4)  # in cells: all that members own, or room for one
     cell = min(MOST_CELL, drawing / (n + 0.9 + columns), (drawing - first) / columns)
     captions = {
-        method: texts.wrapped(
+        method: text_layout.wrapped(
             _caption(METHODS[method]),
-            room if narrow else room - 0.3 - texts.width(LABELS[method], 13, "bold"),
+            room if narrow else room - 0.3 - text_layout.text_width(LABELS[method], 13, "bold"),
             SMALL,
         )
         for method in rows
     }
     longest = max(count.total for count in named.values()) or 1
-    digits = texts.width(exact(longest), 12, "bold") + 0.12
+    digits = text_layout.text_width(exact_digits(longest), 12, "bold") + 0.12
     with house_style():
         figure, axes = canvas(wide, 1.0)
-        pen = Pen(axes, cell, rows, first)
+        pen = InsidePen(axes, cell, rows, first)
         y = TOP
         if not narrow:
-            title = wrapped(counts_title, COUNTS)
+            title = cut_to_lines(counts_title, COUNTS)
             y += LINE * title.count("\n")
             axes.text(wide - EDGE - COUNTS, y - 0.1, title, va="bottom", fontsize=SMALL)
         pen.headers(M, n, y - 0.18)
@@ -146,7 +155,7 @@ def inside(
             height = cell * _cells_high(METHODS[method], m)
             if "samples" in arrays:
                 height = max(height, NUMBERED + 2 * BAND + m * cell)
-            words = exact(named[method].total)
+            words = exact_digits(named[method].total)
             if narrow:
                 y += height + 0.12
                 left, length = EDGE + digits, room - digits
@@ -158,18 +167,20 @@ def inside(
                 axes.text(left, top - 0.08, words, weight="bold", fontsize=13)
                 y += height + BETWEEN
             size = (named[method].total * length / longest, BAR[narrow])
-            strip(axes, named[method], method, (left, top), size)
+            draw_shares(axes, named[method], method, (left, top), size)
         axes.plot([EDGE, wide - EDGE], [y, y], color=GRID, lw=0.8)
-        y = _key(axes, named, counts_title, y + 0.1, room)
+        y = _write_inside_key(axes, named, counts_title, y + 0.1, room)
         figure.set_figheight(y + 0.06)
         axes.set_ylim(y + 0.06, 0)
     return figure
 
 
-def _key(axes: Axes, counts: Mapping[str, Count], title: str, y: float, room: float) -> float:
+def _write_inside_key(
+    axes: Axes, counts: Mapping[str, Count], title: str, y: float, room: float
+) -> float:
     """Say what squares and bars are, from y on; return where that ends."""
     note = f"{NOTE} Bars: {title}." if look().narrow else NOTE
-    note = texts.wrapped(note, room, SMALL)
+    note = text_layout.wrapped(note, room, SMALL)
     axes.text(EDGE, y, note, va="top", color=MUTED, fontsize=SMALL)
     y += LINE * (1 + note.count("\n")) + 0.08
     having = {
@@ -181,20 +192,21 @@ def _key(axes: Axes, counts: Mapping[str, Count], title: str, y: float, room: fl
     roles = [role for role, names in having.items() if names]
     side = 0.13
     widths = [
-        side * len(having[role]) + SPACE + texts.width(ROLE_LABELS[role], SMALL) for role in roles
+        side * len(having[role]) + SPACE + text_layout.text_width(ROLE_LABELS[role], SMALL)
+        for role in roles
     ]
     bottom = y
-    for role, (x, line) in zip(roles, flow(widths, room), strict=True):
+    for role, (x, line) in zip(roles, flow_in_lines(widths, room), strict=True):
         x, top = EDGE + x, y + line * LINE
         for name in having[role]:
-            sample(axes, role, name, (x, top + 0.04), (side - 0.02, 0.13))
+            draw_sample(axes, role, name, (x, top + 0.04), (side - 0.02, 0.13))
             x += side
         axes.text(x + SPACE, top + LINE / 2, ROLE_LABELS[role], va="center", fontsize=SMALL)
         bottom = top + LINE
     return bottom
 
 
-class Pen:
+class InsidePen:
     """Draws rows of squares with one cell size; a kind of number has one color scale in all.
 
     The first column is at least `first` inches wide.
@@ -207,7 +219,7 @@ class Pen:
         rows: Mapping[str, Mapping[str, np.ndarray]],
         first: float = 0.0,
     ) -> None:
-        self.axes, self.cell, self.first, self.scales = axes, cell, first, _scales(rows)
+        self.axes, self.cell, self.first, self.scales = axes, cell, first, _greatest_by_kind(rows)
         self.square = (cell, cell)
 
     def member(self, i: int, n: int) -> float:
@@ -225,7 +237,7 @@ class Pen:
     def numbered(self, word: str, M: int, n: int) -> list[str]:
         """Return "member 1", …, or the numbers alone where these do not stand apart."""
         room = (n + 3.4) * self.cell
-        apart = texts.width(f"{word} {M}", SMALL) + 0.1 <= room
+        apart = text_layout.text_width(f"{word} {M}", SMALL) + 0.1 <= room
         return [f"{word} {i}" if apart else f"{i}" for i in range(1, M + 1)]
 
     def row(self, method: str, arrays: Mapping[str, np.ndarray], top: float) -> None:
@@ -234,7 +246,7 @@ class Pen:
         if not row.members:
             self.network(arrays, top, own)
             return
-        matrix_top = top + self.cell * _strip_rows(row)
+        matrix_top = top + self.cell * _rows_of_strips(row)
         if row.modulated:
             self.matrix(arrays["weight"], EDGE, matrix_top, SHARED)
             self.letter(EDGE + 0.08, matrix_top - 0.1, "W", MUTED)
@@ -248,10 +260,10 @@ class Pen:
 
     def network(self, arrays: Mapping[str, np.ndarray], top: float, own: str) -> None:
         """Draw one matrix; means above standard deviations, and to the right what is drawn."""
-        c, weight = self.cell, _mean(arrays, "weight")
+        c, weight = self.cell, _mean_or_value(arrays, "weight")
         m, n = weight.shape
         self.matrix(weight, EDGE, top, SHARED)
-        self.bias(_mean(arrays, "bias"), EDGE, top + m * c, own)
+        self.bias(_mean_or_value(arrays, "bias"), EDGE, top + m * c, own)
         if "weight_std" not in arrays:
             return
         below = top + (m + 2.0) * c
@@ -273,7 +285,7 @@ class Pen:
     ) -> None:
         """Draw r and s of member i around the matrix that they make."""
         c = self.cell
-        r, s = _mean(arrays, "r")[i], _mean(arrays, "s")[i]
+        r, s = _mean_or_value(arrays, "r")[i], _mean_or_value(arrays, "s")[i]
         self.faint(arrays["weight"] * np.outer(r, s), x, top)
         self.letter(x - 0.8 * c, top + len(r) * c + 0.11, "r", own)
         self.letter(x + len(s) * c + 0.09, top - 0.8 * c, "s", own)
@@ -296,12 +308,14 @@ class Pen:
         self, values: np.ndarray, x: float, y: float, edge: str, scale: str = "weights",
         frame: float = 2.0,
     ) -> None:  # fmt: skip
-        cells.heat(self.axes, values, (x, y), self.square, self.scales[scale])
+        colored_cells.draw_heat(self.axes, values, (x, y), self.square, self.scales[scale])
         frame = min(frame, 12 * self.cell)
-        cells.frame(self.axes, values, (x, y), self.square, edgecolor=edge, lw=frame)
+        colored_cells.draw_frame(self.axes, values, (x, y), self.square, edgecolor=edge, lw=frame)
 
     def faint(self, values: np.ndarray, x: float, y: float) -> None:
-        cells.heat(self.axes, values, (x, y), self.square, self.scales["weights"], alpha=0.38)
+        colored_cells.draw_heat(
+            self.axes, values, (x, y), self.square, self.scales["weights"], alpha=0.38
+        )
 
     def band(self, x: float, y: float, width: float, height: float, own: str) -> None:
         """Draw a hatched margin, and the page inside it."""
@@ -315,16 +329,20 @@ class Pen:
     ) -> None:
         # A third of the scale is used, so that the hatching stays visible on the deepest tint.
         limit = 3 * self.scales[f"{scale} spread"]
-        cells.squares(self.axes, values, (x, y), self.square, cmap=tint(own), vmin=0.0, vmax=limit)
-        cells.frame(self.axes, values, (x, y), self.square, edgecolor=own, lw=0.9, hatch="/////")
+        colored_cells.draw_squares(
+            self.axes, values, (x, y), self.square, cmap=tint(own), vmin=0.0, vmax=limit
+        )
+        colored_cells.draw_frame(
+            self.axes, values, (x, y), self.square, edgecolor=own, lw=0.9, hatch="/////"
+        )
 
 
-def _mean(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+def _mean_or_value(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     """Return the array of this name, or the mean of the distribution over it."""
     return arrays[name] if name in arrays else arrays[f"{name}_mean"]
 
 
-def _strip_rows(row: Method) -> float:
+def _rows_of_strips(row: Method) -> float:
     """How many cells high the vectors s are, with the space below them."""
     if not row.modulated:
         return 0.0
@@ -334,10 +352,10 @@ def _strip_rows(row: Method) -> float:
 def _cells_high(row: Method, m: int) -> float:
     if row.spread and not row.members:
         return 2 * (m + 1.3) + 0.7
-    return _strip_rows(row) + m + 1.3
+    return _rows_of_strips(row) + m + 1.3
 
 
-def _scales(rows: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, float]:
+def _greatest_by_kind(rows: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, float]:
     """The greatest absolute value of each kind of number, for one color scale a kind."""
     limits = dict.fromkeys(("weights", "vectors", "weights spread", "vectors spread"), 0.0)
     for arrays in rows.values():
@@ -348,7 +366,7 @@ def _scales(rows: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, float]:
     return {kind: limit or 1.0 for kind, limit in limits.items()}
 
 
-def _check(
+def _checked_arrays(
     parts: Mapping[str, Mapping[str, np.ndarray]],
 ) -> tuple[dict[str, dict[str, np.ndarray]], tuple[int, int, int]]:
     """Return the parts and (M, m, n), after checking that all arrays agree on them."""

@@ -53,7 +53,7 @@ def key() -> Figure:
         figure, axes = canvas(wide, bottom + EDGE / 2)
         for i, (word, meaning) in enumerate(LOOKS.items()):
             y = EDGE + HIGH * i
-            _array(axes, word, EDGE, y + 0.05)
+            _draw_array(axes, word, EDGE, y + 0.05)
             x = EDGE + SAMPLE + NAME
             axes.text(x, y + 0.18, word, weight="bold")
             axes.text(x, y + 0.38, meaning, fontsize=11, color=MUTED)
@@ -68,7 +68,7 @@ def key() -> Figure:
     return figure
 
 
-def _array(axes: Axes, word: str, x: float, y: float) -> None:
+def _draw_array(axes: Axes, word: str, x: float, y: float) -> None:
     """Draw a small array of squares, as arrays of this kind look."""
     ink: dict[str, Any] = {"facecolor": SHARED if word == "shared" else OWN}
     if word in ("computed", "random"):

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.plot import cells, figure_checks, texts
-from ensedu.plot.cells import SMALL
-from ensedu.plot.panels import wrapped
-from ensedu.plot.style import MUTED, PALETTE, Figure, canvas, heat, house_style, look
+from ensedu.plot import colored_cells, figure_checks, text_layout
+from ensedu.plot.panels import cut_to_lines
+from ensedu.plot.style import MUTED, PALETTE, Figure, canvas, heat_colors, house_style, look
+from ensedu.plot.text_layout import SMALL
 
 MOST_MEMBERS = 16
 EDGE = 0.1  # inches: the margin
@@ -70,15 +70,22 @@ def weight_matrices(
 
     wide = look().width
     # Numbers of one and of two digits take the same room, so that a slider moves nothing.
-    left = EDGE + LINE + max(texts.width(str(m), SMALL), texts.width("00", SMALL)) + 0.12
-    across, slot = _slots(names if titles else [], M, wide - left - EDGE)
+    left = (
+        EDGE
+        + LINE
+        + max(text_layout.text_width(str(m), SMALL), text_layout.text_width("00", SMALL))
+        + 0.12
+    )
+    across, slot = _slots_side_by_side(names if titles else [], M, wide - left - EDGE)
     rows = ceil(M / across)
-    cell, written = _cell(weights, slot, min(slot, HIGH.get(rows, LOW)), annotate)
+    cell, written = _cell_size(weights, slot, min(slot, HIGH.get(rows, LOW)), annotate)
     width, height = n * cell[0], m * cell[1]
-    lines = [wrapped(name, slot, LINES, TITLE) for name in names] if titles else names
-    above = max(texts.height(name, TITLE) for name in lines) + 0.1 if any(names) else 0.0
+    lines = [cut_to_lines(name, slot, LINES, TITLE) for name in names] if titles else names
+    above = max(text_layout.text_height(name, TITLE) for name in lines) + 0.1 if any(names) else 0.0
     # Panels that are narrower than their slots stand closer.
-    step = min(slot, max(width, *(texts.width(name, TITLE) for name in lines)) + GAP) + GAP
+    step = (
+        min(slot, max(width, *(text_layout.text_width(name, TITLE) for name in lines)) + GAP) + GAP
+    )
     whole = (across - 1) * step + width
     start = max(left, (wide - whole) / 2)
     pitch = above + height + GAP
@@ -89,23 +96,27 @@ def weight_matrices(
             x = start + i % across * step
             y = EDGE + above + i // across * pitch
             axes.text(x + width / 2, y - 0.08, lines[i], ha="center", va="bottom", fontsize=TITLE)
-            cells.heat(axes, matrix, (x, y), cell, value_range)
+            colored_cells.draw_heat(axes, matrix, (x, y), cell, value_range)
             if own:
-                cells.frame(axes, matrix, (x, y), cell, edgecolor=own, lw=2.0)
+                colored_cells.draw_frame(axes, matrix, (x, y), cell, edgecolor=own, lw=2.0)
             if written:
-                cells.write(axes, matrix, (x, y), cell, value_range)
+                colored_cells.write_entries(axes, matrix, (x, y), cell, value_range)
             if i % across == 0:
-                for k, at in _numbered(m, height, 0.19):
-                    _mute(axes, x - 0.08, y + at, str(k), ha="right")
+                for k, at in _numbered_places(m, height, 0.19):
+                    _write_muted(axes, x - 0.08, y + at, str(k), ha="right")
             if i + across >= M:
-                for k, at in _numbered(n, width, texts.width(str(n), SMALL) + 0.06):
-                    _mute(axes, x + at, y + height + 0.14, str(k))
+                for k, at in _numbered_places(
+                    n, width, text_layout.text_width(str(n), SMALL) + 0.06
+                ):
+                    _write_muted(axes, x + at, y + height + 0.14, str(k))
         middle = EDGE + above + (rows - 1) // 2 * pitch + height / 2
-        _mute(axes, start - left + EDGE + LINE / 2, middle, "input", rotation=90)
-        _mute(axes, start + whole / 2, bottom + LINE + 0.14, "output")
+        _write_muted(axes, start - left + EDGE + LINE / 2, middle, "input", rotation=90)
+        _write_muted(axes, start + whole / 2, bottom + LINE + 0.14, "output")
         ends = -value_range, value_range
-        x = start + (whole - cells.scale_width(*ends, "weight")) / 2
-        cells.scale(axes, (x, bottom + 2 * LINE + 0.25), *ends, heat(), "weight")
+        x = start + (whole - colored_cells.scale_width(*ends, "weight")) / 2
+        colored_cells.draw_scale(
+            axes, (x, bottom + 2 * LINE + 0.25), *ends, heat_colors(), "weight"
+        )
     return figure
 
 
@@ -121,7 +132,7 @@ def _titles(titles: Sequence[str] | None, M: int) -> list[str]:
     return [figure_checks.text(f"titles[{i}]", title) for i, title in enumerate(titles)]
 
 
-def _slots(names: Sequence[str], M: int, room: float) -> tuple[int, float]:
+def _slots_side_by_side(names: Sequence[str], M: int, room: float) -> tuple[int, float]:
     """Return how many of M panels stand side by side, and the inches that each may take."""
     if look().narrow:
         most = 2 if M <= 4 else 3 if M <= 9 else 4
@@ -129,26 +140,26 @@ def _slots(names: Sequence[str], M: int, room: float) -> tuple[int, float]:
         most = 4 if M <= 8 else 6
     for across in range(ceil(M / ceil(M / most)), 0, -1):
         slot = (room - GAP * (across - 1)) / across
-        lines = [wrapped(name, slot, LINES, TITLE) for name in names]
-        if all(texts.width(line, TITLE) <= slot and "…" not in line for line in lines):
+        lines = [cut_to_lines(name, slot, LINES, TITLE) for name in names]
+        if all(text_layout.text_width(line, TITLE) <= slot and "…" not in line for line in lines):
             break
     return across, slot
 
 
-def _cell(
+def _cell_size(
     weights: Float[np.ndarray, "M m n"], slot: float, high: float, annotate: bool
-) -> tuple[cells.Pair, bool]:
+) -> tuple[colored_cells.Pair, bool]:
     """Return the size of a cell, and whether the entries are written."""
     _, m, n = weights.shape
     # A little wider than high: so more entries fit.
     cell = min(slot, 1.6 * high) / n, high / m
-    if annotate and cells.fit(cell, weights):
+    if annotate and colored_cells.entries_fit(cell, weights):
         return cell, True
     side = min(slot / n, high / m)
     return (max(side, min(slot, LEAST) / n), max(side, LEAST / m)), False
 
 
-def _numbered(size: int, length: float, room: float) -> list[tuple[int, float]]:
+def _numbered_places(size: int, length: float, room: float) -> list[tuple[int, float]]:
     """Return which rows or columns are numbered, from 1, and where along a side of this length.
 
     All are, or the first and the last, or the last alone, as there is room.
@@ -160,6 +171,6 @@ def _numbered(size: int, length: float, room: float) -> list[tuple[int, float]]:
     return [(k + 1, min(max((k + 0.5) * step, half), length - half)) for k in shown]
 
 
-def _mute(axes: Axes, x: float, y: float, words: str, **place: Any) -> None:
+def _write_muted(axes: Axes, x: float, y: float, words: str, **place: Any) -> None:
     style: dict[str, Any] = {"ha": "center", "va": "center", "color": MUTED, "fontsize": SMALL}
     axes.text(x, y, words, **style | place)

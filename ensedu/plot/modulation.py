@@ -7,18 +7,18 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 
 from ensedu.methods import METHODS
-from ensedu.plot import cells, figure_checks
-from ensedu.plot.cells import SMALL
+from ensedu.plot import colored_cells, figure_checks
 from ensedu.plot.style import (
     MUTED,
     PALETTE,
     SHARED,
     Figure,
     canvas,
-    heat,
+    heat_colors,
     house_style,
     look,
 )
+from ensedu.plot.text_layout import SMALL
 
 MOST_MEMBERS = 4
 MOST_CELLS = 8  # rows or columns
@@ -31,11 +31,11 @@ OWN = next(PALETTE[key] for key, method in METHODS.items() if method.modulated)
 CAPTION = "The rows of r sᵀ differ only by a factor."
 
 
-class Sizes(NamedTuple):
+class ModulationSizes(NamedTuple):
     """Inches: a cell, how thick r and s are, from member to member, and whether entries fit."""
 
-    cell: cells.Pair
-    thick: cells.Pair
+    cell: colored_cells.Pair
+    thick: colored_cells.Pair
     step: float
     written: bool
 
@@ -104,7 +104,7 @@ def modulation(
     end = lower + height + (0.26 if narrow else 0.0)
     with house_style():
         figure, axes = canvas(wide, end + (1.2 if narrow else 0.92))
-        pen = _Pen(axes, sizes)
+        pen = _ModulationPen(axes, sizes)
         sign: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 17}
         axes.text(left + width / 2, upper - 0.16, "W, shared", ha="center", va="center")
         pen.matrix(weight, (left, upper), values, SHARED)
@@ -119,7 +119,7 @@ def modulation(
             pen.matrix(s[i][None, :], (right, middle - AIR - thick[1]), factors, OWN,
                        (cell[0], thick[1]))  # fmt: skip
             pen.matrix(outer[i], (right, middle), factors)
-            cells.strips(axes, outer[i], (right, middle), cell)
+            colored_cells.part_rows(axes, outer[i], (right, middle), cell)
             pen.matrix(members[i], (right, lower), values)
             if narrow:
                 axes.text(right + width / 2, lower - 0.18, "=", **sign)
@@ -137,7 +137,7 @@ def modulation(
             axes.text(x, y + 0.14, "computed", ha="right", **words)
         axes.text(wide / 2, end + 0.24, CAPTION, ha="center", **words)
         scales = ((values, "W, W ∘ r sᵀ"), (factors, "r, s, r sᵀ"))
-        lengths = [cells.scale_width(-limit, limit, words) for limit, words in scales]
+        lengths = [colored_cells.scale_width(-limit, limit, words) for limit, words in scales]
         y = end + 0.62
         if narrow:
             x = (wide - max(lengths)) / 2
@@ -146,27 +146,27 @@ def modulation(
             x = (wide - sum(lengths) - 0.5) / 2
             places = [(x, y), (x + lengths[0] + 0.5, y)]
         for place, (limit, names_) in zip(places, scales, strict=True):
-            cells.scale(axes, place, -limit, limit, heat(), names_)
+            colored_cells.draw_scale(axes, place, -limit, limit, heat_colors(), names_)
     return figure
 
 
-def _sizes(M: int, m: int, n: int, *arrays: np.ndarray) -> Sizes:
+def _sizes(M: int, m: int, n: int, *arrays: np.ndarray) -> ModulationSizes:
     narrow = look().narrow
     gap, high, thin = (0.16, 1.2, 0.14) if narrow else (0.3, 1.5, 0.2)
     room = look().width - 2 * EDGE - M * AIR - (M - 1) * gap
     # With entries, r is as wide as a column of the matrix.
-    cell = min(0.8, _side(room, M * (n + 1), n)), min(0.5, high / m)
-    written = cells.fit(cell, *arrays)
+    cell = min(0.8, _cell_side(room, M * (n + 1), n)), min(0.5, high / m)
+    written = colored_cells.entries_fit(cell, *arrays)
     if written:
         thick = cell[0], min(cell[1], 0.28)
     else:
-        side = min(_side(room - M * thin, M * n, n), high / m)
+        side = min(_cell_side(room - M * thin, M * n, n), high / m)
         cell, thick = (side, side), (thin, thin)
     step = max(thick[0] + AIR + n * cell[0], NAME) + gap
-    return Sizes(cell, thick, min(step, (look().width - EDGE) / M), written)
+    return ModulationSizes(cell, thick, min(step, (look().width - EDGE) / M), written)
 
 
-def _side(room: float, columns: int, n: int) -> float:
+def _cell_side(room: float, columns: int, n: int) -> float:
     """Return how wide a cell can be if so many columns of them, and W, fill the width."""
     if look().narrow:
         return room / columns
@@ -174,23 +174,23 @@ def _side(room: float, columns: int, n: int) -> float:
     return min((room - SIGN) / (columns + n), (room - SIGN - NAME) / columns)
 
 
-class _Pen:
-    def __init__(self, axes: Axes, sizes: Sizes) -> None:
+class _ModulationPen:
+    def __init__(self, axes: Axes, sizes: ModulationSizes) -> None:
         self.axes, self.sizes = axes, sizes
 
     def matrix(
-        self, values: np.ndarray, corner: cells.Pair, limit: float, edge: str = "",
-        cell: cells.Pair | None = None,
+        self, values: np.ndarray, corner: colored_cells.Pair, limit: float, edge: str = "",
+        cell: colored_cells.Pair | None = None,
     ) -> None:  # fmt: skip
         """Draw an array with the frame of what is stored, or of what is computed."""
         place = self.axes, values, corner, cell or self.sizes.cell
-        cells.heat(*place, limit)
+        colored_cells.draw_heat(*place, limit)
         if edge:
-            cells.frame(*place, edgecolor=edge, lw=2.0)
+            colored_cells.draw_frame(*place, edgecolor=edge, lw=2.0)
         else:
-            cells.computed(*place)
+            colored_cells.draw_computed_frame(*place)
         if self.sizes.written:
-            cells.write(*place, limit)
+            colored_cells.write_entries(*place, limit)
 
     def letter(self, x: float, y: float, words: str) -> None:
         self.axes.text(x, y, words, color=OWN, style="italic", weight="bold", ha="center",

@@ -12,7 +12,7 @@ from matplotlib.patches import Circle
 from ensedu import counting, methods
 from ensedu.common import checks
 from ensedu.methods import METHODS, ROLE_LABELS, ROLES
-from ensedu.plot import sheets, texts
+from ensedu.plot import stored_areas, text_layout
 from ensedu.plot.style import (
     INK,
     MUTED,
@@ -115,7 +115,7 @@ class _Drawing:
         # A single layer looks lost at full width.
         margin = 1.0 if len(sizes) == 2 and not self.narrow else 0.0
         if self.row.body:
-            name = texts.width(self._beside(M), LETTERS)
+            name = text_layout.text_width(self._beside(M), LETTERS)
             right = min(right, look().width - BESIDE - name)
         self.x = np.linspace(left + margin, right - margin, len(sizes))
         self.gap = float(self.x[1] - self.x[0])
@@ -159,15 +159,15 @@ class _Drawing:
         middles += named if heads else named / 2
         if self.row.body:
             center = self.y + inner / 2 + (named if heads else 0.0)
-            body = [_column(size, most, step, center) for size in self.sizes[:-1]]
+            body = [_place_nodes(size, most, step, center) for size in self.sizes[:-1]]
             self._net(self.x[:-1], body, self.ink)
             last = (3, 0.15) if heads else (most, step)
             for middle in middles:
-                group = _column(self.sizes[-1], *last, middle)
+                group = _place_nodes(self.sizes[-1], *last, middle)
                 self._net(self.x[-2:], [body[-1], group], self.own, inputs=False)
         else:
             for middle in middles:
-                columns = [_column(size, most, step, middle) for size in self.sizes]
+                columns = [_place_nodes(size, most, step, middle) for size in self.sizes]
                 self._net(self.x, columns, self.ink)
         if several:
             self._members(members, middles, each, heads)
@@ -176,12 +176,12 @@ class _Drawing:
     def stored(self, widest: int) -> None:
         """Draw what each layer stores, in one scale, in the middle between its nodes."""
         room = min(self.gap - 0.1, ROOM)
-        unit = sheets.unit(self.method, widest, room)
+        unit = stored_areas.number_side(self.method, widest, room)
         kinds = methods.layer_methods(self.method, len(self.sizes) - 1)
 
-        def placed(sizes: Sequence[int]) -> list[sheets.Layer]:
+        def placed(sizes: Sequence[int]) -> list[stored_areas.PlacedLayer]:
             return [
-                sheets.layer(kind, m, n, self.M, unit, room, widest)
+                stored_areas.place_layer(kind, m, n, self.M, unit, room, widest)
                 for kind, (m, n) in zip(kinds, pairwise(sizes), strict=True)
             ]
 
@@ -194,7 +194,7 @@ class _Drawing:
             self._text(0.1, self.y + height / 2, words.replace(", ", ",\n"), MUTED, ha="left")
         for center, layer in zip((self.x[:-1] + self.x[1:]) / 2, placed(self.sizes), strict=True):
             x, y = center - layer.width / 2, self.y + (height - layer.height) / 2
-            sheets.draw(self.axes, layer, x, y, self.method)
+            stored_areas.draw_layer(self.axes, layer, x, y, self.method)
             for across, down, letter in layer.letters if self.gap >= 0.8 else []:
                 self._text(x + across, y + down, letter, self.own, style="italic", weight="bold")
         self.y += height + 0.26
@@ -206,7 +206,7 @@ class _Drawing:
         terms = self._terms(self.sizes)
         room = self.gap - 0.05
         longest = (f"{sign}{term}" for _, _, row in self._terms(self.reserved) for term in row)
-        if max(texts.width(term, LETTERS) for term in longest) > room:
+        if max(text_layout.text_width(term, LETTERS) for term in longest) > room:
             terms = []  # the sums alone
         begun = set()
         for name, ink, entries in terms:
@@ -231,8 +231,8 @@ class _Drawing:
         top = self.y
         self._row(sums, centers, most)
         # With little room the total stands below the sums.
-        first = centers[0] - texts.width(most[0], 12, "bold") / 2
-        beside = 0.2 + texts.width(totals[1], 12, "bold") <= first and not self.narrow
+        first = centers[0] - text_layout.text_width(most[0], 12, "bold") / 2
+        beside = 0.2 + text_layout.text_width(totals[1], 12, "bold") <= first and not self.narrow
         self.y += 0.0 if beside else 0.3
         self._text(
             0.1, top if beside else self.y, totals[0], self.own, ha="left", weight="bold",
@@ -279,10 +279,10 @@ class _Drawing:
     ) -> None:
         """Write texts beside each other, in rows where they, or the longest, would touch."""
         edge = look().width - 0.06
-        places = texts.rows(words, centers, 0.06, edge, 12, "bold")
+        places = text_layout.rows_of_texts(words, centers, 0.06, edge, 12, "bold")
         for text, (x, row) in zip(words, places, strict=True):
             self._text(x, self.y + 0.22 * row, text, INK, fontsize=12, weight="bold")
-        places += texts.rows(longest, centers, 0.06, edge, 12, "bold")
+        places += text_layout.rows_of_texts(longest, centers, 0.06, edge, 12, "bold")
         self.y += 0.22 * max(row for _, row in places)
 
     def _beside(self, member: int) -> str:
@@ -338,7 +338,7 @@ class _Drawing:
         self.axes.add_collection(LineCollection(lines, zorder=1, **style))
 
 
-def _column(width: int, most: int, step: float | int, middle: float | int) -> Column:
+def _place_nodes(width: int, most: int, step: float | int, middle: float | int) -> Column:
     """Place the nodes of one layer: all up to 5, or `most` of many."""
     if width <= 5:
         step = min(0.36, step * most / max(1, width - 1) if width > most else step * 5 / width)

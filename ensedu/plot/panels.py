@@ -15,14 +15,13 @@ from matplotlib.ticker import MaxNLocator
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.plot import figure_checks, texts
+from ensedu.plot import figure_checks, text_layout
 from ensedu.plot.style import MUTED, Figure, house_style, look
+from ensedu.plot.text_layout import SMALL
 
 Number = float | int
 Ends = tuple[Number, Number]
 
-#: Points: the letters of names and numbers beside axes.
-SMALL = 11
 #: Inches: one line of such letters, between panels that share an axis, around a whole figure.
 LINE, GAP, EDGE = 0.2, 0.34, 0.04
 #: Points of what is written above a panel; inches below one, for the labels of its x.
@@ -150,10 +149,10 @@ def write(figure: Figure, x: Number, y: Number, words: str, **style: Any) -> Non
 
 def inches(words: str, size: Number = SMALL, weight: str = "normal") -> float:
     """Return how wide words are, the longest line of several."""
-    return texts.width(words, size, weight)
+    return text_layout.text_width(words, size, weight)
 
 
-def wrapped(
+def cut_to_lines(
     words: str, width: Number, most: int = 2, size: Number = SMALL, weight: str = "normal"
 ) -> str:
     """Return words in at most so many lines of this width in inches, cut where they are longer."""
@@ -162,9 +161,10 @@ def wrapped(
     lines: list[str] = []
     rest = words
     while rest:
-        letters = _fitting(rest, width, size, weight)
+        letters = text_layout.letters_that_fit(rest, width, size, weight)
         if letters < len(rest) and len(lines) + 1 == most:
-            letters = _fitting(rest, width - inches("…", size, weight), size, weight)
+            room = width - inches("…", size, weight)
+            letters = text_layout.letters_that_fit(rest, room, size, weight)
             lines.append(rest[:letters].rstrip() + "…")
             break
         space = rest.rfind(" ", 1, letters + 1)
@@ -174,19 +174,7 @@ def wrapped(
     return "\n".join(lines)
 
 
-def _fitting(words: str, width: Number, size: Number, weight: str) -> int:
-    """Return how many letters of words, at least one, are no wider than so many inches."""
-    low, high = 1, min(len(words), int(width * 72) + 1)  # no letter is narrower than a point
-    while low < high:
-        middle = (low + high + 1) // 2
-        if inches(words[:middle].rstrip(), size, weight) <= width:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def limits(name: str, value: Any) -> tuple[float, float]:
+def axis_ends(name: str, value: Any) -> tuple[float, float]:
     """Return `value` as the two ends of an axis."""
     low, high = figure_checks.series(name, value, 2)
     if low >= high:
@@ -213,7 +201,7 @@ def ticks_along(
     """
     for most in range(max(1, min(8, int(width / 0.38))), 0, -1):
         labels = ticks(ends, most, whole)
-        edges = _edges(labels, ends, width)
+        edges = _label_edges(labels, ends, width)
         if all(left - right >= 0.2 for (_, right), (left, _) in itertools.pairwise(edges)):
             return {
                 value: words
@@ -225,15 +213,17 @@ def ticks_along(
 
 def overhang(ends: Ends, width: Number) -> tuple[float, float]:
     """Return how many inches the labels of an x-axis stand out on its left and its right."""
-    edges = _edges(ticks_along(ends, width), ends, width)
+    edges = _label_edges(ticks_along(ends, width), ends, width)
     if not edges:
         return 0.0, 0.0
     return max(0.0, -edges[0][0]), max(0.0, edges[-1][1] - width)
 
 
-def _edges(labels: Mapping[Number, str], ends: Ends, width: Number) -> list[tuple[float, float]]:
+def _label_edges(
+    labels: Mapping[Number, str], ends: Ends, width: Number
+) -> list[tuple[float, float]]:
     """Return where each label of an x-axis begins and ends, in inches."""
-    places = [_along(value, ends, 0.0, width) for value in labels]
+    places = [_inches_along(value, ends, 0.0, width) for value in labels]
     halves = [inches(words) / 2 for words in labels.values()]
     return [(place - half, place + half) for place, half in zip(places, halves, strict=True)]
 
@@ -242,6 +232,25 @@ def set_axis(axis: Axis, ends: Ends, labels: Mapping[Number, str]) -> None:
     """Give an axis, and those that share it, its ends, and ticks as `ticks` returns them."""
     axis.set_ticks(list(labels), list(labels.values()))
     axis.axes.set(**{f"{axis.axis_name}lim": ends})  # type: ignore[attr-defined]
+
+
+def set_row_axis(axes: Axes, ends: Ends, width: Number, out: Number, zero: bool = True) -> None:
+    """Give axes whose rows are named elsewhere ticks of x alone, and a line at 0 if asked for."""
+    set_axis(axes.xaxis, ends, ticks_along(ends, width, out=out))
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x")
+    axes.set_axisbelow(True)
+    if zero:
+        axes.axvline(0, color=MUTED, lw=1.2, zorder=1)
+
+
+def ends_around_zero(values: Iterable[Number]) -> tuple[float, float]:
+    """Return ends of an axis that hold all values, and 0, with a margin."""
+    every = [0.0, *map(float, values)]
+    low, high = min(every), max(every)
+    margin = 0.06 * (high - low) or 1.0
+    return low - margin, high + margin
 
 
 def tick_room(labels: Mapping[Number, str]) -> float:
@@ -260,7 +269,7 @@ def decimal(value: Number, decimals: int, sign: str = "") -> str:
     return f"{near:{sign if near else ''},.{decimals}f}".replace("-", "\N{MINUS SIGN}")
 
 
-def spread(
+def middles_apart(
     places: Sequence[Number] | np.ndarray, sizes: Sequence[Number] | np.ndarray, ends: Ends
 ) -> list[float]:
     """Return the middles of labels, each as near to its place as labels that touch nothing can be.
@@ -291,16 +300,16 @@ def spread(
 
 def ends_room(names: Iterable[str]) -> float:
     """Return the inches that `name_ends` needs to the right of axes."""
-    return START + max(inches(_end(name), weight="bold") for name in names) + EDGE
+    return START + max(inches(_name_at_end(name), weight="bold") for name in names) + EDGE
 
 
 def ends_height(names: Iterable[str]) -> float:
     """Return how many inches axes must be high, so that `name_ends` has room."""
-    return LINE * sum(1 + _end(name).count("\n") for name in names)
+    return LINE * sum(1 + _name_at_end(name).count("\n") for name in names)
 
 
-def _end(name: str) -> str:
-    return wrapped(name, 1.2 if look().narrow else 2.0, weight="bold")
+def _name_at_end(name: str) -> str:
+    return cut_to_lines(name, 1.2 if look().narrow else 2.0, weight="bold")
 
 
 def name_ends(figure: Figure, axes: Axes, ends: Sequence[tuple[str, Number, Number, str]]) -> None:
@@ -311,11 +320,11 @@ def name_ends(figure: Figure, axes: Axes, ends: Sequence[tuple[str, Number, Numb
     wide, high = figure.get_size_inches()
     box = axes.get_position()
     left, bottom, width, height = box.x0 * wide, box.y0 * high, box.width * wide, box.height * high
-    xs = [_along(x, axes.get_xlim(), left, width) for _, x, _, _ in ends]
-    ys = [_along(y, axes.get_ylim(), bottom, height) for _, _, y, _ in ends]
-    words = [_end(name) for name, *_ in ends]
+    xs = [_inches_along(x, axes.get_xlim(), left, width) for _, x, _, _ in ends]
+    ys = [_inches_along(y, axes.get_ylim(), bottom, height) for _, _, y, _ in ends]
+    words = [_name_at_end(name) for name, *_ in ends]
     sizes = [LINE * (1 + text.count("\n")) for text in words]
-    found = spread(ys, sizes, (bottom - LINE / 2, bottom + height + LINE / 2))
+    found = middles_apart(ys, sizes, (bottom - LINE / 2, bottom + height + LINE / 2))
     to = left + width + START
     for text, (*_, own), x, y, at in zip(words, ends, xs, ys, found, strict=True):
         if abs(at - y) > 0.03 or x < left + width - 0.1:
@@ -327,7 +336,7 @@ def name_ends(figure: Figure, axes: Axes, ends: Sequence[tuple[str, Number, Numb
         )  # fmt: skip
 
 
-def _along(value: Number, ends: Ends, start: Number, size: Number) -> float:
+def _inches_along(value: Number, ends: Ends, start: Number, size: Number) -> float:
     """Return where a value is on an axis that begins at `start` and is so long, in inches."""
     low, high = ends
     return start + size * min(1.0, max(0.0, (value - low) / (high - low)))
@@ -338,7 +347,7 @@ def key_rows(entries: Mapping[str, Any]) -> int:
     return max((row for _, row in _key_places(entries).values()), default=-1) + 1
 
 
-def key(figure: Figure, entries: Mapping[str, dict[str, Any]]) -> None:
+def write_key(figure: Figure, entries: Mapping[str, dict[str, Any]]) -> None:
     """Write above all panels what lines and areas mean, in as many rows as they need.
 
     `entries` are words to the style of a line; its ``band`` is the alpha of an area around it.
@@ -347,7 +356,7 @@ def key(figure: Figure, entries: Mapping[str, dict[str, Any]]) -> None:
     for words, (x, row) in _key_places(entries).items():
         style = dict(entries[words])
         band = style.pop("band", 0)
-        x, y, size = EDGE + x, high - EDGE - (row + 0.5) * LINE, _sample(entries[words])
+        x, y, size = EDGE + x, high - EDGE - (row + 0.5) * LINE, _sample_inches(entries[words])
         if band:
             box = Rectangle((x, y - 0.065), size, 0.13, color=style["color"], alpha=band, lw=0)
             box.set_transform(inch)
@@ -361,10 +370,10 @@ def key(figure: Figure, entries: Mapping[str, dict[str, Any]]) -> None:
 
 
 def _fitted(words: str) -> str:
-    return wrapped(words, look().width - 2 * EDGE - SAMPLE - SPACE, 1)
+    return cut_to_lines(words, look().width - 2 * EDGE - SAMPLE - SPACE, 1)
 
 
-def _sample(style: Mapping[str, Any]) -> float:
+def _sample_inches(style: Mapping[str, Any]) -> float:
     return SAMPLE / 2 if style.get("marker") and style.get("ls") == "" else SAMPLE
 
 
@@ -373,7 +382,7 @@ def _key_places(entries: Mapping[str, Any]) -> dict[str, tuple[float, int]]:
     width = look().width - 2 * EDGE
     found, x, row = {}, 0.0, 0
     for words, style in entries.items():
-        size = _sample(style) + SPACE + inches(_fitted(words))
+        size = _sample_inches(style) + SPACE + inches(_fitted(words))
         if x and x + size > width:
             x, row = 0.0, row + 1
         found[words] = (x, row)

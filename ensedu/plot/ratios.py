@@ -10,11 +10,11 @@ from matplotlib.ticker import NullLocator
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.plot import figure_checks, places, texts
-from ensedu.plot.panels import limits
+from ensedu.plot import figure_checks, label_layout, text_layout
+from ensedu.plot.panels import axis_ends
 from ensedu.plot.style import GRID, MARKERS, MUTED, Figure, color, house_style, label, look
+from ensedu.plot.text_layout import SMALL
 
-SMALL = 11  # points
 EDGE = 0.08  # inches between the edge of the figure and what is written
 NAMES = 2.75  # inches: room for names beside their rows
 INSIDE = 0.2  # inches: where names stand above their rows, axes begin so far behind them
@@ -63,7 +63,7 @@ def ratios(
         `values`, an unknown method, and ends that do not rise or leave something out.
     """
     named = figure_checks.mapping("values", values, "three quartiles each")
-    rows = {name: _quartiles(name, value) for name, value in named.items()}
+    rows = {name: _checked_quartiles(name, value) for name, value in named.items()}
     figure_checks.text("xlabel", xlabel)
     figure_checks.text("reference", reference)
     methods = figure_checks.optional_mapping("colors", colors, "methods")
@@ -71,15 +71,15 @@ def ratios(
         raise ValueError(f"colors must name rows of values, got {sorted(unknown)}")
     for name, method in methods.items():
         checks.one_of(f"colors[{name!r}]", method, METHODS)
-    low, high = _ends(xlim, np.concatenate(list(rows.values())))
+    low, high = _ends_of_ratios(xlim, np.concatenate(list(rows.values())))
     with house_style():
-        medians = [_value(median) for _, median, _ in rows.values()]
-        over = texts.wrapped(reference, look().width - 2 * EDGE, SMALL)
-        axes, bands = _axes(list(rows), medians, xlabel, over)
+        medians = [_median_words(median) for _, median, _ in rows.values()]
+        over = text_layout.wrapped(reference, look().width - 2 * EDGE, SMALL)
+        axes, bands = _ratio_axes(list(rows), medians, xlabel, over)
         axes.set(xscale="log", xlim=(low, high))
-        _reference(axes, over)
-        ticks = _ticks(axes)
-        axes.set_xticks(ticks, [_times(tick) for tick in ticks])
+        _write_reference(axes, over)
+        ticks = _round_ticks(axes)
+        axes.set_xticks(ticks, [_tick_words(tick) for tick in ticks])
         axes.xaxis.set_minor_locator(NullLocator())
         for band, (name, (first, median, third)) in zip(bands, rows.items(), strict=True):
             # Lines leave out where a name stands.
@@ -97,21 +97,21 @@ def ratios(
                 "xycoords": ("axes fraction", "data"), "textcoords": "offset points",
                 "color": own, "annotation_clip": False,
             }  # fmt: skip
-            axes.annotate(_value(median), (1, y), (6, 0), va="center", fontsize=SMALL, **at)
+            axes.annotate(_median_words(median), (1, y), (6, 0), va="center", fontsize=SMALL, **at)
             at |= {"weight": "bold" if method != name else "normal"}
             if look().narrow:
-                axes.annotate(_name(name), (0, band[0]), (-72 * INSIDE, 1), va="bottom", **at)
+                axes.annotate(_row_name(name), (0, band[0]), (-72 * INSIDE, 1), va="bottom", **at)
             else:
-                axes.annotate(_name(name), (0, y), (-8, 0), va="center", ha="right", **at)
-    return places.figure_of(axes)
+                axes.annotate(_row_name(name), (0, y), (-8, 0), va="center", ha="right", **at)
+    return label_layout.figure_of(axes)
 
 
-def _ends(value: Any, drawn: np.ndarray) -> tuple[float, float]:
+def _ends_of_ratios(value: Any, drawn: np.ndarray) -> tuple[float, float]:
     """Return `value` as the ends of the axis that hold 1 and all that is drawn."""
     least, most = min(1.0, drawn.min()), max(1.0, drawn.max())
     if value is None:
         return least / 1.12, most * 1.12
-    low, high = limits("xlim", value)
+    low, high = axis_ends("xlim", value)
     if not 0 < low <= least or high < most:
         raise ValueError(
             f"xlim must be above 0 and hold all from {least:g} to {most:g}, got {low:g} to {high:g}"
@@ -119,7 +119,7 @@ def _ends(value: Any, drawn: np.ndarray) -> tuple[float, float]:
     return low, high
 
 
-def _axes(
+def _ratio_axes(
     names: Sequence[str], medians: Sequence[str], xlabel: str, reference: str
 ) -> tuple[Axes, list[tuple[float, float]]]:
     """Return axes with names beside or above their rows, medians behind, and where each row lies.
@@ -128,8 +128,10 @@ def _axes(
     """
     wide, narrow = look().width, look().narrow
     left = EDGE + INSIDE if narrow else NAMES + EDGE + 0.12
-    right = wide - max(VALUES, *(texts.width(median, SMALL) + 2 * EDGE for median in medians))
-    heights = [texts.height(_name(name)) for name in names]
+    right = wide - max(
+        VALUES, *(text_layout.text_width(median, SMALL) + 2 * EDGE for median in medians)
+    )
+    heights = [text_layout.text_height(_row_name(name)) for name in names]
     if narrow:
         ends = np.cumsum([ROW + height + 0.06 for height in heights])
         bands = [(end - ROW, end) for end in ends]
@@ -137,30 +139,33 @@ def _axes(
         steps = [max(ROW, height + 0.14) for height in heights]
         ends = np.cumsum(steps)
         bands = [(end - step, end) for end, step in zip(ends, steps, strict=True)]
-    under = texts.wrapped(xlabel, wide - 2 * EDGE)
-    top, bottom = texts.height(reference, SMALL) + 0.14, texts.height(under) + 0.36
+    under = text_layout.wrapped(xlabel, wide - 2 * EDGE)
+    top, bottom = (
+        text_layout.text_height(reference, SMALL) + 0.14,
+        text_layout.text_height(under) + 0.36,
+    )
     whole = top + ends[-1] + bottom
     figure = Figure(figsize=(wide, whole))
     axes = figure.add_axes((left / wide, bottom / whole, (right - left) / wide, ends[-1] / whole))
     axes.set(ylim=(ends[-1], 0), yticks=[])
     axes.spines["left"].set_visible(False)
-    places.name_x(axes, under)
+    label_layout.name_x(axes, under)
     return axes, bands
 
 
-def _name(name: str) -> str:
+def _row_name(name: str) -> str:
     room = look().width - 2 * EDGE if look().narrow else NAMES
-    return texts.wrapped(label(name), room, weight="bold")
+    return text_layout.wrapped(label(name), room, weight="bold")
 
 
-def _reference(axes: Axes, words: str) -> None:
+def _write_reference(axes: Axes, words: str) -> None:
     """Write above the line at 1 what stands there, inside the figure."""
-    wide = places.figure_of(axes).get_figwidth()
+    wide = label_layout.figure_of(axes).get_figwidth()
     box = axes.get_position()
     at = wide * (box.x0 + box.width * axes.transAxes.inverted().transform(
         axes.transData.transform((1.0, 0.0))
     )[0])  # fmt: skip
-    half = EDGE + texts.width(words, SMALL) / 2
+    half = EDGE + text_layout.text_width(words, SMALL) / 2
     shift = max(half, min(wide - half, at)) - at
     axes.annotate(
         words, (1, 1), (72 * shift, 4), xycoords=("data", "axes fraction"),
@@ -169,16 +174,16 @@ def _reference(axes: Axes, words: str) -> None:
     )  # fmt: skip
 
 
-def _ticks(axes: Axes) -> list[float]:
+def _round_ticks(axes: Axes) -> list[float]:
     """Return round numbers between the ends, as many as have room to be read."""
     low, high = axes.get_xlim()
-    wide, box = places.figure_of(axes).get_figwidth(), axes.get_position()
+    wide, box = label_layout.figure_of(axes).get_figwidth(), axes.get_position()
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in STEPS:
         ticks = [round(step * 10.0**power, 12) for power in powers for step in steps]
         ticks = [tick for tick in ticks if low <= tick <= high]
         middles = wide * (box.x0 + box.width * np.log(np.divide(ticks, low)) / math.log(high / low))
-        half = np.array([texts.width(_times(tick), SMALL) / 2 for tick in ticks])
+        half = np.array([text_layout.text_width(_tick_words(tick), SMALL) / 2 for tick in ticks])
         inside = (middles - half >= 0.02) & (middles + half <= wide - 0.02)
         ticks = [tick for tick, shown in zip(ticks, inside, strict=True) if shown]
         lows, highs = (middles - half)[inside], (middles + half)[inside]
@@ -187,17 +192,17 @@ def _ticks(axes: Axes) -> list[float]:
     return ticks[:: max(1, len(ticks) // 4)]
 
 
-def _times(tick: float | int) -> str:
-    return f"{texts.number(tick)}×"
+def _tick_words(tick: float | int) -> str:
+    return f"{text_layout.number_in_words(tick)}×"
 
 
-def _value(median: float | int) -> str:
+def _median_words(median: float | int) -> str:
     if 0.1 <= median < 10:
         return f"{median:.2f}"
-    return texts.number(float(f"{median:.{3 if median > 1 else 2}g}"))
+    return text_layout.number_in_words(float(f"{median:.{3 if median > 1 else 2}g}"))
 
 
-def _quartiles(name: str, value: Any) -> np.ndarray:
+def _checked_quartiles(name: str, value: Any) -> np.ndarray:
     three = figure_checks.series(f"values[{name!r}]", value, 3)
     if three[0] <= 0 or (np.diff(three) < 0).any():
         raise ValueError(

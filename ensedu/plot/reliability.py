@@ -16,21 +16,21 @@ from ensedu.plot.panels import (
     BELOW,
     LINE,
     SAMPLE,
-    SMALL,
     TITLE,
     Ends,
     Number,
-    limits,
+    axis_ends,
+    cut_to_lines,
     methods_of,
     place,
     set_axis,
     tick_room,
     ticks,
     ticks_along,
-    wrapped,
     write,
 )
 from ensedu.plot.style import INK, MARKERS, MUTED, Figure, color, house_style, label, look
+from ensedu.plot.text_layout import SMALL
 from ensedu.uncertainty import Reliability, paired
 
 Table = Reliability | Sequence[Reliability] | tuple[Array, Array]
@@ -105,10 +105,10 @@ def reliability(
             raise ValueError(
                 f"tables must have up to {len(VARIANTS)} names of one color, got {number} of {kind}"
             )
-    across, up = limits("xlim", xlim), limits("ylim", ylim)
+    across, up = axis_ends("xlim", xlim), axis_ends("ylim", ylim)
     figure_checks.text("xlabel", xlabel)
     figure_checks.text("ylabel", ylabel)
-    lines = {name: _line(f"tables[{name!r}]", value) for name, value in named.items()}
+    lines = {name: _checked_line(f"tables[{name!r}]", value) for name, value in named.items()}
     shares = [line.shares.max() for line in lines.values() if line.shares is not None]
     greatest = max(shares, default=1.0)
     if most is not None:
@@ -133,33 +133,33 @@ def reliability(
         figure = Figure(figsize=(look().width, height))
         long = width if narrow else side
         axes = place(figure, left, 0.12, long, side)
-        _frame(axes, across, up)
+        _draw_diagonal(axes, across, up)
         set_axis(axes.xaxis, across, ticks_along(across, long, out=0.14))
         set_axis(axes.yaxis, up, rises)
         axes.set(
-            xlabel=wrapped(xlabel, long, 1, TITLE), ylabel=wrapped(ylabel, side, 1, TITLE)
+            xlabel=cut_to_lines(xlabel, long, 1, TITLE), ylabel=cut_to_lines(ylabel, side, 1, TITLE)
         )  # fmt: skip
         y = first
         for i, (name, line) in enumerate(lines.items()):
-            look_of = _style(methods[name], kinds[:i].count(kinds[i]))
+            look_of = _line_style(methods[name], kinds[:i].count(kinds[i]))
             axes.vlines(line.x, *line.intervals, color=look_of["color"], lw=1.4, alpha=0.45)
             axes.plot(line.x, line.y, **look_of)
-            _head(figure, label(name), line, look_of, start, y, width)
+            _write_head(figure, label(name), line, look_of, start, y, width)
             y += WORDS
             if line.shares is not None:
                 strip = place(figure, start, y, width, STRIP)
                 set_axis(strip.xaxis, across, ticks_along(across, width, out=0.14))
-                _bars(strip, line, look_of["color"], greatest)
+                _draw_shares(strip, line, look_of["color"], greatest)
                 strip.tick_params(labelbottom=[name] == lowest)
                 y += STRIP
                 if [name] == lowest:
-                    strip.set_xlabel(wrapped(f"examples by {xlabel}", width, 1, TITLE))
+                    strip.set_xlabel(cut_to_lines(f"examples by {xlabel}", width, 1, TITLE))
                     y += BELOW
             y += APART
     return figure
 
 
-def _style(method: str, number: int) -> dict[str, Any]:
+def _line_style(method: str, number: int) -> dict[str, Any]:
     """Return the line of the so manieth name of a method."""
     line, full = VARIANTS[number]
     own = color(method)
@@ -169,7 +169,7 @@ def _style(method: str, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _frame(axes: Axes, across: Ends, up: Ends) -> None:
+def _draw_diagonal(axes: Axes, across: Ends, up: Ends) -> None:
     """Draw the diagonal, and say what it means to lie beside it."""
     low, high = max(across[0], up[0]), min(across[1], up[1])
     if low < high:
@@ -179,7 +179,7 @@ def _frame(axes: Axes, across: Ends, up: Ends) -> None:
     axes.text(0.97, 0.03, "too sure", ha="right", **corner)
 
 
-def _head(
+def _write_head(
     figure: Figure,
     name: str,
     line: _Line,
@@ -196,7 +196,7 @@ def _head(
     )  # fmt: skip
     figure.add_artist(sample)
     room = width - SAMPLE - 0.08
-    words = wrapped(name, room, 1, weight="bold")
+    words = cut_to_lines(name, room, 1, weight="bold")
     write(
         figure, x + SAMPLE + 0.08, y + LINE / 2, words, va="center_baseline", weight="bold",
         color=style["color"],
@@ -204,7 +204,7 @@ def _head(
     write(figure, x, y + 1.5 * LINE, line.error, va="center_baseline", color=INK)
 
 
-def _bars(axes: Axes, line: _Line, own: str, most: Number) -> None:
+def _draw_shares(axes: Axes, line: _Line, own: str, most: Number) -> None:
     """Draw the shares of examples, the greatest that is seen with its number."""
     assert line.edges is not None and line.shares is not None
     wide = np.diff(line.edges)
@@ -225,13 +225,13 @@ def _bars(axes: Axes, line: _Line, own: str, most: Number) -> None:
         )  # fmt: skip
 
 
-def _line(name: str, value: Any) -> _Line:
+def _checked_line(name: str, value: Any) -> _Line:
     if isinstance(value, Reliability):
-        return _of_tables(name, [value])
+        return _line_of_tables(name, [value])
     if not isinstance(value, (tuple, list)) or not value:
         raise TypeError(f"{name} must be {SEEDS}, got {checks.given(value)}")
     if all(isinstance(one, Reliability) for one in value):
-        return _of_tables(name, list(value))
+        return _line_of_tables(name, list(value))
     if len(value) != 2 or not all(isinstance(one, np.ndarray) for one in value):
         raise TypeError(f"{name} must be {SEEDS}, got {checks.given(value)}")
     levels = figure_checks.array(f"{name}[0]", value[0], ("K",))
@@ -242,13 +242,13 @@ def _line(name: str, value: Any) -> _Line:
     observed = np.atleast_2d(value[1])
     gaps = np.abs(observed - levels).mean(axis=1)
     order = np.argsort(levels)
-    intervals = np.array([_interval(column) for column in observed.T]).T
+    intervals = np.array([_interval_of_mean(column) for column in observed.T]).T
     return _Line(
-        levels[order], observed.mean(axis=0)[order], intervals[:, order], _error(gaps)
+        levels[order], observed.mean(axis=0)[order], intervals[:, order], _error_words(gaps)
     )  # fmt: skip
 
 
-def _of_tables(name: str, tables: list[Reliability]) -> _Line:
+def _line_of_tables(name: str, tables: list[Reliability]) -> _Line:
     for table in tables:
         bins = figure_checks.array(f"{name}: confidence", table.confidence, ("bins",)).shape
         figure_checks.array(f"{name}: accuracy", table.accuracy, bins, "confidence")
@@ -270,14 +270,14 @@ def _of_tables(name: str, tables: list[Reliability]) -> _Line:
     return _Line(
         np.array([c[used].mean() for c, used in zip(confidence.T[full], seeds, strict=True)]),
         np.array([column.mean() for column in columns]),
-        np.array([_interval(column) for column in columns]).T,
-        _error(errors),
+        np.array([_interval_of_mean(column) for column in columns]).T,
+        _error_words(errors),
         tables[0].edges,
         shares.mean(axis=0),
     )
 
 
-def _interval(values: Array) -> tuple[float, float]:
+def _interval_of_mean(values: Array) -> tuple[float, float]:
     """Return the interval of a mean over seeds; of one seed, its value twice."""
     if len(values) < 2:
         return float(values[0]), float(values[0])
@@ -285,9 +285,9 @@ def _interval(values: Array) -> tuple[float, float]:
     return found.low, found.high
 
 
-def _error(errors: Array) -> str:
+def _error_words(errors: Array) -> str:
     words = f"calibration error {errors.mean():.3f}"
     if len(errors) < 2:
         return words
-    low, high = _interval(errors)
+    low, high = _interval_of_mean(errors)
     return f"{words} ± {(high - low) / 2:.3f}"

@@ -31,8 +31,8 @@ def renderings(draw: Callable[[], matplotlib.figure.Figure]) -> dict[Look, Rende
     drawn = {}
     for narrow in (False, True):
         light, dark = Look(narrow), Look(narrow, dark=True)
-        figure, drawn[light] = _draw(draw, light)
-        other = _draw(draw, dark)[1] if mapped(figure) else drawn[light]
+        figure, drawn[light] = _draw_in_look(draw, light)
+        other = _draw_in_look(draw, dark)[1] if color_mapped(figure) else drawn[light]
         drawn[dark] = Rendering(in_dark(other.svg), other.width, other.height)
     return drawn
 
@@ -44,7 +44,7 @@ def in_dark(svg: str) -> str:
     return svg.replace("<svg ", f'<svg fill="{DARK[INK]}" ', 1)
 
 
-def _draw(
+def _draw_in_look(
     draw: Callable[[], matplotlib.figure.Figure], look: Look
 ) -> tuple[matplotlib.figure.Figure, Rendering]:
     buffer = io.StringIO()
@@ -56,7 +56,7 @@ def _draw(
     return figure, Rendering(buffer.getvalue(), width, height)
 
 
-def mapped(figure: matplotlib.figure.Figure) -> list[Any]:
+def color_mapped(figure: matplotlib.figure.Figure) -> list[Any]:
     """List what takes its colors from a color map."""
     return [
         artist

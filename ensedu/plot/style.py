@@ -115,7 +115,7 @@ def rendering(look: Look) -> Iterator[None]:
         _LOOK.reset(token)
 
 
-def heat() -> Colormap:
+def heat_colors() -> Colormap:
     """Return the colors from negative to positive, on the page of this look."""
     return DARK_HEAT if look().dark else HEAT
 
@@ -159,7 +159,7 @@ RC: dict[str, Any] = {
 
 def use_style() -> None:
     """Set the house style for every figure from now on, your own included."""
-    mpl.style.use(["default", _rc()])
+    mpl.style.use(["default", _style_settings()])
 
 
 @contextmanager
@@ -168,11 +168,11 @@ def house_style() -> Iterator[None]:
 
     A figure that is made inside without a size is as wide as the text of a page.
     """
-    with mpl.style.context(["default", _rc()]):
+    with mpl.style.context(["default", _style_settings()]):
         yield
 
 
-def _rc() -> dict[str, Any]:
+def _style_settings() -> dict[str, Any]:
     return RC | {"figure.figsize": (look().width, 4.0)}
 
 

@@ -10,10 +10,19 @@ from matplotlib.ticker import NullFormatter
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.plot import figure_checks, places, texts
-from ensedu.plot.panels import Ends, Number, limits, methods_of, number, panels, ticks
-from ensedu.plot.places import SMALL
+from ensedu.plot import figure_checks, label_layout, text_layout
+from ensedu.plot.panels import (
+    Ends,
+    Number,
+    axis_ends,
+    ends_around_zero,
+    methods_of,
+    number,
+    panels,
+    ticks,
+)
 from ensedu.plot.style import MARKERS, MUTED, PAGE, Figure, color, house_style, label, look
+from ensedu.plot.text_layout import SMALL
 
 __all__ = ["tradeoff"]
 
@@ -62,43 +71,43 @@ def tradeoff(
         name without points, a `resolved` name or words that are not drawn, and a color of no name.
     """
     named = figure_checks.mapping("points", points, "(words, size, (low, mean, high)) each")
-    drawn = {name: _points(f"points[{name!r}]", value) for name, value in named.items()}
+    drawn = {name: _checked_points(f"points[{name!r}]", value) for name, value in named.items()}
     for what, text in (("xlabel", xlabel), ("ylabel", ylabel), ("level", level)):
         figure_checks.text(what, text)
-    sure = _resolved(resolved, drawn)
+    sure = _resolved_points(resolved, drawn)
     own = methods_of(colors, drawn, "points")
     every = [(at, one) for found in drawn.values() for _, at, one in found]
     with house_style():
         ends = (
-            _ends([end for _, one in every for end in one])
+            ends_around_zero([end for _, one in every for end in one])
             if ylim is None
-            else limits("ylim", ylim)
+            else axis_ends("ylim", ylim)
         )
         labels = ticks(ends, 8)
-        left = 0.5 + max(texts.width(words, SMALL) for words in labels.values())
+        left = 0.5 + max(text_layout.text_width(words, SMALL) for words in labels.values())
         figure, (axes,) = panels(1, height=HIGH[look().narrow], left=left, above=0.3)
         sizes = [at for at, _ in every]
         axes.set(xscale="log", xlim=(min(sizes) / 1.35, max(sizes) * 1.35), ylim=ends)
-        places.name_x(axes, texts.wrapped(xlabel, look().width - 2 * places.EDGE))
+        label_layout.name_x(axes, text_layout.wrapped(xlabel, look().width - 2 * label_layout.EDGE))
         axes.set_yticks(list(labels), list(labels.values()))
         figure.text(0.01, 1 - 0.04 / figure.get_figheight(), ylabel, va="top", fontsize=SMALL + 1)
-        marks = places.powers(*axes.get_xlim(), max(sizes) / min(sizes))
+        marks = label_layout.log_ticks(*axes.get_xlim(), max(sizes) / min(sizes))
         axes.set_xticks(marks, [number(mark) for mark in marks])
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.axhline(0, color=MUTED, lw=1.2, zorder=1)
-        drawn = _apart(axes, drawn)
+        drawn = _move_apart(axes, drawn)
         curves = []
         for name, found in drawn.items():
             method = own.get(name, name)
-            curves += _draw(axes, found, method, sure[name])
-        _write(axes, drawn, own, curves, level)
+            curves += _draw_points(axes, found, method, sure[name])
+        _write_points(axes, drawn, own, curves, level)
     return figure
 
 
-def _apart(axes: Axes, drawn: Mapping[str, Sequence[Point]]) -> dict[str, list[Point]]:
+def _move_apart(axes: Axes, drawn: Mapping[str, Sequence[Point]]) -> dict[str, list[Point]]:
     """Move points of one size apart, by as many decades as `STEP` is on paper."""
     low, high = np.log10(axes.get_xlim())
-    low_x, high_x = (end[0] for end in places.panel(axes))
+    low_x, high_x = (end[0] for end in label_layout.panel_box(axes))
     step = STEP * (high - low) / (high_x - low_x)
     every = sorted((at, name, i) for name, own in drawn.items() for i, (_, at, _) in enumerate(own))
     groups: list[list[tuple[float, str, int]]] = []
@@ -119,7 +128,7 @@ def _apart(axes: Axes, drawn: Mapping[str, Sequence[Point]]) -> dict[str, list[P
     }
 
 
-def _draw(
+def _draw_points(
     axes: Axes, found: Sequence[Point], method: str, sure: Collection[str]
 ) -> list[Float[Array, "_ 2"]]:
     """Draw the points of a name; return all lines, in the units of the axes."""
@@ -138,7 +147,7 @@ def _draw(
     return lines
 
 
-def _write(
+def _write_points(
     axes: Axes,
     drawn: Mapping[str, Sequence[Point]],
     own: Mapping[str, str],
@@ -146,21 +155,25 @@ def _write(
     level: str,
 ) -> None:
     """Write beside each point what it is, where that covers the least."""
-    panel = places.panel(axes)
+    panel = label_layout.panel_box(axes)
     ends = np.array(axes.get_ylim())
     clipped = [np.stack([line[:, 0], line[:, 1].clip(*ends)], axis=1) for line in curves]
     zero = np.stack([axes.get_xlim(), (0.0, 0.0)], axis=1)
-    lines = places.segments([places.in_points(axes, line) for line in (*clipped, zero)])
+    lines = label_layout.segments_of_curves(
+        [label_layout.in_points(axes, line) for line in (*clipped, zero)]
+    )
     taken: list[tuple[Array, Array]] = []
     marks = {
-        (name, words): places.in_points(axes, (at, np.clip(one[1], *ends)))
+        (name, words): label_layout.in_points(axes, (at, np.clip(one[1], *ends)))
         for name, found in drawn.items()
         for words, at, one in found
     }
     taken += [(at - CLEAR, at + CLEAR) for at in marks.values()]
     if level:
-        size = 72 * np.array([texts.width(level, SMALL), texts.height(level, SMALL)])
-        corner = places.in_points(axes, (axes.get_xlim()[1], 0)) + np.array([-size[0] - 3, 3])
+        size = 72 * np.array(
+            [text_layout.text_width(level, SMALL), text_layout.text_height(level, SMALL)]
+        )
+        corner = label_layout.in_points(axes, (axes.get_xlim()[1], 0)) + np.array([-size[0] - 3, 3])
         axes.annotate(
             level, (1, 0), (-3, 3), xycoords=("axes fraction", "data"),
             textcoords="offset points", ha="right", va="bottom", color=MUTED, fontsize=SMALL,
@@ -170,8 +183,14 @@ def _write(
         for words, at, one in found:
             text = words or label(name)
             mark = marks[name, words]
-            half = 36 * np.array([texts.width(text, SMALL), texts.height(text, SMALL)]) + 1
-            offset = places.free_place(mark, half, panel, taken, lines, clear=CLEAR, far=70)
+            half = (
+                36
+                * np.array(
+                    [text_layout.text_width(text, SMALL), text_layout.text_height(text, SMALL)]
+                )
+                + 1
+            )
+            offset = label_layout.free_offset(mark, half, panel, taken, lines, clear=CLEAR, far=70)
             axes.annotate(
                 text, (at, float(np.clip(one[1], *ends))), tuple(offset),
                 textcoords="offset points", ha="center", va="center", fontsize=SMALL,
@@ -180,14 +199,7 @@ def _write(
             taken.append((mark + offset - half, mark + offset + half))
 
 
-def _ends(values: Sequence[float]) -> tuple[float, float]:
-    """Return ends of an axis that hold all values, 0, and some air."""
-    low, high = min(0.0, *values), max(0.0, *values)
-    air = 0.06 * (high - low) or 1.0
-    return low - air, high + air
-
-
-def _resolved(resolved: Any, drawn: Mapping[str, Sequence[Point]]) -> dict[str, set[str]]:
+def _resolved_points(resolved: Any, drawn: Mapping[str, Sequence[Point]]) -> dict[str, set[str]]:
     """Return the words of each name's points that are drawn full."""
     if resolved is None:
         return {
@@ -206,7 +218,7 @@ def _resolved(resolved: Any, drawn: Mapping[str, Sequence[Point]]) -> dict[str, 
     return {name: set(given.get(name, ())) for name in drawn}
 
 
-def _points(name: str, values: Any) -> list[Point]:
+def _checked_points(name: str, values: Any) -> list[Point]:
     accepted = "at least one (words, size, (low, mean, high))"
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         raise TypeError(f"{name} must be {accepted}, got {checks.given(values)}")

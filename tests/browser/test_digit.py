@@ -57,7 +57,7 @@ def expected(method, x, rng):
 
 @pytest.mark.parametrize("method", TRIES)
 def test_the_page_says_what_the_package_says(functions, method):
-    x = dropout.parts(1200, 0)[2][0][:20]
+    x = dropout.split_digits(1200, 0)[2][0][:20]
     found, noise = expected(method, x, np.random.default_rng(3))
     said = np.array(functions.evaluate(SAY, [method, x.tolist(), noise]))
     np.testing.assert_allclose(said.swapaxes(0, 1), found, rtol=0, atol=1e-9)

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex, to_rgb
 
-from ensedu.plot import cells, style
+from ensedu.plot import colored_cells, style
 
 
 def meshes(axes):
@@ -19,7 +19,7 @@ def words(axes):
 
 def entries(axes):
     """What is written into cells."""
-    return [text.get_text() for text in axes.texts if text.get_color() in cells.INKS]
+    return [text.get_text() for text in axes.texts if text.get_color() in colored_cells.INKS]
 
 
 def frames(axes):
@@ -55,7 +55,7 @@ def least_contrast(axes):
     """The least contrast of an entry to the cell in which it stands."""
     found = []
     for text in axes.texts:
-        if text.get_color() not in cells.INKS:
+        if text.get_color() not in colored_cells.INKS:
             continue
         x, y = text.get_position()
         for mesh in meshes(axes):

@@ -143,7 +143,7 @@ def test_total_and_ratio_are_written():
     (12345.6, "12,346 ×"), (1.5e40, "1.5e+40 ×"),
 ])  # fmt: skip
 def test_ratios_in_few_digits(ratio, said):
-    assert bars._times(ratio) == said
+    assert bars._multiple_words(ratio) == said
 
 
 def test_what_stands_at_one():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ensedu import plot
-from ensedu.plot import cells, style
+from ensedu.plot import colored_cells, style
 from ensedu.plot.style import LOOKS, Look
 from tests.errors import check_error
 from tests.plot.looks import LIGHT, limits, readable
@@ -65,7 +65,7 @@ def test_entries_can_be_read_in_their_cells(look):
         (axes,) = plot.weight_matrices(weights).axes
     assert len(entries(axes)) == 15
     assert least_contrast(axes) >= 4.5
-    assert not set(cells.INKS) & (set(style.DARK) | set(style.DARK.values()))
+    assert not set(colored_cells.INKS) & (set(style.DARK) | set(style.DARK.values()))
 
 
 def test_weight_matrices_take_titles_and_a_range():

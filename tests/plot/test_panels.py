@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ensedu.plot import house_style, panels, rendering
-from ensedu.plot.panels import decimal, limits, number, spread, ticks, wrapped
+from ensedu.plot.panels import axis_ends, cut_to_lines, decimal, middles_apart, number, ticks
 from ensedu.plot.style import Figure, Look
-from ensedu.plot.texts import width
+from ensedu.plot.text_layout import text_width
 from tests.plot.looks import LIGHT, readable
 
 WIDE, NARROW = LIGHT
@@ -91,16 +91,16 @@ def test_titles_and_labels_of_panels_have_room():
 
 def test_words_are_broken_or_cut_to_their_room():
     words = "one network of equal parameters"
-    assert wrapped(words, 9.0) == words
-    assert wrapped(words, 1.6) == "one network of\nequal parameters"
-    cut = wrapped("x" * 10_000, 1.0, 3)
+    assert cut_to_lines(words, 9.0) == words
+    assert cut_to_lines(words, 1.6) == "one network of\nequal parameters"
+    cut = cut_to_lines("x" * 10_000, 1.0, 3)
     assert cut.count("\n") == 2 and cut.endswith("…")
     for room, most in itertools.product((0.4, 0.7, 1.1, 1.9), (1, 2, 3)):
-        found = wrapped(words, room, most, 12, "bold")
-        assert width(found, 12, "bold") <= room and 1 + found.count("\n") <= most
+        found = cut_to_lines(words, room, most, 12, "bold")
+        assert text_width(found, 12, "bold") <= room and 1 + found.count("\n") <= most
         letters = found.removesuffix("…").replace("\n", "").replace(" ", "")
         assert words.replace(" ", "").startswith(letters)
-    assert wrapped("$a^b$ and more", 0.1) == "$a^b$ and more"
+    assert cut_to_lines("$a^b$ and more", 0.1) == "$a^b$ and more"
 
 
 def test_ticks_are_round_numbers_within_the_ends():
@@ -114,13 +114,13 @@ def test_ticks_are_round_numbers_within_the_ends():
 
 
 def test_labels_move_apart_no_further_than_they_must():
-    assert spread([1.0, 5.0], [1, 1], (0, 9)) == [1.0, 5.0]
-    np.testing.assert_allclose(spread([4.0, 3.9], [1, 1], (0, 9)), [4.45, 3.45])
-    np.testing.assert_allclose(spread([0.0, 0.1, 8.9], [1, 2, 1], (0, 9)), [0.5, 2.0, 8.5])
+    assert middles_apart([1.0, 5.0], [1, 1], (0, 9)) == [1.0, 5.0]
+    np.testing.assert_allclose(middles_apart([4.0, 3.9], [1, 1], (0, 9)), [4.45, 3.45])
+    np.testing.assert_allclose(middles_apart([0.0, 0.1, 8.9], [1, 2, 1], (0, 9)), [0.5, 2.0, 8.5])
     rng = np.random.default_rng(0)
     for _ in range(50):
         places, sizes = rng.uniform(0, 10, 7), rng.uniform(0.3, 1.2, 7)
-        found = np.array(spread(places.tolist(), sizes.tolist(), (0.0, 10.0)))
+        found = np.array(middles_apart(places.tolist(), sizes.tolist(), (0.0, 10.0)))
         order = np.argsort(places)
         low, high = (found - sizes / 2)[order], (found + sizes / 2)[order]
         assert (low[1:] >= high[:-1] - 1e-9).all()
@@ -143,8 +143,8 @@ def test_labels_move_apart_no_further_than_they_must():
         ),
         (lambda: panels(2, height=1, columns=(2,)), ValueError, "columns must be"),
         (lambda: panels(2, height=1, sharex=1), TypeError, "sharex must be True or False"),
-        (lambda: limits("ylim", (3, 3)), ValueError, r"ylim must rise, got \(3, 3\)"),
-        (lambda: limits("ylim", 3), TypeError, "ylim must be a sequence of 2 finite numbers"),
+        (lambda: axis_ends("ylim", (3, 3)), ValueError, r"ylim must rise, got \(3, 3\)"),
+        (lambda: axis_ends("ylim", 3), TypeError, "ylim must be a sequence of 2 finite numbers"),
     ],
 )
 def test_bad_input(call, kind, words):

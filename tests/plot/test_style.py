@@ -81,7 +81,7 @@ def test_dark_colors_are_no_light_ones():
 def test_the_color_maps_tell_signs_apart_on_their_page():
     for page, name in ((WHITE, "light"), (DARK_PAGE, "dark")):
         with style.rendering(Look(dark=name == "dark")):
-            low, middle, high = (style.heat()(value)[:3] for value in (0.0, 0.5, 1.0))
+            low, middle, high = (style.heat_colors()(value)[:3] for value in (0.0, 0.5, 1.0))
             tint = style.tint(style.PALETTE["rank1"])
         assert contrast(middle, page) < 1.25
         assert contrast(low, page) > 3 and contrast(high, page) > 3

@@ -16,10 +16,10 @@ from ensedu.book.experiments import running_example as example
 from ensedu.book.experiments.running.experiment import Experiment
 from ensedu.torch import predict
 
-__all__ = ["EXPERIMENT", "averaged", "common", "run"]
+__all__ = ["EXPERIMENT", "averaged_error", "error_products", "run"]
 
 
-def common(errors: Float[Array, "M B"]) -> tuple[float, float]:
+def error_products(errors: Float[Array, "M B"]) -> tuple[float, float]:
     """Return v, the mean square of errors, and c, the mean product of two members' errors."""
     members = len(errors)
     square = float((errors**2).mean())
@@ -27,7 +27,7 @@ def common(errors: Float[Array, "M B"]) -> tuple[float, float]:
     return square, (members * pooled - square) / (members - 1)
 
 
-def averaged(square: float, product: float, members: int) -> float:
+def averaged_error(square: float, product: float, members: int) -> float:
     """Return the mean squared error of the average of so many members, over their choice."""
     return square / members + (1 - 1 / members) * product
 
@@ -40,7 +40,7 @@ def run(data_seed: int, seeds: int, members: int, points: int) -> dict[str, Any]
         net = example.deep_ensemble(members, data_seed=data_seed, seed=seed)
         errors = (predict(net, torch.from_numpy(x)).numpy() - truth)[..., 0]
         for place, rows in zip(example.PLACES, np.split(np.arange(len(x)), 2), strict=True):
-            values = zip(("square", "product"), common(errors[:, rows]), strict=True)
+            values = zip(("square", "product"), error_products(errors[:, rows]), strict=True)
             for name, value in values:
                 found.setdefault(place, {}).setdefault(name, []).append(value)
     return found

@@ -43,7 +43,7 @@ __all__ = [
     "EXPERIMENT",
     "GRIDS",
     "TUNING",
-    "best",
+    "best_settings",
     "decisions",
     "run",
     "run_setting",
@@ -150,7 +150,7 @@ def run(
     }
 
 
-def best(rows: list[dict[str, Any]]) -> dict[str, int]:
+def best_settings(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return for each agent the setting of least regret, the mean over seeds."""
     found = {}
     for agent, grid in GRIDS.items():
@@ -197,7 +197,7 @@ TUNING = Experiment(
     ],
     run=run_setting,
     settings=SETTINGS | {"number": 1000},
-    summarize=best,
+    summarize=best_settings,
 )
 EXPERIMENT = Experiment(
     name="bandit",

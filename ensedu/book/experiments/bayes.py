@@ -7,7 +7,7 @@ the steps the KL grows, how the minibatches share it, the prior, the number of d
 All starts on all data train side by side, one row of `Posterior` each, with gradients of their own;
 starts and noise are the same for all settings.
 
-`noisy` measures the variance of a minibatch's gradient over draws, for the three estimators of
+`gradient_noise` measures the variance of a minibatch's gradient over draws, for the estimators of
 `ensedu.torch.MeanFieldLinear`, at networks that were trained on digits.
 """
 
@@ -42,8 +42,8 @@ __all__ = [
     "PRIORS",
     "Posterior",
     "curve",
+    "gradient_noise",
     "loss",
-    "noisy",
     "run",
     "started",
     "trained",
@@ -183,7 +183,7 @@ _SCORES = {
 def _scores(weights: Float[Array, "S D"], seed: int) -> dict[str, dict[str, float]]:
     """Return what draws of weights are worth on new data, and how far they are from NUTS."""
     reference = dict(measured.row(measured.load("nuts")["rows"], data_seed=seed))
-    found = nuts_distances.distances(nuts.curve(weights, nuts.coarse()), reference)
+    found = nuts_distances.distances(nuts.curve(weights, nuts.coarse_grid()), reference)
     x, truth, y = example.new_points(seed, int(example.SETTINGS["points"]))
     f = nuts.curve(weights, x[:, 0])[..., None]
     for place, rows in zip(example.PLACES, np.split(np.arange(len(x)), 2), strict=True):
@@ -231,7 +231,7 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def cases() -> list[dict[str, Any]]:
+def changed_settings() -> list[dict[str, Any]]:
     """Return the grid of KL weights and starts, and then one change of `BASE` each."""
     grid = [BASE | {"beta": beta, "std": std} for beta in BETAS for std in STDS]
     others = [BASE | {"anneal": 0.5, "std": std} for std in STDS]
@@ -251,7 +251,7 @@ EXPERIMENT = Experiment(
     "data, and paired differences from the base setting",
     budget="10 draws of data x 4 starts, Adam with batches of 20, no tuning; the learning rate and "
     "the settings were fixed on data of other seeds",
-    cases=cases(),
+    cases=changed_settings(),
     run=run,
     settings={
         "data": list(range(10)), "starts": 4, "lr": 0.01, "batch_size": 20, "passes": 400,
@@ -265,7 +265,7 @@ SIZES = (64, 50, 10)
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
-def noisy(
+def gradient_noise(
     seed: int, epochs: int, lr: float, std: float, sizes: list[int], batches: int, draws: int
 ) -> dict[str, Any]:
     """Return the variance over draws of the gradient of a minibatch's mean NLL.
@@ -319,7 +319,7 @@ NOISE = Experiment(
     budget="10 networks, each trained on 1,200 digits by draws of weights; 100 draws for each of 8 "
     "batches",
     cases=[{"seed": seed} for seed in range(10)],
-    run=noisy,
+    run=gradient_noise,
     settings={
         "epochs": 20, "lr": 0.003, "std": 0.05, "sizes": list(BATCHES), "batches": 8, "draws": 100,
     },

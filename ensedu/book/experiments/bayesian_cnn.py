@@ -20,7 +20,7 @@ trained on. What is foreign are 500 images of uniform noise in each pixel, and t
 `ensedu.data.letters` without those that may be read as a digit, `LIKE_DIGITS`. Error and NLL are
 compared with those of one network, adjusted together; so are, apart from these, ECE and AUROC.
 
-`look` keeps what the ``wide`` net of split 0 says of each image, for the table
+`describe_images` keeps what the ``wide`` net of split 0 says of each image, for the table
 ``bayesian-cnn-images``.
 """
 
@@ -64,14 +64,14 @@ __all__ = [
     "LIKE_DIGITS",
     "MEMBERS",
     "Digits",
-    "drawing",
+    "describe_images",
+    "estimator_set",
     "foreign",
-    "look",
     "network",
-    "parts",
     "probabilities",
     "run",
     "scores",
+    "split_digits",
     "summarize",
     "trained",
 ]
@@ -158,22 +158,22 @@ class Plan:
     few_draws: int
 
 
-def order(split: int) -> Int[Array, "5000"]:
+def digit_order(split: int) -> Int[Array, "5000"]:
     """Return the numbers of all digits of MNIST-5000, those to train on first."""
     return np.random.default_rng([split, 2019]).permutation(TRAIN + TEST)
 
 
 @functools.lru_cache(maxsize=1)
-def parts(split: int) -> tuple[Digits, Digits]:
+def split_digits(split: int) -> tuple[Digits, Digits]:
     """Return digits to train on and to test on."""
     x, y = mnist5000()
     images, labels = torch.from_numpy(x).float().reshape(-1, 1, 28, 28), torch.from_numpy(y)
-    one, other = ((images[rows], labels[rows]) for rows in np.split(order(split), [TRAIN]))
+    one, other = ((images[rows], labels[rows]) for rows in np.split(digit_order(split), [TRAIN]))
     return one, other
 
 
 @functools.lru_cache(maxsize=1)
-def printed() -> tuple[Float[Tensor, "_ 1 28 28"], list[str]]:
+def letter_images() -> tuple[Float[Tensor, "_ 1 28 28"], list[str]]:
     """Return all letters as images, and which they are."""
     x, names = letters()
     return torch.from_numpy(x).float().reshape(-1, 1, 28, 28), names
@@ -181,7 +181,7 @@ def printed() -> tuple[Float[Tensor, "_ 1 28 28"], list[str]]:
 
 def foreign(split: int, number: int) -> dict[str, Float[Tensor, "_ 1 28 28"]]:
     """Return images that are no digits: the letters, and so many of noise."""
-    x, names = printed()
+    x, names = letter_images()
     rows = np.flatnonzero([name not in LIKE_DIGITS for name in names])
     noise = np.random.default_rng([split, 28]).random((number, 1, 28, 28))
     return {"letters": x[rows], "noise": torch.from_numpy(noise).float()}
@@ -208,7 +208,7 @@ def layers(net: nn.Module) -> dict[str, Any]:
 
 
 @contextmanager
-def drawing(net: nn.Module, estimator: str | None) -> Iterator[None]:
+def estimator_set(net: nn.Module, estimator: str | None) -> Iterator[None]:
     """Let the layers of a net draw by this estimator; by their own for ``None``."""
     drawn = [part for part in net.modules() if isinstance(part, (MeanFieldConv2d, MeanFieldLinear))]
     own = [part.estimator for part in drawn]
@@ -229,7 +229,7 @@ def probabilities(
     Each draw of weights is one function for all images; of outputs, none is. The draws are the same
     at each call.
     """
-    with torch.random.fork_rng(devices=[]), one_thread(), drawing(net, estimator):
+    with torch.random.fork_rng(devices=[]), one_thread(), estimator_set(net, estimator):
         torch.manual_seed(2019)
         logits = predict(net, x, samples=draws if hasattr(net, "leading") else 1, batch_size=100)
     return logits.double().softmax(-1).reshape(-1, len(x), logits.shape[-1]).numpy()
@@ -245,7 +245,7 @@ def error(p: Float[Array, "S B k"], y: Int[Tensor, " B"]) -> float:
     return 100 * float(np.mean(uncertainty.averaged(p).argmax(-1) != y.numpy()))
 
 
-def kinds(p: Float[Array, "S B k"]) -> dict[str, Float[Array, " B"]]:
+def uncertainties(p: Float[Array, "S B k"]) -> dict[str, Float[Array, " B"]]:
     """Return the uncertainty of each image: entropy, mutual information, and traces."""
     entropy, covariance = uncertainty.entropy_parts(p), uncertainty.covariance_parts(p)
     return {
@@ -258,14 +258,14 @@ def kinds(p: Float[Array, "S B k"]) -> dict[str, Float[Array, " B"]]:
 
 def scores(p: Float[Array, "S B k"], y: Int[Tensor, " B"]) -> dict[str, float]:
     """Return what averaged probabilities are worth, and means over images of their uncertainty."""
-    means = {name: float(values.mean()) for name, values in kinds(p).items()}
+    means = {name: float(values.mean()) for name, values in uncertainties(p).items()}
     own = uncertainty.ece(uncertainty.averaged(p), y.numpy())
     return {"error": error(p, y), "nll": nll(p, y), "ece": own, **means}
 
 
 def aurocs(p: dict[str, Float[Array, "S _ k"]]) -> dict[str, dict[str, float]]:
     """Return how well each kind of uncertainty tells letters, and noise, from digits."""
-    known = {kind: kinds(each) for kind, each in p.items()}
+    known = {kind: uncertainties(each) for kind, each in p.items()}
     told = ("entropy", "mutual", "epistemic") if len(p["digits"]) > 1 else ("entropy",)
     return {
         f"auroc_{kind}": {
@@ -288,17 +288,17 @@ def sigma(net: nn.Module) -> dict[str, float]:
 
 def trained(
     contestant: str, split: int, start: int, epochs: int, batch_size: int, data: Digits,
-    watch: Any = None,
+    after_epoch: Any = None,
 ) -> nn.Module:  # fmt: skip
-    """Return a trained network; `watch` is called with it before the first epoch and after each."""
+    """Return a trained network; `after_epoch` gets it before the first epoch, too."""
     beta = BAYESIAN[contestant].beta if contestant in BAYESIAN else 0.0
     with torch.random.fork_rng(devices=[]), one_thread():
         torch.manual_seed(MEMBERS * split + start)
         net = network(contestant)
         optimizer = torch.optim.Adam(net.parameters(), lr=LR)
         for epoch in range(epochs + 1):
-            if watch is not None:
-                watch(epoch, net)
+            if after_epoch is not None:
+                after_epoch(epoch, net)
             if epoch == epochs:
                 break
             for rows in torch.randperm(len(data[1])).split(batch_size):
@@ -310,7 +310,7 @@ def trained(
     return net
 
 
-def cut(net: nn.Module, masks: dict[str, Bool[Array, "..."]]) -> nn.Module:
+def pruned_copy(net: nn.Module, masks: dict[str, Bool[Array, "..."]]) -> nn.Module:
     """Return a copy whose weights are 0 for certain where a mask is False."""
     net = copy.deepcopy(net)
     with torch.no_grad():
@@ -324,7 +324,7 @@ def cut(net: nn.Module, masks: dict[str, Bool[Array, "..."]]) -> nn.Module:
     return net
 
 
-def pruned(net: nn.Module, test: Digits, draws: int) -> dict[str, Any]:
+def errors_after_pruning(net: nn.Module, test: Digits, draws: int) -> dict[str, Any]:
     """Return the errors after dropping weights by size, and by signal-to-noise."""
     found = layers(net)
     drawn = all(hasattr(part, "weight_rho") for part in found.values())
@@ -345,22 +345,23 @@ def pruned(net: nn.Module, test: Digits, draws: int) -> dict[str, Any]:
     for name, each in ranked.items():
         cuts = [pruning.smallest(each, fraction=level / 100) for level in LEVELS]
         results[name] = [
-            error(probabilities(cut(net, one.masks), test[0], draws), test[1]) for one in cuts
+            error(probabilities(pruned_copy(net, one.masks), test[0], draws), test[1])
+            for one in cuts
         ]
         results["left"], results["total"] = [one.left for one in cuts], cuts[0].total
     return results
 
 
-def one(
+def run_start(
     contestant: str, split: int, start: int, plan: Plan
 ) -> tuple[dict[str, Any], dict[str, Float[Array, "S _ k"]]]:
     """Return a network's scores, and its probabilities of digits, letters and noise."""
     sizes = (plan.train, plan.test)
-    data, test = ((x[:n], y[:n]) for (x, y), n in zip(parts(split), sizes, strict=True))
+    data, test = ((x[:n], y[:n]) for (x, y), n in zip(split_digits(split), sizes, strict=True))
     few, seen = (test[0][: plan.few], test[1][: plan.few]), data[1][: plan.seen]
     by_epoch: dict[str, Any] = {"epoch": [], "sigma": {}}
 
-    def watch(epoch: int, net: nn.Module) -> None:
+    def record(epoch: int, net: nn.Module) -> None:
         if epoch % plan.every == 0:
             by_epoch["epoch"].append(epoch)
             own = scores(probabilities(net, few[0], plan.few_draws), few[1])
@@ -370,12 +371,12 @@ def one(
                 by_epoch["sigma"].setdefault(name, []).append(value)
 
     epochs = plan.epochs // 2 if contestant == STUCK else plan.epochs
-    net = trained(contestant, split, start, epochs, plan.batch_size, data, watch)
+    net = trained(contestant, split, start, epochs, plan.batch_size, data, record)
     with torch.no_grad():
         divergence = float(kl(net)) / plan.train
     found: dict[str, Any] = {
         "by_epoch": by_epoch,
-        "pruned": pruned(net, few, plan.few_draws),
+        "pruned": errors_after_pruning(net, few, plan.few_draws),
         "kl": divergence,
     }
     images = {"digits": test[0], **foreign(split, plan.noise)}
@@ -414,38 +415,40 @@ def run(contestant: str, split: int, **plan: Any) -> dict[str, Any]:
     own = Plan(**plan)
     starts = MEMBERS if contestant == "single" else 1
     found, forecasts = zip(
-        *(one(contestant, split, start, own) for start in range(starts)), strict=True
+        *(run_start(contestant, split, start, own) for start in range(starts)), strict=True
     )
-    row: dict[str, Any] = {name: together([each.get(name) for each in found]) for name in KEYS}
+    row: dict[str, Any] = {
+        name: list_over_starts([each.get(name) for each in found]) for name in KEYS
+    }
     for name in ("by_epoch", "pruned"):
-        row[name] = averaged([each[name] for each in found])
+        row[name] = mean_over_starts([each[name] for each in found])
     row["ensemble"] = None
     if contestant == "single":
         members = {kind: np.concatenate([p[kind] for p in forecasts]) for kind in forecasts[0]}
-        labels = parts(split)[1][1][: own.test]
+        labels = split_digits(split)[1][1][: own.test]
         row["ensemble"] = scores(members["digits"], labels) | aurocs(members)
     return row
 
 
-def together(values: list[Any]) -> Any:
+def list_over_starts(values: list[Any]) -> Any:
     """Return numbers as a list over starts, within dicts too; nothing where there are none."""
     if values[0] is None or isinstance(values[0], list):
         return values[0]
     if isinstance(values[0], dict):
-        return {name: together([each[name] for each in values]) for name in values[0]}
+        return {name: list_over_starts([each[name] for each in values]) for name in values[0]}
     return values
 
 
-def averaged(values: list[Any]) -> Any:
+def mean_over_starts(values: list[Any]) -> Any:
     """Return the mean over starts of lists of numbers, and of numbers, within dicts too."""
     if isinstance(values[0], dict):
-        return {name: averaged([each[name] for each in values]) for name in values[0]}
+        return {name: mean_over_starts([each[name] for each in values]) for name in values[0]}
     if all(each == values[0] for each in values):
         return values[0]
     return np.mean(values, axis=0).tolist()
 
 
-def flat(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def rows_by_contestant(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return rows of lists of numbers, a row of the deep ensemble too, and AUROCs by entropy."""
     found = []
     for row in rows:
@@ -482,7 +485,7 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
     and AUROC by entropy), ``pairs``, and ``by_weights``, drawn weights against the net's own
     estimator; ``means`` are those over splits, of all.
     """
-    table = flat(rows)
+    table = rows_by_contestant(rows)
     full = [row for row in table if row["contestant"] != STUCK]
     sizes: dict[str, Any] = {"train": TRAIN, "test": TEST}
     found: dict[str, Any] = {
@@ -563,7 +566,7 @@ EXPERIMENT = Experiment(
 )
 
 
-def look(
+def describe_images(
     split: int, epochs: int, batch_size: int, train: int, draws: int, shown: int, kept: int
 ) -> dict[str, Any]:
     """Return what the wide net says of each test digit and each letter.
@@ -572,11 +575,11 @@ def look(
     are images with so many draws of their probabilities: those of the greatest aleatoric and of
     the greatest epistemic trace, and those of the least of both together.
     """
-    rows = order(split)
-    data, test = parts(split)
+    rows = digit_order(split)
+    data, test = split_digits(split)
     data = (data[0][:train], data[1][:train])
     net = trained("wide", split, 0, epochs, batch_size, data)
-    x, names = printed()
+    x, names = letter_images()
     found: dict[str, Any] = {}
     for kind, images, index, labels in (
         ("digits", test[0], rows[TRAIN:], test[1].tolist()),
@@ -586,11 +589,11 @@ def look(
         p = probabilities(net, images, draws)
         p_weights = probabilities(net, images, draws, "weights")
         own["top"] = uncertainty.averaged(p).argmax(-1).tolist()
-        known, known_weights = kinds(p), kinds(p_weights)
+        known, known_weights = uncertainties(p), uncertainties(p_weights)
         for name in ("aleatoric", "epistemic"):
             own[name] = known[name].round(4).tolist()
             own[name + BY_WEIGHTS] = known_weights[name].round(4).tolist()
-        picked = picks(known["aleatoric"], known["epistemic"], shown)
+        picked = extreme_images(known["aleatoric"], known["epistemic"], shown)
         own["shown"] = [
             {
                 "index": int(index[i]),
@@ -604,7 +607,9 @@ def look(
     return found
 
 
-def picks(aleatoric: Float[Array, " B"], epistemic: Float[Array, " B"], each: int) -> list[int]:
+def extreme_images(
+    aleatoric: Float[Array, " B"], epistemic: Float[Array, " B"], each: int
+) -> list[int]:
     """Return so many places of the greatest of each, and of the least of both, none twice."""
     found: list[int] = []
     for score in (aleatoric, epistemic, -(aleatoric + epistemic)):
@@ -622,7 +627,7 @@ IMAGES = Experiment(
     "probabilities",
     budget="one net, 64 draws an image, of which 16 are kept for the images shown",
     cases=[{"split": 0}],
-    run=look,
+    run=describe_images,
     settings={
         "epochs": 30, "batch_size": 100, "train": TRAIN, "draws": 64, "shown": 4, "kept": 16,
     },

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ensedu.book.experiments.bayesian_cnn import TRAIN, drawing, layers, parts, trained
+from ensedu.book.experiments.bayesian_cnn import TRAIN, estimator_set, layers, split_digits, trained
 from ensedu.book.experiments.running.experiment import Experiment
 from ensedu.book.experiments.running.machine import one_thread
 from ensedu.torch.train.losses import softmax_cross_entropy
@@ -39,7 +39,7 @@ def run(
     Each is the sum over a layer's weights and biases of the variance over so many draws, the mean
     over so many batches of that size.
     """
-    data, _ = parts(split)
+    data, _ = split_digits(split)
     data = (data[0][:train], data[1][:train])
     net = trained("wide", split, 0, epochs, batch_size, data)
     found: dict[str, Any] = {}
@@ -49,7 +49,7 @@ def run(
             own: dict[str, dict[str, list[float]]] = {
                 place: {name: [] for name in layers(net)} for place in PLACES
             }
-            with drawing(net, estimator):
+            with estimator_set(net, estimator):
                 for size, number in zip(sizes, batches, strict=True):
                     each = []
                     for batch in range(number):

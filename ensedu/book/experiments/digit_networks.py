@@ -8,7 +8,7 @@ what the page holds. It is scored on 300 other digits, on digits that were drawn
 on what is no digit: capital letters, and scribbles. A network is *sure* where it gives one class
 more than 90 %; it is fooled where it is sure of what is no digit.
 
-`keep` makes the table ``digit-networks``: the networks of the first split, for the page.
+`run_network` makes the table ``digit-networks``: the networks of the first split, for the page.
 """
 
 import functools
@@ -47,9 +47,9 @@ __all__ = [
     "NETWORKS",
     "TRIES",
     "arrays_of",
-    "keep",
+    "drawings_of_kind",
     "run",
-    "shown",
+    "run_network",
     "trained",
 ]
 
@@ -88,7 +88,7 @@ def _options(method: str, setting: Setting) -> dict[str, Any]:
 def trained(method: str, setting: Setting, split: int, train: int, epochs: int) -> nn.Module:
     """Return a network of a method, trained on a split of the digits by the average loss."""
     checks.one_of("method", method, TRIES)
-    (x, y), _, _ = dropout.parts(train, split)
+    (x, y), _, _ = dropout.split_digits(train, split)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1000 * split + list(TRIES).index(method))
         size = size_option(method, MEMBERS) if METHODS[method].members else {}
@@ -116,7 +116,7 @@ def arrays_of(net: nn.Module) -> Arrays:
 
 
 @functools.cache
-def shown(kind: str, split: int, number: int) -> tuple[Float[Array, "B 64"], Any]:
+def drawings_of_kind(kind: str, split: int, number: int) -> tuple[Float[Array, "B 64"], Any]:
     """Return drawings of a kind as networks see them, and which digits they are, if they are."""
     checks.one_of("kind", kind, KINDS[1:])
     rng = np.random.default_rng([split, KINDS.index(kind)])
@@ -149,9 +149,11 @@ def scores(found: Float[Array, "D M B 10"], labels: Any = None) -> dict[str, flo
     return {name: float(np.mean([one[name] for one in every])) for name in every[0]}
 
 
-def best(method: str, split: int, train: int, epochs: int) -> tuple[int, list[float], Arrays]:
+def best_setting(
+    method: str, split: int, train: int, epochs: int
+) -> tuple[int, list[float], Arrays]:
     """Return which setting has the least NLL on the digits to choose on, all NLLs, and arrays."""
-    _, (x, labels), _ = dropout.parts(train, split)
+    _, (x, labels), _ = dropout.split_digits(train, split)
     every, nll = [], []
     for setting in TRIES[method]:
         arrays = arrays_of(trained(method, setting, split, train, epochs))
@@ -164,21 +166,21 @@ def best(method: str, split: int, train: int, epochs: int) -> tuple[int, list[fl
 
 def run(method: str, split: int, train: int, epochs: int, number: int) -> dict[str, Any]:
     """Return the scores of a method on one split, with the setting that it chose."""
-    chosen, nll, arrays = best(method, split, train, epochs)
+    chosen, nll, arrays = best_setting(method, split, train, epochs)
     p = TRIES[method][chosen].get("p", 0.0)
-    _, _, test = dropout.parts(train, split)
+    _, _, test = dropout.split_digits(train, split)
     found = {}
     for kind in KINDS:
-        x, labels = test if kind == "test" else shown(kind, split, number)
+        x, labels = test if kind == "test" else drawings_of_kind(kind, split, number)
         found[kind] = scores(probabilities(method, arrays, x, split, p), labels)
     return {"validation": nll, "chosen": chosen, **found}
 
 
-def keep(method: str, split: int, train: int, epochs: int) -> dict[str, Any]:
+def run_network(method: str, split: int, train: int, epochs: int) -> dict[str, Any]:
     """Return a network as the page holds it, its setting, and its scores on the test digits."""
-    chosen, _, arrays = best(method, split, train, epochs)
+    chosen, _, arrays = best_setting(method, split, train, epochs)
     setting = TRIES[method][chosen]
-    _, _, (x, labels) = dropout.parts(train, split)
+    _, _, (x, labels) = dropout.split_digits(train, split)
     p = setting.get("p", 0.0)
     found = scores(probabilities(method, arrays, x, split, p), labels)
     return {"setting": setting, "p": p, **found, "arrays": packed(arrays)}
@@ -225,7 +227,7 @@ NETWORKS = Experiment(
     "information in bits; sure, the share with more than 90 % on one class",
     budget=_BUDGET,
     cases=[{"method": method} for method in TRIES],
-    run=keep,
+    run=run_network,
     settings={"split": 0, "train": 1200, "epochs": 60},
 )
 EXPERIMENT = Experiment(

@@ -26,7 +26,16 @@ from ensedu.book.experiments.running.machine import one_thread
 from ensedu.common import checks
 from ensedu.torch import fit, gaussian_nll, mlp, predict
 
-__all__ = ["EXPERIMENT", "PLACES", "TUNING", "cell", "contrast", "run", "trained", "tune"]
+__all__ = [
+    "EXPERIMENT",
+    "PLACES",
+    "TUNING",
+    "run",
+    "summary_cell",
+    "summary_contrast",
+    "trained",
+    "tune",
+]
 
 #: Members are 1-50-50-2: a mean and a raw variance.
 WIDTHS = (1, 50, 50, 2)
@@ -68,7 +77,7 @@ def trained(
     return net
 
 
-def heads(
+def member_heads(
     net: nn.Module, x: Float[Array, "B 1"]
 ) -> tuple[Float[Array, "M B 1"], Float[Array, "M B 1"]]:
     """Return the mean and the variance of each member."""
@@ -96,7 +105,7 @@ def run(
     net = trained(number, sigma, data_seed, steps, members, lr, batch_size)
     found: dict[str, Any] = {}
     for place, (x, y) in new_points(sigma, data_seed, points).items():
-        mean, variance = heads(net, x)
+        mean, variance = member_heads(net, x)
         parts = uncertainty.variance_parts(mean, variance)
         errors = uncertainty.ambiguity(mean, curve(sigma).truth(x))
         nll = uncertainty.gaussian_nll(mean, variance, y)
@@ -116,12 +125,12 @@ def tune(
     """Return the NLL of the mixture at new points between the data, not in the gap."""
     net = trained(number, sigma, data_seed, steps, members, lr, batch_size)
     x, y = new_points(sigma, data_seed, points)["regions"]
-    mean, variance = heads(net, x)
+    mean, variance = member_heads(net, x)
     nll = uncertainty.mixture_nll(uncertainty.gaussian_nll(mean, variance, y))
     return {"nll": float(nll.mean())}
 
 
-def best(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def best_steps(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return, for each number of examples and σ, the steps whose mean NLL over data is least."""
     found = []
     for number, sigma in CHOSEN:
@@ -184,14 +193,14 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {"cells": cells, "contrasts": contrasts}
 
 
-def cell(place: str, number: int, sigma: float) -> dict[str, Any]:
+def summary_cell(place: str, number: int, sigma: float) -> dict[str, Any]:
     """Return a row of ``"cells"`` of the committed table: [low, mean, high] of each quantity."""
     checks.one_of("place", place, PLACES)
     rows = measured.load("disentangling")["summary"]["cells"]
     return dict(measured.row(rows, place=place, number=number, sigma=sigma))
 
 
-def contrast(
+def summary_contrast(
     ratio: str, place: str, number: int | None = None, sigma: float | None = None
 ) -> dict[str, Any]:
     """Return a row of ``"contrasts"`` of the committed table."""
@@ -214,7 +223,7 @@ TUNING = Experiment(
     ],
     run=tune,
     settings=dict(SETTINGS),
-    summarize=best,
+    summarize=best_steps,
 )
 EXPERIMENT = Experiment(
     name="disentangling",

@@ -71,7 +71,7 @@ EPOCHS = {400: 120, 1200: 40}
 Part = tuple[Float[Array, "_ 64"], Int[Array, " _"]]
 
 
-def parts(train: int, split: int) -> tuple[Part, Part, Part]:
+def split_digits(train: int, split: int) -> tuple[Part, Part, Part]:
     """Return digits to train on, to choose settings on, and to test on."""
     x, y = digits()
     order = np.random.default_rng([split, 2016]).permutation(len(x))
@@ -118,7 +118,7 @@ def probabilities(
     return np.moveaxis(found.reshape(passes, -1, *found.shape[1:]), 0, 1)
 
 
-def score(members: Float[Array, "M B k"], labels: Int[Array, " B"]) -> dict[str, float]:
+def scores_of_average(members: Float[Array, "M B k"], labels: Int[Array, " B"]) -> dict[str, float]:
     """Return what the average of members' probabilities is worth."""
     averaged = uncertainty.averaged(members)
     return {
@@ -134,7 +134,7 @@ def nll(members: Float[Array, "M B k"], labels: Int[Array, " B"]) -> float:
     return float(uncertainty.mixture_nll(each).mean())
 
 
-def by_passes(members: Float[Array, "S B k"], labels: Int[Array, " B"]) -> list[float]:
+def nll_by_passes(members: Float[Array, "S B k"], labels: Int[Array, " B"]) -> list[float]:
     """Return the NLL of the average of 1, 2, 4, ... passes, the mean over groups of them."""
     found = []
     for size in PASSES:
@@ -147,15 +147,15 @@ def run(
     train: int, split: int, starts: int, lr: float, decays: list[float], rates: list[float]
 ) -> dict[str, Any]:
     """Return scores of each contestant, lists over settings of lists over starts."""
-    data, validation, test = parts(train, split)
+    data, validation, test = split_digits(train, split)
     recipe: dict[str, Any] = {"data": data, "seed": split, "epochs": EPOCHS[train], "lr": lr}
     found: dict[str, dict[str, list[list[float]]]] = {}
 
-    def add(contestant: str, forecasts: tuple[Array, Array]) -> None:
+    def add_setting(contestant: str, forecasts: tuple[Array, Array]) -> None:
         """Keep the scores of one setting, of forecasts (starts, nets, members or passes, B, k)."""
         values = [
             [
-                {"validation": nll(p, validation[1]), **score(p_test, test[1])}
+                {"validation": nll(p, validation[1]), **scores_of_average(p_test, test[1])}
                 for p, p_test in zip(*nets, strict=True)
             ]
             for nets in zip(*forecasts, strict=True)
@@ -164,30 +164,30 @@ def run(
             means = [float(np.mean([value[name] for value in nets])) for nets in values]
             found.setdefault(contestant, {}).setdefault(name, []).append(means)
 
-    def both(net: nn.Module, passes: int) -> tuple[Array, Array]:
+    def on_both_parts(net: nn.Module, passes: int) -> tuple[Array, Array]:
         """Return probabilities on both parts, (networks, passes, B, k)."""
         one, other = (probabilities(net, x, passes, split) for x, _ in (validation, test))
         return one, other
 
-    def grouped(members: Array) -> Array:
+    def by_start(members: Array) -> Array:
         return members.reshape(starts, MEMBERS, *members.shape[1:])
 
     for decay in decays:
         net = trained(starts * MEMBERS, 0.0, decay, **recipe)
-        one, other = map(grouped, both(net, 1))
-        add("single", (one, other))
-        add("deep_ensemble", (np.swapaxes(one, 1, 2), np.swapaxes(other, 1, 2)))
+        one, other = map(by_start, on_both_parts(net, 1))
+        add_setting("single", (one, other))
+        add_setting("deep_ensemble", (np.swapaxes(one, 1, 2), np.swapaxes(other, 1, 2)))
         for p in [] if decay else rates:
-            one, other = map(grouped, both(with_rate(net, p), REPORTED))
-            add("masks", (one, other))
+            one, other = map(by_start, on_both_parts(with_rate(net, p), REPORTED))
+            add_setting("masks", (one, other))
     passes = []
     for p in rates:
         net = trained(starts, p, 0.0, **recipe)
-        one, other = both(with_rate(net, 0.0), 1)
-        add("off", (one[:, None], other[:, None]))
-        one, other = both(with_rate(net, p), PASSES[-1])
-        add("mc_dropout", (one[:, None, :REPORTED], other[:, None, :REPORTED]))
-        each = [by_passes(members, test[1]) for members in other]
+        one, other = on_both_parts(with_rate(net, 0.0), 1)
+        add_setting("off", (one[:, None], other[:, None]))
+        one, other = on_both_parts(with_rate(net, p), PASSES[-1])
+        add_setting("mc_dropout", (one[:, None, :REPORTED], other[:, None, :REPORTED]))
+        each = [nll_by_passes(members, test[1]) for members in other]
         passes.append(np.mean(each, axis=0).tolist())
     return found | {"by_passes": passes}
 
@@ -239,16 +239,16 @@ def steps(rows: list[dict[str, Any]], train: int) -> list[dict[str, Any]]:
     weight decay. Corrected over the three (Holm).
     """
 
-    def of(contestant: str, setting: str = "") -> Array:
+    def nlls_of(contestant: str, setting: str = "") -> Array:
         return np.array(
             [row[contestant]["nll"][chosen(row, setting) if setting else 0] for row in rows]
         )
 
-    plain, off = of("single"), of("off", "mc_dropout")
+    plain, off = nlls_of("single"), nlls_of("off", "mc_dropout")
     differences = {
-        "decay": of("single", "single") - plain,
+        "decay": nlls_of("single", "single") - plain,
         "training": off - plain,
-        "averaging": of("mc_dropout", "mc_dropout") - off,
+        "averaging": nlls_of("mc_dropout", "mc_dropout") - off,
     }
     found = [uncertainty.resampled(one, train=train, test=TEST) for one in differences.values()]
     adjusted = uncertainty.holm([one.p for one in found]).tolist()

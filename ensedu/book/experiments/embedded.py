@@ -25,9 +25,9 @@ __all__ = [
     "WIDTHS",
     "by_mean",
     "curve",
-    "learned",
-    "pair",
-    "sparse",
+    "inputs_at_angle",
+    "sparse_points",
+    "train_on_sparse_points",
     "trained",
 ]
 
@@ -47,7 +47,7 @@ MEMBERS = 4
 SLOPES = 16
 
 
-def pair(cosine: float) -> Float[Array, "2 2"]:
+def inputs_at_angle(cosine: float) -> Float[Array, "2 2"]:
     """Return two inputs of length √2 with this cosine of their angle."""
     return 2**0.5 * np.array([[1.0, 0.0], [cosine, (1 - cosine**2) ** 0.5]])
 
@@ -72,7 +72,7 @@ def run(
     widths; and the ``slope`` of log rms over log width from 256 on, with the ends ``low`` and
     ``high`` of a bootstrap interval, 95 % for all slopes of the table together.
     """
-    x, rng = pair(0.5), np.random.default_rng([len(activation), len(modulation), 2022])
+    x, rng = inputs_at_angle(0.5), np.random.default_rng([len(activation), len(modulation), 2022])
     settings: dict[str, Any] = {"u": MODULATIONS[modulation], "activation": activation}
     expected = limit(x, hidden_layers=2, **settings)
     entries = np.empty((2, len(widths), draws))
@@ -123,7 +123,7 @@ def run_outputs(width: int, mean: float, draws: int, quantiles: int) -> dict[str
     ``kurtosis``, 0 for a Gaussian, with its standard ``kurtosis_error`` over tenths of the draws;
     and ``correlation``, the mean product of two members', with its ``error`` and its ``limit``.
     """
-    x, u = pair(0.5)[:1], by_mean(mean)
+    x, u = inputs_at_angle(0.5)[:1], by_mean(mean)
     expected = limit(x, hidden_layers=2, u=u)
     rng = np.random.default_rng([width, round(100 * mean), 2023])
     drawn = [embedded((2, width, width, 1), 2, rng=rng, u=u)(x)[:, 0] for _ in range(draws)]
@@ -192,13 +192,13 @@ def run_training(
     }
 
 
-def learned(mean: float, seed: int) -> EmbeddedEnsemble:
-    """Return four members trained on `sparse`, whose modulations stay as they are.
+def train_on_sparse_points(mean: float, seed: int) -> EmbeddedEnsemble:
+    """Return four members trained on `sparse_points`, whose modulations stay as they are.
 
     The average has one speed whatever the mean of the modulations, and the training is so long that
     differences have the same time to shrink.
     """
-    x, y = sparse()
+    x, y = sparse_points()
     rng = np.random.default_rng([seed, 2025])
     net = embedded((2, 96, 96, 1), MEMBERS, rng=rng, u=by_mean(mean), bias_std=1.0)
     # Differences shrink at 1 - mean² of the speed, but for mean 1, where there are none.
@@ -208,7 +208,7 @@ def learned(mean: float, seed: int) -> EmbeddedEnsemble:
     return net
 
 
-def sparse() -> tuple[Float[Array, "B 2"], Float[Array, " B"]]:
+def sparse_points() -> tuple[Float[Array, "B 2"], Float[Array, " B"]]:
     """Return two groups of three points, as inputs (x, 1), and values of a curve."""
     x = np.array([-2.5, -2, -1.5, 1, 1.5, 2])
     return np.stack([x, np.ones(len(x))], axis=1), np.sin(1.5 * x)
@@ -216,7 +216,7 @@ def sparse() -> tuple[Float[Array, "B 2"], Float[Array, " B"]]:
 
 def run_spread(mean: float, seed: int) -> dict[str, Any]:
     """Return the root mean square distance of members from their average at x = -4 and 4."""
-    ends = learned(mean, seed)(np.array([[-4.0, 1.0], [4.0, 1.0]]))
+    ends = train_on_sparse_points(mean, seed)(np.array([[-4.0, 1.0], [4.0, 1.0]]))
     return {"spread": float(np.sqrt(ends.var(axis=0).mean()))}
 
 

@@ -34,7 +34,7 @@ __all__ = [
     "EXPERIMENT",
     "TUNING",
     "Lifelong",
-    "learn",
+    "learn_task",
     "network",
     "run",
     "tasks",
@@ -93,7 +93,7 @@ class Lifelong(nn.Module):
         own = features if self.row.method == "single" else features[self.task]
         return self.heads[self.task](own)
 
-    def begin(self, task: int) -> None:
+    def begin_task(self, task: int) -> None:
         """Freeze what later tasks do not train, and let the task begin.
 
         Members of other tasks get gradients of 0, at which Adam leaves them as they are.
@@ -106,7 +106,7 @@ class Lifelong(nn.Module):
                 with torch.no_grad():
                     parameter[task] = parameter[0]
 
-    def added(self) -> int:
+    def added_numbers(self) -> int:
         """Return how many numbers a later task adds: what is its own, and its head."""
         arrays = {name: p.numel() for name, p in self.body.named_parameters()}
         own = {
@@ -137,11 +137,11 @@ def tasks(split: int) -> list[tuple[Examples, Examples]]:
     return found
 
 
-def learn(
+def learn_task(
     net: Lifelong, task: int, examples: Examples, lr: float, epochs: int, batch_size: int, seed: int
 ) -> None:
     """Learn one task more."""
-    net.begin(task)
+    net.begin_task(task)
     with one_thread():
         fit(
             net, *examples, softmax_cross_entropy, epochs=epochs, batch_size=batch_size, lr=lr,
@@ -163,7 +163,7 @@ def accuracies(
     net, found = network(contestant, start), []
     parts = tasks(split)
     for last in range(TASKS):
-        learn(net, last, parts[last][0], lr, epochs, batch_size, start)
+        learn_task(net, last, parts[last][0], lr, epochs, batch_size, start)
         found.append(
             [
                 float((outputs(net, task, x).argmax(1) == y).double().mean())
@@ -181,7 +181,7 @@ def run(contestant: str, split: int, starts: int, epochs: int, batch_size: int) 
     every = [accuracies(contestant, split, s, lr, epochs, batch_size) for s in own]
     ends = np.array([one[-1] for one in every])
     return {
-        "added": network(contestant, 0).added(),
+        "added": network(contestant, 0).added_numbers(),
         "later": ends[:, 1:].mean(1).tolist(),
         "earlier": ends[:, :-1].mean(1).tolist(),
         "first": [[after[0] for after in one] for one in every],
@@ -195,7 +195,7 @@ def tune(contestant: str, lr: float, split: int, epochs: int, batch_size: int) -
     }
 
 
-def best(rows: list[dict[str, Any]]) -> dict[str, int]:
+def best_settings(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the number of each contestant's best learning rate, the first of a tie."""
     found = {}
     for name in CONTESTANTS:
@@ -226,7 +226,7 @@ TUNING = Experiment(
     ],
     run=tune,
     settings=SETTINGS,
-    summarize=best,
+    summarize=best_settings,
 )
 EXPERIMENT = Experiment(
     name="lifelong",

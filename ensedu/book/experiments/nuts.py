@@ -42,12 +42,12 @@ __all__ = [
     "PLACES",
     "PRIOR",
     "SIZES",
-    "coarse",
+    "coarse_grid",
     "curve",
     "draw",
     "grid",
+    "inputs_by_place",
     "log_joint",
-    "places",
     "posterior",
     "run",
     "wasserstein",
@@ -73,12 +73,12 @@ def grid() -> Float[Array, " B"]:
     return np.linspace(low, high, int(number))
 
 
-def coarse() -> Float[Array, " B"]:
+def coarse_grid() -> Float[Array, " B"]:
     """Return the inputs at which distributions are kept and compared."""
     return grid()[::COARSE]
 
 
-def places(x: Float[Array, " B"]) -> dict[str, Array]:
+def inputs_by_place(x: Float[Array, " B"]) -> dict[str, Array]:
     """Return which inputs lie in the regions of the data, in the gap, and outside of both."""
     near = 1e-9  # of a grid
     (low, high), *_ = gap.gaps
@@ -160,7 +160,7 @@ def run(data_seed: int, chains: int, warmup: int, draws: int, accept: float) -> 
     return {
         **health,
         **agreement(f),
-        "between_chains": by_place(wasserstein(one, other)),
+        "between_chains": means_by_place(wasserstein(one, other)),
         "scores": {
             place: example.score(scores[:, rows], truth[rows], y[rows])
             for place, rows in zip(example.PLACES, np.split(np.arange(len(x)), 2), strict=True)
@@ -211,9 +211,11 @@ def wasserstein(one: Float[Array, "S B"], other: Float[Array, "T B"]) -> Float[A
     return np.diff(levels) @ np.abs(apart) / (S * T)
 
 
-def by_place(values: Float[Array, " B"]) -> dict[str, float]:
+def means_by_place(values: Float[Array, " B"]) -> dict[str, float]:
     """Return the means of a value at each coarse x over each place."""
-    return {name: float(values[rows].mean()) for name, rows in places(coarse()).items()}
+    return {
+        name: float(values[rows].mean()) for name, rows in inputs_by_place(coarse_grid()).items()
+    }
 
 
 def _modules() -> tuple[Any, Any]:

@@ -122,12 +122,12 @@ def trained(
         return [_factorized(data_seed, first, starts, steps, rates)]
     size = MEMBERS.get(contestant)
     if contestant in STACKED:
-        return [_one(row, data_seed, first, starts * (size or 1), steps, rates)]
+        return [_train_network(row, data_seed, first, starts * (size or 1), steps, rates)]
     chosen = range(starts) if only is None else [only]
-    return [_one(row, data_seed, first + i, size, steps, rates) for i in chosen]
+    return [_train_network(row, data_seed, first + i, size, steps, rates) for i in chosen]
 
 
-def _one(
+def _train_network(
     row: Contestant, data_seed: int, seed: int, members: int | None, steps: list[int],
     rates: list[float],
 ) -> nn.Module:  # fmt: skip
@@ -202,7 +202,7 @@ def distances(f: Float[Array, "S B"], reference: dict[str, Any]) -> dict[str, di
     }
     return {
         place: {name: float(values[rows].mean()) for name, values in by_x.items()}
-        for place, rows in nuts.places(nuts.coarse()).items()
+        for place, rows in nuts.inputs_by_place(nuts.coarse_grid()).items()
     }
 
 
@@ -214,7 +214,7 @@ def run(
     reference = measured.row(measured.load("nuts")["rows"], data_seed=data_seed)
     nets = trained(contestant, data_seed, starts, steps, rates)
     found: dict[str, Any] = {place: {name: [] for name in SCORES} for place in nuts.PLACES}
-    for f in beliefs(contestant, nets, nuts.coarse(), starts, passes):
+    for f in beliefs(contestant, nets, nuts.coarse_grid(), starts, passes):
         for place, scores in distances(f, dict(reference)).items():
             for name, value in scores.items():
                 found[place][name].append(value)

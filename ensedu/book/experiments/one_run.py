@@ -73,7 +73,7 @@ def run(
     for seed in range(seeds * split, seeds * (split + 1)):
         # what is of one run starts alike, so that its difference is that of the checkpoints
         start = 10_000 + 2 * seed + (contestant == "deep_ensemble")
-        net = table_one.started(parts, row, start)
+        net = table_one.untrained_networks(parts, row, start)
         recorder = Recorder(
             partial(_outputs, net, inputs), at, falling if contestant in FALLS else None
         )
@@ -106,7 +106,7 @@ def _scores(contestant: str, outputs: Float[Array, "K M B 2"], parts: Split) -> 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the differences that were decided on before, as `table_one.adjusted` does."""
-    return table_one.adjusted(rows, COMPARISONS)
+    return table_one.compare_all(rows, COMPARISONS)
 
 
 EXPERIMENT = Experiment(

@@ -60,8 +60,8 @@ __all__ = [
     "SIZES",
     "STATES",
     "Descent",
+    "digits_of_part",
     "distance",
-    "part",
     "polished",
     "run",
     "run_minimum",
@@ -89,7 +89,7 @@ KINDS = {
 SHIFT = 1.1
 
 
-def part(number: int) -> tuple[Float[Array, "B 64"], Int[Array, " B"]]:
+def digits_of_part(number: int) -> tuple[Float[Array, "B 64"], Int[Array, " B"]]:
     """Return the digits of one of `PARTS` that have none in common."""
     x, y = digits()
     order = np.random.default_rng(2020).permutation(len(x))
@@ -97,7 +97,7 @@ def part(number: int) -> tuple[Float[Array, "B 64"], Int[Array, " B"]]:
     return x[rows], y[rows]
 
 
-def start(number: int) -> Float[Array, " P"]:
+def untrained_numbers(number: int) -> Float[Array, " P"]:
     """Return the numbers of a network that was not trained, weight and bias of each layer."""
     net = en.mlp(SIZES, rng=np.random.default_rng([number, 7]), activation="tanh")
     return np.concatenate([array.ravel() for array in net.params.values()])
@@ -115,14 +115,14 @@ def network(numbers: Float[Array, " P"]) -> en.Sequential:
 
 def score_at(numbers: Float[Array, " P"], number: int) -> Score:
     """Return the score of the middle matrix on a part, all other numbers as they are."""
-    return Score(network(numbers), *part(number), layer=LAYER, decay=DECAY)
+    return Score(network(numbers), *digits_of_part(number), layer=LAYER, decay=DECAY)
 
 
 class Descent:
     """The regularized loss on a part of the digits, a function of all numbers of a network."""
 
     def __init__(self, number: int) -> None:
-        self.x, self.y = map(torch.from_numpy, part(number))
+        self.x, self.y = map(torch.from_numpy, digits_of_part(number))
         self.shapes = [shape for m, n in pairwise(SIZES) for shape in ((m, n), (n,))]
 
     def __call__(self, numbers: Tensor) -> Tensor:
@@ -189,7 +189,7 @@ def polished(numbers: Array, number: int, steps: int) -> tuple[Array, list[float
 
 def trained(number: int, steps: int, newton: int, lr: float) -> dict[str, Array]:
     """Return the numbers of a network at its start, halfway down, and at its minimum."""
-    loss, begin = Descent(number), start(number)
+    loss, begin = Descent(number), untrained_numbers(number)
     with one_thread():
         low, _ = polished(loss.descended(begin, steps), number, newton)
         half = loss.halfway(begin, float(loss(torch.from_numpy(low))), lr)
@@ -205,7 +205,7 @@ def run_network(number: int, **options: Any) -> dict[str, Any]:
 def run_minimum(number: int, **options: Any) -> dict[str, Any]:
     """Return what tells that a network is at a local minimum: gradient norms and eigenvalues."""
     loss, found = Descent(number), trained(number, **options)
-    x, y = part(number)
+    x, y = digits_of_part(number)
     with one_thread():
         values = np.linalg.eigvalsh(loss.hessian(found["minimum"]))
         return {
@@ -224,7 +224,7 @@ def distance(one: Float[Array, "p p"], reference: Float[Array, "p p"]) -> float:
     return float(np.linalg.norm(one - reference) / np.linalg.norm(reference))
 
 
-def laws(
+def perturbation_laws(
     weight: Float[Array, "m n"], scale: float, rng: Generator, draws: int
 ) -> dict[str, Callable[[], Float[Array, "S m n"]]]:
     """Return what draws matrices of each law: ``"full"``, and those of `KINDS` that are laws."""
@@ -262,7 +262,7 @@ def variances(
     return scale**2 / 2 * np.eye(m), scale**2 / 2 * np.eye(n)
 
 
-def coupled(
+def coupled_draws(
     weight: Float[Array, "m n"], scale: float, rng: Generator, draws: int
 ) -> tuple[Float[Array, "S m n"], Float[Array, "S m n"]]:
     """Return draws of the full law and of the rank-1 law that share their normal numbers.
@@ -287,10 +287,10 @@ def run(number: int, state: str, draws: int, **options: Any) -> dict[str, Any]:
     with one_thread():
         score = score_at(trained(number, **options)[state], number)
         rng = np.random.default_rng([number, STATES.index(state), 41])
-        return measured_on(score, hessian(score, score.weight), rng, draws)
+        return measure_layer(score, hessian(score, score.weight), rng, draws)
 
 
-def measured_on(
+def measure_layer(
     score: Score, curvature: Float[Array, "mn mn"], rng: Generator, draws: int
 ) -> dict[str, Any]:
     """Return what `run` does, of a score with this Hessian."""
@@ -299,7 +299,7 @@ def measured_on(
     means: dict[str, list[float]] = {}
     for scale in SCALES:
         found: dict[str, Array] = {}
-        for name, draw in laws(weight, scale, rng, draws).items():
+        for name, draw in perturbation_laws(weight, scale, rng, draws).items():
             scores = score(draw())
             found[name] = spread(scores)
             length = np.linalg.norm(scores.mean(axis=0)) / np.sqrt(np.trace(found[name]))
@@ -309,7 +309,7 @@ def measured_on(
         found["first_order"] = first_order(curvature, line)
         for name, covariance in found.items():
             distances[name].append(distance(covariance, reference))
-        one, other = (spread(score(own)) for own in coupled(weight, scale, rng, draws))
+        one, other = (spread(score(own)) for own in coupled_draws(weight, scale, rng, draws))
         distances["coupled"].append(distance(other, one))
     return {"distances": distances, "means": means}
 

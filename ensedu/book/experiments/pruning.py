@@ -43,7 +43,7 @@ __all__ = [
     "PUBLISHED",
     "RATES",
     "TUNING",
-    "cut",
+    "pruned_copy",
     "run",
     "scores",
     "trained",
@@ -79,7 +79,7 @@ APART = 101
 
 
 @functools.lru_cache(maxsize=1)
-def parts(split: int) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+def split_digits(split: int) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
     """Return digits to train on and to test on."""
     x, y = mnist5000()
     order = np.random.default_rng([split, 2015]).permutation(len(x))
@@ -105,7 +105,7 @@ def trained(
 
     ``by_epoch`` is the test error in percent, ``train_nll`` and ``kl`` the means of the steps.
     """
-    data, test = parts(split)
+    data, test = split_digits(split)
     found: dict[str, list[float]] = {"by_epoch": [], "train_nll": [], "kl": []}
     with torch.random.fork_rng(devices=[]), one_thread():
         torch.manual_seed(split)
@@ -158,7 +158,7 @@ def scores(net: nn.Module, by_size: bool = False) -> dict[str, Float[Array, "n m
     return pruning.signal_to_noise(sizes, std)
 
 
-def cut(
+def pruned_copy(
     net: nn.Module, masks: dict[str, Bool[Array, "n m"]] | None = None, *, noise: bool = True
 ) -> nn.Module:
     """Return a copy whose weights are 0 for certain where a mask is False.
@@ -187,14 +187,16 @@ def run(
 ) -> dict[str, Any]:
     """Return errors by epoch, and by how many weights are dropped."""
     net, found = trained(contestant, beta, split, LR[contestant], epochs, batch_size, draws)
-    test, ratios = parts(split)[1], scores(net)
+    test, ratios = split_digits(split)[1], scores(net)
     kinds = {"error": (ratios, True), "at_means": (ratios, False)}
     if contestant in PRIORS:
         kinds["by_size"] = (scores(net, by_size=True), True)
     results: dict[str, Any] = dict(found)
     for name, (each, noise) in kinds.items():
         cuts = [pruning.smallest(each, fraction=level / 100) for level in LEVELS]
-        results[name] = [error(cut(net, one.masks, noise=noise), test, draws) for one in cuts]
+        results[name] = [
+            error(pruned_copy(net, one.masks, noise=noise), test, draws) for one in cuts
+        ]
         results["left"], results["total"] = [one.left for one in cuts], cuts[0].total
     results.setdefault("by_size", results["error"])
     row = np.concatenate([array.ravel() for array in ratios.values()])

@@ -41,12 +41,12 @@ __all__ = [
     "deep_ensemble",
     "draw",
     "figure",
+    "gap_nll_parts",
     "in_words",
     "new_points",
     "parameters",
-    "parts",
     "run",
-    "scored",
+    "summary_row",
     "tune",
 ]
 
@@ -189,7 +189,7 @@ def run(
     points: int,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the scores of a contestant on one draw of data, each a list over initial seeds."""
-    row = _known(contestant)
+    row = _contestant(contestant)
     x, truth, y = new_points(data_seed, points)
     found: dict[str, Any] = {}
     for seed in range(seeds):
@@ -207,7 +207,7 @@ def tune(
     passes: int, points: int,
 ) -> dict[str, float]:  # fmt: skip
     """Return the NLL of a setting where there is data, which is all that a user could look at."""
-    row = _known(contestant)
+    row = _contestant(contestant)
     x, truth, y = (part[:points] for part in new_points(data_seed, points))
     values = []
     for seed in range(seeds):
@@ -221,7 +221,7 @@ def draw(
     low: float, high: float, number: int,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the curves of a contestant: mean, standard deviation without noise, four members."""
-    row = _known(contestant)
+    row = _contestant(contestant)
     net = trained(row, row.setting, data_seed, seed, epochs, batch_size)
     x = np.linspace(low, high, number)[:, None]
     means = beliefs(row, net, x, passes, seed)[..., 0]
@@ -272,7 +272,7 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def scored(contestant: str, place: str, score: str) -> Mapping[str, Any]:
+def summary_row(contestant: str, place: str, score: str) -> Mapping[str, Any]:
     """Return the row of the committed summary, means over data and starts.
 
     `place` is ``"gap"`` or ``"regions"``, where the data lie; `score` is ``"nll"`` (nats),
@@ -280,7 +280,7 @@ def scored(contestant: str, place: str, score: str) -> Mapping[str, Any]:
     The row has ``mean``, and for the first three of all but one network ``difference`` from one
     network, with the ends of its 95 % interval, ``low`` and ``high``.
     """
-    _known(contestant)
+    _contestant(contestant)
     checks.one_of("place", place, PLACES)
     summary = measured.load("running-example")["summary"]
     return measured.row(summary, contestant=contestant, place=place, score=score)
@@ -288,19 +288,19 @@ def scored(contestant: str, place: str, score: str) -> Mapping[str, Any]:
 
 def parameters(contestant: str) -> int:
     """Return how many parameters a contestant has."""
-    _known(contestant)
+    _contestant(contestant)
     rows = measured.load("running-example")["rows"]
     return measured.row(rows, contestant=contestant, data_seed=0)["parameters"]
 
 
-def parts(contestant: str) -> tuple[uncertainty.Interval, uncertainty.Interval]:
+def gap_nll_parts(contestant: str) -> tuple[uncertainty.Interval, uncertainty.Interval]:
     """Return what of the difference in NLL in the gap is due to the curve, and what to doubt.
 
     The curve's part is the difference that its average curve would make with the band of one
     network, which is the known noise alone: half the squared error over the variance of the noise.
     The rest is due to a wider band. Paired differences from one network over data, in nats.
     """
-    _known(contestant)
+    _contestant(contestant)
     rows = measured.load("running-example")["rows"]
 
     def gap_scores(name: str, score: str) -> Array:
@@ -318,19 +318,19 @@ def in_words(names: Sequence[str], scores: Mapping[str, tuple[str, str]]) -> str
     """Say what `figure` shows of these: a sentence a contestant."""
     sentences = []
     for name in _with_single(names):
-        rows = {title: scored(name, *score) for title, score in scores.items()}
+        rows = {title: summary_row(name, *score) for title, score in scores.items()}
         found = [
-            f"{title} {_signed(row['mean'], '')}"
+            f"{title} {_with_sign(row['mean'], '')}"
             if name == "single"
-            else f"{title} {_signed(row['difference'])}, "
-            f"from {_signed(row['low'])} to {_signed(row['high'])}"
+            else f"{title} {_with_sign(row['difference'])}, "
+            f"from {_with_sign(row['low'])} to {_with_sign(row['high'])}"
             for title, row in rows.items()
         ]
         sentences.append(f"{CONTESTANTS[name].label}: {'; '.join(found)}.")
     return "Each contestant's curve, and its differences from one network. " + " ".join(sentences)
 
 
-def _signed(value: float, sign: str = "+") -> str:
+def _with_sign(value: float, sign: str = "+") -> str:
     return f"{value:{sign}.2f}".replace("-", "\N{MINUS SIGN}")
 
 
@@ -343,7 +343,7 @@ def figure(names: Sequence[str], scores: Mapping[str, tuple[str, str]]) -> Any:
     ``"gap"`` or ``"regions"``, where the data lie, and a score, ``"nll"`` (nats), ``"rmse"`` or
     ``"coverage"``: ``{"NLL in the gap": ("gap", "nll")}``.
     """
-    from ensedu.plot import Belief, contest  # needs Matplotlib, which no training does
+    from ensedu.plot import Belief, scored_curves  # needs Matplotlib, which no training does
 
     table = measured.load("running-example-curves")
     grid = table["settings"]
@@ -362,16 +362,16 @@ def figure(names: Sequence[str], scores: Mapping[str, tuple[str, str]]) -> Any:
         checks.one_of(f"scores[{title!r}]: a score", score, SCORES)
         column, levels[title] = (
             differences.setdefault(title, {}),
-            scored("single", place, score)["mean"],
+            summary_row("single", place, score)["mean"],
         )
         for name, label in labels.items():
             if name != "single":
-                entry = scored(name, place, score)
+                entry = summary_row(name, place, score)
                 column[label] = (entry["low"], entry["difference"], entry["high"])
     data_x, data_y = gap.sample(np.random.default_rng(grid["data_seed"]))
     lower = all(score in ("nll", "rmse") for _, score in scores.values())
     better = "\N{LEFTWARDS ARROW} better; " if lower else ""
-    return contest(
+    return scored_curves(
         x, beliefs, differences, truth=gap.truth(x), data=(data_x[:, 0], data_y[:, 0]),
         reference=labels["single"], levels=levels, shaded=gap.gaps[0],
         xlabel=f"{better}difference from one network, 95\N{NO-BREAK SPACE}% interval",
@@ -386,7 +386,7 @@ def _with_single(names: Sequence[str]) -> Sequence[str]:
     return names
 
 
-def best(rows: list[dict[str, Any]]) -> dict[str, int]:
+def best_settings(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the number of each contestant's best setting, by its mean NLL over data."""
     found = {}
     for name, row in CONTESTANTS.items():
@@ -396,7 +396,7 @@ def best(rows: list[dict[str, Any]]) -> dict[str, int]:
     return found
 
 
-def _known(contestant: str) -> Contestant:
+def _contestant(contestant: str) -> Contestant:
     return CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
 
 
@@ -423,7 +423,7 @@ TUNING = Experiment(
     ],
     run=tune,
     settings={"seeds": 2, **SETTINGS},
-    summarize=best,
+    summarize=best_settings,
 )
 EXPERIMENT = Experiment(
     name="running-example",

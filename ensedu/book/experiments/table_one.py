@@ -28,7 +28,7 @@ from torch import nn
 
 from ensedu import uncertainty
 from ensedu.book import measured
-from ensedu.book.experiments.averaging import common
+from ensedu.book.experiments.averaging import error_products
 from ensedu.book.experiments.running.experiment import Experiment
 from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shared.comparisons import LEVEL, compare_with_reference
@@ -43,10 +43,8 @@ __all__ = [
     "EXPERIMENT",
     "PUBLISHED",
     "Contestant",
-    "adjusted",
-    "alone",
-    "beside",
-    "by_size",
+    "beside_published",
+    "compare_all",
     "decimals",
     "difference",
     "equal_width",
@@ -55,11 +53,13 @@ __all__ = [
     "in_words",
     "mean_of",
     "run",
+    "scores_alone",
+    "scores_by_size",
     "scores_of",
     "split_of",
-    "started",
     "summarize",
     "train",
+    "untrained_networks",
 ]
 
 DATA = {"boston": boston, "concrete": concrete}
@@ -140,7 +140,7 @@ def split_of(data: str, split: int) -> Split:
     return DATA[checks.one_of("data", data, DATA)]().split(split)
 
 
-def started(split: Split, row: Contestant, start: int) -> nn.Module:
+def untrained_networks(split: Split, row: Contestant, start: int) -> nn.Module:
     """Return networks as they start, (B, m) -> (networks, B, 2)."""
     inputs = split.x_train.shape[1]
     sizes = [inputs, equal_width(inputs) if row.wide else WIDTH, 2]
@@ -183,13 +183,13 @@ def scores_of(
         "coverage": uncertainty.coverage(mean, variance, y),
     }
     if len(mean) > 1:
-        square, product = common((mean - y)[..., 0])
+        square, product = error_products((mean - y)[..., 0])
         found["correlation"] = product / square
         found["apart"] = mean.std(axis=0).mean()
     return {name: float(value) for name, value in found.items()}
 
 
-def alone(
+def scores_alone(
     mean: Float[Array, "M B 1"], variance: Float[Array, "M B 1"], y: Float[Array, "B 1"]
 ) -> dict[str, float]:
     """Return what one network is worth: the mean of the scores that each of several has."""
@@ -197,7 +197,7 @@ def alone(
     return {name: float(np.mean([one[name] for one in each])) for name in each[0]}
 
 
-def by_size(
+def scores_by_size(
     mean: Float[Array, "M B 1"], variance: Float[Array, "M B 1"], y: Float[Array, "B 1"]
 ) -> dict[str, list[float]]:
     """Return mean squared error and NLL of 1, 2, ... M members: means over all choices of them."""
@@ -222,19 +222,21 @@ def run(
     found: dict[str, list[Any]] = {name: [] for name in OF_MEMBERS}
     for seed in range(seeds * split, seeds * (split + 1)):  # none of them is another split's, too
         start = len(CONTESTANTS) * seed + list(CONTESTANTS).index(contestant)
-        net = started(parts, row, start)
+        net = untrained_networks(parts, row, start)
         train(net, parts, row, seed, epochs, batch_size, lr)
         mean, variance, y = forecast(parts, net)
         own = slice(None) if row.alone else slice(MEMBERS)
-        results: dict[str, Any] = (alone if row.alone else scores_of)(mean[own], variance[own], y)
+        results: dict[str, Any] = (scores_alone if row.alone else scores_of)(
+            mean[own], variance[own], y
+        )
         if row.networks > MEMBERS:
-            results["by_size"] = by_size(mean, variance, y)
+            results["by_size"] = scores_by_size(mean, variance, y)
         for name, value in results.items():
             found.setdefault(name, []).append(value)
     return {"train": len(parts.train), "test": len(parts.test), **found}
 
 
-def adjusted(
+def compare_all(
     rows: Sequence[Mapping[str, Any]],
     comparisons: Sequence[tuple[str, Sequence[str], Sequence[str]]],
 ) -> list[dict[str, Any]]:
@@ -263,8 +265,8 @@ def adjusted(
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the differences that were decided on before, in both sets, as `adjusted` does."""
-    return adjusted(rows, COMPARISONS)
+    """Return the differences that were decided on before, in both sets, as `compare_all` does."""
+    return compare_all(rows, COMPARISONS)
 
 
 def difference(
@@ -286,7 +288,7 @@ def mean_of(
     return float(each.mean()), float(each.std(ddof=1))
 
 
-def beside(
+def beside_published(
     rows: Sequence[Mapping[str, Any]],
 ) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str], float]]:
     """Return the published figures and ours as rows to show, and ours minus theirs.

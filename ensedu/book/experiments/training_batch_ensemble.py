@@ -174,9 +174,9 @@ def network(data: str, contestant: str, start: int) -> nn.Module:
 
 def trained(
     data: str, contestant: str, split: int, start: int, lr: float, batch_size: int,
-    epochs: list[int], look: Callable[[nn.Module], None] = lambda net: None,
+    epochs: list[int], after_epoch: Callable[[nn.Module], None] = lambda net: None,
 ) -> nn.Module:  # fmt: skip
-    """Return a contestant after the last of `epochs`; `look` sees the net after each of them."""
+    """Return a contestant after the last of `epochs`; `after_epoch` gets it after each."""
     row = CONTESTANTS[contestant]
     net = network(data, contestant, start)
     loss = functools.partial(softmax_cross_entropy, reduction=row.loss)
@@ -189,7 +189,7 @@ def trained(
                     split=row.split, seed=start, optimizer=OPTIMIZERS[row.optimizer],
                     checkpoint=folder if len(epochs) > 1 else None, checkpoint_every=10**6,
                 )  # fmt: skip
-                look(net)
+                after_epoch(net)
     return net
 
 
@@ -221,26 +221,26 @@ def run(
     """
     budget = budgets[data]
     x, y = examples(data, split)[1]
-    looks: list[list[dict[str, float]]] = []
+    recorded: list[list[dict[str, float]]] = []
     starts = budget["starts"]
     for start in range(starts * split, starts * (split + 1)):  # none is another split's, too
         seen: list[dict[str, float]] = []
 
-        def look(net: nn.Module, seen: list[dict[str, float]] = seen) -> None:
+        def record(net: nn.Module, seen: list[dict[str, float]] = seen) -> None:
             seen.append(score(net, x, y))
 
         net = trained(
             data, contestant, split, start, CONTESTANTS[contestant].lr(data),
-            budget["batch_size"], budget["epochs"], look,
+            budget["batch_size"], budget["epochs"], record,
         )  # fmt: skip
-        looks.append(seen)
+        recorded.append(seen)
     found: dict[str, Any] = {
-        name: [seen[-1][name] for seen in looks if name in seen[-1]] for name in SCORES
+        name: [seen[-1][name] for seen in recorded if name in seen[-1]] for name in SCORES
     }
     found["curves"] = {
-        name: np.mean([[one[name] for one in seen] for seen in looks], axis=0).tolist()
+        name: np.mean([[one[name] for one in seen] for seen in recorded], axis=0).tolist()
         for name in CURVES
-        if len(budget["epochs"]) > 1 and name in looks[0][0]
+        if len(budget["epochs"]) > 1 and name in recorded[0][0]
     }
     return {"parameters": counting.count(net).total, **found}
 
@@ -258,7 +258,7 @@ def tune(
     return {"nll": nll if math.isfinite(nll) else None}
 
 
-def best(rows: list[dict[str, Any]]) -> dict[str, int]:
+def best_rates(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the number of each contestant's best learning rate, by its mean NLL over splits."""
     found = {}
     for name in COMPARED["digits"]:
@@ -304,7 +304,7 @@ TUNING = Experiment(
     ],
     run=tune,
     settings={"budgets": BUDGETS},
-    summarize=best,
+    summarize=best_rates,
 )
 #: Learning rates that rise by the factor 4 = M.
 RISING = Experiment(

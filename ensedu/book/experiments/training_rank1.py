@@ -136,14 +136,14 @@ class Stack:
         }
         self.layers = sorted({name.split(".")[0] for name in found[0]}, key=int)
 
-    def of(self, layer: str, name: str) -> Tensor:
+    def array(self, layer: str, name: str) -> Tensor:
         """Return an array of a layer, (G, …)."""
         return self.parameters[f"{layer}.{name}"]
 
     def noise(self, batch: int | None, heavy: bool | None = None) -> Noise:
         """Draw noise for r and s of each layer, (G, M, B or 1, features)."""
         rows = 1 if batch is None else batch
-        shapes = [(MEMBERS, rows, size) for pair in self._pairs() for size in pair]
+        shapes = [(MEMBERS, rows, size) for pair in self._layer_sizes() for size in pair]
         lengths = [math.prod(shape) for shape in shapes]
         drawn = torch.stack(
             [torch.randn(sum(lengths), generator=g, dtype=torch.float64) for g in self.generators]
@@ -161,15 +161,15 @@ class Stack:
         hidden = x[:, None]
         for i, layer in enumerate(self.layers):
             r, s = (
-                self.of(layer, f"{k}_mean")[:, :, None]
+                self.array(layer, f"{k}_mean")[:, :, None]
                 if noise is None
-                else self.of(layer, f"{k}_mean")[:, :, None]
-                + softplus(self.of(layer, f"{k}_rho"))[:, :, None] * noise[i][j]
+                else self.array(layer, f"{k}_mean")[:, :, None]
+                + softplus(self.array(layer, f"{k}_rho"))[:, :, None] * noise[i][j]
                 for j, k in enumerate("rs")
             )
             G, M, B, m = (hidden * r).shape
-            flat = (hidden * r).reshape(G, M * B, m) @ self.of(layer, "weight").mT
-            hidden = flat.reshape(G, M, B, -1) * s + self.of(layer, "bias")[:, :, None]
+            flat = (hidden * r).reshape(G, M * B, m) @ self.array(layer, "weight").mT
+            hidden = flat.reshape(G, M, B, -1) * s + self.array(layer, "bias")[:, :, None]
             if layer != self.layers[-1]:
                 hidden = hidden.relu()
         return hidden
@@ -180,7 +180,7 @@ class Stack:
         noise = None if self.row.prior.closed or self.row.heavy else self.noise(None)
         for i, layer in enumerate(self.layers):
             for j, k in enumerate("rs"):
-                mean, rho = self.of(layer, f"{k}_mean"), self.of(layer, f"{k}_rho")
+                mean, rho = self.array(layer, f"{k}_mean"), self.array(layer, f"{k}_rho")
                 prior: Any = self.row.prior
                 if self.row.heavy:
                     each = prior.kl_from_cauchy(mean, softplus(rho), torch)
@@ -189,15 +189,17 @@ class Stack:
                 total = total + each.sum(2).mean(1)
         return total
 
-    def entries(self) -> tuple[Float[Array, "G M N"], Float[Array, "G M N"]]:
+    def fast_weight_moments(self) -> tuple[Float[Array, "G M N"], Float[Array, "G M N"]]:
         """Return means and standard deviations of all entries of r and s."""
         found = []
         for part in ("mean", "rho"):
-            arrays = [self.of(layer, f"{k}_{part}").detach() for layer in self.layers for k in "rs"]
+            arrays = [
+                self.array(layer, f"{k}_{part}").detach() for layer in self.layers for k in "rs"
+            ]
             found.append(torch.cat(arrays, 2))
         return found[0].numpy(), softplus(found[1]).numpy()
 
-    def _pairs(self) -> list[tuple[int, int]]:
+    def _layer_sizes(self) -> list[tuple[int, int]]:
         return list(zip(self.sizes[:-1], self.sizes[1:], strict=True))
 
 
@@ -207,17 +209,18 @@ def nlls(outputs: Float[Tensor, "G M B k"], labels: Int[Tensor, "G B"]) -> Float
     return -outputs.log_softmax(-1).gather(-1, where)[..., 0]
 
 
-def mixed(each: Float[Tensor, "G M B"]) -> Float[Tensor, "G B"]:
+def mixture_nll(each: Float[Tensor, "G M B"]) -> Float[Tensor, "G B"]:
     """Return the NLL of the mixture of members."""
     return math.log(each.shape[1]) - torch.logsumexp(-each, 1)
 
 
 def train(
     row: Contestant, splits: Sequence[int], starts: int, lr: float, batch_size: int,
-    epochs: Sequence[int], look: Callable[[Stack, Any], None] = lambda stack, nll: None,
+    epochs: Sequence[int],
+    after_epoch: Callable[[Stack, Any], None] = lambda stack, nll: None,
     data: str = "digits",
 ) -> Stack:  # fmt: skip
-    """Train so many starts on each split; `look` sees them after each of `epochs`.
+    """Train so many starts on each split; `after_epoch` gets them after each of `epochs`.
 
     It is also told the mean loss of the epoch without the KL; what it draws changes nothing.
     """
@@ -238,7 +241,7 @@ def train(
                 grown = min(1.0, step / (steps_an_epoch * row.anneal)) if row.anneal else 1.0
                 noise = stack.noise(batch_size if row.per_example else None)
                 each = nlls(stack.forward(x[groups, rows], noise), y[groups, rows])
-                own_nll = mixed(each).mean(1) if row.loss == "mixture" else each.mean((1, 2))
+                own_nll = mixture_nll(each).mean(1) if row.loss == "mixture" else each.mean((1, 2))
                 loss = own_nll
                 if row.beta:
                     loss = own_nll + row.beta * grown / number * stack.kl()
@@ -248,7 +251,7 @@ def train(
                 total += own_nll.detach() / steps_an_epoch
             if epoch in epochs:
                 states = [g.get_state() for g in stack.generators]
-                look(stack, total)
+                after_epoch(stack, total)
                 for g, state in zip(stack.generators, states, strict=True):
                     g.set_state(state)
     return stack
@@ -271,11 +274,11 @@ def score(
         p = torch.stack([logits.softmax(-1) for logits in drawn]).mean(0)  # (G, M, B, k)
         found = {
             "accuracy": (p.mean(1).argmax(-1) == y).double().mean(1),
-            "nll": mixed(members).mean(1),
+            "nll": mixture_nll(members).mean(1),
             "member_nll": members.mean((1, 2)),
             "draw_nll": each.mean((1, 2, 3)),
-            "point_nll": mixed(nlls(stack.forward(x, None), y)).mean(1),
-            "prior_nll": mixed(prior_nlls(stack, x, y, passes)).mean(1),
+            "point_nll": mixture_nll(nlls(stack.forward(x, None), y)).mean(1),
+            "prior_nll": mixture_nll(prior_nlls(stack, x, y, passes)).mean(1),
             "disagreement": torch.tensor([uncertainty.disagreement(one) for one in p.numpy()]),
         }
     return {name: value.numpy() for name, value in found.items()}
@@ -298,7 +301,9 @@ def prior_nlls(
     return math.log(passes) - torch.logsumexp(-torch.stack(each), 0)
 
 
-def tested(splits: Sequence[int], starts: int, data: str = "digits") -> tuple[Tensor, Tensor]:
+def stacked_test_examples(
+    splits: Sequence[int], starts: int, data: str = "digits"
+) -> tuple[Tensor, Tensor]:
     """Return the images and labels that test each network, (G, B, m) and (G, B)."""
     parts = [before.examples(data, split)[1] for split in splits for _ in range(starts)]
     return torch.stack([x for x, _ in parts]), torch.stack([torch.from_numpy(y) for _, y in parts])
@@ -313,13 +318,13 @@ def run(
     percentile of a network's entries, of ``kl`` nats an image.
     """
     row = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
-    x, y = tested(range(splits), starts)
+    x, y = stacked_test_examples(range(splits), starts)
     number = len(before.examples("digits", 0)[0][1])
     curves: dict[str, list[Any]] = {name: [] for name in CURVES}
     last: dict[str, Any] = {}
 
-    def look(stack: Stack, nll: Any) -> None:
-        means, deviations = stack.entries()
+    def record(stack: Stack, nll: Any) -> None:
+        means, deviations = stack.fast_weight_moments()
         found = score(stack, x, y, passes if len(curves["nll"]) == len(epochs) - 1 else FEW)
         with torch.no_grad():
             kl = stack.kl().numpy() / number
@@ -332,7 +337,7 @@ def run(
         curves["sigma"].append(percentiles.mean(1).tolist())
         last.update(found, kl=kl, far=np.abs(means - 1).mean((1, 2)))
 
-    train(row, range(splits), starts, RATES[row.chosen], batch_size, epochs, look)
+    train(row, range(splits), starts, RATES[row.chosen], batch_size, epochs, record)
     found = {name: value.reshape(splits, starts).tolist() for name, value in last.items()}
     return {**found, "curves": curves}
 
@@ -343,10 +348,10 @@ def tune(
     """Return the NLL on each split at a learning rate."""
     apart = range(1000, 1000 + splits)
     stack = train(CONTESTANTS[contestant], apart, 1, lr, batch_size, epochs[-1:])
-    return {"nll": score(stack, *tested(apart, 1), passes)["nll"].tolist()}
+    return {"nll": score(stack, *stacked_test_examples(apart, 1), passes)["nll"].tolist()}
 
 
-def best(rows: list[dict[str, Any]]) -> dict[str, int]:
+def best_rates(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the number of each contestant's best learning rate, by its mean NLL over splits."""
     return {
         name: int(np.argmin([np.mean(row["nll"]) for row in rows if row["contestant"] == name]))
@@ -358,14 +363,14 @@ def cloud(contestant: str, batch_size: int, epochs: list[int], every: int) -> di
     """Return (mean, standard deviation) of every so many entries of r and s on split 0, start 0."""
     kept: list[list[list[float]]] = []
 
-    def look(stack: Stack, _: Any) -> None:
-        means, deviations = stack.entries()
+    def record(stack: Stack, _: Any) -> None:
+        means, deviations = stack.fast_weight_moments()
         kept.append([means[0].ravel()[::every].tolist(), deviations[0].ravel()[::every].tolist()])
 
     row = CONTESTANTS[contestant]
     first = Stack(row, [0], before.sizes("digits"))
-    look(first, None)
-    train(row, [0], 1, RATES[row.chosen], batch_size, epochs, look)
+    record(first, None)
+    train(row, [0], 1, RATES[row.chosen], batch_size, epochs, record)
     return {"entries": kept}
 
 
@@ -462,7 +467,7 @@ TUNING = Experiment(
         "splits": 3,
         **{name: SETTINGS[name] for name in ("batch_size", "epochs", "passes")},
     },
-    summarize=best,
+    summarize=best_rates,
 )
 EXPERIMENT = Experiment(
     name="rank1-training",

@@ -54,14 +54,14 @@ __all__ = [
     "SCORES",
     "TASKS",
     "TUNING",
-    "alike",
+    "chosen_rate",
     "examples",
     "network",
-    "rate",
     "run",
     "score",
     "trained",
     "tune",
+    "width_of_equal_size",
 ]
 
 METHODS = ("batch_ensemble", "deep_ensemble")
@@ -185,13 +185,13 @@ def score(net: nn.Module, task: str, split: int, members: int) -> dict[str, floa
     return {name: float(np.mean(values)) if values else None for name, values in every.items()}
 
 
-def rate(task: str, method: str, width: int, members: int) -> float:
+def chosen_rate(task: str, method: str, width: int, members: int) -> float:
     """Return the learning rate that was chosen at the nearest of the tuned widths."""
     nearest = min(TASKS[task].tuned, key=lambda known: abs(math.log(known / width)))
     return RATES[CHOSEN[task][method][nearest][MEMBERS.index(members)]]
 
 
-def at_rate(
+def train_at_rate(
     task: str, method: str, width: int, members: int, split: int, lr: float
 ) -> tuple[nn.Module, float]:
     """Return a trained ensemble and its rate: this one, or the first below it that does not fail.
@@ -211,13 +211,13 @@ def run(task: str, method: str, width: int, split: int) -> dict[str, Any]:
     results: dict[str, list[Any]] = {name: [] for name in (*SCORES, "parameters", "lr")}
     nets: dict[float, tuple[nn.Module, float]] = {}
     for members in MEMBERS:
-        lr = rate(task, method, width, members)
+        lr = chosen_rate(task, method, width, members)
         if method == "batch_ensemble":
-            net, used = at_rate(task, method, width, members, split, lr)
+            net, used = train_at_rate(task, method, width, members, split, lr)
             total = counting.count(net).total
         else:
             if lr not in nets:
-                nets[lr] = at_rate(task, method, width, MEMBERS[-1], split, lr)
+                nets[lr] = train_at_rate(task, method, width, MEMBERS[-1], split, lr)
             net, used = nets[lr]
             total = counting.count(net).total * members // MEMBERS[-1]
         found = score(net, task, split, members) | {"parameters": total, "lr": used}
@@ -265,7 +265,7 @@ def chosen(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def alike(width: int, members: int, separate: int) -> int:
+def width_of_equal_size(width: int, members: int, separate: int) -> int:
     """Return how wide so many separate networks are, with a BatchEnsemble's number of parameters.
 
     On digits, to the nearest width; ``alike(64, 4, 1)`` is the one network that has as many as a
@@ -273,15 +273,16 @@ def alike(width: int, members: int, separate: int) -> int:
     """
     total = counting.mlp([64, width, width, 10], "batch_ensemble", members).total
 
-    def miss(own: int) -> int:
+    def excess(own: int) -> int:
         return abs(separate * counting.mlp([64, own, own, 10]).total - total)
 
-    return min(range(1, 4 * width), key=miss)
+    return min(range(1, 4 * width), key=excess)
 
 
 #: On digits, widths of as many parameters: of one network, and of `BUDGETED`.
 ALIKE = {
-    width: (alike(width, BUDGETED, 1), alike(width, BUDGETED, BUDGETED)) for width in (64, 256)
+    width: (width_of_equal_size(width, BUDGETED, 1), width_of_equal_size(width, BUDGETED, BUDGETED))
+    for width in (64, 256)
 }
 
 
@@ -291,16 +292,16 @@ def differences(
 ) -> Float[Array, " splits"]:  # fmt: skip
     """Return a score's differences, split by split; ``(method, width, members)`` says of whom."""
 
-    def of(who: tuple[str, int, int]) -> Float[Array, " splits"]:
+    def values_of(who: tuple[str, int, int]) -> Float[Array, " splits"]:
         method, width, members = who
         own = [r for r in rows if (r["task"], r["method"], r["width"]) == (task, method, width)]
         by_split = sorted(own, key=lambda row: row["split"])
         return np.array([row[score][MEMBERS.index(members)] for row in by_split])
 
-    return of(ours) - of(than)
+    return values_of(ours) - values_of(than)
 
 
-def compared(
+def compare_ensembles(
     rows: list[dict[str, Any]], task: str,
     pairs: Iterable[tuple[tuple[str, int, int], tuple[str, int, int]]], scores: Sequence[str],
 ) -> list[dict[str, Any]]:  # fmt: skip
@@ -333,7 +334,7 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
     both = ("accuracy", "nll")
     members_too = (*both, "members_accuracy", "train_accuracy")
     gap = {
-        task: compared(
+        task: compare_ensembles(
             rows, task,
             [
                 (("batch_ensemble", width, members), ("deep_ensemble", width, members))
@@ -344,7 +345,7 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
         )
         for task, own in TASKS.items()
     }  # fmt: skip
-    equal = compared(
+    equal = compare_ensembles(
         rows, "digits",
         [
             (("batch_ensemble", width, BUDGETED), ("deep_ensemble", other, members))

@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.text import Text
 
 from ensedu.common.text_table import BOOK as BOOK
-from ensedu.plot.renderings import Rendering, mapped, renderings
+from ensedu.plot.renderings import Rendering, color_mapped, renderings
 from ensedu.plot.style import LOOKS, Look, png
 
 FRAMES = "ensedu-frames:"  # stands before a frame's file name until a page knows where they lie
@@ -125,7 +125,7 @@ def ranges(figure: matplotlib.figure.Figure) -> dict[str, Any]:
             inside = ticks[(ticks >= min(low, high)) & (ticks <= max(low, high))]
             name = f"{axis.axis_name}-axis {number + 1}"
             found[name] = (axis.get_scale(), float(low), float(high), *inside.tolist())
-    colors = {tuple(artist.get_clim()) for artist in mapped(figure)}
+    colors = {tuple(artist.get_clim()) for artist in color_mapped(figure)}
     if colors:
         found["color ranges"] = sorted(colors)
     return found

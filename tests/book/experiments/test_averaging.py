@@ -8,12 +8,12 @@ import torch
 
 from ensedu.book import measured
 from ensedu.book.experiments import averaging
-from ensedu.book.experiments.averaging import EXPERIMENT, averaged, common
+from ensedu.book.experiments.averaging import EXPERIMENT, averaged_error, error_products
 
 
 def test_common_against_a_loop():
     errors = np.random.default_rng(0).standard_normal((5, 7)) + 0.3
-    square, product = common(errors)
+    square, product = error_products(errors)
     assert square == pytest.approx(np.mean([np.mean(e**2) for e in errors]), rel=1e-12)
     pairs = [np.mean(errors[i] * errors[j]) for i, j in combinations(range(5), 2)]
     assert product == pytest.approx(np.mean(pairs), rel=1e-12)
@@ -24,7 +24,7 @@ def test_the_formula_is_the_mean_over_all_choices_of_members(members):
     errors = np.random.default_rng(1).standard_normal((5, 7)) + 0.3
     choices = [list(choice) for choice in combinations(range(5), members)]
     left = np.mean([np.mean(errors[choice].mean(axis=0) ** 2) for choice in choices])
-    assert averaged(*common(errors), members) == pytest.approx(left, rel=1e-12)
+    assert averaged_error(*error_products(errors), members) == pytest.approx(left, rel=1e-12)
 
 
 def test_the_summary_is_that_of_the_rows():

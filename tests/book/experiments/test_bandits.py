@@ -11,7 +11,7 @@ from ensedu.book.experiments.bandits import (
     EXPERIMENT,
     GRIDS,
     TUNING,
-    best,
+    best_settings,
     decisions,
 )
 from ensedu.data import bandit
@@ -96,7 +96,7 @@ def test_each_has_as_many_settings():
 
 
 def test_the_chosen_settings_are_the_best_of_the_tuning():
-    assert best(measured.load("bandit-tuning")["rows"]) == CHOSEN
+    assert best_settings(measured.load("bandit-tuning")["rows"]) == CHOSEN
 
 
 def test_agents_of_a_seed_find_the_same():

@@ -133,7 +133,7 @@ def test_the_summary_compares_with_the_base():
 
 def test_a_short_measurement_of_noise():
     settings = NOISE.settings | {"epochs": 1, "sizes": [1, 64], "batches": 1, "draws": 10}
-    found = bayes.noisy(0, **settings)
+    found = bayes.gradient_noise(0, **settings)
     assert set(found) == set(bayes.ESTIMATORS)
     for part in ("mean", "rho"):
         small, large = found["local"][part]

@@ -11,7 +11,6 @@ import torch
 from ensedu import uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments import bayesian_cnn as cnn
-from ensedu.book.experiments import bayesian_cnn_gradients as gradients
 from ensedu.book.experiments.bayesian_cnn import (
     BAYESIAN,
     BY_WEIGHTS,
@@ -26,7 +25,6 @@ from ensedu.book.experiments.bayesian_cnn import (
     run,
 )
 from ensedu.torch import MeanFieldConv2d, kl
-from ensedu.torch.train.losses import softmax_cross_entropy
 
 SHORT = EXPERIMENT.settings | {
     "epochs": 1, "train": 100, "test": 20, "draws": 3, "samples": [1, 2, 4], "noise": 5, "seen": 10,
@@ -73,7 +71,7 @@ def test_all_contestants_have_the_same_keys(single, wide):
 
 
 def test_the_deep_ensemble_is_the_four_starts_together(single):
-    data, test = cnn.parts(0)
+    data, test = cnn.split_digits(0)
     data, test = (data[0][:100], data[1][:100]), (test[0][:20], test[1][:20])
     members = []
     for start in range(MEMBERS):
@@ -95,18 +93,18 @@ def test_the_deep_ensemble_is_the_four_starts_together(single):
 def test_starts_differ_on_every_split():
     nets = {}
     for split, start in itertools.product(range(3), range(2)):
-        net = cnn.trained("single", split, start, 0, 100, cnn.parts(split)[0])
+        net = cnn.trained("single", split, start, 0, 100, cnn.split_digits(split)[0])
         nets[split, start] = float(next(net.parameters()).detach().sum())
     assert len(set(nets.values())) == len(nets)
     # A Bayesian net starts where the plain one does.
-    net = cnn.trained("wide", 2, 0, 0, 100, cnn.parts(2)[0])
+    net = cnn.trained("wide", 2, 0, 0, 100, cnn.split_digits(2)[0])
     assert float(cnn.layers(net)["conv1"].weight_mean.detach().sum()) == pytest.approx(
         nets[2, 0], rel=1e-6
     )
 
 
 def test_without_spread_both_estimators_are_the_plain_net():
-    net, x = untrained(), cnn.parts(0)[1][0][:7]
+    net, x = untrained(), cnn.split_digits(0)[1][0][:7]
     with torch.no_grad():
         for part in cnn.layers(net).values():
             part.weight_rho.fill_(-math.inf)
@@ -119,7 +117,7 @@ def test_without_spread_both_estimators_are_the_plain_net():
 
 
 def test_an_estimator_is_set_for_a_while():
-    net, x = untrained(), cnn.parts(0)[1][0][:7]
+    net, x = untrained(), cnn.split_digits(0)[1][0][:7]
     own = probabilities(net, x, 2)
     assert not np.allclose(own, probabilities(net, x, 2, "weights"))
     np.testing.assert_array_equal(own, probabilities(net, x, 2))
@@ -163,12 +161,12 @@ def test_what_is_cut_is_0_in_every_draw():
     net = untrained()
     masks = {name: np.zeros(part.weight_mean.shape, bool) for name, part in cnn.layers(net).items()}
     before = copy.deepcopy(net.state_dict())
-    bare = cnn.cut(net, masks)
+    bare = cnn.pruned_copy(net, masks)
     for part in cnn.layers(bare).values():
         assert (part.stored_weights() == 0).all()
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
-    test = tuple(part[:7] for part in cnn.parts(0)[1])
-    found = cnn.pruned(net, test, 1)
+    test = tuple(part[:7] for part in cnn.split_digits(0)[1])
+    found = cnn.errors_after_pruning(net, test, 1)
     total = sum(part.weight_mean.numel() for part in cnn.layers(net).values())
     assert found["total"] == total == 61_470
     assert found["left"][-1] == total - round(0.98 * total)
@@ -184,7 +182,7 @@ def test_by_samples_averages_groups():
 
 def test_uncertainties_are_those_of_their_definitions():
     p = np.random.default_rng(1).dirichlet(np.ones(3), size=(5, 7))
-    found = cnn.kinds(p)
+    found = cnn.uncertainties(p)
     np.testing.assert_allclose(found["epistemic"], p.var(0).sum(-1), rtol=1e-12)
     np.testing.assert_allclose(found["aleatoric"], (p * (1 - p)).sum(-1).mean(0), rtol=1e-12)
     mean = p.mean(0)
@@ -193,7 +191,7 @@ def test_uncertainties_are_those_of_their_definitions():
 
 def test_what_is_foreign_holds_no_twin_of_a_digit():
     found = cnn.foreign(0, 5)
-    x, names = cnn.printed()
+    x, names = cnn.letter_images()
     twins = [names.index(name) for name in cnn.LIKE_DIGITS]
     assert len(found["letters"]) == len(names) - 10 * len(cnn.LIKE_DIGITS) == 390
     for i in twins:
@@ -203,50 +201,25 @@ def test_what_is_foreign_holds_no_twin_of_a_digit():
 
 
 def test_splits_share_no_digit_between_training_and_test():
-    train, test = cnn.parts(1)
+    train, test = cnn.split_digits(1)
     assert (len(train[1]), len(test[1])) == (4000, 1000)
-    assert sorted(cnn.order(1).tolist()) == list(range(5000))
-
-
-def test_gradients_vary_as_their_draws_do():
-    net = untrained()
-    x, y = (part[:3] for part in cnn.parts(0)[0])
-    torch.manual_seed(0)
-    found = gradients.variances(net, x, y, 4)
-    torch.manual_seed(0)
-    layer, each = cnn.layers(net)["dense3"], []
-    for _ in range(4):
-        net.zero_grad()
-        softmax_cross_entropy(net(x), y).backward()
-        each.append(torch.cat([layer.weight_rho.grad.ravel(), layer.bias_rho.grad]).double())
-    assert found["rho"]["dense3"] == pytest.approx(float(torch.stack(each).var(0).sum()), rel=1e-6)
-    assert set(found) == {"mean", "rho"} and set(found["mean"]) == set(LAYERS.values())
-
-
-def test_a_short_measurement_of_gradients_repeats():
-    settings = gradients.EXPERIMENT.settings | {
-        "train": 50, "sizes": [1, 5], "batches": [2, 1], "draws": 3,
-    }  # fmt: skip
-    found = gradients.run(0, 1, **settings)
-    assert found == gradients.run(0, 1, **settings)
-    assert set(found) == set(gradients.ESTIMATORS)
-    assert len(found["local"]["mean"]["conv1"]) == 2
+    assert sorted(cnn.digit_order(1).tolist()) == list(range(5000))
 
 
 def test_picks_are_the_greatest_and_the_least():
     aleatoric, epistemic = np.array([0.3, 0.1, 0.9, 0.0, 0.2]), np.array([0.1, 0.7, 0.8, 0.0, 0.3])
-    assert cnn.picks(aleatoric, epistemic, 1) == [2, 1, 3]
+    assert cnn.extreme_images(aleatoric, epistemic, 1) == [2, 1, 3]
 
 
 def test_a_short_look_at_images():
-    found = cnn.look(0, epochs=0, batch_size=100, train=100, draws=2, shown=1, kept=2)
+    found = cnn.describe_images(0, epochs=0, batch_size=100, train=100, draws=2, shown=1, kept=2)
     digits, letters = found["digits"], found["letters"]
     assert len(digits["index"]) == 1000 and len(letters["index"]) == 520
     for own in (digits, letters):
         assert {len(value) for name, value in own.items() if name != "shown"} == {len(own["index"])}
         assert [np.shape(one["p"]) for one in own["shown"]] == [(2, 10)] * 3
-    assert digits["index"] == cnn.order(0)[4000:].tolist()
-    assert digits["label"] == cnn.parts(0)[1][1].tolist()
+    assert digits["index"] == cnn.digit_order(0)[4000:].tolist()
+    assert digits["label"] == cnn.split_digits(0)[1][1].tolist()
 
 
 # The committed tables.
@@ -260,7 +233,7 @@ def table():
 def test_epochs_are_those_of_the_table(table):
     split = 1
     row = measured.row(table["rows"], contestant="half", split=split)["by_epoch"]
-    data, test = cnn.parts(split)
+    data, test = cnn.split_digits(split)
     net = cnn.trained("half", split, 0, 3, 100, data)
     p = probabilities(net, test[0][:500], 1)
     assert row["epoch"][1] == 3
@@ -269,7 +242,7 @@ def test_epochs_are_those_of_the_table(table):
 
 def test_a_start_is_that_of_the_table(table):
     row = measured.row(table["rows"], contestant="narrow", split=2)
-    net = cnn.trained("narrow", 2, 0, 0, 100, cnn.parts(2)[0])
+    net = cnn.trained("narrow", 2, 0, 0, 100, cnn.split_digits(2)[0])
     assert row["by_epoch"]["sigma"]["dense2"][0] == pytest.approx(0.01, rel=1e-3)
     with torch.no_grad():
         assert row["kl"][0] < float(kl(net)) / 4000
@@ -312,14 +285,3 @@ def test_images_are_those_of_the_table_of_scores(table):
         for suffix in ("", BY_WEIGHTS):
             mean = np.mean(images["digits"][name + suffix])
             assert mean == pytest.approx(row[name + suffix][0], rel=0.1), name + suffix
-
-
-def test_flipout_is_weight_sampling_for_one_image():
-    table = measured.load("bayesian-cnn-gradients")
-    for place in gradients.PLACES:
-        for row in table["rows"]:
-            weights, flipout = (
-                sum(row[kind][place][name][0] for name in LAYERS.values())
-                for kind in ("weights", "flipout")
-            )
-            assert 0.7 < flipout / weights < 1.4

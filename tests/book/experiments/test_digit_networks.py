@@ -11,8 +11,8 @@ from ensedu.book.experiments import dropout
 from ensedu.book.experiments.digit_networks import (
     EXPERIMENT,
     TRIES,
+    drawings_of_kind,
     scores,
-    shown,
 )
 from ensedu.book.page.digit.drawings import (
     LETTERS,
@@ -31,7 +31,7 @@ ROWS = {row["method"]: row for row in measured.load("digit-networks")["rows"]}
 @pytest.mark.parametrize("method", TRIES)
 def test_the_committed_arrays_have_the_scores_of_the_table(method):
     row = ROWS[method]
-    _, _, (x, labels) = dropout.parts(1200, 0)
+    _, _, (x, labels) = dropout.split_digits(1200, 0)
     found = scores(probabilities(method, unpacked(method, row["arrays"]), x, 0, row["p"]), labels)
     for name, value in found.items():
         assert row[name] == pytest.approx(value, rel=1e-3, abs=1e-9), name
@@ -56,13 +56,13 @@ def test_scores_of_members_that_disagree():
 
 
 def test_what_is_shown():
-    x, labels = shown("drawn", 3, 20)
+    x, labels = drawings_of_kind("drawn", 3, 20)
     assert x.shape == (20, 64)
     assert labels.tolist() == [digit for digit in range(10) for _ in range(2)]
-    letters, none = shown("letters", 3, 2 * len(LETTERS))
+    letters, none = drawings_of_kind("letters", 3, 2 * len(LETTERS))
     assert letters.shape == (2 * len(LETTERS), 64)
     assert none is None
-    assert not np.array_equal(letters, shown("letters", 4, 2 * len(LETTERS))[0])
+    assert not np.array_equal(letters, drawings_of_kind("letters", 4, 2 * len(LETTERS))[0])
     assert not set(LETTERS) & set("BDGIOQSZ")  # a digit's twins
 
 
@@ -81,17 +81,17 @@ def test_a_setting_is_chosen_on_validation_alone(monkeypatch):
 
     def said(method, arrays, x, seed, p):
         seen_inputs.append(x)
-        right = np.eye(10)[dropout.parts(1200, 2)[1][1]]
+        right = np.eye(10)[dropout.split_digits(1200, 2)[1][1]]
         weight = 0.5 if arrays["lr"] == 0.006 and arrays["weight_decay"] else 0.1
         return (weight * right + (1 - weight) / 10)[None, None]
 
     monkeypatch.setattr(networks, "probabilities", said)
-    chosen, nll, arrays = networks.best("single", 2, 1200, 1)
+    chosen, nll, arrays = networks.best_setting("single", 2, 1200, 1)
     assert chosen == 3
     assert asked == list(TRIES["single"])
     assert arrays == asked[3]
     assert len(nll) == 4
-    assert all(np.array_equal(x, dropout.parts(1200, 2)[1][0]) for x in seen_inputs)
+    assert all(np.array_equal(x, dropout.split_digits(1200, 2)[1][0]) for x in seen_inputs)
 
 
 def test_the_page_has_the_networks_of_the_first_split():
@@ -106,7 +106,7 @@ def test_the_page_has_the_networks_of_the_first_split():
 
 def test_a_reduced_run_agrees_with_the_table():
     found = networks.arrays_of(networks.trained("single", ROWS["single"]["setting"], 0, 1200, 60))
-    _, _, (x, labels) = dropout.parts(1200, 0)
+    _, _, (x, labels) = dropout.split_digits(1200, 0)
     own = scores(probabilities("single", found, x), labels)
     # To the digits of the table, and what other processors add.
     assert own["accuracy"] == pytest.approx(ROWS["single"]["accuracy"], abs=0.01)
@@ -130,7 +130,7 @@ def test_the_summary_counts_the_sure():
 
 BAD = [
     (lambda: networks.trained("bagging", {}, 0, 400, 1), ValueError, ("method", "'bagging'")),
-    (lambda: shown("test", 0, 10), ValueError, ("kind", "'test'", "'letters'")),
+    (lambda: drawings_of_kind("test", 0, 10), ValueError, ("kind", "'test'", "'letters'")),
 ]
 
 

@@ -15,14 +15,14 @@ from ensedu.book.experiments.disentangling import (
     SIGMAS,
     TRIES,
     TUNING,
-    best,
-    cell,
-    contrast,
+    best_steps,
     curve,
-    heads,
+    member_heads,
     new_points,
     run,
     summarize,
+    summary_cell,
+    summary_contrast,
     trained,
     tune,
 )
@@ -62,8 +62,8 @@ def test_a_training_repeats_itself_and_leaves_torch_as_it_was():
     threads, state = torch.get_num_threads(), torch.random.get_rng_state()
     one, other, apart = (trained(30, 0.2, seed, 4, **SHORT) for seed in (3, 3, 4))
     x = np.linspace(-1, 1, 5)[:, None]
-    assert np.array_equal(heads(one, x)[0], heads(other, x)[0])
-    assert not np.allclose(heads(one, x)[0], heads(apart, x)[0])
+    assert np.array_equal(member_heads(one, x)[0], member_heads(other, x)[0])
+    assert not np.allclose(member_heads(one, x)[0], member_heads(apart, x)[0])
     assert torch.get_num_threads() == threads
     assert torch.equal(torch.random.get_rng_state(), state)
 
@@ -74,7 +74,7 @@ def test_a_run_says_what_the_members_state(monkeypatch):
     net = trained(30, 0.2, 3, 4, **SHORT)
     for place, (x, y) in new_points(0.2, 3, 13).items():
         assert tuple(found[place]) == PARTS
-        mean, variance = heads(net, x)
+        mean, variance = member_heads(net, x)
         off = mean - gap.truth(x)
         density = np.exp(-((y - mean) ** 2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
         wanted = {
@@ -139,8 +139,8 @@ def test_the_best_steps_are_those_of_the_least_mean():
         for steps in TRIES
         for seed in range(3)
     ]
-    assert [row["steps"] for row in best(rows)] == [750] * 9
-    assert best(rows)[0]["nll"] == 51
+    assert [row["steps"] for row in best_steps(rows)] == [750] * 9
+    assert best_steps(rows)[0]["nll"] == 51
 
 
 def test_the_steps_were_chosen_on_other_data():
@@ -160,15 +160,17 @@ def test_one_row_again():
 
 
 def test_rows_of_the_summary():
-    assert cell("gap", 480, 0.4)["sigma"] == 0.4
-    low, mean, high = cell("regions", 30, 0.1)["noise"]
+    assert summary_cell("gap", 480, 0.4)["sigma"] == 0.4
+    low, mean, high = summary_cell("regions", 30, 0.1)["noise"]
     assert low < mean < high
-    assert contrast("noise, more data", "gap", sigma=SIGMAS[0])["number"] is None
-    assert contrast("noise, more noise", "gap", NUMBERS[0])["sigma"] is None
+    assert summary_contrast("noise, more data", "gap", sigma=SIGMAS[0])["number"] is None
+    assert summary_contrast("noise, more noise", "gap", NUMBERS[0])["sigma"] is None
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize("read", [lambda p: cell(p, 30, 0.1), lambda p: contrast("noise", p)])
+@pytest.mark.parametrize(
+    "read", [lambda p: summary_cell(p, 30, 0.1), lambda p: summary_contrast("noise", p)]
+)
 def test_an_unknown_place(read):
     with pytest.raises(ValueError, match="place must be one of 'regions', 'gap'"):
         read("nowhere")

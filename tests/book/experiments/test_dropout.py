@@ -13,11 +13,11 @@ from ensedu.book.experiments.dropout import (
     EXPERIMENT,
     PASSES,
     RATES,
-    by_passes,
     chosen,
     nll,
-    parts,
+    nll_by_passes,
     probabilities,
+    split_digits,
     with_rate,
 )
 from ensedu.data import digits
@@ -36,12 +36,12 @@ def short():
 
 def test_parts_of_a_split_have_no_digit_in_common():
     x, _ = digits()
-    found = parts(400, 3)
+    found = split_digits(400, 3)
     assert [len(labels) for _, labels in found] == [400, 297, 300]
     assert len(np.unique(x, axis=0)) == len(x)
     assert len(np.unique(np.concatenate([part for part, _ in found]), axis=0)) == 997
-    assert not np.array_equal(found[2][1], parts(400, 4)[2][1])
-    more = parts(1200, 3)
+    assert not np.array_equal(found[2][1], split_digits(400, 4)[2][1])
+    more = split_digits(1200, 3)
     assert np.array_equal(more[0][0][:400], found[0][0])
     assert all(np.array_equal(more[i][0], found[i][0]) for i in (1, 2))
 
@@ -82,7 +82,7 @@ def test_by_passes_averages_over_groups():
     rng = np.random.default_rng(0)
     members = rng.dirichlet(np.ones(3), (64, 5))
     labels = rng.integers(3, size=5)
-    found = dict(zip(PASSES, by_passes(members, labels), strict=True))
+    found = dict(zip(PASSES, nll_by_passes(members, labels), strict=True))
     of_labels = members[:, np.arange(5), labels]
     assert found[1] == pytest.approx(-np.log(of_labels).mean(), rel=1e-12)
     assert found[64] == pytest.approx(-np.log(of_labels.mean(0)).mean(), rel=1e-12)
@@ -112,7 +112,7 @@ def test_training_sees_neither_validation_nor_test(monkeypatch):
 
     monkeypatch.setattr(dropout, "fit", fit)
     dropout.run(400, 2, **SHORT | {"rates": [0.1]})
-    x, y = parts(400, 2)[0]
+    x, y = split_digits(400, 2)[0]
     assert [row[2:] for row in seen] == [(0.0, 2), (0.3, 2), (0.0, 2)]
     assert all(np.array_equal(row[0], x) and np.array_equal(row[1], y) for row in seen)
 

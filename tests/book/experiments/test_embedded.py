@@ -13,7 +13,7 @@ from ensedu.book.experiments.embedded import (
     WIDTHS,
     by_mean,
     curve,
-    pair,
+    inputs_at_angle,
     run,
     run_outputs,
     run_training,
@@ -31,14 +31,14 @@ def test_what_joins_members_is_the_square_of_the_mean(mean):
     first, last = by_mean(mean)
     assert first.moments == (1.0, 1.0)
     np.testing.assert_allclose(last.moments, (mean, 1.0), rtol=0, atol=1e-15)
-    found = ntk.limit(pair(0.5), hidden_layers=2, u=by_mean(mean))
+    found = ntk.limit(inputs_at_angle(0.5), hidden_layers=2, u=by_mean(mean))
     for same, cross in (found.shared, found.covariance):
         np.testing.assert_allclose(cross, mean**2 * same, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("cosine", [-1.0, -0.5, 0.3])
 def test_a_pair_has_its_angle(cosine):
-    x = pair(cosine)
+    x = inputs_at_angle(cosine)
     np.testing.assert_allclose(x @ x.T / 2, [[1, cosine], [cosine, 1]], rtol=0, atol=1e-15)
 
 

@@ -11,7 +11,7 @@ from ensedu.book.experiments.lifelong import (
     RATES,
     TASKS,
     TUNING,
-    learn,
+    learn_task,
     network,
     outputs,
     tasks,
@@ -36,28 +36,28 @@ def test_tasks_are_two_classes_each():
 def test_only_what_is_trained_on_forgets(contestant):
     net, parts = network(contestant, 0), tasks(0)
     x = parts[0][1][0]
-    learn(net, 0, parts[0][0], **SHORT)
+    learn_task(net, 0, parts[0][0], **SHORT)
     before = outputs(net, 0, x)
     for task in range(1, TASKS):
-        learn(net, task, parts[task][0], **SHORT)
+        learn_task(net, task, parts[task][0], **SHORT)
     assert torch.equal(outputs(net, 0, x), before) == (contestant != FORGETS)
 
 
 @pytest.mark.parametrize("contestant", CONTESTANTS)
 def test_a_task_changes_what_is_its_own(contestant):
     net, parts = network(contestant, 0), tasks(0)
-    learn(net, 0, parts[0][0], **SHORT)
+    learn_task(net, 0, parts[0][0], **SHORT)
     before = {name: p.clone() for name, p in net.named_parameters()}
-    learn(net, 1, parts[1][0], **SHORT)
+    learn_task(net, 1, parts[1][0], **SHORT)
     changed = sum(int((p != before[name]).sum()) for name, p in net.named_parameters())
     if contestant == FORGETS:
-        assert changed > net.added()
+        assert changed > net.added_numbers()
     else:  # all but what had a gradient of 0
-        assert 0.5 * net.added() < changed <= net.added()
+        assert 0.5 * net.added_numbers() < changed <= net.added_numbers()
 
 
 def test_what_a_task_adds():
-    found = {name: network(name, 0).added() for name in CONTESTANTS}
+    found = {name: network(name, 0).added_numbers() for name in CONTESTANTS}
     fast, head, own = 2 * (64 + 64 + 64), 64 * 2 + 2, 2 * (64 * 64 + 64)
     assert found == {
         "signs": fast + head, "copied": fast + head, "head": head, "head_random": head,
@@ -67,8 +67,8 @@ def test_what_a_task_adds():
 
 def test_copied_begins_as_heads_alone():
     net = network("copied", 0)
-    learn(net, 0, tasks(0)[0][0], **SHORT)
-    net.begin(3)
+    learn_task(net, 0, tasks(0)[0][0], **SHORT)
+    net.begin_task(3)
     x = tasks(0)[3][0][0]
     with torch.no_grad():
         features = net.body(x)
@@ -79,7 +79,7 @@ def test_copied_begins_as_heads_alone():
 def test_a_random_body_stays_as_it_was():
     net = network("head_random", 0)
     before = [p.clone() for p in net.body.parameters()]
-    learn(net, 0, tasks(0)[0][0], **SHORT)
+    learn_task(net, 0, tasks(0)[0][0], **SHORT)
     assert all(torch.equal(a, b) for a, b in zip(before, net.body.parameters(), strict=True))
 
 

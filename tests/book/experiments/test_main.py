@@ -1,11 +1,13 @@
 """The command that computes tables of long runs, and what it makes of its arguments."""
 
+import re
 from pathlib import Path
 
 import pytest
 import toy_experiment as toy
 
-from ensedu.book.experiments import EXPERIMENTS
+from ensedu.book import experiments
+from ensedu.book.experiments import EXPERIMENTS, nuts
 from ensedu.book.experiments.__main__ import folders, main
 from tests.book.experiments.toy_runs import (
     expected,
@@ -99,3 +101,21 @@ def test_without_a_checkout_the_folder_must_be_named(tmp_path, monkeypatch):
     monkeypatch.setattr("ensedu.book.experiments.__main__.BOOK", tmp_path / "ensedu" / "book")
     with pytest.raises(OSError, match=r"--out must name a folder, since .*results is none of a"):
         folders(None)
+
+
+def test_where_a_package_is_missing_the_command_is_named(monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(experiments.NEEDS, "nuts", "no_such_package")
+    assert experiments.missing_package("nuts") == "no_such_package"
+    assert not experiments.missing_package("starts")
+    assert main(["nuts", "--out", str(tmp_path)]) == 1
+    words = capsys.readouterr().err
+    assert "no_such_package" in words and "make results NAME=nuts" in words
+    monkeypatch.setitem(__import__("sys").modules, "jax", None)
+    with pytest.raises(ImportError, match="make results NAME=nuts"):
+        nuts.posterior(0, chains=1, warmup=1, draws=1, accept=0.9)
+
+
+def test_here_leaves_those_out(capsys):
+    assert main(["--here", "--list"]) == 0
+    names = re.findall(r"^([a-z0-9-]+):", capsys.readouterr().out, flags=re.M)
+    assert names == [name for name in experiments.EXPERIMENTS if name not in experiments.NEEDS]

@@ -71,13 +71,13 @@ def test_a_case_agrees_with_the_table():
 
 def test_what_is_made_of_one_run_starts_alike_on_a_split_alone(monkeypatch):
     seen = {}
-    real = table_one.started
+    real = table_one.untrained_networks
 
     def started(split, row, start):
         seen.setdefault(name, []).append(start)
         return real(split, row, start)
 
-    monkeypatch.setattr(table_one, "started", started)
+    monkeypatch.setattr(table_one, "untrained_networks", started)
     for name in ("single", "last", "deep_ensemble"):
         for split in (2, 3):
             one_run.run("concrete", name, split=split, **FIVE | {"seeds": 2})

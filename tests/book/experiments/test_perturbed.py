@@ -14,15 +14,15 @@ from ensedu.book.experiments.perturbed import (
     SCALES,
     STATES,
     Descent,
-    coupled,
+    coupled_draws,
+    digits_of_part,
     distance,
-    laws,
     network,
-    part,
+    perturbation_laws,
     polished,
     score_at,
-    start,
     trained,
+    untrained_numbers,
     variances,
 )
 from ensedu.theory.perturbations import hessian, separable, spread, spread_of
@@ -38,18 +38,18 @@ def stored():
 
 
 def test_parts_have_no_digit_in_common():
-    found = [part(number) for number in range(PARTS)]
+    found = [digits_of_part(number) for number in range(PARTS)]
     images = np.concatenate([x for x, _ in found])
     assert images.shape == (PARTS * 256, 64)
     assert len(np.unique(images, axis=0)) == len(images)
     assert all(set(y) == set(range(10)) for _, y in found)
-    starts = [start(number) for number in range(PARTS)]
+    starts = [untrained_numbers(number) for number in range(PARTS)]
     assert len(np.unique(np.stack(starts)[:, 0])) == PARTS
 
 
 def test_the_loss_is_that_of_the_numpy_network(stored):
     numbers = stored["halfway"]
-    x, y = part(0)
+    x, y = digits_of_part(0)
     nll = -np.log(np.take_along_axis(softmax(network(numbers)(x)), y[:, None], 1)).mean()
     loss = float(Descent(0)(torch.from_numpy(numbers)))
     assert loss == pytest.approx(nll + perturbed.DECAY / 2 * (numbers**2).sum(), rel=1e-12)
@@ -86,7 +86,7 @@ def test_newton_ends_at_a_minimum(stored):
 
 
 def test_halfway_is_halfway_and_no_minimum(stored):
-    loss, three = Descent(0), (start(0), stored["minimum"], stored["halfway"])
+    loss, three = Descent(0), (untrained_numbers(0), stored["minimum"], stored["halfway"])
     first, low, half = (float(loss(torch.from_numpy(own))) for own in three)
     assert low < half < (first + low) / 2 < half * 1.02
     assert np.linalg.norm(loss.gradient(stored["halfway"])) > 0.1
@@ -103,10 +103,13 @@ def test_each_law_has_its_moments():
     scale, draws = 0.3, 40_000
     exact = spread_of(W, separable(*variances(W, scale)))
     each = np.diag(exact)
-    found = {name: draw() for name, draw in laws(W, scale, np.random.default_rng(0), draws).items()}
+    found = {
+        name: draw()
+        for name, draw in perturbation_laws(W, scale, np.random.default_rng(0), draws).items()
+    }
     assert set(found) == {"full", *KINDS} - {"coupled", "first_order"}
     found |= dict(
-        zip(("one", "other"), coupled(W, scale, np.random.default_rng(1), draws), strict=True)
+        zip(("one", "other"), coupled_draws(W, scale, np.random.default_rng(1), draws), strict=True)
     )
     for name, V in found.items():
         assert V.shape == (draws, 3, 5), name
@@ -138,7 +141,7 @@ def test_distances_are_relative():
 
 def test_rows_have_all_distances_and_means(stored):
     score = score_at(stored["minimum"], 0)
-    found = perturbed.measured_on(
+    found = perturbed.measure_layer(
         score, hessian(score, score.weight), np.random.default_rng(0), 100
     )
     assert list(found["distances"]) == list(KINDS)
@@ -156,7 +159,7 @@ def test_a_reduced_run_agrees_with_the_table(stored):
     for state in STATES:
         row = measured.row(rows, number=0, state=state)
         score = score_at(stored[state], 0)
-        both = coupled(score.weight, SCALES[1], np.random.default_rng(2), 2000)
+        both = coupled_draws(score.weight, SCALES[1], np.random.default_rng(2), 2000)
         one, other = (spread(score(own)) for own in both)
         # Other draws than the table's: what sampling leaves of a small difference.
         assert distance(other, one) == pytest.approx(row["distances"]["coupled"][1], rel=0.5)

@@ -17,7 +17,7 @@ from ensedu.book.experiments.pruning import (
     PRIORS,
     SIZES,
     TUNING,
-    cut,
+    pruned_copy,
     scores,
     trained,
 )
@@ -48,7 +48,7 @@ def test_what_is_cut_is_0_in_every_draw():
     net = mean_field()
     before = {name: value.clone() for name, value in net.state_dict().items()}
     masks = masks_of(net)
-    for name, part in drawn(cut(net, masks)).items():
+    for name, part in drawn(pruned_copy(net, masks)).items():
         draws = torch.stack([part.stored_weights()[0] for _ in range(5)]).detach().numpy()
         assert (draws[:, ~masks[name]] == 0).all()
         assert (draws[:, masks[name]].std(axis=0) > 0).all()
@@ -63,7 +63,7 @@ def test_what_is_cut_is_0_in_every_draw():
 def test_outputs_are_drawn_as_weights_would_be():
     net, x = mean_field(), torch.randn(11, 5)
     masks = masks_of(net)
-    name, layer = next(iter(drawn(cut(net, masks)).items()))
+    name, layer = next(iter(drawn(pruned_copy(net, masks)).items()))
     noise = torch.randn(7, 11, 7)
     mean, std = (
         value.detach().numpy()
@@ -82,11 +82,11 @@ def test_without_noise_means_remain():
     first, last = drawn(net).values()
     hidden = (x @ first.weight_mean.T + first.bias_mean).relu()
     wanted = hidden @ last.weight_mean.T + last.bias_mean
-    assert torch.allclose(cut(net, noise=False)(x)[0], wanted, rtol=0, atol=1e-6)
+    assert torch.allclose(pruned_copy(net, noise=False)(x)[0], wanted, rtol=0, atol=1e-6)
     net = mlp(SMALL, "mc_dropout", p=0.5)
     first, last = (part for part in net if hasattr(part, "weight"))
     wanted = last(first(x).relu())
-    assert torch.allclose(cut(net, noise=False)(x)[0], wanted, rtol=0, atol=1e-6)
+    assert torch.allclose(pruned_copy(net, noise=False)(x)[0], wanted, rtol=0, atol=1e-6)
 
 
 def test_scores_are_those_of_the_weights():
@@ -142,7 +142,7 @@ def test_learning_rates_are_those_chosen():
 
 def test_splits_share_no_digit_between_training_and_test():
     for split in (0, 1):
-        train, test = pruning.parts(split)
+        train, test = pruning.split_digits(split)
         assert len(train[1]) == 4000 and len(test[1]) == 1000
     both = torch.cat([train[0], test[0]])
     assert len(both.unique(dim=0)) == len(both)

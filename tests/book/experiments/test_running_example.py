@@ -172,7 +172,7 @@ def test_the_typical_start_errs_as_one_network_does_on_average():
     x, truth, _ = example.new_points(0, 400)
     first = example.deep_ensemble(8)(torch.from_numpy(x))[0].detach().numpy()
     error = np.sqrt(np.mean((first - truth)[400:] ** 2))
-    assert error == pytest.approx(example.scored("single", "gap", "rmse")["mean"], rel=0.1)
+    assert error == pytest.approx(example.summary_row("single", "gap", "rmse")["mean"], rel=0.1)
 
 
 def test_a_deep_ensemble_of_four_is_the_contestant():
@@ -185,10 +185,10 @@ def test_a_deep_ensemble_of_four_is_the_contestant():
 
 def test_parts_add_up_to_the_difference_and_a_network_has_no_doubt():
     for name in ("wide", "deep_ensemble", "rank1"):
-        curve, doubt = example.parts(name)
-        whole = example.scored(name, "gap", "nll")["difference"]
+        curve, doubt = example.gap_nll_parts(name)
+        whole = example.summary_row(name, "gap", "nll")["difference"]
         assert curve.mean + doubt.mean == pytest.approx(whole, abs=2e-3)
-    _, doubt = example.parts("wide")
+    _, doubt = example.gap_nll_parts("wide")
     assert doubt.low < 0 < doubt.high and abs(doubt.mean) < 0.05
 
 
@@ -212,9 +212,9 @@ def test_parameters_are_those_of_the_method():
 
 def test_words_say_each_contestant_and_score():
     words = example.in_words(["single", "rank1"], {"NLL in the gap": ("gap", "nll")})
-    found = example.scored("rank1", "gap", "nll")
+    found = example.summary_row("rank1", "gap", "nll")
     assert (
-        f"one network: NLL in the gap {example.scored('single', 'gap', 'nll')['mean']:.2f}."
+        f"one network: NLL in the gap {example.summary_row('single', 'gap', 'nll')['mean']:.2f}."
         in words
     )
     assert f"rank-1 BNN: NLL in the gap \N{MINUS SIGN}{-found['difference']:.2f}, from" in words
@@ -222,7 +222,7 @@ def test_words_say_each_contestant_and_score():
 
 def test_unknown_places_and_scores_are_named():
     with pytest.raises(ValueError, match="place must be"):
-        example.scored("single", "hole", "nll")
+        example.summary_row("single", "hole", "nll")
     with pytest.raises(ValueError, match=r"scores\['a'\]: a score must be"):
         example.figure(["single"], {"a": ("gap", "spread")})
 
@@ -232,7 +232,7 @@ def test_words_say_intervals_from_low_to_high():
         ["single", "mean_field", "wide"], {"c": ("gap", "coverage"), "n": ("gap", "nll")}
     )
     for name, (title, score) in product(("mean_field", "wide"), (("c", "coverage"), ("n", "nll"))):
-        row = example.scored(name, "gap", score)
+        row = example.summary_row(name, "gap", score)
         value, low, high = (
             f"{row[key]:+.2f}".replace("-", "\N{MINUS SIGN}")
             for key in ("difference", "low", "high")
@@ -243,7 +243,7 @@ def test_words_say_intervals_from_low_to_high():
 def test_the_figure_shows_the_table(monkeypatch):
     shown = {}
     monkeypatch.setattr(
-        "ensedu.plot.contest", lambda *given, **named: shown.update(named, given=given)
+        "ensedu.plot.scored_curves", lambda *given, **named: shown.update(named, given=given)
     )
     nll = {"n": ("gap", "nll")}
     example.figure(["single", "rank1"], nll | {"c": ("gap", "coverage")})

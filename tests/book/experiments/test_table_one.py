@@ -13,9 +13,9 @@ from ensedu.book.experiments.shared.comparisons import compare_with_reference
 from ensedu.book.experiments.table_one import (
     CONTESTANTS,
     EXPERIMENT,
-    adjusted,
-    by_size,
+    compare_all,
     equal_width,
+    scores_by_size,
 )
 from ensedu.data import Split
 
@@ -42,7 +42,7 @@ def test_no_other_width_comes_nearer(inputs, width, networks):
 
 def test_by_size_is_the_mean_over_all_choices(forecasts):
     mean, variance, y = forecasts
-    found = by_size(mean, variance, y)
+    found = scores_by_size(mean, variance, y)
     for size in range(1, 6):
         squared, nll = [], []
         for own in map(list, combinations(range(5), size)):
@@ -61,7 +61,7 @@ def test_scores_of_an_ensemble_and_of_each_alone(forecasts):
     assert together["average"] == pytest.approx(nll.mean(), rel=1e-12)
     assert together["nll"] < together["average"]
     assert together["apart"] == pytest.approx(mean.std(0).mean(), rel=1e-12)
-    alone = table_one.alone(mean, variance, y)
+    alone = table_one.scores_alone(mean, variance, y)
     assert alone["nll"] == alone["moment"] == alone["average"]
     assert alone["nll"] == pytest.approx(together["average"], rel=1e-12)
     errors = np.sqrt(((mean - y) ** 2).mean(axis=(1, 2)))
@@ -72,7 +72,7 @@ def test_forecasts_are_in_the_units_of_the_target():
     x = np.random.default_rng(0).standard_normal((20, 3))
     y = 1000.0 + 50 * x[:, :1]
     split = Split(x, y, np.arange(15), np.arange(15, 20))
-    net = table_one.started(split, CONTESTANTS["single"], start=0)
+    net = table_one.untrained_networks(split, CONTESTANTS["single"], start=0)
     mean, variance, targets = table_one.forecast(split, net)
     assert mean.shape == variance.shape == (5, 5, 1)
     np.testing.assert_array_equal(targets, y[15:])
@@ -85,13 +85,13 @@ def test_forecasts_are_in_the_units_of_the_target():
 
 def test_starts_differ_between_contestants_splits_and_seeds(monkeypatch):
     seen = []
-    real = table_one.started
+    real = table_one.untrained_networks
 
     def started(split, row, start):
         seen.append(start)
         return real(split, row, start)
 
-    monkeypatch.setattr(table_one, "started", started)
+    monkeypatch.setattr(table_one, "untrained_networks", started)
     monkeypatch.setattr(table_one, "train", lambda *a, **k: None)
     for name in CONTESTANTS:
         for split in (3, 4):
@@ -145,7 +145,7 @@ def test_holm_counts_all_comparisons_of_a_table():
          "nll": (rng.standard_normal(2) - 3 * (name == "b")).tolist()}
         for data in ("one", "two") for name in "abc" for split in range(10)
     ]  # fmt: skip
-    found = adjusted(rows, (("a", ("b", "c"), ("nll",)), ("b", ("c",), ("nll",))))
+    found = compare_all(rows, (("a", ("b", "c"), ("nll",)), ("b", ("c",), ("nll",))))
     assert [(e["data"], e["contestant"], e["reference"]) for e in found] == [
         (data, *pair) for data in ("one", "two") for pair in (("b", "a"), ("c", "a"), ("c", "b"))
     ]
@@ -160,7 +160,7 @@ def test_holm_counts_all_comparisons_of_a_table():
 
 def test_a_difference_from_the_published_table():
     rows = measured.load("table-one")["rows"]
-    shown, errors = table_one.beside(rows)
+    shown, errors = table_one.beside_published(rows)
     own = [np.mean(r["rmse"]) for r in rows
            if (r["data"], r["contestant"]) == ("concrete", "deep_ensemble")]  # fmt: skip
     assert len(own) == 20

@@ -66,7 +66,7 @@ def test_a_drawn_kl_is_right_on_average():
     stack = Stack(CONTESTANTS["cauchy"], [3], SIZES)
     with torch.no_grad():
         drawn = [float(stack.kl()[0]) for _ in range(400)]
-    means, deviations = (one.reshape(-1, 1) for one in stack.entries())
+    means, deviations = (one.reshape(-1, 1) for one in stack.fast_weight_moments())
     nodes, weights = np.polynomial.hermite_e.hermegauss(120)  # of a standard normal
     log_p = stats.cauchy(1.0, 0.1).logpdf(means + deviations * nodes)
     each = -0.5 * np.log(2 * np.pi * np.e) - np.log(deviations[:, 0])
@@ -77,7 +77,7 @@ def test_a_drawn_kl_is_right_on_average():
 
 def test_the_closed_kl_of_cauchy_distributions_is_the_quadrature():
     stack = Stack(CONTESTANTS["signs_heavy"], [3], (1, 1))
-    means, deviations = stack.entries()
+    means, deviations = stack.fast_weight_moments()
 
     def integrand(angle, loc, scale):
         w = loc + scale * math.tan(angle)
@@ -110,7 +110,7 @@ def test_networks_side_by_side_learn_as_alone():
 
 
 def test_looking_on_the_way_changes_nothing():
-    row, (x, y) = CONTESTANTS["cauchy"], ours.tested([0], 1)
+    row, (x, y) = CONTESTANTS["cauchy"], ours.stacked_test_examples([0], 1)
     seen = []
 
     def look(stack, nll):
@@ -156,7 +156,9 @@ def test_members_drawn_from_the_prior_forget_what_they_learned():
     stack, (x, y) = Stack(CONTESTANTS["normal"], [5, 9], SIZES), examples()
     kept = {name: value.detach().clone() for name, value in stack.parameters.items()}
     seen = []
-    stack.forward = lambda x, noise: seen.append(stack.entries()) or torch.zeros(2, 4, 11, 3)
+    stack.forward = lambda x, noise: (
+        seen.append(stack.fast_weight_moments()) or torch.zeros(2, 4, 11, 3)
+    )
     ours.prior_nlls(stack, x, y, 2)
     for means, deviations in seen:
         np.testing.assert_allclose(means, 1, rtol=0, atol=0)

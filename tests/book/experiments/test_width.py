@@ -20,15 +20,15 @@ from ensedu.book.experiments.width import (
     SCORES,
     TASKS,
     TUNING,
-    alike,
     chosen,
-    compared,
+    chosen_rate,
+    compare_ensembles,
     differences,
     examples,
     network,
-    rate,
     score,
     trained,
+    width_of_equal_size,
 )
 from ensedu.torch import BatchEnsembleLinear, Sequential
 
@@ -159,10 +159,10 @@ def test_where_training_fails_the_next_smaller_rate_is_taken(small, monkeypatch)
         return network(task, method, width, members, 0)
 
     monkeypatch.setattr(ours, "trained", fails)
-    _, used = ours.at_rate("digits", "batch_ensemble", 5, 2, 0, RATES[1])
+    _, used = ours.train_at_rate("digits", "batch_ensemble", 5, 2, 0, RATES[1])
     assert (tried, used) == ([RATES[1], RATES[0]], RATES[0])
     with pytest.raises(FloatingPointError, match="batch_ensemble of 2, width 5, fails"):
-        ours.at_rate("digits", "batch_ensemble", 5, 2, 0, 0.001)
+        ours.train_at_rate("digits", "batch_ensemble", 5, 2, 0, 0.001)
 
 
 def test_tuning_says_where_training_fails(small):
@@ -174,7 +174,7 @@ def test_tuning_says_where_training_fails(small):
 
 def test_the_rate_of_an_untuned_width_is_that_of_the_nearest(small):
     for width, picked in ((3, 0), (5, 0), (6, 1), (99, 1)):
-        assert rate("digits", "deep_ensemble", width, 1) == RATES[picked], width
+        assert chosen_rate("digits", "deep_ensemble", width, 1) == RATES[picked], width
 
 
 def test_the_rates_chosen_are_those_of_the_tuning():
@@ -212,7 +212,7 @@ def test_widths_of_as_many_parameters_are_the_nearest():
             return abs(separate * counting.mlp([64, own, own, 10]).total - total)
 
         for own, separate in ((one, 1), (several, BUDGETED)):
-            assert alike(width, BUDGETED, separate) == own
+            assert width_of_equal_size(width, BUDGETED, separate) == own
             assert miss(own, separate) <= min(miss(own - 1, separate), miss(own + 1, separate))
     known = {
         case["width"]
@@ -233,7 +233,7 @@ def test_differences_are_those_of_the_same_split():
     pair = ("batch_ensemble", 16, 1), ("deep_ensemble", 16, 1)
     found = differences(rows, "digits", *pair, "nll")
     np.testing.assert_allclose(found, [-0.1, 0.0, 0.1], atol=1e-15)
-    (entry,) = compared(rows, "digits", [pair], ["nll"])
+    (entry,) = compare_ensembles(rows, "digits", [pair], ["nll"])
     wide = math.sqrt(1 / 3 + TASKS["digits"].test / TASKS["digits"].train)
     assert entry["high"] == pytest.approx(4.302653 * 0.1 * wide, rel=1e-6)  # t, 2 degrees
     assert (entry["width"], entry["than"], entry["verdict"]) == (16, "deep_ensemble", "")

@@ -16,7 +16,7 @@ width have the settings of the whole one. No start of a split is that of another
 `run` makes the rows: scores of the forecast, its NLL and error under shifted inputs, how well its
 doubt tells foreign inputs from the test's, what conformal intervals add, how many numbers are kept,
 and how long it took, in seconds of one thread's own time. One network and one larger network are
-scored twice, the second time scaled: `unfolded` makes contestants of that. `summarize` compares
+scored twice, the second time scaled: `with_scaled` makes contestants of that. `summarize` compares
 each with one network, and the deep ensemble with some of them. Whose p-values are adjusted together
 was settled when the table of digits had been seen, and no other: at first it was all of a table.
 """
@@ -50,9 +50,9 @@ from ensedu.book.experiments.shootout.tasks import (
     SPLITS,
     TASKS,
     TUNED_ON,
-    Parts,
     Task,
-    parts,
+    TaskSplit,
+    split_of_task,
 )
 from ensedu.common import checks
 
@@ -79,16 +79,16 @@ __all__ = [
     "Contestant",
     "chosen",
     "network",
-    "parts",
     "run",
     "scale_of",
     "seed",
+    "split_of_task",
     "summarize",
     "takes_part",
     "train",
     "try_out",
     "tune",
-    "unfolded",
+    "with_scaled",
 ]
 
 #: Who others are compared with.
@@ -136,7 +136,7 @@ def chosen(data: str, contestant: str) -> Setting:
 
 def tune(data: str, contestant: str) -> dict[str, Any]:
     """Return the NLL of each setting on the split for that, and which one has the least."""
-    given = parts(data, TUNED_ON)
+    given = split_of_task(data, TUNED_ON)
     x, y = given.test
     found = []
     for number, setting in enumerate(CONTESTANTS[contestant].tries):
@@ -157,20 +157,20 @@ def run(
     """
     task = TASKS[checks.one_of("data", data, TASKS)]
     checks.one_of("contestant", contestant, CONTESTANTS)
-    given = parts(data, split)
+    given = split_of_task(data, split)
     own = chosen(data, contestant) if setting is None else setting
     with one_thread():
         found = [
-            one(data, contestant, own, given, seed(data, contestant, split, start))
+            score_start(data, contestant, own, given, seed(data, contestant, split, start))
             for start in range(task.starts if starts is None else starts)
         ]
     plain, *scaled = zip(*found, strict=True)
-    row = {"parameters": parameters(task, CONTESTANTS[contestant]), **together(plain)}
-    return row | {SCALED: together(scaled[0]) if scaled else None}
+    row = {"parameters": parameters(task, CONTESTANTS[contestant]), **collect_starts(plain)}
+    return row | {SCALED: collect_starts(scaled[0]) if scaled else None}
 
 
-def one(
-    data: str, contestant: str, setting: Setting, given: Parts, seed: int
+def score_start(
+    data: str, contestant: str, setting: Setting, given: TaskSplit, seed: int
 ) -> list[dict[str, Any]]:
     """Return what one trained contestant is worth, as it is and, of some, scaled."""
     before = time.thread_time()
@@ -197,10 +197,12 @@ def one(
     if contestant in SHARPENED:
         held_out, known = forecasts["held_out"], given.held_out[1]
         several.append({name: each.sharpened(held_out, known) for name, each in forecasts.items()})
-    return [worth(TASKS[data], given, each) | more for each in several]
+    return [score_forecasts(TASKS[data], given, each) | more for each in several]
 
 
-def worth(task: Task, given: Parts, forecasts: Mapping[str, Forecast]) -> dict[str, Any]:
+def score_forecasts(
+    task: Task, given: TaskSplit, forecasts: Mapping[str, Forecast]
+) -> dict[str, Any]:
     """Return the scores of the forecasts of one trained contestant."""
     y, unit = given.test[1], given.unit
     test = forecasts["test"]
@@ -221,7 +223,7 @@ def worth(task: Task, given: Parts, forecasts: Mapping[str, Forecast]) -> dict[s
     }
 
 
-def together(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def collect_starts(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return scores as lists over starts, and means over starts of what is a list."""
     row: dict[str, Any] = {}
     for name, first in found[0].items():
@@ -239,7 +241,7 @@ def together(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return row
 
 
-def unfolded(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def with_scaled(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows of a table with one more for what is scaled, its contestant ``…_scaled``."""
     found = []
     for row in rows:
@@ -262,7 +264,7 @@ def summarize(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     whole width with one network, and `PAIRS`; and those of other widths with one network.
     """
     task = TASKS[rows[0]["data"]]
-    by = {(row["contestant"], row["split"]): row for row in unfolded(rows)}
+    by = {(row["contestant"], row["split"]): row for row in with_scaled(rows)}
     splits = sorted({split for _, split in by})
     names = dict.fromkeys(name for name, _ in by)
     others = [(name, REFERENCE) for name in names if name not in (*WIDTHS, REFERENCE)]
@@ -293,7 +295,7 @@ def try_out(data: str, contestant: str, number: int, epochs: int, split: int) ->
 
     They are ``nll``, and ``error`` or ``rmse``; the other one is None.
     """
-    given = parts(data, split)
+    given = split_of_task(data, split)
     setting = CONTESTANTS[contestant].tries[number]
     own_seed = seed(data, contestant, split, 0)
     with one_thread():

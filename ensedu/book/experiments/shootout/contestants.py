@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ensedu import counting, uncertainty
 from ensedu.book.experiments.shootout import others
 from ensedu.book.experiments.shootout.scores import Classes, Forecast, Numbers
-from ensedu.book.experiments.shootout.tasks import TASKS, Parts, Task
+from ensedu.book.experiments.shootout.tasks import TASKS, Task, TaskSplit
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import ensemble, fit, gaussian_nll, mlp, predict
@@ -116,13 +116,13 @@ def network(task: Task, row: Contestant, setting: Setting) -> nn.Module:
     if row.method == "single":
         return plain
     if METHODS[row.method].drops_units:
-        return ensemble(dropped(plain, **options), row.method)
+        return ensemble(with_dropout(plain, **options), row.method)
     if METHODS[row.method].body:
         options["head"] = str(len(plain) - 1)
     return ensemble(plain, row.method, **size, **options)
 
 
-def dropped(model: nn.Sequential, p: float) -> nn.Sequential:
+def with_dropout(model: nn.Sequential, p: float) -> nn.Sequential:
     """Put dropout behind each ReLU of a chain, of whole channels after a convolution."""
     parts: list[nn.Module] = []
     flat = False
@@ -153,7 +153,7 @@ def seed(data: str, contestant: str, split: int, start: int) -> int:
     return int(np.random.SeedSequence(numbers).generate_state(1)[0])
 
 
-class Ours:
+class TrainedNetwork:
     """A network of this book, and how its passes become a forecast."""
 
     def __init__(self, task: Task, row: Contestant, net: nn.Module, seed: int) -> None:
@@ -186,10 +186,10 @@ def train(
     data: str,
     contestant: str,
     setting: Setting,
-    given: Parts,
+    given: TaskSplit,
     seed: int,
     epochs: int | None = None,
-) -> Ours | others.Forecaster:
+) -> TrainedNetwork | others.Forecaster:
     """Train a contestant on a split, with Torch's own generator seeded.
 
     Takes the task's epochs where none are given.
@@ -211,4 +211,4 @@ def train(
             beta=setting.get("beta", 1.0), seed=seed % 2**31,
             optimizer=functools.partial(torch.optim.AdamW, fused=True), bar=False,
         )  # fmt: skip
-    return Ours(task, row, net, seed)
+    return TrainedNetwork(task, row, net, seed)

@@ -17,7 +17,7 @@ from ensedu.book.experiments.shootout import (
     SCORES,
     SHARPENED,
     TASKS,
-    unfolded,
+    with_scaled,
 )
 from ensedu.common import checks
 
@@ -26,11 +26,11 @@ __all__ = [
     "LABELS",
     "NAMES",
     "difference",
-    "means",
-    "points",
-    "relative",
-    "shifted",
-    "tried",
+    "mean_scores",
+    "relative_size",
+    "scores_by_setting",
+    "scores_by_shift",
+    "tradeoff_points",
 ]
 
 #: All contestants in the order of tables, what is scaled behind what it scales.
@@ -74,7 +74,7 @@ CURVES = {
 @functools.cache
 def _rows(data: str) -> tuple[dict[str, Any], ...]:
     table = measured.load(f"shootout-{checks.one_of('data', data, TASKS)}")
-    return tuple(unfolded(table["rows"]))
+    return tuple(with_scaled(table["rows"]))
 
 
 @functools.cache
@@ -83,7 +83,7 @@ def _summary(data: str) -> dict[tuple[str, str, str], dict[str, Any]]:
     return {(one["contestant"], one["than"], one["score"]): one for one in found}
 
 
-def means(data: str) -> dict[str, dict[str, float]]:
+def mean_scores(data: str) -> dict[str, dict[str, float]]:
     """Return the scores of each contestant, means over splits and starts.
 
     Beside them are ``kept``, the numbers that a forecast needs, ``train_seconds`` and
@@ -117,18 +117,18 @@ def difference(
     return _summary(data)[contestant, than, score]
 
 
-def relative(data: str, contestant: str) -> float:
+def relative_size(data: str, contestant: str) -> float:
     """Return the numbers that a contestant keeps, in multiples of one network's."""
-    found = means(data)
+    found = mean_scores(data)
     return found[contestant]["kept"] / found[REFERENCE]["kept"]
 
 
-def points(data: str) -> tuple[dict[str, list[Any]], dict[str, list[str]], dict[str, str]]:
+def tradeoff_points(data: str) -> tuple[dict[str, list[Any]], dict[str, list[str]], dict[str, str]]:
     """Return what `ensedu.plot.tradeoff` draws of a task: points, those resolved, and colors.
 
     The NLL is that above one network's, and sizes are numbers kept, in multiples of its own.
     """
-    inside = [name for name in NAMES if name in means(data) and name != REFERENCE]
+    inside = [name for name in NAMES if name in mean_scores(data) and name != REFERENCE]
     found: dict[str, list[Any]] = {}
     sure: dict[str, list[str]] = {}
     colors: dict[str, str] = {}
@@ -137,20 +137,20 @@ def points(data: str) -> tuple[dict[str, list[Any]], dict[str, list[str]], dict[
         key, words = (curve, CURVES[curve][name]) if curve else (SHORT[name], "")
         one = difference(data, name)
         interval = (one["low"], one["difference"], one["high"])
-        found.setdefault(key, []).append((words, relative(data, name), interval))
+        found.setdefault(key, []).append((words, relative_size(data, name), interval))
         sure.setdefault(key, []).extend([words] * bool(one["verdict"]))
         if not curve:
             colors[key] = COLORS[LABELS[name]]
     return found, sure, colors
 
 
-def shifted(data: str, contestant: str, key: str) -> list[float]:
+def scores_by_shift(data: str, contestant: str, key: str) -> list[float]:
     """Return a score at each strength of a shift, such as ``"noise nll"``, means over splits."""
     own = [row["shifted"][key] for row in _rows(data) if row["contestant"] == contestant]
     return np.mean(own, axis=0).tolist()
 
 
-def tried(
+def scores_by_setting(
     data: str, contestant: str, score: str, epochs: int | None = None
 ) -> Float[Array, "settings splits"]:
     """Return a score of each of a contestant's settings on each split.

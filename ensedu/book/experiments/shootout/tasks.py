@@ -26,7 +26,7 @@ from ensedu.data import (
 )
 from ensedu.torch.models import lenet5
 
-__all__ = ["DEGREES", "NOISE", "SPLITS", "TASKS", "TUNED_ON", "Parts", "Task", "parts"]
+__all__ = ["DEGREES", "NOISE", "SPLITS", "TASKS", "TUNED_ON", "Task", "TaskSplit", "split_of_task"]
 
 #: Splits of each table, and the number of the one that settings are chosen on.
 SPLITS, TUNED_ON = 10, 10
@@ -113,7 +113,7 @@ Targets = Float[Array, "_ 1"] | Int[Array, " _"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Parts:
+class TaskSplit:
     """One split of a task: three parts, inputs that are shifted, and inputs that are foreign.
 
     Targets that are numbers are standardized; `unit` is what one of them is worth.
@@ -130,7 +130,7 @@ class Parts:
 
 
 @functools.lru_cache(maxsize=2)
-def parts(name: str, split: int) -> Parts:
+def split_of_task(name: str, split: int) -> TaskSplit:
     """Return a split of a task; raises ``ValueError`` for a `name` that is none."""
     task = TASKS[checks.one_of("name", name, TASKS)]
     if task.image is None:
@@ -138,7 +138,7 @@ def parts(name: str, split: int) -> Parts:
     return _images(task, digits if name == "digits" else mnist5000, split)
 
 
-def _images(task: Task, read: Callable[[], tuple[Array, Array]], split: int) -> Parts:
+def _images(task: Task, read: Callable[[], tuple[Array, Array]], split: int) -> TaskSplit:
     """Split images at random; letters are foreign."""
     x, y = read()
     size = task.image or ()
@@ -151,7 +151,7 @@ def _images(task: Task, read: Callable[[], tuple[Array, Array]], split: int) -> 
         "noise": [noisy(test[:LOOKED], std, rng) for std in NOISE],
     }
     shape = (-1, 1, *size) if task.convolutions else (-1, size[0] * size[1])
-    return Parts(
+    return TaskSplit(
         train=(x[rows[0]].reshape(shape), y[rows[0]]),
         held_out=(x[rows[1]].reshape(shape), y[rows[1]]),
         test=(test.reshape(shape), y[rows[2]]),
@@ -184,7 +184,7 @@ def sized_diamonds() -> Table:
 TABLES = {"concrete": concrete, "diamonds": sized_diamonds}
 
 
-def _table(task: Task, table: Table, split: int) -> Parts:
+def _table(task: Task, table: Table, split: int) -> TaskSplit:
     """Split the rows of a table at random, or into samples that share no row.
 
     What is foreign are the rows of the test part, each column in an order of its own: each value
@@ -202,7 +202,7 @@ def _table(task: Task, table: Table, split: int) -> Parts:
     known, other = (Split(table.x, table.y, train=rows[0], test=own) for own in (rows[2], rows[1]))
     some = known.x_test[:LOOKED]
     noise = [some + std * rng.standard_normal(some.shape) for std in NOISE]
-    return Parts(
+    return TaskSplit(
         train=(known.x_train, known.y_train),
         held_out=(other.x_test, other.y_test),
         test=(known.x_test, known.y_test),

@@ -23,7 +23,7 @@ from ensedu.book.page.digit.stored_networks import probabilities, unpacked
 from ensedu.book.page.frames import BOOK, Frames, check_letters, embedded
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.plot import cells
+from ensedu.plot import colored_cells, text_layout
 from ensedu.plot.style import INK, PALETTE, canvas, house_style, look, tint
 
 __all__ = ["EXAMPLES", "SCRIPT", "START", "DrawDigit", "script"]
@@ -149,7 +149,7 @@ class DrawDigit:
         cell = ((look().width - across - name - 0.05) / 10, row)
         with house_style():
             figure, axes = canvas(look().width, down + 6 * row + 0.12)
-            write = {"color": INK, "fontsize": cells.SMALL, "va": "center"}
+            write = {"color": INK, "fontsize": text_layout.SMALL, "va": "center"}
             for x, words in ((0.05, "drawn"), (side + gap, "seen")):
                 axes.text(x, 0.15, words, **write)
             for stroke in EXAMPLES[START][1]:
@@ -159,7 +159,7 @@ class DrawDigit:
                 )  # fmt: skip
             _frame(axes, 0.05, side)
             pixels = seen(EXAMPLES[START][1]).reshape(8, 8)
-            cells.squares(
+            colored_cells.draw_squares(
                 axes, pixels, (side + gap, 0.3), (side / 8, side / 8), cmap=tint(INK), vmin=0,
                 vmax=1,
             )  # fmt: skip
@@ -174,7 +174,7 @@ class DrawDigit:
             for i, (words, p, method) in enumerate(rows):
                 y = down + i * row
                 axes.text(across, y + row / 2, words, **write)
-                cells.squares(
+                colored_cells.draw_squares(
                     axes, p[None], (across + name, y), cell, cmap=tint(PALETTE[method]),
                     vmin=0, vmax=1,
                 )  # fmt: skip
@@ -209,10 +209,14 @@ class DrawDigit:
 
 def _frame(axes: Any, left: float, side: float) -> None:
     """Draw the edge of a square, 0.3 inches from the top."""
-    cells.frame(axes, np.zeros((1, 1)), (left, 0.3), (side, side), edgecolor=INK, lw=0.8)
+    colored_cells.draw_frame(
+        axes, np.zeros((1, 1)), (left, 0.3), (side, side), edgecolor=INK, lw=0.8
+    )
 
 
 def _percent(axes: Any, x: float, y: float, p: float, color: Any) -> None:
     """Write a probability into a cell, in the ink that is read on its color."""
-    ink = cells.INKS[int(cells.luminance(np.array(color)) < cells.MIDDLE)]
-    axes.text(x, y, f"{100 * p:.0f}", color=ink, fontsize=cells.SMALL, ha="center", va="center")
+    ink = colored_cells.INKS[int(colored_cells.luminance(np.array(color)) < colored_cells.MIDDLE)]
+    axes.text(
+        x, y, f"{100 * p:.0f}", color=ink, fontsize=text_layout.SMALL, ha="center", va="center"
+    )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
 
-from ensedu.plot import Belief, contest, png
+from ensedu.plot import Belief, png, scored_curves
 from ensedu.plot.style import INK, PALETTE
 from tests.plot.looks import LIGHT, drawn, limits, readable, texts
 
@@ -28,7 +28,7 @@ COLUMNS = {"NLL": {"four": (-0.5, -0.25, 0.125), "noisy": (1.0, 2.0, 3.0)}}
 
 def draw(beliefs=BELIEFS, columns=COLUMNS, **others):
     given = {"truth": np.cos(X), "data": DATA, "reference": "one"} | others
-    return contest(X, beliefs, columns, **given)
+    return scored_curves(X, beliefs, columns, **given)
 
 
 def panels(figure):
@@ -225,7 +225,7 @@ def test_inks_are_those_that_a_dark_page_exchanges():
             r"differences\['NLL'\]\['four'\] must rise, got \(3, 2, 1\)",
         ),
         (
-            lambda: contest(X[::-1], BELIEFS, {}, truth=X, data=DATA, reference="one"),
+            lambda: scored_curves(X[::-1], BELIEFS, {}, truth=X, data=DATA, reference="one"),
             ValueError,
             "x must be two numbers or more that increase, got",
         ),

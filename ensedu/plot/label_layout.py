@@ -7,10 +7,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from ensedu.plot import texts
+from ensedu.plot import text_layout
 from ensedu.plot.style import Figure
+from ensedu.plot.text_layout import SMALL
 
-SMALL = 11  # points: the letters of ticks
 EDGE = 0.08  # inches between the edge of the figure and what is written
 AIR = 0.1  # inches between two ticks' labels
 
@@ -22,35 +22,35 @@ def figure_of(axes: Axes) -> Figure:
     return cast(Figure, axes.figure)
 
 
-def powers(low: float | int, high: float | int, span: float | int) -> list[float]:
+def log_ticks(low: float | int, high: float | int, span: float | int) -> list[float]:
     """Return powers of ten inside two ends, and numbers between them where they are too few."""
     found = LogLocator(subs=(1, 2, 5) if span < 300 else (1,)).tick_values(low, high)
-    few = inside(found, low, high)
-    return few if len(few) > 1 else inside(MaxNLocator(4).tick_values(low, high), low, high)
+    few = ticks_within(found, low, high)
+    return few if len(few) > 1 else ticks_within(MaxNLocator(4).tick_values(low, high), low, high)
 
 
-def inside(
+def ticks_within(
     values: Sequence[float | int] | np.ndarray, low: float | int, high: float | int
 ) -> list[float]:
     """Return the ticks that are not outside two ends."""
     return [float(value) for value in values if low <= value <= high]
 
 
-def labeled(axes: Axes, values: Sequence[float | int] | np.ndarray) -> list[bool]:
+def which_have_labels(axes: Axes, values: Sequence[float | int] | np.ndarray) -> list[bool]:
     """Return which ticks have a label: each second or third, or else from the left what fits.
 
     None that would leave the figure has one.
     """
     middles = axes.transData.transform([(x, axes.get_ylim()[0]) for x in values])[:, 0]
-    half = [texts.width(texts.number(x), SMALL) / 2 for x in values]
+    half = [text_layout.text_width(text_layout.number_in_words(x), SMALL) / 2 for x in values]
     figure = figure_of(axes)
     lows, highs = middles / figure.dpi - half, middles / figure.dpi + half
     inner = np.flatnonzero((lows >= 0.02) & (highs <= figure.get_figwidth() - 0.02))
-    chosen = set(inner[_apart(lows[inner], highs[inner])].tolist())
+    chosen = set(inner[_labels_apart(lows[inner], highs[inner])].tolist())
     return [i in chosen for i in range(len(values))]
 
 
-def _apart(lows: np.ndarray, highs: np.ndarray) -> list[int]:
+def _labels_apart(lows: np.ndarray, highs: np.ndarray) -> list[int]:
     """Choose labels from `lows` to `highs` that have room beside each other."""
     last = len(lows) - 1
     for step in (1, 2, 3):
@@ -67,7 +67,7 @@ def _apart(lows: np.ndarray, highs: np.ndarray) -> list[int]:
 def name_x(axes: Axes, words: str) -> None:
     """Name the x-axis: below its middle, and inside the figure."""
     wide, box = figure_of(axes).get_figwidth(), axes.get_position()
-    half = (EDGE + texts.width(words) / 2) / wide
+    half = (EDGE + text_layout.text_width(words) / 2) / wide
     middle = max(half, min(1 - half, (box.x0 + box.x1) / 2))
     axes.set_xlabel(words, x=(middle - box.x0) / box.width, linespacing=1.1)
 
@@ -77,18 +77,18 @@ def in_points(axes: Axes, xy: Any) -> np.ndarray:
     return np.array(axes.transData.transform(np.array(xy, float))) * 72 / figure_of(axes).dpi
 
 
-def panel(axes: Axes) -> Box:
+def panel_box(axes: Axes) -> Box:
     """Return the box of the axes, in points."""
     box, point = axes.get_window_extent(), 72 / figure_of(axes).dpi
     return np.array(box.min) * point, np.array(box.max) * point
 
 
-def segments(curves: Sequence[np.ndarray]) -> np.ndarray:
+def segments_of_curves(curves: Sequence[np.ndarray]) -> np.ndarray:
     """Return the segments (N, 2, 2) of curves of several points each."""
     return np.concatenate([np.stack([curve[:-1], curve[1:]], axis=1) for curve in curves])
 
 
-def free_place(
+def free_offset(
     anchor: np.ndarray,
     half: np.ndarray,
     panel: Box,
@@ -113,26 +113,26 @@ def free_place(
     cost += 1000 * ((low < panel[0]) | (high > panel[1])).any(axis=1)
     for corner, other in taken:
         cost += 500 * ((low < other) & (high > corner)).all(axis=1)
-    ink = _along(lines, 2.0)
+    ink = _points_along(lines, 2.0)
     ink = ink[(np.abs(ink - anchor) < np.abs(offsets).max(axis=0) + half).all(axis=1)]
-    cost += 2 * _inside(ink[None], low[:, None], high[:, None]).sum(axis=1)
+    cost += 2 * _points_in_box(ink[None], low[:, None], high[:, None]).sum(axis=1)
     start = anchor + clear * offsets / np.linalg.norm(offsets, axis=1)[:, None]
     end = anchor + offsets
-    cost += 5 * _cross(start, end, lines[:, 0], lines[:, 1])
+    cost += 5 * _segments_cross(start, end, lines[:, 0], lines[:, 1])
     steps = start[:, None] + np.linspace(0, 1, 16)[:, None] * (end - start)[:, None]
     for corner, other in taken:
-        if not _inside(anchor, corner, other):
-            cost += 20 * np.any(_inside(steps, corner, other), axis=1)
+        if not _points_in_box(anchor, corner, other):
+            cost += 20 * np.any(_points_in_box(steps, corner, other), axis=1)
     return offsets[np.argmin(cost)]
 
 
-def _inside(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray | np.bool_:
+def _points_in_box(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray | np.bool_:
     """Return which points are in a box: one coordinate after the other, which is fast."""
     x, y = points[..., 0], points[..., 1]
     return (x > low[..., 0]) & (x < high[..., 0]) & (y > low[..., 1]) & (y < high[..., 1])
 
 
-def _along(lines: np.ndarray, step: float | int) -> np.ndarray:
+def _points_along(lines: np.ndarray, step: float | int) -> np.ndarray:
     """Return points along segments, about so far apart."""
     pieces = np.maximum(1, np.ceil(np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1) / step))
     which = np.repeat(np.arange(len(lines)), pieces.astype(int))
@@ -141,14 +141,14 @@ def _along(lines: np.ndarray, step: float | int) -> np.ndarray:
     return lines[which, 0] + part * (lines[which, 1] - lines[which, 0])
 
 
-def _cross(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> np.ndarray:
+def _segments_cross(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> np.ndarray:
     """Return which of the segments from a to b cross one of those from c to d."""
     a, b, c, d = a[:, None], b[:, None], c[None], d[None]
-    apart = _turn(a, b, c) * _turn(a, b, d) < 0
-    return (apart & (_turn(c, d, a) * _turn(c, d, b) < 0)).any(axis=1)
+    apart = _side_of_line(a, b, c) * _side_of_line(a, b, d) < 0
+    return (apart & (_side_of_line(c, d, a) * _side_of_line(c, d, b) < 0)).any(axis=1)
 
 
-def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+def _side_of_line(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """Tell by its sign on which side of the line from a to b a point lies."""
     one, other = b - a, c - a
     return one[..., 0] * other[..., 1] - one[..., 1] * other[..., 0]

@@ -8,21 +8,21 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap
 from matplotlib.patches import Rectangle
 
-from ensedu.plot import style, texts
+from ensedu.plot import style, text_layout
 from ensedu.plot.style import GRID, INK, MUTED, PAGE
+from ensedu.plot.text_layout import SMALL
 
 Pair = tuple[float, float]
 MOST_DRAWN = 16  # rows or columns of which each cell is a shape of its own
 RAMP = 0.75  # inches: the length of a color scale
 AIR = 0.08  # inches: between a color scale and the words beside it
-SMALL = 11  # points: the letters of entries and scales
 LOW = 0.21  # inches: the least height of a cell with an entry
 # Almost black and almost white: a dark page must not exchange them, since it changes the cells too.
 INKS = "#010101", "#fefefe"
 MIDDLE = 0.179  # the luminance with the same contrast to black and to white
 
 
-def squares(
+def draw_squares(
     axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, **colors: Any
 ) -> None:
     """Color one cell an entry, from the upper left corner."""
@@ -40,15 +40,17 @@ def squares(
     )  # fmt: skip
 
 
-def heat(
+def draw_heat(
     axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, limit: float,
     **colors: Any,
 ) -> None:  # fmt: skip
     """Color the cells on a scale from ``-limit`` to ``limit``."""
-    squares(axes, values, corner, cell, cmap=style.heat(), vmin=-limit, vmax=limit, **colors)
+    draw_squares(
+        axes, values, corner, cell, cmap=style.heat_colors(), vmin=-limit, vmax=limit, **colors
+    )
 
 
-def frame(
+def draw_frame(
     axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, **look: Any
 ) -> None:
     """Draw a frame around the cells of an array."""
@@ -56,12 +58,14 @@ def frame(
     axes.add_patch(Rectangle(corner, columns * cell[0], rows * cell[1], facecolor="none", **look))
 
 
-def computed(axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair) -> None:
+def draw_computed_frame(
+    axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair
+) -> None:
     """Draw the frame of an array that is never stored."""
-    frame(axes, values, corner, cell, edgecolor=MUTED, lw=0.8, ls=(0, (3, 2)))
+    draw_frame(axes, values, corner, cell, edgecolor=MUTED, lw=0.8, ls=(0, (3, 2)))
 
 
-def strips(axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair) -> None:
+def part_rows(axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair) -> None:
     """Part the rows, so that each is seen as a strip of its own."""
     rows, columns = values.shape
     axes.hlines(
@@ -70,23 +74,23 @@ def strips(axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pai
     )  # fmt: skip
 
 
-def write(
+def write_entries(
     axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, limit: float
 ) -> None:
-    """Write the entries into cells that `heat` colored."""
-    write_on(axes, values, corner, cell, cmap=style.heat(), vmin=-limit, vmax=limit)
+    """Write the entries into cells that `draw_heat` colored."""
+    write_entries_on(axes, values, corner, cell, cmap=style.heat_colors(), vmin=-limit, vmax=limit)
 
 
-def write_on(
+def write_entries_on(
     axes: Axes, values: Float[np.ndarray, "m n"], corner: Pair, cell: Pair, *,
     cmap: Colormap, vmin: float, vmax: float,
 ) -> None:  # fmt: skip
-    """Write the entries into cells that `squares` colored, each in the ink that is read there."""
+    """Write the entries into cells of `draw_squares`, each in the ink that is read there."""
     colors = cmap((values - vmin) / (vmax - vmin))
     for row, column in np.ndindex(values.shape):
         x, y = corner[0] + (column + 0.5) * cell[0], corner[1] + (row + 0.5) * cell[1]
         axes.text(
-            x, y, entry(float(values[row, column])), ha="center", va="center", fontsize=SMALL,
+            x, y, entry_text(float(values[row, column])), ha="center", va="center", fontsize=SMALL,
             color=INKS[int(luminance(colors[row, column]) < MIDDLE)],
         )  # fmt: skip
 
@@ -98,50 +102,56 @@ def luminance(color: Float[np.ndarray, "4"]) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def entry(value: float) -> str:
+def entry_text(value: float) -> str:
     """Return an entry with two decimals."""
     # U+2212 is as wide as a digit; a value that rounds to zero gets no sign.
     return f"{round(value, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
 
 
-def fit(cell: Pair, *arrays: np.ndarray) -> bool:
+def entries_fit(cell: Pair, *arrays: np.ndarray) -> bool:
     """Whether all entries can be written into cells of this width and height in inches.
 
     There is room for a sign even where all are positive, so that a slider that turns one negative
     does not hide the others.
     """
-    longest = entry(max(float(np.abs(values).max()) for values in arrays))
+    longest = entry_text(max(float(np.abs(values).max()) for values in arrays))
     return cell[1] >= LOW and cell[0] >= 0.06 + _width(f"\N{MINUS SIGN}{longest}")
 
 
-def scale(axes: Axes, corner: Pair, low: float, high: float, cmap: Colormap, words: str) -> None:
+def draw_scale(
+    axes: Axes, corner: Pair, low: float, high: float, cmap: Colormap, words: str
+) -> None:
     """Draw a color scale, its limits at its ends, and to its right what it is for."""
     x, y = corner
     line: dict[str, Any] = {"va": "center", "fontsize": SMALL, "color": INK}
-    axes.text(x, y, number(low), **line)
-    start = x + _width(number(low)) + AIR
+    axes.text(x, y, scale_number(low), **line)
+    start = x + _width(scale_number(low)) + AIR
     ramp = np.linspace(0.0, 1.0, 256)[None, :]
     axes.imshow(ramp, cmap=cmap, aspect="auto", extent=(start, start + RAMP, y + 0.07, y - 0.07))
     # Where the scale is the page, it would have no end.
     axes.add_patch(
         Rectangle((start, y - 0.07), RAMP, 0.14, facecolor="none", edgecolor=GRID, lw=0.6)
     )
-    axes.text(start + RAMP + AIR, y, number(high), **line)
+    axes.text(start + RAMP + AIR, y, scale_number(high), **line)
     if words:
-        axes.text(x + _before(low, high), y, words, **(line | {"color": MUTED}))
+        axes.text(x + _inches_before_words(low, high), y, words, **(line | {"color": MUTED}))
 
 
 def scale_width(low: float, high: float, words: str) -> float:
-    """Return how many inches `scale` takes."""
-    return _before(low, high) + _width(words) if words else _before(low, high) - 2 * AIR
+    """Return how many inches `draw_scale` takes."""
+    return (
+        _inches_before_words(low, high) + _width(words)
+        if words
+        else _inches_before_words(low, high) - 2 * AIR
+    )
 
 
-def _before(low: float, high: float) -> float:
+def _inches_before_words(low: float, high: float) -> float:
     """Return the inches of a scale before its words."""
-    return _width(number(low)) + _width(number(high)) + RAMP + 4 * AIR
+    return _width(scale_number(low)) + _width(scale_number(high)) + RAMP + 4 * AIR
 
 
-def number(value: float) -> str:
+def scale_number(value: float) -> str:
     """Return an end of a scale in few letters: 12,346, 5.76, 0.0016, 1.23e+07."""
     whole = 100 <= abs(value) < 1e7
     words = f"{value:,.0f}" if whole else f"{value:.{3 if abs(value) >= 0.1 else 2}g}"
@@ -149,4 +159,4 @@ def number(value: float) -> str:
 
 
 def _width(words: str) -> float:
-    return texts.width(words, SMALL)
+    return text_layout.text_width(words, SMALL)

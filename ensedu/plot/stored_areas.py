@@ -38,7 +38,7 @@ class Sheet(NamedTuple):
     rows: int = 1
 
 
-class Layer(NamedTuple):
+class PlacedLayer(NamedTuple):
     """The rectangles of a layer, letters and dots beside them, and the room that they take."""
 
     sheets: list[Sheet]
@@ -48,7 +48,7 @@ class Layer(NamedTuple):
     height: float
 
 
-def unit(method: str, widest: int, room: float | int) -> float:
+def number_side(method: str, widest: int, room: float | int) -> float:
     """Return how long the side of one number is, in inches.
 
     So long that two matrices of the widest layer stand side by side in the room. It is the same
@@ -57,28 +57,28 @@ def unit(method: str, widest: int, room: float | int) -> float:
     most = (room - APART) / (2 * widest)
     if not METHODS[method].modulated:
         return most
-    kinds = len(_strips(method))
+    kinds = len(_vector_roles(method))
     strips, room = FEW * kinds, room - GAP * kinds
     return min(most, (room - strips * SPLIT) / (widest + strips))
 
 
-def layer(
+def place_layer(
     kind: str, m: int, n: int, M: int, unit: float | int, room: float | int, widest: int
-) -> Layer:
+) -> PlacedLayer:
     """Place what a layer of this kind stores, from the upper left corner of a square room."""
     if METHODS[kind].modulated:
-        return _modulated(kind, m, n, M, unit, room - widest * unit)
+        return _place_modulated(kind, m, n, M, unit, room - widest * unit)
     whole = [array for array in METHODS[kind].arrays if array.shape in ("m n", "M m n")]
     copies = M if whole[0].shape == "M m n" else 1
     roles = [array.role for array in whole] if copies == 1 else [whole[0].role]
-    return _matrices(roles, copies, m, n, unit, room)
+    return _place_matrices(roles, copies, m, n, unit, room)
 
 
-def _matrices(
+def _place_matrices(
     roles: list[str], copies: int, m: int, n: int, unit: float | int, room: float | int
-) -> Layer:
+) -> PlacedLayer:
     """Place matrices as near to a square as they can; as piles where they have no room."""
-    width, height = _side(n, unit), _side(m, unit)
+    width, height = _side_inches(n, unit), _side_inches(m, unit)
     apart = min(APART, max(0.02, 0.5 * min(width, height)))
     number = copies * len(roles)
     across, down = (int((room + apart) / (side + apart) + 1e-9) for side in (width, height))
@@ -107,19 +107,21 @@ def _matrices(
         rest = min(behind, number - pile * depth - 1)
         sheets += [Sheet(x, y - step * (k + 1), width, 0.6 * step, role) for k in range(rest)]
     rows = -(-piles // columns)
-    return Layer(
+    return PlacedLayer(
         sheets, [], [], columns * (width + apart) - apart, rows * (height + apart + edge) - apart
     )
 
 
-def _modulated(kind: str, m: int, n: int, M: int, unit: float | int, room: float | int) -> Layer:
+def _place_modulated(
+    kind: str, m: int, n: int, M: int, unit: float | int, room: float | int
+) -> PlacedLayer:
     """Place one matrix, r of each member to its left, and s above it."""
-    roles = _strips(kind)
-    width, height = _side(n, unit), _side(m, unit)
+    roles = _vector_roles(kind)
+    width, height = _side_inches(n, unit), _side_inches(m, unit)
     strips, dots, far = [], [], 0.0
     for role in roles:
         start = far + GAP
-        for near, thick, number in _band(M, unit, room / len(roles) - GAP):
+        for near, thick, number in _place_strips(M, unit, room / len(roles) - GAP):
             if number:
                 strips.append((role, start + near, thick, number))
             else:
@@ -138,38 +140,40 @@ def _modulated(kind: str, m: int, n: int, M: int, unit: float | int, room: float
         for step in (-0.045, 0.0, 0.045)
         for dot in ((x - place + step, y + height / 2), (x + width / 2, y - place + step))
     ]
-    return Layer(sheets, letters, places, x + width, y + height + LETTER)
+    return PlacedLayer(sheets, letters, places, x + width, y + height + LETTER)
 
 
-def _band(number: int, unit: float | int, room: float | int) -> list[tuple[float, float, int]]:
+def _place_strips(
+    number: int, unit: float | int, room: float | int
+) -> list[tuple[float, float, int]]:
     """Place strips one number thick: (where it begins, how thick it is, how many strips it is).
 
     With little room, or of members too thin to be seen, they are one block of their area. Where
     that has no room either, there are dots, 0 strips, behind those that have.
     """
-    thick = _side(1, unit)
+    thick = _side_inches(1, unit)
     split = max(SPLIT, SHARE * thick)
     free = (room - number * thick) / max(1, number - 1)
     if free >= SEEN and (unit >= 0.8 * HAIR or number * unit < HAIR):
         pitch = thick + min(split, free)
         return [(k * pitch, thick, 1) for k in range(number)]
     if number * unit <= room:
-        return [(0.0, _side(number, unit), number)]
+        return [(0.0, _side_inches(number, unit), number)]
     pitch = thick + split
     drawn = max(1, int((room - DOTS + split) / pitch))
     return [*((k * pitch, thick, 1) for k in range(drawn)), (drawn * pitch, DOTS, 0)]
 
 
-def _strips(kind: str) -> list[str]:
+def _vector_roles(kind: str) -> list[str]:
     """Return the roles of a member's vectors of inputs."""
     return [array.role for array in METHODS[kind].arrays if array.shape == "M m"]
 
 
-def _side(number: int, unit: float | int) -> float:
+def _side_inches(number: int, unit: float | int) -> float:
     return max(number * unit, HAIR)
 
 
-def draw(axes: Axes, layer: Layer, x: float | int, y: float | int, method: str) -> None:
+def draw_layer(axes: Axes, layer: PlacedLayer, x: float | int, y: float | int, method: str) -> None:
     """Draw rectangles from this corner on, in gray, in the method's color, or hatched."""
     row, own = METHODS[method], PALETTE[method]
     # What a method without members stores is all its own.
@@ -178,21 +182,21 @@ def draw(axes: Axes, layer: Layer, x: float | int, y: float | int, method: str) 
     for role in dict.fromkeys(sheet.role for sheet in moved):
         drawn = [sheet for sheet in moved if sheet.role == role]
         if role in inks:
-            _patches(axes, drawn, role, facecolor=inks[role])
+            _add_patches(axes, drawn, role, facecolor=inks[role])
             continue
         thin = [sheet for sheet in drawn if min(sheet.width, sheet.height) < HATCH]
         thick = [sheet for sheet in drawn if sheet not in thin]
-        _patches(axes, thick, role, facecolor="none", edgecolor=own, lw=0.8)
-        lines = [line for sheet in thick for line in _hatch(sheet)]
+        _add_patches(axes, thick, role, facecolor="none", edgecolor=own, lw=0.8)
+        lines = [line for sheet in thick for line in _hatch_lines(sheet)]
         axes.add_collection(LineCollection(lines, colors=own, lw=0.8))
-        _patches(axes, [dash for sheet in thin for dash in _dashes(sheet)], role, facecolor=own)
+        _add_patches(axes, [dash for sheet in thin for dash in _dashes(sheet)], role, facecolor=own)
     for across, down in layer.dots:
         axes.plot([x + across], [y + down], marker="o", ms=2, mew=0, color=own)
-    lines = [line for sheet in moved for line in _cells(sheet)]
+    lines = [line for sheet in moved for line in _lines_between_numbers(sheet)]
     axes.add_collection(LineCollection(lines, colors=PAGE, lw=0.8))
 
 
-def _patches(axes: Axes, sheets: Sequence[Sheet], role: str, **style: Any) -> None:
+def _add_patches(axes: Axes, sheets: Sequence[Sheet], role: str, **style: Any) -> None:
     if sheets:
         patches = [Rectangle((s.x, s.y), s.width, s.height) for s in sheets]
         kind: dict[str, Any] = {"lw": 0, "edgecolor": "none"} | style
@@ -211,7 +215,7 @@ def _dashes(sheet: Sheet) -> list[Sheet]:
     return [sheet._replace(y=sheet.y + a, height=b - a) for a, b in zip(starts, ends, strict=True)]
 
 
-def _hatch(sheet: Sheet) -> list[list[tuple[float, float]]]:
+def _hatch_lines(sheet: Sheet) -> list[list[tuple[float, float]]]:
     """Return lines that rise to the right: Matplotlib's own leave narrow strips nearly empty."""
     x, y, width, height = sheet[:4]
     step = 0.055 if min(width, height) > 0.12 else 0.035
@@ -223,7 +227,7 @@ def _hatch(sheet: Sheet) -> list[list[tuple[float, float]]]:
     return lines
 
 
-def _cells(sheet: Sheet) -> list[list[tuple[float, float]]]:
+def _lines_between_numbers(sheet: Sheet) -> list[list[tuple[float, float]]]:
     """Return the lines that part the numbers of a sheet, where they are large enough."""
     x, y, width, height = sheet[:4]
     if width < CELL * sheet.columns:

@@ -14,34 +14,34 @@ from ensedu.plot import figure_checks
 from ensedu.plot.functions import (
     Belief,
     Scene,
-    key_of,
-    known,
-    limits_of,
+    checked_beliefs,
+    ends_of_beliefs,
+    key_entries,
     name_panel,
-    thin_words,
+    thin_line_words,
 )
 from ensedu.plot.panels import (
     EDGE,
     LINE,
     RIGHT,
-    SMALL,
     TITLE,
     Ends,
     Number,
+    axis_ends,
+    cut_to_lines,
     decimal,
-    key,
     key_rows,
-    limits,
     number,
     place,
     set_axis,
     tick_room,
     ticks,
     ticks_along,
-    wrapped,
     write,
+    write_key,
 )
 from ensedu.plot.style import MARKERS, MUTED, PAGE, Figure, color, house_style, look
+from ensedu.plot.text_layout import SMALL
 
 MOST_COLUMNS = 3
 #: Inches: a panel of curves, wide and narrow; a line of its title, and what is below all panels.
@@ -54,7 +54,7 @@ WIDE = (6.6, 4.3, 3.2, 2.05)
 Interval = tuple[Number, Number, Number]
 
 
-def contest(
+def scored_curves(
     x: Float[Array, " N"],
     beliefs: Mapping[str, Belief],
     differences: Mapping[str, Mapping[str, Interval]],
@@ -104,11 +104,11 @@ def contest(
     TypeError, ValueError
         For other arrays, names of differences that have no belief, and numbers that do not rise.
     """
-    scene = Scene(x, truth, data, None if shaded is None else limits("shaded", shaded))
-    rows = known(beliefs, scene)
+    scene = Scene(x, truth, data, None if shaded is None else axis_ends("shaded", shaded))
+    rows = checked_beliefs(beliefs, scene)
     checks.one_of("reference", reference, rows)
     columns = {
-        title: _intervals(title, column, rows)
+        title: _checked_differences(title, column, rows)
         for title, column in figure_checks.optional_mapping(
             "differences", differences, "columns"
         ).items()
@@ -116,41 +116,43 @@ def contest(
     if len(columns) > MOST_COLUMNS:
         raise ValueError(f"differences must have at most three columns, got {len(columns)}")
     figure_checks.text("xlabel", xlabel)
-    own_levels = _of_columns("levels", levels, columns, checks.real)
-    own_ends = _of_columns("xlim", xlim, columns, limits)
-    ends = limits_of(rows, scene) if ylim is None else limits("ylim", ylim)
+    own_levels = _checked_by_column("levels", levels, columns, checks.real)
+    own_ends = _checked_by_column("xlim", xlim, columns, axis_ends)
+    ends = ends_of_beliefs(rows, scene) if ylim is None else axis_ends("ylim", ylim)
     found = [
-        _Column(title, column, reference, own_levels.get(title), own_ends.get(title))
+        _ScoreColumn(title, column, reference, own_levels.get(title), own_ends.get(title))
         for title, column in columns.items()
     ]
     with house_style():
-        return (_below if look().narrow else _beside)(rows, scene, ends, found, xlabel)
+        return (_scores_below if look().narrow else _scores_beside)(
+            rows, scene, ends, found, xlabel
+        )
 
 
-def _beside(
+def _scores_beside(
     rows: Mapping[str, Belief], scene: Scene, ends: Ends,
     columns: "list[_Column]", xlabel: str,
 ) -> Figure:  # fmt: skip
     """Draw a row a contestant: its curve, and at its height the intervals."""
-    entries = key_of(rows, scene, thin_words(rows))
+    entries = key_entries(rows, scene, thin_line_words(rows))
     rises = ticks(ends, 3)
     left, width = tick_room(rises), WIDE[len(columns)]
     room = look().width - left - width - RIGHT
     each = room / max(1, len(columns)) - BETWEEN
-    names = [wrapped(name, width, size=TITLE, weight="bold") for name in rows]
-    titles = [wrapped(column.title, each + BETWEEN - 0.05, most=3) for column in columns]
+    names = [cut_to_lines(name, width, size=TITLE, weight="bold") for name in rows]
+    titles = [cut_to_lines(column.title, each + BETWEEN - 0.05, most=3) for column in columns]
     most = max((1 + title.count("\n") for title in titles), default=0)
     above = [0.07 + NAME * (1 + name.count("\n")) for name in names]
     top = LINE * key_rows(entries) + 0.06
     top += max(0.0, LINE * most - (above[0] - 0.1))
-    words = wrapped(xlabel, len(columns) * (each + BETWEEN), most=3) if columns else ""
+    words = cut_to_lines(xlabel, len(columns) * (each + BETWEEN), most=3) if columns else ""
     height = top + sum(above) + HIGH[0] * len(rows) + BELOW + LINE * words.count("\n")
     figure = Figure(figsize=(look().width, height))
     middles, panels, y = [], [], top
     for belief, title, room_above in zip(rows.values(), names, above, strict=True):
         y += room_above
         panels.append(place(figure, left, y, width, HIGH[0]))
-        _panel(panels[-1], title, scene, belief, width, ends, rises)
+        _draw_curve(panels[-1], title, scene, belief, width, ends, rises)
         middles.append(y + HIGH[0] / 2)
         y += HIGH[0]
         panels[-1].tick_params(labelbottom=len(panels) == len(rows))
@@ -168,29 +170,29 @@ def _beside(
     if columns:
         middle = left + width + BETWEEN + (room - BETWEEN) / 2
         write(figure, middle, y + 0.34, words, ha="center", va="top", color=MUTED)
-    key(figure, entries)
+    write_key(figure, entries)
     return figure
 
 
-def _below(
+def _scores_below(
     rows: Mapping[str, Belief], scene: Scene, ends: Ends,
     columns: "list[_Column]", xlabel: str,
 ) -> Figure:  # fmt: skip
     """Draw a block a contestant: its curve, and below it the intervals side by side."""
-    entries = key_of(rows, scene, thin_words(rows))
+    entries = key_entries(rows, scene, thin_line_words(rows))
     rises = ticks(ends, 4)
     left = tick_room(rises)
     width = look().width - left - RIGHT
     between = 0.26
     each = (width + between) / max(1, len(columns)) - between
-    names = [wrapped(name, width, size=TITLE, weight="bold") for name in rows]
-    titles = [wrapped(column.title, each, most=3) for column in columns]
+    names = [cut_to_lines(name, width, size=TITLE, weight="bold") for name in rows]
+    titles = [cut_to_lines(column.title, each, most=3) for column in columns]
     lines = max((1 + title.count("\n") for title in titles), default=0)
     # What a contestant has below its curve: ticks and x, then titles and intervals.
     under = 0.1 + LINE * lines + INTERVAL if columns else 0.0
     top = LINE * key_rows(entries) + 0.06
     above = [(0.2 if columns else 0.1) + NAME * (1 + name.count("\n")) for name in names]
-    words = wrapped(xlabel, look().width - 2 * EDGE, most=3) if columns else ""
+    words = cut_to_lines(xlabel, look().width - 2 * EDGE, most=3) if columns else ""
     low = 0.32 + LINE * (1 + words.count("\n")) if columns else 0.0
     height = top + sum(above) + (HIGH[1] + under) * len(rows) + 0.5 + low
     figure = Figure(figsize=(look().width, height))
@@ -199,7 +201,7 @@ def _below(
         last = i == len(rows) - 1
         y += above[i]
         axes = place(figure, left, y, width, HIGH[1])
-        _panel(axes, title, scene, belief, width, ends, rises)
+        _draw_curve(axes, title, scene, belief, width, ends, rises)
         axes.tick_params(labelbottom=last)
         y += HIGH[1]
         if last:
@@ -221,11 +223,11 @@ def _below(
         y += INTERVAL
     if columns:
         write(figure, left, y + 0.3, words, va="top", color=MUTED)
-    key(figure, entries)
+    write_key(figure, entries)
     return figure
 
 
-def _panel(
+def _draw_curve(
     axes: Axes, title: str, scene: Scene, belief: Belief, width: Number,
     ends: Ends, rises: Mapping[Number, str],
 ) -> None:  # fmt: skip
@@ -234,7 +236,7 @@ def _panel(
     scene.set_axes(axes, width, ends, rises, out=RIGHT - 0.02)
 
 
-class _Column:
+class _ScoreColumn:
     """One score: an interval a contestant, all on one axis."""
 
     def __init__(
@@ -283,7 +285,9 @@ class _Column:
         set_axis(axes.xaxis, self._ends, labels)
 
 
-def _of_columns(name: str, value: Any, columns: Mapping[str, Any], check: Any) -> dict[str, Any]:
+def _checked_by_column(
+    name: str, value: Any, columns: Mapping[str, Any], check: Any
+) -> dict[str, Any]:
     """Return a mapping of titles of columns to what `check` makes of each value."""
     found = figure_checks.optional_mapping(name, value, "columns")
     for title in found:
@@ -293,14 +297,14 @@ def _of_columns(name: str, value: Any, columns: Mapping[str, Any], check: Any) -
     return {title: check(f"{name}[{title!r}]", one) for title, one in found.items()}
 
 
-def _intervals(title: str, column: object, rows: Mapping[str, object]) -> dict[str, np.ndarray]:
+def _checked_differences(
+    title: str, column: object, rows: Mapping[str, object]
+) -> dict[str, np.ndarray]:
     named = figure_checks.optional_mapping(f"differences[{title!r}]", column, "(low, mean, high)")
     found = {}
     for name, value in named.items():
         where = f"differences[{title!r}][{name!r}]"
         if name not in rows:
             raise ValueError(f"{where} must be of one of beliefs, {', '.join(map(repr, rows))}")
-        found[name] = figure_checks.series(where, value, 3)
-        if (np.diff(found[name]) < 0).any():
-            raise ValueError(f"{where} must rise, got {checks.given(value)}")
+        found[name] = figure_checks.interval(where, value)
     return found

@@ -9,12 +9,14 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+#: Points: the letters of ticks, entries, numbers and names beside axes.
+SMALL = 11
 MOST = 4  # lines
 LINE = 1.2  # sizes of the letters from one line of a text to the next
 
 
 @lru_cache(maxsize=4096)
-def width(words: str, size: float | int = 12, weight: str = "normal") -> float:
+def text_width(words: str, size: float | int = 12, weight: str = "normal") -> float:
     """Return how many inches wide a text is in the font of the house style."""
     font = FontProperties(family="DejaVu Sans", weight=weight, size=size)
     lines = words.split("\n")
@@ -25,7 +27,7 @@ def width(words: str, size: float | int = 12, weight: str = "normal") -> float:
     return float(max(points)) / 72
 
 
-def height(words: str, size: float | int = 12) -> float:
+def text_height(words: str, size: float | int = 12) -> float:
     """Return how many inches high a text is."""
     return LINE * size / 72 * (1 + words.count("\n"))
 
@@ -40,33 +42,36 @@ def wrapped(words: str, room: float | int, size: float | int = 12, weight: str =
     while rest and len(lines) <= MOST:
         word = rest.pop(0)
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and (width(longer, size, weight) <= room or lines[-1].count("$") % 2):
+        if lines and (text_width(longer, size, weight) <= room or lines[-1].count("$") % 2):
             lines[-1] = longer
-        elif "$" in word or width(word, size, weight) <= room:
+        elif "$" in word or text_width(word, size, weight) <= room:
             lines.append(word)
         else:
-            fits = _fitting(word, room, size, weight)
+            fits = letters_that_fit(word, room, size, weight)
             lines.append(word[:fits])
             rest = [word[fits:], *rest] if fits < len(word) else rest
     if len(lines) > MOST:
         last = lines[MOST - 1]
-        kept = _fitting(last, room - width("…", size, weight), size, weight)
+        kept = letters_that_fit(last, room - text_width("…", size, weight), size, weight)
         lines[MOST - 1 :] = [last[:kept].rstrip() + "…"]
     return "\n".join(lines)
 
 
-def _fitting(word: str, room: float | int, size: float | int, weight: str) -> int:
-    """Return how many letters of a word, at least one, are no wider than the room."""
-    low, high = 1, max(1, min(len(word), int(72 * room)))  # no letter is narrower than a point
+def letters_that_fit(
+    words: str, room: float | int, size: float | int = 12, weight: str = "normal"
+) -> int:
+    """Return how many letters of a text, at least one, are no wider than the room in inches."""
+    low, high = 1, max(1, min(len(words), int(72 * room) + 1))  # no letter is narrower than a point
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (
-            (middle, high) if width(word[:middle], size, weight) <= room else (low, middle - 1)
-        )
+        if text_width(words[:middle].rstrip(), size, weight) <= room:
+            low = middle
+        else:
+            high = middle - 1
     return low
 
 
-def rows(
+def rows_of_texts(
     words: Sequence[str], centers: Sequence[float | int] | np.ndarray, low: float | int,
     high: float | int, size: float | int = 12, weight: str = "normal",
 ) -> list[tuple[float, int]]:  # fmt: skip
@@ -77,7 +82,7 @@ def rows(
     ends: list[float] = []  # of the last text in each row
     places = []
     for text, center in zip(words, centers, strict=True):
-        half = width(text, size, weight) / 2
+        half = text_width(text, size, weight) / 2
         center = max(low + half, min(high - half, center))
         row = next((i for i, end in enumerate(ends) if end <= center - half), len(ends))
         ends[row : row + 1] = [center + half + 0.08]
@@ -85,7 +90,7 @@ def rows(
     return places
 
 
-def number(value: float | int) -> str:
+def number_in_words(value: float | int) -> str:
     """Return a number in few letters: 12,346, 0.5, 3 million, 2·10²⁰."""
     size = abs(value)
     if 1e6 <= size < 1e15:

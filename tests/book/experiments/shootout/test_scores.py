@@ -1,0 +1,120 @@
+"""How a forecast is scored: as the mixture, scaled, and with conformal intervals."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.stats
+
+from ensedu import uncertainty
+from ensedu.book.experiments.shootout import scores
+from ensedu.book.experiments.shootout.scores import Classes, Numbers
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20)
+
+
+def numbers(rng, passes=3, examples=5):
+    """A forecast of numbers, and what came."""
+    mean = rng.standard_normal((passes, examples, 1))
+    variance = rng.uniform(0.3, 2, (passes, examples, 1))
+    return Numbers(mean, variance), rng.standard_normal((examples, 1))
+
+
+def classes(rng, passes=3, examples=200, number=7):
+    """A forecast of classes that is right more often than not, and what came."""
+    y = rng.integers(0, number, examples)
+    logits = rng.standard_normal((passes, examples, number)) + 1.5 * np.eye(number)[y]
+    return Classes(logits), y
+
+
+def test_a_forecast_of_numbers_is_the_mixture(rng):
+    found, y = numbers(rng)
+    unit = 3.7
+    scored = found.scores(y, unit)
+    density = scipy.stats.norm(found.mean * unit, np.sqrt(found.variance) * unit)
+    assert scored["nll"] == pytest.approx(-np.log(density.pdf(y * unit).mean(axis=0)).mean())
+    assert scored["rmse"] == pytest.approx(
+        unit * np.sqrt(np.mean((found.mean.mean(axis=0) - y) ** 2))
+    )
+
+    def quantile(i, level):
+        return scipy.optimize.brentq(lambda t: density.cdf(t)[:, i].mean() - level, -99, 99)
+
+    low, high = (np.array([quantile(i, level) for i in range(len(y))]) for level in (0.05, 0.95))
+    assert scored["width"] == pytest.approx((high - low).mean(), rel=1e-6)
+    assert scored["coverage"] == np.mean((low <= y[:, 0] * unit) & (y[:, 0] * unit <= high))
+
+
+def test_scaled_numbers_are_one_gaussian_whose_held_out_errors_have_the_right_size(rng):
+    found, y = numbers(rng, examples=101)
+    scaled = found.sharpened(found, y)
+    mean, variance = uncertainty.mixture(found.mean, found.variance)
+    assert np.mean((y - mean) ** 2 / scaled.variance[0]) == pytest.approx(1)
+    factor = scaled.variance[0] / variance
+    assert np.ptp(factor) < 1e-12
+    best = scipy.optimize.minimize_scalar(
+        lambda log: Numbers(mean[None], math.exp(log) * variance[None]).scores(y)["nll"]
+    )
+    assert math.log(factor[0, 0]) == pytest.approx(best.x, abs=1e-4)
+
+
+def test_scaled_classes_have_the_best_temperature(rng):
+    found, _ = classes(rng)
+    held_out, known = classes(rng)
+    scaled = found.sharpened(held_out, known)
+    log = np.log(held_out.averaged)
+    best = scipy.optimize.minimize_scalar(
+        lambda by: Classes(log[None] / by).scores(known)["nll"], bounds=(0.01, 20)
+    )
+    expected = Classes(np.log(found.averaged)[None] / best.x)
+    np.testing.assert_allclose(scaled.averaged, expected.averaged, atol=1e-4)
+    sure = Classes(100.0 * np.eye(7)[known][None])
+    np.testing.assert_allclose(
+        found.sharpened(sure, known).averaged, found.averaged
+    )  # all right: as it was
+
+
+@pytest.mark.parametrize("make", [numbers, classes])
+def test_conformal_intervals_hold_what_they_promise(make, rng):
+    """Of 39 held-out errors the 36th is not exceeded with probability 36 / 40."""
+    covered = []
+    for _ in range(200):
+        found, y = make(rng, examples=139)
+        one, other = np.arange(39), np.arange(39, 139)
+        cut = (
+            (lambda rows, f=found: Numbers(f.mean[:, rows], f.variance[:, rows]))
+            if make is numbers
+            else (lambda rows, f=found: Classes(f.logits[:, rows]))
+        )
+        inside = cut(other).conformal(y[other], cut(one), y[one])
+        covered.append(inside["coverage"])
+    assert np.mean(covered) == pytest.approx(36 / 40, abs=0.012)
+
+
+def test_a_conformal_quantile_is_the_ranked_value():
+    values = np.arange(1.0, 40.0)[::-1]  # 39 values: rank ⌈40 · 0.9⌉ = 36
+    assert scores.quantile(values) == 36
+    assert scores.quantile(np.arange(8.0)) == math.inf  # too few to promise anything
+
+
+def test_a_conformal_set_holds_all_classes_as_likely_as_labels_were():
+    p = np.array([[0.7, 0.2, 0.1], [0.4, 0.35, 0.25], [0.05, 0.05, 0.9]])
+    held_out = Classes(np.log(np.tile([[0.3, 0.5, 0.2]], (9, 1)))[None])
+    known = np.zeros(9, dtype=int)  # each label had .3
+    inside = Classes(np.log(p)[None]).conformal(np.array([0, 2, 0]), held_out, known)
+    assert inside == {"coverage": 1 / 3, "size": pytest.approx((1 + 2 + 1) / 3)}
+
+
+def test_doubt_is_entropy_or_the_standard_deviation_of_the_mixture(rng):
+    found, _ = numbers(rng)
+    np.testing.assert_allclose(
+        found.doubt**2,
+        (found.variance + found.mean**2).mean(0)[:, 0] - found.mean.mean(0)[:, 0] ** 2,
+    )
+    found, _ = classes(rng)
+    p = found.averaged
+    np.testing.assert_allclose(found.doubt, -(p * np.log(p)).sum(axis=1))
