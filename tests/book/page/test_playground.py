@@ -9,11 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from ensedu import counting, methods, plot
-from ensedu.book.page.playground import (
-    layer_picture,
-    layer_state,
-    playground,
-)
+from ensedu.book.page.playground import layer_picture, layer_state, playground
 from tests.book.page.playground.states import SMALL, state_of
 
 
@@ -85,6 +81,3 @@ def test_no_word_can_end_the_script_or_an_attribute(monkeypatch, tmp_path):
     assert len(root.select("script")) == 1
     assert json.loads(root.script.string)["challenge"] == "</script>"
     assert root.div["data-caption"] == '"><script>alert(1)</script>'
-
-
-MASKED = np.ma.masked_array(np.ones(2), [True, False])

@@ -5,13 +5,7 @@ import base64
 import numpy as np
 
 from ensedu.book import measured
-from ensedu.book.page.digit.stored_networks import (
-    MEMBERS,
-    SIZES,
-    outputs,
-    packed,
-    unpacked,
-)
+from ensedu.book.page.digit.stored_networks import MEMBERS, SIZES, outputs, packed, unpacked
 
 ROWS = {row["method"]: row for row in measured.load("digit-networks")["rows"]}
 

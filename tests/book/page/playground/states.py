@@ -5,10 +5,7 @@ import itertools
 import numpy as np
 from hypothesis import strategies as st
 
-from ensedu.book.page.playground import (
-    layer_state,
-    layers,
-)
+from ensedu.book.page.playground import layer_state, layers
 
 MOST = {"in_features": 4, "out_features": 5, "ensemble_size": 6}
 
@@ -70,3 +67,39 @@ def filled(state, values):
         own = np.reshape(list(itertools.islice(endless, array.size)), array.shape)
         found[name] = np.maximum(np.abs(own), 0.01) if name.endswith("_std") else own
     return found
+
+
+def members_one_by_one(state):
+    """y of each member or draw, number by number, from the arrays and ε alone."""
+    arrays, eps = layers.arrays(state), layers.noise(state)
+    method, m, n = (state[name] for name in ("method", "in_features", "out_features"))
+    x = arrays["x"]
+    found = []
+    for i in range(1 if method == "single" else state["ensemble_size"]):
+        y = []
+        for b in range(n):
+            total = 0.0
+            for a in range(m):
+                if method == "deep_ensemble":
+                    weight = arrays["weight"][i, a, b]
+                elif method == "batch_ensemble":
+                    weight = arrays["r"][i, a] * arrays["weight"][a, b] * arrays["s"][i, b]
+                elif method == "rank1":
+                    r = arrays["r_mean"][i, a] + arrays["r_std"][i, a] * eps["r"][i, a]
+                    s = arrays["s_mean"][i, b] + arrays["s_std"][i, b] * eps["s"][i, b]
+                    weight = r * arrays["weight"][a, b] * s
+                elif method == "mean_field":
+                    spread = arrays["weight_std"][a, b] * eps["weight"][i, a, b]
+                    weight = arrays["weight_mean"][a, b] + spread
+                else:
+                    weight = arrays["weight"][a, b]
+                total += x[a] * weight
+            if method == "single":
+                total += arrays["bias"][b]
+            elif method == "mean_field":
+                total += arrays["bias_mean"][b] + arrays["bias_std"][b] * eps["bias"][i, b]
+            else:
+                total += arrays["bias"][i, b]
+            y.append(total)
+        found.append(y)
+    return np.array(found)

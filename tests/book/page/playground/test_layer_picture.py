@@ -4,9 +4,7 @@ import pytest
 
 from ensedu import counting, methods, plot
 from ensedu.book.page.frames import check_letters
-from ensedu.book.page.playground import (
-    layer_picture,
-)
+from ensedu.book.page.playground import layer_picture
 from tests.book.page.playground.states import METHODS, MOST, state_of
 
 

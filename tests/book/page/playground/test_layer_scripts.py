@@ -6,13 +6,8 @@ import json
 import numpy as np
 
 from ensedu import counting, methods
-from ensedu.book.page.playground import (
-    layer_scripts,
-)
-from tests.book.page.playground.states import (
-    METHODS,
-    SIZES,
-)
+from ensedu.book.page.playground import layer_scripts
+from tests.book.page.playground.states import METHODS, SIZES
 
 
 def test_the_page_is_told_what_each_method_has():

@@ -9,21 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensedu.book.page.playground import (
-    layer_state,
-    layers,
-    playground,
-)
+from ensedu.book.page.playground import layer_state, layers, playground
 from ensedu.book.page.scripts import HERE
-from tests.book.page.playground.states import (
-    METHODS,
-    MOST,
-    SMALL,
-    STATES,
-    VALUES,
-    filled,
-    state_of,
-)
+from tests.book.page.playground.states import METHODS, MOST, SMALL, STATES, VALUES, filled, state_of
 from tests.errors import check_error
 
 
@@ -139,6 +127,8 @@ def _whole(**part):
 def _edit(edit, value=1.0):
     return layer_state.rechecked(state_of("rank1") | {"edits": {edit: value}})
 
+
+MASKED = np.ma.masked_array(np.ones(2), [True, False])
 
 BAD = [
     (lambda: playground(method="mc_dropout"), ValueError, ("method", "'mc_dropout'", "'rank1'")),

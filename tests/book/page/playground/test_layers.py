@@ -7,10 +7,7 @@ import pytest
 from hypothesis import given
 
 from ensedu import counting, methods
-from ensedu.book.page.playground import (
-    layer_state,
-    layers,
-)
+from ensedu.book.page.playground import layer_state, layers
 from tests.book.page.playground.states import (
     DRAWN,
     METHODS,
@@ -19,6 +16,7 @@ from tests.book.page.playground.states import (
     STATES,
     VALUES,
     filled,
+    members_one_by_one,
     random_arrays,
     state_of,
 )
@@ -137,42 +135,6 @@ def test_the_layer_holds_the_numbers(state, values):
             np.testing.assert_allclose(np.log1p(np.exp(array)), sigma, rtol=1e-12)
         else:
             np.testing.assert_array_equal(array, given[name])
-
-
-def members_one_by_one(state):
-    """y of each member or draw, number by number, from the arrays and ε alone."""
-    arrays, eps = layers.arrays(state), layers.noise(state)
-    method, m, n = (state[name] for name in ("method", "in_features", "out_features"))
-    x = arrays["x"]
-    found = []
-    for i in range(1 if method == "single" else state["ensemble_size"]):
-        y = []
-        for b in range(n):
-            total = 0.0
-            for a in range(m):
-                if method == "deep_ensemble":
-                    weight = arrays["weight"][i, a, b]
-                elif method == "batch_ensemble":
-                    weight = arrays["r"][i, a] * arrays["weight"][a, b] * arrays["s"][i, b]
-                elif method == "rank1":
-                    r = arrays["r_mean"][i, a] + arrays["r_std"][i, a] * eps["r"][i, a]
-                    s = arrays["s_mean"][i, b] + arrays["s_std"][i, b] * eps["s"][i, b]
-                    weight = r * arrays["weight"][a, b] * s
-                elif method == "mean_field":
-                    spread = arrays["weight_std"][a, b] * eps["weight"][i, a, b]
-                    weight = arrays["weight_mean"][a, b] + spread
-                else:
-                    weight = arrays["weight"][a, b]
-                total += x[a] * weight
-            if method == "single":
-                total += arrays["bias"][b]
-            elif method == "mean_field":
-                total += arrays["bias_mean"][b] + arrays["bias_std"][b] * eps["bias"][i, b]
-            else:
-                total += arrays["bias"][i, b]
-            y.append(total)
-        found.append(y)
-    return np.array(found)
 
 
 @pytest.mark.parametrize("method", METHODS)

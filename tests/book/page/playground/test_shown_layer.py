@@ -5,9 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from ensedu.book.page.playground import (
-    playground,
-)
+from ensedu.book.page.playground import playground
 from tests.book.page.playground.states import DRAWN, METHODS, SMALL
 
 

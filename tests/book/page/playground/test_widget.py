@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from ensedu.book.page.playground import (
-    playground,
-)
-from tests.book.page.playground.states import SMALL, random_arrays, state_of
+from ensedu.book.page.playground import playground
+from tests.book.page.playground.states import SMALL, members_one_by_one, random_arrays, state_of
 
 
 def called(w):
