@@ -262,10 +262,10 @@ class Guide:
                 f'<p class="ensedu-setting">{escape(self._answered())}</p>',
                 f'<p class="ensedu-live" role="status">{escape(rule.label)}: rule {place + 1} of '
                 f"{len(self.rules)} decides.</p>",
-                f'<div class="ensedu-advice"{_own(rule)}>{self._advice(rule)}</div>',
+                f'<div class="ensedu-advice"{_method_attribute(rule)}>{self._advice(rule)}</div>',
                 '<details class="ensedu-rules" open><summary>All rules</summary>',
                 '<p class="ensedu-key">The first rule that fits your answers decides.</p><ol>',
-                *(self._item(each, each is rule) for each in self.rules),
+                *(self._advice_item(each, each is rule) for each in self.rules),
                 "</ol></details>",
                 f'<script type="application/json">{embedded(self.data())}</script></div>',
             ]
@@ -289,12 +289,12 @@ class Guide:
         when = f'<p class="ensedu-when">{escape(self._when(rule))}</p>'
         return f'{when}<p class="ensedu-method">{escape(rule.label)}</p><ul>{reasons}</ul>'
 
-    def _item(self, rule: Rule, decides: bool) -> str:
+    def _advice_item(self, rule: Rule, decides: bool) -> str:
         current = ' aria-current="true"' if decides else ""
-        return f"<li{_own(rule)}{current}>{self._advice(rule)}</li>"
+        return f"<li{_method_attribute(rule)}{current}>{self._advice(rule)}</li>"
 
 
-def _own(rule: Rule) -> str:
+def _method_attribute(rule: Rule) -> str:
     return f' data-method="{rule.method}"' if rule.method in METHODS else ""
 
 
