@@ -12,7 +12,7 @@ import torch
 import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import costs, counting, methods
-from ensedu.common.plan import minibatch_kl_weights
+from ensedu.common.training_plan import minibatch_kl_weights
 from ensedu.priors import Cauchy, Normal, ScaleMixture
 
 pytestmark = pytest.mark.bad_input

@@ -21,7 +21,6 @@ from ensedu import costs, counting, data, methods, plot, priors, uncertainty
 from ensedu.book import measured
 from ensedu.book.page import explore, guide, live, method_table, playground, ranking
 from ensedu.book.page.live import toys
-from ensedu.common import plan
 from ensedu.data import bandit
 from ensedu.theory import conjugate, ntk, perturbations, pruning, relatives
 from ensedu.torch.train import losses
@@ -544,7 +543,7 @@ LEFT_OUT = {
     "uncertainty.Reliability", "uncertainty.VarianceParts", "conjugate.Posterior",
     "pruning.Pruned", "bandit.Mushrooms", "ntk.EmbeddedEnsemble", "ntk.Kernel", "ntk.Limit",
     "ntk.Pass", "relatives.Numbers", "relatives.Relative",
-    "guide.Guide", "ranking.Ranking", "plan.Plan",
+    "guide.Guide", "ranking.Ranking", "training_plan.Plan",
 }  # fmt: skip
 
 

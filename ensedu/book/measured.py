@@ -1,4 +1,4 @@
-"""What was measured, for the chapters that read it: the files of `ensedu.results`.
+"""What was measured, for the chapters that read it: the files in ``ensedu/book/results``.
 
 `make bench`, `make scaling`, `make results` and others write them; each script or experiment says
 what its keys mean.

@@ -1,1 +1,5 @@
-"""What every other part stands on, and what knows none of them: checks, arrays, tables as text."""
+"""What every other part stands on, and what knows none of them.
+
+Checks of arguments and arrays, packages that are optional, tables as text, and what a training loop
+of either backend plans and writes down.
+"""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol, runtime_checkable
 
 from ensedu.common import checks
-from ensedu.common.plan import Plan
+from ensedu.common.training_plan import Plan
 
 __all__ = ["EpochRow", "History", "Keeper"]
 

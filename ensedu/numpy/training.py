@@ -10,8 +10,8 @@ from numpy.random import Generator
 from ensedu.common import checks
 from ensedu.common.arrays import check_rng
 from ensedu.common.history import EpochRow, History
-from ensedu.common.plan import Plan
 from ensedu.common.training_checks import check_same_rows, members_to_split, named_pairs
+from ensedu.common.training_plan import Plan
 from ensedu.numpy.base import Layer, MemberLayer
 from ensedu.numpy.losses import Loss
 from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, named_layers
@@ -57,7 +57,7 @@ def fit(
         Weight of the KL, and over how many epochs it grows to that, linearly step by step.
     kl_weights
         How the minibatches share the KL, ``"uniform"`` or ``"geometric"``, see
-        `ensedu.common.plan.minibatch_kl_weights`.
+        `ensedu.common.training_plan.minibatch_kl_weights`.
     split
         Whether each member sees its own part of a minibatch, B / M examples; by default all of it.
         What M does not divide is left out of an epoch.

@@ -4,7 +4,8 @@ Names, shapes and arguments are the same. The plain layer is ``torch.nn.Linear``
 and the pooling layers are Torch's, with members and samples in front of the batch; every
 weight is stored as ``nn.Linear`` stores its own, ``(out_features, in_features)``. Each method has
 a convolution, and `ensemble` turns a whole model into an ensemble. `fit` trains any of them and
-`predict` runs them; a training step of one's own::
+`predict` runs them (`ensedu.torch.whole`, `ensedu.torch.train`; models to try are in
+`ensedu.torch.models`); a training step of one's own::
 
     loss, nll, divergence = elbo(net, x, y, softmax_cross_entropy, num_examples=N)
     optimizer.zero_grad()
@@ -23,8 +24,8 @@ from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.torch.network import Multiply, Sequential, Tile, kl, mlp
 from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
 from ensedu.torch.train.fitting import fit
-from ensedu.torch.train.groups import parameter_groups
 from ensedu.torch.train.losses import elbo, gaussian_nll, half_squared_error, softmax_cross_entropy
+from ensedu.torch.train.parameter_groups import parameter_groups
 from ensedu.torch.train.predicting import predict
 from ensedu.torch.whole.compare import check_members
 from ensedu.torch.whole.swap import ensemble

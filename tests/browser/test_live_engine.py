@@ -9,7 +9,7 @@ import pytest
 
 import ensedu.numpy as en
 from ensedu import counting, methods, uncertainty
-from ensedu.book.page.live import trainer_scripts, trainer_state, training
+from ensedu.book.page.live import shared_numbers, trainer_scripts, trainer_state
 from ensedu.methods import size_option
 from ensedu.numpy.base import WeightLayer
 from ensedu.numpy.variational import inverse_softplus, sigmoid, softplus
@@ -125,7 +125,7 @@ def nll(head, outputs, y, reduction):
 def shaken(method, sizes, activation, rng):
     """A network whose every number is another one than where it starts."""
     row = methods.METHODS[method]
-    options = {"prior": Normal(training.prior_loc(row), SCALE)} if row.spread else {}
+    options = {"prior": Normal(shared_numbers.prior_loc(row), SCALE)} if row.spread else {}
     if row.drops_units:
         options["p"] = P
     members = size_option(method, M)
@@ -708,8 +708,8 @@ def test_both_lives_are_the_same_functions(blank):
         kl_weight: 1, batch: 2 };
       const ends = [named, ensedu].map(({ Training }) => {
         const training = new Training([spec], data, options, 5);
-        training.step();
-        return JSON.stringify(training.weights(training.sides[0]));
+        shared_numbers.step();
+        return JSON.stringify(shared_numbers.weights(shared_numbers.sides[0]));
       });
       return { differ, number: Object.keys(all).length, ends: new Set(ends).size };
     }"""

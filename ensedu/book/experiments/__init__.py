@@ -1,7 +1,8 @@
 """Experiments behind the book's tables of long runs; ``make results`` computes them.
 
 `EXPERIMENTS` finds each by its name. Its module is imported when it is asked for, so that an
-experiment may need packages that others do without.
+experiment may need packages that others do without. What runs them stands in ``running``, what
+several use in ``shared``.
 """
 
 from collections.abc import Iterator, Mapping

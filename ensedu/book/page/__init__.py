@@ -1,3 +1,7 @@
-"""What lives on a page: sliders over figures, and the playground, without a kernel."""
+"""What lives on a page, without a kernel.
+
+Sliders over figures (`explore`), the trainer (`live`), the playground, digits that a reader draws,
+results to sort (`ranking`), the guide, tables of methods and exercises in code (`practice`).
+"""
 
 from ensedu import plot as plot  # without Matplotlib it says what to install

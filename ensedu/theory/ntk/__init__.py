@@ -8,7 +8,8 @@ the NTK parametrization the answer can be computed (Velikanov et al. 2022)::
     tangent(net, x).shared[0, 1]  # how member 2's steps move member 1: near 0
     limit(x, hidden_layers=2, u=Modulation("signs")).shared[1]  # exactly 0
 
-NumPy, in float64, with SciPy for erf: ``pip install "ensedu[scores]"``.
+NumPy, in float64, with SciPy for erf: ``pip install "ensedu[scores]"``; the same in Torch is
+`ensedu.theory.ntk.torch`.
 """
 
 from ensedu.theory.ntk.dynamics import flow, modes

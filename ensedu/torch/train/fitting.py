@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.common.history import EpochRow, History
-from ensedu.common.plan import Plan
+from ensedu.common.training_plan import Plan
 from ensedu.torch.train.adversarial import input_reach, with_adversarial
 from ensedu.torch.train.examples import (
     check_training,
@@ -20,9 +20,9 @@ from ensedu.torch.train.examples import (
     number_of_members,
 )
 from ensedu.torch.train.folder_keeper import FolderKeeper
-from ensedu.torch.train.groups import parameter_groups
 from ensedu.torch.train.losses import elbo
 from ensedu.torch.train.modes import batches_of_members, in_mode, seeded
+from ensedu.torch.train.parameter_groups import parameter_groups
 from ensedu.torch.train.predicting import mean_nll
 
 __all__ = ["fit"]
@@ -77,7 +77,7 @@ def fit(
         (Dusenberry et al. 2020, sec. 4). Without distributions the KL is 0.
     kl_weights
         How the minibatches share the KL, ``"uniform"`` or ``"geometric"``, see
-        `ensedu.common.plan.minibatch_kl_weights`.
+        `ensedu.common.training_plan.minibatch_kl_weights`.
     split
         Whether each member sees its own part of a minibatch, B / M examples, as Wen et al. 2020
         train; by default each sees all of it. What M does not divide is left out of an epoch.

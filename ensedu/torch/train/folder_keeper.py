@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.common.history import EpochRow
-from ensedu.common.plan import Plan
+from ensedu.common.training_plan import Plan
 
 
 class FolderKeeper:

@@ -20,8 +20,8 @@ from ensedu import counting
 from ensedu.book.experiments.shootout.scores import Forecast
 from ensedu.book.experiments.shootout.tasks import Task
 from ensedu.torch import fit, gaussian_nll, half_squared_error, predict
-from ensedu.torch.train.groups import parameter_groups
 from ensedu.torch.train.losses import softmax_cross_entropy
+from ensedu.torch.train.parameter_groups import parameter_groups
 
 __all__ = ["DRAWS", "Forecaster", "Posterior", "ivon", "laplace", "laplace_torch", "swag"]
 

@@ -16,7 +16,7 @@ from ensedu import numpy as en
 from ensedu import plot
 from ensedu.book.page.frames import check_letters, stored
 from ensedu.book.page.live import toys, trainer_scripts, trainer_state
-from ensedu.book.page.live.training import (
+from ensedu.book.page.live.shared_numbers import (
     BATCH,
     FUNCTIONS,
     GRID,

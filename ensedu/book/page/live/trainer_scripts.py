@@ -7,7 +7,7 @@ from matplotlib.colors import Colormap, to_hex
 
 from ensedu import plot
 from ensedu.book.page.digit import drawings, stored_networks
-from ensedu.book.page.live import toys, trainer_state, training
+from ensedu.book.page.live import shared_numbers, toys, trainer_state
 from ensedu.book.page.method_rows import method_row
 from ensedu.book.page.scripts import Bundle
 from ensedu.methods import METHODS, Method
@@ -53,7 +53,7 @@ def network_row(row: Method) -> dict[str, Any]:
     return method_row(row) | {
         "starts": trainer_state.starts_of(row),
         "distributions": [name.removesuffix("_mean") for name in means],
-        "prior_loc": training.prior_loc(row),
+        "prior_loc": shared_numbers.prior_loc(row),
     }
 
 
@@ -66,7 +66,7 @@ BUNDLE = Bundle(
     ),
     worker_constants=lambda: {
         "METHODS": {method: network_row(METHODS[method]) for method in trainer_state.STARTS},
-        "TRAINING": training.described(),
+        "TRAINING": shared_numbers.described(),
     },
     page=(
         "common/fields", "live/toys", "live/pasted", "live/link", "live/forecast", "live/paint",

@@ -9,7 +9,7 @@ import numpy as np
 from ensedu.book.page import slider_checks
 from ensedu.book.page.fields import Choice, Field, RealNumber, WholeNumber
 from ensedu.book.page.live import toys
-from ensedu.book.page.live.training import CLASSES, FURTHEST, MOST_POINTS, START_STDS
+from ensedu.book.page.live.shared_numbers import CLASSES, FURTHEST, MOST_POINTS, START_STDS
 from ensedu.common import checks
 from ensedu.methods import METHODS, Method
 

@@ -8,7 +8,7 @@ import torch
 
 import ensedu.numpy as en
 import ensedu.torch as et
-from ensedu.common.plan import Plan, minibatch_kl_weights
+from ensedu.common.training_plan import Plan, minibatch_kl_weights
 
 M, m, n = 3, 5, 11
 
