@@ -100,7 +100,7 @@ def _blob(t: float, label: int) -> tuple[float, float]:
 
 
 #: Their functions are those of ``toys.js``.
-TOYS: dict[str, Curve | Plane] = {
+TOYS = {
     "gap": Curve(
         "wave with a gap", lambda x: math.sin(1.5 * x) + 0.2 * x, ((-4.0, -1.0), (1.5, 4.0)), 60
     ),
