@@ -21,6 +21,7 @@ from ensedu import costs, counting, data, methods, plot, priors, uncertainty
 from ensedu.book import measured
 from ensedu.book.page import explore, guide, live, method_table, playground, ranking
 from ensedu.book.page.live import toys
+from ensedu.common import training_plan
 from ensedu.data import bandit
 from ensedu.theory import conjugate, ntk, perturbations, pruning, relatives
 from ensedu.torch.train import losses
@@ -36,7 +37,7 @@ INTERFACE = (
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
     playground, method_table, live, toys, conjugate, pruning, bandit, ntk, perturbations, relatives,
-    guide, ranking, plan,
+    guide, ranking, training_plan,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 

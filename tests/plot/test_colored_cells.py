@@ -17,8 +17,8 @@ def test_entries_have_two_decimals_and_what_rounds_to_zero_no_sign(value, words)
 @pytest.mark.parametrize("color", ["#000000", "#ffffff", "#0173b2", "#787878"])
 def test_an_entry_has_the_ink_of_more_contrast(color):
     dark, light = colored_cells.INKS
-    rgb = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    bright = colored_cells.luminance(rgb) >= colored_cells.MIDDLE
+    rgba = np.array([*(int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)), 1.0])
+    bright = colored_cells.luminance(rgba) >= colored_cells.MIDDLE
     assert bright == (contrast(color, dark) > contrast(color, light))
 
 

@@ -26,7 +26,7 @@ def mapped():
     with plot.house_style():
         figure = plot.Figure()
         figure.add_subplot().pcolormesh(
-            np.array([[-1.0, 1.0]]), cmap=plot.style.heat(), vmin=-1, vmax=1
+            np.array([[-1.0, 1.0]]), cmap=plot.style.heat_colors(), vmin=-1, vmax=1
         )
     return figure
 
@@ -66,7 +66,8 @@ def test_a_figure_with_a_color_map_is_drawn_once_more():
     for value in (0.0, 1.0):
         for colors, look in ((light, Look()), (dark, Look(dark=True))):
             with plot.rendering(look):
-                red, green, blue = (round(255 * part) for part in plot.style.heat()(value)[:3])
+                color = plot.style.heat_colors()(value)
+                red, green, blue = (round(255 * part) for part in color[:3])
             assert f"#{red:02x}{green:02x}{blue:02x}" in colors
 
 
