@@ -93,7 +93,7 @@ def test_no_table_scrolls_sideways_on_a_phone(open_tables, width):
         small,
         totals(*METHODS, relative_to="single"),
         scores(),
-        counting.mlp([1, 50, 50, 1], "rank1", 4)._table(),
+        counting.mlp([1, 50, 50, 1], "rank1", 4)._as_table(),
         *of_many_sizes(),
     ]
     found = open_tables(shown, width).evaluate(SEEN)
@@ -111,7 +111,7 @@ def test_a_table_fits_where_it_does_not_stack(open_tables, width):
 def test_where_there_is_room_a_table_is_one(open_tables):
     shown = [
         totals(*METHODS, relative_to="single"),
-        counting.mlp([1, 50, 50, 1], "rank1", 4)._table(),
+        counting.mlp([1, 50, 50, 1], "rank1", 4)._as_table(),
         scores(),
     ]
     assert not any(each["stacked"] for each in open_tables(shown, 740).evaluate(SEEN))
