@@ -708,8 +708,8 @@ def test_both_lives_are_the_same_functions(blank):
         kl_weight: 1, batch: 2 };
       const ends = [named, ensedu].map(({ Training }) => {
         const training = new Training([spec], data, options, 5);
-        shared_numbers.step();
-        return JSON.stringify(shared_numbers.weights(shared_numbers.sides[0]));
+        training.step();
+        return JSON.stringify(training.weights(training.sides[0]));
       });
       return { differ, number: Object.keys(all).length, ends: new Set(ends).size };
     }"""
