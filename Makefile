@@ -5,6 +5,7 @@ PYTHON ?= python3
 NB     ?= book
 # Of the command line only: some shells have a NAME of their own.
 NAME   :=
+ONLY   :=
 
 VENV    := .venv
 PY      := $(VENV)/bin/python
@@ -30,7 +31,7 @@ HERE    := $(if $(NAME),$(filter-out $(OTHERS),$(NAME)),--here)
 NBVAL   := $(PYTEST) --nbval -n $(WORKERS) --dist loadscope book
 
 .DEFAULT_GOAL := help
-.PHONY: help book check-site test test-long test-portable test-peers test-tangents test-firefox zoo test-launch bench bench-tangents bench-live scaling results lab refresh cheat-sheet picture dist lint format clean FORCE
+.PHONY: help book check-site test test-long mutants test-portable test-peers test-tangents test-firefox zoo test-launch bench bench-tangents bench-live scaling results lab refresh cheat-sheet picture dist lint format clean FORCE
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -59,6 +60,9 @@ test: $(READY) ## Run the unit tests, then every notebook, strictly
 
 test-long: $(READY) ## Run the property tests with 1,000 examples each
 	$(PYTEST) -n $(WORKERS) -m "hypothesis" --hypothesis-profile=long $(UNIT)
+
+mutants: $(READY) ## Break lines one by one: each time a test must fail (ONLY=torch/whole for some)
+	$(PY) scripts/mutants.py --only '$(ONLY)'
 
 test-portable: $(READY) ## Run the notebooks as older processors would compute them
 	ATEN_CPU_CAPABILITY=default $(NBVAL)
