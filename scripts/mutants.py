@@ -3,14 +3,14 @@
     python scripts/mutants.py --only torch/whole
 
 Each row of `tests/mutants.py` is applied to a copy of the tracked files, where the row's tests run
-as `make test` runs them, one thread and one process. A mutant is killed if
-
-- a test fails (pytest exits with 1, and not with what says that it could not run), and that same
-  test passes once the line is mended, so that it is the mutant that it fails on;
-- or the tests hang for longer than --timeout.
+as `make test` runs them, one thread and one process. A mutant is killed if a test fails, so that
+pytest exits with 1 and not with what says that it could not run, or if the tests hang for longer
+than --timeout. At the end all tests that failed run once more, without any mutant, and must pass:
+they failed for the mutant, and not for want of something in the copy.
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -19,7 +19,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -29,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 ENVIRONMENTS = {"tests/peers": ".venv-peers", "tests/tangents": ".venv-tangents"}
 TYPED = ["--jaxtyping-packages=ensedu,beartype.beartype", "-m", "not (bad_input or compiled)"]
 FAILED = 1  # pytest: tests ran, and some failed
-HUNG = 124
+LAST_FAILED = "_build/pytest/v/cache/lastfailed"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -50,20 +52,32 @@ def main(arguments: list[str] | None = None) -> int:
         for i in range(options.jobs):
             copies.put(copy_tracked(Path(folder, str(i))))
 
-        def tried(mutant: Mutant) -> bool:
+        def tried(mutant: Mutant) -> Outcome:
             copy, start = copies.get(), time.monotonic()
             try:
-                killed, how = attempt(mutant, copy, options.timeout)
+                found = attempt(mutant, copy, options.timeout)
             finally:
                 copies.put(copy)
-            word, seconds = "killed" if killed else "SURVIVED", time.monotonic() - start
+            word, seconds = "killed" if found.killed else "SURVIVED", time.monotonic() - start
+            how = found.test or found.how
             print(f"{word:8} {seconds:4.0f} s  {mutant.file}: {mutant.breaks} ({how})", flush=True)
-            return killed
+            return found
 
         with ThreadPoolExecutor(options.jobs) as pool:
-            killed = list(pool.map(tried, chosen))
-    print(f"{sum(killed)} of {len(killed)} killed")
-    return int(not all(killed))
+            found = list(pool.map(tried, chosen))
+        survived = sum(not one.killed for one in found)
+        print(f"{len(found) - survived} of {len(found)} killed")
+        fair = fail_for_mutants_alone(zip(chosen, found, strict=True), copies.get())
+    return int(survived > 0 or not fair)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a mutant: killed or not, how, and which test failed."""
+
+    killed: bool
+    how: str
+    test: str = ""
 
 
 def copy_tracked(folder: Path) -> Path:
@@ -76,36 +90,53 @@ def copy_tracked(folder: Path) -> Path:
     return folder
 
 
-def attempt(mutant: Mutant, copy: Path, timeout: int) -> tuple[bool, str]:
-    """Say whether a mutant is killed in this copy, and by what."""
-    file = copy / mutant.file
+def attempt(mutant: Mutant, copy: Path, timeout: int) -> Outcome:
+    """Run a mutant's tests in this copy up to the first that fails."""
+    file, failed = copy / mutant.file, copy / LAST_FAILED
     text = file.read_text(encoding="utf-8")
-    shutil.rmtree(copy / "_build", ignore_errors=True)  # pytest keeps there what failed
+    failed.unlink(missing_ok=True)
     file.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
     try:
-        code, output = run_tests(mutant, copy, timeout)
+        code, _ = run_tests(mutant, list(mutant.tests), copy, timeout)
+    except subprocess.TimeoutExpired:
+        return Outcome(True, f"hung for {timeout} s")
     finally:
         file.write_text(text, encoding="utf-8")
-    if code == HUNG:
-        return True, f"hung for {timeout} s"
     if code != FAILED:
-        return False, f"pytest exits with {code}"
-    found = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", output, re.MULTILINE)
-    test = found[1] if found else "a test"
-    mended, _ = run_tests(mutant, copy, timeout, "--last-failed", "--last-failed-no-failures=none")
-    return mended == 0, test if mended == 0 else f"without the mutant, too, fails {test}"
+        return Outcome(False, f"pytest exits with {code}")
+    (test,) = json.loads(failed.read_text(encoding="utf-8"))
+    return Outcome(True, "a test fails", test)
 
 
-def run_tests(mutant: Mutant, copy: Path, timeout: int, *more: str) -> tuple[int, str]:
-    """Run a mutant's tests up to the first that fails; return pytest's exit status and output."""
-    parts = {ENVIRONMENTS.get("/".join(name.split("/")[:2])) for name in mutant.tests}
-    (environment,) = parts
+def fail_for_mutants_alone(pairs: Iterable[tuple[Mutant, Outcome]], copy: Path) -> bool:
+    """Say whether all tests that killed mutants pass where nothing is broken."""
+    by_command: dict[tuple[str, ...], list[tuple[Mutant, str]]] = {}
+    for mutant, outcome in pairs:
+        if outcome.test:
+            by_command.setdefault(tuple(pytest_command(mutant)), []).append((mutant, outcome.test))
+    fair = True
+    for own in by_command.values():
+        code, output = run_tests(own[0][0], sorted({test for _, test in own}), copy, None)
+        if code:
+            print(f"without a mutant, too, tests fail:\n{output}")
+            fair = False
+    return fair
+
+
+def pytest_command(mutant: Mutant) -> list[str]:
+    """Return how the tests of a mutant are called: in which environment, typed or not."""
+    (environment,) = {ENVIRONMENTS.get("/".join(name.split("/")[:2])) for name in mutant.tests}
     python = sys.executable if environment is None else str(ROOT / environment / "bin" / "python")
+    return [python, "-m", "pytest", "-q", *(TYPED if mutant.typed else [])]
+
+
+def run_tests(mutant: Mutant, tests: list[str], copy: Path, timeout: int | None) -> tuple[int, str]:
+    """Run tests as a mutant's are run, up to the first that fails; return pytest's exit status."""
+    # A test without its browser is skipped, and kills nothing.
     given = {key: value for key, value in os.environ.items() if key != "REQUIRE_BROWSER"}
     given |= {"PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
-    command = [python, "-m", "pytest", "-x", "-q", "-rfE", *mutant.tests, *more]
     process = subprocess.Popen(
-        command + (TYPED if mutant.typed else []), cwd=copy, env=given, text=True,
+        [*pytest_command(mutant), "-x", *tests], cwd=copy, env=given, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
     try:
@@ -113,7 +144,7 @@ def run_tests(mutant: Mutant, copy: Path, timeout: int, *more: str) -> tuple[int
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)  # those that it started, too
         process.communicate()
-        return HUNG, ""
+        raise
     return process.returncode, output
 
 
