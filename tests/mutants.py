@@ -150,6 +150,13 @@ MUTANTS = (
         ("tests/numpy/test_training.py",),
         "patience ends with the last weights, not the best",
     ),
+    Mutant(
+        "ensedu/numpy/training.py",
+        "plan.kl_share(history.step)",
+        "plan.kl_share(history.step + 1)",
+        ("tests/common/test_training_plan.py",),
+        "geometric shares of the KL come one minibatch late",
+    ),
     # Layers in Torch, their products and the backward passes by hand.
     Mutant(
         "ensedu/torch/stacked_product.py",
@@ -357,6 +364,27 @@ MUTANTS = (
         "no difference from the members counts",
     ),
     Mutant(
+        "ensedu/torch/whole/compare.py",
+        "(rows - 1) / (MOST_COMPARED - 1))",
+        "(rows - 1) / MOST_COMPARED)",
+        ("tests/torch/whole/test_compare.py",),
+        "of six members and more, the last is never compared",
+    ),
+    Mutant(
+        "ensedu/torch/whole/compare.py",
+        "part = y.narrow(axis, start, size)",
+        "part = y.narrow(axis, 0, size)",
+        ("tests/torch/whole/test_compare.py",),
+        "a member's output is looked for where the first one's stands",
+    ),
+    Mutant(
+        "ensedu/torch/whole/copies.py",
+        "for name in one | other if",
+        "for name in one if",
+        ("tests/torch/whole/test_copies.py",),
+        "arrays that only the model of initialize() has are dropped",
+    ),
+    Mutant(
         "ensedu/torch/whole/nested_tensors.py",
         'if type(tree) in (dict, OrderedDict):\n        return [(key, f"[{key!r}]", x)',
         'if type(tree) in (dict, OrderedDict):\n        return [(key, "[]", x)',
@@ -398,6 +426,13 @@ MUTANTS = (
         "examples = 1",
         ("tests/torch/train/test_fitting.py",),
         "a smaller last minibatch counts as much as the others",
+    ),
+    Mutant(
+        "ensedu/torch/train/fitting.py",
+        "plan.kl_share(history.step)",
+        "plan.kl_share(history.step + 1)",
+        ("tests/common/test_training_plan.py",),
+        "geometric shares of the KL come one minibatch late",
     ),
     Mutant(
         "ensedu/torch/train/examples.py",
@@ -605,6 +640,13 @@ MUTANTS = (
         "overlapping splits count as independent",
     ),
     Mutant(
+        "ensedu/uncertainty/paired.py",
+        "return np.minimum(adjusted, 1.0)",
+        "return adjusted",
+        ("tests/uncertainty/test_paired.py",),
+        "an adjusted p-value is above 1",
+    ),
+    Mutant(
         "ensedu/theory/ntk/kernels.py",
         "offset = offset if layer < layers else 0.0",
         "offset = offset",
@@ -754,6 +796,13 @@ MUTANTS = (
         "a higher accuracy is worse",
     ),
     Mutant(
+        "ensedu/book/experiments/shared/comparisons.py",
+        "LEVEL = 0.05",
+        "LEVEL = 0.06",
+        ("tests/book/experiments/shared/test_comparisons.py",),
+        "a difference counts at another level",
+    ),
+    Mutant(
         "ensedu/book/experiments/starts.py",
         "/ own.norm()).mean()",
         "/ own.norm()).max()",
@@ -823,6 +872,15 @@ MUTANTS = (
         "grad[i * k + label] -= 0.9;",
         ("tests/browser/test_live_engine.py",),
         "the gradient of a class is off",
+    ),
+    Mutant(
+        "ensedu/book/page/live/runner.js",
+        "    if (data.turn !== this.turn) return;\n",
+        "",
+        (
+            "tests/browser/test_live.py::test_what_was_asked_before_a_restart_is_not_answered_after_it",
+        ),
+        "frames of the training before a restart reach the picture",
     ),
     Mutant(
         "ensedu/torch/variational.py",

@@ -982,6 +982,28 @@ def test_a_pause_of_the_reader_lasts(open_live):
     assert page.get_by_role("button", name="▶ Play").is_visible()
 
 
+def test_what_was_asked_before_a_restart_is_not_answered_after_it(bench):
+    script = """async () => {
+      const [before, after] = [stateOf({ width: 5 }), stateOf({ width: 7 })];
+      const told = [];
+      const tell = (kind) => () => told.push(kind);
+      const runner = new ensedu.Runner({ frame: tell("frame"), done: tell("done"), failed: tell("failed") });
+      const picture = { finest: 16, layer: null };
+      runner.start(before);
+      runner.go(0);
+      runner.frame(before, picture);
+      runner.weights().then(tell("weights"));
+      runner.start(after);
+      const { sides } = await runner.weights();
+      const late = [...told]; // answers come in order, so all of those before have come
+      runner.frame(after, picture);
+      await until(() => told.length > late.length, "a frame");
+      runner.stop();
+      return [sides[0]["0.bias"].length, late, told];
+    }"""
+    assert bench.evaluate(script) == [USUAL["ensemble_size"] * 7, [], ["frame"]]
+
+
 def test_two_trainers_do_not_disturb_each_other_and_destroy_ends_all(live):
     page = live()
     page.set_viewport_size({"width": 1280, "height": 5000})  # all are on the screen

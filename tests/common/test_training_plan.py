@@ -40,11 +40,26 @@ def test_both_loops_give_each_minibatch_its_share(kind):
     layer = en.MeanFieldLinear(m, n, rng=rng, bias=False)
     before = layer.params["weight_mean"].copy()
     module = et.from_numpy(layer)
+    seen: dict[str, list[np.ndarray]] = {"numpy": [], "torch": []}
+
+    class Watched(en.optimizers.SGD):
+        def step(self):
+            super().step()
+            seen["numpy"].append(layer.params["weight_mean"].copy())
+
+    def watched(groups, lr):
+        optimizer = torch.optim.SGD(groups, lr=lr)
+        optimizer.register_step_post_hook(
+            lambda *_: seen["torch"].append(module.weight_mean.detach().T.numpy().copy())
+        )
+        return optimizer
+
     own = {"epochs": 2, "batch_size": size, "lr": rate, "kl_weights": kind}
-    en.fit(layer, x, y, en.half_squared_error, rng=rng, optimizer=en.SGD, **own)
+    en.fit(layer, x, y, en.half_squared_error, rng=rng, optimizer=Watched, **own)
     tensors = torch.from_numpy(x), torch.from_numpy(y)
-    et.fit(module, *tensors, et.half_squared_error, optimizer=torch.optim.SGD, bar=False, **own)
+    et.fit(module, *tensors, et.half_squared_error, optimizer=watched, bar=False, **own)
+    # After each step, because the product of all factors is the same in any order.
     factors = [1 - rate / number * 3 * part for part in minibatch_kl_weights(3, kind)]
-    expected = before * np.prod(factors) ** 2
-    np.testing.assert_allclose(layer.params["weight_mean"], expected, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(module.weight_mean.detach().T, expected, rtol=1e-12, atol=1e-15)
+    for loop, means in seen.items():
+        for found, factor in zip(means, np.cumprod(2 * factors), strict=True):
+            np.testing.assert_allclose(found, factor * before, rtol=1e-12, atol=1e-15, err_msg=loop)

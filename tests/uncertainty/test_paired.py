@@ -108,6 +108,10 @@ def test_holm_rejects_step_by_step(p, level):
     assert {i for i, value in enumerate(un.holm(p)) if value <= level} == rejected
 
 
+def test_adjusted_p_values_are_no_more_than_1():
+    assert un.holm([0.9, 0.1, 0.7]).tolist() == [1.0, pytest.approx(0.3), 1.0]
+
+
 def test_holm_does_not_find_where_nothing_is():
     rng = np.random.default_rng(0)
     found = [(un.holm(rng.uniform(size=7)) < 0.05).any() for _ in range(4000)]

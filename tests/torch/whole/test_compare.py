@@ -204,6 +204,27 @@ def test_nothing_small_hides_a_mix_up(build, method):
         net(floats(B, 7))
 
 
+class Last(nn.Module):
+    """Loses one example between its layers, the last of more than a member has."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc, self.head = nn.Linear(7, 11), nn.Linear(11, 2)
+
+    def forward(self, x):
+        x = self.fc(x)
+        return self.head(torch.cat([x[:-1], 0 * x[-1:]]) if len(x) > B else x)
+
+
+@pytest.mark.parametrize("number", [6, 7, 11])
+def test_the_last_member_is_compared_and_the_first_module_that_differs_found(number):
+    torch.manual_seed(0)
+    net = et.ensemble(Last(), "batch_ensemble", number)
+    words = rf"entry \({number - 1},\) is off by .* first at head, a nn\.Linear"
+    with pytest.raises(ValueError, match=words):
+        net(floats(B, 7))
+
+
 def test_rounding_alone_in_an_output_is_no_mix_up():
     class Rounds(nn.Module):
         def __init__(self):

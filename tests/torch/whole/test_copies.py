@@ -128,8 +128,15 @@ def test_a_factory_starts_each_member_as_the_model_starts():
     shared = et.ensemble(model, "deep_ensemble", M, initialize=Net, shared=["body"])
     assert all(one.body is shared.members[0].body for one in shared.members)
     assert torch.equal(shared.members[1].body.weight, model.body.weight)
+
+    class More(Net):
+        def __init__(self):
+            super().__init__()
+            self.tail = nn.Linear(2, 3)
+
     for given, error, words in (
         (lambda: nn.Linear(7, 101), ValueError, "initialize() must return a model of the same arr"),
+        (More, ValueError, "of the same arrays, got tail.bias (3,), accepted is none"),
         (lambda: Net, TypeError, "initialize() must return a model, got type"),
         (3, TypeError, "initialize must be a function that returns a new model, or one of a"),
     ):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ensedu import uncertainty
-from ensedu.book.experiments.shared.comparisons import compare_with_reference
+from ensedu.book.experiments.shared.comparisons import add_verdicts, compare_with_reference
 
 SPLITS, SEEDS = 11, 3
 SIZES = {"train": 90, "test": 10}
@@ -68,6 +68,16 @@ def test_all_of_a_table_are_adjusted_together():
     assert len(others) == 14
     expected = uncertainty.holm([entry["p"] for entry in others])
     assert [entry["adjusted"] for entry in others] == pytest.approx(expected.tolist())
+
+
+def test_a_verdict_takes_an_adjusted_p_value_below_a_twentieth():
+    for p, verdict in ((0.0499, "worse"), (0.05, ""), (0.0501, "")):
+        entry = {}
+        add_verdicts([(entry, uncertainty.Interval(0.3, -0.1, 0.7, SPLITS, p))])
+        assert (entry["adjusted"], entry["verdict"]) == (p, verdict)
+    pair = [({}, uncertainty.Interval(-0.3, -0.7, 0.1, SPLITS, p)) for p in (0.024, 0.051)]
+    add_verdicts(pair)
+    assert [entry["verdict"] for entry, _ in pair] == ["better", ""]
 
 
 def test_a_split_that_a_contestant_lacks_is_an_error():
