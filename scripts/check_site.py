@@ -2,16 +2,17 @@
 
     python scripts/check_site.py _build/html
 
-A page is visited in four ways: from a server in light and in dark, from a folder, without scripts.
-It asks no other host for anything and logs no error; it fits phone, tablet, desk and paper, shows
-its pictures and formulas, and hides nothing from a reader without scripts; axe finds nothing
-against WCAG 2.2 AA, on a desk and on a phone; its own files are light; a chapter has the shape that
-`scripts/shape.py` asks for; it answers soon on a slow
-processor and on a slow line. Times are shown, and marked where they miss their aim, but fail
-nothing: they are as much this machine's as the site's.
+A page is visited from a server in light and in dark, and without scripts; the largest of each kind
+from a folder, too. It asks no other host for anything and logs no error; it fits phone, tablet,
+desk and paper, shows its pictures and formulas, and hides nothing from a reader without scripts;
+axe finds nothing against WCAG 2.2 AA, on a desk and on a phone, and no pale color in light or dark;
+its own files are light; a chapter has the shape that `scripts/shape.py` asks for. The heaviest of
+some kinds are timed on a slow processor and on a slow line. Times are shown, and marked where they
+miss their aim, but fail nothing: they are as much this machine's as the site's.
 """
 
 import os
+import re
 import sys
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
@@ -47,10 +48,12 @@ MAX_MS = 1000  # until interactive, on a processor SLOWER times as slow
 SLOWER = 4
 MAX_S = 5.0  # until interactive, on the line below, with nothing cached
 LINE = {"latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 1.6e6 / 8}
-# Only so many pages are opened on the slow line, which takes seconds each.
-ON_LINE = 4
+# Only so many pages are timed, of a kind each, which takes seconds.
+TIMED = 6
 SHOWN = 4  # places of a fault that stand at many
-TRIES = 3  # of which the fastest counts: other work on the machine only adds
+TRIES = 2  # of which the fastest counts: other work on the machine only adds
+# What a page is made of: its scripts, and boxes such as a slider's.
+PARTS = re.compile(r'<script[^>]* src="[^"]*?([\w.-]+\.js)|<div class="(ensedu-\w+)')
 
 # What watches the sizes of boxes is told within a frame.
 DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -84,25 +87,32 @@ UNFOLD = """() => {
   document.querySelectorAll("article details").forEach((box) => (box.open = true));
   document.querySelectorAll("article button.toggle-button-hidden").forEach((b) => b.click());
 }"""
-# Axe looks long at the color of each word of code. Those that look like one before, in the same
-# block, keep their place but are not seen.
+# Axe looks long at each color. Text that looks like some before keeps its place, but is not seen.
 ONCE = """() => {
-  const again = [];
-  for (const block of document.querySelectorAll("pre, dt.sig")) {
-    const look = (element) => {
-      if (element === block) return "";
-      const { color, backgroundColor, font, opacity } = getComputedStyle(element);
-      return [color, backgroundColor, font, opacity, look(element.parentElement)].join();
-    };
-    const known = new Set();
-    for (const word of block.querySelectorAll("span:not(a *):not(:has(*))")) {
-      if (word.closest("pre, dt.sig") !== block) continue;
-      if (word.getAttributeNames().join() !== "class") continue;
-      if (known.has(look(word))) again.push(word);
-      else known.add(look(word));
+  const grounds = new Map([[null, ""]]);
+  const ground = (element) => {
+    if (!grounds.has(element)) {
+      const { backgroundColor, backgroundImage, opacity } = getComputedStyle(element);
+      const own = [backgroundColor, backgroundImage, opacity].join();
+      const clear = own === "rgba(0, 0, 0, 0),none,1";
+      grounds.set(element, ground(element.parentElement) + (clear ? "" : `/${own}`));
     }
-  }
-  again.forEach((word) => (word.style.visibility = "hidden"));
+    return grounds.get(element);
+  };
+  const look = (element) => {
+    const own = getComputedStyle(element);
+    const beside = getComputedStyle(element.parentElement).color;
+    const parts = [own.color, own.fontSize, own.fontWeight, own.textDecorationLine, beside];
+    return parts.join() + ground(element);
+  };
+  const holds = (node) => node.nodeType === Node.TEXT_NODE && node.data.trim();
+  const texts = [...document.body.querySelectorAll("*")]
+    .filter((element) => [...element.childNodes].some(holds))
+    .filter((element) => element.checkVisibility({ visibilityProperty: true }));
+  const looks = texts.map(look);
+  texts.forEach((element, i) => {
+    element.style.visibility = looks.indexOf(looks[i]) === i ? "visible" : "hidden";
+  });
 }"""
 # Else axe sees colors on their way from one to another.
 STILL = "*, ::before, ::after { transition: none !important; animation: none !important }"
@@ -116,13 +126,18 @@ TIMES = """() => {
 # Each of the next says what is wrong with an open page: what, and where on the page.
 
 
-def fits(page):
+def fits(page, viewports=(SMALL, PHONE, TABLET, DESK)):
     """A page shows one title, and needs no scrolling sideways, on phones, a tablet and a desk."""
-    for viewport in (SMALL, PHONE, TABLET, DESK):
+    for viewport in viewports:
         page.set_viewport_size(viewport)
         if page.evaluate(SIDEWAYS):
             yield "scrolls sideways", f"{viewport['width']} px"
     yield from one_title(page)
+
+
+def narrow(page):
+    """A page shows one title, and needs no scrolling sideways, on a small phone."""
+    yield from fits(page, (SMALL, DESK))
 
 
 def one_title(page):
@@ -163,41 +178,68 @@ def bare(page):
         yield "picture without pixels", source
 
 
-def accessible(page):
-    """Axe finds nothing on a page, unfolded, on a desk and on a phone."""
+def unfolded(page):
+    """Make ready for axe, which passes over what is folded away."""
     from axe_playwright_python.sync_playwright import Axe
 
     page.add_style_tag(content=STILL)
     page.evaluate(UNFOLD)
-    page.evaluate(ONCE)
     page.evaluate(Axe().axe_script)
+
+
+def violations(page, **options):
+    """Return what axe finds, by rule and place."""
     found = {}
-    for viewport in (DESK, PHONE):
+    for rule in page.evaluate("options => axe.run(options)", options | AXE)["violations"]:
+        for node in rule["nodes"]:
+            where = " ".join(map(str, node["target"]))
+            reason = [*node["any"], *node["all"], *node["none"]][0]["message"]
+            found[rule["id"], where] = f"axe {rule['id']}: {reason}", where
+    return found
+
+
+def accessible(page):
+    """Axe finds nothing on a page, unfolded, on a desk and on a phone of the same colors."""
+    unfolded(page)
+    found, rules = {}, {rule: {"enabled": False} for rule in COLORS}
+    for viewport in (PHONE, DESK):
         page.set_viewport_size(viewport)
         page.evaluate(DRAWN)
-        # A phone shows the same colors.
-        rules = {rule: {"enabled": viewport is DESK} for rule in COLORS}
-        options = {"runOnly": RULES, "rules": rules} | AXE
-        for rule in page.evaluate("options => axe.run(options)", options)["violations"]:
-            for node in rule["nodes"]:
-                where = " ".join(map(str, node["target"]))
-                reason = [*node["any"], *node["all"], *node["none"]][0]["message"]
-                found[rule["id"], where] = f"axe {rule['id']}: {reason}", where
-    page.set_viewport_size(DESK)
-    yield from found.values()
+        found |= violations(page, runOnly=RULES, rules=rules)
+    page.evaluate(ONCE)
+    yield from (found | violations(page, runOnly=COLORS)).values()
+
+
+def colored(page):
+    """Axe finds no pale color on a page, unfolded, on a desk."""
+    unfolded(page)
+    page.evaluate(ONCE)
+    yield from violations(page, runOnly=COLORS).values()
 
 
 # What is checked of a page, in the order of its visits; axe comes last, as it unfolds the page.
 WAYS = {
-    "light": (fits, on_paper, shapely, accessible),
-    "dark": (fits, accessible),
+    "light": (fits, on_paper, shapely, whole, accessible),
+    "dark": (narrow, colored),
     "folder": (whole,),
     "no scripts": (bare,),
 }
 
 
-def check_pages(browser, site, home, names):
-    """Visit pages in every way; return their rows of the table, and what is wrong with them."""
+def by_kind(site, names):
+    """Return the largest page of each kind: pages of one kind have the same scripts and boxes."""
+    found = {}
+    for name in sorted(names, key=lambda name: (site / name).stat().st_size):
+        text = (site / name).read_text(encoding="utf-8")
+        found[frozenset(PARTS.findall(text))] = name
+    return list(found.values())
+
+
+def check_pages(browser, site, home, names, copied=None):
+    """Visit pages in every way; return their rows of the table, and what is wrong with them.
+
+    Only those `copied`, or all, are read from a folder.
+    """
     columns = ("others", "errors", "display", "axe", "kB")
     rows, wrong = {name: dict.fromkeys(columns, 0) for name in names}, defaultdict(list)
     for way, checks in WAYS.items():
@@ -207,6 +249,8 @@ def check_pages(browser, site, home, names):
         page = context.new_page()
         watch = Watch(page, base)
         for name, row in rows.items():
+            if way == "folder" and copied is not None and name not in copied:
+                continue
             watch.clear()
             visit(page, base + name)
             found = []
@@ -224,7 +268,7 @@ def check_pages(browser, site, home, names):
                 found.append(("another theme than chosen", str(theme)))
             for check in checks:
                 seen = list(check(page))
-                row["axe" if check is accessible else "display"] += len(seen)
+                row["axe" if check in (accessible, colored) else "display"] += len(seen)
                 found += seen
             row["others"] += len(watch.foreign)
             row["errors"] += len(watch.errors)
@@ -286,7 +330,7 @@ def table(rows, processor, line):
     text = [f"{'':{width}}  others  errors  display  axe  kB gz  {slow}  {far}"]
     text += [f"{'page':{width}}{'interactive / loaded':>71}"]
     for name, row in rows.items():
-        slow = "{:.0f} / {:.0f}".format(*processor[name])
+        slow = "{:.0f} / {:.0f}".format(*processor[name]) if name in processor else "–"
         far = "{:.1f} / {:.1f}".format(*line[name]) if name in line else "–"
         text.append(
             f"{name:{width}}  {row['others']:6}  {row['errors']:6}  {row['display']:7}"
@@ -309,19 +353,19 @@ def main(arguments=None):
 
         # Dealt out by size, so that all processors have about as much to do.
         sized = sorted(names, key=lambda name: -(site / name).stat().st_size)
-        hands = min(len(names), os.cpu_count())
-        visits = [start(check_pages, site, home, sized[i::hands]) for i in range(hands)]
+        kinds, hands = by_kind(site, names), min(len(names), os.cpu_count())
+        visits = [start(check_pages, site, home, sized[i::hands], kinds) for i in range(hands)]
         for seen, faults in (each.result() for each in visits):
             rows |= seen
             for text, where in faults.items():
                 wrong[text] += where
         # Times are taken with nothing beside them but each other: one waits, the other computes.
         rows = {name: rows[name] for name in names}
-        heavy = sorted(names, key=lambda name: -rows[name]["kB"])[:ON_LINE]
-        times = [start(check_processor, home, names), start(check_line, home, heavy)]
+        heavy = sorted(kinds, key=lambda name: -rows[name]["kB"])[:TIMED]
+        times = [start(check, home, heavy) for check in (check_processor, check_line)]
         (processor, slow), (line, far) = (each.result() for each in times)
     print(table(rows, processor, line))
-    print(f"The line is tried with the {len(heavy)} heaviest pages.")
+    print(f"Of {len(kinds)} kinds of page the {len(heavy)} heaviest are timed.")
     for text, where in [*slow.items(), *far.items(), *sorted(wrong.items())]:
         more = f"\n  and {len(where) - SHOWN} more" if len(where) > SHOWN else ""
         print(f"\n{text}", *sorted(where)[:SHOWN], sep="\n  ", end=f"{more}\n", file=sys.stderr)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.check_site import check_pages, serve
+from scripts.check_site import by_kind, check_pages, serve
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "check_site.py"
 THEMED = "<script>document.documentElement.dataset.theme = localStorage.theme</script>"
@@ -30,7 +30,7 @@ def styled(rule, body="<div class=x>words</div>"):
 
 
 CLICKED = ("bd-sidebar", "bd-header", "bd-header-article", "prev-next-footer")
-BOTH = ("light", "dark")
+BOTH, PLAIN = ("light", "dark"), ("light", "folder")
 SERVED = (*BOTH, "no scripts")
 ALL = (*SERVED, "folder")
 PALE, HEAVY = "axe color-contrast", "more than 400 kB: 5…"
@@ -39,21 +39,20 @@ FAULTS = {
     "sound": (html("<p>Words.</p><details><summary>More</summary><p>Words.</p></details>"), {}),
     # Fits
     "wide": (styled(".x {width: 2000px}"), {
-        "scrolls sideways: 320 px": BOTH, "scrolls sideways: 360 px": BOTH,
-        "scrolls sideways: 768 px": BOTH,
+        "scrolls sideways: 320 px": BOTH, "scrolls sideways: 360 px": ["light"],
+        "scrolls sideways: 768 px": ["light"],
         "scrolls sideways: 1280 px": BOTH, "scrolls sideways: on paper": ["light"],
     }),
     "wide-phone": (
         styled(".x {width: 500px}"),
-        {"scrolls sideways: 320 px": BOTH, "scrolls sideways: 360 px": BOTH},
+        {"scrolls sideways: 320 px": BOTH, "scrolls sideways: 360 px": ["light"]},
     ),
     "wide-tablet": (
-        styled("@media (width: 768px) {.x {width: 900px}}"), {"scrolls sideways: 768 px": BOTH},
+        styled("@media (width: 768px) {.x {width: 900px}}"),
+        {"scrolls sideways: 768 px": ["light"]},
     ),
     "wide-dark": (
-        styled("html[data-theme=dark] .x {width: 500px}"), {
-            "scrolls sideways: 320 px": ["dark"], "scrolls sideways: 360 px": ["dark"],
-        },
+        styled("html[data-theme=dark] .x {width: 500px}"), {"scrolls sideways: 320 px": ["dark"]},
     ),
     "two-titles": (
         html("<h1>Another</h1>"), {"shows not one title: but 2": SERVED},
@@ -80,15 +79,15 @@ FAULTS = {
     # Whole
     "empty-picture": (
         html('<img src="empty.png" alt="">'),
-        {"picture without pixels: …empty.png": ["folder", "no scripts"]},
+        {"picture without pixels: …empty.png": [*PLAIN, "no scripts"]},
     ),
     "formula-unset": (
         html(r'<span class="math notranslate">\(x\)</span>'),
-        {r'formula not set: <span class="math notranslate">\(x\)</span>': ["folder"]},
+        {r'formula not set: <span class="math notranslate">\(x\)</span>': PLAIN},
     ),
     "formula-wrong": (
         html("<p><mjx-merror>x</mjx-merror></p>"),
-        {"formula not set: <mjx-merror>x</mjx-merror>": ["folder"]},
+        {"formula not set: <mjx-merror>x</mjx-merror>": PLAIN},
     ),
     # Without scripts
     "hidden": (
@@ -152,13 +151,13 @@ FAULTS = {
         ),
         {PALE: BOTH},
     ),
-    "no-alt": (html('<img src="card.svg">'), {"axe image-alt": BOTH}),
+    "no-alt": (html('<img src="card.svg">'), {"axe image-alt": ["light"]}),
     "small-target": (
         styled(
             "@media (width: 360px) {button {padding: 0; border: 0; width: 9px; height: 9px}}",
             "<button>A</button><button>B</button>",
         ),
-        {"axe target-size": BOTH},
+        {"axe target-size": ["light"]},
     ),
 }  # fmt: skip
 
@@ -195,23 +194,55 @@ def test_each_fault_is_found_and_no_other(browser, faulty):
         assert (counted > 0 or row["kB"] > 400) == bool(faults), name
 
 
-def test_every_look_of_words_of_code_is_seen_once(browser, tmp_path):
-    """Of words that look alike in one block, axe is shown one; what differs, it is shown."""
+def test_every_look_of_text_is_seen_once(browser, tmp_path):
+    """Of text that looks alike, axe is shown the first; what differs, it is shown."""
     words = (
         '<span class="a">one</span> <span class="a">two</span> <span class="b">three</span>'
         '<span class="c"><span class="a">four</span></span> <span class="d">five</span>'
     )
     rule = ".a {color: #777} .b {color: #888} .c {background: #ddd} .d {color: black}"
-    (tmp_path / "code.html").write_text(styled(rule, f"<pre>{words}</pre><pre>{words}</pre>"))
+    twice = f"<pre>{words}</pre><pre>{words}</pre><p class=e>{words}</p>"
+    (tmp_path / "text.html").write_text(styled(f"{rule} .e {{background: #eee}}", twice))
     with serve(tmp_path) as home:
-        _, wrong = check_pages(browser, tmp_path, home, ["code.html"])
-    block, words = "code.html ({}): pre:nth-child({}) > ", (".a:nth-child(1)", ".b", ".c > .a")
-    assert {place for text, places in wrong.items() if PALE in text for place in places} == {
-        block.format(mode, i) + word
-        for i in (2, 3)
-        for mode, seen in (("light", words), ("dark", words[2:]))
+        _, wrong = check_pages(browser, tmp_path, home, ["text.html"])
+    shown = {place for text, places in wrong.items() if PALE in text for place in places}
+    words = (".a:nth-child(1)", ".b", ".c > .a")
+    assert shown == {
+        f"text.html ({mode}): {block} > {word}"
+        for mode, block, seen in (
+            ("light", "pre:nth-child(2)", words),
+            ("dark", "pre:nth-child(2)", words[2:]),
+            ("light", "p", words),
+            ("dark", "p", words),
+        )
         for word in seen
     }
+
+
+def test_one_page_of_each_kind_is_the_largest(tmp_path):
+    """Pages of one kind have the same scripts, wherever these are, and the same boxes."""
+    script, box = '<script src="{}_static/{}.js?v=1"></script>', '<div class="ensedu-{}" id=a>'
+    for name, *parts in (
+        ("plain.html", script.format("", "a")),
+        ("deep/longer.html", script.format("../", "a"), "words"),
+        ("other.html", script.format("", "b")),
+        ("box.html", script.format("", "a"), box.format("explorer")),
+        ("boxes.html", script.format("", "a"), 2 * box.format("explorer")),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("".join(parts))
+    names = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.html")]
+    assert set(by_kind(tmp_path, names)) == {"deep/longer.html", "other.html", "boxes.html"}
+
+
+def test_only_some_are_read_from_a_folder(browser, faulty):
+    names = ["absolute.html", "missing.html"]
+    with serve(faulty) as home:
+        _, wrong = check_pages(browser, faulty, home, names, copied=["absolute.html"])
+    places = [place for places in wrong.values() for place in places]
+    assert "absolute.html (folder)" in places
+    assert "missing.html (light)" in places
+    assert not [place for place in places if place.startswith("missing.html (folder)")]
 
 
 def test_a_fault_is_listed_and_fails_the_command(browser, tmp_path):
@@ -221,7 +252,7 @@ def test_a_fault_is_listed_and_fails_the_command(browser, tmp_path):
     done = subprocess.run([sys.executable, SCRIPT, tmp_path], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.endswith(
-        "\nscrolls sideways\n  page.html (dark): 320 px\n  page.html (dark): 360 px\n"
+        "\nscrolls sideways\n  page.html (dark): 320 px\n"
         "  page.html (light): 320 px\n  page.html (light): 360 px\n"
     )
     assert {line.split()[0] for line in done.stdout.splitlines()} >= {"index.html", "page.html"}
