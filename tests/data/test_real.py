@@ -83,7 +83,7 @@ def test_digits_are_scikit_learns():
 
 def test_mnist_is_mlxtends():
     x, y = data.mnist5000()
-    rows = np.genfromtxt(gzip.open(mnist.DATA_PATH), delimiter=",")
+    rows = np.loadtxt(gzip.open(mnist.DATA_PATH), delimiter=",")
     np.testing.assert_allclose(x * 255, rows[:, :-1], rtol=1e-12)
     np.testing.assert_array_equal(y, rows[:, -1])
     np.testing.assert_array_equal(np.bincount(y), 500)

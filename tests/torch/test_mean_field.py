@@ -109,23 +109,22 @@ def test_flipout_takes_noise_of_the_weights_as_one_function():
 def test_gradients_vary_less_over_large_batches():
     """Of the mean: local from few examples on, Flipout equal at one and smaller from 32 on."""
     torch.manual_seed(8)
-    inputs, targets = torch.randn(128, m), torch.randn(128, n)
+    inputs, targets = torch.randn(32, m), torch.randn(32, n)
     scatter = {}
     for estimator in ("weights", "local", "flipout"):
-        for batch in (1, 32, 128):
+        for batch in (1, 32):
             layer = et.MeanFieldLinear(m, n, estimator=estimator, posterior_std=0.5)
             with torch.no_grad():
                 layer.weight_mean.zero_()
             gradients = []
-            for _ in range(800):
+            for _ in range(400):
                 y = layer(inputs[:batch])
                 loss = (y - targets[:batch]).square().sum(1).mean()
                 gradients.append(torch.autograd.grad(loss, layer.weight_mean)[0])
             scatter[estimator, batch] = torch.stack(gradients).var(0).sum().item()
     assert 0.8 < scatter["flipout", 1] / scatter["weights", 1] < 1.25
-    for batch in (32, 128):
-        for estimator in ("local", "flipout"):
-            assert scatter[estimator, batch] < 0.6 * scatter["weights", batch]
+    for estimator in ("local", "flipout"):
+        assert scatter[estimator, 32] < 0.6 * scatter["weights", 32]
 
 
 def test_estimators_make_examples_uncorrelated():
