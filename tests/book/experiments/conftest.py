@@ -38,6 +38,8 @@ def start_toy():
 
 def start_toy_program(folder, pause):
     code = (
+        # What started us may ignore Ctrl-C, as a shell does of what it runs in the background.
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "import sys; from ensedu.book.experiments import __main__ as script; "
         "import toy_experiment as toy; script.EXPERIMENTS = {'toy': toy.experiment()}; "
         "sys.exit(script.main(['toy', '--workers', '2', '--out', sys.argv[1]]))"

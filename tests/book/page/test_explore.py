@@ -320,7 +320,7 @@ explore(
 
 
 @pytest.fixture
-def notebook(tmp_path):
+def sliders(tmp_path):  # and not `notebook`, for the test would run once a notebook of the book
     """A notebook as it is committed, run, without pictures; its second text is wrong."""
     kernel = {"name": "python3", "display_name": "Python 3"}
     nb = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
@@ -338,10 +338,10 @@ def notebook(tmp_path):
     return path
 
 
-def test_strict_nbval_compares_the_text_alone(notebook):
-    command = [sys.executable, "-m", "pytest", "-p", "nbval.plugin", "--nbval", str(notebook)]
+def test_strict_nbval_compares_the_text_alone(sliders):
+    command = [sys.executable, "-m", "pytest", "-p", "nbval.plugin", "--nbval", str(sliders)]
     env = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # no other plugin is needed
-    run = subprocess.run(command, cwd=notebook.parent, env=env, capture_output=True, text=True)
+    run = subprocess.run(command, cwd=sliders.parent, env=env, capture_output=True, text=True)
     assert run.returncode == 1
     assert "1 failed, 1 passed" in run.stdout, run.stdout
     assert "FAILED sliders.ipynb::Cell 1" in run.stdout
