@@ -1,10 +1,12 @@
-"""The book as the tests see it: the pages of the table of contents, and their notebooks."""
+"""The book as the tests see it: pages of the table of contents, their notebooks, what is built."""
 
+from functools import cache, lru_cache
 from pathlib import Path
 
 import nbformat
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,24 +26,50 @@ CHAPTERS = [page for page in NOTEBOOKS if page.startswith(PARTS)]
 
 
 def pytest_generate_tests(metafunc):
-    """Give a test that asks for a page, a notebook or a chapter each of them in turn."""
+    """Give a test that asks for a page, a notebook or a chapter each of them in turn.
+
+    Each is read once: with a scope of the session, all tests of a page follow each other.
+    """
     for name, values in (("page", PAGES), ("notebook", NOTEBOOKS), ("chapter", CHAPTERS)):
         if name in metafunc.fixturenames:
-            metafunc.parametrize(name, values, indirect=name != "page")
+            metafunc.parametrize(name, values, indirect=name != "page", scope="session")
 
 
+@cache
 def read(page):
     """Return the notebook of a page."""
     return nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
 
 
+@lru_cache(maxsize=1)
+def parsed(file):
+    return BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
+
+
+@pytest.fixture(scope="session")
+def html(root):
+    """The folder of the built book."""
+    folder = root / "_build" / "html"
+    if not (folder / "index.html").exists():
+        pytest.skip("the book is not built: run `make book`")
+    return folder
+
+
 @pytest.fixture
+def built(html, page):
+    """The file of a page of the built book, and what it holds."""
+    file = html / f"{page}.html"
+    assert file.exists(), f"{page} is in the table of contents, not in the build"
+    return file, parsed(file)
+
+
+@pytest.fixture(scope="session")
 def notebook(request):
     """The notebook of one page."""
     return read(request.param)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def chapter(request):
     """The notebook of one chapter."""
     return read(request.param)

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from bs4 import BeautifulSoup
 from sphinx.errors import ConfigError
 
 from book._ext import launch
@@ -65,11 +64,8 @@ def test_commands_name_the_repository_and_its_branch():
     assert not [command for _, command in steps if command and "%pip" in command]
 
 
-def test_the_default_site_has_no_button(page, root):
-    file = root / "_build" / "html" / f"{page}.html"
-    if not file.exists():
-        pytest.skip("the book is not built: run `make book`")
-    soup = BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
+def test_the_default_site_has_no_button(built):
+    _, soup = built
     if soup.find(attrs={"class": "btn-source-repository-button"}):
         pytest.skip("built with BOOK_REPOSITORY")
     assert not soup.find(id=launch.SECTION)

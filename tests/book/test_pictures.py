@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from bs4 import BeautifulSoup
 from docutils import nodes
 from PIL import Image
@@ -50,22 +49,15 @@ def test_tags_are_escaped():
     assert tags == '<meta property="og:title" content="a &quot;b&quot; &lt;c&gt;" />\n'
 
 
-@pytest.fixture
-def head(page, root):
-    file = root / "_build" / "html" / f"{page}.html"
-    if not file.exists():
-        pytest.skip("the book is not built: run `make book`")
-    return file, BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser").head
-
-
 def content(head, name):
     found = head.find_all("meta", attrs={"property" if ":" in name else "name": name})
     assert len(found) == 1, name
     return found[0]["content"]
 
 
-def test_each_page_says_what_it_is(page, head):
-    file, soup = head
+def test_each_page_says_what_it_is(built):
+    file, page = built
+    soup = page.head
     assert content(soup, "og:title") in soup.title.get_text()
     assert content(soup, "og:description") == content(soup, "description")
     assert not re.search(r"[<\\]", content(soup, "description"))
@@ -76,10 +68,8 @@ def test_each_page_says_what_it_is(page, head):
     assert card is None or card["content"].startswith("https://")
 
 
-def test_the_front_page_says_it_too(root):
-    file = root / "_build" / "html" / "index.html"
-    if not file.exists():
-        pytest.skip("the book is not built: run `make book`")
+def test_the_front_page_says_it_too(html):
+    file = html / "index.html"
     soup = BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
     assert content(soup, "og:title") == soup.title.get_text() == TITLE
     assert (file.parent / soup.find("a")["href"]).exists()

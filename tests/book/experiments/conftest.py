@@ -25,8 +25,8 @@ def start_toy():
     """A function that starts the toy as a program of two workers, in a group of its own."""
     begun = []
 
-    def one(folder, pause="0.05"):
-        begun.append(start_toy_program(folder, pause))
+    def one(folder):
+        begun.append(start_toy_program(folder))
         return begun[-1]
 
     yield one
@@ -36,7 +36,7 @@ def start_toy():
         process.communicate()
 
 
-def start_toy_program(folder, pause):
+def start_toy_program(folder):
     code = (
         # What started us may ignore Ctrl-C, as a shell does of what it runs in the background.
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
@@ -47,7 +47,7 @@ def start_toy_program(folder, pause):
     return subprocess.Popen(
         [sys.executable, "-c", code, str(folder)],
         cwd=HERE.parents[2],
-        env=os.environ | {"TOY_PAUSE": pause, "PYTHONPATH": str(HERE)},
+        env=os.environ | {"TOY_PAUSE": "0.05", "PYTHONPATH": str(HERE)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -22,12 +22,11 @@ ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.usefixtures("toy_log")
 
 
-def test_rows_of_older_code_are_kept_if_asked_for(tmp_path, two_toys, monkeypatch, toy_log):
-    path = leave_ten_rows(monkeypatch, tmp_path)
+def test_rows_of_older_code_are_kept_if_asked_for(tmp_path, two_toys, toy_log):
+    path = leave_ten_rows(tmp_path)
     path.write_text(path.read_text().replace('"code": "', '"code": "0'))
     with path.open("a") as opened:  # of a case that the older code had
         opened.write('{"case": {"i": 99, "name": "z"}, "results": {"value": 1}, "seconds": 9.0}\n')
-    toy_log.unlink()
     assert main(["toy", "--out", str(tmp_path)]) == 1
     assert main(["toy", "--older", "--out", str(tmp_path)]) == 0
     assert without_times(tmp_path / "toy.json") == expected() and started_rows(toy_log) == [7]
@@ -63,9 +62,8 @@ def test_a_table_that_fails_leaves_the_others(tmp_path, two_toys, capsys, monkey
     assert without_times(tmp_path / "toy.json") == expected()
 
 
-def test_fresh_drops_what_is_kept(tmp_path, two_toys, toy_log, monkeypatch):
-    leave_ten_rows(monkeypatch, tmp_path)
-    toy_log.unlink()
+def test_fresh_drops_what_is_kept(tmp_path, two_toys, toy_log):
+    leave_ten_rows(tmp_path)
     assert main(["toy", "--fresh", "--out", str(tmp_path)]) == 0
     assert started_rows(toy_log) == list(range(11))
 

@@ -1,7 +1,10 @@
 """What tests of long runs share: the toy's table, runs of it, and what they leave behind."""
 
 import json
+import tempfile
 import time
+from functools import cache
+from pathlib import Path
 
 import psutil
 import pytest
@@ -76,7 +79,16 @@ def run_with_fault(monkeypatch, folder, kind):
     return str(caught.value)
 
 
-def leave_ten_rows(monkeypatch, folder):
-    """Leave ten rows in a folder."""
-    run_with_fault(monkeypatch, folder, "raise")
-    return folder / "toy.jsonl"
+def leave_ten_rows(folder):
+    """Leave the ten rows of a run in which row 7 failed."""
+    path = folder / "toy.jsonl"
+    path.write_bytes(ten_rows())
+    return path
+
+
+@cache
+def ten_rows():
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setenv("TOY_LOG", f"{folder}/log")
+        run_with_fault(patch, Path(folder), "raise")
+        return (Path(folder) / "toy.jsonl").read_bytes()

@@ -12,8 +12,8 @@ from tests.book.experiments.toy_runs import (
     kept_row_numbers,
     leave_ten_rows,
     read_table,
+    run_with_fault,
     started_rows,
-    wait_for,
     without_times,
 )
 
@@ -21,10 +21,10 @@ pytestmark = pytest.mark.usefixtures("toy_log")
 
 
 def test_rows_that_follow_a_torn_one_are_read_by_the_next_run(tmp_path, monkeypatch, toy_log):
-    path = leave_ten_rows(monkeypatch, tmp_path)
+    path = leave_ten_rows(tmp_path)
     path.write_text(path.read_text()[:-20])
     assert len(kept_row_numbers(tmp_path)) == 9
-    leave_ten_rows(monkeypatch, tmp_path)
+    run_with_fault(monkeypatch, tmp_path, "raise")
     assert len(kept_row_numbers(tmp_path)) == 10
     toy_log.unlink()
     assert without_times(compute_table(toy.experiment(), tmp_path)) == expected()
@@ -37,8 +37,8 @@ def test_a_torn_header_is_begun_again(tmp_path):
 
 
 @pytest.mark.bad_input
-def test_rows_of_another_run_are_refused(tmp_path, monkeypatch, toy_log):
-    path = leave_ten_rows(monkeypatch, tmp_path)
+def test_rows_of_another_run_are_refused(tmp_path, toy_log):
+    path = leave_ten_rows(tmp_path)
     other = toy.experiment(settings={"slope": 2.0})
     words = re.escape(
         f"{path} holds rows of another run: settings was {{'slope': {1 / 3}}}, is "
@@ -52,7 +52,6 @@ def test_rows_of_another_run_are_refused(tmp_path, monkeypatch, toy_log):
         with pytest.raises(ValueError, match=f"another run: {name} was 'older', is "):
             compute_table(toy.experiment(), tmp_path, older=name != "code")
     assert len(kept_row_numbers(tmp_path)) == 10
-    toy_log.unlink()
     table = read_table(compute_table(other, tmp_path, fresh=True))
     assert started_rows(toy_log) == list(range(11))
     assert [row["value"] for row in table["rows"]] == [2.0 * i for i in range(11)]
@@ -72,8 +71,8 @@ def test_rows_of_another_run_are_refused(tmp_path, monkeypatch, toy_log):
         ("twice", "is damaged: line 12 is "),
     ],
 )
-def test_what_no_run_has_written_is_refused(tmp_path, monkeypatch, line, words):
-    path = leave_ten_rows(monkeypatch, tmp_path)
+def test_what_no_run_has_written_is_refused(tmp_path, line, words):
+    path = leave_ten_rows(tmp_path)
     if line == "twice":
         line = path.read_text().splitlines()[1]
     with path.open("a") as opened:
@@ -83,11 +82,13 @@ def test_what_no_run_has_written_is_refused(tmp_path, monkeypatch, line, words):
 
 
 @pytest.mark.bad_input
-def test_one_table_is_computed_by_one_run_at_a_time(tmp_path, start_toy):
-    process = start_toy(tmp_path)
-    wait_for(lambda: len(kept_row_numbers(tmp_path)) >= 1)
-    with pytest.raises(RuntimeError, match=r"toy\.jsonl is in use by another run; let it finish"):
-        compute_table(toy.experiment(), tmp_path, fresh=True)
-    process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert without_times(tmp_path / "toy.json") == expected()
+def test_one_table_is_computed_by_one_run_at_a_time(tmp_path):
+    def summarize(rows):  # while this run still holds the file
+        words = r"toy\.jsonl is in use by another run; let it finish"
+        with pytest.raises(RuntimeError, match=words):
+            compute_table(toy.experiment(), tmp_path, fresh=True)
+        assert len(kept_row_numbers(tmp_path)) == 11
+        return toy.summarize(rows)
+
+    path = compute_table(toy.experiment(summarize=summarize), tmp_path)
+    assert without_times(path) == expected()
