@@ -113,14 +113,6 @@ def test_the_curves_are_those_of_typical_data():
     assert bayes.typical(rows) == EXPERIMENT.settings["shown"]
 
 
-def test_a_row_again():
-    row = measured.row(TABLE["rows"], **BASE)
-    found = bayes.run(**BASE, **EXPERIMENT.settings | {"passes": 50})
-    # To the digits of the table, fewer draws, and what other processors add.
-    for place, score in (("regions", "rmse"), ("gap", "std_ratio"), ("gap", "wasserstein")):
-        assert np.mean(found[place][score]) == pytest.approx(np.mean(row[place][score]), rel=0.05)
-
-
 def test_the_summary_compares_with_the_base():
     key = BASE | {"place": "gap", "score": "nll"}
     entry = measured.row(TABLE["summary"], **key | {"beta": 10.0})

@@ -24,11 +24,11 @@ def stack(starts=3, seed=0):
 
 def test_a_factorized_posterior_is_that_of_the_network():
     net, x = stack(), torch.from_numpy(nuts.coarse_grid()[:, None])
-    drawn = net(x, 20_000).detach()
+    drawn = net(x, 5000).detach()
     for start in range(3):
         own = net.network(start)
-        f = predict(own, x, samples=500)[..., 0]
-        error = drawn[start].std(0) / 500**0.5
+        f = predict(own, x, samples=200)[..., 0]
+        error = drawn[start].std(0) / 200**0.5
         assert ((f.mean(0) - drawn[start].mean(0)).abs() < 6 * error).all()
         torch.testing.assert_close(f.std(0), drawn[start].std(0), rtol=0.2, atol=0)
         wanted = normal_kl(net.mean[start], net.rho[start], nuts.PRIOR).sum()
@@ -84,17 +84,12 @@ def test_a_reference_has_no_distance_from_itself():
 def test_a_reduced_run_agrees_with_the_table():
     """Shorter for the mean-field BNN, whose standard deviations settle before its means do."""
     rows = measured.load("nuts-distances")["rows"]
-    for contestant, steps, scores, rel in (
-        ("deep_ensemble", nuts_distances.SETTINGS["steps"], nuts_distances.SCORES, 0.1),
-        ("mean_field", [250, 80, 40], ["std_ratio"], 0.2),
-    ):
-        row = measured.row(rows, contestant=contestant, data_seed=0)
-        found = nuts_distances.run(contestant, 0, **nuts_distances.SETTINGS | {"steps": steps})
-        for place in ("regions", "gap"):
-            for score in scores:
-                wanted = np.mean(row[place][score])
-                got = np.mean(found[place][score])
-                assert got == pytest.approx(wanted, rel=rel), (contestant, place, score)
+    row = measured.row(rows, contestant="mean_field", data_seed=0)
+    settings = nuts_distances.SETTINGS | {"steps": [250, 80, 40]}
+    found = nuts_distances.run("mean_field", 0, **settings)
+    for place in ("regions", "gap"):
+        wanted = np.mean(row[place]["std_ratio"])
+        assert np.mean(found[place]["std_ratio"]) == pytest.approx(wanted, rel=0.2), place
     assert np.mean(found["free_energy"]) > np.mean(row["free_energy"])
 
 

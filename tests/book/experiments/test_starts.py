@@ -32,32 +32,30 @@ def test_the_summary_is_the_mean_over_networks_and_seeds():
     assert len(table["summary"]) == 11
 
 
-@pytest.mark.large
-def test_rows_computed_here_and_now_are_those_of_the_table():
-    # Seconds, of one network; on another processor it is trained to other weights.
-    rows = measured.load("starts")["rows"]
-    for i in (9, 20, 30):
-        row, committed = starts.run(**CASES[i], **SETTINGS), rows[i]
-        assert row["moved"] == pytest.approx(committed["moved"], rel=0.25)
-        assert row["accuracy"] == pytest.approx(committed["accuracy"], abs=0.02)
-        assert row["kl"] == pytest.approx(committed["kl"], rel=0.05)
-
-
-@pytest.mark.large
-def test_a_smaller_run_shows_the_same():
+def test_a_smaller_run_shows_the_same(monkeypatch):
+    net, x, y = starts.trained(0, 1)
+    monkeypatch.setattr(starts, "trained", lambda network, epochs: (net, x[:61], y[:61]))
+    committed = [
+        row for row in measured.load("starts")["rows"] if row["network"] == row["seed"] == 0
+    ]
     cases = [case for case in CASES if case["network"] == case["seed"] == 0]
-    rows = [case | starts.run(**case, **SETTINGS | {"epochs": 2}) for case in cases]
-    committed = measured.load("starts")["summary"]
+    rows = [case | starts.run(**case, **SETTINGS) for case in cases]
     for row, long in zip(rows, committed, strict=True):
         assert (row["method"], row["options"]) == (long["method"], long["options"])
-        if long["moved"] < 0.5:
-            assert row["moved"] == pytest.approx(long["moved"], rel=0.6)
-        else:  # another function altogether
+        # Hardly any of it is the trained weights'.
+        assert row["kl"] == pytest.approx(long["kl"], rel=0.01)
+        if long["moved"] > 0.5:  # another function altogether
             assert row["moved"] > 0.5
-    # A narrower start of a method moves less, but for signs, whose outputs have another scale.
-    for one, next_one in pairwise(rows):
-        if one["method"] == next_one["method"] and "signs" not in str(one["options"]):
-            assert next_one["moved"] < one["moved"]
+    # A narrower start of a method moves less, but for signs, whose outputs have another scale, and
+    # where both move little, by as much less as in the table.
+    pairs = zip(pairwise(rows), pairwise(committed), strict=True)
+    for (one, narrower), (long, next_long) in pairs:
+        if one["method"] != narrower["method"] or "signs" in str(one["options"]):
+            continue
+        assert narrower["moved"] < one["moved"]
+        if long["moved"] < 0.5:
+            ratio = next_long["moved"] / long["moved"]
+            assert narrower["moved"] / one["moved"] == pytest.approx(ratio, rel=0.2)
 
 
 def test_a_start_that_changes_nothing_moves_nothing():

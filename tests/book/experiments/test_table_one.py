@@ -171,8 +171,8 @@ def test_a_difference_from_the_published_table():
     assert shown["concrete RMSE"]["its members"] is None
 
 
-@pytest.mark.parametrize("name", ["single_beta", "deep_ensemble_adversarial"])
-def test_a_case_agrees_with_the_table(name):
+def test_a_case_agrees_with_the_table():
+    name = "single_beta"
     found = table_one.run("boston", name, split=4, **EXPERIMENT.settings)
     row = measured.row(measured.load("table-one")["rows"], data="boston", contestant=name, split=4)
     for score in ("rmse", "nll", "moment", "average"):

@@ -1,9 +1,9 @@
 """Where something was measured is said alike for all that is measured."""
 
+import pytest
 import torch
 
-from ensedu.book.experiments import shootout
-from ensedu.book.experiments.running.machine import machine
+from ensedu.book.experiments.running.machine import machine, one_thread
 
 
 def test_the_machine_is_described_once():
@@ -13,7 +13,11 @@ def test_the_machine_is_described_once():
     assert found["threads"] == torch.get_num_threads()
 
 
-def test_torch_has_the_threads_that_it_had():
-    threads = torch.get_num_threads()
-    shootout.run("digits", "single", 1, starts=1, setting=shootout.CONTESTANTS["single"].tries[0])
-    assert torch.get_num_threads() == threads
+def test_torch_has_the_threads_that_it_had(monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    numbers = []
+    monkeypatch.setattr(torch, "set_num_threads", numbers.append)
+    with pytest.raises(ZeroDivisionError), one_thread():
+        assert numbers == [1]
+        raise ZeroDivisionError
+    assert numbers == [1, 3]
