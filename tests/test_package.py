@@ -42,16 +42,25 @@ def test_one_version():
     assert citation["version"] == version
 
 
-def modules():
-    """Yield each module's path inside the package, and its syntax tree."""
+def modules(*words):
+    """Yield the path inside the package, and the syntax tree, of each module with such words."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        yield path.relative_to(PACKAGE).as_posix(), tree
+        text = path.read_text(encoding="utf-8")
+        if any(word in text for word in words):
+            yield path.relative_to(PACKAGE).as_posix(), ast.parse(text)
+
+
+def outside_functions(node):
+    """Yield what runs as soon as a module is imported."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.FunctionDef):
+            yield child
+            yield from outside_functions(child)
 
 
 def test_an_error_names_the_extra_that_holds_the_package():
     seen = set()
-    for path, tree in modules():
+    for path, tree in modules("optional(", "pip install"):
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "optional":
                 package, extra = (ast.literal_eval(one) for one in node.args)
@@ -71,17 +80,11 @@ def test_an_error_names_the_extra_that_holds_the_package():
 
 
 def test_what_a_module_imports_comes_with_its_extra():
-    for path, tree in modules():
+    for path, tree in modules("import"):
         if path.startswith("book/experiments/"):  # for who works on the book, in its environment
             continue
         roots = set()
-        inside = {
-            node
-            for function in ast.walk(tree)
-            if isinstance(function, ast.FunctionDef)
-            for node in ast.walk(function)
-        }
-        for node in set(ast.walk(tree)) - inside:  # what a call imports, its error names
+        for node in outside_functions(tree):  # what a call imports, its error names
             if isinstance(node, ast.Import):
                 roots |= {one.name.partition(".")[0] for one in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:

@@ -45,10 +45,13 @@ def near(draws, expected, sigmas=6):
     assert (error < 0.2 * np.abs(draws).max()).all()  # the test can fail
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize(
-    ("u", "v"), [(SIGNS, ONES), (AROUND_ONE, SIGNS), (AROUND_ONE, AROUND_ONE), (DROPOUT, ONES)]
-)
+    ("activation", "u", "v"),
+    [
+        ("relu", AROUND_ONE, AROUND_ONE), ("relu", SIGNS, ONES), ("erf", AROUND_ONE, SIGNS),
+        ("erf", DROPOUT, ONES), ("tanh", AROUND_ONE, AROUND_ONE), ("tanh", DROPOUT, ONES),
+    ],
+)  # fmt: skip
 def test_one_hidden_layer_has_its_limit_as_its_mean_at_any_width(activation, u, v):
     x, settings = inputs(7, 3), {"u": u, "v": v, "activation": activation, "bias_std": 0.3}
     expected = limit(x, hidden_layers=1, **settings)

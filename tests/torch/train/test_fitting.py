@@ -145,10 +145,21 @@ def moved(net, x, y, part):
     return x + part * ranges * own.grad.sign()
 
 
-@pytest.mark.parametrize("adversarial", [0.0, 0.05])
-@pytest.mark.parametrize("split", [False, True])
-@pytest.mark.parametrize("optimizer", ["Adam and the sum", "Adam", "SGD times M"])
-@pytest.mark.parametrize("make", ["mlp", "converted", "inside a model"])
+# Each value of one with each of another.
+@pytest.mark.parametrize(
+    ("make", "optimizer", "split", "adversarial"),
+    [
+        ("mlp", "Adam and the sum", False, 0.0),
+        ("mlp", "Adam", True, 0.05),
+        ("mlp", "SGD times M", False, 0.05),
+        ("converted", "Adam and the sum", True, 0.05),
+        ("converted", "Adam", False, 0.0),
+        ("converted", "SGD times M", True, 0.0),
+        ("inside a model", "Adam and the sum", False, 0.05),
+        ("inside a model", "Adam", True, 0.0),
+        ("inside a model", "SGD times M", False, 0.0),
+    ],
+)
 def test_a_deep_ensemble_trains_as_networks_alone(make, optimizer, split, adversarial):
     if make == "mlp":
         whole = net = network("deep_ensemble")
@@ -233,8 +244,9 @@ def test_fast_weights_learn_at_a_rate_of_their_own(make, method):
 VALUES = [5.0, 4.0, 3.0, 4.0, 3.0, 9.0, 9.0]  # the best is epoch 3; an equal one is no new best
 
 
-@pytest.mark.parametrize("every", [None, 1, 2, 4])
-@pytest.mark.parametrize("method", ["rank1", "batch_ensemble"])
+@pytest.mark.parametrize(
+    ("method", "every"), [("rank1", None), ("batch_ensemble", 1), ("rank1", 2), ("rank1", 4)]
+)
 def test_patience_stops_and_goes_back_to_the_best(tmp_path, method, every):
     x, y = data()
     options = {"batch_size": B, "lr": 0.05, "validation": (x[:B], y[:B])}
@@ -252,7 +264,7 @@ def test_patience_stops_and_goes_back_to_the_best(tmp_path, method, every):
     load(newest(tmp_path / "best").path, again)
     assert same(again.state_dict(), best.state_dict())
     # The same call again trains no more, and gives back the best.
-    again = network("rank1" if method == "rank1" else "batch_ensemble")
+    again = network(method)
     assert et.fit(again, x, y, told([]), epochs=50, patience=2, **options, **kept) == history
     assert same(again.state_dict(), best.state_dict())
     # With more patience it goes on from the last epoch, not from the best.
