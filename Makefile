@@ -5,39 +5,39 @@ PYTHON ?= python3
 NB     ?= book
 # Of the command line only: some shells have a NAME of their own.
 NAME   :=
-ONLY   :=
 
 VENV    := .venv
 PY      := $(VENV)/bin/python
 READY   := $(VENV)/ready
-PEERS   := .venv-peers
-ZOOENV  := .venv-zoo
-RESULTS := .venv-results
+OTHERS  := .venv-others
 TANGENTS := .venv-tangents
 ZOO     ?= all
 BUILD   := _build
 LAUNCH  := $(BUILD)/launch
 PYTEST  := $(PY) -m pytest
 WORKERS ?= auto
-# Each unit test runs once: with the shapes in annotations checked, unless that cannot be.
 UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo --ignore tests/tangents --ignore tests/firefox tests
-TYPED   := --jaxtyping-packages=ensedu,beartype.beartype
-UNTYPED := bad_input or compiled or large
+# With the shapes in annotations checked. Of the marked tests the hook would change the outcome, or
+# nothing but the time.
+TYPED   := --jaxtyping-packages=ensedu,beartype.beartype -m "not (bad_input or compiled or large)"
+# A file stays in one process. Of a notebook every cell is compared.
+SHARED  := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+NBVAL   := $(PYTEST) $(SHARED) --nbval --ignore book/_ext book
 # Tables that other packages compute, and which of the tables asked for are, or are not, of these.
-OTHERS  := nuts nuts-curves shootout-tuning shootout-digits shootout-concrete shootout-diamonds shootout-mnist shootout-lenet shootout-settings
-THERE   := $(if $(NAME),$(filter $(OTHERS),$(NAME)),$(OTHERS))
-HERE    := $(if $(NAME),$(filter-out $(OTHERS),$(NAME)),--here)
-# Strict: every cell is compared, and one notebook stays in one process.
-NBVAL   := $(PYTEST) --nbval -n $(WORKERS) --dist loadscope book
+FOREIGN := nuts nuts-curves shootout-tuning shootout-digits shootout-concrete shootout-diamonds shootout-mnist shootout-lenet shootout-settings
+THERE   := $(if $(NAME),$(filter $(FOREIGN),$(NAME)),$(FOREIGN))
+HERE    := $(if $(NAME),$(filter-out $(FOREIGN),$(NAME)),--here)
 
 .DEFAULT_GOAL := help
-.PHONY: help book check-site test test-long mutants test-portable test-peers test-tangents test-firefox zoo test-launch bench bench-tangents bench-live scaling results lab refresh cheat-sheet picture dist lint format clean FORCE
+.PHONY: help book check-site test test-typed test-long test-portable mutants test-peers test-tangents test-firefox zoo test-launch bench bench-tangents bench-live scaling results lab refresh cheat-sheet picture dist lint format clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-book: $(READY) $(BUILD)/sources ## Build the book into _build/html
-	@echo "Building the book: a minute or two the first time, seconds later"
+book: $(READY) ## Build the book into _build/html
+	@echo "Building the book: some minutes the first time, then what changed"
+	@mkdir -p $(BUILD)
+	@$(PY) scripts/execute.py $(BUILD)
 	@$(VENV)/bin/jupyter-book build . -n -W --keep-going -q >$(BUILD)/book.log 2>&1 \
 	  || { grep -v '^.IPKernelApp' $(BUILD)/book.log; rm -rf $(BUILD)/.doctrees; exit 1; }
 	@echo "Open $(CURDIR)/$(BUILD)/html/index.html"
@@ -53,10 +53,11 @@ cheat-sheet: book ## Print the cheat sheet to one page of A4
 test-firefox: book ## Train, click and move sliders in Firefox, which must be installed
 	$(PYTEST) tests/firefox
 
-test: $(READY) ## Run the unit tests, then every notebook, strictly
-	$(PYTEST) -n $(WORKERS) -m "not ($(UNTYPED))" $(TYPED) --doctest-modules $(UNIT) ensedu
-	$(PYTEST) -n $(WORKERS) -m "$(UNTYPED)" $(UNIT)
-	$(NBVAL)
+test: $(READY) ## Run the unit tests and every notebook, strictly
+	$(PYTEST) $(SHARED) --nbval --doctest-modules $(UNIT) --ignore book/_ext book ensedu
+
+test-typed: $(READY) ## Run the unit tests with the shapes in annotations checked
+	$(PYTEST) $(SHARED) $(TYPED) --hypothesis-profile=few --doctest-modules $(UNIT) ensedu
 
 test-long: $(READY) ## Run the property tests with 1,000 examples each
 	$(PYTEST) -n $(WORKERS) -m "hypothesis" --hypothesis-profile=long $(UNIT)
@@ -68,14 +69,14 @@ test-portable: $(READY) ## Run the notebooks as older processors would compute t
 	ATEN_CPU_CAPABILITY=default $(NBVAL)
 	OPENBLAS_CORETYPE=Nehalem OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(NBVAL)
 
-test-peers: $(PEERS)/ready ## Compare counts and values with independent packages
-	$(PEERS)/bin/python -m pytest tests/peers
+test-peers: $(OTHERS)/ready ## Compare counts and values with independent packages
+	$(OTHERS)/bin/python -m pytest tests/peers
 
 test-tangents: $(TANGENTS)/ready ## Compare tangent kernels and their limits with neural-tangents
 	$(TANGENTS)/bin/python -m pytest tests/tangents
 
-zoo: $(ZOOENV)/ready ## Convert other libraries' architectures, and compare (ZOO=quick for six)
-	ZOO=$(ZOO) $(ZOOENV)/bin/python -m pytest tests/zoo
+zoo: $(OTHERS)/ready ## Convert other libraries' architectures, and compare (ZOO=quick for six)
+	ZOO=$(ZOO) $(OTHERS)/bin/python -m pytest tests/zoo
 
 # What the Binder button and the line for Colab do, without the network in between. Of the copy,
 # ensedu/ goes before the notebooks run, so they find the installed package only.
@@ -90,15 +91,15 @@ test-launch: ## Install as Binder does, into a fresh environment, and run the no
 	cd $(LAUNCH) && venv/bin/python -m pytest --nbval --nbval-current-env book
 	rm -rf $(LAUNCH)
 
-bench: $(PEERS)/ready ## Time the layers beside nn.Linear and four packages; check the targets
-	$(PEERS)/bin/python benchmarks/bench.py ensedu/book/results/speed-cpu.json
+bench: $(OTHERS)/ready ## Time the layers beside nn.Linear and four packages; check the targets
+	$(OTHERS)/bin/python benchmarks/bench.py ensedu/book/results/speed-cpu.json
 
 scaling: $(READY) ## Time two processes against one
 	$(PY) benchmarks/scaling.py ensedu/book/results/scaling.json
 
 # First those of other packages, which others are compared with.
-results: $(READY) $(if $(THERE),$(RESULTS)/ready) ## Compute the tables of long runs (NAME=starts for one); goes on after a stop
-	$(if $(THERE),$(RESULTS)/bin/python -m ensedu.book.experiments $(THERE))
+results: $(READY) $(if $(THERE),$(OTHERS)/ready) ## Compute the tables of long runs (NAME=starts for one); goes on after a stop
+	$(if $(THERE),$(OTHERS)/bin/python -m ensedu.book.experiments $(THERE))
 	$(if $(HERE),$(PY) -m ensedu.book.experiments $(HERE))
 	$(PY) scripts/readme.py
 
@@ -131,38 +132,29 @@ format: $(READY) ## Mend style and format
 	$(PY) -m ruff format
 
 clean: ## Remove all that was built, the environments too
-	rm -rf $(BUILD) $(VENV) $(PEERS) $(ZOOENV) $(RESULTS) $(TANGENTS) .ruff_cache
+	rm -rf $(BUILD) $(VENV) $(OTHERS) $(TANGENTS) .ruff_cache
 
-# An interrupted set-up leaves no stamp, and goes on where it stopped. The .pth file makes ensedu
-# importable from this folder; it needs no network, and no build.
+# PyTorch comes by pip, which a machine's settings may tell where its smaller wheels are; the rest
+# by uv, in a third of the time, or by pip, should that fail. An interrupted set-up leaves no stamp,
+# and goes on where it stopped. The .pth file makes ensedu importable from this folder; it needs no
+# network, and no build.
 define install
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed (tried on 3.11), and this is %d.%d: name another one, make PYTHON=python3.11" % sys.version_info[:2])'
 	@$(1)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(1)
-	@echo "Installing $(2) into $(1): some minutes, once"
-	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check -r $(2)
+	@echo "Installing $(2) into $(1): a minute or two, once"
+	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c $(2) $(3)
+	@$(1)/bin/uv pip install --quiet --python $(1)/bin/python $(4) -r $(2) \
+	  || $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(4) -r $(2)
 	@$(1)/bin/python -c 'import pathlib, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "ensedu-source.pth").write_text(str(pathlib.Path.cwd()))'
 	@touch $(1)/ready
 endef
 
 $(READY): requirements.txt
-	$(call install,$(VENV),requirements.txt)
+	$(call install,$(VENV),requirements.txt,uv torch)
 
-$(PEERS)/ready: requirements-peers.txt
-	$(call install,$(PEERS),requirements-peers.txt)
+$(OTHERS)/ready: requirements-others.txt
+	$(call install,$(OTHERS),requirements-others.txt,uv torch)
 
-$(ZOOENV)/ready: requirements-zoo.txt
-	$(call install,$(ZOOENV),requirements-zoo.txt)
-
-$(RESULTS)/ready: requirements-results.txt
-	$(call install,$(RESULTS),requirements-results.txt)
-
+# neural-tangents alone names TensorFlow, which the tests do without.
 $(TANGENTS)/ready: requirements-tangents.txt
-	$(call install,$(TANGENTS),requirements-tangents.txt)
-
-# Cached outputs and parsed pages know nothing of the package that they were computed with. Its
-# scripts and styles are copied at each build.
-$(BUILD)/sources: FORCE
-	@mkdir -p $(BUILD)
-	@find ensedu book/_ext book/_css requirements.txt _config.yml _toc.yml -type f ! -name '*.pyc' ! -path 'ensedu/book/page/*.js' ! -path 'ensedu/book/page/*.css' | LC_ALL=C sort | xargs cksum >$@.new
-	@cmp -s $@.new $@ || rm -rf $(BUILD)/.jupyter_cache $(BUILD)/.doctrees $(BUILD)/html
-	@mv $@.new $@
+	$(call install,$(TANGENTS),requirements-tangents.txt,uv,--no-deps)

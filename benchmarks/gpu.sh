@@ -41,7 +41,7 @@ END
 }
 
 python=
-for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11 python .venv-peers/bin/python \
+for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11 python .venv-others/bin/python \
   .venv/bin/python}; do
   command -v "$candidate" >/dev/null || continue
   if why=$(will_do "$candidate"); then

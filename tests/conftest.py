@@ -17,12 +17,17 @@ pytest.register_assert_rewrite(
 )
 
 set_hypothesis_home_dir(Path(__file__).parents[1] / "_build" / "hypothesis")
-# The second is `make test-long`.
-for profile, examples in (("ensedu", 100), ("long", 1000)):
+# The second is `make test-typed`, the third `make test-long`.
+for profile, examples in (("ensedu", 30), ("few", 10), ("long", 1000)):
     hypothesis.settings.register_profile(
         profile, max_examples=examples, deadline=None, derandomize=True, database=None
     )
 hypothesis.settings.load_profile("ensedu")
+
+
+def pytest_collection_modifyitems(items):
+    """Put the notebooks first: what takes long is shared out best at the start."""
+    items.sort(key=lambda item: item.path.suffix != ".ipynb")
 
 
 @pytest.fixture(autouse=True)

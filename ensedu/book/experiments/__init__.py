@@ -78,7 +78,7 @@ LOCATIONS = {
     "shootout-settings": "shootout.SETTINGS",
 }
 
-#: Which tables need a package that the book does without, and has in .venv-results alone.
+#: Which tables need a package that the book does without, and has in .venv-others alone.
 NEEDS = {"nuts": "numpyro", "nuts-curves": "numpyro"} | {
     name: "laplace" for name in LOCATIONS if name.startswith("shootout-")
 }

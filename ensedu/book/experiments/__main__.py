@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if package := missing_package(name):
                 raise ImportError(
                     f"{package} is needed, and is not installed here; `make results NAME={name}` "
-                    "computes the table where it is, in .venv-results"
+                    "computes the table where it is, in .venv-others"
                 )
             path = compute_table(
                 EXPERIMENTS[name],

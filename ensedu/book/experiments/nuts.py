@@ -228,7 +228,7 @@ def _modules() -> tuple[Any, Any]:
     except ModuleNotFoundError as error:
         raise ImportError(
             f"{error.name} is needed here, and is not installed; `make results NAME=nuts` "
-            "computes where it is, in .venv-results"
+            "computes where it is, in .venv-others"
         ) from error
     jax.config.update("jax_enable_x64", True)
     return jax, numpyro

@@ -132,6 +132,7 @@ class Explorer:
         self._frames: dict[tuple[Any, ...], bytes] = {}
         self._ranges: dict[Any, tuple[Mapping[str, Any], dict[str, Any]]] = {}
         self._widgets: dict[str, Any] = {}
+        self._pages: dict[str, str] = {}
         # The explorers whose sliders move together.
         self._group = [self] if linked is None else linked._group
         if linked is not None:
@@ -139,8 +140,12 @@ class Explorer:
         self.values, self.choices = values, choices
         self.caption, self.name, self.rescale = caption, name, rescale
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
-        self._frame(values)
         self.alt()
+        folder = os.environ.get(BOOK)
+        if folder:
+            self._page(folder)
+        else:
+            self._frame(values)
 
     def __repr__(self) -> str:
         sliders = (f"{name}={self.values[name]!r} of {self.choices[name]}" for name in self.choices)
@@ -237,6 +242,12 @@ class Explorer:
                     f"{found[what]} at {setting(values)}"
                 )
 
+    def _page(self, folder: str) -> str:
+        """Return the form for a page, whose frames are drawn once."""
+        if folder not in self._pages:
+            self._pages[folder] = self._html(Path(folder))
+        return self._pages[folder]
+
     def _html(self, folder: Path) -> str:
         """Draw all frames into `folder`; return the first one, the sliders, and what moves them."""
         states = slider_checks.states(self.choices)
@@ -266,7 +277,7 @@ class Explorer:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         folder = os.environ.get(BOOK)
         if folder:
-            return {"text/plain": repr(self), "text/html": self._html(Path(folder))}
+            return {"text/plain": repr(self), "text/html": self._page(folder)}
         bundle = {"text/plain": repr(self), "image/png": self._frame(self.values)}
         return self.widget()._repr_mimebundle_() | bundle if self.choices else bundle
 

@@ -1,6 +1,6 @@
 """The reference posterior: the same model in NumPy, Torch and NumPyro, and what the tables say.
 
-A short chain runs where NumPyro is: ``.venv-results/bin/python -m pytest -k chain`` and this file.
+A short chain runs where NumPyro is: ``.venv-others/bin/python -m pytest -k chain`` and this file.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""A row's code is all that its function imports, so that a table is of one code."""
+"""A row's code is all that its function imports, so that a table is of one code; so is a page's."""
 
 import importlib
 import subprocess

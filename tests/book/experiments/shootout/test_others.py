@@ -1,4 +1,4 @@
-"""Contestants of other packages, where those are: ``.venv-results/bin/python -m pytest``."""
+"""Contestants of other packages, where those are: ``.venv-others/bin/python -m pytest``."""
 
 import numpy as np
 import pytest
