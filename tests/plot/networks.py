@@ -1,5 +1,7 @@
 """Networks as they are drawn, and what is read back from them."""
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
 from matplotlib.collections import PatchCollection
@@ -24,9 +26,15 @@ def members(method, number):
     return number if METHODS[method].members else None
 
 
-def network(sizes, method="single", number=4, look=LIGHT[0], **options):
+def network(sizes, method="single", number=4, look=LIGHT[0], widest=None):
+    """The axes of a network, drawn once for all that read it."""
+    return drawn_once(tuple(sizes), method, members(method, number), look, widest)
+
+
+@lru_cache(maxsize=64)
+def drawn_once(sizes, method, number, look, widest):
     with style.rendering(look):
-        return plot.network(sizes, method, members(method, number), **options).axes[0]
+        return plot.network(sizes, method, number, widest=widest).axes[0]
 
 
 def words(axes):

@@ -1,6 +1,7 @@
 """The figure of the introduction shows every stored number, and nothing as stored that is not."""
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -40,13 +41,15 @@ def some(*methods, **sizes):
     return {key: parts(**sizes)[key] for key in methods}, {key: COUNTS[key] for key in methods}
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        (1, 1, 1), (1, 8, 8), (2, 2, 3), (3, 3, 4), (5, 3, 7), (8, 1, 1), (8, 1, 8), (8, 8, 8),
-        (8, 2, 3),
-    ],
-)  # fmt: skip
+@cache
+def given_and_drawn(look):
+    """What is shown by default, and its axes, which tests only read."""
+    given = parts()
+    (axes,) = drawn(lambda: inside(given), look).axes
+    return given, axes
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (1, 8, 8), (2, 2, 3), (8, 1, 8), (8, 8, 8)])
 def test_readable(sizes):
     readable(lambda: inside(parts(*sizes)))
 
@@ -56,16 +59,16 @@ def test_readable_alone(method):
     readable(lambda: plot.inside(*some(method, M=3, n=5)))
 
 
-@pytest.mark.parametrize("total", [0, 7, 36_479_194, 10**12, 10**60])
+@pytest.mark.parametrize("total", [0, 36_479_194, 10**60])
 def test_readable_with_large_counts(total):
     counts = {key: Count(total, biases=2 * total) for key in SHAPES}
-    readable(lambda: inside(counts=counts, counts_title="numbers of the whole network 1-50-50-1"))
+    title = "numbers of the whole network 1-50-50-1"
+    readable(lambda: inside(parts(M=1), counts, counts_title=title))
 
 
 @pytest.mark.parametrize("look", LOOKS)
 def test_inside_draws_what_it_is_given(look):
-    given, kept = parts(), parts()
-    (axes,) = drawn(lambda: inside(given), look).axes
+    (given, axes), kept = given_and_drawn(look), parts()
     found = {np.asarray(mesh.get_array()).tobytes() for mesh in meshes(axes)}
     for method, arrays in given.items():
         for name, values in arrays.items():
@@ -104,8 +107,7 @@ def frames(axes):
 
 @pytest.mark.parametrize("look", LOOKS)
 def test_what_is_stored_has_a_frame_and_what_is_computed_is_faint(look):
-    given = parts()
-    (axes,) = drawn(lambda: inside(given), look).axes
+    given, axes = given_and_drawn(look)
     framed = {box: (color, hatch) for box, color, hatch, line in frames(axes) if line}
     faint = computed(given)
     for mesh in meshes(axes):
@@ -132,8 +134,13 @@ def test_what_is_stored_has_a_frame_and_what_is_computed_is_faint(look):
     assert margins == [(style.PALETTE["mean_field"], "//////")] * M
 
 
-@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 3, 4), (8, 1, 8), (8, 8, 8), (8, 2, 3)])
-@pytest.mark.parametrize("look", LIGHT)
+@pytest.mark.parametrize(
+    ("look", "sizes"),
+    [
+        (LIGHT[0], (1, 1, 1)), (LIGHT[1], (3, 3, 4)), (LIGHT[0], (8, 1, 8)), (LIGHT[1], (8, 8, 8)),
+        (LIGHT[0], (8, 8, 8)), (LIGHT[1], (8, 2, 3)),
+    ],
+)  # fmt: skip
 def test_arrays_and_bars_stand_apart(look, sizes):
     (axes,) = drawn(lambda: inside(parts(*sizes)), look).axes
     boxes = [(*corner(mesh), *np.add(corner(mesh), size(mesh))) for mesh in meshes(axes)]
@@ -188,7 +195,7 @@ def test_inside_writes_the_counts(look):
 
 
 def test_roles_are_named_in_the_colors_of_those_that_have_them():
-    (axes,) = inside().axes
+    _, axes = given_and_drawn(LIGHT[0])
     assert list(ROLE_LABELS.values()) == words(axes)[-4:]
     named = {}
     for patch in axes.patches:
@@ -219,7 +226,7 @@ def test_letters_stand_beside_squares_that_are_large_enough():
 
 @pytest.mark.parametrize("look", [Look(), Look(dark=True)])
 def test_color_maps_are_those_of_the_page(look):
-    (axes,) = drawn(inside, look).axes
+    _, axes = given_and_drawn(look)
     dark = style.DARK.get if look.dark else str
     found = [mesh.get_cmap() for mesh in meshes(axes)]
     assert {cmap.name for cmap in found} == {"dark heat" if look.dark else "heat", "tint"}
@@ -228,8 +235,7 @@ def test_color_maps_are_those_of_the_page(look):
 
 
 def test_one_scale_for_each_kind_of_number():
-    given = parts()
-    (axes,) = inside(given).axes
+    given, axes = given_and_drawn(LIGHT[0])
     by_kind = {"weights": [], "vectors": []}
     for arrays in given.values():
         for name, values in arrays.items():
@@ -243,14 +249,15 @@ def test_one_scale_for_each_kind_of_number():
 
 
 def test_the_caption_is_the_methods():
-    (axes,) = inside().axes
+    _, axes = given_and_drawn(LIGHT[0])
     said = [t for t in axes.texts if t.get_color() == style.MUTED and t.get_ha() == "right"]
     assert len({t.get_text() for t in said}) == len(SHAPES) == 5
     assert all(isinstance(t, Text) for t in said)
 
 
 def test_same_input_same_bytes():
-    assert plot.png(inside()) == plot.png(inside())
+    one, other = (plot.png(inside(parts(2, 3, 5))) for _ in range(2))
+    assert one == other
 
 
 def changed(method, name, value):

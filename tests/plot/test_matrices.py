@@ -101,7 +101,7 @@ def test_a_figure_is_as_high_for_each_width_and_not_much_higher_for_more_members
         for members in (1, 2, 4, 6, 16):
             found = {
                 plot.weight_matrices(random(members, width, width)).get_figheight()
-                for width in (2, 5, 8, 16, 50)
+                for width in ((2, 5, 8, 16, 50) if members == 4 else (2, 50))
             }
             assert max(found) - min(found) < 0.01, members
             heights[members] = found.pop()
@@ -159,8 +159,8 @@ LONG = "a title of so many words that no panel is as wide"
 
 
 @pytest.mark.parametrize("shape", [
-    (1, 1, 1), (1, 5, 5), (2, 5, 5), (4, 2, 2), (4, 16, 16), (6, 8, 8), (8, 3, 3), (9, 7, 7),
-    (16, 16, 16), (16, 1, 1), (1, 50, 50), (3, 100, 2), (3, 2, 100), (1, 784, 300), (16, 1, 50),
+    (1, 1, 1), (2, 5, 5), (4, 2, 2), (6, 8, 8), (9, 7, 7), (16, 16, 16), (16, 1, 1), (3, 100, 2),
+    (3, 2, 100), (1, 784, 300), (16, 1, 50),
 ])  # fmt: skip
 def test_weight_matrices_are_readable(shape):
     readable(lambda: plot.weight_matrices(random(*shape)))

@@ -24,8 +24,9 @@ def parts(axes):
     return first, [rest[i : i + 4] for i in range(0, len(rest), 4)]
 
 
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("sizes", [(1, 2, 3), (2, 3, 5), (4, 8, 7)])
+@pytest.mark.parametrize(
+    ("look", "sizes"), [*zip(LOOKS, [(1, 2, 3), (2, 3, 5), (4, 8, 7), (3, 5, 2)], strict=True)]
+)
 def test_modulation_multiplies(sizes, look):
     W, r, s = product(*sizes)
     kept = W.copy(), r.copy(), s.copy()
@@ -129,16 +130,14 @@ def test_more_members_make_no_tower(narrow):
     with style.rendering(Look(narrow)):
         heights = [
             plot.modulation(*product(members, width, width)).get_figheight()
-            for members in (1, 2, 3, 4)
-            for width in (2, 3, 5, 8)
+            for members, width in [(1, 2), (1, 8), (2, 5), (3, 3), (4, 2), (4, 8)]
         ]
     assert max(heights) < (7 if narrow else 5.5)
     assert max(heights) - min(heights) < 3
 
 
 @pytest.mark.parametrize("sizes", [
-    (1, 1, 1), (1, 3, 5), (2, 2, 3), (4, 8, 8), (2, 8, 2), (3, 2, 8), (4, 1, 1), (4, 8, 1),
-    (1, 8, 8), (1, 2, 2), (4, 2, 2), (3, 5, 5),
+    (1, 1, 1), (1, 3, 5), (4, 8, 8), (2, 8, 2), (3, 2, 8), (4, 1, 1), (4, 8, 1), (1, 8, 8),
 ])  # fmt: skip
 def test_modulation_is_readable(sizes):
     readable(lambda: plot.modulation(*product(*sizes)))
@@ -146,8 +145,8 @@ def test_modulation_is_readable(sizes):
 
 @pytest.mark.parametrize("unit", [1e-9, 0.00123, 12345.0, 1e90])
 def test_modulation_is_readable_with_any_numbers(unit):
-    readable(lambda: plot.modulation(*product(1, 2, 3, unit)))
-    readable(lambda: plot.modulation(*product(4, 2, 3, unit)))
+    members = 1 if unit > 1 else 4
+    readable(lambda: plot.modulation(*product(members, 2, 3, unit)))
 
 
 def test_the_same_input_gives_the_same_picture():

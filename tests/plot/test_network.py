@@ -36,9 +36,7 @@ def test_networks_are_readable(sizes, method, number):
     [*((name, 4) for name in METHODS), ("deep_ensemble", 1000), ("batch_ensemble", 128)],
 )
 def test_another_width_moves_nothing(method, number, look):
-    frames = [
-        network([1, width, width, 1], method, number, look, widest=50) for width in (1, 2, 50)
-    ]
+    frames = [network([1, width, width, 1], method, number, look, widest=50) for width in (1, 50)]
     assert len({axes.figure.get_figheight() for axes in frames}) == 1
     kept = [
         {

@@ -153,15 +153,21 @@ def test_given_ends_fix_the_axes():
 LONG = "one network of as many parameters as four others have together"
 
 
-@pytest.mark.parametrize(("number", "bins"), [(1, 1), (1, 101), (8, 2), (8, 23)])
-def test_it_can_be_read(number, bins):
-    names = [*METHODS, LONG][-number:]
-    tables = {name: [table(seed, bins) for seed in range(2)] for name in names}
-    readable(lambda: reliability(tables))
-    readable(lambda: reliability(tables, xlim=(0.125, 0.375), ylim=(0.0001, 0.0002)))
-    pairs = dict.fromkeys(names, (LEVELS, LEVELS**2))
-    readable(lambda: reliability(pairs, xlabel=LONG, ylabel=LONG))
-    readable(lambda: reliability(tables | {names[-1]: (LEVELS, LEVELS**2)}, xlabel=LONG))
+NAMES = [*METHODS, LONG][-8:]
+PAIRS = dict.fromkeys(NAMES, (LEVELS, LEVELS**2))
+CASES = {
+    "many bins": lambda: reliability({LONG: [table(seed, MANY) for seed in range(2)]}),
+    "many names": lambda: reliability({name: [table(0, 2), table(1, 2)] for name in NAMES}),
+    "near": lambda: reliability({LONG: table(bins=1)}, xlim=(0.125, 0.375), ylim=(0.0001, 0.0002)),
+    "levels": lambda: reliability({LONG: PAIRS[LONG]}, xlabel=LONG, ylabel=LONG),
+    "levels of many names": lambda: reliability(PAIRS, xlabel=LONG, ylabel=LONG),
+    "both": lambda: reliability(PAIRS | {NAMES[0]: table(bins=23)}, xlabel=LONG),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_can_be_read(name):
+    readable(CASES[name])
 
 
 def test_the_same_figure_has_the_same_bytes():
