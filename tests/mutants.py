@@ -332,7 +332,7 @@ MUTANTS = (
         "ensedu/torch/whole/flatten.py",
         "self.seen.add(kind)\n",
         "pass\n",
-        ("tests/torch/whole/test_flatten.py",),
+        ("tests/torch/whole/test_compare.py",),
         "each pass is compared with the members again",
     ),
     Mutant(
@@ -346,14 +346,14 @@ MUTANTS = (
         "ensedu/torch/whole/one_member.py",
         "bias = bias[place[-1]]",
         "bias = bias[place[0]]",
-        ("tests/torch/whole/test_one_member.py", "tests/torch/whole/test_swap.py"),
+        ("tests/torch/whole/test_one_member.py",),
         "a member's bias is that of its sample's number",
     ),
     Mutant(
         "ensedu/torch/whole/copies.py",
         "return (x[i] if self.own_batches else x).clone()",
         "return x[i] if self.own_batches else x",
-        ("tests/torch/whole/test_copies.py",),
+        ("tests/torch/whole/test_batch_sizes.py",),
         "a member that works in place changes the next one's input",
     ),
     Mutant(

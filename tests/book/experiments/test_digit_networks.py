@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 from ensedu.book import measured
 from ensedu.book.experiments import digit_networks as networks
@@ -23,6 +24,7 @@ from ensedu.book.page.digit.stored_networks import (
     unpacked,
 )
 from ensedu.methods import METHODS
+from ensedu.torch import mlp
 from tests.errors import check_error
 
 ROWS = {row["method"]: row for row in measured.load("digit-networks")["rows"]}
@@ -53,6 +55,14 @@ def test_scores_of_members_that_disagree():
     own = -(0.95 * np.log2(0.95) + 0.05 * np.log2(0.05))
     assert found["expected"] == pytest.approx(own)
     assert found["mutual_information"] == pytest.approx((0 + 1 - own) / 2)
+
+
+def test_scores_are_of_the_numbers_that_a_page_gets():
+    arrays = networks.arrays_of(mlp([5, 7, 3], "rank1", 2, dtype=torch.float64))
+    assert {"0.weight", "0.r_rho", "1.bias"} <= arrays.keys()
+    for array in arrays.values():
+        assert array.dtype == np.float64
+        assert np.array_equal(array, array.astype(np.float16))
 
 
 def test_what_is_shown():

@@ -64,6 +64,16 @@ def test_small_letters_are_refused_and_hidden_ones_are_not():
             check_letters(drawing(2.0), look)
 
 
+@pytest.mark.parametrize(("narrow", "points"), [(False, 10.3125), (True, 8.123)])
+def test_letters_are_measured_on_the_page_of_their_look(narrow, points):
+    """11 pixels where 553 show 7.2 inches, and 312 show 3.2."""
+    look = plot.Look(narrow=narrow)
+    with plot.rendering(look):
+        check_letters(drawing(1.001 * points), look)
+        with pytest.raises(ValueError, match="letters of 11 pixels"):
+            check_letters(drawing(0.999 * points), look)
+
+
 def test_ranges_are_those_of_axes_with_their_ticks_and_of_colors():
     figure = drawing(limit=3)
     same, other = drawing(limit=3), drawing(limit=5)

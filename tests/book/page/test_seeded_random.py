@@ -5,6 +5,12 @@ import numpy as np
 from ensedu.book.page.seeded_random import Random
 
 
+def test_the_first_numbers_are_known():
+    """Links that readers have kept say a seed, so its numbers stay; `random.js` draws the same."""
+    random = Random(5)
+    assert [random.next() for _ in range(3)] == [2051924736, 1961474017, 4248182370]
+
+
 def test_random_numbers_are_uniform_and_normal():
     random = Random(5)
     u = np.array([random.uniform() for _ in range(20_000)])

@@ -66,6 +66,21 @@ def test_own_batches_of_other_shapes_are_named(method):
     assert net.own_batches
 
 
+def test_inputs_of_two_batches_are_named_and_one_of_1_is_a_constant():
+    class Shifted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(m, 2)
+
+        def forward(self, x, y):
+            return self.fc(x) + y.sum()
+
+    net = et.ensemble(Shifted().double(), "batch_ensemble", M)
+    assert net(numbers(B, m), numbers(1, m)).shape == (M, B, 2)
+    with pytest.raises(ValueError, match=rf"\({B}, {m}\).*\({B + 1}, {m}\).* one first axis"):
+        net(numbers(B, m), numbers(B + 1, m))
+
+
 @pytest.mark.parametrize("method", ["batch_ensemble", "deep_ensemble", "rank1"])
 def test_members_are_compared_with_own_batches_too(method):
     class MixedUp(nn.Module):

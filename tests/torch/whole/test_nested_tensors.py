@@ -32,6 +32,7 @@ def test_outputs_keep_their_structure():
     )
     assert list(outputs) == ["b", "a"]
     assert isinstance(outputs, OrderedDict)
+    assert outputs["b"].shape == (M, B, 2) and outputs["a"].shape == (M, B, 7)
 
 
 @dataclass
