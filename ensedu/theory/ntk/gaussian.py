@@ -7,6 +7,7 @@ closed form, for tanh by quadrature.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from jaxtyping import Float
@@ -58,10 +59,16 @@ def erf_moments(a: Array, b: Array, c: Array) -> Moments:
     return Moments(value, slope, slope * c / determinant)
 
 
+@cache
+def normal_quadrature() -> tuple[Array, Array]:
+    """Return where a function of a standard normal is read, and with what weights."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(POINTS)
+    return nodes, weights / weights.sum()
+
+
 def tanh_moments(a: Array, b: Array, c: Array) -> Moments:
     """Gauss-Hermite quadrature over two independent normals."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(POINTS)
-    weights = weights / weights.sum()
+    nodes, weights = normal_quadrature()
     a, b, c = np.broadcast_arrays(a, b, c)
     first = np.sqrt(a)
     share = np.divide(c, first, out=np.zeros_like(first), where=first > 0)
