@@ -183,7 +183,7 @@ def test_counts_and_costs_of_a_convolutional_network_are_those_of_the_formulas(r
 def test_a_large_network_has_its_published_counts(report):
     """He et al. 2016; Wen et al. 2020 and Dusenberry et al. 2020 have 25.8M and 26.0M."""
     methods = "deep_ensemble", "rank1", "batch_ensemble", "rank1"
-    rows = report("ensedu.torch.models:resnet50", "--method", *methods, "--input", "3,224,224")
+    rows = report("ensedu.torch.models:resnet50", "--method", *methods)
     totals = {key: row["total"] for key, row in rows.items()}
     assert list(totals.items()) == [
         ("single", 25_557_032),
@@ -191,9 +191,9 @@ def test_a_large_network_has_its_published_counts(report):
         ("batch_ensemble", 25_768_588),
         ("rank1", 25_977_144),
     ]
+    rows = report("ensedu.torch.models:resnet50", "--method", "single", "--input", "3,224,224")
     # torchvision says 4.089 × 10^9 multiplications of its own.
     assert rows["single"]["flops"] == 2 * 4_089_184_256
-    assert {row["flops_ratio"] for row in rows.values()} == {1, 4}
 
 
 @pytest.mark.parametrize("options", [(), ("--input", "1,28,28", "--batch", "3")])
@@ -286,14 +286,11 @@ def test_help_needs_no_torch():
 
 @pytest.mark.large
 def test_a_process_of_its_own(nets):
-    run = [sys.executable, "-m", "ensedu"]
+    run = [sys.executable, "-m", "ensedu", "count", "readers_nets:net", "--method", "rank1"]
     given = {"capture_output": True, "text": True, "env": {"PYTHONPATH": str(ROOT)}}
-    done = subprocess.run([*run, "count", "readers_nets:net", "--input", "5"], **given)
+    done = subprocess.run(run, **given)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("readers_nets:net with 4 members, or 4 samples where")
-    done = subprocess.run([*run, "count", "readers_nets:wide"], **given)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Traceback" not in done.stderr
+    assert done.stdout.startswith("readers_nets:net with 4 members\n")
 
 
 #: The file that the examples of ``--help`` go on with.
