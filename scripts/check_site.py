@@ -71,6 +71,10 @@ UNSET = """() => {
   const wrong = "mjx-merror, [data-mjx-error], article .math.notranslate:not(:has(mjx-container))";
   return [...document.querySelectorAll(wrong)].map((formula) => formula.outerHTML.slice(0, 120));
 }"""
+# Only formulas on lines of their own may scroll, and so take the focus.
+FOCUSED = """() => [...document.querySelectorAll("mjx-container:not([display])")]
+  .filter((formula) => formula.tabIndex >= 0)
+  .map((formula) => formula.outerHTML.slice(0, 120))"""
 # In an article, what a reader without scripts can neither see nor unfold by hand.
 HIDDEN = """() => {
   const seen = { opacityProperty: true, visibilityProperty: true };
@@ -162,11 +166,14 @@ def on_paper(page):
 
 
 def whole(page):
-    """A page shows all its pictures and formulas."""
+    """A page shows all its pictures and formulas, and no formula in a line is a stop of keys."""
     for source in page.evaluate(EMPTY):
         yield "picture without pixels", source
     for formula in page.evaluate(UNSET):
         yield "formula not set", formula
+    page.evaluate(DRAWN)  # what MathJax sets takes focus, until a script of the book is told of it
+    for formula in page.evaluate(FOCUSED):
+        yield "formula in a line takes focus", formula
 
 
 def bare(page):

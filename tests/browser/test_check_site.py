@@ -89,6 +89,13 @@ FAULTS = {
         html("<p><mjx-merror>x</mjx-merror></p>"),
         {"formula not set: <mjx-merror>x</mjx-merror>": PLAIN},
     ),
+    "formula-focused": (
+        html("<p><mjx-container tabindex=0>x</mjx-container><mjx-container>y</mjx-container></p>"),
+        {'formula in a line takes focus: <mjx-container tabindex="0">x</mjx-container>': PLAIN},
+    ),
+    "formula-alone": (
+        html("<p><mjx-container display=true tabindex=0>x</mjx-container></p>"), {},
+    ),
     # Without scripts
     "hidden": (
         html(

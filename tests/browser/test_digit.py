@@ -203,7 +203,7 @@ def test_drawn_with_a_mouse(page, home):
     root = page.locator(".ensedu-digit")
     root.scroll_into_view_if_needed()
     root.get_by_role("button", name="Clear").click()
-    for name in ("3", "8", "0"):
+    for name in ("8", "0") if home.startswith("http") else ("3",):
         root.get_by_role("button", name="Clear").click(force=True)
         draw(root, name)
         page.wait_for_function(
@@ -275,9 +275,16 @@ def test_undo_goes_back_stroke_by_stroke(drawer):
     assert story(drawer) == first  # what the page knew without the networks
 
 
-@pytest.mark.parametrize("method", [method for method in TRIES if method != "single"])
-def test_what_is_shown_is_what_the_network_says(drawer, method):
+def test_what_is_shown_is_what_the_network_says(drawer):
     drawer.get_by_role("button", name="an X", exact=True).click()
+    methods = [method for method in TRIES if method != "single"]
+    assert methods
+    for method in methods:
+        check_shown(drawer, method)
+
+
+def check_shown(drawer, method):
+    """The table shows what a network says of an X, and a button draws again where that matters."""
     drawer.locator("select").select_option(method)
     drawer.page.wait_for_function(
         "(label) => document.querySelector('.ensedu-digit [role=status]')"
@@ -367,19 +374,21 @@ def test_without_scripts_a_figure_stands(open_page, server):
     assert START in page.locator(".ensedu-digit img").first.get_attribute("alt")
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
-def test_axe_finds_nothing(open_page, server, mode, viewport):
+@pytest.mark.parametrize(
+    ("mode", "viewport", "name", "method"),
+    [("light", PHONE, "a house", "deep_ensemble"), ("dark", DESK, "an E", "mc_dropout")],
+    ids=["phone", "dark"],
+)
+def test_axe_finds_nothing(open_page, server, mode, viewport, name, method):
     from axe_playwright_python.sync_playwright import Axe
 
     page = open_page(mode, viewport=viewport)
     visit(page, server + PAGE)
     root = page.locator(".ensedu-digit")
-    for name, method in (("a house", "deep_ensemble"), ("an E", "mc_dropout")):
-        root.get_by_role("button", name=name, exact=True).click()
-        page.wait_for_function("window.ensedu_digits")
-        root.locator("select").select_option(method)
-        page.evaluate(Axe().axe_script)
-        found = page.evaluate("() => axe.run('.ensedu-digit', { preload: { assets: ['media'] } })")
-        assert json.loads(json.dumps(found["violations"])) == []
+    root.get_by_role("button", name=name, exact=True).click()
+    page.wait_for_function("window.ensedu_digits")
+    root.locator("select").select_option(method)
+    page.evaluate(Axe().axe_script)
+    found = page.evaluate("() => axe.run('.ensedu-digit', { preload: { assets: ['media'] } })")
+    assert json.loads(json.dumps(found["violations"])) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

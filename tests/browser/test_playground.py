@@ -21,6 +21,7 @@ DRAWN = [method for method in METHODS if methods.METHODS[method].stochastic]
 BASE = {**layer_state.START, "challenge": None, "edits": {}}
 TALL = {"width": 1280, "height": 2400}  # nothing scrolls
 SIZES = list(itertools.product(*(range(1, most + 1) for most in layers.MOST.values())))
+SOME = [size for size in SIZES if sum(size) % 4 == 0] + [SIZES[0], SIZES[-1]]  # all pairs
 STEP = 8  # pixels of a drag
 MINUS = "\N{MINUS SIGN}"
 
@@ -290,7 +291,7 @@ def test_numbers_are_those_of_the_layers_after_200_random_edits(bench, method):
     rng = np.random.default_rng(METHODS.index(method))
     page = bench
     begin(page, method=method)
-    sizes = [SIZES[0], SIZES[-1], *(SIZES[i] for i in rng.choice(len(SIZES), 8, replace=False))]
+    sizes = [SIZES[0], SIZES[-1], *(SIZES[i] for i in rng.choice(len(SIZES), 2, replace=False))]
     for i, size in enumerate(sizes):
         seeds = {"numbers": int(rng.integers(1000)), "draw": int(rng.integers(1000))}
         page.evaluate(
@@ -300,7 +301,7 @@ def test_numbers_are_those_of_the_layers_after_200_random_edits(bench, method):
         cells = check_numbers(page)
         want = stored(cells)
         for way in (None, "type", "arrow", "drag", "field", "step"):
-            keys = rng.choice([*want], 15 if way is None else 1)
+            keys = rng.choice([*want], 45 if way is None else 1)
             ends = [layers.LIMITS["scales" if "_std" in key else "values"] for key in keys]
             values = [float(rng.uniform(*end)) for end in ends]
             if way is None:
@@ -325,7 +326,7 @@ def test_every_stored_number_has_a_cell_and_is_counted(bench, method):
       const add = find(".ensedu-p-add");
       return { cells: seen(), bars, sums, add: [add.textContent, add.getAttribute("aria-disabled")], made: Object.keys(t.numbers) };
     })"""
-    for size, found in zip(SIZES, bench.evaluate(script, [method, SIZES]), strict=True):
+    for size, found in zip(SOME, bench.evaluate(script, [method, SOME]), strict=True):
         m, n, M = size
         count = counting.layer(m, n, method, **methods.size_option(method, M))
         axes = {"m": m, "n": n, "M": M}
@@ -903,7 +904,7 @@ def test_surprise_reset_and_another_draw(play):
     assert story(page).startswith("As it was at first. Rank-1 BNN: ")
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, 3])
 def test_a_surprise_is_new_everywhere(bench, seed):
     """In every method about as many numbers change as chance says."""
     for method in METHODS:
@@ -1010,7 +1011,7 @@ CELLS = """() => Object.fromEntries([...document.querySelectorAll("[data-key]")]
 IN_SIGHT = "Math.abs(root().getBoundingClientRect().top) < 40"
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["batch_ensemble", "mean_field"])
 def test_a_link_opens_what_was_on_the_screen_and_scrolls_there(open_small, method):
     given = some_state(np.random.default_rng(METHODS.index(method)), method) | {"numbers": 7}
     page = open_small("begun.html#layer:" + f"method={method}&ensemble_size=9")
@@ -1247,8 +1248,11 @@ def test_sharing_costs_where_the_count_says(play):
 # For all readers.
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
-@pytest.mark.parametrize("method", METHODS)
+# Matrices of their own, such as are scaled, and drawn ones; methods share all else.
+@pytest.mark.parametrize(
+    ("method", "mode"),
+    [("deep_ensemble", "light"), ("rank1", "dark"), ("mean_field", "light")],
+)
 def test_axe_finds_nothing_on_a_desk_and_on_a_phone(play, method, mode):
     page = play({"method": method}, mode, viewport=DESK)
     page.evaluate("cell('y:0,0').click()")
