@@ -8,7 +8,8 @@ import torch
 
 from ensedu.book import measured
 from ensedu.book.experiments import averaging
-from ensedu.book.experiments.averaging import EXPERIMENT, averaged_error, error_products
+from ensedu.book.experiments import running_example as example
+from ensedu.book.experiments.averaging import averaged_error, error_products
 
 
 def test_common_against_a_loop():
@@ -35,13 +36,15 @@ def test_the_summary_is_that_of_the_rows():
             assert table["summary"][place][name] == pytest.approx(value, rel=1e-3)
 
 
-def test_a_reduced_run_agrees_with_the_table():
-    row = measured.row(measured.load("averaging")["rows"], data_seed=0)
-    found = averaging.run(0, **EXPERIMENT.settings | {"seeds": 1})
-    for place, values in found.items():
-        for name, (value,) in values.items():
-            # To the digits of the table, and what other processors add.
-            assert row[place][name][0] == pytest.approx(value, rel=2e-2)
+def test_a_short_run_is_of_the_errors_of_the_ensemble(monkeypatch):
+    monkeypatch.setitem(example.SETTINGS, "epochs", 2)
+    found = averaging.run(4, seeds=1, members=3, points=5)
+    x, truth, _ = example.new_points(4, 5)
+    net = example.deep_ensemble(3, data_seed=4, seed=0)
+    outputs = net(torch.from_numpy(x)).detach().numpy()
+    for place, rows in (("regions", range(5)), ("gap", range(5, 10))):
+        square, product = error_products(outputs[:, rows, 0] - truth[rows, 0])
+        assert found[place] == {"square": [square], "product": [product]}
 
 
 def test_each_start_is_trained_on_the_data_of_its_row(monkeypatch):

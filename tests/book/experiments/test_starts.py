@@ -8,6 +8,7 @@ import torch
 
 from ensedu.book import measured
 from ensedu.book.experiments import starts
+from ensedu.torch import ensemble, models
 from scripts import readme
 
 CASES, SETTINGS = starts.EXPERIMENT.cases, starts.EXPERIMENT.settings
@@ -67,3 +68,27 @@ def test_a_start_that_changes_nothing_moves_nothing():
     with torch.no_grad():
         right = [net(one[None]).argmax() == label for one, label in zip(x, y, strict=True)]
     assert row["accuracy"] == sum(map(bool, right)) / len(y)
+
+
+def test_scores_against_a_loop_over_members():
+    options = {"init": "normal", "init_std": 0.5}
+    row = starts.run(0, "batch_ensemble", options, seed=3, epochs=0, members=3)
+    net, x, y = starts.trained(0, 0)
+    torch.manual_seed(3)
+    members = ensemble(net, "batch_ensemble", 3, **options)
+    with torch.no_grad():
+        own, others = net(x), members(x)
+    moved = [float((other - own).norm() / own.norm()) for other in others]
+    assert row["moved"] == pytest.approx(statistics.fmean(moved), rel=1e-12)
+    assert row["moved"] < 0.99 * max(moved)
+    p = sum(other.softmax(-1) for other in others)
+    assert row["accuracy"] == pytest.approx(float((p.argmax(-1) == y).double().mean()))
+
+
+def test_a_network_trains_for_so_many_epochs():
+    nets = [starts.trained(0, epochs)[0] for epochs in (0, 1)]
+    torch.manual_seed(0)
+    untrained = models.lenet5().double()
+    for name, value in untrained.state_dict().items():
+        assert torch.equal(nets[0].state_dict()[name], value), name
+        assert not torch.equal(nets[1].state_dict()[name], value), name
