@@ -763,10 +763,7 @@ MUTANTS = (
         "ensedu/plot/style.py",
         "ends = [DARK[PAGE], DARK.get(own, own)] if look().dark else [PAGE, own]",
         "ends = [PAGE, own]",
-        (
-            "tests/plot/test_correlation.py",
-            "tests/plot/test_density.py",
-        ),
+        ("tests/plot/test_style.py",),
         "tints of a dark page begin at white",
     ),
     Mutant(
@@ -785,10 +782,10 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/plot/label_layout.py",
-        "(highs[:-step:step] + AIR <= lows[step::step]).all()",
-        "(highs[:-step:step] <= lows[step::step]).all()",
+        "cost += 5 * _segments_cross(start, end,",
+        "cost += 0 * _segments_cross(start, end,",
         ("tests/plot/test_label_layout.py",),
-        "labels of ticks touch",
+        "the leader of a label crosses lines",
     ),
     Mutant(
         "ensedu/plot/reliability.py",
