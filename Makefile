@@ -22,11 +22,14 @@ UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo --igno
 TYPED   := --jaxtyping-packages=ensedu,beartype.beartype -m "not (bad_input or compiled or large)"
 # A file stays in one process. Of a notebook every cell is compared.
 SHARED  := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-NBVAL   := $(PYTEST) $(SHARED) --nbval --ignore book/_ext book
+NBVAL   := $(PYTEST) $(SHARED) --nbval book
 # Tables that other packages compute, and which of the tables asked for are, or are not, of these.
 FOREIGN := nuts nuts-curves shootout-tuning shootout-digits shootout-concrete shootout-diamonds shootout-mnist shootout-lenet shootout-settings
 THERE   := $(if $(NAME),$(filter $(FOREIGN),$(NAME)),$(FOREIGN))
 HERE    := $(if $(NAME),$(filter-out $(FOREIGN),$(NAME)),--here)
+
+# Else each kernel, worker and process of a test would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help book check-site test test-typed test-long test-portable mutants test-peers test-tangents test-firefox zoo test-launch bench bench-tangents bench-live scaling results lab refresh cheat-sheet picture dist lint format clean
@@ -54,10 +57,10 @@ test-firefox: book ## Train, click and move sliders in Firefox, which must be in
 	$(PYTEST) tests/firefox
 
 test: $(READY) ## Run the unit tests and every notebook, strictly
-	$(PYTEST) $(SHARED) --nbval --doctest-modules $(UNIT) --ignore book/_ext book ensedu
+	$(PYTEST) $(SHARED) --nbval $(UNIT) book
 
 test-typed: $(READY) ## Run the unit tests with the shapes in annotations checked
-	$(PYTEST) $(SHARED) $(TYPED) --hypothesis-profile=few --doctest-modules $(UNIT) ensedu
+	$(PYTEST) $(SHARED) $(TYPED) --hypothesis-profile=few $(UNIT)
 
 test-long: $(READY) ## Run the property tests with 1,000 examples each
 	$(PYTEST) -n $(WORKERS) -m "hypothesis" --hypothesis-profile=long $(UNIT)
@@ -143,7 +146,7 @@ define install
 	@$(1)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(1)
 	@echo "Installing $(2) into $(1): a minute or two, once"
 	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c $(2) $(3)
-	@$(1)/bin/uv pip install --quiet --python $(1)/bin/python $(4) -r $(2) \
+	@$(1)/bin/uv pip install --quiet --compile-bytecode --python $(1)/bin/python $(4) -r $(2) \
 	  || $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(4) -r $(2)
 	@$(1)/bin/python -c 'import pathlib, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "ensedu-source.pth").write_text(str(pathlib.Path.cwd()))'
 	@touch $(1)/ready

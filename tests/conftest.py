@@ -1,5 +1,6 @@
 """Settings of all tests: one thread a worker, reproducible examples, caches in _build."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -23,6 +24,16 @@ for profile, examples in (("ensedu", 30), ("few", 10), ("long", 1000)):
         profile, max_examples=examples, deadline=None, derandomize=True, database=None
     )
 hypothesis.settings.load_profile("ensedu")
+
+
+# Figures are made of many small objects that refer to each other: the collector would look through
+# all of Torch after every few. What is there once all tests are collected stays.
+gc.set_threshold(50_000, 20, 50)
+
+
+def pytest_collection_finish():
+    """Keep what was imported out of the collector's sight."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items):
