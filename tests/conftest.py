@@ -1,6 +1,7 @@
 """Settings of all tests: one thread a worker, reproducible examples, caches in _build."""
 
 import gc
+import logging
 import os
 from pathlib import Path
 
@@ -48,3 +49,6 @@ def _nothing_compiled_before(request):
         import torch
 
         torch._dynamo.reset()
+        # It never propagates, so pytest would listen, and Torch write a trace of all it compiles.
+        logging.getLogger("torch.__trace").propagate = True
+        torch._dynamo.config.run_gc_after_compile = False

@@ -1,7 +1,5 @@
 """Layers of every method, and noise for them."""
 
-import torch
-
 import ensedu.torch as et
 from tests.backends import M, m, n
 
@@ -11,12 +9,3 @@ TORCH_LAYERS = [
     lambda **k: et.Rank1Linear(m, n, M, **k),
     lambda **k: et.MeanFieldLinear(m, n, **k),
 ]
-
-
-def compiles(net, *inputs):
-    compiled = torch.compile(net, backend="eager", fullgraph=True)
-    for x in inputs:
-        torch.manual_seed(0)
-        expected = net(x)
-        torch.manual_seed(0)
-        torch.testing.assert_close(compiled(x), expected)

@@ -359,16 +359,6 @@ def test_autocast_follows_torch(method):
     assert torch.isfinite(y).all()
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("method", METHODS)
-def test_compiles_to_the_same_graph_of_operations(method):
-    layer = make(method, padding=1, stride=2)
-    compiled = torch.compile(layer, backend="eager", fullgraph=True)
-    x = images(M, B)
-    noise = draw(layer, x)
-    torch.testing.assert_close(compiled(x, **noise), layer(x, **noise))
-
-
 def test_repr_says_what_is_not_default():
     layer = make("batch_ensemble", 6, 9, 3, stride=2, groups=3, bias=False)
     assert repr(layer) == (

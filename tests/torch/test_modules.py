@@ -11,7 +11,7 @@ import ensedu.torch as et
 from ensedu import counting
 from ensedu.methods import METHODS, size_option
 from tests.backends import DEVICES, B, M, m, n
-from tests.torch.layer_cases import TORCH_LAYERS, compiles
+from tests.torch.layer_cases import TORCH_LAYERS
 
 
 def own_noise(layer, shape=None):
@@ -90,12 +90,6 @@ def test_autocast_follows_torch(make):
         y = layer(x)
     assert x.dtype == torch.bfloat16
     assert torch.isfinite(y).all()
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize("method", METHODS)
-def test_compiles_to_the_same_graph_of_operations(method):
-    compiles(et.mlp([m, n, 2], method, **size_option(method, M)), torch.randn(B, m))
 
 
 @pytest.mark.parametrize("make", TORCH_LAYERS)

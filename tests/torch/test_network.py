@@ -14,7 +14,6 @@ from ensedu.torch import network
 from tests import networks
 from tests.backends import B, InTorch, M, m, n
 from tests.gradients import Twin, as_book, for_layers_and_inputs, torch_noise
-from tests.torch.layer_cases import compiles
 
 
 class TestNetworks(InTorch, networks.Networks):
@@ -71,16 +70,6 @@ def test_shapes_on_the_way_are_found_once_and_again_for_another_input_or_layer(m
     torch.manual_seed(0)
     for key, value in again.noise(None, (13, 5)).items():
         assert torch.equal(value, wanted[key])
-
-
-@pytest.mark.compiled
-def test_noise_in_the_shape_of_the_input_compiles():
-    net = nn.Sequential(
-        et.Rank1Linear(m, n, M, posterior_std=0.3, per_example=True),
-        et.MeanFieldLinear(n, 2, posterior_std=0.3, estimator="local"),
-    )
-    # With another number of examples, the compiler takes it for a symbol.
-    compiles(net, torch.randn(M, B, m), torch.randn(M, B - 2, m))
 
 
 @pytest.mark.parametrize("members", [(), (M,)])

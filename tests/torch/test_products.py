@@ -94,19 +94,6 @@ def test_autocast_gives_its_own_dtype_in_both_forms(monkeypatch, layer, folds, m
         assert (found - slope).norm() <= 0.03 * slope.norm()
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("batch", [3, 101])
-def test_compiled_whole_in_both_forms(batch):
-    torch.compiler.reset()
-    layer = LAYERS["memory saving"]()
-    x = torch.randn(M, batch, m, dtype=torch.float64, requires_grad=True)
-    inputs = [x, *layer.parameters()]
-    y, compiled = layer(x), torch.compile(layer, backend="aot_eager", fullgraph=True)(x)
-    torch.testing.assert_close(compiled, y, rtol=0, atol=1e-12)
-    for mine, slope in zip(gradients(compiled, inputs), gradients(y, inputs), strict=True):
-        torch.testing.assert_close(mine, slope, rtol=1e-12, atol=1e-12)
-
-
 STACKS = {
     **LAYERS,
     "deep_ensemble": lambda: et.DeepEnsembleLinear(m, n, M, dtype=torch.float64),
