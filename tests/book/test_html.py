@@ -1,4 +1,4 @@
-"""The built pages: links that resolve, nothing asked of another host, a picture with words."""
+"""The built pages: links that resolve, nothing of another host, pictures with words, heads."""
 
 import re
 from functools import cache
@@ -8,7 +8,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from bs4 import BeautifulSoup
 
+from book._ext import launch
 from book._ext.access import tie
+
+TITLE = "The Weights of Uncertainty"
+#: What a button for a notebook would open.
+ELSEWHERE = ("mybinder.org", "colab.research.google.com")
 
 
 class Anchors(HTMLParser):
@@ -83,6 +88,43 @@ def test_one_title_and_no_doubled_ids(built):
     assert len(soup.find("article").find_all("h1")) == 1
     ids = [tag["id"] for tag in soup.find_all(id=True)]
     assert len(ids) == len(set(ids))
+
+
+def test_the_default_site_has_no_button(built):
+    _, soup = built
+    if soup.find(attrs={"class": "btn-source-repository-button"}):
+        pytest.skip("built with BOOK_REPOSITORY")
+    assert not soup.find(id=launch.SECTION)
+    assert not soup.find(class_=re.compile("launch-buttons"))
+    links = [link["href"] for link in soup.find_all("a", href=True)]
+    assert not [link for link in links if any(host in link for host in ELSEWHERE)]
+
+
+def content(head, name):
+    found = head.find_all("meta", attrs={"property" if ":" in name else "name": name})
+    assert len(found) == 1, name
+    return found[0]["content"]
+
+
+def test_each_page_says_what_it_is(built):
+    file, page = built
+    soup = page.head
+    assert content(soup, "og:title") in soup.title.get_text()
+    assert content(soup, "og:description") == content(soup, "description")
+    assert not re.search(r"[<\\]", content(soup, "description"))
+    icons = soup.find_all("link", rel="icon")
+    assert len(icons) == 1
+    assert (file.parent / icons[0]["href"]).exists()
+    card = soup.find("meta", property="og:image")
+    assert card is None or card["content"].startswith("https://")
+
+
+def test_the_front_page_says_it_too(html):
+    file = html / "index.html"
+    soup = BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
+    assert content(soup, "og:title") == soup.title.get_text() == TITLE
+    assert (file.parent / soup.find("a")["href"]).exists()
+    assert (file.parent / soup.find("link", rel="icon")["href"]).exists()
 
 
 def test_a_formula_keeps_its_mark():

@@ -9,7 +9,6 @@ from book._ext import launch
 
 GITHUB = "https://github.com/owner/the-book"
 GITLAB = "https://gitlab.com/owner/the-book"
-ELSEWHERE = ("mybinder.org", "colab.research.google.com")
 
 
 def test_no_repository_no_options():
@@ -62,16 +61,6 @@ def test_commands_name_the_repository_and_its_branch():
     ]
     steps = launch.how_to_run(launch.theme_options(GITLAB, ""))
     assert not [command for _, command in steps if command and "%pip" in command]
-
-
-def test_the_default_site_has_no_button(built):
-    _, soup = built
-    if soup.find(attrs={"class": "btn-source-repository-button"}):
-        pytest.skip("built with BOOK_REPOSITORY")
-    assert not soup.find(id=launch.SECTION)
-    assert not soup.find(class_=re.compile("launch-buttons"))
-    links = [link["href"] for link in soup.find_all("a", href=True)]
-    assert not [link for link in links if any(host in link for host in ELSEWHERE)]
 
 
 def test_binder_installs_what_the_book_pins(root):
