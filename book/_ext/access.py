@@ -9,6 +9,9 @@ from bs4 import BeautifulSoup, NavigableString
 FOLD = re.compile(r"(<a [^>]*>)([^<]+)(</a><details[^>]*>)<summary>")
 # The theme draws its icons twice: by a font, and by half a megabyte of script.
 ICONS = re.compile(r"<script[^>]*scripts/fontawesome\.js[^>]*></script>")
+# Code, and what stands for it while the rest of a page is parsed: half of a
+# page's elements are words of code, and nothing in it is mended.
+CODE = re.compile(r"(<pre\b[^>]*>)(.*?)(?=</pre>)", flags=re.DOTALL)
 # What must not begin a line after a formula.
 MARKS = re.compile(r"[.,;:!?)]+")
 
@@ -27,7 +30,14 @@ def mend_body(app, pagename, templatename, context, doctree):
     """Mend roles that are outdated, lists that are none, and line breaks."""
     if "body" not in context:
         return
-    soup = BeautifulSoup(context["body"], "html.parser")
+    code = []
+
+    def set_aside(block):
+        code.append(block[2])
+        return f"{block[1]}{len(code) - 1}"
+
+    body = CODE.sub(set_aside, context["body"])
+    soup = BeautifulSoup(body, "html.parser")
     for entry in soup.select(".citation-list, .citation-list > .citation"):
         del entry["role"]
     for lines in soup.select("dt.sig > dl"):
@@ -36,7 +46,9 @@ def mend_body(app, pagename, templatename, context, doctree):
         for line in lines.find_all("dd", recursive=False):
             line.name = "span"
     tie(soup)
-    context["body"] = str(soup)
+    context["body"] = CODE.sub(
+        lambda block: block[1] + code[int(block[2])], str(soup)
+    )
 
 
 def mend_pages(app, exception):
