@@ -184,7 +184,7 @@ def draw_sample(
     # Half of a line stands outside what it frames.
     inset = min(style["linewidth"] / 72, width, height) / 2
     width, height = width - 2 * inset, height - 2 * inset
-    axes.add_patch(Rectangle((x + inset, y + inset), width, height, gid=role, **style))
+    axes.add_artist(Rectangle((x + inset, y + inset), width, height, gid=role, **style))
 
 
 def flow_in_lines(widths: Iterable[float], room: float | int) -> list[tuple[float, int]]:

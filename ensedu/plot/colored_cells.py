@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.colors import Colormap
 from matplotlib.patches import Rectangle
 
@@ -34,10 +35,15 @@ def draw_squares(
             values, aspect="auto", interpolation="nearest", extent=(x, right, bottom, y), **colors
         )
         return
-    axes.pcolormesh(
-        x + cell[0] * np.arange(columns + 1), y + cell[1] * np.arange(rows + 1), values,
-        edgecolors=PAGE, linewidth=min(0.5, 5 * min(cell)), **colors,
+    grid = np.meshgrid(x + cell[0] * np.arange(columns + 1), y + cell[1] * np.arange(rows + 1))
+    limits = colors.pop("vmin", None), colors.pop("vmax", None)
+    mesh = QuadMesh(
+        np.stack(grid, axis=-1), array=values, edgecolors=PAGE, linewidth=min(0.5, 5 * min(cell)),
+        antialiased=False, snap=True, **colors,
     )  # fmt: skip
+    mesh.set_clim(*limits)
+    # `pcolormesh` would look for new limits of the axes.
+    axes.add_collection(mesh, autolim=False)
 
 
 def draw_heat(
@@ -55,7 +61,7 @@ def draw_frame(
 ) -> None:
     """Draw a frame around the cells of an array."""
     rows, columns = values.shape
-    axes.add_patch(Rectangle(corner, columns * cell[0], rows * cell[1], facecolor="none", **look))
+    axes.add_artist(Rectangle(corner, columns * cell[0], rows * cell[1], facecolor="none", **look))
 
 
 def draw_computed_frame(
@@ -129,7 +135,7 @@ def draw_scale(
     ramp = np.linspace(0.0, 1.0, 256)[None, :]
     axes.imshow(ramp, cmap=cmap, aspect="auto", extent=(start, start + RAMP, y + 0.07, y - 0.07))
     # Where the scale is the page, it would have no end.
-    axes.add_patch(
+    axes.add_artist(
         Rectangle((start, y - 0.07), RAMP, 0.14, facecolor="none", edgecolor=GRID, lw=0.6)
     )
     axes.text(start + RAMP + AIR, y, scale_number(high), **line)

@@ -185,7 +185,7 @@ class _DistributionPen:
 
     def band(self, corner: colored_cells.Pair, size: colored_cells.Pair, stored: bool) -> None:
         """Draw a hatched frame, which leaves the entries inside free to be read."""
-        self.axes.add_patch(
+        self.axes.add_artist(
             Rectangle(
                 (corner[0] - BAND, corner[1] - BAND), size[0] + 2 * BAND, size[1] + 2 * BAND,
                 facecolor="none", edgecolor=self.own, lw=0.9 if stored else 0.0, hatch="//////",

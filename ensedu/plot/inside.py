@@ -322,7 +322,7 @@ class InsidePen:
         hatched: dict[str, Any] = {"facecolor": "none", "edgecolor": own, "hatch": "//////"}
         for margin, style in ((BAND, hatched), (0.0, {"facecolor": PAGE})):
             size = (width + 2 * margin, height + 2 * margin)
-            self.axes.add_patch(Rectangle((x - margin, y - margin), *size, lw=0, **style))
+            self.axes.add_artist(Rectangle((x - margin, y - margin), *size, lw=0, **style))
 
     def spread(
         self, values: np.ndarray, x: float, y: float, own: str, scale: str = "weights"

@@ -76,11 +76,11 @@ def _draw_array(axes: Axes, word: str, x: float, y: float) -> None:
     width, height = COLUMNS * CELL, ROWS * CELL
     for row, column in itertools.product(range(ROWS), range(COLUMNS)):
         corner = (x + column * CELL, y + row * CELL)
-        axes.add_patch(Rectangle(corner, CELL, CELL, lw=0, gid=word, **ink))
+        axes.add_artist(Rectangle(corner, CELL, CELL, lw=0, gid=word, **ink))
     for column in range(1, COLUMNS):
         axes.plot([x + column * CELL] * 2, [y, y + height], color=PAGE, lw=1.2)
     for row in range(1, ROWS):
         axes.plot([x, x + width], [y + row * CELL] * 2, color=PAGE, lw=1.2)
     if word == "random":
         frame: dict[str, Any] = {"facecolor": "none", "edgecolor": OWN, "lw": 1.0, "hatch": "/////"}
-        axes.add_patch(Rectangle((x, y), width, height, gid="hatched", **frame))
+        axes.add_artist(Rectangle((x, y), width, height, gid="hatched", **frame))

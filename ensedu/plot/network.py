@@ -325,7 +325,7 @@ class _Drawing:
         """Draw the nodes of one layer; `dropped` crosses every second one."""
         for k, y in enumerate(column.nodes):
             out = dropped and k % 2 == 1
-            self.axes.add_patch(
+            self.axes.add_artist(
                 Circle((x, y), RADIUS, fc=PAGE if out else ink, ec=ink, lw=1.0,
                        ls="--" if out else "-", zorder=3)
             )  # fmt: skip

@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PatchCollection
-from matplotlib.patches import Rectangle
+from matplotlib.collections import LineCollection, PolyCollection
 
 from ensedu.methods import METHODS
 from ensedu.plot.style import PAGE, PALETTE, SHARED
@@ -182,25 +181,29 @@ def draw_layer(axes: Axes, layer: PlacedLayer, x: float | int, y: float | int, m
     for role in dict.fromkeys(sheet.role for sheet in moved):
         drawn = [sheet for sheet in moved if sheet.role == role]
         if role in inks:
-            _add_patches(axes, drawn, role, facecolor=inks[role])
+            _add_rectangles(axes, drawn, role, facecolor=inks[role])
             continue
         thin = [sheet for sheet in drawn if min(sheet.width, sheet.height) < HATCH]
         thick = [sheet for sheet in drawn if sheet not in thin]
-        _add_patches(axes, thick, role, facecolor="none", edgecolor=own, lw=0.8)
+        _add_rectangles(axes, thick, role, facecolor="none", edgecolor=own, lw=0.8)
         lines = [line for sheet in thick for line in _hatch_lines(sheet)]
         axes.add_collection(LineCollection(lines, colors=own, lw=0.8))
-        _add_patches(axes, [dash for sheet in thin for dash in _dashes(sheet)], role, facecolor=own)
+        _add_rectangles(
+            axes, [dash for sheet in thin for dash in _dashes(sheet)], role, facecolor=own
+        )
     for across, down in layer.dots:
         axes.plot([x + across], [y + down], marker="o", ms=2, mew=0, color=own)
     lines = [line for sheet in moved for line in _lines_between_numbers(sheet)]
     axes.add_collection(LineCollection(lines, colors=PAGE, lw=0.8))
 
 
-def _add_patches(axes: Axes, sheets: Sequence[Sheet], role: str, **style: Any) -> None:
+def _add_rectangles(axes: Axes, sheets: Sequence[Sheet], role: str, **style: Any) -> None:
     if sheets:
-        patches = [Rectangle((s.x, s.y), s.width, s.height) for s in sheets]
+        low = np.array([[sheet.x, sheet.y] for sheet in sheets])
+        sides = np.array([[sheet.width, sheet.height] for sheet in sheets])
+        corners = low[:, None] + sides[:, None] * [[0, 0], [1, 0], [1, 1], [0, 1]]
         kind: dict[str, Any] = {"lw": 0, "edgecolor": "none"} | style
-        axes.add_collection(PatchCollection(patches, gid=role, **kind))
+        axes.add_collection(PolyCollection(corners, gid=role, **kind))
 
 
 def _dashes(sheet: Sheet) -> list[Sheet]:

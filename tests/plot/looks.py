@@ -1,5 +1,6 @@
 """What every figure must be in each of the four looks: as wide as the text, and readable."""
 
+import io
 import itertools
 import re
 
@@ -72,32 +73,45 @@ def box(text):
 
 
 def readable(draw, looks=LIGHT, touching=()):
+    """Fail unless `readable_figure` holds in these looks."""
+    for look in looks:
+        readable_figure(drawn(draw, look), look, touching)
+
+
+def readable_figure(figure, look, touching=()):
     """Fail unless all texts are large enough, inside the figure, and apart from each other.
 
-    Pairs of texts in `touching` may overlap.
+    Pairs of texts in `touching` may overlap. The figure is laid out for this look.
     """
-    for look in looks:
-        figure = drawn(draw, look)
-        assert figure.get_figwidth() == look.width, look
-        found = texts(figure)
-        assert found, look
-        places = [box(text) for text in found]
-        for text, place in zip(found, places, strict=True):
-            size, script = pixels(text, look)
-            assert size >= LEAST, (look, text.get_text(), size)
-            assert script is None or script >= LEAST_SCRIPT, (look, text.get_text(), script)
-            assert place.x0 >= -1 and place.y0 >= -1, (look, text.get_text(), place)
-            edge = figure.bbox
-            assert place.x1 <= edge.x1 + 1 and place.y1 <= edge.y1 + 1, (
-                look,
-                text.get_text(),
-                place,
-            )
-        pairs = zip(found, places, strict=True)
-        for (one, a), (other, b) in itertools.combinations(pairs, 2):
-            apart = a.x1 <= b.x0 + 1 or b.x1 <= a.x0 + 1 or a.y1 <= b.y0 + 1 or b.y1 <= a.y0 + 1
-            both = {one.get_text(), other.get_text()}
-            assert apart or both in map(set, touching), (look, *both)
+    assert figure.get_figwidth() == look.width, look
+    found = texts(figure)
+    assert found, look
+    places = [box(text) for text in found]
+    edge = figure.bbox
+    for text, place in zip(found, places, strict=True):
+        size, script = pixels(text, look)
+        assert size >= LEAST, (look, text.get_text(), size)
+        assert script is None or script >= LEAST_SCRIPT, (look, text.get_text(), script)
+        assert place.x0 >= -1 and place.y0 >= -1, (look, text.get_text(), place)
+        assert place.x1 <= edge.x1 + 1 and place.y1 <= edge.y1 + 1, (look, text.get_text(), place)
+    pairs = zip(found, places, strict=True)
+    for (one, a), (other, b) in itertools.combinations(pairs, 2):
+        apart = a.x1 <= b.x0 + 1 or b.x1 <= a.x0 + 1 or a.y1 <= b.y0 + 1 or b.y1 <= a.y0 + 1
+        both = {one.get_text(), other.get_text()}
+        assert apart or both in map(set, touching), (look, *both)
+
+
+def repeats(draw):
+    """Fail unless a second drawing has the bytes of the first: as SVG, faster than as pixels."""
+    assert _svg(draw) == _svg(draw)
+
+
+def _svg(draw):
+    buffer = io.StringIO()
+    figure = draw()
+    with style.house_style():
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
 
 
 def limits(figure):

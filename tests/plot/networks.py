@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from matplotlib.collections import PatchCollection
+from matplotlib.collections import PolyCollection
 from matplotlib.patches import Circle
 
 from ensedu import plot
@@ -45,7 +45,7 @@ def areas(axes, *roles):
     """The rectangles of what is stored, one row each: left, top, width, height in inches."""
     rows = [np.zeros((0, 4))]
     for collection in axes.collections:
-        if isinstance(collection, PatchCollection) and collection.get_gid() in (roles or STORED):
+        if isinstance(collection, PolyCollection) and collection.get_gid() in (roles or STORED):
             boxes = [path.get_extents() for path in collection.get_paths()]
             rows.append(np.array([[b.x0, b.y0, b.width, b.height] for b in boxes]))
     return np.concatenate(rows)

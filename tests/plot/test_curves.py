@@ -1,5 +1,7 @@
 """Growth curves go through what they are given, and their names never touch."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from matplotlib.lines import Line2D
@@ -9,7 +11,7 @@ from ensedu import counting, plot
 from ensedu.methods import METHODS
 from ensedu.plot import style
 from tests.errors import check_error
-from tests.plot.looks import LIGHT, drawn, limits, readable, texts
+from tests.plot.looks import LIGHT, drawn, limits, readable_figure, repeats, texts
 
 LOOKS = pytest.mark.parametrize("look", LIGHT, ids=["wide", "narrow"])
 THREE = ("deep_ensemble", "batch_ensemble", "rank1")
@@ -79,18 +81,25 @@ FIGURES = {
 }  # fmt: skip
 
 
+@cache
+def shown(name, look):
+    """One of these figures, which tests only read."""
+    return drawn(FIGURES[name], look)
+
+
 @pytest.mark.parametrize("name", FIGURES)
 def test_curves_are_readable(name):
-    readable(FIGURES[name])
+    for look in LIGHT:
+        readable_figure(shown(name, look), look)
 
 
 @pytest.mark.parametrize("name", ["relative", "marked log"])
 def test_same_input_same_bytes(name):
-    assert plot.png(FIGURES[name]()) == plot.png(FIGURES[name]())
+    repeats(FIGURES[name])
 
 
 def test_curves_go_through_the_totals():
-    figure = FIGURES["all methods"]()
+    figure = shown("all methods", LIGHT[0])
     (axes,) = figure.axes
     for line, (name, totals) in zip(axes.lines, growth().items(), strict=True):
         np.testing.assert_array_equal(line.get_xdata(), range(1, 10))
@@ -103,13 +112,13 @@ def test_curves_go_through_the_totals():
 
 
 def test_negative_totals_are_inside_the_axes():
-    (axes,) = FIGURES["negative numbers"]().axes
+    (axes,) = shown("negative numbers", LIGHT[0]).axes
     assert axes.get_ylim()[0] < -30 and axes.get_xlim()[0] < -2
 
 
 @LOOKS
 def test_names_stand_in_the_order_of_the_ends(look):
-    (axes,) = drawn(FIGURES["all methods"], look).axes
+    (axes,) = shown("all methods", look).axes
     heights = {t.get_text().replace("\n", " "): t.get_position()[1] for t in axes.texts}
     ends = {plot.LABELS[name]: totals[-1] for name, totals in growth().items()}
     assert sorted(heights, key=heights.get) == sorted(ends, key=ends.get)
@@ -194,25 +203,24 @@ def test_marks_follow_ratios_and_may_be_none():
     assert plot.png(plot.growth_curves([1, 2], totals, marks={}, **options)) == unmarked
 
 
-# An SVG has 72 points an inch, whatever the figure has.
-@pytest.mark.parametrize("dpi", [72, 200])
 @pytest.mark.parametrize("log", [False, True])
 @LOOKS
-def test_labels_of_marks_are_off_the_curves(log, look, dpi):
+def test_labels_of_marks_are_off_the_curves(log, look):
     figure = drawn(lambda: marked(range(1, 13), log, batch_ensemble=3, rank1=6), look)
-    figure.set_dpi(dpi)
-    figure.draw_without_rendering()
-    (axes,) = figure.axes
-    labels = [Text.get_window_extent(t) for t in axes.texts if t.get_text().startswith("from")]
-    assert len(labels) == 2
-    for line in axes.lines:
-        path = axes.transData.transform_path(line.get_path())
-        assert not any(path.intersects_bbox(box, filled=False) for box in labels)
-    assert all(axes.bbox.contains(*corner) for box in labels for corner in box.corners())
+    # An SVG has 72 points an inch, whatever the figure has.
+    for dpi in (200, 72):
+        figure.set_dpi(dpi)
+        figure.draw_without_rendering()
+        (axes,) = figure.axes
+        labels = [Text.get_window_extent(t) for t in axes.texts if t.get_text().startswith("from")]
+        assert len(labels) == 2
+        for line in axes.lines:
+            path = axes.transData.transform_path(line.get_path())
+            assert not any(path.intersects_bbox(box, filled=False) for box in labels)
+        assert all(axes.bbox.contains(*corner) for box in labels for corner in box.corners())
 
 
-@LOOKS
-@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize(("look", "log"), [(LIGHT[0], True), (LIGHT[1], False)])
 def test_frames_of_a_slider_have_the_same_axes(look, log):
     def frame(unit):
         totals = {"deep_ensemble": [unit, 2 * unit, 3 * unit], "batch_ensemble": [1, 1, 1]}
@@ -237,13 +245,12 @@ def test_ticks_of_a_given_x_axis_follow_from_its_ends_alone():
 
 @LOOKS
 def test_names_at_the_ends_of_equal_curves_are_all_there(look):
-    figure = drawn(FIGURES["all end at one place"], look)
-    shown = {text.get_text().replace("\n", " ") for text in texts(figure)}
-    assert set(plot.LABELS.values()) <= shown
+    found = texts(shown("all end at one place", look))
+    assert set(plot.LABELS.values()) <= {text.get_text().replace("\n", " ") for text in found}
 
 
 def test_colors_are_of_the_house():
-    (axes,) = FIGURES["relative"]().axes
+    (axes,) = shown("relative", LIGHT[0]).axes
     assert {line.get_color() for line in axes.lines if not line.get_gid()} == set(
         style.PALETTE.values()
     )

@@ -9,9 +9,9 @@ from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 
 from ensedu.methods import METHODS
-from ensedu.plot import Belief, functions, look, png, rendering
+from ensedu.plot import Belief, functions, look, rendering
 from ensedu.plot.style import INK, LABELS, MUTED, PALETTE, Look
-from tests.plot.looks import LIGHT, drawn, limits, readable, texts
+from tests.plot.looks import LIGHT, drawn, limits, readable, repeats, texts
 
 N, D, M = 11, 7, 3
 X = np.linspace(-2.0, 3.0, N)
@@ -164,7 +164,7 @@ LONG = "one network of as many parameters as four others have together"
 
 @pytest.mark.parametrize(
     ("number", "members", "scale"),
-    [(1, 1, 1e-5), (2, 64, 3e6), (3, 64, 1e-5), (4, 3, 1.0), (7, 1, 3e6)],
+    [(1, 64, 1e-5), (2, 1, 3e6), (4, 64, 1.0), (7, 3, 3e6)],
 )
 def test_it_can_be_read(number, members, scale):
     names = [*METHODS, LONG][-number:]
@@ -173,9 +173,9 @@ def test_it_can_be_read(number, members, scale):
         one = belief(name if name in METHODS else "single", i, members)
         beliefs[name] = Belief(one.method, scale * one.mean, scale * one.std, scale * one.members)
     about = ABOUT | {"truth": scale * ABOUT["truth"], "data": (DATA[0], scale * DATA[1])}
-    if number % 2:
+    if number == 7:
         readable(lambda: functions(X, beliefs, **about))
-    if number in (1, 4, 7):
+    if number in (1, 7):
         readable(lambda: functions(1e4 * X, beliefs, columns=2, xlabel=LONG))
     if number in (2, 4):
         readable(lambda: functions(X, beliefs, together=True, **about))
@@ -198,7 +198,7 @@ def test_colors_are_those_of_the_palette():
 
 
 def test_the_same_figure_has_the_same_bytes():
-    assert png(functions(X, THREE, **ABOUT)) == png(functions(X, THREE, **ABOUT))
+    repeats(lambda: functions(X, THREE, **ABOUT))
 
 
 def test_the_look_is_that_of_the_call():

@@ -9,7 +9,7 @@ from ensedu import plot
 from ensedu.plot import colored_cells, style
 from ensedu.plot.style import LOOKS, Look
 from tests.errors import check_error
-from tests.plot.looks import LIGHT, limits, readable
+from tests.plot.looks import LIGHT, limits, readable, repeats
 from tests.plot.meshes import corner, entries, frames, least_contrast, meshes, size, words
 
 M, m, n = 5, 3, 7
@@ -159,24 +159,24 @@ LONG = "a title of so many words that no panel is as wide"
 
 
 @pytest.mark.parametrize("shape", [
-    (1, 1, 1), (2, 5, 5), (4, 2, 2), (6, 8, 8), (9, 7, 7), (16, 16, 16), (16, 1, 1), (3, 100, 2),
-    (3, 2, 100), (1, 784, 300), (16, 1, 50),
+    (1, 1, 1), (2, 5, 5), (4, 2, 2), (9, 7, 7), (16, 16, 16), (3, 100, 2), (3, 2, 100),
+    (1, 784, 300), (16, 1, 50),
 ])  # fmt: skip
 def test_weight_matrices_are_readable(shape):
     readable(lambda: plot.weight_matrices(random(*shape)))
 
 
-@pytest.mark.parametrize("members, unit", [(1, 1e90), (2, 1e6), (4, 1e-9), (11, 1.0)])
-def test_weight_matrices_are_readable_with_any_numbers_and_titles(members, unit):
-    titles = [f"{LONG} {i}" for i in range(members)]
-    readable(lambda: plot.weight_matrices(unit * random(members, 5, 5), titles=titles))
-    titles = [f"{LONG} {i}".replace(" ", "_") for i in range(members)]
+@pytest.mark.parametrize(
+    "members, unit, between",
+    [(1, 1e90, " "), (2, 1e6, "_"), (4, 1e-9, " "), (11, 1.0, " "), (11, 1.0, "_")],
+)
+def test_weight_matrices_are_readable_with_any_numbers_and_titles(members, unit, between):
+    titles = [f"{LONG} {i}".replace(" ", between) for i in range(members)]
     readable(lambda: plot.weight_matrices(unit * random(members, 5, 5), titles=titles))
 
 
 def test_the_same_input_gives_the_same_picture():
-    pictures = [plot.png(plot.weight_matrices(random(2, 3, 5), method="single")) for _ in "ab"]
-    assert pictures[0] == pictures[1]
+    repeats(lambda: plot.weight_matrices(random(2, 3, 5), method="single"))
 
 
 def matrices(M, **options):

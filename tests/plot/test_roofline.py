@@ -1,5 +1,7 @@
 """The roof bounds what is under it, and its words cross nothing."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from ensedu.book import measured
 from ensedu.methods import METHODS
 from ensedu.plot import style
 from tests.errors import check_error
-from tests.plot.looks import LIGHT, box, drawn, readable, texts
+from tests.plot.looks import LIGHT, box, drawn, readable_figure, repeats, texts
 
 LOOKS = pytest.mark.parametrize("look", LIGHT, ids=["wide", "narrow"])
 
@@ -54,14 +56,21 @@ FIGURES = {
 }  # fmt: skip
 
 
+@cache
+def shown(name, look):
+    """One of these figures, which tests only read."""
+    return drawn(FIGURES[name], look)
+
+
+@LOOKS
 @pytest.mark.parametrize("name", FIGURES)
-def test_rooflines_are_readable(name):
-    readable(FIGURES[name])
+def test_rooflines_are_readable(name, look):
+    readable_figure(shown(name, look), look)
 
 
 @LOOKS
 def test_roofline_bounds_what_is_under_it(look):
-    figure = drawn(roof, look)
+    figure = shown("two passes", look)
     (axes,) = figure.axes
     edge, passes = axes.lines[0], axes.lines[1]
     x, y = edge.get_data()
@@ -81,7 +90,7 @@ def test_roofline_bounds_what_is_under_it(look):
 @LOOKS
 @pytest.mark.parametrize("name", FIGURES)
 def test_words_of_the_roof_cross_neither_it_nor_the_axes(name, look):
-    figure = drawn(FIGURES[name], look)
+    figure = shown(name, look)
     (axes,) = figure.axes
     edge = axes.transData.transform(axes.lines[0].get_xydata())
     for text in axes.texts[:2]:
@@ -99,7 +108,7 @@ def test_words_of_the_roof_cross_neither_it_nor_the_axes(name, look):
 
 @LOOKS
 def test_words_of_passes_are_near_them_and_off_all_lines(look):
-    figure = drawn(of_the_book, look)
+    figure = shown("of the book", look)
     (axes,) = figure.axes
     passes = np.concatenate([
         axes.transData.transform(line.get_xydata()) for line in axes.lines[1:]
@@ -129,7 +138,7 @@ def test_keys_name_each_line_once():
 
 
 def test_same_input_same_bytes():
-    assert plot.png(roof()) == plot.png(roof())
+    repeats(roof)
 
 
 FORMULA = r"$\frac$"  # that lacks its arguments
