@@ -10,6 +10,7 @@ from torch import nn
 import ensedu.torch as et
 from ensedu.torch.train import folders
 from ensedu.torch.train.checkpoints import Checkpoint, load, newest, resume, save
+from tests.torch.train.processes import copied_process
 from tests.torch.train.saved_runs import CLASSES, OPTIMIZERS, Net, Run, assert_same, names_in
 
 
@@ -38,9 +39,9 @@ def killed(folder):
 @pytest.mark.large
 def test_a_run_goes_on_after_a_kill(tmp_path):
     whole = Run().train(12).state()
-    context = torch.multiprocessing.get_context("forkserver")
-    process = context.Process(target=killed, args=(tmp_path,))
-    process.start()
+    process = torch.multiprocessing.get_context("fork").Process(target=killed, args=(tmp_path,))
+    with copied_process():
+        process.start()
     process.join(180)
     assert process.exitcode == -signal.SIGKILL
     again = Run(seed=99)

@@ -4,7 +4,6 @@ import copy
 import math
 import os
 import signal
-import warnings
 from functools import partial, wraps
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import torch
 import ensedu.torch as et
 from ensedu.torch.train import folders
 from ensedu.torch.train.checkpoints import newest
+from tests.torch.train.processes import copied_process
 from tests.torch.train.trained_networks import B, converted, data, keeping, network, same, told
 
 
@@ -103,8 +103,7 @@ def killed_in_training(call, run):
 
 
 def in_a_process_of_its_own(function, *args):
-    with warnings.catch_warnings():  # of threads that wait: the child has one, and ends by a signal
-        warnings.simplefilter("ignore", DeprecationWarning)
+    with copied_process():
         child = os.fork()
     if child == 0:
         try:

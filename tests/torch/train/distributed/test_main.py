@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import psutil
@@ -23,6 +22,7 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from ensedu.torch.train.checkpoints import newest, resume
 from ensedu.torch.train.distributed import ShardedEnsemble
 from ensedu.torch.train.distributed import __main__ as script
+from tests.torch.train.processes import copied_process
 
 pytestmark = pytest.mark.large
 
@@ -85,36 +85,38 @@ def forward(net, x, step):
     return net(x, net.noise(seeded(0, SEED, step), tuple(x.shape)))
 
 
-def test_the_commands_that_a_reader_types(tmp_path, command):
-    """A process of torchrun's is killed; one process needs no torchrun, and leaves no warning."""
-    folder = tmp_path / "run"
+def test_the_commands_that_a_reader_types(tmp_path, command, capsys):
+    """One of torchrun's processes is killed; one alone needs no torchrun, and leaves no warning.
+
+    The latter finds a finished run, of which it only reports.
+    """
     module = ["-m", "ensedu.torch.train.distributed", *command]
     agent = "-m torch.distributed.run --standalone --nproc-per-node 2".split()
-    options = ["--checkpoint", str(folder), "--every", "10", "--steps", str(10**8)]
-    torchrun = start(*agent, *module, *options)
-    end = time.monotonic() + 240
-    while newest(folder) is None:
-        if torchrun.poll() is not None or time.monotonic() > end:
-            torchrun.terminate()
-            pytest.fail(f"torchrun saves nothing: {finish(torchrun)}")
-        time.sleep(0.05)
+    torchrun = start(*agent, *module, "--steps", str(10**8))
+    said = [torchrun.stdout.readline() for _ in range(2)]
+    assert said[0] == "members by process: [[0, 1], [2]]\n", finish(torchrun)
+    assert said[1].startswith("a step all-reduces ")
     workers = psutil.Process(torchrun.pid).children()
     (second,) = [worker for worker in workers if worker.environ().get("RANK") == "1"]
     second.kill()
-    alone = start(*module, "--steps", "3")
+    options = ["--steps", "4", "--every", "3", "--checkpoint", str(tmp_path)]
+    script.main([*command, *options])
+    trained = capsys.readouterr().out.splitlines()
+    alone = start(*module, *options)
     code, out, err = finish(torchrun)
     assert code != 0
     assert f"(pid: {second.pid})" in err
     assert "Signal 9 (SIGKILL)" in err
     assert "local_rank: 1" in err
-    assert "members by process: [[0, 1], [2]]" in out
     assert not [worker for worker in workers if worker.is_running()]
 
     code, out, err = finish(alone)
     assert (code, err) == (0, "")
     assert "members by process: [[0, 1, 2]]" in out
     assert "a step all-reduces 0 bytes" in out
-    assert "step 3: loss " in out
+    assert "goes on from step 4" in out
+    assert "loss" not in out
+    assert trained[-1] == out.splitlines()[-1]
 
 
 class KilledOnce(ShardedEnsemble):
@@ -133,22 +135,20 @@ def run_killed_once(arguments):
     script.main(arguments)
 
 
-def test_a_restarted_run_ends_where_an_undisturbed_one_does(tmp_path, command, capsys):
+def test_a_restarted_run_ends_where_an_undisturbed_one_does(tmp_path, command, capfd):
     script.main([*command, "--steps", "60", "--every", "20", "--checkpoint", str(tmp_path / "one")])
-    undisturbed = capsys.readouterr().out.splitlines()
+    undisturbed = capfd.readouterr().out.splitlines()
     # What torchrun --standalone --nproc-per-node 2 --max-restarts 1 runs, in this process; its
-    # workers need not import Torch twice each. torch._dynamo is what an optimizer's first step
-    # loads.
-    names = [__name__, "torch._dynamo"]
-    torch.multiprocessing.get_context("forkserver").set_forkserver_preload(names)
+    # workers need not import Torch twice each. They print to files, which capsys has not.
     config = LaunchConfig(
-        min_nodes=1, max_nodes=1, nproc_per_node=2, max_restarts=1, start_method="forkserver",
+        min_nodes=1, max_nodes=1, nproc_per_node=2, max_restarts=1, start_method="fork",
         run_id="once", rdzv_backend="c10d", rdzv_endpoint="localhost:0", local_addr="localhost",
         logs_specs=DefaultLogsSpecs(log_dir=str(tmp_path / "logs"), redirects=Std.ALL),
     )  # fmt: skip
     options = ["--steps", "60", "--every", "20", "--checkpoint", str(tmp_path / "two")]
     try:
-        elastic_launch(config, run_killed_once)([*command, *options])
+        with copied_process():
+            elastic_launch(config, run_killed_once)([*command, *options])
     finally:  # pytest shows it where the test fails
         for file in sorted((tmp_path / "logs").rglob("*.log")):
             print(f"--- {file.relative_to(tmp_path)}\n{file.read_text(encoding='utf-8')}")
@@ -199,18 +199,6 @@ def test_the_script_learns_the_digits(capsys):
     script.main(["--device", "cpu", "--steps", "300", "--method", "deep_ensemble"])
     (line,) = [x for x in capsys.readouterr().out.splitlines() if x.startswith("test accuracy")]
     assert float(line.split()[5]) > 0.9
-
-
-def test_a_finished_run_only_reports(tmp_path, command, capsys):
-    options = [*command, "--steps", "4", "--every", "3", "--checkpoint", str(tmp_path / "run")]
-    script.main(options)
-    first = capsys.readouterr().out.splitlines()
-    script.main(options)
-    second = capsys.readouterr().out.splitlines()
-    assert "goes on from step 4" in second
-    assert not [line for line in second if "loss" in line]
-    accuracy = [line for line in first if "accuracy" in line]
-    assert accuracy == [line for line in second if "accuracy" in line]
 
 
 def test_a_damaged_checkpoint_costs_the_steps_since_the_older(tmp_path, command, capsys):

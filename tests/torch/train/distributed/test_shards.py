@@ -26,12 +26,14 @@ import ensedu.torch as et
 if not torch.distributed.is_available():
     pytest.skip("this PyTorch has no torch.distributed", allow_module_level=True)
 
+import torch._dynamo  # what the first step of an optimizer loads, in each process if not here
 import torch.distributed as dist
 
 from ensedu.torch.train import distributed
 from ensedu.torch.train.checkpoints import load, newest, resume, save
 from ensedu.torch.train.distributed import ShardedEnsemble
 from tests.torch.train.distributed.nets import CLASSES, Model
+from tests.torch.train.processes import copied_process
 
 pytestmark = pytest.mark.large
 
@@ -86,6 +88,8 @@ CASES = {
     "model, last_layer": flat("last_layer", head="last"),
     FROZEN: frozen,
 }
+#: Those of which checkpoints are saved and loaded: arrays of all kinds, buffers, frozen weights.
+SAVED = ("rank1 convolution, per example", "copies", "model, last_layer", FROZEN)
 MLP = 30 * 7 + 7 * 11
 LINEAR = 7 * 11 + 11
 #: How many numbers of shared weights each case trains.
@@ -181,13 +185,6 @@ def assert_part_of(whole, members, own):
 # Several processes: each launch is one call of a function below on every process.
 
 
-def preload():
-    """Import once what the processes need; each starts as a copy of one that has."""
-    # torch._dynamo is what the first step of an optimizer loads.
-    names = [__name__, "torch._dynamo", "ensedu.torch.train.checkpoints"]
-    torch.multiprocessing.get_context("forkserver").set_forkserver_preload(names)
-
-
 @contextmanager
 def told(folder):
     """On an error, print what the processes said."""
@@ -205,11 +202,10 @@ def launch(task, ranks, folder, *args, dies=False):
     With ``dies=True`` one of them must be killed, and nothing is returned.
     """
     folder.mkdir(exist_ok=True)
-    preload()
     meeting = folder / f"meeting-{time.monotonic_ns()}"
-    with told(folder):
+    with told(folder), copied_process():
         processes = torch.multiprocessing.start_processes(
-            in_group, (ranks, meeting, folder, task, args), ranks, False, start_method="forkserver"
+            in_group, (ranks, meeting, folder, task, args), ranks, False, start_method="fork"
         )
         end = time.monotonic() + 180
         try:
@@ -344,7 +340,7 @@ def freeze():
 def go_on(folder, steps):
     """Resume each case where it stands, save that again elsewhere, train up to `steps`, save."""
     results = {}
-    for case in CASES:
+    for case in SAVED:
         ensemble = ShardedEnsemble(build(case, 5), seed=SEED)
         optimizer = adam(ensemble)
         start = resume(folder / case, ensemble, optimizer).step
@@ -357,7 +353,7 @@ def go_on(folder, steps):
 
 def check_went_on(results, start, end, folder):
     """Check that each case went on from `start`, and stands at `end` where a plain run does."""
-    for case in CASES:
+    for case in SAVED:
         _, expected, _ = plain_run(case, 5, end)
         for done, members, values in (result[case] for result in results):
             assert done == start
@@ -372,7 +368,7 @@ def check_went_on(results, start, end, folder):
 def plain_go_on(folder, start, steps):
     """The same on one process, without a `ShardedEnsemble`."""
     results = {}
-    for case in CASES:
+    for case in SAVED:
         net = build(case, 5)
         optimizer = adam(net)
         if start:
