@@ -1,5 +1,6 @@
 """What an extra of the package brings is named where it is missing."""
 
+import os
 import subprocess
 import sys
 
@@ -12,10 +13,10 @@ for name in {missing}:
 """
 
 
-def run(missing, code):
+def run(missing, code, **variables):
     """Run a program for which these packages are not installed."""
-    program = BLOCK.format(missing=missing) + code
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    program, env = BLOCK.format(missing=missing) + code, os.environ | variables
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=env)
 
 
 @pytest.mark.parametrize(
@@ -33,14 +34,15 @@ def test_without_matplotlib_layers_work():
     assert run(["matplotlib", "ipywidgets", "sklearn"], code).returncode == 0
 
 
-def test_without_ipywidgets_sliders_say_what_to_install():
+def test_without_ipywidgets_a_page_is_drawn_and_sliders_say_what_to_install(tmp_path):
     code = """
 from ensedu import plot
 from ensedu.book.page.explore import explore
 figures = explore(lambda k: plot.network([1, k]), alt="{k}", k=[2])
+print(*figures._repr_mimebundle_())
 figures.widget()
 """
-    done = run(["ipywidgets"], code)
-    assert done.returncode == 1
+    done = run(["ipywidgets"], code, ENSEDU_BOOK=str(tmp_path))
+    assert done.returncode == 1 and done.stdout.split() == ["text/plain", "text/html"]
     words = "ImportError: sliders need ipywidgets, which comes with pip install"
     assert done.stderr.splitlines()[-1] == f'{words} ".[book]"'

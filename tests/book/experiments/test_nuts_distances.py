@@ -85,7 +85,7 @@ def test_a_reduced_run_agrees_with_the_table():
     """Shorter for the mean-field BNN, whose standard deviations settle before its means do."""
     rows = measured.load("nuts-distances")["rows"]
     row = measured.row(rows, contestant="mean_field", data_seed=0)
-    settings = nuts_distances.SETTINGS | {"steps": [250, 80, 40]}
+    settings = nuts_distances.SETTINGS | {"steps": [150, 50, 25]}
     found = nuts_distances.run("mean_field", 0, **settings)
     for place in ("regions", "gap"):
         wanted = np.mean(row[place]["std_ratio"])

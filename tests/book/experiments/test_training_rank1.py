@@ -168,7 +168,7 @@ def test_members_drawn_from_the_prior_forget_what_they_learned():
 
 
 def test_draws_for_each_image_average_out():
-    found = gradients(0, [1, 32], 32, 60, 1, 48)
+    found = gradients(0, [1, 32], 32, 30, 1, 48)
     for part in ("weight", "mean", "rho"):
         member, example = found["member"][part], found["example"][part]
         assert member[0] == pytest.approx(example[0], rel=0.5)

@@ -37,14 +37,13 @@ def test_the_table_is_whole_in_order_and_says_where_it_was_made(tmp_path, toy_lo
     assert capfd.readouterr() == ("", "")  # no bar where nobody sits before it
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-def test_rows_depend_neither_on_workers_nor_on_who_is_first(tmp_path, monkeypatch, workers):
+def test_rows_depend_neither_on_workers_nor_on_who_is_first(tmp_path, monkeypatch):
     monkeypatch.setenv("TOY_PAUSE", "0.01")
     cases = toy.experiment().cases
     backwards = toy.experiment(cases=cases[::-1])
-    path = compute_table(toy.experiment(), tmp_path, workers=workers)
+    path = compute_table(toy.experiment(), tmp_path, workers=1)
     assert without_times(path) == expected()
-    rows = read_table(compute_table(backwards, tmp_path, workers=workers))["rows"]
+    rows = read_table(compute_table(backwards, tmp_path, workers=3))["rows"]
     assert rows == expected()["rows"][::-1]
 
 
