@@ -98,7 +98,7 @@ def test_a_killed_run_goes_on(tmp_path, toy_log, start_toy, capsys):
             with (folder / "toy.jsonl").open("a") as opened:
                 opened.write('{"case": {"i": 10, "na')
         toy_log.unlink()
-        assert without_times(compute_table(toy.experiment(), folder)) == expected()
+        assert without_times(compute_table(toy.experiment(), folder, workers=1)) == expected()
         said = capsys.readouterr().err
         assert ("the last line was cut off in writing, and is dropped" in said) == torn
         # What was kept is not computed again; what was in work at the kill is.
@@ -123,7 +123,7 @@ def test_ctrl_c_stops_all_and_loses_no_row(tmp_path, toy_log, start_toy, monkeyp
     )
     assert not any(one.is_running() for one in workers)
     toy_log.unlink()
-    assert without_times(compute_table(toy.experiment(), tmp_path)) == expected()
+    assert without_times(compute_table(toy.experiment(), tmp_path, workers=1)) == expected()
     assert started_rows(toy_log) == sorted({*range(11)} - {*rows})
 
 
@@ -137,14 +137,14 @@ def test_a_case_that_fails_is_named_and_the_rest_is_kept(tmp_path, monkeypatch, 
         *range(8, 11),
     ]
     toy_log.unlink()
-    assert without_times(compute_table(toy.experiment(), tmp_path)) == expected()
+    assert without_times(compute_table(toy.experiment(), tmp_path, workers=1)) == expected()
     assert started_rows(toy_log) == [7]
 
 
 def test_a_worker_that_dies_is_an_error_and_rows_are_kept(tmp_path, monkeypatch):
     message = run_with_fault(monkeypatch, tmp_path, "die")
     assert "a worker process of toy died, for want of memory if it said nothing" in message
-    assert without_times(compute_table(toy.experiment(), tmp_path)) == expected()
+    assert without_times(compute_table(toy.experiment(), tmp_path, workers=1)) == expected()
 
 
 @pytest.mark.bad_input
