@@ -1,8 +1,8 @@
 """Hostile calls, made from the public signatures: each ends in a result or in a named error.
 
 For each public callable, and each of its arguments, the others get a good value and that one gets
-hostile values in turn: half of them, and all in `make test-long`. A call may return, or raise a
-TypeError or ValueError whose message names the argument. Nothing is drawn or trained here: that a
+hostile values in turn: a quarter of them, and all in `make test-long`. A call may return, or raise
+a TypeError or ValueError whose message names the argument. Nothing is drawn or trained here: that a
 result is right, other tests say.
 """
 
@@ -123,8 +123,8 @@ HOSTILE = {
     "pass too short": {"single": [("a", 1.0)]},
     "pass of words": {"single": [("a", "b", "c")]},
 }
-#: Neighbors above are much alike: daily an argument gets every second, and the next the others.
-STEP = 1 if settings().max_examples >= 1000 else 2
+#: Neighbors above are much alike: daily an argument gets every fourth, the next ones the others.
+STEP = 1 if settings().max_examples >= 1000 else 4
 
 
 def rng():
