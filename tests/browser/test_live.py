@@ -147,7 +147,7 @@ def at(page, x, y):
 
 
 def test_play_pause_step_reset_and_new_start(live):
-    page = live()
+    page = live({"width": 50, "hidden_layers": 3, "ensemble_size": 8})  # has not ended at Pause
     steps = "t.steps"
     assert page.evaluate(steps) == 0
     press(page, "Step")
@@ -172,6 +172,51 @@ def test_play_pause_step_reset_and_new_start(live):
     press(page, "Undo")
     assert state(page)["seed"] == 3
     assert page.evaluate(start) == before
+
+
+def test_play_goes_on_beyond_the_end_though_the_last_picture_is_older(live):
+    page = live()
+    script = """new Promise((ended) => {
+      const play = root().querySelector(".ensedu-t-play");
+      const watcher = new MutationObserver(() => {
+        if (root().dataset.playing === "true") return;
+        watcher.disconnect();
+        const shown = t.steps; // by the last picture: the end is seen in none yet
+        play.click();
+        ended(shown);
+      });
+      watcher.observe(root(), { attributes: true, attributeFilter: ["data-playing"] });
+      play.click();
+    })"""
+    shown = page.evaluate(script)
+    assert shown < 3000
+    page.evaluate("until(() => t.steps > 3100)")
+    press(page, "❚❚ Pause")
+    press(page, "New seed")
+    assert page.get_by_role("button", name="▶ Play").is_visible()  # a pause of the reader lasts
+
+
+def test_the_newest_of_several_sightings_counts(open_live):
+    """A page under load hears of several at once, the oldest first."""
+    page = open_live()
+    page.evaluate(
+        """() => {
+      window.IntersectionObserver = class {
+        constructor(tell) {
+          this.tell = tell;
+        }
+        observe() {
+          setTimeout(() => this.tell([{ isIntersecting: false }, { isIntersecting: true }]));
+        }
+        disconnect() {}
+      };
+      begin();
+    }"""
+    )
+    page.evaluate("until(() => meter(), 'the first picture')")
+    page.evaluate("t.set({ method: 'mc_dropout' })")
+    title = "root().querySelector('.ensedu-t-title').textContent"
+    page.evaluate(f"until(() => {title} === 'MC dropout', 'the new title')")
 
 
 def test_meter_counts_what_the_package_counts(live):
@@ -401,8 +446,9 @@ def test_points_by_touch(live):
     page.evaluate("until(() => t.state.points[0][1] < -1.9)")
     assert state(page)["points"][0] == pytest.approx([-3, -2], abs=0.06)
     assert page.evaluate("scrollY") == pytest.approx(before, abs=2)
-    for _ in range(2):
-        page.touchscreen.tap(*at(page, 2, 1))
+    place = at(page, 2, 1)
+    for _ in range(2):  # in quick succession
+        page.touchscreen.tap(*place)
     page.evaluate("until(() => t.state.points.length === 1)")
     assert state(page)["points"][0][0] == pytest.approx(-3, abs=0.06)
 

@@ -112,8 +112,9 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
   // Nothing starts before it is on the screen, and nothing runs when it is off it.
   let inView = false;
   const seen = () => trainer.show(inView && !document.hidden, calm.matches);
-  const watcher = new IntersectionObserver(([entry]) => {
-    inView = entry.isIntersecting;
+  // Of several entries the last is the newest.
+  const watcher = new IntersectionObserver((entries) => {
+    inView = entries.at(-1).isIntersecting;
     seen();
   });
   watcher.observe(box);

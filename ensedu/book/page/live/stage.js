@@ -68,7 +68,13 @@ export const stageOf = (root, trainer, hint) => {
     element.dataset.sides = String(sections.length);
     element.dataset.task = trainer.state.task;
   };
-  const title = () => {
+  // As many pictures as the state has, with its names.
+  const follow = () => {
+    const shape = `${trainer.state.task} ${sides(trainer.state).length}`;
+    if (built !== shape) {
+      built = shape;
+      build();
+    }
     [...element.children].forEach((section, i) => {
       const words = named(trainer.state, i);
       section.dataset.method = sides(trainer.state)[i].method;
@@ -100,12 +106,7 @@ export const stageOf = (root, trainer, hint) => {
   const draw = () => {
     const { state, frame } = trainer;
     const look = looks(root);
-    const shape = `${state.task} ${sides(state).length}`;
-    if (built !== shape) {
-      built = shape;
-      build();
-    }
-    title();
+    follow();
     for (const { i, kind, canvas } of canvases) {
       const side = frame?.sides[i];
       const shown = sides(state)[i];
@@ -124,6 +125,7 @@ export const stageOf = (root, trainer, hint) => {
   };
 
   const refresh = () => {
+    follow();
     const { hidden_layers } = trainer.state;
     layer.fill(Array.from({ length: hidden_layers + 1 }, (_, l) => [String(l), `${l + 1} of ${hidden_layers + 1}`]));
     layer.show(String(trainer.layer));

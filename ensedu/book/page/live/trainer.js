@@ -87,11 +87,13 @@ export class Trainer {
   // `exact`: it stops after so many steps, and does not go on with the next change.
   play(steps = 0, exact = false) {
     if (this.failed) this.restart();
+    // The last picture may be of some steps before the end.
+    const ended = this.rested || this.steps >= this.until;
     this.playing = true;
     this.rested = false;
     this.exact = exact;
     if (steps) this.until = this.steps + steps;
-    else if (this.steps >= this.until) this.until = Number.MAX_SAFE_INTEGER;
+    else if (ended) this.until = Number.MAX_SAFE_INTEGER;
     if (this.seen || steps) this.runner.go(this.until);
     this.look();
     this.on.refresh();
@@ -99,6 +101,7 @@ export class Trainer {
 
   pause() {
     this.runner.pause();
+    this.rested = false;
     this.#stopped(this.failed);
   }
 
