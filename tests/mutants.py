@@ -996,4 +996,18 @@ MUTANTS = (
         "an annotation swaps the axes of members' weights",
         typed=True,
     ),
+    Mutant(
+        "ensedu/book/experiments/running/sources.py",
+        "return files, {passed_on[parts[0]]}",
+        "return files, set()",
+        ("tests/book/experiments/running/test_sources.py",),
+        "a page does not see that what it draws with has changed",
+    ),
+    Mutant(
+        "ensedu/book/experiments/running/sources.py",
+        "return files, set(passed_on.values())",
+        "return files, set()",
+        ("tests/book/experiments/running/test_sources.py",),
+        "a package as a whole stands for nothing",
+    ),
 )

@@ -3,7 +3,7 @@
 import ast
 import hashlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,43 +37,95 @@ def source_files(function: Callable[..., Any]) -> set[Path]:
 
 
 def imported_files(code: str | bytes) -> set[Path]:
-    """Return all files of ensedu that code imports, wherever in it, directly or not."""
+    """Return all files of ensedu that code imports, wherever in it, directly or not.
+
+    Of a package that only passes names on, such as ``ensedu.plot``, those modules alone whose names
+    the code reads, ``plot.network``; all of them where it does anything else with the package.
+    """
     found: set[Path] = set()
-    left = set(_imported(code))
+    known: set[str] = set()
+    left = set(_names(code))
     while left:
-        path = left.pop()
-        found.add(path)
-        left |= set(_imported(path.read_bytes())) - found
+        name = left.pop()
+        known.add(name)
+        files, more = _resolved(name)
+        for file in files - found:
+            code = file.read_bytes()
+            if file.name != "__init__.py" or not _passes_on(code):
+                more |= _names(code)
+        found |= files
+        left |= more - known
     return found
 
 
-def _imported(code: str | bytes) -> Iterator[Path]:
-    for name in _imported_names(code):
-        yield from _files_of(name)
+@cache
+def _names(code: str | bytes) -> frozenset[str]:
+    """Return what code reads of ensedu, by its full name: "ensedu.plot.network"."""
+    tree = ast.parse(code)
+    read = _reads(tree)
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            full = {alias.name: alias.asname for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            full = {f"{node.module}.{a.name}": a.asname or a.name for a in node.names}
+        else:
+            continue
+        for name, bound in full.items():
+            if name.partition(".")[0] == "ensedu":
+                found |= {name + rest for rest in read.get(bound, {""})} if bound else {name}
+    return frozenset(found)
+
+
+def _reads(tree: ast.AST) -> dict[str, set[str]]:
+    """Return what follows each name where it is read: ".network", or "" for the name alone."""
+    found: dict[str, set[str]] = {}
+    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        rest, part = "", node
+        while isinstance(part, ast.Attribute):
+            rest, part = f".{part.attr}{rest}", part.value
+        if isinstance(part, ast.Name) and id(node) not in inner:
+            found.setdefault(part.id, set()).add(rest)
+    return found
+
+
+def _resolved(name: str) -> tuple[set[Path], set[str]]:
+    """Return the files that a name leads through, and the names that a package passes on for it."""
+    path, parts = PACKAGE, name.split(".")[1:]
+    files = {(path / "__init__.py").resolve()}
+    while parts:
+        inner = path / parts[0]
+        if not (inner / "__init__.py").exists():
+            break
+        path, parts = inner, parts[1:]
+        files.add((path / "__init__.py").resolve())
+    if parts and (module := path / f"{parts[0]}.py").exists():
+        return files | {module.resolve()}, set()
+    passed_on = _passed_on((path / "__init__.py").read_bytes())
+    if parts and parts[0] in passed_on:
+        return files, {passed_on[parts[0]]}
+    return files, set(passed_on.values())
 
 
 @cache
-def _imported_names(code: str | bytes) -> frozenset[str]:
-    names = set()
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return frozenset(name for name in names if name.partition(".")[0] == "ensedu")
+def _passed_on(code: bytes) -> dict[str, str]:
+    """Return the names that a package imports from ensedu, and where each comes from."""
+    return {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "ensedu"
+        for alias in node.names
+    }
+
+
+@cache
+def _passes_on(code: bytes) -> bool:
+    """Whether a package has no functions and classes of its own."""
+    own = (ast.FunctionDef, ast.ClassDef)
+    return not any(isinstance(node, own) for node in ast.parse(code).body)
 
 
 @cache
 def _meant(code: bytes) -> bytes:
     return ast.dump(ast.parse(code)).encode()
-
-
-def _files_of(name: str) -> Iterator[Path]:
-    """Yield the file of a module, and those of the packages around it."""
-    path = PACKAGE
-    yield path / "__init__.py"
-    for part in name.split(".")[1:]:
-        path = path / part
-        for file in (path / "__init__.py", path.with_suffix(".py")):
-            if file.exists():
-                yield file.resolve()

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import ensedu
 from ensedu.book.experiments import starts
 from ensedu.book.experiments.running import sources
@@ -12,7 +14,11 @@ from ensedu.book.experiments.running import sources
 PACKAGE = Path(ensedu.__file__).parent
 
 
-def test_it_holds_every_module_that_an_import_loads():
+def names_of(files):
+    return {str(file.relative_to(PACKAGE)) for file in files}
+
+
+def test_it_holds_every_module_that_an_import_loads_but_what_packages_pass_on_to_others():
     code = (
         "import sys, ensedu.book.experiments.starts; "
         "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'ensedu'))"
@@ -20,10 +26,44 @@ def test_it_holds_every_module_that_an_import_loads():
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {Path(file) for file in ran.stdout.split()}
     found = sources.source_files(starts.run)
-    assert loaded <= found and len(loaded) > 10
-    names = {str(file.relative_to(PACKAGE)) for file in found}
+    passed_on = sources.imported_files(
+        "from ensedu import torch, data, uncertainty\nprint(torch, data, uncertainty)"
+    )
+    assert loaded <= found | passed_on and len(loaded) > 10
+    names = names_of(found)
     assert {"torch/models.py", "book/experiments/starts.py", "methods.py"} <= names
     assert not [name for name in names if name.startswith(("plot", "book/page"))]
+
+
+@pytest.mark.parametrize(
+    "face", ["counting", "data", "numpy", "plot", "theory.ntk", "torch", "uncertainty"]
+)
+def test_a_name_that_a_package_passes_on_leads_to_its_module_and_all_that_this_imports(face):
+    package, every = importlib.import_module(f"ensedu.{face}"), set()
+    for name in package.__all__:
+        home = getattr(getattr(package, name), "__module__", "")
+        if not home.startswith("ensedu"):
+            continue  # a number or an object of another package: by its name alone
+        expected = sources.imported_files(f"import {home}")
+        for code in (
+            f"import ensedu.{face} as other\nother.{name}.more",
+            f"from ensedu.{face} import {name} as other",
+        ):
+            assert expected <= sources.imported_files(code), (name, code)
+        every |= expected
+    whole = sources.imported_files(f"import ensedu.{face} as other\nprint(other, other.no_name)")
+    assert every <= whole and every
+
+
+def test_what_is_not_read_of_a_package_is_left_out():
+    def read(code):
+        return names_of(sources.imported_files(f"from ensedu import plot\n{code}"))
+
+    found = read("def draw():\n    return plot.network([1, 2])")
+    assert {"plot/__init__.py", "plot/network.py", "plot/style.py"} <= found
+    assert not {"plot/tradeoff.py", "plot/effects.py"} & found
+    for code in ("print(plot.network, getattr(plot, 'dots'))", "plot.network, plot.tradeoff.x", ""):
+        assert {"plot/tradeoff.py"} <= read(code)
 
 
 def test_it_follows_what_changes(tmp_path, monkeypatch):
