@@ -60,11 +60,10 @@ class _MeanField(Distributions):
             return {"output": self._randn(generator, *self._output_shape(shape))}
         signs = self._sign_shapes(shape) if shape and self.estimator == "flipout" else {}
         leading = shape[: self.batch_axis]
-        # In the order in which the weight is stored, so that one pass combines the two.
-        eps = self._randn(generator, *leading, *self.weight_shape)
+        eps, of_bias = self._eps(generator, leading)
         noise = {"weight": eps.transpose(len(leading), len(leading) + 1)}
-        if self.bias_mean is not None:
-            noise["bias"] = self._randn(generator, *leading, self.outputs)
+        if of_bias is not None:
+            noise["bias"] = of_bias
         for name, own in signs.items():
             noise[name] = torch.where(self._randn(generator, *own) < 0, -1.0, 1.0).to(eps.dtype)
         return noise
@@ -73,16 +72,20 @@ class _MeanField(Distributions):
         self, x: Float[Tensor, "*any"], noise: dict[str, Tensor] | None = None
     ) -> Float[Tensor, "*any_out"]:
         self._check_input(x, self.weight_mean)
+        if noise is None and self.estimator == "weights":
+            return self._product(x, *self._moved(*self._eps(None, x.shape[: self.batch_axis])))
         noise = self.noise(None, x.shape) if noise is None else noise
         # Noise of the weights alone makes one function of any layer.
         if self.estimator == "local" and isinstance(noise, dict) and "output" in noise:
             return self._local(x, noise)
         if self.estimator == "flipout" and isinstance(noise, dict) and "input_signs" in noise:
             return self._flipout(x, noise)
-        weight, bias = self._draw(noise, tuple(x.shape[: self.batch_axis]))
-        if weight.ndim == len(self.weight_shape):
-            return self.apply_weight(x, weight, bias)
-        return self.apply_weights(x, weight, bias)
+        return self._product(x, *self._draw(noise, tuple(x.shape[: self.batch_axis])))
+
+    def _product(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """Apply one sampled weight, or one for each leading index of x."""
+        one = weight.ndim == len(self.weight_shape)
+        return (self.apply_weight if one else self.apply_weights)(x, weight, bias)
 
     def _local(self, x: Tensor, noise: dict[str, Tensor]) -> Tensor:
         """Draw outputs of mean x W_mean and variance x² W_std² (Kingma et al. 2015, sec. 2.3)."""
@@ -102,7 +105,9 @@ class _MeanField(Distributions):
         ``W_mean + (W_std ∘ ε) ∘ a_b c_bᵀ`` has the distribution of W for each example b alone.
         """
         leading, signs = tuple(x.shape[: self.batch_axis]), self._sign_shapes(tuple(x.shape))
-        weight, bias = self._deviations(noise, leading, signs)
+        eps, of_bias = self._checked_eps(noise, leading, signs)
+        weight = softplus(self.weight_rho) * eps
+        bias = None if of_bias is None else softplus(self.bias_rho) * of_bias
         before, after = (self.over_pixels(noise[name]).to(x.dtype) for name in signs)
         rows = x.flatten(0, self.batch_axis)
         mean = self.apply_weight(rows, self.weight_mean, self.bias_mean)
@@ -137,7 +142,8 @@ class _MeanField(Distributions):
 
         Then `noise` is that of the weights, as ``noise()`` draws it; by default Torch's own.
         """
-        return sum(entries.sum() for entries in self._kl_of_entries(noise).values())
+        first, *rest = (entries.sum() for entries in self._kl_of_entries(noise).values())
+        return sum(rest, first)
 
     def _noise_axes(self, parameter: Tensor) -> Tensor:
         return parameter.transpose(0, 1) if parameter.ndim > 1 else parameter
@@ -146,24 +152,38 @@ class _MeanField(Distributions):
         self, noise: dict[str, Tensor], leading: tuple[int, ...]
     ) -> tuple[Tensor, Tensor | None]:
         """Return the sampled weight, as it is stored, and bias, with these leading axes."""
-        weight, bias = self._deviations(noise, leading, {})
-        return weight + self.weight_mean, None if bias is None else bias + self.bias_mean
+        return self._moved(*self._checked_eps(noise, leading, {}))
 
-    def _deviations(
+    def _moved(self, eps: Tensor, of_bias: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Return ``mean + softplus(rho) ∘ ε`` of weight and bias."""
+        weight = torch.addcmul(self.weight_mean, softplus(self.weight_rho), eps)
+        if of_bias is None:
+            return weight, None
+        return weight, torch.addcmul(self.bias_mean, softplus(self.bias_rho), of_bias)
+
+    def _eps(
+        self, generator: torch.Generator | None, leading: tuple[int, ...]
+    ) -> tuple[Tensor, Tensor | None]:
+        """Draw ε of the weight, in the order in which it is stored, and of the bias."""
+        # One pass combines what has one order.
+        eps = self._randn(generator, *leading, *self.weight_shape)
+        has_bias = self.bias_mean is not None
+        return eps, self._randn(generator, *leading, self.outputs) if has_bias else None
+
+    def _checked_eps(
         self,
         noise: dict[str, Tensor],
         leading: tuple[int, ...],
         others: dict[str, tuple[int, ...]],
     ) -> tuple[Tensor, Tensor | None]:
-        """Return how far weight and bias are from their means, after a check of all the noise."""
+        """Return ε of the weight, as it is stored, and of the bias, after a check of all noise."""
         n, m, *kernel = self.weight_shape
         shapes = {"weight": (*leading, m, n, *kernel), "bias": (*leading, self.outputs)}
         if self.bias_mean is None:
             del shapes["bias"]
         self._check_noise(noise, shapes | others)
         eps = noise["weight"].transpose(len(leading), len(leading) + 1)
-        weight = softplus(self.weight_rho) * eps
-        return weight, None if self.bias_mean is None else softplus(self.bias_rho) * noise["bias"]
+        return eps, None if self.bias_mean is None else noise["bias"]
 
 
 class MeanFieldLinear(LinearLayer, _MeanField):

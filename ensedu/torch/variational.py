@@ -28,9 +28,14 @@ def normal_kl(
     With t = σ / scale, it is ``½ (t² - 1 - 2 log t + ((mean - loc) / scale)²)``, exactly 0 at
     t = 1, mean = loc; t² - 1 is taken as a product, because t² rounds away what log t keeps.
     """
-    ratio = softplus(rho) / prior.scale
-    spread = (ratio - 1) * (ratio + 1) - 2 * torch.log(ratio)
-    return 0.5 * (spread + ((mean - prior.loc) / prior.scale) ** 2)
+    ratio, shift = softplus(rho), mean
+    # For the usual prior N(0, 1) neither does anything, and in a small layer each step counts.
+    if prior.loc != 0:
+        shift = shift - prior.loc
+    if prior.scale != 1:
+        ratio, shift = ratio / prior.scale, shift / prior.scale
+    spread = torch.sub((ratio - 1) * (ratio + 1), torch.log(ratio), alpha=2)
+    return 0.5 * torch.addcmul(spread, shift, shift)
 
 
 def sampled_kl(
@@ -71,12 +76,15 @@ class Distributions(WeightLayer):
     drawn: tuple[str, ...]
 
     def _kl_of_entries(self, noise: dict[str, Tensor] | None) -> dict[str, Tensor]:
-        """Return the KL of every entry, by name, with the book's axes."""
+        """Return the KL of every entry, by name: in the axes of noise where that is needed."""
         pairs = {
-            k: tuple(self._noise_axes(getattr(self, f"{k}_{part}")) for part in ("mean", "rho"))
+            k: (mean, getattr(self, f"{k}_rho"))
             for k in self.drawn
-            if getattr(self, f"{k}_mean") is not None
+            if (mean := getattr(self, f"{k}_mean")) is not None
         }
+        if noise is None and isinstance(self.prior, Normal):
+            return {k: normal_kl(*pair, self.prior) for k, pair in pairs.items()}
+        pairs = {k: tuple(map(self._noise_axes, pair)) for k, pair in pairs.items()}
         shapes = {k: tuple(mean.shape) for k, (mean, _) in pairs.items()}
         if noise is not None:
             first = next(iter(shapes))
