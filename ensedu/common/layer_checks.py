@@ -27,18 +27,20 @@ def check_batch(
     A letter in `example` fits any size. A layer with `members` M also takes (M, B, …) and
     (S, M, B, …), one without takes (S, B, …). `what` begins the message.
     """
-    leading = tuple(shape)[: -len(example) - 1]
-    fits = len(shape) > len(example) and all(
-        isinstance(want, str) or size == want
-        for want, size in zip(reversed(example), reversed(shape), strict=False)
+    axes = len(shape) - len(example) - 1  # in front of the batch
+    fits = 0 <= axes <= (1 if members is None else 2) and (
+        shape[axes + 1 :] == example
+        or all(
+            isinstance(want, str) or size == want
+            for want, size in zip(example, shape[axes + 1 :], strict=True)
+        )
     )
-    accepted: tuple[tuple[int | str, ...], ...]
-    if members is None:
-        fits, accepted = fits and len(leading) <= 1, ((), ("S",))
-    else:
-        fits = fits and len(leading) <= 2 and leading[-1:] in ((), (members,))
-        accepted = (), (members,), ("S", members)
+    if members is not None and axes > 0:
+        fits = fits and shape[axes - 1] == members
     if not fits:
+        accepted: tuple[tuple[int | str, ...], ...] = ((), ("S",))
+        if members is not None:
+            accepted = (), (members,), ("S", members)
         words = [f"({', '.join(map(str, (*axes, 'B', *example)))})" for axes in accepted]
         raise ValueError(
             f"{layer}: {what} {tuple(shape)}, accepted are {', '.join(words[:-1])} and {words[-1]}"
