@@ -96,6 +96,7 @@ test-launch: ## Install as Binder does, into a fresh environment, and run the no
 
 bench: $(OTHERS)/ready ## Time the layers beside nn.Linear and four packages; check the targets
 	$(OTHERS)/bin/python benchmarks/bench.py ensedu/book/results/speed-cpu.json
+	$(OTHERS)/bin/python benchmarks/whole.py ensedu/book/results/whole-models.json
 
 scaling: $(READY) ## Time two processes against one
 	$(PY) benchmarks/scaling.py ensedu/book/results/scaling.json

@@ -1,4 +1,4 @@
-"""Write into the README what the package's results hold: the tables of starts and of speed.
+"""Write into the README what the package's results hold: the tables of starts, speed and weight.
 
 python scripts/readme.py
 """
@@ -19,6 +19,7 @@ def main():
     """Write the tables between their marks."""
     to_readme("starts", starts(measured.load("starts")))
     to_readme("speed", speed(measured.load("speed-cpu")))
+    to_readme("whole", whole(measured.load("whole-models")))
 
 
 def in_readme(name):
@@ -57,6 +58,17 @@ def speed(result):
             row = measured.row(result["cells"], method=method, m=m, M=4, B=B)
             found = [times(row["contestants"], name) for name in PACKAGES]
             lines.append([METHODS[method].label, f"{m:,}", str(B), *found])
+    return _table(lines)
+
+
+def whole(result):
+    """Return what a step of a whole model takes by each method, and weighs, in Markdown."""
+    lines = [["", "a step", "memory in a step", "parameters"], ["---", "--:", "--:", "--:"]]
+    for name, found in result["contestants"].items():
+        method, comma, how = name.partition(",")
+        label = METHODS[method].label if method in METHODS else method
+        weights = (f"{found[key] / 1e6:.0f} MB" for key in ("peak_bytes", "parameter_bytes"))
+        lines.append([label + comma + how, f"{found['ratio'][1]:.1f}", *weights])
     return _table(lines)
 
 

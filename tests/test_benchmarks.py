@@ -1,5 +1,6 @@
 """The benchmark's own parts: how it times, weighs and judges."""
 
+import copy
 import json
 import os
 import subprocess
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks import gpu, measure, targets
+from benchmarks import gpu, measure, targets, whole
+from ensedu.torch import ensemble
 
 
 def test_ratios_are_taken_round_by_round():
@@ -127,3 +129,20 @@ def test_the_layers_import_with_the_stand_in_for_jaxtyping():
         text=True,
     )
     assert ran.stdout.strip() == str(folder / "jaxtyping.py"), ran.stderr
+
+
+def test_a_whole_model_takes_the_same_step_in_turn_mapped_and_stacked():
+    torch.manual_seed(0)
+    x, labels = torch.randn(5, 3, 8, 8), torch.randint(10, (5,))
+    nets = [whole.resnet18(8) for _ in range(3)]
+    net = ensemble(nets[0], "deep_ensemble", 3, initialize=iter(copy.deepcopy(nets)).__next__)
+    ways = [whole.InTurn(nets), whole.Mapped(copy.deepcopy(nets)), whole.Ensemble(net)]
+    before = [p.detach().clone() for p in ways[0].parameters()]
+    for way in ways:
+        way.step(x, labels, torch.optim.SGD(way.parameters(), lr=0.1))
+    in_turn, mapped, stacked = (list(way.parameters()) for way in ways)
+    mapped = [p[i] for i in range(3) for p in mapped]
+    for start, *ends in zip(before, in_turn, mapped, stacked, strict=True):
+        assert not torch.equal(start, ends[0])
+        for end in ends[1:]:
+            torch.testing.assert_close(end, ends[0], rtol=1e-3, atol=1e-5)

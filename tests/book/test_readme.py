@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ensedu.book import measured
-from scripts.readme import in_readme, speed
+from scripts.readme import in_readme, speed, whole
 from tests.zoo import results
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +56,15 @@ def test_the_table_of_speed_is_what_was_measured():
     # By hand, from the file: four members of width 256 with 32 examples.
     assert "| BatchEnsemble | 256 | 32 | 1.20 | 1.12 | 1.54 | – | – |" in words
     assert "| mean-field BNN | 256 | 32 | 6.20 | – | 13.66 | 5.70 | 8.06 |" in words
+
+
+def test_the_table_of_whole_models_is_what_was_measured():
+    found = measured.load("whole-models")
+    assert in_readme("whole") == whole(found)
+    peaks = {name: one["peak_bytes"] for name, one in found["contestants"].items()}
+    # What the README says below it.
+    assert peaks["batch_ensemble"] > peaks["deep_ensemble"] > 3 * peaks["one network"]
+    assert peaks["batch_ensemble, a part each"] < peaks["4 networks in turn"]
 
 
 def test_the_reader_of_examples():
