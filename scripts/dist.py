@@ -59,11 +59,11 @@ assert digits()[0].shape == (1797, 64)
 """,
     "scores": """
 import numpy as np
-from ensedu.uncertainty import temperature
+from ensedu.uncertainty import TemperatureScaling
 rng = np.random.default_rng(0)
 logits = rng.normal(size=(101, 3))
 labels = (logits + rng.normal(size=(101, 3))).argmax(-1)
-assert temperature(logits, labels) > 0
+assert TemperatureScaling.fit(logits, labels).temperature > 0
 """,
     "test": """
 import hypothesis, psutil, pytest, xdist
