@@ -18,7 +18,7 @@ sec. 2.4). Some scores need SciPy or scikit-learn: ``pip install "ensedu[scores]
 
 - Combined: `gaussian_heads`, `softmax`, `mixture`, `averaged`.
 - In parts: `variance_parts`, `entropy_parts`, `covariance_parts`, `ambiguity`.
-- Intervals, as the mixture believes: `quantile`, `interval`.
+- Intervals and sets, as the forecast believes: `quantile`, `interval`, `smallest_set`.
 - Scored, numbers: `gaussian_nll`, `moment_matched_nll`, `crps`, `mixture_cdf`, `coverage`,
   `interval_score`, `rmse`; classes: `categorical_nll`, `brier`, `accuracy`; both: `average_nll`,
   `mixture_nll`.
@@ -46,7 +46,7 @@ from ensedu.uncertainty.decompose import (
     variance_parts,
 )
 from ensedu.uncertainty.diversity import chance_disagreement, disagreement, error_correlation
-from ensedu.uncertainty.intervals import interval, interval_score, quantile
+from ensedu.uncertainty.intervals import interval, interval_score, quantile, smallest_set
 from ensedu.uncertainty.ood import auroc
 from ensedu.uncertainty.paired import Interval, holm, paired, resampled
 from ensedu.uncertainty.scores import (
@@ -104,6 +104,7 @@ __all__ = [
     "reliability",
     "resampled",
     "rmse",
+    "smallest_set",
     "softmax",
     "variance_parts",
 ]

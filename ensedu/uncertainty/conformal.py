@@ -1,17 +1,17 @@
-"""The quantile of conformal prediction, and what is promised of it, by exchangeability alone."""
+"""What conformal prediction rests on: the rank of one more score among n exchangeable ones."""
 
 import math
 import warnings
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Integer
 from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.uncertainty import score_checks
 
-__all__ = ["conformal_quantile", "conformal_rank", "guarantee"]
+__all__ = ["Conformal", "conformal_quantile"]
 
 
 def conformal_quantile(scores: Float[Array, " n"], level: float) -> float:
@@ -40,12 +40,42 @@ def conformal_quantile(scores: Float[Array, " n"], level: float) -> float:
     18.0
     """
     scores = score_checks.floats("scores", scores, ("n",))
-    rank = conformal_rank(level, len(scores))
+    rank = _rank(level, len(scores))
     return float(np.sort(scores)[rank - 1]) if rank <= len(scores) else math.inf
 
 
-def conformal_rank(level: Any, n: int) -> int:
-    """Return ⌈(n + 1) level⌉ of n rows; warn where that is more than n."""
+@dataclass(frozen=True, eq=False)
+class Conformal:
+    """What `ConformalIntervals` and `ConformalSets` share: n scores, and what these can promise."""
+
+    #: Of each row that calibrates; of intervals (n, k), of sets (n,).
+    scores: Float[Array, "n *k"]
+    #: For CV+ the fold of each row, from 0 to K - 1.
+    folds: Integer[Array, " n"] | None = None
+
+    def guarantee(self, level: float) -> float:
+        """Return with which probability, at least, what is inside holds the target.
+
+        Raises ``TypeError`` or ``ValueError`` for another level, for CV+ also for one up to 1/2.
+        """
+        if self.folds is None:
+            return score_checks.level(level)
+        return max(0.0, 2 * self._level(level) - 1 - math.sqrt(2 / len(self.scores)))
+
+    def _level(self, level: float) -> float:
+        """Return a level that can be promised something: for CV+ it must be above 1/2."""
+        return checks.real("level", level, low=0.0 if self.folds is None else 0.5, high=1.0)
+
+    def _rank(self, level: float) -> int:
+        return _rank(self._level(level), len(self.scores))
+
+    def _shape(self, *sizes: int | str) -> tuple[int | str, ...]:
+        """Return the shape of forecasts, which CV+ has of each of K networks."""
+        return sizes if self.folds is None else (int(self.folds.max()) + 1, *sizes)
+
+
+def _rank(level: float, n: int) -> int:
+    """Return ⌈(n + 1) level⌉; warn where that is more than n."""
     exact = score_checks.exact("level", level)
     rank, needed = math.ceil((n + 1) * exact), math.ceil(1 / (1 - exact)) - 1
     if n < needed:
@@ -55,15 +85,3 @@ def conformal_rank(level: Any, n: int) -> int:
             stacklevel=3,
         )
     return rank
-
-
-def guarantee(level: Any, n: int, folds: Any) -> float:
-    """Return the least coverage of a level: of split conformal prediction, of CV+ with `folds`."""
-    if folds is None:
-        return score_checks.level(level)
-    return max(0.0, 2 * cv_plus_level(level) - 1 - math.sqrt(2 / n))
-
-
-def cv_plus_level(level: Any) -> float:
-    """Return a level of which CV+ can promise something: above 1/2."""
-    return checks.real("level", level, low=0.5, high=1.0)

@@ -8,12 +8,7 @@ from jaxtyping import Float, Integer
 from numpy import ndarray as Array
 
 from ensedu.uncertainty import score_checks
-from ensedu.uncertainty.conformal import (
-    conformal_quantile,
-    conformal_rank,
-    cv_plus_level,
-    guarantee,
-)
+from ensedu.uncertainty.conformal import Conformal, conformal_quantile
 
 __all__ = ["ConformalIntervals"]
 
@@ -22,13 +17,14 @@ CELLS = 2**22
 
 
 @dataclass(frozen=True, eq=False)
-class ConformalIntervals:
+class ConformalIntervals(Conformal):
     """Intervals of numbers from n rows that their network has not seen, each output on its own.
 
     Without `folds` it is split conformal prediction (Lei et al. 2018, alg. 2): ``prediction ± q``,
-    q the `conformal_quantile` of residuals; with a std ``prediction ± q · std`` (sec. 5.2), wide
-    where the network is unsure. **Promise**: an interval holds the target of a new row with a
-    probability from ``level`` to ``level + 1 / (n + 1)``, the latter if no residuals are equal.
+    q the `conformal_quantile` of the residuals ``|y - prediction|``; with a std it is
+    ``prediction ± q · std``, and residuals are divided by it (sec. 5.2). **Promise**: an interval
+    holds the target of a new row with a probability from ``level`` to ``level + 1 / (n + 1)``, the
+    latter if no residuals are equal.
 
     With `folds` it is CV+ (Barber et al. 2021, sec. 3), which keeps no row from training: each row
     is scored by the one of K networks that was trained without its fold. Around what these predict
@@ -48,12 +44,8 @@ class ConformalIntervals:
     (array([[82.]]), array([[118.]]))
     """
 
-    #: ``|y - prediction|`` of each row, in units of std where there is one.
-    scores: Float[Array, "n k"]
-    #: Whether there is one.
+    #: Whether scores are in units of a std.
     scaled: bool = False
-    #: The fold of each row, from 0 to K - 1.
-    folds: Integer[Array, " n"] | None = None
 
     @classmethod
     def fit(
@@ -73,14 +65,7 @@ class ConformalIntervals:
             scores = scores / score_checks.stds(std, prediction.shape)
         if folds is not None:
             folds = score_checks.integers("folds", folds, (len(scores),), like="prediction")
-        return cls(scores, std is not None, folds)
-
-    def guarantee(self, level: float) -> float:
-        """Return the probability with which, at least, an interval of this level holds a target.
-
-        Raises ``TypeError`` or ``ValueError`` for another level, of CV+ also one of at most 1/2.
-        """
-        return guarantee(level, len(self.scores), self.folds)
+        return cls(scores, folds, std is not None)
 
     def interval(
         self,
@@ -89,7 +74,7 @@ class ConformalIntervals:
         *,
         level: float,
     ) -> tuple[Float[Array, "B k"], Float[Array, "B k"]]:
-        """Return both ends of B new rows, whose predictions are (B, k), of CV+ (K, B, k).
+        """Return both ends of B new rows, whose predictions are (B, k), for CV+ (K, B, k).
 
         Infinite, with a warning, where n is less than ``⌈1 / (1 - level)⌉ - 1``. Raises
         ``TypeError`` or ``ValueError`` for other arrays, a level as `guarantee` does, a `std` where
@@ -97,14 +82,12 @@ class ConformalIntervals:
         """
         score_checks.as_fitted("std", std, self.scaled)
         n, k = self.scores.shape
-        shape = ("B", k) if self.folds is None else (int(self.folds.max()) + 1, "B", k)
-        prediction = score_checks.floats("prediction", prediction, shape, like="fit")
+        prediction = score_checks.floats("prediction", prediction, self._shape("B", k), like="fit")
         unit = 1.0 if std is None else score_checks.stds(std, prediction.shape)
         if self.folds is None:
             half = unit * np.array([conformal_quantile(each, level) for each in self.scores.T])
             return prediction - half, prediction + half
-        rank = conformal_rank(cv_plus_level(level), n)
-        low = np.full(prediction.shape[1:], -math.inf)
+        rank, low = self._rank(level), np.full(prediction.shape[1:], -math.inf)
         high, units, fold = -low, unit * np.ones_like(prediction), self.folds[:, None]
         if rank <= n:
             for rows in np.array_split(np.arange(len(low)), math.ceil(n * low.size / CELLS)):

@@ -10,21 +10,22 @@ from numpy.random import Generator
 
 from ensedu.common.arrays import check_rng
 from ensedu.uncertainty import score_checks
-from ensedu.uncertainty.conformal import conformal_rank, cv_plus_level, guarantee
+from ensedu.uncertainty.conformal import Conformal
+from ensedu.uncertainty.intervals import of_likelier
 
 __all__ = ["ConformalSets"]
 
 
 @dataclass(frozen=True, eq=False)
-class ConformalSets:
+class ConformalSets(Conformal):
     """Adaptive prediction sets (APS, Romano et al. 2020) from n rows that no network has seen.
 
     The score of a label is the probability of all classes at least as likely. A set takes the
-    likeliest classes until their probabilities reach the `conformal_quantile` of n scores (alg. 1).
-    With an `rng` the last class counts in part, ``1 - U`` of it with U uniform on 0 to 1, where it
-    is scored and where it is taken; a set may then be empty. **Promise**: a set holds the label of
-    a new row with a probability of at least ``level``, with an `rng` of at most
-    ``level + 1 / (n + 1)``, too (thm. 1).
+    likeliest classes until their probabilities reach the `conformal_quantile` of the scores
+    (alg. 1). With an `rng` the last class counts in part, ``1 - U`` of it with U uniform on 0 to 1,
+    where it is scored and where it is taken. **Promise**: a set holds the label of a new row with a
+    probability of at least ``level``, with an `rng` of at most ``level + 1 / (n + 1)``, too
+    (thm. 1). So sets are much smaller with an `rng`, and may be empty.
 
     With `folds` it is CV+ (alg. 2): a class is in the set unless ⌈(n + 1) level⌉ rows or more, each
     scored by the one of K networks that was trained without its fold, score less than the class
@@ -41,12 +42,8 @@ class ConformalSets:
            [ True,  True,  True]])
     """
 
-    #: Of the label of each row.
-    scores: Float[Array, " n"]
     #: Whether the last class counts in part.
     randomized: bool = False
-    #: The fold of each row, from 0 to K - 1.
-    folds: Integer[Array, " n"] | None = None
 
     @classmethod
     def fit(
@@ -64,52 +61,32 @@ class ConformalSets:
         labels = score_checks.labels(labels, probabilities, "probabilities")
         if folds is not None:
             folds = score_checks.integers("folds", folds, labels.shape, like="probabilities")
-        scores = _of_likelier(probabilities) + _part(rng, len(labels)) * probabilities
-        return cls(scores[np.arange(len(labels)), labels], rng is not None, folds)
-
-    def guarantee(self, level: float) -> float:
-        """Return the probability with which, at least, a set of this level holds a label.
-
-        Raises ``TypeError`` or ``ValueError`` for another level, of CV+ also one of at most 1/2.
-        """
-        return guarantee(level, len(self.scores), self.folds)
+        scores = of_likelier(probabilities) + _part(rng, len(labels)) * probabilities
+        return cls(scores[np.arange(len(labels)), labels], folds, rng is not None)
 
     def sets(
         self, probabilities: Float[Array, "*K B k"], *, level: float, rng: Generator | None = None
     ) -> Bool[Array, "B k"]:
-        """Return which classes are in the sets of B new rows, from (B, k), of CV+ from (K, B, k).
+        """Return which classes are in the sets of B new rows, from (B, k), for CV+ (K, B, k).
 
         All, with a warning, where n is less than ``⌈1 / (1 - level)⌉ - 1``. Raises ``TypeError`` or
         ``ValueError`` for other arrays, a level as `guarantee` does, an `rng` where `fit` had none,
         and none where it had one.
         """
         score_checks.as_fitted("rng", rng, self.randomized)
-        split, n = self.folds is None, len(self.scores)
-        folds = np.zeros(n, int) if self.folds is None else self.folds
-        shape = ("B", "k") if split else (int(folds.max()) + 1, "B", "k")
+        shape = self._shape("B", "k")
         probabilities = score_checks.probabilities("probabilities", probabilities, shape)
-        each = probabilities[None] if split else probabilities
-        rank = conformal_rank(level if split else cv_plus_level(level), n)
-        values = _of_likelier(each)
+        each = probabilities if len(shape) > 2 else probabilities[None]
+        folds = np.zeros(len(self.scores)) if self.folds is None else self.folds
+        rank, values = self._rank(level), of_likelier(each)
         if self.randomized:
             values = values + _part(rng, each.shape[1]) * each
-        # Without draws a class is taken unless those before it reach the limit.
-        less = [
-            np.searchsorted(
-                np.sort(self.scores[folds == fold]), own, "left" if self.randomized else "right"
-            )
-            for fold, own in enumerate(values)
-        ]
-        return np.sum(less, axis=0) < rank
-
-
-def _of_likelier(probabilities: Float[Array, "*K B k"]) -> Float[Array, "*K B k"]:
-    """Return of each class the probability of all likelier ones; of equal ones the first is."""
-    order = np.argsort(-probabilities, axis=-1, kind="stable")
-    sums = np.cumsum(np.take_along_axis(probabilities, order, axis=-1), axis=-1)
-    result = np.zeros_like(sums)
-    np.put_along_axis(result, order[..., 1:], sums[..., :-1], axis=-1)
-    return result
+        less = np.zeros(each.shape[1:], int)
+        for fold, own in enumerate(values):
+            scores = np.sort(self.scores[folds == fold])
+            # Without draws a class is taken unless those before it reach the limit.
+            less += np.searchsorted(scores, own, side="left" if self.randomized else "right")
+        return less < rank
 
 
 def _part(rng: Any, rows: int) -> Float[Array, "B one"]:

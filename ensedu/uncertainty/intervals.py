@@ -1,16 +1,16 @@
-"""Where the targets should be: quantiles and central intervals of a mixture, and their score."""
+"""Where the targets should be: quantiles, intervals and sets of a forecast, and a score."""
 
 import math
 from fractions import Fraction
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy import ndarray as Array
 
 from ensedu.common.optional import optional
 from ensedu.uncertainty import score_checks
 
-__all__ = ["interval", "interval_score", "quantile"]
+__all__ = ["interval", "interval_score", "of_likelier", "quantile", "smallest_set"]
 
 #: A quantile is known when what is left to search is so short, in its own size or in the least σ.
 PRECISION = 2.0**-50
@@ -88,6 +88,44 @@ def interval(
     mean, variance = _forecast(mean, variance)
     tail = (1 - score_checks.exact("level", level)) / 2
     return _quantile(mean, variance, tail), -_quantile(-mean, variance, tail)
+
+
+def smallest_set(probabilities: Float[Array, "B k"], level: float = 0.95) -> Bool[Array, "B k"]:
+    """Return which classes are in the smallest sets whose probabilities reach a level.
+
+    That is what the forecast believes; for sets that hold their level whatever it believes, see
+    `ConformalSets`.
+
+    Parameters
+    ----------
+    probabilities
+        (B, k), such as `averaged` returns.
+    level
+        The probability inside, between 0 and 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another array, probabilities that are negative or do not sum to 1, or another level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> smallest_set(np.array([[0.25, 0.125, 0.625], [0.0, 1.0, 0.0]]), level=0.75)
+    array([[ True, False,  True],
+           [False,  True, False]])
+    """
+    probabilities = score_checks.probabilities("probabilities", probabilities, ("B", "k"))
+    return of_likelier(probabilities) < score_checks.level(level)
+
+
+def of_likelier(probabilities: Float[Array, "*K B k"]) -> Float[Array, "*K B k"]:
+    """Return of each class the probability of all likelier ones; of equal ones the first is."""
+    order = np.argsort(-probabilities, axis=-1, kind="stable")
+    sums = np.cumsum(np.take_along_axis(probabilities, order, axis=-1), axis=-1)
+    result = np.zeros_like(sums)
+    np.put_along_axis(result, order[..., 1:], sums[..., :-1], axis=-1)
+    return result
 
 
 def interval_score(

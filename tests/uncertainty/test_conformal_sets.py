@@ -44,7 +44,7 @@ def papers_set(row, u, tau):
 @pytest.mark.parametrize("tau", [0.3, 0.61, 0.9, 0.999])
 def test_a_set_is_that_of_the_paper(randomized, tau):
     probabilities, _ = forecasts(rows=101)
-    sets = un.ConformalSets(np.full(9, tau), randomized)  # so the quantile is tau
+    sets = un.ConformalSets(np.full(9, tau), None, randomized)  # so the quantile is tau
     found = sets.sets(probabilities, level=0.9, **drawing(randomized, 4))
     draws = np.random.default_rng(4).random(101) if randomized else [None] * 101
     for row, u, inside in zip(probabilities, draws, found, strict=True):
@@ -80,7 +80,7 @@ def test_randomized_sets_hold_their_promise_exactly(seed, rows, share):
     scores = un.ConformalSets.fit(probabilities, labels, np.random.default_rng(seed)).scores
     held = 0
     for i in range(rows + 1):
-        of_others = un.ConformalSets(np.delete(scores, i), True)
+        of_others = un.ConformalSets(np.delete(scores, i), None, True)
         rng = np.random.default_rng(seed)
         held += of_others.sets(probabilities, level=share / 100, rng=rng)[i, labels[i]]
     coverage, level = Fraction(int(held), rows + 1), Fraction(share, 100)

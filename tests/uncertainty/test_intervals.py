@@ -162,6 +162,22 @@ def test_certain_members_are_samples():
 
 
 @given(seed=st.integers(0, 10**6), share=st.integers(1, 99))
+def test_a_smallest_set_takes_the_likeliest_until_the_level_is_reached(seed, share):
+    rows = np.random.default_rng(seed).dirichlet(np.ones(k), B)
+    for row, inside in zip(rows, un.smallest_set(rows, share / 100), strict=True):
+        order = sorted(range(k), key=lambda c, row=row: -row[c])
+        size = next(s for s in range(1, k + 1) if sum(row[c] for c in order[:s]) >= share / 100)
+        assert {*np.flatnonzero(inside)} == {*order[:size]}
+
+
+def test_of_equal_classes_the_first_is_in_a_smallest_set():
+    rows = np.array([[0.25, 0.5, 0.25]])
+    assert un.smallest_set(rows, 0.75).tolist() == [[True, True, False]]
+    assert un.smallest_set(rows, 0.5).tolist() == [[False, True, False]]
+    assert un.smallest_set(rows).tolist() == [[True, True, True]]
+
+
+@given(seed=st.integers(0, 10**6), share=st.integers(1, 99))
 def test_the_interval_score_is_its_formula(seed, share):
     """Gneiting and Raftery 2007, eq. 43, with α the probability outside."""
     rng = np.random.default_rng(seed)

@@ -51,6 +51,7 @@ def arguments():
         "ece": average,
         "quantile": (mean, variance, 0.3),
         "interval": (mean, variance),
+        "smallest_set": average[:1],
         "interval_score": (-variance[0], variance[0], y),
         "conformal_quantile": (mean[0, :, 0], 0.7),
         "disagreement": (probabilities,),
@@ -101,7 +102,7 @@ def test_float32_is_computed_with_in_float64(name):
     narrow, expected = call(name, given), call(name, wide)
     for one, other in zip(numbers(narrow), numbers(expected), strict=True):
         np.testing.assert_array_equal(one, other)
-        assert np.asarray(one).dtype in (np.float64, np.int64)
+        assert np.asarray(one).dtype in (np.float64, np.int64, np.bool_)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ">f8", np.float64])
