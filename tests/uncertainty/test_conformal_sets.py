@@ -88,6 +88,15 @@ def test_randomized_sets_hold_their_promise_exactly(seed, rows, share):
     assert coverage == Fraction(math.ceil((rows + 1) * level), rows + 1)
 
 
+def test_of_the_rows_themselves_as_many_are_held_as_the_rank_says():
+    """The label whose score is the quantile is inside."""
+    probabilities, labels = forecasts()
+    sets = un.ConformalSets.fit(probabilities, labels, np.random.default_rng(0))
+    for rank in range(1, n + 1):
+        found = sets.sets(probabilities, level=(rank - 0.5) / (n + 1), rng=np.random.default_rng(0))
+        assert found[np.arange(n), labels].sum() == rank
+
+
 @pytest.mark.filterwarnings("ignore:level .* calibration rows")
 @given(seed=st.integers(0, 10**6), rows=st.integers(1, 40), share=SHARES)
 def test_sets_without_draws_hold_the_label_as_often_or_more(seed, rows, share):

@@ -152,6 +152,14 @@ def test_an_interval_of_samples_leaves_out_less_than_half_the_rest_on_each_side(
         assert Fraction(left_out, samples) < tail <= Fraction(left_out + 1, samples)
 
 
+def test_samples_are_counted_with_the_decimal_that_is_written():
+    """In floats 0.07 · 100 is above 7, and (1 - 0.95) / 2 above 1 / 40."""
+    hundred, forty = (np.arange(1.0, n + 1)[:, None, None] for n in (100, 40))
+    assert [un.quantile(hundred, None, p).item() for p in (0.05, 0.07, 0.55)] == [5, 7, 55]
+    assert [end.item() for end in un.interval(forty, None, 0.95)] == [1, 40]
+    assert [end.item() for end in un.interval(forty, None, 0.9)] == [2, 39]
+
+
 def test_certain_members_are_samples():
     mean, _ = gaussians(members=11)
     certain = np.full_like(mean, 1e-40)
