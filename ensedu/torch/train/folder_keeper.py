@@ -4,12 +4,13 @@ from contextlib import suppress
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.common.history import EpochRow
+from ensedu.common.history import EpochRow, check_rows
 from ensedu.common.training_plan import Plan
 
 
@@ -51,8 +52,18 @@ class FolderKeeper:
             checkpoints,  # needs safetensors, which no other training does
         )
 
-        newest = checkpoints.newest(self._folder)
-        theirs = self._settings if newest is None else newest.extra.get("settings")
+        newest = checkpoints.newest(self._folder, missing_ok=True)
+        self._rows_of(newest.step, newest.extra)  # before anything changes
+        found = checkpoints.resume(
+            self._folder, self.net, self._optimizer, generators=self._generators, missing_ok=True
+        )
+        return self._rows_of(found.step, found.extra)
+
+    def _rows_of(self, step: int, extra: dict[str, Any]) -> list[EpochRow]:
+        """Return the rows of a checkpoint, if there is one, which must be of this very training."""
+        if step == 0:
+            return []
+        theirs = extra.get("settings")
         for name, value in self._settings.items():
             if not isinstance(theirs, dict) or theirs.get(name) != value:
                 saved = theirs.get(name) if isinstance(theirs, dict) else "nothing"
@@ -60,10 +71,7 @@ class FolderKeeper:
                     f"checkpoint must be of a training with {name} = {value}, got {self._folder} "
                     f"with {saved}; accepted is another folder"
                 )
-        found = checkpoints.resume(
-            self._folder, self.net, self._optimizer, generators=self._generators
-        )
-        return found.extra.get("rows", [])
+        return check_rows(extra.get("rows"), step, validated=self._settings["validated"])
 
     def not_finite(self) -> str:
         """Return the name of a parameter that is not finite, "" if all are."""
