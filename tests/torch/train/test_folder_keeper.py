@@ -14,6 +14,7 @@ import ensedu.torch as et
 from ensedu.torch.train import folders
 from ensedu.torch.train.checkpoints import newest
 from tests.torch.train.processes import copied_process
+from tests.torch.train.saved_runs import forge
 from tests.torch.train.trained_networks import B, converted, data, keeping, network, same, told
 
 
@@ -274,3 +275,49 @@ def test_a_checkpoint_tells_other_data_and_another_loss(tmp_path):
     ):
         with pytest.raises(ValueError, match=f"checkpoint must be of a training with {word}"):
             call()
+
+
+def test_forged_rows_are_refused_and_change_nothing(tmp_path):
+    x, y = data()
+
+    def train(net, epochs):
+        return et.fit(
+            net, x, y, et.softmax_cross_entropy, epochs=epochs, batch_size=B, checkpoint=tmp_path
+        )
+
+    rows = train(network("single"), 2)
+    net, path = network("single"), newest(tmp_path).path
+    before = copy.deepcopy(net.state_dict())
+    for extra, words in (
+        ({"rows": [rows[0], rows[1] | {"loss": "low"}]}, "got loss = 'low'"),
+        ({"rows": [rows[0], rows[1] | {"nll": math.nan}]}, "got nll = nan"),
+        ({"rows": [rows[0], rows[1] | {"step": -3}]}, "got epoch 2 and step -3"),
+        ({"rows": rows[:1]}, f"up to its step {2 * 4}, got up to 4"),
+        ({"rows": []}, "a list of rows, got \\[\\]"),
+        ({}, "a list of rows, got None"),
+    ):
+        forge(path, lambda table, extra=extra: table | {"extra": settings_of(table) | extra})
+        with pytest.raises(ValueError, match=words):
+            train(net, 3)
+        assert same(net.state_dict(), before)
+    forge(path, lambda table: table | {"extra": settings_of(table) | {"rows": rows}})
+    assert train(net, 3)[:2] == rows
+
+
+def settings_of(table):
+    return {"settings": table["extra"]["settings"]}
+
+
+def test_an_older_checkpoint_that_is_taken_is_checked_too(tmp_path):
+    """What the newest says of itself is no proof of what its values are."""
+    x, y = data()
+    settings = {"batch_size": B, "checkpoint": tmp_path}
+    et.fit(network("single"), x, y, et.softmax_cross_entropy, epochs=2, **settings)
+    forge(tmp_path / "step-00000004", lambda table: table | {"extra": settings_of(table)})
+    values = tmp_path / "step-00000008" / "values.safetensors"
+    values.write_bytes(values.read_bytes()[:-1] + b"x")
+    with (
+        pytest.warns(UserWarning, match="step-00000008 cannot be read"),
+        pytest.raises(ValueError, match="a list of rows, got None"),
+    ):
+        et.fit(network("single"), x, y, et.softmax_cross_entropy, epochs=2, **settings)

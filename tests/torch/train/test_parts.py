@@ -8,13 +8,13 @@ import pytest
 from tests.torch.train.processes import copied_process
 from tests.torch.train.saved_runs import Run, names_in
 
-HERE = os.getpid()
-#: Folders of a user's, most of them in names much like those of writes and steps, with a file.
+#: Folders of a user's, most of them in names much like those of writes and steps, with a file;
+#: OWN stands for the number of this process.
 FOREIGN = {
     "step-00000001.part-7": "notes.txt",
     "step-00000001.part-two": "values.safetensors",
-    f"step-00000001.part-{HERE}": "checkpoint.json",
-    f"step-00000001.part-{HERE}-0123abcd": "notes.txt",
+    "step-00000001.part-OWN": "checkpoint.json",
+    "step-00000001.part-OWN-0123abcd": "notes.txt",
     "step-1.part-7-0123abcd": "values.safetensors",
     "step-1": "image.png",
     "step-0000001": "checkpoint.json",
@@ -27,13 +27,14 @@ FOREIGN = {
 @pytest.mark.parametrize("name", FOREIGN)
 @pytest.mark.filterwarnings("ignore:checkpoint .* cannot be read")
 def test_a_folder_of_somebody_else_stays(tmp_path, name):
-    (tmp_path / name).mkdir()
-    (tmp_path / name / FOREIGN[name]).write_text("mine")
+    file = tmp_path / name.replace("OWN", str(os.getpid())) / FOREIGN[name]
+    file.parent.mkdir()
+    file.write_text("mine")
     run = Run().train(1)
     for step in (2, 3, 4):
         run.save(tmp_path, step, keep=1)
-    assert (tmp_path / name / FOREIGN[name]).read_text() == "mine"
-    assert names_in(tmp_path) == sorted([name, "step-00000004"])
+    assert file.read_text() == "mine"
+    assert names_in(tmp_path) == sorted([file.parent.name, "step-00000004"])
     assert Run(seed=99).resume(tmp_path).step == 4
 
 

@@ -1,5 +1,6 @@
 """Members on several processes: the same as one process, resumed, killed, and misused."""
 
+import math
 import os
 import random
 import shutil
@@ -413,6 +414,10 @@ def damaged(rank, folder):
     errors.append(str(error.value))
     with pytest.raises(FileExistsError, match="folder must have no checkpoint of that step"):
         save(folder, ensemble, optimizer, 1)
+    for place, words in (("none", "does not exist"), (path.name, "is a checkpoint itself")):
+        with pytest.raises((OSError, ValueError), match=words) as error:
+            resume(folder / place, ensemble, optimizer)
+        errors.append(str(error.value))
     same = all(map(torch.equal, before, everything_of(ensemble, optimizer)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -420,6 +425,15 @@ def damaged(rank, folder):
     assert len(caught) == (rank == 0)
     train(ensemble, optimizer, 1, 2)
     assert all(map(torch.equal, before, everything_of(ensemble, optimizer)))
+    # A parameter of the last member, which the last process alone keeps.
+    last = [p for name, p in ensemble.net.named_parameters() if name == "members.4.last.bias"]
+    for parameter in last:
+        parameter.data[2] = math.inf
+    with pytest.raises(ValueError, match=r"got inf at \(2,\) of model:members\.4\.last\.bias"):
+        save(folder, ensemble, optimizer, 3)
+    path = save(folder, ensemble, optimizer, 3, nonfinite_ok=True)
+    with pytest.raises(ValueError, match=r"got inf at \(2,\) of model:members\.4\.last\.bias"):
+        load(path, ensemble, optimizer)
     return same, told.step, errors
 
 
