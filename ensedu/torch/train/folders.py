@@ -100,7 +100,19 @@ def read_table(path: Path) -> dict[str, Any]:
 def folders_by_step(folder: Path) -> list[Path]:
     """Return all folders of steps, damaged or not, the one with most steps last."""
     found = (path for path in folder.glob("step-*") if NAME.fullmatch(path.name))
-    return sorted((path for path in found if path.is_dir()), key=_step_of)
+    return sorted((path for path in found if path.is_dir()), key=step_of)
+
+
+def step_of(path: Path) -> int:
+    """Return the number of steps that a folder is named after."""
+    return int(path.name.removeprefix("step-"))
+
+
+def remove_after(folder: Path, step: int) -> None:
+    """Remove what `write` left in a folder of more steps than these."""
+    for path in folders_by_step(folder):
+        if step_of(path) > step and holds_only(path, OWN):
+            remove(path)
 
 
 def _remove_damaged(path: Path) -> None:
@@ -131,14 +143,10 @@ def _remove_old(path: Path, keep: int) -> None:
             continue
         else:
             complete.append(other)
-    oldest = _step_of(complete[-keep:][0])
+    oldest = step_of(complete[-keep:][0])
     for other in complete + damaged:
-        if _step_of(other) < oldest and other != path and holds_only(other, OWN):
+        if step_of(other) < oldest and other != path and holds_only(other, OWN):
             remove(other)
-
-
-def _step_of(path: Path) -> int:
-    return int(path.name.removeprefix("step-"))
 
 
 def _digest(table: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 import copy
 import math
 import os
+import shutil
 import signal
 from functools import partial, wraps
 from pathlib import Path
@@ -15,7 +16,16 @@ from ensedu.torch.train import folders
 from ensedu.torch.train.checkpoints import newest
 from tests.torch.train.processes import copied_process
 from tests.torch.train.saved_runs import forge
-from tests.torch.train.trained_networks import B, converted, data, keeping, network, same, told
+from tests.torch.train.trained_networks import (
+    STEPS,
+    B,
+    converted,
+    data,
+    keeping,
+    network,
+    same,
+    told,
+)
 
 
 class Exploding(torch.optim.SGD):
@@ -178,9 +188,43 @@ def test_the_best_of_a_last_checkpoint_stays_while_others_come(tmp_path):
     net = network("single")
     et.fit(net, x, y, told([]), epochs=3, checkpoint_every=3, **settings)
     assert same(net.state_dict(), third.state_dict())
+    assert newest(tmp_path / "best").step == 3 * STEPS  # which is what one loads
     # Going on, it comes to the bests that are there already.
     rows = et.fit(net, x, y, told(falling[3:]), epochs=6, checkpoint_every=3, **settings)
     assert [row["validation"] for row in rows] == falling
+
+
+def best_of_a_run_without_checkpoints(folder, net, lr=0.2):
+    """Train, and leave the weights of the best epochs alone, as a kill before a checkpoint does."""
+    x, y = data()
+    et.fit(
+        net, x, y, et.softmax_cross_entropy, epochs=4, batch_size=B, lr=lr,
+        validation=(x[13:], 1 - y[13:]), patience=4, checkpoint=folder,
+    )  # fmt: skip
+    for path in folder.glob("step-*"):
+        shutil.rmtree(path)
+    return net.state_dict()
+
+
+def test_the_best_epochs_of_another_training_are_not_taken_for_its_own(tmp_path):
+    """Neither those of other settings, which are an error, nor those from another start."""
+    best_of_a_run_without_checkpoints(tmp_path / "one", network("single"))
+    net = network("single")
+    before = copy.deepcopy(net.state_dict())
+    with pytest.raises(ValueError, match=r"with lr = 0.1, got .*/best/step-0000\d+ with 0.2"):
+        best_of_a_run_without_checkpoints(tmp_path / "one", net, lr=0.1)
+    assert same(net.state_dict(), before)
+    starts = [network("single") for _ in range(2)]
+    for start in starts:
+        start[0].weight.data *= 3
+    found = best_of_a_run_without_checkpoints(tmp_path / "one", starts[0])
+    assert same(found, best_of_a_run_without_checkpoints(tmp_path / "two", starts[1]))
+    kept = [load_values(newest(tmp_path / name / "best").path) for name in ("one", "two")]
+    assert same(kept[0], kept[1])
+
+
+def load_values(path):
+    return folders.read(path).values
 
 
 def test_more_epochs_go_on_and_fewer_are_refused(tmp_path):
