@@ -10,15 +10,19 @@ import scipy.sparse
 import torch
 
 import ensedu.numpy as en
+import ensedu.theory.ntk.torch
 import ensedu.torch as et
 from ensedu import costs, counting, methods
 from ensedu.common.training_plan import minibatch_kl_weights
 from ensedu.priors import Cauchy, Normal, ScaleMixture
+from ensedu.theory import ntk
 
 pytestmark = pytest.mark.bad_input
 
 M, B, m, n = 3, 7, 5, 11
 NAN, INF = float("nan"), float("inf")
+#: More GPUs than any machine has.
+NO_DEVICE = "cuda:99"
 
 
 def rng():
@@ -76,6 +80,10 @@ def after_forward(layer, x, grad):
 def conv(kind="BatchEnsemble", c_in=6, c_out=9, kernel_size=3, **k):
     members = () if kind == "MeanField" else (M,)
     return getattr(et, f"{kind}Conv2d")(c_in, c_out, kernel_size, *members, **k)
+
+
+def embedded_in_torch(**k):
+    return ensedu.theory.ntk.torch.EmbeddedEnsemble(ntk.embedded([m, n, 1], M, rng=rng()), **k)
 
 
 def plain():
@@ -466,6 +474,12 @@ TORCH = [
     (lambda: et.to_numpy(torch.nn.Linear(m, n, device="meta"), rng=rng()), ValueError, ["module.weight", "'meta'", "with data"]),
     (lambda: et.from_numpy(linear(), device="gpu"), ValueError, ["device", "'gpu'", "cuda"]),
     (lambda: et.from_numpy(linear(), device=2.5), ValueError, ["device", "2.5"]),
+    (lambda: et.from_numpy(linear(), device=NO_DEVICE), ValueError, ["device is 'cuda:99'", "accepted here are cpu, "]),
+    (lambda: et.mlp([m, n], device=NO_DEVICE), ValueError, ["device is 'cuda:99'", "accepted here are cpu, "]),
+    (lambda: et.mlp([m, n], "mean_field", device=torch.device(NO_DEVICE)), ValueError, ["device is device(type='cuda', index=99)", "accepted here are cpu, "]),
+    (lambda: et.MCDropout().noise(None, (B, m), device=NO_DEVICE), ValueError, ["device is 'cuda:99'", "accepted here are cpu, "]),
+    (lambda: conv("Rank1", device=NO_DEVICE), ValueError, ["device is 'cuda:99'", "accepted here are cpu, "]),
+    (lambda: embedded_in_torch(device=NO_DEVICE), ValueError, ["device is 'cuda:99'", "accepted here are cpu, "]),
 ]
 CONVOLUTIONS = [
     (lambda: conv(c_in=0), ValueError, ["in_channels", "0", POSITIVE]),

@@ -150,7 +150,7 @@ def roles(row):
     return counting.Count(**{key: row[key] for key in (*ROLES, "frozen")})
 
 
-@pytest.mark.parametrize("M", [1, 3])
+@pytest.mark.parametrize("M", [1, 3, 1_000_003])
 def test_counts_and_costs_of_a_convolutional_network_are_those_of_the_formulas(report, M):
     """Layer by layer: the command measures a pass, and formulas know the sizes."""
     B = 2
@@ -276,6 +276,31 @@ def test_shared_modules_and_the_head(nets, report):
     assert rows["deep_ensemble"]["total"] == 42 + 5 * 24
 
 
+NAMES = {
+    LENET: ("--head", "11", "--input", "1,28,28"),
+    "readers_nets:Tied": ("--shared", "*.self_attn", "last", "words", "--input", "3", "--integers"),
+    "readers_nets:Recurrent": ("--input", "3,5"),
+    "readers_nets:ready": ("--input", "5"),
+    "readers_nets:caster": ("--input", "5", "--head", "1"),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_many_members_are_counted_as_all_of_them_would_be(name, nets, report, monkeypatch):
+    many = report(name, *NAMES[name], "--ensemble-size", "17")
+    monkeypatch.setattr("ensedu.command.report.MOST", 17)
+    assert many == report(name, *NAMES[name], "--ensemble-size", "17")
+    assert len({row.get("total") for row in many.values()}) > 1
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        command.main(["--version"])
+    assert ended.value.code == 0
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert capsys.readouterr().out == f"ensedu {about['project']['version']}\n"
+
+
 def test_help_needs_no_torch():
     """And comes at once: a process of its own, as a reader starts it."""
     run = [sys.executable, "-X", "importtime", "-m", "ensedu", "count", "--help"]
@@ -358,6 +383,10 @@ def test_the_script_of_an_installed_package():
         (("readers_nets:net", "--input", "5x7"), ["--input", "3,224,224", "'5x7'"]),
         (("readers_nets:net", "--input", "5,0"), ["--input", "'5,0'"]),
         (("readers_nets:net", "--input", "11"), ["--input", "float32", "(1, 11)", "1x11 and 5x7"]),
+        (
+            ("readers_nets:net", "--input", "5", "--batch", "9" * 18),
+            ["--input", "float32", f"({'9' * 18}, 5)"],
+        ),
         (("readers_nets:net", "--shared", "9"), ["--shared", "'9'", "0.weight"]),
         (("readers_nets:net", "--method", "last_layer"), ["--head must", "None; it has 0, 2"]),
         (("readers_nets:net", "--method", "rank1", "--head", "2"), ["--head is for"]),

@@ -67,6 +67,7 @@ HOSTILE = {
     "date": np.datetime64("2020-01-01"),
     "word": "x",
     "formula": r"$\frac$",
+    "no such device": "cuda:99",
     "long word": "x" * 1_000,
     "bytes": b"12",
     "bytearray": bytearray(b"12"),

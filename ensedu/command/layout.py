@@ -31,9 +31,9 @@ def tables(report: dict[str, Any]) -> str:
     # A role that no row has is no column; nor is what is frozen, where nothing is.
     roles = [key for key in (*ROLES, "frozen") if any(row[key] for row in rows)]
     number = report["ensemble_size"]
-    size = f"{number} member{'s' * (number > 1)}"
+    size = f"{number:,} member{'s' * (number > 1)}"
     if any(not METHODS[row["method"]].members and row["method"] != "single" for row in rows):
-        size += f", or {number} sample{'s' * (number > 1)} where a method has no members"
+        size += f", or {number:,} sample{'s' * (number > 1)} where a method has no members"
     titles = ROLE_LABELS | {key: key for key in ("frozen", "total", "bytes")}
     titles |= {"ratio": "× single"}
     table = _text_table(rows, {key: titles[key] for key in (*roles, "total", "ratio", "bytes")})

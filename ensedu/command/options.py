@@ -2,6 +2,7 @@
 
 import argparse
 
+import ensedu
 from ensedu.common import checks
 from ensedu.methods import METHODS
 
@@ -33,7 +34,8 @@ A method with members gets M of them; one without, such as mean_field, gets M
 samples. What is counted are the arrays of the ensemble that
 ensedu.torch.ensemble makes of the model, so a layer that it leaves as it is,
 such as a normalization, counts once. Bytes are those of these numbers as they
-are stored, without gradients or the optimizer's. Buffers are not counted.
+are stored, without gradients or the optimizer's. Buffers are not counted. Above
+16 members or samples all numbers lie on the line through those of 2 and 3.
 
 With --input the model runs forward once, in eval mode, and its FLOPs are
 counted: the multiplications and the additions of matrix products, convolutions
@@ -57,6 +59,7 @@ def parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
         epilog=EXAMPLES,
         formatter_class=raw,
     )
+    parser.add_argument("--version", action="version", version=f"ensedu {ensedu.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     count = commands.add_parser(
         "count",

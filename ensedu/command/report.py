@@ -20,6 +20,11 @@ from ensedu.methods import METHODS, ROLES, size_option
 
 __all__ = ["count_model"]
 
+#: At most so many members, or samples, are built to be counted. With each of them a number grows by
+#: the same, so beyond that it lies on the line through the numbers of a few.
+MOST = 16
+FEW = (2, 3)
+
 
 def count_model(options: argparse.Namespace) -> dict[str, Any]:
     """Count the model by each method, without values if that is possible."""
@@ -60,33 +65,52 @@ def _rows_by_method(options: argparse.Namespace, found: Any, device: str) -> lis
     if options.head is not None and not {"all", "last_layer"} & set(asked):
         raise CommandError("--head is for --method last_layer, and must be left out for others")
     rows = []
+    sizes = FEW if options.ensemble_size > MOST else (options.ensemble_size,)
     for key, method in METHODS.items():
         if key != "single" and not {"all", key} & set(asked):
             continue
         row: dict[str, Any] = {"method": key, "label": method.label}
         try:
-            net = _converted(model, key, options)
-            count = counting.count(net)
+            nets = {size: _converted(model, key, options, size) for size in sizes}
+            numbers = {size: _numbers_of(net) for size, net in nets.items()}
         except (TypeError, ValueError, RuntimeError) as error:
             if key not in asked and key != "single":
                 rows.append(row | {"refused": with_option_name(error)})
                 continue
             raise CommandError(f"{key}: {with_option_name(error)}") from None
         rows.append(row)
-        row |= {role: getattr(count, role) for role in (*ROLES, "frozen", "total")}
-        row["ratio"] = _ratio_to_single("total", row, rows[0])
-        row["bytes"] = sum(p.numel() * p.element_size() for p in net.parameters())
         if options.input is not None:
-            row["flops"] = _count_flops(net, options, device)
+            for size, net in nets.items():
+                numbers[size]["flops"] = _count_flops(net, options, device)
+        row |= _on_their_line(options.ensemble_size, numbers)
+        row["ratio"] = _ratio_to_single("total", row, rows[0])
+        if options.input is not None:
             row["flops_ratio"] = _ratio_to_single("flops", row, rows[0])
     return rows
+
+
+def _numbers_of(net: Any) -> dict[str, int]:
+    count = counting.count(net)
+    numbers = {role: getattr(count, role) for role in (*ROLES, "frozen", "total")}
+    return numbers | {"bytes": sum(p.numel() * p.element_size() for p in net.parameters())}
+
+
+def _on_their_line(size: int, found: dict[int, dict[str, int]]) -> dict[str, int]:
+    """Return the numbers of a size: those found, or those on the line through two that were."""
+    if size in found:
+        return found[size]
+    (first, low), (second, high) = found.items()
+    return {
+        name: number + (size - first) * (high[name] - number) // (second - first)
+        for name, number in low.items()
+    }
 
 
 def _ratio_to_single(key: str, row: dict[str, Any], single: dict[str, Any]) -> float | None:
     return row[key] / single[key] if single[key] else None
 
 
-def _converted(model: Any, key: str, options: argparse.Namespace) -> Any:
+def _converted(model: Any, key: str, options: argparse.Namespace, size: int) -> Any:
     from ensedu.torch import ensemble
 
     if key == "single":
@@ -96,8 +120,7 @@ def _converted(model: Any, key: str, options: argparse.Namespace) -> Any:
         more["initialize"] = _leave_as_copied  # a count asks for no values
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "members 1 and 2 start equal")
-        size = size_option(key, options.ensemble_size)
-        net = ensemble(model, key, **size, shared=options.shared, **more)
+        net = ensemble(model, key, **size_option(key, size), shared=options.shared, **more)
     net.comparing = False  # members are compared where they are used
     return net
 
@@ -113,9 +136,10 @@ def _count_flops(net: Any, options: argparse.Namespace, device: str) -> int:
 
     like = next((p for p in net.parameters() if p.is_floating_point()), torch.empty(0))
     dtype = torch.int64 if options.integers else like.dtype
-    x = torch.zeros(options.batch, *options.input, dtype=dtype, device=device)
+    shape = (options.batch, *options.input)
     net.eval()
     try:
+        x = torch.zeros(shape, dtype=dtype, device=device)
         with _everything_by_products(), torch.no_grad(), torch.device(device):
             with FlopCounterMode(display=False) as counter:
                 net(x)
@@ -124,7 +148,7 @@ def _count_flops(net: Any, options: argparse.Namespace, device: str) -> int:
             raise
         raise CommandError(
             f"--input: the model's forward pass of a {str(dtype).removeprefix('torch.')} tensor of "
-            f"shape {tuple(x.shape)} raised {type_and_message(error)}",
+            f"shape {shape} raised {type_and_message(error)}",
             trace_in_readers_code(error),
         ) from None
     return counter.get_total_flops()

@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from ensedu.common import checks
 from ensedu.common.training_plan import Plan
 
-__all__ = ["EpochRow", "History", "Keeper"]
+__all__ = ["EpochRow", "History", "Keeper", "check_rows"]
 
 #: An epoch in numbers, by name: its number, the steps so far, the means of losses over it.
 EpochRow = dict[str, float | int]
+#: What each row has.
+NAMES = ("epoch", "step", "loss", "nll", "kl", "beta")
 
 
 @runtime_checkable
@@ -109,3 +111,36 @@ class History:
             f"{what} at step {self.step} (epoch {len(self.rows) + 1}): a smaller lr, other data or "
             "another start may help; checkpoints, if there are any, are from before"
         )
+
+
+def check_rows(rows: Any, steps: int, *, validated: bool) -> list[EpochRow]:
+    """Return rows that were kept after so many steps, if a `History` has such rows.
+
+    Raises ``ValueError`` for others: rows have their names and finite numbers, the epochs count
+    from 1, there are ever more steps, and `steps` in the end.
+    """
+    names = (*NAMES, "validation") if validated else NAMES
+    if not isinstance(rows, list) or not rows:
+        raise ValueError(f"checkpoint must hold a list of rows, got {checks.given(rows)}")
+    before = 0
+    for epoch, row in enumerate(rows, 1):
+        if not isinstance(row, dict) or set(row) != set(names):
+            raise ValueError(
+                f"checkpoint must hold rows of {', '.join(names)}, got {checks.given(row)}"
+            )
+        for name, value in row.items():
+            kinds = (int,) if name in ("epoch", "step") else (int, float)
+            if type(value) not in kinds or not math.isfinite(value):
+                raise ValueError(
+                    f"checkpoint must hold rows of finite numbers, got {name} = "
+                    f"{checks.given(value)} in epoch {epoch}"
+                )
+        if row["epoch"] != epoch or row["step"] <= before:
+            raise ValueError(
+                "checkpoint must hold rows of epochs from 1 up, with ever more steps, got epoch "
+                f"{row['epoch']} and step {row['step']} after epoch {epoch - 1} and step {before}"
+            )
+        before = row["step"]
+    if before != steps:
+        raise ValueError(f"checkpoint must hold rows up to its step {steps}, got up to {before}")
+    return rows

@@ -143,14 +143,26 @@ def check_tensor(name: str, value: Any, like: Tensor | None = None) -> None:
 
 
 def check_device(device: Any) -> torch.device | None:
-    """Return `device` as Torch knows it, ``None`` for the default one."""
+    """Return `device` as Torch knows it, if there is one here; ``None`` for the default one."""
+    if device is None:
+        return None
     try:
-        return None if device is None else torch.device(device)
-    except (TypeError, ValueError, RuntimeError) as error:
-        reason = str(error).partition("\n")[0]
+        known = torch.device(device)
+        if not torch.compiler.is_compiling():
+            torch.empty(0, device=known)
+    # Torch has an error of its own for each kind of device, and an AssertionError for CUDA.
+    except (TypeError, ValueError, RuntimeError, AssertionError, ImportError) as error:
+        reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
         raise ValueError(
-            f"device is {checks.given(device)}, which Torch refuses: {reason}"
+            f"device is {checks.given(device)}, which Torch refuses: {reason}; accepted here are "
+            f"{', '.join(_devices())}"
         ) from None
+    return known
+
+
+def _devices() -> list[str]:
+    kind, count = torch.accelerator.current_accelerator(), torch.accelerator.device_count()
+    return ["cpu", *(f"{kind}:{i}" for i in range(count)), "meta"]
 
 
 def check_generator(generator: Any) -> None:

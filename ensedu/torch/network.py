@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ensedu.common import checks, layer_checks
 from ensedu.methods import METHODS, checked_sizes, layer_methods
-from ensedu.torch.base import WeightLayer, check_tensor
+from ensedu.torch.base import WeightLayer, check_device, check_tensor
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.layer_classes import layer_class
 
@@ -203,6 +203,7 @@ def mlp(
     act = ACTIVATIONS[checks.one_of("activation", activation, ACTIVATIONS)]
     checks.boolean("bias", bias)
     ntk = checks.one_of("parametrization", parametrization, PARAMETRIZATIONS) == "ntk"
+    device = check_device(device)  # which nn.Linear does not
 
     def weights(m: int, n: int, key: str) -> list[nn.Module]:
         members = (M,) if METHODS[key].members else ()

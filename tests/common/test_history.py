@@ -1,9 +1,14 @@
 """Which epoch of a training is the best, and what a history refuses."""
 
+import math
+
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ensedu.torch as et
+from ensedu.common.history import check_rows
 
 B = 6
 
@@ -34,3 +39,59 @@ def test_only_epochs_with_the_whole_kl_are_best():
     assert all(map(torch.equal, net.state_dict().values(), third.state_dict().values()))
     with pytest.raises(ValueError, match="anneal must be at most the 2 epochs with patience"):
         et.fit(rank1_network(), x, y, told, epochs=2, patience=1, **settings)
+
+
+def kept_rows(epochs=3, **more):
+    """Rows as a training with a step of 4 minibatches an epoch keeps them."""
+    losses = {"loss": 1.5, "nll": 1, "kl": 0.0, "beta": 1.0, **more}
+    return [{"epoch": i, "step": 4 * i, **losses} for i in range(1, epochs + 1)]
+
+
+def changed(i, **values):
+    rows = kept_rows()
+    rows[i] |= values
+    return rows
+
+
+FORGED = {
+    "none": ([], "a list of rows, got []"),
+    "nothing": (None, "a list of rows, got None"),
+    "one": (kept_rows(1)[0], "a list of rows, got {'epoch': 1"),
+    "words": (["epoch", *kept_rows()[1:]], "rows of epoch, step, loss, nll, kl, beta, got 'epoch'"),
+    "a name too few": ([{"epoch": 1, "step": 12}], "nll, kl, beta, got {'epoch': 1, 'step': 12}"),
+    "a name too many": (changed(1, validation=0.5), "nll, kl, beta, got {'epoch': 2"),
+    "a word": (changed(1, loss="low"), "finite numbers, got loss = 'low' (str) in epoch 2"),
+    "NaN": (changed(0, nll=math.nan), "finite numbers, got nll = nan (float) in epoch 1"),
+    "infinite": (changed(2, beta=math.inf), "finite numbers, got beta = inf (float) in epoch 3"),
+    "true": (changed(1, kl=True), "finite numbers, got kl = True (bool) in epoch 2"),
+    "half a step": (changed(1, step=8.0), "finite numbers, got step = 8.0 (float) in epoch 2"),
+    "before all": (changed(0, step=-3), "got epoch 1 and step -3 after epoch 0 and step 0"),
+    "as many": (changed(1, step=4), "got epoch 2 and step 4 after epoch 1 and step 4"),
+    "another epoch": (changed(1, epoch=3), "got epoch 3 and step 8 after epoch 1 and step 4"),
+    "fewer": (kept_rows(2), "rows up to its step 12, got up to 8"),
+}
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("case", FORGED)
+def test_what_are_no_rows_of_a_training_is_named(case):
+    rows, words = FORGED[case]
+    with pytest.raises(ValueError, match="checkpoint must hold ") as raised:
+        check_rows(rows, 12, validated=False)
+    assert words in str(raised.value)
+
+
+@given(
+    losses=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=7),
+    steps=st.integers(1, 5),
+)
+def test_rows_of_a_training_are_rows(losses, steps):
+    rows = [
+        {"epoch": i, "step": steps * i, "loss": loss, "nll": loss, "kl": 0, "beta": 0.5}
+        for i, loss in enumerate(losses, 1)
+    ]
+    assert check_rows(rows, steps * len(rows), validated=False) == rows
+    with pytest.raises(ValueError, match="rows of epoch, step, loss, nll, kl, beta, validation"):
+        check_rows(rows, steps * len(rows), validated=True)
+    rows = [row | {"validation": 0.5} for row in rows]
+    assert check_rows(rows, steps * len(rows), validated=True) == rows

@@ -9,21 +9,26 @@ A folder a step, such as ``step-00000050``, holds two files, and nothing in them
   adds, the size and SHA-256 of the other file, and a SHA-256 of all that.
 
 A folder gets its name when all of it is on the disk, so a process that is killed while it writes
-leaves nothing that looks whole. Loading reads and compares everything before it changes anything.
+leaves nothing that looks whole; the next `save` removes what it left. Loading reads and compares
+everything before it changes anything, and takes weights that are not finite only if asked to.
 
 A `ensedu.torch.train.distributed.ShardedEnsemble` is saved as the whole network that it was made
 of, so any number of processes can load it, and so can that network itself. Its processes call each
 function together, and process 0 alone reads and writes::
 
-    start = resume("runs/a", net, optimizer).step               # 0 where there is nothing yet
+    # Step 0 where there is nothing yet; without missing_ok that is an error, to go on for sure.
+    start = resume("runs/a", net, optimizer, missing_ok=True).step
     for step in range(start, 1000):
         ...
         if (step + 1) % 50 == 0:
             save("runs/a", net, optimizer, step + 1)
+
+To predict, load the newest, and nothing else::
+
+    load(newest("runs/a").path, net)
 """
 
 import json
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -37,11 +42,10 @@ from ensedu.common import checks
 from ensedu.torch.train import folders
 from ensedu.torch.train.distributed.group import ask_first
 from ensedu.torch.train.distributed.shards import ShardedEnsemble
+from ensedu.torch.train.folder_search import check_checkpoint, check_place, newest_by
+from ensedu.torch.train.saved_checks import NO_SETTINGS, check_finite, check_settings
 
 __all__ = ["Checkpoint", "load", "newest", "resume", "save"]
-
-# How an optimizer computes, which is the machine's affair, and what has a place of its own.
-NO_SETTINGS = ("params", "param_names", "foreach", "fused", "capturable", "differentiable")
 
 Generators = Mapping[str, torch.Generator]
 
@@ -54,8 +58,8 @@ class Checkpoint:
     step: int
     #: What the caller of `save` added, as JSON gives it back.
     extra: dict[str, Any]
-    #: The folder of this checkpoint.
-    path: Path | None
+    #: The folder of this checkpoint; where there is none, the one in which it was looked for.
+    path: Path
 
 
 def save(
@@ -67,6 +71,7 @@ def save(
     generators: Generators | None = None,
     extra: dict[str, Any] | None = None,
     keep: int = 2,
+    nonfinite_ok: bool = False,
 ) -> Path:
     """Write a checkpoint of the state after `step` steps, drop old ones, and return its folder.
 
@@ -74,18 +79,23 @@ def save(
     parameters of it alone, or is ``None``. Of its settings those are kept that JSON can hold: the
     learning rate as a number, not as a tensor. Also kept are the states of `generators`, by name,
     those of process 0, and `extra`, as JSON can hold it. So many complete checkpoints as `keep`
-    says stay.
+    says stay; what else there is in `folder`, or in one of them, is left alone.
 
     Raises
     ------
     TypeError, ValueError
-        For a bad argument, parameters of an optimizer that are none of the net's, and states that
-        are no dense tensors with values, or have members that cannot be told apart.
+        For a bad argument, parameters of an optimizer that are none of the net's, states that are
+        no dense tensors with values, or have members that cannot be told apart, and a `folder` that
+        is a checkpoint itself. Without `nonfinite_ok` also for NaN in net or optimizer, and for
+        infinite parameters, which would take the place of good ones.
     FileExistsError, OSError
-        If there is a checkpoint of this step that is not damaged; if this one cannot be written.
+        If there is a checkpoint of this step that is not damaged, or something else of its name; if
+        this one cannot be written.
     """
     checks.positive_int("keep", keep)
-    path = _path("folder", folder) / f"step-{checks.positive_int('step', step):08}"
+    folder = _path("folder", folder)
+    path = folder / f"step-{checks.positive_int('step', step):08}"
+    checks.boolean("nonfinite_ok", nonfinite_ok)
     if not isinstance(extra, (dict, type(None))):
         raise TypeError(f"extra must be a dict or None, got {type(extra).__name__}")
     try:
@@ -93,17 +103,32 @@ def save(
     except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(f"extra must hold what JSON can hold: {error}") from None
     values, table["optimizer"], table["settings"] = _state(net, optimizer, generators)
-    return _on_first_process(net, lambda: folders.write(path, table, values, keep))
+    if not nonfinite_ok:
+        check_finite("net and optimizer", values, _parameters(net))
+
+    def write() -> Path:
+        check_place(folder)
+        return folders.write(path, table, values, keep)
+
+    return _on_first_process(net, write)
 
 
-def newest(folder: str | PathLike[str]) -> Checkpoint | None:
-    """Return the complete checkpoint with most steps in `folder`, or ``None``.
+def newest(folder: str | PathLike[str], *, missing_ok: bool = False) -> Checkpoint:
+    """Return what there is to know of the checkpoint with most steps in `folder`.
 
-    Its values are not read: `resume` may find them damaged, and take an older one.
+    One whose table or size is damaged is named in a warning, and the one before it is taken. The
+    values are not read: `resume` may find them damaged, too, and take an older one.
+
+    Raises
+    ------
+    OSError, ValueError
+        Where there is none, as `resume` does.
     """
-    found = folders.complete_folders(_path("folder", folder))
-    table = folders.read_table(found[-1]) if found else {}
-    return Checkpoint(table["step"], table["extra"], found[-1]) if found else None
+    folder = _path("folder", folder)
+    checks.boolean("missing_ok", missing_ok)
+    table = newest_by(lambda path: folders.read_table(path) | {"path": path}, folder, missing_ok)
+    table = table or {"step": 0, "extra": {}, "path": folder}
+    return Checkpoint(table["step"], table["extra"], table["path"])
 
 
 def load(
@@ -112,6 +137,7 @@ def load(
     optimizer: torch.optim.Optimizer | None = None,
     *,
     generators: Generators | None = None,
+    nonfinite_ok: bool = False,
 ) -> Checkpoint:
     """Load the checkpoint in the folder `path`, as `save` returned it.
 
@@ -124,10 +150,18 @@ def load(
     OSError
         If a file is missing or damaged, which it names.
     TypeError, ValueError
-        If it is of another net, optimizer or generator, or of another format, and for what `save`
-        would refuse.
+        If it is of another net, optimizer or generator, of another format, or nothing that `save`
+        writes: of another step than its folder is named after, or with settings of other kinds; for
+        a folder of checkpoints, and for what `save` would refuse. Without `nonfinite_ok` also for
+        NaN in it, and for infinite parameters.
     """
-    return _load_what_fits(lambda: folders.read(_path("path", path)), net, optimizer, generators)
+    path = _path("path", path)
+
+    def read() -> folders.Content:
+        check_checkpoint(path)
+        return folders.read(path)
+
+    return _load_what_fits(read, net, optimizer, generators, nonfinite_ok, path)
 
 
 def resume(
@@ -136,26 +170,27 @@ def resume(
     optimizer: torch.optim.Optimizer | None = None,
     *,
     generators: Generators | None = None,
+    missing_ok: bool = False,
+    nonfinite_ok: bool = False,
 ) -> Checkpoint:
-    """Load the newest checkpoint in `folder` that is not damaged, if there is one.
+    """Load the newest checkpoint in `folder` that is not damaged.
 
-    Each that is damaged is named in a warning, and all in an ``OSError``. Else raises as `load`.
+    Each that is damaged is named in a warning, and all in an ``OSError``. Without any nothing
+    changes, and with `missing_ok` this is step 0.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none, without `missing_ok`; it says what is there instead.
+    OSError, TypeError, ValueError
+        If `folder` is a file or a checkpoint itself; else as `load`.
     """
     folder = _path("folder", folder)
-
-    def read() -> folders.Content | None:
-        errors = []
-        for path in reversed(folders.folders_by_step(folder)):
-            try:
-                return folders.read(path)
-            except OSError as error:
-                errors.append(str(error))
-                warnings.warn(f"checkpoint {path} cannot be read: {error}", stacklevel=2)
-        if errors:
-            raise OSError(f"no checkpoint in {folder} can be read: {'; '.join(errors)}")
-        return None
-
-    return _load_what_fits(read, net, optimizer, generators)
+    checks.boolean("missing_ok", missing_ok)
+    return _load_what_fits(
+        lambda: newest_by(folders.read, folder, missing_ok),
+        net, optimizer, generators, nonfinite_ok, folder,
+    )  # fmt: skip
 
 
 def _path(name: str, value: Any) -> Path:
@@ -210,6 +245,13 @@ def _state(
     return values, about, settings
 
 
+def _parameters(net: nn.Module) -> set[str]:
+    """Return under which names the parameters of the whole net are saved."""
+    found = _local_module(net).named_parameters(remove_duplicate=False)
+    names = {f"model:{name}": True for name, _ in found}
+    return set(net.values_of_all(names) if isinstance(net, ShardedEnsemble) else names)
+
+
 def _is_json(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return all(map(_is_json, value))
@@ -241,12 +283,15 @@ def _load_what_fits(
     net: nn.Module,
     optimizer: torch.optim.Optimizer | None,
     generators: Generators | None,
+    nonfinite_ok: bool,
+    place: Path,
 ) -> Checkpoint:
     """Check that what process 0 reads fits, and only then put it in place."""
+    checks.boolean("nonfinite_ok", nonfinite_ok)
     values, about, _ = _state(net, optimizer, generators)
     content = _on_first_process(net, read)
     if content is None:
-        return Checkpoint(0, {}, None)
+        return Checkpoint(0, {}, place)
     path, table, found = content
     ours, theirs = _shapes(values) | about, _shapes(found) | table["optimizer"]
     must = ("model:", "group:") if optimizer else ("model:",)
@@ -259,6 +304,10 @@ def _load_what_fits(
             f"{theirs.get(first, 'missing')}; accepted is {ours.get(first, 'none')} (differing are "
             f"{', '.join(differ[:8])}{', ...' if len(differ) > 8 else ''})"
         )
+    if not nonfinite_ok:
+        check_finite(str(path), found, _parameters(net))
+    if optimizer is not None:
+        check_settings(path, table["settings"], optimizer.param_groups)
     if isinstance(net, ShardedEnsemble):
         found = {key: net.own_part(key, value) for key, value in found.items()}
     for name, one in (generators or {}).items():
@@ -266,10 +315,17 @@ def _load_what_fits(
             torch.Generator(one.device).set_state(found[f"generator:{name}"])
         except RuntimeError as error:
             raise ValueError(f"{path} has no state of generator {name!r}: {error}") from None
+    if optimizer is not None:
+        before = optimizer.state, optimizer.param_groups
+        try:
+            _restore(_local_module(net), optimizer, found, table["settings"])
+        except Exception as error:  # each class of optimizers has its own
+            optimizer.state, optimizer.param_groups = before
+            kind = type(optimizer).__name__
+            words = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{path} has no state that a {kind} takes: {words}") from error
     for name, one in (generators or {}).items():
         one.set_state(found[f"generator:{name}"])
-    if optimizer is not None:
-        _restore(_local_module(net), optimizer, found, table["settings"])
     _local_module(net).load_state_dict(
         {k: found[f"model:{k}"] for k in _local_module(net).state_dict()}
     )
@@ -298,7 +354,7 @@ def _restore(
     state = {parameter: states.get(name, {}) for parameter, (name, _) in parameters.items()}
     packed = optimizer.state_dict()
     packed["state"] = dict(enumerate(state.values()))
-    for group, saved in zip(packed["param_groups"], settings, strict=False):
+    for group, saved in zip(packed["param_groups"], settings, strict=True):
         group |= {k: tuple(v) if isinstance(v, list) else v for k, v in saved.items()}
     optimizer.load_state_dict(packed)
     # Torch has put them on their devices, but cast all but "step" to the dtype of the parameter.

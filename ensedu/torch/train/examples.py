@@ -11,6 +11,7 @@ from ensedu.common import checks
 from ensedu.common.training_checks import check_same_rows, members_to_split, named_pairs
 from ensedu.torch.base import MemberLayer
 from ensedu.torch.network import Tile
+from ensedu.torch.train.pieces import first_not_finite, pieces
 
 
 def minibatches(
@@ -59,9 +60,7 @@ def _check_tensor(name: str, value: Any, dtypes: set[torch.dtype]) -> None:
     if value.is_complex() or (value.is_floating_point() and value.dtype not in dtypes):
         known = ", ".join(sorted(map(str, dtypes)))
         raise TypeError(f"{name} has dtype {value.dtype}, accepted is that of the net, {known}")
-    bad = (~value.isfinite()).nonzero()
-    if len(bad):
-        place = tuple(bad[0].tolist())
+    if (place := first_not_finite(value)) is not None:
         raise ValueError(f"{name} must hold finite numbers, got {value[place].item()} at {place}")
 
 
@@ -88,5 +87,6 @@ def fingerprint(*tensors: Tensor) -> str:
     digest = hashlib.sha256()
     for x in tensors:
         digest.update(f"{tuple(x.shape)} {x.dtype} ".encode())
-        digest.update(x.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+        for _, piece in pieces(x.detach()):
+            digest.update(piece.cpu().contiguous().flatten().view(torch.uint8).numpy())
     return digest.hexdigest()[:16]

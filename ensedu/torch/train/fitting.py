@@ -12,6 +12,7 @@ from ensedu.common import checks
 from ensedu.common.history import EpochRow, History
 from ensedu.common.training_plan import Plan
 from ensedu.torch.train.adversarial import input_reach, with_adversarial
+from ensedu.torch.train.batch_of_one import naming_a_batch_of_one
 from ensedu.torch.train.examples import (
     check_training,
     fingerprint,
@@ -141,7 +142,7 @@ def fit(
         plan.nll, plan.data = _loss_name(nll), fingerprint(x, y, *(validation or ()))
     with (
         seeded(net, plan.seed) as generators, batches_of_members(net, own is not None),
-        in_mode(net, training=True),
+        in_mode(net, training=True), naming_a_batch_of_one(net, plan),
     ):  # fmt: skip
         groups = parameter_groups(net, weight_decay=plan.weight_decay, fast_lr=plan.fast_lr)
         optim = optimizer(groups, lr=plan.lr)

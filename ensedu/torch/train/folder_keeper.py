@@ -4,12 +4,13 @@ from contextlib import suppress
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.common.history import EpochRow
+from ensedu.common.history import EpochRow, check_rows
 from ensedu.common.training_plan import Plan
 
 
@@ -47,23 +48,39 @@ class FolderKeeper:
             self._folder.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             raise ValueError(f"checkpoint must be a folder that can be made: {error}") from None
-        from ensedu.torch.train import (
-            checkpoints,  # needs safetensors, which no other training does
-        )
+        # They need safetensors, which no other training does.
+        from ensedu.torch.train import checkpoints, folders
 
-        newest = checkpoints.newest(self._folder)
-        theirs = self._settings if newest is None else newest.extra.get("settings")
+        bests = self._folder / "best"
+        newest = checkpoints.newest(self._folder, missing_ok=True)
+        if newest.step:
+            self._rows_of(newest)  # before anything changes
+        with suppress(OSError):  # a damaged one is an error where its weights are wanted
+            best = checkpoints.newest(bests, missing_ok=True)
+            if best.step:
+                self._check_settings(best)
+        found = checkpoints.resume(
+            self._folder, self.net, self._optimizer, generators=self._generators, missing_ok=True
+        )
+        # Those of a training that was killed before its next checkpoint come again.
+        folders.remove_after(bests, found.step)
+        return self._rows_of(found) if found.step else []
+
+    def _rows_of(self, found: Any) -> list[EpochRow]:
+        """Return the rows of a checkpoint, which must be of this very training."""
+        self._check_settings(found)
+        validated = self._settings["validated"]
+        return check_rows(found.extra.get("rows"), found.step, validated=validated)
+
+    def _check_settings(self, found: Any) -> None:
+        theirs = found.extra.get("settings")
         for name, value in self._settings.items():
             if not isinstance(theirs, dict) or theirs.get(name) != value:
                 saved = theirs.get(name) if isinstance(theirs, dict) else "nothing"
                 raise ValueError(
-                    f"checkpoint must be of a training with {name} = {value}, got {self._folder} "
+                    f"checkpoint must be of a training with {name} = {value}, got {found.path} "
                     f"with {saved}; accepted is another folder"
                 )
-        found = checkpoints.resume(
-            self._folder, self.net, self._optimizer, generators=self._generators
-        )
-        return found.extra.get("rows", [])
 
     def not_finite(self) -> str:
         """Return the name of a parameter that is not finite, "" if all are."""
@@ -82,9 +99,10 @@ class FolderKeeper:
         if best:
             # Killed before the next checkpoint, it goes on from the one before, whose best epoch is
             # kept for that, and comes to this epoch again.
-            with suppress(FileExistsError):
-                keep = self._every + 1
-                checkpoints.save(self._folder / "best", self.net, None, step, keep=keep)
+            checkpoints.save(
+                self._folder / "best", self.net, None, step,
+                extra={"settings": self._settings}, keep=self._every + 1,
+            )  # fmt: skip
         if last or len(rows) % self._every == 0:
             extra = {"settings": self._settings, "rows": rows}
             checkpoints.save(

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +11,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
+from ensedu.torch.train.parts import holds_only, part_of, remove, remove_killed
+from ensedu.torch.train.saved_checks import check_table
+
 FORMAT = 1
 VALUES, TABLE = "values.safetensors", "checkpoint.json"
+OWN = {VALUES, TABLE}
+NAME = re.compile(r"step-([0-9]{8}|[1-9][0-9]{8,})")
 
 
 class Content(NamedTuple):
@@ -27,8 +31,9 @@ class Content(NamedTuple):
 def write(path: Path, table: dict[str, Any], values: dict[str, Tensor], keep: int) -> Path:
     """Write a folder under another name and rename it when all is on the disk; drop old ones.
 
-    Raises ``TypeError`` for values of a dtype without a name in the format, ``FileExistsError`` if
-    there is such a folder that is not damaged, ``OSError`` if it cannot be written.
+    Only what holds these two files and nothing else is ever removed. Raises ``TypeError`` for
+    values of a dtype without a name in the format, ``FileExistsError`` if there is such a folder
+    that is not damaged, or something else of that name, ``OSError`` if it cannot be written.
     """
     try:  # clones, because what shares memory cannot be written
         data = save({name: value.contiguous().clone() for name, value in values.items()})
@@ -37,19 +42,13 @@ def write(path: Path, table: dict[str, Any], values: dict[str, Tensor], keep: in
             f"net and optimizer must keep tensors of dtypes that safetensors knows, got {error}"
         ) from None
     path.parent.mkdir(parents=True, exist_ok=True)
-    for left in path.parent.glob("step-*.part-*"):  # by writes, or removals, that were killed
-        shutil.rmtree(left)
-    if path.exists():
-        try:
-            read(path)
-        except OSError:
-            _remove(path)
-        else:
-            raise FileExistsError(f"folder must have no checkpoint of that step, got {path}")
+    remove_killed(path.parent, OWN)
+    if os.path.lexists(path):
+        _remove_damaged(path)
     file = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     table = {"format": FORMAT, "values": file} | table
     text = json.dumps(table | {"sha256": _digest(table)}, indent=1, sort_keys=True) + "\n"
-    part = path.with_name(f"{path.name}.part-{os.getpid()}")
+    part = part_of(path)
     part.mkdir()
     for name, content in ((VALUES, data), (TABLE, text.encode())):
         with (part / name).open("wb") as opened:
@@ -59,10 +58,7 @@ def write(path: Path, table: dict[str, Any], values: dict[str, Tensor], keep: in
     _sync_names(part)
     part.rename(path)
     _sync_names(path.parent)
-    oldest = complete_folders(path.parent)[-keep:][0]
-    for other in folders_by_step(path.parent):
-        if _step_of(other) < _step_of(oldest) and other != path:
-            _remove(other)
+    _remove_old(path, keep)
     return path
 
 
@@ -70,7 +66,7 @@ def read(path: Path) -> Content:
     """Return what stands in a folder.
 
     Raises ``OSError``, which names the file that is missing or damaged, and ``ValueError`` for
-    another format.
+    another format, and for what `write` would not have written.
     """
     table, file = read_table(path), path / VALUES
     data = file.read_bytes()
@@ -88,45 +84,69 @@ def read_table(path: Path) -> dict[str, Any]:
     try:
         table = json.loads(file.read_bytes())
         whole = table.pop("sha256") == _digest(table)
-        version, size = table["format"], table["values"]["size"]
+        version, size, _ = table["format"], table["values"]["size"], table["values"]["sha256"]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise OSError(f"{file} is damaged: {type(error).__name__}: {error}") from None
     if not whole:
         raise OSError(f"{file} is damaged: its SHA-256 is not the one in it")
-    if version != FORMAT:
+    if type(version) is not int or version != FORMAT:
         raise ValueError(f"{file} is of format {version!r}, accepted is {FORMAT}")
     if values.stat().st_size != size:
         raise OSError(f"{values} is damaged: it has {values.stat().st_size} bytes of {size}")
+    check_table(file, table)
     return table
 
 
 def folders_by_step(folder: Path) -> list[Path]:
     """Return all folders of steps, damaged or not, the one with most steps last."""
-    names = (path for path in folder.glob("step-*") if re.fullmatch(r"step-\d+", path.name))
-    return sorted(names, key=_step_of)
+    found = (path for path in folder.glob("step-*") if NAME.fullmatch(path.name))
+    return sorted((path for path in found if path.is_dir()), key=step_of)
 
 
-def complete_folders(folder: Path) -> list[Path]:
-    """Return those whose files are there, with a good table and as many bytes as it says."""
-    found = []
-    for path in folders_by_step(folder):
-        try:
-            read_table(path)
-        except OSError:
-            continue
-        found.append(path)
-    return found
-
-
-def _step_of(path: Path) -> int:
+def step_of(path: Path) -> int:
+    """Return the number of steps that a folder is named after."""
     return int(path.name.removeprefix("step-"))
 
 
-def _remove(path: Path) -> None:
-    # Nobody may find half of it under a name that says it is whole.
-    gone = path.with_name(f"{path.name}.part-{os.getpid()}")
-    path.rename(gone)
-    shutil.rmtree(gone)
+def remove_after(folder: Path, step: int) -> None:
+    """Remove what `write` left in a folder of more steps than these."""
+    for path in folders_by_step(folder):
+        if step_of(path) > step and holds_only(path, OWN):
+            remove(path)
+
+
+def _remove_damaged(path: Path) -> None:
+    """Make room for a folder where a damaged one is."""
+    if not path.is_dir():
+        raise FileExistsError(f"folder must have no file of a checkpoint's name, got {path}")
+    try:
+        read(path)
+    except OSError:
+        if not holds_only(path, OWN):
+            raise FileExistsError(
+                f"folder must have nothing else of a checkpoint's name, got {path}"
+            ) from None
+        remove(path)
+    else:
+        raise FileExistsError(f"folder must have no checkpoint of that step, got {path}")
+
+
+def _remove_old(path: Path, keep: int) -> None:
+    """Remove what has fewer steps than so many complete folders, but for the one just written."""
+    complete, damaged = [], []
+    for other in folders_by_step(path.parent):
+        try:
+            read_table(other)
+        except OSError:
+            damaged.append(other)
+        except ValueError:  # of another format, or by another hand: not counted, and left alone
+            continue
+        else:
+            complete.append(other)
+    oldest = step_of(complete[-keep:][0])
+    for other in complete + damaged:
+        if step_of(other) < oldest and other != path and holds_only(other, OWN):
+            remove(other)
 
 
 def _digest(table: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 import copy
 import math
 import os
+import shutil
 import signal
 from functools import partial, wraps
 from pathlib import Path
@@ -14,7 +15,17 @@ import ensedu.torch as et
 from ensedu.torch.train import folders
 from ensedu.torch.train.checkpoints import newest
 from tests.torch.train.processes import copied_process
-from tests.torch.train.trained_networks import B, converted, data, keeping, network, same, told
+from tests.torch.train.saved_runs import forge
+from tests.torch.train.trained_networks import (
+    STEPS,
+    B,
+    converted,
+    data,
+    keeping,
+    network,
+    same,
+    told,
+)
 
 
 class Exploding(torch.optim.SGD):
@@ -177,9 +188,43 @@ def test_the_best_of_a_last_checkpoint_stays_while_others_come(tmp_path):
     net = network("single")
     et.fit(net, x, y, told([]), epochs=3, checkpoint_every=3, **settings)
     assert same(net.state_dict(), third.state_dict())
+    assert newest(tmp_path / "best").step == 3 * STEPS  # which is what one loads
     # Going on, it comes to the bests that are there already.
     rows = et.fit(net, x, y, told(falling[3:]), epochs=6, checkpoint_every=3, **settings)
     assert [row["validation"] for row in rows] == falling
+
+
+def best_of_a_run_without_checkpoints(folder, net, lr=0.2):
+    """Train, and leave the weights of the best epochs alone, as a kill before a checkpoint does."""
+    x, y = data()
+    et.fit(
+        net, x, y, et.softmax_cross_entropy, epochs=4, batch_size=B, lr=lr,
+        validation=(x[13:], 1 - y[13:]), patience=4, checkpoint=folder,
+    )  # fmt: skip
+    for path in folder.glob("step-*"):
+        shutil.rmtree(path)
+    return net.state_dict()
+
+
+def test_the_best_epochs_of_another_training_are_not_taken_for_its_own(tmp_path):
+    """Neither those of other settings, which are an error, nor those from another start."""
+    best_of_a_run_without_checkpoints(tmp_path / "one", network("single"))
+    net = network("single")
+    before = copy.deepcopy(net.state_dict())
+    with pytest.raises(ValueError, match=r"with lr = 0.1, got .*/best/step-0000\d+ with 0.2"):
+        best_of_a_run_without_checkpoints(tmp_path / "one", net, lr=0.1)
+    assert same(net.state_dict(), before)
+    starts = [network("single") for _ in range(2)]
+    for start in starts:
+        start[0].weight.data *= 3
+    found = best_of_a_run_without_checkpoints(tmp_path / "one", starts[0])
+    assert same(found, best_of_a_run_without_checkpoints(tmp_path / "two", starts[1]))
+    kept = [load_values(newest(tmp_path / name / "best").path) for name in ("one", "two")]
+    assert same(kept[0], kept[1])
+
+
+def load_values(path):
+    return folders.read(path).values
 
 
 def test_more_epochs_go_on_and_fewer_are_refused(tmp_path):
@@ -274,3 +319,49 @@ def test_a_checkpoint_tells_other_data_and_another_loss(tmp_path):
     ):
         with pytest.raises(ValueError, match=f"checkpoint must be of a training with {word}"):
             call()
+
+
+def test_forged_rows_are_refused_and_change_nothing(tmp_path):
+    x, y = data()
+
+    def train(net, epochs):
+        return et.fit(
+            net, x, y, et.softmax_cross_entropy, epochs=epochs, batch_size=B, checkpoint=tmp_path
+        )
+
+    rows = train(network("single"), 2)
+    net, path = network("single"), newest(tmp_path).path
+    before = copy.deepcopy(net.state_dict())
+    for extra, words in (
+        ({"rows": [rows[0], rows[1] | {"loss": "low"}]}, "got loss = 'low'"),
+        ({"rows": [rows[0], rows[1] | {"nll": math.nan}]}, "got nll = nan"),
+        ({"rows": [rows[0], rows[1] | {"step": -3}]}, "got epoch 2 and step -3"),
+        ({"rows": rows[:1]}, f"up to its step {2 * 4}, got up to 4"),
+        ({"rows": []}, "a list of rows, got \\[\\]"),
+        ({}, "a list of rows, got None"),
+    ):
+        forge(path, lambda table, extra=extra: table | {"extra": settings_of(table) | extra})
+        with pytest.raises(ValueError, match=words):
+            train(net, 3)
+        assert same(net.state_dict(), before)
+    forge(path, lambda table: table | {"extra": settings_of(table) | {"rows": rows}})
+    assert train(net, 3)[:2] == rows
+
+
+def settings_of(table):
+    return {"settings": table["extra"]["settings"]}
+
+
+def test_an_older_checkpoint_that_is_taken_is_checked_too(tmp_path):
+    """What the newest says of itself is no proof of what its values are."""
+    x, y = data()
+    settings = {"batch_size": B, "checkpoint": tmp_path}
+    et.fit(network("single"), x, y, et.softmax_cross_entropy, epochs=2, **settings)
+    forge(tmp_path / "step-00000004", lambda table: table | {"extra": settings_of(table)})
+    values = tmp_path / "step-00000008" / "values.safetensors"
+    values.write_bytes(values.read_bytes()[:-1] + b"x")
+    with (
+        pytest.warns(UserWarning, match="step-00000008 cannot be read"),
+        pytest.raises(ValueError, match="a list of rows, got None"),
+    ):
+        et.fit(network("single"), x, y, et.softmax_cross_entropy, epochs=2, **settings)

@@ -15,7 +15,8 @@ The same in your own program, with `ensedu.torch.train.checkpoints`::
     with process_group() as device:
         ensemble = ShardedEnsemble(mlp([64, 64, 10], "rank1", 4).to(device), seed=0)
         optimizer = torch.optim.Adam(ensemble.parameters())
-        for step in range(resume("runs/b", ensemble, optimizer).step, 1000):
+        done = resume("runs/b", ensemble, optimizer, missing_ok=True).step
+        for step in range(done, 1000):
             x, y = batch(step)                                 # the same on all processes
             outputs = ensemble(x, step)                        # (own members, B, 10)
             losses = torch.stack([cross_entropy(logits, y) for logits in outputs])

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         say(f"a step all-reduces {ensemble.payload_bytes:,} bytes", flush=True)
         start = 0
         if given.checkpoint:
-            found = resume(given.checkpoint, ensemble, optimizer)
+            found = resume(given.checkpoint, ensemble, optimizer, missing_ok=True)
             start = found.step
             if start and (found.extra != settings or start > given.steps):
                 raise ValueError(

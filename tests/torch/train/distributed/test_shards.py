@@ -1,5 +1,6 @@
 """Members on several processes: the same as one process, resumed, killed, and misused."""
 
+import math
 import os
 import random
 import shutil
@@ -413,6 +414,10 @@ def damaged(rank, folder):
     errors.append(str(error.value))
     with pytest.raises(FileExistsError, match="folder must have no checkpoint of that step"):
         save(folder, ensemble, optimizer, 1)
+    for place, words in (("none", "does not exist"), (path.name, "is a checkpoint itself")):
+        with pytest.raises((OSError, ValueError), match=words) as error:
+            resume(folder / place, ensemble, optimizer)
+        errors.append(str(error.value))
     same = all(map(torch.equal, before, everything_of(ensemble, optimizer)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -420,6 +425,15 @@ def damaged(rank, folder):
     assert len(caught) == (rank == 0)
     train(ensemble, optimizer, 1, 2)
     assert all(map(torch.equal, before, everything_of(ensemble, optimizer)))
+    # A parameter of the last member, which the last process alone keeps.
+    last = [p for name, p in ensemble.net.named_parameters() if name == "members.4.last.bias"]
+    for parameter in last:
+        parameter.data[2] = math.inf
+    with pytest.raises(ValueError, match=r"got inf at \(2,\) of model:members\.4\.last\.bias"):
+        save(folder, ensemble, optimizer, 3)
+    path = save(folder, ensemble, optimizer, 3, nonfinite_ok=True)
+    with pytest.raises(ValueError, match=r"got inf at \(2,\) of model:members\.4\.last\.bias"):
+        load(path, ensemble, optimizer)
     return same, told.step, errors
 
 
@@ -479,7 +493,7 @@ def step_and_die(rank, folder, end, victim, deaths):
     """
     ensemble = ShardedEnsemble(build("rank1", 5), seed=SEED)
     optimizer = adam(ensemble)
-    start = resume(folder / "run", ensemble, optimizer).step
+    start = resume(folder / "run", ensemble, optimizer, missing_ok=True).step
     print(f"rank {rank}: from step {start}, dies {deaths}, victim {victim}")
 
     def die(*_):
@@ -503,8 +517,7 @@ def test_nine_kills_leave_no_trace(tmp_path):
         victim = 0 if saving else chance.randrange(ranks)  # process 0 writes
         death = chance.randint(0, 3), "saving" if saving else "training"
         launch(step_and_die, ranks, tmp_path, 99, victim, death, dies=True)
-        found = newest(tmp_path / "run")
-        steps.append(found.step if found else 0)
+        steps.append(newest(tmp_path / "run", missing_ok=True).step)
         seen |= {ranks, *death}
     assert seen == {0, 1, 2, 3, "saving", "training"}
     assert steps == sorted(steps) and 9 <= steps[-1] < 30, steps
