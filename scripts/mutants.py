@@ -28,7 +28,7 @@ from queue import SimpleQueue
 from tests.mutants import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[1]
-ENVIRONMENTS = {"tests/peers": ".venv-peers", "tests/tangents": ".venv-tangents"}
+ENVIRONMENTS = {"tests/peers": ".venv-others", "tests/tangents": ".venv-tangents"}
 TYPED = ["--jaxtyping-packages=ensedu,beartype.beartype", "-m", "not (bad_input or compiled)"]
 FAILED = 1  # pytest: tests ran, and some failed
 LAST_FAILED = "_build/pytest/v/cache/lastfailed"

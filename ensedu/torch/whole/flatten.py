@@ -7,7 +7,6 @@ tell them apart.
 import copy
 import inspect
 import warnings
-from collections import Counter
 from math import prod
 from typing import Any
 
@@ -27,7 +26,7 @@ from ensedu.torch.whole.compare import (
     kind_of_pass,
     unfused,
 )
-from ensedu.torch.whole.flat_parts import FlatLayer, FlatPart, Pass, Source
+from ensedu.torch.whole.flat_parts import FlatLayer, FlatPart
 from ensedu.torch.whole.nested_tensors import map_tensors
 from ensedu.torch.whole.one_member import (
     FixedDropout,
@@ -36,6 +35,7 @@ from ensedu.torch.whole.one_member import (
     detached_tensors,
     restart_masks,
 )
+from ensedu.torch.whole.passes import Pass, Passes, Source
 
 # Modules of Torch that in eval mode may read the weights of the layers inside, and call none.
 FUSED = (nn.TransformerEncoder, nn.TransformerEncoderLayer)
@@ -50,10 +50,10 @@ class FlatEnsemble(nn.Module):
     see `check_members`, where nothing traces or transforms it.
     """
 
-    def __init__(self, model: nn.Module, shared_pass: Pass) -> None:
+    def __init__(self, model: nn.Module, passes: Passes) -> None:
         super().__init__()
         self.model = model
-        self._pass = shared_pass
+        self._passes = passes
         # A model may have an input of this name itself.
         self._takes_noise = "noise" not in inspect.signature(model.forward).parameters
         self._fused = any(isinstance(part, FUSED) for part in model.modules())
@@ -71,12 +71,12 @@ class FlatEnsemble(nn.Module):
     @property
     def leading(self) -> tuple[int, ...]:
         """The axes in front of the batch: (M,), (S,) or (S, M)."""
-        return self._pass.leading
+        return self._passes.leading
 
     @property
     def ensemble_size(self) -> int | None:
         """Number of members M, ``None`` for a method without."""
-        return self._pass.ensemble_size
+        return self._passes.ensemble_size
 
     @ensemble_size.setter
     def ensemble_size(self, value: Any) -> None:
@@ -87,7 +87,7 @@ class FlatEnsemble(nn.Module):
 
     def keep_members(self, number: int) -> None:
         """Say how many members the layers hold, where a process has cut them to its own."""
-        self._pass.ensemble_size = number
+        self._passes.ensemble_size = number
 
     @property
     def samples(self) -> int | None:
@@ -95,7 +95,7 @@ class FlatEnsemble(nn.Module):
 
         ``None`` where members are not sampled: the output is then (M, B, …).
         """
-        return self._pass.samples
+        return self._passes.samples
 
     @samples.setter
     def samples(self, value: int | None) -> None:
@@ -103,7 +103,7 @@ class FlatEnsemble(nn.Module):
             raise ValueError(f"samples must be left out where nothing is drawn, got {value!r}")
         if value is not None or self.ensemble_size is None:
             checks.positive_int("samples", value)
-        self._pass.samples = value
+        self._passes.samples = value
 
     def noise(
         self, generator: torch.Generator | None = None, *args: Any, **kwargs: Any
@@ -259,15 +259,13 @@ class FlatEnsemble(nn.Module):
                 )
             return y.unflatten(0, (*self.leading, B))
 
-        state = self._pass
-        state.examples, state.noise, state.source, state.calls = B, noise, source, Counter()
-        state.was_given = noise is not None
         args, kwargs = map_tensors(repeat, args, "input"), map_tensors(repeat, kwargs, "input")
+        before = self._passes.begin(Pass(B, noise, source))
         try:
             with unfused(self._fused):
                 outputs = self.model(*args, **kwargs)
         finally:
-            state.examples, state.noise, state.source = None, None, None
+            self._passes.end(before)
         return map_tensors(unfold, outputs, "the output")
 
     def _noise_by_part(

@@ -15,9 +15,10 @@ from ensedu.torch.dropout import DROPOUT_MODULES
 from ensedu.torch.layer_classes import layer_class
 from ensedu.torch.whole.compare import Originals, check_members, kind_of_pass
 from ensedu.torch.whole.copies import MemberCopies, copy_model
-from ensedu.torch.whole.flat_parts import FlatDropout, FlatLayer, Pass
+from ensedu.torch.whole.flat_parts import FlatDropout, FlatLayer
 from ensedu.torch.whole.flatten import FlatEnsemble
 from ensedu.torch.whole.one_member import detached_tensors
+from ensedu.torch.whole.passes import Passes
 from ensedu.torch.whole.refusals import (
     only_head,
     refuse_captured,
@@ -158,13 +159,13 @@ def ensemble(
     names = names_of_shared(model, shared)
     refuse_lazy(model)
     refuse_captured(model)
-    shared_pass = Pass(M if row.members else None, S)
+    passes = Passes(M if row.members else None, S)
     if row.apart:
         net = copy_model(model, M, names, options.get("initialize"))
     elif row.drops_units:
-        net = _dropout_ensemble(model, shared_pass, names)
+        net = _dropout_ensemble(model, passes, names)
     else:
-        net = _swapped_ensemble(model, row, shared_pass, names, options)
+        net = _swapped_ensemble(model, row, passes, names, options)
     net.originals = Originals(model)
     if example is not None:
         _compare_on_example(net, example)
@@ -182,7 +183,7 @@ def _compare_on_example(net: FlatEnsemble | MemberCopies, example: Any) -> None:
         net.seen.add(kind_of_pass(args, kwargs))
 
 
-def _dropout_ensemble(model: nn.Module, shared_pass: Pass, shared: tuple[str, ...]) -> FlatEnsemble:
+def _dropout_ensemble(model: nn.Module, passes: Passes, shared: tuple[str, ...]) -> FlatEnsemble:
     found = {
         name: module
         for name, module in model.named_modules()
@@ -190,18 +191,18 @@ def _dropout_ensemble(model: nn.Module, shared_pass: Pass, shared: tuple[str, ..
     }
     refuse_undroppable(found, tuple(DROPOUT_AXES))
     replaced = {
-        id(module): FlatDropout(module.p, shared_pass, name, DROPOUT_AXES[type(module)]).train(
+        id(module): FlatDropout(module.p, passes, name, DROPOUT_AXES[type(module)]).train(
             module.training
         )
         for name, module in found.items()
     }
-    return FlatEnsemble(copy.deepcopy(model, replaced | detached_tensors(model)), shared_pass)
+    return FlatEnsemble(copy.deepcopy(model, replaced | detached_tensors(model)), passes)
 
 
 def _swapped_ensemble(
     model: nn.Module,
     row: Method,
-    shared_pass: Pass,
+    passes: Passes,
     shared: tuple[str, ...],
     options: dict[str, Any],
 ) -> FlatEnsemble:
@@ -219,8 +220,8 @@ def _swapped_ensemble(
     # deepcopy puts a flattened layer wherever it meets the plain one, in a list of Python's too.
     flat = {
         id(module): FlatLayer(
-            _layer_for(module, row, shared_pass, options),
-            shared_pass,
+            _layer_for(module, row, passes, options),
+            passes,
             name,
             # What deepcopy finds in its memo it does not copy.
             copy.deepcopy(module, {id(value): None for value in module.parameters()}),
@@ -228,11 +229,11 @@ def _swapped_ensemble(
         ).train(module.training)
         for name, module in swapped.items()
     }
-    return FlatEnsemble(copy.deepcopy(model, flat | detached_tensors(model)), shared_pass)
+    return FlatEnsemble(copy.deepcopy(model, flat | detached_tensors(model)), passes)
 
 
 def _layer_for(
-    module: nn.Module, row: Method, shared_pass: Pass, options: dict[str, Any]
+    module: nn.Module, row: Method, passes: Passes, options: dict[str, Any]
 ) -> WeightLayer:
     """Return the method's layer, with weight and bias of `module` unless members own weights."""
     linear = isinstance(module, nn.Linear)
@@ -243,7 +244,7 @@ def _layer_for(
         geometry = {name: getattr(module, name) for name in GEOMETRY}
     like = {"device": module.weight.device, "dtype": module.weight.dtype}
     layer = layer_class(row.key, "Linear" if linear else "Conv2d")(
-        *sizes, *([shared_pass.ensemble_size] if row.members else []),
+        *sizes, *([passes.ensemble_size] if row.members else []),
         bias=module.bias is not None, **like, **geometry, **options,
     )  # fmt: skip
     if "per_member" != row.roles.get("weight"):
