@@ -1,5 +1,6 @@
 """Hold an ensemble of a whole model against plain runs of its members, one by one."""
 
+import threading
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from math import prod
@@ -9,6 +10,7 @@ from weakref import WeakSet
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer, class_path, gpus_of
@@ -105,7 +107,7 @@ def compare(net: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """`check_members`, which says why there was nothing to compare; "" where all is equal."""
     # One pass is as short as its shortest number, so none is.
     with (
-        torch.random.fork_rng(gpus_of(net)),
+        _OwnDraws(gpus_of(net)),
         unfused(),
         _no_autocast(),
         refuse_calls_of(net.originals),
@@ -141,25 +143,41 @@ def compare(net: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     return "" if told else NO_NUMBER
 
 
+class _Unfusing:
+    """How many threads need Torch's layers unfused, a switch that they have in common."""
+
+    lock = threading.Lock()
+    threads = 0
+    before = True
+
+
 @contextmanager
 def unfused(needed: bool = True) -> Iterator[None]:
     """Keep Torch's transformer modules from reading the weights of layers that they do not call."""
-    if not needed or not torch.backends.mha.get_fastpath_enabled():
+    if not needed:
         yield
         return
-    torch.backends.mha.set_fastpath_enabled(False)
+    with _Unfusing.lock:
+        if not _Unfusing.threads:
+            _Unfusing.before = torch.backends.mha.get_fastpath_enabled()
+            torch.backends.mha.set_fastpath_enabled(False)
+        _Unfusing.threads += 1
     try:
         yield
     finally:
-        torch.backends.mha.set_fastpath_enabled(True)
+        with _Unfusing.lock:
+            _Unfusing.threads -= 1
+            if not _Unfusing.threads:
+                torch.backends.mha.set_fastpath_enabled(_Unfusing.before)
 
 
 @contextmanager
 def refuse_calls_of(originals: Originals) -> Iterator[None]:
-    """Refuse a copy that calls a part of the model that it was copied from."""
+    """Refuse a copy that calls, in this thread, a part of the model that it was copied from."""
+    own = threading.get_ident()
 
     def refuse_originals(module: nn.Module, _: Any) -> None:
-        if module in originals:
+        if threading.get_ident() == own and module in originals:
             raise MixUp(
                 f"the model calls a {class_path(module)} of the model that was converted, which a "
                 "function or an object of it has kept; accepted is a model that reaches its parts "
@@ -171,6 +189,36 @@ def refuse_calls_of(originals: Originals) -> Iterator[None]:
         yield
     finally:
         handle.remove()
+
+
+class _OwnDraws(TorchDispatchMode):
+    """Undoes what the operations of this thread draw from Torch's generators, and no other's."""
+
+    def __init__(self, gpus: list[int]) -> None:
+        super().__init__()
+        self._gpus, self._before = gpus, self._states(gpus)
+        self._any = False
+
+    @staticmethod
+    def _states(gpus: list[int]) -> list[Tensor]:
+        return [torch.get_rng_state(), *map(torch.cuda.get_rng_state, gpus)]
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if torch.Tag.nondeterministic_seeded not in function.tags:
+            return function(*args, **kwargs or {})
+        before = self._states(self._gpus)
+        result = function(*args, **kwargs or {})
+        self._any |= not all(map(torch.equal, before, self._states(self._gpus)))
+        return result
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        if self._any:
+            torch.set_rng_state(self._before[0])
+            for gpu, state in zip(self._gpus, self._before[1:], strict=True):
+                torch.cuda.set_rng_state(state, gpu)
 
 
 @contextmanager

@@ -5,6 +5,8 @@ repeats the batch and hopes.
 """
 
 import copy
+from contextlib import ExitStack
+from threading import Event, current_thread
 
 import pytest
 import torch
@@ -14,6 +16,8 @@ from torch.nn import functional as F
 import ensedu.torch as et
 from ensedu.methods import size_option
 from ensedu.torch import models
+from ensedu.torch.whole.compare import unfused
+from tests.torch.threads import PATIENCE, Meet, at_once
 from tests.torch.whole.cases import FLAT, B, M, Masked, Mix, SequenceFirst, floats
 
 
@@ -328,3 +332,81 @@ def test_rounding_is_no_mix_up(low):
     )
     net(floats(B, 7).to(low))
     assert net.seen
+
+
+@pytest.fixture
+def _elsewhere(monkeypatch):
+    """Return a function that compares a net, and runs another in a thread during that."""
+
+    def beside(net, x, run):
+        inside, done = Event(), Event()
+
+        def pause():
+            if current_thread().name == "compares":
+                inside.set()
+                assert done.wait(PATIENCE)
+
+        def compares():
+            current_thread().name = "compares"
+            et.check_members(net, x)
+
+        def runs():
+            assert inside.wait(PATIENCE)
+            try:
+                return run()
+            finally:
+                done.set()
+
+        monkeypatch.setattr(Meet, "during", staticmethod(pause))
+        return at_once(compares, runs)[1]
+
+    return beside
+
+
+def test_while_a_thread_compares_others_call_the_model_that_was_converted(_elsewhere):
+    model, x = nn.Sequential(nn.Linear(7, 5), Meet(), nn.Linear(5, 2)), floats(B, 7)
+    net = et.ensemble(model, "batch_ensemble", M)
+    y = model(x)
+    assert torch.equal(_elsewhere(net, x, lambda: model(x)), y)
+
+
+def test_while_a_thread_compares_others_draw_what_nobody_draws_again(_elsewhere):
+    net = et.ensemble(nn.Sequential(nn.Linear(7, 5), Meet(), nn.Linear(5, 2)), "batch_ensemble", M)
+    drawn = _elsewhere(net, floats(B, 7), lambda: torch.rand(11))
+    assert not torch.equal(torch.rand(11), drawn)
+
+
+def test_a_model_that_draws_leaves_the_generator_as_it_was():
+    class Discards(nn.Linear):
+        def forward(self, x):
+            torch.rand(3)
+            return super().forward(x)
+
+    model = nn.Sequential(Discards(7, 5), nn.Linear(5, 2))
+    net = et.ensemble(model, "batch_ensemble", M, shared=["0"])
+    noisy = et.ensemble(Noisy(), "batch_ensemble", M)
+    state = torch.get_rng_state()
+    et.check_members(net, floats(B, 7))
+    assert torch.equal(torch.get_rng_state(), state)
+    with pytest.raises(ValueError, match="draws at random in eval mode"):
+        et.check_members(noisy, floats(B, 7))
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_layers_stay_unfused_until_the_last_thread_is_through():
+    enabled = torch.backends.mha.get_fastpath_enabled
+    assert enabled()
+    one, other = ExitStack(), ExitStack()
+    one.enter_context(unfused())
+    other.enter_context(unfused())
+    one.close()
+    assert not enabled()
+    other.close()
+    assert enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with unfused():
+            assert not enabled()
+        assert not enabled()  # as its owner left it
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)
