@@ -29,6 +29,7 @@ STATES = {
 
 _lock = threading.RLock()  # a model's own train() may do anything
 _holds: list["_Hold"] = []
+_guards: dict[tuple[nn.Module, str], Any] = {}
 # The frame of every module that is called has this code.
 _CALL = nn.Module._call_impl.__code__
 
@@ -60,12 +61,33 @@ class _Hold:
                 )
             self.before |= {part: had for part, had in one.before.items() if part in self.before}
 
-    def give_back(self) -> None:
+    def guard(self) -> None:
+        """Refuse calls of what is switched by other threads; raise if one is in progress."""
+        parts = [part for part, had in self.before.items() if had != self.wanted]
+        for part in parts:
+            # A scripted module has no hooks; those of a thread that joined need no others.
+            if (part, self.flag) not in _guards and not isinstance(part, torch.jit.ScriptModule):
+                handle = part.register_forward_pre_hook(_refuse_other_threads)
+                _guards[part, self.flag] = handle
+        for thread, frame in sys._current_frames().items():
+            while frame is not None:
+                part = frame.f_locals.get("self") if frame.f_code is _CALL else None
+                if part in parts and not _is_held(part, thread):
+                    raise RuntimeError(
+                        f"net is in a pass of another thread, at a {class_path(part)}, so it "
+                        f"cannot be switched to another mode; {ACCEPTED}"
+                    )
+                frame = frame.f_back
+
+    def end(self) -> None:
         """Give each module what it had before, unless another hold needs what it has."""
         needed = {part for one in self.others() if one.wanted == self.wanted for part in one.before}
         for part, had in self.before.items():
             if part not in needed:
                 setattr(part, self.flag, had)
+                if (part, self.flag) in _guards:
+                    _guards.pop((part, self.flag)).remove()
+        _holds.remove(self)
 
 
 @contextmanager
@@ -83,7 +105,6 @@ def held(
     `guarded` is also kept from passes of other threads that hold nothing: one in progress is an
     error here, and one that begins is an error there.
     """
-    guards: list[Any] = []
     with _lock:
         hold = _Hold(parts, flag, wanted)
         hold.join()
@@ -91,45 +112,16 @@ def held(
         try:
             # A thread that is alone has nobody to look out for.
             if guarded and threading.active_count() > 1:
-                guards += _guard([part for part, had in hold.before.items() if had != wanted])
+                hold.guard()
             switch()
         except BaseException:
-            _end(hold, guards)
+            hold.end()
             raise
     try:
         yield
     finally:
         with _lock:
-            _end(hold, guards)
-
-
-def _end(hold: _Hold, guards: list[Any]) -> None:
-    hold.give_back()
-    _holds.remove(hold)
-    for guard in guards:
-        guard.remove()
-
-
-def _guard(parts: list[nn.Module]) -> list[Any]:
-    """Refuse calls of modules by threads that do not hold them; raise if one is in progress."""
-    guards = [
-        part.register_forward_pre_hook(_refuse_other_threads)
-        for part in parts
-        if not isinstance(part, torch.jit.ScriptModule)  # which has no hooks
-    ]
-    for thread, frame in sys._current_frames().items():
-        while frame is not None:
-            if frame.f_code is _CALL:
-                part = frame.f_locals.get("self")
-                if part in parts and not _is_held(part, thread):
-                    for guard in guards:
-                        guard.remove()
-                    raise RuntimeError(
-                        f"net is in a pass of another thread, at a {class_path(part)}, so it "
-                        f"cannot be switched to another mode; {ACCEPTED}"
-                    )
-            frame = frame.f_back
-    return guards
+            hold.end()
 
 
 def _refuse_other_threads(module: nn.Module, _: Any) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from math import prod
 from typing import Any
 from weakref import WeakSet
@@ -107,7 +107,7 @@ def compare(net: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """`check_members`, which says why there was nothing to compare; "" where all is equal."""
     # One pass is as short as its shortest number, so none is.
     with (
-        _OwnDraws(gpus_of(net)),
+        _own_draws_undone(gpus_of(net)),
         unfused(),
         _no_autocast(),
         refuse_calls_of(net.originals),
@@ -191,8 +191,14 @@ def refuse_calls_of(originals: Originals) -> Iterator[None]:
         handle.remove()
 
 
+def _own_draws_undone(gpus: list[int]) -> AbstractContextManager[Any]:
+    """Undo what this thread draws from Torch's generators, and not what others draw meanwhile."""
+    # To watch each operation takes time that a thread which is alone can save.
+    return torch.random.fork_rng(gpus) if threading.active_count() == 1 else _OwnDraws(gpus)
+
+
 class _OwnDraws(TorchDispatchMode):
-    """Undoes what the operations of this thread draw from Torch's generators, and no other's."""
+    """Gives generators back as they were if an operation of this thread has drawn from them."""
 
     def __init__(self, gpus: list[int]) -> None:
         super().__init__()

@@ -376,7 +376,10 @@ def test_while_a_thread_compares_others_draw_what_nobody_draws_again(_elsewhere)
     assert not torch.equal(torch.rand(11), drawn)
 
 
-def test_a_model_that_draws_leaves_the_generator_as_it_was():
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_model_that_draws_leaves_the_generator_as_it_was(monkeypatch, alone):
+    monkeypatch.setattr("threading.active_count", lambda: 1 if alone else 2)
+
     class Discards(nn.Linear):
         def forward(self, x):
             torch.rand(3)
