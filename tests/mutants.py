@@ -330,8 +330,8 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/torch/whole/flatten.py",
-        "self.seen.add(kind)\n",
-        "pass\n",
+        "self.passes_by_kind[kind] = number\n        return why_not",
+        "return why_not",
         ("tests/torch/whole/test_compare.py",),
         "each pass is compared with the members again",
     ),

@@ -54,6 +54,11 @@ def kind_of_pass(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return tensors, tuple((name, x) for name, x in flags if isinstance(x, (bool, str, type(None))))
 
 
+def is_compared(number: int) -> bool:
+    """Whether the pass of this number is one of 1, 2, 4, 8, …: few, and never all of the first."""
+    return not number & (number - 1)
+
+
 def is_traced() -> bool:
     """Whether a forward pass is recorded and not run."""
     return torch.compiler.is_compiling() or torch.jit.is_tracing()

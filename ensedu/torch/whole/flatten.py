@@ -7,6 +7,7 @@ tell them apart.
 import copy
 import inspect
 import warnings
+from collections import Counter
 from math import prod
 from typing import Any
 
@@ -22,6 +23,7 @@ from ensedu.torch.whole.compare import (
     Originals,
     compare,
     is_comparable,
+    is_compared,
     is_traced,
     kind_of_pass,
     unfused,
@@ -46,8 +48,9 @@ class FlatEnsemble(nn.Module):
 
     Inside, the batch is repeated to (M B, …), member after member, so that every other layer of
     the model works as it did. `ensedu.torch.ensemble` builds it. Samples are an axis S, alone or
-    in front of M. The first forward pass of each kind is compared with passes of the members alone,
-    see `check_members`, where nothing traces or transforms it.
+    in front of M. Of each kind of forward pass the numbers 1, 2, 4, 8, … are compared with passes
+    of the members alone, see `check_members`, where nothing traces or transforms them. Threads may
+    run it at once, each with a pass of its own.
     """
 
     def __init__(self, model: nn.Module, passes: Passes) -> None:
@@ -61,10 +64,10 @@ class FlatEnsemble(nn.Module):
         self.training = model.training
         #: The modules of the model that was converted.
         self.originals = Originals()
-        #: Whether a pass of a new kind is compared with the members alone; set it to skip that.
+        #: Whether passes are compared with the members alone; set it to ``False`` to skip that.
         self.comparing = True
-        #: The kinds of passes that were.
-        self.seen: set[Any] = set()
+        #: How many passes of each kind there were.
+        self.passes_by_kind: Counter[Any] = Counter()
         #: Whether an input is (M, B, …), a batch for each member, instead of one for all.
         self.own_batches = False
 
@@ -203,7 +206,7 @@ class FlatEnsemble(nn.Module):
         return output
 
     def _compare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """Compare a pass of a new kind; say why it could not be, "" where it was."""
+        """Compare the passes 1, 2, 4, 8, … of a kind; say why the first could not be, or ""."""
         if not self.comparing or is_traced():
             return ""
         if self.own_batches:  # the first member's batch, given to all
@@ -212,8 +215,12 @@ class FlatEnsemble(nn.Module):
                 map_tensors(lambda _, x: x[0], tree, "input") for tree in (args, kwargs)
             )
         kind = kind_of_pass(args, kwargs)
-        # Whether it can be compared takes a look at each parameter: only where it matters.
-        if kind in self.seen or not is_comparable(self, args, kwargs):
+        number = self.passes_by_kind[kind] + 1
+        if not is_compared(number):
+            self.passes_by_kind[kind] = number
+            return ""
+        # This takes a look at each parameter: only where it matters.
+        if not is_comparable(self, args, kwargs):
             return ""
         try:
             why_not = compare(self, args, kwargs)
@@ -223,8 +230,8 @@ class FlatEnsemble(nn.Module):
             why_not = f"{type(error).__name__}: {error}"
         if why_not == NO_NUMBER:  # another batch may tell
             return ""
-        self.seen.add(kind)
-        return why_not
+        self.passes_by_kind[kind] = number
+        return why_not if number == 1 else ""
 
     def run(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], noise: dict[str, Tensor] | None

@@ -13,7 +13,7 @@ from ensedu.methods import METHODS, Method, checked_sizes
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.dropout import DROPOUT_MODULES
 from ensedu.torch.layer_classes import layer_class
-from ensedu.torch.whole.compare import Originals, check_members, kind_of_pass
+from ensedu.torch.whole.compare import Originals, check_members
 from ensedu.torch.whole.copies import MemberCopies, copy_model
 from ensedu.torch.whole.flat_parts import FlatDropout, FlatLayer
 from ensedu.torch.whole.flatten import FlatEnsemble
@@ -179,8 +179,6 @@ def _compare_on_example(net: FlatEnsemble | MemberCopies, example: Any) -> None:
         check_members(net, *args, **kwargs)
     except (TypeError, ValueError) as error:
         raise type(error)(f"example: {error}") from error
-    if isinstance(net, FlatEnsemble):
-        net.seen.add(kind_of_pass(args, kwargs))
 
 
 def _dropout_ensemble(model: nn.Module, passes: Passes, shared: tuple[str, ...]) -> FlatEnsemble:

@@ -5,6 +5,7 @@ repeats the batch and hopes.
 """
 
 import copy
+import pickle
 from contextlib import ExitStack
 from threading import Event, current_thread
 
@@ -18,7 +19,7 @@ from ensedu.methods import size_option
 from ensedu.torch import models
 from ensedu.torch.whole.compare import unfused
 from tests.torch.threads import PATIENCE, Meet, at_once
-from tests.torch.whole.cases import FLAT, B, M, Masked, Mix, SequenceFirst, floats
+from tests.torch.whole.cases import FLAT, B, M, Masked, Mix, SequenceFirst, floats, ids
 
 
 class Siamese(nn.Module):
@@ -117,7 +118,7 @@ def test_the_comparison_leaves_nothing_behind():
     x = floats(B, 7)
     torch.manual_seed(0)
     y = net(x)
-    assert net.seen
+    assert net.passes_by_kind
     assert [part.training for part in net.modules()] == modes
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
     torch.manual_seed(0)
@@ -126,36 +127,94 @@ def test_the_comparison_leaves_nothing_behind():
     assert all(parameter.grad is not None for parameter in net.parameters())
 
 
-def test_the_comparison_is_made_once_and_can_be_skipped():
-    class Counts(nn.Linear):
-        calls = 0
+class Counts(nn.Linear):
+    """A part of all members, which counts its calls."""
 
-        def forward(self, x):
-            Counts.calls += 1
-            return super().forward(x)
+    calls = 0
 
+    def forward(self, x):
+        Counts.calls += 1
+        return super().forward(x)
+
+
+def counted(run):
+    """Return how often a run calls a layer."""
+    Counts.calls = 0
+    run()
+    return Counts.calls
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_of_each_kind_the_passes_1_2_4_and_8_are_compared(given):
+    x, one = floats(B, 7), floats(1, 7)
+    model = nn.Sequential(Counts(7, 7), nn.Linear(7, 2))
+    example = {"example": x} if given else {}  # it stands for no pass with real data
+    net = et.ensemble(model, "batch_ensemble", M, shared=["0"], **example)
+    compared = [counted(lambda: net(x)) == 1 + M + 1 for _ in range(17)]
+    assert [i + 1 for i, value in enumerate(compared) if value] == [1, 2, 4, 8, 16]
+    assert [counted(lambda: net(one)) for _ in range(3)] == [1 + M + 1, 1 + M + 1, 1]
+    twins = [copy.deepcopy(net), pickle.loads(pickle.dumps(net))]
+    for twin in twins:  # and go on counting
+        assert sorted(twin.passes_by_kind.values()) == [3, 17]
+        assert counted(lambda twin=twin: twin(one)) == 1 + M + 1
+        assert counted(lambda twin=twin: twin(x)) == 1
+    assert counted(lambda: net.eval_copy()(one)) == 1
+
+
+def test_the_comparison_can_be_skipped_and_is_seen_by_no_hook():
     model = nn.Sequential(Counts(7, 7), nn.Linear(7, 2))
     net = et.ensemble(model, "batch_ensemble", M, shared=["0"])
-    net(floats(B, 7))
-    assert Counts.calls == 1 + M + 1
-    net(floats(B, 7))
-    assert Counts.calls == 1 + M + 2
-    net = et.ensemble(model, "batch_ensemble", M, shared=["0"])
-    net.comparing, Counts.calls = False, 0
-    net(floats(B, 7))
-    assert Counts.calls == 1
+    net.comparing = False
+    assert [counted(lambda: net(floats(B, 7))) for _ in range(2)] == [1, 1]
     net = et.ensemble(model, "batch_ensemble", M, shared=["0"])
     seen = []
     handle = net.model[1].register_forward_hook(lambda *_: seen.append(1))
     net(floats(B, 7))
-    assert len(seen) == 1 and net.seen  # a hook sees the passes that its owner asked for
+    assert len(seen) == 1 and net.passes_by_kind  # the passes that its owner asked for
     handle.remove()
     net(floats(B, 7))
     assert len(seen) == 1
     model[0].register_forward_hook(_doubled)  # the model's own are a part of it
     net = et.ensemble(model, "batch_ensemble", M, shared=["0"])
     net(floats(B, 7))
-    assert net.seen
+    assert net.passes_by_kind
+
+
+class Sorts(nn.Module):
+    """Reads texts of several lengths, the longest first, as packed sequences."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.read = nn.Embedding(19, 5), nn.GRU(5, 7, batch_first=True)
+        self.hidden, self.head = nn.Linear(7, 7), nn.Linear(7, 2)
+
+    def forward(self, tokens, lengths):
+        order = lengths.argsort(descending=True, stable=True)
+        packed = nn.utils.rnn.pack_padded_sequence(
+            self.embed(tokens[order]), lengths[order].cpu(), batch_first=True
+        )
+        state = self.hidden(self.read(packed)[1][0]).tanh()
+        return self.head(state[order.argsort()])
+
+
+@pytest.mark.parametrize("method", FLAT)
+def test_a_batch_that_is_sorted_already_does_not_decide(method):
+    torch.manual_seed(0)
+    texts, equal = ids(B, 6), torch.full((B,), 6)
+    ragged = torch.tensor([2, 6, 1, 5, 3])
+    net = et.ensemble(
+        Sorts(), method, **size_option(method, M), shared=[nn.GRU], example=(texts, equal)
+    )
+    with pytest.raises(ValueError, match="the ensemble is not its members"):
+        net(texts, ragged)
+    assert net(texts, equal).shape == (M, B, 2)
+    for _ in range(2):  # it does not pass the second time
+        with pytest.raises(ValueError, match="the ensemble is not its members"):
+            net(texts, ragged)
+    net(texts, equal)
+    net(texts, ragged)  # the third is not compared
+    with pytest.raises(ValueError, match="the ensemble is not its members"):
+        net(texts, ragged)
 
 
 def _doubled(module, inputs, output):
@@ -295,7 +354,7 @@ def test_models_that_count_or_keep_what_they_saw_can_be_compared():
     model, x = Keeps().double(), floats(B, 7).double()
     net = et.ensemble(model, "batch_ensemble", M)
     net(x)
-    assert net.seen and net.model.count == 2  # the comparison did not count
+    assert net.passes_by_kind and net.model.count == 2  # the comparison did not count
     assert net.member(0).state.shape == (M * B, 7)
     model(x)  # leaves tensors with a graph, which deepcopy alone refuses
     for method in ("deep_ensemble", *FLAT):
@@ -306,7 +365,8 @@ def test_a_model_that_draws_cannot_be_compared():
     net = et.ensemble(Noisy(), "batch_ensemble", M)
     with pytest.warns(UserWarning, match="not compared with its members: it draws at random"):
         assert net(floats(B, 7)).shape == (M, B, 2)
-    net(floats(B, 7))  # and says so once
+    for _ in range(7):  # and says so once
+        net(floats(B, 7))
     with pytest.raises(ValueError, match="draws at random in eval mode"):
         et.check_members(net, floats(B, 7))
 
@@ -331,7 +391,7 @@ def test_rounding_is_no_mix_up(low):
         nn.Sequential(nn.Linear(7, 101), nn.ReLU(), nn.Linear(101, 2)).to(low), "rank1", M
     )
     net(floats(B, 7).to(low))
-    assert net.seen
+    assert net.passes_by_kind
 
 
 @pytest.fixture
