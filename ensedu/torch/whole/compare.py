@@ -108,8 +108,34 @@ def check_members(net: nn.Module, *args: Any, **kwargs: Any) -> None:
 NO_NUMBER = "its outputs hold no number"
 
 
-def compare(net: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """`check_members`, which says why there was nothing to compare; "" where all is equal."""
+#: What to do where a body that ran once made another function of the members.
+REPEAT_BODY = "net.runs_body_once = False repeats it for each member, which takes as much longer"
+
+
+def compare(net: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, first: bool = True) -> str:
+    """`check_members`, which says why there was nothing to compare; "" where all is equal.
+
+    Where a body may run once, the `first` pass of a kind decides, for all that come, whether it
+    does: members that are then what they are alone.
+    """
+    if getattr(net, "runs_body_once", False) is False:
+        return _compare_members(net, args, kwargs)
+    trial = net.eval_copy()
+    trial.runs_body_once = True
+    try:
+        why_not = _compare_members(trial, args, kwargs)
+    except Exception as error:
+        if net.runs_body_once and not first:
+            error.add_note(f"The body ran once for all members; {REPEAT_BODY}.")
+            raise
+        trial.runs_body_once = False
+        why_not = _compare_members(trial, args, kwargs)
+    if not why_not:
+        net.runs_body_once = trial.runs_body_once
+    return why_not
+
+
+def _compare_members(net: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     # One pass is as short as its shortest number, so none is.
     with (
         _own_draws_undone(gpus_of(net)),

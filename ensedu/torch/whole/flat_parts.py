@@ -36,9 +36,8 @@ class FlatPart(nn.Module):
         """Return what stands here in one member alone."""
         raise NotImplementedError
 
-    def _unfold(self, x: Tensor, fits: bool, axes: str) -> Tensor:
-        leading, running = self._passes.leading, self._passes.running
-        rows = prod(leading)
+    def _unfold(self, x: Tensor, leading: tuple[int, ...], fits: bool, axes: str) -> Tensor:
+        rows, running = prod(leading), self._passes.running
         least = rows * (1 if running is None else running.examples)
         if not fits or (x.shape[0] % least if least else x.shape[0]):
             raise ValueError(
@@ -46,7 +45,7 @@ class FlatPart(nn.Module):
                 f"ensemble, accepted are {axes} of which the first is a multiple of {least} "
                 "(members or samples x examples); inside a model the batch must stay the first axis"
             )
-        return x.unflatten(0, (*leading, x.shape[0] // rows))
+        return x.unflatten(0, (*leading, x.shape[0] // rows)) if leading else x
 
     def _given_noise(self, shape: tuple[int, ...]) -> dict[str, Tensor] | None:
         """Return what is given for an unflattened input of this shape; ``None`` to draw anew."""
@@ -69,7 +68,7 @@ class FlatPart(nn.Module):
     def _pass_with_noise(self) -> Any:
         """Return the pass that this part is in, if it was given its noise."""
         running = self._passes.running
-        if running is None and self._passes.was_given():
+        if running is None and any(last.given for last in self._passes.last()):
             raise RuntimeError(
                 f"{self.name or 'the model'} is called outside of a pass, after one that was given "
                 "its noise, as torch.utils.checkpoint does for the gradient; accepted is a pass "
@@ -145,18 +144,34 @@ class FlatLayer(FlatPart):
         x = x if self.pad is None else self.pad(x)
         linear = self.layer.batch_axis == -2
         fits = x.ndim >= 2 if linear else x.ndim == 4
-        x = self._unfold(x, fits, "2 axes or more" if linear else "4 axes")
-        axes = len(self._passes.leading)
+        leading = self._passes.leading
+        # Behind a body that ran once, all members get the same.
+        given = () if self._body_ran_once() else leading
+        x = self._unfold(x, given, fits, "2 axes or more" if linear else "4 axes")
         # A linear layer may find axes between the batch and the features.
-        between = x.shape[axes:-1]
-        x = x.flatten(axes, -2) if linear else x
+        between = x.shape[len(given) : -1]
+        x = x.flatten(len(given), -2) if linear else x
         noise = self._given_noise(tuple(x.shape))
         if noise is None:
             y = self.layer(x)
         else:
             with self._naming_errors():
                 y = self.layer(x, noise)
+        axes = len(leading)
         return flatten_members(y.unflatten(axes, between) if linear else y, axes)
+
+    def _body_ran_once(self) -> bool:
+        running = self._passes.running
+        if running is not None:
+            return running.once
+        known = {last.once for last in self._passes.last()}
+        if len(known) > 1:
+            raise RuntimeError(
+                f"{self.name or 'the model'} is called outside of a pass, after some that ran the "
+                "body once and others that did not, as torch.utils.checkpoint does for the "
+                "gradient; accepted is no checkpoint around it"
+            )
+        return known == {True}
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -211,7 +226,7 @@ class FlatDropout(FlatPart):
         return {"mask": own[key]} if key in own else self._raise_for_missing_noise()
 
     def forward(self, input: Tensor) -> Tensor:  # the name that nn.Dropout has for it
-        x = self._unfold(input, input.ndim >= 2, "2 axes or more")
+        x = self._unfold(input, self._passes.leading, input.ndim >= 2, "2 axes or more")
         # What drops together has one entry.
         own = x.ndim - 2 if self.drops is None else self.drops
         shape = torch.Size((*x.shape[: 2 + own], *[1] * (x.ndim - 2 - own)))

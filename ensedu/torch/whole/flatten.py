@@ -19,6 +19,7 @@ from ensedu.torch.base import check_generator
 from ensedu.torch.whole.batch_sizes import batch_size_of_each_member, shared_batch_size
 from ensedu.torch.whole.compare import (
     NO_NUMBER,
+    REPEAT_BODY,
     MixUp,
     Originals,
     compare,
@@ -53,9 +54,12 @@ class FlatEnsemble(nn.Module):
     run it at once, each with a pass of its own.
     """
 
-    def __init__(self, model: nn.Module, passes: Passes) -> None:
+    def __init__(self, model: nn.Module, passes: Passes, *, has_body: bool = False) -> None:
         super().__init__()
         self.model = model
+        #: Whether a pass runs the body of a last-layer ensemble once, and only its head for each
+        #: member; ``None`` until a comparison tells. Set it to ``False`` to repeat the body.
+        self.runs_body_once: bool | None = None if has_body else False
         self._passes = passes
         # A model may have an input of this name itself.
         self._takes_noise = "noise" not in inspect.signature(model.forward).parameters
@@ -195,9 +199,11 @@ class FlatEnsemble(nn.Module):
     def forward(self, *args: Any, noise: Any = None, **kwargs: Any) -> Any:
         if noise is not None and not self._takes_noise:
             noise, kwargs = None, {**kwargs, "noise": noise}
-        why_not = self._compare(args, kwargs)
+        kind, number, why_not = self._compare(args, kwargs)
         output = self.run(args, kwargs, noise)
-        if why_not:
+        if number:
+            self.passes_by_kind[kind] = number
+        if number == 1 and why_not:
             warnings.warn(
                 f"{type(self).__name__} was not compared with its members: {why_not}. "
                 "comparing = False says that it need not be",
@@ -205,10 +211,13 @@ class FlatEnsemble(nn.Module):
             )
         return output
 
-    def _compare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """Compare the passes 1, 2, 4, 8, … of a kind; say why the first could not be, or ""."""
+    def _compare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, int, str]:
+        """Compare the passes 1, 2, 4, 8, … of a kind, and say why one could not be, or "".
+
+        With the kind, and the number of the pass if it counts.
+        """
         if not self.comparing or is_traced():
-            return ""
+            return None, 0, ""
         if self.own_batches:  # the first member's batch, given to all
             batch_size_of_each_member(self.ensemble_size or 1, args, kwargs)
             args, kwargs = (
@@ -217,21 +226,18 @@ class FlatEnsemble(nn.Module):
         kind = kind_of_pass(args, kwargs)
         number = self.passes_by_kind[kind] + 1
         if not is_compared(number):
-            self.passes_by_kind[kind] = number
-            return ""
+            return kind, number, ""
         # This takes a look at each parameter: only where it matters.
         if not is_comparable(self, args, kwargs):
-            return ""
+            return kind, 0, ""
         try:
-            why_not = compare(self, args, kwargs)
+            why_not = compare(self, args, kwargs, first=number == 1)
         except MixUp:
             raise
         except Exception as error:  # the pass itself says it better, or works, as in training mode
             why_not = f"{type(error).__name__}: {error}"
-        if why_not == NO_NUMBER:  # another batch may tell
-            return ""
-        self.passes_by_kind[kind] = number
-        return why_not if number == 1 else ""
+        # Where nothing is told, another batch may tell.
+        return kind, 0 if why_not == NO_NUMBER else number, why_not
 
     def run(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], noise: dict[str, Tensor] | None
@@ -252,28 +258,36 @@ class FlatEnsemble(nn.Module):
         else:
             B = shared_batch_size(args, kwargs)
 
+        once = bool(self.runs_body_once) and not self.own_batches
+
         def repeat(_: str, x: Tensor) -> Tensor:
             if self.own_batches:
                 return x.flatten(0, 1).repeat(self.samples or 1, *[1] * (x.ndim - 2))
-            batched = x.ndim > 0 and x.shape[0] == B
+            batched = x.ndim > 0 and x.shape[0] == B and not once
             return x.repeat(rows, *[1] * (x.ndim - 1)) if batched else x.clone()
 
         def unfold(name: str, y: Tensor) -> Tensor:
-            if y.ndim == 0 or y.shape[0] != rows * B:
-                raise ValueError(
-                    f"{name} of the model has shape {tuple(y.shape)}, accepted is "
-                    f"({rows * B}, ...): one entry for each of {rows} members and {B} examples"
-                )
-            return y.unflatten(0, (*self.leading, B))
+            if y.ndim and y.shape[0] == rows * B:
+                return y.unflatten(0, (*self.leading, B))
+            if y.ndim and y.shape[0] == B and once:  # it has not passed the head
+                return y.repeat(*self.leading, *[1] * y.ndim)
+            raise ValueError(
+                f"{name} of the model has shape {tuple(y.shape)}, accepted is "
+                f"({rows * B}, ...): one entry for each of {rows} members and {B} examples"
+            )
 
         args, kwargs = map_tensors(repeat, args, "input"), map_tensors(repeat, kwargs, "input")
-        before = self._passes.begin(Pass(B, noise, source))
+        before = self._passes.begin(Pass(B, noise, source, once=once))
         try:
             with unfused(self._fused):
                 outputs = self.model(*args, **kwargs)
+            return map_tensors(unfold, outputs, "the output")
+        except Exception as error:
+            if once:
+                error.add_note(f"The body ran once for all members; {REPEAT_BODY}.")
+            raise
         finally:
             self._passes.end(before)
-        return map_tensors(unfold, outputs, "the output")
 
     def _noise_by_part(
         self, noise: dict[str, Tensor] | None

@@ -2,6 +2,7 @@
 
 import threading
 from collections import Counter
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import torch
@@ -25,14 +26,25 @@ class Pass:
         examples: int,
         noise: dict[str, dict[str, Tensor]] | None = None,
         source: Source | None = None,
+        *,
+        once: bool = False,
     ) -> None:
         self.examples = examples
+        #: Whether the body of a last-layer ensemble runs once, and not for each member.
+        self.once = once
         #: By the part's name; parts draw their own where it is ``None``.
         self.noise = noise
         #: Draws what is missing in `noise`, while noise is drawn.
         self.source = source
         #: How often each part was called.
         self.calls: Counter[str] = Counter()
+
+
+class Last(NamedTuple):
+    """What one must know of a pass that is over, where a part of it is computed once more."""
+
+    given: bool
+    once: bool
 
 
 class _Own(OfThread):
@@ -46,7 +58,7 @@ class Passes:
     def __init__(self, ensemble_size: int | None = None, samples: int | None = None) -> None:
         self.ensemble_size, self.samples = ensemble_size, samples
         self._own = _Own()
-        self._given: WeakKeyDictionary[threading.Thread, bool] = WeakKeyDictionary()
+        self._last: WeakKeyDictionary[threading.Thread, Last] = WeakKeyDictionary()
 
     def __reduce__(self) -> tuple[type["Passes"], tuple[int | None, int | None]]:
         return Passes, (self.ensemble_size, self.samples)  # a copy is in no pass
@@ -65,17 +77,17 @@ class Passes:
         """Let this thread be in a pass; return the one that it is in already."""
         before, self._own.running = self._own.running, one
         if not torch.compiler.is_compiling():
-            self._given[threading.current_thread()] = one.noise is not None
+            self._last[threading.current_thread()] = Last(one.noise is not None, one.once)
         return before
 
     def end(self, before: Pass | None) -> None:
         """Let this thread be in the pass that `begin` returned."""
         self._own.running = before
 
-    def was_given(self) -> bool:
-        """Whether the last pass of this thread was given noise.
+    def last(self) -> list[Last]:
+        """Return what the last pass of this thread was.
 
         A thread without one, as Torch has for the gradients of a GPU, works for any of the others.
         """
-        own = self._given.get(threading.current_thread())
-        return any(self._given.values()) if own is None else own
+        own = self._last.get(threading.current_thread())
+        return list(self._last.values()) if own is None else [own]

@@ -227,7 +227,8 @@ def _swapped_ensemble(
         ).train(module.training)
         for name, module in swapped.items()
     }
-    return FlatEnsemble(copy.deepcopy(model, flat | detached_tensors(model)), passes)
+    inside = copy.deepcopy(model, flat | detached_tensors(model))
+    return FlatEnsemble(inside, passes, has_body=bool(row.body))
 
 
 def _layer_for(

@@ -83,7 +83,7 @@ def test_a_copy_made_in_a_pass_is_in_none(monkeypatch):
     monkeypatch.undo()
     assert len(copies) == 2
     for one in copies:
-        assert one._passes.running is None and not one._passes.was_given()
+        assert one._passes.running is None and not one._passes.last()
         assert one._passes.leading == net._passes.leading
         assert torch.equal(one(x, noise=noise), y)
 
