@@ -26,6 +26,7 @@ from ensedu.torch.whole.refusals import (
     refuse_lazy,
     refuse_undroppable,
     refuse_unswappable,
+    warn_of_unregistered,
 )
 from ensedu.torch.whole.shared_names import is_within, names_of_shared
 from ensedu.torch.whole.subclasses import as_product
@@ -124,7 +125,8 @@ def ensemble(
     -----
     UserWarning
         Where a deep ensemble's members start by ``reset_parameters()``, and that is not how the
-        model started, or it has been trained.
+        model started, or it has been trained. Where modules stand in plain lists, tuples or dicts
+        of Python, which nothing converts; they are named.
 
     Examples
     --------
@@ -159,6 +161,7 @@ def ensemble(
     names = names_of_shared(model, shared)
     refuse_lazy(model)
     refuse_captured(model)
+    warn_of_unregistered(model)
     passes = Passes(M if row.members else None, S)
     if row.apart:
         net = copy_model(model, M, names, options.get("initialize"))
