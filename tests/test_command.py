@@ -119,6 +119,22 @@ class Recurrent(nn.Module):
         return self.body(x)[0]
 
 
+class Around(nn.Module):
+    """Something goes around the head, or is as long as the input was."""
+
+    def __init__(self, flat=False):
+        super().__init__()
+        self.body, self.head, self.flat = nn.Linear(5, 7), nn.Linear(7, 7), flat
+
+    def forward(self, x):
+        h = self.body(x)
+        return self.head(h).reshape(len(x), -1) if self.flat else h + self.head(h)
+
+
+def flat():
+    return Around(flat=True)
+
+
 def lazy():
     return nn.LazyLinear(3)
 '''
@@ -169,16 +185,17 @@ def test_counts_and_costs_of_a_convolutional_network_are_those_of_the_formulas(r
             cost = costs.layer(
                 m, n, kind, **own, batch_size=B, kernel_size=kernel, **places
             ).product_flops
-            # The package runs the one body of a last-layer ensemble for each member.
-            flops += cost * (M if kind != key else 1)
+            # What a layer has one copy of, one network computes: the body of a last-layer ensemble.
+            flops += cost
         assert roles(row) == expected, key
         assert row["total"] == expected.total
         assert row["bytes"] == 4 * expected.total
         assert row["ratio"] == expected.total / 61_706
         assert row["flops"] == flops
         # By hand: 117,600 + 240,000 + 48,000 + 10,080 + 840 multiplications an example.
-        assert flops == 2 * 416_520 * B * (M if size else 1)
-        assert row["flops_ratio"] == (M if size else 1)
+        products = 415_680 + M * 840 if key == "last_layer" else 416_520 * (M if size else 1)
+        assert flops == 2 * products * B
+        assert row["flops_ratio"] == products / 416_520
 
 
 def test_a_large_network_has_its_published_counts(report):
@@ -299,6 +316,13 @@ def test_the_version(capsys):
     assert ended.value.code == 0
     about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert capsys.readouterr().out == f"ensedu {about['project']['version']}\n"
+
+
+@pytest.mark.parametrize("model", ["Around", "flat"])
+def test_a_body_that_cannot_run_once_counts_for_each_member(nets, report, model):
+    size = "--method", "last_layer", "--head", "head", "--input", "5", "--batch", "2"
+    rows = report(f"readers_nets:{model}", *size, "--ensemble-size", "3")
+    assert rows["last_layer"]["flops"] == 3 * 2 * 2 * (35 + 49)
 
 
 def test_help_needs_no_torch():

@@ -39,9 +39,8 @@ are stored, without gradients or the optimizer's. Buffers are not counted. Above
 
 With --input the model runs forward once, in eval mode, and its FLOPs are
 counted: the multiplications and the additions of matrix products, convolutions
-and attention, of all members and samples (last_layer runs its one body for each
-member). Left out is what is done number by number: activations, normalization,
-biases, scaling by r and s, drawing weights.
+and attention, of all members and samples. Left out is what is done number by
+number: activations, normalization, biases, scaling by r and s, drawing weights.
 """
 
 FACTORY = (

@@ -141,6 +141,7 @@ def _count_flops(net: Any, options: argparse.Namespace, device: str) -> int:
     try:
         x = torch.zeros(shape, dtype=dtype, device=device)
         with _everything_by_products(), torch.no_grad(), torch.device(device):
+            _run_body_once_if_it_can(net, x)
             with FlopCounterMode(display=False) as counter:
                 net(x)
     except Exception as error:
@@ -152,6 +153,23 @@ def _count_flops(net: Any, options: argparse.Namespace, device: str) -> int:
             trace_in_readers_code(error),
         ) from None
     return counter.get_total_flops()
+
+
+def _run_body_once_if_it_can(net: Any, x: Any) -> None:
+    """Let a last-layer ensemble run as it will, by its shapes alone: there may be no values."""
+    from ensedu.torch.whole.nested_tensors import named_tensors
+
+    if getattr(net, "runs_body_once", False) is False:
+        return
+    shapes = []
+    for once in (False, True):
+        net.runs_body_once = once
+        try:
+            shapes.append([(name, y.shape) for name, y in named_tensors(net(x))])
+        except Exception:
+            if not once:
+                raise
+    net.runs_body_once = shapes[1:] == shapes[:1]
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """What the Torch layers share: where parameters start, and the checks of what they are given."""
 
+import threading
 from typing import Any, ClassVar
 
 import torch
@@ -116,6 +117,13 @@ class MemberLayer(WeightLayer):
             f"ensemble_size follows from the shapes of the parameters, {self.ensemble_size} here, "
             f"got {value!r}; accepted is another layer of that size"
         )
+
+
+class OfThread(threading.local):
+    """Attributes of which each thread has its own, set by ``__init__``; a copy starts anew."""
+
+    def __reduce__(self) -> tuple[type["OfThread"], tuple[()]]:
+        return type(self), ()
 
 
 def gpus_of(net: nn.Module) -> list[int]:

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from ensedu.torch.base import gpus_of
+from ensedu.torch.train.holds import held
 
 
 @contextmanager
@@ -24,26 +25,20 @@ def seeded(net: nn.Module, seed: int) -> Iterator[dict[str, torch.Generator]]:
 
 
 @contextmanager
-def batches_of_members(net: nn.Module, wanted: bool) -> Iterator[None]:
+def batches_of_members(net: nn.Module, wanted: bool, *, guarded: bool = False) -> Iterator[None]:
     """Let converted models take a batch for each member, or one for all; layers take both."""
     parts: list[Any] = [part for part in net.modules() if hasattr(part, "own_batches")]
-    before = [(part, part.own_batches) for part in parts]
-    try:
+
+    def switch() -> None:
         for part in parts:
             part.own_batches = wanted
+
+    with held(parts, "own_batches", wanted, switch, guarded=guarded):
         yield
-    finally:
-        for part, value in before:
-            part.own_batches = value
 
 
 @contextmanager
-def in_mode(net: nn.Module, *, training: bool) -> Iterator[None]:
+def in_mode(net: nn.Module, *, training: bool, guarded: bool = False) -> Iterator[None]:
     """Put each module of a net in training or eval mode, and back into its own."""
-    before = [(part, part.training) for part in net.modules()]
-    try:
-        net.train(training)
+    with held(net.modules(), "training", training, lambda: net.train(training), guarded=guarded):
         yield
-    finally:
-        for part, mode in before:
-            part.training = mode

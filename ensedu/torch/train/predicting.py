@@ -70,7 +70,10 @@ def predict(
     if checks.positive_int("samples", samples) > 1 and (noise is not None or not draws_noise(net)):
         why = "one noise" if noise is not None else "a net that draws nothing"
         raise ValueError(f"samples must be 1 for {why}, got {samples}")
-    with in_mode(net, training=False), batches_of_members(net, False), torch.no_grad():
+    with (
+        batches_of_members(net, False, guarded=True),
+        in_mode(net, training=False, guarded=True), torch.no_grad(),
+    ):  # fmt: skip
         passes = [_one_pass(net, x.split(size), noise) for _ in range(samples)]
     return torch.cat(passes)
 

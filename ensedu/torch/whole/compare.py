@@ -1,7 +1,8 @@
 """Hold an ensemble of a whole model against plain runs of its members, one by one."""
 
+import threading
 from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from math import prod
 from typing import Any
 from weakref import WeakSet
@@ -9,6 +10,7 @@ from weakref import WeakSet
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer, class_path, gpus_of
@@ -50,6 +52,11 @@ def kind_of_pass(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensors = tuple((name, *(size == 1 for size in x.shape)) for name, x in named_tensors(inputs))
     flags = named_constants(inputs)
     return tensors, tuple((name, x) for name, x in flags if isinstance(x, (bool, str, type(None))))
+
+
+def is_compared(number: int) -> bool:
+    """Whether the pass of this number is one of 1, 2, 4, 8, …: few, and never all of the first."""
+    return not number & (number - 1)
 
 
 def is_traced() -> bool:
@@ -101,11 +108,37 @@ def check_members(net: nn.Module, *args: Any, **kwargs: Any) -> None:
 NO_NUMBER = "its outputs hold no number"
 
 
-def compare(net: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """`check_members`, which says why there was nothing to compare; "" where all is equal."""
+#: What to do where a body that ran once made another function of the members.
+REPEAT_BODY = "net.runs_body_once = False repeats it for each member, which takes as much longer"
+
+
+def compare(net: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, first: bool = True) -> str:
+    """`check_members`, which says why there was nothing to compare; "" where all is equal.
+
+    Where a body may run once, the `first` pass of a kind decides, for all that come, whether it
+    does: members that are then what they are alone.
+    """
+    if getattr(net, "runs_body_once", False) is False:
+        return _compare_members(net, args, kwargs)
+    trial = net.eval_copy()
+    trial.runs_body_once = True
+    try:
+        why_not = _compare_members(trial, args, kwargs)
+    except Exception as error:
+        if net.runs_body_once and not first:
+            error.add_note(f"The body ran once for all members; {REPEAT_BODY}.")
+            raise
+        trial.runs_body_once = False
+        why_not = _compare_members(trial, args, kwargs)
+    if not why_not:
+        net.runs_body_once = trial.runs_body_once
+    return why_not
+
+
+def _compare_members(net: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     # One pass is as short as its shortest number, so none is.
     with (
-        torch.random.fork_rng(gpus_of(net)),
+        _own_draws_undone(gpus_of(net)),
         unfused(),
         _no_autocast(),
         refuse_calls_of(net.originals),
@@ -141,25 +174,41 @@ def compare(net: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     return "" if told else NO_NUMBER
 
 
+class _Unfusing:
+    """How many threads need Torch's layers unfused, a switch that they have in common."""
+
+    lock = threading.Lock()
+    threads = 0
+    before = True
+
+
 @contextmanager
 def unfused(needed: bool = True) -> Iterator[None]:
     """Keep Torch's transformer modules from reading the weights of layers that they do not call."""
-    if not needed or not torch.backends.mha.get_fastpath_enabled():
+    if not needed:
         yield
         return
-    torch.backends.mha.set_fastpath_enabled(False)
+    with _Unfusing.lock:
+        if not _Unfusing.threads:
+            _Unfusing.before = torch.backends.mha.get_fastpath_enabled()
+            torch.backends.mha.set_fastpath_enabled(False)
+        _Unfusing.threads += 1
     try:
         yield
     finally:
-        torch.backends.mha.set_fastpath_enabled(True)
+        with _Unfusing.lock:
+            _Unfusing.threads -= 1
+            if not _Unfusing.threads:
+                torch.backends.mha.set_fastpath_enabled(_Unfusing.before)
 
 
 @contextmanager
 def refuse_calls_of(originals: Originals) -> Iterator[None]:
-    """Refuse a copy that calls a part of the model that it was copied from."""
+    """Refuse a copy that calls, in this thread, a part of the model that it was copied from."""
+    own = threading.get_ident()
 
     def refuse_originals(module: nn.Module, _: Any) -> None:
-        if module in originals:
+        if threading.get_ident() == own and module in originals:
             raise MixUp(
                 f"the model calls a {class_path(module)} of the model that was converted, which a "
                 "function or an object of it has kept; accepted is a model that reaches its parts "
@@ -171,6 +220,42 @@ def refuse_calls_of(originals: Originals) -> Iterator[None]:
         yield
     finally:
         handle.remove()
+
+
+def _own_draws_undone(gpus: list[int]) -> AbstractContextManager[Any]:
+    """Undo what this thread draws from Torch's generators, and not what others draw meanwhile."""
+    # To watch each operation takes time that a thread which is alone can save.
+    return torch.random.fork_rng(gpus) if threading.active_count() == 1 else _OwnDraws(gpus)
+
+
+class _OwnDraws(TorchDispatchMode):
+    """Gives generators back as they were if an operation of this thread has drawn from them."""
+
+    def __init__(self, gpus: list[int]) -> None:
+        super().__init__()
+        self._gpus, self._before = gpus, self._states(gpus)
+        self._any = False
+
+    @staticmethod
+    def _states(gpus: list[int]) -> list[Tensor]:
+        return [torch.get_rng_state(), *map(torch.cuda.get_rng_state, gpus)]
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if torch.Tag.nondeterministic_seeded not in function.tags:
+            return function(*args, **kwargs or {})
+        before = self._states(self._gpus)
+        result = function(*args, **kwargs or {})
+        self._any |= not all(map(torch.equal, before, self._states(self._gpus)))
+        return result
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        if self._any:
+            torch.set_rng_state(self._before[0])
+            for gpu, state in zip(self._gpus, self._before[1:], strict=True):
+                torch.cuda.set_rng_state(state, gpu)
 
 
 @contextmanager

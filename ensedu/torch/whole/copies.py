@@ -12,7 +12,13 @@ from torch import Tensor, nn
 
 from ensedu.torch.base import class_path
 from ensedu.torch.whole.batch_sizes import batch_size_of_each_member
-from ensedu.torch.whole.compare import Originals, is_traced, refuse_calls_of, root_mean_square
+from ensedu.torch.whole.compare import (
+    Originals,
+    is_compared,
+    is_traced,
+    refuse_calls_of,
+    root_mean_square,
+)
 from ensedu.torch.whole.nested_tensors import map_tensors, stack_nested
 from ensedu.torch.whole.one_member import checked_index, copy_in_eval_mode, detached_tensors
 from ensedu.torch.whole.refusals import refuse_frozen
@@ -39,7 +45,7 @@ class MemberCopies(nn.Module):
         self.originals = Originals()
         #: Whether an input is (M, B, …), a batch for each member, instead of one for all.
         self.own_batches = False
-        self._ran = False
+        self._number = 0  # of passes
         self._shared = tuple(f"{name}." for name in shared)
 
     @property
@@ -85,13 +91,14 @@ class MemberCopies(nn.Module):
         def inputs_of(tree: Any, i: int) -> Any:
             return map_tensors(lambda _, x: copied(x, i), tree, "input")
 
-        first = not self._ran and not is_traced()
-        with refuse_calls_of(self.originals) if first else nullcontext():
+        number = 0 if is_traced() else self._number + 1
+        with refuse_calls_of(self.originals) if number and is_compared(number) else nullcontext():
             outputs = [
                 member(*inputs_of(args, i), **inputs_of(kwargs, i))
                 for i, member in enumerate(self.members)
             ]
-        self._ran = True
+        if number:
+            self._number = number
         return stack_nested(outputs, "the output")
 
     def extra_repr(self) -> str:

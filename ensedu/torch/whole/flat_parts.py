@@ -1,6 +1,5 @@
 """What tells members apart inside a model that has no axis for them: (M B, …) in, (M B, …) out."""
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
@@ -13,34 +12,7 @@ from ensedu.common import layer_checks
 from ensedu.torch.base import WeightLayer, check_tensor
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.whole.one_member import FixedDropout, layer_of_member
-
-
-class Pass:
-    """What every part of a model knows of the forward pass in progress."""
-
-    def __init__(self, ensemble_size: int | None = None, samples: int | None = None) -> None:
-        self.ensemble_size, self.samples = ensemble_size, samples
-        self.examples: int | None = None
-        #: By the part's name; parts draw their own where it is ``None``.
-        self.noise: dict[str, dict[str, Tensor]] | None = None
-        #: Draws what is missing in `noise`, while noise is drawn.
-        self.source: Source | None = None
-        #: Whether the last pass was given noise.
-        self.was_given = False
-        #: How often each part was called.
-        self.calls: Counter[str] = Counter()
-
-    @property
-    def leading(self) -> tuple[int, ...]:
-        """The axes in front of the batch: (M,), (S,) or (S, M)."""
-        return tuple(size for size in (self.samples, self.ensemble_size) if size is not None)
-
-
-class Source:
-    """Draws noise: from a generator, or from Torch's global one for ``None``."""
-
-    def __init__(self, generator: torch.Generator | None) -> None:
-        self.generator = generator
+from ensedu.torch.whole.passes import Passes
 
 
 class FlatPart(nn.Module):
@@ -49,10 +21,10 @@ class FlatPart(nn.Module):
     #: Whether there is noise to draw.
     draws: bool
 
-    def __init__(self, shared_pass: Pass, name: str) -> None:
+    def __init__(self, passes: Passes, name: str) -> None:
         super().__init__()
         self.name = name
-        self._pass = shared_pass
+        self._passes = passes
 
     def draw(
         self, generator: torch.Generator | None, shape: tuple[int, ...] | None
@@ -64,25 +36,25 @@ class FlatPart(nn.Module):
         """Return what stands here in one member alone."""
         raise NotImplementedError
 
-    def _unfold(self, x: Tensor, fits: bool, axes: str) -> Tensor:
-        leading, examples = self._pass.leading, self._pass.examples
-        rows = prod(leading)
-        least = rows * (1 if examples is None else examples)
+    def _unfold(self, x: Tensor, leading: tuple[int, ...], fits: bool, axes: str) -> Tensor:
+        rows, running = prod(leading), self._passes.running
+        least = rows * (1 if running is None else running.examples)
         if not fits or (x.shape[0] % least if least else x.shape[0]):
             raise ValueError(
                 f"{self.name or 'the model'}: got an input of shape {tuple(x.shape)} inside the "
                 f"ensemble, accepted are {axes} of which the first is a multiple of {least} "
                 "(members or samples x examples); inside a model the batch must stay the first axis"
             )
-        return x.unflatten(0, (*leading, x.shape[0] // rows))
+        return x.unflatten(0, (*leading, x.shape[0] // rows)) if leading else x
 
     def _given_noise(self, shape: tuple[int, ...]) -> dict[str, Tensor] | None:
         """Return what is given for an unflattened input of this shape; ``None`` to draw anew."""
-        if not self.draws or not self._noise_is_given():
+        running = self._pass_with_noise() if self.draws else None
+        if running is None:
             return None
-        own = self._pass.noise.setdefault(self.name, {})
-        if not own and self._pass.source is not None:
-            own |= self.draw(self._pass.source.generator, shape)
+        own = running.noise.setdefault(self.name, {})
+        if not own and running.source is not None:
+            own |= self.draw(running.source.generator, shape)
         return own or self._raise_for_missing_noise()
 
     @contextmanager
@@ -93,15 +65,16 @@ class FlatPart(nn.Module):
         except (TypeError, ValueError) as error:
             raise type(error)(f"{self.name or 'the model'}: {error}") from None
 
-    def _noise_is_given(self) -> bool:
-        """Whether this pass is given its noise."""
-        if self._pass.examples is None and self._pass.was_given:
+    def _pass_with_noise(self) -> Any:
+        """Return the pass that this part is in, if it was given its noise."""
+        running = self._passes.running
+        if running is None and any(last.given for last in self._passes.last()):
             raise RuntimeError(
                 f"{self.name or 'the model'} is called outside of a pass, after one that was given "
                 "its noise, as torch.utils.checkpoint does for the gradient; accepted is a pass "
                 "that draws its own, or no checkpoint around what draws"
             )
-        return self._pass.noise is not None
+        return None if running is None or running.noise is None else running
 
     def _raise_for_missing_noise(self) -> Any:
         raise ValueError(
@@ -131,9 +104,9 @@ class FlatLayer(FlatPart):
     """
 
     def __init__(
-        self, layer: WeightLayer, shared_pass: Pass, name: str, shell: nn.Module, pad: Any = None
+        self, layer: WeightLayer, passes: Passes, name: str, shell: nn.Module, pad: Any = None
     ) -> None:
-        super().__init__(shared_pass, name)
+        super().__init__(passes, name)
         self.layer = layer
         self.pad = pad
         # In a tuple it is no module of this one: its weights are none of the ensemble's.
@@ -153,10 +126,10 @@ class FlatLayer(FlatPart):
             raise self._error_without_input("for per_example=True")
         if getattr(self.layer, "estimator", "weights") == "weights":
             pixels = [1] * (-2 - self.layer.batch_axis)
-            shape = (*self._pass.leading, 1, self.layer.inputs, *pixels)
+            shape = (*self._passes.leading, 1, self.layer.inputs, *pixels)
             return self.layer.noise(generator, shape)
         # Noise of the weights makes one function of a layer that draws outputs, too.
-        drawn = [self.layer.noise(generator) for _ in range(prod(self._pass.leading))]
+        drawn = [self.layer.noise(generator) for _ in range(prod(self._passes.leading))]
         return {key: torch.stack([one[key] for one in drawn]) for key in drawn[0]}
 
     def of_member(self, place: tuple[int, ...], noise: dict[str, Tensor] | None) -> nn.Module:
@@ -171,18 +144,34 @@ class FlatLayer(FlatPart):
         x = x if self.pad is None else self.pad(x)
         linear = self.layer.batch_axis == -2
         fits = x.ndim >= 2 if linear else x.ndim == 4
-        x = self._unfold(x, fits, "2 axes or more" if linear else "4 axes")
-        axes = len(self._pass.leading)
+        leading = self._passes.leading
+        # Behind a body that ran once, all members get the same.
+        given = () if self._body_ran_once() else leading
+        x = self._unfold(x, given, fits, "2 axes or more" if linear else "4 axes")
         # A linear layer may find axes between the batch and the features.
-        between = x.shape[axes:-1]
-        x = x.flatten(axes, -2) if linear else x
+        between = x.shape[len(given) : -1]
+        x = x.flatten(len(given), -2) if linear else x
         noise = self._given_noise(tuple(x.shape))
         if noise is None:
             y = self.layer(x)
         else:
             with self._naming_errors():
                 y = self.layer(x, noise)
+        axes = len(leading)
         return flatten_members(y.unflatten(axes, between) if linear else y, axes)
+
+    def _body_ran_once(self) -> bool:
+        running = self._passes.running
+        if running is not None:
+            return running.once
+        known = {last.once for last in self._passes.last()}
+        if len(known) > 1:
+            raise RuntimeError(
+                f"{self.name or 'the model'} is called outside of a pass, after some that ran the "
+                "body once and others that did not, as torch.utils.checkpoint does for the "
+                "gradient; accepted is no checkpoint around it"
+            )
+        return known == {True}
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -209,8 +198,8 @@ class FlatDropout(FlatPart):
 
     draws = True
 
-    def __init__(self, p: float, shared_pass: Pass, name: str, drops: int | None) -> None:
-        super().__init__(shared_pass, name)
+    def __init__(self, p: float, passes: Passes, name: str, drops: int | None) -> None:
+        super().__init__(passes, name)
         self.p, self.drops = p, drops
 
     def draw(
@@ -226,17 +215,18 @@ class FlatDropout(FlatPart):
 
     def _mask_of_call(self, shape: tuple[int, ...], device: torch.device) -> dict[str, Tensor]:
         """Return the mask of this call: a model may call one dropout for inputs of many shapes."""
-        if not self._noise_is_given():
+        running = self._pass_with_noise()
+        if running is None:
             return MCDropout(self.p, feature_axes=len(shape) - 2).noise(None, shape, device=device)
-        call = self._pass.calls[self.name]
-        self._pass.calls[self.name] += 1
-        key, own = f"mask{call or ''}", self._pass.noise.setdefault(self.name, {})
-        if key not in own and self._pass.source is not None:
-            own[key] = self.draw(self._pass.source.generator, shape)["mask"]
+        call = running.calls[self.name]
+        running.calls[self.name] += 1
+        key, own = f"mask{call or ''}", running.noise.setdefault(self.name, {})
+        if key not in own and running.source is not None:
+            own[key] = self.draw(running.source.generator, shape)["mask"]
         return {"mask": own[key]} if key in own else self._raise_for_missing_noise()
 
     def forward(self, input: Tensor) -> Tensor:  # the name that nn.Dropout has for it
-        x = self._unfold(input, input.ndim >= 2, "2 axes or more")
+        x = self._unfold(input, self._passes.leading, input.ndim >= 2, "2 axes or more")
         # What drops together has one entry.
         own = x.ndim - 2 if self.drops is None else self.drops
         shape = torch.Size((*x.shape[: 2 + own], *[1] * (x.ndim - 2 - own)))

@@ -19,15 +19,17 @@ from ensedu.torch.base import check_generator
 from ensedu.torch.whole.batch_sizes import batch_size_of_each_member, shared_batch_size
 from ensedu.torch.whole.compare import (
     NO_NUMBER,
+    REPEAT_BODY,
     MixUp,
     Originals,
     compare,
     is_comparable,
+    is_compared,
     is_traced,
     kind_of_pass,
     unfused,
 )
-from ensedu.torch.whole.flat_parts import FlatLayer, FlatPart, Pass, Source
+from ensedu.torch.whole.flat_parts import FlatLayer, FlatPart
 from ensedu.torch.whole.nested_tensors import map_tensors
 from ensedu.torch.whole.one_member import (
     FixedDropout,
@@ -36,6 +38,7 @@ from ensedu.torch.whole.one_member import (
     detached_tensors,
     restart_masks,
 )
+from ensedu.torch.whole.passes import Pass, Passes, Source
 
 # Modules of Torch that in eval mode may read the weights of the layers inside, and call none.
 FUSED = (nn.TransformerEncoder, nn.TransformerEncoderLayer)
@@ -46,14 +49,18 @@ class FlatEnsemble(nn.Module):
 
     Inside, the batch is repeated to (M B, …), member after member, so that every other layer of
     the model works as it did. `ensedu.torch.ensemble` builds it. Samples are an axis S, alone or
-    in front of M. The first forward pass of each kind is compared with passes of the members alone,
-    see `check_members`, where nothing traces or transforms it.
+    in front of M. Of each kind of forward pass the numbers 1, 2, 4, 8, … are compared with passes
+    of the members alone, see `check_members`, where nothing traces or transforms them. Threads may
+    run it at once, each with a pass of its own.
     """
 
-    def __init__(self, model: nn.Module, shared_pass: Pass) -> None:
+    def __init__(self, model: nn.Module, passes: Passes, *, has_body: bool = False) -> None:
         super().__init__()
         self.model = model
-        self._pass = shared_pass
+        #: Whether a pass runs the body of a last-layer ensemble once, and only its head for each
+        #: member; ``None`` until a comparison tells. Set it to ``False`` to repeat the body.
+        self.runs_body_once: bool | None = None if has_body else False
+        self._passes = passes
         # A model may have an input of this name itself.
         self._takes_noise = "noise" not in inspect.signature(model.forward).parameters
         self._fused = any(isinstance(part, FUSED) for part in model.modules())
@@ -61,22 +68,22 @@ class FlatEnsemble(nn.Module):
         self.training = model.training
         #: The modules of the model that was converted.
         self.originals = Originals()
-        #: Whether a pass of a new kind is compared with the members alone; set it to skip that.
+        #: Whether passes are compared with the members alone; set it to ``False`` to skip that.
         self.comparing = True
-        #: The kinds of passes that were.
-        self.seen: set[Any] = set()
+        #: How many passes of each kind there were.
+        self.passes_by_kind: Counter[Any] = Counter()
         #: Whether an input is (M, B, …), a batch for each member, instead of one for all.
         self.own_batches = False
 
     @property
     def leading(self) -> tuple[int, ...]:
         """The axes in front of the batch: (M,), (S,) or (S, M)."""
-        return self._pass.leading
+        return self._passes.leading
 
     @property
     def ensemble_size(self) -> int | None:
         """Number of members M, ``None`` for a method without."""
-        return self._pass.ensemble_size
+        return self._passes.ensemble_size
 
     @ensemble_size.setter
     def ensemble_size(self, value: Any) -> None:
@@ -87,7 +94,7 @@ class FlatEnsemble(nn.Module):
 
     def keep_members(self, number: int) -> None:
         """Say how many members the layers hold, where a process has cut them to its own."""
-        self._pass.ensemble_size = number
+        self._passes.ensemble_size = number
 
     @property
     def samples(self) -> int | None:
@@ -95,7 +102,7 @@ class FlatEnsemble(nn.Module):
 
         ``None`` where members are not sampled: the output is then (M, B, …).
         """
-        return self._pass.samples
+        return self._passes.samples
 
     @samples.setter
     def samples(self, value: int | None) -> None:
@@ -103,7 +110,7 @@ class FlatEnsemble(nn.Module):
             raise ValueError(f"samples must be left out where nothing is drawn, got {value!r}")
         if value is not None or self.ensemble_size is None:
             checks.positive_int("samples", value)
-        self._pass.samples = value
+        self._passes.samples = value
 
     def noise(
         self, generator: torch.Generator | None = None, *args: Any, **kwargs: Any
@@ -192,9 +199,11 @@ class FlatEnsemble(nn.Module):
     def forward(self, *args: Any, noise: Any = None, **kwargs: Any) -> Any:
         if noise is not None and not self._takes_noise:
             noise, kwargs = None, {**kwargs, "noise": noise}
-        why_not = self._compare(args, kwargs)
+        kind, number, why_not = self._compare(args, kwargs)
         output = self.run(args, kwargs, noise)
-        if why_not:
+        if number:
+            self.passes_by_kind[kind] = number
+        if number == 1 and why_not:
             warnings.warn(
                 f"{type(self).__name__} was not compared with its members: {why_not}. "
                 "comparing = False says that it need not be",
@@ -202,29 +211,33 @@ class FlatEnsemble(nn.Module):
             )
         return output
 
-    def _compare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """Compare a pass of a new kind; say why it could not be, "" where it was."""
+    def _compare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, int, str]:
+        """Compare the passes 1, 2, 4, 8, … of a kind, and say why one could not be, or "".
+
+        With the kind, and the number of the pass if it counts.
+        """
         if not self.comparing or is_traced():
-            return ""
+            return None, 0, ""
         if self.own_batches:  # the first member's batch, given to all
             batch_size_of_each_member(self.ensemble_size or 1, args, kwargs)
             args, kwargs = (
                 map_tensors(lambda _, x: x[0], tree, "input") for tree in (args, kwargs)
             )
         kind = kind_of_pass(args, kwargs)
-        # Whether it can be compared takes a look at each parameter: only where it matters.
-        if kind in self.seen or not is_comparable(self, args, kwargs):
-            return ""
+        number = self.passes_by_kind[kind] + 1
+        if not is_compared(number):
+            return kind, number, ""
+        # This takes a look at each parameter: only where it matters.
+        if not is_comparable(self, args, kwargs):
+            return kind, 0, ""
         try:
-            why_not = compare(self, args, kwargs)
+            why_not = compare(self, args, kwargs, first=number == 1)
         except MixUp:
             raise
         except Exception as error:  # the pass itself says it better, or works, as in training mode
             why_not = f"{type(error).__name__}: {error}"
-        if why_not == NO_NUMBER:  # another batch may tell
-            return ""
-        self.seen.add(kind)
-        return why_not
+        # Where nothing is told, another batch may tell.
+        return kind, 0 if why_not == NO_NUMBER else number, why_not
 
     def run(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], noise: dict[str, Tensor] | None
@@ -245,30 +258,36 @@ class FlatEnsemble(nn.Module):
         else:
             B = shared_batch_size(args, kwargs)
 
+        once = bool(self.runs_body_once) and not self.own_batches
+
         def repeat(_: str, x: Tensor) -> Tensor:
             if self.own_batches:
                 return x.flatten(0, 1).repeat(self.samples or 1, *[1] * (x.ndim - 2))
-            batched = x.ndim > 0 and x.shape[0] == B
+            batched = x.ndim > 0 and x.shape[0] == B and not once
             return x.repeat(rows, *[1] * (x.ndim - 1)) if batched else x.clone()
 
         def unfold(name: str, y: Tensor) -> Tensor:
-            if y.ndim == 0 or y.shape[0] != rows * B:
-                raise ValueError(
-                    f"{name} of the model has shape {tuple(y.shape)}, accepted is "
-                    f"({rows * B}, ...): one entry for each of {rows} members and {B} examples"
-                )
-            return y.unflatten(0, (*self.leading, B))
+            if y.ndim and y.shape[0] == rows * B:
+                return y.unflatten(0, (*self.leading, B))
+            if y.ndim and y.shape[0] == B and once:  # it has not passed the head
+                return y.repeat(*self.leading, *[1] * y.ndim)
+            raise ValueError(
+                f"{name} of the model has shape {tuple(y.shape)}, accepted is "
+                f"({rows * B}, ...): one entry for each of {rows} members and {B} examples"
+            )
 
-        state = self._pass
-        state.examples, state.noise, state.source, state.calls = B, noise, source, Counter()
-        state.was_given = noise is not None
         args, kwargs = map_tensors(repeat, args, "input"), map_tensors(repeat, kwargs, "input")
+        before = self._passes.begin(Pass(B, noise, source, once=once))
         try:
             with unfused(self._fused):
                 outputs = self.model(*args, **kwargs)
+            return map_tensors(unfold, outputs, "the output")
+        except Exception as error:
+            if once:
+                error.add_note(f"The body ran once for all members; {REPEAT_BODY}.")
+            raise
         finally:
-            state.examples, state.noise, state.source = None, None, None
-        return map_tensors(unfold, outputs, "the output")
+            self._passes.end(before)
 
     def _noise_by_part(
         self, noise: dict[str, Tensor] | None

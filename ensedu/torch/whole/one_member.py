@@ -8,8 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.torch.base import WeightLayer
+from ensedu.torch.base import OfThread, WeightLayer
 from ensedu.torch.variational import softplus
+
+
+class _Calls(OfThread):
+    def __init__(self) -> None:
+        self.number = 0
 
 
 class FixedDropout(nn.Module):
@@ -17,7 +22,8 @@ class FixedDropout(nn.Module):
 
     def __init__(self, masks: Sequence[Tensor], p: float) -> None:
         super().__init__()
-        self.p, self.calls, self.number = p, 0, len(masks)
+        self.p, self.number = p, len(masks)
+        self._calls = _Calls()
         for i, mask in enumerate(masks):
             self.register_buffer(f"mask{i}", mask.clone())
 
@@ -27,9 +33,13 @@ class FixedDropout(nn.Module):
                 "noise has no mask for a dropout that this member calls; accepted is what "
                 "net.noise() returns for such inputs"
             )
-        mask = self.get_buffer(f"mask{self.calls % self.number}")
-        self.calls += 1
+        mask = self.get_buffer(f"mask{self._calls.number % self.number}")
+        self._calls.number += 1
         return input * (mask.to(input.dtype) / (1 - self.p))
+
+    def restart(self) -> None:
+        """Let this thread begin with the first mask."""
+        self._calls.number = 0
 
 
 def checked_index(index: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
@@ -78,7 +88,7 @@ def restart_masks(model: nn.Module, _: Any) -> None:
     """Let a pass of a member, and no part of one before, begin with the first masks."""
     for part in model.modules():
         if isinstance(part, FixedDropout):
-            part.calls = 0
+            part.restart()
 
 
 def copy_in_eval_mode(net: nn.Module, shares: bool) -> Any:

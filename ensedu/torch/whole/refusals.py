@@ -2,12 +2,14 @@
 
 import functools
 import types
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from torch import nn
 
 from ensedu.torch.base import NORMALIZATIONS, class_path
+from ensedu.torch.dropout import DROPOUT_MODULES
 from ensedu.torch.whole.shared_names import is_within, unshared_parameters
 
 # One copy for all members, as in the published counts.
@@ -241,6 +243,42 @@ def _is_filled(cell: types.CellType) -> bool:
     except ValueError:
         return False
     return True
+
+
+def warn_of_unregistered(model: nn.Module) -> None:
+    """Name modules with something to convert in plain lists, tuples and dicts of Python."""
+    registered, of_torch = set(model.modules()), vars(nn.Module())
+    found = [
+        f"{name} ({class_path(part)})"
+        for path, module in model.named_modules()
+        for key, value in vars(module).items()
+        if key not in of_torch
+        for name, part in _modules_in(value, f"{path}.{key}".lstrip("."), set())
+        if part not in registered and _holds_something(part)
+    ]
+    if found:
+        warnings.warn(
+            f"model keeps modules in plain lists, tuples or dicts, {', '.join(found)}, which "
+            "nothing converts, and whose parameters are not in model.parameters(); nn.ModuleList "
+            "and nn.ModuleDict make them parts of the model",
+            stacklevel=3,
+        )
+
+
+def _modules_in(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, nn.Module]]:
+    """Yield the modules in lists, tuples and dicts, however nested, with their names."""
+    if isinstance(value, nn.Module):
+        yield name, value
+    elif isinstance(value, (list, tuple, dict)) and id(value) not in seen:
+        seen.add(id(value))
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, part in pairs:
+            yield from _modules_in(part, f"{name}[{key!r}]", seen)
+
+
+def _holds_something(module: nn.Module) -> bool:
+    drops = any(isinstance(part, DROPOUT_MODULES) for part in module.modules())
+    return drops or any(True for _ in (*module.parameters(), *module.buffers()))
 
 
 def refuse_undroppable(found: dict[str, nn.Module], known: tuple[type, ...]) -> None:

@@ -13,11 +13,12 @@ from ensedu.methods import METHODS, Method, checked_sizes
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.dropout import DROPOUT_MODULES
 from ensedu.torch.layer_classes import layer_class
-from ensedu.torch.whole.compare import Originals, check_members, kind_of_pass
+from ensedu.torch.whole.compare import Originals, check_members
 from ensedu.torch.whole.copies import MemberCopies, copy_model
-from ensedu.torch.whole.flat_parts import FlatDropout, FlatLayer, Pass
+from ensedu.torch.whole.flat_parts import FlatDropout, FlatLayer
 from ensedu.torch.whole.flatten import FlatEnsemble
 from ensedu.torch.whole.one_member import detached_tensors
+from ensedu.torch.whole.passes import Passes
 from ensedu.torch.whole.refusals import (
     only_head,
     refuse_captured,
@@ -25,6 +26,7 @@ from ensedu.torch.whole.refusals import (
     refuse_lazy,
     refuse_undroppable,
     refuse_unswappable,
+    warn_of_unregistered,
 )
 from ensedu.torch.whole.shared_names import is_within, names_of_shared
 from ensedu.torch.whole.subclasses import as_product
@@ -123,7 +125,8 @@ def ensemble(
     -----
     UserWarning
         Where a deep ensemble's members start by ``reset_parameters()``, and that is not how the
-        model started, or it has been trained.
+        model started, or it has been trained. Where modules stand in plain lists, tuples or dicts
+        of Python, which nothing converts; they are named.
 
     Examples
     --------
@@ -158,13 +161,14 @@ def ensemble(
     names = names_of_shared(model, shared)
     refuse_lazy(model)
     refuse_captured(model)
-    shared_pass = Pass(M if row.members else None, S)
+    warn_of_unregistered(model)
+    passes = Passes(M if row.members else None, S)
     if row.apart:
         net = copy_model(model, M, names, options.get("initialize"))
     elif row.drops_units:
-        net = _dropout_ensemble(model, shared_pass, names)
+        net = _dropout_ensemble(model, passes, names)
     else:
-        net = _swapped_ensemble(model, row, shared_pass, names, options)
+        net = _swapped_ensemble(model, row, passes, names, options)
     net.originals = Originals(model)
     if example is not None:
         _compare_on_example(net, example)
@@ -178,11 +182,9 @@ def _compare_on_example(net: FlatEnsemble | MemberCopies, example: Any) -> None:
         check_members(net, *args, **kwargs)
     except (TypeError, ValueError) as error:
         raise type(error)(f"example: {error}") from error
-    if isinstance(net, FlatEnsemble):
-        net.seen.add(kind_of_pass(args, kwargs))
 
 
-def _dropout_ensemble(model: nn.Module, shared_pass: Pass, shared: tuple[str, ...]) -> FlatEnsemble:
+def _dropout_ensemble(model: nn.Module, passes: Passes, shared: tuple[str, ...]) -> FlatEnsemble:
     found = {
         name: module
         for name, module in model.named_modules()
@@ -190,18 +192,18 @@ def _dropout_ensemble(model: nn.Module, shared_pass: Pass, shared: tuple[str, ..
     }
     refuse_undroppable(found, tuple(DROPOUT_AXES))
     replaced = {
-        id(module): FlatDropout(module.p, shared_pass, name, DROPOUT_AXES[type(module)]).train(
+        id(module): FlatDropout(module.p, passes, name, DROPOUT_AXES[type(module)]).train(
             module.training
         )
         for name, module in found.items()
     }
-    return FlatEnsemble(copy.deepcopy(model, replaced | detached_tensors(model)), shared_pass)
+    return FlatEnsemble(copy.deepcopy(model, replaced | detached_tensors(model)), passes)
 
 
 def _swapped_ensemble(
     model: nn.Module,
     row: Method,
-    shared_pass: Pass,
+    passes: Passes,
     shared: tuple[str, ...],
     options: dict[str, Any],
 ) -> FlatEnsemble:
@@ -219,8 +221,8 @@ def _swapped_ensemble(
     # deepcopy puts a flattened layer wherever it meets the plain one, in a list of Python's too.
     flat = {
         id(module): FlatLayer(
-            _layer_for(module, row, shared_pass, options),
-            shared_pass,
+            _layer_for(module, row, passes, options),
+            passes,
             name,
             # What deepcopy finds in its memo it does not copy.
             copy.deepcopy(module, {id(value): None for value in module.parameters()}),
@@ -228,11 +230,12 @@ def _swapped_ensemble(
         ).train(module.training)
         for name, module in swapped.items()
     }
-    return FlatEnsemble(copy.deepcopy(model, flat | detached_tensors(model)), shared_pass)
+    inside = copy.deepcopy(model, flat | detached_tensors(model))
+    return FlatEnsemble(inside, passes, has_body=bool(row.body))
 
 
 def _layer_for(
-    module: nn.Module, row: Method, shared_pass: Pass, options: dict[str, Any]
+    module: nn.Module, row: Method, passes: Passes, options: dict[str, Any]
 ) -> WeightLayer:
     """Return the method's layer, with weight and bias of `module` unless members own weights."""
     linear = isinstance(module, nn.Linear)
@@ -243,7 +246,7 @@ def _layer_for(
         geometry = {name: getattr(module, name) for name in GEOMETRY}
     like = {"device": module.weight.device, "dtype": module.weight.dtype}
     layer = layer_class(row.key, "Linear" if linear else "Conv2d")(
-        *sizes, *([shared_pass.ensemble_size] if row.members else []),
+        *sizes, *([passes.ensemble_size] if row.members else []),
         bias=module.bias is not None, **like, **geometry, **options,
     )  # fmt: skip
     if "per_member" != row.roles.get("weight"):

@@ -5,6 +5,9 @@ repeats the batch and hopes.
 """
 
 import copy
+import pickle
+from contextlib import ExitStack
+from threading import Event, current_thread
 
 import pytest
 import torch
@@ -14,7 +17,9 @@ from torch.nn import functional as F
 import ensedu.torch as et
 from ensedu.methods import size_option
 from ensedu.torch import models
-from tests.torch.whole.cases import FLAT, B, M, Masked, Mix, SequenceFirst, floats
+from ensedu.torch.whole.compare import unfused
+from tests.torch.threads import PATIENCE, Meet, at_once
+from tests.torch.whole.cases import FLAT, B, M, Masked, Mix, SequenceFirst, floats, ids
 
 
 class Siamese(nn.Module):
@@ -113,7 +118,7 @@ def test_the_comparison_leaves_nothing_behind():
     x = floats(B, 7)
     torch.manual_seed(0)
     y = net(x)
-    assert net.seen
+    assert net.passes_by_kind
     assert [part.training for part in net.modules()] == modes
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
     torch.manual_seed(0)
@@ -122,36 +127,94 @@ def test_the_comparison_leaves_nothing_behind():
     assert all(parameter.grad is not None for parameter in net.parameters())
 
 
-def test_the_comparison_is_made_once_and_can_be_skipped():
-    class Counts(nn.Linear):
-        calls = 0
+class Counts(nn.Linear):
+    """A part of all members, which counts its calls."""
 
-        def forward(self, x):
-            Counts.calls += 1
-            return super().forward(x)
+    calls = 0
 
+    def forward(self, x):
+        Counts.calls += 1
+        return super().forward(x)
+
+
+def counted(run):
+    """Return how often a run calls a layer."""
+    Counts.calls = 0
+    run()
+    return Counts.calls
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_of_each_kind_the_passes_1_2_4_and_8_are_compared(given):
+    x, one = floats(B, 7), floats(1, 7)
+    model = nn.Sequential(Counts(7, 7), nn.Linear(7, 2))
+    example = {"example": x} if given else {}  # it stands for no pass with real data
+    net = et.ensemble(model, "batch_ensemble", M, shared=["0"], **example)
+    compared = [counted(lambda: net(x)) == 1 + M + 1 for _ in range(17)]
+    assert [i + 1 for i, value in enumerate(compared) if value] == [1, 2, 4, 8, 16]
+    assert [counted(lambda: net(one)) for _ in range(3)] == [1 + M + 1, 1 + M + 1, 1]
+    twins = [copy.deepcopy(net), pickle.loads(pickle.dumps(net))]
+    for twin in twins:  # and go on counting
+        assert sorted(twin.passes_by_kind.values()) == [3, 17]
+        assert counted(lambda twin=twin: twin(one)) == 1 + M + 1
+        assert counted(lambda twin=twin: twin(x)) == 1
+    assert counted(lambda: net.eval_copy()(one)) == 1
+
+
+def test_the_comparison_can_be_skipped_and_is_seen_by_no_hook():
     model = nn.Sequential(Counts(7, 7), nn.Linear(7, 2))
     net = et.ensemble(model, "batch_ensemble", M, shared=["0"])
-    net(floats(B, 7))
-    assert Counts.calls == 1 + M + 1
-    net(floats(B, 7))
-    assert Counts.calls == 1 + M + 2
-    net = et.ensemble(model, "batch_ensemble", M, shared=["0"])
-    net.comparing, Counts.calls = False, 0
-    net(floats(B, 7))
-    assert Counts.calls == 1
+    net.comparing = False
+    assert [counted(lambda: net(floats(B, 7))) for _ in range(2)] == [1, 1]
     net = et.ensemble(model, "batch_ensemble", M, shared=["0"])
     seen = []
     handle = net.model[1].register_forward_hook(lambda *_: seen.append(1))
     net(floats(B, 7))
-    assert len(seen) == 1 and net.seen  # a hook sees the passes that its owner asked for
+    assert len(seen) == 1 and net.passes_by_kind  # the passes that its owner asked for
     handle.remove()
     net(floats(B, 7))
     assert len(seen) == 1
     model[0].register_forward_hook(_doubled)  # the model's own are a part of it
     net = et.ensemble(model, "batch_ensemble", M, shared=["0"])
     net(floats(B, 7))
-    assert net.seen
+    assert net.passes_by_kind
+
+
+class Sorts(nn.Module):
+    """Reads texts of several lengths, the longest first, as packed sequences."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.read = nn.Embedding(19, 5), nn.GRU(5, 7, batch_first=True)
+        self.hidden, self.head = nn.Linear(7, 7), nn.Linear(7, 2)
+
+    def forward(self, tokens, lengths):
+        order = lengths.argsort(descending=True, stable=True)
+        packed = nn.utils.rnn.pack_padded_sequence(
+            self.embed(tokens[order]), lengths[order].cpu(), batch_first=True
+        )
+        state = self.hidden(self.read(packed)[1][0]).tanh()
+        return self.head(state[order.argsort()])
+
+
+@pytest.mark.parametrize("method", FLAT)
+def test_a_batch_that_is_sorted_already_does_not_decide(method):
+    torch.manual_seed(0)
+    texts, equal = ids(B, 6), torch.full((B,), 6)
+    ragged = torch.tensor([2, 6, 1, 5, 3])
+    net = et.ensemble(
+        Sorts(), method, **size_option(method, M), shared=[nn.GRU], example=(texts, equal)
+    )
+    with pytest.raises(ValueError, match="the ensemble is not its members"):
+        net(texts, ragged)
+    assert net(texts, equal).shape == (M, B, 2)
+    for _ in range(2):  # it does not pass the second time
+        with pytest.raises(ValueError, match="the ensemble is not its members"):
+            net(texts, ragged)
+    net(texts, equal)
+    net(texts, ragged)  # the third is not compared
+    with pytest.raises(ValueError, match="the ensemble is not its members"):
+        net(texts, ragged)
 
 
 def _doubled(module, inputs, output):
@@ -291,7 +354,7 @@ def test_models_that_count_or_keep_what_they_saw_can_be_compared():
     model, x = Keeps().double(), floats(B, 7).double()
     net = et.ensemble(model, "batch_ensemble", M)
     net(x)
-    assert net.seen and net.model.count == 2  # the comparison did not count
+    assert net.passes_by_kind and net.model.count == 2  # the comparison did not count
     assert net.member(0).state.shape == (M * B, 7)
     model(x)  # leaves tensors with a graph, which deepcopy alone refuses
     for method in ("deep_ensemble", *FLAT):
@@ -302,7 +365,8 @@ def test_a_model_that_draws_cannot_be_compared():
     net = et.ensemble(Noisy(), "batch_ensemble", M)
     with pytest.warns(UserWarning, match="not compared with its members: it draws at random"):
         assert net(floats(B, 7)).shape == (M, B, 2)
-    net(floats(B, 7))  # and says so once
+    for _ in range(7):  # and says so once
+        net(floats(B, 7))
     with pytest.raises(ValueError, match="draws at random in eval mode"):
         et.check_members(net, floats(B, 7))
 
@@ -327,4 +391,85 @@ def test_rounding_is_no_mix_up(low):
         nn.Sequential(nn.Linear(7, 101), nn.ReLU(), nn.Linear(101, 2)).to(low), "rank1", M
     )
     net(floats(B, 7).to(low))
-    assert net.seen
+    assert net.passes_by_kind
+
+
+@pytest.fixture
+def _elsewhere(monkeypatch):
+    """Return a function that compares a net, and runs another in a thread during that."""
+
+    def beside(net, x, run):
+        inside, done = Event(), Event()
+
+        def pause():
+            if current_thread().name == "compares":
+                inside.set()
+                assert done.wait(PATIENCE)
+
+        def compares():
+            current_thread().name = "compares"
+            et.check_members(net, x)
+
+        def runs():
+            assert inside.wait(PATIENCE)
+            try:
+                return run()
+            finally:
+                done.set()
+
+        monkeypatch.setattr(Meet, "during", staticmethod(pause))
+        return at_once(compares, runs)[1]
+
+    return beside
+
+
+def test_while_a_thread_compares_others_call_the_model_that_was_converted(_elsewhere):
+    model, x = nn.Sequential(nn.Linear(7, 5), Meet(), nn.Linear(5, 2)), floats(B, 7)
+    net = et.ensemble(model, "batch_ensemble", M)
+    y = model(x)
+    assert torch.equal(_elsewhere(net, x, lambda: model(x)), y)
+
+
+def test_while_a_thread_compares_others_draw_what_nobody_draws_again(_elsewhere):
+    net = et.ensemble(nn.Sequential(nn.Linear(7, 5), Meet(), nn.Linear(5, 2)), "batch_ensemble", M)
+    drawn = _elsewhere(net, floats(B, 7), lambda: torch.rand(11))
+    assert not torch.equal(torch.rand(11), drawn)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_model_that_draws_leaves_the_generator_as_it_was(monkeypatch, alone):
+    monkeypatch.setattr("threading.active_count", lambda: 1 if alone else 2)
+
+    class Discards(nn.Linear):
+        def forward(self, x):
+            torch.rand(3)
+            return super().forward(x)
+
+    model = nn.Sequential(Discards(7, 5), nn.Linear(5, 2))
+    net = et.ensemble(model, "batch_ensemble", M, shared=["0"])
+    noisy = et.ensemble(Noisy(), "batch_ensemble", M)
+    state = torch.get_rng_state()
+    et.check_members(net, floats(B, 7))
+    assert torch.equal(torch.get_rng_state(), state)
+    with pytest.raises(ValueError, match="draws at random in eval mode"):
+        et.check_members(noisy, floats(B, 7))
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_layers_stay_unfused_until_the_last_thread_is_through():
+    enabled = torch.backends.mha.get_fastpath_enabled
+    assert enabled()
+    one, other = ExitStack(), ExitStack()
+    one.enter_context(unfused())
+    other.enter_context(unfused())
+    one.close()
+    assert not enabled()
+    other.close()
+    assert enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with unfused():
+            assert not enabled()
+        assert not enabled()  # as its owner left it
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)

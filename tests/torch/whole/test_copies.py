@@ -1,5 +1,6 @@
 """Members that are whole models start apart, as the model itself starts."""
 
+import copy
 import warnings
 from functools import partial
 
@@ -219,3 +220,36 @@ def test_a_deep_ensemble_needs_no_batch_axis():
         net = et.ensemble(Images(), method, **size_option(method, M))
         with pytest.raises(ValueError, match=r"look like images \(C, H, W\); accepted are images"):
             net(images)
+
+
+def test_a_call_of_the_converted_model_is_found_in_later_passes_too():
+    class Same:
+        """Copies as itself, and hides a module."""
+
+        def __init__(self, module):
+            self.module = module
+
+        def __deepcopy__(self, memo):
+            return self
+
+    class Hidden(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(7, 2)
+            self.kept = Same(self.fc)
+
+        def forward(self, x):
+            return (self.fc if x.sum() > 0 else self.kept.module)(x)
+
+    x = floats(B, 7).abs()
+    net = et.ensemble(Hidden(), "deep_ensemble", M)
+    net(x)
+    for _ in range(2):  # it does not pass the second time
+        with pytest.raises(ValueError, match="of the model that was converted, which"):
+            net(-x)
+    twin = copy.deepcopy(net)
+    for one in (net, twin):
+        one(x)
+        assert one(-x).shape == (M, B, 2)  # the third is not looked at
+        with pytest.raises(ValueError, match="of the model that was converted, which"):
+            one(-x)

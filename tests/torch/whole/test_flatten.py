@@ -29,9 +29,9 @@ from tests.torch.whole.cases import (
 def test_a_copy_counts_its_own_batch():
     net = et.ensemble(mlp(), "batch_ensemble", M)
     twin = copy.deepcopy(net)
-    passes = {id(part._pass) for part in twin.modules() if isinstance(part, FlatLayer)}
-    assert passes == {id(twin._pass)}
-    assert id(net._pass) not in passes
+    passes = {id(part._passes) for part in twin.modules() if isinstance(part, FlatLayer)}
+    assert passes == {id(twin._passes)}
+    assert id(net._passes) not in passes
 
 
 @pytest.mark.parametrize("method", MEMBER_METHODS)
@@ -73,7 +73,7 @@ def test_a_pass_that_fails_leaves_nothing_behind():
     net = et.ensemble(Fails(), "batch_ensemble", M)
     with pytest.raises(RuntimeError, match="on purpose"):
         net(numbers(B, 7).float())
-    assert net._pass.examples is None and net._pass.noise is None
+    assert net._passes.running is None
     assert net.model.fc(numbers(2 * M, 7).float()).shape == (2 * M, 7)
 
 
@@ -335,4 +335,4 @@ def test_bad_noise_is_named():
         with pytest.raises(error) as raised:
             net(torch.zeros(B, 7), noise=noise)
         assert words in str(raised.value)
-        assert net._pass.noise is None
+        assert net._passes.running is None

@@ -8,6 +8,7 @@ import ensedu.torch as et
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
 from ensedu.torch.whole.flat_parts import FlatLayer
+from tests.torch.threads import Meet, at_once, meeting
 from tests.torch.whole.cases import OPTIONS, B, M, S, floats, seeded
 
 
@@ -138,3 +139,21 @@ def test_a_member_begins_each_pass_with_its_first_mask():
     member, y = net.member(0, noise), net(x, noise=noise)[0]
     member(x, deep=False)
     torch.testing.assert_close(member(x), y)
+
+
+def test_a_member_gives_each_thread_its_masks_in_turn(monkeypatch):
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc, self.drop, self.meet = nn.Linear(7, 7), nn.Dropout(0.5), Meet()
+
+        def forward(self, x):
+            return self.drop(self.fc(self.meet(self.drop(x))))
+
+    x = floats(B, 7).double()
+    net = et.ensemble(Twice().double(), "mc_dropout", samples=S)
+    member = net.member(0, net.noise(seeded(), x))
+    expected = member(x)
+    meeting(monkeypatch, 2)
+    for y in at_once(lambda: member(x), lambda: member(x)):
+        assert torch.equal(y, expected)

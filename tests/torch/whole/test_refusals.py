@@ -203,3 +203,60 @@ def test_bad_heads(head, options, error, words):
     with pytest.raises(error) as raised:
         et.ensemble(model, "last_layer", M, **given, **options)
     assert words in str(raised.value)
+
+
+class Listed(nn.Module):
+    """Keeps layers where Torch does not look for them, in its part `net`."""
+
+    def __init__(self, keep):
+        super().__init__()
+        self.net, self.fc = nn.Module(), nn.Linear(7, 7)
+        self.net.blocks = keep(self)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+KEPT = {
+    "list": (lambda _: [nn.ReLU(), nn.Linear(7, 7), nn.Tanh()], ["net.blocks[1] (nn.Linear)"]),
+    "tuple": (lambda _: (nn.BatchNorm1d(7, affine=False),), ["net.blocks[0] (nn.BatchNorm1d)"]),
+    "dict": (
+        lambda _: {"a": nn.Sequential(nn.Linear(7, 7)), "b": nn.Dropout()},
+        ["net.blocks['a'] (nn.Sequential)", "net.blocks['b'] (nn.Dropout)"],
+    ),
+    "nested": (lambda _: [{"a": (0, nn.Linear(7, 7))}], ["net.blocks[0]['a'][1] (nn.Linear)"]),
+}
+
+
+@pytest.mark.parametrize("method", ["deep_ensemble", *FLAT])
+@pytest.mark.parametrize("kept", KEPT)
+def test_modules_that_nobody_converts_are_named(kept, method):
+    keep, names = KEPT[kept]
+    with pytest.warns(UserWarning, match="which nothing converts") as warned:
+        et.ensemble(Listed(keep), method, **size_option(method, M), **OPTIONS[method])
+    (message,) = (str(one.message) for one in warned)
+    assert f"{', '.join(names)}, which" in message and "nn.ModuleList" in message
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        lambda model: [model.fc, {"first": model.net}],  # registered besides
+        lambda _: nn.ModuleList([nn.Linear(7, 7)]),
+        lambda _: [nn.ReLU(), nn.Identity(), "words", 3],  # with nothing to convert
+        lambda _: [nn.Linear],
+    ],
+)
+def test_lists_of_what_is_registered_or_holds_nothing_pass(keep):
+    assert et.ensemble(Listed(keep), "batch_ensemble", M)(floats(B, 7)).shape == (M, B, 7)
+
+
+def test_a_list_that_holds_itself_ends():
+    def keep(_):
+        found = [nn.Linear(7, 7)]
+        found.append(found)
+        return found
+
+    with pytest.warns(UserWarning, match=r"net\.blocks\[0\] \(nn\.Linear\), which"):
+        et.ensemble(Listed(keep), "batch_ensemble", M)

@@ -13,8 +13,9 @@ from ensedu import counting
 from ensedu.methods import size_option
 from ensedu.priors import Normal
 from ensedu.torch import models
-from ensedu.torch.whole.flat_parts import FlatLayer, Pass
+from ensedu.torch.whole.flat_parts import FlatLayer
 from ensedu.torch.whole.flatten import FlatEnsemble
+from ensedu.torch.whole.passes import Passes
 from tests.torch.whole.cases import (
     FLAT,
     MEMBER_METHODS,
@@ -278,7 +279,7 @@ def test_every_part_of_a_convolutions_geometry_survives(method):
             elif name.endswith("rho"):
                 parameter.fill_(-60)
     x = numbers(B, 4, 9, 8).float()
-    net = FlatEnsemble(FlatLayer(layer, own := Pass(M), "", plain), own)
+    net = FlatEnsemble(FlatLayer(layer, own := Passes(M), "", plain), own)
     torch.testing.assert_close(net(x), plain(x).expand(M, -1, -1, -1, -1))
 
 
