@@ -20,8 +20,7 @@ __all__ = ["EnsembleClassifier"]
 class EnsembleClassifier(ClassifierMixin, Ensemble):
     """Predict one of k classes, by members whose probabilities are averaged, and calibrated sets.
 
-    The rest is as in `EnsembleRegressor`, but `conformal_` is a `ConformalSets`, or None for
-    **uncalibrated** sets, and ``classes_`` holds the labels in order.
+    Parameters and errors are those of `EnsembleRegressor`; ``classes_`` holds the labels in order.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensedu.common import checks
-from ensedu.sklearn.trained import trained
+from ensedu.sklearn.trained import Trained, trained
 
 __all__ = ["Ensemble", "unseen_rows"]
 
@@ -22,6 +22,13 @@ FOLDS = 5
 
 class Ensemble(BaseEstimator):
     """The base of `EnsembleRegressor`, which says what the parameters are, and its twin."""
+
+    #: One network, with CV+ one a fold; the mixture of all their members predicts.
+    networks_: list[Trained]
+    #: The indices of the rows that each network has not seen, and that calibrate.
+    unseen_: list[Int[Array, " rows"]]
+    #: The calibration; None where intervals and sets are **uncalibrated**, the mixture's own.
+    conformal_: Any
 
     def __init__(
         self, method: str = "deep_ensemble", *, ensemble_size: int = 5,

@@ -41,15 +41,6 @@ class EnsembleRegressor(RegressorMixin, Ensemble):
     random_state
         An integer for the same bits each time, a ``numpy.random.RandomState``, or None.
 
-    Attributes
-    ----------
-    networks_
-        One, with CV+ one a fold; the mixture of all their members predicts.
-    unseen_
-        The indices of the rows that each network has not seen, and that calibrate.
-    conformal_
-        A `ConformalIntervals`; None for **uncalibrated** intervals, which are the mixture's own.
-
     Examples
     --------
     >>> import numpy as np

@@ -30,8 +30,8 @@ class ConformalIntervals(Conformal):
     is scored by the one of K networks that was trained without its fold. Around what these predict
     for a new row stand n intervals; its ends are the ⌊(n + 1) (1 - level)⌋-th smallest of their low
     ends, and the ⌈(n + 1) level⌉-th of their high ones. **Promise**: a probability of at least
-    ``1 - 2 (1 - level) - √(2 / n)`` (thm. 4, for folds of one size), and **not** ``level``, though
-    that is about what it mostly comes to.
+    ``1 - 2 (1 - level) - √(2 / n)`` (thm. 4, for folds of one size), and **not** ``level``, near
+    which it comes where the K networks are much alike.
 
     **Condition**: the n rows and the new one are exchangeable, and training does not depend on the
     order of rows. The promise is a mean over training sets and rows, and not for each kind of row.
