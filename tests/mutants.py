@@ -478,8 +478,8 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/torch/train/folders.py",
-        "if _step_of(other) < _step_of(oldest) and other != path:",
-        "if other != path:",
+        "if step_of(other) < oldest and other != path and holds_only(other, OWN):",
+        "if other != path and holds_only(other, OWN):",
         ("tests/torch/train/test_folders.py",),
         "only the newest checkpoint stays",
     ),
@@ -541,8 +541,8 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/torch/train/folders.py",
-        "        except ValueError:  # of another format, or by another hand: not counted, and left alone\n            continue",
-        "        except ValueError:\n            damaged.append(other)",
+        "by another hand: not counted, not removed\n            continue",
+        "by another hand\n            damaged.append(other)",
         ("tests/torch/train/test_saved_checks.py",),
         "a folder that is none of its step is removed with old ones",
     ),
