@@ -13,6 +13,7 @@ import re
 import traceback
 
 import numpy as np
+import pandas
 import pytest
 import torch
 from hypothesis import settings
@@ -34,8 +35,7 @@ pytestmark = pytest.mark.bad_input
 #: The methods that a reader calls; what else has no underscore is for the files next to it.
 INTERFACE = (
     "forward", "backward", "noise", "weight_matrices", "kl_backward", "output_shape", "seconds",
-    "truth", "sample", "split", "split_files", "validation", "original", "standardized", "encode",
-    "rows",
+    "truth", "sample", "split", "at_random", "validation", "original", "standardized",
 )  # fmt: skip
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
@@ -339,18 +339,15 @@ IN_MODULE = {
         "fraction": lambda: 0.5, "threshold": lambda: 0.5,
     },
     "data": {
-        "categories": lambda: {}, "classes": lambda: (),
-        "columns": lambda: {"a": [1.0], "b": [2.0], "c": [3.0]}, "decimal": lambda: ".",
-        "degrees": lambda: 30.0, "dropped": lambda: (), "indices": lambda: np.array([3, 1]),
-        "delimiter": lambda: ",", "drop": lambda: (), "header": lambda: True,
+        "dayfirst": lambda: True, "degrees": lambda: 30.0,
+        "frame": lambda: pandas.DataFrame({"a": ["$1", "2"], "b": ["oak", None]}),
         "function": lambda: lambda x, noise: x + noise, "images": lambda: np.full((B, 4, 4), 0.5),
-        "keep": lambda: [0, 1], "name": lambda: "a name", "names": lambda: ("a", "b", "c"),
-        "noise": lambda: 0.1, "number": lambda: 2, "part": lambda: 0.5, "path": lambda: "table.csv",
-        "regions": lambda: ((0.0, 1.0),), "relabel": lambda: True, "size": lambda: 3,
-        "std": lambda: 0.1, "target": lambda: "c", "targets": lambda: ("t",),
-        "test": lambda: np.array([3, 4]), "test_path": lambda: "test.txt",
-        "train": lambda: np.array([0, 1, 2]), "train_path": lambda: "train.txt",
-        "y": lambda: np.ones((B, 1)),
+        "keep": lambda: [0, 1], "like": lambda: None, "name": lambda: "a name",
+        "names": lambda: ("a", "b", "c"), "noise": lambda: 0.1, "number": lambda: 2,
+        "part": lambda: 0.5, "regions": lambda: ((0.0, 1.0),), "relabel": lambda: True,
+        "size": lambda: 3, "std": lambda: 0.1, "targets": lambda: ("t",),
+        "test": lambda: np.array([3, 4]), "train": lambda: np.array([0, 1, 2]),
+        "unknown": lambda: "ignore", "y": lambda: np.ones((B, 1)),
     },
     "ranking": {
         "always": lambda: True, "better": lambda: "lower", "choose": lambda: "",
@@ -386,9 +383,9 @@ OTHERS = {
     "data.Split.original": {
         "mean": lambda: np.ones((B, 1)), "variance": lambda: np.ones((B, 1)),
     },
+    "data.Split.at_random": {"test": lambda: 0.4},
     "data.Table.split": {"test": lambda: 0.4},
     "data.classes": {"y": lambda: np.array([0, 1, 2, 0, 1])},
-    "data.table": {"categories": lambda: ()},
     "explore.explore": {"k": lambda: [1, 2]},
     "live.live": {
         "data": lambda: None, "points": lambda: None, "method": lambda: "rank1",
@@ -557,9 +554,6 @@ LEFT_OUT = {
 def _in_a_folder_of_its_own(tmp_path, monkeypatch):
     """Paths are values, too."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "table.csv").write_text("a,b,c\n1,2,x\n4,5,y\n")
-    (tmp_path / "train.txt").write_text("0\n1\n")
-    (tmp_path / "test.txt").write_text("2\n")
 
 
 def public(module):
