@@ -10,6 +10,8 @@ functions that need one import it::
 Your own table is read by pandas and encoded by scikit-learn; `clean` makes numbers of what people
 write into cells, and `encoder` the transformer::
 
+    import pandas
+
     homes = clean(pandas.read_csv("homes.csv"), dayfirst=False)
     inputs = homes.drop(columns="price")
     columns = encoder(inputs).fit(inputs)
