@@ -171,6 +171,54 @@ def fit_numpy(net=None, x=None, y=None, nll=en.half_squared_error, batch_size=B,
     return en.fit(net, x, y, nll, batch_size=batch_size, **({"rng": rng(), "epochs": 1} | k))
 
 
+def pair(_=0):
+    return tones(B, m), tones(B, 2)
+
+
+def stream(x, net=None, epochs=1, **k):
+    """Train on a stream, where all is well but for what is given."""
+    net = et.mlp([m, n, 2], "batch_ensemble", M) if net is None else net
+    return et.fit(net, x, nll=et.half_squared_error, epochs=epochs, **k)
+
+
+class Once:
+    """Gives its minibatches once, and says that it can be iterated again."""
+
+    def __init__(self):
+        self.left = [pair()]
+
+    def __iter__(self):
+        while self.left:
+            yield self.left.pop()
+
+
+class Unsized:
+    """Gives three minibatches, and may say that it has more or less."""
+
+    def __init__(self, length=None):
+        self.length = length
+
+    def __len__(self):
+        if self.length is None:
+            raise TypeError("no length")
+        return self.length
+
+    def __iter__(self):
+        return iter([pair()] * 3)
+
+
+def held(**options):
+    return et.Validation(tones(B, m), tones(B, 2), **options)
+
+
+def with_batch_norm():
+    return torch.nn.Sequential(torch.nn.Linear(m, 2), torch.nn.BatchNorm1d(2))
+
+
+def hidden_draws():
+    return torch.nn.Sequential(torch.nn.Linear(m, n), et.MCDropout(), torch.nn.Linear(n, 2))
+
+
 def frozen_net():
     return plain().requires_grad_(False)
 
@@ -617,12 +665,13 @@ TRAINING = [
     (lambda: fit(fast_lr_factor=0), ValueError, ["fast_lr_factor", "0", "above 0"]),
     (lambda: fit(lr=1e-200, fast_lr_factor=1e-200), ValueError, ["fast_lr", "above 0", "0.0"]),
     (lambda: fit(weight_decay=-0.1), ValueError, ["weight_decay", "-0.1", "0 or more"]),
-    (lambda: fit(beta=-1), ValueError, ["beta", "-1", "0 or more"]),
-    (lambda: fit(kl_weights="halving"), ValueError, ["kl_weights", "'halving'", "'uniform', 'geometric'"]),
-    (lambda: fit(anneal=-1), ValueError, ["anneal", "-1", "from 0 up"]),
+    (lambda: fit(kl=0.5), TypeError, ["kl must be a KLWeight", "0.5"]),
+    (lambda: et.KLWeight(beta=-1), ValueError, ["beta", "-1", "0 or more"]),
+    (lambda: et.KLWeight(minibatches="halving"), ValueError, ["minibatches", "'halving'", "'uniform', 'geometric'"]),
+    (lambda: et.KLWeight(anneal=-1), ValueError, ["anneal", "-1", "from 0 up"]),
+    (lambda: et.KLWeight(anneal=0.5), TypeError, ["anneal", "0.5", "from 0 up"]),
     (lambda: fit(adversarial=-0.1), ValueError, ["adversarial", "-0.1", "0 or more"]),
     (lambda: fit(adversarial=True), TypeError, ["adversarial", "True"]),
-    (lambda: fit(anneal=0.5), TypeError, ["anneal", "0.5", "from 0 up"]),
     (lambda: fit(split=1), TypeError, ["split", "1", "True or False"]),
     (lambda: fit(split=True), ValueError, ["batch_size", "multiple of the 3 members", "got 7"]),
     (lambda: fit(net=plain(), split=True), ValueError, ["split", "False", "Sequential with none"]),
@@ -633,14 +682,72 @@ TRAINING = [
     (lambda: fit(seed=2**64), ValueError, ["seed", "below 2**64", "18446744073709551616"]),
     (lambda: fit(validation=tones(B, m)), TypeError, ["validation must be a pair", "tensor"]),
     (lambda: fit(validation=(tones(B, m),)), TypeError, ["validation must be a pair", "tensor"]),
-    (lambda: fit(validation=(tones(0, m), tones(0, 2))), ValueError, ["validation[0] must hold at least one example"]),
-    (lambda: fit(validation=(tones(B, m), tones(3, 2))), ValueError, ["validation[1]", "7 in validation[0]", "got 3"]),
-    (lambda: fit(validation=(tones(B, m), number((B, 2), (3, 1)))), ValueError, ["validation[1] must hold finite", "nan at (3, 1)"]),
-    (lambda: fit(validation=(tones(B, m).half(), tones(B, 2))), TypeError, ["validation[0] has dtype torch.float16", "torch.float32"]),
-    (lambda: fit(patience=2), ValueError, ["patience", "None without validation", "2"]),
-    (lambda: fit(validation=(tones(B, m), tones(B, 2)), patience=0), ValueError, ["patience", "0", POSITIVE]),
+    (lambda: fit(validation=(tones(0, m), tones(0, 2))), ValueError, ["x of validation must hold at least one example"]),
+    (lambda: fit(validation=(tones(B, m), tones(3, 2))), ValueError, ["y of validation", "7 in x of validation", "got 3"]),
+    (lambda: fit(validation=(tones(B, m), number((B, 2), (3, 1)))), ValueError, ["y of validation must hold finite", "nan at (3, 1)"]),
+    (lambda: fit(validation=(tones(B, m).half(), tones(B, 2))), TypeError, ["x of validation has dtype torch.float16", "torch.float32"]),
+    (lambda: et.Validation(tones(B, m), tones(B, 2), patience=0), ValueError, ["patience", "0", POSITIVE]),
+    (lambda: et.Validation(tones(B, m), tones(B, 2), score="best"), ValueError, ["score", "'best'", "'mean', 'mixture'"]),
+    (lambda: et.Validation(tones(B, m), tones(B, 2), samples=0), ValueError, ["samples", "0", POSITIVE]),
+    (lambda: et.Validation(tones(B, m), tones(B, 2), samples=3), ValueError, ["samples", "1", "'mean'", "3"]),
+    (lambda: fit(validation=held(score="mixture", samples=3)), ValueError, ["samples", "draws nothing", "3"]),
+    (lambda: fit(validation=held(score="mixture"), nll=lambda o, t: (o - t).square().mean()), ValueError, ["score", "no reduction", "'mixture'"]),
+    (lambda: fit(validation=held(score=lambda p, y: p)), TypeError, ["score must return one number", "(3, 7, 2)"]),
+    (lambda: fit(validation=held(score=lambda p: p)), TypeError, ["score(predictions, y)", "positional"]),
+    (lambda: fit(validation=et.Validation(tones(B, m))), TypeError, ["x of validation must be a stream", "y is left out", "(7, 5)"]),
     (lambda: fit(checkpoint=3), TypeError, ["checkpoint must be a path", "3"]),
-    (lambda: fit(checkpoint_every=0), ValueError, ["checkpoint_every", "0", POSITIVE]),
+    (lambda: et.SaveTo(3), TypeError, ["folder must be a path", "3"]),
+    (lambda: et.SaveTo("a", every=0), ValueError, ["every", "0", POSITIVE]),
+    (lambda: et.SaveTo("a", new_lr=1), TypeError, ["new_lr", "1", "True or False"]),
+    (lambda: fit(drop_last=1), TypeError, ["drop_last", "1", "True or False"]),
+    (lambda: fit(net=with_batch_norm(), batch_size=B - 1), ValueError, ["batch_size", "1 example", "BatchNorm", "drop_last=True"]),
+    (lambda: fit(num_examples=B), ValueError, ["num_examples", "None for tensors", "7"]),
+    (lambda: fit(scheduler=0.9), TypeError, ["scheduler must be a function", "0.9"]),
+    (lambda: fit(scheduler=lambda optimizer: optimizer), TypeError, ["scheduler must return", "LRScheduler", "AdamW"]),
+    (lambda: fit(scheduler=torch.optim.lr_scheduler.ReduceLROnPlateau), TypeError, ["scheduler must return", "no measure", "ReduceLROnPlateau"]),
+    (lambda: fit(scheduler=torch.optim.lr_scheduler.StepLR), TypeError, ["scheduler(optimizer)", "step_size"]),
+    (lambda: fit(clip=0), ValueError, ["clip", "0", "above 0"]),
+    (lambda: fit(clip="1"), TypeError, ["clip", "'1'"]),
+    (lambda: fit(autocast=True), TypeError, ["autocast", "torch.bfloat16 or None", "True"]),
+    (lambda: fit(autocast=torch.float16), ValueError, ["autocast", "torch.float16", "gradient scaler"]),
+    (lambda: fit(callback=3), TypeError, ["callback must be a function", "3"]),
+    (lambda: fit(callback=lambda: 3), TypeError, ["callback(row)", "positional"]),
+    (lambda: fit(x=(tones(B, m), tones(B + 1, m))), ValueError, ["x: ", "(7, 5)", "(8, 5)", "first axis"]),
+    (lambda: fit(x={}), ValueError, ["x: ", "at least one tensor"]),
+    (lambda: fit(x={1: tones(B, m)}), TypeError, ["x must have strings for names", "[1]"]),
+    (lambda: fit(x={"input": tones(B, m).double()}), TypeError, ["x['input'] has dtype torch.float64"]),
+    (lambda: fit(x=(tones(B, m), number((B, 2), (3, 1)))), ValueError, ["x[1] must hold finite", "nan at (3, 1)"]),
+    (lambda: fit(x=(tones(B, m),), adversarial=0.1), TypeError, ["adversarial", "one tensor", "0.1", "tuple"]),
+    (lambda: et.fit(plain(), tones(B, m), nll=et.half_squared_error, epochs=1), TypeError, ["x must be a stream", "y is left out", "(7, 5)"]),
+    (lambda: et.fit(plain(), (tones(B, m), tones(B, 2)), nll=et.half_squared_error, epochs=1), TypeError, ["x must be a stream", "y is left out"]),
+    (lambda: stream(pair() for _ in range(3)), ValueError, ["x must be iterable again", "generator", "one epoch"]),
+    (lambda: stream(map(pair, range(3))), ValueError, ["x must be iterable again", "map"]),
+    (lambda: stream([]), ValueError, ["x must give minibatches in each epoch", "none"]),
+    (lambda: stream(Once(), epochs=2), ValueError, ["x must give minibatches in each epoch", "none"]),
+    (lambda: stream([tones(B, m)]), TypeError, ["x must give pairs (inputs, targets)", "(7, 5)", "batch 1", "collate_fn"]),
+    (lambda: stream([pair(), {"x": tones(B, m)}]), TypeError, ["x must give pairs", "batch 2"]),
+    (lambda: stream([(tones(B, m), tones(B, 2), tones(B, 2))]), TypeError, ["x must give pairs", "batch 1"]),
+    (lambda: stream([(tones(B, m), tones(B + 1, 2))]), ValueError, ["targets in batch 1 of x", "7 in inputs in batch 1 of x", "got 8"]),
+    (lambda: stream([pair(), (number((B, m), (4, 2)), tones(B, 2))]), ValueError, ["inputs in batch 2 of x", "nan at (4, 2)"]),
+    (lambda: stream([(tones(B, m).double(), tones(B, 2))]), TypeError, ["inputs in batch 1 of x", "torch.float64"]),
+    (lambda: stream([(ones(B, m), tones(B, 2))]), TypeError, ["inputs in batch 1 of x must be a dense torch.Tensor", "ndarray"]),
+    (lambda: stream([pair()], batch_size=B), ValueError, ["batch_size", "left out for a stream", "7"]),
+    (lambda: stream([pair()], drop_last=True), ValueError, ["drop_last", "left out for a stream"]),
+    (lambda: stream([pair()], num_examples=0), ValueError, ["num_examples", "0", POSITIVE]),
+    (lambda: stream([pair()], net=et.mlp([m, 2], "rank1", M)), ValueError, ["num_examples must be given", "distributions", "None"]),
+    (lambda: stream(Unsized(), kl=et.KLWeight(anneal=1)), ValueError, ["x must have a length", "Unsized", "KLWeight(beta)"]),
+    (lambda: stream(Unsized(), kl=et.KLWeight(minibatches="geometric")), ValueError, ["x must have a length"]),
+    (lambda: stream(Unsized(length=2), kl=et.KLWeight(anneal=1)), ValueError, ["x must give as many minibatches", "2", "got 3"]),
+    (lambda: stream([pair()], adversarial=0.1), TypeError, ["adversarial", "one tensor", "0.1", "list"]),
+    (lambda: stream([pair(), pair()], split=True), ValueError, ["x must give minibatches that 3 members can share", "1 examples too many", "batch 2"]),
+    (lambda: et.predict(plain(), [tones(B, m)], batch_size=3), ValueError, ["batch_size must be None", "stream", "3"]),
+    (lambda: et.predict(plain(), [pair()]), ValueError, ["targets must be True or False", "2 parts in batch 1"]),
+    (lambda: et.predict(plain(), [pair()], targets="y"), TypeError, ["targets", "'y'", "True or False"]),
+    (lambda: et.predict(plain(), [tones(B, m)], targets=True), TypeError, ["x must give pairs", "targets=True", "batch 1"]),
+    (lambda: et.predict(plain(), tones(B, m), targets=True), ValueError, ["targets must be None", "no stream", "True"]),
+    (lambda: et.predict(plain(), []), ValueError, ["x must give a minibatch"]),
+    (lambda: et.predict(plain(), [3]), TypeError, ["inputs in batch 1 of x", "3"]),
+    (lambda: et.predict(hidden_draws(), [tones(B, m)]), ValueError, ["batch_size must be None and x no stream", "noise()"]),
     (lambda: fit(optimizer="adam"), TypeError, ["optimizer must be a function", "'adam'"]),
     (lambda: fit(optimizer=lambda groups, lr: groups), TypeError, ["optimizer must return a torch.optim.Optimizer", "list"]),
     (lambda: fit(optimizer=lambda groups: groups), TypeError, ["optimizer(groups, lr=lr)", "'lr'"]),
@@ -674,8 +781,12 @@ TRAINING = [
     (lambda: fit_numpy(split=True), ValueError, ["batch_size", "multiple of the 3 members", "got 7"]),
     (lambda: fit_numpy(net=en.mlp([m, 2], rng=rng()), split=True), ValueError, ["split", "Sequential with none"]),
     (lambda: fit_numpy(net=en.mlp([m, 2], "rank1", M, samples=2, rng=rng()), split=True), ValueError, ["split", "repeats", "samples"]),
-    (lambda: fit_numpy(validation=(ones(B, m), ones(3, 2))), ValueError, ["validation[1]", "7 in validation[0]", "got 3"]),
-    (lambda: fit_numpy(patience=1), ValueError, ["patience", "None without validation"]),
+    (lambda: fit_numpy(validation=(ones(B, m), ones(3, 2))), ValueError, ["y of validation", "7 in x of validation", "got 3"]),
+    (lambda: fit_numpy(validation=3), TypeError, ["validation must be a pair", "Validation", "3"]),
+    (lambda: fit_numpy(validation=en.Validation(ones(B, m))), TypeError, ["y of validation", "NumPy array", "None"]),
+    (lambda: fit_numpy(validation=en.Validation(ones(B, m), ones(B, 2), score="mixture", samples=2)), ValueError, ["samples", "draws nothing", "2"]),
+    (lambda: fit_numpy(validation=en.Validation(ones(B, m), ones(B, 2), score=lambda p, y: p)), TypeError, ["score must be a finite number"]),
+    (lambda: fit_numpy(kl=None), TypeError, ["kl must be a KLWeight", "None"]),
     (lambda: fit_numpy(optimizer=torch.optim.SGD), TypeError, ["optimizer(net, lr=lr)", "Sequential"]),
     (lambda: fit_numpy(optimizer=lambda net, lr: net), TypeError, ["optimizer must return an ensedu.numpy optimizer"]),
     (lambda: en.gaussian_nll(ones(M, B, 2), ones(B, 1), beta=2), ValueError, ["beta", "from 0 to 1", "2"]),

@@ -13,6 +13,7 @@ import re
 import traceback
 
 import numpy as np
+import pandas
 import pytest
 import torch
 from hypothesis import settings
@@ -34,8 +35,7 @@ pytestmark = pytest.mark.bad_input
 #: The methods that a reader calls; what else has no underscore is for the files next to it.
 INTERFACE = (
     "forward", "backward", "noise", "weight_matrices", "kl_backward", "output_shape", "seconds",
-    "truth", "sample", "split", "split_files", "validation", "original", "standardized", "encode",
-    "rows",
+    "truth", "sample", "split", "at_random", "validation", "original", "standardized",
 )  # fmt: skip
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
@@ -162,6 +162,7 @@ GOOD = {
     "annotate": lambda: True,
     "arrays": lambda: (methods.Array("weight", "m n", "shared"),),
     "backward": lambda: True,
+    "autocast": lambda: None,
     "bar": lambda: False,
     "beliefs": lambda: {"a": plot.Belief("rank1", np.ones(4), np.ones(4), np.ones((M, 4)))},
     "batch_size": lambda: B,
@@ -171,19 +172,22 @@ GOOD = {
     "biases": lambda: 1,
     "body": lambda: "",
     "bytes_per_second": lambda: 1e9,
+    "callback": lambda: None,
     "caption": lambda: "words",
     "checkpoint": lambda: None,
-    "checkpoint_every": lambda: 1,
+    "clip": lambda: None,
     "colors": lambda: {},
     "counts": lambda: {"single": counting.linear(m, n)},
     "counts_title": lambda: "numbers",
     "device": lambda: "cpu",
     "differences": lambda: {"NLL": {"a": (1.0, 2.0, 3.0)}},
     "draw": lambda: draw,
+    "drop_last": lambda: True,
     "dtype": lambda: torch.float32,
     "ensemble_size": lambda: M,
     "epochs": lambda: 1,
     "eps": lambda: 1e-8,
+    "every": lambda: 2,
     "example": lambda: None,
     "estimator": lambda: "weights",
     "factor": lambda: 0.5,
@@ -193,6 +197,7 @@ GOOD = {
     "feature_axes": lambda: 1,
     "figure": Figure,
     "flops_per_second": lambda: 1e9,
+    "folder": lambda: "runs",
     "form": lambda: "fold",
     "frozen": lambda: 1,
     "generator": torch.Generator,
@@ -225,6 +230,7 @@ GOOD = {
     "momentum": lambda: 0.5,
     "name": lambda: "weight",
     "net": lambda: et.ensemble(Model(), "rank1", M),
+    "new_lr": lambda: False,
     "filters": lambda: (2, 3),
     "network": lambda: en.Linear(m, n, rng=rng()),
     "nll": lambda: np.ones((M, B)),
@@ -247,7 +253,8 @@ GOOD = {
     "per_example": lambda: False,
     "per_member": lambda: 1,
     "kind": lambda: "geometric",
-    "kl_weights": lambda: "uniform",
+    "kl": en.KLWeight,
+    "minibatches": lambda: "geometric",
     "pi": lambda: 0.5,
     "points": lambda: {"single": [("a", 1.0, 1e9)]},
     "posterior_std": lambda: 0.1,
@@ -267,6 +274,8 @@ GOOD = {
     "samples": lambda: 2,
     "scale": lambda: 1.0,
     "scales": lambda: 1,
+    "scheduler": lambda: None,
+    "score": lambda: "mixture",
     "seed": lambda: 0,
     "shaded": lambda: (1.0, 2.0),
     "shape": lambda: "m n",
@@ -340,18 +349,15 @@ IN_MODULE = {
         "fraction": lambda: 0.5, "threshold": lambda: 0.5,
     },
     "data": {
-        "categories": lambda: {}, "classes": lambda: (),
-        "columns": lambda: {"a": [1.0], "b": [2.0], "c": [3.0]}, "decimal": lambda: ".",
-        "degrees": lambda: 30.0, "dropped": lambda: (), "indices": lambda: np.array([3, 1]),
-        "delimiter": lambda: ",", "drop": lambda: (), "header": lambda: True,
+        "dayfirst": lambda: True, "degrees": lambda: 30.0,
+        "frame": lambda: pandas.DataFrame({"a": ["$1", "2"], "b": ["oak", None]}),
         "function": lambda: lambda x, noise: x + noise, "images": lambda: np.full((B, 4, 4), 0.5),
-        "keep": lambda: [0, 1], "name": lambda: "a name", "names": lambda: ("a", "b", "c"),
-        "noise": lambda: 0.1, "number": lambda: 2, "part": lambda: 0.5, "path": lambda: "table.csv",
-        "regions": lambda: ((0.0, 1.0),), "relabel": lambda: True, "size": lambda: 3,
-        "std": lambda: 0.1, "target": lambda: "c", "targets": lambda: ("t",),
-        "test": lambda: np.array([3, 4]), "test_path": lambda: "test.txt",
-        "train": lambda: np.array([0, 1, 2]), "train_path": lambda: "train.txt",
-        "y": lambda: np.ones((B, 1)),
+        "keep": lambda: [0, 1], "like": lambda: None, "name": lambda: "a name",
+        "names": lambda: ("a", "b", "c"), "noise": lambda: 0.1, "number": lambda: 2,
+        "part": lambda: 0.5, "regions": lambda: ((0.0, 1.0),), "relabel": lambda: True,
+        "size": lambda: 3, "std": lambda: 0.1, "targets": lambda: ("t",),
+        "test": lambda: np.array([3, 4]), "train": lambda: np.array([0, 1, 2]),
+        "unknown": lambda: "ignore", "y": lambda: np.ones((B, 1)),
     },
     "ranking": {
         "always": lambda: True, "better": lambda: "lower", "choose": lambda: "",
@@ -390,9 +396,9 @@ OTHERS = {
     "data.Split.original": {
         "mean": lambda: np.ones((B, 1)), "variance": lambda: np.ones((B, 1)),
     },
+    "data.Split.at_random": {"test": lambda: 0.4},
     "data.Table.split": {"test": lambda: 0.4},
     "data.classes": {"y": lambda: np.array([0, 1, 2, 0, 1])},
-    "data.table": {"categories": lambda: ()},
     "explore.explore": {"k": lambda: [1, 2]},
     "live.live": {
         "data": lambda: None, "points": lambda: None, "method": lambda: "rank1",
@@ -489,12 +495,14 @@ OTHERS = {
     },
     # No distributions, float64 and one step: no value makes the loss overflow.
     "torch.fit": {
-        "net": double_net, "x": lambda: numbers(B, m), "y": lambda: numbers(B, 2),
+        "net": double_net, "x": lambda: 0.1 * numbers(B, m), "y": lambda: 0.1 * numbers(B, 2),
         "nll": lambda: et.half_squared_error, "optimizer": lambda: torch.optim.SGD,
+        "num_examples": lambda: None,
     },
     "torch.kl": {"network": Model},
     "torch.mlp": {"init": lambda: "signs", "prior": priors.Normal},
-    "torch.predict": {"net": double_net, "x": lambda: numbers(B, m), "samples": lambda: 1},
+    "torch.predict": {"net": double_net, "x": lambda: numbers(B, m), "samples": lambda: 1,
+        "targets": lambda: None},
     "uncertainty.resampled": {"train": lambda: 9, "test": lambda: 1},
     "uncertainty.disagreement": {"predictions": lambda: np.full((M, B, 2), 0.5)},
     "uncertainty.conformal_quantile": {"level": lambda: 0.5},
@@ -578,9 +586,6 @@ LEFT_OUT = {
 def _in_a_folder_of_its_own(tmp_path, monkeypatch):
     """Paths are values, too."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "table.csv").write_text("a,b,c\n1,2,x\n4,5,y\n")
-    (tmp_path / "train.txt").write_text("0\n1\n")
-    (tmp_path / "test.txt").write_text("2\n")
 
 
 def public(module):

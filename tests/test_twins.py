@@ -45,10 +45,12 @@ def test_twins_have_the_same_arguments_and_defaults(name):
 
 def test_what_fit_takes_in_numpy_it_takes_in_torch():
     ours, theirs = public(en.fit), public(et.fit)
+    assert [name for name in theirs if name in ours] == list(ours)
     for optimizer, fit in ((en.Adam, ours), (torch.optim.AdamW, theirs)):
         assert fit.pop("optimizer") is optimizer
+    for name in ("y", "nll", "batch_size"):  # a stream leaves them out
+        del ours[name]
     assert ours.items() <= theirs.items()
-    assert [name for name in theirs if name in ours] == list(ours)
 
 
 def test_there_are_twins_for_every_method():

@@ -37,13 +37,10 @@ class History:
 
     def __init__(self, plan: Plan, keeper: Keeper, epochs: int, patience: int | None) -> None:
         self._epochs = checks.positive_int("epochs", epochs)
-        if patience is not None and checks.positive_int("patience", patience):
-            if not plan.validated:
-                raise ValueError(f"patience must be None without validation, got {patience}")
-            if plan.anneal > epochs:
-                raise ValueError(
-                    f"anneal must be at most the {epochs} epochs with patience, got {plan.anneal}"
-                )
+        if patience is not None and plan.anneal > epochs:
+            raise ValueError(
+                f"anneal must be at most the {epochs} epochs with patience, got {plan.anneal}"
+            )
         self._beta = plan.beta
         self._keeper, self._patience = keeper, patience
         self.rows = keeper.resume()
@@ -75,7 +72,7 @@ class History:
     def validate(self, value: float) -> None:
         """Add what validation gave."""
         if not math.isfinite(value):
-            self._fail(f"nll of validation is {value}")
+            self._fail(f"validation is {value}")
         self._row["validation"] = value
 
     def end_epoch(self) -> None:

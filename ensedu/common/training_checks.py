@@ -1,26 +1,24 @@
-"""Checks of what a training is given: examples, and members that share them; for both backends."""
+"""Checks of what a training is given, and what functions are called; for both backends."""
 
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
-from ensedu.common import checks
-
-__all__ = ["check_same_rows", "members_to_split", "named_pairs"]
-
-
-def named_pairs(x: Any, y: Any, validation: Any) -> list[tuple[str, Any, str, Any]]:
-    """Return inputs and targets with their names, those of validation too if there are any."""
-    if validation is None:
-        return [("x", x, "y", y)]
-    if not isinstance(validation, (tuple, list)) or len(validation) != 2:
-        raise TypeError(f"validation must be a pair (x, y) or None, got {checks.given(validation)}")
-    return [("x", x, "y", y), ("validation[0]", validation[0], "validation[1]", validation[1])]
+__all__ = ["check_same_rows", "function_name", "members_to_split"]
 
 
 def check_same_rows(first: str, rows: int, second: str, other: int) -> None:
     """Check that there are as many targets as inputs."""
     if rows != other:
         raise ValueError(f"{second} must have a row for each of {rows} in {first}, got {other}")
+
+
+def function_name(value: Any) -> str:
+    """Return what a function is called, with the arguments that `functools.partial` has given."""
+    if isinstance(value, partial):
+        named = (f"{key}={own!r}" for key, own in value.keywords.items())
+        return f"{function_name(value.func)}({', '.join([*map(repr, value.args), *named])})"
+    return getattr(value, "__qualname__", type(value).__qualname__)
 
 
 def members_to_split(net: Any, sizes: Collection[int], repeats: bool) -> int:

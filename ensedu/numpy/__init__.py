@@ -11,6 +11,7 @@ m = C_in · kh · kw numbers. A training step::
     optimizer.step()
 """
 
+from ensedu.common.training_settings import KLWeight, Validation
 from ensedu.numpy.activations import Multiply, ReLU, Tanh
 from ensedu.numpy.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
 from ensedu.numpy.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
@@ -35,6 +36,7 @@ __all__ = [
     "DeepEnsembleConv2d",
     "DeepEnsembleLinear",
     "Flatten",
+    "KLWeight",
     "Linear",
     "MCDropout",
     "MaxPool2d",
@@ -47,6 +49,7 @@ __all__ = [
     "Sequential",
     "Tanh",
     "Tile",
+    "Validation",
     "fit",
     "gaussian_nll",
     "half_squared_error",

@@ -1,6 +1,7 @@
 """A training loop in NumPy, with the gradients by hand."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from numpy.random import Generator
 from ensedu.common import checks
 from ensedu.common.arrays import check_rng
 from ensedu.common.history import EpochRow, History
-from ensedu.common.training_checks import check_same_rows, members_to_split, named_pairs
+from ensedu.common.training_checks import check_same_rows, members_to_split
 from ensedu.common.training_plan import Plan
+from ensedu.common.training_settings import KLWeight, Validation, as_kl_weight, as_validation
 from ensedu.numpy.base import Layer, MemberLayer
 from ensedu.numpy.losses import Loss
-from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, named_layers
+from ensedu.numpy.network import Sequential, Tile, kl_backward, named_layers
+from ensedu.numpy.network import kl as divergence_of
 from ensedu.numpy.optimizers import Adam, Optimizer
 
 
@@ -28,13 +31,10 @@ def fit(
     epochs: int,
     batch_size: int = 32,
     lr: float = 1e-3,
-    beta: float = 1.0,
-    anneal: int = 0,
-    kl_weights: str = "uniform",
-    split: bool = False,
-    validation: tuple[Array, Array] | None = None,
-    patience: int | None = None,
     optimizer: Callable[..., Optimizer] = Adam,
+    kl: KLWeight = KLWeight(),
+    split: bool = False,
+    validation: tuple[Array, Array] | Validation | None = None,
 ) -> list[EpochRow]:
     """Train a network of any method: minimize ``nll + beta · kl / N`` over shuffled minibatches.
 
@@ -53,19 +53,16 @@ def fit(
         Times through all examples, and how many of them a step takes, N at most.
     lr
         Learning rate.
-    beta, anneal
-        Weight of the KL, and over how many epochs it grows to that, linearly step by step.
-    kl_weights
-        How the minibatches share the KL, ``"uniform"`` or ``"geometric"``, see
-        `ensedu.common.training_plan.minibatch_kl_weights`.
+    optimizer
+        Called as ``optimizer(net, lr=lr)``.
+    kl
+        How much the KL weighs, and from when.
     split
         Whether each member sees its own part of a minibatch, B / M examples; by default all of it.
         What M does not divide is left out of an epoch.
-    validation, patience
-        Examples and targets on which `nll` is evaluated after each epoch, and after how many
-        epochs without a new best, of those with the whole `beta`, to stop and go back to it.
-    optimizer
-        Called as ``optimizer(net, lr=lr)``.
+    validation
+        Examples and targets on which `nll` is evaluated after each epoch, or a `Validation`, which
+        may stop early.
 
     Returns
     -------
@@ -89,30 +86,31 @@ def fit(
     >>> [row["step"] for row in fit(net, x, x**2, half_squared_error, rng=rng, epochs=3)]
     [2, 4, 6]
     """
-    _check_arguments(net, x, y, validation)
+    kl_weight, held = as_kl_weight(kl), as_validation(validation)
+    _check_arguments(net, x, y, held)
     check_rng("rng", rng)
     members = _members_to_split(net) if checks.boolean("split", split) else None
-    validated = validation is not None
     plan = Plan(
-        len(x), batch_size, lr, 1.0, 0.0, beta, anneal, members, validated, 0,
-        kl_weights=kl_weights,
+        num_examples=len(x), batch_size=checks.positive_int("batch_size", batch_size),
+        split=members, lr=lr, beta=kl_weight.beta, anneal=kl_weight.anneal,
+        kl_weights=kl_weight.minibatches,
     )  # fmt: skip
     optim = _make_optimizer(optimizer, net, plan.lr)
-    history = History(plan, MemoryKeeper(net), epochs, patience)
+    history = History(plan, MemoryKeeper(net), epochs, held.patience if held else None)
     net.zero_grad()
     for _ in history.epochs():
         for rows in minibatches(len(x), plan.batch_size, members, rng):
-            kl_weight = plan.kl_weight(history.step)
-            share = kl_weight * plan.kl_share(history.step) / len(x)
+            beta = plan.kl_weight(history.step)
+            share = beta * plan.kl_share(history.step) / len(x)
             value, grad = _evaluate(nll, net(x[rows]), targets(y, rows))
-            divergence = kl(net)
+            divergence = divergence_of(net)
             total = value + share * divergence
-            history.add({"loss": total, "nll": value, "kl": divergence}, kl_weight, rows.size)
+            history.add({"loss": total, "nll": value, "kl": divergence}, beta, rows.size)
             net.backward(grad)
             kl_backward(net, share)
             optim.step()
-        if validation is not None:
-            history.validate(_evaluate(nll, net(validation[0]), validation[1])[0])
+        if held is not None:
+            history.validate(_score(net, nll, held))
         history.end_epoch()
     return history.rows
 
@@ -177,12 +175,28 @@ def _evaluate(nll: Callable[[Array, Array], Loss], outputs: Array, y: Array) -> 
     return float(pair[0]), pair[1]
 
 
-def _check_arguments(net: Any, x: Any, y: Any, validation: Any) -> None:
+def _score(net: Any, nll: Callable[..., Loss], held: Validation) -> float:
+    """Return the mean over members at one draw, or what is made of all predictions."""
+    if held.score == "mean":
+        return _evaluate(nll, net(held.x), held.y)[0]
+    draws = [net(held.x) for _ in range(held.samples)]
+    # (S M, B, k), of one network (S, B, k)
+    predictions = np.concatenate([y.reshape(-1, *y.shape[-2:]) for y in draws])
+    if callable(held.score):
+        score = checks.function("score", held.score, "score(predictions, y)")
+        return checks.real("score", score(predictions, held.y))
+    return _evaluate(partial(nll, reduction=held.score), predictions, held.y)[0]
+
+
+def _check_arguments(net: Any, x: Any, y: Any, held: Validation | None) -> None:
     if not isinstance(net, (Layer, Sequential)):
         raise TypeError(f"net must be an ensedu.numpy layer or network, got {checks.given(net)}")
     if not net.params:
         raise ValueError(f"net must have parameters to train, got {checks.given(net)}")
-    for first, inputs, second, wanted in named_pairs(x, y, validation):
+    pairs = [("x", x, "y", y)]
+    if held is not None:
+        pairs.append(("x of validation", held.x, "y of validation", held.y))
+    for first, inputs, second, wanted in pairs:
         for name, value in ((first, inputs), (second, wanted)):
             if type(value) is not np.ndarray or value.dtype.kind not in "fiu":
                 raise TypeError(
@@ -194,6 +208,9 @@ def _check_arguments(net: Any, x: Any, y: Any, validation: Any) -> None:
                 place = tuple(map(int, np.argwhere(~np.isfinite(value))[0]))
                 raise ValueError(f"{name} must hold finite numbers, got {value[place]} at {place}")
         check_same_rows(first, len(inputs), second, len(wanted))
+    draws = any(isinstance(p, Layer) and hasattr(p, "noise") for _, p in named_layers(net))
+    if held is not None and held.samples > 1 and not draws:
+        raise ValueError(f"samples must be 1 for a net that draws nothing, got {held.samples}")
 
 
 def _members_to_split(net: Layer | Sequential) -> int:

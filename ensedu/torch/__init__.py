@@ -15,6 +15,7 @@ a convolution, and `ensemble` turns a whole model into an ensemble. `fit` trains
 
 from torch.nn import Linear as Linear
 
+from ensedu.common.training_settings import KLWeight, SaveTo, Validation
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
 from ensedu.torch.convert import from_numpy, to_numpy
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
@@ -37,6 +38,7 @@ __all__ = [
     "Conv2d",
     "DeepEnsembleConv2d",
     "DeepEnsembleLinear",
+    "KLWeight",
     "MCDropout",
     "MaxPool2d",
     "MeanFieldConv2d",
@@ -44,8 +46,10 @@ __all__ = [
     "Multiply",
     "Rank1Conv2d",
     "Rank1Linear",
+    "SaveTo",
     "Sequential",
     "Tile",
+    "Validation",
     "check_members",
     "elbo",
     "ensemble",

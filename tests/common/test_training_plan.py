@@ -14,11 +14,11 @@ M, m, n = 3, 5, 11
 
 
 def test_the_weight_of_the_kl_grows_over_the_epochs_of_a_plan():
-    plan = Plan(22, 6, 1.0, 1.0, 0.0, 2.0, 3, None, False, 0)
+    plan = Plan(num_examples=22, batch_size=6, beta=2.0, anneal=3)
     assert [plan.kl_weight(step) for step in (0, 5, 11, 12)] == [2 / 12, 1.0, 2.0, 2.0]
     # Of 22 examples, 3 members that split them leave a last minibatch of 4; of 20, none.
     for number, steps in ((22, 4), (20, 3), (18, 3)):
-        plan = Plan(number, 6, 1.0, 1.0, 0.0, 1.0, 1, M, False, 0)
+        plan = Plan(num_examples=number, batch_size=6, anneal=1, split=M)
         assert plan.kl_weight(0) == 1 / steps
 
 
@@ -54,7 +54,7 @@ def test_both_loops_give_each_minibatch_its_share(kind):
         )
         return optimizer
 
-    own = {"epochs": 2, "batch_size": size, "lr": rate, "kl_weights": kind}
+    own = {"epochs": 2, "batch_size": size, "lr": rate, "kl": et.KLWeight(minibatches=kind)}
     en.fit(layer, x, y, en.half_squared_error, rng=rng, optimizer=Watched, **own)
     tensors = torch.from_numpy(x), torch.from_numpy(y)
     et.fit(module, *tensors, et.half_squared_error, optimizer=watched, bar=False, **own)

@@ -12,7 +12,6 @@ from ensedu.data import Table, classes, gap, noisy
 rng = np.random.default_rng(0)
 x, y = gap.sample(rng)
 Table(x, y, ("x",), ("y",)).split(0).validation(0)
-Table.from_columns({"word": ["a", "b"], "y": [1, 2]})
 noisy(np.zeros((2, 2)), 0.1, rng)
 classes(x, np.arange(len(x)) % 3, [0, 1])
 """

@@ -11,13 +11,15 @@ from ensedu.data import Split, Table
 N, m, k = 23, 5, 3
 
 
-def table(rows=N, seed=0, labels=False):
+def table(rows=N, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(7, 3, (rows, m)) * 10.0 ** np.arange(m)
-    names = tuple("abcde")
-    if labels:
-        return Table(x, rng.integers(0, 2, rows), names, ("kind",), {}, ("no", "yes"))
-    return Table(x, rng.normal(-2, 9, (rows, k)), names, ("u", "v", "w"))
+    return Table(x, rng.normal(-2, 9, (rows, k)), tuple("abcde"), ("u", "v", "w"))
+
+
+def labeled():
+    """A split of rows with labels."""
+    return Split.at_random(table().x, np.random.default_rng(7).integers(0, 2, N), 5, 0.3)
 
 
 @given(
@@ -100,10 +102,9 @@ def test_standardization_is_undone():
 
 
 def test_labels_stay_as_they_are():
-    data = table(labels=True)
-    split = data.split(5, 0.3)
-    np.testing.assert_array_equal(split.y_train, data.y[split.train])
-    np.testing.assert_array_equal(split.y_test, data.y[split.test])
+    split = labeled()
+    np.testing.assert_array_equal(split.y_train, split.y[split.train])
+    np.testing.assert_array_equal(split.y_test, split.y[split.test])
     assert split.y_mean is None
     assert split.y_std is None
 
@@ -144,18 +145,6 @@ def test_validation_rows_come_from_those_to_train_on(seed, part):
     np.testing.assert_array_equal(inner.x_test, again.x_test)
 
 
-@pytest.mark.parametrize("style", ["%d", "%.18e", "%.1f"])
-def test_index_files_are_read_as_numpy_writes_them(tmp_path, style):
-    data = table()
-    split = data.split(7, 0.3)
-    for name, rows in (("train", split.train), ("test", split.test)):
-        np.savetxt(tmp_path / f"index_{name}_0.txt", rows, fmt=style)
-    read = data.split_files(tmp_path / "index_train_0.txt", str(tmp_path / "index_test_0.txt"))
-    np.testing.assert_array_equal(read.train, split.train)
-    np.testing.assert_array_equal(read.test, split.test)
-    np.testing.assert_array_equal(read.x_train, split.x_train)
-
-
 def test_a_split_says_how_large_it_is():
     assert repr(table(1030).split(0)) == "Split(927 rows to train on, 103 to test on)"
 
@@ -187,7 +176,7 @@ def test_what_is_no_prediction_is_not_put_back(arguments, kind, words):
     with pytest.raises(kind, match=words):
         table().split(0).original(*arguments)
     with pytest.raises(ValueError, match="holds labels"):
-        table(labels=True).split(0).original(*arguments)
+        labeled().original(*arguments)
 
 
 def test_new_rows_are_standardized_as_those_of_the_split():

@@ -42,8 +42,8 @@ def test_it_is_the_loop_written_out(method):
     net.backward(np.ones_like(net(x)))  # of gradients that were there before nothing counts
     other.noise(None, x.shape)  # that pass drew
     history = en.fit(
-        net, x, y, en.softmax_cross_entropy, rng=rng(), epochs=3, batch_size=B, lr=0.02, beta=0.8,
-        anneal=2,
+        net, x, y, en.softmax_cross_entropy, rng=rng(), epochs=3, batch_size=B, lr=0.02,
+        kl=en.KLWeight(0.8, anneal=2),
     )  # fmt: skip
     optimizer, step = en.Adam(other, lr=0.02), 0
     for row in history:
@@ -94,7 +94,7 @@ def test_it_trains_as_torch_does(monkeypatch, method, optimizer):
     twin = et.from_numpy(net)
     x, y = data()
     held = x[:9] + 0.5, y[:9]
-    settings = {"epochs": 12, "batch_size": N, "lr": 0.05, "beta": 0.8, "anneal": 5}
+    settings = {"epochs": 12, "batch_size": N, "lr": 0.05, "kl": en.KLWeight(0.8, 5)}
     rows = en.fit(
         net, x, y, en.softmax_cross_entropy, rng=rng(), validation=held,
         optimizer=getattr(en, optimizer), **settings,
@@ -186,13 +186,39 @@ def test_patience_stops_and_goes_back_to_the_best():
 
     settings = {"batch_size": B, "lr": 0.05, "validation": (x[:9], y[:9])}
     net, best, last = (network("batch_ensemble") for _ in range(3))
-    rows = en.fit(net, x, y, told(), rng=rng(), epochs=50, patience=2, **settings)
+    patient = settings | {"validation": en.Validation(x[:9], y[:9], patience=2)}
+    rows = en.fit(net, x, y, told(), rng=rng(), epochs=50, **patient)
     en.fit(best, x, y, told(), rng=rng(), epochs=3, **settings)
     assert [row["validation"] for row in rows] == values[:5]
     assert same_parameters(net, best)
     # Without patience it is the net of the last epoch.
     en.fit(last, x, y, told(), rng=rng(), epochs=5, **settings)
     assert not same_parameters(last, best)
+
+
+@pytest.mark.parametrize("method", ["single", "batch_ensemble", "rank1"])
+def test_validation_may_be_by_all_predictions_combined(method):
+    x, y = data()
+    samples, seen = (5 if method == "rank1" else 1), []
+
+    def score(predictions, targets):
+        seen.append(predictions)
+        return float((predictions.argmax(-1) == targets).mean())
+
+    net = network(method)
+    for own, combined in ((net, "mixture"), (network(method), score)):
+        held = en.Validation(x, y, score=combined, samples=samples)
+        rows = en.fit(
+            own, x, y, en.softmax_cross_entropy, rng=rng(), epochs=1, batch_size=B, validation=held
+        )
+        if combined == "mixture":
+            mixture = rows[0]["validation"]
+    members = samples * (1 if method == "single" else M)
+    assert seen[0].shape == (members, N, 2)
+    # Both nets are the same to the bit, and so are the draws of their layers.
+    p = np.exp(seen[0]) / np.exp(seen[0]).sum(-1, keepdims=True)
+    assert mixture == pytest.approx(-np.log(p.mean(0)[np.arange(N), y]).mean(), rel=1e-12)
+    assert rows[0]["validation"] == (seen[0].argmax(-1) == y).mean()
 
 
 @pytest.mark.parametrize("step", [1, 6])

@@ -30,7 +30,7 @@ from ensedu.common import checks
 from ensedu.data import gap
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
-from ensedu.torch import fit, half_squared_error, mlp, predict
+from ensedu.torch import KLWeight, fit, half_squared_error, mlp, predict
 
 __all__ = [
     "CONTESTANTS",
@@ -146,8 +146,8 @@ def _train(
     x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(data_seed)))
     with one_thread():
         fit(
-            net, x, y, nll, epochs=epochs, batch_size=batch_size, lr=setting["lr"], beta=beta,
-            seed=seed,
+            net, x, y, nll, epochs=epochs, batch_size=batch_size, lr=setting["lr"],
+            kl=KLWeight(beta), seed=seed,
         )  # fmt: skip
 
 

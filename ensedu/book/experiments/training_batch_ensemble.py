@@ -33,7 +33,7 @@ from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shared.comparisons import compare_pairs, compare_with_reference
 from ensedu.common import checks
 from ensedu.data import digits, mnist5000
-from ensedu.torch import fit, mlp, predict
+from ensedu.torch import SaveTo, fit, mlp, predict
 from ensedu.torch.train.losses import softmax_cross_entropy
 
 __all__ = [
@@ -187,7 +187,7 @@ def trained(
                     net, *examples(data, split)[0], loss, epochs=row.longer * epoch,
                     batch_size=batch_size, lr=lr, fast_lr_factor=row.fast_lr_factor,
                     split=row.split, seed=start, optimizer=OPTIMIZERS[row.optimizer],
-                    checkpoint=folder if len(epochs) > 1 else None, checkpoint_every=10**6,
+                    checkpoint=SaveTo(folder, every=10**6) if len(epochs) > 1 else None,
                 )  # fmt: skip
                 after_epoch(net)
     return net

@@ -12,8 +12,13 @@ from ensedu.torch.train.losses import elbo
 __all__ = ["input_reach", "with_adversarial"]
 
 
-def input_reach(x: Tensor, part: float) -> Tensor:
+def input_reach(x: Any, part: float) -> Tensor:
     """Return how far an input moves: so much of the range that each has in x, without axis B."""
+    if not isinstance(x, Tensor):
+        raise TypeError(
+            "adversarial must be 0 but for x in one tensor, in which each input has a range, got "
+            f"{part} for a {type(x).__name__}"
+        )
     if not x.is_floating_point():
         raise TypeError(
             f"x must hold floats with adversarial above 0, got {checks.given_array(x)} of {x.dtype}"

@@ -19,13 +19,19 @@ def naming_a_batch_of_one(net: nn.Module, plan: Plan) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        number, size, members = plan.num_examples, plan.batch_size, plan.split or 1
-        this = "more than 1 value per channel" in str(error)
-        if not this or not _leaves_one(number, size, members):
+        if "more than 1 value per channel" not in str(error):
             raise
         kind = nn.modules.batchnorm._BatchNorm
         names = [name for name, part in net.named_modules() if isinstance(part, kind)]
         where = f", at {names[0]!r}," if names else ""
+        number, size, members = plan.num_examples, plan.batch_size, plan.split or 1
+        if not size:
+            raise ValueError(
+                f"x must give BatchNorm{where} no minibatch of 1 example; accepted is a DataLoader "
+                "with drop_last=True, or a stream without such a minibatch"
+            ) from error
+        if not _leaves_one(number, size, members):
+            raise
         each = f" for each of {members} members" if members > 1 else ""
         raise ValueError(
             f"batch_size must leave BatchNorm{where} no minibatch of 1 example{each}, got {size} "
@@ -44,5 +50,5 @@ def _what_helps(number: int, size: int, members: int) -> str:
     fitting = ((n for n in one if not _leaves_one(number, n, members)) for one in (smaller, larger))
     words = [str(n) for n in (next(one, None) for one in fitting) if n is not None]
     if size // members > 1:
-        words.append("that example left out")
+        words.append("drop_last=True")
     return f"is {', or '.join(words)}" if words else "are more examples"

@@ -8,29 +8,44 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.common.training_checks import check_same_rows, members_to_split, named_pairs
+from ensedu.common.training_checks import check_same_rows, members_to_split
 from ensedu.torch.base import MemberLayer
 from ensedu.torch.network import Tile
 from ensedu.torch.train.pieces import first_not_finite, pieces
+from ensedu.torch.whole.inputs import Inputs, map_examples, number_of_examples
+from ensedu.torch.whole.nested_tensors import named_tensors
 
 
 def minibatches(
-    x: Tensor, y: Tensor, batch_size: int, members: int | None = None
-) -> Iterator[tuple[Tensor, Tensor]]:
+    x: Inputs, y: Tensor, batch_size: int, members: int | None = None, drop_last: bool = False
+) -> Iterator[tuple[Inputs, Tensor]]:
     """Shuffle examples by Torch's generator and deal them out; to M `members` (M, B / M, …) each.
 
-    The last minibatch may be smaller; what M does not divide is left out.
+    The last minibatch may be smaller, or is left out with `drop_last`; what M does not divide is.
     """
-    deals = list(torch.randperm(len(x)).split(batch_size))
+    deals = list(torch.randperm(len(y)).split(batch_size))
+    if drop_last:
+        deals = [d for d in deals if len(d) == batch_size]
     if members is not None:
         deals = [d[: len(d) // members * members].view(members, -1) for d in deals]
-        # A loss tells (M, B) from (B, k) by the axis k.
-        y = y[:, None] if y.ndim == 1 and y.is_floating_point() else y
-    return ((x[rows].detach(), y[rows].detach()) for rows in deals if rows.numel())
+        y = with_axis_of_outputs(y)
+    for rows in deals:
+        if rows.numel():
+            yield rows_of(x, rows, len(y)), y[rows].detach()
 
 
-def check_training(net: nn.Module, x: Any, y: Any, validation: Any) -> torch.device:
-    """Check a net and its examples, and return the device of the net."""
+def rows_of(x: Inputs, rows: Tensor | slice, examples: int) -> Inputs:
+    """Return some rows of all inputs with a row for each of so many examples."""
+    return map_examples(lambda own: own[rows].detach(), x, examples)
+
+
+def with_axis_of_outputs(y: Tensor) -> Tensor:
+    """Return targets (B,) as (B, 1): a loss tells (M, B) from (B, k) by the axis k."""
+    return y[:, None] if y.ndim == 1 and y.is_floating_point() else y
+
+
+def check_net(net: nn.Module) -> torch.device:
+    """Check that a net can be trained, and return its device."""
     if not isinstance(net, nn.Module):
         raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
     if lazy := [name for name, p in net.named_parameters() if nn.parameter.is_lazy(p)]:
@@ -41,12 +56,21 @@ def check_training(net: nn.Module, x: Any, y: Any, validation: Any) -> torch.dev
             "net must have parameters to train, on one device, got "
             f"{', '.join(sorted(map(str, devices))) or 'none'}"
         )
-    dtypes = {p.dtype for p in net.parameters() if p.is_floating_point()}
-    for first, inputs, second, targets in named_pairs(x, y, validation):
-        _check_tensor(first, inputs, dtypes)
-        _check_tensor(second, targets, dtypes)
-        check_same_rows(first, len(inputs), second, len(targets))
     return devices.pop()
+
+
+def check_examples(net: nn.Module, first: str, x: Any, second: str, y: Any) -> int:
+    """Check inputs and targets, which are called so, and return how many examples they hold."""
+    dtypes = {p.dtype for p in net.parameters() if p.is_floating_point()}
+    if isinstance(x, Tensor):
+        _check_tensor(first, x, dtypes)
+    examples = number_of_examples(first, x)
+    for name, leaf in [] if isinstance(x, Tensor) else named_tensors(x, first):
+        if leaf.ndim:
+            _check_tensor(name, leaf, dtypes)
+    _check_tensor(second, y, dtypes)
+    check_same_rows(first, examples, second, len(y))
+    return examples
 
 
 def _check_tensor(name: str, value: Any, dtypes: set[torch.dtype]) -> None:

@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from dataclasses import asdict
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,9 @@ from torch import Tensor, nn
 from ensedu.common import checks
 from ensedu.common.history import EpochRow, check_rows
 from ensedu.common.training_plan import Plan
+from ensedu.common.training_settings import SaveTo
+
+RATES = ("lr", "fast_lr_factor", "scheduler")
 
 
 class FolderKeeper:
@@ -23,11 +25,8 @@ class FolderKeeper:
         optimizer: torch.optim.Optimizer,
         generators: dict[str, torch.Generator],
         plan: Plan,
-        folder: str | PathLike[str] | None,
-        every: int,
+        saving: SaveTo | None,
     ) -> None:
-        if not isinstance(folder, (str, PathLike, type(None))):
-            raise TypeError(f"checkpoint must be a path or None, got {checks.given(folder)}")
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise TypeError(
                 f"optimizer must return a torch.optim.Optimizer, got {checks.given(optimizer)}"
@@ -35,8 +34,10 @@ class FolderKeeper:
         self.net = net
         self._optimizer, self._generators = optimizer, generators
         self._settings = asdict(plan)
-        self._folder = None if folder is None else Path(folder)
-        self._every = checks.positive_int("checkpoint_every", every)
+        self._folder = None if saving is None else Path(saving.folder)
+        self._every = 1 if saving is None else saving.every
+        #: Settings that may be others than those of the checkpoint.
+        self._free = RATES if saving is not None and saving.new_lr else ()
         #: Without a folder, the weights of the best epoch.
         self._best: dict[str, Tensor] = {}
 
@@ -69,12 +70,14 @@ class FolderKeeper:
     def _rows_of(self, found: Any) -> list[EpochRow]:
         """Return the rows of a checkpoint, which must be of this very training."""
         self._check_settings(found)
-        validated = self._settings["validated"]
+        validated = bool(self._settings["score"])
         return check_rows(found.extra.get("rows"), found.step, validated=validated)
 
     def _check_settings(self, found: Any) -> None:
         theirs = found.extra.get("settings")
         for name, value in self._settings.items():
+            if name in self._free and isinstance(theirs, dict):
+                continue
             if not isinstance(theirs, dict) or theirs.get(name) != value:
                 saved = theirs.get(name) if isinstance(theirs, dict) else "nothing"
                 raise ValueError(

@@ -26,6 +26,7 @@ from ensedu.common import checks, loss_checks
 from ensedu.torch.base import check_tensor
 from ensedu.torch.network import kl
 from ensedu.torch.variational import softplus
+from ensedu.torch.whole.inputs import Inputs, call
 
 __all__ = ["Elbo", "elbo", "gaussian_nll", "half_squared_error", "reduce", "softmax_cross_entropy"]
 
@@ -159,7 +160,7 @@ class Elbo(NamedTuple):
 
 def elbo(
     net: nn.Module,
-    x: Tensor,
+    x: Inputs,
     y: Tensor,
     nll: Callable[[Any, Tensor], Tensor],
     *,
@@ -178,7 +179,8 @@ def elbo(
     net
         A layer, `mlp`, what `ensemble` returns, or any module.
     x, y
-        B examples and their targets, as `net` and `nll` take them.
+        B examples and their targets, as `net` and `nll` take them; a tuple `x` is arguments of the
+        net, a dict named ones.
     nll
         A function (outputs, targets) -> one number, the **mean** over members and examples, as the
         losses here by default. With ``reduction="sum"`` give M times the `beta`. Targets (B,) reach
@@ -199,7 +201,7 @@ def elbo(
         raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
     mean_nll = checks.function("nll", nll, "nll(net(x), y)")
     share = checks.not_negative("beta", beta) / checks.positive_int("num_examples", num_examples)
-    outputs = net(x) if noise is None else net(x, noise=noise)
+    outputs = call(net, x) if noise is None else call(net, x, noise=noise)
     loss = mean_nll(outputs, as_columns(y, outputs))
     if not isinstance(loss, Tensor) or loss.ndim:
         shape = f"shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else checks.given(loss)

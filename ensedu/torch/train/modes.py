@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from ensedu.common import checks
 from ensedu.torch.base import gpus_of
 from ensedu.torch.train.holds import held
 
@@ -42,3 +43,25 @@ def in_mode(net: nn.Module, *, training: bool, guarded: bool = False) -> Iterato
     """Put each module of a net in training or eval mode, and back into its own."""
     with held(net.modules(), "training", training, lambda: net.train(training), guarded=guarded):
         yield
+
+
+@contextmanager
+def in_precision(device: torch.device, dtype: torch.dtype | None) -> Iterator[None]:
+    """Let Torch compute in a shorter dtype where it can, if there is one."""
+    if dtype is None:
+        yield
+        return
+    with torch.autocast(device.type, dtype):
+        yield
+
+
+def autocast_name(dtype: Any) -> str:
+    """Return the name of a dtype to compute in, "" for none."""
+    if dtype is None:
+        return ""
+    if not isinstance(dtype, torch.dtype):
+        raise TypeError(f"autocast must be torch.bfloat16 or None, got {checks.given(dtype)}")
+    if dtype != torch.bfloat16:
+        why = ", which needs a gradient scaler" if dtype == torch.float16 else ""
+        raise ValueError(f"autocast must be torch.bfloat16 or None, got {dtype}{why}")
+    return str(dtype)

@@ -1,55 +1,66 @@
 """Predictions of any network, one row a member and sample."""
 
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.torch.base import MemberLayer, WeightLayer, gpus_of
+from ensedu.torch.base import MemberLayer, WeightLayer
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.network import Tile
-from ensedu.torch.train.losses import as_columns
+from ensedu.torch.train.examples import rows_of
 from ensedu.torch.train.modes import batches_of_members, in_mode
+from ensedu.torch.train.streams import inputs_of, is_stream
 from ensedu.torch.whole.flat_parts import FlatPart
+from ensedu.torch.whole.inputs import Inputs, as_arguments, call, number_of_examples, to_device
+from ensedu.torch.whole.nested_tensors import join_nested, map_tensors, named_tensors
 
-__all__ = ["draws_noise", "mean_nll", "predict"]
+__all__ = ["draws_noise", "predict", "predict_minibatches"]
 
 
 def predict(
     net: nn.Module,
-    x: Tensor,
+    x: Inputs | Iterable[Any],
     *,
     samples: int = 1,
     batch_size: int | None = None,
     noise: dict[str, Tensor] | None = None,
-) -> Tensor:
+    targets: bool | None = None,
+) -> Any:
     """Run a network in eval mode and without gradients: (B, …) -> (S · M, B, k).
 
     The first axis is 1 for one network, M for an ensemble, and S times that for `samples` passes,
     draw after draw; what the net's own output has in front of the batch comes out as that one axis.
-    Each draw is one function: all minibatches see the same noise (but where a layer draws for each
-    example, ``per_example=True`` or ``estimator="local"``: then each minibatch has its own).
+    Outputs in tuples, lists, dicts and dataclasses stay in them. Each draw is one function: all
+    minibatches see the same noise (but where a layer draws for each example, ``per_example=True``
+    or ``estimator="local"``: then each minibatch has its own).
 
     Parameters
     ----------
     net
-        A layer, `mlp`, what `ensemble` returns, or any module that maps (B, …) to a tensor. It
+        A layer, `mlp`, what `ensemble` returns, or any module whose outputs have the batch. It
         keeps its mode.
     x
-        B inputs, one batch for all members.
+        B inputs, one batch for all members: a tensor, a tuple of arguments or a dict of named ones.
+        Or a stream of such minibatches, such as a ``DataLoader``, which go to the device of the
+        net; it is run through once, in its own order.
     samples
         S, how often to run the net; 1 for a net that draws nothing.
     batch_size
-        How many examples to run at once; by default all.
+        How many examples to run at once; by default all. A stream has its own.
     noise
         What ``net.noise(...)`` returned, instead of drawing: one pass.
+    targets
+        Of a stream, whether a minibatch is a pair (x, y), whose y is left out, or holds inputs
+        alone. It must be said where a minibatch is a tuple or a list of several parts.
 
     Raises
     ------
     TypeError, ValueError
-        For a bad argument, outputs that are not a tensor with the batch, and minibatches of a net
+        For a bad argument, outputs that are not tensors with the batch, and minibatches of a net
         that draws inside a module without ``noise``.
 
     Examples
@@ -62,39 +73,60 @@ def predict(
     """
     if not isinstance(net, nn.Module):
         raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
-    if not isinstance(x, Tensor) or x.layout is not torch.strided:
-        raise TypeError(f"x must be a dense torch.Tensor, got {checks.given_array(x)}")
-    if x.ndim < 1 or not len(x):
-        raise ValueError(f"x must be (B, ...) with at least one example, got {tuple(x.shape)}")
-    size = len(x) if batch_size is None else checks.positive_int("batch_size", batch_size)
     if checks.positive_int("samples", samples) > 1 and (noise is not None or not draws_noise(net)):
         why = "one noise" if noise is not None else "a net that draws nothing"
         raise ValueError(f"samples must be 1 for {why}, got {samples}")
+    if is_stream(x):
+        if batch_size is not None:
+            raise ValueError(
+                f"batch_size must be None for a stream x, got {checks.given(batch_size)}"
+            )
+        return predict_minibatches(net, _inputs_of_stream(x, targets), samples=samples, noise=noise)
+    if targets is not None:
+        raise ValueError(
+            f"targets must be None for x that is no stream, got {checks.given(targets)}"
+        )
+    examples = number_of_examples("x", x)
+    if any(leaf.layout is not torch.strided for _, leaf in named_tensors(x, "x")):
+        raise TypeError("x must be a dense torch.Tensor, or hold such, got a sparse one")
+    size = examples if batch_size is None else checks.positive_int("batch_size", batch_size)
+    parts = [rows_of(x, slice(i, i + size), examples) for i in range(0, examples, size)]
+    with _predicting(net):
+        draws = []
+        for _ in range(samples):
+            own = noise if noise is not None or len(parts) == 1 else _noise_for_all(net, parts[0])
+            draws.append(
+                join_nested([_run(net, part, own) for part in parts], "the output of net", 1)
+            )
+    return join_nested(draws, "the output of net", 0)
+
+
+def predict_minibatches(
+    net: nn.Module, x: Iterable[Inputs], *, samples: int, noise: dict[str, Tensor] | None = None
+) -> Any:
+    """Return the predictions for inputs that come along, each run by all draws at once."""
+    device = next((parameter.device for parameter in net.parameters()), None)
+    noises, outputs = [noise] * samples, list[Any]()
+    with _predicting(net):
+        for part in x:
+            inputs = to_device(part, device)
+            if not outputs and noise is None:
+                noises = [_noise_for_all(net, inputs) for _ in range(samples)]
+            runs = [_run(net, inputs, own) for own in noises]
+            outputs.append(join_nested(runs, "the output of net", 0))
+    if not outputs:
+        raise ValueError("x must give a minibatch, got none")
+    return join_nested(outputs, "the output of net", 1)
+
+
+@contextmanager
+def _predicting(net: nn.Module) -> Iterator[None]:
+    """Let a net predict: in eval mode, one batch for all members, without gradients."""
     with (
         batches_of_members(net, False, guarded=True),
         in_mode(net, training=False, guarded=True), torch.no_grad(),
     ):  # fmt: skip
-        passes = [_one_pass(net, x.split(size), noise) for _ in range(samples)]
-    return torch.cat(passes)
-
-
-def mean_nll(
-    net: nn.Module, x: Tensor, y: Tensor, nll: Callable[[Any, Tensor], Tensor], *, batch_size: int
-) -> float:
-    """Return what `nll` gives in eval mode, the mean over all examples, a minibatch at a time.
-
-    What is drawn for it leaves Torch's generators as they were.
-    """
-    nll, device = checks.function("nll", nll, "nll(net(x), y)"), next(net.parameters()).device
-    total = 0.0
-    with (
-        in_mode(net, training=False), batches_of_members(net, False), torch.no_grad(),
-        torch.random.fork_rng(gpus_of(net)),
-    ):  # fmt: skip
-        for inputs, targets in zip(x.split(batch_size), y.split(batch_size), strict=True):
-            outputs = net(inputs.to(device))
-            total += float(nll(outputs, as_columns(targets.to(device), outputs))) * len(inputs)
-    return total / len(x)
+        yield
 
 
 def draws_noise(net: nn.Module) -> bool:
@@ -108,14 +140,44 @@ def _module_draws(module: nn.Module) -> bool:
     return isinstance(module, (WeightLayer, MCDropout)) and hasattr(module, "noise")
 
 
-def _one_pass(net: Any, batches: tuple[Tensor, ...], noise: dict[str, Tensor] | None) -> Tensor:
-    """Return the outputs of one draw, (S · M, B, …)."""
-    if noise is None and len(batches) > 1 and draws_noise(net) and not _draws_for_each_example(net):
-        noise = _noise_for_all(net, batches[0])
-    outputs = [net(x) if noise is None else net(x, noise=noise) for x in batches]
-    return torch.cat(
-        [_with_one_leading_axis(net, y, len(x)) for x, y in zip(batches, outputs, strict=True)], 1
-    )
+def _inputs_of_stream(x: Iterable[Any], targets: bool | None) -> Iterator[Inputs]:
+    """Yield what a stream gives, without targets."""
+    if targets is not None:
+        checks.boolean("targets", targets)
+    for number, batch in enumerate(x, start=1):
+        if targets:
+            if not isinstance(batch, (tuple, list)) or len(batch) != 2:
+                raise TypeError(
+                    f"x must give pairs (inputs, targets) with targets=True, got "
+                    f"{checks.given_array(batch)} in batch {number}"
+                )
+            batch = batch[0]
+        elif targets is None and isinstance(batch, (tuple, list)) and len(batch) > 1:
+            raise ValueError(
+                f"targets must be True or False for x that gives several parts, got None with "
+                f"{len(batch)} parts in batch {number}: True where it is a pair (inputs, targets), "
+                "False where all are inputs"
+            )
+        inputs = inputs_of(batch)
+        number_of_examples(f"inputs in batch {number} of x", inputs)
+        yield inputs
+
+
+def _noise_for_all(net: Any, x: Inputs) -> dict[str, Tensor] | None:
+    """Draw the noise of all minibatches; None where nothing is, or for each example."""
+    if not draws_noise(net) or _draws_for_each_example(net):
+        return None
+    if not hasattr(net, "noise"):
+        raise ValueError(
+            f"batch_size must be None and x no stream for a {type(net).__name__}, which draws but "
+            "has no noise() to draw once for all minibatches; accepted is an "
+            "ensedu.torch.Sequential"
+        )
+    # A converted model takes its inputs, and has the axes; a layer takes their shape.
+    if hasattr(net, "leading"):
+        args, kwargs = as_arguments(x)
+        return net.noise(None, *args, **kwargs)
+    return net.noise(None, tuple(x.shape) if isinstance(x, Tensor) else None)
 
 
 def _draws_for_each_example(net: nn.Module) -> bool:
@@ -125,23 +187,17 @@ def _draws_for_each_example(net: nn.Module) -> bool:
     )
 
 
-def _noise_for_all(net: Any, x: Tensor) -> dict[str, Tensor]:
-    if not hasattr(net, "noise"):
-        raise ValueError(
-            f"batch_size must be None or all of x for a {type(net).__name__}, which draws but has "
-            "no noise() to draw once for all minibatches; accepted is an ensedu.torch.Sequential"
-        )
-    # A converted model takes its inputs, and has the axes; a layer takes their shape.
-    return net.noise(None, x if hasattr(net, "leading") else tuple(x.shape))
+def _run(net: Any, x: Inputs, noise: dict[str, Tensor] | None) -> Any:
+    """Return the outputs of one draw, with one axis in front of the batch."""
+    outputs = call(net, x) if noise is None else call(net, x, noise=noise)
+    if not named_tensors(outputs, "the output"):
+        raise TypeError(f"net must return tensors, got {checks.given(outputs)}")
+    examples = number_of_examples("x", x)
+    return map_tensors(lambda _, y: _with_one_leading_axis(net, y, examples), outputs, "the output")
 
 
-def _with_one_leading_axis(net: Any, y: Any, examples: int) -> Tensor:
+def _with_one_leading_axis(net: Any, y: Tensor, examples: int) -> Tensor:
     """Flatten what stands in front of the batch."""
-    if not isinstance(y, Tensor):
-        raise TypeError(
-            f"net must return a tensor, got a {type(y).__name__}; accepted is a module around it "
-            "that returns one"
-        )
     axes = [axis for axis in _axes_before_batch(net, y) if 0 <= axis < y.ndim]
     fitting = [axis for axis in axes if y.shape[axis] == examples]
     if len(fitting) != 1:

@@ -102,6 +102,20 @@ def stack_nested(trees: Sequence[Any], name: str) -> Any:
     return map_tensors(lambda path, _: stacks[path], trees[0], name)
 
 
+def join_nested(trees: Sequence[Any], name: str, axis: int) -> Any:
+    """Return one tree of the shape of all `trees`, their tensors joined along an axis.
+
+    All that is no tensor must be equal.
+    """
+    tensors = [dict(named_tensors(tree, name)) for tree in trees]
+    forms = [[*own, *named_constants(tree, name)] for own, tree in zip(tensors, trees, strict=True)]
+    for form in forms:
+        if form != forms[0]:
+            raise ValueError(f"{name} must have one form in all passes, got {forms[0]} and {form}")
+    joined = {path: torch.cat([own[path] for own in tensors], axis) for path in tensors[0]}
+    return map_tensors(lambda path, _: joined[path], trees[0], name)
+
+
 def _structure(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
     """Yield what must be equal, with paths that tell tuples, lists and dicts apart."""
     if isinstance(tree, Tensor):

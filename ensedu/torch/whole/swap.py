@@ -17,6 +17,7 @@ from ensedu.torch.whole.compare import Originals, check_members
 from ensedu.torch.whole.copies import MemberCopies, copy_model
 from ensedu.torch.whole.flat_parts import FlatDropout, FlatLayer
 from ensedu.torch.whole.flatten import FlatEnsemble
+from ensedu.torch.whole.inputs import as_arguments
 from ensedu.torch.whole.one_member import detached_tensors
 from ensedu.torch.whole.passes import Passes
 from ensedu.torch.whole.refusals import (
@@ -176,8 +177,7 @@ def ensemble(
 
 
 def _compare_on_example(net: FlatEnsemble | MemberCopies, example: Any) -> None:
-    args = () if isinstance(example, dict) else example if type(example) is tuple else (example,)
-    kwargs = example if isinstance(example, dict) else {}
+    args, kwargs = as_arguments(example)
     try:
         check_members(net, *args, **kwargs)
     except (TypeError, ValueError) as error:

@@ -17,11 +17,11 @@ def model():
     return nn.Sequential(nn.Linear(5, 7), nn.BatchNorm1d(7), nn.Linear(7, 2))
 
 
-def train(number, size, split=False, net=None):
+def train(number, size, split=False, net=None, **more):
     if net is None:
         net = et.ensemble(model(), "deep_ensemble", M, initialize=model) if split else model()
     x, y = torch.randn(number, 5), torch.randn(number, 2)
-    return et.fit(net, x, y, et.half_squared_error, epochs=1, batch_size=size, split=split)
+    return et.fit(net, x, y, et.half_squared_error, epochs=1, batch_size=size, split=split, **more)
 
 
 @pytest.mark.bad_input
@@ -43,10 +43,10 @@ def test_an_error_names_what_works(number, size, split):
     words = str(e.value)
     assert f"got {size} of {number} examples; accepted " in words
     assert ("for each of 3 members" in words) == split
-    left_out = "that example left out" in words
+    left_out = "drop_last=True" in words
     assert left_out == (size > members)
     if left_out:
-        train(number // size * size, size, split)
+        train(number, size, split, drop_last=True)
     *_, accepted = words.partition("accepted ")
     for other in map(int, re.findall(r"\d+", accepted)):
         assert abs(other - size) % members == 0
@@ -57,10 +57,10 @@ def test_an_error_names_what_works(number, size, split):
 @pytest.mark.parametrize(
     ("number", "size", "split", "accepted"),
     [
-        (25, 6, False, "is 5, or 7, or that example left out"),
+        (25, 6, False, "is 5, or 7, or drop_last=True"),
         (25, 1, False, "is 5"),
         (1, 1, False, "are more examples"),
-        (22, 6, True, "is 12, or that example left out"),
+        (22, 6, True, "is 12, or drop_last=True"),
     ],
 )
 def test_the_words(number, size, split, accepted):
@@ -73,6 +73,13 @@ def test_the_words(number, size, split, accepted):
 def test_members_in_one_batch_are_enough():
     """A converted model repeats the example for each member, which has its own inside of it."""
     train(25, 6, net=et.ensemble(model(), "batch_ensemble", M))
+
+
+@pytest.mark.bad_input
+def test_a_stream_is_told_of_its_own_setting():
+    batches = [(torch.randn(n, 5), torch.randn(n, 2)) for n in (3, 1)]
+    with pytest.raises(ValueError, match=r"x must give BatchNorm, at '1', no .* drop_last=True"):
+        et.fit(model(), batches, nll=et.half_squared_error, epochs=1, num_examples=4)
 
 
 class Narrowing(nn.Module):

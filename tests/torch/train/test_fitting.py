@@ -80,7 +80,7 @@ def test_it_is_the_loop_written_out(make, method):
     torch.manual_seed(99)  # of what was before nothing counts
     history = et.fit(
         net, x, y, et.softmax_cross_entropy, epochs=3, batch_size=B, lr=0.02, fast_lr_factor=1.7,
-        weight_decay=0.3, beta=0.8, anneal=2, seed=11, optimizer=keeping(made),
+        weight_decay=0.3, kl=et.KLWeight(0.8, anneal=2), seed=11, optimizer=keeping(made),
     )  # fmt: skip
     optimizer, rows = written_out(
         other, x, y, epochs=3, lr=0.02, factor=1.7, decay=0.3, beta=0.8, anneal=2, seed=11
@@ -99,8 +99,8 @@ def test_the_weight_of_the_kl_grows_step_by_step():
     x, y = data()
     for anneal, expected in ((0, [2.0, 2.0, 2.0]), (1, [2.0, 2.0, 2.0]), (3, [2 / 3, 4 / 3, 2.0])):
         history = et.fit(
-            network("rank1"), x, y, et.softmax_cross_entropy, epochs=3, batch_size=B, beta=2.0,
-            anneal=anneal,
+            network("rank1"), x, y, et.softmax_cross_entropy, epochs=3, batch_size=B,
+            kl=et.KLWeight(2.0, anneal),
         )  # fmt: skip
         assert [row["beta"] for row in history] == pytest.approx(expected, rel=1e-15)
 
@@ -109,10 +109,11 @@ def test_the_weight_of_the_kl_grows_step_by_step():
 def test_on_other_numbers_it_is_the_same_training(tmp_path):
     x, y = data()
     net, other = network("rank1"), network("rank1")
-    settings = {"epochs": 2, "batch_size": B, "lr": 0.5, "weight_decay": 0.25, "anneal": 1}
+    settings = {"epochs": 2, "batch_size": B, "lr": 0.5, "weight_decay": 0.25}
+    settings["kl"] = et.KLWeight(anneal=1)
     et.fit(net, x, y, et.softmax_cross_entropy, checkpoint=tmp_path / "a", **settings)
     odd = {"epochs": np.int64(2), "batch_size": np.int16(B), "lr": np.float32(0.5),
-           "weight_decay": torch.tensor(0.25), "anneal": np.uint8(1),
+           "weight_decay": torch.tensor(0.25), "kl": et.KLWeight(np.float32(1), np.uint8(1)),
            "seed": np.int64(0)}  # fmt: skip
     et.fit(other, x, y, et.softmax_cross_entropy, checkpoint=tmp_path / "b", **odd)
     assert same(net.state_dict(), other.state_dict())
@@ -208,7 +209,7 @@ def test_weight_decay_pulls_on_weights_alone(method):
     def flat(outputs, targets):
         return 0 * outputs.sum()
 
-    et.fit(net, x, y, flat, epochs=1, batch_size=N, lr=0.1, weight_decay=0.5, beta=0.0)
+    et.fit(net, x, y, flat, epochs=1, batch_size=N, lr=0.1, weight_decay=0.5, kl=et.KLWeight(0.0))
     shrunk = [name for name, p in net.named_parameters() if not torch.equal(p, before[name])]
     weights = [name for name in before if name.endswith(".weight")]
     assert shrunk == weights
@@ -249,11 +250,14 @@ VALUES = [5.0, 4.0, 3.0, 4.0, 3.0, 9.0, 9.0]  # the best is epoch 3; an equal on
 )
 def test_patience_stops_and_goes_back_to_the_best(tmp_path, method, every):
     x, y = data()
-    options = {"batch_size": B, "lr": 0.05, "validation": (x[:B], y[:B])}
-    kept = {} if every is None else {"checkpoint": tmp_path, "checkpoint_every": every}
+    options = {"batch_size": B, "lr": 0.05}
+    held, patient, longest = (
+        et.Validation(x[:B], y[:B], patience=patience) for patience in (None, 2, 4)
+    )
+    kept = {} if every is None else {"checkpoint": et.SaveTo(tmp_path, every=every)}
     best, net = network(method), network(method)
-    et.fit(best, x, y, told(VALUES), epochs=3, **options)
-    history = et.fit(net, x, y, told(VALUES), epochs=50, patience=2, **options, **kept)
+    et.fit(best, x, y, told(VALUES), epochs=3, validation=held, **options)
+    history = et.fit(net, x, y, told(VALUES), epochs=50, validation=patient, **options, **kept)
     assert [row["validation"] for row in history] == VALUES[:5]
     assert same(net.state_dict(), best.state_dict())
     if every is None:
@@ -265,12 +269,14 @@ def test_patience_stops_and_goes_back_to_the_best(tmp_path, method, every):
     assert same(again.state_dict(), best.state_dict())
     # The same call again trains no more, and gives back the best.
     again = network(method)
-    assert et.fit(again, x, y, told([]), epochs=50, patience=2, **options, **kept) == history
+    options |= kept
+    assert et.fit(again, x, y, told([]), epochs=50, validation=patient, **options) == history
     assert same(again.state_dict(), best.state_dict())
     # With more patience it goes on from the last epoch, not from the best.
     longer, more = network(method), network(method)
-    et.fit(longer, x, y, told(VALUES), epochs=50, patience=4, **options)
-    rows = et.fit(more, x, y, told(VALUES[5:]), epochs=50, patience=4, **options, **kept)
+    rows = et.fit(more, x, y, told(VALUES[5:]), epochs=50, validation=longest, **options)
+    del options["checkpoint"]
+    et.fit(longer, x, y, told(VALUES), epochs=50, validation=longest, **options)
     assert [row["validation"] for row in rows] == VALUES
     assert same(longer.state_dict(), more.state_dict())
 
@@ -378,7 +384,8 @@ def test_a_loss_that_is_not_finite_is_named(tmp_path, step, value):
 def test_a_net_trains_where_it_is_and_the_data_may_be_elsewhere(tmp_path, method, device):
     x, y = data()
     settings = {
-        "batch_size": B, "validation": (x, y), "patience": 2, "weight_decay": 0.1, "anneal": 2,
+        "batch_size": B, "validation": et.Validation(x, y, patience=2), "weight_decay": 0.1,
+        "kl": et.KLWeight(anneal=2),
     }  # fmt: skip
     net = network(method).to(device)
     rows = et.fit(net, x, y, et.softmax_cross_entropy, epochs=4, **settings)
@@ -413,3 +420,155 @@ def test_targets_without_an_axis_do_not_broadcast():
     for one, other in zip(rows[0], rows[2], strict=True):
         assert one == {key: pytest.approx(value, rel=1e-9) for key, value in other.items()}
     assert rows[0] == rows[1]
+
+
+class Attends(nn.Module):
+    """A layer of BERT: words that look at each other, but not at those that are masked."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.place = nn.Embedding(13, n), nn.Embedding(m, n)
+        self.query, self.key, self.value = (nn.Linear(n, n) for _ in range(3))
+        self.norm, self.head = nn.LayerNorm(n), nn.Linear(n, 2)
+
+    def forward(self, input_ids, attention_mask):
+        x = self.embed(input_ids) + self.place.weight  # (B, m, n)
+        scores = self.query(x) @ self.key(x).mT / math.sqrt(n)
+        scores = scores.masked_fill(~attention_mask[:, None], -math.inf)
+        x = self.norm(x + scores.softmax(-1) @ self.value(x))
+        return {"logits": self.head(x[:, 0]), "words": x}
+
+
+def of_logits(outputs, targets):
+    return et.softmax_cross_entropy(outputs["logits"], targets)
+
+
+@pytest.mark.parametrize("method", ["batch_ensemble", "rank1"])
+def test_a_model_of_masked_words_trains_on_named_inputs(method):
+    torch.manual_seed(5)
+    net = et.ensemble(Attends().double(), method, M)
+    other = copy.deepcopy(net)
+    lengths = 1 + torch.arange(N) % m
+    mask = torch.arange(m) < lengths[:, None]
+    words, y = torch.arange(N * m).view(N, m) % 13, torch.arange(N) % 2
+    x = {"input_ids": words, "attention_mask": mask}
+    et.fit(net, x, y, of_logits, epochs=2, batch_size=B, lr=0.05, seed=3, validation=(x, y))
+    optimizer = torch.optim.AdamW(
+        et.parameter_groups(other, weight_decay=0.0, fast_lr=0.05), lr=0.05
+    )
+    torch.manual_seed(3)
+    other.train()
+    for _ in range(2):
+        for rows in torch.randperm(N).split(B):
+            outputs = other(input_ids=words[rows], attention_mask=mask[rows])
+            loss = of_logits(outputs, y[rows]) + et.kl(other) / N
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    assert same(net.state_dict(), other.state_dict())
+    # What is masked is nothing to it, and something else would be.
+    noise = net.noise(torch.Generator().manual_seed(1)) if method == "rank1" else None
+    found, hidden, seen = (
+        et.predict(net, x | {"input_ids": other_words}, batch_size=B, noise=noise)["logits"]
+        for other_words in (words, words * mask, 0 * words)
+    )
+    assert found.shape == (M, N, 2)
+    assert torch.equal(found, hidden) and not torch.equal(found, seen)
+    for i in range(M):
+        member = net.member(i, noise) if noise else net.member(i)
+        alone = member.eval()(**x)["logits"].detach()
+        torch.testing.assert_close(found[i], alone, rtol=1e-12, atol=1e-12)
+
+
+HALVING = partial(torch.optim.lr_scheduler.ExponentialLR, gamma=0.8)
+
+
+@pytest.mark.parametrize("method", ["batch_ensemble", "rank1", "mc_dropout"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"scheduler": HALVING},
+        {"clip": 0.05},
+        {"autocast": torch.bfloat16},
+        {"scheduler": HALVING, "clip": 0.05, "autocast": torch.bfloat16},
+    ],
+    ids=lambda settings: ", ".join(settings),
+)
+def test_schedulers_clipping_and_autocast_are_those_of_the_loop_by_hand(method, settings):
+    x, y = data()
+    x = x.float()
+    net = network(method).float()
+    other, plain = copy.deepcopy(net), copy.deepcopy(net)
+    own = {"epochs": 3, "batch_size": B, "lr": 0.05, "seed": 3}
+    et.fit(plain, x, y, et.softmax_cross_entropy, **own)
+    et.fit(net, x, y, et.softmax_cross_entropy, **own, **settings)
+    optimizer = torch.optim.AdamW(
+        et.parameter_groups(other, weight_decay=0.0, fast_lr=0.05), lr=0.05
+    )
+    scheduler = settings["scheduler"](optimizer) if "scheduler" in settings else None
+    torch.manual_seed(3)
+    for _ in range(3):
+        for rows in torch.randperm(N).split(B):
+            with torch.autocast("cpu", torch.bfloat16, enabled="autocast" in settings):
+                loss = et.softmax_cross_entropy(other(x[rows]), y[rows]) + et.kl(other) / N
+            optimizer.zero_grad()
+            loss.backward()
+            if "clip" in settings:
+                torch.nn.utils.clip_grad_norm_(other.parameters(), 0.05)
+            optimizer.step()
+            if scheduler is not None:
+                scheduler.step()
+    assert same(net.state_dict(), other.state_dict())
+    assert not same(net.state_dict(), plain.state_dict())
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_a_last_minibatch_may_be_left_out(split):
+    x, seen = numbers(N, m), []
+
+    def nll(outputs, targets):
+        seen.append(targets.numel())
+        return et.softmax_cross_entropy(outputs, targets % 2)
+
+    settings = {"epochs": 2, "batch_size": B, "split": split}
+    rows = et.fit(
+        network("rank1"), x, torch.arange(N), nll, drop_last=True,
+        kl=et.KLWeight(2.0, anneal=2), **settings,
+    )  # fmt: skip
+    assert seen == [B] * 6  # of 22 examples 18 in each epoch
+    assert [row["step"] for row in rows] == [3, 6]
+    assert [row["beta"] for row in rows] == [1.0, 2.0]  # whose epochs have three steps
+
+
+@pytest.mark.parametrize("every", [1, 2])
+def test_a_callback_sees_each_row_once_and_after_it_is_saved(tmp_path, every):
+    x, y = data()
+    seen, saved = [], []
+
+    def look(row):
+        seen.append(dict(row))
+        saved.append(newest(tmp_path, missing_ok=True).step)
+        row.clear()  # a copy
+
+    settings = {"batch_size": B, "checkpoint": et.SaveTo(tmp_path, every=every), "callback": look}
+    for epochs in (2, 4):
+        rows = et.fit(network("rank1"), x, y, et.softmax_cross_entropy, epochs=epochs, **settings)
+    assert seen == rows and [row["epoch"] for row in rows] == [1, 2, 3, 4]
+    assert saved == [row["step"] for row in rows] if every == 1 else saved == [0, 8, 8, 16]
+
+
+def test_an_error_of_a_callback_ends_a_training_that_can_go_on(tmp_path):
+    x, y = data()
+
+    def stop(row):
+        if row["epoch"] == 2:
+            raise StopIteration("enough")
+
+    settings = {"epochs": 4, "batch_size": B}
+    net, other = network("rank1"), network("rank1")
+    with pytest.raises(StopIteration, match="enough"):
+        et.fit(net, x, y, et.softmax_cross_entropy, checkpoint=tmp_path, callback=stop, **settings)
+    assert newest(tmp_path).step == 2 * STEPS
+    et.fit(net, x, y, et.softmax_cross_entropy, checkpoint=tmp_path, **settings)
+    et.fit(other, x, y, et.softmax_cross_entropy, **settings)
+    assert same(net.state_dict(), other.state_dict())

@@ -45,7 +45,7 @@ def test_no_checkpoint_holds_what_is_not_finite(tmp_path, validated):
     x, y = data()
     net = network("batch_ensemble")
     held = {"validation": (x[:B], y[:B])} if validated else {}
-    words = "nll of validation is nan" if validated else r"0\.weight is not finite"
+    words = "validation is nan" if validated else r"0\.weight is not finite"
     with pytest.raises(FloatingPointError, match=rf"{words} at step 8 \(epoch 2\)"):
         et.fit(
             net, x, y, et.softmax_cross_entropy, epochs=9, batch_size=B, checkpoint=tmp_path,
@@ -71,9 +71,9 @@ def whole_run(name, folder, every, nll=et.softmax_cross_entropy, epochs=4):
     made = []
     # Other labels than those learned: the best epoch is not the last.
     rows = et.fit(
-        net, x, y, nll, epochs=epochs, batch_size=B, lr=0.2, weight_decay=0.1, anneal=1,
-        validation=(x[13:], 1 - y[13:]), patience=4, checkpoint=folder, checkpoint_every=every,
-        optimizer=keeping(made),
+        net, x, y, nll, epochs=epochs, batch_size=B, lr=0.2, weight_decay=0.1,
+        kl=et.KLWeight(anneal=1), validation=et.Validation(x[13:], 1 - y[13:], patience=4),
+        checkpoint=et.SaveTo(folder, every=every), optimizer=keeping(made),
     )  # fmt: skip
     kept = folders.read(newest(folder).path).values
     best = min(rows, key=lambda row: row["validation"])
@@ -179,18 +179,18 @@ def test_a_training_killed_again_and_again_arrives(tmp_path):
 def test_the_best_of_a_last_checkpoint_stays_while_others_come(tmp_path):
     """Killed after three new bests, and then asked for no more than the last checkpoint has."""
     x, y = data()
-    held = {"batch_size": B, "validation": (x[:B], y[:B])}
-    settings = held | {"checkpoint": tmp_path, "patience": 9}
+    held = {"batch_size": B, "validation": et.Validation(x[:B], y[:B], patience=9)}
+    settings = held | {"checkpoint": et.SaveTo(tmp_path, every=3)}
     falling, third = [9.0, 8.0, 7.0, 6.0, 5.0, 4.0], network("single")
     et.fit(third, x, y, told(falling), epochs=3, **held)
     with pytest.raises(IndexError):
-        et.fit(network("single"), x, y, told(falling[:5]), epochs=9, checkpoint_every=3, **settings)
+        et.fit(network("single"), x, y, told(falling[:5]), epochs=9, **settings)
     net = network("single")
-    et.fit(net, x, y, told([]), epochs=3, checkpoint_every=3, **settings)
+    et.fit(net, x, y, told([]), epochs=3, **settings)
     assert same(net.state_dict(), third.state_dict())
     assert newest(tmp_path / "best").step == 3 * STEPS  # which is what one loads
     # Going on, it comes to the bests that are there already.
-    rows = et.fit(net, x, y, told(falling[3:]), epochs=6, checkpoint_every=3, **settings)
+    rows = et.fit(net, x, y, told(falling[3:]), epochs=6, **settings)
     assert [row["validation"] for row in rows] == falling
 
 
@@ -199,7 +199,7 @@ def best_of_a_run_without_checkpoints(folder, net, lr=0.2):
     x, y = data()
     et.fit(
         net, x, y, et.softmax_cross_entropy, epochs=4, batch_size=B, lr=lr,
-        validation=(x[13:], 1 - y[13:]), patience=4, checkpoint=folder,
+        validation=et.Validation(x[13:], 1 - y[13:], patience=4), checkpoint=folder,
     )  # fmt: skip
     for path in folder.glob("step-*"):
         shutil.rmtree(path)
@@ -230,7 +230,7 @@ def load_values(path):
 def test_more_epochs_go_on_and_fewer_are_refused(tmp_path):
     x, y = data()
     net, other = network("rank1"), network("rank1")
-    settings = {"batch_size": B, "lr": 0.05, "anneal": 4}
+    settings = {"batch_size": B, "lr": 0.05, "kl": et.KLWeight(anneal=4)}
     first = et.fit(
         net, x, y, et.softmax_cross_entropy, epochs=2, checkpoint=str(tmp_path), **settings
     )
@@ -248,16 +248,21 @@ def test_more_epochs_go_on_and_fewer_are_refused(tmp_path):
     [
         ("batch_size", 3), ("lr", 0.1), ("fast_lr_factor", 2.0), ("weight_decay", 0.1),
         ("beta", 0.5), ("anneal", 1), ("split", True), ("seed", 1), ("adversarial", 0.01),
+        ("drop_last", True), ("clip", 1.0), ("autocast", torch.bfloat16),
+        ("kl_weights", "geometric"),
+        ("scheduler", partial(torch.optim.lr_scheduler.ConstantLR, factor=0.5)),
     ],
 )  # fmt: skip
 def test_another_training_in_the_folder_is_refused(tmp_path, name, value):
+    own = {"beta": "beta", "anneal": "anneal", "kl_weights": "minibatches"}
+    other = {"kl": et.KLWeight(**{own[name]: value})} if name in own else {name: value}
     x, y = data()
     net = network("batch_ensemble")
     settings = {"epochs": 1, "batch_size": B, "checkpoint": tmp_path}
     et.fit(net, x, y, et.softmax_cross_entropy, **settings)
     before = copy.deepcopy(net.state_dict())
     with pytest.raises(ValueError, match=rf"checkpoint must be of a training with {name} = "):
-        et.fit(net, x, y, et.softmax_cross_entropy, **(settings | {name: value}))
+        et.fit(net, x, y, et.softmax_cross_entropy, **(settings | other))
     assert same(net.state_dict(), before)
 
 
@@ -267,7 +272,7 @@ def test_other_data_nets_and_optimizers_in_the_folder_are_refused(tmp_path):
     et.fit(network("batch_ensemble"), x, y, et.softmax_cross_entropy, **settings)
     for args, options, words in (
         ((network("batch_ensemble"), x[1:], y[1:]), {}, "num_examples = 21"),
-        ((network("batch_ensemble"), x, y), {"validation": (x, y)}, "validated = True"),
+        ((network("batch_ensemble"), x, y), {"validation": (x, y)}, "score = mean"),
         ((network("rank1"), x, y), {}, "0.r"),
         ((network("batch_ensemble"), x, y), {"optimizer": torch.optim.SGD}, "AdamW"),
     ):

@@ -7,7 +7,8 @@ from torch import nn
 import ensedu.torch as et
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
-from ensedu.torch.train.predicting import draws_noise, mean_nll
+from ensedu.torch.train.predicting import draws_noise
+from ensedu.torch.train.validating import in_order, mean_nll
 from tests.torch.train.predicted_networks import DOUBLE, B, M, S, converted, m, n, numbers, rng
 
 DRAWING = ["rank1", "mean_field", "mc_dropout"]
@@ -189,7 +190,7 @@ def test_every_module_keeps_its_mode(evaluate):
     def run(net, x):
         if evaluate is et.predict:
             return et.predict(net, x)
-        return mean_nll(net, x, torch.zeros(len(x), 2), et.half_squared_error, batch_size=4)
+        return mean_nll(net, in_order(x, torch.zeros(len(x), 2), 4), et.half_squared_error)
 
     net = nn.Sequential(
         nn.Linear(m, n),
@@ -273,18 +274,14 @@ def test_bad_calls_are_named():
             "samples must be 1 for one",
         ),
         (lambda: et.predict(rank1, x, noise={"0.r": x}), ValueError, r"noise .*\['r', 's'\]"),
-        (lambda: et.predict(rank1, x[:0]), ValueError, r"x must be .* at least one .* \(0, 5\)"),
+        (lambda: et.predict(rank1, x[:0]), ValueError, r"x must hold at least one .* \(0, 5\)"),
         (lambda: et.predict(rank1, x, batch_size=0), ValueError, "batch_size must be a positive"),
         (lambda: et.predict(rank1, x, samples=0), ValueError, "samples must be a positive"),
         (lambda: et.predict(rank1, x.double()), TypeError, "input x has dtype torch.float64"),
         (lambda: et.predict(rank1, x.numpy()), TypeError, "x must be a dense torch.Tensor"),
         (lambda: et.predict(lambda x: x, x), TypeError, "net must be a torch.nn.Module"),
-        (
-            lambda: et.predict(Around(rank1, lambda y: (y, y)), x),
-            TypeError,
-            "net .* tensor, got a tup",
-        ),
-        (lambda: et.predict(Around(rank1, lambda y: {"y": y}), x), TypeError, "net .* got a dict"),
+        (lambda: et.predict(Around(rank1, lambda y: {3}), x), TypeError, "the output .*set"),
+        (lambda: et.predict(Around(rank1, lambda y: 3.0), x), TypeError, r"net must .* 3\.0"),
         (lambda: et.predict(Around(rank1, lambda y: y.sum()), x), ValueError, r"net .* shape \(\)"),
         (lambda: et.predict(rank1, torch.ones(M, B, m)), ValueError, r"\(3, 7, 2\) for 3 examples"),
     ):
@@ -300,3 +297,89 @@ def test_a_large_model_and_images():
     whole = et.predict(net, x)
     torch.manual_seed(1)
     torch.testing.assert_close(et.predict(net, x, batch_size=3), whole, rtol=1e-4, atol=1e-5)
+
+
+class Several(nn.Module):
+    """Takes two inputs and a number, and returns a tensor, a tuple and a constant."""
+
+    def __init__(self, method):
+        super().__init__()
+        self.net, self.head = nn.Linear(m, n), nn.Linear(n, 2)
+
+    def forward(self, x, scale, flag=True):
+        hidden = self.net(x * scale).relu()
+        return {"y": self.head(hidden), "parts": (hidden, hidden[:, 0]), "flag": flag}
+
+
+@pytest.mark.parametrize("batch_size", [None, 3])
+@pytest.mark.parametrize("method", ["batch_ensemble", "deep_ensemble", "rank1", "mean_field"])
+def test_outputs_in_tuples_and_dicts_stay_in_them(method, batch_size):
+    torch.manual_seed(0)
+    spread = {"posterior_std": 0.9} if method in DRAWING else {}
+    net = et.ensemble(Several(method).double(), method, **size_option(method, M), **spread)
+    x, scale = numbers(B, m), numbers(B, 1) + 3
+    samples = S if method in DRAWING else 1
+    found = {}
+    for name, inputs in {
+        "place": (x, scale, False),
+        "name": {"scale": scale, "x": x, "flag": False},
+        "stream": list(zip(x.split(3), scale.split(3), [False] * 3, strict=True)),
+    }.items():
+        torch.manual_seed(1)
+        size = None if name == "stream" else batch_size
+        kind = {"targets": False} if name == "stream" else {}
+        found[name] = et.predict(net, inputs, samples=samples, batch_size=size, **kind)
+        assert found[name]["flag"] is False
+        assert found[name]["y"].shape == (samples * M, B, 2)
+        assert [tuple(y.shape) for y in found[name]["parts"]] == [
+            (samples * M, B, n),
+            (samples * M, B),
+        ]
+    torch.manual_seed(1)
+    draws = [net.eval()(x, scale, False) for _ in range(samples)]
+    for own in found.values():
+        for key, path in (("y", lambda out: out["y"]), ("part", lambda out: out["parts"][1])):
+            expected = torch.cat([path(draw) for draw in draws]).detach()
+            torch.testing.assert_close(path(own), expected, **DOUBLE, msg=key)
+
+
+@pytest.mark.parametrize("method", DRAWING)
+def test_a_stream_is_run_once_and_each_draw_is_one_function(method):
+    """Else a loader that shuffles would give the draws of an example to others."""
+    net = network(method)
+    same = numbers(1, m).expand(B, m)
+    torch.manual_seed(1)
+    whole = et.predict(net, same, samples=S)
+    torch.manual_seed(1)
+    times = []
+
+    def batches():
+        times.append(1)
+        yield from same.split(3)
+
+    found = et.predict(net, batches(), samples=S)
+    assert len(times) == 1
+    torch.testing.assert_close(found, whole, **DOUBLE)
+
+
+def test_what_is_a_target_is_said_and_left_out():
+    net, x = network("batch_ensemble"), numbers(B, m)
+    rows = torch.utils.data.TensorDataset(x, torch.arange(B))
+    loader = torch.utils.data.DataLoader(rows, 3)
+    expected = et.predict(net, x)
+    torch.testing.assert_close(et.predict(net, loader, targets=True), expected, **DOUBLE)
+    alone = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x), 3)  # lists of one
+    for targets in (None, False):
+        torch.testing.assert_close(et.predict(net, alone, targets=targets), expected, **DOUBLE)
+    with pytest.raises(TypeError, match="positional argument"):
+        et.predict(nn.Linear(m, n).double(), loader, targets=False)
+
+
+@pytest.mark.bad_input
+def test_outputs_of_another_form_in_another_minibatch_are_named():
+    class Changing(nn.Module):
+        def forward(self, x):
+            return {"y": x} if len(x) == 3 else (x,)
+
+    with pytest.raises(ValueError, match="the output of net must have one form"):
+        et.predict(Changing(), numbers(B, m), batch_size=3)

@@ -17,7 +17,7 @@ from ensedu.book.experiments.shootout.scores import Classes, Forecast, Numbers
 from ensedu.book.experiments.shootout.tasks import TASKS, Task, TaskSplit
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
-from ensedu.torch import ensemble, fit, gaussian_nll, mlp, predict
+from ensedu.torch import KLWeight, ensemble, fit, gaussian_nll, mlp, predict
 from ensedu.torch.train.losses import softmax_cross_entropy
 
 __all__ = ["CONTESTANTS", "MEMBERS", "PASSES", "Contestant", "network", "seed", "train"]
@@ -208,7 +208,7 @@ def train(
         fit(
             net, x, y, nll_of(task), epochs=task.epochs, batch_size=task.batch_size,
             lr=setting["lr"], weight_decay=setting.get("weight_decay", 0.0),
-            beta=setting.get("beta", 1.0), seed=seed % 2**31,
+            kl=KLWeight(setting.get("beta", 1.0)), seed=seed % 2**31,
             optimizer=functools.partial(torch.optim.AdamW, fused=True), bar=False,
         )  # fmt: skip
     return TrainedNetwork(task, row, net, seed)

@@ -1,0 +1,157 @@
+"""What belongs together among the settings of a training; for both backends."""
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
+from os import PathLike
+from typing import Any
+
+from ensedu.common import checks
+from ensedu.common.training_checks import function_name
+
+__all__ = ["KLWeight", "SaveTo", "Validation", "as_kl_weight", "as_saving", "as_validation"]
+
+
+@dataclass(frozen=True)
+class KLWeight:
+    """How much the KL weighs in the loss of a network with distributions; without any it is 0.
+
+    Parameters
+    ----------
+    beta
+        Its weight, 0 or more: the loss is ``nll + beta · kl / N``.
+    anneal
+        Over how many epochs it grows to that, linearly step by step (Dusenberry et al. 2020,
+        sec. 4); 0 for from the start.
+    minibatches
+        How they share it, ``"uniform"`` or ``"geometric"``, see
+        `ensedu.common.training_plan.minibatch_kl_weights`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other values.
+    """
+
+    beta: float = 1.0
+    anneal: int = 0
+    minibatches: str = "uniform"
+
+    def __post_init__(self) -> None:
+        # Plain numbers, which a checkpoint can hold, from any that are given.
+        object.__setattr__(self, "beta", checks.not_negative("beta", self.beta))
+        object.__setattr__(self, "anneal", checks.natural_int("anneal", self.anneal))
+        checks.one_of("minibatches", self.minibatches, ("uniform", "geometric"))
+
+    @property
+    def counts_steps(self) -> bool:
+        """Whether it depends on how many minibatches an epoch has."""
+        return self.anneal > 0 or self.minibatches != "uniform"
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Examples on which a training is judged after each epoch, and when it stops for that.
+
+    Parameters
+    ----------
+    x, y
+        Examples and targets, as `fit` takes them; `x` alone for a stream of batches (x, y).
+    patience
+        After how many epochs without a new best to stop, and to go back to the weights of the best
+        one, of those that ended with the whole `beta`. Without it there is no end before the last
+        epoch, whose weights stay.
+    score
+        What is computed, less being better. ``"mean"`` is `nll` as it is trained on, the mean over
+        members, at one draw. ``"mixture"`` is that of all members and draws combined,
+        ``nll(predictions, y, reduction="mixture")``. A function is called with all predictions,
+        (S · M, B, …), and targets, and returns a number.
+    samples
+        S, how often a net that draws is run for predictions; 1 for the mean.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another `patience`, `score` or number of samples.
+    """
+
+    x: Any = field(repr=False)
+    y: Any = field(default=None, repr=False)
+    _: KW_ONLY
+    patience: int | None = None
+    score: str | Callable[[Any, Any], Any] = "mean"
+    samples: int = 1
+
+    def __post_init__(self) -> None:
+        if self.patience is not None:
+            checks.positive_int("patience", self.patience)
+        if not callable(self.score):
+            checks.one_of("score", self.score, ("mean", "mixture"))
+        if checks.positive_int("samples", self.samples) > 1 and self.score == "mean":
+            raise ValueError(f"samples must be 1 for the score 'mean', got {self.samples}")
+
+    @property
+    def score_name(self) -> str:
+        """What the score is called."""
+        return self.score if isinstance(self.score, str) else function_name(self.score)
+
+
+@dataclass(frozen=True)
+class SaveTo:
+    """Where a training is saved, to go on from there, and how often.
+
+    Parameters
+    ----------
+    folder
+        A folder for this training alone.
+    every
+        After how many epochs it is saved; the last one is in any case.
+    new_lr
+        Whether a training that goes on may have another `lr`, `fast_lr_factor` and `scheduler` than
+        before; it then goes on by these.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other values.
+    """
+
+    folder: str | PathLike[str]
+    _: KW_ONLY
+    every: int = 1
+    new_lr: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.folder, (str, PathLike)):
+            raise TypeError(f"folder must be a path, got {checks.given(self.folder)}")
+        checks.positive_int("every", self.every)
+        checks.boolean("new_lr", self.new_lr)
+
+
+def as_kl_weight(kl: Any) -> KLWeight:
+    """Return what is given for `kl`, checked."""
+    if not isinstance(kl, KLWeight):
+        raise TypeError(f"kl must be a KLWeight, got {checks.given(kl)}")
+    return kl
+
+
+def as_validation(validation: Any) -> Validation | None:
+    """Return what is given for `validation`, a pair as a `Validation`."""
+    if isinstance(validation, (tuple, list)) and len(validation) == 2:
+        return Validation(*validation)
+    if not isinstance(validation, (Validation, type(None))):
+        raise TypeError(
+            "validation must be a pair (x, y), a Validation or None, got "
+            f"{checks.given(validation)}"
+        )
+    return validation
+
+
+def as_saving(checkpoint: Any) -> SaveTo | None:
+    """Return what is given for `checkpoint`, a path as a `SaveTo`."""
+    if isinstance(checkpoint, (str, PathLike)):
+        return SaveTo(checkpoint)
+    if not isinstance(checkpoint, (SaveTo, type(None))):
+        raise TypeError(
+            f"checkpoint must be a path, a SaveTo or None, got {checks.given(checkpoint)}"
+        )
+    return checkpoint

@@ -1,0 +1,85 @@
+"""The inputs of a model as one value: a tensor, a tuple of arguments, or a dict of named ones."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ensedu.common import checks
+from ensedu.torch.whole.batch_sizes import shared_batch_size
+from ensedu.torch.whole.nested_tensors import map_tensors
+
+__all__ = [
+    "Inputs",
+    "as_arguments",
+    "call",
+    "map_examples",
+    "number_of_examples",
+    "to_device",
+]
+
+#: A tensor, a tuple of arguments, or a dict of named ones.
+Inputs = Tensor | tuple[Any, ...] | dict[str, Any]
+
+
+def as_arguments(x: Inputs) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return inputs as what a call takes, arguments by place and by name."""
+    if isinstance(x, dict):
+        return (), x
+    return (x if type(x) is tuple else (x,)), {}
+
+
+def call(net: Any, x: Inputs, **more: Any) -> Any:
+    """Return ``net(x)``, ``net(*x)`` or ``net(**x)``; raises ``TypeError`` for other arguments."""
+    if isinstance(x, Tensor):
+        return net(x, **more)
+    args, kwargs = as_arguments(x)
+    try:
+        inspect.signature(getattr(net, "forward", net)).bind(*args, **kwargs, **more)
+    except TypeError as error:
+        raise TypeError(f"x must hold the arguments of a {type(net).__name__}: {error}") from error
+    return net(*args, **kwargs, **more)
+
+
+def number_of_examples(name: str, x: Any) -> int:
+    """Return how many examples inputs hold.
+
+    Tensors without axes, and with a first axis of 1 beside longer ones, have no batch axis. Raises
+    ``TypeError`` or ``ValueError``, which name the inputs by `name`, for what holds none.
+    """
+    if isinstance(x, Tensor):
+        if x.ndim < 1 or not len(x):
+            raise ValueError(
+                f"{name} must hold at least one example on its first axis, got shape "
+                f"{tuple(x.shape)}"
+            )
+        return len(x)
+    if type(x) is not tuple and not isinstance(x, dict):
+        raise TypeError(
+            f"{name} must be a dense torch.Tensor, a tuple of arguments or a dict of named ones, "
+            f"got {checks.given_array(x)}"
+        )
+    if isinstance(x, dict) and not all(isinstance(key, str) for key in x):
+        raise TypeError(f"{name} must have strings for names, got {checks.shown([*x])}")
+    args, kwargs = as_arguments(x)
+    try:
+        examples = shared_batch_size(args, kwargs)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from error
+    if not examples:
+        raise ValueError(f"{name} must hold at least one example, got none")
+    return examples
+
+
+def map_examples(function: Callable[[Tensor], Tensor], x: Inputs, examples: int) -> Any:
+    """Return inputs with ``function(tensor)`` in place of each tensor with a row an example."""
+    return map_tensors(
+        lambda _, own: function(own) if own.ndim and len(own) == examples else own, x, "input"
+    )
+
+
+def to_device(x: Inputs, device: torch.device | None) -> Any:
+    """Return inputs with each tensor on a device."""
+    return map_tensors(lambda _, own: own.to(device), x, "input")

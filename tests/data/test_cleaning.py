@@ -1,0 +1,86 @@
+"""Frames made numbers and names, and new rows read as those before."""
+
+import io
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import train_test_split
+
+from ensedu.data import clean
+
+HOMES = """price,sold,wood,rooms,rate,zip
+"$1,200",01/02/2024,oak,3,10%,02139
+950,03/14/2024,,?,5.5%,10001
+$990,01/03/2024, ash ,2,NA,02139
+"""
+
+
+def read(text=HOMES):
+    return pandas.read_csv(io.StringIO(text), dtype={"zip": str}).astype({"zip": "category"})
+
+
+def test_columns_become_numbers_and_names():
+    frame = read()
+    before = frame.copy()
+    found = clean(frame, dayfirst=False)
+    nan = np.nan
+    expected = {
+        "price": [1200, 950, 990], "sold": [19724, 19796, 19725], "wood": ["oak", nan, "ash"],
+        "rooms": [3, nan, 2], "rate": [0.1, 0.055, nan], "zip": ["02139", "10001", "02139"],
+    }  # fmt: skip
+    pandas.testing.assert_frame_equal(
+        found, pandas.DataFrame(expected), check_dtype=False, rtol=1e-15
+    )
+    numbers = found[["price", "sold", "rooms", "rate"]]
+    assert (numbers.dtypes == np.float64).all()
+    pandas.testing.assert_frame_equal(frame, before)
+
+
+def test_the_index_stays():
+    frame = pandas.DataFrame({"a": ["$1", "$2"]}, index=["x", "y"])
+    assert clean(frame)["a"].to_dict() == {"x": 1.0, "y": 2.0}
+
+
+def test_pandas_own_dates_and_numbers_are_taken():
+    days = pandas.to_datetime(["1970-01-02 00:00", None, "1970-01-03 12:00"])
+    frame = pandas.DataFrame(
+        {"day": days, "zoned": days.tz_localize("Europe/Paris"), "whole": [1, 2, 3],
+         "flag": [True, False, True], "gap": pandas.array([1, None, 3], "Int64")}
+    )  # fmt: skip
+    expected = {
+        "day": [1, np.nan, 2.5], "zoned": [1 - 1 / 24, np.nan, 2.5 - 1 / 24], "whole": [1, 2, 3],
+        "flag": [1, 0, 1], "gap": [1, np.nan, 3],
+    }  # fmt: skip
+    pandas.testing.assert_frame_equal(clean(frame), pandas.DataFrame(expected), check_dtype=False)
+
+
+def test_new_rows_are_read_as_those_before():
+    """A single row says too little by itself: its order of days, what is a name, its columns."""
+    inputs = clean(read(), dayfirst=False).drop(columns="price")
+    for part in (inputs, inputs.iloc[:1], train_test_split(inputs, test_size=1)[1]):
+        for row in range(3):
+            own = read().drop(columns="price").iloc[[row], ::-1]
+            new = clean(own.astype({"zip": str}), like=part)
+            pandas.testing.assert_frame_equal(new, inputs.iloc[[row]], check_dtype=False)
+    gaps = clean(pandas.DataFrame({name: [None] for name in inputs}), like=inputs)
+    assert gaps.isna().all(axis=None) and [*gaps] == [*inputs]
+
+
+@given(numbers=st.lists(st.integers(0, 99999), min_size=1, max_size=7), gap=st.booleans())
+def test_numbers_that_are_names_are_known_again_beside_gaps(numbers, gap):
+    """With a gap pandas reads integers as floats."""
+    frame = pandas.DataFrame({"zip": numbers}).astype({"zip": "category"})
+    known = clean(frame)
+    assert [*known["zip"]] == [*map(str, numbers)]
+    new = clean(pandas.DataFrame({"zip": [*numbers, *[None] * gap]}), like=known)
+    assert [*new["zip"][: len(numbers)]] == [*map(str, numbers)]
+
+
+@pytest.mark.parametrize("column", [["$5", 7], [7, "$5"], ["7", "$5", None]])
+def test_a_unit_may_be_left_out(column):
+    known = clean(pandas.DataFrame({"price": column}))
+    for cell in ("$3", "3", 3):
+        assert clean(pandas.DataFrame({"price": [cell]}), like=known)["price"][0] == 3

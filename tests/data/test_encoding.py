@@ -1,0 +1,44 @@
+"""Inputs of a network from numbers and names with gaps."""
+
+import numpy as np
+import pandas
+import pytest
+
+from ensedu.data import clean, encoder
+
+FRAME = pandas.DataFrame(
+    {"wood": ["oak", None, "ash", "oak", "fir"], "age": [3.0, 1.0, None, 8.0, 5.0],
+     "same": [7.0] * 5, "kind": ["a", "b", "a", "b", "b"]}
+)  # fmt: skip
+
+
+def test_it_is_pandas_by_hand():
+    found = encoder(FRAME).fit(FRAME)
+    age = FRAME["age"].fillna(4.0)  # the median of 1, 3, 5, 8
+    words = pandas.get_dummies(FRAME[["wood", "kind"]].fillna({"wood": "oak"}), dtype=float)
+    expected = np.column_stack([(age - age.mean()) / age.std(ddof=0), np.zeros(5), words])
+    np.testing.assert_allclose(found.transform(FRAME), expected, rtol=1e-14, atol=1e-15)
+    assert [*found.get_feature_names_out()] == ["age", "same", *words]
+
+
+def test_new_rows_change_nothing_of_it():
+    frame = clean(FRAME)
+    found = encoder(frame).fit(frame)
+    new = clean(pandas.DataFrame({n: [None] for n in FRAME}), like=frame)
+    row = found.transform(new)
+    np.testing.assert_array_equal(row, found.transform(new))
+    assert row[0, :2] == pytest.approx([found.transform(frame)[2, 0], 0])
+    assert [*row[0, 2:]] == [0, 0, 1, 0, 1]  # oak, b
+
+
+def test_a_word_that_was_not_there_is_an_error_or_zeros():
+    new = FRAME.assign(wood="elm").iloc[:1]
+    with pytest.raises(ValueError, match=r"unknown categories .*'elm'"):
+        encoder(FRAME).fit(FRAME).transform(new)
+    zeros = encoder(FRAME, unknown="ignore").fit(FRAME).transform(new)
+    assert [*zeros[0, 2:]] == [0, 0, 0, 1, 0]
+
+
+def test_fifty_words_are_accepted():
+    frame = pandas.DataFrame({"word": [f"w{i}" for i in range(50)]})
+    assert encoder(frame).fit_transform(frame).shape == (50, 50)
