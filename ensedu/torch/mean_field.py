@@ -60,10 +60,11 @@ class _MeanField(Distributions):
             return {"output": self._randn(generator, *self._output_shape(shape))}
         signs = self._sign_shapes(shape) if shape and self.estimator == "flipout" else {}
         leading = shape[: self.batch_axis]
-        eps, of_bias = self._eps(generator, leading)
+        # In the order in which the weight is stored, so that one pass combines the two.
+        eps = self._randn(generator, *leading, *self.weight_shape)
         noise = {"weight": eps.transpose(len(leading), len(leading) + 1)}
-        if of_bias is not None:
-            noise["bias"] = of_bias
+        if self.bias_mean is not None:
+            noise["bias"] = self._randn(generator, *leading, self.outputs)
         for name, own in signs.items():
             noise[name] = torch.where(self._randn(generator, *own) < 0, -1.0, 1.0).to(eps.dtype)
         return noise
@@ -72,9 +73,10 @@ class _MeanField(Distributions):
         self, x: Float[Tensor, "*any"], noise: dict[str, Tensor] | None = None
     ) -> Float[Tensor, "*any_out"]:
         self._check_input(x, self.weight_mean)
-        if noise is None and self.estimator == "weights":
-            return self._product(x, *self._moved(*self._eps(None, x.shape[: self.batch_axis])))
-        noise = self.noise(None, x.shape) if noise is None else noise
+        if noise is None:
+            noise = self.noise(None, x.shape)
+            if self.estimator == "weights":  # as it was drawn, it fits
+                return self._product(x, *self._moved(*self._eps_of(noise)))
         # Noise of the weights alone makes one function of any layer.
         if self.estimator == "local" and isinstance(noise, dict) and "output" in noise:
             return self._local(x, noise)
@@ -161,15 +163,6 @@ class _MeanField(Distributions):
             return weight, None
         return weight, torch.addcmul(self.bias_mean, softplus(self.bias_rho), of_bias)
 
-    def _eps(
-        self, generator: torch.Generator | None, leading: tuple[int, ...]
-    ) -> tuple[Tensor, Tensor | None]:
-        """Draw ε of the weight, in the order in which it is stored, and of the bias."""
-        # One pass combines what has one order.
-        eps = self._randn(generator, *leading, *self.weight_shape)
-        has_bias = self.bias_mean is not None
-        return eps, self._randn(generator, *leading, self.outputs) if has_bias else None
-
     def _checked_eps(
         self,
         noise: dict[str, Tensor],
@@ -182,8 +175,12 @@ class _MeanField(Distributions):
         if self.bias_mean is None:
             del shapes["bias"]
         self._check_noise(noise, shapes | others)
-        eps = noise["weight"].transpose(len(leading), len(leading) + 1)
-        return eps, None if self.bias_mean is None else noise["bias"]
+        return self._eps_of(noise)
+
+    def _eps_of(self, noise: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
+        """Return ε of the weight, as it is stored, and of the bias."""
+        behind = len(self.weight_shape)
+        return noise["weight"].transpose(-behind, 1 - behind), noise.get("bias")
 
 
 class MeanFieldLinear(LinearLayer, _MeanField):
