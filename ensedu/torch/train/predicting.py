@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.torch.base import MemberLayer, WeightLayer, gpus_of
+from ensedu.torch.base import MemberLayer, WeightLayer, gpus_of, not_dense
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.network import Tile
 from ensedu.torch.train.losses import as_columns
@@ -62,7 +62,7 @@ def predict(
     """
     if not isinstance(net, nn.Module):
         raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
-    if not isinstance(x, Tensor) or x.layout is not torch.strided:
+    if not isinstance(x, Tensor) or not_dense(x):
         raise TypeError(f"x must be a dense torch.Tensor, got {checks.given_array(x)}")
     if x.ndim < 1 or not len(x):
         raise ValueError(f"x must be (B, ...) with at least one example, got {tuple(x.shape)}")
