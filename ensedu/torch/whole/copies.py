@@ -88,7 +88,7 @@ class MemberCopies(nn.Module):
     def check_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Check that inputs are tensors, or hold such."""
         if not is_traced():
-            check_inputs(self.members[0].forward, args, kwargs)
+            check_inputs(next(iter(self.members)).forward, args, kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         self.check_inputs(args, kwargs)
@@ -110,7 +110,7 @@ class MemberCopies(nn.Module):
                     for i, member in enumerate(self.members)
                 ]
             except (RuntimeError, TypeError) as error:
-                what = first_that_is_not_dense(self.members[0].forward, args, kwargs)
+                what = first_that_is_not_dense(next(iter(self.members)).forward, args, kwargs)
                 if not what:
                     raise
                 raise TypeError(
