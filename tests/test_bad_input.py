@@ -16,6 +16,7 @@ from ensedu import costs, counting, methods
 from ensedu.common.training_plan import minibatch_kl_weights
 from ensedu.priors import Cauchy, Normal, ScaleMixture
 from ensedu.theory import ntk
+from ensedu.torch.train.losses import reduce
 
 pytestmark = pytest.mark.bad_input
 
@@ -814,6 +815,201 @@ def test_bad_input_is_named(call, error, words):
         call()
     for word in words:
         assert word in str(caught.value)
+
+
+def nested(*shape):
+    return torch.nested.nested_tensor([tones(*shape[1:])] * 2)
+
+
+def ragged(*shape):
+    rows = [tones(size, *shape[2:]) for size in (2, 3)]
+    return torch.nested.nested_tensor(rows, layout=torch.jagged)
+
+
+def quantized(*shape):
+    return torch.quantize_per_tensor(tones(*shape), 0.1, 0, torch.qint8)
+
+
+#: Tensors that are no arrays of numbers, and what the message says of each.
+ODD = {
+    "nested": (nested, "a nested tensor"),
+    "ragged": (ragged, "a nested tensor"),
+    "quantized": (quantized, "quantized tensor of torch.qint8"),
+    "sparse": (lambda *shape: tones(*shape).to_sparse(), "layout torch.sparse_coo"),
+}
+
+
+def converted(method, **options):
+    if method == "last_layer":
+        options["head"] = "2"
+    if method == "mc_dropout":
+        return ensemble(torch.nn.Sequential(*plain(), torch.nn.Dropout()), method)
+    return ensemble(method=method, **options)
+
+
+def with_own_batches(method, x):
+    net = converted(method)
+    net.own_batches = True
+    return net(x)
+
+
+def two():
+    return tones(B, 2)
+
+
+def trained(**k):
+    data = {"x": tones(B, m), "y": two()} | k
+    return et.fit(et.mlp([m, 2]), **data, nll=et.half_squared_error, epochs=1, bar=False)
+
+
+METHODS = ("batch_ensemble", "rank1", "mean_field", "mc_dropout", "last_layer")
+LAYERS = (et.DeepEnsembleLinear, et.BatchEnsembleLinear, et.Rank1Linear)
+FILTERS = (et.DeepEnsembleConv2d, et.BatchEnsembleConv2d, et.Rank1Conv2d)
+#: name: (a call of one tensor, its shape, what it is called)
+CALLS = {
+    **{kind.__name__: (lambda x, k=kind: k(m, n, M)(x), (B, m), "x") for kind in LAYERS},
+    **{
+        kind.__name__: (lambda x, k=kind: k(m, n, 1, M)(x), (B, m, 3, 3), "x") for kind in FILTERS
+    },
+    "MeanFieldLinear": (lambda x: et.MeanFieldLinear(m, n)(x), (B, m), "x"),
+    "MeanFieldConv2d": (lambda x: et.MeanFieldConv2d(m, n, 1)(x), (B, m, 3, 3), "x"),
+    "MCDropout": (lambda x: et.MCDropout()(x), (B, m), "x"),
+    "Tile": (lambda x: et.Tile(2)(x), (B, m), "x"),
+    "Multiply": (lambda x: et.Multiply(0.5)(x), (B, m), "x"),
+    "Conv2d": (lambda x: et.Conv2d(m, n, 1)(x), (B, m, 3, 3), "x"),
+    "MaxPool2d": (lambda x: et.MaxPool2d(1)(x), (B, m, 3, 3), "x"),
+    "AvgPool2d": (lambda x: et.AvgPool2d(1)(x), (B, m, 3, 3), "x"),
+    "mlp": (lambda x: et.mlp([m, 2], "rank1", M)(x), (B, m), "x"),
+    "mlp, draws": (lambda x: et.mlp([m, 2], "mean_field", samples=2)(x), (B, m), "x"),
+    **{k: (lambda x, k=k: converted(k)(x), (B, m), "input") for k in METHODS},
+    **{
+        f"{k}, comparing": (lambda x, k=k: et.check_members(converted(k), x), (B, m), "input")
+        for k in METHODS
+    },
+    **{
+        f"{k}, noise": (lambda x, k=k: converted(k).noise(None, x), (B, m), "input")
+        for k in METHODS[1:4]
+    },
+    **{
+        f"{k}, own": (lambda x, k=k: with_own_batches(k, x), (M, B, m), "input")
+        for k in ("batch_ensemble", "rank1", "last_layer", "deep_ensemble")
+    },
+    "example": (lambda x: ensemble(example=x), (B, m), "example"),
+    "predict": (lambda x: et.predict(converted("rank1"), x), (B, m), "x"),
+    "predict, copies": (lambda x: et.predict(converted("deep_ensemble"), x), (B, m), "x"),
+    "noise": (
+        lambda x: et.Rank1Linear(m, 2, M)(tones(B, m), {"r": x, "s": tones(M, 2)}), (M, m), "noise"
+    ),
+    "noise, converted": (
+        lambda x: converted("rank1")(tones(B, m), noise={"0.r": x, "0.s": tones(M, n)}),
+        (M, m), "noise",
+    ),
+    "noise, member": (
+        lambda x: converted("rank1").member(0, {"0.r": x, "0.s": tones(M, n)}), (M, m), "noise"
+    ),
+    "noise, matrices": (
+        lambda x: et.Rank1Linear(m, n, M).weight_matrices({"r": x, "s": tones(M, n)}),
+        (M, m), "noise",
+    ),
+    "noise, draws": (
+        lambda x: et.MeanFieldLinear(m, n).weight_matrices({"weight": x, "bias": tones(2, n)}),
+        (2, m, n), "noise",
+    ),
+    "noise, kl": (
+        lambda x: et.Rank1Linear(m, n, M, prior=Cauchy()).kl({"r": x, "s": tones(M, n)}),
+        (M, m), "noise",
+    ),
+    "noise, kl of draws": (
+        lambda x: et.MeanFieldLinear(m, n, prior=Cauchy()).kl({"weight": x, "bias": tones(n)}),
+        (m, n), "noise",
+    ),
+    "mask": (lambda x: et.MCDropout()(two(), {"mask": x}), (1, 2), "noise"),
+    "mask, member": (lambda x: converted("mc_dropout").member(0, {"3.mask": x}), (1, 1, 2), "noise"),
+    "reduce": (lambda x: reduce(x, "mean"), (M, B), "nll"),
+    "squared, outputs": (lambda x: et.half_squared_error(x, two()), (M, B, 2), "outputs"),
+    "squared, targets": (lambda x: et.half_squared_error(tones(M, B, 2), x), (B, 2), "targets"),
+    "gaussian, outputs": (lambda x: et.gaussian_nll(x, tones(B, 1)), (M, B, 2), "outputs"),
+    "gaussian, targets": (lambda x: et.gaussian_nll(tones(M, B, 2), x), (B, 1), "targets"),
+    "classes, outputs": (
+        lambda x: et.softmax_cross_entropy(x, torch.ones(B).long()), (M, B, 2), "outputs"
+    ),
+    "classes, targets": (lambda x: et.softmax_cross_entropy(tones(M, B, 2), x), (B, 2), "targets"),
+    "elbo, x": (
+        lambda x: et.elbo(et.mlp([m, 2], "rank1", M), x, two(), et.half_squared_error, num_examples=B),
+        (B, m), "x",
+    ),
+    "fit, x": (lambda x: trained(x=x), (B, m), "x"),
+    "fit, y": (lambda x: trained(y=x), (B, 2), "y"),
+    "fit, validation": (lambda x: trained(validation=(x, two())), (B, m), "validation[0]"),
+}  # fmt: skip
+
+
+#: Torch says so of its own.
+prototypes = pytest.mark.filterwarnings(
+    "ignore:The PyTorch API of nested tensors", "ignore:torch.quantize_per_tensor"
+)
+
+
+@prototypes
+@pytest.mark.parametrize("kind", ODD)
+@pytest.mark.parametrize("name", CALLS)
+def test_tensors_that_are_no_arrays_are_named(name, kind):
+    (make, words), (call, shape, argument) = ODD[kind], CALLS[name]
+    with pytest.raises(TypeError) as caught:
+        call(make(*shape))
+    message = str(caught.value)
+    assert argument in message and ("dense" in message or "array of bools" in message)
+    assert words in message or "dtype torch.qint8" in message or "noise must be a dict" in message
+
+
+@prototypes
+@pytest.mark.parametrize("kind", ODD)
+def test_what_whole_copies_cannot_take_or_give_back_is_named(kind):
+    make, words = ODD[kind]
+
+    class Two(torch.nn.Linear):
+        def forward(self, x, keep):
+            return super().forward(keep) if keep.is_sparse else super().forward(x) + keep
+
+    net = et.ensemble(Two(m, m), "deep_ensemble", M)
+    if kind == "sparse":  # which a linear layer takes
+        assert net(tones(B, m), tones(B, m).to_sparse()).shape == (M, B, m)
+    else:
+        with pytest.raises(
+            TypeError, match=f"^keep is .*{words}, which the model does not take.*dense"
+        ):
+            net(tones(B, m), make(B, m))
+    if kind in ("nested", "ragged"):
+        net = et.ensemble(Model(lambda self, x: make(B, m)), "deep_ensemble", M)
+        with pytest.raises(TypeError, match=f"output of the model is {words}, accepted are dense"):
+            net(tones(B, m))
+
+
+@pytest.mark.parametrize("method", ["deep_ensemble", *METHODS])
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda net: net(ones(B, m)), "x must be a tensor, or tensors, numbers, strings and None in"),
+        (lambda net: net(input=ones(B, m)), "input must be a tensor, or tensors,"),
+        (lambda net: net((tones(B, m), [ones(1)])), "x[1][0] must be a tensor, or tensors,"),
+        (lambda net: et.check_members(net, ones(B, m)), "x must be a tensor, or tensors,"),
+        (lambda net: hasattr(net, "noise") and net.noise(None, ones(B, m)), "x must be a tensor,"),
+    ],
+)  # fmt: skip
+def test_a_converted_net_says_that_an_input_must_be_a_tensor(call, words, method):
+    class Named(torch.nn.Sequential):
+        def forward(self, x):
+            return super().forward(x)
+
+    parts = *plain(), torch.nn.Dropout()
+    net = ensemble(Named(*parts), method, **({"head": "2"} if method == "last_layer" else {}))
+    drawn = method in METHODS[1:4]
+    if "noise" in call.__code__.co_names and not drawn:
+        return  # nothing is drawn, whatever the input
+    with pytest.raises(TypeError) as caught:
+        call(net)
+    assert words in str(caught.value) and "got a numpy.ndarray" in str(caught.value)
+    assert "transformers" not in str(caught.value)
 
 
 def test_numpy_integers_are_integers_and_do_not_overflow():

@@ -11,6 +11,7 @@ import inspect
 import itertools
 import re
 import traceback
+import warnings
 
 import numpy as np
 import pandas
@@ -47,6 +48,13 @@ M, B, m, n = 2, 5, 3, 7
 
 class Empty:
     """An object that can do nothing."""
+
+
+def odd(make, *arguments, **options):
+    """Make a tensor of a kind of which Torch itself warns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return make(*arguments, **options)
 
 
 HOSTILE = {
@@ -92,6 +100,11 @@ HOSTILE = {
     "meta batch": torch.ones(5, 3, device="meta"),
     "complex tensor": torch.ones(5, 3, dtype=torch.complex64),
     "sparse": torch.eye(5, 3).to_sparse(),
+    "nested tensor": odd(torch.nested.nested_tensor, [torch.ones(2), torch.ones(3)]),
+    "jagged tensor": odd(
+        torch.nested.nested_tensor, [torch.ones(2, 3), torch.ones(3, 3)], layout=torch.jagged
+    ),
+    "quantized": odd(torch.quantize_per_tensor, torch.ones(5, 3), 0.1, 0, torch.qint8),
     "list": [],
     "list of none": [None],
     "nested": [[1.0], [1.0, 2.0]],

@@ -51,7 +51,7 @@ def row(rows: Iterable[Mapping[str, Any]], **keys: Any) -> Mapping[str, Any]:
     """
     try:
         rows = list(rows)
-    except TypeError:
+    except (TypeError, RuntimeError):  # a nested tensor says so when one asks for its rows
         raise TypeError(f"rows must be mappings, got {checks.given(rows)}") from None
     if not rows:
         raise ValueError("rows must be mappings, at least one, got none")

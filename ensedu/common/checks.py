@@ -29,10 +29,14 @@ def given(value: Any) -> str:
 
 def given_array(value: Any) -> str:
     """Return in words what kind of thing was given, of an array its shape and dtype."""
+    if getattr(value, "is_nested", False):  # which may have no shape at all
+        return "a nested tensor"
     if isinstance(getattr(value, "shape", None), tuple) and hasattr(value, "dtype"):
         words = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
         hint = "; torch.tensor(x) makes one" if words == "numpy.ndarray" else ""
-        return f"a {words} of shape {tuple(value.shape)} and dtype {value.dtype}{hint}"
+        layout = str(getattr(value, "layout", "torch.strided"))
+        kind = "" if layout == "torch.strided" else f", of layout {layout}"
+        return f"a {words} of shape {tuple(value.shape)} and dtype {value.dtype}{kind}{hint}"
     return given(value)
 
 

@@ -131,15 +131,37 @@ def gpus_of(net: nn.Module) -> list[int]:
     return sorted({p.device.index for p in net.parameters() if p.is_cuda})
 
 
+def not_dense(x: Tensor) -> str:
+    """Say what a tensor is that holds no plain array of numbers, "" if it does."""
+    if x.is_nested:
+        return "a nested tensor"
+    if x.is_quantized:
+        return f"a quantized tensor of {x.dtype}"
+    return "" if x.layout is torch.strided else f"a tensor of layout {x.layout}"
+
+
+def shape_in(noise: Any, key: str) -> tuple[int, ...]:
+    """Return the shape of what stands in `noise` under a key, () for what has none."""
+    value = noise.get(key) if isinstance(noise, dict) else None
+    if getattr(value, "is_nested", False):  # Torch raises where one asks
+        return ()
+    return tuple(getattr(value, "shape", ()))
+
+
+def check_dense(name: str, value: Any) -> None:
+    """Check that `value` is a tensor that holds a plain array of numbers."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(value).__name__}")
+    if what := not_dense(value):
+        raise TypeError(f"{name} is {what}, accepted is a dense one, of {torch.strided}")
+
+
 def check_tensor(name: str, value: Any, like: Tensor | None = None) -> None:
     """Check that `value` is a floating-point tensor of the dtype of `like`.
 
     Under autocast the products cast their own operands, so any floating dtype passes.
     """
-    if not isinstance(value, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(value).__name__}")
-    if value.layout is not torch.strided:
-        raise TypeError(f"{name} has layout {value.layout}, accepted is {torch.strided}")
+    check_dense(name, value)
     if like is not None and value.device != like.device:
         raise ValueError(f"{name} is on device {value.device}, accepted is {like.device}")
     if like is not None and value.dtype == like.dtype:

@@ -1,16 +1,25 @@
 """Dropout that stays on: each mask is a thinned network, a sample to average over."""
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from ensedu.common import checks, layer_checks
-from ensedu.torch.base import check_device, check_generator, check_tensor
+from ensedu.torch.base import check_dense, check_device, check_generator, check_tensor
 
 #: Torch's own modules that drop.
 DROPOUT_MODULES = (
     nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout,
 )  # fmt: skip
+
+
+def checked_mask(noise: Any, shape: tuple[int, ...], feature_axes: int) -> Tensor:
+    """Return the mask in `noise` for an input of this shape: one a batch, or one an example."""
+    if isinstance(noise, dict) and isinstance(noise.get("mask"), Tensor):
+        check_dense("noise['mask']", noise["mask"])
+    return layer_checks.dropout_mask(noise, shape, feature_axes, Tensor)
 
 
 class MCDropout(nn.Module):
@@ -63,10 +72,8 @@ class MCDropout(nn.Module):
         check_tensor("MCDropout: input x", x)
         layer_checks.dropout_input_shape("MCDropout: input x", x.shape, self.feature_axes)
         noise = self.noise(None, x.shape, device=x.device) if noise is None else noise
-        return x * (
-            layer_checks.dropout_mask(noise, x.shape, self.feature_axes, Tensor).to(x.dtype)
-            / (1 - self.p)
-        )
+        mask = checked_mask(noise, x.shape, self.feature_axes)
+        return x * (mask.to(x.dtype) / (1 - self.p))
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.priors import Normal, Prior, check_prior
+from ensedu.torch.base import shape_in
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
 from ensedu.torch.variational import Distributions, inverse_softplus, softplus
@@ -135,7 +136,7 @@ class _MeanField(Distributions):
     ) -> Float[Tensor, "S n m *kernel"]:
         """`weight_matrices` with the axes of a plain layer's weight."""
         noise = self.noise() if noise is None else noise
-        given = tuple(getattr(noise.get("weight"), "shape", ())) if isinstance(noise, dict) else ()
+        given = shape_in(noise, "weight")
         weight, _ = self._draw(noise, given[: -len(self.weight_shape)])
         return weight if weight.ndim > len(self.weight_shape) else weight[None]
 

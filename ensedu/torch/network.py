@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ensedu.common import checks, layer_checks
 from ensedu.methods import METHODS, checked_sizes, layer_methods
-from ensedu.torch.base import WeightLayer, check_device, check_tensor
+from ensedu.torch.base import WeightLayer, check_dense, check_device, check_tensor
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.layer_classes import layer_class
 
@@ -121,6 +121,7 @@ class Sequential(nn.Sequential):
         return self._found
 
     def forward(self, x: Tensor, noise: dict[str, Tensor] | None = None) -> Tensor:
+        check_dense("Sequential: input x", x)
         if noise is None:
             return super().forward(x)
         drawing = [name for name, layer in self.named_children() if hasattr(layer, "noise")]

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.priors import DROPOUT_STD, Normal, Prior, check_prior
-from ensedu.torch.base import MemberLayer
+from ensedu.torch.base import MemberLayer, shape_in
 from ensedu.torch.batch_ensemble import fast_weights_
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
@@ -93,8 +93,7 @@ class _Rank1(MemberLayer, Distributions):
     ) -> Float[Tensor, "*S_M_B_n_m_kernel"]:
         """`weight_matrices` with the axes of a plain layer's weight."""
         noise = self.noise() if noise is None else noise
-        given = tuple(getattr(noise.get("r"), "shape", ())) if isinstance(noise, dict) else ()
-        r, s = self._fast_weights(noise, self._input_shape(given))
+        r, s = self._fast_weights(noise, self._input_shape(shape_in(noise, "r")))
         return self.modulated_weights(self.weight, r, s)
 
     def kl(self, noise: dict[str, Tensor] | None = None) -> Float[Tensor, " M"]:

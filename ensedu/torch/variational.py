@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ensedu.priors import Normal, Prior
-from ensedu.torch.base import WeightLayer
+from ensedu.torch.base import WeightLayer, shape_in
 
 
 def softplus(rho: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
@@ -88,7 +88,7 @@ class Distributions(WeightLayer):
         shapes = {k: tuple(mean.shape) for k, (mean, _) in pairs.items()}
         if noise is not None:
             first = next(iter(shapes))
-            given = tuple(getattr(noise.get(first), "shape", ())) if isinstance(noise, dict) else ()
+            given = shape_in(noise, first)
             samples = given[: -len(shapes[first])]
             self._check_noise(noise, {k: (*samples, *shape) for k, shape in shapes.items()})
         elif not self.prior.closed:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.common.training_checks import check_same_rows, members_to_split
-from ensedu.torch.base import MemberLayer
+from ensedu.torch.base import MemberLayer, not_dense
 from ensedu.torch.network import Tile
 from ensedu.torch.train.pieces import first_not_finite, pieces
 from ensedu.torch.whole.inputs import Inputs, map_examples, number_of_examples
@@ -74,7 +74,7 @@ def check_examples(net: nn.Module, first: str, x: Any, second: str, y: Any) -> i
 
 
 def _check_tensor(name: str, value: Any, dtypes: set[torch.dtype]) -> None:
-    if not isinstance(value, Tensor) or value.layout is not torch.strided:
+    if not isinstance(value, Tensor) or not_dense(value):
         raise TypeError(f"{name} must be a dense torch.Tensor, got {checks.given_array(value)}")
     if value.is_meta or value.ndim == 0 or value.numel() == 0:
         raise ValueError(

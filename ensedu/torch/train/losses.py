@@ -23,7 +23,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from ensedu.common import checks, loss_checks
-from ensedu.torch.base import check_tensor
+from ensedu.torch.base import check_tensor, not_dense
 from ensedu.torch.network import kl
 from ensedu.torch.variational import softplus
 from ensedu.torch.whole.inputs import Inputs, call
@@ -212,7 +212,8 @@ def elbo(
 
 def as_columns(y: Tensor, outputs: Any) -> Tensor:
     """Return targets (B,) as (B, 1) beside outputs (M, B, 1): a loss of others would broadcast."""
-    one = isinstance(outputs, Tensor) and outputs.ndim > 1 and outputs.shape[-1] == 1
+    both = isinstance(outputs, Tensor) and isinstance(y, Tensor)
+    one = both and outputs.ndim > 1 and outputs.shape[-1] == 1
     return y[:, None] if one and y.ndim == 1 and y.is_floating_point() else y
 
 
@@ -220,7 +221,7 @@ def check_labels(targets: Any, like: Tensor) -> Integer[Tensor, "*M_B"]:
     """Return labels as Torch indexes with them; they are integers, on the device of `like`."""
     if (
         not isinstance(targets, Tensor)
-        or targets.layout is not torch.strided
+        or not_dense(targets)
         or targets.is_floating_point()
         or targets.is_complex()
         or targets.dtype == torch.bool

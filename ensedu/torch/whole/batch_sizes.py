@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
+from ensedu.torch.base import check_dense
 from ensedu.torch.whole.nested_tensors import branches, named_tensors
 
 
@@ -17,8 +17,6 @@ def shared_batch_size(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     for name, tree in (("input", args), *kwargs.items()):
         _refuse_lists_of_images(tree, name)
         for key, x in named_tensors(tree, name):
-            if x.layout is not torch.strided:
-                raise TypeError(f"{key} has layout {x.layout}, accepted is {torch.strided}")
             shapes.append((key, tuple(x.shape)))
     sizes = [shape[0] for _, shape in shapes if shape]
     # Comparisons and no set: while a graph is exported, a length may be a symbol.
@@ -38,6 +36,8 @@ def batch_size_of_each_member(members: int, args: tuple[Any, ...], kwargs: dict[
         *named_tensors(args, "input"),
         *(leaf for k, v in kwargs.items() for leaf in named_tensors(v, k)),
     ]
+    for key, x in found:
+        check_dense(key, x)
     shapes = {key: tuple(x.shape) for key, x in found}
     first = next((shape[:2] for shape in shapes.values()), ())
     if len(first) < 2 or first[0] != members or any(s[:2] != first for s in shapes.values()):

@@ -99,6 +99,7 @@ def check_members(net: nn.Module, *args: Any, **kwargs: Any) -> None:
     """
     if not (hasattr(net, "eval_copy") and hasattr(net, "member")):
         raise TypeError(f"net must be what ensedu.torch.ensemble returns, got {type(net).__name__}")
+    net.check_inputs(args, kwargs)
     why_not = compare(net, args, kwargs)
     if why_not:
         raise ValueError(f"net cannot be compared with its members: {why_not}")

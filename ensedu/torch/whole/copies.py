@@ -19,7 +19,12 @@ from ensedu.torch.whole.compare import (
     refuse_calls_of,
     root_mean_square,
 )
-from ensedu.torch.whole.nested_tensors import map_tensors, stack_nested
+from ensedu.torch.whole.nested_tensors import (
+    check_inputs,
+    first_that_is_not_dense,
+    map_tensors,
+    stack_nested,
+)
 from ensedu.torch.whole.one_member import checked_index, copy_in_eval_mode, detached_tensors
 from ensedu.torch.whole.refusals import refuse_frozen
 from ensedu.torch.whole.shared_names import is_within, named_parts, tensors_of, unshared_parameters
@@ -80,7 +85,13 @@ class MemberCopies(nn.Module):
         """Return a copy in eval mode, which `shares` the parameters of this one."""
         return copy_in_eval_mode(self, shares)
 
+    def check_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Check that inputs are tensors, or hold such."""
+        if not is_traced():
+            check_inputs(next(iter(self.members)).forward, args, kwargs)
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
+        self.check_inputs(args, kwargs)
         if self.own_batches:
             batch_size_of_each_member(len(self.members), args, kwargs)
 
@@ -93,10 +104,19 @@ class MemberCopies(nn.Module):
 
         number = 0 if is_traced() else self._number + 1
         with refuse_calls_of(self.originals) if number and is_compared(number) else nullcontext():
-            outputs = [
-                member(*inputs_of(args, i), **inputs_of(kwargs, i))
-                for i, member in enumerate(self.members)
-            ]
+            try:
+                outputs = [
+                    member(*inputs_of(args, i), **inputs_of(kwargs, i))
+                    for i, member in enumerate(self.members)
+                ]
+            except (RuntimeError, TypeError) as error:
+                what = first_that_is_not_dense(next(iter(self.members)).forward, args, kwargs)
+                if not what:
+                    raise
+                raise TypeError(
+                    f"{what}, which the model does not take, {error}; accepted is what it takes, "
+                    "such as dense tensors"
+                ) from error
         if number:
             self._number = number
         return stack_nested(outputs, "the output")

@@ -8,9 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ensedu.common import layer_checks
-from ensedu.torch.base import WeightLayer, check_tensor
-from ensedu.torch.dropout import MCDropout
+from ensedu.torch.base import WeightLayer, check_dense, check_tensor
+from ensedu.torch.dropout import MCDropout, checked_mask
 from ensedu.torch.whole.one_member import FixedDropout, layer_of_member
 from ensedu.torch.whole.passes import Passes
 
@@ -210,6 +209,14 @@ class FlatDropout(FlatPart):
         return MCDropout(self.p, feature_axes=len(shape) - 2).noise(generator, shape)
 
     def of_member(self, place: tuple[int, ...], noise: dict[str, Tensor] | None) -> nn.Module:
+        for key, mask in (noise or {}).items():
+            name = f"{self.name or 'the model'}: noise[{key!r}]"
+            check_dense(name, mask)
+            if tuple(mask.shape[:1]) != self._passes.leading:
+                raise ValueError(
+                    f"{name} has shape {tuple(mask.shape)}, accepted is a mask for each of "
+                    f"{self._passes.leading[0]} samples, as net.noise() returns it"
+                )
         # A dropout that no pass calls has no mask.
         return FixedDropout([mask[place] for mask in (noise or {}).values()], self.p)
 
@@ -231,10 +238,8 @@ class FlatDropout(FlatPart):
         own = x.ndim - 2 if self.drops is None else self.drops
         shape = torch.Size((*x.shape[: 2 + own], *[1] * (x.ndim - 2 - own)))
         with self._naming_errors():
-            mask = layer_checks.dropout_mask(
-                self._mask_of_call(shape, x.device), shape, x.ndim - 2, Tensor
-            ).to(x.device)
-        return flatten_members(x * (mask.to(x.dtype) / (1 - self.p)), 1)
+            mask = checked_mask(self._mask_of_call(shape, x.device), shape, x.ndim - 2)
+        return flatten_members(x * (mask.to(x) / (1 - self.p)), 1)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

@@ -30,7 +30,7 @@ from ensedu.torch.whole.compare import (
     unfused,
 )
 from ensedu.torch.whole.flat_parts import FlatLayer, FlatPart
-from ensedu.torch.whole.nested_tensors import map_tensors
+from ensedu.torch.whole.nested_tensors import check_inputs, first_that_is_not_dense, map_tensors
 from ensedu.torch.whole.one_member import (
     FixedDropout,
     checked_index,
@@ -126,6 +126,7 @@ class FlatEnsemble(nn.Module):
         dropout) and there is none.
         """
         check_generator(generator)
+        self.check_inputs(args, kwargs)
         if (args or kwargs) and self._parts_that_draw():
             parts: dict[str, dict[str, Tensor]] = {}
             self.eval_copy()._run(args, kwargs, parts, Source(generator))
@@ -196,9 +197,18 @@ class FlatEnsemble(nn.Module):
     def _parts_that_draw(self) -> list["FlatPart"]:
         return [part for part in self.modules() if isinstance(part, FlatPart) and part.draws]
 
+    def check_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Check that inputs are dense tensors, or hold such."""
+        if is_traced():
+            return
+        check_inputs(self.model.forward, args, kwargs)
+        if what := first_that_is_not_dense(self.model.forward, args, kwargs):
+            raise TypeError(f"{what}, accepted is a dense tensor, of {torch.strided}")
+
     def forward(self, *args: Any, noise: Any = None, **kwargs: Any) -> Any:
         if noise is not None and not self._takes_noise:
             noise, kwargs = None, {**kwargs, "noise": noise}
+        self.check_inputs(args, kwargs)
         kind, number, why_not = self._compare(args, kwargs)
         output = self.run(args, kwargs, noise)
         if number:

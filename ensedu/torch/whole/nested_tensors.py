@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import inspect
 import numbers
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ensedu.torch.base import class_path
+from ensedu.torch.base import class_path, not_dense
 
 CONSTANTS = (
     str, bytes, numbers.Number, enum.Enum, slice, range, type(None), torch.dtype, torch.device,
@@ -41,6 +42,58 @@ def map_tensors(function: Callable[[str, Tensor], Any], tree: Any, name: str) ->
     if isinstance(tree, dict):
         return type(tree)((key, x) for (key, _, _), x in zip(parts, values, strict=True))
     return type(tree)(*values) if hasattr(tree, "_fields") else type(tree)(values)
+
+
+def check_inputs(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Check that inputs are tensors or hold such; errors have the names that `forward` has."""
+    for key, path, leaf in _leaves_of_inputs(args, kwargs):
+        if not isinstance(leaf, (Tensor, *CONSTANTS)):
+            raise TypeError(
+                f"{_argument_name(forward, key)}{path} must be a tensor, or tensors, numbers, "
+                "strings and None in tuples, lists, dicts and dataclasses, got a "
+                f"{class_path(leaf)}"
+            )
+
+
+def first_that_is_not_dense(
+    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> str:
+    """Say which input is a sparse, nested or quantized tensor, "" if none is."""
+    for key, path, leaf in _leaves_of_inputs(args, kwargs):
+        if isinstance(leaf, Tensor) and (what := not_dense(leaf)):
+            return f"{_argument_name(forward, key)}{path} is {what}"
+    return ""
+
+
+def _leaves_of_inputs(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Iterator[tuple[int | str, str, Any]]:
+    for key, tree in (*enumerate(args), *kwargs.items()):
+        for path, leaf in _leaves(tree):
+            yield key, path, leaf
+
+
+def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield what a tree holds, with paths, and what is no tree as it is."""
+    parts = None if isinstance(tree, (Tensor, *CONSTANTS)) else branches(tree)
+    if parts is None:
+        yield path, tree
+    for _, key, part in parts or ():
+        yield from _leaves(part, path + key)
+
+
+def _argument_name(forward: Callable[..., Any], key: int | str) -> str:
+    """Return the name of an input that was given by its place or by its name."""
+    if isinstance(key, str):
+        return key
+    names = [
+        name
+        for name, one in inspect.signature(forward).parameters.items()
+        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    return names[key] if key < len(names) else f"input[{key}]"
 
 
 def branches(tree: Any) -> list[tuple[Any, str, Any]] | None:
@@ -119,6 +172,11 @@ def join_nested(trees: Sequence[Any], name: str, axis: int) -> Any:
 def _structure(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
     """Yield what must be equal, with paths that tell tuples, lists and dicts apart."""
     if isinstance(tree, Tensor):
+        if tree.is_nested:
+            raise TypeError(
+                f"{path} of the model is {not_dense(tree)}, accepted are dense ones; what else "
+                "members return, each of net.members gives by itself"
+            )
         yield path, ("tensor", tuple(tree.shape))
     elif isinstance(tree, CONSTANTS):
         yield path, tree
