@@ -59,11 +59,18 @@ assert digits()[0].shape == (1797, 64)
 """,
     "scores": """
 import numpy as np
-from ensedu.uncertainty import temperature
+from ensedu.uncertainty import TemperatureScaling
 rng = np.random.default_rng(0)
 logits = rng.normal(size=(101, 3))
 labels = (logits + rng.normal(size=(101, 3))).argmax(-1)
-assert temperature(logits, labels) > 0
+assert TemperatureScaling.fit(logits, labels).temperature > 0
+""",
+    "sklearn": """
+import numpy as np
+from ensedu.sklearn import EnsembleRegressor
+x = np.linspace(-1, 1, 50)[:, None]
+low, high = EnsembleRegressor(epochs=2).fit(x, x[:, 0]).predict_interval(x, level=0.9)
+assert (low < high).all()
 """,
     "test": """
 import hypothesis, psutil, pytest, xdist

@@ -382,6 +382,9 @@ IN_MODULE = {
         "prediction": lambda: np.ones((B, 2)),
         "predictions": lambda: np.arange(20.0).reshape(M, B, 2),
         "probabilities": lambda: np.full((B, 2), 0.5), "temperature": lambda: 2.0,
+        "folds": lambda: np.arange(B) % 2, "high": lambda: np.ones((B, 2)),
+        "low": lambda: -np.ones((B, 2)), "probability": lambda: 0.3,
+        "scores": lambda: np.arange(9.0), "std": lambda: np.ones((B, 2)),
         "variance": lambda: np.ones((M, B, 2)),
     },
 }  # fmt: skip
@@ -501,7 +504,11 @@ OTHERS = {
         "targets": lambda: None},
     "uncertainty.resampled": {"train": lambda: 9, "test": lambda: 1},
     "uncertainty.disagreement": {"predictions": lambda: np.full((M, B, 2), 0.5)},
-    "uncertainty.temperature": {
+    "uncertainty.conformal_quantile": {"level": lambda: 0.5},
+    "uncertainty.ConformalIntervals.fit": {"targets": lambda: np.ones((B, 2))},
+    "uncertainty.ConformalIntervals.interval": {"level": lambda: 0.6, "std": lambda: None},
+    "uncertainty.ConformalSets.sets": {"level": lambda: 0.6, "rng": lambda: None},
+    "uncertainty.TemperatureScaling.fit": {
         "logits": lambda: np.array([[1.0, 0], [1, 0], [1, 0], [1, 0], [0, 1]]),
     },
 }  # fmt: skip
@@ -548,11 +555,24 @@ for kind in ("BatchEnsemble", "DeepEnsemble", "MeanField", "Rank1"):
         "stride": lambda: 2, "padding": lambda: 1, "dilation": lambda: 1, "groups": lambda: 1,
         "padding_mode": lambda: "zeros",
     }  # fmt: skip
+#: What ``fit`` returned, and its methods that a reader calls.
+FITTED = {
+    "uncertainty.ConformalIntervals": (
+        uncertainty.ConformalIntervals.fit(np.ones((B, 2)), np.ones((B, 2))),
+        ("guarantee", "interval"),
+    ),
+    "uncertainty.ConformalSets": (
+        uncertainty.ConformalSets.fit(np.full((B, 2), 0.5), np.zeros(B, int)),
+        ("guarantee", "sets"),
+    ),
+    "uncertainty.TemperatureScaling": (uncertainty.TemperatureScaling(2.0), ("probabilities",)),
+}
 #: No call of a reader's: Matplotlib's and Torch's own constructors, what functions return, and the
 #: settings that `fit` has checked in part.
 LEFT_OUT = {
     "plot.Figure", "torch.Sequential", "explore.Explorer", "torch.Linear", "losses.Elbo",
-    "torch.AvgPool2d", "torch.Conv2d", "torch.MaxPool2d", "uncertainty.CovarianceParts",
+    "torch.AvgPool2d", "torch.Conv2d", "torch.MaxPool2d", "uncertainty.ConformalIntervals",
+    "uncertainty.ConformalSets", "uncertainty.CovarianceParts",
     "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Interval",
     "uncertainty.Reliability", "uncertainty.VarianceParts", "conjugate.Posterior",
     "pruning.Pruned", "bandit.Mushrooms", "ntk.EmbeddedEnsemble", "ntk.Kernel", "ntk.Limit",
@@ -573,6 +593,11 @@ def public(module):
         path = f"{module.__name__.rpartition('.')[2]}.{name}"
         if callable(getattr(module, name)) and path not in LEFT_OUT:
             yield path, getattr(module, name)
+        fitted, methods_of_it = FITTED.get(path, (None, ()))
+        if fitted is not None:
+            yield f"{path}.fit", type(fitted).fit
+        for method in methods_of_it:
+            yield f"{path}.{method}", getattr(fitted, method)
 
 
 def good(path, function):

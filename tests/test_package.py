@@ -30,7 +30,7 @@ ALWAYS = {re.match(r"[\w-]+", line)[0] for line in ABOUT["project"]["dependencie
 #: Imported as soon as a module is, and by the extra that this part of the package asks for.
 PARTS = {
     "torch": "torch", "theory/ntk/torch.py": "torch", "plot": "book", "book/page": "book",
-    "theory/ntk/gaussian.py": "scores",
+    "theory/ntk/gaussian.py": "scores", "sklearn": "sklearn",
 }  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def test_an_error_names_the_extra_that_holds_the_package():
             for extra in extras.split(",")
         }
         assert named <= EXTRAS.keys(), path
-    assert seen >= {"torch", "data", "scores"}
+    assert seen >= {"torch", "data", "scores", "sklearn"}
 
 
 def test_what_a_module_imports_comes_with_its_extra():

@@ -20,6 +20,7 @@ FLOORS = (
     ("ensedu.torch",),
     ("ensedu.theory",),
     ("ensedu.plot",),
+    ("ensedu.sklearn",),
     ("ensedu.command",),
     ("ensedu.__main__",),
     ("ensedu.book",),

@@ -18,16 +18,23 @@ sec. 2.4). Some scores need SciPy or scikit-learn: ``pip install "ensedu[scores]
 
 - Combined: `gaussian_heads`, `softmax`, `mixture`, `averaged`.
 - In parts: `variance_parts`, `entropy_parts`, `covariance_parts`, `ambiguity`.
-- Scored, numbers: `gaussian_nll`, `moment_matched_nll`, `crps`, `mixture_cdf`, `coverage`, `rmse`;
-  classes: `categorical_nll`, `brier`, `accuracy`; both: `average_nll`, `mixture_nll`.
-- Calibrated: `reliability`, `ece`, `temperature`, `scaled`.
+- Intervals and sets, as the forecast believes: `quantile`, `interval`, `smallest_set`.
+- Scored, numbers: `gaussian_nll`, `moment_matched_nll`, `crps`, `mixture_cdf`, `coverage`,
+  `interval_score`, `rmse`; classes: `categorical_nll`, `brier`, `accuracy`; both: `average_nll`,
+  `mixture_nll`.
+- Calibrated, on held-out rows: `reliability` and `ece` say how well, `TemperatureScaling` mends
+  probabilities, and `ConformalIntervals` and `ConformalSets`, by `conformal_quantile`, hold what
+  they promise.
 - Members compared: `disagreement`, `chance_disagreement`, `error_correlation`; inputs of another
   kind: `auroc`; methods compared: `paired`, over splits of one data set `resampled`, many at once
   `holm`.
 """
 
-from ensedu.uncertainty.calibration import Reliability, ece, reliability, scaled, temperature
+from ensedu.uncertainty.calibration import Reliability, ece, reliability
 from ensedu.uncertainty.combine import averaged, gaussian_heads, mixture, softmax
+from ensedu.uncertainty.conformal import conformal_quantile
+from ensedu.uncertainty.conformal_intervals import ConformalIntervals
+from ensedu.uncertainty.conformal_sets import ConformalSets
 from ensedu.uncertainty.decompose import (
     AmbiguityParts,
     CovarianceParts,
@@ -39,6 +46,7 @@ from ensedu.uncertainty.decompose import (
     variance_parts,
 )
 from ensedu.uncertainty.diversity import chance_disagreement, disagreement, error_correlation
+from ensedu.uncertainty.intervals import interval, interval_score, quantile, smallest_set
 from ensedu.uncertainty.ood import auroc
 from ensedu.uncertainty.paired import Interval, holm, paired, resampled
 from ensedu.uncertainty.scores import (
@@ -54,13 +62,17 @@ from ensedu.uncertainty.scores import (
     moment_matched_nll,
     rmse,
 )
+from ensedu.uncertainty.temperature import TemperatureScaling
 
 __all__ = [
     "AmbiguityParts",
+    "ConformalIntervals",
+    "ConformalSets",
     "CovarianceParts",
     "EntropyParts",
     "Interval",
     "Reliability",
+    "TemperatureScaling",
     "VarianceParts",
     "accuracy",
     "ambiguity",
@@ -70,6 +82,7 @@ __all__ = [
     "brier",
     "categorical_nll",
     "chance_disagreement",
+    "conformal_quantile",
     "covariance_parts",
     "coverage",
     "crps",
@@ -80,16 +93,18 @@ __all__ = [
     "gaussian_heads",
     "gaussian_nll",
     "holm",
+    "interval",
+    "interval_score",
     "mixture",
     "mixture_cdf",
     "mixture_nll",
     "moment_matched_nll",
     "paired",
+    "quantile",
     "reliability",
     "resampled",
     "rmse",
-    "scaled",
+    "smallest_set",
     "softmax",
-    "temperature",
     "variance_parts",
 ]

@@ -1,6 +1,5 @@
-"""Whether classes called 80 % likely are right in 80 % of cases, and one number to mend it."""
+"""Whether classes called 80 % likely are right in 80 % of cases."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,15 +7,12 @@ from jaxtyping import Float, Int, Integer
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.optional import optional
 from ensedu.uncertainty import score_checks
 
-__all__ = ["Reliability", "ece", "reliability", "scaled", "temperature"]
+__all__ = ["Reliability", "ece", "reliability"]
 
 #: More bins than this tell nothing more, and would fill the memory.
 MOST_BINS = 10_000
-#: Temperatures are searched within this factor of the largest difference of two logits.
-RANGE = 1e12
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,96 +110,3 @@ def ece(
     table = reliability(probabilities, labels, bins=bins)
     gap = np.abs(table.accuracy - table.confidence)
     return float((table.count * gap).sum() / table.count.sum())
-
-
-def temperature(logits: Float[Array, "B k"], labels: Integer[Array, " B"]) -> float:
-    """Return the T > 0 for which ``softmax(logits / T)`` has the least NLL (Guo et al. 2017).
-
-    The NLL is convex in 1/T, so the T at which its slope is 0 is the only one. Fit it on examples
-    that the network was not trained on. An ensemble is scaled after averaging: pass the logarithm
-    of the averaged probabilities (from `softmax`, which does not round them to 0 as float32 does);
-    scaling each member first and averaging then makes the ensemble under-confident (Rahaman and
-    Thiery 2021). Needs SciPy.
-
-    Parameters
-    ----------
-    logits
-        (B, k).
-    labels
-        (B,), from 0 to k - 1.
-
-    Raises
-    ------
-    TypeError
-        For other arrays.
-    ValueError
-        For other arrays, a label out of range, and where no T is best: if every label has the
-        greatest logit, the NLL falls as T falls to 0; if the labels' logits are on average no
-        greater than the others, it falls as T grows.
-    ImportError
-        If SciPy is not installed.
-
-    Examples
-    --------
-    Right in three of four cases, with a difference of 2: then ``2 / T = log 3``.
-
-    >>> import numpy as np
-    >>> logits = np.array([[2.0, 0.0], [2.0, 0.0], [2.0, 0.0], [2.0, 0.0]])
-    >>> round(temperature(logits, np.array([0, 0, 0, 1])), 6), round(float(2 / np.log(3)), 6)
-    (1.820478, 1.820478)
-    """
-    logits = score_checks.floats("logits", logits, ("B", "k"))
-    labels = score_checks.labels(labels, logits, "logits")
-    below = logits - logits.max(axis=1, keepdims=True)  # from 0 down
-    widest = -below.min()
-    unit = below / (widest or 1.0)
-    of_labels = unit[np.arange(len(labels)), labels]
-
-    def slope(log_sharpness: float) -> float:
-        """The slope of the mean NLL of ``softmax(sharpness · unit)`` in the sharpness."""
-        powers = np.exp(math.exp(log_sharpness) * unit)
-        expected = (powers * unit).sum(axis=1) / powers.sum(axis=1)
-        return float((expected - of_labels).mean())
-
-    end = math.log(RANGE)
-    if slope(-end) >= 0:
-        raise ValueError(
-            "logits must be greater on average for the labels than for other classes, or the NLL "
-            "falls as T grows without end; got logits that tell nothing of the labels"
-        )
-    if slope(end) <= 0:
-        raise ValueError(
-            "labels must not all have the greatest logit, or the NLL falls as T falls to 0; got "
-            f"logits that are right on each of {len(labels)} examples"
-        )
-    root = optional("scipy.optimize", "scores").brentq(slope, -end, end, xtol=1e-13)
-    return float(widest / math.exp(root))
-
-
-def scaled(logits: Float[Array, "*M B k"], temperature: float) -> Float[Array, "*M B k"]:
-    """Return the probabilities ``softmax(logits / T)``.
-
-    Parameters
-    ----------
-    logits
-        (M, B, k), or (B, k).
-    temperature
-        T > 0, such as `temperature` returns; above 1 probabilities become more even.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another array, or a T that is not positive.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scaled(np.array([[0.0, np.log(9.0)]]), 2.0).round(6)
-    array([[0.25, 0.75]])
-    """
-    logits = score_checks.floats("logits", logits, ("M", "B", "k"), ("B", "k"))
-    temperature = checks.real("temperature", temperature, low=0.0)
-    below = logits - logits.max(axis=-1, keepdims=True)
-    with np.errstate(over="ignore"):  # -inf has the probability 0, as it should
-        powers = np.exp(below / temperature)
-    return powers / powers.sum(axis=-1, keepdims=True)

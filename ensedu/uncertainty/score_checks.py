@@ -3,6 +3,7 @@
 Each returns the array in float64, which holds every float16 and float32, as it is.
 """
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from ensedu.common import checks
 from ensedu.common.arrays import Shape, check_array, check_finite
 
 __all__ = [
+    "as_fitted",
+    "ends",
+    "exact",
     "floats",
     "forecast",
     "gaussians",
@@ -22,6 +26,7 @@ __all__ = [
     "predictions",
     "probabilities",
     "several",
+    "stds",
     "targets",
 ]
 
@@ -103,6 +108,40 @@ def labels(value: Any, like: Array, name: str) -> Array:
     return result
 
 
+def stds(value: Any, shape: Shape) -> Array:
+    """Return the standard deviations of predictions of this shape."""
+    result = floats("std", value, shape, like="prediction")
+    if (least := result.min()) < LEAST_VARIANCE**0.5:
+        raise ValueError(
+            f"std must hold positive numbers from {LEAST_VARIANCE**0.5:g} up, got {least:g}"
+        )
+    return result
+
+
+def as_fitted(name: str, value: Any, given: bool) -> None:
+    """Check that what is optional is given if, and only if, it was to ``fit``."""
+    if given and value is None:
+        raise ValueError(f"{name} must be given, as it was to fit, got None")
+    if not given and value is not None:
+        raise ValueError(
+            f"{name} must be left out, as it was from fit, got {checks.given_array(value)}"
+        )
+
+
+def ends(low: Any, high: Any) -> tuple[Array, Array]:
+    """Return both ends of intervals, (B, k), of which the low one may be -inf, the high one inf."""
+    low = _floats("low", low, (("B", "k"),))
+    high = _floats("high", high, (low.shape,), like="low")
+    wrong = ~((low <= high) & (low < np.inf) & (high > -np.inf))
+    if wrong.any():
+        b, j = np.argwhere(wrong)[0]
+        raise ValueError(
+            "low must hold numbers or -inf, and high numbers or inf that are no less, got "
+            f"low[{b}, {j}] = {low[b, j]:g} and high[{b}, {j}] = {high[b, j]:g}"
+        )
+    return low, high
+
+
 def nll(value: Any) -> Array:
     """Return the NLL of members and examples, (M, B), which may be inf."""
     result = _floats("nll", value, (("M", "B"),))
@@ -122,6 +161,11 @@ def several(name: str, value: Array) -> None:
 def level(value: Any) -> float:
     """Return the probability of an interval, strictly between 0 and 1."""
     return checks.real("level", value, low=0.0, high=1.0)
+
+
+def exact(name: str, value: Any) -> Fraction:
+    """Return a probability, between 0 and 1, as the decimal that was written: 0.55 · 100 is 55."""
+    return Fraction(str(checks.real(name, value, low=0.0, high=1.0)))
 
 
 def _floats(name: str, value: Any, shapes: tuple[Shape, ...], like: str = "") -> Array:

@@ -108,6 +108,14 @@ def test_crps_of_points_is_the_ensembles_in_scoringrules():
     np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_the_interval_score_is_that_of_scoringrules(level):
+    mean, variance, targets = gaussians()
+    ends = un.interval(mean, variance, level)
+    theirs = scoringrules.interval_score(targets, *ends, 1 - level, backend="numpy")
+    np.testing.assert_allclose(un.interval_score(*ends, targets, level), theirs, rtol=1e-12)
+
+
 def test_scores_of_one_gaussian_are_those_of_uncertainty_toolbox():
     mean, variance, targets = gaussians(members=1, outputs=1)
     flat = mean.ravel(), variance.ravel() ** 0.5, targets.ravel()

@@ -6,6 +6,9 @@ import pytest
 import torch
 
 from ensedu import uncertainty as un
+from ensedu.uncertainty import ConformalIntervals as Intervals
+from ensedu.uncertainty import ConformalSets as Sets
+from ensedu.uncertainty import TemperatureScaling as Scaling
 
 pytestmark = pytest.mark.bad_input
 
@@ -28,6 +31,10 @@ def one_is(value, array):
     return array
 
 
+def rng():
+    return np.random.default_rng(0)
+
+
 def zeros(*shape):
     """Labels."""
     return np.zeros(shape, int)
@@ -38,6 +45,7 @@ Y = ones(B, k)
 P = even(M, B, k)
 Q = even(B, k)
 LABELS = zeros(B)
+FOLDS = np.arange(B) % 2
 
 # fmt: off
 ARRAYS = [
@@ -88,6 +96,26 @@ GAUSSIANS = [
     (lambda: un.coverage(X, X, Y, 1.0), ValueError, ["level", "below 1", "1.0"]),
     (lambda: un.coverage(X, X, Y, "0.9"), TypeError, ["level", "'0.9'"]),
     (lambda: un.coverage(X, X, ones(B)), ValueError, ["targets", "(7,)", "(7, 5)"]),
+    (lambda: un.quantile(X, X, 1.0), ValueError, ["probability", "above 0 and below 1", "1.0"]),
+    (lambda: un.quantile(X, X, "0.9"), TypeError, ["probability", "'0.9'"]),
+    (lambda: un.quantile(Y, Y, 0.5), ValueError, ["mean", "(7, 5)", "(M, B, k)"]),
+    (lambda: un.quantile(Y, None, 0.5), ValueError, ["mean", "(7, 5)", "(M, B, k)"]),
+    (lambda: un.quantile(X, 0 * X, 0.5), ValueError, ["variance", "positive"]),
+    (lambda: un.interval(X, X, 90), ValueError, ["level", "above 0 and below 1", "90"]),
+    (lambda: un.interval(X, X, 0), ValueError, ["level", "above 0", "0"]),
+    (lambda: un.interval(X, Y), ValueError, ["variance", "(7, 5)", "fit mean"]),
+    (lambda: un.smallest_set(P), ValueError, ["probabilities", "(3, 7, 5)", "(B, k)"]),
+    (lambda: un.smallest_set(Y), ValueError, ["probabilities", "sum to 1", "5"]),
+    (lambda: un.smallest_set(Q, 95), ValueError, ["level", "below 1", "95"]),
+    (lambda: un.interval_score(X, X, Y), ValueError, ["low", "(3, 7, 5)", "(B, k)"]),
+    (lambda: un.interval_score(Y, Y.T, Y), ValueError, ["high", "(5, 7)", "(7, 5)", "fit low"]),
+    (lambda: un.interval_score(Y, Y, ones(B)), ValueError, ["targets", "(7,)", "fit low"]),
+    (lambda: un.interval_score(Y, one_is(0.5, ones(B, k)), Y), ValueError,
+     ["low[6, 4] = 1", "high[6, 4] = 0.5", "no less"]),
+    (lambda: un.interval_score(Y, one_is(NAN, ones(B, k)), Y), ValueError, ["high[6, 4] = nan"]),
+    (lambda: un.interval_score(INF * Y, INF * Y, Y), ValueError, ["low[0, 0] = inf", "-inf"]),
+    (lambda: un.interval_score(-INF * Y, -INF * Y, Y), ValueError, ["high[0, 0] = -inf"]),
+    (lambda: un.interval_score(Y, Y, Y, 95), ValueError, ["level", "below 1", "95"]),
     (lambda: un.rmse(X, Y), ValueError, ["prediction", "(3, 7, 5)", "(B, k)"]),
     (lambda: un.rmse(Y, ones(B)), ValueError, ["targets", "(7,)", "fit prediction"]),
     (lambda: un.ambiguity(Y, Y), ValueError, ["predictions", "(7, 5)", "(M, B, k)"]),
@@ -129,14 +157,57 @@ CALIBRATION = [
     (lambda: un.ece(Q, zeros(M)), ValueError, ["labels", "(3,)", "(7,)"]),
     (lambda: un.ece(Q, LABELS, bins=True), TypeError, ["bins", "True"]),
     (lambda: un.ece(-Q, LABELS), ValueError, ["probabilities", "0 up", "-0.2"]),
-    (lambda: un.temperature(X, LABELS), ValueError, ["logits", "(3, 7, 5)", "(B, k)"]),
-    (lambda: un.temperature(Y, LABELS + k), ValueError, ["labels", "0 to 4", "fit logits"]),
-    (lambda: un.temperature(one_is(-INF, ones(B, k)), LABELS), ValueError, ["logits", "finite"]),
-    (lambda: un.scaled(Y, 0.0), ValueError, ["temperature", "above 0", "0.0"]),
-    (lambda: un.scaled(Y, -1), ValueError, ["temperature", "above 0", "-1"]),
-    (lambda: un.scaled(Y, INF), ValueError, ["temperature", "finite", "inf"]),
-    (lambda: un.scaled(Y, ones(1)), TypeError, ["temperature", "number", "array"]),
-    (lambda: un.scaled(ones(k), 1.0), ValueError, ["logits", "(5,)", "(B, k)"]),
+    (lambda: Scaling.fit(X, LABELS), ValueError, ["logits", "(3, 7, 5)", "(B, k)"]),
+    (lambda: Scaling.fit(Y, LABELS + k), ValueError, ["labels", "0 to 4", "fit logits"]),
+    (lambda: Scaling.fit(one_is(-INF, ones(B, k)), LABELS), ValueError, ["logits", "finite"]),
+    (lambda: Scaling(0.0), ValueError, ["temperature", "above 0", "0.0"]),
+    (lambda: Scaling(-1), ValueError, ["temperature", "above 0", "-1"]),
+    (lambda: Scaling(INF), ValueError, ["temperature", "finite", "inf"]),
+    (lambda: Scaling(ones(1)), TypeError, ["temperature", "number", "array"]),
+    (lambda: Scaling(1.0).probabilities(ones(k)), ValueError, ["logits", "(5,)", "(B, k)"]),
+]
+CONFORMAL = [
+    (lambda: un.conformal_quantile(Y, 0.9), ValueError, ["scores", "(7, 5)", "(n,)"]),
+    (lambda: un.conformal_quantile(one_is(NAN, ones(B)), 0.9), ValueError, ["scores", "nan"]),
+    (lambda: un.conformal_quantile(ones(B), 1), ValueError, ["level", "below 1", "1.0"]),
+    (lambda: Intervals.fit(X, Y), ValueError, ["prediction", "(3, 7, 5)", "(n, k)"]),
+    (lambda: Intervals.fit(Y, ones(B)), ValueError, ["targets", "(7,)", "fit prediction"]),
+    (lambda: Intervals.fit(Y, Y, X), ValueError, ["std", "(3, 7, 5)", "fit prediction"]),
+    (lambda: Intervals.fit(Y, Y, -Y), ValueError, ["std", "positive", "1e-50", "-1"]),
+    (lambda: Intervals.fit(Y, Y, 0 * Y), ValueError, ["std", "positive", " 0"]),
+    (lambda: Intervals.fit(Y, Y, folds=zeros(M)), ValueError, ["folds", "(3,)", "(7,)"]),
+    (lambda: Intervals.fit(Y, Y, folds=ones(B)), TypeError, ["folds", "integers", "float64"]),
+    (lambda: Intervals.fit(Y, Y, folds=zeros(B) - 1), ValueError, ["folds", "0 up", "-1"]),
+    (lambda: Intervals(Y).interval(X, level=0.5), ValueError,
+     ["prediction", "(3, 7, 5)", "(B, 5)", "fit"]),
+    (lambda: Intervals(Y).interval(Y, Y, level=0.5), ValueError, ["std", "left out", "(7, 5)"]),
+    (lambda: Intervals(Y, None, True).interval(Y, level=0.5), ValueError, ["std", "given", "None"]),
+    (lambda: Intervals(Y, None, True).interval(Y, -Y, level=0.5), ValueError,
+     ["std", "positive", "-1"]),
+    (lambda: Intervals(Y).interval(Y, level=50), ValueError, ["level", "below 1", "50"]),
+    (lambda: Intervals(Y).guarantee(50), ValueError, ["level", "below 1", "50"]),
+    (lambda: Intervals(Y, FOLDS).interval(Y, level=0.6), ValueError,
+     ["prediction", "(7, 5)", "(2, B, 5)"]),
+    (lambda: Intervals(Y, FOLDS).interval(X, level=0.6), ValueError,
+     ["prediction", "(3, 7, 5)", "(2, B, 5)"]),
+    (lambda: Intervals(Y, FOLDS).interval(X[:2], level=0.5), ValueError,
+     ["level", "above 0.5", "got 0.5"]),
+    (lambda: Intervals(Y, FOLDS).guarantee(0.5), ValueError, ["level", "above 0.5"]),
+    (lambda: Sets.fit(P, LABELS), ValueError, ["probabilities", "(3, 7, 5)", "(n, k)"]),
+    (lambda: Sets.fit(Y, LABELS), ValueError, ["probabilities", "sum to 1", "5"]),
+    (lambda: Sets.fit(Q, LABELS + k), ValueError, ["labels", "0 to 4", "5"]),
+    (lambda: Sets.fit(Q, LABELS, 0), TypeError, ["rng", "default_rng", "int"]),
+    (lambda: Sets.fit(Q, LABELS, folds=zeros(M)), ValueError, ["folds", "(3,)", "(7,)"]),
+    (lambda: Sets(ones(B)).sets(P, level=0.5), ValueError,
+     ["probabilities", "(3, 7, 5)", "(B, k)"]),
+    (lambda: Sets(ones(B)).sets(Q, level=0), ValueError, ["level", "above 0", "0"]),
+    (lambda: Sets(ones(B)).sets(Q, level=0.5, rng=rng()), ValueError, ["rng", "left out"]),
+    (lambda: Sets(ones(B), None, True).sets(Q, level=0.5), ValueError, ["rng", "given", "None"]),
+    (lambda: Sets(ones(B), None, True).sets(Q, level=0.5, rng=1), TypeError, ["rng", "int"]),
+    (lambda: Sets(ones(B), FOLDS).sets(Q, level=0.6), ValueError,
+     ["probabilities", "(7, 5)", "(2, B, k)"]),
+    (lambda: Sets(ones(B), FOLDS).sets(P[:2], level=0.5), ValueError,
+     ["level", "above 0.5"]),
 ]
 PAIRS = [
     (lambda: un.disagreement(P[:1]), ValueError, ["predictions", "two members", "(1, 7, 5)"]),
@@ -187,6 +258,7 @@ GROUPS = {
     "gaussians": GAUSSIANS,
     "classes": CLASSES,
     "calibration": CALIBRATION,
+    "conformal": CONFORMAL,
     "pairs": PAIRS,
 }
 CASES = [

@@ -49,8 +49,11 @@ def arguments():
         "accuracy": average,
         "reliability": average,
         "ece": average,
-        "temperature": (mean[0] + 2 * np.eye(k)[labels], labels),
-        "scaled": (mean, 2.0),
+        "quantile": (mean, variance, 0.3),
+        "interval": (mean, variance),
+        "smallest_set": average[:1],
+        "interval_score": (-variance[0], variance[0], y),
+        "conformal_quantile": (mean[0, :, 0], 0.7),
         "disagreement": (probabilities,),
         "chance_disagreement": categorical,
         "error_correlation": (mean, y),
@@ -99,7 +102,7 @@ def test_float32_is_computed_with_in_float64(name):
     narrow, expected = call(name, given), call(name, wide)
     for one, other in zip(numbers(narrow), numbers(expected), strict=True):
         np.testing.assert_array_equal(one, other)
-        assert np.asarray(one).dtype in (np.float64, np.int64)
+        assert np.asarray(one).dtype in (np.float64, np.int64, np.bool_)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ">f8", np.float64])
@@ -153,7 +156,8 @@ def test_the_import_needs_numpy_alone():
         ("crps", "scipy.special"),
         ("mixture_cdf", "scipy.special"),
         ("coverage", "scipy.special"),
-        ("temperature", "scipy.optimize"),
+        ("quantile", "scipy.special"),
+        ("interval", "scipy.special"),
         ("paired", "scipy.stats"),
         ("resampled", "scipy.stats"),
         ("auroc", "sklearn.metrics"),

@@ -12,8 +12,6 @@ __all__ = ["LEVEL", "Classes", "Forecast", "Numbers"]
 
 #: What intervals, and sets of classes, are to hold.
 LEVEL = 0.9
-#: Steps of bisection for a quantile: to 1e-9 of where the search begins.
-STEPS = 34
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +43,7 @@ class Classes:
     def sharpened(self, held_out: "Classes", y: Int[Array, " B"]) -> "Classes":
         """Scale the averaged forecast by the temperature that is best on held-out examples."""
         try:
-            by = uncertainty.temperature(np.log(held_out.averaged), y)
+            by = uncertainty.TemperatureScaling.fit(np.log(held_out.averaged), y).temperature
         except ValueError:
             by = 1.0  # all of them right: no temperature is best
         return Classes(np.log(self.averaged)[None] / by)
@@ -59,7 +57,7 @@ class Classes:
         but one in ten of the held-out labels were.
         """
         wrong = 1.0 - held_out.averaged[np.arange(len(known)), known]
-        inside = 1.0 - self.averaged <= quantile(wrong)
+        inside = 1.0 - self.averaged <= uncertainty.conformal_quantile(wrong, LEVEL)
         return {
             "coverage": float(inside[np.arange(len(y)), y].mean()),
             "size": float(inside.sum(axis=1).mean()),
@@ -79,7 +77,7 @@ class Numbers:
         They are in the target's own units.
         """
         each = uncertainty.gaussian_nll(self.mean, self.variance, y)
-        low, high = (self.quantile(q) for q in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+        low, high = uncertainty.interval(self.mean, self.variance, LEVEL)
         return {
             "rmse": unit * uncertainty.rmse(self.mean.mean(axis=0), y),
             "nll": float(uncertainty.mixture_nll(each).mean() + np.log(unit)),
@@ -97,17 +95,6 @@ class Numbers:
     def moments(self) -> tuple[Float[Array, "B 1"], Float[Array, "B 1"]]:
         """The mean and the variance of the mixture."""
         return uncertainty.mixture(self.mean, self.variance)
-
-    def quantile(self, level: float) -> Float[Array, "B 1"]:
-        """Return where the mixture's distribution function reaches a level, by bisection."""
-        mean, variance = self.moments
-        reach = 20.0 * np.sqrt(variance)
-        low, high = mean - reach, mean + reach
-        for _ in range(STEPS):
-            middle = (low + high) / 2
-            below = uncertainty.mixture_cdf(self.mean, self.variance, middle) < level
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return (low + high) / 2
 
     def sharpened(self, held_out: "Numbers", y: Float[Array, "B 1"]) -> "Numbers":
         """Scale all standard deviations by the factor that is best on held-out examples.
@@ -128,7 +115,8 @@ class Numbers:
         sec. 5.2).
         """
         mean, variance = held_out.moments
-        q = quantile((np.abs(known - mean) / np.sqrt(variance))[:, 0])
+        errors = np.abs(known - mean) / np.sqrt(variance)
+        q = uncertainty.conformal_quantile(errors[:, 0], LEVEL)
         own, spread = self.moments
         half = q * np.sqrt(spread)
         return {
@@ -138,9 +126,3 @@ class Numbers:
 
 
 Forecast = Classes | Numbers
-
-
-def quantile(values: Float[Array, " C"]) -> float:
-    """Return the value that ⌈(C + 1) · 0.9⌉ of C values do not exceed."""
-    rank = int(np.ceil((len(values) + 1) * LEVEL))
-    return float(np.sort(values)[rank - 1]) if rank <= len(values) else np.inf

@@ -8,7 +8,6 @@ import scipy.optimize
 import scipy.stats
 
 from ensedu import uncertainty
-from ensedu.book.experiments.shootout import scores
 from ensedu.book.experiments.shootout.scores import Classes, Numbers
 
 
@@ -93,12 +92,6 @@ def test_conformal_intervals_hold_what_they_promise(make, rng):
         inside = cut(other).conformal(y[other], cut(one), y[one])
         covered.append(inside["coverage"])
     assert np.mean(covered) == pytest.approx(36 / 40, abs=0.012)
-
-
-def test_a_conformal_quantile_is_the_ranked_value():
-    values = np.arange(1.0, 40.0)[::-1]  # 39 values: rank ⌈40 · 0.9⌉ = 36
-    assert scores.quantile(values) == 36
-    assert scores.quantile(np.arange(8.0)) == math.inf  # too few to promise anything
 
 
 def test_a_conformal_set_holds_all_classes_as_likely_as_labels_were():

@@ -1,0 +1,15 @@
+"""Estimators for scikit-learn: any method of this book, calibrated on rows that it has not seen.
+
+`EnsembleRegressor` and `EnsembleClassifier` take arrays and data frames; ``fit`` standardizes,
+stops early and calibrates. They come with ``pip install "ensedu[sklearn]"``.
+"""
+
+from ensedu.common.optional import optional
+
+optional("sklearn.base", "sklearn")
+optional("torch", "sklearn")
+
+from ensedu.sklearn.classifier import EnsembleClassifier  # noqa: E402
+from ensedu.sklearn.regressor import EnsembleRegressor  # noqa: E402
+
+__all__ = ["EnsembleClassifier", "EnsembleRegressor"]

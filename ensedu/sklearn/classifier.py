@@ -1,0 +1,75 @@
+"""Classes: probabilities, and sets that hold the label as often as they promise."""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Shaped
+from numpy import ndarray as Array
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from ensedu import uncertainty as un
+from ensedu.sklearn.estimator import Ensemble
+from ensedu.sklearn.trained import Trained
+from ensedu.torch import softmax_cross_entropy
+
+__all__ = ["EnsembleClassifier"]
+
+
+class EnsembleClassifier(ClassifierMixin, Ensemble):
+    """Predict one of k classes, by members whose probabilities are averaged, and calibrated sets.
+
+    Parameters and errors are those of `EnsembleRegressor`; ``classes_`` holds the labels in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> y = np.where(X[:, 0] > 0, "right", "left")
+    >>> net = EnsembleClassifier(epochs=20, random_state=0).fit(X, y)
+    >>> net.predict([[-2, 0], [2, 0]]).tolist(), net.predict_set([[-2, 0]], level=0.9).tolist()
+    (['left', 'right'], [[True, False]])
+    """
+
+    def fit(self, X: Any, y: Any) -> "EnsembleClassifier":
+        """Standardize, train and calibrate, on X (n, m) and labels y (n,), numbers or words."""
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=3)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        self._fit(X, labels, len(self.classes_), softmax_cross_entropy)
+        return self
+
+    def predict_proba(self, X: Any) -> Float[Array, "B k"]:
+        """Return the probability of each class, averaged over all members; it is not calibrated."""
+        return un.averaged(np.concatenate(self._forecasts(X)))
+
+    def predict(self, X: Any) -> Shaped[Array, " B"]:
+        """Return the likeliest class of each row."""
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[likeliest]
+
+    def predict_set(self, X: Any, level: float = 0.9) -> Bool[Array, "B k"]:
+        """Return which of ``classes_`` are in sets that have the `guarantee` of the level.
+
+        They are adaptive and randomized, with the same draws at each call, and hold the likeliest
+        class in any case. All classes, with a warning, if fewer than ``⌈1 / (1 - level)⌉ - 1`` rows
+        calibrate. Without calibration: `smallest_set`, of which nothing is promised.
+        """
+        each = self._forecasts(X)
+        average = un.averaged(np.concatenate(each))
+        if self.conformal_ is None:
+            return un.smallest_set(average, level)
+        split, rng = self.conformal_.folds is None, np.random.default_rng(self.networks_[0].seed)
+        own = average if split else np.stack([un.averaged(one) for one in each])
+        sets = self.conformal_.sets(own, level=level, rng=rng)
+        sets[np.arange(len(sets)), average.argmax(axis=1)] = True
+        return sets
+
+    def _members(self, net: Trained, X: Float[Array, "B m"]) -> Float[Array, "S B k"]:
+        return un.softmax(net.outputs(X))
+
+    def _calibrated(self, own: Any, y: Any, folds: Any) -> un.ConformalSets:
+        # Other draws than those of new rows.
+        rng = np.random.default_rng(self.networks_[0].seed + 1)
+        return un.ConformalSets.fit(un.averaged(own), y, rng, folds)

@@ -1,0 +1,30 @@
+"""The programs at the head of API pages run, and do what the pages say."""
+
+import re
+
+import numpy as np
+
+BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+
+
+def ran(root, page):
+    """Return what the one program of a page leaves behind."""
+    (program,) = BLOCK.findall((root / page).read_text(encoding="utf-8"))
+    found = {}
+    exec(compile(program, page, "exec"), found)
+    return found
+
+
+def test_intervals_of_an_ensemble(root):
+    found = ran(root, "book/api/uncertainty.md")
+    own = found["low"] <= found["center"][99:]
+    assert found["low"].shape == found["high"].shape == (3, 1) and own.all()
+    assert found["calibrated"].guarantee(0.9) == 0.9
+
+
+def test_an_estimator_on_a_data_frame(root, capsys):
+    found = ran(root, "book/api/sklearn.md")
+    score, inside = re.fullmatch(r"R² (0\.\d+), (\d+)% inside\n", capsys.readouterr().out).groups()
+    assert float(score) > 0.25 and 80 <= int(inside) <= 98
+    assert found["net"].feature_names_in_.tolist() == [*found["X"].columns]
+    assert np.isfinite(found["high"] - found["low"]).all()

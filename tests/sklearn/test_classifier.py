@@ -1,0 +1,116 @@
+"""The classifier: averaged members, sets by definition and in practice, scikit-learn's checks."""
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+from ensedu import uncertainty as un
+from ensedu.sklearn import EnsembleClassifier
+
+n, B, m = 67, 23, 2
+FAST = {"ensemble_size": 3, "hidden": (5,), "epochs": 2, "lr": 0.01, "random_state": 0}
+NAMES = np.array(["ash", "fir", "oak"])
+
+
+def rows(number=n, seed=0):
+    """Inputs, and labels that they tell something of."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((number, m))
+    return X, NAMES[np.digitize(X[:, 0] + 0.7 * rng.standard_normal(number), [-0.5, 0.8])]
+
+
+def of_network(network, X):
+    """The mean of the members' probabilities."""
+    powers = np.exp(network.outputs(X))
+    return (powers / powers.sum(axis=2, keepdims=True)).mean(axis=0)
+
+
+@pytest.mark.parametrize("calibration", [None, 0.2, 3])
+def test_probabilities_are_the_mean_over_all_members(calibration):
+    net, (X, y) = EnsembleClassifier(**FAST, calibration=calibration).fit(*rows()), rows(B, 1)
+    assert net.classes_.tolist() == NAMES.tolist()
+    expected = np.mean([of_network(one, X) for one in net.networks_], axis=0)
+    np.testing.assert_allclose(net.predict_proba(X), expected, rtol=1e-12)
+    likeliest = NAMES[expected.argmax(axis=1)]
+    assert net.predict(X).tolist() == likeliest.tolist()
+    assert net.score(X, y) == np.mean(likeliest == y)
+
+
+def likelier(p, c):
+    """The probability of all classes that are likelier."""
+    return sum(q for q in p if q > p[c])
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
+def test_sets_are_adaptive_and_hold_the_likeliest_class(level):
+    X, y = rows()
+    net, (new, _) = EnsembleClassifier(**FAST, calibration=0.4).fit(X, y), rows(B, 1)
+    (unseen,), p = net.unseen_, net.predict_proba(X)
+    seed = net.networks_[0].seed
+    draws = np.random.default_rng(seed + 1).random(len(unseen))
+    scores = [
+        likelier(p[i], c) + (1 - u) * p[i, c]
+        for i, u in zip(unseen, draws, strict=True)
+        for c in [list(NAMES).index(y[i])]
+    ]
+    q = np.sort(scores)[int(np.ceil((len(unseen) + 1) * level)) - 1]
+    p, found = net.predict_proba(new), net.predict_set(new, level=level)
+    for row, u, inside in zip(p, np.random.default_rng(seed).random(B), found, strict=True):
+        expected = [likelier(row, c) + (1 - u) * row[c] <= q for c in range(3)]
+        expected[row.argmax()] = True
+        assert inside.tolist() == expected
+    assert np.array_equal(net.predict_set(new, level=level), found)
+    if level == 0.9:
+        assert np.array_equal(net.predict_set(new), found)
+
+
+def test_sets_of_folds_are_cv_plus():
+    X, y = rows()
+    net, (new, _) = EnsembleClassifier(**FAST, calibration=3).fit(X, y), rows(B, 1)
+    seed, labels = net.networks_[0].seed, np.searchsorted(NAMES, y)
+    pairs = zip(net.networks_, net.unseen_, strict=True)
+    p = np.concatenate([of_network(network, X[unseen]) for network, unseen in pairs])
+    known = labels[np.concatenate(net.unseen_)]
+    folds = np.repeat([0, 1, 2], list(map(len, net.unseen_)))
+    sets = un.ConformalSets.fit(p, known, np.random.default_rng(seed + 1), folds)
+    each = np.stack([of_network(one, new) for one in net.networks_])
+    expected = sets.sets(each, level=0.8, rng=np.random.default_rng(seed))
+    expected[np.arange(B), net.predict_proba(new).argmax(axis=1)] = True
+    assert np.array_equal(net.predict_set(new, level=0.8), expected)
+
+
+def test_without_calibration_sets_are_the_smallest():
+    net, (new, _) = EnsembleClassifier(**FAST, calibration=None).fit(*rows()), rows(B, 1)
+    expected = un.smallest_set(net.predict_proba(new), 0.8)
+    assert np.array_equal(net.predict_set(new, level=0.8), expected)
+
+
+@pytest.mark.parametrize("calibration", [0.5, 2])
+def test_a_poor_network_has_sets_that_hold(calibration):
+    """After one epoch it knows nothing; of 399 rows, a coverage has a standard deviation of 2%."""
+    settings = FAST | {"epochs": 1, "lr": 1e-6}
+    net = EnsembleClassifier(**settings, calibration=calibration).fit(*rows(798))
+    X, y = rows(2000, 1)
+    inside = net.predict_set(X, level=0.8)[np.arange(2000), np.searchsorted(NAMES, y)]
+    assert 0.72 < inside.mean() < 0.92  # and the likeliest class is in besides
+
+
+def test_ten_rows_have_sets_of_all_classes():
+    X, y = rows()
+    net = EnsembleClassifier(**FAST).fit(X[:10], y[:10])
+    with pytest.warns(UserWarning, match="level 0.9 needs at least 9 calibration rows, got 2"):
+        assert net.predict_set(X, level=0.9).all()
+
+
+def test_one_class_is_always_right():
+    X, _ = rows()
+    net = EnsembleClassifier(**FAST).fit(X, np.full(n, "oak"))
+    assert {*net.predict(X)} == {"oak"} and net.predict_proba(X).tolist() == [[1.0]] * n
+    assert net.predict_set(X, level=0.9).tolist() == [[True]] * n
+
+
+@pytest.mark.bad_input  # it makes estimators of no right type, which may not be refused before fit
+@pytest.mark.parametrize("settings", [{}, {"method": "mc_dropout", "calibration": 2}])
+def test_scikit_learn_accepts_it(settings):
+    fast = {"ensemble_size": 2, "hidden": (5,), "epochs": 5, "lr": 0.1, "patience": 4}
+    check_estimator(EnsembleClassifier(**fast, **settings), on_skip=None)

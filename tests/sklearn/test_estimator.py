@@ -1,0 +1,151 @@
+"""What both estimators promise: rows that calibrate, the same bits, a place in scikit-learn."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+from ensedu.sklearn import EnsembleClassifier, EnsembleRegressor
+from ensedu.sklearn.estimator import unseen_rows
+
+n, m = 61, 3
+FAST = {"ensemble_size": 2, "hidden": (5,), "epochs": 2, "lr": 0.01, "random_state": 0}
+BOTH = pytest.mark.parametrize("kind", [EnsembleRegressor, EnsembleClassifier])
+
+
+def rows(kind, number=n, seed=0):
+    """Inputs, and numbers or classes to predict."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((number, m))
+    y = X[:, 0] + 0.3 * rng.standard_normal(number)
+    return X, y if kind is EnsembleRegressor else np.where(y > 0, "up", "down")
+
+
+def bits(network):
+    """All that a network predicts from: its weights, and what standardizes its inputs."""
+    arrays = [*network.net.state_dict().values(), torch.tensor(network.x_scaler.mean_)]
+    return b"".join(array.numpy().tobytes() for array in arrays)
+
+
+@pytest.mark.parametrize(
+    ("calibration", "sizes"),
+    [(0.2, [2]), (0.25, [3]), (0.01, [1]), (2, [6, 5]), (11, [1] * 11), ("cv+", [3, 2, 2, 2, 2])],
+)
+def test_a_part_or_each_fold_calibrates(calibration, sizes):
+    order = np.random.default_rng(0).permutation(11)
+    found = unseen_rows(calibration, order)
+    assert list(map(len, found)) == sizes
+    together = np.concatenate(found)
+    assert np.array_equal(together, order[: len(together)])  # so no row is in two folds
+    assert [part.tolist() for part in unseen_rows(None, order)] == [[]]
+
+
+@BOTH
+@pytest.mark.parametrize("calibration", [0.3, 3])
+def test_rows_that_calibrate_teach_nothing_and_stop_nothing(kind, calibration):
+    X, y = rows(kind)
+    net = kind(**FAST, calibration=calibration, patience=1).fit(X, y)
+    first, scores = list(map(bits, net.networks_)), net.conformal_.scores
+    for number, unseen in enumerate(net.unseen_):
+        others, values = X.copy(), y.copy()
+        others[unseen], values[unseen] = 7 * X[unseen] + 3, y[unseen][::-1]
+        again = clone(net).fit(others, values)
+        assert bits(again.networks_[number]) == first[number]
+        assert not np.array_equal(again.conformal_.scores, scores)
+        # The other networks have seen them.
+        seen = [bits(one) != first[i] for i, one in enumerate(again.networks_) if i != number]
+        assert all(seen)
+
+
+@BOTH
+def test_one_row_that_is_seen_changes_the_network(kind):
+    X, y = rows(kind)
+    net = kind(**FAST).fit(X, y)
+    (row, *_) = set(range(n)) - {*net.unseen_[0].tolist()}
+    X[row] += 1
+    assert bits(clone(net).fit(X, y).networks_[0]) != bits(net.networks_[0])
+
+
+@BOTH
+def test_the_guarantee_is_that_of_the_calibration(kind):
+    X, y = rows(kind)
+    found = [kind(**FAST, calibration=c).fit(X, y) for c in (None, 0.2, 3, "cv+")]
+    assert [net.guarantee(0.95) for net in found] == [
+        0, 0.95, *[pytest.approx(0.9 - np.sqrt(2 / n))] * 2
+    ]  # fmt: skip
+    assert found[1].guarantee() == 0.9
+    assert found[0].conformal_ is None and found[1].conformal_.folds is None
+    for net, K in zip(found[2:], (3, 5), strict=True):
+        for fold, unseen in enumerate(net.unseen_):
+            assert (net.conformal_.folds == fold).sum() == len(unseen)
+        assert len(net.networks_) == len(net.unseen_) == K
+
+
+@BOTH
+def test_the_same_random_state_gives_the_same_bits(kind):
+    X, y = rows(kind)
+    before = torch.get_rng_state()
+    net = kind(**FAST, method="rank1").fit(X, y)
+    found = net.predict(X)
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(3)
+    again = clone(net).fit(X, y)
+    assert bits(again.networks_[0]) == bits(net.networks_[0])
+    assert np.array_equal(again.predict(X), found)
+    other = clone(net).set_params(random_state=1).fit(X, y)
+    assert bits(other.networks_[0]) != bits(net.networks_[0])
+    assert not np.array_equal(other.unseen_[0], net.unseen_[0])
+
+
+@BOTH
+def test_folds_start_from_other_weights(kind):
+    X, y = rows(kind)
+    net = kind(**FAST, calibration=3).fit(X, y)
+    assert len({one.seed for one in net.networks_}) == 3
+
+
+@BOTH
+def test_a_pickle_predicts_the_same(kind):
+    X, y = rows(kind)
+    net = kind(**FAST).fit(X, y)
+    again = pickle.loads(pickle.dumps(net))
+    assert np.array_equal(again.predict(X), net.predict(X))
+    assert again.guarantee(0.7) == 0.7
+
+
+@BOTH
+def test_pipelines_searches_and_cross_validation(kind):
+    X, y = rows(kind)
+    pipe = make_pipeline(MinMaxScaler(), kind(**FAST))
+    name = kind.__name__.lower()
+    grid = {f"{name}__method": ["single", "batch_ensemble"], f"{name}__hidden": [(3,), (3, 2)]}
+    search = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(X, y)
+    assert search.best_params_.keys() == grid.keys()
+    assert search.predict(X).shape == (n,)
+    scores = cross_val_score(kind(**FAST), X, y, cv=3, error_score="raise")
+    assert scores.shape == (3,) and np.isfinite(scores).all()
+
+
+@BOTH
+def test_data_frames_are_known_by_their_columns(kind):
+    X, y = rows(kind)
+    frame = pd.DataFrame(X, columns=["age", "height", "weight"])
+    net = kind(**FAST).fit(frame, pd.Series(y))
+    assert net.feature_names_in_.tolist() == ["age", "height", "weight"]
+    assert np.array_equal(net.predict(frame), kind(**FAST).fit(X, y).predict(X))
+    for other in (frame.rename(columns={"age": "years"}), frame[["height", "age", "weight"]]):
+        with pytest.raises(ValueError, match="feature names should match"):
+            net.predict(other)
+
+
+@BOTH
+def test_ten_rows_train(kind):
+    net = kind(**FAST).fit(*rows(kind, 10))
+    assert len(net.unseen_[0]) == 2
+    assert kind(**FAST, calibration="cv+").fit(*rows(kind, 10)).conformal_.scores.shape[0] == 10
