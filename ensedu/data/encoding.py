@@ -52,25 +52,13 @@ def encoder(frame: Any, *, unknown: str = "error") -> Any:
                 f"frame must hold at most {MOST_CATEGORIES} different words in a column, got "
                 f"{many:,} in {name!r}; leave it out with frame.drop(columns={name!r})"
             )
-    compose, impute = optional("sklearn.compose", "data"), optional("sklearn.impute", "data")
-    pipeline, prepare = (optional(f"sklearn.{n}", "data") for n in ("pipeline", "preprocessing"))
-    return compose.ColumnTransformer(
-        [
-            (
-                "numbers",
-                pipeline.make_pipeline(
-                    impute.SimpleImputer(strategy="median"), prepare.StandardScaler()
-                ),
-                numbers,
-            ),
-            (
-                "words",
-                pipeline.make_pipeline(
-                    impute.SimpleImputer(strategy="most_frequent"),
-                    prepare.OneHotEncoder(handle_unknown=unknown, sparse_output=False),
-                ),
-                words,
-            ),
-        ],
+    make_pipeline = optional("sklearn.pipeline", "data").make_pipeline
+    SimpleImputer = optional("sklearn.impute", "data").SimpleImputer
+    prepared = optional("sklearn.preprocessing", "data")
+    one_hot = prepared.OneHotEncoder(handle_unknown=unknown, sparse_output=False)
+    of_numbers = make_pipeline(SimpleImputer(strategy="median"), prepared.StandardScaler())
+    of_words = make_pipeline(SimpleImputer(strategy="most_frequent"), one_hot)
+    return optional("sklearn.compose", "data").ColumnTransformer(
+        [("numbers", of_numbers, numbers), ("words", of_words, words)],
         verbose_feature_names_out=False,
     )

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ensedu.common import checks
 from ensedu.methods import size_option
-from ensedu.torch import Sequential, fit, mlp, predict
+from ensedu.torch import Sequential, Validation, fit, mlp, predict
 from ensedu.torch.train.predicting import draws_noise
 
 __all__ = ["Trained", "trained"]
@@ -61,7 +61,7 @@ def trained(
     targets = torch.from_numpy(y if y_scaler is None else y_scaler.fit_transform(y))
     if patience is not None:
         stop = max(1, round(VALIDATION * len(x)))
-        options |= {"validation": (inputs[:stop], targets[:stop]), "patience": patience}
+        options["validation"] = Validation(inputs[:stop], targets[:stop], patience=patience)
         inputs, targets = inputs[stop:], targets[stop:]
     rows = min(checks.positive_int("batch_size", batch_size), len(inputs))
     fit(net, inputs, targets, nll, batch_size=rows, seed=seed, bar=False, **options)

@@ -121,7 +121,7 @@ def test_scripts_say_what_was_chosen(copied):
     words = {
         "batch_ensemble-normal-0.5": 'init="normal", init_std=0.5, activation="tanh"',
         "mc_dropout-mean": "samples=3, p=0.05",
-        "rank1-mean": "beta=0.01",
+        "rank1-mean": "kl=KLWeight(0.01)",
         "rank1-signs": 'init="signs", prior=Normal(1.0, 1), posterior_std=0.01',
         "mean_field-mean": "prior=Normal(0.0, 1), posterior_std=0.01",
         "weight decay": "weight_decay=0.1",
@@ -130,7 +130,7 @@ def test_scripts_say_what_was_chosen(copied):
     }
     for name, part in words.items():
         assert part in re.sub(r"\s+", " ", copied[name][1]).replace("( ", "("), name
-    assert "beta" not in copied["deep_ensemble-mean"][1]
+    assert "KLWeight" not in copied["deep_ensemble-mean"][1]
     assert "weight_decay" not in copied["deep_ensemble-mean"][1]
 
 

@@ -51,7 +51,7 @@ export const script = (state, steps) => {
   const epochs = Math.max(1, Math.round(steps / Math.ceil(state.points.length / batch)));
   const columns = plane ? "x, y = data[:, :2], data[:, 2].long()" : "x, y = data[:, :1], data[:, 1:]";
   const runs = sides(state).map((side) => {
-    const weight = METHODS[side.method].distributions.length ? `, beta=${side.kl_weight}` : "";
+    const weight = METHODS[side.method].distributions.length ? `, kl=KLWeight(${side.kl_weight})` : "";
     const decay = state.weight_decay ? `, weight_decay=${state.weight_decay}` : "";
     return [
       `torch.manual_seed(${state.seed})`,
@@ -71,7 +71,7 @@ export const script = (state, steps) => {
     "import torch",
     "",
     ...(bayes ? ["from ensedu.priors import Normal"] : []),
-    `from ensedu.torch import fit, ${[name, "mlp"].sort().join(", ")}`,
+    `from ensedu.torch import ${[...(bayes ? ["KLWeight"] : []), "fit", ...[name, "mlp"].sort()].join(", ")}`,
     "",
     "data = torch.tensor([", ...rows, "], dtype=torch.float32)", columns,
     "",
