@@ -337,8 +337,8 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/torch/whole/flat_parts.py",
-        "self._pass.calls[self.name] += 1",
-        "self._pass.calls[self.name] += 0",
+        "running.calls[self.name] += 1",
+        "running.calls[self.name] += 0",
         ("tests/torch/whole/test_flat_parts.py",),
         "a dropout that is called twice has one mask",
     ),
@@ -456,9 +456,9 @@ MUTANTS = (
         "weight decay pulls on biases and deviations",
     ),
     Mutant(
-        "ensedu/torch/train/modes.py",
-        "part.training = mode",
-        "part.training = True",
+        "ensedu/torch/train/holds.py",
+        "setattr(part, self.flag, had)",
+        "setattr(part, self.flag, True)",
         ("tests/torch/train/test_modes.py",),
         "what was in eval mode comes back in training mode",
     ),
@@ -643,6 +643,8 @@ MUTANTS = (
         "torch.empty(0)",
         ("tests/torch/test_base.py",),
         "a device that is not there is taken",
+    ),
+    Mutant(
         "ensedu/torch/train/fitting.py",
         "num_examples=plan.num_examples or 1",
         "num_examples=plan.batch_size or 1",
