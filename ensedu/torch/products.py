@@ -39,7 +39,7 @@ def modulated_product(
     trains = torch.is_grad_enabled()
     # Folding for that alone would hold matrices of all members, so not where memory is saved.
     spares_product = trains and not (memory_saving or x.requires_grad)
-    folded = r.ndim == 2 and folds(x.shape[-2], m, n, spares_product) and not needs_one_form()
+    folded = r.ndim == 2 and not needs_one_form() and folds(x.shape[-2], m, n, spares_product)
     if r.ndim == 2 and not folded:
         r, s = r.unsqueeze(1), s.unsqueeze(1)
     form, by_hand = (fold, MemorySavingFold.apply) if folded else (scale, MemorySavingScale.apply)
