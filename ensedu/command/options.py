@@ -90,7 +90,7 @@ def parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
         help="shape of one example, such as 3,224,224 or 50: count FLOPs, too",
     )  # fmt: skip
     add(
-        "--batch", type=_positive_int, default=1, metavar="B",
+        "--batch", type=_positive_int, metavar="B",
         help="examples of that forward pass (default: 1)",
     )  # fmt: skip
     add(

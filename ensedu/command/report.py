@@ -32,6 +32,9 @@ def count_model(options: argparse.Namespace) -> dict[str, Any]:
         optional("torch", "torch")
     except ImportError as error:
         raise CommandError(str(error)) from error
+    if options.input is None and (options.batch is not None or options.integers):
+        given = "--integers" if options.batch is None else "--batch"
+        raise CommandError(f"{given} is for --input, and must be left out without it")
     # Standard output is for what was counted, whatever the user's code prints.
     with contextlib.redirect_stdout(sys.stderr):
         found = import_named(options.model)
@@ -47,7 +50,7 @@ def count_model(options: argparse.Namespace) -> dict[str, Any]:
         "model": options.model,
         "ensemble_size": options.ensemble_size,
         "input": None if options.input is None else list(options.input),
-        "batch": None if options.input is None else options.batch,
+        "batch": None if options.input is None else options.batch or 1,
         "methods": rows,
     }
 
@@ -136,7 +139,7 @@ def _count_flops(net: Any, options: argparse.Namespace, device: str) -> int:
 
     like = next((p for p in net.parameters() if p.is_floating_point()), torch.empty(0))
     dtype = torch.int64 if options.integers else like.dtype
-    shape = (options.batch, *options.input)
+    shape = (options.batch or 1, *options.input)
     net.eval()
     try:
         x = torch.zeros(shape, dtype=dtype, device=device)
