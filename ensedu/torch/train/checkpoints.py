@@ -16,14 +16,14 @@ A `ensedu.torch.train.distributed.ShardedEnsemble` is saved as the whole network
 of, so any number of processes can load it, and so can that network itself. Its processes call each
 function together, and process 0 alone reads and writes::
 
-    # Step 0 where there is nothing yet; without missing_ok that is an error, to go on for sure.
+    # Step 0 where there is nothing yet; without missing_ok that is an error.
     start = resume("runs/a", net, optimizer, missing_ok=True).step
     for step in range(start, 1000):
         ...
         if (step + 1) % 50 == 0:
             save("runs/a", net, optimizer, step + 1)
 
-To predict, load the newest, and nothing else::
+To predict, load the weights of the newest alone::
 
     load(newest("runs/a").path, net)
 """
@@ -76,10 +76,11 @@ def save(
     """Write a checkpoint of the state after `step` steps, drop old ones, and return its folder.
 
     `net` is any module, or a `ensedu.torch.train.distributed.ShardedEnsemble`; `optimizer` has
-    parameters of it alone, or is ``None``. Of its settings those are kept that JSON can hold: the
-    learning rate as a number, not as a tensor. Also kept are the states of `generators`, by name,
-    those of process 0, and `extra`, as JSON can hold it. So many complete checkpoints as `keep`
-    says stay; what else there is in `folder`, or in one of them, is left alone.
+    parameters of it alone, or is ``None``. Of its settings those are kept that JSON can hold, a
+    learning rate as a number, also where it is a tensor of one. Also kept are the states of
+    `generators`, by name, those of process 0, and `extra`, as JSON can hold it. So many complete
+    checkpoints as `keep` says stay; what else there is in `folder`, or in one of them, is left
+    alone.
 
     Raises
     ------
@@ -239,7 +240,11 @@ def _state(
         raise TypeError(f"generators must be a dict of torch.Generator, got {generators!r}")
     values |= {f"generator:{name}": one.get_state() for name, one in generators.items()}
     settings = [
-        {k: v for k, v in group.items() if k not in NO_SETTINGS and _is_json(v)}
+        {
+            k: plain
+            for k, v in group.items()
+            if k not in NO_SETTINGS and _is_json(plain := _plain(v))
+        }
         for group in (optimizer.param_groups if optimizer else ())
     ]
     return values, about, settings
@@ -250,6 +255,21 @@ def _parameters(net: nn.Module) -> set[str]:
     found = _local_module(net).named_parameters(remove_duplicate=False)
     names = {f"model:{name}": True for name, _ in found}
     return set(net.values_of_all(names) if isinstance(net, ShardedEnsemble) else names)
+
+
+def _plain(value: Any) -> Any:
+    """Return a setting with Python's numbers for those of Torch and NumPy."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value.item() if getattr(value, "ndim", None) == 0 else value
+
+
+def _as_own(value: Any, own: Any) -> Any:
+    """Return a saved setting as an optimizer has it: in a tuple, or in a tensor."""
+    if isinstance(value, list):
+        owns = own if isinstance(own, (list, tuple)) else [None] * len(value)
+        return tuple(map(_as_own, value, owns))
+    return torch.full_like(own, value) if isinstance(own, Tensor) else value
 
 
 def _is_json(value: Any) -> bool:
@@ -355,7 +375,7 @@ def _restore(
     packed = optimizer.state_dict()
     packed["state"] = dict(enumerate(state.values()))
     for group, saved in zip(packed["param_groups"], settings, strict=True):
-        group |= {k: tuple(v) if isinstance(v, list) else v for k, v in saved.items()}
+        group |= {key: _as_own(value, group.get(key)) for key, value in saved.items()}
     optimizer.load_state_dict(packed)
     # Torch has put them on their devices, but cast all but "step" to the dtype of the parameter.
     for parameter, values in state.items():

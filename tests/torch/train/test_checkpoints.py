@@ -3,6 +3,7 @@
 import os
 import signal
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -86,15 +87,29 @@ def test_any_module(tmp_path, make):
     assert_nets_equal(net, other)
 
 
-def test_settings_of_the_machine_and_tensors_stay(tmp_path):
-    run = Run().train(1)
-    run.groups()[0]["lr"] = torch.tensor(0.5)
+def test_settings_of_the_machine_stay(tmp_path):
+    path = Run().train(1).save(tmp_path, 1)
+    other = Run(seed=99)
+    other.groups()[0] |= {"foreach": True, "eps": 1.0}
+    other.load(path)
+    kept = {key: other.groups()[0][key] for key in ("foreach", "eps")}
+    assert kept == {"foreach": True, "eps": 1e-8}
+
+
+@pytest.mark.parametrize("kind", [float, np.float32, torch.tensor])
+@pytest.mark.parametrize("own", [float, np.float32, torch.tensor])
+def test_a_learning_rate_is_kept_whatever_holds_the_number(tmp_path, kind, own):
+    """Where the optimizer has a tensor, as one that is compiled does, it goes on having one."""
+    run = Run()
+    run.groups()[0] |= {"lr": kind(0.5), "betas": (kind(0.25), 0.75)}
     path = run.save(tmp_path, 1)
     other = Run(seed=99)
-    other.groups()[0] |= {"lr": 0.25, "foreach": True, "eps": 1.0}
+    other.groups()[0] |= {"lr": own(0.125), "betas": (own(0.0), 0.0)}
     other.load(path)
-    kept = {key: other.groups()[0][key] for key in ("lr", "foreach", "eps")}
-    assert kept == {"lr": 0.25, "foreach": True, "eps": 1e-8}
+    group = other.groups()[0]
+    assert (group["lr"], group["betas"]) == (0.5, (0.25, 0.75))
+    assert isinstance(group["lr"], torch.Tensor) == (own is torch.tensor)
+    assert isinstance(group["betas"][0], torch.Tensor) == (own is torch.tensor)
 
 
 class Wide(Net):
