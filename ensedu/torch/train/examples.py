@@ -88,5 +88,6 @@ def fingerprint(*tensors: Tensor) -> str:
     for x in tensors:
         digest.update(f"{tuple(x.shape)} {x.dtype} ".encode())
         for _, piece in pieces(x.detach()):
-            digest.update(piece.cpu().contiguous().flatten().view(torch.uint8).numpy())
+            whole = piece.cpu().clone(memory_format=torch.contiguous_format)
+            digest.update(whole.flatten().view(torch.uint8).numpy())
     return digest.hexdigest()[:16]

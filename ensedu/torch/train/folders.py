@@ -139,7 +139,7 @@ def _remove_old(path: Path, keep: int) -> None:
             read_table(other)
         except OSError:
             damaged.append(other)
-        except ValueError:  # of another format, or by another hand: not counted, and left alone
+        except ValueError:  # of another format, or by another hand: not counted, not removed
             continue
         else:
             complete.append(other)

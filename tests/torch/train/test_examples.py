@@ -1,12 +1,15 @@
 """Examples dealt out: to all members, or to each its own part."""
 
 import copy
+import hashlib
 
 import pytest
 import torch
 from torch import nn
 
 import ensedu.torch as et
+from ensedu.torch.train import pieces
+from ensedu.torch.train.examples import fingerprint
 from tests.torch.train.trained_networks import B, M, N, m, n, network, numbers, same
 
 
@@ -34,6 +37,17 @@ def test_members_that_split_see_different_examples(number):
     pairs = zip(seen, found[: len(found) // 2], strict=False)
     mean = sum(targets.numel() * float(nll.detach()) for targets, nll in pairs) / first.numel()
     assert history[0]["nll"] == pytest.approx(mean, rel=1e-14)
+
+
+def test_a_fingerprint_is_a_hash_of_all_numbers_in_order(monkeypatch):
+    """As one call of it would be, whatever the pieces and the layout: checkpoints hold it."""
+    x, y = numbers(m, N).T, torch.arange(N)
+    known = hashlib.sha256()
+    for name, value in (("(22, 5) torch.float64 ", x), ("(22,) torch.int64 ", y)):
+        known.update(name.encode() + value.contiguous().numpy().tobytes())
+    for size in (1, 13, 1000):
+        monkeypatch.setattr(pieces, "PIECE", size)
+        assert fingerprint(x, y) == known.hexdigest()[:16]
 
 
 def test_without_a_split_all_members_see_all():

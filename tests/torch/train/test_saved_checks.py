@@ -224,7 +224,7 @@ def test_settings_of_other_kinds(tmp_path):
         optimizer = Choosing(net.parameters(), search=search)
         load(path, net, optimizer)
         kept = {key: optimizer.param_groups[0][key] for key in ("search", "clip", "bounds")}
-        assert kept == {"search": "wolfe", "clip": INF, "bounds": ([4, 5], [6, 7])}
+        assert kept == {"search": "wolfe", "clip": INF, "bounds": ((4, 5), (6, 7))}
     save(tmp_path, net, Choosing(net.parameters()), 2)
     load(newest(tmp_path).path, net, Choosing(net.parameters(), search="other"))
     for options, words in (
@@ -292,6 +292,28 @@ def test_what_is_not_finite_is_named_and_taken_if_asked(tmp_path, name, place, v
             torch.testing.assert_close(
                 loaded, theirs[key], rtol=0, atol=0, equal_nan=True
             ) if not key.startswith("grad") else None
+
+
+def test_a_parameter_of_two_names_is_finite_by_both(tmp_path):
+    """No net has it so: what is tied is one tensor."""
+    path = Run(seed=99).train(1).save(tmp_path, 1)
+    values = load_values((path / "values.safetensors").read_bytes())
+    values["model:tied.bias"][3] = INF
+    forge(path, data=save_values(values))
+    with pytest.raises(ValueError, match=r"got inf at \(3,\) of model:tied.bias; nonfinite_ok"):
+        Run().load(path)
+
+
+def test_an_optimizer_that_refuses_its_state_stays_as_it_is(tmp_path):
+    path = Run(seed=99).train(1).save(tmp_path, 1)
+    values = load_values((path / "values.safetensors").read_bytes())
+    del values["optimizer.step:scale"]
+    forge(path, data=save_values(values))
+    run = Run().train(2)
+    before = run.state()
+    with pytest.raises(ValueError, match="has no state that a Adam takes: KeyError: 'step'"):
+        run.load(path)
+    assert_same(run.state(), before)
 
 
 def test_a_buffer_may_mask_by_infinities(tmp_path):
