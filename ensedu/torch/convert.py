@@ -64,7 +64,7 @@ def from_numpy(layer: Any, *, device: torch.device | str | None = None) -> nn.Mo
     Raises
     ------
     TypeError, ValueError
-        If there is no Torch twin, and for a `device` that Torch does not know.
+        If there is no Torch twin, and for a `device` that is not there.
     """
     device = check_device(device)
     if isinstance(layer, ensedu.numpy.Sequential):
