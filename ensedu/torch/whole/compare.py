@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 from weakref import WeakSet
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
@@ -274,7 +275,8 @@ def _places_to_compare(leading: tuple[int, ...]) -> Iterator[tuple[int, tuple[in
     """Yield the number and the indices of members from the first to the last, not too many."""
     rows = prod(leading)
     for row in sorted({round(i * (rows - 1) / (MOST_COMPARED - 1)) for i in range(MOST_COMPARED)}):
-        yield row, tuple(int(i) for i in torch.unravel_index(torch.tensor(row), leading))
+        # Torch's own unravel_index would load SymPy first, for seconds.
+        yield row, tuple(int(i) for i in np.unravel_index(row, leading))
 
 
 @torch.no_grad()
