@@ -1,19 +1,17 @@
 """One architecture under one method: exact, or the error that says why not."""
 
 import re
-import traceback
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-import ensedu
 from ensedu import counting
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import ensemble
 from tests.zoo import oracle
 from tests.zoo.models import Entry
+from tests.zoo.oracle import named
 
 M = 3
 #: The second size meets an ensemble that has run already.
@@ -126,14 +124,6 @@ def prove_refusal(entry: Entry, method: str) -> None:
     except (AttributeError, TypeError, ValueError) as error:
         if not named(error):
             raise
-
-
-def named(error: Exception) -> bool:
-    """Whether an error is the package's own, and says what works."""
-    raised_in = Path(traceback.extract_tb(error.__traceback__)[-1].filename)
-    return (
-        raised_in.is_relative_to(Path(ensedu.__file__).parent) and "accepted" in str(error).lower()
-    )
 
 
 def first_words(message: str) -> str:

@@ -1,5 +1,6 @@
 """Hold an ensemble of a whole model against plain runs of its members, one by one."""
 
+import re
 import threading
 from collections.abc import Callable, Container, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -7,10 +8,11 @@ from math import prod
 from typing import Any
 from weakref import WeakSet
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_pre_hook
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.overrides import TorchFunctionMode
 
 from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer, class_path, gpus_of
@@ -23,6 +25,11 @@ MOST_COMPARED = 8
 SPREAD = 0.2
 # Smaller than this part of its usual size, a parameter would hide what runs through it.
 SMALL = 0.02
+# Functions of Torch that may draw.
+DRAWING = re.compile(
+    "rand|drop|normal|uniform|bernoulli|multinomial|gamma|poisson|exponential|geometric|cauchy|"
+    "gumbel|rrelu|attention|gru|lstm|rnn|binomial|dirichlet"
+)
 SHORT_DTYPES = (torch.float16, torch.bfloat16)
 
 
@@ -225,12 +232,12 @@ def refuse_calls_of(originals: Originals) -> Iterator[None]:
 
 def _own_draws_undone(gpus: list[int]) -> AbstractContextManager[Any]:
     """Undo what this thread draws from Torch's generators, and not what others draw meanwhile."""
-    # To watch each operation takes time that a thread which is alone can save.
+    # To watch each call takes time that a thread which is alone can save.
     return torch.random.fork_rng(gpus) if threading.active_count() == 1 else _OwnDraws(gpus)
 
 
-class _OwnDraws(TorchDispatchMode):
-    """Gives generators back as they were if an operation of this thread has drawn from them."""
+class _OwnDraws(TorchFunctionMode):
+    """Gives generators back as they were if a function that this thread calls drew from them."""
 
     def __init__(self, gpus: list[int]) -> None:
         super().__init__()
@@ -241,10 +248,11 @@ class _OwnDraws(TorchDispatchMode):
     def _states(gpus: list[int]) -> list[Tensor]:
         return [torch.get_rng_state(), *map(torch.cuda.get_rng_state, gpus)]
 
-    def __torch_dispatch__(
+    def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if torch.Tag.nondeterministic_seeded not in function.tags:
+        # Of others, another thread's draws would seem to be this one's.
+        if not DRAWING.search(getattr(function, "__name__", "")):
             return function(*args, **kwargs or {})
         before = self._states(self._gpus)
         result = function(*args, **kwargs or {})
@@ -274,7 +282,8 @@ def _places_to_compare(leading: tuple[int, ...]) -> Iterator[tuple[int, tuple[in
     """Yield the number and the indices of members from the first to the last, not too many."""
     rows = prod(leading)
     for row in sorted({round(i * (rows - 1) / (MOST_COMPARED - 1)) for i in range(MOST_COMPARED)}):
-        yield row, tuple(int(i) for i in torch.unravel_index(torch.tensor(row), leading))
+        # Torch's own unravel_index would load SymPy first, for seconds.
+        yield row, tuple(int(i) for i in np.unravel_index(row, leading))
 
 
 @torch.no_grad()
