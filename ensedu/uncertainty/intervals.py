@@ -62,7 +62,7 @@ def interval(
 
     The ends are quantiles of ``(1 - level) / 2`` and ``(1 + level) / 2``. Of samples each end is
     one of them, so that at least the level lies inside. That is what the mixture believes; for
-    intervals that hold their level whatever it believes, see `SplitConformal`.
+    intervals that hold their level whatever it believes, see `ConformalIntervals`.
 
     Parameters
     ----------
