@@ -4,6 +4,9 @@ import ast
 import re
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas
 import pytest
 
 from ensedu.book import measured
@@ -37,8 +40,42 @@ def imports(source):
 )
 def test_example_runs(name, source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # an example may write
-    # Its scores are convex: what it asserts holds after few epochs as after many.
-    exec(compile(source.replace("epochs=200", "epochs=20"), name, "exec"), {})
+    found, prices = {}, write_homes(tmp_path)
+    exec(compile(source, name, "exec"), found)
+    if "homes.csv" in source:
+        low, high = found["low"], found["high"]
+        inside = np.mean((low <= prices) & (prices <= high))
+        # Of 200 new homes; what calibrates is a sample, too.
+        assert 0.8 < inside < 0.99
+        assert np.mean(high - low) < 2.5 * prices.std()
+        assert (tmp_path / "homes.png").stat().st_size > 5_000
+        plt.close(found["figure"])
+
+
+def write_homes(folder):
+    """Write the two files of a reader, as people write them; return the prices of the new rows."""
+    rng, old, fresh = np.random.default_rng(0), 400, 200
+    number = old + fresh
+    size, year = rng.uniform(500, 3_500, number), rng.integers(0, 730, number)
+    heating = rng.choice(["gas", "oil", "heat pump"], number)
+    price = 150 * size + 60_000 * (heating == "gas") + 100 * year
+    price = price + rng.normal(0, 40_000, number)
+    days = pandas.Timestamp("2023-01-01") + pandas.to_timedelta(year, unit="D")
+    frame = pandas.DataFrame(
+        {
+            "price": [f"${p:,.0f}" for p in price],
+            "sold": [f"{day.month}/{day.day}/{day.year}" for day in days],
+            "size": [f"{s:,.0f}" for s in size],
+            "tax": [f"{t:.1f}%" for t in rng.uniform(0.5, 2, number)],
+            "heating": heating,
+            "country": 1,
+        }
+    )
+    for column in ("size", "heating", "tax"):
+        frame.loc[rng.random(number) < 0.05, column] = rng.choice(["", "NA", "?"])
+    frame[:old].to_csv(folder / "homes.csv", index=False)
+    frame[old:].drop(columns="price").to_csv(folder / "new.csv", index=False)
+    return price[old:]
 
 
 def test_no_example_of_the_readme_is_a_fragment():

@@ -12,12 +12,14 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 def ran(root):
     """What the page's programs leave behind; not those for Lightning, see tests/peers."""
     blocks = BLOCK.findall((root / "book/api/training.md").read_text(encoding="utf-8"))
-    assert ["lightning" in block for block in blocks] == [False, False, True, True]
+    assert ["lightning" in block for block in blocks] == [False, False, True, True, False]
     found = {}
     with torch.random.fork_rng(devices=[]):
         for block in blocks[:2]:
             exec(compile(block, "training.md", "exec"), found)
         found["start"] = found["untrained"]()
+        found["stream"] = dict(found)
+        exec(compile(blocks[4], "training.md", "exec"), found["stream"])
     return found
 
 
@@ -48,3 +50,15 @@ def test_members_may_see_examples_of_their_own(ran):
         for batch in ((ran["x"], ran["y"]), (x, y))
     )
     torch.testing.assert_close(own, one)
+
+
+def test_a_loader_trains_the_same_network_to_an_end_near(ran):
+    stream = ran["stream"]
+    assert stream["outputs"].shape == (25 * 4, 60, 2)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        found = [
+            float(ran["gaussian_nll"](ran["predict"](net, ran["x"], samples=100), ran["y"]))
+            for net in (ran["net"], stream["net"], ran["start"])
+        ]
+    assert found[1] == pytest.approx(found[0], abs=0.25 * (found[2] - found[0]))
