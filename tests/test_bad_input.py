@@ -859,7 +859,9 @@ def two():
 
 def trained(**k):
     data = {"x": tones(B, m), "y": two()} | k
-    return et.fit(et.mlp([m, 2]), **data, nll=et.half_squared_error, epochs=1, bar=False)
+    return et.fit(
+        et.mlp([m, 2]), **data, nll=et.half_squared_error, epochs=1, batch_size=B, bar=False
+    )
 
 
 METHODS = ("batch_ensemble", "rank1", "mean_field", "mc_dropout", "last_layer")
@@ -940,7 +942,7 @@ CALLS = {
     ),
     "fit, x": (lambda x: trained(x=x), (B, m), "x"),
     "fit, y": (lambda x: trained(y=x), (B, 2), "y"),
-    "fit, validation": (lambda x: trained(validation=(x, two())), (B, m), "validation[0]"),
+    "fit, validation": (lambda x: trained(validation=(x, two())), (B, m), "x of validation"),
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.torch.base import MemberLayer, WeightLayer, not_dense
+from ensedu.torch.base import MemberLayer, WeightLayer
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.network import Tile
 from ensedu.torch.train.examples import rows_of
@@ -87,10 +87,6 @@ def predict(
             f"targets must be None for x that is no stream, got {checks.given(targets)}"
         )
     examples = number_of_examples("x", x)
-    if any(not_dense(leaf) for _, leaf in named_tensors(x, "x")):
-        raise TypeError(
-            f"x must be a dense torch.Tensor, or hold such, got {checks.given_array(x)}"
-        )
     size = examples if batch_size is None else checks.positive_int("batch_size", batch_size)
     parts = [rows_of(x, slice(i, i + size), examples) for i in range(0, examples, size)]
     with _predicting(net):

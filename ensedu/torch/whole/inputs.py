@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ensedu.common import checks
+from ensedu.torch.base import not_dense
 from ensedu.torch.whole.batch_sizes import shared_batch_size
 from ensedu.torch.whole.nested_tensors import map_tensors
 
@@ -50,6 +51,8 @@ def number_of_examples(name: str, x: Any) -> int:
     ``TypeError`` or ``ValueError``, which name the inputs by `name`, for what holds none.
     """
     if isinstance(x, Tensor):
+        if not_dense(x):
+            raise TypeError(f"{name} must be a dense torch.Tensor, got {checks.given_array(x)}")
         if x.ndim < 1 or not len(x):
             raise ValueError(
                 f"{name} must hold at least one example on its first axis, got shape "
