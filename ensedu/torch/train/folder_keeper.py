@@ -62,6 +62,7 @@ class FolderKeeper:
                 raise ValueError(
                     f"checkpoint must be of a training with {name} = {value}, got {self._folder} "
                     f"with {saved}; accepted is another folder"
+                    + (", or SaveTo(folder, new_lr=True)" if name in RATES else "")
                 )
         found = checkpoints.resume(
             self._folder, self.net, self._optimizer, generators=self._generators
