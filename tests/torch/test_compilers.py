@@ -246,8 +246,8 @@ def test_batches_meet_both_forms():
 
 def test_cases_hold_every_layer_and_every_method():
     made = {type(layer) for case in CASES.values() for layer in case.make().modules()}
-    classes = [kind for kind in vars(et).values() if isinstance(kind, type)]
-    layers = {kind for kind in classes if issubclass(kind, nn.Module)}
+    kinds = {kind for kind in vars(et).values() if isinstance(kind, type)}
+    layers = {kind for kind in kinds if issubclass(kind, torch.nn.Module)}
     assert layers - made <= {et.Multiply}
     assert {f"mlp, {method}" for method in METHODS} <= CASES.keys()
     assert {f"ensemble, {method}" for method in METHODS} - CASES.keys() == {"ensemble, single"}

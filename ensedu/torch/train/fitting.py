@@ -189,7 +189,7 @@ def fit(
         far = input_reach(x, plan.adversarial).to(device)
         own = number_of_members(net) if has_members(net) else None
     if saving is not None:
-        plan.nll, plan.scheduler = function_name(nll), function_name(scheduler)
+        plan.nll, plan.scheduler = function_name(nll), function_name(scheduler) if scheduler else ""
         plan.data = fingerprint(*source.tensors, *(validator.tensors if validator else ()))
     with (
         seeded(net, plan.seed) as generators, batches_of_members(net, own is not None),

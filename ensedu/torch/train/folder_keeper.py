@@ -83,6 +83,7 @@ class FolderKeeper:
                 raise ValueError(
                     f"checkpoint must be of a training with {name} = {value}, got {found.path} "
                     f"with {saved}; accepted is another folder"
+                    + (", or SaveTo(folder, new_lr=True)" if name in RATES else "")
                 )
 
     def not_finite(self) -> str:

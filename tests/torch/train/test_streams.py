@@ -162,15 +162,15 @@ class Reads(nn.Module):
         return self.head((self.embed(words) * mask[..., None]).mean(1))
 
 
-@pytest.mark.parametrize("named", [False, True])
-def test_a_loader_of_several_inputs(named):
+@pytest.mark.parametrize(("named", "split"), [(False, False), (True, False), (True, True)])
+def test_a_loader_of_several_inputs(named, split):
     torch.manual_seed(5)
     nets = [et.ensemble(Reads(), "batch_ensemble", M) for _ in range(2)]
     nets[1].load_state_dict(nets[0].state_dict())
     rows, y = Masked(named), torch.arange(N) % 2
     x = {"words": rows.words, "mask": rows.mask} if named else (rows.words, rows.mask)
-    et.fit(nets[0], x, y, et.softmax_cross_entropy, epochs=2, batch_size=B)
-    et.fit(nets[1], loader(rows=rows), nll=et.softmax_cross_entropy, epochs=2)
+    et.fit(nets[0], x, y, et.softmax_cross_entropy, epochs=2, batch_size=B, split=split)
+    et.fit(nets[1], loader(rows=rows), nll=et.softmax_cross_entropy, epochs=2, split=split)
     assert same(nets[0].state_dict(), nets[1].state_dict())
     in_order = DataLoader(rows, B)
     found = et.predict(nets[0], in_order, targets=True)
