@@ -51,6 +51,9 @@ def predict(
     TypeError, ValueError
         For a bad argument, outputs that are not a tensor with the batch, and minibatches of a net
         that draws inside a module without ``noise``.
+    RuntimeError
+        Where another thread trains the net, or is in a pass of it in training mode. Threads that
+        predict may do so at once.
 
     Examples
     --------
