@@ -62,6 +62,9 @@ def predict(
     TypeError, ValueError
         For a bad argument, outputs that are not tensors with the batch, and minibatches of a net
         that draws inside a module without ``noise``.
+    RuntimeError
+        Where another thread trains the net, or is in a pass of it in training mode. Threads that
+        predict may do so at once.
 
     Examples
     --------

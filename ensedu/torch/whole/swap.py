@@ -66,14 +66,20 @@ def ensemble(
     Inside, the batch is repeated, member after member. So, except for ``"deep_ensemble"``:
 
     - The batch must stay the first axis, with the examples in their order, wherever a swapped
-      layer is called, and no example may look at another. The first forward pass of each kind
-      (which inputs there are, and which axes are of 1), or `example`, is compared with passes of
-      the members alone in eval mode: a mix-up is an error. What differs in training mode, or by
-      the values of the input, it does not see.
+      layer is called, and no example may look at another. Of each kind of forward pass (which
+      inputs there are, and which axes are of 1) the numbers 1, 2, 4, 8, … are compared with passes
+      of the members alone in eval mode, and so is `example`: a mix-up is an error. What differs in
+      training mode alone, and what the values of inputs steer in the passes between, no comparison
+      sees.
     - ``nn.BatchNorm2d`` sees the examples of all members in training mode.
     - A layer with distributions draws each time it is called, twice if it is called twice, and
       with ``per_example=True`` for each row that it gets.
-    - One pass runs at a time: threads need a copy each.
+    - ``"last_layer"`` runs its body once for all members where a comparison shows that they are
+      then what they are alone: not where something goes around the head, or the body has not been
+      compared. In training mode such a body has one mask of its dropout for all members, and the
+      statistics of one batch. ``net.runs_body_once`` tells; set it to ``False`` to repeat the body.
+    - Threads may run one ensemble at once, each with a pass of its own. Parameters, modes and
+      Torch's own generators are the same for all.
 
     Parameters
     ----------
@@ -94,8 +100,8 @@ def ensemble(
         names, ``"*.attn"``; and types of modules, ``nn.MultiheadAttention``.
     example
         Inputs to compare at once, see `check_members`: a tensor, a tuple of arguments, or a dict
-        of named ones. Without it the first forward pass does so. ``net.comparing = False`` skips
-        that.
+        of named ones. The first forward passes are compared all the same, with real data;
+        ``net.comparing = False`` skips that.
     options
         Further arguments of the method's layers (``init``, ``prior``, …). For ``"deep_ensemble"``
         ``initialize``, a function without arguments that returns a new model, or one that
