@@ -701,6 +701,7 @@ TRAINING = [
     (lambda: et.SaveTo("a", every=0), ValueError, ["every", "0", POSITIVE]),
     (lambda: et.SaveTo("a", new_lr=1), TypeError, ["new_lr", "1", "True or False"]),
     (lambda: fit(drop_last=1), TypeError, ["drop_last", "1", "True or False"]),
+    (lambda: et.fit(et.mlp([m, 2]), [(tones(B, m), two())], et.half_squared_error, epochs=1), TypeError, ["nll must be named", "in place of y"]),
     (lambda: fit(net=with_batch_norm(), batch_size=B - 1), ValueError, ["batch_size", "1 example", "BatchNorm", "drop_last=True"]),
     (lambda: fit(num_examples=B), ValueError, ["num_examples", "None for tensors", "7"]),
     (lambda: fit(scheduler=0.9), TypeError, ["scheduler must be a function", "0.9"]),

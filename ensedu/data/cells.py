@@ -64,6 +64,8 @@ def read_cell(place: str, cell: Any, names: bool, dayfirst: bool | None) -> tupl
             moment = datetime.strptime(word, style) if style else datetime.fromisoformat(word)
             since = moment.replace(tzinfo=moment.tzinfo or UTC) - EPOCH
             return "dates", since / timedelta(days=1)
+    if found:
+        raise ValueError(f"dayfirst must fit all dates, got {dayfirst} for {place}")
     if NO_NAME.fullmatch(word):
         raise ValueError(
             f"frame must hold numbers such as 1,234.5, dates such as 2024-03-01, or names, got "

@@ -50,11 +50,20 @@ def clean(frame: Any, *, dayfirst: bool | None = None, like: Any = None) -> Any:
             raise ValueError(f"{name} must have rows, and different columns, got {[*one]}")
     kinds, then = ({}, None) if like is None else like.attrs.get("clean", ({}, None))
     if like is not None:
-        lacks, more = ([n for n in a if n not in b] for a, b in ((like, frame), (frame, like)))
-        if lacks or more or not {*like} <= {*kinds}:
+        if unknown := [name for name in like if name not in kinds]:
             raise ValueError(
-                "frame must have the columns of like, and like those that clean gave it, got a "
-                f"frame without {lacks} and with {more}, and of clean {[*kinds]}"
+                "like must be what clean returned, or some rows or columns of it, got a frame with "
+                f"{unknown}, which clean did not give"
+            )
+        lacks, more = ([n for n in a if n not in b] for a, b in ((like, frame), (frame, like)))
+        if lacks or more:
+            raise ValueError(
+                f"frame must have the columns of like and no others, got one without {lacks} and "
+                f"with {more}"
+            )
+        if dayfirst not in (None, then):
+            raise ValueError(
+                f"dayfirst must be left out with like, which was read with {then}, got {dayfirst}"
             )
         frame = frame[[*like]]
     dayfirst = then if dayfirst is None else checks.boolean("dayfirst", dayfirst)

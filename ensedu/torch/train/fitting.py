@@ -165,6 +165,10 @@ def fit(
     """
     device = check_net(net)
     optimizer = checks.function("optimizer", optimizer, "optimizer(groups, lr=lr)")
+    if nll is None and callable(y):
+        raise TypeError(
+            "nll must be named where x is a stream, fit(net, x, nll=...), got it in place of y"
+        )
     if not callable(nll):
         raise TypeError(
             f"nll must be a function, called as nll(net(x), y), got {checks.given(nll)}"
