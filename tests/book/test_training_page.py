@@ -12,14 +12,15 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 def ran(root):
     """What the page's programs leave behind; not those for Lightning, see tests/peers."""
     blocks = BLOCK.findall((root / "book/api/training.md").read_text(encoding="utf-8"))
-    assert ["lightning" in block for block in blocks] == [False, False, True, True, False]
+    assert ["lightning" in block for block in blocks] == [False, False, True, True, False, False]
     found = {}
     with torch.random.fork_rng(devices=[]):
         for block in blocks[:2]:
             exec(compile(block, "training.md", "exec"), found)
         found["start"] = found["untrained"]()
         found["stream"] = dict(found)
-        exec(compile(blocks[4], "training.md", "exec"), found["stream"])
+        for block in blocks[4:]:
+            exec(compile(block, "training.md", "exec"), found["stream"])
     return found
 
 
@@ -62,3 +63,9 @@ def test_a_loader_trains_the_same_network_to_an_end_near(ran):
             for net in (ran["net"], stream["net"], ran["start"])
         ]
     assert found[1] == pytest.approx(found[0], abs=0.25 * (found[2] - found[0]))
+
+
+def test_labels_are_taken_out_of_the_dicts_of_a_loader(ran):
+    inputs, labels = ran["stream"]["inputs"], ran["stream"]["labels"]
+    assert [*inputs] == ["input_ids"] and inputs["input_ids"].shape == (3, 7)
+    assert labels.tolist() == [0, 0, 0]
