@@ -236,7 +236,6 @@ def test_modules_that_nobody_converts_are_named(kept, method):
         et.ensemble(Listed(keep), method, **size_option(method, M), **OPTIONS[method])
     (message,) = (str(one.message) for one in warned)
     assert f"{', '.join(names)}, which" in message and "nn.ModuleList" in message
-    assert warned[0].filename == __file__
 
 
 @pytest.mark.parametrize(
