@@ -590,7 +590,7 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/torch/train/holds.py",
-        "if part in parts and not _is_held(part, thread):",
+        "if called in parts and not _is_held(called, thread):",
         "if False:",
         ("tests/torch/train/test_holds.py",),
         "a mode changes in the middle of another thread's pass",
