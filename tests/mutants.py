@@ -1696,4 +1696,11 @@ MUTANTS = (
         ("tests/test_command.py",),
         "the command counts a body once that runs for each member",
     ),
+    Mutant(
+        "ensedu/torch/train/holds.py",
+        "if called in parts and not _is_held(called, thread):",
+        "if False:",
+        ("tests/torch/train/test_holds.py",),
+        "a mode changes in the middle of another thread's pass",
+    ),
 )

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import torch
@@ -69,15 +70,12 @@ class _Hold:
             if (part, self.flag) not in _guards and not isinstance(part, torch.jit.ScriptModule):
                 handle = part.register_forward_pre_hook(_refuse_other_threads)
                 _guards[part, self.flag] = handle
-        for thread, frame in sys._current_frames().items():
-            while frame is not None:
-                part = frame.f_locals.get("self") if frame.f_code is _CALL else None
-                if part in parts and not _is_held(part, thread):
-                    raise RuntimeError(
-                        f"net is in a pass of another thread, at a {class_path(part)}, so it "
-                        f"cannot be switched to another mode; {ACCEPTED}"
-                    )
-                frame = frame.f_back
+        for thread, called in _modules_called():
+            if called in parts and not _is_held(called, thread):
+                raise RuntimeError(
+                    f"net is in a pass of another thread, at a {class_path(called)}, so it cannot "
+                    f"be switched to another mode; {ACCEPTED}"
+                )
 
     def end(self) -> None:
         """Give each module what it had before, unless another hold needs what it has."""
@@ -122,6 +120,16 @@ def held(
     finally:
         with _lock:
             hold.end()
+
+
+def _modules_called() -> Iterator[tuple[int, nn.Module]]:
+    """Yield the modules that threads are in, with the thread."""
+    for thread, innermost in sys._current_frames().items():
+        frame: FrameType | None = innermost
+        while frame is not None:
+            if frame.f_code is _CALL:
+                yield thread, frame.f_locals["self"]
+            frame = frame.f_back
 
 
 def _refuse_other_threads(module: nn.Module, _: Any) -> None:

@@ -70,7 +70,8 @@ def first_that_is_not_dense(
 def _leaves_of_inputs(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[int | str, str, Any]]:
-    for key, tree in (*enumerate(args), *kwargs.items()):
+    named: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
+    for key, tree in named:
         for path, leaf in _leaves(tree):
             yield key, path, leaf
 
