@@ -1676,13 +1676,6 @@ MUTANTS = (
         "a thread predicts what another one trains",
     ),
     Mutant(
-        "ensedu/torch/train/holds.py",
-        "if part in parts and not _is_held(part, thread):",
-        "if False:",
-        ("tests/torch/train/test_holds.py",),
-        "a mode changes in the middle of another thread's pass",
-    ),
-    Mutant(
         "ensedu/torch/base.py",
         "    if x.is_nested:\n        return",
         "    if False:\n        return",
