@@ -184,3 +184,15 @@ def test_a_hold_that_ends_in_an_error_ends():
     with pytest.raises(RuntimeError, match="dtype"):
         et.predict(net, numbers(B, m).float())
     assert all(modes(net)) and not any(part._forward_pre_hooks for part in net.modules())
+
+
+@pytest.mark.compiled
+def test_a_compiled_net_is_predicted_by_the_graphs_it_has(monkeypatch):
+    monkeypatch.setattr("threading.active_count", lambda: 2)
+    net, x = plain()[1:], numbers(B, m)
+    whole = torch.compile(net, backend="eager", fullgraph=True)
+    expected, _ = et.predict(whole, x), whole(x)
+    with torch.compiler.set_stance("fail_on_recompile"):
+        whole(x)
+        assert et.predict(whole, x).shape == expected.shape
+    assert all(modes(net)) and not any(part._forward_pre_hooks for part in net.modules())

@@ -314,6 +314,19 @@ def test_what_values_change_later_is_an_error_that_says_what_to_do():
         torch.testing.assert_close(y[i], net.member(i)(-x), rtol=1e-12, atol=1e-12)
 
 
+def test_the_module_that_differs_is_found_behind_a_body_that_ran_once():
+    class Flips(Model):
+        def forward(self, x):
+            y = self.head(self.body(x))
+            rest = y[len(x) :]  # of one member alone there is none
+            return self.end(torch.cat([y[: len(x)], rest.flip(0) if x.sum() < 0 else rest]))
+
+    net, x = converted(Flips), numbers(B, 7).abs()
+    net(x)
+    with pytest.raises(ValueError, match=r"entry \(1,\) is off by .* first at end, a nn\.Linear"):
+        net(-x)
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("proven", [True, False])
 @pytest.mark.parametrize("build", [Model, WithFeatures, Around])
