@@ -138,6 +138,11 @@ def _output_shape(layer: nn.Module, shape: tuple[int, ...], dtype: torch.dtype) 
         return tuple(torch.func.functional_call(layer, state, (x,)).shape)
 
 
+def layers_with_kl(network: nn.Module) -> list[WeightLayer]:
+    """List the layers that have distributions."""
+    return [m for m in network.modules() if isinstance(m, WeightLayer) and hasattr(m, "kl")]
+
+
 def kl(network: nn.Module) -> Float[Tensor, ""]:
     """The sum over layers of KL(q ‖ prior) in nats, the mean over members; 0 without such a layer.
 
@@ -146,9 +151,8 @@ def kl(network: nn.Module) -> Float[Tensor, ""]:
     """
     if not isinstance(network, nn.Module):
         raise TypeError(f"network must be a torch.nn.Module, got {type(network).__name__}")
-    layers = [m for m in network.modules() if isinstance(m, WeightLayer) and hasattr(m, "kl")]
     zero = next(network.parameters(), torch.empty(0)).new_zeros(())
-    return sum((layer.kl().mean() for layer in layers), zero)
+    return sum((layer.kl().mean() for layer in layers_with_kl(network)), zero)
 
 
 def mlp(

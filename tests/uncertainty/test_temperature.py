@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from ensedu import uncertainty as un
-
-B, k = 101, 5
-
-
-def forecasts(seed=0, examples=B, classes=k, scale=2.0):
-    """Logits that know something of the labels, but claim to know more, and the labels."""
-    rng = np.random.default_rng(seed)
-    logits = rng.standard_normal((examples, classes))
-    labels = np.array([rng.choice(classes, p=p) for p in un.softmax(logits)])
-    return scale * logits, labels
+from tests.uncertainty.overconfident import forecasts, k
 
 
 def mean_nll(logits, labels, T):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.torch.base import WeightLayer
+from ensedu.torch.network import layers_with_kl
 from ensedu.torch.train.examples import check_examples, minibatches
 from ensedu.torch.train.streams import Stream
 from ensedu.torch.whole.inputs import Inputs
@@ -66,13 +66,9 @@ def source_of(
                 f"{checks.given(value)}"
             )
     stream.num_examples = num_examples or stream.num_examples
-    if stream.num_examples is None and _has_distributions(net):
+    if stream.num_examples is None and layers_with_kl(net):
         raise ValueError(
             "num_examples must be given for a net with distributions, whose KL belongs to all "
             "examples of a stream, got None, and no dataset of x that has a length"
         )
     return stream
-
-
-def _has_distributions(net: nn.Module) -> bool:
-    return any(isinstance(part, WeightLayer) and hasattr(part, "kl") for part in net.modules())

@@ -125,13 +125,7 @@ def named_tensors(tree: Any, name: str = "") -> list[tuple[str, Tensor]]:
 
 def named_constants(tree: Any, name: str = "") -> list[tuple[str, Any]]:
     """List all of a tree that is no tensor, with its names."""
-    if isinstance(tree, CONSTANTS):
-        return [(name, tree)]
-    return [
-        leaf
-        for _, path, part in branches(tree) or ()
-        for leaf in named_constants(part, name + path)
-    ]
+    return [(name + path, x) for path, x in _leaves(tree) if isinstance(x, CONSTANTS)]
 
 
 def stack_nested(trees: Sequence[Any], name: str) -> Any:
