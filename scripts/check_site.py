@@ -135,6 +135,7 @@ def fits(page, viewports=(SMALL, PHONE, TABLET, DESK)):
     """A page shows one title, and needs no scrolling sideways, on phones, a tablet and a desk."""
     for viewport in viewports:
         page.set_viewport_size(viewport)
+        page.evaluate(DRAWN)
         if page.evaluate(SIDEWAYS):
             yield "scrolls sideways", f"{viewport['width']} px"
     yield from one_title(page)
