@@ -1,0 +1,1 @@
+"""Methods compared on data: tasks, contestants, tuning inside splits, and statistics."""

@@ -1,0 +1,199 @@
+"""What contestants are compared on: a table or images, and its rows in four parts."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray as Array
+from numpy.random import Generator
+
+from ensedu.common import checks
+from ensedu.common.optional import optional
+from ensedu.data import encoder
+
+__all__ = ["NOISE", "PARTS", "SPLITS", "Given", "Task", "given", "rows_of_split"]
+
+#: Splits of a task: every row is in the test part of one of them.
+SPLITS = 5
+#: The parts of a split's rows, beside a fifth to test on, as parts of all.
+PARTS = {"fit": 0.55, "select": 0.15, "calibrate": 0.1}
+#: The standard deviation of the noise that is added to standardized inputs of a table.
+NOISE = 0.3
+
+Inputs = Float[Array, "B *features"]
+Targets = Float[Array, "B 1"] | Int[Array, " B"]
+Shift = Callable[[Inputs, Generator], Inputs]
+
+
+def with_noise(x: Inputs, rng: Generator) -> Inputs:
+    """Return inputs with normal noise of standard deviation `NOISE`."""
+    return x + NOISE * rng.standard_normal(x.shape)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Task:
+    """One set of data, and what all contestants have alike on it.
+
+    Parameters
+    ----------
+    name, label
+        What files and what readers call it.
+    x
+        Inputs: a pandas ``DataFrame``, which `ensedu.data.encoder` makes numbers, fitted on the
+        rows to fit on; or an array (N, ...) that networks take as it is, such as images.
+    y
+        Targets: numbers (N, 1), or labels (N,) from 0 up.
+    source
+        Where it comes from; tasks of one source count as one. By default its name.
+    groups
+        Rows of one number, (N,), are in one part of a split; by default each row by itself.
+    hidden
+        Widths of the hidden layers; ``"lenet"`` for the filters of LeNet-5.
+    epochs, batch_size
+        How long all train, and with how many examples a step.
+    shifts
+        By name a function (inputs, rng) -> inputs as networks take them, which shifts a test part.
+    foreign
+        Inputs of another kind, as networks take them; by default a test part's own rows, with each
+        column in an order of its own.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For parts that do not belong together.
+    """
+
+    name: str
+    label: str
+    x: Any
+    y: Targets
+    source: str = ""
+    groups: Int[Array, " N"] | None = None
+    hidden: tuple[int, ...] | str = (50, 50)
+    epochs: int = 60
+    batch_size: int = 32
+    shifts: Mapping[str, Shift] = field(default_factory=lambda: {"noise": with_noise})
+    foreign: Inputs | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("name", "label"):
+            checks.text(name, getattr(self, name))
+        for name in ("epochs", "batch_size"):
+            checks.positive_int(name, getattr(self, name))
+        if len(self.x) != len(self.y):
+            raise ValueError(f"y must have the {len(self.x)} rows of x, got {len(self.y)}")
+        if self.groups is not None and len(self.groups) != len(self.y):
+            raise ValueError(f"groups must have {len(self.y)} rows, got {len(self.groups)}")
+        if self.y.ndim != 1 and self.y.shape[1:] != (1,):
+            raise ValueError(
+                f"y has shape {self.y.shape}, accepted is (N, 1) for numbers, (N,) for labels"
+            )
+        object.__setattr__(self, "source", self.source or self.name)
+
+    @property
+    def classes(self) -> int:
+        """How many classes it has; 0 where it asks for a number."""
+        return int(self.y.max()) + 1 if self.y.ndim == 1 else 0
+
+    @property
+    def table(self) -> bool:
+        """Whether inputs are a data frame, which each split encodes by itself."""
+        return not isinstance(self.x, np.ndarray)
+
+    @property
+    def lenet(self) -> bool:
+        """Whether networks are convolutional."""
+        return self.hidden == "lenet"
+
+    def rows(self, rows: Int[Array, " B"]) -> Any:
+        """Return some rows of x."""
+        return self.x.iloc[rows] if self.table else self.x[rows]
+
+
+def rows_of_split(task: Task, split: int) -> dict[str, Int[Array, " rows"]]:
+    """Return the rows of each of a split's parts, ``fit``, ``select``, ``calibrate`` and ``test``.
+
+    The test parts of all splits share no row and are all rows together. What is not tested on is
+    cut at random, groups whole.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a split that is no integer from 0 to `SPLITS` - 1.
+    """
+    if checks.natural_int("split", split) >= SPLITS:
+        raise ValueError(f"split must be from 0 to {SPLITS - 1}, got {split}")
+    groups = np.arange(len(task.y)) if task.groups is None else task.groups
+    folds = cut(groups, np.ones(SPLITS) / SPLITS, np.random.default_rng(SPLITS))
+    rest = np.concatenate([rows for i, rows in enumerate(folds) if i != split])
+    shares = np.array([*PARTS.values()])
+    parts = cut(groups[rest], shares / shares.sum(), np.random.default_rng([SPLITS, split]))
+    return {name: rest[rows] for name, rows in zip(PARTS, parts, strict=True)} | {
+        "test": folds[split]
+    }
+
+
+def cut(
+    groups: Int[Array, " N"], shares: Float[Array, " parts"], rng: Generator
+) -> list[Int[Array, " rows"]]:
+    """Cut rows at random into parts of nearly these shares, and no group in two."""
+    _, number = np.unique(groups, return_inverse=True)
+    place = rng.permutation(number.max() + 1)[number]
+    order = np.argsort(place, kind="stable")
+    middle = np.searchsorted(place[order], place[order], side="left")
+    part = np.searchsorted(np.cumsum(shares)[:-1] * len(order), middle, side="right")
+    return [order[part == i] for i in range(len(shares))]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Given:
+    """One split as networks take it: standardized inputs, and targets, by the rows to fit on.
+
+    `unit` is what one of the standardized targets is worth, 1 for classes; `center` is their 0.
+    """
+
+    fit: tuple[Inputs, Targets]
+    select: tuple[Inputs, Targets]
+    calibrate: tuple[Inputs, Targets]
+    test: tuple[Inputs, Targets]
+    #: The inputs of `test`, shifted, by the kind of shift.
+    shifted: dict[str, Inputs]
+    #: Inputs that no example is like.
+    foreign: Inputs
+    center: float = 0.0
+    unit: float = 1.0
+
+
+def given(task: Task, split: int) -> Given:
+    """Return a split of a task, ready to train on; the same at each call."""
+    parts = rows_of_split(task, split)
+    rng = np.random.default_rng([SPLITS, split, 1])
+    encode = (lambda x: x) if not task.table else _encoder(task.rows(parts["fit"]))
+    center, unit = 0.0, 1.0
+    if not task.classes:
+        known = task.y[parts["fit"]]
+        center, unit = float(known.mean()), float(known.std())
+    ready: dict[str, tuple[Inputs, Targets]] = {}
+    for name, rows in parts.items():
+        y = task.y[rows] if task.classes else (task.y[rows] - center) / unit
+        ready[name] = encode(task.rows(rows)), y
+    test = ready["test"][0]
+    foreign = task.foreign
+    if foreign is None:
+        foreign = encode(shuffled_columns(task.rows(parts["test"]), rng))
+    shifted = {name: shift(test, rng) for name, shift in task.shifts.items()}
+    return Given(**ready, shifted=shifted, foreign=foreign, center=center, unit=unit)
+
+
+def shuffled_columns(x: Any, rng: Generator) -> Any:
+    """Return a table with each column in an order of its own: seen values, unseen rows."""
+    if isinstance(x, np.ndarray):
+        return np.stack([rng.permutation(column) for column in x.T], axis=1)
+    pandas = optional("pandas", "data")
+    return pandas.DataFrame({name: rng.permutation(x[name].to_numpy()) for name in x})
+
+
+def _encoder(frame: Any) -> Callable[[Any], Inputs]:
+    return encoder(frame, unknown="ignore").fit(frame).transform
