@@ -43,7 +43,7 @@ from ensedu.book.experiments.shootout.contestants import (
     seed,
     train,
 )
-from ensedu.book.experiments.shootout.scores import Forecast
+from ensedu.contest.forecasts import Forecast
 from ensedu.book.experiments.shootout.tasks import (
     DEGREES,
     NOISE,

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ensedu import counting, uncertainty
 from ensedu.book.experiments.shootout import others
-from ensedu.book.experiments.shootout.scores import Classes, Forecast, Numbers
+from ensedu.contest.forecasts import Classes, Forecast, Numbers
 from ensedu.book.experiments.shootout.tasks import TASKS, Task, TaskSplit
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal

@@ -1,0 +1,89 @@
+"""Who takes part, and the six settings that each may choose from."""
+
+from itertools import product
+
+from ensedu.contest.baselines import boosting_rounds, train_boosting, train_linear
+from ensedu.contest.ivon import train_ivon
+from ensedu.contest.jobs import Contestant, Setting
+from ensedu.contest.laplace import LaplaceLastLayer, train_map
+from ensedu.contest.networks import train_network
+from ensedu.contest.swag import train_swag
+from ensedu.contest.tasks import Task
+
+__all__ = ["CONTESTANTS", "HALVES", "LONGER", "REFERENCE"]
+
+#: Who others are compared with.
+REFERENCE = "single"
+#: How many times the task's epochs one network with more compute has.
+LONGER = 4
+
+RATES = (0.001, 0.003, 0.01)
+
+
+def settings(
+    name: str, values: tuple[float, ...], rates: tuple[float, ...] = RATES
+) -> tuple[Setting, ...]:
+    """Return a setting for each pair of a rate and a value of another thing."""
+    return tuple({"lr": lr, name: value} for value, lr in product(values, rates))
+
+
+DECAYS = settings("weight_decay", (0.01, 0.3))
+KL_WEIGHTS = settings("kl_weight", (0.1, 1.0))
+PRECISIONS = settings("precision", (1.0, 10.0), (0.03, 0.1, 0.3))
+LEAVES = settings("l2", (0.1, 10.0), (0.03, 0.1, 0.3))
+PENALTIES = tuple({"penalty": 10.0**power} for power in range(-2, 4))
+
+
+def _longer(task: Task) -> int:
+    return LONGER * task.epochs
+
+
+def _once(task: Task) -> int:
+    return 1
+
+
+#: By key, in the order of tables and figures.
+CONTESTANTS = {
+    "single": Contestant(label="one network", train=train_network, tries=DECAYS),
+    "wide": Contestant(label="one larger network", train=train_network, tries=DECAYS, scale=None),
+    "long": Contestant(
+        label="one network, trained longer", train=train_network, tries=DECAYS, epochs=_longer
+    ),
+    "deep_ensemble": Contestant(
+        label="deep ensemble", train=train_network, tries=DECAYS, method="deep_ensemble"
+    ),
+    "batch_ensemble": Contestant(
+        label="BatchEnsemble", train=train_network, tries=DECAYS, method="batch_ensemble"
+    ),
+    "rank1": Contestant(label="rank-1 BNN", train=train_network, tries=DECAYS, method="rank1"),
+    "mean_field": Contestant(
+        label="mean-field BNN", train=train_network, tries=KL_WEIGHTS, method="mean_field"
+    ),
+    "mc_dropout": Contestant(
+        label="MC dropout", train=train_network, tries=DECAYS, method="mc_dropout"
+    ),
+    "last_layer": Contestant(
+        label="last-layer ensemble", train=train_network, tries=DECAYS, method="last_layer"
+    ),
+    "swag": Contestant(label="SWAG", train=train_swag, tries=DECAYS),
+    "laplace": Contestant(
+        label="Laplace, last layer", train=train_map, tries=DECAYS, finish=LaplaceLastLayer
+    ),
+    "ivon": Contestant(label="IVON", train=train_ivon, tries=PRECISIONS),
+    "boosting": Contestant(
+        label="gradient boosting", train=train_boosting, tries=LEAVES, method="",
+        epochs=boosting_rounds, draws=False,
+    ),
+    "linear": Contestant(
+        label="linear model", train=train_linear, tries=PENALTIES, method="", epochs=_once,
+        draws=False,
+    ),
+}  # fmt: skip
+#: Two at half the width.
+HALVES = {
+    f"{name}_half": Contestant(
+        label=f"{CONTESTANTS[name].label}, ½ width", train=train_network, tries=DECAYS,
+        method=name, scale=0.5,
+    )
+    for name in ("deep_ensemble", "batch_ensemble")
+}  # fmt: skip

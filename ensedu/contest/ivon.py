@@ -1,0 +1,69 @@
+"""IVON: mean-field variational inference by natural gradients, of ivon-opt (Shen et al. 2024)."""
+
+from importlib import import_module
+from typing import Any
+
+import torch
+from numpy import ndarray as Array
+
+from ensedu import counting
+from ensedu.contest.forecasts import Forecast
+from ensedu.contest.jobs import Job, Watch
+from ensedu.contest.networks import (
+    AT_ONCE,
+    PASSES,
+    as_inputs,
+    cosine,
+    forecast,
+    loss_of,
+    network,
+    training_data,
+)
+from ensedu.torch import predict
+
+__all__ = ["Ivon", "train_ivon"]
+
+#: What it forgets of its Hessian a step (its own default is for runs a thousand times as long),
+#: and the Hessian's first guess.
+FORGETS, HESSIAN = 5e-4, 0.1
+
+
+class Ivon:
+    """A network whose optimizer holds a distribution of its weights."""
+
+    def __init__(self, job: Job, net: Any, optimizer: Any) -> None:
+        self.job, self.net, self.optimizer = job, net, optimizer
+        self.kept = 2 * counting.count(net).total
+
+    def __call__(self, x: Array) -> Forecast:
+        inputs, outputs = as_inputs(x), []
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.job.seed)
+            for _ in range(PASSES):
+                with self.optimizer.sampled_params():
+                    outputs.append(predict(self.net, inputs, batch_size=AT_ONCE))
+        return forecast(self.job, torch.cat(outputs))
+
+
+def train_ivon(job: Job, watch: Watch | None = None) -> Ivon:
+    """Learn a mean and a standard deviation of each weight; the setting has the prior's precision."""
+    net = network(job)
+    x, y = training_data(job)
+    optimizer = import_module("ivon").IVON(
+        net.parameters(), lr=job.setting["lr"], ess=len(x), hess_init=HESSIAN,
+        weight_decay=job.setting["precision"] / len(x), beta2=1 - FORGETS,
+    )  # fmt: skip
+    schedule, loss = cosine(job)(optimizer), loss_of(job)
+    found = Ivon(job, net, optimizer)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(job.seed)
+        for epoch in range(1, job.until + 1):
+            for rows in torch.randperm(len(x)).split(job.task.batch_size):
+                with optimizer.sampled_params(train=True):
+                    optimizer.zero_grad()
+                    loss(net(x[rows]), y[rows]).backward()
+                optimizer.step()
+                schedule.step()
+            if watch is not None and job.is_look(epoch):
+                watch(epoch, found)
+    return found

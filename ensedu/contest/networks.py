@@ -1,0 +1,188 @@
+"""Networks of a contestant: how wide, how trained, and how their passes become a forecast."""
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy import ndarray as Array
+from torch import Tensor, nn
+from torch.optim.lr_scheduler import CosineAnnealingLR
+
+from ensedu import counting, uncertainty
+from ensedu.contest.forecasts import Classes, Forecast, Numbers
+from ensedu.contest.jobs import Job, Watch
+from ensedu.methods import METHODS, size_option
+from ensedu.priors import Normal
+from ensedu.torch import KLWeight, ensemble, fit, gaussian_nll, mlp, predict
+from ensedu.torch.models import lenet5
+from ensedu.torch.train.losses import softmax_cross_entropy
+
+__all__ = [
+    "MEMBERS",
+    "PASSES",
+    "TrainedNetwork",
+    "forecast",
+    "loss_of",
+    "network",
+    "plain_network",
+    "train_network",
+    "training_data",
+    "with_dropout",
+]
+
+MEMBERS = 4
+#: Forward passes of what draws; of a rank-1 BNN so many by all its members together.
+PASSES = 32
+#: Examples that are predicted at once.
+AT_ONCE = 1000
+#: What is fixed beforehand of each method, and not searched.
+DROPPED, POSTERIOR_STD, RANK1_STD = 0.1, 0.01, 0.1
+FILTERS = (6, 16)
+
+
+def train_network(job: Job, watch: Watch | None = None) -> "TrainedNetwork":
+    """Train one network, or one ensemble, by `fit`, with a rate that falls to 0 as a cosine."""
+    net = network(job)
+    x, y = training_data(job)
+    found = TrainedNetwork(job, net)
+
+    def look(row: dict[str, Any]) -> None:
+        if watch is not None and job.is_look(row["epoch"]):
+            watch(row["epoch"], found)
+
+    fit(
+        net, x, y, loss_of(job), epochs=job.until, batch_size=job.task.batch_size,
+        lr=job.setting["lr"], weight_decay=job.setting.get("weight_decay", 0.0),
+        kl=KLWeight(job.setting.get("kl_weight", 1.0)), seed=job.seed,
+        optimizer=functools.partial(torch.optim.AdamW, fused=True), scheduler=cosine(job),
+        callback=look, bar=False,
+    )  # fmt: skip
+    return found
+
+
+def cosine(job: Job) -> Callable[[torch.optim.Optimizer], CosineAnnealingLR]:
+    """Return a schedule over all epochs of a job, also where it ends before."""
+    steps = math.ceil(len(job.given.fit[0]) / job.task.batch_size)
+    return functools.partial(CosineAnnealingLR, T_max=job.epochs * steps)
+
+
+class TrainedNetwork:
+    """A network, and how its passes become a forecast: the same at each call."""
+
+    def __init__(self, job: Job, net: nn.Module) -> None:
+        self.job, self.net = job, net
+        method = METHODS[job.method]
+        members = MEMBERS if method.members else 1
+        self.passes = PASSES // members if method.stochastic else 1
+        self.kept = counting.count(net).total
+
+    def __call__(self, x: Array) -> Forecast:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.job.seed)
+            out = predict(self.net, as_inputs(x), samples=self.passes, batch_size=AT_ONCE)
+        return forecast(self.job, out)
+
+
+def forecast(job: Job, outputs: Tensor) -> Forecast:
+    """Return the forecast of outputs (S, B, k): logits, or means and raw variances."""
+    found = outputs.double().numpy()
+    return Classes(found) if job.task.classes else Numbers(*uncertainty.gaussian_heads(found))
+
+
+def loss_of(job: Job) -> Callable[..., Tensor]:
+    """Return the loss of a task, the mean over members and examples."""
+    return softmax_cross_entropy if job.task.classes else gaussian_nll
+
+
+def as_inputs(x: Array) -> Tensor:
+    """Return inputs as networks take them."""
+    return torch.from_numpy(x).float()
+
+
+def training_data(job: Job) -> tuple[Tensor, Tensor]:
+    """Return inputs and targets of the rows to fit on."""
+    x, y = job.given.fit
+    return as_inputs(x), torch.from_numpy(y) if job.task.classes else as_inputs(y)
+
+
+def network(job: Job) -> nn.Module:
+    """Return an untrained network of a job, started by its seed."""
+    method, options = METHODS[job.method], options_of(job.method, job.setting)
+    size = size_option(job.method, MEMBERS) if method.members else {}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(job.seed)
+        if not job.task.lenet:
+            return mlp(mlp_sizes(job, job.scale), job.method, **size, **options)
+        plain = plain_network(job)
+        if job.method == "single":
+            return plain
+        if method.drops_units:
+            return ensemble(with_dropout(plain, **options), job.method)
+        if method.body:
+            options["head"] = str(len(plain) - 1)
+        return ensemble(plain, job.method, **size, **options)
+
+
+def plain_network(job: Job) -> nn.Sequential:
+    """Return one network of a job's size, by Torch's own generator."""
+    scale = job.scale
+    if job.task.lenet:
+        return lenet5(job.task.classes, lenet_filters(equal_scale(job) if scale is None else scale))
+    return mlp(mlp_sizes(job, scale), "single")
+
+
+def mlp_sizes(job: Job, scale: float | None) -> tuple[int, ...]:
+    """Return all sizes of an MLP whose hidden layers are `scale` times as wide as the task's."""
+    scale = equal_scale(job) if scale is None else scale
+    hidden = scaled(job.task.hidden, scale)
+    return (job.given.fit[0].shape[1], *hidden, job.task.classes or 2)
+
+
+def lenet_filters(scale: float) -> tuple[int, int]:
+    """Return the filters of a LeNet-5 that has `scale` times as many."""
+    first, second = scaled(FILTERS, scale)
+    return first, second
+
+
+def scaled(sizes: Sequence[Any], scale: float) -> tuple[int, ...]:
+    """Return sizes times a factor, at least 1."""
+    return tuple(max(1, round(scale * size)) for size in sizes)
+
+
+def equal_scale(job: Job) -> float:
+    """Return the scale at which one network has the parameters of `MEMBERS`; 1 % of it wide."""
+
+    def total(scale: float) -> int:
+        if job.task.lenet:
+            return counting.count(lenet5(job.task.classes, lenet_filters(scale))).total
+        return counting.mlp(mlp_sizes(job, scale), "single").total
+
+    wanted = MEMBERS * total(1.0)
+    scales = np.arange(1.0, MEMBERS + 1.0, 0.01).tolist()
+    return min(scales, key=lambda scale: abs(total(scale) - wanted))
+
+
+def with_dropout(model: nn.Sequential, p: float) -> nn.Sequential:
+    """Put dropout behind each ReLU of a chain, of whole channels after a convolution."""
+    parts: list[nn.Module] = []
+    flat = False
+    for part in model:
+        flat = flat or isinstance(part, nn.Flatten)
+        parts.append(part)
+        if isinstance(part, nn.ReLU):
+            parts.append(nn.Dropout(p) if flat else nn.Dropout2d(p))
+    return nn.Sequential(*parts)
+
+
+def options_of(method: str, setting: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a method's network."""
+    std = setting.get("prior_std", RANK1_STD)
+    return {
+        "batch_ensemble": {"init": "signs"},
+        "rank1": {"init_std": std, "prior": Normal(1.0, std), "posterior_std": POSTERIOR_STD},
+        "mean_field": {"posterior_std": POSTERIOR_STD},
+        "mc_dropout": {"p": DROPPED},
+    }.get(method, {})
