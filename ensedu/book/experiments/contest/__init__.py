@@ -1,0 +1,1 @@
+"""The contest: methods compared on many sets of data at once."""
