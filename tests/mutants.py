@@ -1419,7 +1419,7 @@ MUTANTS = (
         "weights that are cut are drawn all the same",
     ),
     Mutant(
-        "ensedu/book/experiments/shootout/scores.py",
+        "ensedu/contest/forecasts.py",
         "half = q * np.sqrt(spread)",
         "half = q * spread",
         ("tests/book/experiments/shootout/test_scores.py",),

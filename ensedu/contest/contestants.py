@@ -1,5 +1,6 @@
 """Who takes part, and the six settings that each may choose from."""
 
+from dataclasses import replace
 from itertools import product
 
 from ensedu.contest.baselines import boosting_rounds, train_boosting, train_linear
@@ -10,14 +11,14 @@ from ensedu.contest.networks import train_network
 from ensedu.contest.swag import train_swag
 from ensedu.contest.tasks import Task
 
-__all__ = ["CONTESTANTS", "HALVES", "LONGER", "REFERENCE"]
+__all__ = ["AGAIN", "CONTESTANTS", "HALVES", "LONGER", "REFERENCE"]
 
 #: Who others are compared with.
 REFERENCE = "single"
 #: How many times the task's epochs one network with more compute has.
 LONGER = 4
 
-RATES = (0.001, 0.003, 0.01)
+RATES = (0.001, 0.004, 0.016)
 
 
 def settings(
@@ -27,7 +28,7 @@ def settings(
     return tuple({"lr": lr, name: value} for value, lr in product(values, rates))
 
 
-DECAYS = settings("weight_decay", (0.01, 0.3))
+DECAYS = settings("weight_decay", (0.1, 1.0))
 KL_WEIGHTS = settings("kl_weight", (0.1, 1.0))
 PRECISIONS = settings("precision", (1.0, 10.0), (0.03, 0.1, 0.3))
 LEAVES = settings("l2", (0.1, 10.0), (0.03, 0.1, 0.3))
@@ -87,3 +88,5 @@ HALVES = {
     )
     for name in ("deep_ensemble", "batch_ensemble")
 }  # fmt: skip
+#: One network under another name, which is neither better nor worse.
+AGAIN = {"again": replace(CONTESTANTS["single"], label="one network, again")}

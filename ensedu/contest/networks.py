@@ -39,7 +39,7 @@ PASSES = 32
 #: Examples that are predicted at once.
 AT_ONCE = 1000
 #: What is fixed beforehand of each method, and not searched.
-DROPPED, POSTERIOR_STD, RANK1_STD = 0.1, 0.01, 0.1
+DROPPED, POSTERIOR_STD, RANK1_STD = 0.1, 0.01, 0.3
 FILTERS = (6, 16)
 
 

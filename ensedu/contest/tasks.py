@@ -1,5 +1,6 @@
 """What contestants are compared on: a table or images, and its rows in four parts."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,8 +52,8 @@ class Task:
         Rows of one number, (N,), are in one part of a split; by default each row by itself.
     hidden
         Widths of the hidden layers; ``"lenet"`` for the filters of LeNet-5.
-    epochs, batch_size
-        How long all train, and with how many examples a step.
+    steps, batch_size
+        How many steps all train, to whole epochs, and with how many examples a step.
     shifts
         By name a function (inputs, rng) -> inputs as networks take them, which shifts a test part.
     foreign
@@ -72,7 +73,7 @@ class Task:
     source: str = ""
     groups: Int[Array, " N"] | None = None
     hidden: tuple[int, ...] | str = (50, 50)
-    epochs: int = 60
+    steps: int = 2000
     batch_size: int = 32
     shifts: Mapping[str, Shift] = field(default_factory=lambda: {"noise": with_noise})
     foreign: Inputs | None = None
@@ -80,7 +81,7 @@ class Task:
     def __post_init__(self) -> None:
         for name in ("name", "label"):
             checks.text(name, getattr(self, name))
-        for name in ("epochs", "batch_size"):
+        for name in ("steps", "batch_size"):
             checks.positive_int(name, getattr(self, name))
         if len(self.x) != len(self.y):
             raise ValueError(f"y must have the {len(self.x)} rows of x, got {len(self.y)}")
@@ -96,6 +97,11 @@ class Task:
     def classes(self) -> int:
         """How many classes it has; 0 where it asks for a number."""
         return int(self.y.max()) + 1 if self.y.ndim == 1 else 0
+
+    @property
+    def epochs(self) -> int:
+        """How often all go through the rows to fit on."""
+        return math.ceil(self.steps / math.ceil(PARTS["fit"] * len(self.y) / self.batch_size))
 
     @property
     def table(self) -> bool:

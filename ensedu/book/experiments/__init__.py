@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "NEEDS", "missing_package"]
 
+#: The tasks of the contest.
+CONTEST = (
+    "gpa2", "college_distance", "deliveries", "computers", "saratoga", "check_times", "wage",
+    "concrete", "diamonds", "hpc", "churn", "telco", "breast_cancer", "cells", "leaves", "credit",
+    "digits", "mnist", "lenet",
+)  # fmt: skip
 #: The table's name, and where its experiment stands: a module here, and the name in it.
 LOCATIONS = {
     "starts": "starts.EXPERIMENT",
@@ -76,11 +82,12 @@ LOCATIONS = {
     "shootout-mnist": "shootout.MNIST",
     "shootout-lenet": "shootout.LENET",
     "shootout-settings": "shootout.SETTINGS",
-}
+    "contest/pilot": "contest.PILOT",
+} | {f"contest/{task}": "contest.TABLES" for task in CONTEST}
 
 #: Which tables need a package that the book does without, and has in .venv-others alone.
 NEEDS = {"nuts": "numpyro", "nuts-curves": "numpyro"} | {
-    name: "laplace" for name in LOCATIONS if name.startswith("shootout-")
+    name: "laplace" for name in LOCATIONS if name.startswith(("shootout-", "contest/"))
 }
 
 
@@ -90,7 +97,8 @@ class Experiments(Mapping[str, "Experiment"]):
     def __getitem__(self, name: str) -> "Experiment":
         """Return one; raises ``TypeError`` or ``ValueError`` for a name that is none."""
         module, _, own = LOCATIONS[checks.one_of("name", name, LOCATIONS)].partition(".")
-        return getattr(import_module(f"ensedu.book.experiments.{module}"), own)
+        found = getattr(import_module(f"ensedu.book.experiments.{module}"), own)
+        return found[name] if isinstance(found, Mapping) else found
 
     def __contains__(self, name: object) -> bool:
         return name in LOCATIONS

@@ -29,7 +29,8 @@ class Experiment:
     Attributes
     ----------
     name
-        Lower-case letters, digits and hyphens; the table is ``ensedu/book/results/NAME.json``.
+        Lower-case letters, digits, ``_`` and hyphens, in a folder or none; the table is
+        ``ensedu/book/results/NAME.json``.
     about
         What the rows hold, with units, for who opens the file.
     budget
@@ -69,9 +70,9 @@ class Experiment:
         for name in ("name", "about", "budget"):
             if not checks.text(name, getattr(self, name)).strip():
                 raise ValueError(f"{name} must have words, got {getattr(self, name)!r}")
-        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.name):
+        if not re.fullmatch(r"([a-z0-9]+/)?[a-z0-9_]+(-[a-z0-9]+)*", self.name):
             raise ValueError(
-                f"name must be lower-case letters, digits and hyphens, got {self.name!r}"
+                f"name must be lower-case letters, digits, _ and hyphens, got {self.name!r}"
             )
         checks.positive_int("digits", self.digits)
         if not inspect.isfunction(self.run) or "<" in self.run.__qualname__:

@@ -8,7 +8,7 @@ import scipy.optimize
 import scipy.stats
 
 from ensedu import uncertainty
-from ensedu.book.experiments.shootout.scores import Classes, Numbers
+from ensedu.contest.forecasts import Classes, Numbers
 
 
 @pytest.fixture

@@ -1,0 +1,168 @@
+"""A round of the contest: what may be seen when something is chosen, and what is scored."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ensedu import uncertainty
+from ensedu.contest import rounds
+from ensedu.contest.contestants import AGAIN, CONTESTANTS, HALVES
+from ensedu.contest.jobs import Contestant
+from ensedu.contest.tasks import given
+from tests.contest import small
+
+NAMES = ("single", "rank1", "swag", "boosting", "linear")
+
+
+def quick(name):
+    """A contestant with two of its settings."""
+    return replace(CONTESTANTS[name], tries=CONTESTANTS[name].tries[1:3])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_to_test_and_to_calibrate_on_choose_nothing(name):
+    task, row = small.task(steps=6), quick(name)
+    own = given(task, 1)
+    bad = tuple(1e3 + 0 * part for part in own.test)
+    other = replace(own, test=bad, calibrate=bad, foreign=bad[0], shifted={})
+    assert rounds.choose(task, own, row, 5) == rounds.choose(task, other, row, 5)
+    told = replace(own, select=(own.select[0], own.select[1][::-1]))
+    assert rounds.choose(task, own, row, 5).nll != rounds.choose(task, told, row, 5).nll
+
+
+class Constant:
+    """Forecasts N(center, 1), whatever it is asked."""
+
+    kept = 1
+
+    def __init__(self, center):
+        self.center = center
+
+    def __call__(self, x):
+        from ensedu.contest.forecasts import Numbers
+
+        mean = np.full((1, len(x), 1), self.center)
+        return Numbers(mean, np.ones_like(mean))
+
+    def copied(self):
+        return Constant(self.center)
+
+
+def scripted(centers, finish=None):
+    """A contestant with centers by setting and epoch; nothing else decides."""
+
+    def train(job, watch):
+        for epoch, center in enumerate(centers[int(job.setting["number"])], 1):
+            if watch and epoch <= job.until:
+                watch(epoch, Constant(center))
+        return Constant(centers[int(job.setting["number"])][job.until - 1])
+
+    tries = tuple({"number": float(i)} for i in range(len(centers)))
+    return Contestant(
+        label="scripted", train=train, tries=tries, finish=finish, epochs=lambda _: len(centers[0])
+    )
+
+
+def test_the_setting_and_the_epoch_with_the_least_nll_are_chosen():
+    task = small.task()
+    own = given(task, 0)
+    center = float(own.select[1].mean())
+    centers = np.array([[3.0, 1.0, 2.0], [0.5, 0.2, 0.0], [-0.1, 4.0, 2.0]]) + center
+    found = rounds.choose(task, own, scripted(centers), 0)
+    assert found.epochs == [2, 3, 1] and found.number == 1 and found.epoch == 3
+    expected = uncertainty.gaussian_nll(
+        np.full((1, len(own.select[1]), 1), center), np.ones((1, len(own.select[1]), 1)),
+        own.select[1],
+    ).mean()  # fmt: skip
+    assert found.nll[1] == pytest.approx(expected)
+
+
+def test_what_is_finished_has_the_epoch_of_the_network_and_its_own_nll():
+    task = small.task()
+    own = given(task, 0)
+    center = float(own.select[1].mean())
+    centers = np.array([[3.0, 1.0], [0.2, 0.5]]) + center
+    worse = scripted(centers, lambda job, net: Constant(2 * center + 3.0 - net.center))
+    found = rounds.choose(task, own, worse, 0)
+    assert found.epochs == [2, 1]
+    plain = rounds.choose(task, own, scripted(centers), 0)
+    assert plain.number == 1 and found.number == 0
+
+
+def test_a_rate_at_which_training_fails_is_not_chosen():
+    def train(job, watch):
+        if job.setting["number"] == 0.0:
+            raise FloatingPointError("loss is nan")
+        watch(1, Constant(9.0))
+
+    own = Contestant(
+        label="x", train=train, tries=({"number": 0.0}, {"number": 1.0}), epochs=lambda _: 1
+    )
+    task = small.task()
+    found = rounds.choose(task, given(task, 0), own, 0)
+    assert found.number == 1 and found.nll[0] == rounds.HARSH
+
+
+def test_the_best_epoch_of_a_network_is_that_of_its_own_trainings():
+    task, row = small.task(steps=15), quick("mc_dropout")
+    own = given(task, 2)
+    found = rounds.choose(task, own, row, 7)
+    x, y = own.select
+    number = found.number
+    each = []
+    for epoch in range(1, task.epochs + 1):
+        job = small.job(task, row, number, rounds.seed_of(7, number), epoch, split=2)
+        each.append(row.train(job, None)(x).scores(y)["nll"])
+    assert found.nll[number] == pytest.approx(min(each))
+    assert found.epoch == 1 + int(np.argmin(each))
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_a_row_scores_two_fresh_starts_of_what_was_chosen(classes):
+    task, row = small.task(classes=classes), quick("deep_ensemble")
+    found = rounds.run_split(task, "deep_ensemble", row, 3)
+    own = given(task, 3)
+    choice = rounds.choose(task, own, row, rounds.seed_of("small", "deep_ensemble", 3))
+    assert (found["setting"], found["epoch"]) == (choice.number, choice.epoch)
+    for start in range(2):
+        seed = rounds.seed_of("small", "deep_ensemble", 3, 1 + start)
+        job = small.job(task, row, choice.number, seed, choice.epoch, split=3)
+        trained = row.train(job, None)
+        forecast = trained(own.test[0])
+        scores = forecast.scores(own.test[1], own.unit)
+        assert found["nll"][start] == pytest.approx(scores["nll"])
+        noisy = trained(own.shifted["noise"]).scores(own.test[1], own.unit)
+        assert found["shifted"]["noise"]["nll"][start] == pytest.approx(noisy["nll"])
+        held = trained(own.calibrate[0])
+        scaled = forecast.sharpened(held, own.calibrate[1]).scores(own.test[1], own.unit)
+        assert found["scaled"]["nll"][start] == pytest.approx(scaled["nll"])
+        apart = uncertainty.auroc(forecast.doubt, trained(own.foreign).doubt)
+        assert found["auroc"][start] == pytest.approx(apart)
+    assert found["nll"][0] != found["nll"][1]
+    assert found["rows"] == [len(own.fit[0]), len(own.test[0])]
+
+
+def test_what_draws_nothing_is_scored_once():
+    found = rounds.run_split(small.task(), "linear", quick("linear"), 0)
+    assert len(found["nll"]) == len(found["scaled"]["nll"]) == 1
+
+
+def test_no_two_trainings_have_one_seed():
+    names = [*CONTESTANTS, *HALVES, *AGAIN]
+    own = [rounds.seed_of(task, name, split) for task in "abc" for name in names for split in range(5)]
+    tried = [rounds.seed_of(seed, number) for seed in own for number in range(6)]
+    fresh = [
+        rounds.seed_of(task, name, split, 1 + start)
+        for task in "abc" for name in names for split in range(5) for start in range(2)
+    ]  # fmt: skip
+    assert len({*tried, *fresh}) == len(tried) + len(fresh)
+
+
+def test_all_have_six_settings_of_two_things():
+    for name, row in (CONTESTANTS | HALVES).items():
+        assert len({tuple(each.items()) for each in row.tries}) == 6, name
+        keys = {tuple(each) for each in row.tries}
+        assert len(keys) == 1
+        if name != "linear":
+            assert sorted(len({each[key] for each in row.tries}) for key in [*keys][0]) == [2, 3]
