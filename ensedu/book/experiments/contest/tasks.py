@@ -81,7 +81,8 @@ def computers() -> Task:
     """The logarithm of a computer's price in US dollars, 1993 to 1995 (R's Ecdat).
 
     ``trend``, the month, is kept: prices fall, but no future is predicted. ``ads`` is left out: the
-    month gives it. Equal computers, in whatever month, are a group.
+    month gives it. Equal computers are a group: two thirds of the rows stand there again, at the
+    same price in another month.
     """
     frame = read("Ecdat", "Computers", without=["ads"])
     same = ["speed", "hd", "ram", "screen", "cd", "multi", "premium"]
