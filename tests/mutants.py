@@ -1477,7 +1477,7 @@ MUTANTS = (
     Mutant(
         "ensedu/book/experiments/contest/tasks.py",
         "np.log(values) if log else values",
-        "values",
+        "1.0 * values",
         ("tests/book/experiments/contest/test_tasks.py",),
         "prices are learned as they are",
     ),
