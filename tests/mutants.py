@@ -1774,4 +1774,40 @@ MUTANTS = (
         ("tests/contest/test_sensitivity.py",),
         "two tasks of a source count as independent",
     ),
+    # The picture of a contest.
+    Mutant(
+        "ensedu/plot/forest.py",
+        "best = sorted(rows, key=lambda name: rows[name].interval[1], reverse=higher)",
+        "best = list(rows)",
+        ("tests/plot/test_forest.py",),
+        "contestants stand in the order in which they were given",
+    ),
+    Mutant(
+        "ensedu/plot/forest.py",
+        "inside = [value for value in row.sources if ends[0] < value < ends[1]]",
+        "inside = list(row.sources)",
+        ("tests/plot/test_forest.py",),
+        "what leaves the axis is a dot that is not seen, too",
+    ),
+    Mutant(
+        "ensedu/plot/forest.py",
+        "heads = [end + i * apart for i in range",
+        "heads = [end for i in range",
+        ("tests/plot/test_forest.py",),
+        "arrowheads hide each other",
+    ),
+    Mutant(
+        "ensedu/plot/forest.py",
+        "first, last = (worse, better) if higher else (better, worse)",
+        "first, last = (better, worse)",
+        ("tests/plot/test_forest.py",),
+        "what is better stands at the wrong end",
+    ),
+    Mutant(
+        "ensedu/plot/forest.py",
+        "mfc=PAGE if row.word == UNKNOWN else own",
+        "mfc=own",
+        ("tests/plot/test_forest.py",),
+        "what is unclear looks as sure as the rest",
+    ),
 )

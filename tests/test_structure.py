@@ -21,6 +21,7 @@ FLOORS = (
     ("ensedu.theory",),
     ("ensedu.plot",),
     ("ensedu.sklearn",),
+    ("ensedu.contest",),
     ("ensedu.command",),
     ("ensedu.__main__",),
     ("ensedu.book",),
