@@ -462,6 +462,17 @@ OTHERS = {
         "resolved": lambda: {"NLL": ["single"]}, "levels": lambda: {"NLL": "words"},
         "xlim": lambda: {"NLL": (0, 4)},
     },
+    "plot.PooledEffect": {
+        "interval": lambda: (1.0, 2.0, 3.0), "prediction": lambda: (0.0, 4.0),
+        "sources": lambda: [1.0, 3.0], "word": lambda: "worse", "method": lambda: "rank1",
+    },
+    "plot.forest": {
+        "effects": lambda: {
+            "single": plot.PooledEffect((1.0, 2.0, 3.0), (0.0, 4.0), [1.0, 3.0], "worse")
+        },
+        "reference": lambda: "one network", "source": lambda: "data set", "band": lambda: 0.25,
+        "higher": lambda: True, "xlim": lambda: (-1, 4),
+    },
     "plot.functions": {
         "x": lambda: np.arange(4.0), "truth": lambda: np.ones(4),
         "data": lambda: (np.ones(3), np.ones(3)), "ylim": lambda: (0, 1), "columns": lambda: 2,

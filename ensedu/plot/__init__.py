@@ -8,8 +8,9 @@ sentence, `growth_curves` totals against a size, `modulation` how BatchEnsemble 
 `ratios` and `roofline` draw what was measured, `functions` curves with their bands, and
 `scored_curves` what each of several methods believes of one curve, and their scores. `history`
 draws trainings, `reliability` how often methods are right against how sure they are, `dots` a dot a
-seed, with paired differences, `effects` differences whose intervals are known, `tradeoff` what a
-score costs, and `panels` makes axes for a figure of your own.
+seed, with paired differences, `effects` differences whose intervals are known, `forest` those that
+are pooled over data sets, `tradeoff` what a score costs, and `panels` makes axes for a figure of
+your own.
 """
 
 try:
@@ -26,6 +27,7 @@ from ensedu.plot.density import weight_density
 from ensedu.plot.distribution import distribution
 from ensedu.plot.dots import dots
 from ensedu.plot.effects import effects
+from ensedu.plot.forest import PooledEffect, forest
 from ensedu.plot.functions import Belief, functions
 from ensedu.plot.history import history
 from ensedu.plot.inside import inside
@@ -63,10 +65,12 @@ __all__ = [
     "Belief",
     "Figure",
     "Look",
+    "PooledEffect",
     "correlation",
     "distribution",
     "dots",
     "effects",
+    "forest",
     "functions",
     "growth_curves",
     "history",

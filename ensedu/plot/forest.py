@@ -1,0 +1,302 @@
+"""What a contest says of each contestant: who helps, by how much, and what is unknown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from numpy import ndarray as Array
+
+from ensedu.common import checks
+from ensedu.methods import METHODS
+from ensedu.plot import figure_checks
+from ensedu.plot.panels import (
+    EDGE,
+    LINE,
+    TITLE,
+    Ends,
+    Number,
+    axis_ends,
+    cut_to_lines,
+    ends_around_zero,
+    inches,
+    key_rows,
+    place,
+    set_row_axis,
+    write,
+    write_key,
+)
+from ensedu.plot.style import (
+    GRID,
+    INK,
+    MARKERS,
+    MUTED,
+    PAGE,
+    Figure,
+    color,
+    house_style,
+    label,
+    look,
+)
+
+#: Inches: of a row, and of the lane of its interval and that of its dots from the row's top.
+ROW, LANES = 0.5, (0.17, 0.35)
+#: Inches: how wide names and words may be, what is around axes, and below them for the ticks.
+NAMES, WORDS, AIR, OUT, TICKS = 2.0, 1.5, 0.14, 0.1, 0.32
+#: Inches: from one arrowhead to the next, and what a key needs beside its words.
+HEAD, SAMPLE_ROOM = 0.075, 0.5
+#: The word of what is not known, whose marker is hollow.
+UNKNOWN = "unclear"
+
+
+@dataclass(frozen=True, eq=False)
+class PooledEffect:
+    """How a contestant differs from a reference over several sources of data.
+
+    Attributes
+    ----------
+    interval
+        (low, mean, high) of the mean over sources.
+    prediction
+        (low, high), where a new source may fall; it holds the interval.
+    sources
+        (k,), the difference of each source.
+    word
+        What all this says, such as "better". The marker of what is "unclear" is hollow.
+    method
+        A key of `ensedu.methods.METHODS`, for its color and marker; by default ink, and a dot.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For numbers that do not rise, a prediction inside the interval, fewer than two sources, and
+        an unknown method.
+    """
+
+    interval: tuple[Number, Number, Number]
+    prediction: tuple[Number, Number]
+    sources: Sequence[Number] | Float[Array, " k"]
+    word: str
+    method: str | None = None
+
+    def __post_init__(self) -> None:
+        low, _, high = figure_checks.interval("interval", self.interval)
+        first, last = figure_checks.series("prediction", self.prediction, 2)
+        if first > low or last < high:
+            raise ValueError(
+                f"prediction must hold the interval, {low:g} to {high:g}, "
+                f"got {checks.given(self.prediction)}"
+            )
+        figure_checks.series("sources", self.sources)
+        figure_checks.text("word", self.word)
+        if self.method is not None:
+            checks.one_of("method", self.method, METHODS)
+
+
+def forest(
+    effects: Mapping[str, PooledEffect],
+    *,
+    xlabel: str,
+    reference: str = "one network",
+    source: str = "data set",
+    band: Number = 0.25,
+    higher: bool = False,
+    xlim: Ends | None = None,
+) -> Figure:
+    """Draw a row a contestant, the best first: a mean with its intervals, and each source as a dot.
+
+    A thick line is the interval of the mean, a thin one where a new source may fall. What leaves
+    the axis is an arrowhead at its end. On a wide page names stand to the left of their rows and
+    words to the right, on a narrow one both above.
+
+    Parameters
+    ----------
+    effects
+        Names, or keys of methods, to `PooledEffect`, in any order.
+    xlabel
+        What a difference of 1 is, in words.
+    reference
+        What stands at 0.
+    source
+        What a source is called.
+    band
+        The difference up to which two contestants are practically equal.
+    higher
+        Whether what is greater is better.
+    xlim
+        Ends of the axis, around 0, the band and all means. By default it holds all intervals; some
+        dots may leave it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything but PooledEffects, other words and numbers, and ends that do not hold what
+        they must.
+    """
+    rows = figure_checks.mapping("effects", effects, "PooledEffects")
+    for name, row in rows.items():
+        if not isinstance(row, PooledEffect):
+            raise TypeError(f"effects[{name!r}] must be a PooledEffect, got {checks.given(row)}")
+    for words, value in (("xlabel", xlabel), ("reference", reference), ("source", source)):
+        figure_checks.text(words, value)
+    checks.real("band", band, high=figure_checks.MOST)
+    checks.not_negative("band", band)
+    checks.boolean("higher", higher)
+    ends = _checked_ends(rows, band, xlim)
+    best = sorted(rows, key=lambda name: rows[name].interval[1], reverse=higher)
+    rows = {name: rows[name] for name in best}
+    with house_style():
+        return _draw(rows, xlabel, reference, source, band, higher, ends)
+
+
+def _draw(
+    rows: Mapping[str, PooledEffect], xlabel: str, reference: str, source: str, band: Number,
+    higher: bool, ends: Ends,
+) -> Figure:  # fmt: skip
+    narrow = look().narrow
+    room = look().width - 2 * EDGE
+    bold: dict[str, Any] = {"weight": "bold", "size": TITLE}
+    if narrow:
+        left = right = EDGE + AIR
+        words = {name: cut_to_lines(row.word, WORDS, 1) for name, row in rows.items()}
+        names = {
+            name: cut_to_lines(label(name), room - AIR - inches(words[name]) - AIR, 1, **bold)
+            for name in rows
+        }
+        above = LINE + 0.04
+    else:
+        names = {name: cut_to_lines(label(name), NAMES, 2, **bold) for name in rows}
+        words = {name: cut_to_lines(row.word, WORDS, 2) for name, row in rows.items()}
+        left = EDGE + AIR + max(inches(name, TITLE, "bold") for name in names.values())
+        right = EDGE + AIR + max(map(inches, words.values()))
+        above = 0.0
+    width, step = look().width - left - right, ROW + above
+    entries = _key_entries(source, reference, any(_leaves(row, ends) for row in rows.values()))
+    key = LINE * key_rows(entries) + 0.16
+    top = key + 2 * LINE + 0.04
+    under = cut_to_lines(xlabel, room, 3)
+    below = TICKS + LINE * (1 + under.count("\n")) + 0.08
+    high = step * len(rows)
+    figure = Figure(figsize=(look().width, top + high + below))
+    axes = place(figure, left, top, width, high)
+    axes.set_ylim(high, 0)
+    axes.axvspan(-band, band, color=GRID, alpha=0.45, lw=0, zorder=0)
+    for k, (name, row) in enumerate(rows.items()):
+        y = k * step + above
+        _draw_row(axes, row, y, ends, name, HEAD * (ends[1] - ends[0]) / width)
+        own = color(row.method or name)
+        style: dict[str, Any] = {"va": "baseline" if narrow else "center", "linespacing": 1.0}
+        known: dict[str, Any] = {"color": MUTED if row.word == UNKNOWN else INK}
+        if narrow:
+            at, paper = top + y - 0.06, {"facecolor": PAGE, "lw": 0, "pad": 1.2}
+            write(figure, left, at, names[name], color=own, weight="bold", bbox=paper, **style)
+            write(
+                figure, left + width, at, words[name], ha="right", bbox=paper, **known, **style
+            )  # fmt: skip
+        else:
+            at = top + y + sum(LANES) / 2
+            write(
+                figure, left - AIR, at, names[name], ha="right", color=own, weight="bold",
+                **style | {"fontsize": TITLE},
+            )  # fmt: skip
+            write(figure, left + width + AIR, at, words[name], **known, **style)
+    set_row_axis(axes, ends, width, OUT)
+    _write_directions(figure, left, width, key, reference, higher, ends)
+    write(figure, EDGE + room / 2, top + high + TICKS, under, ha="center", va="top", color=MUTED)
+    write_key(figure, entries)
+    return figure
+
+
+def _draw_row(
+    axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str, apart: Number
+) -> None:
+    """Draw the intervals of a row in its upper lane, and its sources in the lower one.
+
+    `apart` is how far two arrowheads stand from each other.
+    """
+    upper, lower = (top + lane for lane in LANES)
+    method = row.method or name
+    own = color(method)
+    low, mean, high = row.interval
+    inside = [value for value in row.sources if ends[0] < value < ends[1]]
+    axes.plot(
+        inside, [lower] * len(inside), ls="", marker="o", ms=4.5, color=own, alpha=0.4, mew=0
+    )  # fmt: skip
+    axes.plot(row.prediction, [upper, upper], color=own, lw=1.2, alpha=0.6)
+    axes.plot([low, high], [upper, upper], color=own, lw=3.4, solid_capstyle="butt")
+    axes.plot(
+        [mean], [upper], marker=MARKERS.get(method, "o"), ms=8, color=own, mew=1.6,
+        mfc=PAGE if row.word == UNKNOWN else own,
+    )  # fmt: skip
+    for values, y in ((row.sources, lower), (row.prediction, upper)):
+        for end, marker, out in (
+            (ends[0], "<", sum(value <= ends[0] for value in values)),
+            (ends[1], ">", -sum(value >= ends[1] for value in values)),
+        ):
+            # Side by side, from the end inwards.
+            heads = [end + i * apart for i in range(0, out, 1 if out > 0 else -1)]
+            axes.plot(
+                heads, [y] * len(heads), ls="", marker=marker, ms=6, color=own, mew=0, clip_on=False
+            )  # fmt: skip
+
+
+def _write_directions(
+    figure: Figure, left: Number, width: Number, y: Number, reference: str, higher: bool,
+    ends: Ends,
+) -> None:  # fmt: skip
+    """Write which way is better, and below it what stands at 0."""
+    better, worse = f"better than {reference}", "worse"
+    first, last = (worse, better) if higher else (better, worse)
+    each = cut_to_lines(f"\N{LEFTWARDS ARROW} {first}", width - inches(last) - 0.5, 1)
+    write(figure, left, y + LINE / 2, each, va="center", color=INK)
+    each = cut_to_lines(f"{last} \N{RIGHTWARDS ARROW}", width - inches(first) - 0.5, 1)
+    write(figure, left + width, y + LINE / 2, each, va="center", ha="right", color=INK)
+    words = cut_to_lines(reference, width, 1, weight="bold")
+    zero, half = left - width * ends[0] / (ends[1] - ends[0]), inches(words, weight="bold") / 2
+    middle = min(max(zero, EDGE + half), look().width - EDGE - half)
+    write(
+        figure, middle, y + 1.5 * LINE, words, va="center", ha="center", weight="bold",
+        color=color("single"),
+    )  # fmt: skip
+
+
+def _key_entries(source: str, reference: str, leaves: bool) -> dict[str, dict[str, Any]]:
+    """Return what the key says, without what is not drawn."""
+    entries: dict[str, dict[str, Any]] = {
+        f"average over {source}s, and where it may lie": {
+            "color": MUTED, "lw": 3.4, "marker": "o", "ms": 8, "mew": 1.6,
+            "solid_capstyle": "butt",
+        },
+        f"where a new {source} may fall": {"color": MUTED, "lw": 1.2, "alpha": 0.6},
+        f"one {source}": {
+            "color": MUTED, "ls": "", "marker": "o", "ms": 4.5, "alpha": 0.5, "mew": 0,
+        },
+        f"practically equal to {reference}": {"color": GRID, "lw": 0, "band": 0.45},
+    }  # fmt: skip
+    if leaves:
+        entries["further out"] = {"color": MUTED, "ls": "", "marker": ">", "ms": 6, "mew": 0}
+    room = look().width - SAMPLE_ROOM
+    return {cut_to_lines(words, room, 1): style for words, style in entries.items()}
+
+
+def _leaves(row: PooledEffect, ends: Ends) -> bool:
+    every = [*row.sources, *row.prediction]
+    return min(every) <= ends[0] or max(every) >= ends[1]
+
+
+def _checked_ends(rows: Mapping[str, PooledEffect], band: Number, xlim: Any) -> Ends:
+    """Return the ends of the axis: around all means and the band, by default all intervals."""
+    if xlim is None:
+        drawn = [(*row.interval, *row.prediction) for row in rows.values()]
+        return ends_around_zero([-band, band, *chain.from_iterable(drawn)])
+    low, high = axis_ends("xlim", xlim)
+    means = np.array([-band, band, *(row.interval[1] for row in rows.values())])
+    if low >= means.min() or high <= means.max():
+        raise ValueError(
+            f"xlim must hold the band and all means, {means.min():g} to {means.max():g}, "
+            f"got {low:g} to {high:g}"
+        )
+    return low, high

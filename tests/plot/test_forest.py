@@ -1,0 +1,224 @@
+"""A forest plot: who stands where, what leaves the axis, what is a word, and what is hollow."""
+
+import numpy as np
+import pytest
+
+from ensedu.methods import METHODS
+from ensedu.plot import PooledEffect, forest
+from ensedu.plot.renderings import COLOR, renderings
+from ensedu.plot.style import DARK, GRID, INK, MARKERS, MUTED, PAGE, PALETTE
+from tests.errors import check_error
+from tests.plot.looks import LIGHT, drawn, limits, readable, repeats, texts
+
+LOOKS = pytest.mark.parametrize("look", LIGHT, ids=["wide", "narrow"])
+ROWS = {
+    "rank1": PooledEffect((0.3, 0.6, 0.9), (-0.5, 1.7), [0.1, 0.6, 1.1], "worse"),
+    "a larger network": PooledEffect(
+        (-0.2, 0.0, 0.2), (-0.4, 0.4), np.array([-0.1, 0.05, 0.05, 0.0]), "practically equal",
+        "single",
+    ),
+    "deep_ensemble": PooledEffect((-1.2, -0.8, -0.4), (-2.0, 0.4), [-3.0, -0.4, 1.0], "better"),
+    "boosting": PooledEffect((-0.9, -0.1, 0.7), (-1.9, 1.7), [-3.0, -3.0, 0.5, 3.0], "unclear"),
+}  # fmt: skip
+ORDER = ("deep_ensemble", "boosting", "a larger network", "rank1")
+LABELS = ("deep ensemble", "boosting", "a larger network", "rank-1 BNN")
+XLABEL = "1 = how much one network's own result varies with its data and its seed"
+
+
+def draw(rows=ROWS, **change):
+    return forest(rows, **{"xlabel": XLABEL} | change)
+
+
+def words(figure):
+    return [text.get_text() for text in texts(figure)]
+
+
+def lanes(axes):
+    """Return of each row, from top to bottom, the lines of its upper lane and of its lower one."""
+    found = {}
+    for line in axes.lines:
+        heights = {float(y) for y in line.get_ydata()}
+        if len(heights) == 1:
+            found.setdefault(heights.pop(), []).append(line)
+    rows = [found[y] for y in sorted(found)]
+    return list(zip(rows[::2], rows[1::2], strict=True))
+
+
+def heads(lines, marker):
+    """Return where arrowheads that point this way stand."""
+    return [float(x) for line in lines if line.get_marker() == marker for x in line.get_xdata()]
+
+
+@LOOKS
+def test_rows_show_their_intervals_best_first(look):
+    (axes,) = drawn(draw, look).axes
+    found = lanes(axes)
+    assert len(found) == len(ROWS)
+    for (upper, lower), name in zip(found, ORDER, strict=True):
+        row = ROWS[name]
+        method = row.method or name
+        prediction, interval, mean, *_ = upper
+        assert tuple(prediction.get_xdata()) == row.prediction
+        assert tuple(interval.get_xdata()) == (row.interval[0], row.interval[2])
+        assert prediction.get_linewidth() < interval.get_linewidth() / 2
+        assert prediction.get_alpha() < 1 and interval.get_alpha() is None
+        assert tuple(mean.get_xdata()) == (row.interval[1],)
+        own = PALETTE.get(method, INK)
+        assert {line.get_color() for line in upper + lower} == {own}
+        assert mean.get_marker() == MARKERS.get(method, "o")
+        assert mean.get_markerfacecolor() == (PAGE if row.word == "unclear" else own)
+        assert lower[0].get_alpha() < 0.5
+        inside = [x for x in row.sources if axes.get_xlim()[0] < x < axes.get_xlim()[1]]
+        np.testing.assert_array_equal(lower[0].get_xdata(), inside)
+
+
+@LOOKS
+def test_where_more_is_better_the_greatest_is_first(look):
+    figure = drawn(lambda: draw(higher=True), look)
+    means = [float(upper[2].get_xdata()[0]) for upper, _ in lanes(figure.axes[0])]
+    assert means == sorted(means, reverse=True)
+    found = {text.get_text(): text.get_window_extent() for text in texts(figure)}
+    assert found["← worse"].x1 < found["better than one network →"].x0
+
+
+@LOOKS
+def test_both_ways_have_a_word_and_zero_a_name(look):
+    figure = drawn(draw, look)
+    (axes,) = figure.axes
+    found = {text.get_text(): text.get_window_extent() for text in texts(figure)}
+    assert found["← better than one network"].x0 == pytest.approx(axes.bbox.x0, abs=3)
+    assert found["worse →"].x1 == pytest.approx(axes.bbox.x1, abs=3)
+    zero = axes.transData.transform((0, 0))[0]
+    box = found["one network"]
+    assert (box.x0 + box.x1) / 2 == pytest.approx(zero, abs=3) and box.y0 > axes.bbox.y1
+    assert [tuple(line.get_xdata()) for line in axes.lines].count((0, 0)) == 1
+    assert XLABEL in " ".join(words(figure)).replace("\n", " ")
+
+
+@LOOKS
+def test_a_band_says_what_is_practically_equal(look):
+    figure = drawn(lambda: draw(band=0.3, reference="four"), look)
+    (band,) = figure.axes[0].patches
+    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((-0.3, 0.3))
+    assert {"practically equal to four", "four", "← better than four"} <= set(words(figure))
+
+
+@LOOKS
+def test_names_and_words_stand_at_their_rows(look):
+    figure = drawn(draw, look)
+    (axes,) = figure.axes
+    said = [text for text in texts(figure) if text.get_text() in {r.word for r in ROWS.values()}]
+    assert len(said) == len(ROWS)
+    said.sort(key=lambda text: -text.get_window_extent().y0)
+    assert [text.get_text() for text in said] == [ROWS[name].word for name in ORDER]
+    named = {text.get_text(): text for text in texts(figure)}
+    for (upper, lower), name, word, key in zip(lanes(axes), LABELS, said, ORDER, strict=True):
+        high, low = (
+            axes.transData.transform((0, line.get_ydata()[0]))[1] for line in (upper[0], lower[0])
+        )
+        for text in (named[name], word):
+            box = text.get_window_extent()
+            if look.narrow:  # above the row, no farther than its own height
+                assert high + 8 < box.y0 < high + 0.3 * figure.dpi
+            else:
+                assert low < (box.y0 + box.y1) / 2 < high
+        assert named[name].get_window_extent().x1 < word.get_window_extent().x0
+        assert named[name].get_color() == PALETTE.get(ROWS[key].method or key, INK)
+        assert word.get_color() == (MUTED if word.get_text() == "unclear" else INK)
+
+
+@LOOKS
+def test_what_leaves_the_axis_is_an_arrowhead_each(look):
+    ends = (-1.5, 3.0)
+    figure = drawn(lambda: draw(xlim=ends), look)
+    (axes,) = figure.axes
+    assert axes.get_xlim() == ends and "further out" in words(figure)
+    each = {name: row for name, row in zip(ORDER, lanes(axes), strict=True)}
+    for name, marker, upper, lower in (
+        ("boosting", "<", 1, 2), ("boosting", ">", 0, 1), ("deep_ensemble", "<", 1, 1),
+        ("deep_ensemble", ">", 0, 0), ("rank1", "<", 0, 0), ("rank1", ">", 0, 0),
+    ):  # fmt: skip
+        for lines, number in zip(each[name], (upper, lower), strict=True):
+            found = heads(lines, marker)
+            assert len(found) == number == len(set(found))
+            if number:
+                assert found[0] == (ends[0] if marker == "<" else ends[1])
+                assert all(ends[0] <= x <= ends[1] for x in found)
+    # Nothing leaves this one.
+    figure = drawn(lambda: draw(xlim=(-4, 4)), look)
+    assert "further out" not in words(figure)
+    assert not any(heads(both, m) for row in lanes(figure.axes[0]) for both in row for m in "<>")
+
+
+def test_the_axis_holds_all_intervals_and_not_all_dots():
+    low, high = draw().axes[0].get_xlim()
+    assert -3 < low < -2.0 and 1.7 < high < 3
+    one = {"a": PooledEffect((0.01, 0.02, 0.03), (0.0, 0.04), [0.01, 0.03], "worse by little")}
+    low, high = draw(one).axes[0].get_xlim()
+    assert low < -0.25 and high > 0.25
+
+
+def test_frames_share_a_given_axis():
+    fewer = {name: ROWS[name] for name in ORDER[:2]}
+    for look in LIGHT:
+        one, other = (drawn(lambda rows=rows: draw(rows, xlim=(-4, 4)), look)
+                      for rows in (ROWS, fewer))  # fmt: skip
+        assert limits(one)[0][0][0] == limits(other)[0][0][0] == (-4, 4)
+
+
+def test_it_is_readable_in_every_look():
+    readable(draw)
+    readable(lambda: draw(xlim=(-1.5, 3.0)))
+    long = "one network of as many parameters as four others have together, trained as long as they"
+    effect = ROWS["rank1"]
+    readable(lambda: draw(dict.fromkeys((*METHODS, long), effect)))
+    far = PooledEffect((4.0, 5.0, 6.0), (1.0, 9.0), [4.0, 6.0], "worse by little")
+    readable(lambda: draw({long: far}))
+    readable(lambda: draw({long: far}, reference=long, source=long, xlabel=long))
+
+
+def test_every_color_has_one_for_dark_pages():
+    found = {color for one in renderings(draw).values() for color in COLOR.findall(one.svg)}
+    assert found >= {INK, MUTED, GRID, PAGE, PALETTE["rank1"]}
+    assert found <= {*DARK, *DARK.values()}
+
+
+def test_it_repeats():
+    repeats(draw)
+
+
+def effect(**change):
+    given = {"interval": (1, 2, 3), "prediction": (0, 4), "sources": [1, 3], "word": "worse"}
+    return lambda: PooledEffect(**given | change)
+
+
+def ask(**change):
+    return lambda: draw(**change)
+
+
+BAD = [
+    (effect(interval=(1, 3, 2)), ValueError, ("interval", "rise", "(1, 3, 2)")),
+    (effect(interval=(1, 2)), ValueError, ("interval", "3 finite", "(2,)")),
+    (effect(prediction=(1.5, 4)), ValueError, ("prediction", "hold", "1 to 3", "(1.5, 4)")),
+    (effect(prediction=(0, 2.5)), ValueError, ("prediction", "hold", "(0, 2.5)")),
+    (effect(sources=[1.0]), ValueError, ("sources", "at least two", "(1,)")),
+    (effect(sources=[1.0, float("nan")]), ValueError, ("sources[1]", "nan")),
+    (effect(word=3), TypeError, ("word", "string", "3")),
+    (effect(method="red"), ValueError, ("method", "'rank1'", "'red'")),
+    (ask(rows={}), ValueError, ("effects", "at least one", "{}")),
+    (ask(rows={"a": (1, 2, 3)}), TypeError, ("effects['a']", "PooledEffect", "(1, 2, 3)")),
+    (ask(xlabel=3), TypeError, ("xlabel", "3")),
+    (ask(reference=None), TypeError, ("reference", "None")),
+    (ask(source=3), TypeError, ("source", "3")),
+    (ask(band=-1), ValueError, ("band", "0 or more", "-1")),
+    (ask(higher=1), TypeError, ("higher", "True or False", "1")),
+    (ask(xlim=(1, -1)), ValueError, ("xlim", "rise", "(1, -1)")),
+    (ask(xlim=(-0.8, 1)), ValueError, ("xlim", "-0.8 to 0.6", "-0.8 to 1")),
+    (ask(xlim=(-1, 0.6)), ValueError, ("xlim", "-0.8 to 0.6", "-1 to 0.6")),
+]
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("case", range(len(BAD)))
+def test_bad_input(case):
+    check_error(*BAD[case])
