@@ -30,7 +30,7 @@ def settings(
 
 DECAYS = settings("weight_decay", (0.1, 1.0))
 KL_WEIGHTS = settings("kl_weight", (0.1, 1.0))
-PRECISIONS = settings("precision", (1.0, 10.0), (0.03, 0.1, 0.3))
+PRECISIONS = settings("precision", (1.0, 10.0), (0.1, 0.3, 1.0))
 LEAVES = settings("l2", (0.1, 10.0), (0.03, 0.1, 0.3))
 PENALTIES = tuple({"penalty": 10.0**power} for power in range(-2, 4))
 

@@ -25,12 +25,18 @@ class Classes:
         """The probabilities of the forecast."""
         return uncertainty.averaged(uncertainty.softmax(self.logits))
 
+    @property
+    def log_averaged(self) -> Float[Array, "B k"]:
+        """Their logarithms, finite also where a probability is too small for a float."""
+        each = self.logits - np.logaddexp.reduce(self.logits, axis=2, keepdims=True)
+        return np.logaddexp.reduce(each, axis=0) - np.log(len(each))
+
     def scores(self, y: Int[Array, " B"], unit: float = 1.0) -> dict[str, float]:
         """Return error in percent, NLL in nats, Brier score and ECE."""
         p = self.averaged
         return {
             "error": 100.0 * (1.0 - uncertainty.accuracy(p, y)),
-            "nll": float(uncertainty.categorical_nll(p[None], y).mean()),
+            "nll": -float(self.log_averaged[np.arange(len(y)), y].mean()),
             "brier": float(uncertainty.brier(p, y).mean()),
             "ece": uncertainty.ece(p, y),
         }
@@ -43,10 +49,10 @@ class Classes:
     def sharpened(self, held_out: "Classes", y: Int[Array, " B"]) -> "Classes":
         """Scale the averaged forecast by the temperature that is best on held-out examples."""
         try:
-            by = uncertainty.TemperatureScaling.fit(np.log(held_out.averaged), y).temperature
+            by = uncertainty.TemperatureScaling.fit(held_out.log_averaged, y).temperature
         except ValueError:
             by = 1.0  # all of them right: no temperature is best
-        return Classes(np.log(self.averaged)[None] / by)
+        return Classes(self.log_averaged[None] / by)
 
     def conformal(
         self, y: Int[Array, " B"], held_out: "Classes", known: Int[Array, " C"]

@@ -27,7 +27,13 @@ from ensedu.contest.networks import (
 )
 from ensedu.torch import fit, half_squared_error, predict
 
-__all__ = ["LaplaceLastLayer", "MapNetwork", "laplace_torch", "optimize_prior_and_noise", "train_map"]
+__all__ = [
+    "LaplaceLastLayer",
+    "MapNetwork",
+    "laplace_torch",
+    "optimize_prior_and_noise",
+    "train_map",
+]
 
 #: What gave operators their names; they are gone with it.
 OPERATORS: list[torch.library.Library] = []

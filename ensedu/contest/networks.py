@@ -87,8 +87,13 @@ class TrainedNetwork:
 
 
 def forecast(job: Job, outputs: Tensor) -> Forecast:
-    """Return the forecast of outputs (S, B, k): logits, or means and raw variances."""
+    """Return the forecast of outputs (S, B, k): logits, or means and raw variances.
+
+    Raises ``FloatingPointError`` for those that are not finite.
+    """
     found = outputs.double().numpy()
+    if not np.isfinite(found).all():
+        raise FloatingPointError(f"{job.contestant.label}: its outputs are not finite")
     return Classes(found) if job.task.classes else Numbers(*uncertainty.gaussian_heads(found))
 
 

@@ -3,6 +3,7 @@
 import time
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,37 +50,45 @@ def choose(task: Task, own: Given, contestant: Contestant, seed: int) -> Choice:
     """Train each setting once, and judge its combined prediction on the rows to select on.
 
     An epoch is chosen as a setting is. Of what is finished after training, the network under it
-    says the epoch, and what was finished is judged.
+    says the epoch, and what was finished is judged. A training that fails is the worst.
     """
     found = Choice()
-    x, y = own.select
-
-    def nll(trained: Trained) -> float:
-        score = trained(x).scores(y)["nll"]
-        return score if np.isfinite(score) else HARSH
-
     for number, setting in enumerate(contestant.tries):
-        best: list[Any] = [np.inf, 0, None]
-
-        def watch(epoch: int, trained: Any) -> None:
-            if (score := nll(trained)) < best[0]:
-                best[:] = score, epoch, trained.copied() if contestant.finish else None
-
         epochs = contestant.epochs(task)
         job = Job(
             task=task, given=own, contestant=contestant, setting=setting,
             seed=seed_of(seed, number), until=epochs,
         )  # fmt: skip
-        try:
-            contestant.train(job, watch)
-        except FloatingPointError:  # this rate is too large for it
-            best[0] = min(best[0], HARSH)
-            best[1] = best[1] or epochs
-        if contestant.finish and best[2] is not None:
-            best[0] = nll(contestant.finish(job, best[2]))
-        found.nll.append(float(best[0]))
-        found.epochs.append(int(best[1]))
+        best = Best(own, copies=contestant.finish is not None)
+        with suppress(FloatingPointError):  # this rate is too large for it
+            contestant.train(job, best)
+        if contestant.finish and best.trained is not None:
+            best.nll = nll_to_select(own, contestant.finish(job, best.trained))
+        found.nll.append(best.nll)
+        found.epochs.append(best.epoch or epochs)
     return found
+
+
+class Best:
+    """Looks at a training, and keeps which epoch has the least NLL on the rows to select on."""
+
+    def __init__(self, own: Given, copies: bool) -> None:
+        self.own, self.copies = own, copies
+        self.nll, self.epoch = HARSH, 0
+        #: A copy of what was trained by then.
+        self.trained: Any = None
+
+    def __call__(self, epoch: int, trained: Any) -> None:
+        if (nll := nll_to_select(self.own, trained)) < self.nll:
+            self.nll, self.epoch = nll, epoch
+            self.trained = trained.copied() if self.copies else None
+
+
+def nll_to_select(own: Given, trained: Trained) -> float:
+    """Return the NLL on the rows to select on, `HARSH` where it is not finite."""
+    x, y = own.select
+    score = trained(x).scores(y)["nll"]
+    return float(score) if np.isfinite(score) else HARSH
 
 
 def run_split(task: Task, name: str, contestant: Contestant, split: int) -> dict[str, Any]:
@@ -120,7 +129,7 @@ def score_trained(own: Given, trained: Trained) -> dict[str, Any]:
     held_out, known = trained(own.calibrate[0]), own.calibrate[1]
     foreign = trained(own.foreign)
     inside = test.conformal(y, held_out, known)
-    conformal = [inside["coverage"], inside["size"] if "size" in inside else own.unit * inside["width"]]
+    size = inside["size"] if "size" in inside else own.unit * inside["width"]
 
     def scores(forecast: Forecast, other: Forecast) -> dict[str, float]:
         found = forecast.scores(y, own.unit)
@@ -130,11 +139,17 @@ def score_trained(own: Given, trained: Trained) -> dict[str, Any]:
         **scores(test, foreign),
         "scaled": scores(test.sharpened(held_out, known), foreign.sharpened(held_out, known)),
         "shifted": {
-            kind: trained(inputs).scores(y, own.unit) for kind, inputs in own.shifted.items()
+            kind: first_two(trained(inputs).scores(y, own.unit))
+            for kind, inputs in own.shifted.items()
         },
-        "conformal": conformal,
+        "conformal": [inside["coverage"], size],
         "predict_seconds": seconds,
     }
+
+
+def first_two(scores: Mapping[str, float]) -> dict[str, float]:
+    """Return the NLL, and the error or the RMSE."""
+    return {name: score for name, score in scores.items() if name in ("nll", "error", "rmse")}
 
 
 def merged(starts: list[Mapping[str, Any]]) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class Task:
     source: str = ""
     groups: Int[Array, " N"] | None = None
     hidden: tuple[int, ...] | str = (50, 50)
-    steps: int = 2000
+    steps: int = 1000
     batch_size: int = 32
     shifts: Mapping[str, Shift] = field(default_factory=lambda: {"noise": with_noise})
     foreign: Inputs | None = None

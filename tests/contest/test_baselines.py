@@ -31,9 +31,7 @@ def test_it_is_the_model_of_scikit_learn(name, classes):
     x, y = job.given.fit
     own = model(name, job).fit(x, y.ravel())
     if classes:
-        np.testing.assert_allclose(
-            found.averaged, own.predict_proba(job.given.test[0]), atol=1e-5
-        )
+        np.testing.assert_allclose(found.averaged, own.predict_proba(job.given.test[0]), atol=1e-5)
         return
     np.testing.assert_allclose(found.mean[0, :, 0], own.predict(job.given.test[0]), rtol=1e-9)
     known, selected = own.predict(job.given.select[0]), job.given.select[1][:, 0]
@@ -66,6 +64,5 @@ def test_a_class_that_no_row_to_fit_on_has_is_possible():
 
 def test_rounds_are_fewer_where_a_round_is_many_trees():
     assert [
-        baselines.boosting_rounds(task)
-        for task in (small.task(), small.task(classes=True))
+        baselines.boosting_rounds(task) for task in (small.task(), small.task(classes=True))
     ] == [200, 120]

@@ -150,7 +150,9 @@ def test_what_draws_nothing_is_scored_once():
 
 def test_no_two_trainings_have_one_seed():
     names = [*CONTESTANTS, *HALVES, *AGAIN]
-    own = [rounds.seed_of(task, name, split) for task in "abc" for name in names for split in range(5)]
+    own = [
+        rounds.seed_of(task, name, split) for task in "abc" for name in names for split in range(5)
+    ]
     tried = [rounds.seed_of(seed, number) for seed in own for number in range(6)]
     fresh = [
         rounds.seed_of(task, name, split, 1 + start)
@@ -162,7 +164,6 @@ def test_no_two_trainings_have_one_seed():
 def test_all_have_six_settings_of_two_things():
     for name, row in (CONTESTANTS | HALVES).items():
         assert len({tuple(each.items()) for each in row.tries}) == 6, name
-        keys = {tuple(each) for each in row.tries}
-        assert len(keys) == 1
+        assert len({tuple(each) for each in row.tries}) == 1
         if name != "linear":
-            assert sorted(len({each[key] for each in row.tries}) for key in [*keys][0]) == [2, 3]
+            assert sorted(len({each[key] for each in row.tries}) for key in row.tries[0]) == [2, 3]

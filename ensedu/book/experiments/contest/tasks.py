@@ -43,7 +43,7 @@ FAR = 10.0
 #: How far images are turned, counterclockwise.
 DEGREES = 30.0
 #: A step of LeNet-5 takes ten times as long as one of an MLP.
-LENET_STEPS = 600
+LENET_STEPS = 400
 #: How many letters are drawn.
 FOREIGN = 360
 
@@ -245,7 +245,8 @@ def lenet() -> Task:
     x, y, foreign = mnist_and_letters()
     return Task(
         name="lenet", label="MNIST-5000, LeNet-5", source="mnist", x=x.reshape(-1, 1, 28, 28), y=y,
-        hidden="lenet", steps=LENET_STEPS, shifts=of_images(28), foreign=foreign.reshape(-1, 1, 28, 28),
+        hidden="lenet", steps=LENET_STEPS, shifts=of_images(28),
+        foreign=foreign.reshape(-1, 1, 28, 28),
     )  # fmt: skip
 
 

@@ -43,7 +43,6 @@ from ensedu.book.experiments.shootout.contestants import (
     seed,
     train,
 )
-from ensedu.contest.forecasts import Forecast
 from ensedu.book.experiments.shootout.tasks import (
     DEGREES,
     NOISE,
@@ -55,6 +54,7 @@ from ensedu.book.experiments.shootout.tasks import (
     split_of_task,
 )
 from ensedu.common import checks
+from ensedu.contest.forecasts import Forecast
 
 __all__ = [
     "CONTESTANTS",

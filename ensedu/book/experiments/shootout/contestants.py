@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from ensedu import counting, uncertainty
 from ensedu.book.experiments.shootout import others
-from ensedu.contest.forecasts import Classes, Forecast, Numbers
 from ensedu.book.experiments.shootout.tasks import TASKS, Task, TaskSplit
+from ensedu.contest.forecasts import Classes, Forecast, Numbers
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import KLWeight, ensemble, fit, gaussian_nll, mlp, predict

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from ensedu import counting
-from ensedu.contest.forecasts import Forecast
 from ensedu.book.experiments.shootout.tasks import Task
+from ensedu.contest.forecasts import Forecast
 from ensedu.torch import fit, gaussian_nll, half_squared_error, predict
 from ensedu.torch.train.losses import softmax_cross_entropy
 from ensedu.torch.train.parameter_groups import parameter_groups
