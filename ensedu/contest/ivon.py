@@ -46,7 +46,7 @@ class Ivon:
 
 
 def train_ivon(job: Job, watch: Watch | None = None) -> Ivon:
-    """Learn a mean and a standard deviation of each weight, with a prior of a setting's precision."""
+    """Learn a mean and a standard deviation of each weight; a setting has the prior's precision."""
     net = network(job)
     x, y = training_data(job)
     optimizer = import_module("ivon").IVON(

@@ -23,9 +23,10 @@ two tables that are not in it, `PILOTS`, by the rows to select on.
   temperature, one factor of the variance, and conformal intervals see the rows to calibrate alone.
 - **Fixed beforehand**: dropout of 0.1, signs for BatchEnsemble, priors N(1, 0.1²) of a rank-1 BNN
   and N(0, 1) of mean-field, IVON and Laplace (whose precision follows by marginal likelihood).
-- **Words**: a unit of a task is the standard deviation of one tuned network's NLL over splits and
-  starts; a difference counts as 3 units at most; tasks of one source are averaged, sources weigh
-  alike. Better or worse is what Holm's p-value of all contestants says at 5 %, practically equal an
+- **Words**: a unit of a task is the standard deviation of the NLL over splits and starts, the
+  median over contestants: that of one network alone would make a skewed score look worse. A
+  difference counts as 3 units at most; tasks of one source are averaged, sources weigh alike.
+  Better or worse is what Holm's p-value of all contestants says at 5 %, practically equal an
   interval within a quarter of a unit, unclear the rest: `ensedu.contest.statistics`.
 - **A test of the test**: one network takes part under a second name, too.
 """
