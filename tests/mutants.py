@@ -1783,10 +1783,10 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/contest/statistics.py",
-        "spread.std(axis=(-2, -1), ddof=1)",
-        "spread.std(axis=-2, ddof=1).mean(axis=-1)",
+        "np.median([values.std(ddof=1) for",
+        "np.mean([values.std(ddof=1) for",
         ("tests/contest/test_statistics.py",),
-        "the unit forgets the luck of seeds",
+        "bad luck of one contestant makes the unit",
     ),
     Mutant(
         "ensedu/contest/statistics.py",

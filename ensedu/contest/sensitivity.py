@@ -38,7 +38,6 @@ def sensitivity(
     reference: str,
     groups: Mapping[str, Collection[str]] | None = None,
     scale: str = "units",
-    unit_of: str | None = None,
 ) -> Sensitivity:
     """Return a contestant's pooled difference in other ways; `pooled` explains the arguments.
 
@@ -48,7 +47,7 @@ def sensitivity(
 
     Parameters
     ----------
-    tasks, contestant, reference, scale, unit_of
+    tasks, contestant, reference, scale
         As `pooled` takes them.
     groups
         By words, such as "new", names of tasks to pool alone. Classes and numbers are pooled alone
@@ -62,7 +61,7 @@ def sensitivity(
     ImportError
         If SciPy is not installed.
     """
-    settings: dict[str, Any] = {"reference": reference, "scale": scale, "unit_of": unit_of}
+    settings: dict[str, Any] = {"reference": reference, "scale": scale}
     whole = _of_one(tasks, contestant, settings, "tasks")
     errors: dict[str, list[float]] = {}
     for task in whole.tasks:

@@ -22,7 +22,6 @@ __all__ = [
     "Pooled",
     "TaskDifference",
     "TaskScores",
-    "in_units",
     "mean_intervals",
     "pooled",
     "source_means",
@@ -92,6 +91,16 @@ class TaskScores:
                 f"got {splits}"
             )
 
+    @property
+    def unit(self) -> float:
+        """What is luck here: the standard deviation over splits and seeds, median of contestants.
+
+        Each is the root of the squares' sum divided by their number less one. The median is the
+        same for all who are compared. A unit of the reference's own would be large when the
+        reference had bad luck, and so make what it loses then look small.
+        """
+        return float(np.median([values.std(ddof=1) for values in self.values.values()]))
+
 
 @dataclass(frozen=True, kw_only=True)
 class TaskDifference:
@@ -138,7 +147,6 @@ def pooled(
     reference: str,
     contestants: Sequence[str] | None = None,
     scale: str = "units",
-    unit_of: str | None = None,
     higher: bool = False,
 ) -> dict[str, Pooled]:
     """Return how each contestant differs from a reference, over all sources of tasks.
@@ -157,12 +165,9 @@ def pooled(
     contestants
         The others; by default all.
     scale
-        ``"units"``: a unit of a task is the standard deviation of the NLL, or of what is scored,
-        over splits and seeds of `unit_of` (divided by their number less one), and a difference of
-        more than `CLIP` units counts as `CLIP`. ``"log ratio"``: the logarithm of the ratio of
-        means over splits. ``"difference"``: the difference as it is.
-    unit_of
-        The contestant whose standard deviation is the unit, by default the reference.
+        ``"units"``: in `TaskScores.unit`, and a difference of more than `CLIP` units counts as
+        `CLIP`. ``"log ratio"``: the logarithm of the ratio of means over splits. ``"difference"``:
+        the difference as it is.
     higher
         Whether a higher score is better, for the words.
 
@@ -176,12 +181,11 @@ def pooled(
     """
     checks.boolean("higher", higher)
     checks.one_of("scale", scale, SCALES)
-    names, of_task = _checked_contest(tasks, reference, contestants, unit_of)
+    names, of_task = _checked_contest(tasks, reference, contestants)
     found = {}
     for name in names:
         each = tuple(
-            task_difference(task, name, reference=reference, scale=scale, unit_of=unit_of)
-            for task in tasks
+            task_difference(task, name, reference=reference, scale=scale) for task in tasks
         )
         if any(one.interval.mean or one.error for one in each):
             found[name] = each
@@ -217,7 +221,6 @@ def task_difference(
     *,
     reference: str,
     scale: str = "units",
-    unit_of: str | None = None,
 ) -> TaskDifference:
     """Return how a contestant differs from a reference on one task; `pooled` says on which scale.
 
@@ -238,16 +241,13 @@ def task_difference(
     interval = resampled(differences, train=task.train, test=task.test)
     scaled, parts = interval.mean, differences
     if scale == "units":
-        unit = unit_of or reference
-        checks.one_of(f"unit_of of the task {task.name!r}", unit, task.values)
-        spread = task.values[unit]
-        if spread.size < 2 or not spread.std(ddof=1):
+        if not task.unit:
             raise ValueError(
-                f"values[{unit!r}] of the task {task.name!r} must differ, to be a unit, "
-                f"got {checks.shown(spread)}"
+                f"values of the task {task.name!r} must differ in most contestants, to have a "
+                "unit, got a median standard deviation of 0"
             )
-        scaled = float(in_units(own, other, spread))
-        parts = differences / spread.std(ddof=1)
+        parts = differences / task.unit
+        scaled = interval.mean / task.unit
     elif scale == "log ratio":
         means = own_splits.mean(), other_splits.mean()
         if min(means) <= 0:
@@ -266,15 +266,6 @@ def task_difference(
         error=float(parts.std(ddof=1)) * math.sqrt(overlap),
         counted=min(max(scaled, -CLIP), CLIP) if scale == "units" else scaled,
     )
-
-
-def in_units(
-    own: Float[Array, "*#contests splits seeds"],
-    other: Float[Array, "*#contests splits more"],
-    spread: Float[Array, "*#contests splits most"],
-) -> Float[Array, "*#contests"] | float:
-    """Return the difference of means, in standard deviations of `spread` over splits and seeds."""
-    return (own.mean(axis=(-2, -1)) - other.mean(axis=(-2, -1))) / spread.std(axis=(-2, -1), ddof=1)
 
 
 def source_means(
@@ -338,7 +329,7 @@ def _intervals(values: Float[Array, "contestants k"]) -> list[Interval]:
 
 
 def _checked_contest(
-    tasks: Any, reference: str, contestants: Sequence[str] | None, unit_of: str | None
+    tasks: Any, reference: str, contestants: Sequence[str] | None
 ) -> tuple[list[str], list[str]]:
     """Return the contestants beside the reference, and the source of each task."""
     if not isinstance(tasks, (list, tuple)) or not all(isinstance(t, TaskScores) for t in tasks):
@@ -357,8 +348,7 @@ def _checked_contest(
         raise TypeError(f"contestants must be a list of names, got {checks.given(contestants)}")
     others = [name for name in contestants if name != reference]
     for task in tasks:
-        needed = [reference, *others, *([] if unit_of is None else [unit_of])]
-        if missing := [name for name in needed if name not in task.values]:
+        if missing := [name for name in [reference, *others] if name not in task.values]:
             raise ValueError(
                 f"the task {task.name!r} must have all contestants, {missing} are missing from "
                 f"{list(task.values)}"
