@@ -1,0 +1,108 @@
+"""What pages say of the contest, from its tables, which are read when they are asked for."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu.book import measured
+from ensedu.book.experiments.contest.tasks import SEEN, TASKS
+from ensedu.common import checks
+from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
+from ensedu.contest.sensitivity import Sensitivity, sensitivity
+from ensedu.contest.statistics import Pooled, TaskScores, pooled
+from ensedu.plot import PooledEffect
+
+__all__ = [
+    "SCALED",
+    "SCORES",
+    "compared",
+    "effects",
+    "robustness",
+    "rows",
+    "task_scores",
+]
+
+#: One network with a temperature, which stands beside the contestants.
+SCALED = f"{REFERENCE}_scaled"
+#: What is compared, on which scale, and whether more is better: of classes, of numbers, of both.
+SCORES = {
+    "nll": ("units", False, (True, False)),
+    "error": ("log ratio", False, (True,)),
+    "brier": ("log ratio", False, (True,)),
+    "rmse": ("log ratio", False, (False,)),
+    "crps": ("log ratio", False, (False,)),
+    "auroc": ("difference", True, (True, False)),
+}
+
+
+@functools.cache
+def rows(task: str) -> tuple[dict[str, Any], ...]:
+    """Return the rows of a task's table."""
+    return tuple(measured.load(f"contest/{checks.one_of('task', task, TASKS)}")["rows"])
+
+
+def scores_of_rows(task: str, score: str) -> dict[str, Float[Array, "splits seeds"]]:
+    """Return a score of each contestant, what is scaled as ``…_scaled``."""
+    found: dict[str, list[list[float]]] = {}
+    for row in rows(task):
+        name = row["contestant"]
+        found.setdefault(name, []).append(row[score])
+        found.setdefault(f"{name}_scaled", []).append(row["scaled"][score])
+    return {name: np.array(values, np.float64) for name, values in found.items()}
+
+
+@functools.cache
+def task_scores(score: str) -> tuple[TaskScores, ...]:
+    """Return a score of all tasks that have it, each with those who are compared."""
+    kinds = SCORES[checks.one_of("score", score, SCORES)][2]
+    names = [*CONTESTANTS, *AGAIN, SCALED]
+    found = []
+    for key, read in TASKS.items():
+        task = read()
+        if bool(task.classes) not in kinds:
+            continue
+        own = scores_of_rows(key, score)
+        fit, test = np.mean([row["rows"] for row in rows(key)], axis=0).round().astype(int).tolist()
+        found.append(
+            TaskScores(
+                name=key, source=task.source, classes=bool(task.classes), train=fit, test=test,
+                values={name: own[name] for name in names},
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+@functools.cache
+def compared(score: str = "nll", reference: str = REFERENCE) -> dict[str, Pooled]:
+    """Return how each contestant differs from a reference, one network or `SCALED`."""
+    scale, higher, _ = SCORES[checks.one_of("score", score, SCORES)]
+    names = [name for name in (*CONTESTANTS, SCALED) if name != reference]
+    return pooled(
+        task_scores(score), reference=reference, contestants=names, scale=scale, higher=higher
+    )
+
+
+def robustness(contestant: str, reference: str = REFERENCE) -> Sensitivity:
+    """Return the difference of an NLL in other ways; ``"new"`` are tasks that none had seen."""
+    new = [task for task in TASKS if task not in SEEN]
+    return sensitivity(task_scores("nll"), contestant, reference=reference, groups={"new": new})
+
+
+def effects(names: Sequence[str], reference: str = REFERENCE) -> dict[str, PooledEffect]:
+    """Return what `ensedu.plot.forest` draws of the NLL, by what readers call contestants."""
+    found = {}
+    for name in names:
+        one = compared("nll", reference)[name]
+        row = CONTESTANTS[name.removesuffix("_scaled")]
+        label = row.label + ", with a temperature" * name.endswith("_scaled")
+        own = one.interval
+        method = row.method if name in (row.method, SCALED) else None
+        found[label] = PooledEffect(
+            (own.low, own.mean, own.high), one.prediction, [*one.sources.values()], one.word or "",
+            method,
+        )  # fmt: skip
+    return found
