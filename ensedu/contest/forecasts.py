@@ -112,6 +112,11 @@ class Numbers:
         own = self.moments
         return Numbers(own[0][None], by * own[1][None])
 
+    def conformal_factor(self, y: Float[Array, "B 1"]) -> float:
+        """Return the quantile of the errors, in σ, by which intervals are to be as wide."""
+        mean, variance = self.moments
+        return uncertainty.conformal_quantile((np.abs(y - mean) / np.sqrt(variance))[:, 0], LEVEL)
+
     def conformal(
         self, y: Float[Array, "B 1"], held_out: "Numbers", known: Float[Array, "C 1"]
     ) -> dict[str, float]:
@@ -120,11 +125,8 @@ class Numbers:
         They are split-conformal: q is the quantile of the held-out errors, in σ (Lei et al. 2018,
         sec. 5.2).
         """
-        mean, variance = held_out.moments
-        errors = np.abs(known - mean) / np.sqrt(variance)
-        q = uncertainty.conformal_quantile(errors[:, 0], LEVEL)
         own, spread = self.moments
-        half = q * np.sqrt(spread)
+        half = held_out.conformal_factor(known) * np.sqrt(spread)
         return {
             "coverage": float((np.abs(y - own) <= half).mean()),
             "width": float(2 * half.mean()),

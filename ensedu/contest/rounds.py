@@ -14,7 +14,16 @@ from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Contestant, Job, Trained
 from ensedu.contest.tasks import Given, Task, given
 
-__all__ = ["FRESH", "HARSH", "Choice", "choose", "run_split", "score_trained", "seed_of"]
+__all__ = [
+    "FRESH",
+    "HARSH",
+    "Choice",
+    "choose",
+    "fresh_start",
+    "run_split",
+    "score_trained",
+    "seed_of",
+]
 
 #: Trainings of the chosen setting that are scored; none of them was seen in choosing.
 FRESH = 2
@@ -103,13 +112,8 @@ def run_split(task: Task, name: str, contestant: Contestant, split: int) -> dict
     chose = time.thread_time() - before
     starts = []
     for start in range(FRESH if contestant.draws else 1):
-        job = Job(
-            task=task, given=own, contestant=contestant, setting=contestant.tries[choice.number],
-            seed=seed_of(task.name, name, split, 1 + start), until=choice.epoch,
-        )  # fmt: skip
         before = time.thread_time()
-        trained = contestant.train(job, None)
-        trained = contestant.finish(job, trained) if contestant.finish else trained
+        trained = fresh_start(task, own, name, contestant, split, start, choice)
         seconds = time.thread_time() - before
         starts.append(score_trained(own, trained) | {"train_seconds": seconds})
     found: dict[str, Any] = {
@@ -118,6 +122,19 @@ def run_split(task: Task, name: str, contestant: Contestant, split: int) -> dict
         "rows": [len(own.fit[0]), len(own.test[0])],
     }  # fmt: skip
     return found | merged(starts)
+
+
+def fresh_start(
+    task: Task, own: Given, name: str, contestant: Contestant, split: int, start: int,
+    choice: Choice,
+) -> Any:  # fmt: skip
+    """Return one of the trainings that a row scores, of the chosen setting to its epoch."""
+    job = Job(
+        task=task, given=own, contestant=contestant, setting=contestant.tries[choice.number],
+        seed=seed_of(task.name, name, split, 1 + start), until=choice.epoch,
+    )  # fmt: skip
+    trained = contestant.train(job, None)
+    return contestant.finish(job, trained) if contestant.finish else trained
 
 
 def score_trained(own: Given, trained: Trained) -> dict[str, Any]:

@@ -83,6 +83,7 @@ LOCATIONS = {
     "shootout-lenet": "shootout.LENET",
     "shootout-settings": "shootout.SETTINGS",
     "contest/pilot": "contest.PILOT",
+    "contest/concrete-predictions": "contest.PREDICTIONS",
 } | {f"contest/{task}": "contest.TABLES" for task in CONTEST}
 
 #: Which tables need a package that the book does without, and has in .venv-others alone.
