@@ -18,7 +18,7 @@ REFERENCE = "single"
 #: How many times the task's epochs one network with more compute has.
 LONGER = 4
 
-RATES = (0.001, 0.004, 0.016)
+RATES = (0.003, 0.01, 0.03)
 
 
 def settings(
