@@ -1363,17 +1363,17 @@ MUTANTS = (
         "one of several rows is taken",
     ),
     Mutant(
-        "ensedu/book/experiments/running/kept_rows.py",
+        "ensedu/contest/running/kept_rows.py",
         "self._file.truncate(len(whole))",
         "pass",
-        ("tests/book/experiments/running/test_kept_rows.py",),
+        ("tests/contest/running/test_kept_rows.py",),
         "a line that was cut off stays in front of the next",
     ),
     Mutant(
-        "ensedu/book/experiments/running/machine.py",
+        "ensedu/contest/running/machine.py",
         "torch.set_num_threads(threads)",
         "torch.set_num_threads(1)",
-        ("tests/book/experiments/running/test_machine.py",),
+        ("tests/contest/running/test_machine.py",),
         "all that follows has one thread",
     ),
     Mutant(
@@ -1599,17 +1599,17 @@ MUTANTS = (
         typed=True,
     ),
     Mutant(
-        "ensedu/book/experiments/running/sources.py",
+        "ensedu/contest/running/sources.py",
         "return files, {passed_on[parts[0]]}",
         "return files, set()",
-        ("tests/book/experiments/running/test_sources.py",),
+        ("tests/contest/running/test_sources.py",),
         "a page does not see that what it draws with has changed",
     ),
     Mutant(
-        "ensedu/book/experiments/running/sources.py",
+        "ensedu/contest/running/sources.py",
         "return files, set(passed_on.values())",
         "return files, set()",
-        ("tests/book/experiments/running/test_sources.py",),
+        ("tests/contest/running/test_sources.py",),
         "a package as a whole stands for nothing",
     ),
     Mutant(

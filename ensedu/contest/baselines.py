@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
 
+from ensedu.common.optional import optional
 from ensedu.contest.forecasts import Classes, Forecast, Numbers
 from ensedu.contest.jobs import Job, Watch
 from ensedu.contest.tasks import Task
@@ -59,8 +58,9 @@ def boosting_rounds(task: Task) -> int:
 def train_boosting(job: Job, watch: Watch | None = None) -> Fitted:
     """Fit trees one after the other; an epoch is a round."""
     x, y = job.given.fit
-    kind = HistGradientBoostingClassifier if job.task.classes else HistGradientBoostingRegressor
-    own: Any = kind(
+    package = optional("sklearn.ensemble", "sklearn")
+    kind = "Classifier" if job.task.classes else "Regressor"
+    own: Any = getattr(package, f"HistGradientBoosting{kind}")(
         max_iter=job.until, learning_rate=job.setting["lr"],
         l2_regularization=job.setting["l2"], early_stopping=False, random_state=0,
     ).fit(flat(x), y.ravel())  # fmt: skip
@@ -82,14 +82,16 @@ def stage(job: Job, found: Array, labels: Any) -> Forecast:
 
 def train_linear(job: Job, watch: Watch | None = None) -> Fitted:
     """Fit a logistic regression, or least squares, with a penalty on squared weights."""
+    package = optional("sklearn.linear_model", "sklearn")
     x, y = job.given.fit
     own: Any
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a solver that would go on
         if job.task.classes:
-            own = LogisticRegression(C=1 / job.setting["penalty"], max_iter=300).fit(flat(x), y)
+            own = package.LogisticRegression(C=1 / job.setting["penalty"], max_iter=300)
+            own.fit(flat(x), y)
         else:
-            own = Ridge(alpha=job.setting["penalty"]).fit(flat(x), y.ravel())
+            own = package.Ridge(alpha=job.setting["penalty"]).fit(flat(x), y.ravel())
     answers = own.predict_proba if job.task.classes else own.predict
     labels = own.classes_ if job.task.classes else None
     found = Fitted(job, answers, labels, own.coef_.size + np.size(own.intercept_))

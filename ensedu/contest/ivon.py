@@ -1,12 +1,12 @@
 """IVON: mean-field variational inference by natural gradients, of ivon-opt (Shen et al. 2024)."""
 
-from importlib import import_module
 from typing import Any
 
 import torch
 from numpy import ndarray as Array
 
 from ensedu import counting
+from ensedu.common.optional import optional
 from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Job, Watch
 from ensedu.contest.networks import (
@@ -46,10 +46,18 @@ class Ivon:
 
 
 def train_ivon(job: Job, watch: Watch | None = None) -> Ivon:
-    """Learn a mean and a standard deviation of each weight; a setting has the prior's precision."""
+    """Learn a mean and a standard deviation of each weight; a setting has the prior's precision.
+
+    Raises
+    ------
+    FloatingPointError
+        For outputs that are not finite at a look: the rate is too large.
+    ImportError
+        If ivon-opt is not installed.
+    """
     net = network(job)
     x, y = training_data(job)
-    optimizer = import_module("ivon").IVON(
+    optimizer = optional("ivon", None).IVON(
         net.parameters(), lr=job.setting["lr"], ess=len(x), hess_init=HESSIAN,
         weight_decay=job.setting["precision"] / len(x), beta2=1 - FORGETS,
     )  # fmt: skip

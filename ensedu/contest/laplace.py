@@ -3,7 +3,6 @@
 import copy
 import functools
 import warnings
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +13,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from ensedu import counting
+from ensedu.common.optional import optional
 from ensedu.contest.forecasts import Classes, Forecast, Numbers
 from ensedu.contest.jobs import Job, Watch
 from ensedu.contest.networks import (
@@ -151,6 +151,11 @@ def laplace_torch() -> ModuleType:
 
     A torchvision for CUDA brings operators that a CPU-only Torch cannot load. At import it
     describes two of them, so they must at least have a name.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed.
     """
     names = [name for name in ("nms", "qnms") if not hasattr(torch.ops.torchvision, name)]
     fragment = torch.library.Library("torchvision", "FRAGMENT")
@@ -159,4 +164,4 @@ def laplace_torch() -> ModuleType:
     OPERATORS.append(fragment)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of what it imports in turn
-        return import_module("laplace")
+        return optional("laplace", None)

@@ -36,10 +36,10 @@ from dataclasses import replace
 from typing import Any
 
 from ensedu.book.experiments.contest.tasks import PILOTS, TASKS
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, HALVES
 from ensedu.contest.rounds import choose, run_split, seed_of
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.contest.tasks import SPLITS, given
 
 __all__ = ["ENTRANTS", "HALVED", "TABLES", "run", "takes_part"]
