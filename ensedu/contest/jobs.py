@@ -2,18 +2,20 @@
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from jaxtyping import Float
 from numpy import ndarray as Array
 
+from ensedu.common import checks
 from ensedu.contest.forecasts import Forecast
 from ensedu.contest.tasks import Given, Task
+from ensedu.methods import METHODS
 
 __all__ = ["LOOKS", "Contestant", "Job", "Setting", "Trained", "Watch"]
 
-#: How often a training is looked at for its best epoch.
+#: How often, at least, a training of as many epochs is looked at for its best one.
 LOOKS = 20
 
 Setting = dict[str, float]
@@ -45,7 +47,7 @@ class Contestant:
     tries
         The settings.
     method
-        The key of the method of this book that it is; it colors and counts it.
+        The key of the method of this book that its networks are of; ``""`` for other models.
     scale
         Its width over that of the task; None: with as many parameters as four networks.
     epochs
@@ -55,6 +57,11 @@ class Contestant:
         ``finish(job, trained)``. The epoch is judged before, the setting after it.
     draws
         Whether two trainings differ; else one is scored.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything else.
     """
 
     label: str
@@ -66,10 +73,47 @@ class Contestant:
     finish: Callable[["Job", Any], Trained] | None = None
     draws: bool = True
 
+    def __post_init__(self) -> None:
+        checks.text("label", self.label)
+        for name in ("train", "epochs", "finish"):
+            value = getattr(self, name)
+            if not callable(value) and (name != "finish" or value is not None):
+                raise TypeError(f"{name} must be a function, got {checks.given(value)}")
+        if not isinstance(self.tries, (tuple, list)) or not self.tries:
+            raise TypeError(
+                f"tries must be a tuple of dicts, at least one, got {checks.given(self.tries)}"
+            )
+        for i, setting in enumerate(self.tries):
+            if not isinstance(setting, dict):
+                raise TypeError(f"tries[{i}] must be a dict, got {checks.given(setting)}")
+        checks.one_of("method", self.method, ("", *METHODS))
+        if self.scale is not None:
+            checks.real("scale", self.scale, low=0.0)
+        checks.boolean("draws", self.draws)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Job:
-    """One training: of whom, on which split, with which setting and seed, for how many epochs."""
+    """One training: of whom, on which split, with which setting and seed, for how many epochs.
+
+    Parameters
+    ----------
+    task, given
+        The task, and a split of it as `ensedu.contest.given` returns it.
+    contestant, setting
+        Who is trained, and with which of its settings.
+    seed
+        All that is random follows from it.
+    until
+        Epochs; its rate falls to 0 over `epochs`, which may be more.
+    looks
+        How often it is looked at, at least.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a seed, epochs or looks that are no such integers.
+    """
 
     task: Task
     given: Given
@@ -77,7 +121,12 @@ class Job:
     setting: Setting
     seed: int
     until: int
-    looks: int = field(default=LOOKS)
+    looks: int = LOOKS
+
+    def __post_init__(self) -> None:
+        checks.natural_int("seed", self.seed)
+        checks.positive_int("until", self.until)
+        checks.positive_int("looks", self.looks)
 
     @property
     def method(self) -> str:
@@ -95,6 +144,10 @@ class Job:
         return self.contestant.epochs(self.task)
 
     def is_look(self, epoch: int) -> bool:
-        """Say whether it is looked at after an epoch: `looks` times, the last at the end."""
+        """Say whether it is looked at after an epoch: at equal steps, the last at the end.
+
+        That is after each epoch where there are fewer than twice as many as `looks`; else `looks`
+        times where the epochs are a multiple of it, and otherwise up to half as often again.
+        """
         every = max(1, self.epochs // self.looks)
         return (self.epochs - epoch) % every == 0

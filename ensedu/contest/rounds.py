@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ensedu import uncertainty
+from ensedu.common import checks
 from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Contestant, Job, Trained
 from ensedu.contest.tasks import Given, Task, given
@@ -51,7 +52,27 @@ def choose(task: Task, own: Given, contestant: Contestant, seed: int) -> Choice:
 
     An epoch is chosen as a setting is. Of what is finished after training, the network under it
     says the epoch, and what was finished is judged. A training that fails is the worst.
+
+    Parameters
+    ----------
+    task, own
+        The task, and a split of it as `ensedu.contest.given` returns it.
+    contestant
+        Whose settings are tried.
+    seed
+        From 0 up; each setting has a seed of its own that follows from it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything else.
+    ImportError
+        If a package of the contestant is not installed.
     """
+    check_kinds(task, contestant)
+    if not isinstance(own, Given):
+        raise TypeError(f"own must be a Given, got {checks.given(own)}")
+    checks.natural_int("seed", seed)
     found = Choice()
     for number, setting in enumerate(contestant.tries):
         epochs = contestant.epochs(task)
@@ -67,6 +88,13 @@ def choose(task: Task, own: Given, contestant: Contestant, seed: int) -> Choice:
         found.nll.append(best.nll)
         found.epochs.append(best.epoch or epochs)
     return found
+
+
+def check_kinds(task: Any, contestant: Any) -> None:
+    """Check that they are a task and a contestant."""
+    for name, value, kind in (("task", task, Task), ("contestant", contestant, Contestant)):
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} must be a {kind.__name__}, got {checks.given(value)}")
 
 
 class Best:
@@ -94,9 +122,30 @@ def nll_to_select(own: Given, trained: Trained) -> float:
 def run_split(task: Task, name: str, contestant: Contestant, split: int) -> dict[str, Any]:
     """Return what a contestant is worth on a split of a task: a row of the contest.
 
-    Scores are lists over fresh starts of the chosen setting. ``scaled`` has the same of the
-    forecast with one temperature, or one factor of its variance, fitted on the rows to calibrate.
+    Scores are lists over fresh starts of the chosen setting, of the rows to test on: ``nll`` in
+    nats an example; of classes ``error`` in percent, ``brier`` and ``ece``; of numbers ``rmse``,
+    ``crps``, and ``coverage`` and ``width`` of 90 % intervals, in units of the target; ``auroc`` of
+    foreign inputs. ``scaled`` has the same of the forecast with one temperature, or one factor of
+    its variance, fitted on the rows to calibrate. ``setting`` and ``epoch`` are what was chosen.
+
+    Parameters
+    ----------
+    task
+        What it is compared on.
+    name, contestant
+        Who it is; seeds follow from the name, so two names are two lucks.
+    split
+        From 0 to `SPLITS` - 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything else, and as `rows_of_split` and `given`.
+    ImportError
+        If a package of the contestant is not installed.
     """
+    check_kinds(task, contestant)
+    checks.text("name", name)
     own = given(task, split)
     before = time.thread_time()
     choice = choose(task, own, contestant, seed_of(task.name, name, split))
