@@ -2,7 +2,7 @@
 
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -173,10 +173,10 @@ def score_trained(own: Given, trained: Trained) -> dict[str, Any]:
     """Return all scores of what was trained, on the rows to test on alone."""
     x, y = own.test
     before = time.thread_time()
-    test = trained(x)
+    test: Any = trained(x)
     seconds = time.thread_time() - before
     held_out, known = trained(own.calibrate[0]), own.calibrate[1]
-    foreign = trained(own.foreign)
+    foreign: Any = trained(own.foreign)
     inside = test.conformal(y, held_out, known)
     size = inside["size"] if "size" in inside else own.unit * inside["width"]
 
@@ -201,7 +201,7 @@ def first_two(scores: Mapping[str, float]) -> dict[str, float]:
     return {name: score for name, score in scores.items() if name in ("nll", "error", "rmse")}
 
 
-def merged(starts: list[Mapping[str, Any]]) -> dict[str, Any]:
+def merged(starts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return dicts of one form as one dict of lists."""
     return {
         key: merged([start[key] for start in starts])

@@ -168,8 +168,8 @@ def rows_of_split(task: Task, split: int) -> dict[str, Int[Array, " rows"]]:
     Raises
     ------
     TypeError, ValueError
-        For what is no task, a split that is no integer from 0 to `SPLITS` - 1, and groups that are too few, or too
-        large, for each part to have one.
+        For what is no task, a split that is no integer from 0 to `SPLITS` - 1, and groups that are
+        too few, or too large, for each part to have one.
     """
     if not isinstance(task, Task):
         raise TypeError(f"task must be a Task, got {checks.given(task)}")
