@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from jaxtyping import Float
 from numpy import ndarray as Array
@@ -21,6 +21,7 @@ LOOKS = 20
 Setting = dict[str, float]
 
 
+@runtime_checkable
 class Trained(Protocol):
     """What was trained: its forecast for inputs, the same at each call."""
 

@@ -2,7 +2,7 @@
 
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -112,7 +112,7 @@ class Best:
             self.trained = trained.copied() if self.copies else None
 
 
-def nll_to_select(own: Given, trained: Trained) -> float:
+def nll_to_select(own: Given, trained: Callable[..., Forecast]) -> float:
     """Return the NLL on the rows to select on, `HARSH` where it is not finite."""
     x, y = own.select
     score = trained(x).scores(y)["nll"]
