@@ -15,10 +15,11 @@ two tables that are not in it, `PILOTS`, by the rows to select on.
 - **Choosing**: on each split each contestant tries six settings, three rates and two values of one
   regularizer: weight decay; the weight of the KL for mean-field; for IVON rates of its own and the
   prior's precision; for boosting three rates and two penalties; for the linear model six penalties.
-  A setting and its epoch, of 20 that are looked at, are those with the least NLL of the combined
-  prediction on the rows to select on. SWAG's Gaussian is put around the last third of the epochs up
-  to the one that is looked at; Laplace takes its epoch from the network under it, and is judged as
-  a whole; for boosting a round is an epoch. No row to test on is ever used to choose.
+  A setting and its epoch, of 20 to 34 that are looked at and of LeNet-5's 8, are those with the
+  least NLL of the combined prediction on the rows to select on. SWAG's Gaussian is put around the
+  last third of the epochs up to the one that is looked at; Laplace takes its epoch from the network
+  under it, and is judged as a whole; for boosting a round is an epoch. No row to test on is ever
+  used to choose.
 - **Scoring**: two fresh starts of what was chosen, trained to its epoch, on the rows to test on. A
   temperature, one factor of the variance, and conformal intervals see the rows to calibrate alone.
 - **Fixed beforehand**: dropout of 0.1, signs for BatchEnsemble, priors N(1, 0.1²) of a rank-1 BNN
