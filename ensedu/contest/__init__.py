@@ -3,7 +3,8 @@
 A `Task` is a table, or images, that comes with its targets. Five splits cut its rows in four parts
 each, `rows_of_split`: to fit, to select and to calibrate on, and a fifth to test on. `CONTESTANTS`
 are the methods of this book, SWAG, Laplace and IVON, and what a user would otherwise take, boosting
-and a linear model; a `Contestant` of your own stands beside them.
+and a linear model; a `Contestant` of your own stands beside them. Its ``train(job, watch)`` takes a
+`Job` and returns what is `Trained`: called with inputs it gives a forecast, `Classes` or `Numbers`.
 
 - `run_split` computes a row: six settings are tried, `choose` takes setting and epoch by the NLL of
   the combined prediction on the rows to select on, and fresh trainings of that are scored on the
@@ -35,7 +36,8 @@ from ensedu.common.optional import optional
 optional("torch", "sklearn")
 
 from ensedu.contest.contestants import CONTESTANTS  # noqa: E402
-from ensedu.contest.jobs import Contestant, Job  # noqa: E402
+from ensedu.contest.forecasts import Classes, Numbers  # noqa: E402
+from ensedu.contest.jobs import Contestant, Job, Trained  # noqa: E402
 from ensedu.contest.rounds import Choice, choose, run_split  # noqa: E402
 from ensedu.contest.sensitivity import Sensitivity, sensitivity  # noqa: E402
 from ensedu.contest.statistics import (  # noqa: E402
@@ -50,14 +52,17 @@ from ensedu.contest.tasks import Given, Task, given, rows_of_split  # noqa: E402
 __all__ = [
     "CONTESTANTS",
     "Choice",
+    "Classes",
     "Contestant",
     "Given",
     "Job",
+    "Numbers",
     "Pooled",
     "Sensitivity",
     "Task",
     "TaskDifference",
     "TaskScores",
+    "Trained",
     "choose",
     "given",
     "pooled",

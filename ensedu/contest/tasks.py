@@ -25,7 +25,7 @@ PARTS = {"fit": 0.55, "select": 0.15, "calibrate": 0.1}
 #: The standard deviation of the noise that is added to standardized inputs of a table.
 NOISE = 0.3
 
-Inputs = Float[Array, "_ *features"]
+Inputs = Float[Array, "_ ..."]
 Targets = Float[Array, "_ 1"] | Int[Array, " _"]
 Shift = Callable[[Inputs, Generator], Inputs]
 
