@@ -35,8 +35,8 @@ from torch.nn import functional as F
 
 import ensedu.torch as et
 from benchmarks import bench, contestants, measure, targets
-from ensedu.book.experiments.running import json_files
-from ensedu.book.experiments.running.machine import machine
+from ensedu.contest.running import json_files
+from ensedu.contest.running.machine import machine
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
 

@@ -24,8 +24,8 @@ import torch
 import torch.distributed as dist
 from torch.nn.functional import cross_entropy
 
-from ensedu.book.experiments.running import json_files
-from ensedu.book.experiments.running.machine import machine, restart_with_settings
+from ensedu.contest.running import json_files
+from ensedu.contest.running.machine import machine, restart_with_settings
 from ensedu.methods import size_option
 from ensedu.torch import mlp
 from ensedu.torch.train.distributed import ShardedEnsemble

@@ -21,8 +21,8 @@ from torch.func import functional_call, stack_module_state, vmap
 from torch.nn import functional as F
 
 from benchmarks import measure
-from ensedu.book.experiments.running import json_files
-from ensedu.book.experiments.running.machine import machine, restart_with_settings
+from ensedu.contest.running import json_files
+from ensedu.contest.running.machine import machine, restart_with_settings
 from ensedu.methods import METHODS
 from ensedu.torch import ensemble, kl
 

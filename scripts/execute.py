@@ -24,8 +24,8 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 
-from ensedu.book.experiments.running import sources
 from ensedu.book.page.explore import BOOK
+from ensedu.contest.running import sources
 from scripts.notebooks import find
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -30,7 +30,7 @@ ALWAYS = {re.match(r"[\w-]+", line)[0] for line in ABOUT["project"]["dependencie
 #: Imported as soon as a module is, and by the extra that this part of the package asks for.
 PARTS = {
     "torch": "torch", "theory/ntk/torch.py": "torch", "plot": "book", "book/page": "book",
-    "theory/ntk/gaussian.py": "scores", "sklearn": "sklearn",
+    "theory/ntk/gaussian.py": "scores", "sklearn": "sklearn", "contest": "sklearn",
 }  # fmt: skip
 
 
@@ -65,7 +65,9 @@ def test_an_error_names_the_extra_that_holds_the_package():
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "optional":
                 package, extra = (ast.literal_eval(one) for one in node.args)
                 root = package.partition(".")[0]
-                if root != "ensedu":
+                if extra is None:
+                    assert NAMES[root] not in set().union(*EXTRAS.values()), (path, package)
+                elif root != "ensedu":
                     assert NAMES.get(root, root) in EXTRAS[extra], (path, package, extra)
                     seen.add(extra)
         named = {

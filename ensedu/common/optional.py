@@ -6,11 +6,13 @@ from types import ModuleType
 __all__ = ["optional"]
 
 #: Packages whose name is not that of their module.
-NAMES = {"sklearn": "scikit-learn", "PIL": "pillow"}
+NAMES = {
+    "sklearn": "scikit-learn", "PIL": "pillow", "laplace": "laplace-torch", "ivon": "ivon-opt",
+}  # fmt: skip
 
 
-def optional(package: str, extra: str) -> ModuleType:
-    """Return a module, such as ``"scipy.stats"``, that comes with an extra of ensedu.
+def optional(package: str, extra: str | None) -> ModuleType:
+    """Return a module, such as ``"scipy.stats"``, that comes with an extra of ensedu, or with none.
 
     Raises
     ------
@@ -24,7 +26,8 @@ def optional(package: str, extra: str) -> ModuleType:
         if (error.name or root).partition(".")[0] != root:
             raise  # the package is there, and what it needs in turn is not
         named = NAMES.get(root, root)
+        what = f'"ensedu[{extra}]"' if extra else named
         raise ImportError(
-            f'{named} is needed here, and is not installed: pip install "ensedu[{extra}]"',
+            f"{named} is needed here, and is not installed: pip install {what}",
             name=root,
         ) from error

@@ -1,1 +1,73 @@
-"""Methods compared on data: tasks, contestants, tuning inside splits, and statistics."""
+"""Methods compared on data: tasks, contestants, tuning inside splits, and statistics over tasks.
+
+A `Task` is a table, or images, that comes with its targets. Five splits cut its rows in four parts
+each, `rows_of_split`: to fit, to select and to calibrate on, and a fifth to test on. `CONTESTANTS`
+are the methods of this book, SWAG, Laplace and IVON, and what a user would otherwise take, boosting
+and a linear model; a `Contestant` of your own stands beside them. Its ``train(job)`` takes a
+`Job` and returns what is `Trained`: called with inputs it gives a forecast, `Classes` or `Numbers`.
+
+- `run_split` computes a row: `choose` tries six settings at three lengths and takes what has the
+  least NLL of the combined prediction on the rows to select on; fresh trainings of that are scored
+  on the rows to test on.
+- `pooled` says how contestants differ from a reference over the `TaskScores` of several sources,
+  with an interval, Holm's p-value and a `verdict`: better, worse, practically equal, unclear.
+  `sensitivity` pools in other ways.
+- `ensedu.contest.running` computes tables of many rows on several processes, and goes on after a
+  stop.
+
+One row of one contestant::
+
+    from sklearn.datasets import load_diabetes
+
+    from ensedu.contest import CONTESTANTS, Task, run_split
+
+    data = load_diabetes()
+    task = Task(name="diabetes", label="diabetes", x=data.data, y=data.target[:, None], steps=100)
+    row = run_split(task, "deep_ensemble", CONTESTANTS["deep_ensemble"], split=0)
+    row["nll"]  # of four fresh trainings, nats an example, on rows to test on
+
+PyTorch and scikit-learn come with ``pip install "ensedu[sklearn]"``, data frames with
+``"ensedu[data]"``. Laplace and IVON need packages of their own: ``pip install laplace-torch
+ivon-opt``.
+"""
+
+from ensedu.common.optional import optional
+
+optional("torch", "sklearn")
+
+from ensedu.contest.contestants import CONTESTANTS  # noqa: E402
+from ensedu.contest.forecasts import Classes, Numbers  # noqa: E402
+from ensedu.contest.jobs import Contestant, Job, Trained  # noqa: E402
+from ensedu.contest.rounds import Choice, choose, run_split  # noqa: E402
+from ensedu.contest.sensitivity import Sensitivity, sensitivity  # noqa: E402
+from ensedu.contest.statistics import (  # noqa: E402
+    Pooled,
+    TaskDifference,
+    TaskScores,
+    pooled,
+    verdict,
+)
+from ensedu.contest.tasks import Given, Task, given, rows_of_split  # noqa: E402
+
+__all__ = [
+    "CONTESTANTS",
+    "Choice",
+    "Classes",
+    "Contestant",
+    "Given",
+    "Job",
+    "Numbers",
+    "Pooled",
+    "Sensitivity",
+    "Task",
+    "TaskDifference",
+    "TaskScores",
+    "Trained",
+    "choose",
+    "given",
+    "pooled",
+    "rows_of_split",
+    "run_split",
+    "sensitivity",
+    "verdict",
+]

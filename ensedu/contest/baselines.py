@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.linear_model import LogisticRegression, Ridge
 
+from ensedu.common.optional import optional
 from ensedu.contest.forecasts import Classes, Forecast, Numbers
-from ensedu.contest.jobs import Job, Watch
+from ensedu.contest.jobs import Job
 from ensedu.contest.tasks import Task
 
 __all__ = ["Fitted", "boosting_rounds", "train_boosting", "train_linear"]
@@ -19,7 +18,7 @@ __all__ = ["Fitted", "boosting_rounds", "train_boosting", "train_linear"]
 #: Of probabilities: of a class that no row to fit on has, among others.
 SMALLEST = 1e-6
 #: Rounds of boosting; with several classes each round is a tree a class.
-ROUNDS, TREES, FEWEST = 200, 600, 50
+ROUNDS, TREES, FEWEST = 400, 1000, 50
 
 
 class Fitted:
@@ -32,17 +31,14 @@ class Fitted:
         self.job, self.answers, self.labels, self.kept = job, answers, labels, kept
 
     def __call__(self, x: Array) -> Forecast:
-        selected = flat(self.job.given.select[0])
-        return self.forecast(self.answers(flat(x)), lambda: self.answers(selected))
-
-    def forecast(self, found: Array, selected: Callable[[], Array]) -> Forecast:
-        """Return the forecast of answers, with the spread of those for the rows to select on."""
+        found = self.answers(flat(x))
         if self.job.task.classes:
             p = np.full((len(found), self.job.task.classes), SMALLEST)
             p[:, self.labels] = np.maximum(found, SMALLEST)
             return Classes(np.log(p / p.sum(axis=1, keepdims=True))[None])
+        known, y = self.job.given.select
         mean = found.reshape(1, -1, 1)
-        error = selected().reshape(-1, 1) - self.job.given.select[1]
+        error = self.answers(flat(known)).reshape(-1, 1) - y
         return Numbers(mean, np.full_like(mean, (error**2).mean()))
 
 
@@ -56,43 +52,33 @@ def boosting_rounds(task: Task) -> int:
     return ROUNDS if task.classes <= 2 else max(FEWEST, TREES // task.classes)
 
 
-def train_boosting(job: Job, watch: Watch | None = None) -> Fitted:
+def train_boosting(job: Job) -> Fitted:
     """Fit trees one after the other; an epoch is a round."""
     x, y = job.given.fit
-    kind = HistGradientBoostingClassifier if job.task.classes else HistGradientBoostingRegressor
-    own: Any = kind(
-        max_iter=job.until, learning_rate=job.setting["lr"],
+    package = optional("sklearn.ensemble", "sklearn")
+    kind = "Classifier" if job.task.classes else "Regressor"
+    own: Any = getattr(package, f"HistGradientBoosting{kind}")(
+        max_iter=job.epochs, learning_rate=job.setting["lr"],
         l2_regularization=job.setting["l2"], early_stopping=False, random_state=0,
     ).fit(flat(x), y.ravel())  # fmt: skip
     answers = own.predict_proba if job.task.classes else own.predict
     labels = own.classes_ if job.task.classes else None
-    if watch is not None:
-        staged = own.staged_predict_proba if job.task.classes else own.staged_predict
-        for number, found in enumerate(staged(flat(job.given.select[0])), 1):
-            if job.is_look(number):
-                watch(number, lambda _, now=found: stage(job, now, labels))
     trees = sum(tree.get_n_leaf_nodes() for each in own._predictors for tree in each)
     return Fitted(job, answers, labels, trees)
 
 
-def stage(job: Job, found: Array, labels: Any) -> Forecast:
-    """Return the forecast for the rows to select on of the trees so far."""
-    return Fitted(job, lambda _: found, labels, 0).forecast(found, lambda: found)
-
-
-def train_linear(job: Job, watch: Watch | None = None) -> Fitted:
+def train_linear(job: Job) -> Fitted:
     """Fit a logistic regression, or least squares, with a penalty on squared weights."""
+    package = optional("sklearn.linear_model", "sklearn")
     x, y = job.given.fit
     own: Any
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a solver that would go on
         if job.task.classes:
-            own = LogisticRegression(C=1 / job.setting["penalty"], max_iter=300).fit(flat(x), y)
+            own = package.LogisticRegression(C=1 / job.setting["penalty"], max_iter=300)
+            own.fit(flat(x), y)
         else:
-            own = Ridge(alpha=job.setting["penalty"]).fit(flat(x), y.ravel())
+            own = package.Ridge(alpha=job.setting["penalty"]).fit(flat(x), y.ravel())
     answers = own.predict_proba if job.task.classes else own.predict
     labels = own.classes_ if job.task.classes else None
-    found = Fitted(job, answers, labels, own.coef_.size + np.size(own.intercept_))
-    if watch is not None:
-        watch(job.until, found)
-    return found
+    return Fitted(job, answers, labels, own.coef_.size + np.size(own.intercept_))

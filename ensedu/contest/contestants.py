@@ -5,8 +5,8 @@ from itertools import product
 
 from ensedu.contest.baselines import boosting_rounds, train_boosting, train_linear
 from ensedu.contest.ivon import train_ivon
-from ensedu.contest.jobs import Contestant, Setting
-from ensedu.contest.laplace import LaplaceLastLayer, train_map
+from ensedu.contest.jobs import LENGTHS, Contestant, Setting
+from ensedu.contest.laplace import train_laplace
 from ensedu.contest.networks import train_network
 from ensedu.contest.swag import train_swag
 from ensedu.contest.tasks import Task
@@ -15,8 +15,8 @@ __all__ = ["AGAIN", "CONTESTANTS", "HALVES", "LONGER", "REFERENCE"]
 
 #: Who others are compared with.
 REFERENCE = "single"
-#: How many times the task's epochs one network with more compute has.
-LONGER = 4
+#: How many times the task's epochs one network with more compute may have.
+LONGER = 4.0
 
 RATES = (0.003, 0.01, 0.03)
 
@@ -28,15 +28,11 @@ def settings(
     return tuple({"lr": lr, name: value} for value, lr in product(values, rates))
 
 
-DECAYS = settings("weight_decay", (0.1, 1.0))
-KL_WEIGHTS = settings("kl_weight", (0.1, 1.0))
-PRECISIONS = settings("precision", (1.0, 10.0), (0.1, 0.3, 1.0))
+DECAYS = settings("weight_decay", (0.03, 0.5))
+KL_WEIGHTS = settings("kl_weight", (0.01, 0.1, 1.0), (0.005, 0.02))
+PRECISIONS = settings("precision", (1.0, 10.0), (0.1, 0.2, 0.4))
 LEAVES = settings("l2", (0.1, 10.0), (0.03, 0.1, 0.3))
 PENALTIES = tuple({"penalty": 10.0**power} for power in range(-2, 4))
-
-
-def _longer(task: Task) -> int:
-    return LONGER * task.epochs
 
 
 def _once(task: Task) -> int:
@@ -48,7 +44,8 @@ CONTESTANTS = {
     "single": Contestant(label="one network", train=train_network, tries=DECAYS),
     "wide": Contestant(label="one larger network", train=train_network, tries=DECAYS, scale=None),
     "long": Contestant(
-        label="one network, trained longer", train=train_network, tries=DECAYS, epochs=_longer
+        label="one network, up to four times as long", train=train_network, tries=DECAYS,
+        parts=(*LENGTHS, LONGER),
     ),
     "deep_ensemble": Contestant(
         label="deep ensemble", train=train_network, tries=DECAYS, method="deep_ensemble"
@@ -67,9 +64,7 @@ CONTESTANTS = {
         label="last-layer ensemble", train=train_network, tries=DECAYS, method="last_layer"
     ),
     "swag": Contestant(label="SWAG", train=train_swag, tries=DECAYS),
-    "laplace": Contestant(
-        label="Laplace, last layer", train=train_map, tries=DECAYS, finish=LaplaceLastLayer
-    ),
+    "laplace": Contestant(label="Laplace, last layer", train=train_laplace, tries=DECAYS),
     "ivon": Contestant(label="IVON", train=train_ivon, tries=PRECISIONS),
     "boosting": Contestant(
         label="gradient boosting", train=train_boosting, tries=LEAVES, method="",

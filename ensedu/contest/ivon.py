@@ -1,19 +1,20 @@
 """IVON: mean-field variational inference by natural gradients, of ivon-opt (Shen et al. 2024)."""
 
-from importlib import import_module
+import math
 from typing import Any
 
 import torch
 from numpy import ndarray as Array
+from torch.optim.lr_scheduler import CosineAnnealingLR
 
 from ensedu import counting
+from ensedu.common.optional import optional
 from ensedu.contest.forecasts import Forecast
-from ensedu.contest.jobs import Job, Watch
+from ensedu.contest.jobs import Job
 from ensedu.contest.networks import (
     AT_ONCE,
     PASSES,
     as_inputs,
-    cosine,
     forecast,
     loss_of,
     network,
@@ -45,25 +46,29 @@ class Ivon:
         return forecast(self.job, torch.cat(outputs))
 
 
-def train_ivon(job: Job, watch: Watch | None = None) -> Ivon:
-    """Learn a mean and a standard deviation of each weight; a setting has the prior's precision."""
+def train_ivon(job: Job) -> Ivon:
+    """Learn a mean and a standard deviation of each weight; a setting has the prior's precision.
+
+    Raises
+    ------
+    ImportError
+        If ivon-opt is not installed.
+    """
     net = network(job)
     x, y = training_data(job)
-    optimizer = import_module("ivon").IVON(
+    optimizer = optional("ivon", None).IVON(
         net.parameters(), lr=job.setting["lr"], ess=len(x), hess_init=HESSIAN,
         weight_decay=job.setting["precision"] / len(x), beta2=1 - FORGETS,
     )  # fmt: skip
-    schedule, loss = cosine(job)(optimizer), loss_of(job)
-    found = Ivon(job, net, optimizer)
+    steps = job.epochs * math.ceil(len(x) / job.task.batch_size)
+    schedule, loss = CosineAnnealingLR(optimizer, T_max=steps), loss_of(job)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(job.seed)
-        for epoch in range(1, job.until + 1):
+        for _ in range(job.epochs):
             for rows in torch.randperm(len(x)).split(job.task.batch_size):
                 with optimizer.sampled_params(train=True):
                     optimizer.zero_grad()
                     loss(net(x[rows]), y[rows]).backward()
                 optimizer.step()
                 schedule.step()
-            if watch is not None and job.is_look(epoch):
-                watch(epoch, found)
-    return found
+    return Ivon(job, net, optimizer)

@@ -1,24 +1,27 @@
-"""What is asked of a contestant: one training on one split, and looks at it meanwhile."""
+"""What is asked of a contestant: one training on one split."""
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float
 from numpy import ndarray as Array
 
+from ensedu.common import checks
 from ensedu.contest.forecasts import Forecast
 from ensedu.contest.tasks import Given, Task
+from ensedu.methods import METHODS
 
-__all__ = ["LOOKS", "Contestant", "Job", "Setting", "Trained", "Watch"]
+__all__ = ["LENGTHS", "Contestant", "Job", "Setting", "Trained"]
 
-#: How often a training is looked at for its best epoch.
-LOOKS = 20
+#: How long a training may be, as parts of the task's epochs; its rate falls to 0 in each.
+LENGTHS = (0.125, 0.35, 1.0)
 
 Setting = dict[str, float]
 
 
+@runtime_checkable
 class Trained(Protocol):
     """What was trained: its forecast for inputs, the same at each call."""
 
@@ -26,9 +29,6 @@ class Trained(Protocol):
     kept: int
 
     def __call__(self, x: Float[Array, "B *features"]) -> Forecast: ...
-
-
-Watch = Callable[[int, Any], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,44 +40,91 @@ class Contestant:
     label
         What readers call it.
     train
-        Called as ``train(job, watch)``; trains to ``job.until``, and calls ``watch(epoch,
-        trained)`` at looks. What it hands over may change once that returns.
+        Called as ``train(job)``, returns what is `Trained` after ``job.epochs``.
     tries
         The settings.
     method
-        The key of the method of this book that it is; it colors and counts it.
+        The key of the method of this book that its networks are of; ``""`` for other models.
     scale
         Its width over that of the task; None: with as many parameters as four networks.
     epochs
         How many epochs a task gives it, by default the task's own.
-    finish
-        What is made of the network that was trained to the best epoch, where there is more to do:
-        ``finish(job, trained)``. The epoch is judged before, the setting after it.
+    parts
+        How long it may train, as parts of these.
     draws
         Whether two trainings differ; else one is scored.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything else.
     """
 
     label: str
-    train: Callable[["Job", Watch | None], Any]
+    train: Callable[["Job"], Trained]
     tries: tuple[Setting, ...]
     method: str = "single"
     scale: float | None = 1.0
     epochs: Callable[[Task], int] = operator.attrgetter("epochs")
-    finish: Callable[["Job", Any], Trained] | None = None
+    parts: tuple[float, ...] = LENGTHS
     draws: bool = True
+
+    def __post_init__(self) -> None:
+        checks.text("label", self.label)
+        for name in ("train", "epochs"):
+            if not callable(getattr(self, name)):
+                raise TypeError(
+                    f"{name} must be a function, got {checks.given(getattr(self, name))}"
+                )
+        if not isinstance(self.tries, (tuple, list)) or not self.tries:
+            raise TypeError(
+                f"tries must be a tuple of dicts, at least one, got {checks.given(self.tries)}"
+            )
+        for i, setting in enumerate(self.tries):
+            if not isinstance(setting, dict):
+                raise TypeError(f"tries[{i}] must be a dict, got {checks.given(setting)}")
+        checks.one_of("method", self.method, ("", *METHODS))
+        if self.scale is not None:
+            checks.real("scale", self.scale, low=0.0)
+        checks.boolean("draws", self.draws)
+
+    def lengths(self, task: Task) -> list[int]:
+        """Return the epochs that it may choose from on a task, the fewest first."""
+        whole = self.epochs(task)
+        return sorted({max(1, round(part * whole)) for part in self.parts})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Job:
-    """One training: of whom, on which split, with which setting and seed, for how many epochs."""
+    """One training: of whom, on which split, with which setting and seed, for how many epochs.
+
+    Parameters
+    ----------
+    task, given
+        The task, and a split of it as `ensedu.contest.given` returns it.
+    contestant, setting
+        Who is trained, and with which of its settings.
+    seed
+        All that is random follows from it.
+    epochs
+        How long; its rate falls to 0 until then.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a seed or epochs that are no such integers.
+    """
 
     task: Task
     given: Given
     contestant: Contestant
     setting: Setting
     seed: int
-    until: int
-    looks: int = field(default=LOOKS)
+    epochs: int
+
+    def __post_init__(self) -> None:
+        checks.natural_int("seed", self.seed)
+        checks.positive_int("epochs", self.epochs)
 
     @property
     def method(self) -> str:
@@ -88,13 +135,3 @@ class Job:
     def scale(self) -> float | None:
         """Its width over that of the task."""
         return self.contestant.scale
-
-    @property
-    def epochs(self) -> int:
-        """The epochs over which its rate falls to 0, also where it stops before."""
-        return self.contestant.epochs(self.task)
-
-    def is_look(self, epoch: int) -> bool:
-        """Say whether it is looked at after an epoch: `looks` times, the last at the end."""
-        every = max(1, self.epochs // self.looks)
-        return (self.epochs - epoch) % every == 0

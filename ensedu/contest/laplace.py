@@ -1,89 +1,53 @@
 """A Laplace approximation of the last layer, of laplace-torch (Daxberger et al. 2021)."""
 
-import copy
-import functools
 import warnings
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import torch
 from numpy import ndarray as Array
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from ensedu import counting
+from ensedu.common.optional import optional
 from ensedu.contest.forecasts import Classes, Forecast, Numbers
-from ensedu.contest.jobs import Job, Watch
+from ensedu.contest.jobs import Job
 from ensedu.contest.networks import (
-    AT_ONCE,
     PASSES,
     as_inputs,
-    cosine,
-    loss_of,
+    fit_network,
     network,
+    started,
     training_data,
 )
-from ensedu.torch import fit, half_squared_error, predict
+from ensedu.torch import half_squared_error
 
 __all__ = [
     "LaplaceLastLayer",
-    "MapNetwork",
     "laplace_torch",
     "optimize_prior_and_noise",
-    "train_map",
+    "train_laplace",
 ]
 
 #: What gave operators their names; they are gone with it.
 OPERATORS: list[torch.library.Library] = []
 
 
-class MapNetwork:
-    """The network under a Laplace approximation; a regression's gives a mean alone.
+def train_laplace(job: Job) -> "LaplaceLastLayer":
+    """Train a network, of a regression by its squared error, and put a Gaussian around its end.
 
-    Its forecast, by which its epoch is chosen, has one variance for all rows: its squared error.
+    Raises
+    ------
+    ImportError
+        If laplace-torch is not installed.
     """
-
-    def __init__(self, job: Job, net: Any) -> None:
-        self.job, self.net = job, net
-        self.kept = counting.count(net).total
-
-    def __call__(self, x: Array) -> Forecast:
-        out = predict(self.net, as_inputs(x), batch_size=AT_ONCE).double().numpy()
-        if self.job.task.classes:
-            return Classes(out)
-        known, y = self.job.given.select
-        own = predict(self.net, as_inputs(known), batch_size=AT_ONCE).double().numpy()
-        return Numbers(out, np.full_like(out, ((own[0] - y) ** 2).mean()))
-
-    def copied(self) -> "MapNetwork":
-        """Return one that further training leaves as it is."""
-        return MapNetwork(self.job, copy.deepcopy(self.net))
-
-
-def train_map(job: Job, watch: Watch | None = None) -> MapNetwork:
-    """Train the network; of a regression by its squared error."""
     net: Any = network(job)
     if not job.task.classes:
         last = net[len(net) - 1]
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(job.seed)
-            net[len(net) - 1] = nn.Linear(last.in_features, 1)
-    found = MapNetwork(job, net)
-
-    def look(row: dict[str, Any]) -> None:
-        if watch is not None and job.is_look(row["epoch"]):
-            watch(row["epoch"], found)
-
-    fit(
-        net, *training_data(job), loss_of(job) if job.task.classes else half_squared_error,
-        epochs=job.until, batch_size=job.task.batch_size, lr=job.setting["lr"],
-        weight_decay=job.setting["weight_decay"], seed=job.seed,
-        optimizer=functools.partial(torch.optim.AdamW, fused=True), scheduler=cosine(job),
-        callback=look, bar=False,
-    )  # fmt: skip
-    return found
+        net[len(net) - 1] = started(job, lambda _: nn.Linear(last.in_features, 1))
+    fit_network(job, net, None if job.task.classes else half_squared_error)
+    return LaplaceLastLayer(job, net)
 
 
 class LaplaceLastLayer:
@@ -94,9 +58,9 @@ class LaplaceLastLayer:
     regression, are those with the greatest marginal likelihood.
     """
 
-    def __init__(self, job: Job, trained: MapNetwork) -> None:
+    def __init__(self, job: Job, net: nn.Module) -> None:
         package, self.job = laplace_torch(), job
-        net = trained.net.eval()
+        net = net.eval()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(job.seed)
             self.found = package.Laplace(
@@ -116,7 +80,7 @@ class LaplaceLastLayer:
             else:
                 self.noise = optimize_prior_and_noise(self.found)
                 held = self.found.H.numel()
-        self.kept = trained.kept + held
+        self.kept = counting.count(net).total + held
 
     def __call__(self, x: Array) -> Forecast:
         inputs = as_inputs(x)
@@ -151,6 +115,11 @@ def laplace_torch() -> ModuleType:
 
     A torchvision for CUDA brings operators that a CPU-only Torch cannot load. At import it
     describes two of them, so they must at least have a name.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed.
     """
     names = [name for name in ("nms", "qnms") if not hasattr(torch.ops.torchvision, name)]
     fragment = torch.library.Library("torchvision", "FRAGMENT")
@@ -159,4 +128,4 @@ def laplace_torch() -> ModuleType:
     OPERATORS.append(fragment)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of what it imports in turn
-        return import_module("laplace")
+        return optional("laplace", None)

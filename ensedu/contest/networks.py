@@ -13,7 +13,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR
 
 from ensedu import counting, uncertainty
 from ensedu.contest.forecasts import Classes, Forecast, Numbers
-from ensedu.contest.jobs import Job, Watch
+from ensedu.contest.jobs import Job
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import KLWeight, ensemble, fit, gaussian_nll, mlp, predict
@@ -24,10 +24,12 @@ __all__ = [
     "MEMBERS",
     "PASSES",
     "TrainedNetwork",
+    "fit_network",
     "forecast",
     "loss_of",
     "network",
     "plain_network",
+    "started",
     "train_network",
     "training_data",
     "with_dropout",
@@ -43,30 +45,46 @@ DROPPED, POSTERIOR_STD, RANK1_STD = 0.1, 0.01, 0.3
 FILTERS = (6, 16)
 
 
-def train_network(job: Job, watch: Watch | None = None) -> "TrainedNetwork":
-    """Train one network, or one ensemble, by `fit`, with a rate that falls to 0 as a cosine."""
-    net = network(job)
-    x, y = training_data(job)
-    found = TrainedNetwork(job, net)
+def train_network(job: Job) -> "TrainedNetwork":
+    """Train one network, or one ensemble, by `fit`, with a rate that falls to 0 as a cosine.
 
-    def look(row: dict[str, Any]) -> None:
-        if watch is not None and job.is_look(row["epoch"]):
-            watch(row["epoch"], found)
+    MC dropout draws a mask for each example while it trains (Gal and Ghahramani 2016), and for
+    each pass when it predicts.
+    """
+    if METHODS[job.method].drops_units:
+        net: nn.Module = with_dropout(started(job, plain_network), DROPPED)
+        fit_network(job, net)
+        return TrainedNetwork(job, ensemble(net, job.method))
+    net = network(job)
+    fit_network(job, net)
+    return TrainedNetwork(job, net)
+
+
+def fit_network(
+    job: Job,
+    net: nn.Module,
+    nll: Callable[..., Tensor] | None = None,
+    after_step: Callable[[], None] | None = None,
+) -> None:
+    """Train a network as all are, by the task's loss unless another is given.
+
+    `after_step` is called after each step of the optimizer.
+    """
+    x, y = training_data(job)
+    steps = job.epochs * math.ceil(len(x) / job.task.batch_size)
+
+    def optimizer(groups: Any, lr: float) -> torch.optim.Optimizer:
+        found = torch.optim.AdamW(groups, lr=lr, fused=True)
+        if after_step is not None:
+            found.register_step_post_hook(lambda *_: after_step())
+        return found
 
     fit(
-        net, x, y, loss_of(job), epochs=job.until, batch_size=job.task.batch_size,
+        net, x, y, nll or loss_of(job), epochs=job.epochs, batch_size=job.task.batch_size,
         lr=job.setting["lr"], weight_decay=job.setting.get("weight_decay", 0.0),
-        kl=KLWeight(job.setting.get("kl_weight", 1.0)), seed=job.seed,
-        optimizer=functools.partial(torch.optim.AdamW, fused=True), scheduler=cosine(job),
-        callback=look, bar=False,
+        kl=KLWeight(job.setting.get("kl_weight", 1.0)), seed=job.seed, optimizer=optimizer,
+        scheduler=functools.partial(CosineAnnealingLR, T_max=steps), bar=False,
     )  # fmt: skip
-    return found
-
-
-def cosine(job: Job) -> Callable[[torch.optim.Optimizer], CosineAnnealingLR]:
-    """Return a schedule over all epochs of a job, also where it ends before."""
-    steps = math.ceil(len(job.given.fit[0]) / job.task.batch_size)
-    return functools.partial(CosineAnnealingLR, T_max=job.epochs * steps)
 
 
 class TrainedNetwork:
@@ -114,21 +132,28 @@ def training_data(job: Job) -> tuple[Tensor, Tensor]:
 
 
 def network(job: Job) -> nn.Module:
-    """Return an untrained network of a job, started by its seed."""
+    """Return an untrained network of a job's method and size, started by its seed."""
     method, options = METHODS[job.method], options_of(job.method, job.setting)
     size = size_option(job.method, MEMBERS) if method.members else {}
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(job.seed)
+
+    def build(job: Job) -> nn.Module:
         if not job.task.lenet:
             return mlp(mlp_sizes(job, job.scale), job.method, **size, **options)
         plain = plain_network(job)
         if job.method == "single":
             return plain
-        if method.drops_units:
-            return ensemble(with_dropout(plain, **options), job.method)
         if method.body:
             options["head"] = str(len(plain) - 1)
         return ensemble(plain, job.method, **size, **options)
+
+    return started(job, build)
+
+
+def started(job: Job, build: Callable[[Job], Any]) -> Any:
+    """Call a function of a job with Torch's own generator seeded by it."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(job.seed)
+        return build(job)
 
 
 def plain_network(job: Job) -> nn.Sequential:
@@ -189,5 +214,4 @@ def options_of(method: str, setting: dict[str, Any]) -> dict[str, Any]:
         "batch_ensemble": {"init": "signs"},
         "rank1": {"init_std": std, "prior": Normal(1.0, std), "posterior_std": POSTERIOR_STD},
         "mean_field": {"posterior_std": POSTERIOR_STD},
-        "mc_dropout": {"p": DROPPED},
     }.get(method, {})

@@ -1,8 +1,9 @@
 """SWAG: a Gaussian around the weights that one training went through (Maddox et al. 2019)."""
 
-import functools
+import math
 from typing import Any
 
+import numpy as np
 import torch
 from numpy import ndarray as Array
 from torch import Tensor
@@ -10,23 +11,14 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ensedu import counting
 from ensedu.contest.forecasts import Forecast
-from ensedu.contest.jobs import Job, Watch
-from ensedu.contest.networks import (
-    AT_ONCE,
-    PASSES,
-    as_inputs,
-    cosine,
-    forecast,
-    loss_of,
-    network,
-    training_data,
-)
-from ensedu.torch import fit, predict
+from ensedu.contest.jobs import Job
+from ensedu.contest.networks import AT_ONCE, PASSES, as_inputs, fit_network, forecast, network
+from ensedu.torch import predict
 
-__all__ = ["WINDOW", "Swag", "draw_weights", "train_swag"]
+__all__ = ["SNAPSHOTS", "WINDOW", "Swag", "draw_weights", "train_swag"]
 
-#: The part of the epochs so far, the last ones, at whose ends it looks at the weights.
-WINDOW = 1 / 3
+#: The part of the steps, the last ones, in which it looks at the weights, and how often.
+WINDOW, SNAPSHOTS = 1 / 3, 20
 
 
 def draw_weights(seen: Tensor, generator: torch.Generator) -> Tensor:
@@ -46,48 +38,41 @@ def draw_weights(seen: Tensor, generator: torch.Generator) -> Tensor:
 
 
 class Swag:
-    """A network, and the weights that a Gaussian is put around."""
+    """A network, and the weights that a Gaussian is put around, (K, W)."""
 
-    def __init__(self, job: Job, net: Any) -> None:
-        self.job, self.net, self.seen = job, net, list[Tensor]()
-
-    @property
-    def window(self) -> Tensor:
-        """The weights at the ends of the last epochs, (K, W)."""
-        return torch.stack(self.seen[-max(1, round(WINDOW * len(self.seen))) :])
-
-    @property
-    def kept(self) -> int:
-        """How many numbers a forecast needs: a mean, a variance and the deviations."""
-        return (2 + len(self.window)) * counting.count(self.net).total
+    def __init__(self, job: Job, net: Any, seen: Tensor) -> None:
+        self.job, self.net, self.seen = job, net, seen
+        #: A mean, a variance and the deviations.
+        self.kept = (2 + len(seen)) * counting.count(net).total
 
     def __call__(self, x: Array) -> Forecast:
-        parameters = list(self.net.parameters())
+        inputs, parameters = as_inputs(x), list(self.net.parameters())
         now = parameters_to_vector(parameters).detach().clone()
-        window, inputs = self.window, as_inputs(x)
         generator = torch.Generator().manual_seed(self.job.seed)
         outputs = []
         for _ in range(PASSES):
-            vector_to_parameters(draw_weights(window, generator), parameters)
+            vector_to_parameters(draw_weights(self.seen, generator), parameters)
             outputs.append(predict(self.net, inputs, batch_size=AT_ONCE))
         vector_to_parameters(now, parameters)
         return forecast(self.job, torch.cat(outputs))
 
 
-def train_swag(job: Job, watch: Watch | None = None) -> Swag:
-    """Train one network as others are, and keep its weights after each epoch."""
-    found = Swag(job, network(job))
-    x, y = training_data(job)
+def train_swag(job: Job) -> Swag:
+    """Train one network as others are, and look at its weights on the way."""
+    net, seen, step = network(job), list[Tensor](), 0
+    wanted = steps_to_see(job)
 
-    def look(row: dict[str, Any]) -> None:
-        found.seen.append(parameters_to_vector(found.net.parameters()).detach().clone())
-        if watch is not None and job.is_look(row["epoch"]):
-            watch(row["epoch"], found)
+    def look() -> None:
+        nonlocal step
+        step += 1
+        if step in wanted:
+            seen.append(parameters_to_vector(net.parameters()).detach().clone())
 
-    fit(
-        found.net, x, y, loss_of(job), epochs=job.until, batch_size=job.task.batch_size,
-        lr=job.setting["lr"], weight_decay=job.setting["weight_decay"], seed=job.seed,
-        optimizer=functools.partial(torch.optim.AdamW, fused=True), scheduler=cosine(job),
-        callback=look, bar=False,
-    )  # fmt: skip
-    return found
+    fit_network(job, net, after_step=look)
+    return Swag(job, net, torch.stack(seen))
+
+
+def steps_to_see(job: Job) -> set[int]:
+    """Return after which steps it looks: evenly over the last ones, and at the end."""
+    steps = job.epochs * math.ceil(len(job.given.fit[0]) / job.task.batch_size)
+    return {int(step) for step in np.linspace((1 - WINDOW) * steps, steps, SNAPSHOTS).round()} - {0}

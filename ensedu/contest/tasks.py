@@ -11,7 +11,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
-from ensedu.common.arrays import check_float64
+from ensedu.common.arrays import check_array, check_finite, check_float64
 from ensedu.common.optional import optional
 from ensedu.data import encoder
 from ensedu.data.row_checks import check_targets
@@ -25,7 +25,7 @@ PARTS = {"fit": 0.55, "select": 0.15, "calibrate": 0.1}
 #: The standard deviation of the noise that is added to standardized inputs of a table.
 NOISE = 0.3
 
-Inputs = Float[Array, "_ *features"]
+Inputs = Float[Array, "_ ..."]
 Targets = Float[Array, "_ 1"] | Int[Array, " _"]
 Shift = Callable[[Inputs, Generator], Inputs]
 
@@ -81,12 +81,13 @@ class Task:
     foreign: Inputs | None = None
 
     def __post_init__(self) -> None:
-        for name in ("name", "label"):
+        for name in ("name", "label", "source"):
             checks.text(name, getattr(self, name))
         for name in ("steps", "batch_size"):
             checks.positive_int(name, getattr(self, name))
         if isinstance(self.x, np.ndarray):
             check_float64("x", self.x)
+            check_finite("x", self.x)
         elif not hasattr(self.x, "iloc"):
             raise TypeError(f"x must be a pandas.DataFrame or an array, got {checks.given(self.x)}")
         check_targets("y", self.y, len(self.x))
@@ -96,11 +97,42 @@ class Task:
             )
         if self.y.ndim == 1 and self.y.min() < 0:
             raise ValueError(f"y must hold labels from 0 up, got {self.y.min()}")
-        if self.groups is not None and self.groups.shape != (len(self.y),):
-            raise ValueError(
-                f"groups has shape {self.groups.shape}, accepted is ({len(self.y)},), as y has"
-            )
+        if self.groups is not None:
+            check_array("groups", self.groups, "iu", "integers", (len(self.y),), like="y")
+        self._check_networks()
         object.__setattr__(self, "source", self.source or self.name)
+
+    def _check_networks(self) -> None:
+        axes = 2
+        if self.lenet:
+            axes = 4
+            if self.table or not self.classes:
+                raise ValueError(
+                    'hidden must be sizes unless x are images, and y labels, got "lenet"'
+                )
+        elif isinstance(self.hidden, str) or not isinstance(self.hidden, (tuple, list)):
+            raise TypeError(
+                f'hidden must be a tuple of sizes, or "lenet", got {checks.given(self.hidden)}'
+            )
+        else:
+            for i, size in enumerate(self.hidden):
+                checks.positive_int(f"hidden[{i}]", size)
+        if not self.table and self.x.ndim != axes:
+            accepted = "(N, channels, height, width)" if self.lenet else "(N, m)"
+            raise ValueError(
+                f"x has shape {self.x.shape}, accepted is {accepted} for such networks"
+            )
+        if not isinstance(self.shifts, Mapping) or not all(map(callable, self.shifts.values())):
+            raise TypeError(
+                f"shifts must be a mapping of names to functions, got {checks.given(self.shifts)}"
+            )
+        if self.foreign is not None:
+            check_float64("foreign", self.foreign)
+            if not self.table and self.foreign.shape[1:] != self.x.shape[1:]:
+                raise ValueError(
+                    f"foreign has shape {self.foreign.shape}, accepted is (F, "
+                    f"{', '.join(map(str, self.x.shape[1:]))}), as x has"
+                )
 
     @property
     def classes(self) -> int:
@@ -136,9 +168,11 @@ def rows_of_split(task: Task, split: int) -> dict[str, Int[Array, " rows"]]:
     Raises
     ------
     TypeError, ValueError
-        For a split that is no integer from 0 to `SPLITS` - 1, and groups that are too few, or too
-        large, for each part to have one.
+        For what is no task, a split that is no integer from 0 to `SPLITS` - 1, and groups that are
+        too few, or too large, for each part to have one.
     """
+    if not isinstance(task, Task):
+        raise TypeError(f"task must be a Task, got {checks.given(task)}")
     if checks.natural_int("split", split) >= SPLITS:
         raise ValueError(f"split must be from 0 to {SPLITS - 1}, got {split}")
     groups = np.arange(len(task.y)) if task.groups is None else task.groups

@@ -4,6 +4,8 @@ import re
 
 import numpy as np
 
+from ensedu.contest.running.machine import one_thread
+
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 
@@ -20,6 +22,14 @@ def test_intervals_of_an_ensemble(root):
     own = found["low"] <= found["center"][99:]
     assert found["low"].shape == found["high"].shape == (3, 1) and own.all()
     assert found["calibrated"].guarantee(0.9) == 0.9
+
+
+def test_two_contestants_on_a_table(root, capsys):
+    with one_thread():
+        found = ran(root, "book/api/contest.md")
+    words = capsys.readouterr().out
+    assert re.fullmatch(r"(\w+: 5\.\d\d nats an example, \d\d away\n){2}", words)
+    assert [len(row["nll"]) for row in found["rows"].values()] == [2, 1]
 
 
 def test_an_estimator_on_a_data_frame(root, capsys):

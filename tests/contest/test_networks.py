@@ -41,9 +41,14 @@ def test_dropout_stands_behind_each_relu_and_drops_channels_of_images():
     assert [part.p for part in own.modules() if isinstance(part, MCDropout)] == [0.1, 0.1]
 
 
-@pytest.mark.parametrize("make", [small.task, lambda: small.task(classes=True), small.images])
-@pytest.mark.parametrize("name", OWN)
-def test_a_network_trains_and_repeats_its_forecast(make, name):
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [(name, small.task) for name in OWN]
+    + [(name, lambda: small.task(classes=True)) for name in ("single", "rank1")]
+    # Each way in which LeNet-5 becomes one of them.
+    + [(name, small.images) for name in ("wide", "batch_ensemble", "mc_dropout", "last_layer")],
+)
+def test_a_network_trains_and_repeats_its_forecast(name, make):
     task = make()
     job = small.job(task, CONTESTANTS[name], until=1)
     first, again = (networks.train_network(job) for _ in range(2))

@@ -8,6 +8,7 @@ import pytest
 from ensedu import uncertainty
 from ensedu.contest import rounds
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, HALVES
+from ensedu.contest.forecasts import Numbers
 from ensedu.contest.jobs import Contestant
 from ensedu.contest.tasks import given
 from tests.contest import small
@@ -31,6 +32,29 @@ def test_rows_to_test_and_to_calibrate_on_choose_nothing(name):
     assert rounds.choose(task, own, row, 5).nll != rounds.choose(task, told, row, 5).nll
 
 
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda t, o, c: rounds.choose("t", o, c, 0), TypeError, "task must be a Task, got 't'"),
+        (lambda t, o, c: rounds.choose(t, 3, c, 0), TypeError, "own must be a Given, got 3 (int)"),
+        (lambda t, o, c: rounds.choose(t, o, "single", 0), TypeError,
+         "contestant must be a Contestant, got 'single' (str)"),
+        (lambda t, o, c: rounds.choose(t, o, c, -1), ValueError, "seed must be an integer from 0"),
+        (lambda t, o, c: rounds.run_split(3, "x", c, 0), TypeError, "task must be a Task, got 3"),
+        (lambda t, o, c: rounds.run_split(t, "single", "single", 0), TypeError,
+         "contestant must be a Contestant, got 'single' (str)"),
+        (lambda t, o, c: rounds.run_split(t, 7, c, 0), TypeError, "name must be a string, got 7"),
+        (lambda t, o, c: rounds.run_split(t, "x", c, 5), ValueError, "split must be from 0 to 4"),
+    ],
+)  # fmt: skip
+def test_bad_rounds_are_refused(call, error, words):
+    task = small.task()
+    with pytest.raises(error) as refused:
+        call(task, given(task, 0), quick("single"))
+    assert words in str(refused.value)
+
+
 class Constant:
     """Forecasts N(center, 1), whatever it is asked."""
 
@@ -40,8 +64,6 @@ class Constant:
         self.center = center
 
     def __call__(self, x):
-        from ensedu.contest.forecasts import Numbers
-
         mean = np.full((1, len(x), 1), self.center)
         return Numbers(mean, np.ones_like(mean))
 
@@ -50,13 +72,18 @@ class Constant:
 
 
 def scripted(centers, finish=None):
-    """A contestant with centers by setting and epoch; nothing else decides."""
+    """A contestant with centers by setting and epoch; nothing else decides.
+
+    As a network is, what it hands over is one thing that changes.
+    """
 
     def train(job, watch):
-        for epoch, center in enumerate(centers[int(job.setting["number"])], 1):
-            if watch and epoch <= job.until:
-                watch(epoch, Constant(center))
-        return Constant(centers[int(job.setting["number"])][job.until - 1])
+        found = Constant(None)
+        for epoch, center in enumerate(centers[int(job.setting["number"])][: job.until], 1):
+            found.center = center
+            if watch:
+                watch(epoch, found)
+        return found
 
     tries = tuple({"number": float(i)} for i in range(len(centers)))
     return Contestant(
@@ -86,6 +113,9 @@ def test_what_is_finished_has_the_epoch_of_the_network_and_its_own_nll():
     worse = scripted(centers, lambda job, net: Constant(2 * center + 3.0 - net.center))
     found = rounds.choose(task, own, worse, 0)
     assert found.epochs == [2, 1]
+    spread = 0.5 * (np.log(2 * np.pi) + own.select[1].var())
+    # Of the centers 1.0 and 0.2, those of these epochs.
+    assert found.nll == pytest.approx([spread + 0.5 * 2.0**2, spread + 0.5 * 2.8**2])
     plain = rounds.choose(task, own, scripted(centers), 0)
     assert plain.number == 1 and found.number == 0
 
@@ -137,6 +167,9 @@ def test_a_row_scores_two_fresh_starts_of_what_was_chosen(classes):
         held = trained(own.calibrate[0])
         scaled = forecast.sharpened(held, own.calibrate[1]).scores(own.test[1], own.unit)
         assert found["scaled"]["nll"][start] == pytest.approx(scaled["nll"])
+        inside = forecast.conformal(own.test[1], held, own.calibrate[1])
+        size = inside["size"] if classes else own.unit * inside["width"]
+        assert found["conformal"][start] == pytest.approx([inside["coverage"], size])
         apart = uncertainty.auroc(forecast.doubt, trained(own.foreign).doubt)
         assert found["auroc"][start] == pytest.approx(apart)
     assert found["nll"][0] != found["nll"][1]

@@ -1,5 +1,7 @@
 """SWAG: its Gaussian, and which weights it is put around."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from torch.nn.utils import parameters_to_vector
@@ -33,6 +35,13 @@ def test_it_is_put_around_the_last_third_of_the_epochs_so_far():
     assert found.kept == 5 * n
     single = networks.train_network(small.job(job.task, CONTESTANTS["single"], until=7))
     assert torch.equal(found.seen[6], parameters_to_vector(single.net.parameters()))
+
+
+def test_at_a_look_it_is_put_around_the_last_third_until_then():
+    job, seen = small.job(small.task(steps=30), CONTESTANTS["swag"]), []
+    swag.train_swag(job, lambda epoch, own: seen.append((len(own.window), own.window[-1])))
+    assert [size for size, _ in seen] == [1, 1, 1, 1, 2, 2, 2, 3]
+    assert torch.equal(seen[4][1], swag.train_swag(replace(job, until=5)).seen[-1])
 
 
 def test_a_forecast_repeats_and_leaves_the_network_as_it_is():

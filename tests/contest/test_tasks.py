@@ -28,7 +28,8 @@ def numbers_task(N=83, groups=None, seed=0, **other):
 def images_task(N=53, **other):
     rng = np.random.default_rng(1)
     y = rng.permutation(np.arange(N) % 3)
-    return Task(name="t", label="T", x=rng.random((N, 1, 5, 2)), y=y, **other)
+    x = rng.random((N, 1, 5, 2))
+    return Task(name="t", label="T", x=x, y=y, hidden="lenet", **other)
 
 
 def pieces(N, number, seed):
@@ -140,8 +141,8 @@ def test_images_come_as_they_are_and_labels_too():
         np.testing.assert_array_equal(y, task.y[rows[name]])
     np.testing.assert_array_equal(own.shifted["half"], own.test[0] / 2)
     np.testing.assert_array_equal(own.foreign, 1)
-    assert (own.center, own.unit, task.classes, task.table, task.lenet) == (0, 1, 3, False, False)
-    assert replace(task, hidden="lenet").lenet
+    assert (own.center, own.unit, task.classes, task.table, task.lenet) == (0, 1, 3, False, True)
+    assert not numbers_task().lenet and numbers_task().table
 
 
 def test_noise_has_its_standard_deviation_in_units_of_the_rows_to_fit_on():
@@ -162,7 +163,7 @@ def test_a_source_is_the_name_unless_it_is_said():
     [
         ({"name": 3}, TypeError, "name must be a string, got 3"),
         ({"label": None}, TypeError, "label must be a string, got None"),
-        ({"epochs": 0}, ValueError, "epochs must be a positive integer, got 0"),
+        ({"steps": 0}, ValueError, "steps must be a positive integer, got 0"),
         ({"batch_size": 2.5}, TypeError, "batch_size must be a positive integer, got 2.5"),
         ({"x": [[1.0]] * 83}, TypeError, "x must be a pandas.DataFrame or an array, got"),
         ({"x": np.ones((83, 2), np.float32)}, TypeError, "x has dtype float32, accepted is float"),
@@ -171,7 +172,23 @@ def test_a_source_is_the_name_unless_it_is_said():
         ({"y": np.arange(83) - 1}, ValueError, "y must hold labels from 0 up, got -1"),
         ({"y": np.ones((83, 2))}, ValueError, r"y has shape (83, 2), accepted is (N, 1)"),
         ({"y": np.full((83, 1), np.nan)}, ValueError, "y must hold finite numbers"),
+        ({"x": np.full((83, 2), np.nan)}, ValueError, "x must hold finite numbers"),
         ({"groups": np.arange(82)}, ValueError, "groups has shape (82,), accepted is (83,)"),
+        ({"groups": [0] * 83}, TypeError, "groups must be a plain NumPy array (83,), got list"),
+        ({"groups": np.ones(83)}, TypeError, "groups must hold integers, got dtype float64"),
+        ({"source": 7}, TypeError, "source must be a string, got 7"),
+        ({"hidden": 50}, TypeError, 'hidden must be a tuple of sizes, or "lenet", got 50 (int)'),
+        ({"hidden": "mlp"}, TypeError, """or "lenet", got 'mlp' (str)"""),
+        ({"hidden": (50, 0)}, ValueError, "hidden[1] must be a positive integer, got 0"),
+        ({"hidden": "lenet"}, ValueError, "hidden must be sizes unless x are images, and y labels"),
+        ({"x": np.ones((83, 5, 2))}, ValueError, "x has shape (83, 5, 2), accepted is (N, m) for"),
+        ({"x": np.ones((83, 5)), "y": np.arange(83) % 3, "hidden": "lenet"}, ValueError,
+         "accepted is (N, channels, height, width) for such networks"),
+        ({"shifts": [np.flip]}, TypeError, "shifts must be a mapping of names to functions, got ["),
+        ({"shifts": {"flip": 3}}, TypeError, "shifts must be a mapping of names to functions, got"),
+        ({"foreign": [[1.0]]}, TypeError, "foreign must be a plain NumPy array, got list"),
+        ({"x": np.ones((83, 5)), "foreign": np.ones((7, 3))}, ValueError,
+         "foreign has shape (7, 3), accepted is (F, 5), as x has"),
     ],
 )  # fmt: skip
 def test_bad_tasks_are_refused(change, error, words):
@@ -187,6 +204,8 @@ def test_bad_tasks_are_refused(change, error, words):
 def test_a_split_that_is_none_is_refused(split, error):
     with pytest.raises(error, match="split"):
         rows_of_split(numbers_task(), split)
+    with pytest.raises(TypeError, match=r"task must be a Task, got 'wages' \(str\)"):
+        given("wages", 0)
 
 
 @pytest.mark.bad_input

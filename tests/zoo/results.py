@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ensedu.book import measured
-from ensedu.book.experiments.running import json_files
-from ensedu.book.experiments.running.machine import machine
+from ensedu.contest.running import json_files
+from ensedu.contest.running.machine import machine
 from ensedu.methods import METHODS
 from scripts import readme
 

@@ -1,8 +1,8 @@
 """Experiments behind the book's tables of long runs; ``make results`` computes them.
 
 `EXPERIMENTS` finds each by its name. Its module is imported when it is asked for, so that an
-experiment may need packages that others do without. What runs them stands in ``running``, what
-several use in ``shared``.
+experiment may need packages that others do without. `ensedu.contest.running` runs them; what
+several use stands in ``shared``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ensedu.common import checks
 
 if TYPE_CHECKING:
-    from ensedu.book.experiments.running.experiment import Experiment
+    from ensedu.contest.running.experiment import Experiment
 
 __all__ = ["EXPERIMENTS", "NEEDS", "missing_package"]
 

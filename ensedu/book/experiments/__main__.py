@@ -17,8 +17,8 @@ from pathlib import Path
 
 from ensedu import book
 from ensedu.book.experiments import EXPERIMENTS, NEEDS, missing_package
-from ensedu.book.experiments.running.runner import compute_table
 from ensedu.common import checks
+from ensedu.contest.running.runner import compute_table
 
 BOOK = Path(book.__file__).parent
 

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.book.experiments import running_example as example
-from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.contest.running.experiment import Experiment
 from ensedu.torch import predict
 
 __all__ = ["EXPERIMENT", "averaged_error", "error_products", "run"]

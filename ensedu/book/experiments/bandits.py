@@ -29,9 +29,9 @@ from jaxtyping import Bool
 from numpy import ndarray as Array
 
 from ensedu import uncertainty
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shared.comparisons import add_verdicts
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.data import bandit
 from ensedu.priors import Normal
 from ensedu.torch import mlp

@@ -25,9 +25,9 @@ from ensedu import uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments import nuts, nuts_distances
 from ensedu.book.experiments import running_example as example
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.common.training_plan import minibatch_kl_weights
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.data import digits, gap
 from ensedu.priors import Prior, ScaleMixture
 from ensedu.torch import MeanFieldLinear, fit, mlp

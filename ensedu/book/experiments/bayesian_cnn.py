@@ -39,13 +39,13 @@ from numpy import ndarray as Array
 from torch import Tensor, nn
 
 from ensedu import uncertainty
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shared.comparisons import (
     add_verdicts,
     compare_pairs,
     compare_with_reference,
 )
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.data import letters, mnist5000
 from ensedu.priors import Normal
 from ensedu.theory import pruning

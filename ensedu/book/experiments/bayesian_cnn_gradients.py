@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.book.experiments.bayesian_cnn import TRAIN, estimator_set, layers, split_digits, trained
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.torch.train.losses import softmax_cross_entropy
 
 __all__ = ["ESTIMATORS", "EXPERIMENT", "PLACES", "run", "variances"]

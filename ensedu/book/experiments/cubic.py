@@ -16,9 +16,9 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu import uncertainty
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shared.recorder import Recorder
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.data import Split, cubic
 from ensedu.torch import fit, gaussian_nll, half_squared_error, mlp, predict
 

@@ -24,8 +24,6 @@ from torch import nn
 
 from ensedu import uncertainty
 from ensedu.book.experiments import dropout
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shared.comparisons import compare_with_reference
 from ensedu.book.page.digit.drawings import DIGITS, LETTERS, jittered, scribble, seen
 from ensedu.book.page.digit.stored_networks import (
@@ -37,6 +35,8 @@ from ensedu.book.page.digit.stored_networks import (
     probabilities,
 )
 from ensedu.common import checks
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import convert, fit, mlp

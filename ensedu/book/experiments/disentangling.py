@@ -21,9 +21,9 @@ from torch import nn
 
 from ensedu import data, uncertainty
 from ensedu.book import measured
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.common import checks
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.torch import fit, gaussian_nll, mlp, predict
 
 __all__ = [

@@ -21,10 +21,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shared.comparisons import compare_with_reference
 from ensedu.common import checks
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.data import digits
 from ensedu.torch import fit, mlp
 from ensedu.torch.train.losses import softmax_cross_entropy

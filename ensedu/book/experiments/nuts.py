@@ -30,8 +30,8 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.book.experiments import running_example as example
-from ensedu.book.experiments.running.experiment import Experiment
 from ensedu.common import checks
+from ensedu.contest.running.experiment import Experiment
 from ensedu.data import gap
 from ensedu.priors import Normal
 

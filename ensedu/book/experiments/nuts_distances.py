@@ -22,10 +22,10 @@ from torch import Tensor, nn
 from ensedu import uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments import nuts
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.running_example import nll
 from ensedu.common import checks
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.data import gap
 from ensedu.priors import Normal
 from ensedu.torch import MeanFieldLinear, fit, mlp, predict

@@ -22,9 +22,9 @@ from torch import Tensor, nn
 
 from ensedu import uncertainty
 from ensedu.book.experiments import table_one
-from ensedu.book.experiments.running.experiment import Experiment
 from ensedu.book.experiments.shared.recorder import Recorder
 from ensedu.common import checks
+from ensedu.contest.running.experiment import Experiment
 from ensedu.data import Split
 from ensedu.torch import predict
 

@@ -35,9 +35,9 @@ from torch.nn.functional import cross_entropy
 
 from ensedu import numpy as en
 from ensedu import uncertainty
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shared.comparisons import LEVEL
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.data import digits
 from ensedu.theory.perturbations import (
     Score,

@@ -26,8 +26,8 @@ from jaxtyping import Bool, Float
 from numpy import ndarray as Array
 from torch import Tensor, nn
 
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.data import mnist5000
 from ensedu.priors import Normal, ScaleMixture
 from ensedu.theory import pruning

@@ -24,9 +24,9 @@ from torch import Tensor, nn
 
 from ensedu import counting, uncertainty
 from ensedu.book import measured
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.common import checks
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.data import gap
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal

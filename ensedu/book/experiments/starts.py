@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from ensedu.book.experiments.running.experiment import Experiment
+from ensedu.contest.running.experiment import Experiment
 from ensedu.data import digits
 from ensedu.methods import size_option
 from ensedu.torch import ensemble, kl, models

@@ -29,10 +29,10 @@ from torch import nn
 from ensedu import uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments.averaging import error_products
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shared.comparisons import LEVEL, compare_with_reference
 from ensedu.common import checks
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.data import Split, boston, concrete
 from ensedu.torch import fit, gaussian_nll, mlp, predict
 

@@ -28,10 +28,10 @@ from numpy import ndarray as Array
 from torch import Tensor, nn
 
 from ensedu import counting, uncertainty
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shared.comparisons import compare_pairs, compare_with_reference
 from ensedu.common import checks
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.data import digits, mnist5000
 from ensedu.torch import SaveTo, fit, mlp, predict
 from ensedu.torch.train.losses import softmax_cross_entropy

@@ -28,10 +28,10 @@ from torch import Tensor
 from ensedu import uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments import training_batch_ensemble as before
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shared.comparisons import compare_pairs, compare_with_reference
 from ensedu.common import checks
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.priors import Cauchy, Normal, Prior
 from ensedu.torch import mlp
 from ensedu.torch.variational import kl, softplus

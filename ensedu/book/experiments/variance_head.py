@@ -14,9 +14,9 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu import uncertainty
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shared.comparisons import add_verdicts
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 from ensedu.data import Curve
 from ensedu.torch import fit, gaussian_nll, mlp, predict
 

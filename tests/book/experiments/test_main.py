@@ -9,7 +9,7 @@ import toy_experiment as toy
 from ensedu.book import experiments
 from ensedu.book.experiments import EXPERIMENTS, nuts
 from ensedu.book.experiments.__main__ import folders, main
-from tests.book.experiments.toy_runs import (
+from tests.contest.running.toy_runs import (
     expected,
     leave_ten_rows,
     read_table,
@@ -60,6 +60,15 @@ def test_a_table_that_fails_leaves_the_others(tmp_path, two_toys, capsys, monkey
     monkeypatch.delenv("TOY_FAULT")
     assert main(["toy", "--out", str(tmp_path)]) == 0
     assert without_times(tmp_path / "toy.json") == expected()
+
+
+def test_ctrl_c_stops_the_command(tmp_path, two_toys, capsys, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ensedu.book.experiments.__main__.compute_table", stopped)
+    assert main(["--out", str(tmp_path)]) == 130
+    assert capsys.readouterr() == ("", "")
 
 
 def test_fresh_drops_what_is_kept(tmp_path, two_toys, toy_log):

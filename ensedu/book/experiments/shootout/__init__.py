@@ -29,8 +29,6 @@ import numpy as np
 
 from ensedu import counting, uncertainty
 from ensedu.book import measured
-from ensedu.book.experiments.running.experiment import Experiment
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shared.comparisons import add_verdicts
 from ensedu.book.experiments.shootout.contestants import (
     CONTESTANTS,
@@ -55,6 +53,8 @@ from ensedu.book.experiments.shootout.tasks import (
 )
 from ensedu.common import checks
 from ensedu.contest.forecasts import Forecast
+from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
 
 __all__ = [
     "CONTESTANTS",

@@ -9,9 +9,9 @@ import scipy.stats
 from ensedu import uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments import shootout
-from ensedu.book.experiments.running.machine import one_thread
 from ensedu.book.experiments.shootout import reading
 from ensedu.book.experiments.shootout.tasks import TASKS, split_of_task
+from ensedu.contest.running.machine import one_thread
 from tests.book.experiments.shootout.committed import tasks_with_a_table
 
 

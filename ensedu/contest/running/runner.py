@@ -12,11 +12,11 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ensedu.book.experiments.running import json_files, sources, worker
-from ensedu.book.experiments.running.experiment import Experiment, case_key
-from ensedu.book.experiments.running.kept_rows import KeptRows
-from ensedu.book.experiments.running.machine import SETTINGS, machine
 from ensedu.common import checks
+from ensedu.contest.running import json_files, sources, worker
+from ensedu.contest.running.experiment import Experiment, case_key
+from ensedu.contest.running.kept_rows import KeptRows
+from ensedu.contest.running.machine import SETTINGS, machine
 
 __all__ = ["LONGEST", "compute_table"]
 
@@ -74,7 +74,7 @@ def compute_table(
         if unknown and not older:
             raise ValueError(
                 f"{path} holds the row of a case that {name} does not have, {min(unknown)}; "
-                "delete it, or give --fresh"
+                "delete it, or compute it fresh (--fresh)"
             )
         try:
             _compute_missing_rows(kept_rows, experiment, workers)

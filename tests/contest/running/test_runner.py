@@ -8,9 +8,9 @@ import signal
 import pytest
 import toy_experiment as toy
 
-from ensedu.book.experiments.running import machine, runner
-from ensedu.book.experiments.running.runner import compute_table
-from tests.book.experiments.toy_runs import (
+from ensedu.contest.running import machine, runner
+from ensedu.contest.running.runner import compute_table
+from tests.contest.running.toy_runs import (
     expected,
     kept_row_numbers,
     read_table,
@@ -116,11 +116,12 @@ def test_ctrl_c_stops_all_and_loses_no_row(tmp_path, toy_log, start_toy, monkeyp
     out, err = process.communicate(timeout=60)
     monkeypatch.delenv("TOY_FAULT")
     rows = kept_row_numbers(tmp_path)
-    assert process.returncode == 130 and out == ""
-    assert err == (
+    assert process.returncode == -signal.SIGINT and out == ""
+    assert err.startswith(
         f"toy: stopped; {len(rows)} of 11 rows are kept in {tmp_path / 'toy.jsonl'}, and the same "
-        "command goes on from there\n"
+        "command goes on from there\nTraceback "
     )
+    assert err.endswith("\nKeyboardInterrupt\n")
     assert not any(one.is_running() for one in workers)
     toy_log.unlink()
     assert without_times(compute_table(toy.experiment(), tmp_path, workers=1)) == expected()

@@ -5,7 +5,7 @@ import re
 import pytest
 import toy_experiment as toy
 
-from ensedu.book.experiments.running import experiment
+from ensedu.contest.running import experiment
 
 
 def local():
@@ -47,7 +47,7 @@ def local():
         ({"run": 3}, TypeError, "run must be a function of a module"),
         ({"summarize": 3}, TypeError, "summarize must be a function or None, got 3 (int)"),
         ({"digits": 0}, ValueError, "digits must be a positive integer, got 0"),
-        ({"name": "a/b"}, ValueError, "name must be lower-case letters, digits and hyphens"),
+        ({"name": "a/b/c"}, ValueError, "name must be lower-case letters, digits, _ and hyphens"),
         ({"name": 3}, TypeError, "name must be a string, got 3 (int)"),
         ({"budget": " "}, ValueError, "budget must have words, got ' '"),
         ({"about": ""}, ValueError, "about must have words, got ''"),

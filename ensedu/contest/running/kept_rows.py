@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from ensedu.book.experiments.running.experiment import case_key
-from ensedu.book.experiments.running.worker import Outcome
 from ensedu.common import checks
+from ensedu.contest.running.experiment import case_key
+from ensedu.contest.running.worker import Outcome
 
 __all__ = ["KeptRows"]
 
@@ -100,8 +100,9 @@ class KeptRows:
         ]
         if others:
             raise ValueError(
-                f"{self.path} holds rows of another run: {', '.join(others)}; delete it, or give "
-                "--fresh, or --older if only code differs that gives the same rows"
+                f"{self.path} holds rows of another run: {', '.join(others)}; delete it, or "
+                "compute it fresh (--fresh), or keep older rows (--older) if only code differs "
+                "that gives the same rows"
             )
         for i, line in enumerate(lines[1:], start=2):
             row = self._line(i, line)
@@ -122,7 +123,7 @@ class KeptRows:
         words = checks.shown(line.decode(errors="replace"))
         return (
             f"{self.path} is damaged: line {number} is {words}, which no run has written; "
-            "delete it, or give --fresh"
+            "delete it, or compute it fresh (--fresh)"
         )
 
     def _write(self, line: dict[str, Any]) -> None:

@@ -6,8 +6,8 @@ import re
 import pytest
 import toy_experiment as toy
 
-from ensedu.book.experiments.running.runner import compute_table
-from tests.book.experiments.toy_runs import (
+from ensedu.contest.running.runner import compute_table
+from tests.contest.running.toy_runs import (
     expected,
     kept_row_numbers,
     leave_ten_rows,
@@ -42,9 +42,10 @@ def test_rows_of_another_run_are_refused(tmp_path, toy_log):
     other = toy.experiment(settings={"slope": 2.0})
     words = re.escape(
         f"{path} holds rows of another run: settings was {{'slope': {1 / 3}}}, is "
-        "{'slope': 2.0}; delete it, or give --fresh, or --older if only code differs"
+        "{'slope': 2.0}; delete it, or compute it fresh (--fresh), or keep older rows "
+        "(--older) if only code differs that gives the same rows"
     )
-    with pytest.raises(ValueError, match=f"^{words}"):
+    with pytest.raises(ValueError, match=f"^{words}$"):
         compute_table(other, tmp_path)
     header, rest = path.read_text().split("\n", 1)
     for name in ("name", "code", "processor", "versions", "python"):

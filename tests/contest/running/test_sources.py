@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import ensedu
-from ensedu.book.experiments import starts
-from ensedu.book.experiments.running import sources
+from ensedu.contest import networks
+from ensedu.contest.running import sources
 
 PACKAGE = Path(ensedu.__file__).parent
 
@@ -20,18 +20,19 @@ def names_of(files):
 
 def test_it_holds_every_module_that_an_import_loads_but_what_packages_pass_on_to_others():
     code = (
-        "import sys, ensedu.book.experiments.starts; "
+        "import sys, ensedu.contest.networks; "
         "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'ensedu'))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {Path(file) for file in ran.stdout.split()}
-    found = sources.source_files(starts.run)
+    found = sources.source_files(networks.train_network)
     passed_on = sources.imported_files(
-        "from ensedu import torch, data, uncertainty\nprint(torch, data, uncertainty)"
+        "from ensedu import contest, counting, torch, data, uncertainty\n"
+        "print(contest, counting, torch, data, uncertainty)"
     )
     assert loaded <= found | passed_on and len(loaded) > 10
     names = names_of(found)
-    assert {"torch/models.py", "book/experiments/starts.py", "methods.py"} <= names
+    assert {"torch/models.py", "contest/networks.py", "methods.py"} <= names
     assert not [name for name in names if name.startswith(("plot", "book/page"))]
 
 

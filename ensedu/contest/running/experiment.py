@@ -1,12 +1,9 @@
 """A table of long runs: which rows it has, how a row is computed, and what that costs.
 
-A chapter reads the finished table with ``ensedu.book.measured.load(name)``, and may call the
-function `run` of an experiment itself, for one case, smaller::
+`ensedu.contest.running.runner.compute_table` computes it. One case, smaller, is a call of the
+function `run` itself::
 
-    from ensedu.book.experiments import EXPERIMENTS
-
-    starts = EXPERIMENTS["starts"]
-    results = starts.run(**starts.cases[0], **starts.settings | {"epochs": 1})
+    results = own.run(**own.cases[0], **own.settings | {"epochs": 1})
 """
 
 import inspect
@@ -16,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ensedu.book.experiments.running.json_files import as_json
 from ensedu.common import checks
+from ensedu.contest.running.json_files import as_json
 
 __all__ = ["Experiment", "case_key"]
 
@@ -30,7 +27,7 @@ class Experiment:
     ----------
     name
         Lower-case letters, digits, ``_`` and hyphens, in a folder or none; the table is
-        ``ensedu/book/results/NAME.json``.
+        ``NAME.json``.
     about
         What the rows hold, with units, for who opens the file.
     budget

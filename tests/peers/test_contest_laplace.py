@@ -1,0 +1,123 @@
+"""Laplace of the contest: laplace-torch used by hand, and a last layer's Gaussian worked out."""
+
+import copy
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+from ensedu.contest import laplace, rounds
+from ensedu.contest.contestants import CONTESTANTS
+from ensedu.contest.networks import training_data
+from tests.contest import small
+
+pytest.importorskip("laplace", reason="laplace-torch is absent: run `make test-peers`")
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what it imports
+
+ROW = CONTESTANTS["laplace"]
+
+
+def trained(classes, until=None):
+    """A training of a small task, and the network under it."""
+    job = small.job(small.task(classes=classes, steps=60), ROW, until=until)
+    return job, laplace.train_map(job)
+
+
+def test_classes_are_those_of_the_package_by_hand():
+    job, own = trained(classes=True)
+    net = copy.deepcopy(own.net)
+    found = laplace.LaplaceLastLayer(job, own)
+    by_hand = laplace.laplace_torch().Laplace(net, "classification")  # as the package comes
+    by_hand.fit(DataLoader(TensorDataset(*training_data(job)), batch_size=17))
+    with pytest.warns(UserWarning, match="probit"):
+        by_hand.optimize_prior_precision(method="marglik")
+    assert found.found.prior_precision.item() == pytest.approx(by_hand.prior_precision.item())
+    x = job.given.test[0]
+    logits = found(x).logits
+    assert logits.shape == (32, len(x), small.k)
+    mean, covariance = by_hand._glm_predictive_distribution(torch.from_numpy(x).float())
+    std = covariance.diagonal(dim1=1, dim2=2).sqrt().detach().numpy()
+    away = (logits.mean(axis=0) - mean.detach().numpy()) / (std / math.sqrt(32))
+    assert np.abs(away).mean() == pytest.approx(math.sqrt(2 / math.pi), abs=0.2)
+    assert (logits.var(axis=0, ddof=1) / std**2).mean() == pytest.approx(1, abs=0.2)
+    torch.manual_seed(job.seed)
+    drawn = by_hand.functional_samples(torch.from_numpy(x).float(), n_samples=32)
+    np.testing.assert_allclose(logits, drawn.detach().numpy(), rtol=1e-4, atol=1e-4)
+
+
+def posterior(job, own, log_prior, log_noise):
+    """Return the covariance of a regression's last layer, and its log marginal likelihood.
+
+    Bishop 2006, eq. 3.51, 3.54 and 3.86, around the trained weights instead of the best ones.
+    """
+    x, y = training_data(job)
+    with torch.no_grad():
+        features = own.net[: len(own.net) - 1](x).double()
+        errors = (own.net(x) - y).double()
+    features = torch.cat([features, torch.ones(len(x), 1)], dim=1)
+    last = own.net[len(own.net) - 1]
+    weights = torch.cat([last.weight.detach().flatten(), last.bias.detach()]).double()
+    prior, square = math.exp(log_prior), math.exp(2 * log_noise)
+    precision = features.T @ features / square + prior * torch.eye(len(weights))
+    value = (
+        -0.5 * len(x) * math.log(2 * math.pi * square)
+        - 0.5 * (errors**2).sum().item() / square
+        - 0.5 * prior * (weights**2).sum().item()
+        + 0.5 * len(weights) * log_prior
+        - 0.5 * torch.logdet(precision).item()
+    )
+    return torch.linalg.inv(precision), value
+
+
+def test_a_regression_is_bayesian_linear_regression_on_the_last_features():
+    job, own = trained(classes=False)
+    found = laplace.LaplaceLastLayer(job, own)
+    prior = math.log(found.found.prior_precision.item())
+    noise = 0.5 * math.log(found.noise)
+    covariance, best = posterior(job, own, prior, noise)
+    # Noise and prior are those of the greatest marginal likelihood.
+    for change in (-0.1, 0.1):
+        assert posterior(job, own, prior, noise + change)[1] < best
+        assert posterior(job, own, prior + 5 * change, noise)[1] < best
+    x = job.given.test[0]
+    inputs = torch.from_numpy(x).float()
+    with torch.no_grad():
+        features = own.net[: len(own.net) - 1](inputs).double()
+        mean = own.net(inputs).double()
+    features = torch.cat([features, torch.ones(len(x), 1)], dim=1)
+    spread = (features @ covariance * features).sum(dim=1)
+    forecast = found(x)
+    np.testing.assert_allclose(forecast.mean[0], mean, rtol=1e-6)
+    np.testing.assert_allclose(forecast.variance[0, :, 0], spread + found.noise, rtol=1e-3)
+    assert (spread > 1e-6).all()
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_finishing_leaves_the_network_as_it_is_and_forecasts_repeat(classes):
+    job, own = trained(classes)
+    x, part = job.given.test[0], "logits" if classes else "mean"
+    before = copy.deepcopy(own.net.state_dict())
+    mean = getattr(own(x), part)
+    found = laplace.LaplaceLastLayer(job, own)
+    one, other = found(x), found(x)
+    for name, value in own.net.state_dict().items():
+        assert torch.equal(value, before[name]), name
+    np.testing.assert_array_equal(getattr(own(x), part), mean)
+    np.testing.assert_array_equal(getattr(one, part), getattr(other, part))
+    again = laplace.LaplaceLastLayer(job, laplace.train_map(job))
+    np.testing.assert_array_equal(getattr(again(x), part), getattr(one, part))
+
+
+def test_the_copy_of_the_best_epoch_is_what_is_finished():
+    task, row = small.task(steps=160), replace(ROW, tries=({"lr": 0.05, "weight_decay": 0.1},))
+    own = small.given(task, 0)
+    found = rounds.choose(task, own, row, 5)
+    assert 0 < found.epoch < task.epochs == 40
+    # Trained anew, to that epoch alone.
+    job = small.job(task, row, 0, rounds.seed_of(5, 0), until=found.epoch)
+    alone = laplace.LaplaceLastLayer(job, laplace.train_map(job))
+    assert found.nll == [pytest.approx(rounds.nll_to_select(own, alone), abs=1e-5)]
