@@ -60,11 +60,11 @@ class LaplaceLastLayer:
 
     def __init__(self, job: Job, net: nn.Module) -> None:
         package, self.job = laplace_torch(), job
-        net = net.eval()
+        self.net = net.eval()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(job.seed)
             self.found = package.Laplace(
-                net, "classification" if job.task.classes else "regression",
+                self.net, "classification" if job.task.classes else "regression",
                 subset_of_weights="last_layer",
                 hessian_structure="kron" if job.task.classes else "full",
             )  # fmt: skip

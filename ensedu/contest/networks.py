@@ -198,7 +198,7 @@ def equal_scale(job: Job) -> float:
 def with_dropout(model: nn.Sequential, p: float) -> nn.Sequential:
     """Put dropout behind each ReLU of a chain, of whole channels after a convolution."""
     parts: list[nn.Module] = []
-    flat = False
+    flat = not any(isinstance(part, nn.Conv2d) for part in model)
     for part in model:
         flat = flat or isinstance(part, nn.Flatten)
         parts.append(part)

@@ -31,9 +31,9 @@ def images(side=28, **options):
     )
 
 
-def job(task, contestant, number=0, seed=3, until=None, split=0):
+def job(task, contestant, number=0, seed=3, epochs=None, split=0):
     """A training of one of a contestant's settings."""
     return Job(
         task=task, given=given(task, split), contestant=contestant,
-        setting=contestant.tries[number], seed=seed, until=until or contestant.epochs(task),
+        setting=contestant.tries[number], seed=seed, epochs=epochs or contestant.epochs(task),
     )  # fmt: skip

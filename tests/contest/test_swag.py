@@ -1,6 +1,6 @@
 """SWAG: its Gaussian, and which weights it is put around."""
 
-from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -26,22 +26,20 @@ def test_of_one_look_it_is_the_network():
     assert torch.equal(swag.draw_weights(seen, torch.Generator()), seen[0])
 
 
-def test_it_is_put_around_the_last_third_of_the_epochs_so_far():
-    job = small.job(small.task(steps=30), CONTESTANTS["swag"])
+def test_it_looks_at_the_last_third_of_the_steps_of_one_network(monkeypatch):
+    monkeypatch.setattr(swag, "SNAPSHOTS", 4)
+    job = small.job(small.task(steps=36), CONTESTANTS["swag"])
+    assert job.epochs * 4 == 36 and swag.steps_to_see(job) == {24, 28, 32, 36}
     found = swag.train_swag(job)
-    assert len(found.seen) == job.epochs == 8
-    assert torch.equal(found.window, torch.stack(found.seen[-3:]))
-    n = len(found.seen[0])
-    assert found.kept == 5 * n
-    single = networks.train_network(small.job(job.task, CONTESTANTS["single"], until=7))
-    assert torch.equal(found.seen[6], parameters_to_vector(single.net.parameters()))
+    single = networks.train_network(small.job(job.task, CONTESTANTS["single"]))
+    assert torch.equal(found.seen[-1], parameters_to_vector(single.net.parameters()))
+    assert len(found.seen) == 4 and found.kept == 6 * len(found.seen[0])
+    assert all(not torch.equal(a, b) for a, b in pairwise(found.seen))
 
 
-def test_at_a_look_it_is_put_around_the_last_third_until_then():
-    job, seen = small.job(small.task(steps=30), CONTESTANTS["swag"]), []
-    swag.train_swag(job, lambda epoch, own: seen.append((len(own.window), own.window[-1])))
-    assert [size for size, _ in seen] == [1, 1, 1, 1, 2, 2, 2, 3]
-    assert torch.equal(seen[4][1], swag.train_swag(replace(job, until=5)).seen[-1])
+def test_a_short_training_is_seen_at_each_of_its_last_steps():
+    job = small.job(small.task(steps=6), CONTESTANTS["swag"], epochs=1)
+    assert swag.steps_to_see(job) == {3, 4}
 
 
 def test_a_forecast_repeats_and_leaves_the_network_as_it_is():

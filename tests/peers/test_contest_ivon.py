@@ -61,8 +61,7 @@ def test_passes_draw_from_the_gaussian_of_the_optimizer():
     assert scaled.mean().abs() < 0.02 and scaled.std() == pytest.approx(1, abs=0.01)
 
 
-@pytest.mark.parametrize("until", [2, 6])
-def test_the_rate_falls_as_a_cosine_over_all_epochs_also_where_it_stops_before(until, monkeypatch):
+def test_the_rate_falls_to_0_as_a_cosine(monkeypatch):
     rates, step = [], package.IVON.step
 
     def spied(self, *args, **options):
@@ -70,22 +69,11 @@ def test_the_rate_falls_as_a_cosine_over_all_epochs_also_where_it_stops_before(u
         return step(self, *args, **options)
 
     monkeypatch.setattr(package.IVON, "step", spied)
-    job, _ = trained(until=until)
-    steps = math.ceil(len(job.given.fit[0]) / 17)
-    every = job.epochs * steps
-    assert job.epochs == 6 and len(rates) == until * steps
-    expected = [0.05 * (1 + math.cos(math.pi * i / every)) for i in range(until * steps)]
+    job, _ = trained()
+    every = job.epochs * math.ceil(len(job.given.fit[0]) / 17)
+    rate = job.setting["lr"]
+    expected = [rate / 2 * (1 + math.cos(math.pi * i / every)) for i in range(every)]
     np.testing.assert_allclose(rates, expected, rtol=1e-9)
-
-
-def test_looks_see_the_network_as_it_is_then():
-    job = small.job(small.task(steps=12), ROW)
-    x, seen = job.given.select[0], {}
-    ivon.train_ivon(job, lambda epoch, own: seen.update({epoch: own(x).mean}))
-    assert [*seen] == [1, 2, 3]
-    for epoch, mean in seen.items():
-        alone = ivon.train_ivon(small.job(job.task, ROW, until=epoch))
-        np.testing.assert_array_equal(mean, alone(x).mean)
 
 
 def test_a_rate_that_explodes_is_an_error_and_is_not_chosen():
@@ -93,6 +81,6 @@ def test_a_rate_that_explodes_is_an_error_and_is_not_chosen():
     job = small.job(small.task(), row)
     x = job.given.select[0]
     with pytest.raises(FloatingPointError, match="IVON: its outputs are not finite"):
-        ivon.train_ivon(job, lambda _, own: own(x))
+        ivon.train_ivon(job)(x)
     found = rounds.choose(job.task, job.given, row, 3)
-    assert found.number == 1 and found.nll[0] == rounds.HARSH > found.nll[1]
+    assert found.number == 1 and max(found.nll[0]) == rounds.HARSH > min(found.nll[1])

@@ -2,14 +2,13 @@
 
 import copy
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-from ensedu.contest import laplace, rounds
+from ensedu.contest import laplace
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.networks import training_data
 from tests.contest import small
@@ -21,16 +20,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what
 ROW = CONTESTANTS["laplace"]
 
 
-def trained(classes, until=None):
-    """A training of a small task, and the network under it."""
-    job = small.job(small.task(classes=classes, steps=60), ROW, until=until)
-    return job, laplace.train_map(job)
+def trained(classes):
+    """A training of a small task, and what it gives."""
+    job = small.job(small.task(classes=classes, steps=60), ROW)
+    return job, laplace.train_laplace(job)
 
 
 def test_classes_are_those_of_the_package_by_hand():
-    job, own = trained(classes=True)
-    net = copy.deepcopy(own.net)
-    found = laplace.LaplaceLastLayer(job, own)
+    job, found = trained(classes=True)
+    net = copy.deepcopy(found.net)
     by_hand = laplace.laplace_torch().Laplace(net, "classification")  # as the package comes
     by_hand.fit(DataLoader(TensorDataset(*training_data(job)), batch_size=17))
     with pytest.warns(UserWarning, match="probit"):
@@ -74,8 +72,8 @@ def posterior(job, own, log_prior, log_noise):
 
 
 def test_a_regression_is_bayesian_linear_regression_on_the_last_features():
-    job, own = trained(classes=False)
-    found = laplace.LaplaceLastLayer(job, own)
+    job, found = trained(classes=False)
+    own = found
     prior = math.log(found.found.prior_precision.item())
     noise = 0.5 * math.log(found.noise)
     covariance, best = posterior(job, own, prior, noise)
@@ -97,27 +95,10 @@ def test_a_regression_is_bayesian_linear_regression_on_the_last_features():
 
 
 @pytest.mark.parametrize("classes", [False, True])
-def test_finishing_leaves_the_network_as_it_is_and_forecasts_repeat(classes):
-    job, own = trained(classes)
+def test_a_training_and_its_forecast_repeat(classes):
+    job, _ = trained(classes)
     x, part = job.given.test[0], "logits" if classes else "mean"
-    before = copy.deepcopy(own.net.state_dict())
-    mean = getattr(own(x), part)
-    found = laplace.LaplaceLastLayer(job, own)
+    found, again = laplace.train_laplace(job), laplace.train_laplace(job)
     one, other = found(x), found(x)
-    for name, value in own.net.state_dict().items():
-        assert torch.equal(value, before[name]), name
-    np.testing.assert_array_equal(getattr(own(x), part), mean)
     np.testing.assert_array_equal(getattr(one, part), getattr(other, part))
-    again = laplace.LaplaceLastLayer(job, laplace.train_map(job))
     np.testing.assert_array_equal(getattr(again(x), part), getattr(one, part))
-
-
-def test_the_copy_of_the_best_epoch_is_what_is_finished():
-    task, row = small.task(steps=160), replace(ROW, tries=({"lr": 0.05, "weight_decay": 0.1},))
-    own = small.given(task, 0)
-    found = rounds.choose(task, own, row, 5)
-    assert 0 < found.epoch < task.epochs == 40
-    # Trained anew, to that epoch alone.
-    job = small.job(task, row, 0, rounds.seed_of(5, 0), until=found.epoch)
-    alone = laplace.LaplaceLastLayer(job, laplace.train_map(job))
-    assert found.nll == [pytest.approx(rounds.nll_to_select(own, alone), abs=1e-5)]
