@@ -12,6 +12,8 @@ BLOCK = re.compile(r"\n\s*\n|\n(?=- |\d+\. )")
 BESIDE = {
     # Networks of another kind, such as most of ours, may do otherwise.
     "coker2022": ("fully connected", "odd", "Gaussian"),
+    # Results of splits move together because what was learned from is partly the same.
+    r"wider than Student": (r"share (training )?images", "nadeau2003"),
 }
 
 
