@@ -14,6 +14,7 @@ BESIDE = {
     "coker2022": ("fully connected", "odd", "Gaussian"),
     # Results of splits move together because what was learned from is partly the same.
     r"wider than Student": (r"share (training )?images", "nadeau2003"),
+    r"\{prf:theorem\} Wide embedded": ("locally Lipschitz",),
     # Adam divides its gradient by its size.
     r"[Tt]rain on the sum": ("SGD", "Adam"),
 }
