@@ -12,6 +12,7 @@ BLOCK = re.compile(r"\n\s*\n|\n(?=- |\d+\. )")
 BESIDE = {
     # Networks of another kind, such as most of ours, may do otherwise.
     "coker2022": ("fully connected", "odd", "Gaussian"),
+    r"sure of 50% of the letters": (r"90% of the digits",),
     # Results of splits move together because what was learned from is partly the same.
     r"wider than Student": (r"share (training )?images", "nadeau2003"),
     r"\{prf:theorem\} Wide embedded": ("locally Lipschitz",),
