@@ -20,6 +20,7 @@ BESIDE = {
     r"[Tt]rain on the sum": ("SGD", "Adam"),
     # The authors' own configuration weakens the KL.
     r"N\(0, 0\.1\^2\)\$ with its whole KL is": ("a tenth", "softplus"),
+    r"The mean head knows the noise": (r"\\sqrt\{2 \\pi\}", "variance"),
 }
 
 
