@@ -25,6 +25,7 @@ BESIDE = {
     r"Families were cut": (r"25 of the 105",),
     # Of what was published, some is better with one pass.
     r"better in NLL takes [^l]": ("Of all that we trained", "MIMO"),
+    r"\*\*Scale one network first": ("temperature", "TemperatureScaling"),
     # One curve: no verdict about a method.
     r"11\.88 below|gains 10\.54 nats": ("one curve", "shootout"),
 }
