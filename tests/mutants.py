@@ -1144,6 +1144,20 @@ MUTANTS = (
         "the last layer of the limit has a bias",
     ),
     Mutant(
+        "ensedu/theory/ntk/gaussian.py",
+        "k = np.geomspace(0.2, 4.0, STEEPNESSES)",
+        "k = np.geomspace(0.4, 4.0, STEEPNESSES)",
+        ("tests/theory/ntk/test_gaussian.py",),
+        "tanh has none of the steepest erf",
+    ),
+    Mutant(
+        "ensedu/theory/ntk/modulations.py",
+        "np.cbrt(np.maximum([center - REACH, center + REACH], 0.0))",
+        "np.cbrt([center - REACH, center + REACH])",
+        ("tests/theory/ntk/test_modulations.py",),
+        "a rule reads over the kink at 0",
+    ),
+    Mutant(
         "ensedu/theory/ntk/dynamics.py",
         "shrunk = np.exp(-np.outer(moments, rates) / B) * begin",
         "shrunk = np.exp(-np.outer(moments, rates)) * begin",

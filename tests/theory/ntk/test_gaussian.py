@@ -34,6 +34,36 @@ def test_moments_are_integrals_over_the_plane(name, a, b, c):
         assert value[0] == pytest.approx((integrand @ weights).sum(), abs=2e-4)
 
 
+def on_a_grid(function, a, b, c):
+    """The mean of a function of s and t, by sums over even steps of two independent normals."""
+    z = np.arange(-7.5, 7.5, 0.2 / max(a, b, 4) ** 0.5)
+    density = np.exp(-(z**2) / 2)
+    share = c / a**0.5
+    s, t = a**0.5 * z[:, None], share * z[:, None] + max(b - share**2, 0) ** 0.5 * z
+    return density @ function(s, t) @ density / density.sum() ** 2
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c"),
+    [(9.0, 9.0, 9.0), (100.0, 100.0, 100.0), (100.0, 100.0, 31.0), (83.0, 0.5, -6.1)],
+)
+@pytest.mark.parametrize("name", ["erf", "tanh"])
+def test_moments_of_large_numbers_are_as_right(name, a, b, c):
+    """Where an S is a jump: of inputs that nobody scaled, or a large bias."""
+    phi = {"erf": special.erf, "tanh": np.tanh}[name]
+
+    def slope(z):
+        return 2 / np.pi**0.5 * np.exp(-(z**2)) if name == "erf" else 1 - np.tanh(z) ** 2
+
+    found = ACTIVATIONS[name].moments(np.array([a]), np.array([b]), np.array([c]))
+    for value, integrand in (
+        (found.value, lambda s, t: phi(s) * phi(t)),
+        (found.slope, lambda s, t: slope(s) * slope(t)),
+        (found.scaled_slope, lambda s, t: s * t * slope(s) * slope(t)),
+    ):
+        assert value[0] == pytest.approx(on_a_grid(integrand, a, b, c), rel=0, abs=1e-8)
+
+
 @pytest.mark.parametrize("name", VALUES)
 def test_values_and_slopes_belong_together(name):
     z = np.array([-1.3, -0.2, 0.4, 2.1])

@@ -130,6 +130,14 @@ def test_known_values_at_an_angle_of_120_degrees():
     assert found.shared[1][0, 1] == pytest.approx(value - 0.5 / 6, rel=1e-12)
 
 
+@pytest.mark.parametrize(("square", "own"), [(9, 2.3132), (25, 3.4856), (100, 6.2312)])
+def test_tanh_of_large_inputs_has_the_limit_of_wide_networks(square, own):
+    """E[tanh²] and |x|²/m times E[tanh′²]: known from sums over 10⁶ points."""
+    x = np.full((1, m), square**0.5)
+    found = limit(x, hidden_layers=1, u=ONES, activation="tanh")
+    assert found.shared[0][0, 0] == pytest.approx(own, abs=1e-4)
+
+
 def test_one_member_without_modulations_has_the_ordinary_kernel():
     x = inputs(11)
     net = embedded((m, 17, 1), 1, rng=np.random.default_rng(12), u=ONES)
