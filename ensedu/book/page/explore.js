@@ -8,19 +8,22 @@
   const LOOKS = ["wide-light", "narrow-light", "wide-dark", "narrow-dark"];
   const explorers = new Map();
 
-  // A slider, or a toggle between two values, as positions among its values.
+  // A slider, buttons or a list, as positions among their values.
   const control = (element, values) => {
     const range = element.querySelector("input[type=range]");
+    const list = element.querySelector("select");
     const radios = [...element.querySelectorAll("input[type=radio]")];
     return {
       element,
       values,
       name: element.dataset.name,
       get position() {
+        if (list) return list.selectedIndex;
         return range ? Number(range.value) : radios.findIndex((radio) => radio.checked);
       },
       set position(position) {
-        if (range) range.value = position;
+        if (list) list.selectedIndex = position;
+        else if (range) range.value = position;
         else radios[position].checked = true;
       },
       say() {
@@ -110,10 +113,17 @@
       if (moved) show();
     };
 
+    // What a reader moves is said; what moves with it is not, or all would speak at once.
     const moved = () => {
+      live.ariaLive = "polite";
       show();
-      for (const other of explorers.values())
-        if (other.group === group && other.set !== set) other.set(state());
+      for (const other of explorers.values()) if (other.set !== set) other.follow(group, state());
+      tell(group, state());
+    };
+    const follow = (moving, settings) => {
+      if (moving !== group) return;
+      live.ariaLive = "off";
+      set(settings);
     };
 
     const rest = () => {
@@ -130,7 +140,60 @@
     root.querySelector(".ensedu-sliders").hidden = false;
     root.dataset.shown = String(indexOf(positions()));
     controls.forEach((one) => one.say());
-    explorers.set(name, { root, group, set, moved });
+    explorers.set(name, { root, group, controls, state, follow, set, moved });
+  };
+
+  // A table of the page may have the same choice; see ranking.js.
+  const MOVED = "ensedu-moved";
+  const tell = (group, settings) => {
+    const detail = { group, settings: Object.fromEntries(settings), from: MOVED };
+    document.dispatchEvent(new CustomEvent(MOVED, { detail }));
+  };
+  document.addEventListener(MOVED, ({ detail: { group, settings, from } }) => {
+    if (from === MOVED) return;
+    for (const explorer of explorers.values()) explorer.follow(group, Object.entries(settings));
+  });
+
+  const together = (elements) => {
+    let box = elements[0];
+    while (!elements.every((element) => box.contains(element))) box = box.parentElement;
+    return box;
+  };
+
+  // A control that several figures of a group have with the same values stands once, above the
+  // first of them, and stays in sight until the last has passed.
+  const share = () => {
+    const several = new Map();
+    for (const explorer of explorers.values())
+      for (const one of explorer.controls) {
+        const key = JSON.stringify([explorer.group, one.name, one.values]);
+        several.set(key, [...(several.get(key) ?? []), { root: explorer.root, element: one.element }]);
+      }
+    for (const sharing of several.values()) {
+      if (sharing.length < 2) continue;
+      const [{ root: first, element }, ...others] = sharing;
+      const box = together(sharing.map(({ root }) => root));
+      const bar = document.createElement("div");
+      bar.className = "ensedu-sliders ensedu-shared";
+      bar.role = "group";
+      bar.ariaLabel = `${element.dataset.name.replaceAll("_", " ")}, of ${sharing.length} figures`;
+      let before = first;
+      while (before.parentElement !== box) before = before.parentElement;
+      box.insertBefore(bar, before);
+      bar.append(element);
+      for (const other of others) other.element.hidden = true;
+      for (const { root } of sharing) {
+        const own = root.querySelector(".ensedu-sliders");
+        own.hidden = !own.querySelector(".ensedu-control:not([hidden])");
+      }
+      const { group, state } = explorers.get(first.dataset.name);
+      for (const explorer of explorers.values()) explorer.follow(group, state());
+      tell(group, state());
+      const last = sharing.at(-1).root;
+      new IntersectionObserver(([seen]) => {
+        bar.classList.toggle("ensedu-passed", !seen.isIntersecting && seen.boundingClientRect.bottom < 0);
+      }).observe(last);
+    }
   };
 
   // An address, or a link in the text, names a figure and its setting: #fig-counts:width=50.
@@ -149,6 +212,7 @@
   const start = () => {
     const roots = document.querySelectorAll(".ensedu-explorer:has(> .ensedu-sliders)");
     roots.forEach((root, i) => setUp(root, i + 1));
+    share();
     follow(location.hash);
     addEventListener("hashchange", () => follow(location.hash));
     document.addEventListener("click", (event) => {

@@ -16,6 +16,7 @@ from typing import Any
 
 from ensedu.book.page import slider_checks
 from ensedu.book.page.choices import radios
+from ensedu.book.page.explore import Explorer, check_linked
 from ensedu.book.page.frames import embedded
 from ensedu.book.page.scripts import Bundle
 from ensedu.common import checks
@@ -139,6 +140,7 @@ def ranking(
     reference: str = "",
     colors: Mapping[str, str] | None = None,
     choose: str = "",
+    linked: Explorer | None = None,
 ) -> "Ranking":
     """Return a table that a page's reader sorts when a notebook cell ends with it.
 
@@ -163,13 +165,16 @@ def ranking(
         Some of the names to the method whose color they get; a method's own name has it without.
     choose
         What a reader chooses a table by, such as ``"data set"``.
+    linked
+        An explorer, with a name, of the same page, with a slider of the name `choose` and some of
+        the same values: both move together.
 
     Raises
     ------
     TypeError, ValueError
         For no tables, rows or columns, values of another kind or not finite, a title, row or
-        method that does not exist, a table without the reference or without any number, and a
-        verdict that its interval contradicts.
+        method that does not exist, a table without the reference or without any number, a
+        verdict that its interval contradicts, and a linked explorer without this choice.
 
     Examples
     --------
@@ -214,7 +219,12 @@ def ranking(
     parts = tuple(
         _part(option, table, measures, start, reference, own) for option, table in tables.items()
     )
-    return Ranking(parts, start, name, caption, _label(reference), choose)
+    first, group = next(iter(tables)), ""
+    if linked is not None:
+        check_linked(linked, {choose: list(tables)})
+        group, begun = linked.group, linked.values[choose]
+        first = begun if begun in tables else first
+    return Ranking(parts, start, name, caption, _label(reference), choose, first, group)
 
 
 @dataclass(frozen=True)
@@ -318,6 +328,8 @@ class Ranking:
     caption: str = ""
     reference: str = ""
     choose: str = ""
+    first: str = ""
+    group: str = ""
 
     def __repr__(self) -> str:
         lines = [self.caption] if self.caption else []
@@ -337,7 +349,7 @@ class Ranking:
         return {
             "name": self.name,
             "takes": {"show": options, "by": sorted(titles), "first": list(ENDS)},
-            "start": {"show": options[0], "by": self.start, "first": ENDS[0]},
+            "start": {"show": self.first, "by": self.start, "first": ENDS[0]},
             "tables": [
                 {
                     "option": part.option,
@@ -359,8 +371,9 @@ class Ranking:
 
     def html(self) -> str:
         """Return the tables for a page, below each other until a script lets a reader choose."""
-        first = self.parts[0]
-        named = {"name": self.name, "caption": self.caption}
+        first = next(part for part in self.parts if part.option == self.first)
+        named = {"name": self.name, "caption": self.caption, "group": self.group}
+        named |= {"choose": self.choose} if self.group else {}
         about = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         options = {part.option: part.option for part in self.parts}
         chosen = radios(self.choose, self.name, "show", options, first.option)
