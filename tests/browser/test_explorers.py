@@ -6,8 +6,10 @@ import re
 from urllib.parse import parse_qsl
 
 import pytest
+from bs4 import BeautifulSoup
 
 from ensedu import counting, methods, plot
+from ensedu.book.page.said import too_much
 from scripts.browsing import DESK, PHONE, SMALL, pages, visit
 
 COMPARISON = "book/counting/comparison.html"
@@ -35,6 +37,8 @@ CHAPTERS = (
     "book/cost/many-devices.html",
     "book/cost/choosing.html",
 )
+# Figures that say more than one thing at a time: a chapter that is rewritten lowers this number.
+SAYING_MORE = 65
 EXPLORERS = ".ensedu-explorer:has(.ensedu-sliders)"
 NAME = re.compile(r'class="ensedu-control" data-name="(\w+)"')
 FRAME = re.compile(r"frames/([0-9a-f]{16})-(\d+)-(\w+-\w+)\.svg")
@@ -44,10 +48,13 @@ SEEN = """(root) => {
   const position = (control) => {
     const range = control.querySelector("input[type=range]");
     if (range) return Number(range.value);
+    const list = control.querySelector("select");
+    if (list) return list.selectedIndex;
     return [...control.querySelectorAll("input")].findIndex((radio) => radio.checked);
   };
   const count = (control) =>
-    Number(control.querySelector("input[type=range]")?.max ?? 1) + 1;
+    Number(control.querySelector("input[type=range]")?.max ?? -1) + 1 ||
+    control.querySelectorAll("input, option").length;
   const positions = controls.map(position);
   const index = positions.reduce((sum, place, i) => sum * count(controls[i]) + place, 0);
   const image = [...root.querySelectorAll("img")].find((one) => one.checkVisibility());
@@ -59,6 +66,7 @@ SEEN = """(root) => {
     positions,
     spoken: controls.map((control) =>
       control.querySelector("input[type=range]")?.getAttribute("aria-valuetext") ??
+      control.querySelector("select")?.value ??
       control.querySelector("input:checked + span").textContent),
     source: image.currentSrc,
     alt: image.alt,
@@ -124,17 +132,91 @@ def check(page, explorer, data=None, look="wide-light"):
 def move(page, explorer, i, key):
     """Press a key on the control of this number; return how many values it has."""
     control = explorer.locator(".ensedu-control").nth(i)
-    radios = control.locator("input[type=radio]")
+    if not control.is_visible():  # one for several figures
+        name = control.get_attribute("data-name")
+        control = page.locator(f'.ensedu-shared .ensedu-control[data-name="{name}"]')
+    radios, options = control.locator("input[type=radio]"), control.locator("select option")
     if radios.count():
+        # Buttons have no ends: their arrows go around.
+        wanted = {"End": radios.count() - 1, "Home": 0, "ArrowRight": 1}[key]
         control.locator("input:checked").focus()
-        # A toggle has no ends: its arrows go around.
-        wanted = {"End": 1, "Home": 0, "ArrowRight": 1}[key]
-        if not radios.nth(wanted).is_checked():
+        while not radios.nth(wanted).is_checked():
             page.keyboard.press("ArrowRight")
-        return 2
+        return radios.count()
+    if options.count():
+        wanted = {"End": options.count() - 1, "Home": 0, "ArrowRight": 1}[key]
+        control.locator("select").focus()
+        while control.locator("select").evaluate("list => list.selectedIndex") != wanted:
+            here = control.locator("select").evaluate("list => list.selectedIndex")
+            page.keyboard.press("ArrowDown" if here < wanted else "ArrowUp")
+        return options.count()
     control.locator("input").focus()
     page.keyboard.press(key)
     return int(control.locator("input").get_attribute("max")) + 1
+
+
+def explorers_of(site):
+    """Every figure with sliders: its page, its element, and the data of its script."""
+    for address in pages(site):
+        text = (site / address).read_text(encoding="utf-8")
+        if "ensedu-explorer" in text:
+            for root in BeautifulSoup(text, "html.parser").select(".ensedu-explorer"):
+                if root.script:
+                    yield address, root, json.loads(root.script.string)
+
+
+def test_names_are_chosen_and_never_slid(site):
+    for address, root, data in explorers_of(site):
+        for control, values in zip(root.select(".ensedu-control"), data["values"], strict=True):
+            if control.select("input[type=range]"):
+                assert all(re.fullmatch(r"[-−]?[\d.,]+%?", value) for value in values), address
+
+
+def test_the_sentence_under_a_figure_says_one_thing(site):
+    """May only sink, as chapters are rewritten."""
+    saying_more = {
+        (address, root["data-name"])
+        for address, root, data in explorers_of(site)
+        if any(map(too_much, data["alts"]))
+    }
+    assert len(saying_more) == SAYING_MORE
+    listed = (site.parent / "sentences.txt").read_text(encoding="utf-8")
+    assert listed.startswith(f"{SAYING_MORE} of ")
+    assert all(f"{address}#{name}: " in listed for address, name in saying_more)
+
+
+def test_one_choice_stands_once_stays_in_sight_and_moves_all_figures(open_page, server):
+    for viewport in (DESK, PHONE):
+        page = open_page(viewport=viewport)
+        visit(page, server + "book/learning/shootout.html")
+        bar = page.locator(".ensedu-shared")
+        assert bar.count() == 1 and bar.locator("select").count() == 1
+        narrow = "wide" if viewport is DESK else "narrow"
+        figures = page.locator(".ensedu-explorer[data-group=fig-shoot]").all()
+        sharing = [each for each in figures if not each.locator(".ensedu-sliders").is_visible()]
+        assert len(sharing) >= 4
+        for value in ("diamonds", "digits"):
+            bar.locator("select").select_option(value)
+            for explorer in figures:
+                check(page, explorer, look=f"{narrow}-light")
+                assert seen(page, explorer)["spoken"] == [value]
+            for explorer in sharing:
+                explorer.evaluate("(root) => root.scrollIntoView({ block: 'center' })")
+                box, top = bar.bounding_box(), explorer.bounding_box()["y"]
+                assert 0 <= box["y"] < 100 and top < viewport["height"]
+                at = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+                on_top = "([x, y]) => !!document.elementFromPoint(x, y).closest('.ensedu-shared')"
+                assert page.evaluate(on_top, at)
+            table = page.locator(".ensedu-ranking[data-name=fig-shoot-table]")
+            assert table.locator("input:checked").get_attribute("value") == value
+        table.locator("input[value=concrete]").evaluate("(radio) => radio.click()")
+        assert bar.locator("select").input_value() == "concrete"
+        assert seen(page, figures[-1])["spoken"] == ["concrete"]
+        page.locator("#summary").scroll_into_view_if_needed()
+        page.evaluate("document.querySelector('#summary').scrollIntoView()")
+        page.wait_for_function(
+            "document.querySelector('.ensedu-shared').getBoundingClientRect().bottom < 0"
+        )
 
 
 def test_every_chapter_has_sliders_over_width_and_ensemble_size(site):

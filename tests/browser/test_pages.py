@@ -3,7 +3,9 @@
 Page by page, `scripts/check_site.py` looks at the book.
 """
 
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
+
+import pytest
 
 from scripts.check_site import THEME, open_context, visit
 
@@ -34,6 +36,54 @@ def test_search_finds_fast_weights_in_a_folder(browser, folder, site):
     # Not on watch: a folder gives no summaries of what is found, and the browser logs that.
     with open_context(browser) as context:
         search(context.new_page(), folder, site)
+
+
+FIRST = {
+    "KL weight": "book/learning/bayes-by-backprop",
+    "fast weights": "book/learning/batch-ensemble",
+    "Bayes by Backprop": "book/learning/bayes-by-backprop",
+    "MC dropout": "book/learning/mc-dropout",
+    "rank-1 perturbations": "book/theory/rank-1-perturbations",
+    "gradient flow": "book/theory/gradient-flow",
+    "conformal_quantile": "book/api/uncertainty",
+}
+
+
+@pytest.mark.parametrize("query", FIRST)
+def test_search_finds_the_chapter_first(page, server, query):
+    page.goto(f"{server}search.html?q={quote(query)}")
+    results = page.locator("#search-results ul.search > li")
+    results.first.wait_for()
+    link = results.first.locator("> a").get_attribute("href")
+    assert link.partition(".html")[0] == FIRST[query]
+
+
+def test_no_menu_is_found_nor_shown(page, server):
+    page.goto(server + "search.html?q=weight")
+    summaries = page.locator("#search-results p.context")
+    summaries.first.wait_for()
+    page.wait_for_timeout(1000)
+    assert summaries.count() > 5
+    for words in summaries.all_inner_texts():
+        assert "Contents" not in words and "Goals" not in words[:20]
+    # Words of buttons are no words of a page.
+    term = "Search._index.terms"
+    page.wait_for_function(f"Object.keys({term}).length > 1000")
+    assert page.evaluate(f"!('erases' in {term})")
+
+
+@pytest.mark.parametrize("query", ["KL weight"])
+def test_the_magnifier_covers_no_letter(page, server, query):
+    page.goto(server + "search.html")
+    page.keyboard.press("Control+k")
+    for field in page.locator(".bd-search").all():
+        if not field.is_visible():
+            continue
+        icon, box = (field.locator(part).bounding_box() for part in ("i, svg", "input"))
+        padding = field.locator("input").evaluate(
+            "e => parseFloat(getComputedStyle(e).paddingLeft)"
+        )
+        assert icon["x"] + icon["width"] <= box["x"] + padding
 
 
 def test_the_switch_of_light_and_dark_is_remembered(browser, server):

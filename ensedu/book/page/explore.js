@@ -17,6 +17,7 @@
       element,
       values,
       name: element.dataset.name,
+      shared: null, // the control that several figures have together
       get position() {
         if (list) return list.selectedIndex;
         return range ? Number(range.value) : radios.findIndex((radio) => radio.checked);
@@ -27,6 +28,8 @@
         else radios[position].checked = true;
       },
       say() {
+        if (this.shared) this.shared.position = this.position;
+        this.shared?.say();
         if (!range) return;
         range.setAttribute("aria-valuetext", values[range.value]);
         element.querySelector("output").value = values[range.value];
@@ -140,7 +143,7 @@
     root.querySelector(".ensedu-sliders").hidden = false;
     root.dataset.shown = String(indexOf(positions()));
     controls.forEach((one) => one.say());
-    explorers.set(name, { root, group, controls, state, follow, set, moved });
+    explorers.set(name, { root, group, controls, state, follow, set, moved, rest });
   };
 
   // A table of the page may have the same choice; see ranking.js.
@@ -167,33 +170,47 @@
     for (const explorer of explorers.values())
       for (const one of explorer.controls) {
         const key = JSON.stringify([explorer.group, one.name, one.values]);
-        several.set(key, [...(several.get(key) ?? []), { root: explorer.root, element: one.element }]);
+        several.set(key, [...(several.get(key) ?? []), { explorer, one }]);
       }
-    for (const sharing of several.values()) {
-      if (sharing.length < 2) continue;
-      const [{ root: first, element }, ...others] = sharing;
-      const box = together(sharing.map(({ root }) => root));
-      const bar = document.createElement("div");
-      bar.className = "ensedu-sliders ensedu-shared";
-      bar.role = "group";
-      bar.ariaLabel = `${element.dataset.name.replaceAll("_", " ")}, of ${sharing.length} figures`;
-      let before = first;
-      while (before.parentElement !== box) before = before.parentElement;
-      box.insertBefore(bar, before);
-      bar.append(element);
-      for (const other of others) other.element.hidden = true;
-      for (const { root } of sharing) {
-        const own = root.querySelector(".ensedu-sliders");
-        own.hidden = !own.querySelector(".ensedu-control:not([hidden])");
-      }
-      const { group, state } = explorers.get(first.dataset.name);
-      for (const explorer of explorers.values()) explorer.follow(group, state());
-      tell(group, state());
-      const last = sharing.at(-1).root;
-      new IntersectionObserver(([seen]) => {
-        bar.classList.toggle("ensedu-passed", !seen.isIntersecting && seen.boundingClientRect.bottom < 0);
-      }).observe(last);
+    for (const sharing of several.values()) if (sharing.length > 1) shareOne(sharing);
+  };
+
+  const shareOne = (sharing) => {
+    const [{ explorer: first, one }] = sharing;
+    const element = one.element.cloneNode(true);
+    for (const part of element.querySelectorAll("[name], [list], [id]"))
+      for (const key of ["name", "list", "id"])
+        if (part.hasAttribute(key)) part.setAttribute(key, `${part.getAttribute(key)}-shared`);
+    const bar = document.createElement("div");
+    bar.className = "ensedu-sliders ensedu-shared";
+    bar.role = "group";
+    bar.ariaLabel = `${one.name.replaceAll("_", " ")}, of ${sharing.length} figures`;
+    bar.append(element);
+
+    const box = together(sharing.map(({ explorer }) => explorer.root));
+    let before = first.root;
+    while (before.parentElement !== box) before = before.parentElement;
+    box.insertBefore(bar, before);
+    one.shared = control(element, one.values);
+    one.say();
+    element.addEventListener("input", () => {
+      one.position = one.shared.position;
+      first.moved();
+    });
+    element.addEventListener("change", first.rest);
+
+    for (const { explorer, one: own } of sharing) {
+      const sliders = explorer.root.querySelector(".ensedu-sliders");
+      own.element.hidden = true;
+      sliders.hidden = !sliders.querySelector(".ensedu-control:not([hidden])");
     }
+    for (const explorer of explorers.values()) explorer.follow(first.group, first.state());
+    tell(first.group, first.state());
+    // What is below the screen counts as seen: only above it the last figure has passed.
+    new IntersectionObserver(
+      (entries) => bar.classList.toggle("ensedu-passed", !entries.at(-1).isIntersecting),
+      { rootMargin: "0px 0px 1000000px 0px" },
+    ).observe(sharing.at(-1).explorer.root);
   };
 
   // An address, or a link in the text, names a figure and its setting: #fig-counts:width=50.

@@ -7,7 +7,7 @@ const PRESSED = 300; // milliseconds after which a finger that lies still means 
 const TWICE = 500; // milliseconds within which two clicks are a double one
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
-export const HINT = "Click or tap to add a point. Drag one to move it, by a finger after a tap. Click twice to remove it.";
+export const HINT = "Click or tap to add a point. Drag one to move it; with a finger, tap it first. Click twice to remove it.";
 export const KEY_HINT =
   "By keyboard: the arrow keys move a cross (with Shift by more), Enter adds a point, Delete removes the nearest one; N and P choose a point, which the arrow keys then move, and Escape lets it go.";
 
