@@ -202,6 +202,7 @@ def test_one_choice_stands_once_stays_in_sight_and_moves_all_figures(open_page, 
                 assert seen(page, explorer)["spoken"] == [value]
             for explorer in sharing:
                 explorer.evaluate("(root) => root.scrollIntoView({ block: 'center' })")
+                page.wait_for_function("!document.querySelector('.ensedu-passed')")
                 box, top = bar.bounding_box(), explorer.bounding_box()["y"]
                 assert 0 <= box["y"] < 100 and top < viewport["height"]
                 at = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
