@@ -228,7 +228,7 @@ def copy_frames(app, exception):
         frames = static / "frames"
         shutil.rmtree(frames, ignore_errors=True)
         frames.mkdir()
-        for frame in drawn(app).glob("*.svg"):
+        for frame in drawn(app).glob("*.[js]*"):
             if frame.name.partition("-")[0] in shown:
                 shutil.copy(frame, frames)
 

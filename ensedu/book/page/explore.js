@@ -57,7 +57,21 @@
     const positions = () => controls.map((one) => one.position);
     const indexOf = (places) =>
       places.reduce((index, place, i) => index * values[i].length + place, 0);
-    const source = (index, look) => `${frames}-${index}-${look}.svg`;
+    const key = frames.split("/").at(-1);
+    const file = (index, look) => `${frames}-${index}-${look}.svg`;
+    // Once all frames are there, one is put together of its elements; until then it is a file.
+    const made = new Map();
+    const source = (index, look) => {
+      const pack = globalThis.enseduFrames?.[`${key}-${look}`];
+      if (!pack || look !== shownLook()) return file(index, look);
+      const name = `frames/${key}-${index}-${look}.svg`;
+      if (!made.has(name)) {
+        const [elements, all] = pack;
+        const svg = all[index].map((element) => elements[element]).join("\n");
+        made.set(name, URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" })));
+      }
+      return `${made.get(name)}#${name}`;
+    };
     const state = () => controls.map((one) => [one.name, one.values[one.position]]);
 
     const place = (element, address, width, height) => {
@@ -92,16 +106,26 @@
       root.dataset.shown = String(index);
     };
 
-    // From the first touch on, no step waits for the network: near frames first.
-    const fetchAll = () => {
+    // From the first touch on, no step waits for the network: the frames one step away come first,
+    // then all together, in which what they share stands once.
+    const fetchAll = async () => {
+      const look = shownLook();
       const here = positions();
-      const far = (places) => places.reduce((sum, p, i) => sum + Math.abs(p - here[i]), 0);
-      const all = values.reduce(
-        (some, options) => some.flatMap((places) => options.map((_, i) => [...places, i])),
-        [[]],
+      const near = here.flatMap((place, i) =>
+        [place - 1, place + 1]
+          .filter((next) => next >= 0 && next < values[i].length)
+          .map((next) => indexOf(here.with(i, next))),
       );
-      all.sort((a, b) => far(a) - far(b));
-      for (const places of all) new Image().src = source(indexOf(places), shownLook());
+      await Promise.allSettled(
+        near.map((index) => {
+          const image = new Image();
+          image.src = file(index, look);
+          return image.decode();
+        }),
+      );
+      const script = document.createElement("script");
+      script.src = `${frames}-${look}.js`;
+      document.head.append(script);
     };
 
     const set = (settings) => {

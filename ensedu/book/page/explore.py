@@ -261,6 +261,7 @@ class Explorer:
         """Draw all frames into `folder`; return the first one, the sliders, and what moves them."""
         states = slider_checks.states(self.choices)
         frames = Frames([partial(self._readable, state) for state in states], folder)
+        frames.check_weight(2 * len(self.choices))
         pictures = frames.pictures(states.index(self.values), self.alt())
         named = {"name": self.name, "caption": self.caption, "group": self.group}
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
