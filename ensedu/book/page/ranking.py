@@ -34,6 +34,7 @@ MISSING = "–"
 MOST_DIGITS = 15
 INSIDE = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a name such as BatchEnsemble may break
 LINE = 80  # letters of a line of text
+FAR = 4  # median ends of intervals: a bar that goes further is cut, or no other would be seen
 
 
 @dataclass(frozen=True)
@@ -282,6 +283,28 @@ class Part:
             f"[{', '.join(map(measure.written, score.interval))}]",
         )
 
+    def bars(self, measure: Measure) -> dict[str, dict[str, float]]:
+        """Return where intervals begin and end, and where 0 is, in shares of a bar's room."""
+        found = {
+            row.name: row.scores[measure.title].interval
+            for row in self.rows
+            if measure.title in row.scores and row.scores[measure.title].interval
+        }
+        if not found:
+            return {}
+        ends = sorted(max(map(abs, interval)) for interval in found.values())
+        most = FAR * ends[len(ends) // 2] or 1.0
+        low = max(-most, min(0.0, *(min(interval) for interval in found.values())))
+        high = min(most, max(0.0, *(max(interval) for interval in found.values())))
+
+        def share(value: float) -> float:
+            return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.5
+
+        return {
+            name: {"zero": share(0.0), "from": share(min(interval)), "to": share(max(interval))}
+            for name, interval in found.items()
+        }
+
     def _mean(self, place: int, measure: Measure) -> float | int:
         return self.rows[place].scores[measure.title].mean
 
@@ -404,7 +427,10 @@ class Ranking:
                 + f" than {self.reference}, no mark: not resolved"
             )
         if any(score.interval for score in scores):
-            words.append(f"in brackets: the 95% interval of the difference from {self.reference}")
+            words.append(
+                f"a bar, on paper a bracket: the 95% interval of the difference from "
+                f"{self.reference}, the line being none"
+            )
         return f"{'; '.join(words)}."
 
     def _section(self, part: Part) -> Iterator[str]:
@@ -463,7 +489,14 @@ class Ranking:
             words = score.verdict or words if score else ""
             marked = f'<span class="ensedu-mark" aria-hidden="true">{mark}</span>'
             marked += f'<span class="ensedu-hear"> {words} </span>' if words else ""
-        interval = f'<span class="ensedu-between">{between}</span>' if between else ""
+        interval = ""
+        if place := part.bars(measure).get(row.name):
+            style = "; ".join(f"--{key}: {100 * value:.1f}%" for key, value in place.items())
+            resolved = " ensedu-resolved" * bool(mark)
+            interval = (
+                f'<span class="ensedu-between"><span class="ensedu-bracket">{between}</span>'
+                f'<span class="ensedu-bar{resolved}" style="{style}"></span></span>'
+            )
         return (
             f'<td role="cell" data-label="{escape(_head(measure))}"{_classes(part, measure)}>'
             f'<span class="ensedu-score"><span>{number}{marked}</span>{interval}</span></td>'
