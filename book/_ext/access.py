@@ -66,7 +66,7 @@ def mend_body(app, pagename, templatename, context, doctree):
 
 
 def mend_pages(app, exception):
-    """Name the sidebar's buttons and the first theme; leave icons to their font."""
+    """Name the sidebar's buttons and the first theme; icons are a font's."""
     if exception is None and app.builder.format == "html":
         for page in Path(app.outdir).rglob("*.html"):
             html = page.read_text(encoding="utf-8")

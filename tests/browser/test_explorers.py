@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import re
 from urllib.parse import parse_qsl
 
@@ -42,6 +43,7 @@ SAYING_MORE = 65
 EXPLORERS = ".ensedu-explorer:has(.ensedu-sliders)"
 NAME = re.compile(r'class="ensedu-control" data-name="(\w+)"')
 FRAME = re.compile(r"frames/([0-9a-f]{16})-(\d+)-(\w+-\w+)\.svg")
+FETCHED = re.compile(r"^http.*/" + FRAME.pattern)
 # What a reader sees and hears, once the picture is that of the sliders' positions.
 SEEN = """(root) => {
   const controls = [...root.querySelectorAll(".ensedu-control")];
@@ -416,7 +418,7 @@ def test_linked_explorers_share_a_slider(page, server, site):
 def test_only_the_rendering_in_use_is_fetched(open_page, server, mode, viewport):
     page = open_page(mode, viewport=viewport)
     fetched = []
-    page.on("request", lambda request: fetched.extend(FRAME.findall(request.url)))
+    page.on("request", lambda request: fetched.extend(FETCHED.findall(request.url)))
     visit(page, server + COMPARISON)
     page.wait_for_timeout(300)
     width = "wide" if viewport is DESK else "narrow"
@@ -427,12 +429,78 @@ def test_only_the_rendering_in_use_is_fetched(open_page, server, mode, viewport)
     assert {index for found, index, _ in fetched if found == key} == {
         str(seen(page, explorer)["index"])
     }
+    here = seen(page, explorer)
     explorer.locator("input").first.focus()
-    page.wait_for_timeout(1000)
-    assert {index for found, index, _ in fetched if found == key} == {
-        str(index) for index in range(len(data["alts"]))
-    }
+    page.wait_for_function(f"globalThis.enseduFrames?.['{key}-{width}-{mode}']")
+    # One step away, each by itself; then all together.
+    counts = [len(values) for values in data["values"]]
+    near = {here["index"]}
+    for i, place in enumerate(here["positions"]):
+        step = math.prod(counts[i + 1 :])
+        near |= {here["index"] + step for _ in [0] if place + 1 < counts[i]}
+        near |= {here["index"] - step for _ in [0] if place}
+    assert {index for found, index, _ in fetched if found == key} == set(map(str, near))
     assert {look for _, _, look in fetched} == {f"{width}-{mode}"}
+    own = [each for each in fetched if each[0] == key]
+    for i in range(len(counts)):
+        move(page, explorer, i, "End")
+        check(page, explorer, data, f"{width}-{mode}")
+    assert [each for each in fetched if each[0] == key] == own
+
+
+HEAVY = ("fig-un-draws", "fig-un-exact", "fig-co-counts", "fig-dt-cubic")
+
+
+@pytest.mark.parametrize("name", HEAVY)
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["wide", "narrow"])
+def test_entering_a_figure_fetches_at_most_500_kilobytes(open_page, server, site, name, viewport):
+    """Those that fetched the most; of all of them the build asks it."""
+    address = next(
+        address for address, root, _ in explorers_of(site) if root.get("data-name") == name
+    )
+    page = open_page(viewport=viewport)
+    visit(page, server + address)
+    explorer = page.locator(f'.ensedu-explorer[data-name="{name}"]')
+    check(page, explorer, look=f"{'wide' if viewport is DESK else 'narrow'}-light")
+    sizes = []
+    page.on("response", lambda response: sizes.append(int(response.headers["content-length"])))
+    explorer.hover()
+    explorer.locator("input").first.focus()
+    key = data_of(explorer)["frames"][-16:]
+    page.wait_for_function(
+        "(key) => Object.keys(globalThis.enseduFrames ?? {}).some((each) => each.startsWith(key))",
+        arg=key,
+    )
+    assert 10_000 < sum(sizes) <= 500_000
+
+
+def test_a_step_that_is_faster_than_the_network_has_its_frame(open_page, server):
+    page = open_page()
+    page.route("**/*-wide-light.js", lambda route: None)  # never comes
+    visit(page, server + COMPARISON)
+    explorer = page.locator(EXPLORERS).first
+    for i, key in enumerate(("End", "Home", "End")):
+        move(page, explorer, i, key)
+        check(page, explorer)
+
+
+def test_chosen_buttons_differ_from_others_in_forced_colors(open_page, server):
+    places = {BATCH: ".ensedu-explorer .ensedu-toggle", "book/live.html": ".ensedu-t-toggle"}
+    look = """(toggle) => [...toggle.querySelectorAll("input")].map((input) => [
+      input.checked, getComputedStyle(input.nextElementSibling).backgroundColor])"""
+    for address, part in places.items():
+        page = open_page(forced_colors="active")
+        visit(page, server + address)
+        toggle = page.locator(part).first
+        toggle.wait_for()
+        colors = dict(toggle.evaluate(look))
+        assert colors[True] != colors[False]
+    page = open_page(forced_colors="active")
+    visit(page, server + "book/playground.html")
+    bar = page.locator(".ensedu-p-bar").first
+    bar.wait_for()
+    assert "rgb(77, 77, 77)" in bar.evaluate("(bar) => getComputedStyle(bar).backgroundImage")
+    assert bar.evaluate("(bar) => getComputedStyle(bar).forcedColorAdjust") == "none"
 
 
 def test_the_theme_and_the_width_change_the_rendering(page, server):

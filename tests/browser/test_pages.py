@@ -9,6 +9,18 @@ import pytest
 
 from scripts.check_site import THEME, open_context, visit
 
+# Names in tables of which a part, up to an underscore, takes more than one line.
+BROKEN = """() => [...document.querySelectorAll("table code .pre")].filter((name) =>
+  [...name.childNodes].filter((part) => part.nodeType === 3 && part.data.trim()).some((part) => {
+    const range = document.createRange();
+    range.selectNodeContents(part);
+    return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1;
+  })).map((name) => name.textContent)"""
+SMALL_LETTERS = """() => [...document.querySelectorAll("article :is(sub, sup, p, td, label)")]
+  .filter((part) => part.checkVisibility() && part.textContent.trim())
+  .map((part) => [parseFloat(getComputedStyle(part).fontSize), part.outerHTML.slice(0, 60)])
+  .filter(([size]) => size < 11)"""
+
 
 def test_the_front_door_leads_to_the_first_page(page, folder):
     page.goto(folder + "index.html")
@@ -84,6 +96,48 @@ def test_the_magnifier_covers_no_letter(page, server, query):
             "e => parseFloat(getComputedStyle(e).paddingLeft)"
         )
         assert icon["x"] + icon["width"] <= box["x"] + padding
+
+
+def test_a_first_visit_says_nothing_wrong(browser, server):
+    context = browser.new_context(color_scheme="dark")
+    page = context.new_page()
+    said = []
+    page.on("console", lambda message: said.append((message.type, message.text)))
+    visit(page, server + "book/intro.html")
+    assert page.evaluate(THEME) == "dark"
+    assert [text for kind, text in said if kind in ("error", "warning")] == []
+    context.close()
+
+
+def test_names_in_tables_break_behind_underscores_alone(open_page, server):
+    page = open_page(viewport={"width": 360, "height": 740})
+    visit(page, server + "book/notation.html")
+    broken = page.evaluate(BROKEN)
+    assert broken == []
+    assert page.locator("table code wbr").count() > 5
+
+
+def test_small_letters_of_a_phone_can_be_read(open_page, server):
+    """Indices and exponents, too, on the pages that have them as text."""
+    for address in ("book/playground.html", "book/cheat-sheet.html", "book/live.html"):
+        page = open_page(viewport={"width": 360, "height": 740})
+        visit(page, server + address)
+        small = page.evaluate(SMALL_LETTERS)
+        assert small == [], address
+
+
+def test_on_paper_the_shoot_out_is_of_the_data_that_were_chosen(open_page, server):
+    page = open_page()
+    visit(page, server + "book/learning/shootout.html")
+    page.locator(".ensedu-shared select").select_option("digits")
+    page.emulate_media(media="print")
+    table = page.locator(".ensedu-ranking table:visible")
+    assert table.count() == 1
+    assert table.locator("caption").inner_text() == "digits"
+    whole = "(table) => getComputedStyle(table).breakInside"
+    assert all(each.evaluate(whole) == "avoid" for each in page.locator("table:visible").all())
+    said = page.locator(".ensedu-explorer[data-group=fig-shoot] .ensedu-setting").all_inner_texts()
+    assert said and set(said) == {"Set to data digits."}
 
 
 def test_the_switch_of_light_and_dark_is_remembered(browser, server):

@@ -154,7 +154,8 @@ BARS = """() => [...document.querySelectorAll(".ensedu-bar")]
     const part = getComputedStyle(bar, "::before");
     const [left, width] = [parseFloat(part.left), parseFloat(part.width)];
     const zero = parseFloat(bar.style.getPropertyValue("--zero")) / 100;
-    return [bar.previousSibling.textContent, left / box.width - zero, (left + width) / box.width - zero, box.width];
+    const ends = [left, left + width].map((end) => end / box.width - zero);
+    return [bar.previousSibling.textContent, ...ends, box.width];
   })"""
 
 

@@ -108,8 +108,11 @@
 
     // From the first touch on, no step waits for the network: the frames one step away come first,
     // then all together, in which what they share stands once.
+    const fetched = new Set(); // looks
     const fetchAll = async () => {
       const look = shownLook();
+      if (fetched.has(look)) return;
+      fetched.add(look);
       const here = positions();
       const near = here.flatMap((place, i) =>
         [place - 1, place + 1]
