@@ -286,23 +286,23 @@ class Part:
     def bars(self, measure: Measure) -> dict[str, dict[str, float]]:
         """Return where intervals begin and end, and where 0 is, in shares of a bar's room."""
         found = {
-            row.name: row.scores[measure.title].interval
+            row.name: (min(interval), max(interval))
             for row in self.rows
-            if measure.title in row.scores and row.scores[measure.title].interval
+            if measure.title in row.scores and (interval := row.scores[measure.title].interval)
         }
         if not found:
             return {}
-        ends = sorted(max(map(abs, interval)) for interval in found.values())
+        ends = sorted(max(-low, high) for low, high in found.values())
         most = FAR * ends[len(ends) // 2] or 1.0
-        low = max(-most, min(0.0, *(min(interval) for interval in found.values())))
-        high = min(most, max(0.0, *(max(interval) for interval in found.values())))
+        low = max(-most, min(0.0, *(low for low, _ in found.values())))
+        high = min(most, max(0.0, *(high for _, high in found.values())))
 
-        def share(value: float) -> float:
+        def share(value: float | int) -> float:
             return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.5
 
         return {
-            name: {"zero": share(0.0), "from": share(min(interval)), "to": share(max(interval))}
-            for name, interval in found.items()
+            name: {"zero": share(0.0), "from": share(start), "to": share(end)}
+            for name, (start, end) in found.items()
         }
 
     def _mean(self, place: int, measure: Measure) -> float | int:
