@@ -8,6 +8,8 @@ from bs4 import BeautifulSoup, NavigableString
 # A link in the sidebar, and the button that unfolds what lies below it.
 FOLD = re.compile(r"(<a [^>]*>)([^<]+)(</a><details[^>]*>)<summary>")
 # The theme draws its icons twice: by a font, and by half a megabyte of script.
+# At a first visit nothing is stored yet, of which the theme's script complains.
+STORED = 'localStorage.getItem("mode") || ""'
 ICONS = re.compile(r"<script[^>]*scripts/fontawesome\.js[^>]*></script>")
 # Code, and what stands for it while the rest of a page is parsed: half of a
 # page's elements are words of code, and nothing in it is mended.
@@ -24,6 +26,17 @@ def tie(soup):
             tied = soup.new_tag("span", attrs={"class": "ensedu-tied"})
             formula.wrap(tied).append(marks[0])
             after.replace_with(NavigableString(after[marks.end() :]))
+
+
+def split_names(soup):
+    """Let a name in a table break behind its underscores, and nowhere else."""
+    for name in soup.select("table code .pre"):
+        parts = name.get_text().split("_")
+        if len(parts) > 1 and not name.find(True):
+            name.clear()
+            for part in parts[:-1]:
+                name.extend([f"{part}_", soup.new_tag("wbr")])
+            name.append(parts[-1])
 
 
 def mend_body(app, pagename, templatename, context, doctree):
@@ -46,18 +59,20 @@ def mend_body(app, pagename, templatename, context, doctree):
         for line in lines.find_all("dd", recursive=False):
             line.name = "span"
     tie(soup)
+    split_names(soup)
     context["body"] = CODE.sub(
         lambda block: block[1] + code[int(block[2])], str(soup)
     )
 
 
 def mend_pages(app, exception):
-    """Name the buttons of the sidebar, and leave icons to their font."""
+    """Name the sidebar's buttons and the first theme; icons are a font's."""
     if exception is None and app.builder.format == "html":
         for page in Path(app.outdir).rglob("*.html"):
             html = page.read_text(encoding="utf-8")
             mended = FOLD.sub(r'\1\2\3<summary aria-label="Pages of \2">', html)
             mended = ICONS.sub("", mended)
+            mended = mended.replace(STORED, STORED.replace('""', '"auto"'))
             if mended != html:
                 page.write_text(mended, encoding="utf-8")
 

@@ -313,8 +313,10 @@ class InsidePen:
         colored_cells.draw_frame(self.axes, values, (x, y), self.square, edgecolor=edge, lw=frame)
 
     def faint(self, values: np.ndarray, x: float, y: float) -> None:
+        # On a dark page pale is dark: more of it, to be seen.
+        alpha = 0.62 if look().dark else 0.38
         colored_cells.draw_heat(
-            self.axes, values, (x, y), self.square, self.scales["weights"], alpha=0.38
+            self.axes, values, (x, y), self.square, self.scales["weights"], alpha=alpha
         )
 
     def band(self, x: float, y: float, width: float, height: float, own: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import matplotlib.figure
 
+from ensedu.plot.compact import compact
 from ensedu.plot.style import DARK, INK, Look, house_style, rendering
 
 COLOR = re.compile(r'(?<=: )#[0-9a-f]{6}(?=[;"])')  # a color in a style
@@ -53,7 +54,7 @@ def _draw_in_look(
         with house_style():
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     width, height = (round(100 * inches) for inches in figure.get_size_inches())
-    return figure, Rendering(buffer.getvalue(), width, height)
+    return figure, Rendering(compact(buffer.getvalue()), width, height)
 
 
 def color_mapped(figure: matplotlib.figure.Figure) -> list[Any]:

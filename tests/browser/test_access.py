@@ -2,7 +2,8 @@
 
 import pytest
 
-from scripts.browsing import visit
+from scripts.browsing import DESK, visit
+from scripts.check_site import accessible
 
 BATCH = "book/counting/batch-ensemble.html"
 # Where the keyboard stands, and whether one sees it.
@@ -78,3 +79,10 @@ def test_nothing_moves_for_a_reader_who_asks_for_it(page, server):
     visit(page, server + BATCH)
     assert page.evaluate(MOVING) == []
     assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+
+
+@pytest.mark.parametrize("name", ["live", "playground", "learning/shootout"])
+def test_axe_finds_nothing_in_forced_colors(open_page, server, name):
+    page = open_page(forced_colors="active")
+    visit(page, f"{server}book/{name}.html")
+    assert list(accessible(page, (DESK,))) == []

@@ -2,12 +2,15 @@
 
 import itertools
 import json
+import math
 import re
 from urllib.parse import parse_qsl
 
 import pytest
+from bs4 import BeautifulSoup
 
 from ensedu import counting, methods, plot
+from ensedu.book.page.said import too_much
 from scripts.browsing import DESK, PHONE, SMALL, pages, visit
 
 COMPARISON = "book/counting/comparison.html"
@@ -35,19 +38,25 @@ CHAPTERS = (
     "book/cost/many-devices.html",
     "book/cost/choosing.html",
 )
+# Figures that say more than one thing at a time: a chapter that is rewritten lowers this number.
+SAYING_MORE = 65
 EXPLORERS = ".ensedu-explorer:has(.ensedu-sliders)"
 NAME = re.compile(r'class="ensedu-control" data-name="(\w+)"')
 FRAME = re.compile(r"frames/([0-9a-f]{16})-(\d+)-(\w+-\w+)\.svg")
+FETCHED = re.compile(r"^http.*/" + FRAME.pattern)
 # What a reader sees and hears, once the picture is that of the sliders' positions.
 SEEN = """(root) => {
   const controls = [...root.querySelectorAll(".ensedu-control")];
   const position = (control) => {
     const range = control.querySelector("input[type=range]");
     if (range) return Number(range.value);
+    const list = control.querySelector("select");
+    if (list) return list.selectedIndex;
     return [...control.querySelectorAll("input")].findIndex((radio) => radio.checked);
   };
   const count = (control) =>
-    Number(control.querySelector("input[type=range]")?.max ?? 1) + 1;
+    Number(control.querySelector("input[type=range]")?.max ?? -1) + 1 ||
+    control.querySelectorAll("input, option").length;
   const positions = controls.map(position);
   const index = positions.reduce((sum, place, i) => sum * count(controls[i]) + place, 0);
   const image = [...root.querySelectorAll("img")].find((one) => one.checkVisibility());
@@ -59,6 +68,7 @@ SEEN = """(root) => {
     positions,
     spoken: controls.map((control) =>
       control.querySelector("input[type=range]")?.getAttribute("aria-valuetext") ??
+      control.querySelector("select")?.value ??
       control.querySelector("input:checked + span").textContent),
     source: image.currentSrc,
     alt: image.alt,
@@ -124,17 +134,92 @@ def check(page, explorer, data=None, look="wide-light"):
 def move(page, explorer, i, key):
     """Press a key on the control of this number; return how many values it has."""
     control = explorer.locator(".ensedu-control").nth(i)
-    radios = control.locator("input[type=radio]")
+    if not control.is_visible():  # one for several figures
+        name = control.get_attribute("data-name")
+        control = page.locator(f'.ensedu-shared .ensedu-control[data-name="{name}"]')
+    radios, options = control.locator("input[type=radio]"), control.locator("select option")
     if radios.count():
+        # Buttons have no ends: their arrows go around.
+        wanted = {"End": radios.count() - 1, "Home": 0, "ArrowRight": 1}[key]
         control.locator("input:checked").focus()
-        # A toggle has no ends: its arrows go around.
-        wanted = {"End": 1, "Home": 0, "ArrowRight": 1}[key]
-        if not radios.nth(wanted).is_checked():
+        while not radios.nth(wanted).is_checked():
             page.keyboard.press("ArrowRight")
-        return 2
+        return radios.count()
+    if options.count():
+        wanted = {"End": options.count() - 1, "Home": 0, "ArrowRight": 1}[key]
+        control.locator("select").focus()
+        while control.locator("select").evaluate("list => list.selectedIndex") != wanted:
+            here = control.locator("select").evaluate("list => list.selectedIndex")
+            page.keyboard.press("ArrowDown" if here < wanted else "ArrowUp")
+        return options.count()
     control.locator("input").focus()
     page.keyboard.press(key)
     return int(control.locator("input").get_attribute("max")) + 1
+
+
+def explorers_of(site):
+    """Every figure with sliders: its page, its element, and the data of its script."""
+    for address in pages(site):
+        text = (site / address).read_text(encoding="utf-8")
+        if "ensedu-explorer" in text:
+            for root in BeautifulSoup(text, "html.parser").select(".ensedu-explorer"):
+                if root.script:
+                    yield address, root, json.loads(root.script.string)
+
+
+def test_names_are_chosen_and_never_slid(site):
+    for address, root, data in explorers_of(site):
+        for control, values in zip(root.select(".ensedu-control"), data["values"], strict=True):
+            if control.select("input[type=range]"):
+                assert all(re.fullmatch(r"[-−]?[\d.,]+%?", value) for value in values), address
+
+
+def test_the_sentence_under_a_figure_says_one_thing(site):
+    """May only sink, as chapters are rewritten."""
+    saying_more = {
+        (address, root["data-name"])
+        for address, root, data in explorers_of(site)
+        if any(map(too_much, data["alts"]))
+    }
+    assert len(saying_more) == SAYING_MORE
+    listed = (site.parent / "sentences.txt").read_text(encoding="utf-8")
+    assert listed.startswith(f"{SAYING_MORE} of ")
+    assert all(f"{address}#{name}: " in listed for address, name in saying_more)
+
+
+def test_one_choice_stands_once_stays_in_sight_and_moves_all_figures(open_page, server):
+    for viewport in (DESK, PHONE):
+        page = open_page(viewport=viewport)
+        visit(page, server + "book/learning/shootout.html")
+        bar = page.locator(".ensedu-shared")
+        assert bar.count() == 1 and bar.locator("select").count() == 1
+        narrow = "wide" if viewport is DESK else "narrow"
+        figures = page.locator(".ensedu-explorer[data-group=fig-shoot]").all()
+        sharing = [each for each in figures if not each.locator(".ensedu-sliders").is_visible()]
+        assert len(sharing) >= 4
+        for value in ("diamonds", "digits"):
+            bar.locator("select").select_option(value)
+            for explorer in figures:
+                check(page, explorer, look=f"{narrow}-light")
+                assert seen(page, explorer)["spoken"] == [value]
+            for explorer in sharing:
+                explorer.evaluate("(root) => root.scrollIntoView({ block: 'center' })")
+                page.wait_for_function("!document.querySelector('.ensedu-passed')")
+                box, top = bar.bounding_box(), explorer.bounding_box()["y"]
+                assert 0 <= box["y"] < 100 and top < viewport["height"]
+                at = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+                on_top = "([x, y]) => !!document.elementFromPoint(x, y).closest('.ensedu-shared')"
+                assert page.evaluate(on_top, at)
+            table = page.locator(".ensedu-ranking[data-name=fig-shoot-table]")
+            assert table.locator("input:checked").get_attribute("value") == value
+        table.locator("input[value=concrete]").evaluate("(radio) => radio.click()")
+        assert bar.locator("select").input_value() == "concrete"
+        assert seen(page, figures[-1])["spoken"] == ["concrete"]
+        page.locator("#summary").scroll_into_view_if_needed()
+        page.evaluate("document.querySelector('#summary').scrollIntoView()")
+        page.wait_for_function(
+            "document.querySelector('.ensedu-shared').getBoundingClientRect().bottom < 0"
+        )
 
 
 def test_every_chapter_has_sliders_over_width_and_ensemble_size(site):
@@ -333,7 +418,7 @@ def test_linked_explorers_share_a_slider(page, server, site):
 def test_only_the_rendering_in_use_is_fetched(open_page, server, mode, viewport):
     page = open_page(mode, viewport=viewport)
     fetched = []
-    page.on("request", lambda request: fetched.extend(FRAME.findall(request.url)))
+    page.on("request", lambda request: fetched.extend(FETCHED.findall(request.url)))
     visit(page, server + COMPARISON)
     page.wait_for_timeout(300)
     width = "wide" if viewport is DESK else "narrow"
@@ -344,12 +429,78 @@ def test_only_the_rendering_in_use_is_fetched(open_page, server, mode, viewport)
     assert {index for found, index, _ in fetched if found == key} == {
         str(seen(page, explorer)["index"])
     }
+    here = seen(page, explorer)
     explorer.locator("input").first.focus()
-    page.wait_for_timeout(1000)
-    assert {index for found, index, _ in fetched if found == key} == {
-        str(index) for index in range(len(data["alts"]))
-    }
+    page.wait_for_function(f"globalThis.enseduFrames?.['{key}-{width}-{mode}']")
+    # One step away, each by itself; then all together.
+    counts = [len(values) for values in data["values"]]
+    near = {here["index"]}
+    for i, place in enumerate(here["positions"]):
+        step = math.prod(counts[i + 1 :])
+        near |= {here["index"] + step for _ in [0] if place + 1 < counts[i]}
+        near |= {here["index"] - step for _ in [0] if place}
+    assert {index for found, index, _ in fetched if found == key} == set(map(str, near))
     assert {look for _, _, look in fetched} == {f"{width}-{mode}"}
+    own = [each for each in fetched if each[0] == key]
+    for i in range(len(counts)):
+        move(page, explorer, i, "End")
+        check(page, explorer, data, f"{width}-{mode}")
+    assert [each for each in fetched if each[0] == key] == own
+
+
+HEAVY = ("fig-un-draws", "fig-un-exact", "fig-co-counts", "fig-dt-cubic")
+
+
+@pytest.mark.parametrize("name", HEAVY)
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["wide", "narrow"])
+def test_entering_a_figure_fetches_at_most_500_kilobytes(open_page, server, site, name, viewport):
+    """Those that fetched the most; of all of them the build asks it."""
+    address = next(
+        address for address, root, _ in explorers_of(site) if root.get("data-name") == name
+    )
+    page = open_page(viewport=viewport)
+    visit(page, server + address)
+    explorer = page.locator(f'.ensedu-explorer[data-name="{name}"]')
+    check(page, explorer, look=f"{'wide' if viewport is DESK else 'narrow'}-light")
+    sizes = []
+    page.on("response", lambda response: sizes.append(int(response.headers["content-length"])))
+    explorer.hover()
+    explorer.locator("input").first.focus()
+    key = data_of(explorer)["frames"][-16:]
+    page.wait_for_function(
+        "(key) => Object.keys(globalThis.enseduFrames ?? {}).some((each) => each.startsWith(key))",
+        arg=key,
+    )
+    assert 10_000 < sum(sizes) <= 500_000
+
+
+def test_a_step_that_is_faster_than_the_network_has_its_frame(open_page, server):
+    page = open_page()
+    page.route("**/*-wide-light.js", lambda route: None)  # never comes
+    visit(page, server + COMPARISON)
+    explorer = page.locator(EXPLORERS).first
+    for i, key in enumerate(("End", "Home", "End")):
+        move(page, explorer, i, key)
+        check(page, explorer)
+
+
+def test_chosen_buttons_differ_from_others_in_forced_colors(open_page, server):
+    places = {BATCH: ".ensedu-explorer .ensedu-toggle", "book/live.html": ".ensedu-t-toggle"}
+    look = """(toggle) => [...toggle.querySelectorAll("input")].map((input) => [
+      input.checked, getComputedStyle(input.nextElementSibling).backgroundColor])"""
+    for address, part in places.items():
+        page = open_page(forced_colors="active")
+        visit(page, server + address)
+        toggle = page.locator(part).first
+        toggle.wait_for()
+        colors = dict(toggle.evaluate(look))
+        assert colors[True] != colors[False]
+    page = open_page(forced_colors="active")
+    visit(page, server + "book/playground.html")
+    bar = page.locator(".ensedu-p-bar").first
+    bar.wait_for()
+    assert "rgb(77, 77, 77)" in bar.evaluate("(bar) => getComputedStyle(bar).backgroundImage")
+    assert bar.evaluate("(bar) => getComputedStyle(bar).forcedColorAdjust") == "none"
 
 
 def test_the_theme_and_the_width_change_the_rendering(page, server):

@@ -1404,3 +1404,48 @@ def test_without_scripts_a_picture_stands(open_page, chapter):
     page.goto(chapter)
     assert page.locator(".ensedu-playground .ensedu-still").is_visible()
     assert page.locator(".ensedu-p").count() == 0
+
+
+@pytest.mark.parametrize("viewport", [DESK, {"width": 1920, "height": 1080}], ids=["desk", "large"])
+def test_four_members_are_in_sight_while_the_shared_matrix_is_edited(open_page, server, viewport):
+    page = open_page(viewport=viewport)
+    page.goto(server + "book/playground.html")
+    members = page.locator(".ensedu-p-member")
+    members.first.wait_for()
+    page.wait_for_timeout(300)
+    assert members.count() == 4
+    shared = page.locator(".ensedu-p-shared .common .ensedu-p-cell.stored").first
+    boxes = [member.bounding_box() for member in members.all()]
+    for box in [*boxes, shared.bounding_box()]:
+        assert box["y"] >= 0 and box["y"] + box["height"] <= viewport["height"] + 1
+    assert len({round(box["y"]) for box in boxes}) == 1
+    assert boxes[-1]["x"] + boxes[-1]["width"] <= viewport["width"]
+    grids = "(member) => member.scrollWidth - member.clientWidth"
+    assert all(member.evaluate(grids) <= 0 for member in members.all())
+    made = ".ensedu-p-member .made"
+    before = page.locator(made).all_inner_texts()
+    shared.focus()
+    page.keyboard.press("ArrowUp")
+    moved = [a != b for a, b in zip(before, page.locator(made).all_inner_texts(), strict=True)]
+    assert sum(moved) >= 4
+
+
+def test_buttons_have_all_four_borders(open_page, server):
+    """What stays in sight covers none of them."""
+    page = open_page()
+    visit(page, server + "book/playground.html")
+    button = page.get_by_role("button", name="Reset", exact=True)
+    button.wait_for()
+    page.wait_for_timeout(300)
+    seen = """(button) => {
+      const { left, right, bottom } = button.getBoundingClientRect();
+      return document.elementFromPoint((left + right) / 2, bottom - 0.5) === button;
+    }"""
+    assert button.evaluate(seen)
+    box, top = button.bounding_box(), page.locator(".ensedu-p-top").bounding_box()["y"]
+    shadow = page.locator(".ensedu-p-top").evaluate(
+        "(top) => parseFloat(getComputedStyle(top).boxShadow.match(/ -([\\d.]+)px/)[1])"
+    )
+    for one in page.locator(".ensedu-t-tools > button:visible").all():
+        box = one.bounding_box()
+        assert box["y"] + box["height"] <= top - shadow

@@ -147,19 +147,38 @@ def test_nothing_moves_when_it_is_sorted(opened, width):
     assert width < 768 or len(heights) == len(widths) == 1
 
 
-def test_only_the_sorted_column_shows_intervals(opened):
-    page = opened()
-    seen = """() => [...document.querySelectorAll(".ensedu-between")]
-      .filter((part) => part.checkVisibility({ visibilityProperty: true }))
-      .map((part) => part.textContent)"""
-    assert page.evaluate(seen) == [
+BARS = """() => [...document.querySelectorAll(".ensedu-bar")]
+  .filter((bar) => bar.checkVisibility({ visibilityProperty: true }))
+  .map((bar) => {
+    const box = bar.getBoundingClientRect();
+    const part = getComputedStyle(bar, "::before");
+    const [left, width] = [parseFloat(part.left), parseFloat(part.width)];
+    const zero = parseFloat(bar.style.getPropertyValue("--zero")) / 100;
+    const ends = [left, left + width].map((end) => end / box.width - zero);
+    return [bar.previousSibling.textContent, ...ends, box.width];
+  })"""
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_sorted_columns_differences_are_bars_on_one_scale(opened, viewport):
+    page = opened(viewport=viewport)
+    bars = page.evaluate(BARS)
+    assert [words for words, *_ in bars] == [
         "[−0.053, −0.031]", "[−0.027, −0.005]", "[−0.021, 0.003]", "[−0.015, 0.007]",
         "[0.003, 0.031]",
     ]  # fmt: skip
+    for words, low, high, width in bars:
+        ends = [float(end.replace("−", "-")) for end in words.strip("[]").split(", ")]
+        scale = 0.053 + 0.031  # from the lowest end to the highest
+        assert [low * scale, high * scale] == pytest.approx(ends, abs=0.002 + 2.5 / width * scale)
+        assert width >= 100
+    if viewport is PHONE:
+        return
     title(page, "parameters").click()
-    assert page.evaluate(seen) == []
+    assert page.evaluate(BARS) == []
     page.emulate_media(media="print")
-    assert len(page.evaluate(seen)) == 19 + 2
+    assert page.locator(".ensedu-bracket:visible").count() == 19
+    assert not page.locator(".ensedu-bar:visible").count()
 
 
 def test_without_scripts_and_on_paper_all_is_there(opened):
@@ -172,9 +191,10 @@ def test_without_scripts_and_on_paper_all_is_there(opened):
         assert bare.locator("thead th").first.text_content().startswith("parameters")
     page = opened()
     page.emulate_media(media="print")
-    assert page.locator("table:visible").count() == 2
-    assert page.locator("caption:visible").count() == 2
-    assert page.locator("thead button:visible").count() == 5 + 3
+    # The table that was chosen.
+    assert page.locator("table:visible").count() == 1
+    assert page.locator("caption:visible").count() == 1
+    assert page.locator("thead button:visible").count() == 5
     assert page.locator(".ensedu-choices:visible, select:visible").count() == 0
 
 

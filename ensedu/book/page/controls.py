@@ -1,8 +1,23 @@
-"""The controls of an explorer on a page: a slider a name, or a toggle between two values."""
+"""The controls of an explorer: numbers are slid, names are chosen by buttons or from a list."""
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, Literal
+
+NUMBER = re.compile(r"[-−+]?[\d.,]+(e[-+]?\d+)?%?")
+# Letters that stand beside each other on a wide page, and the room around each name, in letters.
+LINE, AROUND = 60, 4
+
+
+def kind(options: Sequence[Any]) -> Literal["buttons", "list", "slider"]:
+    """Return by what one of some values is chosen; two are a toggle, be they names or numbers."""
+    said = [str(option) for option in options]
+    if len(said) == 2:
+        return "buttons"
+    if all(map(NUMBER.fullmatch, said)):
+        return "slider"
+    return "buttons" if sum(len(name) + AROUND for name in said) <= LINE else "list"
 
 
 def words(name: str) -> str:
@@ -19,7 +34,7 @@ def controls(choices: Mapping[str, Sequence[Any]], values: Mapping[str, Any], ke
     """Return the controls as HTML, hidden until a script moves them; `key` is the page's own."""
     names = " and ".join(map(words, choices))
     rows = "".join(
-        (_toggle if len(options) == 2 else _slider)(
+        MADE[kind(options)](
             name, [str(option) for option in options], list(options).index(values[name]), key
         )
         for name, options in choices.items()
@@ -42,7 +57,7 @@ def _slider(name: str, options: list[str], position: int, key: str) -> str:
     )
 
 
-def _toggle(name: str, options: list[str], position: int, key: str) -> str:
+def _buttons(name: str, options: list[str], position: int, key: str) -> str:
     buttons = "".join(
         f'<label><input type="radio" name="{key}-{escape(name)}" value="{i}" autocomplete="off"'
         f"{' checked' if i == position else ''}><span>{escape(option)}</span></label>"
@@ -53,3 +68,18 @@ def _toggle(name: str, options: list[str], position: int, key: str) -> str:
         f'aria-label="{escape(words(name))}"><span>{escape(words(name))}</span>'
         f'<span class="ensedu-toggle">{buttons}</span></div>'
     )
+
+
+def _list(name: str, options: list[str], position: int, key: str) -> str:
+    entries = "".join(
+        f"<option{' selected' if i == position else ''}>{escape(option)}</option>"
+        for i, option in enumerate(options)
+    )
+    return (
+        f'<label class="ensedu-control" data-name="{escape(name)}">'
+        f"<span>{escape(words(name))}</span>"
+        f'<select autocomplete="off">{entries}</select></label>'
+    )
+
+
+MADE = {"buttons": _buttons, "list": _list, "slider": _slider}

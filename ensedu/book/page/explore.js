@@ -8,22 +8,28 @@
   const LOOKS = ["wide-light", "narrow-light", "wide-dark", "narrow-dark"];
   const explorers = new Map();
 
-  // A slider, or a toggle between two values, as positions among its values.
+  // A slider, buttons or a list, as positions among their values.
   const control = (element, values) => {
     const range = element.querySelector("input[type=range]");
+    const list = element.querySelector("select");
     const radios = [...element.querySelectorAll("input[type=radio]")];
     return {
       element,
       values,
       name: element.dataset.name,
+      shared: null, // the control that several figures have together
       get position() {
+        if (list) return list.selectedIndex;
         return range ? Number(range.value) : radios.findIndex((radio) => radio.checked);
       },
       set position(position) {
-        if (range) range.value = position;
+        if (list) list.selectedIndex = position;
+        else if (range) range.value = position;
         else radios[position].checked = true;
       },
       say() {
+        if (this.shared) this.shared.position = this.position;
+        this.shared?.say();
         if (!range) return;
         range.setAttribute("aria-valuetext", values[range.value]);
         element.querySelector("output").value = values[range.value];
@@ -51,7 +57,21 @@
     const positions = () => controls.map((one) => one.position);
     const indexOf = (places) =>
       places.reduce((index, place, i) => index * values[i].length + place, 0);
-    const source = (index, look) => `${frames}-${index}-${look}.svg`;
+    const key = frames.split("/").at(-1);
+    const file = (index, look) => `${frames}-${index}-${look}.svg`;
+    // Once all frames are there, one is put together of its elements; until then it is a file.
+    const made = new Map();
+    const source = (index, look) => {
+      const pack = globalThis.enseduFrames?.[`${key}-${look}`];
+      if (!pack || look !== shownLook()) return file(index, look);
+      const name = `frames/${key}-${index}-${look}.svg`;
+      if (!made.has(name)) {
+        const [elements, all] = pack;
+        const svg = all[index].map((element) => elements[element]).join("\n");
+        made.set(name, URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" })));
+      }
+      return `${made.get(name)}#${name}`;
+    };
     const state = () => controls.map((one) => [one.name, one.values[one.position]]);
 
     const place = (element, address, width, height) => {
@@ -86,16 +106,29 @@
       root.dataset.shown = String(index);
     };
 
-    // From the first touch on, no step waits for the network: near frames first.
-    const fetchAll = () => {
+    // From the first touch on, no step waits for the network: the frames one step away come first,
+    // then all together, in which what they share stands once.
+    const fetched = new Set(); // looks
+    const fetchAll = async () => {
+      const look = shownLook();
+      if (fetched.has(look)) return;
+      fetched.add(look);
       const here = positions();
-      const far = (places) => places.reduce((sum, p, i) => sum + Math.abs(p - here[i]), 0);
-      const all = values.reduce(
-        (some, options) => some.flatMap((places) => options.map((_, i) => [...places, i])),
-        [[]],
+      const near = here.flatMap((place, i) =>
+        [place - 1, place + 1]
+          .filter((next) => next >= 0 && next < values[i].length)
+          .map((next) => indexOf(here.with(i, next))),
       );
-      all.sort((a, b) => far(a) - far(b));
-      for (const places of all) new Image().src = source(indexOf(places), shownLook());
+      await Promise.allSettled(
+        near.map((index) => {
+          const image = new Image();
+          image.src = file(index, look);
+          return image.decode();
+        }),
+      );
+      const script = document.createElement("script");
+      script.src = `${frames}-${look}.js`;
+      document.head.append(script);
     };
 
     const set = (settings) => {
@@ -110,10 +143,17 @@
       if (moved) show();
     };
 
+    // What a reader moves is said; what moves with it is not, or all would speak at once.
     const moved = () => {
+      live.ariaLive = "polite";
       show();
-      for (const other of explorers.values())
-        if (other.group === group && other.set !== set) other.set(state());
+      for (const other of explorers.values()) if (other.set !== set) other.follow(group, state());
+      tell(group, state());
+    };
+    const follow = (moving, settings) => {
+      if (moving !== group) return;
+      live.ariaLive = "off";
+      set(settings);
     };
 
     const rest = () => {
@@ -130,7 +170,74 @@
     root.querySelector(".ensedu-sliders").hidden = false;
     root.dataset.shown = String(indexOf(positions()));
     controls.forEach((one) => one.say());
-    explorers.set(name, { root, group, set, moved });
+    explorers.set(name, { root, group, controls, state, follow, set, moved, rest });
+  };
+
+  // A table of the page may have the same choice; see ranking.js.
+  const MOVED = "ensedu-moved";
+  const tell = (group, settings) => {
+    const detail = { group, settings: Object.fromEntries(settings), from: MOVED };
+    document.dispatchEvent(new CustomEvent(MOVED, { detail }));
+  };
+  document.addEventListener(MOVED, ({ detail: { group, settings, from } }) => {
+    if (from === MOVED) return;
+    for (const explorer of explorers.values()) explorer.follow(group, Object.entries(settings));
+  });
+
+  const together = (elements) => {
+    let box = elements[0];
+    while (!elements.every((element) => box.contains(element))) box = box.parentElement;
+    return box;
+  };
+
+  // A control that several figures of a group have with the same values stands once, above the
+  // first of them, and stays in sight until the last has passed.
+  const share = () => {
+    const several = new Map();
+    for (const explorer of explorers.values())
+      for (const one of explorer.controls) {
+        const key = JSON.stringify([explorer.group, one.name, one.values]);
+        several.set(key, [...(several.get(key) ?? []), { explorer, one }]);
+      }
+    for (const sharing of several.values()) if (sharing.length > 1) shareOne(sharing);
+  };
+
+  const shareOne = (sharing) => {
+    const [{ explorer: first, one }] = sharing;
+    const element = one.element.cloneNode(true);
+    for (const part of element.querySelectorAll("[name], [list], [id]"))
+      for (const key of ["name", "list", "id"])
+        if (part.hasAttribute(key)) part.setAttribute(key, `${part.getAttribute(key)}-shared`);
+    const bar = document.createElement("div");
+    bar.className = "ensedu-sliders ensedu-shared";
+    bar.role = "group";
+    bar.ariaLabel = `${one.name.replaceAll("_", " ")}, of ${sharing.length} figures`;
+    bar.append(element);
+
+    const box = together(sharing.map(({ explorer }) => explorer.root));
+    let before = first.root;
+    while (before.parentElement !== box) before = before.parentElement;
+    box.insertBefore(bar, before);
+    one.shared = control(element, one.values);
+    one.say();
+    element.addEventListener("input", () => {
+      one.position = one.shared.position;
+      first.moved();
+    });
+    element.addEventListener("change", first.rest);
+
+    for (const { explorer, one: own } of sharing) {
+      const sliders = explorer.root.querySelector(".ensedu-sliders");
+      own.element.hidden = true;
+      sliders.hidden = !sliders.querySelector(".ensedu-control:not([hidden])");
+    }
+    for (const explorer of explorers.values()) explorer.follow(first.group, first.state());
+    tell(first.group, first.state());
+    // What is below the screen counts as seen: only above it the last figure has passed.
+    new IntersectionObserver(
+      (entries) => bar.classList.toggle("ensedu-passed", !entries.at(-1).isIntersecting),
+      { rootMargin: "0px 0px 1000000px 0px" },
+    ).observe(sharing.at(-1).explorer.root);
   };
 
   // An address, or a link in the text, names a figure and its setting: #fig-counts:width=50.
@@ -149,6 +256,7 @@
   const start = () => {
     const roots = document.querySelectorAll(".ensedu-explorer:has(> .ensedu-sliders)");
     roots.forEach((root, i) => setUp(root, i + 1));
+    share();
     follow(location.hash);
     addEventListener("hashchange", () => follow(location.hash));
     document.addEventListener("click", (event) => {

@@ -13,7 +13,7 @@ import matplotlib.figure
 import numpy as np
 
 from ensedu.book.page import slider_checks
-from ensedu.book.page.controls import controls, setting, words
+from ensedu.book.page.controls import controls, kind, setting, words
 from ensedu.book.page.frames import BOOK, FRAMES, Frames, check_letters, embedded, ranges
 from ensedu.common import checks
 from ensedu.plot.style import look, png
@@ -57,13 +57,17 @@ def explore(
     start
         The value where each slider starts; by default its first.
     linked
-        Another explorer, with a name, of the same page: sliders that both have move together.
+        Another explorer, with a name, of the same page: sliders that both have move together. One
+        that both have with the same values stands on the page only once, above the first of the
+        figures that it moves, and stays in sight while a reader passes them.
     rescale
         Why axes or color ranges change with the sliders. Without a reason they must not.
     **sliders
         None for a figure that stands still, or up to three sliders: a name and the values that it
-        takes, such as ``width=[5, 50, 500]``. Underscores of the name become spaces; two values
-        are a toggle. At most 150 frames: a page holds them all.
+        takes, such as ``width=[5, 50, 500]``. Underscores of the name become spaces. Names, such
+        as ``data=["digits", "concrete", "diamonds"]``, are buttons, or a list where they are too
+        long for one line; two values are always buttons. At most 150 frames: a page holds them
+        all.
 
     Raises
     ------
@@ -102,7 +106,7 @@ def explore(
     slider_checks.check_alt(alt, choices)
     values = slider_checks.first_values(start, choices)
     if linked is not None:
-        _check_linked(linked, choices)
+        check_linked(linked, choices)
     return Explorer(
         draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked
     )
@@ -177,8 +181,13 @@ class Explorer:
                 'sliders need ipywidgets, which comes with pip install ".[book]"'
             ) from error
 
+        made = {
+            "buttons": ipywidgets.ToggleButtons,
+            "list": ipywidgets.Dropdown,
+            "slider": ipywidgets.SelectionSlider,
+        }
         self._widgets = {
-            name: (ipywidgets.ToggleButtons if len(options) == 2 else ipywidgets.SelectionSlider)(
+            name: made[kind(options)](
                 options=[(str(option), option) for option in options],
                 value=self.values[name],
                 description=words(name),
@@ -252,6 +261,7 @@ class Explorer:
         """Draw all frames into `folder`; return the first one, the sliders, and what moves them."""
         states = slider_checks.states(self.choices)
         frames = Frames([partial(self._readable, state) for state in states], folder)
+        frames.check_weight(2 * len(self.choices))
         pictures = frames.pictures(states.index(self.values), self.alt())
         named = {"name": self.name, "caption": self.caption, "group": self.group}
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
@@ -286,7 +296,8 @@ def _framed(pictures: str) -> str:
     return f'<div class="ensedu-frame">{pictures}</div>'
 
 
-def _check_linked(linked: Any, choices: Mapping[str, Any]) -> None:
+def check_linked(linked: Any, choices: Mapping[str, Any]) -> None:
+    """Check that another explorer has a name, and one of these sliders."""
     if not isinstance(linked, Explorer):
         raise TypeError(f"linked must be an Explorer, got {checks.given(linked)}")
     if not linked.name:

@@ -1,6 +1,7 @@
 """Figures for a page: drawn in four looks while the book is built, shown as plain images."""
 
 import base64
+import gzip
 import hashlib
 import itertools
 import json
@@ -24,12 +25,17 @@ PHONE = "(max-width: 600px)"  # from here down a page shows narrow figures
 COLUMN = {True: 312, False: 553}
 LEAST, LEAST_SCRIPT = 11, 8
 SCRIPT = 0.7  # of its letters, in a formula
+ELEMENTS = re.compile(r"(?<=>)\n")
+MOST_KB = 500  # gzipped, of all that a figure fetches when a reader begins to move it
 SCRIPTS = re.compile(r"\$[^$]*[_^][^$]*\$")
 Draw = Callable[[], matplotlib.figure.Figure]
 
 
 class Frames:
-    """The frames of one figure, drawn into a folder; the first of them where none moves it."""
+    """The frames of one figure, drawn into a folder; the first of them where none moves it.
+
+    Several also stand together in a script a look, in which what they share stands once.
+    """
 
     def __init__(self, draws: Sequence[Draw], folder: Path) -> None:
         self.drawn = [renderings(draw) for draw in draws]
@@ -39,10 +45,26 @@ class Frames:
         for index, drawn in enumerate(self.drawn):
             for look, rendering in drawn.items():
                 (folder / self.file(index, look)).write_text(rendering.svg, encoding="utf-8")
+        if len(self.drawn) > 1:
+            for look in LOOKS:
+                text = packed([drawn[look].svg for drawn in self.drawn], f"{self.key}-{look.name}")
+                (folder / f"{self.key}-{look.name}.js").write_text(text, encoding="utf-8")
 
     def file(self, index: int, look: Look) -> str:
         """Return the name of a frame's file, which its content decides."""
         return f"{self.key}-{index}-{look.name}.svg"
+
+    def check_weight(self, neighbors: int) -> None:
+        """Raise ``ValueError`` if a reader fetches too much: `neighbors` frames, then all."""
+        for look in LOOKS:
+            frames = [drawn[look].svg for drawn in self.drawn]
+            near = sorted(map(_kilobytes, frames), reverse=True)[:neighbors]
+            weight = sum(near) + _kilobytes(packed(frames, self.key))
+            if weight > MOST_KB:
+                raise ValueError(
+                    f"draw must give frames of {MOST_KB} kB or less together, in the {look.name} "
+                    f"look they have {weight:.0f}"
+                )
 
     def sizes(self) -> list[list[int]]:
         """Return width and height of each frame in pixels: wide, then narrow."""
@@ -72,6 +94,21 @@ class Frames:
     def _sized(self, index: int, look: Look) -> str:
         width, height = _size(self.drawn[index][look])
         return f'width="{width}" height="{height}"'
+
+
+def packed(frames: Sequence[str], name: str) -> str:
+    """Return a script with all frames: each element that they have, and of each frame which."""
+    elements: dict[str, int] = {}
+    found = [
+        [elements.setdefault(element, len(elements)) for element in ELEMENTS.split(frame)]
+        for frame in frames
+    ]
+    data = json.dumps([list(elements), found], ensure_ascii=False, separators=(",", ":"))
+    return f"(globalThis.enseduFrames ??= {{}})[{json.dumps(name)}] = {data};\n"
+
+
+def _kilobytes(text: str) -> float:
+    return len(gzip.compress(text.encode(), mtime=0)) / 1000
 
 
 def _size(rendering: Rendering) -> tuple[int, int]:

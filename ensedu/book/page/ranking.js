@@ -36,8 +36,12 @@ const tableOf = (section, data, tell) => {
   return { section, data, show };
 };
 
+// Figures of the page may have the same choice; see explore.js.
+const MOVED = "ensedu-moved";
+
 const setUp = (root) => {
   const { name, takes, start, tables } = JSON.parse(root.querySelector("script").textContent);
+  const { group, choose } = root.dataset;
   const said = root.querySelector("[role=status]");
   const state = { ...start };
 
@@ -67,6 +71,12 @@ const setUp = (root) => {
     if (target.type !== "radio") return;
     set({ show: target.value });
     keepSetting(name, state);
+    const detail = { group, settings: { [choose]: target.value } };
+    if (group) document.dispatchEvent(new CustomEvent(MOVED, { detail }));
+  });
+  document.addEventListener(MOVED, ({ detail }) => {
+    const wanted = detail.group === group && detail.settings[choose];
+    if (takes.show.includes(wanted)) set({ show: wanted });
   });
   for (const part of root.querySelectorAll(".ensedu-live-only")) part.hidden = false;
   root.dataset.live = "";

@@ -16,6 +16,7 @@ from typing import Any
 
 from ensedu.book.page import slider_checks
 from ensedu.book.page.choices import radios
+from ensedu.book.page.explore import Explorer, check_linked
 from ensedu.book.page.frames import embedded
 from ensedu.book.page.scripts import Bundle
 from ensedu.common import checks
@@ -33,6 +34,7 @@ MISSING = "–"
 MOST_DIGITS = 15
 INSIDE = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a name such as BatchEnsemble may break
 LINE = 80  # letters of a line of text
+FAR = 4  # median ends of intervals: a bar that goes further is cut, or no other would be seen
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,7 @@ def ranking(
     reference: str = "",
     colors: Mapping[str, str] | None = None,
     choose: str = "",
+    linked: Explorer | None = None,
 ) -> "Ranking":
     """Return a table that a page's reader sorts when a notebook cell ends with it.
 
@@ -163,13 +166,16 @@ def ranking(
         Some of the names to the method whose color they get; a method's own name has it without.
     choose
         What a reader chooses a table by, such as ``"data set"``.
+    linked
+        An explorer, with a name, of the same page, with a slider of the name `choose` and some of
+        the same values: both move together.
 
     Raises
     ------
     TypeError, ValueError
         For no tables, rows or columns, values of another kind or not finite, a title, row or
-        method that does not exist, a table without the reference or without any number, and a
-        verdict that its interval contradicts.
+        method that does not exist, a table without the reference or without any number, a
+        verdict that its interval contradicts, and a linked explorer without this choice.
 
     Examples
     --------
@@ -214,7 +220,12 @@ def ranking(
     parts = tuple(
         _part(option, table, measures, start, reference, own) for option, table in tables.items()
     )
-    return Ranking(parts, start, name, caption, _label(reference), choose)
+    first, group = next(iter(tables)), ""
+    if linked is not None:
+        check_linked(linked, {choose: list(tables)})
+        group, begun = linked.group, linked.values[choose]
+        first = begun if begun in tables else first
+    return Ranking(parts, start, name, caption, _label(reference), choose, first, group)
 
 
 @dataclass(frozen=True)
@@ -272,6 +283,28 @@ class Part:
             f"[{', '.join(map(measure.written, score.interval))}]",
         )
 
+    def bars(self, measure: Measure) -> dict[str, dict[str, float]]:
+        """Return where intervals begin and end, and where 0 is, in shares of a bar's room."""
+        found = {
+            row.name: (min(interval), max(interval))
+            for row in self.rows
+            if measure.title in row.scores and (interval := row.scores[measure.title].interval)
+        }
+        if not found:
+            return {}
+        ends = sorted(max(-low, high) for low, high in found.values())
+        most = FAR * ends[len(ends) // 2] or 1.0
+        low = max(-most, min(0.0, *(low for low, _ in found.values())))
+        high = min(most, max(0.0, *(high for _, high in found.values())))
+
+        def share(value: float | int) -> float:
+            return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.5
+
+        return {
+            name: {"zero": share(0.0), "from": share(start), "to": share(end)}
+            for name, (start, end) in found.items()
+        }
+
     def _mean(self, place: int, measure: Measure) -> float | int:
         return self.rows[place].scores[measure.title].mean
 
@@ -318,6 +351,8 @@ class Ranking:
     caption: str = ""
     reference: str = ""
     choose: str = ""
+    first: str = ""
+    group: str = ""
 
     def __repr__(self) -> str:
         lines = [self.caption] if self.caption else []
@@ -337,7 +372,7 @@ class Ranking:
         return {
             "name": self.name,
             "takes": {"show": options, "by": sorted(titles), "first": list(ENDS)},
-            "start": {"show": options[0], "by": self.start, "first": ENDS[0]},
+            "start": {"show": self.first, "by": self.start, "first": ENDS[0]},
             "tables": [
                 {
                     "option": part.option,
@@ -359,8 +394,9 @@ class Ranking:
 
     def html(self) -> str:
         """Return the tables for a page, below each other until a script lets a reader choose."""
-        first = self.parts[0]
-        named = {"name": self.name, "caption": self.caption}
+        first = next(part for part in self.parts if part.option == self.first)
+        named = {"name": self.name, "caption": self.caption, "group": self.group}
+        named |= {"choose": self.choose} if self.group else {}
         about = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         options = {part.option: part.option for part in self.parts}
         chosen = radios(self.choose, self.name, "show", options, first.option)
@@ -391,7 +427,10 @@ class Ranking:
                 + f" than {self.reference}, no mark: not resolved"
             )
         if any(score.interval for score in scores):
-            words.append(f"in brackets: the 95% interval of the difference from {self.reference}")
+            words.append(
+                f"a bar, on paper a bracket: the 95% interval of the difference from "
+                f"{self.reference}, the line being none"
+            )
         return f"{'; '.join(words)}."
 
     def _section(self, part: Part) -> Iterator[str]:
@@ -450,7 +489,14 @@ class Ranking:
             words = score.verdict or words if score else ""
             marked = f'<span class="ensedu-mark" aria-hidden="true">{mark}</span>'
             marked += f'<span class="ensedu-hear"> {words} </span>' if words else ""
-        interval = f'<span class="ensedu-between">{between}</span>' if between else ""
+        interval = ""
+        if place := part.bars(measure).get(row.name):
+            style = "; ".join(f"--{key}: {100 * value:.1f}%" for key, value in place.items())
+            resolved = " ensedu-resolved" * bool(mark)
+            interval = (
+                f'<span class="ensedu-between"><span class="ensedu-bracket">{between}</span>'
+                f'<span class="ensedu-bar{resolved}" style="{style}"></span></span>'
+            )
         return (
             f'<td role="cell" data-label="{escape(_head(measure))}"{_classes(part, measure)}>'
             f'<span class="ensedu-score"><span>{number}{marked}</span>{interval}</span></td>'

@@ -1,8 +1,9 @@
 """Sliders and toggles as HTML: native, named, and at the value where they start."""
 
+import pytest
 from bs4 import BeautifulSoup
 
-from ensedu.book.page.controls import controls, setting
+from ensedu.book.page.controls import controls, kind, setting
 
 CHOICES = {"width": [2, 3, 50], "ensemble_size": [1, 4]}
 
@@ -24,6 +25,40 @@ def test_two_values_are_a_toggle_and_more_a_slider():
     assert first["name"] == second["name"]
     assert (first.has_attr("checked"), second.has_attr("checked")) == (False, True)
     assert root.select_one("[role=radiogroup]")["aria-label"] == "ensemble size"
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ([2, 3, 50], "slider"),
+        ([7], "slider"),
+        (["0", "0.25", "1,200", "1e-3", "−2", "5%"], "slider"),
+        ([2, 3], "buttons"),
+        (["one", "a name too long for a line that " * 3], "buttons"),
+        (["NLL", "error or RMSE", "AUROC"], "buttons"),
+        (["greedy", "5% random", "4"], "buttons"),
+        ([None, True, 2], "buttons"),
+        (["x" * 16] * 3, "buttons"),
+        (["x" * 16] * 2 + ["x" * 17], "list"),
+    ],
+)
+def test_numbers_are_slid_and_names_chosen(options, found):
+    assert kind(options) == found
+
+
+def test_names_are_buttons_or_a_list():
+    score, data = ["NLL", "RMSE", "AUROC"], ["digits", "concrete", "MNIST-5000 " * 5]
+    html = controls(
+        {"score": score, "data_set": data}, {"score": "RMSE", "data_set": "concrete"}, "key"
+    )
+    root = BeautifulSoup(html, "html.parser").div
+    radios = root.select("[role=radiogroup][aria-label=score] input[type=radio]")
+    assert [radio.has_attr("checked") for radio in radios] == [False, True, False]
+    assert [radio.find_next("span").text for radio in radios] == score
+    label = root.find("label", attrs={"data-name": "data_set"})
+    assert label.span.text == "data set"
+    assert [option.text for option in label.select("select > option")] == data
+    assert [o.text for o in label.select("option[selected]")] == ["concrete"]
 
 
 def test_words_of_a_reader_are_escaped():

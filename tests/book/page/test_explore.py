@@ -121,6 +121,16 @@ def test_two_values_are_a_toggle():
     assert type(ensemble_size).__name__ == "ToggleButtons"
 
 
+def test_names_are_buttons_or_a_list():
+    short, long = ["a", "b", "c"], ["a", "b" * 30, "c" * 30]
+    shown = explore(lambda short, long: Figure(), alt="a", short=short, long=long)
+    buttons, dropdown, *_ = shown.widget().children
+    assert type(buttons).__name__ == "ToggleButtons"
+    assert type(dropdown).__name__ == "Dropdown"
+    dropdown.value = long[2]
+    assert shown.values == {"short": "a", "long": long[2]}
+
+
 def test_linked_explorers_move_together():
     first = explorer(name="fig-first")
     second = explore(draw, alt="a", linked=first, width=[3, 50, 500])
@@ -236,7 +246,7 @@ def test_in_the_book_all_frames_are_drawn_in_four_looks(book):
             expected.add(name)
             sizes += [] if look.dark else [rendering.width, rendering.height]
         assert data["sizes"][index] == sizes
-    assert {path.name for path in book.iterdir()} == expected
+    assert {path.name for path in book.glob("*.svg")} == expected
     ((_, root), *_) = page.tags
     assert root["data-caption"] == "A < B"
 

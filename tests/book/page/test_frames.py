@@ -1,13 +1,18 @@
 """Figures for a page: their files, what stands in for them, and whether they can be read."""
 
+import gzip
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 
 from ensedu import plot
+from ensedu.book.page import frames as frames_module
 from ensedu.book.page.frames import FRAMES, Frames, check_letters, embedded, ranges, stored
+from ensedu.plot.style import LOOKS
 
 
 def drawing(size=12.0, words="a word", limit=3):
@@ -20,10 +25,46 @@ def drawing(size=12.0, words="a word", limit=3):
 
 def test_each_frame_is_a_file_a_look_named_by_what_is_in_it(tmp_path):
     frames = Frames([drawing, lambda: drawing(limit=5)], tmp_path / "new")
-    assert len(list((tmp_path / "new").iterdir())) == 2 * 4
+    assert len(list((tmp_path / "new").glob("*.svg"))) == 2 * 4
     assert Frames([drawing, lambda: drawing(limit=5)], tmp_path).key == frames.key
     assert Frames([drawing], tmp_path).key != frames.key
     assert len(frames.sizes()) == 2
+
+
+def test_frames_stand_together_in_a_script_a_look(tmp_path):
+    frames = Frames([drawing, lambda: drawing(limit=5), drawing], tmp_path)
+    assert len(list(tmp_path.glob("*.js"))) == 4
+    for look in LOOKS:
+        text = (tmp_path / f"{frames.key}-{look.name}.js").read_text(encoding="utf-8")
+        start = f'(globalThis.enseduFrames ??= {{}})["{frames.key}-{look.name}"] = '
+        assert text.startswith(start) and text.endswith(";\n")
+        elements, found = json.loads(text.removeprefix(start)[:-2])
+        assert len(elements) == len(set(elements))
+        for index, parts in enumerate(found):
+            svg = (tmp_path / frames.file(index, look)).read_text(encoding="utf-8")
+            assert "\n".join(elements[part] for part in parts) == svg
+    Frames([drawing], tmp_path / "one")
+    assert not list((tmp_path / "one").glob("*.js"))
+
+
+def test_frames_that_are_too_heavy_are_refused(tmp_path, monkeypatch):
+    rng = np.random.default_rng(5)
+
+    def noisy():
+        figure = drawing()
+        figure.axes[0].scatter(3 * rng.random(997), rng.random(997))
+        return figure
+
+    frames = Frames([noisy] * 3, tmp_path)
+    frames.check_weight(2)
+    one = len(gzip.compress(Path(tmp_path / frames.file(0, LOOKS[0])).read_bytes())) / 1000
+    # Two neighbors, and all three together, which share hardly anything.
+    monkeypatch.setattr(frames_module, "MOST_KB", 6 * one)
+    frames.check_weight(2)
+    monkeypatch.setattr(frames_module, "MOST_KB", 4 * one)
+    with pytest.raises(ValueError, match="or less together, in the wide-light look they have"):
+        frames.check_weight(2)
+    frames.check_weight(0)
 
 
 def test_a_picture_a_theme_has_its_size_and_its_words(tmp_path):

@@ -8,6 +8,8 @@ from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ensedu import plot
+from ensedu.book.page.explore import explore
 from ensedu.book.page.ranking import Measure, Score, ranking
 from ensedu.common.text_table import BOOK
 from tests.book.page.verdicts import one_table, results
@@ -265,3 +267,53 @@ def test_an_interval_on_no_side_goes_with_any_verdict():
     for verdict in ("", "better", "worse"):
         rows = {"a": {"NLL": Score(1, (-1, 1), verdict)}, "b": {"NLL": 2}}
         assert "a" in repr(call(rows, reference="b"))
+
+
+def test_bars_share_one_scale_which_ends_where_the_farthest_does():
+    rows = {
+        "first": Score(1.0, (-3.0, -1.0)), "second": Score(2.0, (-1.0, 2.0)),
+        "third": Score(3.0, (1.0, 5.0)), "fourth": 7.0,
+    }  # fmt: skip
+    table = small({name: {"NLL": row} for name, row in rows.items()}, reference="fourth")
+    found = table.parts[0].bars(NLL)
+    assert set(found) == {"first", "second", "third"}
+    for name, (low, high) in {"first": (-3, -1), "second": (-1, 2), "third": (1, 5)}.items():
+        expected = {"zero": 3 / 8, "from": (low + 3) / 8, "to": (high + 3) / 8}
+        assert found[name] == pytest.approx(expected)
+    root = parsed(table)
+    assert root.select_one(".ensedu-bar")["style"] == ("--zero: 37.5%; --from: 0.0%; --to: 25.0%")
+    assert len(root.select(".ensedu-bar")) == len(root.select(".ensedu-bracket")) == 3
+
+
+def test_one_bar_that_goes_far_does_not_flatten_all_others():
+    ends = {"first": (-1.0, 1.0), "second": (-2.0, 2.0), "third": (50.0, 99.0)}
+    rows = {name: {"NLL": Score(1.0, interval)} for name, interval in ends.items()}
+    found = small(rows | {"fourth": {"NLL": 1.0}}, reference="fourth").parts[0].bars(NLL)
+    assert found["first"] == pytest.approx({"zero": 0.2, "from": 0.1, "to": 0.3})
+    assert found["third"] == {"zero": pytest.approx(0.2), "from": 1.0, "to": 1.0}
+
+
+def chosen(**options):
+    return explore(lambda data: plot.Figure(), alt="a", **options)
+
+
+def test_a_linked_ranking_begins_with_the_explorers_table():
+    tables = {data: {"first": {"NLL": 1.0}} for data in ("digits", "concrete", "moons")}
+    figure = chosen(name="fig-b", data=["concrete", "other"])
+    alone, linked = (small(tables, choose="data", linked=one) for one in (None, figure))
+    assert [each.data()["start"]["show"] for each in (alone, linked)] == ["digits", "concrete"]
+    assert (parsed(linked)["data-group"], parsed(linked)["data-choose"]) == ("fig-b", "data")
+    assert not parsed(alone).has_attr("data-group")
+    figure = chosen(name="fig-b", data=["other", "concrete"])
+    assert small(tables, choose="data", linked=figure).data()["start"]["show"] == "digits"
+
+
+@pytest.mark.bad_input
+def test_a_ranking_cannot_be_linked_to_what_has_not_its_choice():
+    tables = {"digits": {"first": {"NLL": 1.0}}}
+    with pytest.raises(TypeError, match="linked must be an Explorer, got 7"):
+        small(tables, choose="data", linked=7)
+    with pytest.raises(ValueError, match="linked must be an explorer with a name"):
+        small(tables, choose="data", linked=chosen(data=["digits", "a"]))
+    with pytest.raises(ValueError, match=r"one of the sliders \['set'\], got \['data'\]"):
+        small(tables, choose="set", linked=chosen(name="fig-b", data=["digits", "a"]))

@@ -4,14 +4,15 @@ import { HINT, KEY_HINT } from "./editor.js";
 import { decode, encode } from "./link.js";
 import { fullSettings, guided, ownData, sharing, smallSettings } from "./settings.js";
 import { stageOf } from "./stage.js";
-import { named, story } from "./story.js";
+import { named, opening, story } from "./story.js";
 import { Trainer } from "./trainer.js";
 
+const COUNT = 250; // milliseconds between two numbers of the meter
 const SAY = 3000; // milliseconds between two sentences while it trains
 
 export const mount = (root, { state: first, small = false, matrices = false, name = "live", hooks = {}, full = "" }) => {
-  const status = make("p", { class: "ensedu-t-story", role: "status" });
-  let spoken = { time: 0, steps: -1, state: null }; // when, and about what
+  const status = make("p", { class: "ensedu-t-story", role: "status" }, opening(first));
+  let spoken = { time: performance.now(), steps: -1, state: null }; // when, and about what
   const tell = (words) => {
     if (status.textContent !== words) status.textContent = words;
     spoken = { time: performance.now(), steps: trainer.steps, state: trainer.state };
@@ -20,7 +21,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
 
   const trainer = new Trainer(first, {
     tell,
-    draw: () => draw(),
+    draw: (anew) => draw(anew),
     refresh: () => refresh(),
     rest: () => hooks.rest?.(trainer.steps),
     settle: (address) => {
@@ -46,7 +47,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
   const reset = button("Reset", () => {
     trainer.restart();
     refresh();
-    tell("Back at step 0, from the same start.");
+    tell("Reset: the same start once more.");
   });
   const seed = button("New seed", () => trainer.change({ seed: (trainer.state.seed + 1) % 1000000 }));
   const undo = button("Undo", () => trainer.undo());
@@ -58,11 +59,13 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
     ? [make("p", {}, settings.more)]
     : [shared.element, stage.lossFold, ...(matrices ? [] : [stage.matrixFold]), ownData(trainer, root), ...guided(trainer, root)];
   if (matrices) stage.matrixFold.open = true;
-  const box = make(
-    "div", { class: small ? "ensedu-t ensedu-t-small" : "ensedu-t" },
-    tools, meter, stage.element, ...(matrices ? [stage.matrixFold] : []), status,
-    ...(small ? [settings.element, stage.key, hint] : [stage.key, hint, settings.element]), ...below,
+  // What is seen, and what sets it: beside each other where there is room.
+  const bench = make(
+    "div", { class: "ensedu-t-bench" },
+    make("div", { class: "ensedu-t-seen" }, tools, meter, stage.element, ...(matrices ? [stage.matrixFold] : []), status, stage.key, hint),
+    settings.element,
   );
+  const box = make("div", { class: small ? "ensedu-t ensedu-t-small" : "ensedu-t" }, bench, ...below);
 
   const fail = ({ side, step: at, words }) =>
     tell(
@@ -71,13 +74,16 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
         : `${named(trainer.state, side)} diverged at step ${at.toLocaleString("en")}: its loss is no finite number. Choose a smaller learning rate, and press Reset.`,
     );
   const sum = () => trainer.frame && !trainer.failed && tell(story(trainer.frame, trainer.state));
-  const draw = () => {
-    stage.draw();
+  let metered = 0; // when
+  const draw = (anew) => {
+    stage.draw(anew);
     const { frame, failed, playing } = trainer;
     if (!frame) return;
     const now = performance.now();
     if (failed) fail(failed);
     else if (playing ? now - spoken.time > SAY : frame.steps !== spoken.steps) sum();
+    if (playing && !anew && now - metered < COUNT) return;
+    metered = now;
     const totals = frame.sides.map((side) => side.total.toLocaleString("en")).join(" and ");
     const rate = frame.rate ? ` · ${Math.round(frame.rate)} a second` : "";
     meter.textContent = `step ${frame.steps.toLocaleString("en")}${rate} · ${totals} numbers trained`;
@@ -94,7 +100,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
 
   root.append(box);
   refresh();
-  draw();
+  draw(true);
 
   // An address names this trainer, and all of its state.
   const follow = (event) => {

@@ -3,10 +3,11 @@ import { frameOf } from "./paint.js";
 
 const NEAR = { mouse: 10, pen: 14, touch: 22 }; // pixels within which a point is meant
 const STILL = 8; // pixels that a click may move
+const PRESSED = 300; // milliseconds after which a finger that lies still means its point
 const TWICE = 500; // milliseconds within which two clicks are a double one
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
-export const HINT = "Click or tap to add a point, drag one to move it, and click twice to remove it.";
+export const HINT = "Click or tap to add a point. Drag one to move it; with a finger, tap it first. Click twice to remove it.";
 export const KEY_HINT =
   "By keyboard: the arrow keys move a cross (with Shift by more), Enter adds a point, Delete removes the nearest one; N and P choose a point, which the arrow keys then move, and Escape lets it go.";
 
@@ -14,6 +15,7 @@ export const edit = (canvas, trainer) => {
   let held = -1;
   let from = null;
   let clicked = { point: -1, time: 0 };
+  let pressed = true; // whether what is held may be dragged
 
   const at = (event) => {
     const box = canvas.getBoundingClientRect();
@@ -35,22 +37,28 @@ export const edit = (canvas, trainer) => {
     from = null;
   };
 
-  // A finger scrolls the page, unless it is on a point.
+  // A finger scrolls the page, unless its point was pressed before, or it has rested on it. A page
+  // that still scrolls goes on.
   const hold = (event) => {
-    const one = event.cancelable && event.touches.length === 1; // a page that still scrolls goes on
-    if (one && nearest(at(event.touches[0]), NEAR.touch) >= 0) event.preventDefault();
+    const meant = held >= 0 && (pressed || event.timeStamp - from.time > PRESSED);
+    if (!meant || !event.cancelable || event.touches.length > 1) return;
+    pressed = true;
+    event.preventDefault();
   };
   const down = (event) => {
     if (event.button) return;
     from = at(event);
+    from.time = event.timeStamp;
+    from.chosen = trainer.chosen;
     held = nearest(from, NEAR[event.pointerType] ?? NEAR.mouse);
+    pressed = event.pointerType !== "touch" || held === trainer.chosen;
     trainer.cursor = null;
     trainer.chosen = held;
     if (held >= 0) canvas.setPointerCapture(event.pointerId);
     trainer.look();
   };
   const drag = (event) => {
-    if (held < 0 || trainer.erasing) return;
+    if (held < 0 || trainer.erasing || !pressed) return;
     const place = at(event);
     if (!from.moved && far(place) < STILL / 2) return;
     if (!from.moved) trainer.remember();
@@ -60,7 +68,7 @@ export const edit = (canvas, trainer) => {
   const up = (event) => {
     if (!from) return;
     const place = at(event);
-    const still = held >= 0 && !from.moved;
+    const still = held >= 0 && !from.moved && far(place) < STILL;
     // A finger on a point makes no "dblclick", as it does not scroll.
     const twice = still && held === clicked.point && event.timeStamp - clicked.time < TWICE;
     clicked = { point: still && !twice ? held : -1, time: event.timeStamp };
@@ -70,6 +78,12 @@ export const edit = (canvas, trainer) => {
     else if (held < 0 && !trainer.erasing && far(place) < STILL)
       trainer.add(place.view.valueX(place.x), place.view.valueY(place.y));
     letGo();
+  };
+
+  const cancel = () => {
+    if (from) trainer.chosen = from.chosen;
+    letGo();
+    trainer.look();
   };
 
   const walk = ([dx, dy], stride) => {
@@ -131,11 +145,11 @@ export const edit = (canvas, trainer) => {
     trainer.look();
   };
 
-  canvas.addEventListener("touchstart", hold, { passive: false });
+  for (const kind of ["touchstart", "touchmove"]) canvas.addEventListener(kind, hold, { passive: false });
   canvas.addEventListener("pointerdown", down);
   canvas.addEventListener("pointermove", drag);
   canvas.addEventListener("pointerup", up);
-  canvas.addEventListener("pointercancel", letGo);
+  canvas.addEventListener("pointercancel", cancel);
   canvas.addEventListener("keydown", press);
   canvas.addEventListener("blur", () => {
     trainer.cursor = null;

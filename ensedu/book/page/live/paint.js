@@ -16,10 +16,10 @@ const mixed = (colors, weights) => {
 };
 const faded = (color, alpha) => `rgba(${channels(color).join(",")},${alpha})`;
 
-// Fit a canvas to its width on the page, and return a pen in CSS pixels.
-export const pen = (canvas, height) => {
-  const ratio = Math.min(3, globalThis.devicePixelRatio || 1);
-  const width = canvas.clientWidth || 320;
+// Fit a canvas to its size on the page, and return a pen in CSS pixels: what moves needs no more than
+// two of the screen's for each.
+export const pen = (canvas, height, width = canvas.clientWidth || 320, moves = false) => {
+  const ratio = Math.min(moves ? 2 : 3, globalThis.devicePixelRatio || 1);
   const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== w || canvas.height !== h) {
     canvas.width = w;
@@ -146,9 +146,9 @@ const band = (context, frame, grid, mean, std, color) => {
 
 // Members as thin lines, their mean as a thick one; the outer band is ± 2 standard deviations of a
 // new point, the inner one the part of it in which the members differ.
-export const curves = (canvas, height, side, grid, state, method, look, { chosen, cursor }) => {
-  const drawing = pen(canvas, height);
-  const { context, width } = drawing;
+export const curves = (canvas, { width, height }, side, grid, state, method, look, { chosen, cursor, playing }) => {
+  const drawing = pen(canvas, height, width, playing);
+  const { context } = drawing;
   const frame = frameOf("regression", width, height);
   const color = look.colors[method];
   axes(drawing, frame, look, state.axes);
@@ -203,9 +203,9 @@ const image = (drawing, frame, size, color) => {
 
 // `what`: "mean" shows the probability of each class, "information" the mutual information and
 // "disagreement" how often two functions choose different classes, both from 0 to 1.
-export const map = (canvas, height, side, what, state, look, { chosen, cursor }) => {
-  const drawing = pen(canvas, height);
-  const frame = frameOf("classification", drawing.width, height);
+export const map = (canvas, { width, height }, side, what, state, look, { chosen, cursor, playing }) => {
+  const drawing = pen(canvas, height, width, playing);
+  const frame = frameOf("classification", width, height);
   if (side) {
     const found = side.map;
     const pixels = found.size ** 2;

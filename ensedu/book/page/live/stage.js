@@ -3,8 +3,11 @@ import { choice, fold, make } from "../common/controls.js";
 import { edit } from "./editor.js";
 import { curves, looks, losses, map, matrices } from "./paint.js";
 import { GRID, sides, specOf } from "./runner.js";
-import { named } from "./story.js";
+import { lossWords, named } from "./story.js";
 import { TOYS } from "./toys.js";
+
+const NARROW = 420; // pixels: a phone's
+const HIGHEST = 460;
 
 const MAPS = {
   mean: "probability of each class",
@@ -21,6 +24,12 @@ const keyOf = (state) => {
   return `Thin: ${thin}. Thick: their mean. Bands, ± 2 standard deviations: dark, how far the thin ones differ (epistemic); light, with the noise (aleatoric).${truth}`;
 };
 
+// Two pictures below each other are as high as one and a half, so that both stay in sight.
+const heightOf = (width, pictures) => {
+  if (width < NARROW && pictures > 1) return 150;
+  return Math.round(Math.max(210, Math.min(HIGHEST, 0.6 * width, 0.45 * innerHeight)));
+};
+
 export const stageOf = (root, trainer, hint) => {
   const element = make("div", { class: "ensedu-t-stage" });
   const key = make("p", { class: "ensedu-t-note" });
@@ -28,9 +37,12 @@ export const stageOf = (root, trainer, hint) => {
   const matrixBox = make("div", { class: "ensedu-t-matrices" });
   let canvases = [];
   let built = "";
+  let followed = null; // the state whose names are shown
+  let look = null;
 
+  const lossNumbers = make("p", { class: "ensedu-t-losses" });
   const lossFold = fold(
-    "Losses", lossCanvas,
+    "Losses", lossCanvas, lossNumbers,
     make("p", { class: "ensedu-t-note" }, "Solid: the members' average NLL. Dashed: the NLL of their mixture, by Jensen's inequality never above it. Both axes are bent, so that the first steps and the last are seen."),
   );
   const layer = choice("layer", [], (value) => {
@@ -70,6 +82,8 @@ export const stageOf = (root, trainer, hint) => {
   };
   // As many pictures as the state has, with its names.
   const follow = () => {
+    if (followed === trainer.state) return;
+    followed = trainer.state;
     const shape = `${trainer.state.task} ${sides(trainer.state).length}`;
     if (built !== shape) {
       built = shape;
@@ -81,10 +95,14 @@ export const stageOf = (root, trainer, hint) => {
       section.setAttribute("aria-label", words);
       section.firstChild.textContent = words;
     });
+    for (const { i, kind, canvas } of canvases) {
+      const what = kind === "curves" ? "Curves of all members" : `Map, ${MAPS[kind]}`;
+      canvas.setAttribute("aria-label", `${what}: ${named(trainer.state, i)}, ${trainer.state.points.length} points`);
+    }
     key.textContent = keyOf(trainer.state);
   };
 
-  const drawMatrices = (look) => {
+  const drawMatrices = () => {
     const { state, frame } = trainer;
     const shown = sides(state);
     if (matrixBox.children.length !== shown.length)
@@ -103,25 +121,32 @@ export const stageOf = (root, trainer, hint) => {
     });
   };
 
-  const draw = () => {
+  // `anew`: the theme or the size may be another. While it trains neither is asked for, nor is a word
+  // written: a slow phone would lay out the page for each picture.
+  const draw = (anew) => {
     const { state, frame } = trainer;
-    const look = looks(root);
     follow();
-    for (const { i, kind, canvas } of canvases) {
+    if (anew || !look) {
+      look = looks(root);
+      for (const one of canvases) one.width = one.canvas.clientWidth || 320;
+    }
+    for (const one of canvases) {
+      const { i, kind, canvas } = one;
       const side = frame?.sides[i];
       const shown = sides(state)[i];
-      const width = canvas.clientWidth || 320;
+      const width = (one.width ??= canvas.clientWidth || 320);
       if (kind === "curves") {
-        const height = Math.round(Math.max(210, Math.min(320, 0.6 * width)));
-        curves(canvas, height, side?.means && side, GRID, state, shown.method, look, trainer);
-      } else map(canvas, Math.round(width - 10), side?.map && side, kind, state, look, trainer);
-      const what = kind === "curves" ? "Curves of all members" : `Map, ${MAPS[kind]}`;
-      canvas.setAttribute("aria-label", `${what}: ${named(state, i)}, ${state.points.length} points`);
+        const height = heightOf(width, canvases.length);
+        curves(canvas, { width, height }, side?.means && side, GRID, state, shown.method, look, trainer);
+      } else map(canvas, { width, height: Math.round(width - 10) }, side?.map && side, kind, state, look, trainer);
     }
     if (!frame) return;
-    if (lossFold.open) losses(lossCanvas, 150, frame.records, sides(state).map(({ method }) => method), look);
+    if (lossFold.open) {
+      losses(lossCanvas, 150, frame.records, sides(state).map(({ method }) => method), look);
+      lossNumbers.textContent = lossWords(frame, state);
+    }
     lossCanvas.setAttribute("aria-label", `Losses over ${frame.steps} steps`);
-    if (matrixFold.open && frame.sides.every((side) => side.matrices)) drawMatrices(look);
+    if (matrixFold.open && frame.sides.every((side) => side.matrices)) drawMatrices();
   };
 
   const refresh = () => {

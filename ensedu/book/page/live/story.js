@@ -1,7 +1,6 @@
 // What is seen, in words: for readers who hear the page, and for all when it rests.
 import { differ, forecast } from "./forecast.js";
 import { GRID, sides } from "./runner.js";
-import { REACH } from "./toys.js";
 
 export const START_WORDS = {
   different: "different", same: "all the same", signs: "random signs",
@@ -43,34 +42,37 @@ const ofCurves = (frame, state) => {
   if (!found) return "";
   if (seen.F === 1) return "one curve, and no second opinion.";
   if (found.most < 0.005) return "all curves are one, and agree everywhere.";
-  const [x, y] = state.axes ?? [{ middle: 0, unit: 1 }, { unit: 1 }];
-  const place = number(x.middle + x.unit * found.where);
-  return `its curves spread by ${number(y.unit * found.near)} at the points, and in the widest gap between them by up to ${number(y.unit * found.most)}, at x = ${place} (standard deviations).`;
+  const { unit } = state.axes?.[1] ?? { unit: 1 };
+  return `its curves spread by ${number(unit * found.near)} at the points, and by up to ${number(unit * found.most)} in the widest gap.`;
 };
 
-const ofMaps = ({ map }, state) => {
-  if (!state.points.length) return "";
-  const { size, information, disagreement } = map;
-  const place = (value) => Math.max(0, Math.min(size - 1, Math.floor(((value / REACH + 1) / 2) * size)));
-  const near = state.points.reduce(
-    (sum, [x, y]) => sum + information[(size - 1 - place(y)) * size + place(x)] / state.points.length, 0,
-  );
-  const most = information.reduce((a, b) => Math.max(a, b), 0);
+const ofMaps = ({ map: { disagreement } }) => {
   const split = disagreement.reduce((a, b) => a + b, 0) / disagreement.length;
-  return `members' doubt is ${number(near)} bits at the points and up to ${number(most)} elsewhere; two of them choose different classes in ${Math.round(100 * split)}% of the plane.`;
+  return `two members choose different classes in ${Math.round(100 * split)}% of the plane.`;
 };
 
-// One sentence a side, after the step that both have reached.
+const NO_POINT = "There is no point to learn from: add one.";
+
+// One sentence a side.
 export const story = (frame, state) => {
-  const step = `Step ${frame.steps.toLocaleString("en")}`;
-  if (!state.points.length) return `${step}. There is no point to learn from: add one.`;
-  const parts = sides(state).map((side, i) => {
-    const own = frame.sides[i];
-    const seen = state.task === "regression" ? ofCurves(own, state) : ofMaps(own, state);
-    const average = own.found && number(own.found.average);
-    const several = side.ensemble_size > 1;
-    const loss = own.found ? ` NLL of the points: ${several ? `${average} on average, ${number(own.found.mixture)} as a mixture` : average}.` : "";
-    return `${named(state, i)}: ${seen}${loss}`;
-  });
-  return `${step}. ${parts.join(" ")}`;
+  if (!state.points.length) return NO_POINT;
+  const seen = state.task === "regression" ? ofCurves : ofMaps;
+  return sides(state).map((_, i) => `${named(state, i)}: ${seen(frame.sides[i], state)}`).join(" ");
 };
+
+// What is said before there is a picture.
+export const opening = (state) => {
+  if (!state.points.length) return NO_POINT;
+  const called = sides(state).map((_, i) => named(state, i));
+  return `${called.join(" and ")}: nothing is learned yet.`;
+};
+
+// What was not lost on the way down, in numbers: below the picture of the losses.
+export const lossWords = (frame, state) =>
+  sides(state).map((side, i) => {
+    const { found } = frame.sides[i];
+    if (!found) return "";
+    const average = number(found.average);
+    const both = `${average} on average, ${number(found.mixture)} as a mixture`;
+    return `${named(state, i)}: NLL of the points ${side.ensemble_size > 1 ? both : average}.`;
+  }).join(" ");

@@ -24,7 +24,7 @@ export const withToy = (state, part) => {
   return { ...next, task: TOYS[next.data].task, points: points(next.data, next.noise, next.seed) };
 };
 
-// `on`: `draw()` when there is something new to be seen, `refresh()` when controls are to follow,
+// `on`: `draw(anew)` when there is something new to be seen, and perhaps a new theme or size, `refresh()` when controls are to follow,
 // `tell(words)`, `settle()` when the reader's hand rests, `rest()` when training has stopped.
 export class Trainer {
   constructor(state, on) {
@@ -54,7 +54,7 @@ export class Trainer {
     this.runner = new Runner({
       frame: (frame) => {
         this.frame = frame;
-        on.draw();
+        on.draw(false);
       },
       // An answer to what was asked before may come late.
       done: ({ steps }) => {
@@ -152,7 +152,7 @@ export class Trainer {
         this.#wake();
         return;
       }
-      if (this.dirty) this.on.draw();
+      if (this.dirty) this.on.draw(true);
       if (!this.runner.asked) {
         this.dirty = false;
         this.asked = now;
