@@ -24,6 +24,7 @@ __all__ = [
     "robustness",
     "rows",
     "task_scores",
+    "tasks",
 ]
 
 #: One network with a temperature, which stands beside the contestants.
@@ -37,6 +38,11 @@ SCORES = {
     "crps": ("log ratio", False, (False,)),
     "auroc": ("difference", True, (True, False)),
 }
+
+
+def tasks() -> list[str]:
+    """Return the tasks whose tables are there, in their order."""
+    return [task for task in TASKS if f"contest/{task}" in measured.names()]
 
 
 @functools.cache
@@ -59,10 +65,10 @@ def scores_of_rows(task: str, score: str) -> dict[str, Float[Array, "splits seed
 def task_scores(score: str) -> tuple[TaskScores, ...]:
     """Return a score of all tasks that have it, each with those who are compared."""
     kinds = SCORES[checks.one_of("score", score, SCORES)][2]
-    names = [*CONTESTANTS, *AGAIN, SCALED]
+    names = [*CONTESTANTS, SCALED, *AGAIN]
     found = []
-    for key, read in TASKS.items():
-        task = read()
+    for key in tasks():
+        task = TASKS[key]()
         if bool(task.classes) not in kinds:
             continue
         own = scores_of_rows(key, score)
@@ -88,7 +94,7 @@ def compared(score: str = "nll", reference: str = REFERENCE) -> dict[str, Pooled
 
 def robustness(contestant: str, reference: str = REFERENCE) -> Sensitivity:
     """Return the difference of an NLL in other ways; ``"new"`` are tasks that none had seen."""
-    new = [task for task in TASKS if task not in SEEN]
+    new = [task for task in tasks() if task not in SEEN]
     return sensitivity(task_scores("nll"), contestant, reference=reference, groups={"new": new})
 
 
