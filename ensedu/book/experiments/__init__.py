@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "NEEDS", "missing_package"]
 
-#: The tasks of the contest.
+#: The tasks of the contest whose tables are there.
 CONTEST = (
-    "gpa2", "college_distance", "deliveries", "computers", "saratoga", "check_times", "wage",
-    "concrete", "diamonds", "hpc", "churn", "telco", "breast_cancer", "cells", "leaves", "credit",
-    "digits", "mnist", "lenet",
+    "concrete",
 )  # fmt: skip
 #: The table's name, and where its experiment stands: a module here, and the name in it.
 LOCATIONS = {
@@ -82,8 +80,6 @@ LOCATIONS = {
     "shootout-mnist": "shootout.MNIST",
     "shootout-lenet": "shootout.LENET",
     "shootout-settings": "shootout.SETTINGS",
-    "contest/pilot": "contest.PILOT",
-    "contest/concrete-predictions": "contest.PREDICTIONS",
 } | {f"contest/{task}": "contest.TABLES" for task in CONTEST}
 
 #: Which tables need a package that the book does without, and has in .venv-others alone.
