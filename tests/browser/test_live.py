@@ -1228,12 +1228,12 @@ def test_the_story_stands_there_before_the_first_step_and_holds_no_step(live, pa
     """And it needs no more room later."""
     page = live()
     page.evaluate("t.destroy()")
-    page.evaluate("part => { begin(part) }", part)
-    first = story(page)
+    high = "root().querySelector('.ensedu-t-story').getBoundingClientRect().height"
+    # At once: what was drawn is told as soon as it has been seen.
+    script = "part => { begin(part); return [story(), HIGH] }".replace("HIGH", high)
+    first, before = page.evaluate(script, part)
     expected = "There is no point to learn from" if "points" in part else "nothing is learned yet."
     assert expected in first
-    high = "root().querySelector('.ensedu-t-story').getBoundingClientRect().height"
-    before = page.evaluate(high)
     if part.get("points") != []:
         train(page, 30)
         page.evaluate("before => until(() => story() !== before)", first)

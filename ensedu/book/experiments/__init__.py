@@ -19,7 +19,7 @@ __all__ = ["EXPERIMENTS", "NEEDS", "missing_package"]
 
 #: The tasks of the contest whose tables are there.
 CONTEST = (
-    "concrete",
+    "concrete", "breast_cancer",
 )  # fmt: skip
 #: The table's name, and where its experiment stands: a module here, and the name in it.
 LOCATIONS = {
