@@ -73,7 +73,7 @@ low, high = EnsembleRegressor(epochs=2).fit(x, x[:, 0]).predict_interval(x, leve
 assert (low < high).all()
 from ensedu.contest import CONTESTANTS, Task, run_split
 task = Task(name="line", label="line", x=x, y=x + np.sin(9 * x), steps=5)
-assert len(run_split(task, "single", CONTESTANTS["single"], split=0)["nll"]) == 2
+assert len(run_split(task, "single", CONTESTANTS["single"], split=0)["nll"]) == 4
 """,
     "test": """
 import hypothesis, psutil, pytest, xdist

@@ -1860,8 +1860,8 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/contest/networks.py",
-        "steps = job.epochs * math",
-        "steps = 2 * job.epochs * math",
+        "T_max=job.steps",
+        "T_max=2 * job.steps",
         ("tests/contest/test_networks.py",),
         "a training ends at half its rate",
     ),
@@ -1902,8 +1902,8 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/contest/swag.py",
-        "np.linspace((1 - WINDOW) * steps, steps",
-        "np.linspace(WINDOW * steps, steps",
+        "np.linspace((1 - WINDOW) * job.steps, job.steps",
+        "np.linspace(WINDOW * job.steps, job.steps",
         ("tests/contest/test_swag.py",),
         "SWAG looks at the last two thirds",
     ),

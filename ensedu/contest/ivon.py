@@ -1,6 +1,5 @@
 """IVON: mean-field variational inference by natural gradients, of ivon-opt (Shen et al. 2024)."""
 
-import math
 from typing import Any
 
 import torch
@@ -60,12 +59,11 @@ def train_ivon(job: Job) -> Ivon:
         net.parameters(), lr=job.setting["lr"], ess=len(x), hess_init=HESSIAN,
         weight_decay=job.setting["precision"] / len(x), beta2=1 - FORGETS,
     )  # fmt: skip
-    steps = job.epochs * math.ceil(len(x) / job.task.batch_size)
-    schedule, loss = CosineAnnealingLR(optimizer, T_max=steps), loss_of(job)
+    schedule, loss = CosineAnnealingLR(optimizer, T_max=job.steps), loss_of(job)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(job.seed)
         for _ in range(job.epochs):
-            for rows in torch.randperm(len(x)).split(job.task.batch_size):
+            for rows in torch.randperm(len(x)).split(job.batch_size):
                 with optimizer.sampled_params(train=True):
                     optimizer.zero_grad()
                     loss(net(x[rows]), y[rows]).backward()

@@ -1,5 +1,6 @@
 """What is asked of a contestant: one training on one split."""
 
+import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -130,6 +131,16 @@ class Job:
     def method(self) -> str:
         """The key of its method."""
         return self.contestant.method
+
+    @property
+    def batch_size(self) -> int:
+        """How many examples a step takes: the task's, or all that there are to fit on."""
+        return min(self.task.batch_size, len(self.given.fit[0]))
+
+    @property
+    def steps(self) -> int:
+        """How many steps its epochs are."""
+        return self.epochs * math.ceil(len(self.given.fit[0]) / self.batch_size)
 
     @property
     def scale(self) -> float | None:

@@ -69,7 +69,7 @@ class LaplaceLastLayer:
                 hessian_structure="kron" if job.task.classes else "full",
             )  # fmt: skip
             rows = TensorDataset(*training_data(job))
-            self.found.fit(DataLoader(rows, batch_size=job.task.batch_size))
+            self.found.fit(DataLoader(rows, batch_size=job.batch_size))
             self.noise = 0.0
             if job.task.classes:
                 with warnings.catch_warnings():

@@ -1,7 +1,6 @@
 """Networks of a contestant: how wide, how trained, and how their passes become a forecast."""
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -71,7 +70,6 @@ def fit_network(
     `after_step` is called after each step of the optimizer.
     """
     x, y = training_data(job)
-    steps = job.epochs * math.ceil(len(x) / job.task.batch_size)
 
     def optimizer(groups: Any, lr: float) -> torch.optim.Optimizer:
         found = torch.optim.AdamW(groups, lr=lr, fused=True)
@@ -80,10 +78,10 @@ def fit_network(
         return found
 
     fit(
-        net, x, y, nll or loss_of(job), epochs=job.epochs, batch_size=job.task.batch_size,
+        net, x, y, nll or loss_of(job), epochs=job.epochs, batch_size=job.batch_size,
         lr=job.setting["lr"], weight_decay=job.setting.get("weight_decay", 0.0),
         kl=KLWeight(job.setting.get("kl_weight", 1.0)), seed=job.seed, optimizer=optimizer,
-        scheduler=functools.partial(CosineAnnealingLR, T_max=steps), bar=False,
+        scheduler=functools.partial(CosineAnnealingLR, T_max=job.steps), bar=False,
     )  # fmt: skip
 
 

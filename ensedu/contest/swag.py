@@ -1,6 +1,5 @@
 """SWAG: a Gaussian around the weights that one training went through (Maddox et al. 2019)."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -74,5 +73,5 @@ def train_swag(job: Job) -> Swag:
 
 def steps_to_see(job: Job) -> set[int]:
     """Return after which steps it looks: evenly over the last ones, and at the end."""
-    steps = job.epochs * math.ceil(len(job.given.fit[0]) / job.task.batch_size)
-    return {int(step) for step in np.linspace((1 - WINDOW) * steps, steps, SNAPSHOTS).round()} - {0}
+    seen = np.linspace((1 - WINDOW) * job.steps, job.steps, SNAPSHOTS)
+    return {int(step) for step in seen.round()} - {0}

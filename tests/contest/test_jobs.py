@@ -37,6 +37,14 @@ def test_a_training_has_the_method_and_the_epochs_of_its_contestant():
     assert (job.method, job.scale, job.epochs) == ("single", 1.0, TASK.epochs)
 
 
+def test_few_rows_to_fit_on_are_one_batch():
+    job = small.job(small.task(batch_size=97), CONTESTANTS["single"], epochs=3)
+    rows = len(job.given.fit[0])
+    assert rows < 97 and (job.batch_size, job.steps) == (rows, 3)
+    assert CONTESTANTS["swag"].train(job)(job.given.test[0]).mean.shape[0] == 32
+    assert (JOB.batch_size, JOB.steps) == (17, JOB.epochs * -(-rows // 17))
+
+
 @pytest.mark.bad_input
 @pytest.mark.parametrize(
     ("change", "error", "words"),
