@@ -1476,8 +1476,8 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/contest/forecasts.py",
-        "half = q * np.sqrt(spread)",
-        "half = q * spread",
+        "(known) * np.sqrt(spread)",
+        "(known) * spread",
         ("tests/book/experiments/shootout/test_scores.py",),
         "conformal intervals scale with the variance",
     ),
