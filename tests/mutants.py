@@ -1478,7 +1478,7 @@ MUTANTS = (
         "ensedu/contest/forecasts.py",
         "(known) * np.sqrt(spread)",
         "(known) * spread",
-        ("tests/book/experiments/shootout/test_scores.py",),
+        ("tests/contest/test_forecasts.py",),
         "conformal intervals scale with the variance",
     ),
     Mutant(
