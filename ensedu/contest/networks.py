@@ -42,6 +42,14 @@ AT_ONCE = 1000
 #: What is fixed beforehand of each method, and not searched.
 DROPPED, POSTERIOR_STD, RANK1_STD = 0.1, 0.01, 0.3
 FILTERS = (6, 16)
+#: The options of a method's network.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "batch_ensemble": {"init": "signs"},
+    "rank1": {
+        "init_std": RANK1_STD, "prior": Normal(1.0, RANK1_STD), "posterior_std": POSTERIOR_STD,
+    },
+    "mean_field": {"posterior_std": POSTERIOR_STD},
+}  # fmt: skip
 
 
 def train_network(job: Job) -> "TrainedNetwork":
@@ -131,7 +139,7 @@ def training_data(job: Job) -> tuple[Tensor, Tensor]:
 
 def network(job: Job) -> nn.Module:
     """Return an untrained network of a job's method and size, started by its seed."""
-    method, options = METHODS[job.method], options_of(job.method, job.setting)
+    method, options = METHODS[job.method], dict(OPTIONS.get(job.method, {}))
     size = size_option(job.method, MEMBERS) if method.members else {}
 
     def build(job: Job) -> nn.Module:
@@ -203,13 +211,3 @@ def with_dropout(model: nn.Sequential, p: float) -> nn.Sequential:
         if isinstance(part, nn.ReLU):
             parts.append(nn.Dropout(p) if flat else nn.Dropout2d(p))
     return nn.Sequential(*parts)
-
-
-def options_of(method: str, setting: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a method's network."""
-    std = setting.get("prior_std", RANK1_STD)
-    return {
-        "batch_ensemble": {"init": "signs"},
-        "rank1": {"init_std": std, "prior": Normal(1.0, std), "posterior_std": POSTERIOR_STD},
-        "mean_field": {"posterior_std": POSTERIOR_STD},
-    }.get(method, {})

@@ -15,12 +15,22 @@ from ensedu import counting, uncertainty
 from ensedu.book.experiments.shootout import others
 from ensedu.book.experiments.shootout.tasks import TASKS, Task, TaskSplit
 from ensedu.contest.forecasts import Classes, Forecast, Numbers
+from ensedu.contest.networks import with_dropout
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import KLWeight, ensemble, fit, gaussian_nll, mlp, predict
 from ensedu.torch.train.losses import softmax_cross_entropy
 
-__all__ = ["CONTESTANTS", "MEMBERS", "PASSES", "Contestant", "network", "seed", "train"]
+__all__ = [
+    "CONTESTANTS",
+    "MEMBERS",
+    "PASSES",
+    "Contestant",
+    "network",
+    "seed",
+    "train",
+    "with_dropout",
+]
 
 MEMBERS = 4
 #: Forward passes of what draws; of a rank-1 BNN so many by all its members together.
@@ -120,18 +130,6 @@ def network(task: Task, row: Contestant, setting: Setting) -> nn.Module:
     if METHODS[row.method].body:
         options["head"] = str(len(plain) - 1)
     return ensemble(plain, row.method, **size, **options)
-
-
-def with_dropout(model: nn.Sequential, p: float) -> nn.Sequential:
-    """Put dropout behind each ReLU of a chain, of whole channels after a convolution."""
-    parts: list[nn.Module] = []
-    flat = False
-    for part in model:
-        flat = flat or isinstance(part, nn.Flatten)
-        parts.append(part)
-        if isinstance(part, nn.ReLU):
-            parts.append(nn.Dropout(p) if flat else nn.Dropout2d(p))
-    return nn.Sequential(*parts)
 
 
 def options_of(method: str, setting: Setting) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from ensedu import counting
 from ensedu.book.experiments.shootout.tasks import Task
 from ensedu.contest.forecasts import Forecast
+from ensedu.contest.laplace import laplace_torch, optimize_prior_and_noise
 from ensedu.torch import fit, gaussian_nll, half_squared_error, predict
 from ensedu.torch.train.losses import softmax_cross_entropy
 from ensedu.torch.train.parameter_groups import parameter_groups
@@ -31,9 +32,6 @@ DRAWS = 32
 FORGETS = 5e-4
 #: The part of the epochs at whose ends SWAG looks at the weights, and its scale: that of its paper.
 LOOKS, SCALE = 1 / 3, 0.5
-
-#: What gave operators their names; they are gone with it.
-OPERATORS: list[torch.library.Library] = []
 
 Plain = Callable[[], nn.Module]
 Setting = dict[str, Any]
@@ -92,7 +90,7 @@ def laplace(
         factors = [*found.H.eigenvectors, *found.H.eigenvalues]
         held = sum(part.numel() for each in factors for part in each)
     else:
-        noise = _empirical(found)
+        noise = optimize_prior_and_noise(found)
         held = found.H.numel()
     kept = counting.count(net).total + held
 
@@ -104,22 +102,6 @@ def laplace(
         return torch.cat([mean.double(), raw], dim=1)[None].detach()
 
     return Posterior(outputs, kept)
-
-
-def _empirical(found: Any, steps: int = 200) -> float:
-    """Find the prior's precision and the noise of the greatest marginal likelihood.
-
-    As the package's own example of a regression does; returns the noise's variance.
-    """
-    prior, noise = (torch.zeros(1, requires_grad=True) for _ in range(2))
-    optimizer = torch.optim.Adam([prior, noise], lr=0.1)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        (-found.log_marginal_likelihood(prior.exp(), noise.exp())).backward()
-        optimizer.step()
-    found.prior_precision = prior.detach().exp()
-    found.sigma_noise = noise.detach().exp()
-    return float(found.sigma_noise.item() ** 2)
 
 
 def ivon(task: Task, plain: Plain, setting: Setting, x: Tensor, y: Tensor, _: int) -> Posterior:
@@ -186,22 +168,6 @@ def _batches(task: Task, x: Tensor) -> Iterator[Tensor]:
     """Yield the rows of each step of all epochs."""
     for _ in range(task.epochs):
         yield from torch.randperm(len(x)).split(task.batch_size)
-
-
-def laplace_torch() -> ModuleType:
-    """Import laplace-torch, whose metrics load torchvision; no model here calls its operators.
-
-    A torchvision for CUDA brings operators that a CPU-only Torch cannot load. At import it
-    describes two of them, so they must at least have a name.
-    """
-    names = [name for name in ("nms", "qnms") if not hasattr(torch.ops.torchvision, name)]
-    fragment = torch.library.Library("torchvision", "FRAGMENT")
-    for name in names:
-        fragment.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    OPERATORS.append(fragment)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of what it imports in turn
-        return import_module("laplace")
 
 
 def _swag() -> ModuleType:
