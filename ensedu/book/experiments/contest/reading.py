@@ -1,0 +1,150 @@
+"""What pages say of the contest, from its tables, which are read when they are asked for."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu.book import measured
+from ensedu.book.experiments.contest.tasks import SEEN, TASKS
+from ensedu.common import checks
+from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
+from ensedu.contest.sensitivity import Sensitivity, sensitivity
+from ensedu.contest.statistics import Pooled, TaskScores, pooled
+from ensedu.plot import PooledEffect
+
+__all__ = [
+    "COSTS",
+    "KINDS",
+    "SCALED",
+    "SCORES",
+    "compared",
+    "costs",
+    "effects",
+    "label",
+    "robustness",
+    "rows",
+    "task_scores",
+    "tasks",
+]
+
+#: One network with a temperature, which stands beside the contestants.
+SCALED = f"{REFERENCE}_scaled"
+#: What is compared, on which scale, and whether more is better: of classes, of numbers, of both.
+SCORES = {
+    "nll": ("units", False, (True, False)),
+    "error": ("log ratio", False, (True,)),
+    "brier": ("log ratio", False, (True,)),
+    "rmse": ("log ratio", False, (False,)),
+    "crps": ("log ratio", False, (False,)),
+    "auroc": ("difference", True, (True, False)),
+}
+#: Which sources are pooled, and whether a task of classes, and one of a number, is among them.
+KINDS = {"all": (True, False), "classes": (True,), "numbers": (False,)}
+#: What a contestant costs: numbers that a forecast needs, and seconds of one thread.
+COSTS = ("kept", "train_seconds", "predict_seconds")
+
+
+def tasks() -> list[str]:
+    """Return the tasks whose tables are there, in their order."""
+    return [task for task in TASKS if f"contest/{task}" in measured.names()]
+
+
+@functools.cache
+def rows(task: str) -> tuple[dict[str, Any], ...]:
+    """Return the rows of a task's table."""
+    return tuple(measured.load(f"contest/{checks.one_of('task', task, TASKS)}")["rows"])
+
+
+def scores_of_rows(task: str, score: str) -> dict[str, Float[Array, "splits seeds"]]:
+    """Return a score of each contestant, what is scaled as ``…_scaled``."""
+    found: dict[str, list[list[float]]] = {}
+    for row in rows(task):
+        name = row["contestant"]
+        found.setdefault(name, []).append(row[score])
+        found.setdefault(f"{name}_scaled", []).append(row["scaled"][score])
+    return {name: np.array(values, np.float64) for name, values in found.items()}
+
+
+@functools.cache
+def task_scores(score: str) -> tuple[TaskScores, ...]:
+    """Return a score of all tasks that have it, each with those who are compared."""
+    kinds = SCORES[checks.one_of("score", score, SCORES)][2]
+    names = [*CONTESTANTS, SCALED, *AGAIN]
+    found = []
+    for key in tasks():
+        task = TASKS[key]()
+        if bool(task.classes) not in kinds:
+            continue
+        own = scores_of_rows(key, score)
+        fit, test = np.mean([row["rows"] for row in rows(key)], axis=0).round().astype(int).tolist()
+        found.append(
+            TaskScores(
+                name=key, source=task.source, classes=bool(task.classes), train=fit, test=test,
+                values={name: own[name] for name in names},
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+@functools.cache
+def compared(
+    score: str = "nll", reference: str = REFERENCE, kind: str = "all"
+) -> dict[str, Pooled]:
+    """Return how each contestant differs from a reference, one of them or `SCALED`."""
+    scale, higher, _ = SCORES[checks.one_of("score", score, SCORES)]
+    kinds = KINDS[checks.one_of("kind", kind, KINDS)]
+    names = [name for name in (*CONTESTANTS, SCALED) if name != reference]
+    return pooled(
+        [task for task in task_scores(score) if task.classes in kinds],
+        reference=reference, contestants=names, scale=scale, higher=higher,
+    )  # fmt: skip
+
+
+@functools.cache
+def costs(contestant: str) -> dict[str, float]:
+    """Return each of `COSTS` in multiples of one network's: the geometric mean over tasks.
+
+    Of a task the median over its splits counts, each beside one network on the same split.
+    """
+    found: dict[str, list[float]] = {cost: [] for cost in COSTS}
+    for task in tasks():
+        own, one = (
+            [row for row in rows(task) if row["contestant"] == name]
+            for name in (contestant, REFERENCE)
+        )
+        for cost, logs in found.items():
+            ratios = [np.mean(a[cost]) / np.mean(b[cost]) for a, b in zip(own, one, strict=True)]
+            logs.append(float(np.log(np.median(ratios))))
+    return {cost: float(np.exp(np.mean(logs))) for cost, logs in found.items()}
+
+
+def robustness(contestant: str, reference: str = REFERENCE) -> Sensitivity:
+    """Return the difference of an NLL in other ways; ``"new"`` are tasks that none had seen."""
+    new = [task for task in tasks() if task not in SEEN]
+    return sensitivity(task_scores("nll"), contestant, reference=reference, groups={"new": new})
+
+
+def label(contestant: str) -> str:
+    """Return what readers call a contestant."""
+    name = CONTESTANTS[contestant.removesuffix("_scaled")].label
+    return name + ", with a temperature" * contestant.endswith("_scaled")
+
+
+def effects(
+    names: Sequence[str], score: str = "nll", reference: str = REFERENCE, kind: str = "all"
+) -> dict[str, PooledEffect]:
+    """Return what `ensedu.plot.forest` draws, by what readers call contestants."""
+    found = {}
+    for name in names:
+        one = compared(score, reference, kind)[name]
+        method = CONTESTANTS[name.removesuffix("_scaled")].method
+        own = one.interval
+        found[label(name)] = PooledEffect(
+            (own.low, own.mean, own.high), one.prediction, [*one.sources.values()], one.word or "",
+            method if name in (method, SCALED) else None,
+        )  # fmt: skip
+    return found

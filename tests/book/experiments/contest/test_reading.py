@@ -1,0 +1,96 @@
+"""What pages say of the contest is in its tables."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ensedu.book.experiments.contest import reading
+from ensedu.book.experiments.contest.tasks import TASKS
+from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
+from ensedu.contest.statistics import CLIP, mean_intervals, pooled, source_means
+
+SIMULATED = 2000
+
+
+def by_hand(task, contestant, score, scaled=False):
+    """Return a score (splits, starts) from the rows of a table."""
+    own = [row for row in reading.rows(task) if row["contestant"] == contestant]
+    own.sort(key=lambda row: row["split"])
+    return np.array([(row["scaled"] if scaled else row)[score] for row in own])
+
+
+@pytest.mark.parametrize("score", reading.SCORES)
+def test_scores_are_those_of_the_rows(score):
+    for one in reading.task_scores(score):
+        assert {*one.values} == {*CONTESTANTS, *AGAIN, reading.SCALED}
+        for name, values in one.values.items():
+            scaled = name == reading.SCALED
+            own = by_hand(one.name, REFERENCE if scaled else name, score, scaled)
+            np.testing.assert_array_equal(values, own)
+        assert one.classes == bool(TASKS[one.name]().classes)
+    kinds = {one.classes for one in reading.task_scores(score)}
+    assert kinds == set(reading.SCORES[score][2])
+
+
+def test_all_but_the_reference_are_compared_and_what_a_temperature_cannot_change_is_not():
+    assert [*reading.compared("nll")] == [
+        *(n for n in CONTESTANTS if n != REFERENCE),
+        reading.SCALED,
+    ]
+    assert reading.SCALED not in reading.compared("error")
+    assert REFERENCE in reading.compared("nll", reading.SCALED)
+
+
+def test_one_network_under_a_second_name_is_neither_better_nor_worse():
+    found = pooled(reading.task_scores("nll"), reference=REFERENCE, contestants=[*AGAIN])
+    assert found["again"].word in ("unclear", "practically equal")
+
+
+def test_nor_is_it_when_its_rows_are_dealt_again():
+    """Of each split the four trainings of one network are dealt to two names, 2,000 times."""
+    rng = np.random.default_rng(0)
+    tasks, differences = reading.task_scores("nll"), []
+    for task in tasks:
+        four = np.concatenate([task.values[REFERENCE], task.values["again"]], axis=1)
+        dealt = rng.permuted(np.broadcast_to(four, (SIMULATED, *four.shape)), axis=2)
+        difference = dealt[..., :2].mean(axis=(1, 2)) - dealt[..., 2:].mean(axis=(1, 2))
+        differences.append(np.clip(difference / task.unit, -CLIP, CLIP))
+    values = source_means(np.stack(differences, axis=1), [task.source for task in tasks])
+    p = mean_intervals(values)[2]
+    assert (p < 0.05).mean() < 0.05 + 3 * math.sqrt(0.05 * 0.95 / SIMULATED)
+
+
+def test_the_forest_has_the_pooled_numbers():
+    names = ["deep_ensemble", "wide", reading.SCALED]
+    found = reading.effects(names)
+    assert [*found] == ["deep ensemble", "one larger network", "one network, with a temperature"]
+    assert [one.method for one in found.values()] == ["deep_ensemble", None, "single"]
+    for name, one in zip(names, found.values(), strict=True):
+        own = reading.compared()[name]
+        assert one.interval == (own.interval.low, own.interval.mean, own.interval.high)
+        assert [*one.sources] == [*own.sources.values()] and one.word == own.word
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_a_kind_is_pooled_from_its_own_sources(kind):
+    own = reading.compared("nll", kind=kind)["deep_ensemble"]
+    wanted = {
+        TASKS[task]().source for task in reading.tasks()
+        if bool(TASKS[task]().classes) == (kind == "classes")
+    }  # fmt: skip
+    assert {*own.sources} == wanted and own.interval.n == len(wanted)
+
+
+def test_costs_are_ratios_on_the_same_split():
+    assert reading.costs(REFERENCE) == dict.fromkeys(reading.COSTS, 1.0)
+    logs = []
+    for task in reading.tasks():
+        own, one = (
+            {row["split"]: row["kept"] for row in reading.rows(task) if row["contestant"] == name}
+            for name in ("deep_ensemble", REFERENCE)
+        )
+        logs.append(math.log(sorted(own[k] / one[k] for k in own)[len(own) // 2]))
+    assert reading.costs("deep_ensemble")["kept"] == pytest.approx(
+        math.exp(sum(logs) / len(logs)), rel=1e-12
+    )
