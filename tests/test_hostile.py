@@ -328,13 +328,13 @@ IN_MODULE = {
         "noise_std": lambda: 0.5, "rho": lambda: np.zeros((m, n)),
     },
     "guide": {
-        "because": lambda: [("It is [small].", "shootout.html#fig-size")], "key": lambda: "memory",
-        "method": lambda: "rank1", "name": lambda: "guide",
-        "options": lambda: {"one": "one network", "four": "four"},
+        "because": lambda: [("It is [small].", "shootout.html#fig-contest")],
+        "key": lambda: "memory", "label": lambda: "BatchEnsemble", "method": lambda: "rank1",
+        "more": lambda: True, "name": lambda: "guide",
+        "options": lambda: {"one": "one network", "four": "four"}, "others": lambda: "Others",
         "questions": lambda: [guide.Question("memory", "Memory?", {"one": "1", "four": "4"})],
-        "rules": lambda: [guide.Rule("rank1", [("It is small.", "#fig-size")])],
+        "rank": lambda: lambda memory: [guide.Entry("rank-1", [("It is small.", "#fig-size")])],
         "start": lambda: {"memory": "four"}, "text": lambda: "What fits?",
-        "when": lambda: {"memory": "one"},
     },
     "ntk": {
         "activation": lambda: "erf", "bar": lambda: False, "bias_std": lambda: 0.1,

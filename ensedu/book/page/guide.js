@@ -1,18 +1,20 @@
-// A guide from answers to a method; see ensedu/book/page/guide.py, which wrote each rule's words.
+// A guide from answers to a ranking; see ensedu/book/page/guide.py, which ranked every answer.
 import { onPage } from "./common/widget.js";
 import { followSetting, keepSetting } from "./common/address.js";
 
-// The place of the first rule that fits, each a question's key to the answers that it is for.
-export const decides = (rules, answers) =>
-  rules.findIndex((rule) => Object.entries(rule).every(([key, fits]) => fits.includes(answers[key])));
+// The place of a combination of answers: those to the last question change first.
+export const placeOf = (takes, answers) =>
+  Object.entries(takes).reduce((sum, [key, all]) => sum * all.length + all.indexOf(answers[key]), 0);
 
 const setUp = (root) => {
-  const { name, takes, start, rules } = JSON.parse(root.querySelector("script").textContent);
+  const data = JSON.parse(root.querySelector("script").textContent);
+  const { name, takes, start, rankings, places } = data;
+  const entries = [...root.querySelector("template").content.children];
   const said = root.querySelector("[role=status]");
   const printed = root.querySelector(".ensedu-setting");
   const advice = root.querySelector(".ensedu-advice");
-  const fold = root.querySelector("details");
-  const items = [...fold.querySelectorAll("ol > li")];
+  const more = root.querySelector(".ensedu-more");
+  const others = root.querySelector(".ensedu-others");
   const questions = [...root.querySelectorAll("fieldset")];
   const answers = { ...start };
 
@@ -24,22 +26,19 @@ const setUp = (root) => {
       return `${question.querySelector("legend").textContent} ${chosen.parentElement.textContent}.`;
     });
     printed.textContent = words.join(" ");
-    const place = decides(rules, answers);
-    const { method } = items[place].dataset;
-    items.forEach((item, i) => {
-      if (i === place) item.setAttribute("aria-current", "true");
-      else item.removeAttribute("aria-current");
-    });
-    advice.replaceChildren(...[...items[place].childNodes].map((node) => node.cloneNode(true)));
-    if (method) advice.dataset.method = method;
-    else delete advice.dataset.method;
-    const label = advice.querySelector(".ensedu-method").textContent;
-    const now = `${label}: rule ${place + 1} of ${rules.length} decides.`;
+    const ranking = rankings[places[placeOf(takes, answers)]];
+    const [first, ...rest] = ranking.map((place) => entries[place].cloneNode(true));
+    advice.replaceChildren(first);
+    others.querySelector("ol").replaceChildren(...rest);
+    others.hidden = !rest.length;
+    const now = `Answer: ${first.querySelector(".ensedu-method").textContent}.`;
     if (said.textContent !== now) said.textContent = now;
   };
 
   const set = (setting) => {
     Object.assign(answers, setting);
+    const folded = more ? [...more.querySelectorAll("fieldset")] : [];
+    if (folded.some(({ dataset: { key } }) => answers[key] !== start[key])) more.open = true;
     show();
   };
 
@@ -51,10 +50,10 @@ const setUp = (root) => {
   const paper = matchMedia("print");
   let open = false;
   paper.addEventListener("change", () => {
-    if (paper.matches) open = fold.open;
-    fold.open = paper.matches || open;
+    if (paper.matches) open = others.open;
+    others.open = paper.matches || open;
   });
-  fold.open = paper.matches;
+  others.open = paper.matches;
   root.querySelector(".ensedu-live-only").hidden = false;
   root.dataset.live = "";
   show();

@@ -1,14 +1,15 @@
-"""A guide from a reader's answers to a method: the first rule that fits decides.
+"""A guide from a reader's answers to a ranking, which is looked up, not computed, on the page.
 
-Questions, options and rules are data. They are read by `Guide.rule` here and by a few lines of
-JavaScript on a page of the book, where a reader answers; a notebook shows the rules as text.
+The ranking of each combination of answers is computed once, in Python. A page of the book embeds
+each entry and each ranking once, and a few lines of JavaScript show the one that a reader asks for.
 """
 
+import inspect
 import itertools
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from math import prod
 from typing import Any
@@ -21,12 +22,12 @@ from ensedu.common import checks
 from ensedu.common.text_table import BOOK
 from ensedu.methods import METHODS
 
-__all__ = ["BUNDLE", "Guide", "Question", "Rule", "guide"]
+__all__ = ["BUNDLE", "Entry", "Guide", "Question", "guide"]
 
 BUNDLE = Bundle("ensedu_guide", ("common/widget", "common/address", "guide"), dict)
 
-MOST_QUESTIONS = 6
-MOST_ANSWERS = 10_000  # combinations, all of which are tried
+MOST_QUESTIONS = 8
+MOST_ANSWERS = 1_000  # combinations, each of which is ranked
 LINKED = re.compile(r"\[([^\[\]]+)\]")
 # Within the book, or a web page; nothing that a browser would run.
 ADDRESS = re.compile(r"https?://\S+|[\w./-]*#[\w:.=&%-]+|[\w./-]+\.html")
@@ -39,11 +40,13 @@ class Question:
     Attributes
     ----------
     key
-        How rules and addresses name it: small letters, digits and hyphens.
+        How addresses name it: small letters, digits and hyphens.
     text
         The question.
     options
         Two or more answers, keys of the same letters to words.
+    more
+        Whether it stands folded, below the others.
 
     Raises
     ------
@@ -54,6 +57,7 @@ class Question:
     key: str
     text: str
     options: Mapping[str, str]
+    more: bool = False
 
     def __post_init__(self) -> None:
         _key("key", self.key)
@@ -66,37 +70,37 @@ class Question:
         for key, words in self.options.items():
             _key("options: a key", key)
             _words(f"options[{key!r}]", words)
+        checks.boolean("more", self.more)
 
 
 @dataclass(frozen=True)
-class Rule:
-    """What a guide recommends, where answers are these.
+class Entry:
+    """One line of a ranking.
 
     Attributes
     ----------
-    method
-        A method's key, or what to do in words of your own.
+    label
+        What it is called, as at the beginning of a sentence.
     because
-        The reasons: pairs of a sentence and the address of the figure that shows it, such as
-        ``("On digits [four members] are better.", "shootout.html#fig-digits")``. The words in
+        Its evidence: pairs of a sentence and the address of the figure that shows it, such as
+        ``("On digits [four members] are better.", "shootout.html#fig-contest")``. The words in
         brackets become the link, or the whole sentence if none are.
-    when
-        Keys of questions to the answer that it is for, or to several of them. A rule for nothing
-        in particular fits always.
+    method
+        A method's key, for its color.
 
     Raises
     ------
     TypeError, ValueError
-        For words that are empty or no strings, no reasons, reasons that are no pairs, an address
-        that is none, and conditions that are no answers.
+        For words that are empty or no strings, no evidence, evidence that is no pairs, an address
+        that is none, and an unknown method.
     """
 
-    method: str
+    label: str
     because: Sequence[tuple[str, str]]
-    when: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    method: str | None = None
 
     def __post_init__(self) -> None:
-        _words("method", self.method)
+        _words("label", self.label)
         accepted = "pairs of a sentence and an address, at least one"
         if not isinstance(self.because, (list, tuple)):
             raise TypeError(f"because must be {accepted}, got {checks.given(self.because)}")
@@ -112,42 +116,39 @@ class Rule:
                 )
             if not ADDRESS.fullmatch(checks.text(f"because[{i}][1]", pair[1])):
                 raise ValueError(
-                    f"because[{i}][1] must be an address such as 'shootout.html#fig-digits', "
+                    f"because[{i}][1] must be an address such as 'shootout.html#fig-contest', "
                     f"got {checks.shown(pair[1])}"
                 )
-        if not isinstance(self.when, Mapping):
-            raise TypeError(
-                f"when must be a mapping of questions to answers, got {checks.given(self.when)}"
-            )
-        for key, value in self.when.items():
-            checks.text("when: a key", key)
-            for answer in self.answers(key):
-                checks.text(f"when[{key!r}]", answer)
-            if not self.answers(key):
-                raise ValueError(f"when[{key!r}] must have an answer, got {checks.given(value)}")
+        # Equal entries are one on a page, so they have a hash.
+        object.__setattr__(self, "because", tuple(map(tuple, self.because)))
+        if self.method is not None:
+            checks.one_of("method", self.method, METHODS)
 
-    def answers(self, key: str) -> list[Any]:
-        """Return the answers to a question that it is for."""
-        value = self.when[key]
-        return list(value) if isinstance(value, (list, tuple)) else [value]
-
-    def fits(self, answers: Mapping[str, str]) -> bool:
-        """Whether it is for these answers."""
-        return all(answers[key] in self.answers(key) for key in self.when)
+    def __str__(self) -> str:
+        reasons = (f"{''.join(_linked(words))} ({href})" for words, href in self.because)
+        return f"{self.label}. {' '.join(reasons)}"
 
     @property
-    def label(self) -> str:
-        """The method's name in words, at the beginning of a sentence."""
-        words = METHODS[self.method].label if self.method in METHODS else self.method
-        return words[0].upper() + words[1:]
+    def html(self) -> str:
+        """The entry as an item of a list."""
+        reasons = []
+        for words, href in self.because:
+            before, linked, after = map(escape, _linked(words))
+            reasons.append(f'<li>{before}<a href="{escape(href)}">{linked}</a>{after}</li>')
+        own = f' data-method="{self.method}"' if self.method else ""
+        return (
+            f'<li{own}><p class="ensedu-method">{escape(self.label)}</p>'
+            f"<ul>{' '.join(reasons)}</ul></li>"
+        )
 
 
 def guide(
     questions: Sequence[Question],
-    rules: Sequence[Rule],
+    rank: Callable[..., Sequence[Entry]],
     *,
     name: str = "guide",
     caption: str = "",
+    others: str = "What else fits",
     start: Mapping[str, str] | None = None,
 ) -> "Guide":
     """Return a guide that a page's reader answers when a notebook cell ends with it.
@@ -155,81 +156,109 @@ def guide(
     Parameters
     ----------
     questions
-        One to six.
-    rules
-        What is recommended when; the first that fits decides. The last one fits always.
+        One to eight; the first ones are those that are not folded.
+    rank
+        Called as ``rank(data="small", memory="one")`` with each combination of answers; returns
+        one or more entries, the recommended one first.
     name
         What other places of the book call it. The address ``#guide:data=small&memory=one`` gives
         its answers.
     caption
         What it is for.
+    others
+        What the entries after the first are.
     start
         The first answer to some of the questions; by default their first option.
 
     Raises
     ------
     TypeError, ValueError
-        For questions or rules of another kind, more than six questions or than 10,000
-        combinations of answers, a key that two questions have, a rule or start with an unknown
-        question or option, a last rule that does not fit always, and a rule that can never fire,
-        since others before it take all that it is for.
+        For questions of another kind, more than eight or with more than 1,000 combinations of
+        answers, a key that two questions have, an open question after a folded one, a `rank` that
+        is no function of the answers or returns anything but entries, and a start with an unknown
+        question or option.
 
     Examples
     --------
+    >>> small = Entry("BatchEnsemble", [("It is small.", "a.html#fig-a")], "batch_ensemble")
+    >>> best = Entry("Deep ensemble", [("It is [best].", "a.html#fig-b")], "deep_ensemble")
     >>> found = guide(
     ...     [Question("memory", "What fits into memory?", {"one": "one network", "four": "four"})],
-    ...     [
-    ...         Rule("batch_ensemble", [("It is small.", "a.html#fig-a")], {"memory": "one"}),
-    ...         Rule("deep_ensemble", [("It is [best].", "a.html#fig-b")]),
-    ...     ],
+    ...     lambda memory: [small] if memory == "one" else [best, small],
     ... )
     >>> found
     Guide(memory=one)
     What fits into memory? one network; four.
-    1. If memory: one network → BatchEnsemble. It is small. (a.html#fig-a)
-    2. Otherwise → Deep ensemble. It is best. (a.html#fig-b)
-    >>> found.rule(memory="four").label
-    'Deep ensemble'
+    1. BatchEnsemble. It is small. (a.html#fig-a)
+    >>> [entry.label for entry in found.ranking(memory="four")]
+    ['Deep ensemble', 'BatchEnsemble']
     """
     if not slider_checks.figure_name(name):
         raise ValueError(f"name must be small letters, digits and hyphens, got {name!r}")
     checks.text("caption", caption)
+    _words("others", others)
     asked = _questions(questions)
-    _check_rules(asked, rules)
     first = {key: next(iter(question.options)) for key, question in asked.items()}
     if start is not None and not isinstance(start, Mapping):
         raise TypeError(f"start must be a mapping of keys to answers, got {checks.given(start)}")
     for key, value in (start or {}).items():
         _known("start", asked, key, value)
         first[key] = value
-    return Guide(tuple(asked.values()), tuple(rules), name, caption, first)
+    if not callable(rank) or isinstance(rank, type):
+        raise TypeError(f"rank must be a function of the answers, got {checks.given(rank)}")
+    try:
+        inspect.signature(rank).bind(**first)
+    except TypeError as error:
+        raise TypeError(f"rank must take the answers {list(first)}: {error}") from None
+    every = itertools.product(*(question.options for question in asked.values()))
+    rankings = tuple(_ranked(rank, dict(zip(asked, each, strict=True))) for each in every)
+    return Guide(tuple(asked.values()), rankings, name, caption, others, first)
 
 
 @dataclass(frozen=True, repr=False)
 class Guide:
-    """What `guide` returns: questions, rules in their order, and the answers that come first."""
+    """What `guide` returns.
+
+    Attributes
+    ----------
+    questions
+        What is asked.
+    rankings
+        One for each combination of answers; those to the last question change first.
+    name, caption, others, start
+        As `guide` takes them; ``start`` answers all questions.
+    """
 
     questions: tuple[Question, ...]
-    rules: tuple[Rule, ...]
+    rankings: tuple[tuple[Entry, ...], ...]
     name: str
     caption: str
+    others: str
     start: Mapping[str, str]
 
-    def rule(self, **answers: str) -> Rule:
-        """Return the rule that decides; a question without an answer has that of the start."""
+    def ranking(self, **answers: str) -> tuple[Entry, ...]:
+        """Return the ranking; a question without an answer has that of the start.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For an unknown question or option.
+        """
         asked = {question.key: question for question in self.questions}
         for key, value in answers.items():
             _known("answers", asked, key, value)
-        return self.rules[_decides(self.rules, {**self.start, **answers})]
+        place = 0
+        for key, value in {**self.start, **answers}.items():
+            options = list(asked[key].options)
+            place = place * len(options) + options.index(value)
+        return self.rankings[place]
 
     def __repr__(self) -> str:
         start = ", ".join(f"{key}={value}" for key, value in self.start.items())
         lines = [f"Guide({start})", *([self.caption] if self.caption else [])]
         for question in self.questions:
             lines.append(f"{question.text} {'; '.join(question.options.values())}.")
-        for number, rule in enumerate(self.rules, start=1):
-            reasons = (f"{''.join(_linked(words))} ({href})" for words, href in rule.because)
-            lines.append(f"{number}. {self._when(rule)} → {rule.label}. {' '.join(reasons)}")
+        lines += [f"{i}. {entry}" for i, entry in enumerate(self.ranking(), start=1)]
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -237,38 +266,58 @@ class Guide:
         return {"text/plain": repr(self)} | page
 
     def data(self) -> dict[str, Any]:
-        """Return what the page's script needs."""
+        """Return what the page's script needs: which ranking each combination of answers has.
+
+        A ranking is places in `entries`; `places` has one for each combination, in their order.
+        """
+        entries = list(self.entries())
+        distinct = dict.fromkeys(self.rankings)
+        number = {ranking: i for i, ranking in enumerate(distinct)}
         return {
             "name": self.name,
             "takes": {question.key: list(question.options) for question in self.questions},
             "start": dict(self.start),
-            "rules": [{key: rule.answers(key) for key in rule.when} for rule in self.rules],
+            "rankings": [[entries.index(entry) for entry in ranking] for ranking in distinct],
+            "places": [number[ranking] for ranking in self.rankings],
         }
 
+    def entries(self) -> dict[Entry, None]:
+        """Return each entry of all rankings once."""
+        return dict.fromkeys(entry for ranking in self.rankings for entry in ranking)
+
     def html(self) -> str:
-        """Return it for a page: with all rules in the open until a script lets a reader answer."""
+        """Return it for a page: the first answers and their ranking, until a script lives."""
         named = {"name": self.name, "caption": self.caption}
         about = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
-        asked = "".join(
-            radios(each.text, self.name, each.key, each.options, self.start[each.key])
-            for each in self.questions
-        )
-        place = _decides(self.rules, self.start)
-        rule = self.rules[place]
+        first, *others = self.ranking()
         return "\n".join(
             [
                 f'<div class="ensedu-guide"{about}>',
-                f'<div class="ensedu-choices ensedu-live-only" hidden>{asked}</div>',
+                f'<div class="ensedu-live-only" hidden>{self._asked()}</div>',
                 f'<p class="ensedu-setting">{escape(self._answered())}</p>',
-                f'<p class="ensedu-live" role="status">{escape(rule.label)}: rule {place + 1} of '
-                f"{len(self.rules)} decides.</p>",
-                f'<div class="ensedu-advice"{_method_attribute(rule)}>{self._advice(rule)}</div>',
-                '<details class="ensedu-rules" open><summary>All rules</summary>',
-                '<p class="ensedu-key">The first rule that fits your answers decides.</p><ol>',
-                *(self._advice_item(each, each is rule) for each in self.rules),
-                "</ol></details>",
+                f'<p class="ensedu-live" role="status">Answer: {escape(first.label)}.</p>',
+                f'<ul class="ensedu-advice">{first.html}</ul>',
+                f'<details class="ensedu-others" open{"" if others else " hidden"}>'
+                f"<summary>{escape(self.others)}</summary>",
+                f"<ol>{''.join(entry.html for entry in others)}</ol></details>",
+                f"<template>{''.join(entry.html for entry in self.entries())}</template>",
                 f'<script type="application/json">{embedded(self.data())}</script></div>',
             ]
+        )
+
+    def _asked(self) -> str:
+        """Return all questions as groups of buttons, some folded."""
+        groups = {False: "", True: ""}
+        for each in self.questions:
+            groups[each.more] += radios(
+                each.text, self.name, each.key, each.options, self.start[each.key]
+            )
+        boxes = {more: f'<div class="ensedu-choices">{one}</div>' for more, one in groups.items()}
+        if not groups[True]:
+            return boxes[False]
+        return (
+            f'{boxes[False]}<details class="ensedu-more"><summary>More questions</summary>'
+            f"{boxes[True]}</details>"
         )
 
     def _answered(self) -> str:
@@ -276,44 +325,11 @@ class Guide:
         words = (f"{each.text} {each.options[self.start[each.key]]}." for each in self.questions)
         return " ".join(words)
 
-    def _when(self, rule: Rule) -> str:
-        """Say what a rule is for."""
-        asked = {question.key: question.options for question in self.questions}
-        fits = {key: [asked[key][each] for each in rule.answers(key)] for key in rule.when}
-        parts = (f"{key.replace('-', ' ')}: {' or '.join(words)}" for key, words in fits.items())
-        return f"If {'; '.join(parts)}" if fits else "Otherwise"
-
-    def _advice(self, rule: Rule) -> str:
-        """Return a method and its reasons, as a rule and the answer to a reader show them."""
-        reasons = "".join(f"<li>{reason}</li>" for reason in _reasons(rule))
-        when = f'<p class="ensedu-when">{escape(self._when(rule))}</p>'
-        return f'{when}<p class="ensedu-method">{escape(rule.label)}</p><ul>{reasons}</ul>'
-
-    def _advice_item(self, rule: Rule, decides: bool) -> str:
-        current = ' aria-current="true"' if decides else ""
-        return f"<li{_method_attribute(rule)}{current}>{self._advice(rule)}</li>"
-
-
-def _method_attribute(rule: Rule) -> str:
-    return f' data-method="{rule.method}"' if rule.method in METHODS else ""
-
 
 def _linked(words: str) -> tuple[str, str, str]:
     """Return a sentence before its link, the link, and what follows."""
     before, *linked = LINKED.split(words)
     return (before, linked[0], linked[1]) if linked else ("", before, "")
-
-
-def _reasons(rule: Rule) -> Iterator[str]:
-    """Yield each reason as HTML, with its link."""
-    for words, href in rule.because:
-        before, linked, after = map(escape, _linked(words))
-        yield f'{before}<a href="{escape(href)}">{linked}</a>{after}'
-
-
-def _decides(rules: Sequence[Rule], answers: Mapping[str, str]) -> int:
-    """Return the place of the first rule that fits; the last one always does."""
-    return next(place for place, rule in enumerate(rules) if rule.fits(answers))
 
 
 def _words(name: str, value: Any) -> str:
@@ -340,6 +356,12 @@ def _questions(questions: Any) -> dict[str, Question]:
         raise ValueError(
             f"questions must be {accepted}, got {list(each.key for each in questions)}"
         )
+    folded = [each.more for each in questions]
+    if folded[0] or folded != sorted(folded):
+        raise ValueError(
+            "questions must be open first, then those with `more`, got "
+            f"{dict((each.key, each.more) for each in questions)}"
+        )
     if (number := prod(len(each.options) for each in questions)) > MOST_ANSWERS:
         raise ValueError(
             f"questions have {number:,} combinations of answers, accepted are {MOST_ANSWERS:,}"
@@ -354,25 +376,14 @@ def _known(name: str, asked: Mapping[str, Question], key: Any, value: Any) -> No
     checks.one_of(f"{name}[{key!r}]", value, asked[key].options)
 
 
-def _check_rules(asked: Mapping[str, Question], rules: Any) -> None:
-    """Raise unless each rule asks what is known, the last fits always, and each can fire."""
-    if not isinstance(rules, (list, tuple)) or not all(isinstance(each, Rule) for each in rules):
-        raise TypeError(f"rules must be a sequence of Rule, got {checks.given(rules)}")
-    for place, rule in enumerate(rules):
-        for key in rule.when:
-            for answer in rule.answers(key):
-                _known(f"rules[{place}].when", asked, key, answer)
-    if not rules or rules[-1].when:
-        raise ValueError(
-            "rules must end with one that fits always, with an empty `when`, got "
-            f"{checks.shown(rules[-1].when) if rules else 'no rules'}"
+def _ranked(rank: Callable[..., Any], answers: Mapping[str, str]) -> tuple[Entry, ...]:
+    found = rank(**answers)
+    if (
+        not isinstance(found, (list, tuple))
+        or not found
+        or not all(isinstance(each, Entry) for each in found)
+    ):
+        raise TypeError(
+            f"rank must return one or more of Entry, got {checks.given(found)} for {dict(answers)}"
         )
-    options = [question.options for question in asked.values()]
-    every = (dict(zip(asked, answers, strict=True)) for answers in itertools.product(*options))
-    fire = {_decides(rules, answers) for answers in every}
-    for place, rule in enumerate(rules):
-        if place not in fire:
-            raise ValueError(
-                f"rules[{place}] for {rule.method!r} can never fire: the rules before it take all "
-                "answers that it is for"
-            )
+    return tuple(found)

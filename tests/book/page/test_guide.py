@@ -1,28 +1,18 @@
-"""A guide: the first rule that fits decides, and what a guide cannot be."""
+"""A guide: each combination of answers has its ranking, and what a guide cannot be."""
 
 import itertools
+import json
 
 import pytest
 from bs4 import BeautifulSoup
 
-from ensedu.book.page.guide import Question, Rule, guide
+from ensedu.book.page.guide import Entry, Question, guide
 from ensedu.common.text_table import BOOK
-from tests.book.page.verdicts import QUESTIONS, RULES, advice
+from tests.book.page.verdicts import ENTRIES, QUESTIONS, advice, ranked
 
 
 def parsed(found):
     return BeautifulSoup(found.html(), "html.parser").div
-
-
-def by_hand(trained, memory, data, latency, outliers, time):
-    """The rules of the tests as anyone would write them."""
-    if trained == "yes":
-        return 0 if latency == "yes" else 1
-    if memory == "many":
-        if outliers != "no" and time == "long":
-            return 2
-        return 3 if data == "hundreds" and latency == "yes" else 5
-    return 3 if data == "hundreds" and latency == "yes" else 4
 
 
 def answers():
@@ -31,69 +21,86 @@ def answers():
         yield dict(zip((question.key for question in QUESTIONS), each, strict=True))
 
 
-def test_the_first_rule_that_fits_decides():
-    found, fired = advice(), set()
+def test_each_combination_has_its_ranking():
+    found, seen = advice(), set()
     for each in answers():
-        rule = found.rule(**each)
-        assert rule is RULES[by_hand(**each)]
-        fired.add(RULES.index(rule))
-    assert fired == set(range(len(RULES)))
+        assert list(found.ranking(**each)) == ranked(**each)
+        seen |= set(found.ranking(**each))
+    assert seen == set(ENTRIES.values()) and len(found.rankings) == 2 * 3 * 5
 
 
 def test_a_question_without_an_answer_has_that_of_the_start():
-    assert advice().rule().method == "batch_ensemble"
-    assert advice(start={"memory": "many"}).rule().method == "deep_ensemble"
-    assert advice(start={"memory": "many"}).rule(memory="two").method == "batch_ensemble"
+    assert advice().ranking() == (ENTRIES["scaled"],)
+    found = advice(start={"memory": "many"})
+    assert found.ranking()[0] == ENTRIES["deep"]
+    assert found.ranking(memory="one")[0] == ENTRIES["scaled"]
+
+
+def test_what_the_script_looks_up_is_each_entry_and_each_ranking_once():
+    found = advice()
+    data = json.loads(parsed(found).script.string)
+    entries = [str(item) for item in parsed(found).template("li", recursive=False)]
+    assert len(entries) == len(set(entries)) == len(ENTRIES)
+    assert len({tuple(each) for each in data["rankings"]}) == len(data["rankings"]) == 5
+    for place, each in zip(data["places"], answers(), strict=True):
+        shown = [
+            BeautifulSoup(entries[i], "html.parser").p.get_text() for i in data["rankings"][place]
+        ]
+        assert shown == [entry.label for entry in ranked(**each)]
 
 
 def test_text():
-    lines = repr(advice()).splitlines()
-    assert lines[:3] == [
-        "Guide(trained=no, memory=one, data=hundreds, latency=no, outliers=no, time=once)",
+    assert repr(advice(start={"memory": "many"})).splitlines() == [
+        "Guide(trained=no, memory=many, rows=2)",
         "Which method is for you, and why.",
         "Have you a trained network? no; yes, and it stays.",
+        "What fits into memory? one network; two networks; four or more.",
+        "How many rows? two; three; five; seven; eleven.",
+        "1. Deep ensemble. It is best wherever it fits. (shootout.html#fig-contest)",
+        "2. BatchEnsemble. It is nearly as small as one. (shootout.html#fig-size) "
+        "It costs passes. (#fig-cost)",
+        "3. Scale its temperature. One number mends most of it. (temperature.html)",
     ]
-    assert lines[-5:-3] == [
-        "2. If trained: yes, and it stays → Scale its temperature. One number mends most of it. "
-        "(temperature.html)",
-        "3. If outliers: a bit or yes; memory: four or more; time: four times → Deep ensemble. "
-        "Members differ most far away. (shootout.html#fig-far)",
-    ]
-    assert lines[-1].startswith("6. Otherwise → Deep ensemble. It is best wherever it fits.")
 
 
-def test_without_a_script_all_rules_stand_open():
-    root = parsed(advice(start={"trained": "yes", "latency": "yes"}))
-    assert root.details.has_attr("open")
-    assert root.select_one(".ensedu-choices").has_attr("hidden")
-    assert root.select_one("[role=status]").get_text() == "MC dropout: rule 1 of 6 decides."
-    assert (
-        root.select_one(".ensedu-setting")
-        .get_text()
-        .startswith(
-            "Have you a trained network? yes, and it stays. What fits into memory? one network."
-        )
+def test_without_a_script_the_first_answers_and_their_ranking_stand_open():
+    root = parsed(advice(start={"memory": "many"}))
+    assert root.select_one(".ensedu-others").has_attr("open")
+    assert not root.select_one(".ensedu-others").has_attr("hidden")
+    assert root.select_one(".ensedu-live-only").has_attr("hidden")
+    assert root.select_one("[role=status]").get_text() == "Answer: Deep ensemble."
+    assert root.select_one(".ensedu-setting").get_text() == (
+        "Have you a trained network? no. What fits into memory? four or more. How many rows? two."
     )
-    items = root.select("ol > li")
-    assert [item.select_one(".ensedu-method").get_text() for item in items] == [
-        rule.label for rule in RULES
-    ]
-    assert [item.get("aria-current") for item in items] == ["true", *[None] * 5]
-    shown = root.select_one(".ensedu-advice")
-    assert shown.get_text() == items[0].get_text()
-    assert shown["data-method"] == items[0]["data-method"] == "mc_dropout"
-    assert items[1].get("data-method") is None
+    shown = root.select(".ensedu-advice > li") + root.select(".ensedu-others > ol > li")
+    labels = [item.select_one(".ensedu-method").get_text() for item in shown]
+    assert labels == ["Deep ensemble", "BatchEnsemble", "Scale its temperature"]
+    assert [item.get("data-method") for item in shown] == ["deep_ensemble", "batch_ensemble", None]
 
 
-def test_each_reason_has_its_link():
-    links = parsed(advice()).ol("a")
-    assert [(link.get_text(), link["href"]) for link in links[:3]] == [
-        ("gives draws at once", "shootout.html#fig-digits"),
-        ("It costs only passes.", "#fig-cost"),
+def test_where_nothing_else_fits_no_empty_fold_is_seen():
+    assert parsed(advice()).select_one(".ensedu-others").has_attr("hidden")
+
+
+def test_questions_of_less_weight_stand_folded():
+    root = parsed(advice())
+    folded = root.select(".ensedu-more fieldset")
+    assert [each["data-key"] for each in folded] == ["rows"]
+    assert [each["data-key"] for each in root("fieldset")] == ["trained", "memory", "rows"]
+    alone = guide(QUESTIONS[:2], lambda **given: ranked(**given, rows="2"))
+    assert not parsed(alone).select(".ensedu-more")
+
+
+def test_each_piece_of_evidence_has_its_link():
+    every = "".join(entry.html for entry in ENTRIES.values())
+    links = BeautifulSoup(every, "html.parser")("a")
+    assert [(link.get_text(), link["href"]) for link in links] == [
         ("most", "temperature.html"),
+        ("It is nearly as small as one.", "shootout.html#fig-size"),
+        ("passes", "#fig-cost"),
+        ("best", "shootout.html#fig-contest"),
     ]
-    assert links[0].parent.get_text() == "A trained network with dropout gives draws at once."
-    assert len(links) == sum(len(rule.because) for rule in RULES)
+    assert links[0].parent.get_text() == "One number mends most of it."
 
 
 def test_words_are_no_tags():
@@ -101,12 +108,13 @@ def test_words_are_no_tags():
     root = parsed(
         guide(
             [Question("a", words, {"b": words, "c": "c"})],
-            [Rule(words, [(words, "#a")], {"a": "b"}), Rule("rank1", [("Why.", "#a")])],
-            caption=words,
+            lambda a: [Entry(words, [(words, "#a")])] * 2,
+            caption=words, others=words,
         )
-    )
+    )  # fmt: skip
     assert not root("b")
     assert root.legend.get_text() == root.a.get_text() == root["data-caption"] == words
+    assert root.summary.get_text() == root.select_one(".ensedu-method").get_text() == words
 
 
 def test_html_only_while_the_book_is_built(monkeypatch):
@@ -118,61 +126,57 @@ def test_html_only_while_the_book_is_built(monkeypatch):
 
 
 ASK = Question("a", "A?", {"x": "X", "y": "Y"})
+MORE = Question("b", "B?", ASK.options, more=True)
 WHY = [("Why.", "#fig-a")]
-LAST = Rule("rank1", WHY)
-WIDE = [Question(f"q{i}", "Q?", {f"o{j}": "O" for j in range(5)}) for i in range(6)]
+LAST = Entry("rank1", WHY)
+
+
+def rank(**answers):
+    return [LAST]
+
+
+WIDE = [Question(f"q{i}", "Q?", {f"o{j}": "O" for j in range(4)}) for i in range(5)]
 BAD = [
-    (lambda: guide([], [LAST]), ValueError, "questions must be one to 6 of Question"),
-    (lambda: guide([ASK, ASK], [LAST]), ValueError, "each of another key, got"),
-    (lambda: guide("a", [LAST]), TypeError, "questions must be one to 6"),
-    (lambda: guide(WIDE, [LAST]), ValueError, "questions have 15,625 combinations"),
-    (lambda: guide([ASK], [3]), TypeError, "rules must be a sequence of Rule"),
-    (lambda: guide([ASK], []), ValueError, "rules must end with one that fits always.*got no rul"),
+    (lambda: guide([], rank), ValueError, "questions must be one to 8 of Question"),
+    (lambda: guide([ASK, ASK], rank), ValueError, "each of another key, got"),
+    (lambda: guide("a", rank), TypeError, "questions must be one to 8"),
+    (lambda: guide(WIDE, rank), ValueError, "questions have 1,024 combinations"),
+    (lambda: guide([MORE, ASK], rank), ValueError, "questions must be open first.*'b': True"),
+    (lambda: guide([MORE], rank), ValueError, "questions must be open first"),
+    (lambda: guide([ASK], LAST), TypeError, "rank must be a function of the answers, got"),
+    (lambda: guide([ASK], Entry), TypeError, "rank must be a function of the answers, got"),
+    (lambda: guide([ASK], lambda b: [LAST]), TypeError, r"rank must take the answers \['a'\]"),
     (
-        lambda: guide([ASK], [LAST, Rule("single", WHY, {"a": "x"})]), ValueError,
-        "rules must end with one that fits always, with an empty `when`, got {'a': 'x'}",
+        lambda: guide([ASK], lambda a: [LAST] if a == "x" else []), TypeError,
+        r"rank must return one or more of Entry, got .* for {'a': 'y'}",
     ),
-    (
-        lambda: guide([ASK], [Rule("single", WHY, {"b": "x"}), LAST]), ValueError,
-        r"rules\[0\].when has the question 'b', accepted are \['a'\]",
-    ),
-    (
-        lambda: guide([ASK], [Rule("single", WHY, {"a": ["x", "z"]}), LAST]), ValueError,
-        r"rules\[0\].when\['a'\] must be one of 'x', 'y', got 'z'",
-    ),
-    (
-        lambda: guide([ASK], [Rule("single", WHY, {"a": "x"})] * 2 + [LAST]), ValueError,
-        r"rules\[1\] for 'single' can never fire: the rules before it",
-    ),
-    (
-        lambda: guide([ASK], [Rule("single", WHY, {"a": each}) for each in "xy"] + [LAST]),
-        ValueError, r"rules\[2\] for 'rank1' can never fire",
-    ),
-    (lambda: guide([ASK], [LAST], name=""), ValueError, "name must be small letters"),
-    (lambda: guide([ASK], [LAST], caption=3), TypeError, "caption must be a string"),
-    (lambda: guide([ASK], [LAST], start=3), TypeError, "start must be a mapping"),
-    (lambda: guide([ASK], [LAST], start={"b": "x"}), ValueError, "start has the question 'b'"),
-    (lambda: guide([ASK], [LAST], start={"a": "z"}), ValueError, r"start\['a'\] must be one of"),
-    (lambda: guide([ASK], [LAST]).rule(b="x"), ValueError, "answers has the question 'b'"),
-    (lambda: guide([ASK], [LAST]).rule(a="z"), ValueError, r"answers\['a'\] must be one of"),
+    (lambda: guide([ASK], lambda a: [3]), TypeError, "rank must return one or more of Entry"),
+    (lambda: guide([ASK], lambda a: LAST), TypeError, "rank must return one or more of Entry"),
+    (lambda: guide([ASK], rank, name=""), ValueError, "name must be small letters"),
+    (lambda: guide([ASK], rank, caption=3), TypeError, "caption must be a string"),
+    (lambda: guide([ASK], rank, others=" "), ValueError, "others must be words"),
+    (lambda: guide([ASK], rank, start=3), TypeError, "start must be a mapping"),
+    (lambda: guide([ASK], rank, start={"b": "x"}), ValueError, "start has the question 'b'"),
+    (lambda: guide([ASK], rank, start={"a": "z"}), ValueError, r"start\['a'\] must be one of"),
+    (lambda: guide([ASK], rank).ranking(b="x"), ValueError, "answers has the question 'b'"),
+    (lambda: guide([ASK], rank).ranking(a="z"), ValueError, r"answers\['a'\] must be one of"),
     (lambda: Question("A", "A?", ASK.options), ValueError, "key must be small letters"),
     (lambda: Question("a", " ", ASK.options), ValueError, "text must be words"),
     (lambda: Question("a", "A?", {"x": "X"}), ValueError, "options must be a mapping of two"),
     (lambda: Question("a", "A?", ["x", "y"]), TypeError, "options must be a mapping of two"),
     (lambda: Question("a", "A?", {"x": "X", "y": ""}), ValueError, r"options\['y'\] must be words"),
-    (lambda: Rule("", WHY), ValueError, "method must be words"),
-    (lambda: Rule("single", []), ValueError, "because must be pairs of a sentence and an address"),
-    (lambda: Rule("single", "Why."), TypeError, "because must be pairs"),
-    (lambda: Rule("single", ["Why."]), TypeError, r"because\[0\] must be one of pairs"),
-    (lambda: Rule("single", [("[a] [b]", "#a")]), ValueError, r"because\[0\]\[0\] must have one l"),
+    (lambda: Question("a", "A?", ASK.options, more=1), TypeError, "more must be True or False"),
+    (lambda: Entry("", WHY), ValueError, "label must be words"),
+    (lambda: Entry("one", []), ValueError, "because must be pairs of a sentence and an address"),
+    (lambda: Entry("one", "Why."), TypeError, "because must be pairs"),
+    (lambda: Entry("one", ["Why."]), TypeError, r"because\[0\] must be one of pairs"),
+    (lambda: Entry("one", [("[a] [b]", "#a")]), ValueError, r"because\[0\]\[0\] must have one l"),
     (
-        lambda: Rule("single", [("Why.", "javascript:alert(1)")]), ValueError,
+        lambda: Entry("one", [("Why.", "javascript:alert(1)")]), ValueError,
         r"because\[0\]\[1\] must be an address such as",
     ),
-    (lambda: Rule("single", [("Why.", "fig digits")]), ValueError, "must be an address such as"),
-    (lambda: Rule("single", WHY, ["a"]), TypeError, "when must be a mapping"),
-    (lambda: Rule("single", WHY, {"a": []}), ValueError, r"when\['a'\] must have an answer"),
-    (lambda: Rule("single", WHY, {"a": 3}), TypeError, r"when\['a'\] must be a string"),
+    (lambda: Entry("one", [("Why.", "fig digits")]), ValueError, "must be an address such as"),
+    (lambda: Entry("one", WHY, "ours"), ValueError, "method must be one of"),
 ]  # fmt: skip
 
 

@@ -1,6 +1,6 @@
-"""A ranking and a guide that several tests look at; all numbers and rules are invented."""
+"""A ranking and a guide that several tests look at; all numbers and reasons are invented."""
 
-from ensedu.book.page.guide import Question, Rule, guide
+from ensedu.book.page.guide import Entry, Question, guide
 from ensedu.book.page.ranking import Measure, Score, ranking
 
 MEASURES = [
@@ -84,36 +84,36 @@ QUESTIONS = [
         {"one": "one network", "two": "two networks", "many": "four or more"},
     ),
     Question(
-        "data", "How many examples have you?",
-        {"hundreds": "hundreds", "thousands": "thousands", "more": "more"},
+        "rows",
+        "How many rows?",
+        {"2": "two", "3": "three", "5": "five", "7": "seven", "11": "eleven"},
+        more=True,
     ),
-    Question("latency", "May an answer take several passes?", {"no": "no", "yes": "yes"}),
-    Question(
-        "outliers", "Must it know what it has never seen?",
-        {"no": "no", "some": "a bit", "yes": "yes"},
+]
+ENTRIES = {
+    "scaled": Entry(
+        "Scale its temperature", [("One number mends [most] of it.", "temperature.html")]
     ),
-    Question("time", "How long may you train?", {"once": "as one network", "long": "four times"}),
-]  # fmt: skip
-RULES = [
-    Rule(
-        "mc_dropout",
-        [
-            ("A trained network with dropout [gives draws at once].", "shootout.html#fig-digits"),
-            ("It costs only passes.", "#fig-cost"),
-        ],
-        {"trained": "yes", "latency": "yes"},
+    "batch": Entry(
+        "BatchEnsemble",
+        [("It is nearly as small as one.", "shootout.html#fig-size"),
+         ("It costs [passes].", "#fig-cost")],
+        "batch_ensemble",
     ),
-    Rule("scale its temperature", [("One number mends [most] of it.", "temperature.html")],
-         {"trained": "yes"}),
-    Rule("deep_ensemble", [("Members [differ most] far away.", "shootout.html#fig-far")],
-         {"outliers": ["some", "yes"], "memory": "many", "time": "long"}),
-    Rule("rank1", [("Few examples leave [much doubt].", "shootout.html#fig-few")],
-         {"data": "hundreds", "latency": "yes"}),
-    Rule("batch_ensemble", [("It is [nearly as small] as one.", "shootout.html#fig-size")],
-         {"memory": ["one", "two"]}),
-    Rule("deep_ensemble", [("It is [best] wherever it fits.", "shootout.html#fig-digits")]),
-]  # fmt: skip
+    "deep": Entry(
+        "Deep ensemble", [("It is [best] wherever it fits.", "shootout.html#fig-contest")],
+        "deep_ensemble",
+    ),
+}  # fmt: skip
+
+
+def ranked(trained, memory, rows):
+    """Return entries that hang on all three answers."""
+    names = ["scaled", "batch", "deep"][: ["one", "two", "many"].index(memory) + 1]
+    if trained == "no" and rows != "11":
+        names.reverse()
+    return [ENTRIES[name] for name in names]
 
 
 def advice(**options):
-    return guide(QUESTIONS, RULES, caption="Which method is for you, and why.", **options)
+    return guide(QUESTIONS, ranked, caption="Which method is for you, and why.", **options)

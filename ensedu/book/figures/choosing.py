@@ -1,0 +1,312 @@
+"""Which one should you use: the guide's words, and what the page's figures draw and say."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu import plot
+from ensedu.book.experiments.contest import reading
+from ensedu.book.experiments.contest.advice import Advice, Price, Standing
+from ensedu.book.page.guide import Entry, Question
+from ensedu.contest.contestants import CONTESTANTS
+from ensedu.plot.panels import write_key
+from ensedu.plot.style import PAGE
+
+__all__ = [
+    "CAPTION",
+    "CIFAR",
+    "OTHERS",
+    "QUESTIONS",
+    "SITUATIONS",
+    "draw_conformal",
+    "draw_ends",
+    "draw_relatives",
+    "entries",
+]
+
+CONTEST = "../learning/shootout.html#fig-contest"
+COST, BY_TASK = f"{CONTEST}-cost", f"{CONTEST}-tasks"
+PUBLISHED = "../counting/comparison.html#what-did-others-measure"
+TEMPERATURE = "../glossary.html#term-temperature"
+#: Published NLL of WRN-28-10 on CIFAR-100, by what the table there calls methods.
+CIFAR = {"deterministic": 0.875, "BatchEnsemble": 0.690, "MIMO": 0.690, "deep ensemble": 0.666}
+
+CAPTION = (
+    "Your answers decide what is recommended. A pass runs one network, or one member, once. "
+    "A unit is what luck does to one score: a difference of another split and random seed."
+)
+OTHERS = "What else fits, the best average first"
+QUESTIONS = (
+    Question("target", "What is predicted?", {"number": "a number", "class": "a class"}),
+    Question(
+        "memory", "Whose parameters fit?",
+        {"one": "one network's", "four": "four networks'", "twenty": "twenty networks'"},
+    ),
+    Question(
+        "passes", "How many passes may a prediction take?",
+        {"one": "one", "four": "four", "many": "32"},
+    ),
+    Question(
+        "time", "How long may training take?",
+        {"four": "four times one network's, or more", "one": "about one network's"}, more=True,
+    ),
+    Question(
+        "inputs", "What are the inputs?",
+        {
+            "table": "rows of a table",
+            "images": "small images, for a small convolutional network",
+            "large": "for a large network, or hundreds of thousands",
+        },
+        more=True,
+    ),
+    Question(
+        "outside", "Must it tell out-of-distribution inputs?", {"no": "no", "yes": "yes"}, more=True
+    ),
+    Question("trained", "Is a network trained already?", {"no": "no", "yes": "yes"}, more=True),
+)  # fmt: skip
+
+#: What a reader may come with, to answers.
+SITUATIONS = {
+    "800 rows, a number and its interval, room for four networks": {
+        "target": "number", "memory": "four", "passes": "four",
+    },
+    "a trained ResNet whose probabilities are too sure": {
+        "target": "class", "inputs": "large", "trained": "yes",
+    },
+    "a class on a phone: one pass, one network's memory": {
+        "target": "class", "memory": "one", "passes": "one",
+    },
+    "out-of-distribution inputs, one network's memory, four passes": {
+        "target": "class", "memory": "one", "passes": "four", "outside": "yes",
+    },
+    "small images, room and passes for four networks": {
+        "target": "class", "memory": "four", "passes": "four", "inputs": "images",
+    },
+    "one training run of a table, as long as one network's": {
+        "target": "number", "memory": "four", "passes": "four", "time": "one",
+    },
+}  # fmt: skip
+
+
+def entries(advice: Advice) -> list[Entry]:
+    """Return a ranking in words, the recommended one first."""
+    if not advice.standings:
+        return [_unmeasured(advice.answers["trained"] == "yes")]
+    first, *others = advice.standings
+    lead = [
+        (f"Beside one network: {_evidence(first, advice.score)}", CONTEST),
+        (_reason(advice), CONTEST),
+        (f"It [costs] {_price(first.price)}.", COST),
+        *_images(first),
+    ]
+    if advice.score == "auroc":
+        lead.append(
+            ("AUROCs are not corrected for the many comparisons, as [the NLL] is.", CONTEST)
+        )
+    if advice.answers["trained"] == "yes":
+        lead.append(("SWAG needs [the training to go on], so it is not among these.", CONTEST))
+    found = [_entry(first, lead)]
+    for one in others:
+        beside = f"Beside {_short(first.contestant)}: {one.beside_first}."
+        line = [
+            (f"{beside} Beside one network: {_evidence(one, advice.score)}", CONTEST),
+            (f"[Costs] {_price(one.price)}.", COST),
+            *_images(one),
+        ]
+        if one.stopped:
+            line.append((_stopped(one, advice.answers["target"]), CONTEST))
+        found.append(_entry(one, line))
+    return found
+
+
+def _unmeasured(trained: bool) -> Entry:
+    numbers = [f"{CIFAR[name]:.3f}" for name in CIFAR]
+    published = (
+        f"Others, without intervals: the NLL of a WRN-28-10 on CIFAR-100 is {numbers[0]}, "
+        f"[{numbers[1]} of a BatchEnsemble] and of MIMO, {numbers[3]} of a deep ensemble."
+    )
+    again = " Each of these is trained anew." if trained else ""
+    return Entry(
+        "Not measured here: begin with a temperature",
+        [
+            ("The contest had [small networks and small data] only; no rule of ours holds.",
+             CONTEST),
+            ("[A temperature] costs one number, and rows that you hold out.", TEMPERATURE),
+            (published + again, PUBLISHED),
+        ],
+        "single",
+    )  # fmt: skip
+
+
+def _entry(one: Standing, because: Sequence[tuple[str, str]]) -> Entry:
+    name = one.contestant.removesuffix("_scaled")
+    method = CONTESTANTS[name].method
+    label = _capital(reading.label(one.contestant))
+    return Entry(label, because, method if method == name else None)
+
+
+def _evidence(one: Standing, score: str) -> str:
+    own = one.difference
+    low, mean, high = own.interval.low, own.interval.mean, own.interval.high
+    if score == "auroc":
+        numbers = f"AUROC {_signed(mean, 3)} ({_signed(low, 3)} to {_signed(high, 3)})"
+    else:
+        numbers = (
+            f"NLL {_signed(mean, 2)} units ({_signed(low, 2)} to {_signed(high, 2)}), "
+            f"{_signed(own.unscaled.mean, 3)} nats"
+        )
+    return f"{one.word}, {numbers}, [over {own.interval.n} sources]."
+
+
+def _reason(advice: Advice) -> str:
+    others = advice.standings[1:]
+    if not others:
+        return "[Nothing else] fits your answers."
+    ahead = [one for one in others if one.beside_first == "better"]
+    if ahead:
+        return " ".join(
+            f"{_capital(_short(one.contestant))} is better over all sources. "
+            f"{_stopped(one, advice.answers['target'])}"
+            for one in ahead[:1]
+        )
+    if advice.passed:
+        return (
+            f"It is [better] than {_short(advice.passed[-1])}, and nothing else that fits your "
+            "answers is better than it."
+        )
+    return (
+        "Nothing else that fits your answers is [better]: where two are practically equal, or it "
+        "is unclear, the cheaper one stays."
+    )
+
+
+def _stopped(one: Standing, target: str) -> str:
+    kind = "numbers" if target == "number" else "classes"
+    return f"But on {kind} alone its interval is [all on the worse side]."
+
+
+def _images(one: Standing) -> list[tuple[str, str]]:
+    if one.images is None:
+        return []
+    low, mean, high = (_signed(v, 3) for v in (one.images.low, one.images.mean, one.images.high))
+    return [(f"With [LeNet-5 on MNIST-5000] alone: {mean} ({low} to {high}).", BY_TASK)]
+
+
+def _price(one: Price) -> str:
+    passes = {0: "no network's pass", 1: "1 pass"}.get(one.passes, f"{one.passes} passes")
+    return f"{_times(one.kept)} the parameters, {_times(one.train)} the training, {passes}"
+
+
+def _times(value: float) -> str:
+    return f"{value:.{0 if value >= 10 else 1 if value >= 0.1 else 2}f} ×"
+
+
+def _signed(value: float, digits: int) -> str:
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _short(contestant: str) -> str:
+    return "the scaled network" if contestant == reading.SCALED else reading.label(contestant)
+
+
+def _capital(words: str) -> str:
+    return words[0].upper() + words[1:]
+
+
+def draw_conformal(
+    before: Mapping[str, Sequence[float]], after: Mapping[str, Sequence[float]], unit: str
+) -> plot.Figure:
+    """Draw coverage and width of 90 % intervals, a row a contestant: its own, and conformal ones.
+
+    Both map contestants to (coverage, width); the first contestant is the reference.
+    """
+    reference = plot.PALETTE["single"]
+    ends = {name: (before[name], after[name]) for name in before}
+    with plot.house_style():
+        figure, panels = plot.panels(
+            2, height=0.34 * len(ends) + 0.2, sharey=True, left=2.05, right=0.2, top=0.3
+        )
+        titles = "rows inside, %", f"mean width, {unit}"
+        for i, (axes, title, scale) in enumerate(zip(panels, titles, (100, 1), strict=True)):
+            for y, (name, pair) in enumerate(ends.items()):
+                own = name.removesuffix("_scaled")
+                ink = plot.PALETTE.get(own, plot.style.INK)
+                first, last = (scale * values[i] for values in pair)
+                axes.plot([first, last], [y, y], color=ink, lw=1.4)
+                axes.plot(first, y, "o", ms=7, color=ink, mfc=PAGE)
+                axes.plot(last, y, "o", ms=7, color=ink)
+            axes.set(title=title)
+            axes.set_ylim(len(ends) - 0.5, -0.5)
+            axes.set_yticks(range(len(ends)), [reading.label(name) for name in ends])
+            axes.tick_params(axis="y", length=0)
+        panels[0].axvline(90, color=reference, lw=1)
+        panels[1].axvline(next(iter(after.values()))[1], color=reference, lw=1, ls=":")
+        mark = {"color": reference, "marker": "o", "ms": 7, "ls": ""}
+        write_key(figure, {"its own": mark | {"mfc": PAGE}, "conformal": mark})
+    return figure
+
+
+def draw_ends(
+    noise: Sequence[float], by_noise: Float[Array, " noises"], by_fifth: Float[Array, " 5"]
+) -> plot.Figure:
+    """Draw the part of rows in their interval: under noise, and from weak to strong concrete."""
+    own = plot.PALETTE["single"]
+    with plot.house_style():
+        figure, panels = plot.panels(2, height=3.0, left=0.6)
+        panels[0].plot(noise, 100 * by_noise, "o-", color=own)
+        panels[0].set(title="rows inside, %", xlabel="noise on inputs")
+        panels[1].plot(range(1, 6), 100 * by_fifth, "o", color=own, ms=7)
+        panels[1].set(title="inside, by fifths, %", xlabel="predicted strength")
+        panels[1].set(xlim=(0.5, 5.5))
+        panels[1].set_xticks([1, 3, 5], ["weakest", "middle", "strongest"])
+        for axes in panels:
+            axes.set_ylim(60, 100)
+            axes.axhline(90, color=own, lw=1, ls=":")
+    return figure
+
+
+#: What is drawn of the relatives: no further than this many times one network's parameters.
+MOST_KEPT = 100.0
+TICKS = (0.01, 0.1, 1, 10, 100)
+
+
+def draw_relatives(
+    parameters: Mapping[str, Sequence[float]], members: int, least: float
+) -> plot.Figure:
+    """Draw what relatives train and keep, in multiples of one network, on a logarithmic axis.
+
+    `parameters` maps words to (trained, kept); the axis begins at `least`.
+    """
+    own, deep = plot.PALETTE["single"], plot.PALETTE["deep_ensemble"]
+    with plot.house_style():
+        figure, [axes] = plot.panels(1, height=4.3, left=1.95, right=0.3, above=0.1, top=0.3)
+        for y, (trained, kept) in enumerate(parameters.values()):
+            shown = min(kept, MOST_KEPT)
+            axes.plot([trained, shown], [y, y], color=own, lw=1.4)
+            if kept > MOST_KEPT:
+                words = f"{np.round(kept / 1e6, 1):.1f} million →"
+                axes.text(0.7 * MOST_KEPT, y, words, color=own, ha="right", va="bottom")
+            else:
+                axes.plot(kept, y, "o", ms=9, color=own)
+            axes.plot(trained, y, "o", ms=6, color=own, mfc=PAGE)
+        axes.set_yticks(range(len(parameters)), list(parameters))
+        axes.tick_params(axis="y", length=0)
+        axes.set(xscale="log")
+        axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
+        axes.minorticks_off()
+        axes.set(xlim=(least, 1.5 * MOST_KEPT), ylim=(len(parameters) - 0.5, -0.5))
+        axes.set_xlabel("parameters, one network = 1")
+        axes.axvline(1, color=own, lw=1, ls=":")
+        axes.axvline(members, color=deep, lw=1, ls="--")
+        mark = {"color": own, "marker": "o", "ls": ""}
+        write_key(
+            figure,
+            {
+                "to train": mark | {"ms": 6, "mfc": PAGE},
+                "to keep": mark | {"ms": 9},
+                "deep ensemble": {"color": deep, "lw": 1, "ls": "--"},
+            },
+        )
+    return figure
