@@ -29,7 +29,7 @@ FLOORS = (
 #: Inside a part, floor by floor, what stands on what else is there.
 INSIDE = {
     "ensedu.torch": (("network", "models", "convert"), ("whole",), ("train",)),
-    "ensedu.book": (("page",), ("experiments",)),
+    "ensedu.book": (("page",), ("experiments",), ("figures",)),
 }
 
 

@@ -1,0 +1,1 @@
+"""What the figures of chapters draw and say, a module a chapter."""
