@@ -123,7 +123,7 @@ def forest(
     source
         What a source is called.
     band
-        The difference up to which two contestants are practically equal.
+        The difference up to which two contestants are practically equal; 0 draws none.
     higher
         Whether what is greater is better.
     xlim
@@ -174,7 +174,8 @@ def _draw(
         right = EDGE + AIR + max(map(inches, words.values()))
         above = 0.0
     width, step = look().width - left - right, ROW + above
-    entries = _key_entries(source, reference, any(_leaves(row, ends) for row in rows.values()))
+    leaves = any(_leaves(row, ends) for row in rows.values())
+    entries = _key_entries(source, reference, band, leaves)
     key = LINE * key_rows(entries) + 0.16
     top = key + 2 * LINE + 0.04
     under = cut_to_lines(xlabel, room, 3)
@@ -183,7 +184,8 @@ def _draw(
     figure = Figure(figsize=(look().width, top + high + below))
     axes = place(figure, left, top, width, high)
     axes.set_ylim(high, 0)
-    axes.axvspan(-band, band, color=GRID, alpha=0.45, lw=0, zorder=0)
+    if band:
+        axes.axvspan(-band, band, color=GRID, alpha=0.45, lw=0, zorder=0)
     for k, (name, row) in enumerate(rows.items()):
         y = k * step + above
         _draw_row(axes, row, y, ends, name, HEAD * (ends[1] - ends[0]) / width)
@@ -263,7 +265,9 @@ def _write_directions(
     )  # fmt: skip
 
 
-def _key_entries(source: str, reference: str, leaves: bool) -> dict[str, dict[str, Any]]:
+def _key_entries(
+    source: str, reference: str, band: Number, leaves: bool
+) -> dict[str, dict[str, Any]]:
     """Return what the key says, without what is not drawn."""
     entries: dict[str, dict[str, Any]] = {
         f"average over {source}s, and where it may lie": {
@@ -274,8 +278,9 @@ def _key_entries(source: str, reference: str, leaves: bool) -> dict[str, dict[st
         f"one {source}": {
             "color": MUTED, "ls": "", "marker": "o", "ms": 4.5, "alpha": 0.5, "mew": 0,
         },
-        f"practically equal to {reference}": {"color": GRID, "lw": 0, "band": 0.45},
     }  # fmt: skip
+    if band:
+        entries[f"practically equal to {reference}"] = {"color": GRID, "lw": 0, "band": 0.45}
     if leaves:
         entries["further out"] = {"color": MUTED, "ls": "", "marker": ">", "ms": 6, "mew": 0}
     room = look().width - SAMPLE_ROOM

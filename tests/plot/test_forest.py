@@ -104,6 +104,13 @@ def test_a_band_says_what_is_practically_equal(look):
 
 
 @LOOKS
+def test_no_band_has_no_words(look):
+    figure = drawn(lambda: draw(band=0), look)
+    assert not figure.axes[0].patches
+    assert not [text for text in words(figure) if "practically equal to" in text]
+
+
+@LOOKS
 def test_names_and_words_stand_at_their_rows(look):
     figure = drawn(draw, look)
     (axes,) = figure.axes

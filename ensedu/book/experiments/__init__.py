@@ -73,18 +73,11 @@ LOCATIONS = {
     "width": "width.EXPERIMENT",
     "digit-networks": "digit_networks.NETWORKS",
     "digit-splits": "digit_networks.EXPERIMENT",
-    "shootout-tuning": "shootout.TUNING",
-    "shootout-digits": "shootout.DIGITS",
-    "shootout-concrete": "shootout.CONCRETE",
-    "shootout-diamonds": "shootout.DIAMONDS",
-    "shootout-mnist": "shootout.MNIST",
-    "shootout-lenet": "shootout.LENET",
-    "shootout-settings": "shootout.SETTINGS",
 } | {f"contest/{task}": "contest.TABLES" for task in CONTEST}
 
 #: Which tables need a package that the book does without, and has in .venv-others alone.
 NEEDS = {"nuts": "numpyro", "nuts-curves": "numpyro"} | {
-    name: "laplace" for name in LOCATIONS if name.startswith(("shootout-", "contest/"))
+    name: "laplace" for name in LOCATIONS if name.startswith("contest/")
 }
 
 

@@ -1,4 +1,4 @@
-"""Results that a reader sorts: contestants in rows, and beside each number whether it is resolved.
+"""Results that a reader sorts: contestants in rows, and beside each number what is known of it.
 
 The table is text in a notebook, sorted by the column that its author names. On a page of the book
 a reader sorts it by any column, best or worst first, and chooses among several tables; each order
@@ -28,7 +28,7 @@ __all__ = ["BUNDLE", "Measure", "Ranking", "Score", "ranking"]
 BUNDLE = Bundle("ensedu_ranking", ("common/widget", "common/address", "ranking"), dict)
 
 BETTER = {"lower": "↓", "higher": "↑"}
-MARKS = {"better": "▲", "worse": "▼"}
+MARKS, UNCLEAR = {"better": "▲", "worse": "▼"}, "unclear"
 ENDS = ("best", "worst")
 MISSING = "–"
 MOST_DIGITS = 15
@@ -96,7 +96,7 @@ class Score:
     interval
         The ends of a 95% interval of the difference from the reference, None if there is none.
     verdict
-        "better" or "worse" than the reference; empty if the difference is not resolved.
+        "better" or "worse" than the reference; empty if that is unclear, or not asked.
 
     Raises
     ------
@@ -245,7 +245,7 @@ class Part:
         return [*there, *(i for i in range(len(self.rows)) if i not in there)]
 
     def said(self, measure: Measure, end: str, reference: str) -> str:
-        """Return in words what stands first and last, and how many differences are resolved."""
+        """Return in words what stands first and last, and how many are better, worse, unclear."""
         order = [i for i in self.order(measure, end) if measure.title in self.rows[i].scores]
         groups = [
             f"{_listed([self.rows[i].name for i in tied])} {measure.written(mean)}"
@@ -255,13 +255,18 @@ class Part:
             groups = [f"{groups[0]} first", f"{groups[-1]} last"]
         head = f"{self.option[0].upper()}{self.option[1:]}, sorted" if self.option else "Sorted"
         words = f"{head} by {measure.title}, {end} first: {', '.join(groups)}."
-        if not self.compared(measure):
+        if not (self.judged and self.compared(measure)):
             return words
         others = [self.rows[i].scores[measure.title] for i in order if not self.rows[i].reference]
-        verdicts = [score.verdict or "not resolved" for score in others]
-        kinds = [each for each in (*MARKS, "not resolved") if each in verdicts]
+        verdicts = [score.verdict or UNCLEAR for score in others]
+        kinds = [each for each in (*MARKS, UNCLEAR) if each in verdicts]
         told = ", ".join(f"{verdicts.count(each)} {each}" for each in kinds)
         return f"{words} Compared with {reference}: {told}."
+
+    @property
+    def judged(self) -> bool:
+        """Whether any difference has a verdict: where none has, none is unclear either."""
+        return any(score.verdict for row in self.rows for score in row.scores.values())
 
     def compared(self, measure: Measure) -> bool:
         """Whether a column has differences from the reference."""
@@ -424,7 +429,7 @@ class Ranking:
         if any(score.verdict for score in scores):
             words.append(
                 ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
-                + f" than {self.reference}, no mark: not resolved"
+                + f" than {self.reference}, no mark: {UNCLEAR}"
             )
         if any(score.interval for score in scores):
             words.append(
@@ -485,7 +490,7 @@ class Ranking:
         score = row.scores.get(measure.title)
         marked = ""
         if part.compared(measure):
-            words = "not resolved" if score and _compared(score) else ""
+            words = UNCLEAR if part.judged and score and _compared(score) else ""
             words = score.verdict or words if score else ""
             marked = f'<span class="ensedu-mark" aria-hidden="true">{mark}</span>'
             marked += f'<span class="ensedu-hear"> {words} </span>' if words else ""

@@ -52,7 +52,7 @@ def test_text():
         "one of equal size          22,060           96.6          0.110   "
         "   0.024 ▼    [0.002, 0.010]     0.92",
         "Sorted by ECE, best first: deep ensemble 0.011 first, one of equal size 0.024",
-        "last. Compared with single network: 1 better, 1 worse, 3 not resolved.",
+        "last. Compared with single network: 1 better, 1 worse, 3 unclear.",
     ]
 
 
@@ -101,7 +101,7 @@ def test_sentences():
     }
     assert said[4]["worst"] == (
         "Sorted by AUROC, worst first: single network, BatchEnsemble and one of equal size 0.92 "
-        "first, deep ensemble 0.95 last. Compared with single network: 1 better, 3 not resolved."
+        "first, deep ensemble 0.95 last. Compared with single network: 1 better, 3 unclear."
     )
     alone = small({"a": {"NLL": 0.5}, "b": {"NLL": None}})
     assert alone.data()["tables"][0]["said"][0]["best"] == "Sorted by NLL, best first: a 0.500."
@@ -131,19 +131,27 @@ def test_a_verdict_is_a_mark_and_a_word():
     assert cells == {
         "deep ensemble": "0.071 ▲ better [−0.053, −0.031]",
         "BatchEnsemble": "0.098 ▲ better [−0.027, −0.005]",
-        "rank-1 BNN": "0.105 not resolved [−0.021, 0.003]",
-        "one of equal size": "0.110 not resolved [−0.015, 0.007]",
+        "rank-1 BNN": "0.105 unclear [−0.021, 0.003]",
+        "one of equal size": "0.110 unclear [−0.015, 0.007]",
         "single network reference": "0.114",
         "MC dropout": "0.131 ▼ worse [0.003, 0.031]",
     }
     marks = parsed(results()).select(".ensedu-mark")
     assert {mark["aria-hidden"] for mark in marks} == {"true"}
     key = parsed(results()).select_one(".ensedu-key").get_text()
-    assert "▲ better, ▼ worse than single network, no mark: not resolved" in key
+    assert "▲ better, ▼ worse than single network, no mark: unclear" in key
     assert "95% interval of the difference from single network" in key
     plain = parsed(small({"a": {"NLL": 1}}))
     assert not plain.select(".ensedu-mark, .ensedu-between")
     assert plain.select_one(".ensedu-key").get_text().startswith("↓ lower is better.")
+
+
+def test_where_nothing_is_judged_nothing_is_unclear():
+    """Intervals alone describe."""
+    found = small({"a": {"NLL": Score(0.5, (-0.2, 0.1))}, "b": {"NLL": 0.4}}, reference="b")
+    said = "Sorted by NLL, best first: b 0.400, a 0.500."
+    assert found.data()["tables"][0]["said"][0]["best"] == said
+    assert "unclear" not in found.html() and "a bar, on paper a bracket" in found.html()
 
 
 def test_without_a_script_it_is_a_table_and_nothing_waits():

@@ -13,8 +13,15 @@ from ensedu.book.experiments.contest.tasks import SEEN, TASKS
 from ensedu.common import checks
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
 from ensedu.contest.sensitivity import Sensitivity, sensitivity
-from ensedu.contest.statistics import Pooled, TaskScores, pooled
+from ensedu.contest.statistics import (
+    LEAST_SOURCES,
+    Pooled,
+    TaskScores,
+    pooled,
+    task_difference,
+)
 from ensedu.plot import PooledEffect
+from ensedu.uncertainty import Interval
 
 __all__ = [
     "COSTS",
@@ -24,7 +31,9 @@ __all__ = [
     "compared",
     "costs",
     "effects",
+    "forests",
     "label",
+    "means",
     "robustness",
     "rows",
     "task_scores",
@@ -147,4 +156,39 @@ def effects(
             (own.low, own.mean, own.high), one.prediction, [*one.sources.values()], one.word or "",
             method if name in (method, SCALED) else None,
         )  # fmt: skip
+    return found
+
+
+def forests() -> dict[tuple[str, str], dict[str, PooledEffect]]:
+    """Return `effects` of all, by the label of one beside whom they stand, and by kind.
+
+    They stand beside one network, and beside one with a temperature. A kind with too few sources
+    to be pooled is left out.
+    """
+    found = {}
+    for reference in (REFERENCE, SCALED):
+        for kind, classes in KINDS.items():
+            sources = {task.source for task in task_scores("nll") if task.classes in classes}
+            if len(sources) >= LEAST_SOURCES:
+                names = [*compared("nll", reference, kind)]
+                found[label(reference), kind] = effects(names, reference=reference, kind=kind)
+    return found
+
+
+def means(task: str) -> dict[str, dict[str, tuple[float, Interval | None]]]:
+    """Return by contestant and score the mean over splits, and how it differs from one network's.
+
+    The difference describes one task, and has no word. One network itself has none.
+    """
+    found: dict[str, dict[str, tuple[float, Interval | None]]] = {}
+    for score in SCORES:
+        for own in task_scores(score):
+            if own.name != task:
+                continue
+            for name in (*CONTESTANTS, SCALED):
+                difference = None
+                if name != REFERENCE:
+                    difference = task_difference(own, name, reference=REFERENCE).interval
+                mean = float(own.values[name].mean())
+                found.setdefault(name, {})[score] = mean, difference
     return found

@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-from ensedu.book.experiments.shootout import others
+from ensedu.contest.laplace import laplace_torch
 from ensedu.theory import relatives
 
 pytest.importorskip("ivon", reason="laplace-torch and ivon-opt are absent")
-laplace = others.laplace_torch()
+laplace = laplace_torch()
 
 SIZES = [3, 5, 7, 2]
 

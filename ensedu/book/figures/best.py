@@ -1,0 +1,242 @@
+"""What *Which one is best?* draws and says: who is better than one network, and at what cost."""
+
+import math
+from collections.abc import Mapping
+
+from ensedu import plot
+from ensedu.book.page.ranking import Measure, Score
+from ensedu.contest.sensitivity import Sensitivity
+from ensedu.contest.statistics import CLIP
+from ensedu.plot.style import Figure
+from ensedu.uncertainty import Interval
+
+__all__ = [
+    "AUROC", "COLUMNS", "COST", "DOT", "FOREST", "TASKS", "Auroc", "Costs", "Dots", "Forest",
+    "brief", "scored", "ways",
+]  # fmt: skip
+
+# Captions.
+FOREST = (
+    "Left is better. A mark is the average over data sets, its thick line says where that average "
+    "may lie, and a hollow mark is unclear. Each dot is one data set; the thin line says where the "
+    "next one, such as yours, may fall."
+)
+DOT = (
+    "Marks and lines are still those of all data sets, but each dot is now the same one: on "
+    "another data set the order is another."
+)
+TASKS = (
+    "Means over splits and seeds. A bar is the interval of the difference from one network, on "
+    "this data set alone."
+)
+COST = (
+    "What a method gains over what it costs, both beside one network: lower is better, further "
+    "right is dearer. A hollow mark is unclear, or practically equal."
+)
+AUROC = (
+    "Right is better: how well the doubt of a prediction tells inputs that should not be trusted "
+    "from rows to test on. Described, not tested."
+)
+
+#: What 1 is, in words that need no statistics.
+UNIT = "1 = how far luck with split and seed typically moves one score"
+#: How a sentence begins, by kind of data sets.
+WHERE = {"all": "On average", "numbers": "With numbers", "classes": "With classes"}
+#: Names that are too long for a row of a phone.
+BRIEF = {
+    "one network, with a temperature": "temperature alone",
+    "one network, up to four times as long": "longer training",
+    "one larger network": "larger network",
+}
+#: The most names that one sentence holds.
+NAMED = 3
+#: The columns of scores, by score.
+COLUMNS = {
+    "nll": Measure("NLL", "lower", 3, "nats", always=True),
+    "error": Measure("error", "lower", 2, "%"),
+    "rmse": Measure("RMSE", "lower", 3),
+    "brier": Measure("Brier", "lower", 3),
+    "crps": Measure("CRPS", "lower", 3),
+    "auroc": Measure("AUROC", "higher", 3),
+}
+
+Effects = Mapping[str, plot.PooledEffect]
+
+
+def brief(name: str) -> str:
+    """Return a name that a phone has room for."""
+    return BRIEF.get(name, name)
+
+
+def best_first(effects: Effects) -> list[str]:
+    """Return names by their mean, the least first."""
+    return sorted(effects, key=lambda name: effects[name].interval[1])
+
+
+class Forest:
+    """The average of each contestant, beside one or another, on all data sets or some.
+
+    Parameters
+    ----------
+    effects
+        By the name of the one beside whom they stand, and by kind of data sets.
+    """
+
+    def __init__(self, effects: Mapping[tuple[str, str], Effects]) -> None:
+        self.effects = effects
+        self.choices = {
+            "beside": list(dict.fromkeys(beside for beside, _ in effects)),
+            "data_sets": list(dict.fromkeys(kind for _, kind in effects)),
+        }
+        means = [one.interval[1] for rows in effects.values() for one in rows.values()]
+        # One axis for all choices, in halves; what leaves it is an arrowhead.
+        self.ends = math.floor(2 * min(means)) / 2 - 1, math.ceil(2 * max(means)) / 2 + 0.5
+
+    def draw(self, beside: str, data_sets: str) -> Figure:
+        """Draw a row a contestant."""
+        rows = {brief(name): one for name, one in self.effects[beside, data_sets].items()}
+        return plot.forest(rows, xlabel=UNIT, reference=brief(beside), xlim=self.ends)
+
+    def say(self, beside: str, data_sets: str) -> str:
+        """Say who is better."""
+        rows = self.effects[beside, data_sets]
+        better = [name for name in best_first(rows) if rows[name].word.startswith("better")]
+        where, who = WHERE[data_sets], brief(beside)
+        if not better:
+            return f"{where}, nobody is better than {who} for sure."
+        if len(better) > NAMED:
+            count = f"{len(better)} of {len(rows)}"
+            return f"{where}, {count} are better than {who}; {brief(better[0])} leads."
+        return f"{where}, better than {who}: {', '.join(map(brief, better))}."
+
+
+class Dots:
+    """The averages of all data sets, with the dots of one.
+
+    Parameters
+    ----------
+    effects
+        By contestant.
+    values
+        By data set, and by contestant, the difference from one network.
+    """
+
+    def __init__(self, effects: Effects, values: Mapping[str, Mapping[str, float]]) -> None:
+        self.effects, self.values = effects, values
+
+    def draw(self, data: str) -> Figure:
+        """Draw a row a contestant, with its dot of this data set."""
+        own = self.values[data]
+        rows = {
+            # Its dot twice: a row has at least two.
+            brief(name): plot.PooledEffect(
+                one.interval, one.prediction, [own[name]] * 2, one.word, one.method
+            )
+            for name, one in self.effects.items()
+        }
+        end = CLIP + 0.25
+        return plot.forest(rows, xlabel=UNIT, xlim=(-end, end))
+
+    def say(self, data: str) -> str:
+        """Say who is best here, and where the best of all stands."""
+        first, own = best_first(self.effects)[0], self.values[data]
+        order = sorted(own, key=own.__getitem__)
+        here = f"On {data}, {brief(order[0])} is best"
+        if order[0] == first:
+            return f"{here}, as on average."
+        place = f"number {order.index(first) + 1} of {len(order)}"
+        return f"{here}; {brief(first)}, the best on average, is {place}."
+
+
+class Costs:
+    """What each contestant gains, over what it costs.
+
+    Parameters
+    ----------
+    effects
+        By contestant.
+    costs
+        By what is paid, and by contestant, multiples of one network's.
+    """
+
+    def __init__(self, effects: Effects, costs: Mapping[str, Mapping[str, float]]) -> None:
+        self.effects, self.costs = effects, costs
+
+    def draw(self, cost: str) -> Figure:
+        """Draw a point a contestant."""
+        points = {
+            brief(name): [("", self.costs[cost][name], one.interval)]
+            for name, one in self.effects.items()
+        }
+        known = {
+            brief(name): [""]
+            for name, one in self.effects.items()
+            if one.word.startswith(("better", "worse"))
+        }
+        colors = {brief(name): one.method for name, one in self.effects.items() if one.method}
+        return plot.tradeoff(
+            points, xlabel=f"{cost}, in multiples of one network's",
+            ylabel="NLL minus one network's, in units", resolved=known, colors=colors,
+            level="one network",
+        )  # fmt: skip
+
+    def say(self, cost: str) -> str:
+        """Say who pays the least, and who the most."""
+        own = self.costs[cost]
+        least, most = min(own, key=own.__getitem__), max(own, key=own.__getitem__)
+        return (
+            f"{cost[0].upper()}{cost[1:]}: from {own[least]:.1f} times one network's "
+            f"({brief(least)}) to {own[most]:.1f} ({brief(most)})."
+        )
+
+
+class Auroc:
+    """By how much each contestant tells other inputs better than one network does."""
+
+    def __init__(self, effects: Effects) -> None:
+        self.effects = effects
+
+    def draw(self) -> Figure:
+        """Draw a row a contestant."""
+        rows = {brief(name): one for name, one in self.effects.items()}
+        return plot.forest(rows, xlabel="AUROC minus one network's", band=0, higher=True)
+
+    def say(self) -> str:
+        """Say who does best."""
+        name = best_first(self.effects)[-1]
+        gain = self.effects[name].interval[1]
+        return f"Highest is {brief(name)}, {gain:.3f} above one network on average."
+
+
+def scored(
+    means: Mapping[str, Mapping[str, tuple[float, Interval | None]]],
+) -> dict[str, dict[str, float | Score]]:
+    """Return the rows of a ranking: by contestant and title a mean, and how far one network is."""
+    return {
+        brief(name): {
+            COLUMNS[score].title: mean if far is None else Score(mean, (far.low, far.high))
+            for score, (mean, far) in scores.items()
+        }
+        for name, scores in means.items()
+    }
+
+
+def ways(
+    pooled: Mapping[str, Interval], found: Mapping[str, Sensitivity]
+) -> dict[str, dict[str, tuple[float, float, float]]]:
+    """Return the rows of a table: in which way it was pooled, to each contestant's interval.
+
+    Of the intervals without one source, that whose mean is the greatest is shown.
+    """
+    rows: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for name, one in found.items():
+        last = max(one.without, key=lambda source: one.without[source].mean)
+        each = {
+            "as above": pooled[name],
+            "random effects": one.random_effects,
+            "without its best data set": one.without[last],
+            **{f"{kind} alone": own for kind, own in one.alone.items()},
+        }
+        for way, interval in each.items():
+            rows.setdefault(way, {})[name] = interval.low, interval.mean, interval.high
+    return rows

@@ -1,0 +1,147 @@
+"""What *Which one is best?* draws is what it is given, and each sentence says one thing of it."""
+
+import pytest
+
+from ensedu import plot
+from ensedu.book.experiments.contest import reading
+from ensedu.book.figures import best
+from ensedu.book.page.ranking import Score
+from ensedu.book.page.said import too_much
+from ensedu.contest.contestants import CONTESTANTS
+from ensedu.contest.sensitivity import Sensitivity
+from ensedu.uncertainty import Interval
+from tests.plot.looks import drawn, readable, texts
+
+LONG = "one network, with a temperature"
+WORDS = ("better", "better by little", "unclear", "practically equal", "worse")
+
+
+def effect(mean, word, method=None):
+    return plot.PooledEffect(
+        (mean - 0.1, mean, mean + 0.2), (mean - 0.7, mean + 0.8), [mean - 0.3, mean + 0.3], word,
+        method,
+    )  # fmt: skip
+
+
+def rows(*words):
+    """Contestants with these words, the best last."""
+    return {f"rival {i}": effect(0.7 - 0.31 * i, word) for i, word in enumerate(words)}
+
+
+def said(figure):
+    return {text.get_text() for text in texts(figure)}
+
+
+FOREST = best.Forest(
+    {
+        ("one network", "all"): rows("unclear", "worse", "better", "better by little"),
+        ("one network", "numbers"): rows("unclear", "worse", "practically equal", "unclear"),
+        (LONG, "all"): rows(*["better"] * 5),
+        (LONG, "numbers"): rows("unclear", "unclear", "unclear"),
+    }
+)  # fmt: skip
+
+
+def test_a_forest_offers_its_choices_on_one_axis():
+    assert FOREST.choices == {"beside": ["one network", LONG], "data_sets": ["all", "numbers"]}
+    ends = {
+        FOREST.draw(beside, kind).axes[0].get_xlim()
+        for beside in FOREST.choices["beside"]
+        for kind in FOREST.choices["data_sets"]
+    }
+    assert len(ends) == 1
+    assert {"temperature alone", "rival 3"} <= said(FOREST.draw(LONG, "all"))
+    readable(lambda: FOREST.draw(LONG, "all"))
+
+
+def test_a_forest_says_who_is_better():
+    assert FOREST.say("one network", "all") == (
+        "On average, better than one network: rival 3, rival 2."
+    )
+    assert FOREST.say("one network", "numbers") == (
+        "With numbers, nobody is better than one network for sure."
+    )
+    assert FOREST.say(LONG, "all") == (
+        "On average, 5 of 5 are better than temperature alone; rival 4 leads."
+    )
+
+
+def test_the_longest_sentences_say_one_thing():
+    names = [reading.label(name) for name in (*CONTESTANTS, reading.SCALED)]
+    names.sort(key=lambda name: -len(best.brief(name).split()))
+    for number in (2, 3, 4):
+        longest = {name: effect(i, "better by little") for i, name in enumerate(names[:number])}
+        for beside in (LONG, "one network"):
+            assert not too_much(best.Forest({(beside, "classes"): longest}).say(beside, "classes"))
+    for name in names[1:]:
+        others = {name: effect(0, "better"), names[0]: effect(-1, "better")}
+        for data in ("telephone customers", "MNIST-5000, LeNet-5"):
+            values = {other: float(other != name) for other in others}
+            assert not too_much(best.Dots(others, {data: values}).say(data))
+
+
+def test_a_data_set_is_one_dot_a_row():
+    effects = {"a": effect(-0.5, "better", "rank1"), LONG: effect(0.4, "unclear", "single")}
+    dots = best.Dots(effects, {"tumors": {"a": -1.5, LONG: 0.25}, "loans": {"a": 0.5, LONG: -3.0}})
+    for data, wanted in (("tumors", {-1.5, 0.25}), ("loans", {0.5, -3.0})):
+        (axes,) = drawn(lambda data=data: dots.draw(data), plot.style.Look()).axes
+        lines = [line for line in axes.lines if line.get_ls() == "None" and line.get_alpha()]
+        assert {float(x) for line in lines for x in line.get_xdata()} == wanted
+    assert dots.say("tumors") == "On tumors, a is best, as on average."
+    assert dots.say("loans") == (
+        "On loans, temperature alone is best; a, the best on average, is number 2 of 2."
+    )
+    readable(lambda: dots.draw("loans"))
+
+
+def test_what_is_paid_is_the_axis():
+    effects = {
+        "swag": effect(-0.5, "better"),
+        LONG: effect(0.2, "worse"),
+        "c": effect(0, "unclear"),
+    }
+    costs = best.Costs(effects, {"time to train": {"swag": 2.0, LONG: 11.0, "c": 1.0}})
+    (axes,) = costs.draw("time to train").axes
+    marks = {
+        round(float(line.get_xdata()[0]), 9): line.get_markerfacecolor() != plot.style.PAGE
+        for line in axes.lines
+        if line.get_marker() == "o"
+    }
+    assert marks == {2.0: True, 11.0: True, 1.0: False}
+    assert costs.say("time to train") == (
+        "Time to train: from 1.0 times one network's (c) to 11.0 (temperature alone)."
+    )
+
+
+def test_more_auroc_is_better():
+    found = best.Auroc({"a": effect(0.01, ""), "b": effect(0.03, "")})
+    assert found.say() == "Highest is b, 0.030 above one network on average."
+    figure = found.draw()
+    assert "better than one network →" in said(figure)
+    readable(found.draw)
+
+
+def test_scores_of_one_data_set_have_intervals_and_no_verdicts():
+    far = Interval(-0.2, -0.5, 0.1, 5, 0.1)
+    found = best.scored({"single": {"nll": (0.5, None)}, LONG: {"nll": (0.3, far)}})
+    assert found == {
+        "single": {"NLL": 0.5}, "temperature alone": {"NLL": Score(0.3, (-0.5, 0.1))},
+    }  # fmt: skip
+
+
+def test_ways_show_the_data_set_that_helped_most():
+    def at(mean):
+        return Interval(mean, mean - 1, mean + 1, 5, 0.1)
+
+    found = Sensitivity(
+        random_effects=at(-0.4), between=0.1,
+        without={"x": at(-0.5), "y": at(-0.2), "z": at(-0.3)},
+        means=(-0.5, -0.2), p_values=(0.1, 0.2), alone={"classes": at(-0.7), "new": at(-0.6)},
+    )  # fmt: skip
+    assert best.ways({"a": at(-0.45)}, {"a": found}) == {
+        "as above": {"a": (-1.45, -0.45, 0.55)},
+        "random effects": {"a": (-1.4, -0.4, 0.6)},
+        "without its best data set": {"a": (-1.2, -0.2, 0.8)},
+        "classes alone": {"a": (-1.7, -0.7, pytest.approx(0.3))},
+        "new alone": {"a": (-1.6, -0.6, 0.4)},
+    }
