@@ -1616,6 +1616,20 @@ MUTANTS = (
         "the gradient of a class is off",
     ),
     Mutant(
+        "ensedu/book/page/live/losses.js",
+        "nll[i] = constant + 0.5 * away * away;",
+        "nll[i] = 0.5 * away * away;",
+        ("tests/browser/test_live_engine.py",),
+        "a head of the mean alone shows an NLL without its constant, as no other does",
+    ),
+    Mutant(
+        "ensedu/book/page/live/python.js",
+        "return `constant + half_squared_error(",
+        "return `half_squared_error(",
+        ("tests/browser/test_live_python.py",),
+        "a copied script prints another NLL than the page",
+    ),
+    Mutant(
         "ensedu/book/page/live/runner.js",
         "    if (data.turn !== this.turn) return;\n",
         "",
