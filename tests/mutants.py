@@ -1600,6 +1600,20 @@ MUTANTS = (
         ("tests/book/test_scripts.py",),
         "a notebook keeps its pictures",
     ),
+    Mutant(
+        "ensedu/book/experiments/questions.py",
+        '    "zoo": "Which architectures can be converted?",\n',
+        "",
+        ("tests/book/experiments/test_questions.py",),
+        "a table has no question",
+    ),
+    Mutant(
+        "ensedu/book/experiments/questions.py",
+        '"How many members does a width carry?"',
+        '"Does a published table come back?"',
+        ("tests/book/experiments/test_questions.py",),
+        "two tables answer one question",
+    ),
     # What a browser or another package sees, and a wrong axis in an annotation.
     Mutant(
         "ensedu/book/page/live/adam.js",
