@@ -1600,6 +1600,20 @@ MUTANTS = (
         ("tests/book/test_scripts.py",),
         "a notebook keeps its pictures",
     ),
+    Mutant(
+        "ensedu/book/experiments/questions.py",
+        '    "zoo": "Which architectures can be converted?",\n',
+        "",
+        ("tests/book/experiments/test_questions.py",),
+        "a table has no question",
+    ),
+    Mutant(
+        "ensedu/book/experiments/questions.py",
+        '"How many members does a width carry?"',
+        '"Does a published table come back?"',
+        ("tests/book/experiments/test_questions.py",),
+        "two tables answer one question",
+    ),
     # What a browser or another package sees, and a wrong axis in an annotation.
     Mutant(
         "ensedu/book/page/live/adam.js",
@@ -1614,6 +1628,20 @@ MUTANTS = (
         "grad[i * k + label] -= 0.9;",
         ("tests/browser/test_live_engine.py",),
         "the gradient of a class is off",
+    ),
+    Mutant(
+        "ensedu/book/page/live/losses.js",
+        "nll[i] = constant + 0.5 * away * away;",
+        "nll[i] = 0.5 * away * away;",
+        ("tests/browser/test_live_engine.py",),
+        "a head of the mean alone shows an NLL without its constant, as no other does",
+    ),
+    Mutant(
+        "ensedu/book/page/live/python.js",
+        "return `constant + half_squared_error(",
+        "return `half_squared_error(",
+        ("tests/browser/test_live_python.py",),
+        "a copied script prints another NLL than the page",
     ),
     Mutant(
         "ensedu/book/page/live/runner.js",

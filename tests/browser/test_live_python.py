@@ -117,6 +117,27 @@ def test_members_of_equal_starts_stay_equal(copied, name):
             assert torch.allclose(own, own[:1].expand_as(own), atol=1e-5), key
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("deep_ensemble-")])
+def test_a_script_minimizes_the_number_that_the_page_shows(blank, copied, name):
+    state, text = copied[name]
+    space, [(net, _)], _ = ran(text)
+    (own,) = re.findall("lambda outputs, y: (.*),", text)
+    x, y = space["x"], space["y"]
+    outputs = net(x).detach()
+    head = "classes" if state["task"] == "classification" else state["head"]
+    found = blank.evaluate(
+        "([outputs, y, M, B, head, loss, options]) =>"
+        "ensedu.loss(Float64Array.from(outputs), y, M, B, head, loss, options)",
+        [outputs.ravel().tolist(), y.ravel().tolist(), *outputs.shape[:2], head, state["loss"],
+         {"sigma": state["noise"]}],
+    )  # fmt: skip
+    shown = found["mixture" if state["loss"] == "mixture" else "average"]
+    assert eval(own, space | {"outputs": outputs, "y": y}).item() == pytest.approx(shown, rel=1e-5)
+    if head == "mean":
+        density = torch.distributions.Normal(outputs, state["noise"]).log_prob(y)
+        assert shown == pytest.approx(-density.mean().item(), rel=1e-5)
+
+
 def test_scripts_say_what_was_chosen(copied):
     words = {
         "batch_ensemble-normal-0.5": 'init="normal", init_std=0.5, activation="tanh"',

@@ -3,7 +3,7 @@
     python -m ensedu.book.experiments                all of them
     python -m ensedu.book.experiments starts         one
     python -m ensedu.book.experiments --here         all that need no package but the book's
-    python -m ensedu.book.experiments --list         names, rows and budgets
+    python -m ensedu.book.experiments --list         names, questions, rows and budgets
 
 A run that was stopped, or killed, goes on where it was: rows are kept in _build/results until the
 table is whole, and is written.
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ensedu import book
 from ensedu.book.experiments import EXPERIMENTS, NEEDS, missing_package
+from ensedu.book.experiments.questions import QUESTIONS
 from ensedu.common import checks
 from ensedu.contest.running.runner import compute_table
 
@@ -35,7 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--older", action="store_true", help="keep them, though the code has changed since")
     add("--out", metavar="FOLDER", type=Path, help="write tables, and keep rows, here")
     add("--here", action="store_true", help="leave out those that need another environment")
-    add("--list", action="store_true", help="print names, rows and budgets, and run nothing")
+    add(
+        "--list",
+        action="store_true",
+        help="print names, questions, rows and budgets, and run nothing",
+    )
     options = parser.parse_args(arguments)
     names = list(dict.fromkeys(options.names)) or list(EXPERIMENTS)
     if options.here:
@@ -52,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.list:
         for name in names:
             one = EXPERIMENTS[name]
-            print(f"{name}: {len(one.cases)} rows; {one.budget}")
+            print(f"{name}: {QUESTIONS[name]} {len(one.cases)} rows; {one.budget}")
         return 0
     failed = False
     for name in names:

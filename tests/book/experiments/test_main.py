@@ -9,6 +9,7 @@ import toy_experiment as toy
 from ensedu.book import experiments
 from ensedu.book.experiments import EXPERIMENTS, nuts
 from ensedu.book.experiments.__main__ import folders, main
+from ensedu.book.experiments.questions import QUESTIONS
 from tests.contest.running.toy_runs import (
     expected,
     leave_ten_rows,
@@ -82,7 +83,7 @@ def test_the_list_runs_nothing(capsys):
     said = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in said] == list(EXPERIMENTS)
     one = EXPERIMENTS["starts"]
-    assert f"starts: {len(one.cases)} rows; {one.budget}" in said
+    assert f"starts: {QUESTIONS['starts']} {len(one.cases)} rows; {one.budget}" in said
 
 
 @pytest.mark.bad_input

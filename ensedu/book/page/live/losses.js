@@ -3,13 +3,14 @@ import { sigmoid, softplus } from "./arrays.js";
 
 // Each member's and example's NLL ℓ, (M, B), in nats, and the gradient of each ℓ.
 const HEADS = {
-  // ½ (y - μ)² / σ² for a known σ, without its constant.
+  // ½ log 2πσ² + (y - μ)² / 2σ² for a known σ.
   mean: (outputs, targets, M, B, k, { sigma }) => {
     const nll = new Float64Array(M * B);
     const grad = new Float64Array(M * B);
+    const constant = Math.log(sigma * Math.sqrt(2 * Math.PI));
     for (let i = 0; i < M * B; i += 1) {
       const away = outputs[i] / sigma - targets[i % B] / sigma;
-      nll[i] = 0.5 * away * away;
+      nll[i] = constant + 0.5 * away * away;
       grad[i] = away / sigma;
     }
     return { nll, grad };

@@ -38,7 +38,7 @@ const lossLine = (state, side) => {
   const reduction = side.loss === "mixture" ? ', reduction="mixture"' : "";
   if (state.task === "classification") return `softmax_cross_entropy(outputs, y${reduction})`;
   if (state.head === "variance") return `gaussian_nll(outputs, y${reduction})`;
-  return `half_squared_error(outputs / ${state.noise}, y / ${state.noise}${reduction})`;
+  return `constant + half_squared_error(outputs / ${state.noise}, y / ${state.noise}${reduction})`;
 };
 
 const LOSSES = { mean: "half_squared_error", variance: "gaussian_nll" };
@@ -46,6 +46,7 @@ const LOSSES = { mean: "half_squared_error", variance: "gaussian_nll" };
 export const script = (state, steps) => {
   const plane = state.task === "classification";
   const name = plane ? "softmax_cross_entropy" : LOSSES[state.head];
+  const known = !plane && state.head === "mean";
   const bayes = sides(state).some(({ method }) => METHODS[method].distributions.length);
   const batch = Math.min(TRAINING.batch, state.points.length);
   const epochs = Math.max(1, Math.round(steps / Math.ceil(state.points.length / batch)));
@@ -58,7 +59,8 @@ export const script = (state, steps) => {
       `net = ${network(state, side)}`,
       ...(side.start === "same" ? [EQUAL.trimEnd()] : []),
       "history = fit(",
-      `    net, x, y, lambda outputs, y: ${lossLine(state, side)},`,
+      "    net, x, y,",
+      `    lambda outputs, y: ${lossLine(state, side)},`,
       `    epochs=${epochs}, batch_size=${batch}, lr=${state.lr}, seed=${state.seed}${weight}${decay},`,
       ")",
       `print("${side.method}", round(history[-1]["nll"], 3))`,
@@ -68,12 +70,14 @@ export const script = (state, steps) => {
   for (let i = 0; i < state.points.length; i += 4)
     rows.push(`    ${state.points.slice(i, i + 4).map((point) => `[${point.join(", ")}]`).join(", ")},`);
   return [
+    ...(known ? ["import math", ""] : []),
     "import torch",
     "",
     ...(bayes ? ["from ensedu.priors import Normal"] : []),
     `from ensedu.torch import ${[...(bayes ? ["KLWeight"] : []), "fit", ...[name, "mlp"].sort()].join(", ")}`,
     "",
     "data = torch.tensor([", ...rows, "], dtype=torch.float32)", columns,
+    ...(known ? [`constant = math.log(${state.noise} * math.sqrt(2 * math.pi))  # of the NLL`] : []),
     "",
     runs.join("\n\n"),
     "",
