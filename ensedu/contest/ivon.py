@@ -19,6 +19,7 @@ from ensedu.contest.networks import (
     network,
     training_data,
 )
+from ensedu.contest.running.seeding import seeded
 from ensedu.torch import predict
 
 __all__ = ["Ivon", "train_ivon"]
@@ -37,8 +38,7 @@ class Ivon:
 
     def __call__(self, x: Array) -> Forecast:
         inputs, outputs = as_inputs(x), []
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.job.seed)
+        with seeded(self.job.seed):
             for _ in range(PASSES):
                 with self.optimizer.sampled_params():
                     outputs.append(predict(self.net, inputs, batch_size=AT_ONCE))
@@ -60,8 +60,7 @@ def train_ivon(job: Job) -> Ivon:
         weight_decay=job.setting["precision"] / len(x), beta2=1 - FORGETS,
     )  # fmt: skip
     schedule, loss = CosineAnnealingLR(optimizer, T_max=job.steps), loss_of(job)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(job.seed)
+    with seeded(job.seed):
         for _ in range(job.epochs):
             for rows in torch.randperm(len(x)).split(job.batch_size):
                 with optimizer.sampled_params(train=True):

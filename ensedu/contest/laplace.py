@@ -21,6 +21,7 @@ from ensedu.contest.networks import (
     started,
     training_data,
 )
+from ensedu.contest.running.seeding import seeded
 from ensedu.torch import half_squared_error
 
 __all__ = [
@@ -61,8 +62,7 @@ class LaplaceLastLayer:
     def __init__(self, job: Job, net: nn.Module) -> None:
         package, self.job = laplace_torch(), job
         self.net = net.eval()
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(job.seed)
+        with seeded(job.seed):
             self.found = package.Laplace(
                 self.net, "classification" if job.task.classes else "regression",
                 subset_of_weights="last_layer",
@@ -84,8 +84,7 @@ class LaplaceLastLayer:
 
     def __call__(self, x: Array) -> Forecast:
         inputs = as_inputs(x)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.job.seed)
+        with seeded(self.job.seed):
             if self.job.task.classes:
                 drawn: Tensor = self.found.functional_samples(inputs, n_samples=PASSES)
                 return Classes(drawn.detach().double().numpy())

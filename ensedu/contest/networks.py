@@ -13,6 +13,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR
 from ensedu import counting, uncertainty
 from ensedu.contest.forecasts import Classes, Forecast, Numbers
 from ensedu.contest.jobs import Job
+from ensedu.contest.running.seeding import seeded
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import KLWeight, ensemble, fit, gaussian_nll, mlp, predict
@@ -104,8 +105,7 @@ class TrainedNetwork:
         self.kept = counting.count(net).total
 
     def __call__(self, x: Array) -> Forecast:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.job.seed)
+        with seeded(self.job.seed):
             out = predict(self.net, as_inputs(x), samples=self.passes, batch_size=AT_ONCE)
         return forecast(self.job, out)
 
@@ -157,8 +157,7 @@ def network(job: Job) -> nn.Module:
 
 def started(job: Job, build: Callable[[Job], Any]) -> Any:
     """Call a function of a job with Torch's own generator seeded by it."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(job.seed)
+    with seeded(job.seed):
         return build(job)
 
 

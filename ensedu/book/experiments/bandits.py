@@ -32,6 +32,7 @@ from ensedu import uncertainty
 from ensedu.book.experiments.shared.comparisons import add_verdicts
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.data import bandit
 from ensedu.priors import Normal
 from ensedu.torch import mlp
@@ -98,8 +99,7 @@ def decisions(
     rng = np.random.default_rng([seed, 1])
     x, pays = torch.from_numpy(mushrooms.x), torch.from_numpy(mushrooms.pays / SCALE)
     eaten = np.zeros(len(x), dtype=bool)
-    with torch.random.fork_rng(devices=[]), one_thread():
-        torch.manual_seed(seed)
+    with seeded(seed), one_thread():
         net: Any = mlp(SIZES, method, dtype=torch.float64, **options)
         adam = torch.optim.AdamW(net.parameters(), lr=lr, weight_decay=weight_decay)
         for t in range(len(x)):

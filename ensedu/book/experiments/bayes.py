@@ -28,6 +28,7 @@ from ensedu.book.experiments import running_example as example
 from ensedu.common.training_plan import minibatch_kl_weights
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.data import digits, gap
 from ensedu.priors import Prior, ScaleMixture
 from ensedu.torch import MeanFieldLinear, fit, mlp
@@ -276,8 +277,7 @@ def gradient_noise(
     x, y = map(torch.from_numpy, digits())
     order = torch.from_numpy(np.random.default_rng([seed, 2018]).permutation(len(x)))
     x, y = x[order], y[order]
-    with torch.random.fork_rng(devices=[]), one_thread():
-        torch.manual_seed(seed)
+    with seeded(seed), one_thread():
         net = mlp(SIZES, "mean_field", posterior_std=std, dtype=torch.float64)
         fit(net, x[:1200], y[:1200], softmax_cross_entropy, epochs=epochs, lr=lr, seed=seed,
             bar=False)  # fmt: skip

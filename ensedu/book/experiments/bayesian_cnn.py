@@ -46,6 +46,7 @@ from ensedu.book.experiments.shared.comparisons import (
 )
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.data import letters, mnist5000
 from ensedu.priors import Normal
 from ensedu.theory import pruning
@@ -229,8 +230,7 @@ def probabilities(
     Each draw of weights is one function for all images; of outputs, none is. The draws are the same
     at each call.
     """
-    with torch.random.fork_rng(devices=[]), one_thread(), estimator_set(net, estimator):
-        torch.manual_seed(2019)
+    with seeded(2019), one_thread(), estimator_set(net, estimator):
         logits = predict(net, x, samples=draws if hasattr(net, "leading") else 1, batch_size=100)
     return logits.double().softmax(-1).reshape(-1, len(x), logits.shape[-1]).numpy()
 
@@ -292,8 +292,7 @@ def trained(
 ) -> nn.Module:  # fmt: skip
     """Return a trained network; `after_epoch` gets it before the first epoch, too."""
     beta = BAYESIAN[contestant].beta if contestant in BAYESIAN else 0.0
-    with torch.random.fork_rng(devices=[]), one_thread():
-        torch.manual_seed(MEMBERS * split + start)
+    with seeded(MEMBERS * split + start), one_thread():
         net = network(contestant)
         optimizer = torch.optim.Adam(net.parameters(), lr=LR)
         for epoch in range(epochs + 1):

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from ensedu.book.experiments.bayesian_cnn import TRAIN, estimator_set, layers, split_digits, trained
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.torch.train.losses import softmax_cross_entropy
 
 __all__ = ["ESTIMATORS", "EXPERIMENT", "PLACES", "run", "variances"]
@@ -43,8 +44,7 @@ def run(
     data = (data[0][:train], data[1][:train])
     net = trained("wide", split, 0, epochs, batch_size, data)
     found: dict[str, Any] = {}
-    with torch.random.fork_rng(devices=[]), one_thread():
-        torch.manual_seed(split)
+    with seeded(split), one_thread():
         for estimator in ESTIMATORS:
             own: dict[str, dict[str, list[float]]] = {
                 place: {name: [] for name in layers(net)} for place in PLACES

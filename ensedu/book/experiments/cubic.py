@@ -19,6 +19,7 @@ from ensedu import uncertainty
 from ensedu.book.experiments.shared.recorder import Recorder
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.data import Split, cubic
 from ensedu.torch import fit, gaussian_nll, half_squared_error, mlp, predict
 
@@ -54,8 +55,7 @@ def trained(
     inputs = torch.from_numpy(split.standardized(x))
     heads = 1 if training == "squared" else 2
     with one_thread():
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        with seeded(seed):
             net = mlp([1, width, heads], "deep_ensemble", networks, dtype=torch.float64)
         recorder = Recorder(lambda: predict(net, inputs).numpy(), at=epochs)
         fit(

@@ -37,6 +37,7 @@ from ensedu.book.page.digit.stored_networks import (
 from ensedu.common import checks
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import convert, fit, mlp
@@ -89,8 +90,7 @@ def trained(method: str, setting: Setting, split: int, train: int, epochs: int) 
     """Return a network of a method, trained on a split of the digits by the average loss."""
     checks.one_of("method", method, TRIES)
     (x, y), _, _ = dropout.split_digits(train, split)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1000 * split + list(TRIES).index(method))
+    with seeded(1000 * split + list(TRIES).index(method)):
         size = size_option(method, MEMBERS) if METHODS[method].members else {}
         net = mlp(SIZES, method, **size, **_options(method, setting), dtype=torch.float64)
     with one_thread():

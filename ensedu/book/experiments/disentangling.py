@@ -24,6 +24,7 @@ from ensedu.book import measured
 from ensedu.common import checks
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.torch import fit, gaussian_nll, mlp, predict
 
 __all__ = [
@@ -68,8 +69,7 @@ def trained(
     x, y = map(torch.from_numpy, curve(sigma).sample(rng, number))
     epochs = max(1, round(steps / -(-number // batch_size)))
     with one_thread():
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(data_seed)
+        with seeded(data_seed):
             net = mlp(WIDTHS, "deep_ensemble", members, dtype=torch.float64)
         fit(
             net, x, y, gaussian_nll, epochs=epochs, batch_size=batch_size, lr=lr, seed=data_seed

@@ -34,6 +34,7 @@ from ensedu.book.experiments import running_example as example
 from ensedu.book.experiments.shared.comparisons import compare_with_reference
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.data import digits, gap
 from ensedu.torch import MCDropout, Sequential, fit, mlp, predict
 from ensedu.torch.train.losses import softmax_cross_entropy
@@ -84,8 +85,7 @@ def trained(
     number: int, p: float, decay: float, data: Part, seed: int, epochs: int, lr: float
 ) -> Any:
     """Return so many networks side by side, trained on labeled digits from starts of their own."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         net = with_rate(mlp(SIZES, "deep_ensemble", number, dtype=torch.float64), p, True)
     x, y = map(torch.from_numpy, data)
     with one_thread():
@@ -111,8 +111,7 @@ def probabilities(
     net: nn.Module, x: Float[Array, "B 64"], passes: int, seed: int
 ) -> Float[Array, "M S B k"]:
     """Return class probabilities of each network, of so many passes, or of one without masks."""
-    with torch.random.fork_rng(devices=[]), one_thread():
-        torch.manual_seed(seed)
+    with seeded(seed), one_thread():
         logits = predict(net, torch.from_numpy(x), samples=passes)
     found = uncertainty.softmax(logits.numpy())
     return np.moveaxis(found.reshape(passes, -1, *found.shape[1:]), 0, 1)
@@ -262,8 +261,7 @@ def trained_curve(method: str, p: float, number: int, data_seed: int, epochs: in
     """Return a network of the running example at a rate, trained on so many points."""
     row = example.CONTESTANTS[method]
     options = {"p": p} if method == "mc_dropout" else {"ensemble_size": example.MEMBERS}
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(data_seed)
+    with seeded(data_seed):
         net = mlp(example.SIZES, method, dtype=torch.float64, **options)
     x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(data_seed), number))
     with one_thread():

@@ -25,6 +25,7 @@ from ensedu.book.experiments.shared.comparisons import compare_with_reference
 from ensedu.common import checks
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.data import digits
 from ensedu.torch import fit, mlp
 from ensedu.torch.train.losses import softmax_cross_entropy
@@ -119,8 +120,7 @@ class Lifelong(nn.Module):
 
 def network(contestant: str, start: int) -> Lifelong:
     """Return a contestant as it starts."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(start)
+    with seeded(start):
         return Lifelong(contestant)
 
 

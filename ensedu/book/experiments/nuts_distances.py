@@ -26,6 +26,7 @@ from ensedu.book.experiments.running_example import nll
 from ensedu.common import checks
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.data import gap
 from ensedu.priors import Normal
 from ensedu.torch import MeanFieldLinear, fit, mlp, predict
@@ -133,8 +134,7 @@ def _train_network(
 ) -> nn.Module:  # fmt: skip
     method = "deep_ensemble" if row.method == "single" else row.method
     x, y = _data(data_seed)
-    with torch.random.fork_rng(devices=[]), one_thread():
-        torch.manual_seed(seed)
+    with seeded(seed), one_thread():
         net = mlp(
             nuts.SIZES, method, members, activation="tanh", dtype=torch.float64, **row.options
         )
@@ -150,8 +150,7 @@ def _factorized(
     data_seed: int, seed: int, starts: int, steps: list[int], rates: list[float]
 ) -> Factorized:
     x, y = _data(data_seed)
-    with torch.random.fork_rng(devices=[]), one_thread():
-        torch.manual_seed(seed)
+    with seeded(seed), one_thread():
         net = Factorized(starts)
         adam = torch.optim.Adam(net.parameters())
         for epochs, lr in zip(steps, rates, strict=True):
@@ -176,8 +175,7 @@ def beliefs(
     They are its members, or so many draws, shared by its members if it has both.
     """
     inputs = torch.from_numpy(x[:, None])
-    with torch.random.fork_rng(devices=[]), one_thread():
-        torch.manual_seed(0)
+    with seeded(0), one_thread():
         if contestant in STACKED:
             return predict(nets[0], inputs)[..., 0].unflatten(0, (starts, -1)).numpy()
         samples = passes // MEMBERS.get(contestant, 1)
@@ -227,8 +225,7 @@ def free_energies(
     """Return the negative ELBO of each start, in nats, of the model's own posterior alone."""
     if contestant != "mean_field":
         return []
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
-        torch.manual_seed(1)
+    with seeded(1), torch.no_grad():
         stack: Any = nets[0]
         return stack.free_energies(*_data(data_seed), samples=4 * passes).tolist()
 

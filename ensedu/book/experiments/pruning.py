@@ -28,6 +28,7 @@ from torch import Tensor, nn
 
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.data import mnist5000
 from ensedu.priors import Normal, ScaleMixture
 from ensedu.theory import pruning
@@ -107,8 +108,7 @@ def trained(
     """
     data, test = split_digits(split)
     found: dict[str, list[float]] = {"by_epoch": [], "train_nll": [], "kl": []}
-    with torch.random.fork_rng(devices=[]), one_thread():
-        torch.manual_seed(split)
+    with seeded(split), one_thread():
         net = network(contestant)
         optimizer = torch.optim.Adam(net.parameters(), lr=lr)
         for _ in range(epochs):
@@ -131,8 +131,7 @@ def trained(
 def error(net: nn.Module, test: tuple[Tensor, Tensor], draws: int) -> float:
     """Return the error in percent of probabilities averaged over so many draws."""
     draws = draws if any(isinstance(part, (MeanFieldLinear, MCDropout)) for part in net) else 1
-    with torch.random.fork_rng(devices=[]), one_thread():
-        torch.manual_seed(0)
+    with seeded(0), one_thread():
         averaged = predict(net, test[0], samples=draws).softmax(-1).mean(0)
     return 100 * (averaged.argmax(-1) != test[1]).double().mean().item()
 

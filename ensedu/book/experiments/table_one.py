@@ -33,6 +33,7 @@ from ensedu.book.experiments.shared.comparisons import LEVEL, compare_with_refer
 from ensedu.common import checks
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.data import Split, boston, concrete
 from ensedu.torch import fit, gaussian_nll, mlp, predict
 
@@ -144,8 +145,7 @@ def untrained_networks(split: Split, row: Contestant, start: int) -> nn.Module:
     """Return networks as they start, (B, m) -> (networks, B, 2)."""
     inputs = split.x_train.shape[1]
     sizes = [inputs, equal_width(inputs) if row.wide else WIDTH, 2]
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(start)
+    with seeded(start):
         return mlp(sizes, "deep_ensemble", row.networks, dtype=torch.float64)
 
 

@@ -32,6 +32,7 @@ from ensedu.book.experiments.shared.comparisons import compare_pairs, compare_wi
 from ensedu.common import checks
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.data import digits, mnist5000
 from ensedu.torch import SaveTo, fit, mlp, predict
 from ensedu.torch.train.losses import softmax_cross_entropy
@@ -167,8 +168,7 @@ def network(data: str, contestant: str, start: int) -> nn.Module:
     """Return a contestant as it starts."""
     row = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
     size = None if row.method == "single" else MEMBERS
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(start)
+    with seeded(start):
         return mlp(sizes(data, wide=row.wide), row.method, size, **row.options, dtype=DTYPES[data])
 
 

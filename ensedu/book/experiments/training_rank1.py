@@ -32,6 +32,7 @@ from ensedu.book.experiments.shared.comparisons import compare_pairs, compare_wi
 from ensedu.common import checks
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.priors import Cauchy, Normal, Prior
 from ensedu.torch import mlp
 from ensedu.torch.variational import kl, softplus
@@ -120,8 +121,7 @@ class Stack:
         self.row, self.sizes, self.number = row, sizes, len(starts)
         nets = []
         for start in starts:
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(start)
+            with seeded(start):
                 nets.append(
                     mlp(
                         sizes, "rank1", MEMBERS, prior=row.prior, init=row.init,

@@ -17,6 +17,7 @@ from ensedu import uncertainty
 from ensedu.book.experiments.shared.comparisons import add_verdicts
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.data import Curve
 from ensedu.torch import fit, gaussian_nll, mlp, predict
 
@@ -40,8 +41,7 @@ def trained(
     """Return means and variances at x of networks that learned from one draw of data."""
     inputs, targets = map(torch.from_numpy, sine.sample(np.random.default_rng(data_seed)))
     with one_thread():
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(data_seed)
+        with seeded(data_seed):
             net = mlp([1, 50, 50, 2], "deep_ensemble", networks, dtype=torch.float64)
         fit(
             net, inputs, targets, partial(gaussian_nll, beta=beta), epochs=epochs,

@@ -40,6 +40,7 @@ from ensedu.book.experiments.shared.comparisons import add_verdicts
 from ensedu.common import checks
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.data import digits, mnist5000
 from ensedu.torch import ensemble, fit, mlp, predict
 from ensedu.torch.train.losses import softmax_cross_entropy
@@ -121,8 +122,7 @@ def network(task: str, method: str, width: int, members: int, seed: int) -> nn.M
     """Return an ensemble as it starts; a BatchEnsemble's fast weights are random signs."""
     checks.one_of("method", method, METHODS)
     options = {"init": "signs"} if method == "batch_ensemble" else {}
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         if not TASKS[checks.one_of("task", task, TASKS)].convolution:
             inputs = {"digits": 64, "mnist5000": 784}[TASKS[task].data]
             return mlp((inputs, width, width, 10), method, members, **options)
