@@ -1,4 +1,4 @@
-"""A choice of one, side by side or from a list, as HTML: what a ranking and a guide are set by."""
+"""A choice of one among a few, side by side, as HTML: what a ranking and a guide are set by."""
 
 from collections.abc import Mapping
 from html import escape
@@ -15,16 +15,4 @@ def radios(legend: str, name: str, key: str, options: Mapping[str, str], chosen:
     return (
         f'<fieldset class="ensedu-choice" data-key="{escape(key)}"><legend>{escape(legend)}'
         f'</legend><div class="ensedu-toggle">{buttons}</div></fieldset>'
-    )
-
-
-def from_list(legend: str, key: str, options: Mapping[str, str], chosen: str) -> str:
-    """Return a list of values and their words, for more than fit side by side."""
-    entries = "".join(
-        f'<option value="{escape(value)}"{" selected" * (value == chosen)}>{escape(words)}</option>'
-        for value, words in options.items()
-    )
-    return (
-        f'<label class="ensedu-choice" data-key="{escape(key)}">{escape(legend)} '
-        f'<select autocomplete="off">{entries}</select></label>'
     )

@@ -43,7 +43,6 @@ const setUp = (root) => {
   const { name, takes, start, tables } = JSON.parse(root.querySelector("script").textContent);
   const { group, choose } = root.dataset;
   const said = root.querySelector("[role=status]");
-  const list = root.querySelector(".ensedu-choices select");
   const state = { ...start };
 
   const current = () => shown.find(({ data }) => data.option === state.show);
@@ -53,7 +52,6 @@ const setUp = (root) => {
     const table = current();
     for (const each of shown) each.section.hidden = each !== table;
     for (const radio of root.querySelectorAll("input")) radio.checked = radio.value === state.show;
-    if (list) list.value = state.show;
     const words = table.show(by(), state.first);
     if (said.textContent !== words) said.textContent = words;
   };
@@ -70,7 +68,7 @@ const setUp = (root) => {
   const sections = [...root.querySelectorAll("section")];
   const shown = sections.map((section, i) => tableOf(section, tables[i], tell));
   root.addEventListener("change", ({ target }) => {
-    if (!target.closest(".ensedu-choices")) return;
+    if (target.type !== "radio") return;
     set({ show: target.value });
     keepSetting(name, state);
     const detail = { group, settings: { [choose]: target.value } };

@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any
 
 from ensedu.book.page import slider_checks
-from ensedu.book.page.choices import from_list, radios
+from ensedu.book.page.choices import radios
 from ensedu.book.page.explore import Explorer, check_linked
 from ensedu.book.page.frames import embedded
 from ensedu.book.page.scripts import Bundle
@@ -33,7 +33,6 @@ ENDS = ("best", "worst")
 MISSING = "–"
 MOST_DIGITS = 15
 INSIDE = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a name such as BatchEnsemble may break
-MOST_BUTTONS = 6  # more tables than that are a list
 LINE = 80  # letters of a line of text
 FAR = 4  # median ends of intervals: a bar that goes further is cut, or no other would be seen
 
@@ -169,7 +168,7 @@ def ranking(
         What a reader chooses a table by, such as ``"data set"``.
     linked
         An explorer, with a name, of the same page, with a slider of the name `choose` and some of
-        the same values: both move together.
+        the same values: both move together. With all of them, both have one choice on the page.
 
     Raises
     ------
@@ -405,11 +404,7 @@ class Ranking:
         named |= {"choose": self.choose} if self.group else {}
         about = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         options = {part.option: part.option for part in self.parts}
-        chosen = (
-            radios(self.choose, self.name, "show", options, first.option)
-            if len(options) <= MOST_BUTTONS
-            else from_list(self.choose, "show", options, first.option)
-        )
+        chosen = radios(self.choose, self.name, "show", options, first.option)
         choice = f'<div class="ensedu-choices ensedu-live-only" hidden>{chosen}</div>'
         return "\n".join(
             [

@@ -2,7 +2,7 @@
 
 from bs4 import BeautifulSoup
 
-from ensedu.book.page.choices import from_list, radios
+from ensedu.book.page.choices import radios
 
 
 def test_one_is_chosen_and_words_cannot_end_an_attribute():
@@ -18,13 +18,3 @@ def test_one_is_chosen_and_words_cannot_end_an_attribute():
     assert found.find("b") is None
     other = BeautifulSoup(radios("Which?", "other page", "k", options, "b"), "html.parser")
     assert other.input["name"] != inputs[0]["name"]
-
-
-def test_a_list_has_the_chosen_one_selected():
-    options = {"a": "first <b>", "b": 'second "one"', "c": "third"}
-    found = BeautifulSoup(from_list("Which & what?", "k", options, "b"), "html.parser")
-    assert "Which & what?" in found.label.get_text()
-    assert [node["value"] for node in found.select("option")] == list(options)
-    assert [node.get_text() for node in found.select("option")] == list(options.values())
-    assert [node["value"] for node in found.select("option[selected]")] == ["b"]
-    assert found.find("b") is None

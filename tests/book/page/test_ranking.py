@@ -146,16 +146,6 @@ def test_a_verdict_is_a_mark_and_a_word():
     assert plain.select_one(".ensedu-key").get_text().startswith("↓ lower is better.")
 
 
-def test_many_tables_are_chosen_from_a_list():
-    tables = {f"table {i}": {"a": {"NLL": i}} for i in range(7)}
-    many = parsed(small(tables, choose="data")).select_one(".ensedu-choices")
-    assert [node["value"] for node in many.select("option")] == list(tables)
-    del tables["table 6"]
-    few = parsed(small(tables, choose="data")).select_one(".ensedu-choices")
-    assert [node["value"] for node in few.select("input")] == list(tables)
-    assert not few.select("select")
-
-
 def test_where_nothing_is_judged_nothing_is_unclear():
     """Intervals alone describe."""
     found = small({"a": {"NLL": Score(0.5, (-0.2, 0.1))}, "b": {"NLL": 0.4}}, reference="b")
