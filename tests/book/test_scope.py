@@ -24,7 +24,7 @@ BESIDE = {
     # What decided the words, and what had been seen before.
     r"differs from 0 by more than luck": ("fourteen were compared",),
     r"lucky epochs at high rates won": ("test scores of two of the tables had been seen",),
-    r"Boosted trees are a fair rival": ("a few thousand rows", "one variance"),
+    r"holds their dot 95 times of 100": ("If your data are like ours", "some thousand rows"),
     # Of what was published, some is better with one pass.
     r"better in NLL takes [^l]": ("Of all that we trained", "MIMO"),
     r"\*\*Scale one network first": ("temperature", "TemperatureScaling"),
