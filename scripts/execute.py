@@ -42,7 +42,7 @@ def fingerprint(code):
     modules = sources.imported_files(code)
     others = [ROOT / "requirements.txt"]
     if ROOT / READER in modules:
-        others += sorted((ROOT / TABLES).glob("*.json"))
+        others += sorted((ROOT / TABLES).rglob("*.json"))
     return " ".join([sources.files_digest(modules), *map(digest, others)])
 
 

@@ -2041,6 +2041,42 @@ MUTANTS = (
         ("tests/contest/test_sensitivity.py",),
         "two tasks of a source count as independent",
     ),
+    # What its page draws and says.
+    Mutant(
+        "ensedu/book/figures/best.py",
+        "one.interval, one.prediction, [own[name]] * 2, one.word, one.method",
+        "one.interval, one.prediction, one.sources, one.word, one.method",
+        ("tests/book/figures/test_best.py",),
+        "a data set shows the dots of all",
+    ),
+    Mutant(
+        "ensedu/book/figures/best.py",
+        "set_axis(figure.axes[0].xaxis, self.ends, ticks(self.ends, 8, whole=True))",
+        "pass",
+        ("tests/book/figures/test_best.py",),
+        "ticks hang on how wide the words are",
+    ),
+    Mutant(
+        "ensedu/book/figures/best.py",
+        "last = max(one.without, key=lambda source: one.without[source].mean)",
+        "last = min(one.without, key=lambda source: one.without[source].mean)",
+        ("tests/book/figures/test_best.py",),
+        "the data set that helped least is left out",
+    ),
+    Mutant(
+        "ensedu/book/experiments/contest/reading.py",
+        "found[label(reference), kind] = effects(names, reference=reference, kind=kind)",
+        "found[label(reference), kind] = effects(names, kind=kind)",
+        ("tests/book/experiments/contest/test_reading.py",),
+        "all forests are beside one network",
+    ),
+    Mutant(
+        "ensedu/book/page/ranking.py",
+        "if not (self.judged and self.compared(measure)):",
+        "if not self.compared(measure):",
+        ("tests/book/page/test_ranking.py",),
+        "what nobody has judged is called unclear",
+    ),
     # The picture of a contest.
     Mutant(
         "ensedu/plot/forest.py",

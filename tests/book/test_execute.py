@@ -26,6 +26,7 @@ FILES = {
     "ensedu/book/__init__.py": "",
     "ensedu/book/measured.py": "x = 1",
     "ensedu/book/results/table.json": "{}",
+    "ensedu/book/results/folder/table.json": "{}",
     "book/_ext/folds.py": "from ensedu import drawn",
     "book/_css/house.css": "p {}",
 }
@@ -79,6 +80,7 @@ def test_all_are_executed_once(run):
         ("ensedu/__init__.py", "x = 2", {*CODE}),
         ("ensedu/book/measured.py", "x = 2", {"three"}),
         ("ensedu/book/results/table.json", "[]", {"three"}),
+        ("ensedu/book/results/folder/table.json", "[]", {"three"}),
         ("requirements.txt", "numpy==3", {*CODE}),
         ("ensedu/drawn.py", "x = 2", set()),
         ("_config.yml", "title: B", set()),

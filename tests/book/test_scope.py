@@ -21,8 +21,10 @@ BESIDE = {
     # The authors' own configuration weakens the KL.
     r"N\(0, 0\.1\^2\)\$ with its whole KL is": ("a tenth", "softplus"),
     r"The mean head knows the noise": (r"\\sqrt\{2 \\pi\}", "variance"),
-    r"[Ss]ix settings.*(eleventh split|of three)": ("MC dropout", "two rates", "test rows"),
-    r"Families were cut": (r"25 of the 105",),
+    # What decided the words, and what had been seen before.
+    r"differs from 0 by more than luck": ("fourteen were compared",),
+    r"lucky epochs at high rates won": ("test scores of two of the tables had been seen",),
+    r"holds their dot 95 times of 100": ("If your data are like ours", "some thousand rows"),
     # Of what was published, some is better with one pass.
     r"better in NLL takes [^l]": ("Of all that we trained", "MIMO"),
     r"\*\*Scale one network first": ("temperature", "TemperatureScaling"),

@@ -126,7 +126,7 @@ def test_small_letters_of_a_phone_can_be_read(open_page, server):
         assert small == [], address
 
 
-def test_on_paper_the_shoot_out_is_of_the_data_that_were_chosen(open_page, server):
+def test_on_paper_the_contest_is_of_the_data_that_were_chosen(open_page, server):
     page = open_page()
     visit(page, server + "book/learning/shootout.html")
     page.locator(".ensedu-shared select").select_option("digits")
@@ -136,7 +136,9 @@ def test_on_paper_the_shoot_out_is_of_the_data_that_were_chosen(open_page, serve
     assert table.locator("caption").inner_text() == "digits"
     whole = "(table) => getComputedStyle(table).breakInside"
     assert all(each.evaluate(whole) == "avoid" for each in page.locator("table:visible").all())
-    said = page.locator(".ensedu-explorer[data-group=fig-shoot] .ensedu-setting").all_inner_texts()
+    said = page.locator(
+        ".ensedu-explorer[data-group=fig-contest-dot] .ensedu-setting"
+    ).all_inner_texts()
     assert said and set(said) == {"Set to data digits."}
 
 

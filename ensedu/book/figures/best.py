@@ -7,6 +7,7 @@ from ensedu import plot
 from ensedu.book.page.ranking import Measure, Score
 from ensedu.contest.sensitivity import Sensitivity
 from ensedu.contest.statistics import CLIP
+from ensedu.plot.panels import set_axis, ticks
 from ensedu.plot.style import Figure
 from ensedu.uncertainty import Interval
 
@@ -42,6 +43,10 @@ AUROC = (
 UNIT = "1 = how far luck with split and seed typically moves one score"
 #: How a sentence begins, by kind of data sets.
 WHERE = {"all": "On average", "numbers": "With numbers", "classes": "With classes"}
+#: What some data sets are called when they are pooled alone.
+ALONE = {
+    "classes": "classes alone", "numbers": "numbers alone", "new": "data sets new to this book",
+}  # fmt: skip
 #: Names that are too long for a row of a phone.
 BRIEF = {
     "one network, with a temperature": "temperature alone",
@@ -95,7 +100,10 @@ class Forest:
     def draw(self, beside: str, data_sets: str) -> Figure:
         """Draw a row a contestant."""
         rows = {brief(name): one for name, one in self.effects[beside, data_sets].items()}
-        return plot.forest(rows, xlabel=UNIT, reference=brief(beside), xlim=self.ends)
+        figure = plot.forest(rows, xlabel=UNIT, reference=brief(beside), xlim=self.ends)
+        # The same ticks in all choices, however wide their words are.
+        set_axis(figure.axes[0].xaxis, self.ends, ticks(self.ends, 8, whole=True))
+        return figure
 
     def say(self, beside: str, data_sets: str) -> str:
         """Say who is better."""
@@ -235,7 +243,7 @@ def ways(
             "as above": pooled[name],
             "random effects": one.random_effects,
             "without its best data set": one.without[last],
-            **{f"{kind} alone": own for kind, own in one.alone.items()},
+            **{ALONE[kind]: own for kind, own in one.alone.items()},
         }
         for way, interval in each.items():
             rows.setdefault(way, {})[name] = interval.low, interval.mean, interval.high

@@ -190,8 +190,8 @@
     return box;
   };
 
-  // A control that several figures of a group have with the same values stands once, above the
-  // first of them, and stays in sight until the last has passed.
+  // A control that several figures of a group, or a ranking, have with the same values stands once,
+  // above the first of them, and stays in sight until the last has passed.
   const share = () => {
     const several = new Map();
     for (const explorer of explorers.values())
@@ -199,6 +199,11 @@
         const key = JSON.stringify([explorer.group, one.name, one.values]);
         several.set(key, [...(several.get(key) ?? []), { explorer, one }]);
       }
+    for (const root of document.querySelectorAll(".ensedu-ranking[data-choose]")) {
+      const { group, choose } = root.dataset;
+      const { takes } = JSON.parse(root.querySelector("script").textContent);
+      several.get(JSON.stringify([group, choose, takes.show]))?.push({ explorer: { root } });
+    }
     for (const sharing of several.values()) if (sharing.length > 1) shareOne(sharing);
   };
 
@@ -227,6 +232,10 @@
     element.addEventListener("change", first.rest);
 
     for (const { explorer, one: own } of sharing) {
+      if (!own) {
+        explorer.root.dataset.shared = ""; // a ranking follows by itself
+        continue;
+      }
       const sliders = explorer.root.querySelector(".ensedu-sliders");
       own.element.hidden = true;
       sliders.hidden = !sliders.querySelector(".ensedu-control:not([hidden])");

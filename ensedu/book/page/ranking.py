@@ -168,7 +168,7 @@ def ranking(
         What a reader chooses a table by, such as ``"data set"``.
     linked
         An explorer, with a name, of the same page, with a slider of the name `choose` and some of
-        the same values: both move together.
+        the same values: both move together. With all of them, both have one choice on the page.
 
     Raises
     ------

@@ -94,3 +94,33 @@ def test_costs_are_ratios_on_the_same_split():
     assert reading.costs("deep_ensemble")["kept"] == pytest.approx(
         math.exp(sum(logs) / len(logs)), rel=1e-12
     )
+
+
+def test_forests_stand_beside_one_network_and_beside_one_with_a_temperature():
+    found = reading.forests()
+    assert {beside for beside, _ in found} == {*map(reading.label, (REFERENCE, reading.SCALED))}
+    for (beside, kind), rows in found.items():
+        other = reading.SCALED if beside == reading.label(reading.SCALED) else REFERENCE
+        own = reading.compared("nll", other, kind)
+        assert {*rows} == {*map(reading.label, own)} and beside not in rows
+        for name, one in own.items():
+            assert rows[reading.label(name)].interval[1] == one.interval.mean
+            assert [*rows[reading.label(name)].sources] == [*one.sources.values()]
+
+
+def test_means_of_a_task_are_those_of_its_rows():
+    task = reading.tasks()[0]
+    found = reading.means(task)
+    assert {*found} == {*CONTESTANTS, reading.SCALED}
+    for name, scores in found.items():
+        scaled = name == reading.SCALED
+        for score, (mean, difference) in scores.items():
+            own = by_hand(task, REFERENCE if scaled else name, score, scaled)
+            assert mean == pytest.approx(own.mean(), rel=1e-12)
+            one = by_hand(task, REFERENCE, score)
+            assert (difference is None) == (name == REFERENCE)
+            if difference:
+                gap = (own.mean(axis=1) - one.mean(axis=1)).mean()
+                assert difference.mean == pytest.approx(gap, rel=1e-9, abs=1e-12)
+    asked = bool(TASKS[task]().classes)
+    assert {*found[REFERENCE]} == {k for k, (*_, kinds) in reading.SCORES.items() if asked in kinds}
