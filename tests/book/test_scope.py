@@ -20,7 +20,6 @@ BESIDE = {
     r"[Tt]rain on the sum": ("SGD", "Adam"),
     # The authors' own configuration weakens the KL.
     r"N\(0, 0\.1\^2\)\$ with its whole KL is": ("a tenth", "softplus"),
-    r"The mean head knows the noise": (r"\\sqrt\{2 \\pi\}", "variance"),
     r"[Ss]ix settings.*(eleventh split|of three)": ("MC dropout", "two rates", "test rows"),
     r"Families were cut": (r"25 of the 105",),
     # Of what was published, some is better with one pass.
