@@ -49,7 +49,7 @@ def effects(
     """Draw a mean difference with its interval a row, a panel a score, and a line at 0.
 
     A marker, with the mean in words, is full where the difference is resolved, and hollow where it
-    is not. On a wide page the panels stand beside each other, on a narrow one below.
+    is unclear. On a wide page the panels stand beside each other, on a narrow one below.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def _effect_key_entries() -> dict[str, dict[str, Any]]:
     line = {"color": MUTED, "lw": 2.4, "marker": "o", "ms": 8, "mew": 1.6}
     return {
         "mean, 95\N{NO-BREAK SPACE}% interval": line,
-        "not resolved": line | {"mfc": PAGE},
+        "unclear": line | {"mfc": PAGE},
     }
 
 

@@ -20,7 +20,6 @@ BESIDE = {
     r"[Tt]rain on the sum": ("SGD", "Adam"),
     # The authors' own configuration weakens the KL.
     r"N\(0, 0\.1\^2\)\$ with its whole KL is": ("a tenth", "softplus"),
-    r"The mean head knows the noise": (r"\\sqrt\{2 \\pi\}", "variance"),
     # What decided the words, and what had been seen before.
     r"differs from 0 by more than luck": ("fourteen were compared",),
     r"lucky epochs at high rates won": ("test scores of two of the tables had been seen",),

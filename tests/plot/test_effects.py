@@ -43,7 +43,7 @@ def test_each_row_shows_its_interval_and_its_mean(look):
             assert mean.get_marker() == MARKERS[method]
             hollow = low < 0 < high
             assert mean.get_markerfacecolor() == (PAGE if hollow else PALETTE[method])
-    assert {"NLL", "accuracy", "\N{MINUS SIGN}0.011", "+0.43", "not resolved"} <= set(words(figure))
+    assert {"NLL", "accuracy", "\N{MINUS SIGN}0.011", "+0.43", "unclear"} <= set(words(figure))
 
 
 @pytest.mark.parametrize("look", LIGHT)

@@ -1,0 +1,94 @@
+"""What chapters say of the contest, each word in italics, is what its tables say."""
+
+import re
+from itertools import chain
+
+import pytest
+
+from ensedu.book.experiments.contest import reading
+from ensedu.contest.statistics import LEAST_SOURCES
+from tests.book.conftest import CHAPTERS, read
+
+WORD = r"\*(better|worse|practically equal|unclear)\*"
+#: Chapter, a sentence with gaps, and for each gap a contestant and the one beside which it stands.
+CLAIMS = (
+    (
+        "counting/comparison",
+        "in NLL its word is {} for a mean-field BNN beside one network, and {} for MC dropout.",
+        [("mean_field", "single"), ("mc_dropout", "single")],
+    ),
+    (
+        "learning/deep-ensembles",
+        "its word for a deep ensemble of four is {} beside one network, and {} beside one larger",
+        [("deep_ensemble", "single"), ("deep_ensemble", "wide")],
+    ),
+    (
+        "learning/deep-ensembles",
+        "by SWAG: beside a deep ensemble its word is {}.",
+        [("swag", "deep_ensemble")],
+    ),
+    (
+        "learning/batch-ensemble",
+        "for a BatchEnsemble of four is {} beside one network, and {} beside a deep ensemble.",
+        [("batch_ensemble", "single"), ("batch_ensemble", "deep_ensemble")],
+    ),
+    (
+        "learning/batch-ensemble",
+        "a BatchEnsemble's NLL is {} beside one network, and {} beside a deep ensemble.",
+        [("batch_ensemble", "single"), ("batch_ensemble", "deep_ensemble")],
+    ),
+    (
+        "learning/bayesian-cnn",
+        "In NLL its word for a mean-field BNN is {} beside one network.",
+        [("mean_field", "single")],
+    ),
+    (
+        "learning/bayesian-cnn",
+        "a mean-field BNN's NLL is {} beside one network;",
+        [("mean_field", "single")],
+    ),
+    (
+        "learning/bayes-by-backprop",
+        "in NLL its word for a mean-field BNN is {} beside one network.",
+        [("mean_field", "single")],
+    ),
+    (
+        "learning/mc-dropout",
+        "in NLL its word for MC dropout is {} beside one network.",
+        [("mc_dropout", "single")],
+    ),
+    (
+        "learning/rank-1-bnn",
+        "for a rank-1 BNN of four is {} beside one network, {} beside a BatchEnsemble, and {} "
+        "beside a deep ensemble.",
+        [("rank1", "single"), ("rank1", "batch_ensemble"), ("rank1", "deep_ensemble")],
+    ),
+    (
+        "learning/rank-1-bnn",
+        "a rank-1 BNN's NLL is {} beside one network.",
+        [("rank1", "single")],
+    ),
+)
+
+
+def prose(chapter):
+    """Return the text of a chapter, its lines joined."""
+    cells = (cell.source for cell in read(chapter).cells if cell.cell_type == "markdown")
+    return " ".join("\n".join(cells).split())
+
+
+@pytest.mark.parametrize(("where", "sentence", "pairs"), CLAIMS)
+def test_a_word_is_that_of_the_tables(where, sentence, pairs):
+    found = re.findall(re.escape(sentence).replace(r"\{\}", WORD), prose(f"book/{where}"))
+    assert len(found) == 1, sentence
+    said = [found[0]] if isinstance(found[0], str) else [*found[0]]
+    assert len(said) == len(pairs)
+    if len({task.source for task in reading.task_scores("nll")}) < LEAST_SOURCES:
+        pytest.skip("too few tables of the contest are there")
+    assert said == [reading.compared("nll", other)[name].word for name, other in pairs]
+
+
+def test_no_word_stands_unproved():
+    claimed = {f"book/{chapter}" for chapter, _, _ in CLAIMS}
+    words = [len(re.findall(WORD, prose(chapter))) for chapter in CHAPTERS if chapter in claimed]
+    assert sum(words) == len([*chain.from_iterable(pairs for _, _, pairs in CLAIMS)])
