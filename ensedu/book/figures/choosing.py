@@ -27,37 +27,40 @@ __all__ = [
 ]
 
 CONTEST = "../learning/shootout.html#fig-contest"
-COST, BY_TASK = f"{CONTEST}-cost", f"{CONTEST}-tasks"
+COST, BY_TASK, OUTSIDE = (f"{CONTEST}-{name}" for name in ("cost", "tasks", "ood"))
 PUBLISHED = "../counting/comparison.html#what-did-others-measure"
 TEMPERATURE = "../glossary.html#term-temperature"
 #: Published NLL of WRN-28-10 on CIFAR-100, by what the table there calls methods.
 CIFAR = {"deterministic": 0.875, "BatchEnsemble": 0.690, "MIMO": 0.690, "deep ensemble": 0.666}
 
 CAPTION = (
-    "Your answers decide what is recommended. A pass runs one network, or one member, once. "
-    "A unit is what luck does to one score: a difference of another split and random seed."
+    "Your answers decide what is recommended. A pass runs one network, or one member, once. Lower "
+    "NLL and higher AUROC are better. A unit is how much luck, another split and random seed, "
+    "usually changes one NLL."
 )
 OTHERS = "What else fits, the best average first"
+#: Who is called by an article.
+COUNTED = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field", "last_layer", "linear")
 QUESTIONS = (
     Question("target", "What is predicted?", {"number": "a number", "class": "a class"}),
     Question(
-        "memory", "Whose parameters fit?",
-        {"one": "one network's", "four": "four networks'", "twenty": "twenty networks'"},
+        "memory", "How many networks' parameters fit?",
+        {"one": "one", "four": "four", "twenty": "twenty"},
     ),
     Question(
-        "passes", "How many passes may a prediction take?",
+        "passes", "How many passes a prediction?",
         {"one": "one", "four": "four", "many": "32"},
     ),
     Question(
         "time", "How long may training take?",
-        {"four": "four times one network's, or more", "one": "about one network's"}, more=True,
+        {"four": "four times one network's", "one": "about one network's"}, more=True,
     ),
     Question(
         "inputs", "What are the inputs?",
         {
             "table": "rows of a table",
-            "images": "small images, for a small convolutional network",
-            "large": "for a large network, or hundreds of thousands",
+            "images": "small images, a small network",
+            "large": "a large network, or a lot of data",
         },
         more=True,
     ),
@@ -95,9 +98,10 @@ def entries(advice: Advice) -> list[Entry]:
     if not advice.standings:
         return [_unmeasured(advice.answers["trained"] == "yes")]
     first, *others = advice.standings
+    figure = OUTSIDE if advice.score == "auroc" else CONTEST
     lead = [
-        (f"Beside one network: {_evidence(first, advice.score)}", CONTEST),
-        (_reason(advice), CONTEST),
+        (_reason(advice), figure),
+        (f"Beside one network: {_evidence(first, advice.score)}", figure),
         (f"It [costs] {_price(first.price)}.", COST),
         *_images(first),
     ]
@@ -111,12 +115,12 @@ def entries(advice: Advice) -> list[Entry]:
     for one in others:
         beside = f"Beside {_short(first.contestant)}: {one.beside_first}."
         line = [
-            (f"{beside} Beside one network: {_evidence(one, advice.score)}", CONTEST),
+            (f"{beside} Beside one network: {_evidence(one, advice.score)}", figure),
             (f"[Costs] {_price(one.price)}.", COST),
             *_images(one),
         ]
         if one.stopped:
-            line.append((_stopped(one, advice.answers["target"]), CONTEST))
+            line.append((_stopped(one, advice.answers["target"]), figure))
         found.append(_entry(one, line))
     return found
 
@@ -204,11 +208,13 @@ def _times(value: float) -> str:
 
 
 def _signed(value: float, digits: int) -> str:
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "\N{MINUS SIGN}")
+    rounded = round(value, digits) + 0.0
+    return f"{rounded:{'+' if rounded else ''}.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _short(contestant: str) -> str:
-    return "the scaled network" if contestant == reading.SCALED else reading.label(contestant)
+    words = reading.label(contestant).replace(",", "")
+    return f"a {words}" if contestant in COUNTED else words
 
 
 def _capital(words: str) -> str:
@@ -297,7 +303,7 @@ def draw_relatives(
         axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
         axes.minorticks_off()
         axes.set(xlim=(least, 1.5 * MOST_KEPT), ylim=(len(parameters) - 0.5, -0.5))
-        axes.set_xlabel("parameters, one network = 1")
+        axes.set_xlabel("times one network's")
         axes.axvline(1, color=own, lw=1, ls=":")
         axes.axvline(members, color=deep, lw=1, ls="--")
         mark = {"color": own, "marker": "o", "ls": ""}

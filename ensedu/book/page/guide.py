@@ -299,7 +299,7 @@ class Guide:
                 f'<ul class="ensedu-advice">{first.html}</ul>',
                 f'<details class="ensedu-others" open{"" if others else " hidden"}>'
                 f"<summary>{escape(self.others)}</summary>",
-                f"<ol>{''.join(entry.html for entry in others)}</ol></details>",
+                f'<ol start="2">{"".join(entry.html for entry in others)}</ol></details>',
                 f"<template>{''.join(entry.html for entry in self.entries())}</template>",
                 f'<script type="application/json">{embedded(self.data())}</script></div>',
             ]

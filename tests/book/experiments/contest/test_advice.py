@@ -5,6 +5,7 @@ Of the real one all pages are held to: the guide's page, its exercise, and the c
 
 import itertools
 import math
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from ensedu.book.figures import choosing
 from ensedu.contest.contestants import CONTESTANTS, REFERENCE
 from ensedu.contest.networks import MEMBERS, PASSES
 from ensedu.contest.statistics import TaskScores, pooled
+from ensedu.methods import METHODS
 from tests.contest import small
 
 BOOK = Path(__file__).parents[4] / "book"
@@ -244,6 +246,34 @@ def test_the_page_solves_its_exercise_as_the_guide_does():
     for line, given in zip(printed, choosing.SITUATIONS.values(), strict=True):
         first, *others = choosing.entries(advice.advise(**given))
         assert line[4:] == f"{first.label}; {len(others)} others fit."
+
+
+def test_with_one_pass_it_is_one_network_as_other_pages_say():
+    """`Speed and memory` says it of a phone."""
+    for found in advised():
+        if found.standings and found.answers["passes"] == "one" and found.score == "nll":
+            assert found.standings[0].contestant == reading.SCALED
+
+
+def test_the_cheat_sheet_names_what_the_guide_asks_for():
+    page = nbformat.read(BOOK / "cheat-sheet.ipynb", as_version=4)
+    names = {"NEEDS": None}
+    (needs,) = re.findall(r"^NEEDS = {.*?^}", page.cells[1].source, flags=re.DOTALL | re.MULTILINE)
+    exec(needs, names)
+    passes = {"M passes": MEMBERS, "many passes": PASSES, "Many passes": PASSES, "One pass": 1}
+    memory = {"M networks": MEMBERS, "for two": 2}
+    assert names["NEEDS"].keys() == METHODS.keys()
+    for name, words in names["NEEDS"].items():
+        if name == REFERENCE:
+            assert words == "Comes first, with a temperature." and advice.CANDIDATES[0] == (
+                reading.SCALED
+            )
+            continue
+        own = advice.price(name)
+        assert own.passes == next(number for said, number in passes.items() if said in words)
+        said = next((number for said, number in memory.items() if said in words), 1)
+        assert own.kept == pytest.approx(said, rel=0.6 if said == 1 else 0.02), name
+    assert "[the guide](cost/choosing.ipynb)" in page.cells[2].source
 
 
 @pytest.mark.bad_input
