@@ -183,7 +183,7 @@ class Costs:
         }
         colors = {brief(name): one.method for name, one in self.effects.items() if one.method}
         return plot.tradeoff(
-            points, xlabel=f"{cost}, in multiples of one network's",
+            points, xlabel=f"{cost} (one network = 1)",
             ylabel="NLL minus one network's, in units", resolved=known, colors=colors,
             level="one network",
         )  # fmt: skip

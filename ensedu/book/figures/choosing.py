@@ -17,7 +17,6 @@ from ensedu.plot.style import PAGE
 __all__ = [
     "CAPTION",
     "CIFAR",
-    "OTHERS",
     "QUESTIONS",
     "SITUATIONS",
     "draw_conformal",
@@ -38,7 +37,6 @@ CAPTION = (
     "NLL and higher AUROC are better. A unit is how much luck, another split and random seed, "
     "usually changes one NLL."
 )
-OTHERS = "What else fits, the best average first"
 #: Who is called by an article.
 COUNTED = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field", "last_layer", "linear")
 QUESTIONS = (

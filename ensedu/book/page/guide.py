@@ -148,7 +148,7 @@ def guide(
     *,
     name: str = "guide",
     caption: str = "",
-    others: str = "What else fits",
+    others: str = "What else fits, the best average first",
     start: Mapping[str, str] | None = None,
 ) -> "Guide":
     """Return a guide that a page's reader answers when a notebook cell ends with it.
