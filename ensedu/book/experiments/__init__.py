@@ -19,7 +19,9 @@ __all__ = ["EXPERIMENTS", "NEEDS", "missing_package"]
 
 #: The tasks of the contest whose tables are there.
 CONTEST = (
-    "concrete", "breast_cancer",
+    "gpa2", "college_distance", "deliveries", "computers", "saratoga", "check_times", "wage",
+    "concrete", "diamonds", "hpc", "churn", "telco", "breast_cancer", "cells", "leaves",
+    "credit", "digits", "mnist",
 )  # fmt: skip
 #: The table's name, and where its experiment stands: a module here, and the name in it.
 LOCATIONS = {
