@@ -19,7 +19,8 @@ __all__ = [
 # Captions.
 FOREST = (
     "Left is better. A mark is the average over data sets, its thick line says where that average "
-    "may lie, and a hollow mark is unclear. Each dot is one data set; the thin line says where the "
+    "may lie. A hollow mark is unclear, even if its line misses 0: of fourteen, one may do so by "
+    "luck. Each dot is one data set, an arrowhead one further out; the thin line says where the "
     "next one, such as yours, may fall."
 )
 DOT = (
