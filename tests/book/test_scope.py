@@ -24,9 +24,6 @@ BESIDE = {
     r"differs from 0 by more than luck": ("fourteen were compared",),
     r"lucky epochs at high rates won": ("test scores of two of the tables had been seen",),
     r"holds their dot 95 times of 100": ("If your data are like ours", "some thousand rows"),
-    # Of what was published, some is better with one pass.
-    r"better in NLL takes [^l]": ("Of all that we trained", "MIMO"),
-    r"\*\*Scale one network first": ("temperature", "TemperatureScaling"),
     # One curve: no verdict about a method.
     r"11\.88 below|gains 10\.54 nats": ("one curve", "shootout"),
 }

@@ -21,7 +21,7 @@ __all__ = ["EXPERIMENTS", "NEEDS", "missing_package"]
 CONTEST = (
     "gpa2", "college_distance", "deliveries", "computers", "saratoga", "check_times", "wage",
     "concrete", "diamonds", "hpc", "churn", "telco", "breast_cancer", "cells", "leaves",
-    "credit", "digits", "mnist",
+    "credit", "digits", "mnist", "lenet",
 )  # fmt: skip
 #: The table's name, and where its experiment stands: a module here, and the name in it.
 LOCATIONS = {
@@ -75,6 +75,7 @@ LOCATIONS = {
     "width": "width.EXPERIMENT",
     "digit-networks": "digit_networks.NETWORKS",
     "digit-splits": "digit_networks.EXPERIMENT",
+    "contest/concrete-predictions": "contest.PREDICTIONS",
 } | {f"contest/{task}": "contest.TABLES" for task in CONTEST}
 
 #: Which tables need a package that the book does without, and has in .venv-others alone.

@@ -4,33 +4,37 @@ The protocol was fixed, and committed, before the first row; numbers that it nee
 two tables that are not in it, `PILOTS`, by the rows to select on.
 
 - **Tasks**: `ensedu.book.experiments.contest.tasks`, nine sources of numbers and nine of classes.
-- **Parts**: five splits of each task. A fifth of the rows is to test on, each row once; of the
-  others 55 parts are to fit on, 15 to select on, 10 to calibrate on. Rows that belong together stay
-  together. Inputs and targets are standardized by the rows to fit on.
+- **Parts**: five splits of each task, three of LeNet-5. A fifth of the rows is to test on, each row
+  once; of the others 55 parts are to fit on, 15 to select on, 10 to calibrate on. Rows that belong
+  together stay together. Inputs and targets are standardized by the rows to fit on.
 - **Networks**: two hidden layers of 50 units, 100 for MNIST, or LeNet-5; ensembles have four
   members; what draws is run 32 times for a forecast, by all members together. One larger network
   has the parameters of four; another may choose to train four times as long.
-- **Training**: Adam, batches of 32, a rate that falls to 0 as a cosine, at most 1,000 steps, 400
-  of LeNet-5. One training has one thread. All members of an ensemble see the same batches.
+- **Training**: Adam, batches of 32, a rate that falls to 0 as a cosine, about 1,000 steps at most
+  (whole epochs), 400 of LeNet-5. One training has one thread. All members of an ensemble see the
+  same batches.
 - **Choosing**: on each split each contestant tries six settings at three lengths, an eighth, 35 %
   and all of the steps, each with its own cosine. A setting is one of three rates (of mean-field
   two; IVON has rates of its own) and one of two values of a regularizer: weight decay; for
   mean-field three weights of the KL; for IVON the prior's precision; for boosting, whose length is
-  its rounds, a penalty; the linear model has six penalties. What has the least NLL of the combined
-  prediction on the rows to select on is taken. No row to test on is ever used to choose.
+  its rounds, a penalty; the linear model has six penalties, and one length. What has the least NLL
+  of the combined prediction on the rows to select on is taken. No row to test on is ever used to
+  choose.
 - **What else**: SWAG's Gaussian is put around 20 weights of the last third of a training; Laplace's
   around the last layer at its end, and its noise in a regression is one number, as is that of
   boosting and of the linear model.
-- **Scoring**: four fresh starts of what was chosen, on the rows to test on. A temperature, one
-  factor of the variance, and conformal intervals see the rows to calibrate alone.
+- **Scoring**: four fresh starts of what was chosen (one of boosting and of the linear model, which
+  have no seed), on the rows to test on. A temperature, one factor of the variance, and conformal
+  intervals see the rows to calibrate alone.
 - **Fixed beforehand**: dropout of 0.1, with a mask for each example in training; signs for
   BatchEnsemble; priors N(1, 0.3²) of a rank-1 BNN and N(0, 1) of mean-field; Laplace's precision
   follows by marginal likelihood.
 - **Words**: a unit of a task is the standard deviation of the NLL over splits and starts, the
   median over contestants: that of one network alone would make a skewed score look worse. A
   difference counts as 3 units at most; tasks of one source are averaged, sources weigh alike.
-  Better or worse is what Holm's p-value of all contestants says at 5 %, practically equal an
-  interval within a quarter of a unit, unclear the rest: `ensedu.contest.statistics`.
+  Better or worse is what Holm's p-value of all contestants and of one network with a temperature
+  says at 5 %, practically equal an interval within a quarter of a unit, unclear the rest:
+  `ensedu.contest.statistics`.
 - **Changed**: a first protocol stopped trainings at their best epoch in the midst of a cosine. On
   concrete, breast cancer and part of digits, the rows to select on alone showed that a lucky epoch
   at a high rate was chosen, and that nearly all had chosen the highest rate. Those rows were thrown
