@@ -47,6 +47,7 @@ WHERE = {"all": "On average", "numbers": "With numbers", "classes": "With classe
 #: What some data sets are called when they are pooled alone.
 ALONE = {
     "classes": "classes alone", "numbers": "numbers alone", "new": "data sets new to this book",
+    "mlps": "without LeNet-5",
 }  # fmt: skip
 #: Names that are too long for a row of a phone.
 BRIEF = {

@@ -132,9 +132,15 @@ def costs(contestant: str) -> dict[str, float]:
 
 
 def robustness(contestant: str, reference: str = REFERENCE) -> Sensitivity:
-    """Return the difference of an NLL in other ways; ``"new"`` are tasks that none had seen."""
-    new = [task for task in tasks() if task not in SEEN]
-    return sensitivity(task_scores("nll"), contestant, reference=reference, groups={"new": new})
+    """Return the difference of an NLL in other ways.
+
+    ``"new"`` are tasks on which nothing had been compared, ``"mlps"`` all but LeNet-5's.
+    """
+    groups = {
+        "new": [task for task in tasks() if task not in SEEN],
+        "mlps": [task for task in tasks() if task != "lenet"],
+    }
+    return sensitivity(task_scores("nll"), contestant, reference=reference, groups=groups)
 
 
 def label(contestant: str) -> str:
