@@ -37,7 +37,7 @@ COST = (
 )
 AUROC = (
     "Right is better: how well the doubt of a prediction tells inputs that should not be trusted "
-    "from rows to test on. Described, not tested."
+    "from rows to test on. It was not planned to decide anything, so nobody is called better."
 )
 
 #: What 1 is, in words that need no statistics.
