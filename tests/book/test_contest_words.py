@@ -24,8 +24,8 @@ CLAIMS = (
     ),
     (
         "learning/deep-ensembles",
-        "by SWAG: beside a deep ensemble its word is {}.",
-        [("swag", "deep_ensemble")],
+        "by SWAG: beside one network its word is {}.",
+        [("swag", "single")],
     ),
     (
         "learning/batch-ensemble",

@@ -111,7 +111,7 @@ def entries(advice: Advice) -> list[Entry]:
         lead.append(("SWAG needs [the training to go on], so it is not among these.", CONTEST))
     found = [_entry(first, lead)]
     for one in others:
-        beside = f"Beside {_short(first.contestant)}: {one.beside_first}."
+        beside = f"Beside {_short(first.contestant)}: {_said(one.beside_first, advice.score)}."
         line = [
             (f"{beside} Beside one network: {_evidence(one, advice.score)}", figure),
             (f"[Costs] {_price(one.price)}.", COST),
@@ -159,7 +159,7 @@ def _evidence(one: Standing, score: str) -> str:
             f"NLL {_signed(mean, 2)} units ({_signed(low, 2)} to {_signed(high, 2)}), "
             f"{_signed(own.unscaled.mean, 3)} nats"
         )
-    return f"{one.word}, {numbers}, [over {own.interval.n} sources]."
+    return f"{_said(one.word, score)}, {numbers}, [over {own.interval.n} sources]."
 
 
 def _reason(advice: Advice) -> str:
@@ -172,6 +172,11 @@ def _reason(advice: Advice) -> str:
             f"{_capital(_short(one.contestant))} is better over all sources. "
             f"{_stopped(one, advice.answers['target'])}"
             for one in ahead[:1]
+        )
+    if advice.passed and advice.score == "auroc":
+        return (
+            f"Its AUROC is [higher] than that of {_short(advice.passed[-1])}: the interval of the "
+            "difference lies above 0. Nothing else that fits your answers is so beside this one."
         )
     if advice.passed:
         return (
@@ -194,6 +199,12 @@ def _images(one: Standing) -> list[tuple[str, str]]:
         return []
     low, mean, high = (_signed(v, 3) for v in (one.images.low, one.images.mean, one.images.high))
     return [(f"With [LeNet-5 on MNIST-5000] alone: {mean} ({low} to {high}).", BY_TASK)]
+
+
+def _said(word: str, score: str) -> str:
+    """Return a word of the contest, whose verdicts are for the NLL alone."""
+    plain = {"better": "higher", "worse": "lower"} if score == "auroc" else {}
+    return plain.get(word, word)
 
 
 def _price(one: Price) -> str:

@@ -92,7 +92,7 @@ def test_why_it_is_the_first(passed, others, words):
 
 def test_an_auroc_has_no_units_and_is_said_to_describe():
     ((_, _, words),) = told(standing("deep_ensemble"), score="auroc", trained="yes")
-    assert f"better, AUROC {MINUS}1.250 ({MINUS}2.000 to {MINUS}0.004), [over 17" in words
+    assert f"higher, AUROC {MINUS}1.250 ({MINUS}2.000 to {MINUS}0.004), [over 17" in words
     assert "not corrected for the many comparisons" in words and "SWAG needs" in words
     assert "units" not in words and "nats" not in words
 
