@@ -49,15 +49,15 @@ def test_a_method_is_named_in_few_files():
     """Of all files, lists of layers aside, at most five name a method or its layer.
 
     Its row, a file for each backend, the layers that extend it, and a script.
-    An experiment names those that it compares, on a page too, as the contest does, and a relative
-    what it is made of.
+    An experiment names those that it compares, on a page and in its figures too, as the contest
+    does, and a relative what it is made of.
     """
     package = Path(str(files("ensedu")))
     sources = {
         path: path.read_text(encoding="utf-8")
         for path in [*package.rglob("*.py"), *package.rglob("*.js")]
         if path.name not in ("__init__.py", "layer_classes.py", "guides.js", "relatives.py")
-        and not {"experiments", "contest"} & {*path.parts}
+        and not {"experiments", "figures", "contest"} & {*path.parts}
     }
     # Examples in docstrings are no code.
     code = {path: re.sub(r'""".*?"""', "", text, flags=re.S) for path, text in sources.items()}
