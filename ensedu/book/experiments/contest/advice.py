@@ -1,6 +1,7 @@
 """Which contestant a reader should take: from seven answers to a ranking, by one rule.
 
-The rule was fixed before the contest's tables were there, and nothing of it was chosen by them.
+The rule was fixed when three of the contest's nineteen tables were there, and before any pooled
+difference had been looked at; nothing of it was chosen by results.
 One network with a temperature has the place first. Those that the answers allow are then asked
 from the cheapest to the dearest, by passes, time to train, and parameters. One of them takes the
 place if the contest calls it better than who has it, and not by little, unless its interval on the
@@ -19,7 +20,7 @@ from ensedu.book.experiments.contest import reading
 from ensedu.common import checks
 from ensedu.contest.contestants import CONTESTANTS, REFERENCE
 from ensedu.contest.networks import MEMBERS, PASSES
-from ensedu.contest.statistics import LEAST_SOURCES, Pooled
+from ensedu.contest.statistics import Pooled
 from ensedu.methods import METHODS
 from ensedu.uncertainty import Interval
 
@@ -173,12 +174,14 @@ def eligible(answers: Mapping[str, str]) -> list[str]:
 
 def word(found: Pooled, score: str) -> str:
     """Return what the contest says; for an AUROC, what the interval of the mean says by itself."""
-    if found.word:
-        return found.word
-    sides = {"better": found.interval.low > 0, "worse": found.interval.high < 0}
-    if not reading.SCORES[score][1]:
-        sides = {"better": found.interval.high < 0, "worse": found.interval.low > 0}
-    return next((side for side, holds in sides.items() if holds), "unclear")
+    return found.word or _side(found.interval, score)
+
+
+def _side(interval: Interval, score: str) -> str:
+    """Return on which side of 0 an interval lies, in words."""
+    if interval.low <= 0 <= interval.high:
+        return "unclear"
+    return "better" if (interval.low > 0) == reading.SCORES[score][1] else "worse"
 
 
 def _passes(name: str) -> int:
@@ -211,12 +214,9 @@ def _is_better(name: str, than: str, score: str) -> bool:
 
 def _forbids(name: str, than: str, score: str, kind: str) -> bool:
     """Whether the interval on one kind of sources is all on the worse side."""
-    kinds = reading.KINDS[kind]
-    sources = {one.source for one in reading.task_scores(score) if one.classes in kinds}
-    if len(sources) < LEAST_SOURCES:
+    if not reading.poolable(score, kind):
         return False
-    own = reading.compared(score, than, kind)[name].interval
-    return own.high < 0 if reading.SCORES[score][1] else own.low > 0
+    return _side(reading.compared(score, than, kind)[name].interval, score) == "worse"
 
 
 def _standing(name: str, first: str, score: str, kind: str, images: bool) -> Standing:

@@ -34,6 +34,7 @@ __all__ = [
     "forests",
     "label",
     "means",
+    "poolable",
     "robustness",
     "rows",
     "task_scores",
@@ -105,12 +106,20 @@ def compared(
 ) -> dict[str, Pooled]:
     """Return how each contestant differs from a reference, one of them or `SCALED`."""
     scale, higher, _ = SCORES[checks.one_of("score", score, SCORES)]
-    kinds = KINDS[checks.one_of("kind", kind, KINDS)]
     names = [name for name in (*CONTESTANTS, SCALED) if name != reference]
     return pooled(
-        [task for task in task_scores(score) if task.classes in kinds],
-        reference=reference, contestants=names, scale=scale, higher=higher,
-    )  # fmt: skip
+        _of_kind(score, kind), reference=reference, contestants=names, scale=scale, higher=higher
+    )
+
+
+def poolable(score: str, kind: str) -> bool:
+    """Say whether a kind has tables of enough sources to be pooled."""
+    return len({task.source for task in _of_kind(score, kind)}) >= LEAST_SOURCES
+
+
+def _of_kind(score: str, kind: str) -> list[TaskScores]:
+    kinds = KINDS[checks.one_of("kind", kind, KINDS)]
+    return [task for task in task_scores(score) if task.classes in kinds]
 
 
 @functools.cache
@@ -173,9 +182,8 @@ def forests() -> dict[tuple[str, str], dict[str, PooledEffect]]:
     """
     found = {}
     for reference in (REFERENCE, SCALED):
-        for kind, classes in KINDS.items():
-            sources = {task.source for task in task_scores("nll") if task.classes in classes}
-            if len(sources) >= LEAST_SOURCES:
+        for kind in KINDS:
+            if poolable("nll", kind):
                 names = [*compared("nll", reference, kind)]
                 found[label(reference), kind] = effects(names, reference=reference, kind=kind)
     return found
