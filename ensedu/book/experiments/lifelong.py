@@ -51,7 +51,7 @@ Examples = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Recipe:
     """What learns the tasks; `chosen` is the number of its learning rate."""
 
     label: str
@@ -65,14 +65,14 @@ class Contestant:
 
 
 CONTESTANTS = {
-    "signs": Contestant("fast weights, from signs", "batch_ensemble", 2, frozen_from=1),
-    "copied": Contestant(
+    "signs": Recipe("fast weights, from signs", "batch_ensemble", 2, frozen_from=1),
+    "copied": Recipe(
         "fast weights, from task 1's", "batch_ensemble", 2, frozen_from=1, copied=True
     ),
-    "head": Contestant("head alone", "single", 2, frozen_from=1),
-    "head_random": Contestant("head alone, random W", "single", 3, frozen_from=0),
-    "own": Contestant("one network a task", "deep_ensemble", 1),
-    "fine_tuned": Contestant("one network, trained on", "single", 0),
+    "head": Recipe("head alone", "single", 2, frozen_from=1),
+    "head_random": Recipe("head alone, random W", "single", 3, frozen_from=0),
+    "own": Recipe("one network a task", "deep_ensemble", 1),
+    "fine_tuned": Recipe("one network, trained on", "single", 0),
 }
 
 

@@ -44,7 +44,7 @@ SCORES = ("mean_difference", "std_ratio", "wasserstein")
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Recipe:
     """A method, what it is called, and the options of `ensedu.torch.mlp`."""
 
     label: str
@@ -53,14 +53,14 @@ class Contestant:
 
 
 CONTESTANTS = {
-    "single": Contestant("one network", "single"),
-    "deep_ensemble": Contestant("deep ensemble", "deep_ensemble"),
-    "mc_dropout": Contestant("MC dropout", "mc_dropout", {"p": 0.05}),
-    "rank1": Contestant(
+    "single": Recipe("one network", "single"),
+    "deep_ensemble": Recipe("deep ensemble", "deep_ensemble"),
+    "mc_dropout": Recipe("MC dropout", "mc_dropout", {"p": 0.05}),
+    "rank1": Recipe(
         "rank-1 BNN", "rank1",
         {"init_std": 0.1, "prior": Normal(1.0, 0.1), "posterior_std": 0.005},
     ),
-    "mean_field": Contestant("mean-field BNN", "mean_field"),
+    "mean_field": Recipe("mean-field BNN", "mean_field"),
 }  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def trained(
 
 
 def _train_network(
-    row: Contestant, data_seed: int, seed: int, members: int | None, steps: list[int],
+    row: Recipe, data_seed: int, seed: int, members: int | None, steps: list[int],
     rates: list[float],
 ) -> nn.Module:  # fmt: skip
     method = "deep_ensemble" if row.method == "single" else row.method

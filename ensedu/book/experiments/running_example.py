@@ -37,7 +37,7 @@ __all__ = [
     "CURVES",
     "EXPERIMENT",
     "TUNING",
-    "Contestant",
+    "Recipe",
     "deep_ensemble",
     "draw",
     "figure",
@@ -68,7 +68,7 @@ SCORES = ("rmse", "nll", "coverage")
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Recipe:
     """A method with its sizes, and the settings that were tried and chosen."""
 
     label: str
@@ -98,23 +98,23 @@ def _rank1(setting: Options) -> dict[str, Any]:
 
 RATES = tuple({"lr": lr} for lr in (0.002, 0.004, 0.008, 0.016))
 CONTESTANTS = {
-    "single": Contestant("one network", "single", RATES, 2),
-    "wide": Contestant("one larger network", "single", RATES, 0, sizes=WIDE),
-    "last_layer": Contestant("last-layer ensemble", "last_layer", RATES, 2),
-    "deep_ensemble": Contestant("deep ensemble", "deep_ensemble", RATES, 2),
-    "batch_ensemble_signs": Contestant(
+    "single": Recipe("one network", "single", RATES, 2),
+    "wide": Recipe("one larger network", "single", RATES, 0, sizes=WIDE),
+    "last_layer": Recipe("last-layer ensemble", "last_layer", RATES, 2),
+    "deep_ensemble": Recipe("deep ensemble", "deep_ensemble", RATES, 2),
+    "batch_ensemble_signs": Recipe(
         "BatchEnsemble from signs", "batch_ensemble", RATES, 1, lambda setting: {"init": "signs"}
     ),
-    "batch_ensemble_normal": Contestant(
+    "batch_ensemble_normal": Recipe(
         "BatchEnsemble from N(1, σ²)", "batch_ensemble", _grid("init_std", (0.25, 0.5)), 1,
         lambda setting: {"init": "normal", "init_std": setting["init_std"]},
     ),
-    "rank1": Contestant("rank-1 BNN", "rank1", _grid("init_std", (0.1, 0.5)), 1, _rank1),
-    "mean_field": Contestant(
+    "rank1": Recipe("rank-1 BNN", "rank1", _grid("init_std", (0.1, 0.5)), 1, _rank1),
+    "mean_field": Recipe(
         "mean-field BNN", "mean_field", _grid("posterior_std", (0.003, 0.03)), 0,
         lambda setting: {"posterior_std": setting["posterior_std"]},
     ),
-    "mc_dropout": Contestant(
+    "mc_dropout": Recipe(
         "MC dropout", "mc_dropout", _grid("p", (0.02, 0.05)), 2,
         lambda setting: {"p": setting["p"]},
     ),
@@ -127,7 +127,7 @@ def nll(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def trained(
-    row: Contestant, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int,
+    row: Recipe, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int,
     beta: float = 1.0,
 ) -> nn.Module:  # fmt: skip
     """Return a contestant, trained on one draw of data from one start, with the KL times beta."""
@@ -173,7 +173,7 @@ def deep_ensemble(
 
 
 def beliefs(
-    row: Contestant, net: nn.Module, x: Float[Array, "B 1"], passes: int, seed: int
+    row: Recipe, net: nn.Module, x: Float[Array, "B 1"], passes: int, seed: int
 ) -> Float[Array, "M B 1"]:
     """Return the curve of each member, or of each of so many draws."""
     method = METHODS[row.method]
@@ -396,7 +396,7 @@ def best_settings(rows: list[dict[str, Any]]) -> dict[str, int]:
     return found
 
 
-def _contestant(contestant: str) -> Contestant:
+def _contestant(contestant: str) -> Recipe:
     return CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
 
 

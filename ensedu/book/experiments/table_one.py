@@ -43,7 +43,7 @@ __all__ = [
     "ENDS",
     "EXPERIMENT",
     "PUBLISHED",
-    "Contestant",
+    "Recipe",
     "beside_published",
     "compare_all",
     "decimals",
@@ -79,7 +79,7 @@ OF_MEMBERS = ("correlation", "apart", "by_size")
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Recipe:
     """What is trained: alone, each network is scored by itself; else the first five together."""
 
     label: str
@@ -92,17 +92,17 @@ class Contestant:
 
 
 CONTESTANTS = {
-    "single": Contestant("one network", "single", alone=True),
-    "wide": Contestant("one larger network", "single", alone=True, wide=True),
-    "deep_ensemble": Contestant("deep ensemble", "deep_ensemble", alone=False, networks=POOL),
-    "single_adversarial": Contestant(
+    "single": Recipe("one network", "single", alone=True),
+    "wide": Recipe("one larger network", "single", alone=True, wide=True),
+    "deep_ensemble": Recipe("deep ensemble", "deep_ensemble", alone=False, networks=POOL),
+    "single_adversarial": Recipe(
         "one network, adversarial", "single", alone=True, adversarial=0.01
     ),
-    "deep_ensemble_adversarial": Contestant(
+    "deep_ensemble_adversarial": Recipe(
         "deep ensemble, adversarial", "deep_ensemble", alone=False, adversarial=0.01
     ),
-    "single_beta": Contestant("one network, \u03b2-NLL", "single", alone=True, beta=0.5),
-    "deep_ensemble_beta": Contestant(
+    "single_beta": Recipe("one network, \u03b2-NLL", "single", alone=True, beta=0.5),
+    "deep_ensemble_beta": Recipe(
         "deep ensemble, \u03b2-NLL", "deep_ensemble", alone=False, beta=0.5
     ),
 }
@@ -141,7 +141,7 @@ def split_of(data: str, split: int) -> Split:
     return DATA[checks.one_of("data", data, DATA)]().split(split)
 
 
-def untrained_networks(split: Split, row: Contestant, start: int) -> nn.Module:
+def untrained_networks(split: Split, row: Recipe, start: int) -> nn.Module:
     """Return networks as they start, (B, m) -> (networks, B, 2)."""
     inputs = split.x_train.shape[1]
     sizes = [inputs, equal_width(inputs) if row.wide else WIDTH, 2]
@@ -150,7 +150,7 @@ def untrained_networks(split: Split, row: Contestant, start: int) -> nn.Module:
 
 
 def train(
-    net: nn.Module, split: Split, row: Contestant, seed: int, epochs: int, batch_size: int,
+    net: nn.Module, split: Split, row: Recipe, seed: int, epochs: int, batch_size: int,
     lr: float, optimizer: Callable[..., torch.optim.Optimizer] = torch.optim.Adam,
 ) -> None:  # fmt: skip
     """Train networks on a split, each as if alone; `seed` is that of the order of examples."""

@@ -42,7 +42,7 @@ __all__ = [
     "EXPERIMENT",
     "RISING",
     "TUNING",
-    "Contestant",
+    "Recipe",
     "examples",
     "network",
     "run",
@@ -78,7 +78,7 @@ CURVES = ("nll", "members_nll", "disagreement", "chance")
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Recipe:
     """What is trained, and how; `chosen` is the number of its learning rate on digits."""
 
     label: str
@@ -107,31 +107,31 @@ def _normal(std: float) -> dict[str, Any]:
 
 BATCH = "batch_ensemble"
 CONTESTANTS = {
-    "single": Contestant("one network", "single", 1),
-    "wide": Contestant("one larger network", "single", 0, wide=True),
-    "deep_ensemble": Contestant(
+    "single": Recipe("one network", "single", 1),
+    "wide": Recipe("one larger network", "single", 0, wide=True),
+    "deep_ensemble": Recipe(
         "deep ensemble", "deep_ensemble", 2
     ),
-    "signs": Contestant("from signs", BATCH, 1),
-    "near": Contestant("from N(1, 0.1²)", BATCH, 1, _normal(0.1)),
-    "normal": Contestant("from N(1, 0.5²)", BATCH, 1, _normal(0.5)),
-    "signs_mixture": Contestant("from signs, mixture", BATCH, 0, loss="mixture"),
-    "normal_mixture": Contestant(
+    "signs": Recipe("from signs", BATCH, 1),
+    "near": Recipe("from N(1, 0.1²)", BATCH, 1, _normal(0.1)),
+    "normal": Recipe("from N(1, 0.5²)", BATCH, 1, _normal(0.5)),
+    "signs_mixture": Recipe("from signs, mixture", BATCH, 0, loss="mixture"),
+    "normal_mixture": Recipe(
         "from N(1, 0.5²), mixture", BATCH, 1, _normal(0.5), loss="mixture"
     ),
-    "deep_mixture": Contestant(
+    "deep_mixture": Recipe(
         "deep ensemble, mixture", "deep_ensemble", 1, loss="mixture"
     ),
-    "split": Contestant("split batches", BATCH, 0, split=True),
-    "split_longer": Contestant(
+    "split": Recipe("split batches", BATCH, 0, split=True),
+    "split_longer": Recipe(
         "split batches, 4 × epochs", BATCH, 0, split=True, longer=4
     ),
-    "sgd": Contestant("SGD", BATCH, 1, optimizer="sgd"),
-    "sgd_fast": Contestant(
+    "sgd": Recipe("SGD", BATCH, 1, optimizer="sgd"),
+    "sgd_fast": Recipe(
         "SGD, r and s 4 × faster", BATCH, 0, optimizer="sgd", fast_lr_factor=float(MEMBERS)
     ),
-    "signs_sum": Contestant("Adam, sum", BATCH, loss="sum"),
-    "sgd_sum": Contestant("SGD, sum", BATCH, loss="sum", optimizer="sgd"),
+    "signs_sum": Recipe("Adam, sum", BATCH, loss="sum"),
+    "sgd_sum": Recipe("SGD, sum", BATCH, loss="sum", optimizer="sgd"),
 }  # fmt: skip
 #: By data, those of the table: the others are shown at many learning rates.
 COMPARED = {

@@ -43,7 +43,7 @@ __all__ = [
     "EXPERIMENT",
     "GRADIENTS",
     "TUNING",
-    "Contestant",
+    "Recipe",
     "Stack",
     "gradients",
     "run",
@@ -62,7 +62,7 @@ BESIDE = ("single", "wide", "deep_ensemble", "signs")
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Recipe:
     """How a rank-1 BNN is trained; `chosen` is the number of its learning rate."""
 
     label: str
@@ -82,21 +82,19 @@ class Contestant:
 
 SIGNS: dict[str, Any] = {"init": "signs"}
 CONTESTANTS = {
-    "normal": Contestant("from N(1, 0.1²)", 1),
-    "at_once": Contestant("KL at once", 0, anneal=0),
-    "cauchy": Contestant("Cauchy prior", 1, prior=Cauchy(1.0, 0.1)),
-    "sum": Contestant("sum of members' KLs", 1, beta=4.0),
-    "no_kl": Contestant("no KL", 2, beta=0.0),
-    "mixture": Contestant("mixture NLL", 0, loss="mixture"),
-    "per_example": Contestant("draws for each image", 1, per_example=True),
-    "signs": Contestant("from signs", 1, **SIGNS),
-    "signs_at_once": Contestant("from signs, KL at once", 2, **SIGNS, anneal=0),
-    "signs_cauchy": Contestant("from signs, Cauchy prior", 0, **SIGNS, prior=Cauchy(1.0, 0.1)),
-    "signs_heavy": Contestant(
-        "from signs, all Cauchy", 0, **SIGNS, prior=Cauchy(1.0, 0.1), heavy=True
-    ),
-    "signs_wide": Contestant("from signs, prior N(1, 1)", 0, **SIGNS, prior=Normal(1.0, 1.0)),
-    "published": Contestant("as published", 2, **SIGNS, beta=4.0, per_example=True),
+    "normal": Recipe("from N(1, 0.1²)", 1),
+    "at_once": Recipe("KL at once", 0, anneal=0),
+    "cauchy": Recipe("Cauchy prior", 1, prior=Cauchy(1.0, 0.1)),
+    "sum": Recipe("sum of members' KLs", 1, beta=4.0),
+    "no_kl": Recipe("no KL", 2, beta=0.0),
+    "mixture": Recipe("mixture NLL", 0, loss="mixture"),
+    "per_example": Recipe("draws for each image", 1, per_example=True),
+    "signs": Recipe("from signs", 1, **SIGNS),
+    "signs_at_once": Recipe("from signs, KL at once", 2, **SIGNS, anneal=0),
+    "signs_cauchy": Recipe("from signs, Cauchy prior", 0, **SIGNS, prior=Cauchy(1.0, 0.1)),
+    "signs_heavy": Recipe("from signs, all Cauchy", 0, **SIGNS, prior=Cauchy(1.0, 0.1), heavy=True),
+    "signs_wide": Recipe("from signs, prior N(1, 1)", 0, **SIGNS, prior=Normal(1.0, 1.0)),
+    "published": Recipe("as published", 2, **SIGNS, beta=4.0, per_example=True),
 }
 #: What else is compared, each with what it differs from.
 PAIRS = (
@@ -117,7 +115,7 @@ class Stack:
     Each is ``mlp(sizes, "rank1", M)`` from its own start, so that outputs are (G, M, B, k).
     """
 
-    def __init__(self, row: Contestant, starts: Sequence[int], sizes: Sequence[int]) -> None:
+    def __init__(self, row: Recipe, starts: Sequence[int], sizes: Sequence[int]) -> None:
         self.row, self.sizes, self.number = row, sizes, len(starts)
         nets = []
         for start in starts:
@@ -215,7 +213,7 @@ def mixture_nll(each: Float[Tensor, "G M B"]) -> Float[Tensor, "G B"]:
 
 
 def train(
-    row: Contestant, splits: Sequence[int], starts: int, lr: float, batch_size: int,
+    row: Recipe, splits: Sequence[int], starts: int, lr: float, batch_size: int,
     epochs: Sequence[int],
     after_epoch: Callable[[Stack, Any], None] = lambda stack, nll: None,
     data: str = "digits",

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ensedu.contest.statistics import (
     TaskScores,
     pooled,
     task_difference,
+    verdict,
 )
 from ensedu.plot import PooledEffect
 from ensedu.uncertainty import Interval
@@ -104,7 +106,30 @@ def task_scores(score: str) -> tuple[TaskScores, ...]:
 def compared(
     score: str = "nll", reference: str = REFERENCE, kind: str = "all"
 ) -> dict[str, Pooled]:
-    """Return how each contestant differs from a reference, one of them or `SCALED`."""
+    """Return how each contestant differs from a reference, one of them or `SCALED`.
+
+    A pair has one word, whoever of both is the reference. Holm's p-value is that among all
+    differences from one network, which was asked beforehand; of a pair without it the larger of
+    the two, each among all differences from one of the pair.
+    """
+    found = _family(score, reference, kind)
+    if SCORES[score][0] != "units":
+        return found
+    return {name: _of_the_pair(one, name, score, reference, kind) for name, one in found.items()}
+
+
+def _of_the_pair(one: Pooled, name: str, score: str, reference: str, kind: str) -> Pooled:
+    if reference == REFERENCE:
+        return one
+    mirrored = _family(score, name, kind)[reference].adjusted
+    asked = (mirrored,) if name == REFERENCE else (mirrored, one.adjusted)
+    adjusted = max(p for p in asked if p is not None)
+    higher = SCORES[score][1]
+    return replace(one, adjusted=adjusted, word=verdict(one.interval, adjusted, higher=higher))
+
+
+@functools.cache
+def _family(score: str, reference: str, kind: str) -> dict[str, Pooled]:
     scale, higher, _ = SCORES[checks.one_of("score", score, SCORES)]
     names = [name for name in (*CONTESTANTS, SCALED) if name != reference]
     return pooled(

@@ -1,5 +1,6 @@
 """What pages say of the contest is in its tables."""
 
+import itertools
 import math
 
 import numpy as np
@@ -40,6 +41,31 @@ def test_all_but_the_reference_are_compared_and_what_a_temperature_cannot_change
     ]
     assert reading.SCALED not in reading.compared("error")
     assert REFERENCE in reading.compared("nll", reading.SCALED)
+
+
+@pytest.mark.parametrize("kind", reading.KINDS)
+def test_a_pair_has_one_word_whoever_is_the_reference(kind):
+    turned = {"better": "worse", "worse": "better"}
+    names = [*CONTESTANTS, reading.SCALED]
+    for one, other in itertools.combinations(names, 2):
+        there, back = (
+            reading.compared("nll", b, kind)[a] for a, b in ((one, other), (other, one))
+        )
+        assert back.word == turned.get(there.word, there.word), (one, other)
+        assert back.adjusted == there.adjusted
+
+
+def test_beside_one_network_holm_counts_its_own_family_and_else_the_less_certain_of_two():
+    scores, names = reading.task_scores("nll"), [*CONTESTANTS, reading.SCALED]
+    families = {
+        name: pooled(scores, reference=name, contestants=[n for n in names if n != name])
+        for name in (REFERENCE, "wide", "deep_ensemble")
+    }
+    for name, one in families[REFERENCE].items():
+        assert reading.compared()[name].adjusted == one.adjusted
+    both = families["wide"]["deep_ensemble"].adjusted, families["deep_ensemble"]["wide"].adjusted
+    assert both[0] != both[1]
+    assert reading.compared("nll", "wide")["deep_ensemble"].adjusted == max(both)
 
 
 def test_one_network_under_a_second_name_is_neither_better_nor_worse():
