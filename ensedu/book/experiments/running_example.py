@@ -27,6 +27,7 @@ from ensedu.book import measured
 from ensedu.common import checks
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.data import gap
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
@@ -46,6 +47,7 @@ __all__ = [
     "new_points",
     "parameters",
     "run",
+    "starts",
     "summary_row",
     "tune",
 ]
@@ -132,8 +134,7 @@ def trained(
 ) -> nn.Module:  # fmt: skip
     """Return a contestant, trained on one draw of data from one start, with the KL times beta."""
     size = size_option(row.method, MEMBERS) if METHODS[row.method].members else {}
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         net = mlp(row.sizes, row.method, **size, **row.options(setting), dtype=torch.float64)
     _train(net, setting, data_seed, seed, epochs, batch_size, beta)
     return net
@@ -160,8 +161,7 @@ def deep_ensemble(
     come in one order for all members either way.
     """
     number = checks.positive_int("number", number)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         net = mlp(SIZES, "deep_ensemble", number, dtype=torch.float64)
     if checks.boolean("same_start", same_start):
         with torch.no_grad():
@@ -178,8 +178,7 @@ def beliefs(
     """Return the curve of each member, or of each of so many draws."""
     method = METHODS[row.method]
     each = passes // MEMBERS if method.members else passes
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         samples = each if method.stochastic else 1
         return predict(net, torch.from_numpy(x), samples=samples).numpy()
 
@@ -192,7 +191,7 @@ def run(
     row = _contestant(contestant)
     x, truth, y = new_points(data_seed, points)
     found: dict[str, Any] = {}
-    for seed in range(seeds):
+    for seed in starts(data_seed, seeds):
         net = trained(row, row.setting, data_seed, seed, epochs, batch_size)
         means = beliefs(row, net, x, passes, seed)
         for place, rows in zip(PLACES, np.split(np.arange(len(x)), 2), strict=True):
@@ -200,6 +199,11 @@ def run(
             for name, value in scores.items():
                 found.setdefault(place, {}).setdefault(name, []).append(value)
     return {"parameters": counting.count(net).total, **found}
+
+
+def starts(data_seed: int, seeds: int) -> range:
+    """Return the initial seeds of a draw of data, which no other draw has."""
+    return range(seeds * data_seed, seeds * (data_seed + 1))
 
 
 def tune(
@@ -431,8 +435,8 @@ EXPERIMENT = Experiment(
     "new example, of the mixture of members or draws; coverage of new examples by its central 95 "
     "%; spread, standard deviation of members, and error_correlation, that of their errors; the "
     "summary holds means, and paired differences from one network with 95 % intervals",
-    budget="20 draws of data x 5 initial seeds, 500 epochs of Adam each, alike for all; settings "
-    "chosen among four on other data, see running-example-tuning; 32 passes of what draws",
+    budget="20 draws of data x 5 initial seeds of its own, 500 epochs of Adam each, alike for all; "
+    "settings chosen among four on other data, see running-example-tuning; 32 passes of what draws",
     cases=[
         {"contestant": name, "data_seed": data_seed}
         for name in CONTESTANTS

@@ -100,6 +100,19 @@ def test_a_row_follows_from_its_arguments_alone(name):
         assert len(rmse) == 2 and rmse[0] != rmse[1]
 
 
+def test_each_draw_of_data_has_seeds_of_its_own(monkeypatch):
+    trained, seen = example.trained, []
+
+    def recorded(row, setting, data_seed, seed, *rest):
+        seen.append(seed)
+        return trained(row, setting, data_seed, seed, *rest)
+
+    monkeypatch.setattr(example, "trained", recorded)
+    for data_seed in range(3):
+        example.run("single", data_seed, **SHORT)
+    assert len(set(seen)) == len(seen) == 6
+
+
 def test_new_examples_lie_where_they_should():
     x, truth, y = example.new_points(5, 2000)
     (low, high), *_ = gap.gaps
