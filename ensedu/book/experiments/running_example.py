@@ -61,8 +61,8 @@ WIDE = (1, 102, 102, 1)
 SETTINGS = {"epochs": 500, "batch_size": 20, "passes": 32, "points": 400}
 #: Where the curves are drawn: beyond the data on both sides.
 GRID = {"low": -4.6, "high": 4.6, "number": 93}
-#: Of five starts on the data of seed 0, the one from which a deep ensemble's first member errs in
-#: the gap as one network does on average over all data.
+#: Of five starts on the data of seed 0, the one from which the error of a deep ensemble's first
+#: member in the gap is the median.
 TYPICAL = 2
 PLACES = ("regions", "gap")
 #: Those that one network has, too.

@@ -48,9 +48,7 @@ def test_a_pair_has_one_word_whoever_is_the_reference(kind):
     turned = {"better": "worse", "worse": "better"}
     names = [*CONTESTANTS, reading.SCALED]
     for one, other in itertools.combinations(names, 2):
-        there, back = (
-            reading.compared("nll", b, kind)[a] for a, b in ((one, other), (other, one))
-        )
+        there, back = (reading.compared("nll", b, kind)[a] for a, b in ((one, other), (other, one)))
         assert back.word == turned.get(there.word, there.word), (one, other)
         assert back.adjusted == there.adjusted
 
