@@ -2171,10 +2171,10 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/plot/forest.py",
-        "heads = [end + i * apart for i in range",
-        "heads = [end for i in range",
+        "if count > 1:",
+        "if count > 2:",
         ("tests/plot/test_forest.py",),
-        "arrowheads hide each other",
+        "an arrowhead hides another",
     ),
     Mutant(
         "ensedu/plot/forest.py",
@@ -2185,7 +2185,7 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/plot/forest.py",
-        "mfc=PAGE if row.word == UNKNOWN else own",
+        "mfc=PAGE if row.word in UNKNOWN else own",
         "mfc=own",
         ("tests/plot/test_forest.py",),
         "what is unclear looks as sure as the rest",

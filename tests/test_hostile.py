@@ -482,10 +482,6 @@ OTHERS = {
         "runs": lambda: {"single": [{"nll": 1.0, "kl": 0.0, "beta": 1.0, "validation": 2.0}]},
         "xlim": lambda: (1, 2), "ylim": lambda: (0, 1), "kl_ylim": lambda: (0, 1),
     },
-    "plot.tradeoff": {
-        "points": lambda: {"single": [("", 1.0, (1.0, 2.0, 3.0))]},
-        "resolved": lambda: {"single": [""]}, "level": lambda: "words", "ylim": lambda: (0, 4),
-    },
     "plot.panels": {
         "count": lambda: 2, "height": lambda: 1.0, "columns": lambda: (2, 1),
         "sharex": lambda: True, "sharey": lambda: True, "left": lambda: 0.5, "right": lambda: 0.1,

@@ -9,8 +9,7 @@ sentence, `growth_curves` totals against a size, `modulation` how BatchEnsemble 
 `scored_curves` what each of several methods believes of one curve, and their scores. `history`
 draws trainings, `reliability` how often methods are right against how sure they are, `dots` a dot a
 seed, with paired differences, `effects` differences whose intervals are known, `forest` those that
-are pooled over data sets, `tradeoff` what a score costs, and `panels` makes axes for a figure of
-your own.
+are pooled over data sets, and `panels` makes axes for a figure of your own.
 """
 
 try:
@@ -54,7 +53,6 @@ from ensedu.plot.style import (
     rendering,
     use_style,
 )
-from ensedu.plot.tradeoff import tradeoff
 
 __all__ = [
     "LABELS",
@@ -89,7 +87,6 @@ __all__ = [
     "rendering",
     "roofline",
     "scored_curves",
-    "tradeoff",
     "use_style",
     "weight_density",
     "weight_matrices",

@@ -65,13 +65,15 @@ def counts(name: str, value: Any) -> dict[str, Count]:
     return result
 
 
-def series(name: str, value: Any, length: int | None = None) -> np.ndarray:
-    """Return `value` as a float array (length,) of at least two finite numbers."""
-    accepted = f"a sequence of {length or 'at least two'} finite numbers"
+def series(name: str, value: Any, length: int | None = None, least: int = 2) -> np.ndarray:
+    """Return `value` as a float array (length,) of finite numbers, at least so many."""
+    accepted = (
+        f"a sequence of {length or ('at least one', 'at least two')[least - 1]} finite numbers"
+    )
     if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)):
         raise TypeError(f"{name} must be {accepted}, got {checks.given(value)}")
     shape = value.shape if isinstance(value, np.ndarray) else (len(value),)
-    if len(shape) != 1 or shape[0] < 2 or length not in (None, shape[0]):
+    if len(shape) != 1 or shape[0] < least or length not in (None, shape[0]):
         raise ValueError(f"{name} must be {accepted}, got shape {shape}")
     # One by one: NumPy reads "1" as a number, and True.
     finite = {"low": -MOST, "high": MOST}

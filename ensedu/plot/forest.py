@@ -41,15 +41,16 @@ from ensedu.plot.style import (
     label,
     look,
 )
+from ensedu.plot.text_layout import SMALL
 
 #: Inches: of a row, and of the lane of its interval and that of its dots from the row's top.
 ROW, LANES = 0.5, (0.17, 0.35)
 #: Inches: how wide names and words may be, what is around axes, and below them for the ticks.
 NAMES, WORDS, AIR, OUT, TICKS = 2.0, 1.5, 0.14, 0.1, 0.32
-#: Inches: from one arrowhead to the next, and what a key needs beside its words.
-HEAD, SAMPLE_ROOM = 0.075, 0.5
-#: The word of what is not known, whose marker is hollow.
-UNKNOWN = "unclear"
+#: Inches that a key needs beside its words.
+SAMPLE_ROOM = 0.5
+#: Words of what is not known, whose marker is hollow.
+UNKNOWN = ("unclear", "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,17 +64,18 @@ class PooledEffect:
     prediction
         (low, high), where a new source may fall; it holds the interval.
     sources
-        (k,), the difference of each source.
+        (k,), the difference of each source, or of the one that is shown.
     word
-        What all this says, such as "better". The marker of what is "unclear" is hollow.
+        What all this says, such as "better". The marker of what is "unclear", or says nothing, is
+        hollow.
     method
         A key of `ensedu.methods.METHODS`, for its color and marker; by default ink, and a dot.
 
     Raises
     ------
     TypeError, ValueError
-        For numbers that do not rise, a prediction inside the interval, fewer than two sources, and
-        an unknown method.
+        For numbers that do not rise, a prediction inside the interval, no sources, and an unknown
+        method.
     """
 
     interval: tuple[Number, Number, Number]
@@ -90,7 +92,7 @@ class PooledEffect:
                 f"prediction must hold the interval, {low:g} to {high:g}, "
                 f"got {checks.given(self.prediction)}"
             )
-        figure_checks.series("sources", self.sources)
+        figure_checks.series("sources", self.sources, least=1)
         figure_checks.text("word", self.word)
         if self.method is not None:
             checks.one_of("method", self.method, METHODS)
@@ -109,8 +111,8 @@ def forest(
     """Draw a row a contestant, the best first: a mean with its intervals, and each source as a dot.
 
     A thick line is the interval of the mean, a thin one where a new source may fall. What leaves
-    the axis is an arrowhead at its end. On a wide page names stand to the left of their rows and
-    words to the right, on a narrow one both above.
+    the axis is an arrowhead at its end, with a number if it is several. On a wide page names stand
+    to the left of their rows and words to the right, on a narrow one both above.
 
     Parameters
     ----------
@@ -188,10 +190,10 @@ def _draw(
         axes.axvspan(-band, band, color=GRID, alpha=0.45, lw=0, zorder=0)
     for k, (name, row) in enumerate(rows.items()):
         y = k * step + above
-        _draw_row(axes, row, y, ends, name, HEAD * (ends[1] - ends[0]) / width)
+        _draw_row(axes, row, y, ends, name)
         own = color(row.method or name)
         style: dict[str, Any] = {"va": "baseline" if narrow else "center", "linespacing": 1.0}
-        known: dict[str, Any] = {"color": MUTED if row.word == UNKNOWN else INK}
+        known: dict[str, Any] = {"color": MUTED if row.word in UNKNOWN else INK}
         if narrow:
             at, paper = top + y - 0.06, {"facecolor": PAGE, "lw": 0, "pad": 1.2}
             write(figure, left, at, names[name], color=own, weight="bold", bbox=paper, **style)
@@ -212,13 +214,8 @@ def _draw(
     return figure
 
 
-def _draw_row(
-    axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str, apart: Number
-) -> None:
-    """Draw the intervals of a row in its upper lane, and its sources in the lower one.
-
-    `apart` is how far two arrowheads stand from each other.
-    """
+def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str) -> None:
+    """Draw the intervals of a row in its upper lane, and its sources in the lower one."""
     upper, lower = (top + lane for lane in LANES)
     method = row.method or name
     own = color(method)
@@ -231,18 +228,21 @@ def _draw_row(
     axes.plot([low, high], [upper, upper], color=own, lw=3.4, solid_capstyle="butt")
     axes.plot(
         [mean], [upper], marker=MARKERS.get(method, "o"), ms=8, color=own, mew=1.6,
-        mfc=PAGE if row.word == UNKNOWN else own,
+        mfc=PAGE if row.word in UNKNOWN else own,
     )  # fmt: skip
     for values, y in ((row.sources, lower), (row.prediction, upper)):
-        for end, marker, out in (
-            (ends[0], "<", sum(value <= ends[0] for value in values)),
-            (ends[1], ">", -sum(value >= ends[1] for value in values)),
+        for end, marker, inwards, count in (
+            (ends[0], "<", 1, sum(value <= ends[0] for value in values)),
+            (ends[1], ">", -1, sum(value >= ends[1] for value in values)),
         ):
-            # Side by side, from the end inwards.
-            heads = [end + i * apart for i in range(0, out, 1 if out > 0 else -1)]
-            axes.plot(
-                heads, [y] * len(heads), ls="", marker=marker, ms=6, color=own, mew=0, clip_on=False
-            )  # fmt: skip
+            if count:
+                axes.plot([end], [y], marker=marker, ms=6, color=own, mew=0, clip_on=False)
+            if count > 1:
+                axes.annotate(
+                    f"{count}", (end, y), (5 * inwards, 0), textcoords="offset points",
+                    ha="left" if inwards > 0 else "right", va="center", color=own,
+                    fontsize=SMALL,
+                )  # fmt: skip
 
 
 def _write_directions(

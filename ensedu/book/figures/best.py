@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ensedu import plot
 from ensedu.book.page.ranking import Measure, Score
@@ -12,32 +13,33 @@ from ensedu.plot.style import Figure
 from ensedu.uncertainty import Interval
 
 __all__ = [
-    "AUROC", "COLUMNS", "COST", "DOT", "FOREST", "TASKS", "Auroc", "Costs", "Dots", "Forest",
-    "brief", "scored", "ways",
+    "AUROC", "COLUMNS", "COST", "DOT", "FOREST", "GAIN", "PAID", "TASKS", "Auroc", "Dots", "Forest",
+    "brief", "paid", "scored", "ways",
 ]  # fmt: skip
 
 # Captions.
 FOREST = (
     "Left is better. A mark is the average over data sets, its thick line says where that average "
-    "may lie. A hollow mark is unclear, even if its line misses 0: of fourteen, one may do so by "
-    "luck. Each dot is one data set, an arrowhead one further out; the thin line says where the "
+    "may lie. A hollow mark is unclear, even if its line misses 0: among fourteen some lines do so "
+    "by luck, so one must miss it by more. Each dot is one data set; the thin line says where the "
     "next one, such as yours, may fall."
 )
 DOT = (
-    "Marks and lines are still those of all data sets, but each dot is now the same one: on "
-    "another data set the order is another."
+    "Marks and lines are still those of all data sets, but each dot is now the same one. An "
+    "arrowhead at an end is a difference of 3 units or more."
 )
 TASKS = (
     "Means over splits and seeds. A bar is the interval of the difference from one network, on "
     "this data set alone."
 )
 COST = (
-    "What a method gains over what it costs, both beside one network: lower is better, further "
-    "right is dearer. A hollow mark is unclear, or practically equal."
+    "What a method gains, in units of NLL, and three things that it costs, in multiples of one "
+    "network's. Sort by what you are short of."
 )
 AUROC = (
     "Right is better: how well the doubt of a prediction tells inputs that should not be trusted "
-    "from rows to test on. It was not planned to decide anything, so nobody is called better."
+    "from rows to test on. It was not planned to decide anything, so nobody is called better, and "
+    "all marks are hollow."
 )
 
 #: What 1 is, in words that need no statistics.
@@ -66,6 +68,14 @@ COLUMNS = {
     "crps": Measure("CRPS", "lower", 3),
     "auroc": Measure("AUROC", "higher", 3),
 }
+
+#: The columns of costs, by cost.
+PAID = {
+    "kept": Measure("parameters", "lower", 2, "×"),
+    "train_seconds": Measure("training", "lower", 2, "×"),
+    "predict_seconds": Measure("prediction", "lower", 1, "×"),
+}
+GAIN = Measure("NLL", "lower", 2, "units", always=True)
 
 Effects = Mapping[str, plot.PooledEffect]
 
@@ -128,7 +138,7 @@ class Dots:
     effects
         By contestant.
     values
-        By data set, and by contestant, the difference from one network.
+        By data set, and by contestant, the difference from one network, however large.
     """
 
     def __init__(self, effects: Effects, values: Mapping[str, Mapping[str, float]]) -> None:
@@ -138,66 +148,15 @@ class Dots:
         """Draw a row a contestant, with its dot of this data set."""
         own = self.values[data]
         rows = {
-            # Its dot twice: a row has at least two.
-            brief(name): plot.PooledEffect(
-                one.interval, one.prediction, [own[name]] * 2, one.word, one.method
-            )
-            for name, one in self.effects.items()
+            brief(name): replace(one, sources=[own[name]]) for name, one in self.effects.items()
         }
-        end = CLIP + 0.25
-        return plot.forest(rows, xlabel=UNIT, xlim=(-end, end))
+        return plot.forest(rows, xlabel=UNIT, xlim=(-CLIP, CLIP))
 
     def say(self, data: str) -> str:
-        """Say who is best here, and where the best of all stands."""
-        first, own = best_first(self.effects)[0], self.values[data]
-        order = sorted(own, key=own.__getitem__)
-        here = f"On {data}, {brief(order[0])} is best"
-        if order[0] == first:
-            return f"{here}, as on average."
-        place = f"number {order.index(first) + 1} of {len(order)}"
-        return f"{here}; {brief(first)}, the best on average, is {place}."
-
-
-class Costs:
-    """What each contestant gains, over what it costs.
-
-    Parameters
-    ----------
-    effects
-        By contestant.
-    costs
-        By what is paid, and by contestant, multiples of one network's.
-    """
-
-    def __init__(self, effects: Effects, costs: Mapping[str, Mapping[str, float]]) -> None:
-        self.effects, self.costs = effects, costs
-
-    def draw(self, cost: str) -> Figure:
-        """Draw a point a contestant."""
-        points = {
-            brief(name): [("", self.costs[cost][name], one.interval)]
-            for name, one in self.effects.items()
-        }
-        known = {
-            brief(name): [""]
-            for name, one in self.effects.items()
-            if one.word.startswith(("better", "worse"))
-        }
-        colors = {brief(name): one.method for name, one in self.effects.items() if one.method}
-        return plot.tradeoff(
-            points, xlabel=f"{cost} (one network = 1)",
-            ylabel="NLL minus one network's, in units", resolved=known, colors=colors,
-            level="one network",
-        )  # fmt: skip
-
-    def say(self, cost: str) -> str:
-        """Say who pays the least, and who the most."""
-        own = self.costs[cost]
-        least, most = min(own, key=own.__getitem__), max(own, key=own.__getitem__)
-        return (
-            f"{cost[0].upper()}{cost[1:]}: from {own[least]:.1f} times one network's "
-            f"({brief(least)}) to {own[most]:.1f} ({brief(most)})."
-        )
+        """Say who has the lowest score here, of those who are shown."""
+        own = self.values[data]
+        lowest = min(own, key=own.__getitem__)
+        return f"Of these {len(own)}, {brief(lowest)} has the lowest NLL on {data}."
 
 
 class Auroc:
@@ -216,6 +175,27 @@ class Auroc:
         name = best_first(self.effects)[-1]
         gain = self.effects[name].interval[1]
         return f"Highest is {brief(name)}, {gain:.3f} above one network on average."
+
+
+def paid(
+    effects: Effects, costs: Mapping[str, Mapping[str, float]]
+) -> dict[str, dict[str, float | Score]]:
+    """Return the rows of a ranking: by contestant what it gains, and what it costs.
+
+    `costs` are by contestant and cost, in multiples of one network's.
+    """
+    rows: dict[str, dict[str, float | Score]] = {}
+    for name, own in costs.items():
+        row: dict[str, float | Score] = {PAID[cost].title: value for cost, value in own.items()}
+        if name in effects:
+            one = effects[name]
+            low, mean, high = one.interval
+            verdict = one.word if one.word in ("better", "worse") else ""
+            row[GAIN.title] = Score(mean, (low, high), verdict)
+        else:
+            row[GAIN.title] = 0.0
+        rows[brief(name)] = row
+    return rows
 
 
 def scored(

@@ -1,6 +1,7 @@
 """Which one should you use: the guide's words, and what the page's figures draw and say."""
 
 from collections.abc import Mapping, Sequence
+from urllib.parse import quote
 
 import numpy as np
 from jaxtyping import Float
@@ -27,6 +28,8 @@ __all__ = [
 
 CONTEST = "../learning/shootout.html#fig-contest"
 COST, BY_TASK, OUTSIDE = (f"{CONTEST}-{name}" for name in ("cost", "tasks", "ood"))
+#: The same figure with everybody beside one network with a temperature.
+SCALED = f"{CONTEST}:beside={quote(reading.label(reading.SCALED))}&data_sets=all"
 PUBLISHED = "../counting/comparison.html#what-did-others-measure"
 TEMPERATURE = "../glossary.html#term-temperature"
 #: Published NLL of WRN-28-10 on CIFAR-100, by what the table there calls methods.
@@ -43,15 +46,16 @@ QUESTIONS = (
     Question("target", "What is predicted?", {"number": "a number", "class": "a class"}),
     Question(
         "memory", "How many networks' parameters fit?",
-        {"one": "one", "four": "four", "twenty": "twenty"},
+        {"one": "one and a half", "four": "four and a half", "twenty": "any number"},
     ),
     Question(
         "passes", "How many passes a prediction?",
         {"one": "one", "four": "four", "many": "32"},
     ),
+    Question("outside", "Must it tell out-of-distribution inputs?", {"no": "no", "yes": "yes"}),
     Question(
         "time", "How long may training take?",
-        {"four": "four times one network's", "one": "about one network's"}, more=True,
+        {"four": "any time", "one": "at most twice one network's"}, more=True,
     ),
     Question(
         "inputs", "What are the inputs?",
@@ -61,9 +65,6 @@ QUESTIONS = (
             "large": "a large network, or a lot of data",
         },
         more=True,
-    ),
-    Question(
-        "outside", "Must it tell out-of-distribution inputs?", {"no": "no", "yes": "yes"}, more=True
     ),
     Question("trained", "Is a network trained already?", {"no": "no", "yes": "yes"}, more=True),
 )  # fmt: skip
@@ -85,7 +86,7 @@ SITUATIONS = {
     "small images, room and passes for four networks": {
         "target": "class", "memory": "four", "passes": "four", "inputs": "images",
     },
-    "one training run of a table, as long as one network's": {
+    "a table, a number, and at most twice one network's time to train": {
         "target": "number", "memory": "four", "passes": "four", "time": "one",
     },
 }  # fmt: skip
@@ -94,11 +95,11 @@ SITUATIONS = {
 def entries(advice: Advice) -> list[Entry]:
     """Return a ranking in words, the recommended one first."""
     if not advice.standings:
-        return [_unmeasured(advice.answers["trained"] == "yes")]
+        return [_unmeasured(advice)]
     first, *others = advice.standings
     figure = OUTSIDE if advice.score == "auroc" else CONTEST
     lead = [
-        (_reason(advice), figure),
+        (_reason(advice), OUTSIDE if advice.score == "auroc" else SCALED),
         (f"Beside one network: {_evidence(first, advice.score)}", figure),
         (f"It [costs] {_price(first.price)}.", COST),
         *_images(first),
@@ -108,7 +109,7 @@ def entries(advice: Advice) -> list[Entry]:
             ("AUROCs are not corrected for the many comparisons, as [the NLL] is.", CONTEST)
         )
     if advice.answers["trained"] == "yes":
-        lead.append(("SWAG needs [the training to go on], so it is not among these.", CONTEST))
+        lead.append(("SWAG is fitted [while a network trains], so it is not among these.", CONTEST))
     found = [_entry(first, lead)]
     for one in others:
         beside = f"Beside {_short(first.contestant)}: {_said(one.beside_first, advice.score)}."
@@ -123,19 +124,21 @@ def entries(advice: Advice) -> list[Entry]:
     return found
 
 
-def _unmeasured(trained: bool) -> Entry:
+def _unmeasured(advice: Advice) -> Entry:
     numbers = [f"{CIFAR[name]:.3f}" for name in CIFAR]
     published = (
-        f"Others, without intervals: the NLL of a WRN-28-10 on CIFAR-100 is {numbers[0]}, "
-        f"[{numbers[1]} of a BatchEnsemble] and of MIMO, {numbers[3]} of a deep ensemble."
+        f"Others measured the NLL of a WRN-28-10 on CIFAR-100, without intervals or a temperature: "
+        f"[one network {numbers[0]}, a BatchEnsemble {numbers[1]}, MIMO, which takes one pass, "
+        f"{numbers[2]}, a deep ensemble {numbers[3]}]."
     )
-    again = " Each of these is trained anew." if trained else ""
+    again = " Each of these is trained anew." if advice.answers["trained"] == "yes" else ""
+    doubt = " It hardly helps with out-of-distribution inputs." if advice.score == "auroc" else ""
     return Entry(
         "Not measured here: begin with a temperature",
         [
             ("The contest had [small networks and small data] only; no rule of ours holds.",
              CONTEST),
-            ("[A temperature] costs one number, and rows that you hold out.", TEMPERATURE),
+            ("[A temperature] costs one number, and rows that you hold out." + doubt, TEMPERATURE),
             (published + again, PUBLISHED),
         ],
         "single",
@@ -176,16 +179,18 @@ def _reason(advice: Advice) -> str:
     if advice.passed and advice.score == "auroc":
         return (
             f"Its AUROC is [higher] than that of {_short(advice.passed[-1])}: the interval of the "
-            "difference lies above 0. Nothing else that fits your answers is so beside this one."
+            "difference lies above 0. No other that fits has one above 0 beside this one."
         )
     if advice.passed:
         return (
             f"It is [better] than {_short(advice.passed[-1])}, and nothing else that fits your "
             "answers is better than it."
         )
+    if advice.score == "auroc":
+        return "A temperature hardly helps here, but [nothing else] that fits your answers is shown to."
     return (
-        "Nothing else that fits your answers is [better]: where two are practically equal, or it "
-        "is unclear, the cheaper one stays."
+        "Nothing else that fits your answers is [better than it]: where two are practically "
+        "equal, or it is unclear, the cheaper one stays."
     )
 
 
@@ -198,7 +203,12 @@ def _images(one: Standing) -> list[tuple[str, str]]:
     if one.images is None:
         return []
     low, mean, high = (_signed(v, 3) for v in (one.images.low, one.images.mean, one.images.high))
-    return [(f"With [LeNet-5 on MNIST-5000] alone: {mean} ({low} to {high}).", BY_TASK)]
+    return [
+        (
+            f"With [LeNet-5 on MNIST-5000] alone: {mean} ({low} to {high}) beside one network.",
+            BY_TASK,
+        )
+    ]
 
 
 def _said(word: str, score: str) -> str:

@@ -433,8 +433,9 @@ class Ranking:
             )
         if any(score.interval for score in scores):
             words.append(
-                f"a bar, on paper a bracket: the 95% interval of the difference from "
-                f"{self.reference}, the line being none"
+                f"bars, beside the column that the table is sorted by: the 95% interval of the "
+                f"difference from {self.reference}, with a line at no difference (on paper, and in "
+                "brackets, its two ends)"
             )
         return f"{'; '.join(words)}."
 

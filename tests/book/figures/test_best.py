@@ -84,35 +84,27 @@ def test_the_longest_sentences_say_one_thing():
 
 def test_a_data_set_is_one_dot_a_row():
     effects = {"a": effect(-0.5, "better", "rank1"), LONG: effect(0.4, "unclear", "single")}
-    dots = best.Dots(effects, {"tumors": {"a": -1.5, LONG: 0.25}, "loans": {"a": 0.5, LONG: -3.0}})
-    for data, wanted in (("tumors", {-1.5, 0.25}), ("loans", {0.5, -3.0})):
+    dots = best.Dots(effects, {"tumors": {"a": -1.5, LONG: 0.25}, "loans": {"a": -3.1, LONG: -4.0}})
+    for data, wanted in (("tumors", {-1.5, 0.25}), ("loans", set())):
         (axes,) = drawn(lambda data=data: dots.draw(data), plot.style.Look()).axes
         lines = [line for line in axes.lines if line.get_ls() == "None" and line.get_alpha()]
         assert {float(x) for line in lines for x in line.get_xdata()} == wanted
-    assert dots.say("tumors") == "On tumors, a is best, as on average."
-    assert dots.say("loans") == (
-        "On loans, temperature alone is best; a, the best on average, is number 2 of 2."
-    )
+    assert dots.say("tumors") == "Of these 2, a has the lowest NLL on tumors."
+    # Beyond three units, too, the lower one is named.
+    assert dots.say("loans") == "Of these 2, temperature alone has the lowest NLL on loans."
     readable(lambda: dots.draw("loans"))
 
 
-def test_what_is_paid_is_the_axis():
-    effects = {
-        "swag": effect(-0.5, "better"),
-        LONG: effect(0.2, "worse"),
-        "c": effect(0, "unclear"),
+def test_what_is_paid_stands_beside_what_it_gains():
+    effects = {"swag": effect(-0.5, "better"), LONG: effect(0.2, "unclear")}
+    own = {"kept": 2.0, "train_seconds": 3.0, "predict_seconds": 5.0}
+    found = best.paid(effects, {"single": dict.fromkeys(own, 1.0), "swag": own, LONG: own})
+    prices = {"parameters": 2.0, "training": 3.0, "prediction": 5.0}
+    assert found == {
+        "single": dict.fromkeys(prices, 1.0) | {"NLL": 0.0},
+        "swag": prices | {"NLL": Score(-0.5, (-0.6, -0.3), "better")},
+        "temperature alone": prices | {"NLL": Score(0.2, (0.2 - 0.1, 0.4))},
     }
-    costs = best.Costs(effects, {"time to train": {"swag": 2.0, LONG: 11.0, "c": 1.0}})
-    (axes,) = costs.draw("time to train").axes
-    marks = {
-        round(float(line.get_xdata()[0]), 9): line.get_markerfacecolor() != plot.style.PAGE
-        for line in axes.lines
-        if line.get_marker() == "o"
-    }
-    assert marks == {2.0: True, 11.0: True, 1.0: False}
-    assert costs.say("time to train") == (
-        "Time to train: from 1.0 times one network's (c) to 11.0 (temperature alone)."
-    )
 
 
 def test_more_auroc_is_better():

@@ -62,9 +62,9 @@ def test_what_is_not_read_of_a_package_is_left_out():
 
     found = read("def draw():\n    return plot.network([1, 2])")
     assert {"plot/__init__.py", "plot/network.py", "plot/style.py"} <= found
-    assert not {"plot/tradeoff.py", "plot/effects.py"} & found
-    for code in ("print(plot.network, getattr(plot, 'dots'))", "plot.network, plot.tradeoff.x", ""):
-        assert {"plot/tradeoff.py"} <= read(code)
+    assert not {"plot/forest.py", "plot/effects.py"} & found
+    for code in ("print(plot.network, getattr(plot, 'dots'))", "plot.network, plot.forest.x", ""):
+        assert {"plot/forest.py"} <= read(code)
 
 
 def test_it_follows_what_changes(tmp_path, monkeypatch):

@@ -45,9 +45,9 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
     "target": ("number", "class"),
     "memory": ("one", "four", "twenty"),
     "passes": ("one", "four", "many"),
+    "outside": ("no", "yes"),
     "time": ("four", "one"),
     "inputs": ("table", "images", "large"),
-    "outside": ("no", "yes"),
     "trained": ("no", "yes"),
 }
 #: The most parameters, passes, and time to train; one network's are 1.
