@@ -227,7 +227,7 @@ def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str)
     axes.plot(row.prediction, [upper, upper], color=own, lw=1.2, alpha=0.6)
     axes.plot([low, high], [upper, upper], color=own, lw=3.4, solid_capstyle="butt")
     axes.plot(
-        [mean], [upper], marker=MARKERS.get(method, "o"), ms=8, color=own, mew=1.6,
+        [mean], [upper], marker=MARKERS.get(method, "o"), ms=9.5, color=own, mew=1.3,
         mfc=PAGE if row.word in UNKNOWN else own,
     )  # fmt: skip
     for values, y in ((row.sources, lower), (row.prediction, upper)):
@@ -271,7 +271,7 @@ def _key_entries(
     """Return what the key says, without what is not drawn."""
     entries: dict[str, dict[str, Any]] = {
         f"average over {source}s, and where it may lie": {
-            "color": MUTED, "lw": 3.4, "marker": "o", "ms": 8, "mew": 1.6,
+            "color": MUTED, "lw": 3.4, "marker": "o", "ms": 9.5, "mew": 1.3,
             "solid_capstyle": "butt",
         },
         f"where a new {source} may fall": {"color": MUTED, "lw": 1.2, "alpha": 0.6},

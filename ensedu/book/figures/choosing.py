@@ -187,7 +187,7 @@ def _reason(advice: Advice) -> str:
             "answers is better than it."
         )
     if advice.score == "auroc":
-        return "A temperature hardly helps here, but [nothing else] that fits your answers is shown to."
+        return "A temperature hardly helps here, but [nothing else] that fits is shown to."
     return (
         "Nothing else that fits your answers is [better than it]: where two are practically "
         "equal, or it is unclear, the cheaper one stays."

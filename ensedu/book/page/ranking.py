@@ -433,9 +433,8 @@ class Ranking:
             )
         if any(score.interval for score in scores):
             words.append(
-                f"bars, beside the column that the table is sorted by: the 95% interval of the "
-                f"difference from {self.reference}, with a line at no difference (on paper, and in "
-                "brackets, its two ends)"
+                f"a bar, in the column that the table is sorted by: the 95% interval of the "
+                f"difference from {self.reference}"
             )
         return f"{'; '.join(words)}."
 
