@@ -2178,8 +2178,8 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/plot/forest.py",
-        "first, last = (worse, better) if higher else (better, worse)",
-        "first, last = (better, worse)",
+        'first, last = ("worse", "better") if higher else ("better", "worse")',
+        'first, last = ("better", "worse")',
         ("tests/plot/test_forest.py",),
         "what is better stands at the wrong end",
     ),

@@ -250,12 +250,12 @@ def _write_directions(
     ends: Ends,
 ) -> None:  # fmt: skip
     """Write which way is better, and below it what stands at 0."""
-    better, worse = f"better than {reference}", "worse"
-    first, last = (worse, better) if higher else (better, worse)
-    each = cut_to_lines(f"\N{LEFTWARDS ARROW} {first}", width - inches(last) - 0.5, 1)
-    write(figure, left, y + LINE / 2, each, va="center", color=INK)
-    each = cut_to_lines(f"{last} \N{RIGHTWARDS ARROW}", width - inches(first) - 0.5, 1)
-    write(figure, left + width, y + LINE / 2, each, va="center", ha="right", color=INK)
+    first, last = ("worse", "better") if higher else ("better", "worse")
+    for x, ha, text in (
+        (left, "left", f"\N{LEFTWARDS ARROW} {first}"),
+        (left + width, "right", f"{last} \N{RIGHTWARDS ARROW}"),
+    ):
+        write(figure, x, y + LINE / 2, text, va="center", ha=ha, color=INK)
     words = cut_to_lines(reference, width, 1, weight="bold")
     zero, half = left - width * ends[0] / (ends[1] - ends[0]), inches(words, weight="bold") / 2
     middle = min(max(zero, EDGE + half), look().width - EDGE - half)

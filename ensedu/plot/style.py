@@ -14,10 +14,12 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap
+from matplotlib.ticker import LogFormatterSciNotation
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.methods import ROLE_LABELS as ROLE_LABELS
+from ensedu.plot.text_layout import number_in_words
 
 # Based on the palette of Okabe and Ito, darkened until each color has a contrast of 3:1 on a white
 # page; `DARK` has those for a dark page. The tests measure both, and the distance between any two
@@ -176,12 +178,30 @@ def _style_settings() -> dict[str, Any]:
     return RC | {"figure.figsize": (look().width, 4.0)}
 
 
+class PlainPowers(LogFormatterSciNotation):
+    """Ticks where Matplotlib has them, as 0.01 and 1e−6: raised digits are too small on a phone."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Return the label of a tick, if it has one."""
+        return number_in_words(float(x)) if super().__call__(x, pos) else ""
+
+
 class Figure(mpl.figure.Figure):
     """A Matplotlib figure that a notebook shows once, as a PNG of its full size.
 
     It never enters pyplot's list of open figures, so a cell shows it only as its value, and the
     picture has the same size and the same bytes whatever the user's settings are.
     """
+
+    def draw(self, renderer: Any) -> None:
+        """Draw it, with numbers on logarithmic axes whose exponents are as large as the rest."""
+        for axes in self.axes:
+            for axis in (axes.xaxis, axes.yaxis):
+                if type(axis.get_major_formatter()) is LogFormatterSciNotation:
+                    axis.set_major_formatter(PlainPowers())
+                if type(axis.get_minor_formatter()) is LogFormatterSciNotation:
+                    axis.set_minor_formatter(PlainPowers())
+        super().draw(renderer)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         width, height = (round(inches * 100) for inches in self.get_size_inches())

@@ -8,7 +8,6 @@ from matplotlib import cbook
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 #: Points: the letters of ticks, entries, numbers and names beside axes.
 SMALL = 11
 MOST = 4  # lines
@@ -91,7 +90,7 @@ def rows_of_texts(
 
 
 def number_in_words(value: float | int) -> str:
-    """Return a number in few letters: 12,346, 0.5, 3 million, 2·10²⁰."""
+    """Return a number in few letters: 12,346, 0.5, 3 million, 2e20."""
     size = abs(value)
     if 1e6 <= size < 1e15:
         power, word = next(
@@ -104,6 +103,5 @@ def number_in_words(value: float | int) -> str:
         words = f"{value:,.10g}"
     else:
         factor, exponent = f"{value:e}".split("e")
-        words = f"{float(factor):.3g}·10{int(exponent)}".removeprefix("1·")
-        words = words.replace(f"10{int(exponent)}", "10" + f"{int(exponent)}".translate(RAISED))
+        words = f"{float(factor):.3g}e{int(exponent)}"
     return words.replace("-", "\N{MINUS SIGN}")

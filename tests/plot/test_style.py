@@ -161,3 +161,17 @@ def test_a_notebook_shows_a_figure_once():
 def test_only_figures_become_pictures():
     with pytest.raises(TypeError, match="figure must be a Matplotlib figure, got None"):
         plot.png(None)
+
+
+def test_numbers_on_logarithmic_axes_have_no_raised_digits():
+    figure, axes = style.canvas(3, 2)
+    axes.axis("on")
+    axes.set(
+        xscale="log", xlim=(1e-6, 1e4), yscale="log", ylim=(0.15, 0.9), xticks=[1e-6, 0.01, 1e4]
+    )
+    figure.draw_without_rendering()
+    written = [text.get_text() for text in axes.get_xticklabels()]
+    assert written == ["1e−6", "0.01", "10,000"]
+    # Less than a decade: Matplotlib writes some ticks between its powers.
+    minor = [text.get_text() for text in axes.get_yticklabels(minor=True)]
+    assert "0.2" in minor and not any("$" in words for words in minor)

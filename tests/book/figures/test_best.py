@@ -111,7 +111,7 @@ def test_more_auroc_is_better():
     found = best.Auroc({"a": effect(0.01, ""), "b": effect(0.03, "")})
     assert found.say() == "Highest is b, 0.030 above one network on average."
     figure = found.draw()
-    assert "better than one network →" in said(figure)
+    assert "better →" in said(figure)
     readable(found.draw)
 
 
