@@ -183,7 +183,12 @@ class PlainPowers(LogFormatterSciNotation):
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         """Return the label of a tick, if it has one."""
-        return number_in_words(float(x)) if super().__call__(x, pos) else ""
+        if not super().__call__(x, pos):
+            return ""
+        if 0.001 <= x < 10_000:
+            return number_in_words(float(x))
+        factor, exponent = f"{x:.2e}".split("e")
+        return f"{float(factor):g}e{int(exponent)}".replace("-", "\N{MINUS SIGN}")
 
 
 class Figure(mpl.figure.Figure):
