@@ -1350,6 +1350,13 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/book/page/frames.py",
+        "tallest = {\n            name: max(",
+        "tallest = {\n            name: min(",
+        ("tests/book/page/test_explore.py",),
+        "room is kept for the flattest frame",
+    ),
+    Mutant(
+        "ensedu/book/page/frames.py",
         "weight = sum(near) + _kilobytes(packed(frames, self.key))",
         "weight = _kilobytes(packed(frames, self.key))",
         ("tests/book/page/test_frames.py",),
@@ -1357,10 +1364,10 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/book/page/controls.py",
-        'return "slider"\n',
-        'return "list"\n',
+        "len(said) <= MOST_BUTTONS",
+        "len(said) < MOST_BUTTONS",
         ("tests/book/page/test_controls.py",),
-        "numbers are a list",
+        "one number fewer is a button",
     ),
     Mutant(
         "ensedu/book/page/said.py",

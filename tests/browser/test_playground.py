@@ -29,7 +29,10 @@ MINUS = "\N{MINUS SIGN}"
 HELP = """
   const p = enseduPlayground;
   const root = () => document.querySelector("#root, .ensedu-playground");
-  const begin = (state) => (window.t = p.mount(root(), { state }));
+  const begin = (state) => {
+    root().className = "ensedu-playground";
+    window.t = p.mount(root(), { state });
+  };
   const find = (selector) => root().querySelector(selector);
   const all = (selector) => [...root().querySelectorAll(selector)];
   const cell = (key) => find(`[data-key="${key}"]`);
@@ -831,6 +834,7 @@ def test_a_finger_taps_drags_sideways_and_scrolls_up_and_down(play):
     for name, change in (("Less", -0.5), ("More", 0)):
         page.get_by_role("button", name=name, exact=True).tap()
         page.wait_for_function("value => t.state.edits['bias:1,2'] === value", arg=value + change)
+    page.get_by_text("Sizes, challenges, reset").tap()
     page.get_by_role("button", name="Reset").tap()
     page.wait_for_function("!('bias:1,2' in t.state.edits)")
     seek("bias:1,2")
@@ -1404,6 +1408,55 @@ def test_without_scripts_a_picture_stands(open_page, chapter):
     page.goto(chapter)
     assert page.locator(".ensedu-playground .ensedu-still").is_visible()
     assert page.locator(".ensedu-p").count() == 0
+
+
+SPARE = """() => [...document.querySelectorAll(".ensedu-p-cell")].flatMap((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  const spare = (cell.clientWidth - range.getBoundingClientRect().width) / 2;
+  return spare < 2 ? [[cell.dataset.key, cell.textContent, spare]] : [];
+})"""
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_every_number_has_room_in_its_cell(open_page, chapter, viewport):
+    page = open_page(viewport=viewport)
+    for method in METHODS:
+        visit(page, f"{chapter}#playground:method={method}")
+        page.locator(f"input[value={method}]:checked").wait_for(state="attached")
+        page.wait_for_timeout(100)
+        assert page.evaluate(SPARE) == [], method
+
+
+def test_challenges_open_where_they_are(open_page, chapter):
+    page = open_page()
+    visit(page, chapter)
+    parts = ".ensedu-t-tools > button:visible, .ensedu-p-sheet"
+    places = "(all) => all.map((one) => Object.values(one.getBoundingClientRect().toJSON()))"
+    before = page.locator(parts).evaluate_all(places)
+    page.get_by_text("4 challenges").click()
+    assert page.locator(parts).evaluate_all(places)[: len(before) - 1] == before[:-1]
+    top = page.locator(".ensedu-p-top").bounding_box()["y"]
+    assert top - 8 >= max(
+        box["y"] + box["height"]
+        for box in (one.bounding_box() for one in page.locator(".ensedu-p-challenges button").all())
+    )
+
+
+def test_a_phone_begins_with_numbers_and_says_what_a_finger_does(open_page, chapter):
+    page = open_page(viewport=PHONE, has_touch=True, is_mobile=True)
+    visit(page, chapter)
+    box = page.locator('[data-key="weight:3,4"]').bounding_box()
+    assert box["y"] + box["height"] < PHONE["height"]
+    assert page.locator(".ensedu-p-touch").is_visible()
+    assert not page.locator(".ensedu-t-keys").is_visible()
+    page.get_by_label("Method", exact=True).select_option("rank1")
+    page.wait_for_function("document.querySelector('[data-key=\"s_std:2,3\"]')")
+    assert page.locator(".ensedu-p-menu option:checked").text_content() == "rank-1 BNN: 112 numbers"
+    desk = open_page()
+    visit(desk, chapter)
+    assert not desk.locator(".ensedu-p-touch").is_visible()
+    assert desk.locator(".ensedu-t-keys").is_visible()
 
 
 @pytest.mark.parametrize("viewport", [DESK, {"width": 1920, "height": 1080}], ids=["desk", "large"])

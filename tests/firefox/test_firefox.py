@@ -16,7 +16,7 @@ from tests.browser.test_live_engine import CASES, RUN, assert_close, trained
 from tests.firefox.bidi import BROWSERS, firefox
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
-LIVE, EXPLORERS, INTRO = "live", "counting/comparison", "intro"
+LIVE, EXPLORERS, INTRO = "live", "theory/gradient-flow", "intro"
 THEMES = "Got invalid theme mode"  # what the theme says of a reader's first visit
 METER = "() => document.querySelector('.ensedu-t-meter')?.textContent ?? ''"
 STEPS = f"() => Number(({METER})().replace(',', '').match(/step (\\d+)/)?.[1])"

@@ -1,4 +1,4 @@
-"""The controls of an explorer: numbers are slid, names are chosen by buttons or from a list."""
+"""The controls of an explorer: buttons for a few values, else a slider of numbers or a list."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,16 +8,18 @@ from typing import Any, Literal
 NUMBER = re.compile(r"[-−+]?[\d.,]+(e[-+]?\d+)?%?")
 # Letters that stand beside each other on a wide page, and the room around each name, in letters.
 LINE, AROUND = 60, 4
+MOST_BUTTONS = 7  # of numbers: more are slid
 
 
 def kind(options: Sequence[Any]) -> Literal["buttons", "list", "slider"]:
-    """Return by what one of some values is chosen; two are a toggle, be they names or numbers."""
+    """Return by what one of some values is chosen; two are always a toggle."""
     said = [str(option) for option in options]
     if len(said) == 2:
         return "buttons"
+    fit = sum(len(name) + AROUND for name in said) <= LINE
     if all(map(NUMBER.fullmatch, said)):
-        return "slider"
-    return "buttons" if sum(len(name) + AROUND for name in said) <= LINE else "list"
+        return "buttons" if fit and len(said) <= MOST_BUTTONS else "slider"
+    return "buttons" if fit else "list"
 
 
 def words(name: str) -> str:

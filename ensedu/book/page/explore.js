@@ -223,6 +223,9 @@
     let before = first.root;
     while (before.parentElement !== box) before = before.parentElement;
     box.insertBefore(bar, before);
+    // The titles of a table stay in sight below it.
+    const height = () => box.style.setProperty("--ensedu-bar", `${bar.offsetHeight}px`);
+    new ResizeObserver(height).observe(bar);
     one.shared = control(element, one.values);
     one.say();
     element.addEventListener("input", () => {

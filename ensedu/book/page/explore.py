@@ -15,6 +15,7 @@ import numpy as np
 from ensedu.book.page import slider_checks
 from ensedu.book.page.controls import controls, kind, setting, words
 from ensedu.book.page.frames import BOOK, FRAMES, Frames, check_letters, embedded, ranges
+from ensedu.book.page.said import said
 from ensedu.common import checks
 from ensedu.plot.style import look, png
 
@@ -64,10 +65,10 @@ def explore(
         Why axes or color ranges change with the sliders. Without a reason they must not.
     **sliders
         None for a figure that stands still, or up to three sliders: a name and the values that it
-        takes, such as ``width=[5, 50, 500]``. Underscores of the name become spaces. Names, such
-        as ``data=["digits", "concrete", "diamonds"]``, are buttons, or a list where they are too
-        long for one line; two values are always buttons. At most 150 frames: a page holds them
-        all.
+        takes, such as ``width=[5, 50, 500]``. Underscores of the name become spaces. Up to seven
+        numbers, and names such as ``data=["digits", "concrete", "diamonds"]``, are buttons where
+        they fit one line; more numbers are slid, longer names a list. At most 150 frames: a page
+        holds them all.
 
     Raises
     ------
@@ -278,8 +279,8 @@ class Explorer:
         return (
             f'<div class="ensedu-explorer"{data}>'
             f"{controls(self.choices, self.values, frames.key)}"
-            f'<p class="ensedu-live" role="status">{escape(self.alt())}</p>'
-            f"{_framed(pictures)}{why}"
+            f"{said(self.alt(), moved['alts'])}"
+            f"{_framed(pictures, frames.room())}{why}"
             f'<p class="ensedu-setting">Set to {escape(setting(self.values))}.</p>'
             f'<script type="application/json">{script}</script></div>'
         )
@@ -292,8 +293,9 @@ class Explorer:
         return self.widget()._repr_mimebundle_() | bundle if self.choices else bundle
 
 
-def _framed(pictures: str) -> str:
-    return f'<div class="ensedu-frame">{pictures}</div>'
+def _framed(pictures: str, room: str = "") -> str:
+    style = f' style="{room}"' if room else ""
+    return f'<div class="ensedu-frame"{style}>{pictures}</div>'
 
 
 def check_linked(linked: Any, choices: Mapping[str, Any]) -> None:

@@ -73,6 +73,14 @@ class Frames:
             for drawn in self.drawn
         ]
 
+    def room(self) -> str:
+        """Return a style: width / height of the tallest frame, wide and narrow."""
+        tallest = {
+            name: max((drawn[look] for drawn in self.drawn), key=lambda one: one.height / one.width)
+            for name, look in {"wide": Look(False), "narrow": Look(True)}.items()
+        }
+        return "; ".join(f"--ensedu-{name}: {r.width} / {r.height}" for name, r in tallest.items())
+
     def pictures(self, index: int, alt: str) -> str:
         """Return one frame as HTML: a picture a theme, each for wide pages and for phones.
 

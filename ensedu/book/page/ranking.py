@@ -18,6 +18,7 @@ from ensedu.book.page import slider_checks
 from ensedu.book.page.choices import radios
 from ensedu.book.page.explore import Explorer, check_linked
 from ensedu.book.page.frames import embedded
+from ensedu.book.page.said import said
 from ensedu.book.page.scripts import Bundle
 from ensedu.common import checks
 from ensedu.common.text_table import BOOK, Cell, Column, Row, Table
@@ -406,16 +407,19 @@ class Ranking:
         options = {part.option: part.option for part in self.parts}
         chosen = radios(self.choose, self.name, "show", options, first.option)
         choice = f'<div class="ensedu-choices ensedu-live-only" hidden>{chosen}</div>'
+        sentences = [
+            part.said(measure, end, self.reference)
+            for part in self.parts
+            for measure in part.measures
+            for end in ENDS
+        ]
         return "\n".join(
             [
                 f'<div class="ensedu-ranking"{about}>',
                 *([choice] if self.choose else []),
                 *(line for part in self.parts for line in self._section(part)),
-                '<p class="ensedu-live" role="status">'
-                f"{escape(first.said(first.start, ENDS[0], self.reference))}</p>",
-                f'<p class="ensedu-key">{escape(self._key())}',
-                '<span class="ensedu-live-only" hidden>Press a title to sort by its column, once '
-                "more to turn the order.</span></p>",
+                said(first.said(first.start, ENDS[0], self.reference), sentences),
+                f'<p class="ensedu-key">{escape(self._key())}</p>',
                 f'<script type="application/json">{embedded(self.data())}</script></div>',
             ]
         )
@@ -450,6 +454,8 @@ class Ranking:
             f'<section><div class="ensedu-ranked" style="--ensedu-table: {side_by_side:.1f}">'
             '<label class="ensedu-by ensedu-live-only" hidden>Sort by '
             f'<select autocomplete="off">{options}</select></label>'
+            '<p class="ensedu-press ensedu-live-only" hidden>Press a title to sort by its column, '
+            "once more to turn the order.</p>"
             f'<div class="ensedu-table-box" style="--ensedu-table: {side_by_side:.1f}; '
             f'--ensedu-line: {line:.1f}; --ensedu-aside: 0">'
             # Where the style sheet takes its display away, a table is one by its roles alone.

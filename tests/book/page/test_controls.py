@@ -5,22 +5,24 @@ from bs4 import BeautifulSoup
 
 from ensedu.book.page.controls import controls, kind, setting
 
-CHOICES = {"width": [2, 3, 50], "ensemble_size": [1, 4]}
+CHOICES = {"width": [2, 3, 50, 64, 128, 256, 512, 1024], "ensemble_size": [1, 4]}
 
 
 def test_names_are_said_as_words():
     assert setting({"width": 3, "ensemble_size": 4}) == "width 3, ensemble size 4"
 
 
-def test_two_values_are_a_toggle_and_more_a_slider():
+def test_two_values_are_a_toggle_and_many_a_slider():
     html = controls(CHOICES, {"width": 3, "ensemble_size": 4}, "key")
     root = BeautifulSoup(html, "html.parser").div
     assert root["aria-label"] == "width and ensemble size"
     assert root.has_attr("hidden")  # until a script moves them
+    assert [one["data-name"] for one in root.select("[data-name]")] == list(CHOICES)
     (slider,) = root.select("input[type=range]")
-    assert (slider["min"], slider["max"], slider["value"]) == ("0", "2", "1")
+    assert (slider["min"], slider["max"], slider["value"]) == ("0", "7", "1")
     assert slider["aria-valuetext"] == "3"
     assert root.find(id=slider["list"]).name == "datalist"
+    assert [option["value"] for option in root.select("option")] == list("01234567")
     first, second = root.select("input[type=radio]")
     assert first["name"] == second["name"]
     assert (first.has_attr("checked"), second.has_attr("checked")) == (False, True)
@@ -30,9 +32,12 @@ def test_two_values_are_a_toggle_and_more_a_slider():
 @pytest.mark.parametrize(
     ("options", "found"),
     [
-        ([2, 3, 50], "slider"),
-        ([7], "slider"),
-        (["0", "0.25", "1,200", "1e-3", "−2", "5%"], "slider"),
+        ([7], "buttons"),
+        ([2, 3, 50, 64, 128, 256, 1024], "buttons"),
+        ([1, 2, 3, 4, 5, 6, 7, 8], "slider"),
+        (["0", "0.25", "1,200", "1e-3", "−2", "5%"], "buttons"),
+        (["0", "0.25", "1,200", "1e-3", "−2", "5%", "1,200,000,000.5"], "slider"),
+        (["1e-30000000"] * 3 + ["1,200,000,000"], "slider"),
         ([2, 3], "buttons"),
         (["one", "a name too long for a line that " * 3], "buttons"),
         (["NLL", "error or RMSE", "AUROC"], "buttons"),
@@ -42,7 +47,7 @@ def test_two_values_are_a_toggle_and_more_a_slider():
         (["x" * 16] * 2 + ["x" * 17], "list"),
     ],
 )
-def test_numbers_are_slid_and_names_chosen(options, found):
+def test_a_few_are_buttons_and_many_a_slider_or_a_list(options, found):
     assert kind(options) == found
 
 

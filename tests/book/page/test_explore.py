@@ -12,6 +12,7 @@ import nbformat
 import numpy as np
 import pytest
 import torch
+from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 
 from ensedu import plot
@@ -116,7 +117,7 @@ def test_figures_of_pyplot_are_closed():
 
 
 def test_two_values_are_a_toggle():
-    width, ensemble_size, *_ = explorer().widget().children
+    width, ensemble_size, *_ = explorer(width=range(2, 10)).widget().children
     assert type(width).__name__ == "SelectionSlider"
     assert type(ensemble_size).__name__ == "ToggleButtons"
 
@@ -278,20 +279,22 @@ def test_the_page_shows_the_start_without_scripts(from_the_middle):
     assert "1 networks of width 3" in page.text
 
 
-def test_sliders_and_toggles_are_native_named_and_spoken(from_the_middle):
-    page = from_the_middle
-    width, one, two = (attrs for tag, attrs in page.tags if tag == "input")
-    assert (width["type"], width["min"], width["max"], width["value"]) == ("range", "0", "2", "1")
-    assert width["aria-valuetext"] == "3"
-    (marks,) = [attrs for tag, attrs in page.tags if tag == "datalist"]
-    assert width["list"] == marks["id"]
-    assert [attrs["value"] for tag, attrs in page.tags if tag == "option"] == ["0", "1", "2"]
-    assert one["type"] == two["type"] == "radio" and one["name"] == two["name"]
-    assert "checked" in one and "checked" not in two
-    controls = [attrs for _, attrs in page.tags if "data-name" in attrs]
-    assert [attrs["data-name"] for attrs in controls] == ["width", "ensemble_size"]
-    assert controls[1]["role"] == "radiogroup" and controls[1]["aria-label"] == "ensemble size"
-    assert "ensemble size" in page.text
+def test_room_is_kept_for_the_tallest_frame_and_the_longest_sentence(book):
+    heights = {2: 2, 3: 5, 50: 3}
+    alts = {2: "short", 3: "shorter", 50: "the longest"}
+    shown = explore(
+        lambda k: Figure(figsize=(7, heights[k])), alt=lambda k: alts[k], k=list(heights)
+    )
+    root = BeautifulSoup(shown._repr_mimebundle_()["text/html"], "html.parser")
+    data = json.loads(root.script.string)
+    wide, *narrow = data["sizes"][1][:2], data["sizes"][1][2:]
+    room = dict(part.split(": ") for part in root.select_one(".ensedu-frame")["style"].split("; "))
+    assert room == {
+        "--ensedu-wide": f"{wide[0]} / {wide[1]}",
+        "--ensedu-narrow": f"{narrow[0][0]} / {narrow[0][1]}",
+    }
+    assert root.select_one(".ensedu-said")["data-longest"] == "the longest"
+    assert root.select_one(".ensedu-said > [role=status]").text == "short"
 
 
 def test_a_figure_without_sliders_stands_still(book, monkeypatch):

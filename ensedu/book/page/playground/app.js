@@ -13,8 +13,9 @@ import { explain, sumWords } from "./words.js";
 const UNDO = 100;
 const SETTLE = 300; // milliseconds after which a hand has come to rest
 const NARROW = 660; // pixels
-const HINT = "Touch a number. What is stored you can drag sideways, or change with − and +. Each output is y = x W + b, and ∘ multiplies entry by entry.";
-const KEY_HINT = "With the keyboard: ↑ and ↓ change the number with the focus, ← and → go on, digits type one; Ctrl+Z undoes.";
+const HINT = "Each output is y = x W + b, and ∘ multiplies entry by entry.";
+const TOUCH_HINT = "Touch a number. What is stored you can drag sideways, or change with − and +.";
+const KEY_HINT = "Click a number. What is stored you can drag. With the keyboard: ↑ and ↓ change the number with the focus, ← and → go on, digits type one; Ctrl+Z undoes.";
 const NUMBER = /^\s*[-\u2212]?(\d+\.?\d*|\.\d+)\s*$/;
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -91,7 +92,9 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const marks = { touched: "touched", from: "what makes it", into: "what it makes" };
   const key = make("p", { class: "ensedu-p-key" }, ...Object.entries(marks).map(([mark, words]) => make("span", { class: mark }, words)));
   const sheet = make("div", { class: "ensedu-p-sheet" }, top, key, members);
-  const hint = make("p", { class: "ensedu-t-note" }, HINT, make("span", { class: "ensedu-t-keys" }, ` ${KEY_HINT}`));
+  const hands = { "ensedu-p-touch": TOUCH_HINT, "ensedu-t-keys": KEY_HINT };
+  const hint = make("p", { class: "ensedu-t-note" }, ...Object.entries(hands).map(([name, words]) => make("span", { class: name }, `${words} `)), HINT);
+  const fold = make("details", { class: "ensedu-p-fold" }, make("summary", {}, "Sizes, challenges, reset"));
   const count = countPanel();
   const box = make("div", { class: "ensedu-t ensedu-p" }, layer.element, tools, sheet, hint, count.element);
   const cells = cellsOf(sheet, {
@@ -174,15 +177,24 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     if (touched) stepper.refresh(state, cells.isStored(chosen) ? chosen : null);
     tell(lit ? lit.words : `${sumWords(state)} Touch a number.`);
   };
-  // What stays in sight is small where there is little room: there outputs and σ scroll away.
+  // Where there is little room, outputs and σ scroll away, and what is seldom set is folded.
   const arrange = () => {
     const narrow = box.clientWidth > 0 && box.clientWidth < NARROW;
     const follows = (node, other) => other.nextSibling !== node && other.after(node);
     box.dataset.narrow = String(narrow);
+    if (narrow && !fold.isConnected) {
+      fold.append(layer.sizing, tools);
+      layer.element.after(fold);
+    } else if (!narrow && fold.isConnected) {
+      layer.element.append(layer.sizing);
+      layer.element.after(tools);
+      fold.remove();
+    }
+    if (narrow && state.challenge) fold.open = true;
     follows(outputs, narrow ? top : shared);
     if (narrow) follows(more, outputs);
     else if (more.parentNode !== shared) shared.append(more);
-    follows(key, narrow ? tools : again);
+    follows(key, narrow ? more : again);
   };
   const refresh = () => {
     const kind = kindOf(state);
@@ -215,6 +227,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   // A number that gets the focus must not lie behind what stays in sight.
   const sized = new ResizeObserver(() => {
     arrange();
+    show();
     drawOutputs(state, numbers, outputs, lit);
     box.style.setProperty("--above", `${top.offsetHeight}px`);
   });

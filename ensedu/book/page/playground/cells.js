@@ -8,6 +8,7 @@ const FINE = 0.2; // of a step, with the shift key
 const DRAG = 8; // pixels of a drag a step
 const LONGEST = 6; // signs of a typed number
 const STRONGEST = 6; // the size of a number whose cell is fully tinted
+const ROOM = 5; // signs of a number, where the style sheet names no other
 
 // With as many digits as a cell has room for.
 const short = (value, room) => {
@@ -136,10 +137,9 @@ export const cellsOf = (root, on) => {
     // What is typed and not yet whole is given up.
     forget: () => (typed = null),
     // A group of cells in rows and columns; `keyOf` gives the key at each place.
-    group(words, rows, columns, keyOf, { stored = false, look = "made", room = 5 } = {}) {
+    group(words, rows, columns, keyOf, { stored = false, look = "made" } = {}) {
       const node = make("div", { class: `ensedu-p-box ${look}`, role: "group", "aria-label": words });
       node.style.setProperty("--columns", columns);
-      node.dataset.room = room;
       for (let k = 0; k < rows * columns; k += 1) {
         const key = keyOf(Math.floor(k / columns), k % columns);
         const cell = make(stored ? "span" : "button", {
@@ -152,6 +152,9 @@ export const cellsOf = (root, on) => {
       return node;
     },
     show(valueAt) {
+      const groups = [...new Set([...cells.values()].map((cell) => cell.parentNode))];
+      const rooms = groups.map((group) => getComputedStyle(group).getPropertyValue("--room") || ROOM);
+      groups.forEach((group, i) => (group.dataset.room = rooms[i]));
       for (const key of cells.keys()) show(key, valueAt(key));
     },
     // `lit` has the key that is touched, those it is made from, and those it goes into.

@@ -12,6 +12,9 @@ let panels = 0;
 export const layerPanel = ({ choose, resize }) => {
   panels += 1;
   const rows = {};
+  // Where there is little room, a menu stands for the bars.
+  const menu = make("select", { class: "ensedu-p-menu", "aria-label": "Method", autocomplete: "off" });
+  menu.addEventListener("change", () => choose(menu.value));
   const bars = make("div", { class: "ensedu-p-bars", role: "radiogroup", "aria-label": "Method, and how many numbers it holds" });
   for (const [method, { label, color, dark }] of Object.entries(LAYERS.methods)) {
     const radio = make("input", { type: "radio", name: `ensedu-p-${panels}`, value: method, autocomplete: "off" });
@@ -20,7 +23,9 @@ export const layerPanel = ({ choose, resize }) => {
     row.style.setProperty("--light", color);
     row.style.setProperty("--dark", dark);
     radio.addEventListener("change", () => choose(method));
-    rows[method] = { radio, bar, total };
+    const option = make("option", { value: method });
+    menu.append(option);
+    rows[method] = { radio, bar, total, option, label };
     bars.append(row);
   }
   const sizes = Object.entries(NAMES).map(([key, words]) => {
@@ -31,21 +36,21 @@ export const layerPanel = ({ choose, resize }) => {
   const add = button("", () => {
     if (add.getAttribute("aria-disabled") !== "true") resize({ ensemble_size: members + 1 });
   }, { class: "ensedu-p-add" });
-  const element = make(
-    "div", { class: "ensedu-p-controls" },
-    bars, make("div", { class: "ensedu-p-sizes" }, ...sizes.map(([, control]) => control.element), add),
-  );
+  const sizing = make("div", { class: "ensedu-p-sizes" }, ...sizes.map(([, control]) => control.element), add);
+  const element = make("div", { class: "ensedu-p-controls" }, menu, bars, sizing);
 
   const refresh = (state) => {
     const kind = kindOf(state);
     const several = kind.members || kind.stochastic;
     const held = (method, sizes) => totalOf(method, sizes);
     const totals = Object.keys(rows).map((method) => held(method, sizesOf(state)));
-    Object.entries(rows).forEach(([method, { radio, bar, total }], i) => {
+    Object.entries(rows).forEach(([method, { radio, bar, total, option, label }], i) => {
       radio.checked = method === state.method;
       bar.style.setProperty("--share", `${(100 * totals[i]) / Math.max(...totals)}%`);
       total.value = totals[i];
+      option.textContent = `${label}: ${totals[i]} numbers`;
     });
+    menu.value = state.method;
     for (const [key, control] of sizes) {
       const draws = key === "ensemble_size" && !kind.members;
       control.element.firstChild.textContent = draws && kind.stochastic ? "draws" : NAMES[key];
@@ -59,7 +64,7 @@ export const layerPanel = ({ choose, resize }) => {
     else add.textContent = kind.members ? `Add a member: ${price} numbers more` : "Add a draw: no number more";
     add.setAttribute("aria-disabled", String(full || !several));
   };
-  return { element, refresh };
+  return { element, sizing, refresh };
 };
 
 // The challenges, and the `answer` of the open one, which stands beside the numbers. `choose(its key, or null)`.

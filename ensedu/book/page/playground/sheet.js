@@ -15,13 +15,11 @@ const inArea = (area, node) => {
 export const layOut = (cells, state, { shared, more, members }) => {
   const kind = kindOf(state);
   const { m, n } = sizesOf(state);
-  // A number has less room where distributions stand.
   const lookOf = (array) => {
     if (array === "x") return { stored: true, look: "input" };
     const found = kind.arrays.find((one) => one.name === array);
     const owned = Boolean(found?.axes.startsWith("M"));
-    const room = kind.stochastic && (kind.modulated ? array !== "weight" : found) ? 4 : 5;
-    return found ? { stored: true, look: owned ? "own" : "common", room } : { room };
+    return found ? { stored: true, look: owned ? "own" : "common" } : {};
   };
   const group = (words, rows, columns, keyOf) => cells.group(words, rows, columns, keyOf, lookOf(parsed(keyOf(0, 0)).array));
   const row = (words, keyOf) => group(words, 1, n, (_, b) => keyOf(b));
