@@ -5,25 +5,43 @@ from urllib.parse import quote
 
 import numpy as np
 from jaxtyping import Float
+from matplotlib.ticker import MaxNLocator
 from numpy import ndarray as Array
 
-from ensedu import plot
+from ensedu import counting, plot
 from ensedu.book.experiments.contest import reading
-from ensedu.book.experiments.contest.advice import Advice, Price, Standing
-from ensedu.book.page.guide import Entry, Question
+from ensedu.book.experiments.contest.advice import (
+    AFTERWARDS,
+    CANDIDATES,
+    MEMORY,
+    MOST_PASSES,
+    TABLES_ONLY,
+    TIME,
+    Advice,
+    Standing,
+    price,
+    word,
+)
+from ensedu.book.page.guide import Candidate, Entry, Question, Ranked
+from ensedu.book.page.ranking import Measure, Score
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.plot.panels import write_key
 from ensedu.plot.style import PAGE
+from ensedu.theory.relatives import RELATIVES, numbers
 
 __all__ = [
     "CAPTION",
     "CIFAR",
+    "COSTS",
+    "KEY",
+    "NETWORKS",
     "QUESTIONS",
     "SITUATIONS",
     "draw_conformal",
     "draw_ends",
     "draw_relatives",
-    "entries",
+    "ranked",
+    "relatives",
 ]
 
 CONTEST = "../learning/shootout.html#fig-contest"
@@ -36,23 +54,40 @@ TEMPERATURE = "../glossary.html#term-temperature"
 CIFAR = {"deterministic": 0.875, "BatchEnsemble": 0.690, "MIMO": 0.690, "deep ensemble": 0.666}
 
 CAPTION = (
-    "Your answers decide what is recommended. A pass runs one network, or one member, once. Lower "
-    "NLL and higher AUROC are better. A unit is how much luck, another split and random seed, "
-    "usually changes one NLL."
+    "Your answers decide what is recommended, and who is ruled out. A pass runs one network, or "
+    "one member, once. A unit is how much luck, another split and random seed, usually changes one "
+    "NLL."
 )
+#: What a candidate costs, one network's being 1, but for passes.
+COSTS = ("parameters", "training", "passes")
+KEY = (
+    ("Verdicts of [the contest] are beside the recommended one.", SCALED),
+    ("Bars: [95% intervals] of the difference in NLL,", CONTEST),
+    ("or in [AUROC];", OUTSIDE),
+    (
+        "thick where better or worse than one network; below, thin, on your own kind alone, "
+        "[numbers or classes].",
+        BY_TASK,
+    ),
+    ("Parameters and training time: [times one network's].", COST),
+)
+MEASURES = {
+    "nll": Measure("NLL beside one network", "lower", 2, "units"),
+    "auroc": Measure("AUROC beside one network", "higher", 3),
+}
 #: Who is called by an article.
 COUNTED = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field", "last_layer", "linear")
 QUESTIONS = (
     Question("target", "What is predicted?", {"number": "a number", "class": "a class"}),
     Question(
-        "memory", "How many networks' parameters fit?",
-        {"one": "one and a half", "four": "four and a half", "twenty": "any number"},
+        "memory", "Room for how many networks?",
+        {"one": "1.5", "four": "4.5", "twenty": "any number"},
     ),
     Question(
         "passes", "How many passes a prediction?",
         {"one": "one", "four": "four", "many": "32"},
     ),
-    Question("outside", "Must it tell out-of-distribution inputs?", {"no": "no", "yes": "yes"}),
+    Question("outside", "Tell out-of-distribution inputs?", {"no": "no", "yes": "yes"}),
     Question(
         "time", "How long may training take?",
         {"four": "any time", "one": "at most twice one network's"}, more=True,
@@ -92,36 +127,75 @@ SITUATIONS = {
 }  # fmt: skip
 
 
-def entries(advice: Advice) -> list[Entry]:
-    """Return a ranking in words, the recommended one first."""
+def ranked(advice: Advice) -> Ranked:
+    """Return what is recommended, in words, and how all candidates stand beside it."""
     if not advice.standings:
-        return [_unmeasured(advice)]
-    first, *others = advice.standings
-    figure = OUTSIDE if advice.score == "auroc" else CONTEST
-    lead = [
-        (_reason(advice), OUTSIDE if advice.score == "auroc" else SCALED),
-        (f"Beside one network: {_evidence(first, advice.score)}", figure),
-        (f"It [costs] {_price(first.price)}.", COST),
-        *_images(first),
-    ]
+        return Ranked(_unmeasured(advice))
+    first = advice.standings[0]
+    lead = [(_reason(advice), OUTSIDE if advice.score == "auroc" else SCALED), *_images(first)]
     if advice.score == "auroc":
         lead.append(
             ("AUROCs are not corrected for the many comparisons, as [the NLL] is.", CONTEST)
         )
     if advice.answers["trained"] == "yes":
-        lead.append(("SWAG is fitted [while a network trains], so it is not among these.", CONTEST))
-    found = [_entry(first, lead)]
-    for one in others:
-        beside = f"Beside {_short(first.contestant)}: {_said(one.beside_first, advice.score)}."
-        line = [
-            (f"{beside} Beside one network: {_evidence(one, advice.score)}", figure),
-            (f"[Costs] {_price(one.price)}.", COST),
-            *_images(one),
-        ]
-        if one.stopped:
-            line.append((_stopped(one, advice.answers["target"]), figure))
-        found.append(_entry(one, line))
-    return found
+        lead.append(("SWAG is fitted [while a network trains], so it trains anew, too.", CONTEST))
+    means = {name: one.interval.mean for name, one in reading.compared(advice.score).items()}
+    order = sorted(CANDIDATES, key=means.__getitem__, reverse=advice.score == "auroc")
+    return Ranked(
+        Entry(_label(first.contestant), lead, _method(first.contestant)),
+        [_candidate(name, advice) for name in order],
+        MEASURES[advice.score],
+    )
+
+
+def _candidate(name: str, advice: Advice) -> Candidate:
+    """Return a row of the list; its order and its bar do not change with what is ruled out."""
+    difference = reading.compared(advice.score)[name]
+    found = difference.interval
+    own = reading.compared(advice.score, kind=_kind(advice)).get(name)
+    reasons = _ruled_out(name, advice.answers)
+    cost = price(name)
+    standing = next((one for one in advice.standings if one.contestant == name), None)
+    if standing is None:
+        said, state = next(iter(reasons)), "out"
+    elif standing.beside_first is None:
+        said, state = "recommended", "recommended"
+    else:
+        said, state = _said(standing.beside_first, advice.score), "fits"
+        if standing.stopped:
+            said = f"worse on {_kind(advice)}"
+    says = word(difference, advice.score)
+    return Candidate(
+        _label(name),
+        Score(found.mean, (found.low, found.high), says if says in ("better", "worse") else ""),
+        said,
+        state,
+        (_times(cost.kept), _times(cost.train), str(cost.passes)),
+        [place for place in reasons.values() if place is not None],
+        (own.interval.low, own.interval.high) if own else None,
+        _method(name),
+    )
+
+
+def _ruled_out(name: str, answers: Mapping[str, str]) -> dict[str, int | None]:
+    """Return why answers rule a candidate out, each reason with the place of the cost."""
+    cost = price(name)
+    reasons: dict[str, int | None] = {}
+    if answers["inputs"] != "table" and name in TABLES_ONLY:
+        reasons["tables only"] = None
+    if answers["trained"] == "yes" and name not in AFTERWARDS:
+        reasons["trains anew"] = None
+    if cost.passes > MOST_PASSES[answers["passes"]]:
+        reasons[f"needs {cost.passes} passes"] = 2
+    if cost.kept > MEMORY[answers["memory"]]:
+        reasons[f"{_times(cost.kept)} parameters"] = 0
+    if cost.train > TIME[answers["time"]]:
+        reasons[f"{_times(cost.train)} training"] = 1
+    return reasons
+
+
+def _kind(advice: Advice) -> str:
+    return "numbers" if advice.answers["target"] == "number" else "classes"
 
 
 def _unmeasured(advice: Advice) -> Entry:
@@ -145,24 +219,15 @@ def _unmeasured(advice: Advice) -> Entry:
     )  # fmt: skip
 
 
-def _entry(one: Standing, because: Sequence[tuple[str, str]]) -> Entry:
-    name = one.contestant.removesuffix("_scaled")
+def _label(contestant: str) -> str:
+    return _capital(reading.label(contestant))
+
+
+def _method(contestant: str) -> str | None:
+    """Return the method whose color a contestant has."""
+    name = contestant.removesuffix("_scaled")
     method = CONTESTANTS[name].method
-    label = _capital(reading.label(one.contestant))
-    return Entry(label, because, method if method == name else None)
-
-
-def _evidence(one: Standing, score: str) -> str:
-    own = one.difference
-    low, mean, high = own.interval.low, own.interval.mean, own.interval.high
-    if score == "auroc":
-        numbers = f"AUROC {_signed(mean, 3)} ({_signed(low, 3)} to {_signed(high, 3)})"
-    else:
-        numbers = (
-            f"NLL {_signed(mean, 2)} units ({_signed(low, 2)} to {_signed(high, 2)}), "
-            f"{_signed(own.unscaled.mean, 3)} nats"
-        )
-    return f"{_said(one.word, score)}, {numbers}, [over {own.interval.n} sources]."
+    return method if method == name else None
 
 
 def _reason(advice: Advice) -> str:
@@ -173,7 +238,7 @@ def _reason(advice: Advice) -> str:
     if ahead:
         return " ".join(
             f"{_capital(_short(one.contestant))} is better over all sources. "
-            f"{_stopped(one, advice.answers['target'])}"
+            f"But on {_kind(advice)} alone its interval is [all on the worse side]."
             for one in ahead[:1]
         )
     if advice.passed and advice.score == "auroc":
@@ -194,11 +259,6 @@ def _reason(advice: Advice) -> str:
     )
 
 
-def _stopped(one: Standing, target: str) -> str:
-    kind = "numbers" if target == "number" else "classes"
-    return f"But on {kind} alone its interval is [all on the worse side]."
-
-
 def _images(one: Standing) -> list[tuple[str, str]]:
     if one.images is None:
         return []
@@ -215,11 +275,6 @@ def _said(word: str, score: str) -> str:
     """Return a word of the contest, whose verdicts are for the NLL alone."""
     plain = {"better": "higher", "worse": "lower"} if score == "auroc" else {}
     return plain.get(word, word)
-
-
-def _price(one: Price) -> str:
-    passes = {0: "no network's pass", 1: "1 pass"}.get(one.passes, f"{one.passes} passes")
-    return f"{_times(one.kept)} the parameters, {_times(one.train)} the training, {passes}"
 
 
 def _times(value: float) -> str:
@@ -266,6 +321,9 @@ def draw_conformal(
             axes.set_ylim(len(ends) - 0.5, -0.5)
             axes.set_yticks(range(len(ends)), [reading.label(name) for name in ends])
             axes.tick_params(axis="y", length=0)
+            axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+        for name, words in zip(ends, panels[0].get_yticklabels(), strict=True):
+            words.set_color(plot.PALETTE.get(name.removesuffix("_scaled"), plot.style.INK))
         panels[0].axvline(90, color=reference, lw=1)
         panels[1].axvline(next(iter(after.values()))[1], color=reference, lw=1, ls=":")
         mark = {"color": reference, "marker": "o", "ms": 7, "ls": ""}
@@ -295,18 +353,28 @@ def draw_ends(
 #: What is drawn of the relatives: no further than this many times one network's parameters.
 MOST_KEPT = 100.0
 TICKS = (0.01, 0.1, 1, 10, 100)
+#: Networks whose relatives are counted, and where the axis of each begins.
+NETWORKS = {"narrow": (64, 64, 64, 10), "wide": (4096,) * 4}
+LEAST = {"narrow": 0.3, "wide": 0.005}
+MORE = {"swag": ", 20 deviations", "laplace_last_layer": ", full"}
 
 
-def draw_relatives(
-    parameters: Mapping[str, Sequence[float]], members: int, least: float
-) -> plot.Figure:
-    """Draw what relatives train and keep, in multiples of one network, on a logarithmic axis.
+def relatives(members: int, network: str) -> dict[str, list[float]]:
+    """Return what each relative trains and keeps, one network's parameters being 1."""
+    sizes = NETWORKS[network]
+    one = counting.mlp(sizes).total
+    return {
+        row.label + MORE.get(key, ""): [part.total / one for part in numbers(sizes, key, members)]
+        for key, row in RELATIVES.items()
+    }
 
-    `parameters` maps words to (trained, kept); the axis begins at `least`.
-    """
+
+def draw_relatives(members: int, network: str) -> plot.Figure:
+    """Draw what relatives train and keep, in multiples of one network, on a logarithmic axis."""
+    parameters = relatives(members, network)
     own, deep = plot.PALETTE["single"], plot.PALETTE["deep_ensemble"]
     with plot.house_style():
-        figure, [axes] = plot.panels(1, height=4.3, left=1.95, right=0.3, above=0.1, top=0.3)
+        figure, [axes] = plot.panels(1, height=4.3, left=1.95, right=0.3, above=0.5, top=0.3)
         for y, (trained, kept) in enumerate(parameters.values()):
             shown = min(kept, MOST_KEPT)
             axes.plot([trained, shown], [y, y], color=own, lw=1.4)
@@ -321,17 +389,20 @@ def draw_relatives(
         axes.set(xscale="log")
         axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
         axes.minorticks_off()
-        axes.set(xlim=(least, 1.5 * MOST_KEPT), ylim=(len(parameters) - 0.5, -0.5))
+        axes.set(xlim=(LEAST[network], 1.5 * MOST_KEPT), ylim=(len(parameters) - 0.5, -0.5))
         axes.set_xlabel("times one network's")
-        axes.axvline(1, color=own, lw=1, ls=":")
-        axes.axvline(members, color=deep, lw=1, ls="--")
+        for x, words, ink, style, side in (
+            (1, "one network ", own, ":", "right"),
+            (members, " deep\n ensemble", deep, "--", "left"),
+        ):
+            axes.axvline(x, color=ink, lw=1, ls=style)
+            axes.text(x, -0.6, words, color=ink, ha=side, va="bottom")
         mark = {"color": own, "marker": "o", "ls": ""}
         write_key(
             figure,
             {
                 "to train": mark | {"ms": 6, "mfc": PAGE},
                 "to keep": mark | {"ms": 9},
-                "deep ensemble": {"color": deep, "lw": 1, "ls": "--"},
             },
         )
     return figure

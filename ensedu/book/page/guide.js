@@ -9,12 +9,13 @@ export const placeOf = (takes, answers) =>
 const setUp = (root) => {
   const data = JSON.parse(root.querySelector("script").textContent);
   const { name, takes, start, rankings, places } = data;
-  const entries = [...root.querySelector("template").content.children];
+  const pieces = root.querySelector("template").content;
+  const [entries, heads, rows] = ["ul", "thead", "tbody"].map((kind) => pieces.querySelector(kind).children);
   const said = root.querySelector("[role=status]");
   const printed = root.querySelector(".ensedu-setting");
   const advice = root.querySelector(".ensedu-advice");
   const more = root.querySelector(".ensedu-more");
-  const others = root.querySelector(".ensedu-others");
+  const list = root.querySelector(".ensedu-candidates");
   const questions = [...root.querySelectorAll("fieldset")];
   const answers = { ...start };
 
@@ -26,11 +27,12 @@ const setUp = (root) => {
       return `${question.querySelector("legend").textContent} ${chosen.parentElement.textContent}.`;
     });
     printed.textContent = words.join(" ");
-    const ranking = rankings[places[placeOf(takes, answers)]];
-    const [first, ...rest] = ranking.map((place) => entries[place].cloneNode(true));
+    const [entry, head, ...others] = rankings[places[placeOf(takes, answers)]];
+    const first = entries[entry].cloneNode(true);
     advice.replaceChildren(first);
-    others.querySelector("ol").replaceChildren(...rest);
-    others.hidden = !rest.length;
+    list.querySelector("thead").replaceChildren(heads[head].cloneNode(true));
+    list.querySelector("tbody").replaceChildren(...others.map((row) => rows[row].cloneNode(true)));
+    list.hidden = !others.length;
     const now = `Answer: ${first.querySelector(".ensedu-method").textContent}.`;
     if (said.textContent !== now) said.textContent = now;
   };
@@ -46,14 +48,6 @@ const setUp = (root) => {
     set({ [target.closest("fieldset").dataset.key]: target.value });
     keepSetting(name, answers);
   });
-  // On paper nothing can be unfolded.
-  const paper = matchMedia("print");
-  let open = false;
-  paper.addEventListener("change", () => {
-    if (paper.matches) open = others.open;
-    others.open = paper.matches || open;
-  });
-  others.open = paper.matches;
   root.querySelector(".ensedu-live-only").hidden = false;
   root.dataset.live = "";
   show();

@@ -8,7 +8,7 @@ import inspect
 import itertools
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import prod
@@ -17,18 +17,22 @@ from typing import Any
 from ensedu.book.page import slider_checks
 from ensedu.book.page.choices import radios
 from ensedu.book.page.frames import embedded
+from ensedu.book.page.ranking import BETTER, Measure, Score, bar_html, bar_place, bar_room
 from ensedu.book.page.scripts import Bundle
-from ensedu.common import checks
-from ensedu.common.text_table import BOOK
+from ensedu.common import checks, text_table
+from ensedu.common.text_table import BOOK, Cell, Column, Table
 from ensedu.methods import METHODS
 
-__all__ = ["BUNDLE", "Entry", "Guide", "Question", "guide"]
+__all__ = ["BUNDLE", "Candidate", "Entry", "Guide", "Question", "Ranked", "guide"]
 
 BUNDLE = Bundle("ensedu_guide", ("common/widget", "common/address", "guide"), dict)
 
 MOST_QUESTIONS = 8
 MOST_ANSWERS = 1_000  # combinations, each of which is ranked
 LINKED = re.compile(r"\[([^\[\]]+)\]")
+STATES = ("recommended", "fits", "out")
+UNCLEAR = "unclear"
+VERDICT = "verdict"
 # Within the book, or a web page; nothing that a browser would run.
 ADDRESS = re.compile(r"https?://\S+|[\w./-]*#[\w:.=&%-]+|[\w./-]+\.html")
 
@@ -75,7 +79,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a ranking.
+    """What is recommended.
 
     Attributes
     ----------
@@ -101,54 +105,120 @@ class Entry:
 
     def __post_init__(self) -> None:
         _words("label", self.label)
-        accepted = "pairs of a sentence and an address, at least one"
-        if not isinstance(self.because, (list, tuple)):
-            raise TypeError(f"because must be {accepted}, got {checks.given(self.because)}")
-        if not self.because:
-            raise ValueError(f"because must be {accepted}, got {checks.given(self.because)}")
-        for i, pair in enumerate(self.because):
-            if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-                raise TypeError(f"because[{i}] must be one of {accepted}, got {checks.given(pair)}")
-            if len(LINKED.findall(_words(f"because[{i}][0]", pair[0]))) > 1:
-                raise ValueError(
-                    f"because[{i}][0] must have one link in brackets at most, got "
-                    f"{checks.shown(pair[0])}"
-                )
-            if not ADDRESS.fullmatch(checks.text(f"because[{i}][1]", pair[1])):
-                raise ValueError(
-                    f"because[{i}][1] must be an address such as 'shootout.html#fig-contest', "
-                    f"got {checks.shown(pair[1])}"
-                )
-        # Equal entries are one on a page, so they have a hash.
-        object.__setattr__(self, "because", tuple(map(tuple, self.because)))
+        if not _pairs("because", self.because):
+            raise ValueError("because must have at least one pair, got none")
         if self.method is not None:
             checks.one_of("method", self.method, METHODS)
 
     def __str__(self) -> str:
-        reasons = (f"{''.join(_linked(words))} ({href})" for words, href in self.because)
-        return f"{self.label}. {' '.join(reasons)}"
+        return f"{self.label}. {' '.join(_said(*pair) for pair in self.because)}"
 
     @property
     def html(self) -> str:
         """The entry as an item of a list."""
-        reasons = []
-        for words, href in self.because:
-            before, linked, after = map(escape, _linked(words))
-            reasons.append(f'<li>{before}<a href="{escape(href)}">{linked}</a>{after}</li>')
+        reasons = "".join(f"<li>{_link(*pair)}</li>" for pair in self.because)
         own = f' data-method="{self.method}"' if self.method else ""
-        return (
-            f'<li{own}><p class="ensedu-method">{escape(self.label)}</p>'
-            f"<ul>{' '.join(reasons)}</ul></li>"
-        )
+        return f'<li{own}><p class="ensedu-method">{escape(self.label)}</p><ul>{reasons}</ul></li>'
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A row of the list below what is recommended.
+
+    Attributes
+    ----------
+    label
+        What it is called.
+    score
+        How it differs from a reference, with its interval; its verdict is beside that reference.
+    said
+        How it stands beside the recommended one, or why the answers rule it out.
+    state
+        "recommended", "fits" or "out".
+    costs
+        What it costs, in the order of the guide's `costs`.
+    over
+        The places of those costs that rule it out.
+    own
+        The ends of the interval on the reader's own kind of data alone, None if there is none.
+    method
+        A method's key, for its color.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For words that are empty or no strings, a score without an interval, an unknown state or
+        method, and places that no cost has.
+    """
+
+    label: str
+    score: Score
+    said: str
+    state: str = "fits"
+    costs: Sequence[str] = ()
+    over: Sequence[int] = ()
+    own: tuple[float, float] | None = None
+    method: str | None = None
+
+    def __post_init__(self) -> None:
+        _words("label", self.label)
+        _words("said", self.said)
+        if not isinstance(self.score, Score) or self.score.interval is None:
+            raise TypeError(
+                f"score must be a Score with an interval, got {checks.given(self.score)}"
+            )
+        checks.one_of("state", self.state, STATES)
+        for i, cost in enumerate(_sequence("costs", self.costs)):
+            _words(f"costs[{i}]", cost)
+        for i, place in enumerate(_sequence("over", self.over)):
+            if checks.natural_int(f"over[{i}]", place) >= len(self.costs):
+                raise ValueError(f"over[{i}] must be the place of a cost, got {place!r}")
+        if self.own is not None:
+            Score(0, self.own)
+        if self.method is not None:
+            checks.one_of("method", self.method, METHODS)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """What some answers lead to.
+
+    Attributes
+    ----------
+    first
+        What is recommended.
+    rows
+        All candidates, those that are ruled out among them; none where there is no list.
+    measure
+        What their differences are of; needed with rows.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For values of another kind, and rows without a measure.
+    """
+
+    first: Entry
+    rows: Sequence[Candidate] = ()
+    measure: Measure | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.first, Entry):
+            raise TypeError(f"first must be an Entry, got {checks.given(self.first)}")
+        if not all(isinstance(row, Candidate) for row in _sequence("rows", self.rows)):
+            raise TypeError(f"rows must be Candidates, got {checks.given(self.rows)}")
+        if (self.rows or self.measure is not None) and not isinstance(self.measure, Measure):
+            raise TypeError(f"measure must be a Measure, got {checks.given(self.measure)}")
 
 
 def guide(
     questions: Sequence[Question],
-    rank: Callable[..., Sequence[Entry]],
+    rank: Callable[..., Ranked],
     *,
     name: str = "guide",
     caption: str = "",
-    others: str = "What else fits, the best average first",
+    costs: Sequence[str] = (),
+    key: Sequence[tuple[str, str]] = (),
     start: Mapping[str, str] | None = None,
 ) -> "Guide":
     """Return a guide that a page's reader answers when a notebook cell ends with it.
@@ -158,15 +228,16 @@ def guide(
     questions
         One to eight; the first ones are those that are not folded.
     rank
-        Called as ``rank(data="small", memory="one")`` with each combination of answers; returns
-        one or more entries, the recommended one first.
+        Called as ``rank(data="small", memory="one")`` with each combination of answers.
     name
         What other places of the book call it. The address ``#guide:data=small&memory=one`` gives
         its answers.
     caption
         What it is for.
-    others
-        What the entries after the first are.
+    costs
+        What the candidates' costs are called.
+    key
+        How the list of candidates is read, and its evidence: pairs as those of an `Entry`.
     start
         The first answer to some of the questions; by default their first option.
 
@@ -175,35 +246,41 @@ def guide(
     TypeError, ValueError
         For questions of another kind, more than eight or with more than 1,000 combinations of
         answers, a key that two questions have, an open question after a folded one, a `rank` that
-        is no function of the answers or returns anything but entries, and a start with an unknown
-        question or option.
+        is no function of the answers or returns anything but a `Ranked`, candidates with other
+        costs, and a start with an unknown question or option.
 
     Examples
     --------
     >>> small = Entry("BatchEnsemble", [("It is small.", "a.html#fig-a")], "batch_ensemble")
     >>> best = Entry("Deep ensemble", [("It is [best].", "a.html#fig-b")], "deep_ensemble")
+    >>> one, four = Score(-0.2, (-0.3, -0.1), "better"), Score(-0.4, (-0.5, -0.3), "better")
+    >>> def rank(memory):
+    ...     fits = memory == "four"
+    ...     rows = [
+    ...         Candidate("deep ensemble", four, "4 networks", "recommended" if fits else "out"),
+    ...         Candidate("BatchEnsemble", one, "worse", "fits" if fits else "recommended"),
+    ...     ]
+    ...     return Ranked(best if fits else small, rows, Measure("NLL", "lower", 1))
     >>> found = guide(
     ...     [Question("memory", "What fits into memory?", {"one": "one network", "four": "four"})],
-    ...     lambda memory: [small] if memory == "one" else [best, small],
+    ...     rank,
     ... )
-    >>> found
-    Guide(memory=one)
-    What fits into memory? one network; four.
-    1. BatchEnsemble. It is small. (a.html#fig-a)
-    >>> [entry.label for entry in found.ranking(memory="four")]
-    ['Deep ensemble', 'BatchEnsemble']
+    >>> found.ranking(memory="four").first.label
+    'Deep ensemble'
     """
     if not slider_checks.figure_name(name):
         raise ValueError(f"name must be small letters, digits and hyphens, got {name!r}")
     checks.text("caption", caption)
-    _words("others", others)
+    for i, title in enumerate(_sequence("costs", costs)):
+        _words(f"costs[{i}]", title)
+    _pairs("key", key)
     asked = _questions(questions)
     first = {key: next(iter(question.options)) for key, question in asked.items()}
     if start is not None and not isinstance(start, Mapping):
         raise TypeError(f"start must be a mapping of keys to answers, got {checks.given(start)}")
-    for key, value in (start or {}).items():
-        _known("start", asked, key, value)
-        first[key] = value
+    for question, value in (start or {}).items():
+        _known("start", asked, question, value)
+        first[question] = value
     if not callable(rank) or isinstance(rank, type):
         raise TypeError(f"rank must be a function of the answers, got {checks.given(rank)}")
     try:
@@ -211,8 +288,16 @@ def guide(
     except TypeError as error:
         raise TypeError(f"rank must take the answers {list(first)}: {error}") from None
     every = itertools.product(*(question.options for question in asked.values()))
-    rankings = tuple(_ranked(rank, dict(zip(asked, each, strict=True))) for each in every)
-    return Guide(tuple(asked.values()), rankings, name, caption, others, first)
+    rankings = tuple(_ranked(rank, dict(zip(asked, each, strict=True)), costs) for each in every)
+    return Guide(
+        tuple(asked.values()),
+        rankings,
+        name,
+        caption,
+        tuple(costs),
+        tuple((words, href) for words, href in key),
+        first,
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,18 +310,19 @@ class Guide:
         What is asked.
     rankings
         One for each combination of answers; those to the last question change first.
-    name, caption, others, start
+    name, caption, costs, key, start
         As `guide` takes them; ``start`` answers all questions.
     """
 
     questions: tuple[Question, ...]
-    rankings: tuple[tuple[Entry, ...], ...]
+    rankings: tuple[Ranked, ...]
     name: str
     caption: str
-    others: str
+    costs: tuple[str, ...]
+    key: tuple[tuple[str, str], ...]
     start: Mapping[str, str]
 
-    def ranking(self, **answers: str) -> tuple[Entry, ...]:
+    def ranking(self, **answers: str) -> Ranked:
         """Return the ranking; a question without an answer has that of the start.
 
         Raises
@@ -258,7 +344,10 @@ class Guide:
         lines = [f"Guide({start})", *([self.caption] if self.caption else [])]
         for question in self.questions:
             lines.append(f"{question.text} {'; '.join(question.options.values())}.")
-        lines += [f"{i}. {entry}" for i, entry in enumerate(self.ranking(), start=1)]
+        found = self.ranking()
+        lines.append(str(found.first))
+        if found.rows:
+            lines += [repr(self._text(found)), *(_said(*pair) for pair in self.key)]
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -268,41 +357,100 @@ class Guide:
     def data(self) -> dict[str, Any]:
         """Return what the page's script needs: which ranking each combination of answers has.
 
-        A ranking is places in `entries`; `places` has one for each combination, in their order.
+        A ranking is the place of what is recommended, that of the list's head, and those of its
+        rows, each among its `pieces`; `places` has one for each combination, in their order.
         """
-        entries = list(self.entries())
-        distinct = dict.fromkeys(self.rankings)
-        number = {ranking: i for i, ranking in enumerate(distinct)}
-        return {
+        return self._looked_up()[0]
+
+    def pieces(self) -> tuple[list[str], list[str], list[str]]:
+        """Return the HTML of all that is recommended, of all heads and rows of lists, each once."""
+        return self._looked_up()[1]
+
+    def _looked_up(self) -> tuple[dict[str, Any], tuple[list[str], list[str], list[str]]]:
+        entries: dict[str, int] = {}
+        heads: dict[str, int] = {}
+        rows: dict[str, int] = {}
+        distinct: dict[tuple[int, ...], int] = {}
+
+        def place(known: dict[Any, int], one: Any) -> int:
+            return known.setdefault(one, len(known))
+
+        places = [
+            place(
+                distinct,
+                (
+                    place(entries, found.first.html),
+                    place(heads, self._head(found)),
+                    *(place(rows, row) for row in _rows(found)),
+                ),
+            )
+            for found in self.rankings
+        ]
+        data = {
             "name": self.name,
             "takes": {question.key: list(question.options) for question in self.questions},
             "start": dict(self.start),
-            "rankings": [[entries.index(entry) for entry in ranking] for ranking in distinct],
-            "places": [number[ranking] for ranking in self.rankings],
+            "rankings": list(map(list, distinct)),
+            "places": places,
         }
-
-    def entries(self) -> dict[Entry, None]:
-        """Return each entry of all rankings once."""
-        return dict.fromkeys(entry for ranking in self.rankings for entry in ranking)
+        return data, (list(entries), list(heads), list(rows))
 
     def html(self) -> str:
         """Return it for a page: the first answers and their ranking, until a script lives."""
         named = {"name": self.name, "caption": self.caption}
         about = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
-        first, *others = self.ranking()
+        found = self.ranking()
+        data, (entries, heads, rows) = self._looked_up()
+        key = " ".join(_link(*pair) for pair in self.key)
         return "\n".join(
             [
                 f'<div class="ensedu-guide"{about}>',
                 f'<div class="ensedu-live-only" hidden>{self._asked()}</div>',
                 f'<p class="ensedu-setting">{escape(self._answered())}</p>',
-                f'<p class="ensedu-live" role="status">Answer: {escape(first.label)}.</p>',
-                f'<ul class="ensedu-advice">{first.html}</ul>',
-                f'<details class="ensedu-others" open{"" if others else " hidden"}>'
-                f"<summary>{escape(self.others)}</summary>",
-                f'<ol start="2">{"".join(entry.html for entry in others)}</ol></details>',
-                f"<template>{''.join(entry.html for entry in self.entries())}</template>",
-                f'<script type="application/json">{embedded(self.data())}</script></div>',
+                f'<p class="ensedu-live" role="status">Answer: {escape(found.first.label)}.</p>',
+                f'<ul class="ensedu-advice">{found.first.html}</ul>',
+                f'<div class="ensedu-candidates"{"" if found.rows else " hidden"}>',
+                '<table class="ensedu-table" role="table" aria-label="All candidates">',
+                f'<thead role="rowgroup">{self._head(found)}</thead>',
+                f'<tbody role="rowgroup">{"".join(_rows(found))}</tbody></table>',
+                *([f'<p class="ensedu-key">{key}</p>'] if key else []),
+                f"</div><template><ul>{''.join(entries)}</ul><table><thead>{''.join(heads)}</thead>"
+                f"<tbody>{''.join(rows)}</tbody></table></template>",
+                f'<script type="application/json">{embedded(data)}</script></div>',
             ]
+        )
+
+    def _head(self, found: Ranked) -> str:
+        """Return the head of a list, empty where there is none."""
+        if found.measure is None:
+            return '<tr role="row"></tr>'
+        unit = f'<span class="ensedu-note">{escape(found.measure.unit)}</span>'
+        measured = f"{escape(found.measure.title)} {BETTER[found.measure.better]} {unit}"
+        titles = [VERDICT, measured, *map(escape, self.costs)]
+        cells = "".join(f'<th role="columnheader" scope="col">{title}</th>' for title in titles)
+        return f'<tr role="row"><td role="cell"></td>{cells}</tr>'
+
+    def _text(self, found: Ranked) -> Table:
+        """Return a list as aligned text."""
+        assert found.measure is not None
+        columns = [
+            Column(VERDICT, words=True),
+            Column(found.measure.head),
+            *map(Column, self.costs),
+        ]
+        return Table(
+            tuple(columns),
+            tuple(
+                text_table.Row(
+                    row.label,
+                    (
+                        Cell(row.said),
+                        Cell(_signed(row.score.mean, found.measure), _between(row, found.measure)),
+                        *map(Cell, row.costs),
+                    ),
+                )
+                for row in found.rows
+            ),
         )
 
     def _asked(self) -> str:
@@ -326,6 +474,56 @@ class Guide:
         return " ".join(words)
 
 
+def _rows(found: Ranked) -> Iterator[str]:
+    """Yield the rows of a list, their bars on one scale."""
+    if not found.rows:
+        return
+    assert found.measure is not None
+    room = bar_room([(min(ends), max(ends)) for row in found.rows if (ends := row.score.interval)])
+    for row in found.rows:
+        yield _row(row, found.measure, room)
+
+
+def _row(row: Candidate, measure: Measure, room: tuple[float, float]) -> str:
+    assert row.score.interval is not None
+    low, high = row.score.interval
+    bars = bar_html(bar_place((low, high), room), resolved=bool(row.score.verdict))
+    heard = f" {row.score.verdict or UNCLEAR} {_between(row, measure)}"
+    if row.own:
+        bars += bar_html(bar_place(row.own, room), resolved=False)
+        heard += f", own kind alone [{', '.join(map(measure.written, row.own))}]"
+    costs = "".join(
+        f'<td role="cell"{" class=ensedu-over" * (i in row.over)}>{escape(cost)}</td>'
+        for i, cost in enumerate(row.costs)
+    )
+    own = f' data-method="{row.method}"' if row.method else ""
+    return (
+        f'<tr role="row" class="ensedu-{row.state}"{own}>'
+        f'<th role="rowheader" scope="row"><span>{escape(row.label)}</span></th>'
+        f'<td role="cell" class="ensedu-words">{escape(row.said)}</td>'
+        f'<td role="cell"><span class="ensedu-difference">{_signed(row.score.mean, measure)}'
+        f'<span class="ensedu-hear">{heard}</span><span class="ensedu-bars">{bars}</span></span>'
+        f"</td>{costs}</tr>"
+    )
+
+
+def _signed(number: float, measure: Measure) -> str:
+    return "+" * (round(number, measure.digits) > 0) + measure.written(number)
+
+
+def _between(row: Candidate, measure: Measure) -> str:
+    return f"[{', '.join(map(measure.written, row.score.interval or ()))}]"
+
+
+def _said(words: str, href: str) -> str:
+    return f"{''.join(_linked(words))} ({href})"
+
+
+def _link(words: str, href: str) -> str:
+    before, linked, after = map(escape, _linked(words))
+    return f'{before}<a href="{escape(href)}">{linked}</a>{after}'
+
+
 def _linked(words: str) -> tuple[str, str, str]:
     """Return a sentence before its link, the link, and what follows."""
     before, *linked = LINKED.split(words)
@@ -335,6 +533,33 @@ def _linked(words: str) -> tuple[str, str, str]:
 def _words(name: str, value: Any) -> str:
     if not checks.text(name, value).strip():
         raise ValueError(f"{name} must be words, got {value!r}")
+    return value
+
+
+def _sequence(name: str, value: Any) -> Sequence[Any]:
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{name} must be a list or a tuple, got {checks.given(value)}")
+    return value
+
+
+def _pairs(name: str, value: Any) -> Sequence[Any]:
+    """Return pairs of a sentence and the address that it links to."""
+    accepted = "pairs of a sentence and an address"
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{name} must be {accepted}, got {checks.given(value)}")
+    for i, pair in enumerate(value):
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise TypeError(f"{name}[{i}] must be one of {accepted}, got {checks.given(pair)}")
+        if len(LINKED.findall(_words(f"{name}[{i}][0]", pair[0]))) > 1:
+            raise ValueError(
+                f"{name}[{i}][0] must have one link in brackets at most, got "
+                f"{checks.shown(pair[0])}"
+            )
+        if not ADDRESS.fullmatch(checks.text(f"{name}[{i}][1]", pair[1])):
+            raise ValueError(
+                f"{name}[{i}][1] must be an address such as 'shootout.html#fig-contest', "
+                f"got {checks.shown(pair[1])}"
+            )
     return value
 
 
@@ -376,14 +601,14 @@ def _known(name: str, asked: Mapping[str, Question], key: Any, value: Any) -> No
     checks.one_of(f"{name}[{key!r}]", value, asked[key].options)
 
 
-def _ranked(rank: Callable[..., Any], answers: Mapping[str, str]) -> tuple[Entry, ...]:
+def _ranked(rank: Callable[..., Any], answers: Mapping[str, str], costs: Sequence[str]) -> Ranked:
     found = rank(**answers)
-    if (
-        not isinstance(found, (list, tuple))
-        or not found
-        or not all(isinstance(each, Entry) for each in found)
-    ):
-        raise TypeError(
-            f"rank must return one or more of Entry, got {checks.given(found)} for {dict(answers)}"
-        )
-    return tuple(found)
+    if not isinstance(found, Ranked):
+        raise TypeError(f"rank must return a Ranked, got {checks.given(found)} for {dict(answers)}")
+    for row in found.rows:
+        if len(row.costs) != len(costs):
+            raise ValueError(
+                f"rank must return candidates with the costs {list(costs)}, got {row.costs!r} "
+                f"for {dict(answers)}"
+            )
+    return found

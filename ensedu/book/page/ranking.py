@@ -81,6 +81,12 @@ class Measure:
         """Return a number as the table shows it."""
         return f"{number:z,.{self.digits}f}".replace("-", "−")
 
+    @property
+    def head(self) -> str:
+        """The title, which way is better, and the unit."""
+        unit = f", {self.unit}" if self.unit else ""
+        return f"{self.title} {BETTER[self.better]}{unit}"
+
     def best_first(self, number: float | int) -> float | int:
         """Return what grows from the best number to the worst."""
         return number if self.better == "lower" else -number
@@ -298,18 +304,8 @@ class Part:
         }
         if not found:
             return {}
-        ends = sorted(max(-low, high) for low, high in found.values())
-        most = FAR * ends[len(ends) // 2] or 1.0
-        low = max(-most, min(0.0, *(low for low, _ in found.values())))
-        high = min(most, max(0.0, *(high for _, high in found.values())))
-
-        def share(value: float | int) -> float:
-            return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.5
-
-        return {
-            name: {"zero": share(0.0), "from": share(start), "to": share(end)}
-            for name, (start, end) in found.items()
-        }
+        room = bar_room(list(found.values()))
+        return {name: bar_place(interval, room) for name, interval in found.items()}
 
     def _mean(self, place: int, measure: Measure) -> float | int:
         return self.rows[place].scores[measure.title].mean
@@ -325,7 +321,7 @@ class Part:
             return Cell(text, between if measure is self.start else "")
 
         return Table(
-            tuple(Column(_head(measure)) for measure in self.measures),
+            tuple(Column(measure.head) for measure in self.measures),
             tuple(Row(row.name, tuple(cell(row, each) for each in self.measures)) for row in rows),
             self.option,
         )
@@ -502,16 +498,40 @@ class Ranking:
             marked += f'<span class="ensedu-hear"> {words} </span>' if words else ""
         interval = ""
         if place := part.bars(measure).get(row.name):
-            style = "; ".join(f"--{key}: {100 * value:.1f}%" for key, value in place.items())
-            resolved = " ensedu-resolved" * bool(mark)
+            bar = bar_html(place, resolved=bool(mark))
             interval = (
                 f'<span class="ensedu-between"><span class="ensedu-bracket">{between}</span>'
-                f'<span class="ensedu-bar{resolved}" style="{style}"></span></span>'
+                f"{bar}</span>"
             )
         return (
-            f'<td role="cell" data-label="{escape(_head(measure))}"{_classes(part, measure)}>'
+            f'<td role="cell" data-label="{escape(measure.head)}"{_classes(part, measure)}>'
             f'<span class="ensedu-score"><span>{number}{marked}</span>{interval}</span></td>'
         )
+
+
+def bar_room(intervals: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the ends of the room that the bars of some intervals share, 0 between them."""
+    ends = sorted(max(-low, high) for low, high in intervals)
+    most = FAR * ends[len(ends) // 2] or 1.0
+    low = max(-most, min(0.0, *(low for low, _ in intervals)))
+    high = min(most, max(0.0, *(high for _, high in intervals)))
+    return low, high
+
+
+def bar_place(interval: tuple[float, float], room: tuple[float, float]) -> dict[str, float]:
+    """Return where an interval begins and ends, and where 0 is, in shares of a bar's room."""
+    low, high = room
+
+    def share(value: float | int) -> float:
+        return min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.5
+
+    return {"zero": share(0.0), "from": share(interval[0]), "to": share(interval[1])}
+
+
+def bar_html(place: Mapping[str, float], *, resolved: bool) -> str:
+    """Return a bar, thick where a verdict stands on it."""
+    style = "; ".join(f"--{key}: {100 * value:.1f}%" for key, value in place.items())
+    return f'<span class="ensedu-bar{" ensedu-resolved" * resolved}" style="{style}"></span>'
 
 
 def _measures(columns: Any) -> dict[str, Measure]:
@@ -621,12 +641,6 @@ def _classes(part: Part, measure: Measure) -> str:
     on = {"ensedu-sorted": measure is part.start, "ensedu-always": measure.always}
     names = " ".join(name for name in on if on[name])
     return f' class="{names}"' if names else ""
-
-
-def _head(measure: Measure) -> str:
-    """Return a column's title, which way is better, and its unit."""
-    unit = f", {measure.unit}" if measure.unit else ""
-    return f"{measure.title} {BETTER[measure.better]}{unit}"
 
 
 def _label(name: str) -> str:
