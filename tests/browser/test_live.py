@@ -1262,7 +1262,7 @@ def test_the_story_says_what_the_maps_show(live):
     assert float(found[1]) == pytest.approx(split, abs=0.501)
 
 
-def test_the_story_is_told_on_a_pause_and_each_three_seconds(open_live):
+def test_the_story_follows_training_and_is_read_aloud_at_a_pause_alone(open_live):
     """The page's clock goes ten times as fast."""
     page = open_live()
     page.evaluate("""() => {
@@ -1270,15 +1270,17 @@ def test_the_story_is_told_on_a_pause_and_each_three_seconds(open_live):
       performance.now = () => 10 * real();
       begin();
       window.told = [];
-      new MutationObserver(() => told.push([performance.now(), story()]))
-        .observe(root().querySelector(".ensedu-t-story"), { childList: true });
+      const line = root().querySelector(".ensedu-t-story");
+      new MutationObserver(() => told.push([performance.now(), story(), line.ariaLive]))
+        .observe(line, { childList: true });
       t.play(1e9);
     }""")
     page.wait_for_function("told.length >= 4")
-    times, words = zip(*page.evaluate("told"), strict=True)
+    times, words, aloud = zip(*page.evaluate("told"), strict=True)
     # The first tells of the start, before it plays.
-    assert (np.diff(times[1:]) > 2800).all()
+    assert (np.diff(times[1:]) > 900).all()
     assert all(each.startswith("Deep ensemble of 2: its curves spread") for each in words)
+    assert set(aloud[1:]) == {"off"}
     # It may say what it said before: what is gone must come again.
     page.evaluate("""async () => {
       const steps = t.steps;
@@ -1286,8 +1288,20 @@ def test_the_story_is_told_on_a_pause_and_each_three_seconds(open_live):
       root().querySelector(".ensedu-t-story").textContent = "";
       t.pause();
     }""")
-    page.wait_for_function("story().startsWith('Deep ensemble of 2: its curves spread')")
+    page.wait_for_function("told.at(-1)[1].startsWith('Deep ensemble of 2: its curves spread')")
+    page.wait_for_function("told.at(-1)[2] === 'polite'")
     assert page.locator(".ensedu-t-story").get_attribute("role") == "status"
+
+
+def test_no_picture_of_what_is_learned_stands_over_words_that_nothing_is(open_live):
+    page = open_live()
+    told = page.evaluate("""async () => {
+      begin();
+      t.play(1e9);
+      await until(() => t.steps >= 50, "step 50");
+      return story();
+    }""")
+    assert told.startswith("Deep ensemble of 2: its curves spread")
 
 
 # Guided experiments.

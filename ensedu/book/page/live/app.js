@@ -8,14 +8,20 @@ import { named, opening, story } from "./story.js";
 import { Trainer } from "./trainer.js";
 
 const COUNT = 250; // milliseconds between two numbers of the meter
-const SAY = 3000; // milliseconds between two sentences while it trains
+const SAY = 1000; // milliseconds between two sentences while it trains
+const KEEP = 3000; // milliseconds that an answer to the reader stands at least
 
 export const mount = (root, { state: first, small = false, matrices = false, name = "live", hooks = {}, full = "" }) => {
   const status = make("p", { class: "ensedu-t-story", role: "status" }, opening(first));
-  let spoken = { time: performance.now(), steps: -1, state: null }; // when, and about what
-  const tell = (words) => {
-    if (status.textContent !== words) status.textContent = words;
-    spoken = { time: performance.now(), steps: trainer.steps, state: trainer.state };
+  let spoken = { until: 0, steps: -1, state: null }; // how long it stands, and about what
+  // Only what is `loud` is read aloud: answers, and what is seen at a pause.
+  const tell = (words, loud = true, time = KEEP) => {
+    const live = loud ? "polite" : "off";
+    if (status.textContent !== words || status.ariaLive !== live) {
+      status.ariaLive = live;
+      status.textContent = words;
+    }
+    spoken = { until: performance.now() + time, steps: trainer.steps, state: trainer.state };
   };
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -73,7 +79,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
         ? `Training stopped: ${words}.`
         : `${named(trainer.state, side)} diverged at step ${at.toLocaleString("en")}: its loss is no finite number. Choose a smaller learning rate, and press Reset.`,
     );
-  const sum = () => trainer.frame && !trainer.failed && tell(story(trainer.frame, trainer.state));
+  const sum = () => trainer.frame && !trainer.failed && tell(story(trainer.frame, trainer.state), !trainer.playing, SAY);
   let metered = 0; // when
   const draw = (anew) => {
     stage.draw(anew);
@@ -81,7 +87,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
     if (!frame) return;
     const now = performance.now();
     if (failed) fail(failed);
-    else if (playing ? now - spoken.time > SAY : frame.steps !== spoken.steps) sum();
+    else if (playing ? now > spoken.until : frame.steps !== spoken.steps) sum();
     if (playing && !anew && now - metered < COUNT) return;
     metered = now;
     const totals = frame.sides.map((side) => side.total.toLocaleString("en")).join(" and ");
