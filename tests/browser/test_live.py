@@ -237,12 +237,12 @@ def test_meter_counts_what_the_package_counts(live):
             "head": head, "width": width, "hidden_layers": layers,
         }  # fmt: skip
         page.evaluate("part => t.set(stateOf(part))", part)
-        want = f"step 0 · {total:,} numbers trained"
+        want = f"step 0 · {total:,} parameters"
         page.evaluate("want => until(() => meter() === want, want)", want)
     single = counting.mlp([2, 7, 7, 7, 3], "single").total
     page.evaluate("part => t.set(part)", {"method": "single", "ensemble_size": 1, "start": "different", "other": OTHER})  # fmt: skip
     other = counting.mlp([2, 7, 7, 7, 3], "mean_field", samples=3).total
-    want = f"step 0 · {single:,} and {other:,} numbers trained"
+    want = f"step 0 · {single:,} and {other:,} parameters"
     page.evaluate("want => until(() => meter() === want, want)", want)
 
 
@@ -522,7 +522,7 @@ def test_undo_restores_everything_across_restarts(live):
     train(page, 3)
     page.get_by_label("method").first.select_option("mc_dropout")
     page.get_by_label("data").select_option("moons")
-    press(page, "Compare two networks")
+    press(page, "Compare")
     page.evaluate("root().scrollIntoView()")
     page.mouse.click(*at(page, 3.5, -3.5))
     press(page, "Clear")
@@ -696,10 +696,10 @@ def test_a_bad_link_is_told_and_the_trainer_starts_as_always(open_live, home):
     page.wait_for_function("document.querySelector('#live .ensedu-t-meter').textContent")
     page.wait_for_timeout(200)
     assert told.inner_text() == want
-    assert page.locator("#live .ensedu-t-meter").inner_text().endswith(" 32 numbers trained")
+    assert page.locator("#live .ensedu-t-meter").inner_text().endswith(" 32 parameters")
     page.evaluate("() => { location.hash = '#live:width=7' }")
     page.wait_for_function(
-        "/ 44 numbers/.test(document.querySelector('#live .ensedu-t-meter').textContent)"
+        "/ 44 parameters/.test(document.querySelector('#live .ensedu-t-meter').textContent)"
     )
     page.evaluate("() => { location.hash = '#live:width=x' }")
     page.wait_for_function(
@@ -707,7 +707,7 @@ def test_a_bad_link_is_told_and_the_trainer_starts_as_always(open_live, home):
     )
     page.locator("#live").get_by_role("button", name="Undo").click()
     page.wait_for_function(
-        "/ 32 numbers/.test(document.querySelector('#live .ensedu-t-meter').textContent)"
+        "/ 32 parameters/.test(document.querySelector('#live .ensedu-t-meter').textContent)"
     )
 
 
@@ -717,7 +717,7 @@ def test_the_address_holds_all_and_opens_it_again(open_live):
     trainer = page.locator("#live")
     trainer.scroll_into_view_if_needed()
     trainer.get_by_label("method").first.select_option("batch_ensemble")
-    trainer.get_by_role("button", name="Compare two networks").click()
+    trainer.get_by_role("button", name="Compare").click()
     trainer.get_by_label("data").select_option("clusters")
     canvas = trainer.locator("canvas").first
     canvas.click(position={"x": 150, "y": 60})
@@ -1159,7 +1159,7 @@ def test_both_sides_of_a_comparison_are_at_the_same_step_and_have_the_same_point
 
 def test_a_side_has_settings_of_its_own(live):
     page = live()
-    press(page, "Compare two networks")
+    press(page, "Compare")
     assert state(page)["other"]["method"] == "batch_ensemble"
     second = page.get_by_role("group", name="Second network")
     second.get_by_label("method").select_option("rank1")
@@ -1179,7 +1179,7 @@ def test_a_side_has_settings_of_its_own(live):
     again = page.evaluate(script)
     assert again[0] == left
     assert again[1] != right
-    press(page, "Stop comparing")
+    press(page, "Compare")
     assert state(page)["other"] is None
     assert page.locator("section").count() == 1
     assert not second.is_visible()
@@ -1262,7 +1262,7 @@ def test_the_story_says_what_the_maps_show(live):
     assert float(found[1]) == pytest.approx(split, abs=0.501)
 
 
-def test_the_story_is_told_on_a_pause_and_each_three_seconds(open_live):
+def test_the_story_follows_training_and_is_read_aloud_at_a_pause_alone(open_live):
     """The page's clock goes ten times as fast."""
     page = open_live()
     page.evaluate("""() => {
@@ -1270,15 +1270,17 @@ def test_the_story_is_told_on_a_pause_and_each_three_seconds(open_live):
       performance.now = () => 10 * real();
       begin();
       window.told = [];
-      new MutationObserver(() => told.push([performance.now(), story()]))
-        .observe(root().querySelector(".ensedu-t-story"), { childList: true });
+      const line = root().querySelector(".ensedu-t-story");
+      new MutationObserver(() => told.push([performance.now(), story(), line.ariaLive]))
+        .observe(line, { childList: true });
       t.play(1e9);
     }""")
     page.wait_for_function("told.length >= 4")
-    times, words = zip(*page.evaluate("told"), strict=True)
+    times, words, aloud = zip(*page.evaluate("told"), strict=True)
     # The first tells of the start, before it plays.
-    assert (np.diff(times[1:]) > 2800).all()
+    assert (np.diff(times[1:]) > 900).all()
     assert all(each.startswith("Deep ensemble of 2: its curves spread") for each in words)
+    assert set(aloud[1:]) == {"off"}
     # It may say what it said before: what is gone must come again.
     page.evaluate("""async () => {
       const steps = t.steps;
@@ -1286,8 +1288,20 @@ def test_the_story_is_told_on_a_pause_and_each_three_seconds(open_live):
       root().querySelector(".ensedu-t-story").textContent = "";
       t.pause();
     }""")
-    page.wait_for_function("story().startsWith('Deep ensemble of 2: its curves spread')")
+    page.wait_for_function("told.at(-1)[1].startsWith('Deep ensemble of 2: its curves spread')")
+    page.wait_for_function("told.at(-1)[2] === 'polite'")
     assert page.locator(".ensedu-t-story").get_attribute("role") == "status"
+
+
+def test_no_picture_of_what_is_learned_stands_over_words_that_nothing_is(open_live):
+    page = open_live()
+    told = page.evaluate("""async () => {
+      begin();
+      t.play(1e9);
+      await until(() => t.steps >= 50, "step 50");
+      return story();
+    }""")
+    assert told.startswith("Deep ensemble of 2: its curves spread")
 
 
 # Guided experiments.
@@ -1543,7 +1557,96 @@ def test_on_a_phone_the_plot_stays_while_all_controls_pass_below(open_page, serv
         page.evaluate(small.AT_REST)
         own, above = control.bounding_box(), plot.bounding_box()
         assert 0 <= above["y"] and above["y"] + above["height"] <= own["y"] + 1
-    assert not page.locator(".ensedu-t-keys").is_visible()
+    # And nothing shows between it and the bar above.
+    bar = page.locator(".bd-header-article").bounding_box()
+    edge = page.evaluate("""() => {
+      const sticky = (box) => box && (getComputedStyle(box).position === "sticky" ? box : sticky(box.parentElement));
+      return sticky(document.querySelector("canvas[role=application]")).getBoundingClientRect().top;
+    }""")
+    assert edge <= bar["y"] + bar["height"]
+
+
+TOUCH = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+
+
+@pytest.mark.parametrize("options", [{}, TOUCH], ids=["mouse", "finger"])
+def test_help_is_for_the_hand_that_the_reader_has(open_page, server, options):
+    page = open_page(**options)
+    page.goto(server + PAGE)
+    hint = page.locator("#live-hint")
+    hint.wait_for()
+    words = hint.inner_text().lower()
+    assert ("click" in words, "keyboard" in words, "tap " in words) == (
+        (False, False, True) if options else (True, True, False)
+    )
+
+
+@pytest.mark.parametrize("address", ["book/intro.html", PAGE])
+@pytest.mark.parametrize("width", [360, 390])
+def test_on_a_phone_the_buttons_are_one_row(open_page, server, address, width):
+    page = open_page(**{**TOUCH, "viewport": {**PHONE, "width": width}})
+    page.goto(server + address)
+    buttons = page.locator(".ensedu-t-seen > .ensedu-t-tools button")
+    buttons.first.wait_for()
+    tops, ends = page.evaluate("""() => {
+      const boxes = [...document.querySelectorAll(".ensedu-t-seen > .ensedu-t-tools button")].map((one) => one.getBoundingClientRect());
+      return [boxes.map(({ top }) => top), boxes.map(({ right }) => right)];
+    }""")
+    assert len(tops) >= 4 and len(set(tops)) == 1 and max(ends) <= width
+
+
+@pytest.mark.parametrize("options", [{"viewport": DESK}, TOUCH], ids=["desk", "phone"])
+def test_members_and_their_picture_are_in_the_first_view_of_the_book(open_page, server, options):
+    page = open_page(**options)
+    page.goto(server + "book/intro.html")
+    trainer = page.locator(".ensedu-trainer .ensedu-t").first
+    trainer.wait_for()
+    members, canvas = trainer.get_by_role("slider", name="members").bounding_box(), trainer.locator("canvas[role=application]").bounding_box()  # fmt: skip
+    assert members["y"] + members["height"] <= canvas["y"]
+    assert canvas["y"] + canvas["height"] <= options["viewport"]["height"]
+    # Whoever goes by keyboard meets the controls in the order in which they stand.
+    order = trainer.evaluate("e => [...e.querySelectorAll('input, button, canvas')].map((one) => one.tagName)")  # fmt: skip
+    assert order.index("INPUT") < order.index("BUTTON") < order.index("CANVAS")
+
+
+def test_two_pictures_of_a_comparison_are_as_high_as_one_and_in_view(open_page, server):
+    page = open_page(viewport=DESK)
+    page.goto(server + PAGE)
+    canvas = page.locator("canvas[role=application]")
+    canvas.wait_for()
+    one = canvas.bounding_box()["height"]
+    compare = page.get_by_role("button", name="Compare")
+    compare.click()
+    page.wait_for_function("document.querySelectorAll('canvas[role=application]').length === 2")
+    assert compare.get_attribute("aria-pressed") == "true"
+    for each in canvas.all():
+        box = each.bounding_box()
+        assert box["height"] >= 0.95 * one
+        assert 0 <= box["y"] and box["y"] + box["height"] <= DESK["height"]
+
+
+WRITTEN = """
+  window.written = new Set();
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function (words, ...place) {
+    written.add(words);
+    return fillText.call(this, words, ...place);
+  };
+  null;
+"""
+
+
+def test_lines_and_bands_bear_their_names_or_a_key_stands_below(live):
+    for viewport, labeled in ((DESK, True), (PHONE, False)):
+        page = live(viewport=viewport)
+        page.evaluate(WRITTEN)
+        train(page, 3)
+        names = {"true curve", "mean", "members", "members differ (± 2 std)", "+ noise"}
+        assert names & set(page.evaluate("[...written]")) == (names if labeled else set())
+        key = page.locator(".ensedu-t-key")
+        assert key.is_visible() != labeled
+        if not labeled:
+            assert key.inner_text().split("\n") == ["mean", "members", "differ", "+ noise", "true"]
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])

@@ -1,6 +1,6 @@
 // The live trainer on a page: put together, watched, and led by the address.
 import { button, make } from "../common/controls.js";
-import { HINT, KEY_HINT } from "./editor.js";
+import { hintOf } from "./editor.js";
 import { decode, encode } from "./link.js";
 import { fullSettings, guided, ownData, sharing, smallSettings } from "./settings.js";
 import { stageOf } from "./stage.js";
@@ -8,14 +8,20 @@ import { named, opening, story } from "./story.js";
 import { Trainer } from "./trainer.js";
 
 const COUNT = 250; // milliseconds between two numbers of the meter
-const SAY = 3000; // milliseconds between two sentences while it trains
+const SAY = 1000; // milliseconds between two sentences while it trains
+const KEEP = 3000; // milliseconds that an answer to the reader stands at least
 
 export const mount = (root, { state: first, small = false, matrices = false, name = "live", hooks = {}, full = "" }) => {
   const status = make("p", { class: "ensedu-t-story", role: "status" }, opening(first));
-  let spoken = { time: performance.now(), steps: -1, state: null }; // when, and about what
-  const tell = (words) => {
-    if (status.textContent !== words) status.textContent = words;
-    spoken = { time: performance.now(), steps: trainer.steps, state: trainer.state };
+  let spoken = { until: 0, steps: -1, state: null }; // how long it stands, and about what
+  // Only what is `loud` is read aloud: answers, and what is seen at a pause.
+  const tell = (words, loud = true, time = KEEP) => {
+    const live = loud ? "polite" : "off";
+    if (status.textContent !== words || status.ariaLive !== live) {
+      status.ariaLive = live;
+      status.textContent = words;
+    }
+    spoken = { until: performance.now() + time, steps: trainer.steps, state: trainer.state };
   };
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -31,8 +37,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
     },
   });
 
-  const keys = make("span", { class: "ensedu-t-keys" }, ` ${KEY_HINT}`);
-  const hint = make("p", { class: "ensedu-t-note", id: `${name}-hint` }, HINT, keys);
+  const hint = hintOf(`${name}-hint`);
   const stage = stageOf(root, trainer, hint.id);
   const meter = make("p", { class: "ensedu-t-meter" });
   const play = button("", () => {
@@ -51,20 +56,25 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
   });
   const seed = button("New seed", () => trainer.change({ seed: (trainer.state.seed + 1) % 1000000 }));
   const undo = button("Undo", () => trainer.undo());
-  const tools = make("div", { class: "ensedu-t-tools", role: "group", "aria-label": "Training" }, play, ...(small ? [] : [step]), reset, seed, undo);
+  const compare = button("Compare", () => {
+    trainer.compare();
+    stage.element.scrollIntoView({ block: "nearest" });
+  }, { title: "Train two networks on the same points" });
+  const tools = make(
+    "div", { class: "ensedu-t-tools", role: "group", "aria-label": "Training" },
+    ...(small ? [play, reset, seed, undo] : [play, step, reset, seed, undo, compare]),
+  );
 
   const settings = small ? smallSettings(trainer, full) : fullSettings(trainer);
   const shared = small ? null : sharing(trainer, name);
   const below = small
     ? [make("p", {}, settings.more)]
-    : [shared.element, stage.lossFold, ...(matrices ? [] : [stage.matrixFold]), ownData(trainer, root), ...guided(trainer, root)];
+    : [shared, stage.lossFold, ...(matrices ? [] : [stage.matrixFold]), ownData(trainer, root), ...guided(trainer, root)];
   if (matrices) stage.matrixFold.open = true;
-  // What is seen, and what sets it: beside each other where there is room.
-  const bench = make(
-    "div", { class: "ensedu-t-bench" },
-    make("div", { class: "ensedu-t-seen" }, tools, meter, stage.element, ...(matrices ? [stage.matrixFold] : []), status, stage.key, hint),
-    settings.element,
-  );
+  // What is seen, and what sets it: beside each other where there is room; the few settings of the
+  // small form stand above.
+  const seen = make("div", { class: "ensedu-t-seen" }, tools, meter, stage.element, ...(matrices ? [stage.matrixFold] : []), status, stage.key, hint);
+  const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen] : [seen, settings.element]));
   const box = make("div", { class: small ? "ensedu-t ensedu-t-small" : "ensedu-t" }, bench, ...below);
 
   const fail = ({ side, step: at, words }) =>
@@ -73,7 +83,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
         ? `Training stopped: ${words}.`
         : `${named(trainer.state, side)} diverged at step ${at.toLocaleString("en")}: its loss is no finite number. Choose a smaller learning rate, and press Reset.`,
     );
-  const sum = () => trainer.frame && !trainer.failed && tell(story(trainer.frame, trainer.state));
+  const sum = () => trainer.frame && !trainer.failed && tell(story(trainer.frame, trainer.state), !trainer.playing, SAY);
   let metered = 0; // when
   const draw = (anew) => {
     stage.draw(anew);
@@ -81,19 +91,19 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
     if (!frame) return;
     const now = performance.now();
     if (failed) fail(failed);
-    else if (playing ? now - spoken.time > SAY : frame.steps !== spoken.steps) sum();
+    else if (playing ? now > spoken.until : frame.steps !== spoken.steps) sum();
     if (playing && !anew && now - metered < COUNT) return;
     metered = now;
     const totals = frame.sides.map((side) => side.total.toLocaleString("en")).join(" and ");
     const rate = frame.rate ? ` · ${Math.round(frame.rate)} a second` : "";
-    meter.textContent = `step ${frame.steps.toLocaleString("en")}${rate} · ${totals} numbers trained`;
+    meter.textContent = `step ${frame.steps.toLocaleString("en")}${rate} · ${totals} parameters`;
   };
   const refresh = () => {
     play.textContent = trainer.playing ? "❚❚ Pause" : "▶ Play";
     undo.disabled = !trainer.undos.length;
+    compare.ariaPressed = String(Boolean(trainer.state.other));
     root.dataset.playing = String(trainer.playing);
     settings.panel.refresh();
-    shared?.refresh();
     stage.refresh();
     if (trainer.failed) fail(trainer.failed);
   };
@@ -117,14 +127,14 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
   };
   // Nothing starts before it is on the screen, and nothing runs when it is off it.
   let inView = false;
-  const seen = () => trainer.show(inView && !document.hidden, calm.matches);
+  const watch = () => trainer.show(inView && !document.hidden, calm.matches);
   // Of several entries the last is the newest.
   const watcher = new IntersectionObserver((entries) => {
     inView = entries.at(-1).isIntersecting;
-    seen();
+    watch();
   });
   watcher.observe(box);
-  document.addEventListener("visibilitychange", seen);
+  document.addEventListener("visibilitychange", watch);
   const resized = new ResizeObserver(() => trainer.look());
   resized.observe(stage.element);
   const themed = new MutationObserver(() => trainer.look());
@@ -157,7 +167,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
       watcher.disconnect();
       resized.disconnect();
       themed.disconnect();
-      document.removeEventListener("visibilitychange", seen);
+      document.removeEventListener("visibilitychange", watch);
       removeEventListener("hashchange", follow);
       box.remove();
     },

@@ -1,4 +1,5 @@
 // Points on a picture: by mouse, pen, finger and keyboard.
+import { make } from "../common/controls.js";
 import { frameOf } from "./paint.js";
 
 const NEAR = { mouse: 10, pen: 14, touch: 22 }; // pixels within which a point is meant
@@ -7,9 +8,14 @@ const PRESSED = 300; // milliseconds after which a finger that lies still means 
 const TWICE = 500; // milliseconds within which two clicks are a double one
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
-export const HINT = "Click or tap to add a point. Drag one to move it; with a finger, tap it first. Click twice to remove it.";
-export const KEY_HINT =
-  "By keyboard: the arrow keys move a cross (with Shift by more), Enter adds a point, Delete removes the nearest one; N and P choose a point, which the arrow keys then move, and Escape lets it go.";
+// In words for the reader's own hand.
+export const hintOf = (id) =>
+  make(
+    "p", { class: "ensedu-t-note", id },
+    make("span", { class: "ensedu-t-finger" }, "Tap to add a point. Tap a point, then drag it to move it. Tap it twice to remove it."),
+    make("span", { class: "ensedu-t-mouse" }, "Click to add a point. Drag a point to move it. Click it twice to remove it."),
+    make("span", { class: "ensedu-t-keys" }, " By keyboard: the arrow keys move a cross (with Shift by more), Enter adds a point, Delete removes the nearest one; N and P choose a point, which the arrow keys then move, and Escape lets it go."),
+  );
 
 export const edit = (canvas, trainer) => {
   let held = -1;

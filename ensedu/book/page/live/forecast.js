@@ -25,6 +25,15 @@ export const forecast = ({ means, raw }, sigma, G) => {
   return found;
 };
 
+// Between which two neighbors the gap is widest.
+export const widest = (points) => {
+  const sorted = points.map(([x]) => x).sort((a, b) => a - b);
+  let [from, to] = [sorted[0], sorted[0]];
+  for (let i = 1; i < sorted.length; i += 1)
+    if (sorted[i] - sorted[i - 1] > to - from) [from, to] = [sorted[i - 1], sorted[i]];
+  return [from, to];
+};
+
 // How far the functions differ: on average at the points, and at most in the widest gap between
 // two neighbors.
 export const differ = (found, grid, points) => {
@@ -32,10 +41,7 @@ export const differ = (found, grid, points) => {
   const step = grid[1] - grid[0];
   const place = (x) => Math.max(0, Math.min(grid.length - 1, Math.round((x - grid[0]) / step)));
   const near = points.reduce((sum, [x]) => sum + found.epistemic[place(x)] / points.length, 0);
-  const sorted = points.map(([x]) => x).sort((a, b) => a - b);
-  let [from, to] = [sorted[0], sorted[0]];
-  for (let i = 1; i < sorted.length; i += 1)
-    if (sorted[i] - sorted[i - 1] > to - from) [from, to] = [sorted[i - 1], sorted[i]];
+  const [from, to] = widest(points);
   let [most, where] = [0, grid[place(from)]];
   for (let g = place(from); g <= place(to); g += 1)
     if (found.epistemic[g] > most) [most, where] = [found.epistemic[g], grid[g]];

@@ -1,5 +1,5 @@
 // Pictures on a canvas: curves with their bands, maps, losses, matrices.
-import { forecast } from "./forecast.js";
+import { forecast, widest } from "./forecast.js";
 import { REACH, TOYS, VIEW } from "./toys.js";
 
 // Colors of what is drawn, for a light or a dark ground.
@@ -144,6 +144,52 @@ const band = (context, frame, grid, mean, std, color) => {
   context.fill();
 };
 
+// What thin lines are.
+export const thin = (method) => (METHODS[method].stochastic ? "draws" : "members");
+// Whether names have room beside what they name.
+export const labeled = (width) => width >= 420;
+
+// Names beside what they name, at places along x that training does not move.
+const labels = ({ context }, frame, grid, { found, means, truth, points, method }, color, look) => {
+  const G = grid.length;
+  const put = (words, x, align, side, of, ink) => {
+    const length = context.measureText(words).width;
+    const left = frame.x(x) - { left: 0, center: length / 2, right: length }[align];
+    let y = side < 0 ? Infinity : -Infinity;
+    grid.forEach((value, g) => {
+      const at = frame.x(value);
+      if (at > left - 8 && at < left + length + 8) y = (side < 0 ? Math.min : Math.max)(y, frame.y(of(g)));
+    });
+    y = Math.max(frame.pad.top + 10, Math.min(frame.pad.top + frame.inner.h - 10, y + 11 * side));
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    context.strokeStyle = look.page;
+    context.lineWidth = 4;
+    context.strokeText(words, left, y);
+    context.fillStyle = ink;
+    context.fillText(words, left, y);
+  };
+  const end = 0.97 * frame.reachX;
+  if (truth) {
+    const of = (g) => truth(grid[g]);
+    put("true curve", -end, "left", found && of(0) > found.mean[0] ? -1 : 1, of, look.muted);
+  }
+  if (!found || !points.length) return;
+  const [from, to] = widest(points);
+  const right = points.map(([x]) => x).filter((x) => x >= to).sort((a, b) => a - b);
+  const top = (std) => (g) => found.mean[g] + 2 * std[g];
+  if (found.F > 1) {
+    put(thin(method), end, "right", -1, (g) => {
+      let most = -Infinity;
+      for (let f = 0; f < found.F; f += 1) most = Math.max(most, means[f * G + g]);
+      return most;
+    }, look.ink);
+    put(`${thin(method)} differ (± 2 std)`, (from + to) / 2, "center", -1, top(found.epistemic), look.ink);
+  }
+  put(found.F > 1 ? "+ noise" : "noise (± 2 std)", right[Math.floor(right.length / 2)], "center", 1, (g) => found.mean[g] - 2 * found.total[g], look.ink);
+  if (found.F > 1) put("mean", (from + to) / 2, "center", 0, (g) => found.mean[g], color);
+};
+
 // Members as thin lines, their mean as a thick one; the outer band is ± 2 standard deviations of a
 // new point, the inner one the part of it in which the members differ.
 export const curves = (canvas, { width, height }, side, grid, state, method, look, { chosen, cursor, playing }) => {
@@ -183,6 +229,7 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
     context.stroke();
   }
   dots(drawing, frame, look, state, chosen, 3.5);
+  if (labeled(width)) labels(drawing, frame, grid, { found, means: side?.means, truth, points: state.points, method }, color, look);
   crosshair(drawing, frame, look, cursor);
   context.restore();
 };

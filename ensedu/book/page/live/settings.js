@@ -129,9 +129,8 @@ export const fullSettings = (trainer) => {
   return { panel, element };
 };
 
-// Compare, a link, and the same training as a script.
+// A link, and the same training as a script.
 export const sharing = (trainer, name) => {
-  const compare = button("Compare", () => trainer.compare());
   const text = make("textarea", { readonly: "", hidden: "", "aria-label": "Text to copy", rows: 6, class: "ensedu-t-text" });
   const copy = async (pressed, content, words) => {
     try {
@@ -155,8 +154,7 @@ export const sharing = (trainer, name) => {
     if (!trainer.state.points.length) trainer.on.tell("There is no point to learn from: add one.");
     else copy(python, script(trainer.state, trainer.steps || 3000), "Copied: a script that trains the same network on the same points.");
   });
-  const refresh = () => (compare.textContent = trainer.state.other ? "Stop comparing" : "Compare two networks");
-  return { element: make("div", { class: "ensedu-t-buttons" }, compare, link, python, text), refresh };
+  return make("div", { class: "ensedu-t-buttons" }, link, python, text);
 };
 
 export const ownData = (trainer, root) => {

@@ -1,12 +1,12 @@
 // The pictures of one or two networks, and what is folded below them.
 import { choice, fold, make } from "../common/controls.js";
 import { edit } from "./editor.js";
-import { curves, looks, losses, map, matrices } from "./paint.js";
+import { curves, labeled, looks, losses, map, matrices, thin } from "./paint.js";
 import { GRID, sides, specOf } from "./runner.js";
 import { lossWords, named } from "./story.js";
 import { TOYS } from "./toys.js";
 
-const NARROW = 420; // pixels: a phone's
+const PHONE = 600; // pixels, as in the sheet of styles
 const HIGHEST = 460;
 
 const MAPS = {
@@ -14,25 +14,26 @@ const MAPS = {
   information: "doubt: mutual information",
   disagreement: "two members disagree",
 };
-// What the lines and colors of the pictures mean.
+// What the lines and colors of the pictures mean, where they bear no names.
 const keyOf = (state) => {
   if (state.task === "classification")
-    return "Doubt goes from none (as the page) to all of it (violet): in bits of what is possible, and as the share of pairs of members that choose different classes.";
-  const drawing = sides(state).find(({ method }) => METHODS[method].stochastic);
-  const thin = !drawing ? "the members" : METHODS[drawing.method].members ? "the members, or some draws of each" : "the members, or draws";
-  const truth = TOYS[state.data]?.truth ? " Dashed: the true curve." : "";
-  return `Thin: ${thin}. Thick: their mean. Bands, ± 2 standard deviations: dark, how far the thin ones differ (epistemic); light, with the noise (aleatoric).${truth}`;
+    return ["Doubt goes from none (as the page) to all of it (violet): in bits of what is possible, and as the share of pairs of members that choose different classes."];
+  const lines = [...new Set(sides(state).map(({ method }) => thin(method)))].join(", ");
+  const items = { mean: "mean", thin: lines, differ: "differ", noise: "+ noise", ...(TOYS[state.data]?.truth ? { truth: "true" } : {}) };
+  return Object.entries(items).map(([kind, words]) => make("span", { "data-kind": kind }, words));
 };
 
-// Two pictures below each other are as high as one and a half, so that both stay in sight.
+// On a phone two pictures stand below each other, and both stay in sight; elsewhere they stand
+// beside each other, as high as one.
 const heightOf = (width, pictures) => {
-  if (width < NARROW && pictures > 1) return 150;
-  return Math.round(Math.max(210, Math.min(HIGHEST, 0.6 * width, 0.45 * innerHeight)));
+  if (pictures > 1 && innerWidth <= PHONE) return 150;
+  const high = pictures > 1 ? 1.25 : 0.6;
+  return Math.round(Math.max(210, Math.min(HIGHEST, high * width, 0.45 * innerHeight)));
 };
 
 export const stageOf = (root, trainer, hint) => {
   const element = make("div", { class: "ensedu-t-stage" });
-  const key = make("p", { class: "ensedu-t-note" });
+  const key = make("p", { class: "ensedu-t-note ensedu-t-key" });
   const lossCanvas = make("canvas", { role: "img" });
   const matrixBox = make("div", { class: "ensedu-t-matrices" });
   let canvases = [];
@@ -99,7 +100,7 @@ export const stageOf = (root, trainer, hint) => {
       const what = kind === "curves" ? "Curves of all members" : `Map, ${MAPS[kind]}`;
       canvas.setAttribute("aria-label", `${what}: ${named(trainer.state, i)}, ${trainer.state.points.length} points`);
     }
-    key.textContent = keyOf(trainer.state);
+    key.replaceChildren(...keyOf(trainer.state));
   };
 
   const drawMatrices = () => {
@@ -129,6 +130,7 @@ export const stageOf = (root, trainer, hint) => {
     if (anew || !look) {
       look = looks(root);
       for (const one of canvases) one.width = one.canvas.clientWidth || 320;
+      key.hidden = !trainer.plane && labeled(canvases[0].width);
     }
     for (const one of canvases) {
       const { i, kind, canvas } = one;
