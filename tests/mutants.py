@@ -1636,6 +1636,20 @@ MUTANTS = (
         "who is better but forbidden is not named",
     ),
     Mutant(
+        "ensedu/book/figures/choosing.py",
+        'if cost.passes > MOST_PASSES[answers["passes"]]:',
+        'if cost.passes >= MOST_PASSES[answers["passes"]]:',
+        ("tests/book/figures/test_choosing.py",),
+        "a candidate is ruled out by as many passes as there is room for",
+    ),
+    Mutant(
+        "ensedu/book/page/guide.js",
+        "list.hidden = !others.length;",
+        "list.hidden = false;",
+        ("tests/browser/test_guide.py",),
+        "where nobody was compared the head of an empty list stands",
+    ),
+    Mutant(
         "ensedu/book/experiments/width.py",
         'loss = functools.partial(softmax_cross_entropy, reduction="sum")',
         "loss = softmax_cross_entropy",

@@ -331,10 +331,17 @@ IN_MODULE = {
         "because": lambda: [("It is [small].", "shootout.html#fig-contest")],
         "key": lambda: "memory", "label": lambda: "BatchEnsemble", "method": lambda: "rank1",
         "more": lambda: True, "name": lambda: "guide",
-        "options": lambda: {"one": "one network", "four": "four"}, "others": lambda: "Others",
+        "options": lambda: {"one": "one network", "four": "four"}, "costs": lambda: ["passes"],
         "questions": lambda: [guide.Question("memory", "Memory?", {"one": "1", "four": "4"})],
-        "rank": lambda: lambda memory: [guide.Entry("rank-1", [("It is small.", "#fig-size")])],
+        "rank": lambda: lambda memory: guide.Ranked(
+            guide.Entry("rank-1", [("It is small.", "#fig-size")])
+        ),
         "start": lambda: {"memory": "four"}, "text": lambda: "What fits?",
+        "first": lambda: guide.Entry("rank-1", [("It is small.", "#fig-size")]),
+        "measure": lambda: ranking.Measure("NLL", "lower"),
+        "notes": lambda: [("Bars are [intervals].", "#fig-size")], "over": lambda: [],
+        "own": lambda: (-1.0, 0.5), "rows": lambda: [], "said": lambda: "unclear",
+        "score": lambda: ranking.Score(-1.0, (-2.0, 0.5)), "state": lambda: "fits",
     },
     "ntk": {
         "activation": lambda: "erf", "bar": lambda: False, "bias_std": lambda: 0.1,

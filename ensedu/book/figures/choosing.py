@@ -5,7 +5,6 @@ from urllib.parse import quote
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib.ticker import MaxNLocator
 from numpy import ndarray as Array
 
 from ensedu import counting, plot
@@ -33,14 +32,15 @@ __all__ = [
     "CAPTION",
     "CIFAR",
     "COSTS",
-    "KEY",
     "NETWORKS",
+    "NOTES",
     "QUESTIONS",
     "SITUATIONS",
     "draw_conformal",
     "draw_ends",
     "draw_relatives",
     "ranked",
+    "recommended",
     "relatives",
 ]
 
@@ -60,7 +60,7 @@ CAPTION = (
 )
 #: What a candidate costs, one network's being 1, but for passes.
 COSTS = ("parameters", "training", "passes")
-KEY = (
+NOTES = (
     ("Verdicts of [the contest] are beside the recommended one.", SCALED),
     ("Bars: [95% intervals] of the difference in NLL,", CONTEST),
     ("or in [AUROC];", OUTSIDE),
@@ -129,8 +129,18 @@ SITUATIONS = {
 
 def ranked(advice: Advice) -> Ranked:
     """Return what is recommended, in words, and how all candidates stand beside it."""
+    first = recommended(advice)
     if not advice.standings:
-        return Ranked(_unmeasured(advice))
+        return Ranked(first)
+    means = {name: one.interval.mean for name, one in reading.compared(advice.score).items()}
+    order = sorted(CANDIDATES, key=means.__getitem__, reverse=advice.score == "auroc")
+    return Ranked(first, [_candidate(name, advice) for name in order], MEASURES[advice.score])
+
+
+def recommended(advice: Advice) -> Entry:
+    """Return who is recommended, and what decides."""
+    if not advice.standings:
+        return _unmeasured(advice)
     first = advice.standings[0]
     lead = [(_reason(advice), OUTSIDE if advice.score == "auroc" else SCALED), *_images(first)]
     if advice.score == "auroc":
@@ -139,13 +149,7 @@ def ranked(advice: Advice) -> Ranked:
         )
     if advice.answers["trained"] == "yes":
         lead.append(("SWAG is fitted [while a network trains], so it trains anew, too.", CONTEST))
-    means = {name: one.interval.mean for name, one in reading.compared(advice.score).items()}
-    order = sorted(CANDIDATES, key=means.__getitem__, reverse=advice.score == "auroc")
-    return Ranked(
-        Entry(_label(first.contestant), lead, _method(first.contestant)),
-        [_candidate(name, advice) for name in order],
-        MEASURES[advice.score],
-    )
+    return Entry(_label(first.contestant), lead, _method(first.contestant))
 
 
 def _candidate(name: str, advice: Advice) -> Candidate:
@@ -321,7 +325,7 @@ def draw_conformal(
             axes.set_ylim(len(ends) - 0.5, -0.5)
             axes.set_yticks(range(len(ends)), [reading.label(name) for name in ends])
             axes.tick_params(axis="y", length=0)
-            axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+            axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
         for name, words in zip(ends, panels[0].get_yticklabels(), strict=True):
             words.set_color(plot.PALETTE.get(name.removesuffix("_scaled"), plot.style.INK))
         panels[0].axvline(90, color=reference, lw=1)

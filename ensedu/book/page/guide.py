@@ -17,7 +17,15 @@ from typing import Any
 from ensedu.book.page import slider_checks
 from ensedu.book.page.choices import radios
 from ensedu.book.page.frames import embedded
-from ensedu.book.page.ranking import BETTER, Measure, Score, bar_html, bar_place, bar_room
+from ensedu.book.page.ranking import (
+    BETTER,
+    Measure,
+    Score,
+    bar_html,
+    bar_place,
+    bar_room,
+    check_interval,
+)
 from ensedu.book.page.scripts import Bundle
 from ensedu.common import checks, text_table
 from ensedu.common.text_table import BOOK, Cell, Column, Table
@@ -174,7 +182,7 @@ class Candidate:
             if checks.natural_int(f"over[{i}]", place) >= len(self.costs):
                 raise ValueError(f"over[{i}] must be the place of a cost, got {place!r}")
         if self.own is not None:
-            Score(0, self.own)
+            check_interval("own", self.own)
         if self.method is not None:
             checks.one_of("method", self.method, METHODS)
 
@@ -218,7 +226,7 @@ def guide(
     name: str = "guide",
     caption: str = "",
     costs: Sequence[str] = (),
-    key: Sequence[tuple[str, str]] = (),
+    notes: Sequence[tuple[str, str]] = (),
     start: Mapping[str, str] | None = None,
 ) -> "Guide":
     """Return a guide that a page's reader answers when a notebook cell ends with it.
@@ -236,7 +244,7 @@ def guide(
         What it is for.
     costs
         What the candidates' costs are called.
-    key
+    notes
         How the list of candidates is read, and its evidence: pairs as those of an `Entry`.
     start
         The first answer to some of the questions; by default their first option.
@@ -273,7 +281,7 @@ def guide(
     checks.text("caption", caption)
     for i, title in enumerate(_sequence("costs", costs)):
         _words(f"costs[{i}]", title)
-    _pairs("key", key)
+    _pairs("notes", notes)
     asked = _questions(questions)
     first = {key: next(iter(question.options)) for key, question in asked.items()}
     if start is not None and not isinstance(start, Mapping):
@@ -295,7 +303,7 @@ def guide(
         name,
         caption,
         tuple(costs),
-        tuple((words, href) for words, href in key),
+        tuple((words, href) for words, href in notes),
         first,
     )
 
@@ -310,7 +318,7 @@ class Guide:
         What is asked.
     rankings
         One for each combination of answers; those to the last question change first.
-    name, caption, costs, key, start
+    name, caption, costs, notes, start
         As `guide` takes them; ``start`` answers all questions.
     """
 
@@ -319,7 +327,7 @@ class Guide:
     name: str
     caption: str
     costs: tuple[str, ...]
-    key: tuple[tuple[str, str], ...]
+    notes: tuple[tuple[str, str], ...]
     start: Mapping[str, str]
 
     def ranking(self, **answers: str) -> Ranked:
@@ -347,7 +355,7 @@ class Guide:
         found = self.ranking()
         lines.append(str(found.first))
         if found.rows:
-            lines += [repr(self._text(found)), *(_said(*pair) for pair in self.key)]
+            lines += [repr(self._text(found)), *(_said(*pair) for pair in self.notes)]
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -401,7 +409,7 @@ class Guide:
         about = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         found = self.ranking()
         data, (entries, heads, rows) = self._looked_up()
-        key = " ".join(_link(*pair) for pair in self.key)
+        notes = " ".join(_link(*pair) for pair in self.notes)
         return "\n".join(
             [
                 f'<div class="ensedu-guide"{about}>',
@@ -413,7 +421,7 @@ class Guide:
                 '<table class="ensedu-table" role="table" aria-label="All candidates">',
                 f'<thead role="rowgroup">{self._head(found)}</thead>',
                 f'<tbody role="rowgroup">{"".join(_rows(found))}</tbody></table>',
-                *([f'<p class="ensedu-key">{key}</p>'] if key else []),
+                *([f'<p class="ensedu-key">{notes}</p>'] if notes else []),
                 f"</div><template><ul>{''.join(entries)}</ul><table><thead>{''.join(heads)}</thead>"
                 f"<tbody>{''.join(rows)}</tbody></table></template>",
                 f'<script type="application/json">{embedded(data)}</script></div>',

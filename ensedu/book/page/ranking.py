@@ -119,13 +119,8 @@ class Score:
     def __post_init__(self) -> None:
         checks.real("mean", self.mean)
         checks.one_of("verdict", self.verdict, ("", *MARKS))
-        if self.interval is None:
-            return
-        if not isinstance(self.interval, (tuple, list)) or len(self.interval) != 2:
-            raise TypeError(f"interval must be (low, high), got {checks.given(self.interval)}")
-        low, high = (checks.real(f"interval[{i}]", end) for i, end in enumerate(self.interval))
-        if low > high:
-            raise ValueError(f"interval must be (low, high) in this order, got {self.interval!r}")
+        if self.interval is not None:
+            check_interval("interval", self.interval)
 
 
 @dataclass(frozen=True)
@@ -507,6 +502,15 @@ class Ranking:
             f'<td role="cell" data-label="{escape(measure.head)}"{_classes(part, measure)}>'
             f'<span class="ensedu-score"><span>{number}{marked}</span>{interval}</span></td>'
         )
+
+
+def check_interval(name: str, value: Any) -> None:
+    """Raise unless a value is (low, high) in this order."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise TypeError(f"{name} must be (low, high), got {checks.given(value)}")
+    low, high = (checks.real(f"{name}[{i}]", end) for i, end in enumerate(value))
+    if low > high:
+        raise ValueError(f"{name} must be (low, high) in this order, got {value!r}")
 
 
 def bar_room(intervals: Sequence[tuple[float, float]]) -> tuple[float, float]:

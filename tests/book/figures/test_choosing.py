@@ -36,41 +36,71 @@ def standing(contestant, beside_first=None, **options):
 
 
 def told(*standings, score="nll", passed=(), **answers):
-    """Return the sentences of a ranking."""
+    """Return what is said of the recommended one."""
     whole = {key: values[0] for key, values in advice.ANSWERS.items()} | answers
     found = advice.Advice(answers=whole, score=score, passed=passed, standings=standings)
-    return [
-        (entry.label, entry.method, " ".join(words for words, _ in entry.because))
-        for entry in choosing.entries(found)
-    ]
+    entry = choosing.recommended(found)
+    return entry.label, entry.method, " ".join(words for words, _ in entry.because)
 
 
-def test_the_recommended_one_has_its_evidence_its_reason_and_its_price():
-    alone = told(standing("deep_ensemble"))
-    assert alone == [
-        (
-            "Deep ensemble",
-            "deep_ensemble",
-            "[Nothing else] fits your answers. "
-            f"Beside one network: better, NLL {MINUS}1.25 units ({MINUS}2.00 to 0.00), "
-            f"{MINUS}0.032 nats, [over 17 sources]. "
-            "It [costs] 22 × the parameters, 1.3 × the training, 4 passes.",
-        )
-    ]
+def listed(**answers):
+    """Return the candidates by their labels."""
+    return {row.label: row for row in choosing.ranked(advice.advise(**answers)).rows}
 
 
-def test_others_stand_beside_the_recommended_one_and_beside_one_network():
-    cheap = advice.Price(0, 0.014, 1.0)
-    (first, *_), (label, method, words) = told(
-        standing("single_scaled"), standing("boosting", "worse", word="unclear", price=cheap)
+def test_the_recommended_one_has_its_reason():
+    assert told(standing("deep_ensemble")) == (
+        "Deep ensemble",
+        "deep_ensemble",
+        "[Nothing else] fits your answers.",
     )
-    assert first == "One network, with a temperature"
-    assert (label, method) == ("Gradient boosting", None)
-    assert words == (
-        "Beside one network with a temperature: worse. Beside one network: unclear, "
-        f"NLL {MINUS}1.25 units ({MINUS}2.00 to 0.00), {MINUS}0.032 nats, [over 17 sources]. "
-        "[Costs] 1.0 × the parameters, 0.01 × the training, no network's pass."
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {}, {"trained": "yes"}, {"inputs": "images", "memory": "four"}, {"outside": "yes"},
+        {"passes": "many", "memory": "twenty", "time": "one"}, {"target": "class"},
+    ],
+)  # fmt: skip
+def test_all_candidates_are_listed_and_those_ruled_out_say_why(answers):
+    found = advice.advise(**answers)
+    rows = choosing.ranked(found).rows
+    fit = [choosing.reading.label(one.contestant) for one in found.standings]
+    assert len(rows) == len(advice.CANDIDATES)
+    assert sorted(row.label.lower() for row in rows if row.state != "out") == sorted(
+        label.lower() for label in fit
     )
+    (first,) = (row for row in rows if row.state == "recommended")
+    assert first.label.lower() == fit[0].lower()
+    means = [row.score.mean for row in rows]
+    assert means == sorted(means, reverse=found.score == "auroc")
+
+
+def test_reasons_are_those_of_the_answers():
+    rows = listed(time="one")
+    assert rows["SWAG"].said == "needs 32 passes" and rows["SWAG"].over == [2, 0]
+    assert rows["Mean-field BNN"].over == [2, 0, 1]
+    assert rows["Linear model"].said == "worse" and rows["Linear model"].over == []
+    assert listed(passes="four")["Deep ensemble"].said == "4.0 × parameters"
+    assert listed(inputs="images")["Linear model"].said == "tables only"
+    assert listed(trained="yes")["SWAG"].said == "trains anew"
+
+
+def test_each_answer_but_the_first_changes_the_list():
+    for key, (_, *others) in advice.ANSWERS.items():
+        for other in others:
+            assert listed(**{key: other}) != listed(), (key, other)
+
+
+def test_a_row_has_the_contests_difference_and_the_own_kinds():
+    for score, outside in (("nll", "no"), ("auroc", "yes")):
+        row = listed(outside=outside)["BatchEnsemble"]
+        whole = choosing.reading.compared(score)["batch_ensemble"].interval
+        own = choosing.reading.compared(score, kind="numbers")["batch_ensemble"].interval
+        assert (row.score.mean, row.score.interval) == (whole.mean, (whole.low, whole.high))
+        assert row.own == (own.low, own.high) and row.method == "batch_ensemble"
+    assert listed()["BatchEnsemble"].costs == ("1.3 ×", "2.0 ×", "4")
 
 
 @pytest.mark.parametrize(
@@ -86,20 +116,18 @@ def test_others_stand_beside_the_recommended_one_and_beside_one_network():
 )  # fmt: skip
 def test_why_it_is_the_first(passed, others, words):
     found = told(standing("deep_ensemble"), *others, passed=passed, target="class")
-    assert words in found[0][2]
-    assert ("But on classes alone" in found[1][2]) == others[0].stopped
+    assert words in found[2]
 
 
 def test_an_auroc_has_no_units_and_is_said_to_describe():
-    ((_, _, words),) = told(standing("deep_ensemble"), score="auroc", trained="yes")
-    assert f"higher, AUROC {MINUS}1.250 ({MINUS}2.000 to {MINUS}0.004), [over 17" in words
+    _, _, words = told(standing("deep_ensemble"), score="auroc", trained="yes")
     assert "not corrected for the many comparisons" in words and "SWAG is fitted" in words
-    assert "units" not in words and "nats" not in words
+    assert choosing.MEASURES["auroc"].unit == ""
 
 
 def test_small_images_have_the_difference_of_their_task():
     image = standing("swag", images=Interval(0.0124, -0.01, 0.03, 3, 0.4))
-    ((_, _, words),) = told(image, inputs="images")
+    _, _, words = told(image, inputs="images")
     assert f"With [LeNet-5 on MNIST-5000] alone: +0.012 ({MINUS}0.010 to +0.030) " in words
 
 
@@ -108,7 +136,7 @@ def test_published_numbers_are_those_of_their_page():
     for name, nll in choosing.CIFAR.items():
         (line,) = re.findall(rf"^ *\"{name};.*", page, flags=re.MULTILINE)
         assert float(line.split(";")[4]) == nll
-    ((_, _, words),) = told(inputs="large")
+    _, _, words = told(inputs="large")
     assert re.findall(r"0\.\d+", words) == ["0.875", "0.690", "0.690", "0.666"]
 
 
@@ -116,11 +144,10 @@ def test_published_numbers_are_those_of_their_page():
 def test_what_is_drawn(look):
     before = {"single": (0.83, 15.0), "swag": (0.85, 16.5), "deep_ensemble": (0.8, 14.0)}
     after = {name: (0.9, width + 5) for name, (_, width) in before.items()}
-    kept = {"one": (0.5, 2.0), "far": (1.0, 3e6)}
     with rendering(look):
         conformal = choosing.draw_conformal(before, after, "MPa")
         ends = choosing.draw_ends([0.0, 0.5], np.array([0.9, 0.65]), np.linspace(0.98, 0.8, 5))
-        relatives = choosing.draw_relatives(kept, 4, 0.3)
+        relatives = choosing.draw_relatives(4, "narrow")
     widths = conformal.axes[1]
     ends_of = [line.get_xdata() for line in widths.lines if len(line.get_xdata()) == 2]
     assert [list(x) for x in ends_of[:3]] == [[15.0, 20.0], [16.5, 21.5], [14.0, 19.0]]
@@ -129,8 +156,13 @@ def test_what_is_drawn(look):
         "SWAG",
         "deep ensemble",
     ]
+    colors = [t.get_color() for t in conformal.axes[0].get_yticklabels()]
+    assert colors[2] == plot.PALETTE["deep_ensemble"] != colors[1]
+    for axes in conformal.axes[:2]:
+        assert all(float(tick).is_integer() for tick in axes.get_xticks())
     assert list(ends.axes[0].lines[0].get_ydata()) == [90, 65]
     (axes,) = relatives.axes
-    assert "3.0 million →" in [text.get_text() for text in axes.texts]
+    tops = [text.get_text().split() for text in axes.texts]
+    assert tops[-2:] == [["one", "network"], ["deep", "ensemble"]]
     assert axes.get_xlim() == pytest.approx((0.3, 150))
     assert plot.PALETTE["deep_ensemble"] in [line.get_color() for line in axes.lines]

@@ -6,9 +6,10 @@ import json
 import pytest
 from bs4 import BeautifulSoup
 
-from ensedu.book.page.guide import Entry, Question, guide
+from ensedu.book.page.guide import Candidate, Entry, Question, Ranked, guide
+from ensedu.book.page.ranking import Measure, Score
 from ensedu.common.text_table import BOOK
-from tests.book.page.verdicts import ENTRIES, QUESTIONS, advice, ranked
+from tests.book.page.verdicts import ENTRIES, NOTES, QUESTIONS, SCORES, advice, ranked
 
 
 def parsed(found):
@@ -24,62 +25,93 @@ def answers():
 def test_each_combination_has_its_ranking():
     found, seen = advice(), set()
     for each in answers():
-        assert list(found.ranking(**each)) == ranked(**each)
-        seen |= set(found.ranking(**each))
-    assert seen == set(ENTRIES.values()) and len(found.rankings) == 2 * 3 * 5
+        assert found.ranking(**each) == ranked(**each)
+        seen.add(found.ranking(**each).first.label)
+    assert seen == {entry.label for entry in ENTRIES.values()} and len(found.rankings) == 2 * 3 * 5
 
 
 def test_a_question_without_an_answer_has_that_of_the_start():
-    assert advice().ranking() == (ENTRIES["scaled"],)
+    assert advice().ranking().first == ENTRIES["scaled"]
     found = advice(start={"memory": "many"})
-    assert found.ranking()[0] == ENTRIES["deep"]
-    assert found.ranking(memory="one")[0] == ENTRIES["scaled"]
+    assert found.ranking().first == ENTRIES["deep"]
+    assert found.ranking(memory="one").first == ENTRIES["scaled"]
 
 
-def test_what_the_script_looks_up_is_each_entry_and_each_ranking_once():
+def test_what_the_script_looks_up_is_each_piece_and_each_ranking_once():
     found = advice()
-    data = json.loads(parsed(found).script.string)
-    entries = [str(item) for item in parsed(found).template("li", recursive=False)]
-    assert len(entries) == len(set(entries)) == len(ENTRIES)
-    assert len({tuple(each) for each in data["rankings"]}) == len(data["rankings"]) == 5
+    root = parsed(found)
+    data = json.loads(root.script.string)
+    kinds = [root.template.find(kind)(True, recursive=False) for kind in ("ul", "thead", "tbody")]
+    entries, heads, rows = ([str(one) for one in kind] for kind in kinds)
+    assert [len(each) for each in (entries, heads)] == [len(ENTRIES), 2]
+    for pieces in (entries, heads, rows, [tuple(each) for each in data["rankings"]]):
+        assert len(pieces) == len(set(pieces))
     for place, each in zip(data["places"], answers(), strict=True):
-        shown = [
-            BeautifulSoup(entries[i], "html.parser").p.get_text() for i in data["rankings"][place]
-        ]
-        assert shown == [entry.label for entry in ranked(**each)]
+        entry, head, *others = data["rankings"][place]
+        wanted = ranked(**each)
+        assert text_of(entries[entry]).startswith(wanted.first.label)
+        assert ("NLL" in heads[head]) == bool(wanted.rows)
+        for i, row in zip(others, wanted.rows, strict=True):
+            assert row.label in rows[i] and row.said in rows[i] and f"ensedu-{row.state}" in rows[i]
+
+
+def text_of(html):
+    return BeautifulSoup(html, "html.parser").get_text()
 
 
 def test_text():
-    assert repr(advice(start={"memory": "many"})).splitlines() == [
-        "Guide(trained=no, memory=many, rows=2)",
+    assert repr(advice(start={"memory": "two"})).splitlines() == [
+        "Guide(trained=no, memory=two, rows=2)",
         "Which method is for you, and why.",
         "Have you a trained network? no; yes, and it stays.",
         "What fits into memory? one network; two networks; four or more.",
         "How many rows? two; three; five; seven; eleven.",
-        "1. Deep ensemble. It is best wherever it fits. (shootout.html#fig-contest)",
-        "2. BatchEnsemble. It is nearly as small as one. (shootout.html#fig-size) "
+        "BatchEnsemble. It is nearly as small as one. (shootout.html#fig-size) "
         "It costs passes. (#fig-cost)",
-        "3. Scale its temperature. One number mends most of it. (temperature.html)",
+        "                         verdict                  NLL ↓, nats    networks",
+        "Deep ensemble            needs room     −0.31  [−0.50, −0.12]           4",
+        "BatchEnsemble            recommended    −0.13   [−0.30, 0.04]         1.1",
+        "Scale its temperature    unclear         0.00   [−0.02, 0.02]           1",
+        "Bars are intervals. (shootout.html#fig-contest)",
     ]
 
 
-def test_without_a_script_the_first_answers_and_their_ranking_stand_open():
-    root = parsed(advice(start={"memory": "many"}))
-    assert root.select_one(".ensedu-others").has_attr("open")
-    assert not root.select_one(".ensedu-others").has_attr("hidden")
+def test_without_a_script_the_first_answers_and_their_list_stand_open():
+    root = parsed(advice(start={"memory": "two"}))
+    assert not root.select_one(".ensedu-candidates").has_attr("hidden")
     assert root.select_one(".ensedu-live-only").has_attr("hidden")
-    assert root.select_one("[role=status]").get_text() == "Answer: Deep ensemble."
+    assert root.select_one("[role=status]").get_text() == "Answer: BatchEnsemble."
     assert root.select_one(".ensedu-setting").get_text() == (
-        "Have you a trained network? no. What fits into memory? four or more. How many rows? two."
+        "Have you a trained network? no. What fits into memory? two networks. How many rows? two."
     )
-    shown = root.select(".ensedu-advice > li") + root.select(".ensedu-others > ol > li")
-    labels = [item.select_one(".ensedu-method").get_text() for item in shown]
-    assert labels == ["Deep ensemble", "BatchEnsemble", "Scale its temperature"]
-    assert [item.get("data-method") for item in shown] == ["deep_ensemble", "batch_ensemble", None]
+    (shown,) = root.select(".ensedu-advice > li")
+    assert shown["data-method"] == "batch_ensemble"
+    rows = root.select(".ensedu-candidates tbody tr")
+    assert [row.th.get_text() for row in rows] == [ENTRIES[name].label for name in SCORES]
+    assert [row["class"] for row in rows] == [
+        ["ensedu-out"], ["ensedu-recommended"], ["ensedu-fits"],
+    ]  # fmt: skip
+    assert [row.get("data-method") for row in rows] == ["deep_ensemble", "batch_ensemble", None]
+    assert [len(row.select(".ensedu-over")) for row in rows] == [1, 0, 0]
+    assert [len(row.select(".ensedu-resolved")) for row in rows] == [1, 0, 0]
+    assert root.select_one(".ensedu-key a")["href"] == NOTES[0][1]
 
 
-def test_where_nothing_else_fits_no_empty_fold_is_seen():
-    assert parsed(advice()).select_one(".ensedu-others").has_attr("hidden")
+def test_the_own_kind_has_a_bar_below_on_the_same_scale():
+    (row, *_) = parsed(advice(start={"trained": "yes"})).select(".ensedu-candidates tbody tr")
+    bars = [bar["style"] for bar in row.select(".ensedu-bar")]
+    # From -0.5 to 0.04, 0 at 0.5 / 0.54.
+    assert bars == [
+        "--zero: 92.6%; --from: 0.0%; --to: 70.4%",
+        "--zero: 92.6%; --from: 55.6%; --to: 100.0%",
+    ]
+    assert " better [−0.50, −0.12], own kind alone [−0.20, 0.10]" in row.get_text()
+
+
+def test_where_no_list_is_its_place_is_hidden():
+    root = parsed(advice(start={"rows": "7"}))
+    assert root.select_one(".ensedu-candidates").has_attr("hidden")
+    assert "verdict" not in repr(advice(start={"rows": "7"}))
 
 
 def test_questions_of_less_weight_stand_folded():
@@ -87,7 +119,7 @@ def test_questions_of_less_weight_stand_folded():
     folded = root.select(".ensedu-more fieldset")
     assert [each["data-key"] for each in folded] == ["rows"]
     assert [each["data-key"] for each in root("fieldset")] == ["trained", "memory", "rows"]
-    alone = guide(QUESTIONS[:2], lambda **given: ranked(**given, rows="2"))
+    alone = guide(QUESTIONS[:2], lambda **given: ranked(**given, rows="7"))
     assert not parsed(alone).select(".ensedu-more")
 
 
@@ -103,18 +135,29 @@ def test_each_piece_of_evidence_has_its_link():
     assert links[0].parent.get_text() == "One number mends most of it."
 
 
+DIFFERENT = Score(-1.0, (-2.0, 0.5))
+
+
 def test_words_are_no_tags():
     words = '<b> & "x"'
     root = parsed(
         guide(
             [Question("a", words, {"b": words, "c": "c"})],
-            lambda a: [Entry(words, [(words, "#a")])] * 2,
-            caption=words, others=words,
+            lambda a: Ranked(
+                Entry(words, [(words, "#a")]),
+                [Candidate(words, DIFFERENT, words, costs=[words])],
+                Measure(words, "lower", unit=words),
+            ),
+            caption=words, costs=[words], notes=[(words, "#b")],
         )
     )  # fmt: skip
     assert not root("b")
     assert root.legend.get_text() == root.a.get_text() == root["data-caption"] == words
-    assert root.summary.get_text() == root.select_one(".ensedu-method").get_text() == words
+    assert root.select_one(".ensedu-key").get_text() == words
+    assert root.select_one(".ensedu-method").get_text() == words
+    assert [th.get_text() for th in root.table("th")] == [
+        "verdict", f"{words} ↓ {words}", words, words,
+    ]  # fmt: skip
 
 
 def test_html_only_while_the_book_is_built(monkeypatch):
@@ -128,13 +171,18 @@ def test_html_only_while_the_book_is_built(monkeypatch):
 ASK = Question("a", "A?", {"x": "X", "y": "Y"})
 MORE = Question("b", "B?", ASK.options, more=True)
 WHY = [("Why.", "#fig-a")]
-LAST = Entry("rank1", WHY)
+LAST = Ranked(Entry("rank1", WHY))
 
 
 def rank(**answers):
-    return [LAST]
+    return LAST
 
 
+def candidate(label="one", score=DIFFERENT, said="unclear", **options):
+    return Candidate(label, score, said, **options)
+
+
+MEASURE = Measure("NLL", "lower")
 WIDE = [Question(f"q{i}", "Q?", {f"o{j}": "O" for j in range(4)}) for i in range(5)]
 BAD = [
     (lambda: guide([], rank), ValueError, "questions must be one to 8 of Question"),
@@ -145,16 +193,31 @@ BAD = [
     (lambda: guide([MORE], rank), ValueError, "questions must be open first"),
     (lambda: guide([ASK], LAST), TypeError, "rank must be a function of the answers, got"),
     (lambda: guide([ASK], Entry), TypeError, "rank must be a function of the answers, got"),
-    (lambda: guide([ASK], lambda b: [LAST]), TypeError, r"rank must take the answers \['a'\]"),
+    (lambda: guide([ASK], lambda b: LAST), TypeError, r"rank must take the answers \['a'\]"),
     (
-        lambda: guide([ASK], lambda a: [LAST] if a == "x" else []), TypeError,
-        r"rank must return one or more of Entry, got .* for {'a': 'y'}",
+        lambda: guide([ASK], lambda a: LAST if a == "x" else 3), TypeError,
+        r"rank must return a Ranked, got .* for {'a': 'y'}",
     ),
-    (lambda: guide([ASK], lambda a: [3]), TypeError, "rank must return one or more of Entry"),
-    (lambda: guide([ASK], lambda a: LAST), TypeError, "rank must return one or more of Entry"),
+    (
+        lambda: guide([ASK], lambda a: Ranked(LAST.first, [candidate()], MEASURE), costs=["c"]),
+        ValueError, r"rank must return candidates with the costs \['c'\], got",
+    ),
     (lambda: guide([ASK], rank, name=""), ValueError, "name must be small letters"),
     (lambda: guide([ASK], rank, caption=3), TypeError, "caption must be a string"),
-    (lambda: guide([ASK], rank, others=" "), ValueError, "others must be words"),
+    (lambda: guide([ASK], rank, costs=[" "]), ValueError, r"costs\[0\] must be words"),
+    (lambda: guide([ASK], rank, costs="c"), TypeError, "costs must be a list or a tuple"),
+    (lambda: guide([ASK], rank, notes="Why."), TypeError, "notes must be pairs"),
+    (lambda: Ranked(3), TypeError, "first must be an Entry, got"),
+    (lambda: Ranked(LAST.first, [3]), TypeError, "rows must be Candidates, got"),
+    (lambda: Ranked(LAST.first, [candidate()]), TypeError, "measure must be a Measure, got"),
+    (lambda: candidate(" "), ValueError, "label must be words"),
+    (lambda: candidate(said=""), ValueError, "said must be words"),
+    (lambda: candidate(score=Score(1.0)), TypeError, "score must be a Score with an interval"),
+    (lambda: candidate(state="in"), ValueError, "state must be one of"),
+    (lambda: candidate(costs=["c"], over=[1]), ValueError, r"over\[0\] must be the place of a c"),
+    (lambda: candidate(costs=[3]), TypeError, r"costs\[0\] must be a string"),
+    (lambda: candidate(own=(1.0, 0.0)), ValueError, "low, high"),
+    (lambda: candidate(method="ours"), ValueError, "method must be one of"),
     (lambda: guide([ASK], rank, start=3), TypeError, "start must be a mapping"),
     (lambda: guide([ASK], rank, start={"b": "x"}), ValueError, "start has the question 'b'"),
     (lambda: guide([ASK], rank, start={"a": "z"}), ValueError, r"start\['a'\] must be one of"),
@@ -167,7 +230,7 @@ BAD = [
     (lambda: Question("a", "A?", {"x": "X", "y": ""}), ValueError, r"options\['y'\] must be words"),
     (lambda: Question("a", "A?", ASK.options, more=1), TypeError, "more must be True or False"),
     (lambda: Entry("", WHY), ValueError, "label must be words"),
-    (lambda: Entry("one", []), ValueError, "because must be pairs of a sentence and an address"),
+    (lambda: Entry("one", []), ValueError, "because must have at least one pair"),
     (lambda: Entry("one", "Why."), TypeError, "because must be pairs"),
     (lambda: Entry("one", ["Why."]), TypeError, r"because\[0\] must be one of pairs"),
     (lambda: Entry("one", [("[a] [b]", "#a")]), ValueError, r"because\[0\]\[0\] must have one l"),

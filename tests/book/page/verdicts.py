@@ -1,6 +1,6 @@
 """A ranking and a guide that several tests look at; all numbers and reasons are invented."""
 
-from ensedu.book.page.guide import Entry, Question, guide
+from ensedu.book.page.guide import Candidate, Entry, Question, Ranked, guide
 from ensedu.book.page.ranking import Measure, Score, ranking
 
 MEASURES = [
@@ -107,13 +107,39 @@ ENTRIES = {
 }  # fmt: skip
 
 
+MEASURE = Measure("NLL", "lower", 2, "nats")
+SCORES = {
+    "deep": Score(-0.31, (-0.5, -0.12), "better"),
+    "batch": Score(-0.13, (-0.3, 0.04)),
+    "scaled": Score(0.0, (-0.02, 0.02)),
+}
+NETWORKS = {"deep": "4", "batch": "1.1", "scaled": "1"}
+NOTES = [("Bars are [intervals].", "shootout.html#fig-contest")]
+
+
 def ranked(trained, memory, rows):
-    """Return entries that hang on all three answers."""
+    """Return what hangs on all three answers; a list only of fewer than seven rows."""
     names = ["scaled", "batch", "deep"][: ["one", "two", "many"].index(memory) + 1]
     if trained == "no" and rows != "11":
         names.reverse()
-    return [ENTRIES[name] for name in names]
+    if rows == "7":
+        return Ranked(ENTRIES[names[0]])
+
+    def candidate(name):
+        state = "recommended" if name == names[0] else "fits" if name in names else "out"
+        said = {"recommended": "recommended", "fits": "unclear", "out": "needs room"}[state]
+        own = (-0.2, 0.1) if trained == "yes" else None
+        entry = ENTRIES[name]
+        over = [0] if state == "out" else []
+        return Candidate(
+            entry.label, SCORES[name], said, state, [NETWORKS[name]], over, own, entry.method
+        )
+
+    return Ranked(ENTRIES[names[0]], [candidate(name) for name in SCORES], MEASURE)
 
 
 def advice(**options):
-    return guide(QUESTIONS, ranked, caption="Which method is for you, and why.", **options)
+    return guide(
+        QUESTIONS, ranked, caption="Which method is for you, and why.", costs=["networks"],
+        notes=NOTES, **options,
+    )  # fmt: skip

@@ -217,8 +217,8 @@ def test_evidence_is_the_contests():
 def test_a_large_network_is_never_ranked():
     for found in advised():
         if found.answers["inputs"] == "large":
-            (entry,) = choosing.entries(found)
-            assert entry.label.startswith("Not measured here")
+            ranked = choosing.ranked(found)
+            assert ranked.first.label.startswith("Not measured here") and not ranked.rows
 
 
 def test_a_question_without_an_answer_has_its_first():
@@ -238,8 +238,9 @@ def test_the_page_solves_its_exercise_as_the_guide_does():
     printed = solved.outputs[0].text.splitlines()
     assert len(printed) == len(choosing.SITUATIONS)
     for line, given in zip(printed, choosing.SITUATIONS.values(), strict=True):
-        first, *others = choosing.entries(advice.advise(**given))
-        assert line[4:] == f"{first.label}; {len(others)} others fit."
+        ranked = choosing.ranked(advice.advise(**given))
+        others = sum(row.state == "fits" for row in ranked.rows)
+        assert line[4:] == f"{ranked.first.label}; {others} others fit."
 
 
 def test_with_one_pass_it_is_one_network_as_other_pages_say():
