@@ -19,6 +19,7 @@ from ensedu.book.page.choices import radios
 from ensedu.book.page.frames import embedded
 from ensedu.book.page.ranking import (
     BETTER,
+    Ends,
     Measure,
     Score,
     bar_html,
@@ -165,7 +166,7 @@ class Candidate:
     state: str = "fits"
     costs: Sequence[str] = ()
     over: Sequence[int] = ()
-    own: tuple[float, float] | None = None
+    own: Sequence[float | int] | None = None
     method: str | None = None
 
     def __post_init__(self) -> None:
@@ -492,13 +493,13 @@ def _rows(found: Ranked) -> Iterator[str]:
         yield _row(row, found.measure, room)
 
 
-def _row(row: Candidate, measure: Measure, room: tuple[float, float]) -> str:
+def _row(row: Candidate, measure: Measure, room: Ends) -> str:
     assert row.score.interval is not None
     low, high = row.score.interval
     bars = bar_html(bar_place((low, high), room), resolved=bool(row.score.verdict))
     heard = f" {row.score.verdict or UNCLEAR} {_between(row, measure)}"
     if row.own:
-        bars += bar_html(bar_place(row.own, room), resolved=False)
+        bars += bar_html(bar_place((row.own[0], row.own[1]), room), resolved=False)
         heard += f", own kind alone [{', '.join(map(measure.written, row.own))}]"
     costs = "".join(
         f'<td role="cell"{" class=ensedu-over" * (i in row.over)}>{escape(cost)}</td>'
