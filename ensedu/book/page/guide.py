@@ -40,7 +40,6 @@ MOST_QUESTIONS = 8
 MOST_ANSWERS = 1_000  # combinations, each of which is ranked
 LINKED = re.compile(r"\[([^\[\]]+)\]")
 STATES = ("recommended", "fits", "out")
-UNCLEAR = "unclear"
 VERDICT = "verdict"
 # Within the book, or a web page; nothing that a browser would run.
 ADDRESS = re.compile(r"https?://\S+|[\w./-]*#[\w:.=&%-]+|[\w./-]+\.html")
@@ -497,7 +496,8 @@ def _row(row: Candidate, measure: Measure, room: Ends) -> str:
     assert row.score.interval is not None
     low, high = row.score.interval
     bars = bar_html(bar_place((low, high), room), resolved=bool(row.score.verdict))
-    heard = f" {row.score.verdict or UNCLEAR} {_between(row, measure)}"
+    verdict = f" {row.score.verdict}" if row.score.verdict else ""
+    heard = f"{verdict} {_between(row, measure)}"
     if row.own:
         bars += bar_html(bar_place((row.own[0], row.own[1]), room), resolved=False)
         heard += f", own kind alone [{', '.join(map(measure.written, row.own))}]"
