@@ -326,8 +326,9 @@ def draw_conformal(
             axes.set_yticks(range(len(ends)), [reading.label(name) for name in ends])
             axes.tick_params(axis="y", length=0)
             axes.locator_params(axis="x", nbins=4, steps=[1, 2, 5, 10])
-        for name, words in zip(ends, panels[0].get_yticklabels(), strict=True):
-            words.set_color(plot.PALETTE.get(name.removesuffix("_scaled"), plot.style.INK))
+            # Of panels side by side only the first one has names.
+            for name, words in zip(ends, axes.get_yticklabels(), strict=False):
+                words.set_color(plot.PALETTE.get(name.removesuffix("_scaled"), plot.style.INK))
         panels[0].axvline(90, color=reference, lw=1)
         panels[1].axvline(next(iter(after.values()))[1], color=reference, lw=1, ls=":")
         mark = {"color": reference, "marker": "o", "ms": 7, "ls": ""}

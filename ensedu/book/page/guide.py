@@ -19,6 +19,7 @@ from ensedu.book.page.choices import radios
 from ensedu.book.page.frames import embedded
 from ensedu.book.page.ranking import (
     BETTER,
+    Ends,
     Measure,
     Score,
     bar_html,
@@ -39,7 +40,6 @@ MOST_QUESTIONS = 8
 MOST_ANSWERS = 1_000  # combinations, each of which is ranked
 LINKED = re.compile(r"\[([^\[\]]+)\]")
 STATES = ("recommended", "fits", "out")
-UNCLEAR = "unclear"
 VERDICT = "verdict"
 # Within the book, or a web page; nothing that a browser would run.
 ADDRESS = re.compile(r"https?://\S+|[\w./-]*#[\w:.=&%-]+|[\w./-]+\.html")
@@ -165,7 +165,7 @@ class Candidate:
     state: str = "fits"
     costs: Sequence[str] = ()
     over: Sequence[int] = ()
-    own: tuple[float, float] | None = None
+    own: Sequence[float | int] | None = None
     method: str | None = None
 
     def __post_init__(self) -> None:
@@ -492,13 +492,14 @@ def _rows(found: Ranked) -> Iterator[str]:
         yield _row(row, found.measure, room)
 
 
-def _row(row: Candidate, measure: Measure, room: tuple[float, float]) -> str:
+def _row(row: Candidate, measure: Measure, room: Ends) -> str:
     assert row.score.interval is not None
     low, high = row.score.interval
     bars = bar_html(bar_place((low, high), room), resolved=bool(row.score.verdict))
-    heard = f" {row.score.verdict or UNCLEAR} {_between(row, measure)}"
+    verdict = f" {row.score.verdict}" if row.score.verdict else ""
+    heard = f"{verdict} {_between(row, measure)}"
     if row.own:
-        bars += bar_html(bar_place(row.own, room), resolved=False)
+        bars += bar_html(bar_place((row.own[0], row.own[1]), room), resolved=False)
         heard += f", own kind alone [{', '.join(map(measure.written, row.own))}]"
     costs = "".join(
         f'<td role="cell"{" class=ensedu-over" * (i in row.over)}>{escape(cost)}</td>'

@@ -34,6 +34,7 @@ ENDS = ("best", "worst")
 MISSING = "–"
 MOST_DIGITS = 15
 INSIDE = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a name such as BatchEnsemble may break
+Ends = tuple[float | int, float | int]
 LINE = 80  # letters of a line of text
 FAR = 4  # median ends of intervals: a bar that goes further is cut, or no other would be seen
 
@@ -513,7 +514,7 @@ def check_interval(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be (low, high) in this order, got {value!r}")
 
 
-def bar_room(intervals: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def bar_room(intervals: Sequence[Ends]) -> Ends:
     """Return the ends of the room that the bars of some intervals share, 0 between them."""
     ends = sorted(max(-low, high) for low, high in intervals)
     most = FAR * ends[len(ends) // 2] or 1.0
@@ -522,7 +523,7 @@ def bar_room(intervals: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return low, high
 
 
-def bar_place(interval: tuple[float, float], room: tuple[float, float]) -> dict[str, float]:
+def bar_place(interval: Ends, room: Ends) -> dict[str, float]:
     """Return where an interval begins and ends, and where 0 is, in shares of a bar's room."""
     low, high = room
 
