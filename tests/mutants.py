@@ -2142,8 +2142,8 @@ MUTANTS = (
     # What its page draws and says.
     Mutant(
         "ensedu/book/figures/best.py",
-        "one.interval, one.prediction, [own[name]] * 2, one.word, one.method",
-        "one.interval, one.prediction, one.sources, one.word, one.method",
+        "brief(name): replace(one, sources=[own[name]]) for name, one",
+        "brief(name): one for name, one",
         ("tests/book/figures/test_best.py",),
         "a data set shows the dots of all",
     ),

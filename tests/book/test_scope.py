@@ -21,7 +21,7 @@ BESIDE = {
     # The authors' own configuration weakens the KL.
     r"N\(0, 0\.1\^2\)\$ with its whole KL is": ("a tenth", "softplus"),
     # What decided the words, and what had been seen before.
-    r"differs from 0 by more than luck": ("fourteen were compared",),
+    r"differs from 0 by more than luck": ("With fourteen rivals",),
     r"lucky epochs at high rates won": ("test scores of two of the tables had been seen",),
     r"holds their dot 95 times of 100": ("If your data are like ours", "some thousand rows"),
     # One curve: no verdict about a method.

@@ -446,8 +446,8 @@ class Ranking:
             f'<section><div class="ensedu-ranked" style="--ensedu-table: {side_by_side:.1f}">'
             '<label class="ensedu-by ensedu-live-only" hidden>Sort by '
             f'<select autocomplete="off">{options}</select></label>'
-            '<p class="ensedu-press ensedu-live-only" hidden>Press a title to sort by its column, '
-            "once more to turn the order.</p>"
+            '<div class="ensedu-press ensedu-live-only" hidden>Press a title to sort by its '
+            "column, once more to turn the order.</div>"
             f'<div class="ensedu-table-box" style="--ensedu-table: {side_by_side:.1f}; '
             f'--ensedu-line: {line:.1f}; --ensedu-aside: 0">'
             # Where the style sheet takes its display away, a table is one by its roles alone.
