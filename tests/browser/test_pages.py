@@ -131,7 +131,7 @@ def test_on_paper_the_contest_is_of_the_data_that_were_chosen(open_page, server)
     visit(page, server + "book/learning/shootout.html")
     page.locator(".ensedu-shared select").select_option("digits")
     page.emulate_media(media="print")
-    table = page.locator(".ensedu-ranking table:visible")
+    table = page.locator("[data-name=fig-contest-tasks] table:visible")
     assert table.count() == 1
     assert table.locator("caption").inner_text() == "digits"
     whole = "(table) => getComputedStyle(table).breakInside"
