@@ -8,6 +8,7 @@ from matplotlib import cbook
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 #: Points: the letters of ticks, entries, numbers and names beside axes.
 SMALL = 11
 MOST = 4  # lines
@@ -90,7 +91,7 @@ def rows_of_texts(
 
 
 def number_in_words(value: float | int) -> str:
-    """Return a number in few letters: 12,346, 0.5, 3 million, 2e20."""
+    """Return a number in few letters: 12,346, 0.5, 3 million, 2·10²⁰."""
     size = abs(value)
     if 1e6 <= size < 1e15:
         power, word = next(
@@ -103,5 +104,6 @@ def number_in_words(value: float | int) -> str:
         words = f"{value:,.10g}"
     else:
         factor, exponent = f"{value:e}".split("e")
-        words = f"{float(factor):.3g}e{int(exponent)}"
+        words = f"{float(factor):.3g}·10{int(exponent)}".removeprefix("1·")
+        words = words.replace(f"10{int(exponent)}", "10" + f"{int(exponent)}".translate(RAISED))
     return words.replace("-", "\N{MINUS SIGN}")

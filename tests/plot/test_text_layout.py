@@ -82,10 +82,10 @@ def test_neighbors_stand_in_rows():
         (1e6, "1 million"),
         (2.5e9, "2.5 billion"),
         (-3e12, "−3 trillion"),
-        (1e15, "1e15"),
-        (2.5e60, "2.5e60"),
-        (1e-5, "1e−5"),
-        (-2e-7, "−2e−7"),
+        (1e15, "10¹⁵"),
+        (2.5e60, "2.5·10⁶⁰"),
+        (1e-5, "10⁻⁵"),
+        (-2e-7, "−2·10⁻⁷"),
     ],
 )
 def test_numbers_in_few_letters(value, expected):

@@ -259,6 +259,7 @@ def guide(
 
     Examples
     --------
+    >>> from ensedu.book.page.ranking import Measure, Score
     >>> small = Entry("BatchEnsemble", [("It is small.", "a.html#fig-a")], "batch_ensemble")
     >>> best = Entry("Deep ensemble", [("It is [best].", "a.html#fig-b")], "deep_ensemble")
     >>> one, four = Score(-0.2, (-0.3, -0.1), "better"), Score(-0.4, (-0.5, -0.3), "better")
