@@ -181,7 +181,7 @@ def _style_settings() -> dict[str, Any]:
 class PlainPowers(LogFormatterSciNotation):
     """Ticks where Matplotlib has them, as 0.01 and 1e−6: raised digits are too small on a phone."""
 
-    def __call__(self, x: float, pos: int | None = None) -> str:
+    def __call__(self, x: Any, pos: Any = None) -> str:
         """Return the label of a tick, if it has one."""
         if not super().__call__(x, pos):
             return ""
