@@ -164,7 +164,7 @@ def test_only_figures_become_pictures():
 
 
 def test_numbers_on_logarithmic_axes_have_no_raised_digits():
-    figure, axes = style.canvas(3, 2)
+    figure, axes = style.canvas(3.0, 2.0)
     axes.axis("on")
     axes.set(
         xscale="log", xlim=(1e-6, 1e4), yscale="log", ylim=(0.15, 0.9), xticks=[1e-6, 0.01, 1e4]
