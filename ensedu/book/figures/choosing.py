@@ -10,15 +10,11 @@ from numpy import ndarray as Array
 from ensedu import counting, plot
 from ensedu.book.experiments.contest import reading
 from ensedu.book.experiments.contest.advice import (
-    AFTERWARDS,
     CANDIDATES,
-    MEMORY,
-    MOST_PASSES,
-    TABLES_ONLY,
-    TIME,
     Advice,
     Standing,
     price,
+    ruled_out,
     word,
 )
 from ensedu.book.page.guide import Candidate, Entry, Question, Ranked
@@ -157,7 +153,7 @@ def _candidate(name: str, advice: Advice) -> Candidate:
     difference = reading.compared(advice.score)[name]
     found = difference.interval
     own = reading.compared(advice.score, kind=_kind(advice)).get(name)
-    reasons = _ruled_out(name, advice.answers)
+    reasons = _reasons(name, advice.answers)
     cost = price(name)
     standing = next((one for one in advice.standings if one.contestant == name), None)
     if standing is None:
@@ -181,21 +177,17 @@ def _candidate(name: str, advice: Advice) -> Candidate:
     )
 
 
-def _ruled_out(name: str, answers: Mapping[str, str]) -> dict[str, int | None]:
-    """Return why answers rule a candidate out, each reason with the place of the cost."""
+def _reasons(name: str, answers: Mapping[str, str]) -> dict[str, int | None]:
+    """Return in words why answers rule a candidate out, each with the place of the cost."""
     cost = price(name)
-    reasons: dict[str, int | None] = {}
-    if answers["inputs"] != "table" and name in TABLES_ONLY:
-        reasons["tables only"] = None
-    if answers["trained"] == "yes" and name not in AFTERWARDS:
-        reasons["trains anew"] = None
-    if cost.passes > MOST_PASSES[answers["passes"]]:
-        reasons[f"needs {cost.passes} passes"] = 2
-    if cost.kept > MEMORY[answers["memory"]]:
-        reasons[f"{_times(cost.kept)} parameters"] = 0
-    if cost.train > TIME[answers["time"]]:
-        reasons[f"{_times(cost.train)} training"] = 1
-    return reasons
+    words: dict[str, tuple[str, int | None]] = {
+        "inputs": ("tables only", None),
+        "trained": ("trains anew", None),
+        "passes": (f"needs {cost.passes} passes", 2),
+        "memory": (f"{_times(cost.kept)} parameters", 0),
+        "time": (f"{_times(cost.train)} training", 1),
+    }
+    return dict(words[question] for question in ruled_out(name, answers))
 
 
 def _kind(advice: Advice) -> str:

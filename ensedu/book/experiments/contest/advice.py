@@ -13,7 +13,7 @@ Its intervals describe: the contest corrects for its many comparisons in NLL alo
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ensedu.book.experiments.contest import reading
@@ -35,6 +35,7 @@ __all__ = [
     "advise",
     "eligible",
     "price",
+    "ruled_out",
     "word",
 ]
 
@@ -169,7 +170,8 @@ def price(contestant: str) -> Price:
 
 def eligible(answers: Mapping[str, str]) -> list[str]:
     """Return who fits all answers: one network with a temperature, the others from the cheapest."""
-    return [reading.SCALED, *sorted(_fitting(answers), key=price)]
+    fitting = [name for name in CANDIDATES[1:] if not ruled_out(name, answers)]
+    return [reading.SCALED, *sorted(fitting, key=price)]
 
 
 def word(found: Pooled, score: str) -> str:
@@ -193,19 +195,17 @@ def _passes(name: str) -> int:
     return MEMBERS if row.members and not row.body else 1
 
 
-def _fitting(answers: Mapping[str, str]) -> Iterator[str]:
-    for name in CANDIDATES[1:]:
-        if answers["trained"] == "yes" and name not in AFTERWARDS:
-            continue
-        if answers["inputs"] != "table" and name in TABLES_ONLY:
-            continue
-        own = price(name)
-        if (
-            own.kept <= MEMORY[answers["memory"]]
-            and own.passes <= MOST_PASSES[answers["passes"]]
-            and own.train <= TIME[answers["time"]]
-        ):
-            yield name
+def ruled_out(contestant: str, answers: Mapping[str, str]) -> list[str]:
+    """Return the questions whose answers rule a candidate out, none if it fits."""
+    own = price(contestant)
+    missed = {
+        "inputs": answers["inputs"] != "table" and contestant in TABLES_ONLY,
+        "trained": answers["trained"] == "yes" and contestant not in AFTERWARDS,
+        "passes": own.passes > MOST_PASSES[answers["passes"]],
+        "memory": own.kept > MEMORY[answers["memory"]],
+        "time": own.train > TIME[answers["time"]],
+    }
+    return [question for question, misses in missed.items() if misses]
 
 
 def _is_better(name: str, than: str, score: str) -> bool:
