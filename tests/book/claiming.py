@@ -1,0 +1,332 @@
+"""Claims: what a chapter's prose says in numbers, and what shows that it is so.
+
+A module in `tests/book/claims` makes the claims of one chapter::
+
+    CLAIMS = Claims("learning/example", unclaimed={"published as 4.2": "a published figure"})
+
+
+    @CLAIMS.says("deep", "1.70 times as deep", Change("ponds", "rows", {"pond": "B"}, "m", times=2))
+    def _():
+        assert round(depth("B") / depth("A"), 2) == 1.70
+
+Here stands how a page is read, and how a table is changed; `test_claims.py` runs all claims.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from ensedu.book import measured
+
+MOST_WORDS = 8
+#: What a sentence must not say unclaimed: a digit, or one of the contest's words.
+DUE = re.compile(r"\d|\b(?:better|worse|unclear|practically equal)\b", flags=re.IGNORECASE)
+
+# A digit that is no number of the prose goes by another name until all sentences are found.
+HIDDEN = {ord(str(i)): chr(0xE000 + i) for i in range(10)}
+SHOWN = {ord(hidden): chr(digit) for digit, hidden in HIDDEN.items()}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a table that a claim must notice: the table, the way to its value, and to what.
+
+    A step of the way is a key, an index, or a mapping, which stands for all rows that have these
+    values. The value becomes another one, or each number in it is multiplied.
+    """
+
+    table: str
+    way: tuple[str | int | Mapping[str, Any], ...]
+    times: float | None
+    to: Any
+
+    def __init__(
+        self, table: str, *way: str | int | Mapping[str, Any], times: float | None = None, to=None
+    ):
+        if (times is None) == (to is None) or not way or isinstance(way[-1], Mapping):
+            raise ValueError(
+                "a change needs a way that ends with a key or an index, and times or to"
+            )
+        for name, value in (("table", table), ("way", way), ("times", times), ("to", to)):
+            object.__setattr__(self, name, value)
+
+    def __str__(self) -> str:
+        became = f"times {self.times}" if self.to is None else f"to {self.to!r}"
+        return f"{self.table}: {' > '.join(map(str, self.way))} {became}"
+
+    def apply(self, table: dict[str, Any]) -> None:
+        """Change a table, which must be another one then."""
+        places: list[Any] = [table]
+        for step in self.way[:-1]:
+            places = [found for place in places for found in follow(place, step)]
+        assert places, f"{self}: no row has these values"
+        last = self.way[-1]
+        for place in places:
+            new = multiplied(place[last], self.times) if self.to is None else self.to
+            assert new != place[last], f"{self}: changes nothing"
+            place[last] = new
+
+
+def follow(place: Any, step: str | int | Mapping[str, Any]) -> list[Any]:
+    """Return where a step leads: one place, or all rows that have these values."""
+    if not isinstance(step, Mapping):
+        return [place[step]]
+    return [row for row in place if all(row.get(key) == value for key, value in step.items())]
+
+
+def multiplied(value: Any, factor: float) -> Any:
+    """Return a number, or numbers in lists, times a factor."""
+    if isinstance(value, list):
+        return [multiplied(one, factor) for one in value]
+    return value * factor
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A few words of a page, an assertion that holds if they are true, and what would break it."""
+
+    key: str
+    fragment: str
+    holds: Callable[[], None]
+    changes: tuple[Change, ...]
+
+
+@dataclass
+class Claims:
+    """The claims of a chapter, such as ``"learning/shootout"``.
+
+    `unclaimed` are fragments of sentences that need no claim, each with the reason.
+    """
+
+    chapter: str
+    unclaimed: Mapping[str, str] = field(default_factory=dict)
+    all: dict[str, Claim] = field(default_factory=dict)
+
+    def says(self, key: str, fragment: str, *changes: Change) -> Callable[[Any], Any]:
+        """Return a decorator: the page says `fragment`, and the function asserts it.
+
+        Each of the changes alone makes the assertion fail. A function can prove what stands in
+        several places: one decorator each.
+        """
+        if key in self.all:
+            raise ValueError(f"key must be new, got {key!r} again")
+
+        def claimed(holds: Callable[[], None]) -> Callable[[], None]:
+            self.all[key] = Claim(key, fragment, holds, changes)
+            return holds
+
+        return claimed
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of a page as plain text, and whether it must be claimed."""
+
+    text: str
+    due: bool
+
+
+# Markup, and what takes its place.
+NUMBER = re.compile(r"[\d.,−–+% -]+")
+CITED = re.compile(r"\{cite[^}]*\}`[^`]*`")
+ROLE = re.compile(r"\{[a-z:-]+\}`([^`<]*?)(?: *<[^`>]*>)?`")
+LINK = re.compile(r"!?\[([^\]]*)\]\(([^)]*)\)")
+MARKUP = (
+    (re.compile(r"<[^>\s][^>]*>"), ""),
+    (re.compile(r"\*+"), ""),
+    (re.compile(r"\\(?=[^\w\s])"), ""),
+    (re.compile(r"\s+"), " "),
+    (re.compile(r" (?=[.,;:!?)])"), ""),
+)
+#: Names that hold digits: MNIST-5000, rank-1, x1.
+NAME = re.compile(r"(?<![\w.-])[^\W\d_]\w*(?:-\w+)*")
+
+
+def hide(text: str) -> str:
+    """Return a text whose digits are no numbers."""
+    return text.translate(HIDDEN)
+
+
+def cleaned(text: str) -> str:
+    """Return a text without markup; the digits of formulas, code, names and sliders are hidden."""
+    text = CITED.sub("", text)
+    text = ROLE.sub(r"\1", text)
+    text = re.sub(r"(`+)(.+?)\1", lambda code: hide(code[2]), text)
+    text = re.sub(
+        r"(?<!\\)\$([^$]+)\$",
+        lambda formula: formula[1] if NUMBER.fullmatch(formula[1]) else hide(formula[1]),
+        text,
+    )
+    text = LINK.sub(lambda link: hide(link[1]) if link[2].startswith("set:") else link[1], text)
+    for markup, other in MARKUP:
+        text = markup.sub(other, text)
+    return NAME.sub(lambda name: hide(name[0]), text).strip()
+
+
+def plain(text: str) -> str:
+    """Return a text without markup."""
+    return cleaned(text).translate(SHOWN)
+
+
+END = re.compile(r"""(?<=[.?!])(?<!\b(?:al|eq)\.)(?<!\be\.g\.)["')”]*\s+(?=[^a-z\s])""")
+FENCE = re.compile(r"(`{3,}|~{3,}|:{3,})\s*(?:\{([^}]*)\})?(.*)")
+#: Directives whose body is text of the page; of others, and of plain code, nothing is read.
+TEXT = re.compile(
+    r"opening|dropdown|exercise|solution|admonition|note|tip|hint|warning|important|seealso|margin"
+    r"|sidebar|grid.*|card|tab-.*|prf:.*|figure|table|div"
+)
+ITEM = re.compile(r"(\d+\.|[-*+])\s+")
+
+
+def sentences(cells: Iterable[Mapping[str, Any]]) -> list[Sentence]:
+    """Return the sentences of a notebook's cells of text, in their order.
+
+    Headings, the goals of the opening box, and all from the exercises on need no claim. Code,
+    displayed formulas, citations and names of targets are left out.
+    """
+    found, exercises = [], False
+    for cell in cells:
+        if cell["cell_type"] != "markdown":
+            continue
+        for block, free in blocks(cell["source"].splitlines()):
+            exercises |= block.strip() == "## Exercises"
+            for sentence in END.split(cleaned(block)):
+                due = DUE.search(sentence) and not (free or exercises)
+                if text := sentence.translate(SHOWN).strip():
+                    found.append(Sentence(text, bool(due)))
+    return found
+
+
+def blocks(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Yield paragraphs, items and headings, each with whether it needs no claim anyway."""
+    paragraph: list[str] = []
+    opened: list[tuple[str, str]] = []  # the fences that are open, and what each is
+    formula, goal, options = False, False, False
+
+    def told() -> Iterator[tuple[str, bool]]:
+        if paragraph:
+            yield " ".join(paragraph), goal
+            paragraph.clear()
+
+    for line in map(str.strip, lines):
+        if formula:
+            formula = not line.endswith(("$$", "}"))
+            continue
+        fence = FENCE.fullmatch(line)
+        silent = opened and not TEXT.fullmatch(opened[-1][1])
+        if fence and opened and fence[1] == opened[-1][0] and not (fence[2] or fence[3]):
+            yield from told()
+            opened.pop()
+            goal = False
+        elif silent:
+            continue
+        elif fence:
+            yield from told()
+            if not (fence[2] or "").startswith("solution-"):
+                opened.append((fence[1], fence[2] or "code"))
+            options = True
+        elif options and re.match(r":[\w-]+:", line):
+            continue
+        else:
+            options = False
+            if line.startswith(("$$", r"\begin{")):
+                yield from told()
+                formula = len(line) == 2 or not line.endswith(("$$", "}"))
+                formula |= line.startswith(r"\begin{")
+            elif line.startswith("#"):
+                yield from told()
+                yield line, True
+            elif not line or re.fullmatch(r"\(\S+\)=|\|[-:| ]+\|", line):
+                yield from told()
+                goal = False
+            elif item := ITEM.match(line):
+                yield from told()
+                goal = bool(opened) and opened[-1][1] == "opening"
+                paragraph.append(line[item.end() :])
+            elif line.startswith("|"):
+                yield from told()
+                yield line, False
+            else:
+                paragraph.append(line)
+    yield from told()
+
+
+def place(fragment: str, page: list[Sentence]) -> Sentence:
+    """Return the one sentence of a page that holds a fragment, once."""
+    wanted = plain(fragment)
+    assert len(wanted.split()) <= MOST_WORDS, f"{fragment!r} has more than {MOST_WORDS} words"
+    pattern = re.compile(rf"(?<![\w.,]){re.escape(wanted)}(?!\w|[.,]\d)")
+    holding = [sentence for sentence in page for _ in pattern.finditer(sentence.text)]
+    if len(holding) > 1:
+        stands = "\n".join(f"- {sentence.text}" for sentence in holding)
+        raise AssertionError(f"{fragment!r} stands in {len(holding)} places:\n{stands}")
+    if not holding:
+        near = max(page, key=lambda sentence: likeness(wanted, sentence.text)).text
+        raise AssertionError(f"the page does not say {fragment!r}. Nearest to it is:\n{near}")
+    return holding[0]
+
+
+def likeness(fragment: str, sentence: str) -> float:
+    """Return how near a sentence comes to a fragment, 1 if it holds it."""
+    words, size = sentence.split(), len(fragment.split())
+    starts = range(max(1, len(words) - size + 1))
+    parts = (" ".join(words[i : i + size]) for i in starts)
+    return max(SequenceMatcher(None, part, fragment, autojunk=False).ratio() for part in parts)
+
+
+def unsaid(claims: Claims, page: list[Sentence]) -> list[str]:
+    """Return the sentences that must be claimed, and are neither claimed nor listed."""
+    said = {place(claim.fragment, page) for claim in claims.all.values()}
+    said |= {place(fragment, page) for fragment in claims.unclaimed}
+    return [sentence.text for sentence in page if sentence.due and sentence not in said]
+
+
+def needless(claims: Claims, page: list[Sentence]) -> list[str]:
+    """Return what is listed as unclaimed without a reason, or need not be listed."""
+    said = {place(claim.fragment, page) for claim in claims.all.values()}
+    return [
+        fragment
+        for fragment, why in claims.unclaimed.items()
+        if not why or not (one := place(fragment, page)).due or one in said
+    ]
+
+
+@contextmanager
+def changed(change: Change, folder: Path) -> Iterator[None]:
+    """Let `measured` read the tables as they are after a change, from an empty folder."""
+    results = measured.files("ensedu.book") / "results"
+    for name in measured.names():
+        link = folder / "results" / f"{name}.json"
+        link.parent.mkdir(parents=True, exist_ok=True)
+        if name != change.table:
+            link.symlink_to(results / f"{name}.json")
+            continue
+        table = measured.load(name)
+        change.apply(table)
+        link.write_text(json.dumps(table), encoding="utf-8")
+    assert change.table in measured.names(), f"{change}: there is no such table"
+    try:
+        with mock.patch.object(measured, "files", lambda _: folder):
+            forget()
+            yield
+    finally:
+        forget()
+
+
+def forget() -> None:
+    """Empty the caches of all modules that read measurements."""
+    for name, module in [*sys.modules.items()]:
+        if not name.startswith(("ensedu.book.", "tests.book.")):
+            continue
+        kept = [*vars(module).values()]
+        if any(one is measured or one is measured.load for one in kept):
+            for one in kept:
+                if hasattr(one, "cache_clear"):
+                    one.cache_clear()

@@ -1,0 +1,71 @@
+"""What chapters claim in their prose is so, and what they say in numbers is claimed."""
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.book.claiming import changed, needless, place, sentences, unsaid
+from tests.book.conftest import read
+
+FOLDER = Path(__file__).with_name("claims")
+LEAST_CHANGES = 10
+FILES = [file.relative_to(FOLDER).with_suffix("") for file in sorted(FOLDER.rglob("[a-z]*.py"))]
+PAGES = {
+    file.as_posix(): import_module(".".join(["tests.book.claims", *file.parts])).CLAIMS
+    for file in FILES
+}
+CLAIMS = [
+    pytest.param(claims, claim, id=f"{claims.chapter}:{key}")
+    for claims in PAGES.values()
+    for key, claim in claims.all.items()
+]
+CHANGES = [
+    pytest.param(claim, change, id=f"{claims.chapter}:{key}:{number}")
+    for claims in PAGES.values()
+    for key, claim in claims.all.items()
+    for number, change in enumerate(claim.changes)
+]
+
+
+def page_of(claims):
+    return sentences(read(f"book/{claims.chapter}").cells)
+
+
+@pytest.mark.parametrize("file", PAGES)
+def test_a_module_is_named_after_its_chapter(file):
+    assert file == PAGES[file].chapter.replace("-", "_")
+
+
+@pytest.mark.parametrize(("claims", "claim"), CLAIMS)
+def test_the_page_says_it_once(claims, claim):
+    place(claim.fragment, page_of(claims))
+
+
+@pytest.mark.parametrize(("claims", "claim"), CLAIMS)
+def test_it_is_so(claims, claim):
+    claim.holds()
+
+
+@pytest.mark.parametrize(("claim", "change"), CHANGES)
+def test_it_would_fail_otherwise(claim, change, tmp_path):
+    with changed(change, tmp_path), pytest.raises(AssertionError):
+        claim.holds()
+
+
+@pytest.mark.parametrize("file", PAGES)
+def test_ten_changes_are_noticed(file):
+    changes = {str(change) for claim in PAGES[file].all.values() for change in claim.changes}
+    assert len(changes) >= LEAST_CHANGES
+
+
+@pytest.mark.parametrize("file", PAGES)
+def test_each_number_and_each_word_of_the_contest_is_claimed(file):
+    claims = PAGES[file]
+    assert not unsaid(claims, page_of(claims))
+
+
+@pytest.mark.parametrize("file", PAGES)
+def test_only_what_needs_it_is_excused(file):
+    claims = PAGES[file]
+    assert not needless(claims, page_of(claims))
