@@ -208,7 +208,7 @@ def blocks(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
     """Yield paragraphs, items and headings, each with whether it needs no claim anyway."""
     paragraph: list[str] = []
     opened: list[tuple[str, str]] = []  # the fences that are open, and what each is
-    formula, goal, options = False, False, False
+    formula, goal, options = "", False, False  # how an open formula ends
 
     def told() -> Iterator[tuple[str, bool]]:
         if paragraph:
@@ -217,7 +217,7 @@ def blocks(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
     for line in map(str.strip, lines):
         if formula:
-            formula = not line.endswith(("$$", "}"))
+            formula = "" if line.endswith(formula) else formula
             continue
         fence = FENCE.fullmatch(line)
         silent = opened and not TEXT.fullmatch(opened[-1][1])
@@ -238,8 +238,8 @@ def blocks(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
             options = False
             if line.startswith(("$$", r"\begin{")):
                 yield from told()
-                formula = len(line) == 2 or not line.endswith(("$$", "}"))
-                formula |= line.startswith(r"\begin{")
+                formula = "$$" if line.startswith("$$") else line.replace("begin", "end", 1)
+                formula = "" if line[2:].endswith(formula) else formula
             elif line.startswith("#"):
                 yield from told()
                 yield line, True

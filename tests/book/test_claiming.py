@@ -29,8 +29,14 @@ Yes.
 - The depth is $-0.25$ m.
 
 $$
-x = 3
+x = \sqrt{3}
+= 4
 $$
+$$x = 5$$
+\begin{align}
+x &= \sqrt{6} \\
+&= 7
+\end{align}
 
 ```python
 depth = 4
@@ -88,7 +94,7 @@ def test_what_must_be_claimed_is_numbers_and_words_of_the_prose():
     assert "MNIST-5000 and width=50 are no numbers, and neither is x_1 = 2, or 500." in [
         sentence.text for sentence in page
     ]
-    assert not [sentence for sentence in page if "depth = 4" in sentence.text]
+    assert not [sentence for sentence in page if "= " in sentence.text.replace("x_1 =", "")]
 
 
 def test_code_cells_say_nothing():
