@@ -1,7 +1,9 @@
 """The box at the top of a chapter: goals, time, what to know, a question.
 
 ```
-:::::{opening}
+:::::{admonition} You will be able to
+:class: opening
+
 1. A goal, and two to four more.
 
 **Before you start**: [the chapter before](before.ipynb).
@@ -14,10 +16,13 @@ The answer.
 :::::
 ```
 
-The reading time is measured on the finished page.
+So JupyterLab, which knows admonitions, shows a box, too. `:::::{opening}` is
+the same without title and class. The reading time is measured on the finished
+page.
 """
 
 from docutils import nodes
+from docutils.parsers.rst.directives.admonitions import Admonition
 from reading import read
 from sphinx.util.docutils import SphinxDirective
 
@@ -82,6 +87,25 @@ class Opening(SphinxDirective):
         )
 
 
+class OpeningOrOther(Opening, Admonition):
+    """An admonition, which is the box if its class is `opening`."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    option_spec = Admonition.option_spec
+
+    def run(self):
+        """Lay out the box, or any other admonition."""
+        if "opening" not in self.options.get("class", ()):
+            return Admonition.run(self)
+        if self.arguments[0] != TITLE:
+            raise self.error(
+                f"an opening must have the title {TITLE!r}, "
+                f"got {self.arguments[0]!r}"
+            )
+        return Opening.run(self)
+
+
 def html(text):
     """Return a node that stands for itself."""
     return nodes.raw("", text, format="html")
@@ -107,5 +131,6 @@ def tell_time(app, pagename, templatename, context, doctree):
 def setup(app):
     """Register with Sphinx."""
     app.add_directive("opening", Opening)
+    app.add_directive("admonition", OpeningOrOther, override=True)
     app.connect("html-page-context", tell_time, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -182,6 +182,7 @@ TEXT = re.compile(
     r"opening|dropdown|exercise|solution|admonition|note|tip|hint|warning|important|seealso|margin"
     r"|sidebar|grid.*|card|tab-.*|prf:.*|figure|table|div"
 )
+GOALS = "You will be able to"  # the title of the opening box
 ITEM = re.compile(r"(\d+\.|[-*+])\s+")
 
 
@@ -230,7 +231,8 @@ def blocks(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
         elif fence:
             yield from told()
             if not (fence[2] or "").startswith("solution-"):
-                opened.append((fence[1], fence[2] or "code"))
+                goals = fence[3].strip() == GOALS
+                opened.append((fence[1], "opening" if goals else fence[2] or "code"))
             options = True
         elif options and re.match(r":[\w-]+:", line):
             continue

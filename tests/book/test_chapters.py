@@ -12,6 +12,7 @@ import pytest
 
 from ensedu.book.page.practice import RIGHT, UNFINISHED
 
+OPENING = ":::::{admonition} You will be able to\n:class: opening\n"
 MOST_CODE = 40  # lines that are not folded
 SENTENCE_END = re.compile(r"[.?!](?=\s|$)")
 # What stands in the text of exercises, in the order of the page.
@@ -49,7 +50,7 @@ def numbered(source):
 
 def directives(source, name):
     """Return (label, body) of each directive of this name; a fence or colons open and close it."""
-    pattern = rf"^(`{{3,}}|:{{3,}})\{{{name}\}} *([^\n]*)\n(.*?)^\1 *$"
+    pattern = rf"^(`{{3,}}|:{{3,}})\{{(?:{name})\}} *([^\n]*)\n(.*?)^\1 *$"
     return [
         (argument.strip(), body)
         for _, argument, body in re.findall(pattern, source, flags=re.MULTILINE | re.DOTALL)
@@ -73,9 +74,8 @@ def opening(notebook):
     """Return the body of the box that the third cell begins with."""
     cell = notebook.cells[2]
     assert cell.cell_type == "markdown"
-    assert cell.source.startswith(":::::{opening}"), cell.source
-    (box,) = directives(cell.source, "opening")
-    return box[1]
+    assert cell.source.startswith((":::::{opening}\n", OPENING)), cell.source
+    return directives(cell.source, "opening|admonition")[0][1]
 
 
 def goals(notebook):

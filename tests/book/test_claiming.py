@@ -14,7 +14,9 @@ PAGE = r"""# Seven ponds, 7 of them
 A pond **B** is [1.70 times](other.md) as *deep* as its neighbor {cite:p}`hansen1990`. It is
 clearer, and {term}`frogs <frog>` like it better.
 
-:::::{opening}
+:::::{admonition} You will be able to
+:class: opening
+
 1. Count 5 ponds.
 
 **Predict.** Are 3 enough?

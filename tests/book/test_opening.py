@@ -36,8 +36,12 @@ myst_enable_extensions = ["colon_fence"]
 """
 
 
-def page(body):
-    return "# Title\n\n:::::{opening}\n" + "\n\n".join(body) + "\n:::::\n\n" + "word " * 250
+HEAD = ":::::{admonition} You will be able to\n:class: opening\n\n"
+OTHER = ":::{admonition} A word\n:class: note\nOf warning.\n:::\n"
+
+
+def page(body, head=HEAD):
+    return f"# Title\n\n{head}" + "\n\n".join(body) + "\n:::::\n\n" + "word " * 250
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +51,10 @@ def built(root, tmp_path_factory):
     pages = {"sound": SOUND, **{name: body for name, (body, _) in FAULTS.items()}}
     for name, body in pages.items():
         (source / f"{name}.md").write_text(page(body))
-    (source / "other.md").write_text("# Other\n")
-    listed = "\n".join(["other", *pages])
+    (source / "other.md").write_text(f"# Other\n\n{OTHER}")
+    (source / "short.md").write_text(page(SOUND, ":::::{opening}\n"))
+    (source / "titled.md").write_text(page(SOUND, HEAD.replace("You will", "You may")))
+    listed = "\n".join(["other", "short", "titled", *pages])
     (source / "index.md").write_text(f"# Book\n\n```{{toctree}}\n{listed}\n```\n")
     (source / "conf.py").write_text(CONF.format(folder=str(root / "book" / "_ext")))
     command = [sys.executable, "-m", "sphinx", "-q", "-E", source, source / "html"]
@@ -57,8 +63,9 @@ def built(root, tmp_path_factory):
     return source / "html", done.stderr
 
 
-def test_box_holds_goals_time_and_question(built):
-    box = BeautifulSoup((built[0] / "sound.html").read_text(), "html.parser").aside
+@pytest.mark.parametrize("name", ["sound", "short"])
+def test_box_holds_goals_time_and_question(built, name):
+    box = BeautifulSoup((built[0] / f"{name}.html").read_text(), "html.parser").aside
     assert box["aria-label"] == "About this chapter"
     goals, predict = box.find_all("div", recursive=False)
     assert [item.get_text(strip=True) for item in goals.find_all("li")] == [
@@ -84,8 +91,20 @@ def test_faults_are_said_with_their_place(built, name):
     assert FAULTS[name][1] in said[0]
 
 
+def test_other_admonitions_stay(built):
+    page = BeautifulSoup((built[0] / "other.html").read_text(), "html.parser")
+    box = page.select_one("div.admonition.note")
+    assert [part.get_text() for part in box.select("p")] == ["A word", "Of warning."]
+    assert page.aside is None
+
+
+def test_another_title_is_an_error(built):
+    (said,) = [line for line in built[1].splitlines() if "titled.md:" in line]
+    assert "must have the title 'You will be able to', got 'You may be able to'" in said
+
+
 def test_nothing_else_is_said(built):
-    assert len(built[1].strip().splitlines()) == len(FAULTS)
+    assert len(built[1].strip().splitlines()) == len(FAULTS) + 1
 
 
 FIGURE = (
