@@ -1,10 +1,11 @@
-"""Print the shape of each chapter of the built book: its length, and what takes the room.
+"""Print the shape of each chapter of the built book: its length, its numbers, its code.
 
     python scripts/shape.py _build/html
 
-Height is `scrollHeight` of the whole page in Chromium, 1280 × 900 pixels, everything folded as a
-reader finds it; figures are taken with their sliders and captions. Words and lines are those that
-are not folded.
+Words are those that are not folded; numbers are words with a digit, in 100 words. Height is
+`scrollHeight` of the whole page in Chromium, 1280 × 900 pixels, everything folded as a reader finds
+it. Lines of code are those of the notebook without its exercises, of its module in
+`ensedu/book/figures`, of its claims, and of the notebook's longest cell.
 """
 
 import sys
@@ -22,6 +23,7 @@ from scripts.browsing import (
     site_of,
     visit,
 )
+from scripts.source_lines import count
 
 CHAPTERS = ("book/counting/", "book/learning/", "book/theory/", "book/cost/")
 SCREEN = {"width": 1280, "height": 900}
@@ -36,14 +38,16 @@ BOXES = """() => {
   return {
     height: document.documentElement.scrollHeight,
     top: boxes.length ? boxes[0].top + scrollY : null,
-    figures: boxes.reduce((sum, box) => sum + box.height, 0),
   };
 }"""
-TITLES = ("height px", "words", "minutes", "code", "printed", "figures", "first figure px")
+TITLES = (
+    "words", "numbers", "minutes", "height px", "first figure px",
+    "notebook", "figures", "claims", "longest cell",
+)  # fmt: skip
 
 
 def measure(page):
-    """Return height, top of the first figure, and height of all figures of an open page."""
+    """Return the height of an open page, and the top of its first figure."""
     page.set_viewport_size(SCREEN)
     boxes = page.evaluate(BOXES)
     page.set_viewport_size(DESK)
@@ -51,7 +55,7 @@ def measure(page):
 
 
 def shapely(page):
-    """A chapter shows a figure on its first screen; heights are told, and fail nothing."""
+    """A chapter shows a figure on its first screen."""
     if not urlsplit(page.url).path.lstrip("/").startswith(CHAPTERS):
         return
     boxes = measure(page)
@@ -62,17 +66,16 @@ def shapely(page):
         yield f"first figure below {MAX_TOP} px", f"{boxes['top']:.0f}"
 
 
-def row(page, file):
+def row(page, site, name):
     """Return a chapter's line of the table."""
-    boxes, reading = measure(page), read(article(file))
+    boxes, reading = measure(page), read(article(site / name))
     return (
-        f"{boxes['height']:,}",
         f"{reading.words:,}",
+        f"{100 * reading.numbers / reading.words:.1f}",
         reading.minutes,
-        reading.code,
-        reading.printed,
-        f"{boxes['figures'] / boxes['height']:.0%}",
+        f"{boxes['height']:,}",
         "–" if boxes["top"] is None else f"{boxes['top']:.0f}",
+        *count(name.removesuffix(".html")),
     )
 
 
@@ -93,7 +96,7 @@ def main(arguments=None):
         page = open_context(browser).new_page()
         for name in names:
             visit(page, home + name)
-            cells = zip(row(page, site / name), TITLES, strict=True)
+            cells = zip(row(page, site, name), TITLES, strict=True)
             print(
                 f"{name:{width}}", *(f"{cell!s:>{len(title)}}" for cell, title in cells), sep="  "
             )

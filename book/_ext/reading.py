@@ -30,6 +30,7 @@ class Reading:
     """What a page shows before anything is unfolded."""
 
     words: int
+    numbers: int  # words with a digit
     figures: int
     code: int  # lines
     printed: int  # lines that code printed, whose words are among the words
@@ -59,9 +60,14 @@ def read(html):
     for formula in page.select(".math"):
         size = DISPLAYED if formula.name == "div" else 1
         formula.replace_with(" formula" * size + " ")
-    words = page.get_text(" ").split()
+    words = [
+        word
+        for word in page.get_text(" ").split()
+        if any(map(str.isalnum, word))
+    ]
     return Reading(
-        words=sum(any(map(str.isalnum, word)) for word in words),
+        words=len(words),
+        numbers=sum(any(map(str.isdigit, word)) for word in words),
         figures=figures,
         code=sum(map(lines, code)),
         printed=sum(map(lines, printed)),

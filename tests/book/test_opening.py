@@ -140,6 +140,11 @@ def test_what_is_read(html, counted):
     assert (found.words, found.figures, found.code, found.printed) == counted
 
 
+def test_numbers_are_words_with_a_digit():
+    found = read("<p>In 2 of 1,804 cases – x1 too – <em>70%</em> and four</p><pre>5 = 5</pre>")
+    assert (found.words, found.numbers) == (9, 4)
+
+
 @pytest.mark.parametrize(
     ("words", "figures", "code", "minutes"),
     [(200, 0, 0, 1), (201, 0, 0, 2), (0, 3, 0, 1), (0, 3, 1, 2), (100, 1, 5, 1), (1000, 3, 31, 8)],
