@@ -27,7 +27,6 @@ from ensedu.book.page.live.trainer_scripts import BUNDLE as TRAINER
 from ensedu.book.page.playground import layer_state
 from ensedu.book.page.playground.layer_scripts import BUNDLE as LAYER
 from ensedu.book.page.said import too_much
-from ensedu.book.page.sources import SITE
 
 LOG = logging.getLogger(__name__)
 SCRIPT = "explore.js"
@@ -170,7 +169,6 @@ def point_to_frames(app, doctree, docname):
     up = "../" * docname.count("/")
     for node in doctree.findall(nodes.raw):
         html = node.astext().replace(FRAMES, f"{up}_static/frames/")
-        html = html.replace(SITE, up)
         html = html.replace(live.FULL, f"{up}{FULL}.html")
         if html != node.astext():
             node.children = [nodes.Text(html)]

@@ -11,11 +11,40 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from ensedu.book.page.sources import PAGES, RESULTS, lines_of_names, source
+from docutils import nodes
+
+from ensedu.book.experiments import LOCATIONS
+from ensedu.book.page.sources import (
+    EXPERIMENT,
+    PAGES,
+    RESULTS,
+    SITE,
+    Code,
+    lines_of_names,
+    source,
+)
 
 CODE = re.compile(rf'href="(?:\.\./)*{PAGES}([a-z0-9_/]+)\.html#')
 TABLE = re.compile(rf'href="(?:\.\./)*{RESULTS}([A-Za-z0-9_/-]+)\.json"')
 LINE = re.compile(r' id="line-(\d+)"')
+EXPERIMENTS = re.compile(rf'(?<="){EXPERIMENT}([^"]+)')
+
+
+def code_of_experiment(table):
+    """Return where the experiment of a table stands."""
+    module, _, name = LOCATIONS[table].partition(".")
+    return Code(f"ensedu.book.experiments.{module}", name)
+
+
+def point_to_sources(app, doctree, docname):
+    """Write addresses of code and tables as seen from this page."""
+    up = "../" * docname.count("/")
+    for node in doctree.findall(nodes.raw):
+        html = EXPERIMENTS.sub(
+            lambda found: code_of_experiment(found[1]).address, node.astext()
+        ).replace(SITE, up)
+        if html != node.astext():
+            node.children = [nodes.Text(html)]
 
 
 def linked(app, pattern):
@@ -70,6 +99,7 @@ def copy_tables(app, exception):
 
 def setup(app):
     """Register with Sphinx."""
+    app.connect("doctree-resolved", point_to_sources, priority=900)
     app.connect("html-collect-pages", pages_of_code)
     app.connect("build-finished", copy_tables)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

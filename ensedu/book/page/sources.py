@@ -10,16 +10,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ensedu.book.experiments import LOCATIONS
 from ensedu.book.measured_names import names
 from ensedu.common import checks
 
 __all__ = [
-    "PAGES", "RESULTS", "SITE", "Code", "Sources", "checked_tables", "code_of_draw",
-    "lines_of_names", "source",
+    "EXPERIMENT", "OTHERS", "PAGES", "RESULTS", "SITE", "Code", "Sources", "checked_tables",
+    "code_of_draw", "lines_of_names", "source",
 ]  # fmt: skip
 
 SITE = "ensedu-site:"  # stands before an address of the site until a page knows where it lies
+EXPERIMENT = "ensedu-experiment:"  # and before the name of a table, whose code a page knows
 PAGES, RESULTS = "code/", "_static/results/"  # where pages of code lie, and copies of tables
 FEW = 2  # tables that one line names
 #: What computes the tables that no experiment does.
@@ -130,19 +130,11 @@ def lines_of_names(text: str) -> dict[str, int]:
     return found
 
 
-def _experiment(name: str) -> Code | None:
-    """Return where the experiment of a table stands; None if no experiment computes it."""
-    if name not in LOCATIONS:
-        return None
-    place, _, own = LOCATIONS[name].partition(".")
-    return Code(f"ensedu.book.experiments.{place}", own)
-
-
 def _words(name: str) -> tuple[str, str, str]:
     """Return what computes a table: an experiment or not, its name, and its command."""
-    if name in LOCATIONS:
-        return "experiment", name, f"make results NAME={name}"
-    return "table", name, OTHERS[name]
+    if name in OTHERS:
+        return "table", name, OTHERS[name]
+    return "experiment", name, f"make results NAME={name}"
 
 
 def _commanded(names: Sequence[str]) -> str:
@@ -151,12 +143,12 @@ def _commanded(names: Sequence[str]) -> str:
 
 def _table_links(name: str) -> str:
     kind, called, command = _words(name)
-    table, code = f"{SITE}{RESULTS}{name}.json", _experiment(name)
-    if code is None:
+    table = f"{SITE}{RESULTS}{name}.json"
+    if name in OTHERS:
         links = f'<a href="{table}">{kind} {escape(called)}</a>'
     else:
         links = (
-            f'<a href="{code.address}">{kind} {escape(called)}</a> '
+            f'<a href="{EXPERIMENT}{name}">{kind} {escape(called)}</a> '
             f'(<a href="{table}">its table</a>)'
         )
     return f"{links}: <code>{escape(command)}</code>"

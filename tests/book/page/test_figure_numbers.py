@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from ensedu import plot
@@ -79,6 +80,12 @@ def test_bands_come_back(length, seed):
         getattr(axes, method)(np.arange(length), low, low + wide, label="band")
         expected = {axis: [*range(length)], "low": low.tolist(), "high": (low + wide).tolist()}
         assert only(axes) == ("band", expected)
+
+
+def test_a_slanted_line_has_both_its_points():
+    axes = axes_of()
+    axes.add_collection(LineCollection([[(1, 2), (3, 5)]], label="slope"))
+    assert only(axes) == ("slope", {"x": [1, 3], "y": [2, 5]})
 
 
 def test_a_band_in_pieces_has_each_of_them():

@@ -73,8 +73,8 @@ def test_a_page_links_code_table_and_experiment():
     assert html == (
         '<div class="ensedu-sources"><p><b>N</b> · '
         '<a href="ensedu-site:code/ensedu/a/b.html#C.d">drawing code</a> · '
-        '<a href="ensedu-site:code/ensedu/book/experiments/bayes.html#EXPERIMENT">'
-        'experiment bayes</a> (<a href="ensedu-site:_static/results/bayes.json">its table</a>): '
+        '<a href="ensedu-experiment:bayes">experiment bayes</a> '
+        '(<a href="ensedu-site:_static/results/bayes.json">its table</a>): '
         "<code>make results NAME=bayes</code></p></div>"
     )
     assert Sources(None, ("zoo",)).html() == (
