@@ -116,10 +116,9 @@ def explore(
     values = slider_checks.first_values(start, choices)
     if linked is not None:
         check_linked(linked, choices)
-    sources = Sources(code_of_draw(draw), checked_tables(table))
     return Explorer(
         draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked,
-        sources=sources,
+        tables=checked_tables(table),
     )  # fmt: skip
 
 
@@ -142,7 +141,7 @@ class Explorer:
         name: str,
         rescale: str,
         linked: "Explorer | None",
-        sources: Sources,
+        tables: tuple[str, ...],
     ) -> None:
         self._draw, self._alt = draw, alt
         self._frames: dict[tuple[Any, ...], bytes] = {}
@@ -155,7 +154,7 @@ class Explorer:
             self._group.append(self)
         self.values, self.choices = values, choices
         self.caption, self.name, self.rescale = caption, name, rescale
-        self.sources = sources
+        self._sources = Sources(code_of_draw(draw), tables)
         # The numbers of each frame, in the order of `slider_checks.states`.
         self._numbers: list[list[figure_numbers.Series]] = []
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
@@ -211,7 +210,7 @@ class Explorer:
             for name, options in self.choices.items()
         }
         image = ipywidgets.Image(format="png", layout={"max_width": "100%", "width": "740px"})
-        below = self.sources.text()
+        below = self._sources.text()
         under = f"<br><small>{escape(below)}</small>" if below else ""
         said = ipywidgets.HTML()
         caption = ipywidgets.HTML(f"<em>{escape(self.caption)}</em>{under}")
@@ -286,7 +285,7 @@ class Explorer:
         pictures = frames.pictures(states.index(self.values), self.alt())
         named = {"name": self.name, "caption": self.caption, "group": self.group}
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
-        below = self.sources.html(self._link_to_numbers(folder, states))
+        below = self._sources.html(self._link_to_numbers(folder, states))
         if not self.choices:
             return f'<div class="ensedu-explorer"{data}>{_framed(pictures)}{below}</div>'
         moved = {

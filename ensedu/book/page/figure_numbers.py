@@ -202,7 +202,7 @@ def _colored(image: AxesImage | QuadMesh) -> bool:
 
 def _cells(image: AxesImage | QuadMesh, axis: bool) -> Numbers:
     """Return the middle of each cell, or where no axis tells it column and row, from 1."""
-    values = np.ma.filled(np.ma.asarray(image.get_array(), dtype=float), np.nan)
+    values: np.ndarray = np.ma.filled(np.ma.asarray(image.get_array(), dtype=float), np.nan)
     rows, columns = values.shape
     if not axis:
         x, y = np.meshgrid(np.arange(1.0, columns + 1), np.arange(1.0, rows + 1))
@@ -258,6 +258,6 @@ def _band(band: FillBetweenPolyCollection) -> Numbers:
             there, back = corners[1 : half + 1], corners[half + 2 : 2 * half + 2][::-1]
             pieces.append(np.column_stack([there, back]))
     x, low, other, high = np.concatenate(pieces).T if pieces else np.empty((4, 0))
-    if band.t_direction == "y":
+    if band.t_direction == "y":  # type: ignore[attr-defined]
         return {"y": low, "low": x, "high": other}
     return {"x": x, "low": low, "high": high}
