@@ -31,6 +31,7 @@ from ensedu.book.page.said import too_much
 LOG = logging.getLogger(__name__)
 SCRIPT = "explore.js"
 KEY = re.compile(r"_static/frames/([0-9a-f]{16})")
+BELOW = re.compile(r'<div class="ensedu-sources">.*?</div>', re.DOTALL)
 LINK = "ensedu-set"  # the class of a link that sets sliders
 EXPLORER = '<div class="ensedu-explorer"'
 # How the HTML of what becomes a figure begins.
@@ -95,6 +96,10 @@ class NumberFigures(SphinxTransform):
         figure = nodes.figure("", html, align="default")
         if caption := root.get("data-caption"):
             figure += nodes.caption(caption, caption)
+            # Where it comes from stands below what it means.
+            if below := BELOW.search(html.astext()):
+                html.children = [nodes.Text(BELOW.sub("", html.astext()))]
+                figure += nodes.raw("", below[0], format="html")
         if name := root.get("data-name"):
             figure["names"].append(name)
             self.document.note_explicit_target(figure)
@@ -228,7 +233,7 @@ def copy_frames(app, exception):
         frames = static / "frames"
         shutil.rmtree(frames, ignore_errors=True)
         frames.mkdir()
-        for frame in drawn(app).glob("*.[js]*"):
+        for frame in drawn(app).glob("*.*"):
             if frame.name.partition("-")[0] in shown:
                 shutil.copy(frame, frames)
 

@@ -128,9 +128,9 @@ def parameter_bars(
         for (name, ratio), at in zip(ratios.items(), places, strict=True):
             if ratio:
                 own: dict[str, Any] = {"color": color(name), "clip_on": False}
-                axes.plot([1, ratio], [at, at], lw=3, solid_capstyle="butt", **own)
+                axes.plot([1, ratio], [at, at], lw=3, solid_capstyle="butt", label="_bar", **own)
                 axes.plot([ratio], [at], marker=MARKERS.get(name, "o"), ms=9, mec=PAGE, mew=0.8,
-                          gid=f"mark {name}", **own)  # fmt: skip
+                          gid=f"mark {name}", label=label(name), **own)  # fmt: skip
     return figure
 
 
@@ -239,7 +239,8 @@ def _multiples_axis(
     for tick in ticks:
         pieces = [[(tick, y - 0.09), (tick, y + 0.09)] for y in places]
         line: dict[str, Any] = {"colors": MUTED, "lw": 1.2} if tick == 1 else {"colors": GRID}
-        axes.add_collection(LineCollection(pieces, clip_on=False, zorder=1, **({"lw": 0.8} | line)))
+        line = {"lw": 0.8, "label": "_tick"} | line
+        axes.add_collection(LineCollection(pieces, clip_on=False, zorder=1, **line))
     return axes
 
 

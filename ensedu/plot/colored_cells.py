@@ -133,7 +133,10 @@ def draw_scale(
     axes.text(x, y, scale_number(low), **line)
     start = x + _width(scale_number(low)) + AIR
     ramp = np.linspace(0.0, 1.0, 256)[None, :]
-    axes.imshow(ramp, cmap=cmap, aspect="auto", extent=(start, start + RAMP, y + 0.07, y - 0.07))
+    axes.imshow(
+        ramp, cmap=cmap, aspect="auto", extent=(start, start + RAMP, y + 0.07, y - 0.07),
+        label="_scale",
+    )  # fmt: skip
     # Where the scale is the page, it would have no end.
     axes.add_artist(
         Rectangle((start, y - 0.07), RAMP, 0.14, facecolor="none", edgecolor=GRID, lw=0.6)

@@ -261,7 +261,7 @@ def _draw_marks(
         own = color(looks[name])
         axes.plot(
             [x], [y], ls="", marker="o", ms=13, mfc="none", mec=own, mew=2, clip_on=False,
-            gid=f"mark {name}",
+            gid=f"mark {name}", label=f"{label(name)}, mark",
         )  # fmt: skip
         words = f"from {text_layout.number_in_words(x)}"
         size = np.array(

@@ -94,18 +94,19 @@ def weight_density(
         near = mean + std * np.linspace(-5, 5, 201)
         x = np.array([low, *near[(near > low) & (near < high)], high])
         y = peak * np.exp(-(((x - mean) / std) ** 2) / 2)
-        axes.fill_between(x, y, color=own, alpha=0.15, lw=0)
+        axes.fill_between(x, y, color=own, alpha=0.15, lw=0, label="_area")
         middle = np.abs(x - mean) <= std
         axes.fill_between(x, y, where=middle, facecolor="none", edgecolor=own, lw=0, hatch="////",
-                          alpha=0.5)  # fmt: skip
-        axes.plot(x, y, color=own)
+                          alpha=0.5, label="_area")  # fmt: skip
+        axes.plot(x, y, color=own, label="density")
         axes.axhline(0, color=GRID, lw=0.8)
-        axes.vlines(draws, -0.06 * unit, -(0.06 + STROKE) * unit, color=own, lw=1.4)
+        ends = -0.06 * unit, -(0.06 + STROKE) * unit
+        axes.vlines(draws, *ends, color=own, lw=1.4, label="draws")
         words: dict[str, Any] = {"color": own, "weight": "bold", "fontsize": SMALL}
         many = f"{S:,} draw{'s' if S > 1 else ''}"
         axes.text(low, -(STROKE + 0.2) * unit, many, va="center", **words)
         if low <= mean <= high:
-            axes.vlines(mean, 0, top, color=own, lw=1.4, ls=":")
+            axes.vlines(mean, 0, top, color=own, lw=1.4, ls=":", label="mean")
             _write_moments(axes, mean, std, min(0.607 * peak, 0.9 * top), own)
     return figure
 
@@ -156,5 +157,6 @@ def _write_moments(axes: Axes, mean: float, std: float, y: float, own: str) -> N
         axes.text(
             mean + side * (std + 0.08 * inch), y, words, ha="left" if side > 0 else "right", **style
         )
-    axes.plot([mean, mean + side * std], [y, y], color=INK, lw=1.2)
-    axes.plot([mean + side * std], [y], ">" if side > 0 else "<", color=INK, ms=5)
+    axes.plot([mean, mean + side * std], [y, y], color=INK, lw=1.2, label="std")
+    arrow = ">" if side > 0 else "<"
+    axes.plot([mean + side * std], [y], arrow, color=INK, ms=5, label="_arrow")

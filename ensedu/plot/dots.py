@@ -244,17 +244,27 @@ def _draw_row(
     axes: Axes, panel: _Panel, name: str, mean: Interval, method: str, y: Number, lane: Number
 ) -> None:
     """Draw the dots of a row below its middle, and above it their mean with its interval."""
-    own = color(method)
+    own, called = color(method), label(name)
     marker: dict[str, Any] = {"marker": MARKERS.get(method, "o"), "color": own, "ls": ""}
     values = panel.rows[name]
-    axes.plot(values, np.full(len(values), y + lane), ms=5.5, alpha=0.4, mew=0, **marker)
-    axes.plot([mean.low, mean.high], [y - lane] * 2, color=own, lw=2.4, solid_capstyle="round")
-    axes.plot([mean.mean], [y - lane], ms=8, **marker)
+    axes.set_label(panel.title)
+    axes.plot(
+        values, np.full(len(values), y + lane), ms=5.5, alpha=0.4, mew=0,
+        label=f"{called}, seeds", **marker,
+    )  # fmt: skip
+    axes.plot(
+        [mean.low, mean.high], [y - lane] * 2, color=own, lw=2.4, solid_capstyle="round",
+        label=f"{called}, interval",
+    )  # fmt: skip
+    axes.plot([mean.mean], [y - lane], ms=8, label=f"{called}, mean", **marker)
 
 
 def _draw_reference(axes: Axes, method: str, y: Number) -> None:
     marker = MARKERS.get(method, "o")
-    axes.plot([0], [y], marker=marker, ms=8, mfc=PAGE, mew=1.6, color=color(method))
+    axes.plot(
+        [0], [y], marker=marker, ms=8, mfc=PAGE, mew=1.6, color=color(method),
+        label="reference",
+    )  # fmt: skip
 
 
 def _seed_key_entries() -> dict[str, dict[str, Any]]:

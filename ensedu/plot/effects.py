@@ -127,6 +127,7 @@ def _columns_side_by_side(
         x, y = left + column * (width + BETWEEN), top + down * block
         _write_title(figure, lines[title], x + width / 2, y, ha="center")
         axes = place(figure, x, y + head, width, high)
+        axes.set_label(title)
         axes.set_ylim(high, 0)
         for k, name in enumerate(names):
             middle = row * (k + 0.62)
@@ -136,7 +137,7 @@ def _columns_side_by_side(
                     color=color(methods[name]), weight="bold", fontsize=TITLE, linespacing=1.0,
                 )  # fmt: skip
             if name in table:
-                _draw_interval(axes, table[name], methods[name], middle, name in sure[title])
+                _draw_interval(axes, name, table[name], methods[name], middle, name in sure[title])
                 axes.annotate(
                     decimal(table[name][1], _decimals_for(ends[title]), "+"),
                     (table[name][1], middle), (0, 6), textcoords="offset points",
@@ -168,6 +169,7 @@ def _columns_stacked(
         _write_title(figure, lines[title], MARGIN, y, ha="left")
         start, high = y + LINE * len(lines[title]), row * len(shown[title])
         axes = place(figure, MARGIN, start, width, high)
+        axes.set_label(title)
         axes.set_ylim(high, 0)
         for k, name in enumerate(shown[title]):
             own, at = color(methods[name]), start + k * row + LINE / 2 + 0.05
@@ -177,18 +179,25 @@ def _columns_stacked(
             write(figure, MARGIN, at, text, va="center", color=own, weight="bold", bbox=paper)
             write(figure, MARGIN + width, at, mean, va="center", ha="right", color=own, bbox=paper)
             middle = k * row + LINE + (row - LINE) / 2
-            _draw_interval(axes, table[name], methods[name], middle, name in sure[title])
+            _draw_interval(axes, name, table[name], methods[name], middle, name in sure[title])
         set_row_axis(axes, ends[title], width, OUT)
         y += blocks[title] + gap
     write_key(figure, entries)
     return figure
 
 
-def _draw_interval(axes: Axes, value: np.ndarray, method: str, y: Number, sure: bool) -> None:
+def _draw_interval(
+    axes: Axes, name: str, value: np.ndarray, method: str, y: Number, sure: bool
+) -> None:
     own, (low, mean, high) = color(method), value
-    axes.plot([low, high], [y, y], color=own, lw=2.4, solid_capstyle="round")
-    marker = MARKERS.get(method, "o")
-    axes.plot([mean], [y], marker=marker, ms=8, color=own, mfc=own if sure else PAGE, mew=1.6)
+    axes.plot(
+        [low, high], [y, y], color=own, lw=2.4, solid_capstyle="round",
+        label=f"{label(name)}, interval",
+    )  # fmt: skip
+    axes.plot(
+        [mean], [y], marker=MARKERS.get(method, "o"), ms=8, color=own, mfc=own if sure else PAGE,
+        mew=1.6, label=f"{label(name)}, mean",
+    )  # fmt: skip
 
 
 def _title_lines(words: Iterable[str], width: Number) -> list[str]:

@@ -218,17 +218,24 @@ def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str)
     """Draw the intervals of a row in its upper lane, and its sources in the lower one."""
     upper, lower = (top + lane for lane in LANES)
     method = row.method or name
-    own = color(method)
+    own, called = color(method), label(name)
     low, mean, high = row.interval
     inside = [value for value in row.sources if ends[0] < value < ends[1]]
     axes.plot(
-        inside, [lower] * len(inside), ls="", marker="o", ms=4.5, color=own, alpha=0.4, mew=0
+        inside, [lower] * len(inside), ls="", marker="o", ms=4.5, color=own, alpha=0.4, mew=0,
+        label=f"{called}, sources",
     )  # fmt: skip
-    axes.plot(row.prediction, [upper, upper], color=own, lw=1.2, alpha=0.6)
-    axes.plot([low, high], [upper, upper], color=own, lw=3.4, solid_capstyle="butt")
+    axes.plot(
+        row.prediction, [upper, upper], color=own, lw=1.2, alpha=0.6,
+        label=f"{called}, prediction interval",
+    )  # fmt: skip
+    axes.plot(
+        [low, high], [upper, upper], color=own, lw=3.4, solid_capstyle="butt",
+        label=f"{called}, interval",
+    )  # fmt: skip
     axes.plot(
         [mean], [upper], marker=MARKERS.get(method, "o"), ms=9.5, color=own, mew=1.3,
-        mfc=PAGE if row.word in UNKNOWN else own,
+        mfc=PAGE if row.word in UNKNOWN else own, label=f"{called}, mean",
     )  # fmt: skip
     for values, y in ((row.sources, lower), (row.prediction, upper)):
         for end, marker, inwards, count in (
@@ -236,7 +243,10 @@ def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str)
             (ends[1], ">", -1, sum(value >= ends[1] for value in values)),
         ):
             if count:
-                axes.plot([end], [y], marker=marker, ms=6, color=own, mew=0, clip_on=False)
+                axes.plot(
+                    [end], [y], marker=marker, ms=6, color=own, mew=0, clip_on=False,
+                    label=f"{called}, {count} beyond",
+                )  # fmt: skip
             if count > 1:
                 axes.annotate(
                     f"{count}", (end, y), (5 * inwards, 0), textcoords="offset points",

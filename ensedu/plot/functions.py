@@ -268,12 +268,12 @@ class Scene:
         for belief in beliefs:
             _draw_belief(axes, self.x, belief, alone=len(beliefs) == 1)
         if self.truth is not None:
-            axes.plot(self.x, self.truth, **TRUTH)
+            axes.plot(self.x, self.truth, label="truth", **TRUTH)
             if len(beliefs) == 1 and beliefs[0].banded:
                 missed = np.where(beliefs[0].holds(self.truth), np.nan, self.truth)
-                axes.plot(self.x, missed, **MISSED)
+                axes.plot(self.x, missed, label="truth, missed", **MISSED)
         if self.data is not None:
-            axes.plot(*self.data, **EXAMPLES)
+            axes.plot(*self.data, label="examples", **EXAMPLES)
 
     @property
     def span(self) -> tuple[float, float]:
@@ -290,16 +290,19 @@ class Scene:
 
 
 def _draw_belief(axes: Axes, x: Array, belief: Belief, alone: bool) -> None:
-    own = color(belief.method)
+    own, called = color(belief.method), label(belief.method)
     if belief.mean is not None and belief.std is not None and belief.banded:
         low, high = belief.mean - 2 * belief.std, belief.mean + 2 * belief.std
-        axes.fill_between(x, low, high, color=own, alpha=BAND if alone else 0.18, lw=0)
+        alpha = BAND if alone else 0.18
+        axes.fill_between(x, low, high, color=own, alpha=alpha, lw=0, label=f"{called}, ± 2 std")
     if belief.members is not None and belief.several and (alone or belief.mean is None):
         faint = len(belief.members) > FEW
         width = 0.9 if belief.mean is not None or faint else 1.6
-        axes.plot(x, belief.members.T, color=own, lw=width, alpha=0.45 if faint else 0.8)
+        axes.plot(x, belief.members.T, color=own, lw=width, alpha=0.45 if faint else 0.8,
+                  label=f"{called}, member")  # fmt: skip
     if belief.mean is not None:
-        axes.plot(x, belief.mean, color=own, lw=2, ls="-" if alone else LINES[belief.method])
+        line = "-" if alone else LINES[belief.method]
+        axes.plot(x, belief.mean, color=own, lw=2, ls=line, label=f"{called}, mean")
 
 
 def checked_beliefs(beliefs: Any, scene: Scene) -> dict[str, Belief]:

@@ -156,8 +156,9 @@ def _draw_panels(
         axes.set_axisbelow(True)
         words = cut_to_lines(title, look().width - 2 * EDGE, 1, TITLE)
         write(figure, EDGE, y + ABOVE - 0.14, words, va="bottom", fontsize=TITLE)
-        for one in shown.values():
-            _draw_curves(axes, one, quantity, alone=len(shown) == 1)
+        axes.set_label(title)
+        for name, one in shown.items():
+            _draw_curves(axes, label(name), one, quantity, alone=len(shown) == 1)
         marks = []
         for name, one in shown.items():
             mean = _mean_curve(one.of("kl" if quantity == "kl" else one.main))
@@ -174,18 +175,23 @@ def _height_for_names(least: Number, names: Iterable[str]) -> float:
     return max(least, ends_height(map(label, names)))
 
 
-def _draw_curves(axes: Axes, one: _Runs, quantity: str, alone: bool) -> None:
+def _draw_curves(axes: Axes, called: str, one: _Runs, quantity: str, alone: bool) -> None:
     """Draw the curves of one name, of the NLL those of training and validation."""
     main = quantity if quantity == "kl" else one.main
     values = one.of(main)
     if len(values) > 1:
         for line in values:
-            axes.plot(_epochs(line), line, color=one.own, lw=0.9, alpha=0.35)
+            axes.plot(
+                _epochs(line), line, color=one.own, lw=0.9, alpha=0.35, label=f"{called}, seed"
+            )
     if main == "validation":
         mean = _mean_curve(one.of("nll"))
-        axes.plot(_epochs(mean), mean, color=one.own, alpha=1.0 if alone else 0.7, **TRAIN)
+        alpha = 1.0 if alone else 0.7
+        axes.plot(
+            _epochs(mean), mean, color=one.own, alpha=alpha, label=f"{called}, training", **TRAIN
+        )
     mean = _mean_curve(values)
-    axes.plot(_epochs(mean), mean, color=one.own, lw=2)
+    axes.plot(_epochs(mean), mean, color=one.own, lw=2, label=called)
     if main == "validation":
         for seed in one.seeds:
             x, y = _best_epoch(seed)
@@ -196,7 +202,7 @@ def _draw_curves(axes: Axes, one: _Runs, quantity: str, alone: bool) -> None:
             # Whole where the last epoch is the best.
             axes.plot(
                 [x], [y], ls="", marker="o", mec=one.own, mfc=PAGE, mew=1.8, zorder=4,
-                ms=8 if len(one.seeds) == 1 else 5, clip_on=False,
+                ms=8 if len(one.seeds) == 1 else 5, clip_on=False, label=f"{called}, best epoch",
             )  # fmt: skip
 
 

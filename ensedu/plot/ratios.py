@@ -83,16 +83,19 @@ def ratios(
         axes.xaxis.set_minor_locator(NullLocator())
         for band, (name, (first, median, third)) in zip(bands, rows.items(), strict=True):
             # Lines leave out where a name stands.
-            axes.vlines(ticks, *band, color=GRID, lw=0.6, zorder=0)
-            axes.vlines([1], *band, color=MUTED, lw=1.2, zorder=1)
+            axes.vlines(ticks, *band, color=GRID, lw=0.6, zorder=0, label="_tick")
+            axes.vlines([1], *band, color=MUTED, lw=1.2, zorder=1, label="_tick")
             y, method = sum(band) / 2, methods.get(name, name)
             own = color(method)
-            axes.plot([first, third], [y, y], color=own, lw=2.4, solid_capstyle="round")
+            axes.plot(
+                [first, third], [y, y], color=own, lw=2.4, solid_capstyle="round",
+                label=f"{label(name)}, quartiles",
+            )  # fmt: skip
             marker: dict[str, Any] = {
                 "marker": MARKERS.get(method, "o"),
                 "ms": 8 if method in METHODS else 5,
             }
-            axes.plot([median], [y], color=own, **marker)
+            axes.plot([median], [y], color=own, label=f"{label(name)}, median", **marker)
             at: dict[str, Any] = {
                 "xycoords": ("axes fraction", "data"), "textcoords": "offset points",
                 "color": own, "annotation_clip": False,

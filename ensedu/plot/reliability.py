@@ -142,13 +142,17 @@ def reliability(
         y = first
         for i, (name, line) in enumerate(lines.items()):
             look_of = _line_style(methods[name], kinds[:i].count(kinds[i]))
-            axes.vlines(line.x, *line.intervals, color=look_of["color"], lw=1.4, alpha=0.45)
-            axes.plot(line.x, line.y, **look_of)
+            axes.vlines(
+                line.x, *line.intervals, color=look_of["color"], lw=1.4, alpha=0.45,
+                label=f"{label(name)}, interval",
+            )  # fmt: skip
+            axes.plot(line.x, line.y, label=label(name), **look_of)
             _write_head(figure, label(name), line, look_of, start, y, width)
             y += WORDS
             if line.shares is not None:
                 strip = place(figure, start, y, width, STRIP)
                 set_axis(strip.xaxis, across, ticks_along(across, width, out=0.14))
+                strip.set_label(label(name))
                 _draw_shares(strip, line, look_of["color"], greatest)
                 strip.tick_params(labelbottom=[name] == lowest)
                 y += STRIP
@@ -173,7 +177,7 @@ def _draw_diagonal(axes: Axes, across: Ends, up: Ends) -> None:
     """Draw the diagonal, and say what it means to lie beside it."""
     low, high = max(across[0], up[0]), min(across[1], up[1])
     if low < high:
-        axes.plot([low, high], [low, high], color=MUTED, lw=1.2, ls=(0, (4, 3)))
+        axes.plot([low, high], [low, high], color=MUTED, lw=1.2, ls=(0, (4, 3)), label="calibrated")
     corner: dict[str, Any] = {"transform": axes.transAxes, "color": MUTED, "fontsize": SMALL}
     axes.text(0.03, 0.975, "not sure enough", va="top", **corner)
     axes.text(0.97, 0.03, "too sure", ha="right", **corner)
@@ -209,7 +213,8 @@ def _draw_shares(axes: Axes, line: _Line, own: str, most: Number) -> None:
     assert line.edges is not None and line.shares is not None
     wide = np.diff(line.edges)
     middles = line.edges[:-1] + wide / 2
-    axes.bar(middles, line.shares, 0.86 * wide, color=own, alpha=0.75, lw=0)
+    style: dict[str, Any] = {"color": own, "alpha": 0.75, "lw": 0}
+    axes.bar(middles, line.shares, 0.86 * wide, label="share of examples", **style)
     axes.set_ylim(0, most * STRIP / (STRIP - LINE))
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)

@@ -54,7 +54,7 @@ def roofline(
         for name, (_, values) in drawn.items():
             axes.plot(
                 values[:, 0], values[:, 1] / 1e9, color=color(name), lw=1.2, ls=":",
-                marker=MARKERS.get(name, "."), ms=8,
+                marker=MARKERS.get(name, "."), ms=8, label=label(name),
             )  # fmt: skip
         _name_passes(axes, drawn, roof)
         axes.grid(axis="both")
@@ -147,7 +147,7 @@ def _draw_roof(
     """Draw the roof and what bounds each of its parts; return the boxes of the words, in points."""
     first, last = axes.get_xlim()
     x = np.array([first, peak / bandwidth, last])
-    axes.plot(x, np.minimum(peak, bandwidth * x), color=MUTED, lw=1.8)
+    axes.plot(x, np.minimum(peak, bandwidth * x), color=MUTED, lw=1.8, label="roof")
     style: dict[str, Any] = {"color": MUTED, "fontsize": SMALL, "linespacing": 1.1}
     words = f"{_rate_words(peak)} GFLOP/s: computing"
     axes.annotate(

@@ -254,15 +254,19 @@ class _ScoreColumn:
     def draw(self, axes: Axes, name: str, belief: Belief, y: Number) -> None:
         """Draw the interval of a contestant at the height y, its mean in words above it."""
         own = color(belief.method)
+        axes.set_label(self.title)
         marker: dict[str, Any] = {"marker": MARKERS[belief.method], "ms": 8, "color": own}
         if name == self._reference:
-            axes.plot([0], [y], mfc=PAGE, mew=1.6, **marker)
+            axes.plot([0], [y], mfc=PAGE, mew=1.6, label="reference", **marker)
             if self._level is not None:
                 self._write(axes, self._level, 0.0, y, own)
         elif name in self._intervals:
             low, mean, high = self._intervals[name]
-            axes.plot([low, high], [y, y], color=own, lw=2.4, solid_capstyle="round")
-            axes.plot([mean], [y], **marker)
+            axes.plot(
+                [low, high], [y, y], color=own, lw=2.4, solid_capstyle="round",
+                label=f"{name}, interval",
+            )  # fmt: skip
+            axes.plot([mean], [y], label=f"{name}, mean", **marker)
             self._write(axes, mean, mean, y, own, "+")
 
     def _write(

@@ -310,9 +310,10 @@ def draw_conformal(
                 own = name.removesuffix("_scaled")
                 ink = plot.PALETTE.get(own, plot.style.INK)
                 first, last = (scale * values[i] for values in pair)
-                axes.plot([first, last], [y, y], color=ink, lw=1.4)
-                axes.plot(first, y, "o", ms=7, color=ink, mfc=PAGE)
-                axes.plot(last, y, "o", ms=7, color=ink)
+                called = reading.label(name)
+                axes.plot([first, last], [y, y], color=ink, lw=1.4, label="_between")
+                axes.plot(first, y, "o", ms=7, color=ink, mfc=PAGE, label=f"{called}, its own")
+                axes.plot(last, y, "o", ms=7, color=ink, label=f"{called}, conformal")
             axes.set(title=title)
             axes.set_ylim(len(ends) - 0.5, -0.5)
             axes.set_yticks(range(len(ends)), [reading.label(name) for name in ends])
@@ -372,15 +373,15 @@ def draw_relatives(members: int, network: str) -> plot.Figure:
     own, deep = plot.PALETTE["single"], plot.PALETTE["deep_ensemble"]
     with plot.house_style():
         figure, [axes] = plot.panels(1, height=4.3, left=1.95, right=0.3, above=0.5, top=0.3)
-        for y, (trained, kept) in enumerate(parameters.values()):
+        for y, (called, (trained, kept)) in enumerate(parameters.items()):
             shown = min(kept, MOST_KEPT)
-            axes.plot([trained, shown], [y, y], color=own, lw=1.4)
+            axes.plot([trained, shown], [y, y], color=own, lw=1.4, label="_between")
             if kept > MOST_KEPT:
                 words = f"{np.round(kept / 1e6, 1):.1f} million →"
                 axes.text(0.7 * MOST_KEPT, y, words, color=own, ha="right", va="bottom")
             else:
-                axes.plot(kept, y, "o", ms=9, color=own)
-            axes.plot(trained, y, "o", ms=6, color=own, mfc=PAGE)
+                axes.plot(kept, y, "o", ms=9, color=own, label=f"{called}, to keep")
+            axes.plot(trained, y, "o", ms=6, color=own, mfc=PAGE, label=f"{called}, to train")
         axes.set_yticks(range(len(parameters)), list(parameters))
         axes.tick_params(axis="y", length=0)
         axes.set(xscale="log")

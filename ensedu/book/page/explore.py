@@ -1,5 +1,6 @@
 """Sliders over any figure function: live in a kernel, over frames drawn at build time on a page."""
 
+import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -12,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.figure
 import numpy as np
 
-from ensedu.book.page import slider_checks
+from ensedu.book.page import figure_numbers, slider_checks
 from ensedu.book.page.controls import controls, kind, setting, words
 from ensedu.book.page.frames import BOOK, FRAMES, Frames, check_letters, embedded, ranges
 from ensedu.book.page.said import said
+from ensedu.book.page.sources import Sources, checked_tables, code_of_draw
 from ensedu.common import checks
-from ensedu.plot.style import look, png
+from ensedu.plot.style import Look, look, png
 
 if TYPE_CHECKING:
     import ipywidgets
@@ -37,6 +39,7 @@ def explore(
     start: Mapping[str, Any] | None = None,
     linked: "Explorer | None" = None,
     rescale: str = "",
+    table: str | Sequence[str] = (),
     **sliders: Sequence[Any] | np.ndarray,
 ) -> "Explorer":
     """Return an object that shows `draw` with sliders when a notebook cell ends with it.
@@ -63,6 +66,10 @@ def explore(
         figures that it moves, and stays in sight while a reader passes them.
     rescale
         Why axes or color ranges change with the sliders. Without a reason they must not.
+    table
+        The measured table that the rows come from, one of `ensedu.book.measured.names()`, or
+        several. Below the figure a page links it and its experiment, and says the command that
+        computes it, beside the figure's numbers as CSV and its drawing code.
     **sliders
         None for a figure that stands still, or up to three sliders: a name and the values that it
         takes, such as ``width=[5, 50, 500]``. Underscores of the name become spaces. Up to seven
@@ -76,7 +83,8 @@ def explore(
         For more than three sliders, values that are missing, repeated or arrays, too many frames,
         a start that is not among the values, a template with another field or one that does not
         fit its values, a function that does not take the sliders' names, what `draw` or `alt`
-        return of a wrong type, and axes or color ranges that change without a reason.
+        return of a wrong type, axes or color ranges that change without a reason, and a table that
+        does not exist.
 
     Examples
     --------
@@ -109,8 +117,9 @@ def explore(
     if linked is not None:
         check_linked(linked, choices)
     return Explorer(
-        draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked
-    )
+        draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked,
+        tables=checked_tables(table),
+    )  # fmt: skip
 
 
 class Explorer:
@@ -132,6 +141,7 @@ class Explorer:
         name: str,
         rescale: str,
         linked: "Explorer | None",
+        tables: tuple[str, ...],
     ) -> None:
         self._draw, self._alt = draw, alt
         self._frames: dict[tuple[Any, ...], bytes] = {}
@@ -144,6 +154,9 @@ class Explorer:
             self._group.append(self)
         self.values, self.choices = values, choices
         self.caption, self.name, self.rescale = caption, name, rescale
+        self._sources = Sources(code_of_draw(draw), tables)
+        # The numbers of each frame, in the order of `slider_checks.states`.
+        self._numbers: list[list[figure_numbers.Series]] = []
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
         self.alt()
         folder = os.environ.get(BOOK)
@@ -174,7 +187,7 @@ class Explorer:
         return said
 
     def widget(self) -> "ipywidgets.VBox":
-        """Return the sliders, the frame in words, the frame and the caption as one widget."""
+        """Return sliders, the frame in words, the frame, caption and sources as one widget."""
         try:
             import ipywidgets  # only here: pages and scripts do without it
         except ImportError as error:
@@ -197,7 +210,10 @@ class Explorer:
             for name, options in self.choices.items()
         }
         image = ipywidgets.Image(format="png", layout={"max_width": "100%", "width": "740px"})
-        said, caption = ipywidgets.HTML(), ipywidgets.HTML(f"<em>{escape(self.caption)}</em>")
+        below = self._sources.text()
+        under = f"<br><small>{escape(below)}</small>" if below else ""
+        said = ipywidgets.HTML()
+        caption = ipywidgets.HTML(f"<em>{escape(self.caption)}</em>{under}")
 
         def update(change: Any = None) -> None:
             self.values = {name: slider.value for name, slider in self._widgets.items()}
@@ -239,6 +255,8 @@ class Explorer:
     def _readable(self, values: Mapping[str, Any]) -> matplotlib.figure.Figure:
         figure = self._figure(values)
         check_letters(figure, look())
+        if look() == Look(narrow=False):
+            self._numbers.append(figure_numbers.numbers(figure))
         return figure
 
     def _compare(self, values: Mapping[str, Any], found: dict[str, Any]) -> None:
@@ -261,13 +279,15 @@ class Explorer:
     def _html(self, folder: Path) -> str:
         """Draw all frames into `folder`; return the first one, the sliders, and what moves them."""
         states = slider_checks.states(self.choices)
+        self._numbers.clear()
         frames = Frames([partial(self._readable, state) for state in states], folder)
         frames.check_weight(2 * len(self.choices))
         pictures = frames.pictures(states.index(self.values), self.alt())
         named = {"name": self.name, "caption": self.caption, "group": self.group}
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
+        below = self._sources.html(self._link_to_numbers(folder, states))
         if not self.choices:
-            return f'<div class="ensedu-explorer"{data}>{_framed(pictures)}</div>'
+            return f'<div class="ensedu-explorer"{data}>{_framed(pictures)}{below}</div>'
         moved = {
             "frames": FRAMES + frames.key,
             "values": [[str(value) for value in values] for values in self.choices.values()],
@@ -282,7 +302,23 @@ class Explorer:
             f"{said(self.alt(), moved['alts'])}"
             f"{_framed(pictures, frames.room())}{why}"
             f'<p class="ensedu-setting">Set to {escape(setting(self.values))}.</p>'
-            f'<script type="application/json">{script}</script></div>'
+            f'<script type="application/json">{script}</script>{below}</div>'
+        )
+
+    def _link_to_numbers(self, folder: Path, states: list[dict[str, Any]]) -> str:
+        """Write the numbers of all frames beside them; return a link, nothing without numbers."""
+        text, part = figure_numbers.table(
+            list(zip(states, self._numbers, strict=True)), states.index(self.values)
+        )
+        if not text:
+            return ""
+        # The content names it, as it does the frames.
+        file = f"{hashlib.sha256(text.encode()).hexdigest()[:16]}-numbers.csv"
+        (folder / file).write_text(text, encoding="utf-8")
+        title = f' title="{escape(part)}"' if part else ""
+        return (
+            f'<a href="{FRAMES}{file}" download="{self.name or "figure"}.csv"{title}>'
+            "Numbers (CSV)</a>"
         )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:

@@ -110,6 +110,61 @@ def test_each_frame_is_drawn_once():
     assert calls == [2, 3]
 
 
+def lines(k):
+    figure = Figure(figsize=(3.0, 2.0))
+    axes = figure.add_subplot(title="loss", xlim=(0, 3), ylim=(0, 9))
+    axes.plot([1, 2], [k, k + 1], label="train")
+    return figure
+
+
+def below(shown):
+    html = shown._repr_mimebundle_()["text/html"]
+    return BeautifulSoup(html, "html.parser").select_one(".ensedu-sources")
+
+
+def test_a_page_links_the_numbers_of_all_frames(book):
+    link = below(explore(lines, alt="a", name="fig-a", k=[3, 5], start={"k": 5})).a
+    assert (link.text, link["download"], link.get("title")) == ("Numbers (CSV)", "fig-a.csv", None)
+    file = book / link["href"].removeprefix("ensedu-frames:")
+    assert file.read_text().splitlines() == [
+        "k,panel,series,x,y",
+        "3,loss,train,1,3",
+        "3,loss,train,2,4",
+        "5,loss,train,1,5",
+        "5,loss,train,2,6",
+    ]
+    other = below(explore(lines, alt="a", k=[3])).a
+    assert other["download"] == "figure.csv" and other["href"] != link["href"]
+
+
+def test_numbers_that_were_thinned_say_so(book):
+    def curve():
+        figure = Figure(figsize=(3.0, 2.0))
+        figure.add_subplot().plot(np.arange(60_000), label="long")
+        return figure
+
+    link = below(explore(curve, alt="a")).a
+    assert link["title"] == "at most 100 points of a curve"
+
+
+def test_a_page_says_where_a_figure_comes_from(book):
+    live = explore(lambda: Figure(), alt="a")
+    assert below(live) is None
+    words = below(explore(lambda: Figure(), alt="a", table="bayes")).text
+    assert words == "experiment bayes (its table): make results NAME=bayes"
+    ours = explore(plot.network, alt="{sizes}", sizes=[(1, 2, 1)])
+    assert below(ours).text == "drawing code"
+
+
+def test_in_jupyter_it_says_the_same_in_words():
+    shown = explore(partial(plot.network, method="single"), alt="a", table="bayes",
+                    sizes=[(1, 2, 1)])  # fmt: skip
+    *_, caption = shown.widget().children
+    assert "drawing code: ensedu.plot.network.network" in caption.value
+    assert "experiment bayes: make results NAME=bayes" in caption.value
+    assert "<small>" not in explorer().widget().children[-1].value
+
+
 def test_figures_of_pyplot_are_closed():
     plt = pytest.importorskip("matplotlib.pyplot")
     explore(lambda k: plt.figure(num=k), alt="nothing", k=[71])
@@ -385,6 +440,9 @@ BAD = [
     (lambda: explorer(name="Fig 1"), ValueError, ("name", "hyphens", "'Fig 1'")),
     (lambda: explorer(name=1), TypeError, ("name", "string", "1")),
     (lambda: explorer(rescale=True), TypeError, ("rescale", "string", "True")),
+    (lambda: explorer(table=3), TypeError, ("table", "3", "name")),
+    (lambda: explorer(table="bays"), ValueError, ("table", "'bays'", "'bayes'", "'zoo'")),
+    (lambda: explorer(table=["bayes", None]), TypeError, ("table", "None")),
     (lambda: explorer(linked=7), TypeError, ("linked", "Explorer", "7")),
     (lambda: explorer(linked=explorer()), ValueError, ("linked", "with a name")),
     (

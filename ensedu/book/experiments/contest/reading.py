@@ -39,6 +39,7 @@ __all__ = [
     "poolable",
     "robustness",
     "rows",
+    "tables",
     "task_scores",
     "tasks",
 ]
@@ -63,6 +64,11 @@ COSTS = ("kept", "train_seconds", "predict_seconds")
 def tasks() -> list[str]:
     """Return the tasks whose tables are there, in their order."""
     return [task for task in TASKS if f"contest/{task}" in measured.names()]
+
+
+def tables() -> list[str]:
+    """Return the names of their tables."""
+    return [f"contest/{task}" for task in tasks()]
 
 
 @functools.cache

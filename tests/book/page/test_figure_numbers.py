@@ -1,0 +1,237 @@
+"""The numbers of a figure are those that were drawn, each under the name of its series."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from ensedu import plot
+from ensedu.book.page import figure_numbers
+from ensedu.book.page.figure_numbers import MOST_CELLS, MOST_KB, MOST_POINTS, numbers, table
+
+
+def axes_of(**settings):
+    axes = Figure().subplots()
+    axes.set(**settings)
+    return axes
+
+
+def only(axes):
+    """The name and the points of the one series."""
+    [one] = numbers(axes.figure)
+    return one.name, {column: values.tolist() for column, values in one.points.items()}
+
+
+def rows(states, start=0):
+    text, _ = table(states, start)
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+SIZES = st.integers(1, 13)
+SEEDS = st.integers(0, 999)
+
+
+@given(SIZES, SEEDS)
+def test_lines_and_dots_come_back(length, seed):
+    x, y = np.random.default_rng(seed).standard_normal((2, length))
+    for draw, name in (
+        (lambda axes: axes.plot(x, y, label="loss"), "loss"),
+        (lambda axes: axes.scatter(x, y, label="draws"), "draws"),
+        (lambda axes: axes.plot(x, y), "line 1"),
+        (lambda axes: axes.plot(x, y, "o"), "dots 1"),
+    ):
+        axes = axes_of()
+        draw(axes)
+        assert only(axes) == (name, {"x": x.tolist(), "y": y.tolist()})
+
+
+@given(SIZES, SEEDS)
+def test_intervals_come_back(length, seed):
+    at, low, high = np.random.default_rng(seed).standard_normal((3, length))
+    for method, axis in (("vlines", "x"), ("hlines", "y")):
+        axes = axes_of()
+        getattr(axes, method)(at, low, high, label="95%")
+        expected = {axis: at.tolist(), "low": low.tolist(), "high": high.tolist()}
+        assert only(axes) == ("95%", expected)
+
+
+@given(SIZES, SEEDS)
+def test_bars_come_back(length, seed):
+    sizes = np.random.default_rng(seed).uniform(1, 2, length)
+    for method, axis in (("bar", "x"), ("barh", "y")):
+        axes = axes_of()
+        getattr(axes, method)(np.arange(length), sizes, 0.5, 3, label="shares")
+        name, points = only(axes)
+        assert name == "shares" and points["low"] == [3] * length
+        np.testing.assert_allclose(points[axis], np.arange(length), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(points["high"], 3 + sizes, rtol=0, atol=1e-12)
+
+
+@given(st.integers(2, 13), SEEDS)
+def test_bands_come_back(length, seed):
+    low, wide = np.random.default_rng(seed).uniform(1, 2, (2, length))
+    for method, axis in (("fill_between", "x"), ("fill_betweenx", "y")):
+        axes = axes_of()
+        getattr(axes, method)(np.arange(length), low, low + wide, label="band")
+        expected = {axis: [*range(length)], "low": low.tolist(), "high": (low + wide).tolist()}
+        assert only(axes) == ("band", expected)
+
+
+def test_a_slanted_line_has_both_its_points():
+    axes = axes_of()
+    axes.add_collection(LineCollection([[(1, 2), (3, 5)]], label="slope"))
+    assert only(axes) == ("slope", {"x": [1, 3], "y": [2, 5]})
+
+
+def test_a_band_in_pieces_has_each_of_them():
+    axes = axes_of()
+    where = [True, True, False, True, True, True]
+    axes.fill_between(range(6), range(6), range(7, 13), where=where, label="band")
+    assert only(axes)[1] == {
+        "x": [0, 1, 3, 4, 5],
+        "low": [0, 1, 3, 4, 5],
+        "high": [7, 8, 10, 11, 12],
+    }
+
+
+@given(SIZES, SIZES, SEEDS)
+def test_cells_come_back(m, n, seed):
+    values = np.random.default_rng(seed).standard_normal((m, n))
+    expected = [{"x": j, "y": i, "value": values[i, j]} for i in range(m) for j in range(n)]
+    for draw, offset in (
+        (lambda axes: axes.imshow(values, aspect="auto"), 0.0),
+        (lambda axes: axes.imshow(values, aspect="auto", origin="lower"), 0.0),
+        (lambda axes: axes.pcolormesh(values), 0.5),
+    ):
+        axes = axes_of()
+        draw(axes)
+        points = only(axes)[1]
+        found = [
+            {"x": x - offset, "y": y - offset, "value": value}
+            for x, y, value in zip(*points.values(), strict=True)
+        ]
+        key = lambda cell: (round(cell["y"]), round(cell["x"]))  # noqa: E731
+        assert [one["value"] for one in sorted(found, key=key)] == [
+            one["value"] for one in expected
+        ]
+        places = [[one["x"], one["y"]] for one in sorted(found, key=key)]
+        np.testing.assert_allclose(places, [[one["x"], one["y"]] for one in expected], atol=1e-9)
+
+
+def test_without_an_axis_cells_have_column_and_row():
+    axes = axes_of()
+    axes.imshow(np.array([[5.0, 7.0, 11.0]]), extent=(3, 4, 9, 8))
+    axes.plot([1, 2], [3, 4])
+    axes.axis("off")
+    assert only(axes)[1] == {"x": [1, 2, 3], "y": [1, 1, 1], "value": [5, 7, 11]}
+
+
+def test_large_matrices_and_pictures_are_left_out():
+    axes = axes_of()
+    axes.imshow(np.zeros((MOST_CELLS + 1, 1)), aspect="auto")
+    axes.imshow(np.zeros((2, 3, 4)))
+    assert numbers(axes.figure) == []
+
+
+def test_decoration_is_left_out():
+    axes = axes_of()
+    axes.axvline(3)
+    axes.axhspan(1, 2)
+    axes.plot([1], [2], label="_arrow")
+    axes.plot([1], [2], visible=False)
+    axes.plot([0, 1], [0, 1], transform=axes.transAxes)
+    axes.figure.add_axes((0, 0, 0.1, 0.1)).axis("off")
+    axes.figure.axes[1].plot([1, 2], [3, 4])
+    assert numbers(axes.figure) == []
+
+
+def test_what_is_not_finite_is_not_drawn():
+    axes = axes_of()
+    axes.plot([1, 2, 3], [5, np.nan, 7])
+    assert only(axes)[1] == {"x": [1, 3], "y": [5, 7]}
+
+
+def test_errors_have_the_name_of_their_dots():
+    axes = axes_of()
+    axes.errorbar([2, 3], [5, 7], yerr=1, label="NLL")
+    assert [one.name for one in numbers(axes.figure)] == ["NLL 1", "NLL 2"]
+
+
+def test_series_of_one_name_are_counted():
+    axes = axes_of()
+    axes.plot([1, 2], [[3, 5, 7], [4, 6, 8]], label="member")
+    found = [(one.name, one.points["y"].tolist()) for one in numbers(axes.figure)]
+    assert found == [("member 1", [3, 4]), ("member 2", [5, 6]), ("member 3", [7, 8])]
+
+
+def test_panels_are_called_by_label_title_or_axes():
+    figure = Figure()
+    for axes, settings in zip(
+        figure.subplots(1, 4),
+        ({"label": "L", "title": "T"}, {"title": "T\nU"}, {"xlabel": "x", "ylabel": "y"}, {}),
+        strict=True,
+    ):
+        axes.set(**settings)
+        axes.plot([1], [2], "o")
+    assert [one.panel for one in numbers(figure)] == ["L", "T U", "y by x", "panel 4"]
+
+
+def test_a_row_has_its_sliders_panel_and_series():
+    axes = axes_of(title="loss")
+    axes.plot([1, 2], [1 / 3, 5e-9], label="train")
+    axes.vlines([2], [-1], [7], label="range")
+    series = numbers(axes.figure)
+    text, part = table([({"width": 2, "data": "a,b"}, series), ({"width": 3, "data": "c"}, [])], 0)
+    assert text.splitlines() == [
+        "width,data,panel,series,x,y,low,high",
+        '2,"a,b",loss,train,1,0.333333,,',
+        '2,"a,b",loss,train,2,5e-09,,',
+        '2,"a,b",loss,range,2,,-1,7',
+    ]
+    assert part == ""
+
+
+def test_without_numbers_there_is_no_table():
+    assert table([({}, [])], 0) == ("", "")
+
+
+def curve(length):
+    axes = axes_of()
+    axes.plot(np.arange(length), np.sqrt(np.arange(length)))
+    return numbers(axes.figure)
+
+
+def test_a_large_table_thins_its_curves():
+    text, part = table([({"k": 1}, curve(60_000)), ({"k": 2}, curve(7))], 0)
+    assert part == f"at most {MOST_POINTS} points of a curve"
+    found = list(csv.DictReader(io.StringIO(text)))
+    assert len(found) == MOST_POINTS + 7
+    assert (found[0]["x"], found[MOST_POINTS - 1]["x"]) == ("0", "59999")
+
+
+def test_a_larger_one_has_the_first_setting_alone(monkeypatch):
+    states = [({"hidden_layers": k}, curve(k)) for k in (50, 60, 70)]
+    monkeypatch.setattr(figure_numbers, "MOST_KB", 2)
+    text, part = table(states, 1)
+    assert part == "hidden layers 60 alone"
+    assert {row["hidden_layers"] for row in csv.DictReader(io.StringIO(text))} == {"60"}
+    assert len(text.splitlines()) == 61
+    assert MOST_KB == 500
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_figures_of_the_package_name_their_series(narrow):
+    with plot.style.rendering(plot.Look(narrow)):
+        effects = plot.effects({"NLL": {"rank1": (-3, -2, -1), "single": (1, 2, 3)}})
+        dots = plot.dots({"error": {"single": [2, 3, 5], "rank1": [7, 11, 13]}})
+    found = [(one.panel, one.name, one.points["x"].tolist()) for one in numbers(effects)]
+    assert ("NLL", "rank-1 BNN, interval", [-3, -1]) in found
+    assert ("NLL", "single network, mean", [2]) in found
+    found = {one.name: one.points["x"].tolist() for one in numbers(dots)}
+    assert found["rank-1 BNN, seeds"] == [7, 11, 13]
+    assert found["single network, mean"] == pytest.approx([10 / 3])
