@@ -64,24 +64,26 @@ class Case:
     inputs: int = 1
     steps: int = STEPS
     examples: int = B
+    parametrization: str = "standard"
 
     def __str__(self):
         parts = (self.method, self.head, self.loss, self.activation, len(self.hidden), self.inputs)
-        return "-".join(map(str, (*parts, self.steps, self.examples)))
+        own = () if self.parametrization == "standard" else (self.parametrization,)
+        return "-".join(map(str, (*parts, self.steps, self.examples, *own)))
 
 
 def trained(case):
     """What JavaScript is given, and what `ensedu.numpy` makes of it."""
     rng = np.random.default_rng(list(str(case).encode()))
     sizes = (case.inputs, *case.hidden, HEADS[case.head])
-    net = shaken(case.method, sizes, case.activation, rng)
+    net = shaken(case.method, sizes, case.activation, rng, case.parametrization)
     x = rng.standard_normal((case.examples, case.inputs))
     y = rng.standard_normal(case.examples)
     if case.head == "classes":
         y = rng.integers(0, HEADS["classes"], case.examples)
     noise = [net.noise(rng, x.shape) for _ in range(case.steps)]
     given = {
-        "spec": spec(case.method, sizes, case.activation),
+        "spec": spec(case.method, sizes, case.activation, parametrization=case.parametrization),
         "params": listed(arrays(net, net.params)),
         "batch": {"x": x.ravel().tolist(), "y": y.tolist()},
         "noise": [by_layer(net, one) for one in noise],
@@ -93,9 +95,12 @@ def trained(case):
     }  # fmt: skip
     adam = en.Adam(net, lr=LR)
     outputs, found, grads = net(x, noise[0] or None), [], None
+    # In the NTK parametrization a layer multiplies its input by W / √m.
+    scales = [m**-0.5 if case.parametrization == "ntk" else 1.0 for m in sizes[:-1]]
+    layers = zip(weight_layers(net).values(), layer_noise(net, noise[0]), scales, strict=True)
     made = [
-        (layer.weight_matrices(own or None), biases(layer, own))
-        for layer, own in zip(weight_layers(net).values(), layer_noise(net, noise[0]), strict=True)
+        (scale * layer.weight_matrices(own or None), biases(layer, own))
+        for layer, own, scale in layers
     ]
     for one in noise:
         out = net(x, one or None)
@@ -123,14 +128,17 @@ def nll(head, outputs, y, reduction):
     return of(outputs, y, reduction=reduction)
 
 
-def shaken(method, sizes, activation, rng):
+def shaken(method, sizes, activation, rng, parametrization="standard"):
     """A network whose every number is another one than where it starts."""
     row = methods.METHODS[method]
     options = {"prior": Normal(shared_numbers.prior_loc(row), SCALE)} if row.spread else {}
     if row.drops_units:
         options["p"] = P
     members = size_option(method, M)
-    net = en.mlp(sizes, method, **members, rng=rng, activation=activation, **options)
+    net = en.mlp(
+        sizes, method, **members, rng=rng, activation=activation, parametrization=parametrization,
+        **options,
+    )  # fmt: skip
     for name, array in net.params.items():
         array += 0.1 * rng.standard_normal(array.shape)
         if name.endswith("_rho"):
@@ -142,7 +150,7 @@ def spec(method, sizes, activation="tanh", passes=M, **others):
     return {
         "method": method, "sizes": sizes, "activation": activation, "start": "signs",
         "passes": 1 if method == "single" else passes, "p": P, "prior_scale": SCALE,
-        "posterior_std": 0.01,
+        "posterior_std": 0.01, "parametrization": "standard",
     } | others  # fmt: skip
 
 
@@ -202,6 +210,7 @@ CASES = [
     for i, (loss, head) in enumerate(itertools.product(LOSSES, HEADS))
 ]
 CASES += [Case(method, "variance", "mixture", examples=1) for method in METHODS]
+CASES += [Case(method, inputs=2, hidden=HIDDEN[3], parametrization="ntk") for method in METHODS]
 LONG_CASES = [
     Case(method, activation=activation, steps=LONG)
     for method in METHODS
@@ -325,6 +334,29 @@ def test_a_network_starts_where_the_layers_do(engine, method):
         assert abs(np.mean(signs)) < 5 / len(signs) ** 0.5
         same = engine.evaluate(STARTED, spec(method, size, passes=passes, start="same"))
         assert set(same[f"0.{key}"]) == {1}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_network_starts_from_a_standard_normal_in_the_ntk_parametrization(engine, method):
+    """Its weights and biases, as the layers do: not r, s, or standard deviations."""
+    size, passes = (53, 61, 2), 7
+    ntk = spec(method, size, passes=passes, parametrization="ntk", posterior_std=0.3)
+    found = {name: np.array(values) for name, values in engine.evaluate(STARTED, ntk).items()}
+    net = en.mlp(
+        size, method, **size_option(method, passes), rng=np.random.default_rng(0),
+        parametrization="ntk",
+    )  # fmt: skip
+    for name, array in arrays(net, net.params).items():
+        own = name.partition(".")[2]
+        if own in ("weight", "weight_mean", "bias", "bias_mean"):
+            drawn, of = found[name], array.size
+            assert drawn.mean() == pytest.approx(0, abs=5 / of**0.5)
+            assert (drawn**2).mean() == pytest.approx(1, abs=5 * (2 / of) ** 0.5)
+            assert len(set(drawn)) == of
+        elif own.endswith("_rho"):
+            assert_close(found[name], np.full(array.size, inverse_softplus(0.3)), 1e-15)
+        else:
+            assert set(found[name]) == {-1, 1}
 
 
 @pytest.mark.parametrize("method", METHODS)
