@@ -10,7 +10,10 @@ import pytest
 
 import ensedu.numpy as en
 from ensedu import counting, methods, uncertainty
+from ensedu.book import measured
+from ensedu.book.experiments import bayes, nuts, nuts_distances
 from ensedu.book.page.live import shared_numbers, trainer_scripts, trainer_state
+from ensedu.data import gap
 from ensedu.methods import size_option
 from ensedu.numpy.base import WeightLayer
 from ensedu.numpy.variational import inverse_softplus, sigmoid, softplus
@@ -724,6 +727,36 @@ def test_a_worker_says_where_it_failed(engine):
     assert 1 < found["nan"]["step"] == found["steps"] < 1000
     assert found["done"] == {"kind": "done", "turn": 8, "steps": 3}
     assert found["bad"]["words"]
+
+
+def test_a_trained_posterior_is_as_far_from_nuts_as_the_table_says(engine):
+    """The first figure of *Bayes by Backprop*, when it rests: too wide at the data, narrow between."""
+    rows = measured.load("nuts")["rows"]
+    seed = bayes.typical(rows)
+    reference = dict(measured.row(rows, data_seed=seed))
+    x, y = gap.sample(np.random.default_rng(seed))
+    grid = nuts.coarse_grid()
+    given = spec(
+        "mean_field", nuts.SIZES, passes=16, parametrization="ntk", functions=1024,
+        posterior_std=0.1, prior_scale=nuts.PRIOR.scale,
+    )  # fmt: skip
+    script = """([spec, x, y, sigma, grid, steps]) => {
+      const data = { x: Float64Array.from(x), y: Float64Array.from(y), number: x.length };
+      const options = { head: "mean", loss: "mean", sigma, lr: 0.02, weight_decay: 0, kl_weight: 1,
+        batch: E.TRAINING.batch };
+      const made = new E.Training([spec], data, options, 0);
+      while (made.steps < steps) made.step();
+      return [...made.curves(made.sides[0], Float64Array.from(grid), "mean").means];
+    }"""
+    points = x.ravel().tolist(), y.ravel().tolist(), gap.noise
+    found = engine.evaluate(script, [given, *points, grid.tolist(), shared_numbers.REST])
+    scores = nuts_distances.distances(np.reshape(found, (-1, len(grid))), reference)
+    table = measured.load("nuts-distances")["summary"]
+    # Apart from the table's mean by as much as data, starts and the last noisy steps differ there.
+    for place, apart in (("regions", 0.25), ("gap", 0.12)):
+        row = measured.row(table, contestant="mean_field", place=place, score="std_ratio")
+        assert scores[place]["std_ratio"] == pytest.approx(row["mean"], abs=apart)
+    assert scores["regions"]["mean_difference"] < 0.13
 
 
 def test_both_lives_are_the_same_functions(blank):
