@@ -1490,7 +1490,7 @@ BEHIND = reference_band.checked_band(
 MOUNT = {"behind": BEHIND, "small": True}
 # What it does not belong to, and what is then said.
 ELSEWHERE = {
-    "points": ([[0, 1], *COMPARED["points"][1:]], "the points as they were"),
+    "points": ([[0, 1], *COMPARED["points"][1:]], "other points"),
     "noise": (0.2, "noise σ 0.1"),
     "width": (6, "width 5"),
     "hidden_layers": (2, "1 hidden layer"),
@@ -1524,7 +1524,7 @@ def test_a_band_stands_behind_its_own_model_and_points_alone(live):
     for key, (value, owner) in ELSEWHERE.items():
         shown, words = changed({key: value})
         assert not shown, key
-        assert words.endswith(f" NUTS is hidden: it belongs to {owner}."), key
+        assert words.endswith(f" NUTS is hidden: it had {owner}."), key
         assert "NUTS" not in page.locator("canvas").first.get_attribute("aria-label")
         shown, words = changed({key: COMPARED[key]})
         assert shown and "hidden" not in words, key
@@ -1541,7 +1541,7 @@ def test_a_side_of_another_method_has_no_band(live):
     train(page, 2)
     page.evaluate("until(() => story().includes('spread by'), 'the story')")
     own, beside = re.split(r" (?=B: )", story(page))
-    assert " NUTS: " in own and " NUTS is hidden: it belongs to the mean-field BNN." in beside
+    assert " NUTS: " in own and " NUTS is hidden: it had the mean-field BNN." in beside
 
 
 def test_the_small_form_of_distributions_sets_what_trains_them_and_begins_anew(live):

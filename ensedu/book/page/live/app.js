@@ -75,7 +75,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
   // small form stand above.
   const seen = make("div", { class: "ensedu-t-seen" }, tools, meter, stage.element, ...(matrices ? [stage.matrixFold] : []), status, stage.key, hint);
   const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen] : [seen, settings.element]));
-  const box = make("div", { class: small ? "ensedu-t ensedu-t-small" : "ensedu-t" }, bench, ...below);
+  const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${behind ? " ensedu-t-compared" : ""}` }, bench, ...below);
 
   const fail = ({ side, step: at, words }) =>
     tell(

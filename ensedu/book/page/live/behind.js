@@ -14,7 +14,7 @@ const OWNERS = {
   parametrization: (value) => `${value === "ntk" ? "NTK" : value} weights`,
   prior_scale: (value) => `prior σ ${value}`,
   noise: (value) => `noise σ ${value}`,
-  points: () => "the points as they were",
+  points: () => "other points",
 };
 
 // What it belongs to and a side of the state is not, in words; or "".
@@ -31,7 +31,7 @@ export const behindOf = (behind, state, side) => (behind && !missed(behind, stat
 export const behindWords = (behind, state, side, number) => {
   if (!behind) return "";
   const other = missed(behind, state, side);
-  if (other) return ` ${behind.label} is hidden: it belongs to ${other}.`;
+  if (other) return ` ${behind.label} is hidden: it had ${other}.`;
   const { near, most } = differ({ epistemic: behind.std }, behind.x, state.points);
   return ` ${behind.label}: ${number(near)} and ${number(most)}.`;
 };

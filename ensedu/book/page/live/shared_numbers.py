@@ -7,8 +7,8 @@ import numpy as np
 from ensedu.methods import Method
 
 __all__ = [
-    "BATCH", "CLASSES", "FUNCTIONS", "FURTHEST", "GRID", "MANY_FUNCTIONS", "MOST_POINTS", "REACH", "REST",
-    "START_STDS", "VIEW", "described", "prior_loc",
+    "BATCH", "CLASSES", "FUNCTIONS", "FURTHEST", "GRID", "MANY_FUNCTIONS", "MOST_POINTS",
+    "REACH", "REST", "START_STDS", "VIEW", "described", "prior_loc",
 ]  # fmt: skip
 
 #: Points a step, at most.

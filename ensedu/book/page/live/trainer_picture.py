@@ -133,7 +133,8 @@ def network(state: Mapping[str, Any], side: Mapping[str, Any]) -> en.Sequential:
         kind["p"] = state["p"]
     net = en.mlp(
         trainer_state.sizes(state), method, **size_option(method, M),
-        activation=state["activation"], parametrization=state["parametrization"], rng=np.random.default_rng(state["seed"]), **kind,
+        activation=state["activation"], parametrization=state["parametrization"],
+        rng=np.random.default_rng(state["seed"]), **kind,
     )  # fmt: skip
     if start == "same":
         equal_members(net)
@@ -243,9 +244,8 @@ def _curves_figure(
         mean, between, std = _band(state, one)
         name = one.label if behind or len(networks) > 1 else ""
         name += " " * (name in beliefs)  # the same method twice
-        parts = mean, between if behind else std, one.outputs[..., 0]
-        mean, std, curves = (_interpolated(part, x) for part in parts)
-        beliefs[name] = plot.Belief(one.method, mean, std, curves)
+        own = mean, between if behind else std, one.outputs[..., 0]
+        beliefs[name] = plot.Belief(one.method, *(_interpolated(part, x) for part in own))
     toy = toys.TOYS.get(state["data"])
     truth = None if toy is None or toy.truth is None else np.array([*map(toy.truth, x)])
     points = trainer_state.array_of(state)
