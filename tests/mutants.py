@@ -1770,6 +1770,27 @@ MUTANTS = (
         "Adam on the page is not that of the package",
     ),
     Mutant(
+        "ensedu/book/page/live/network.js",
+        "      if (scale !== 1) for (let k = 0; k < dW.length; k += 1) dW[k] *= scale;\n",
+        "",
+        ("tests/browser/test_live_engine.py",),
+        "the gradient of an NTK weight forgets 1/√m",
+    ),
+    Mutant(
+        "ensedu/book/page/live/behind.js",
+        "behind && !missed(behind, state, side) ? behind : null",
+        "behind",
+        ("tests/browser/test_live.py::test_a_band_stands_behind_its_own_model_and_points_alone",),
+        "a posterior stands behind networks and points that are not its own",
+    ),
+    Mutant(
+        "ensedu/book/page/live/reference_band.py",
+        '"prior_scale", "noise", "points",',
+        '"prior_scale", "noise",',
+        ("tests/book/page/live/test_reference_band.py",),
+        "a posterior stays when its points have moved",
+    ),
+    Mutant(
         "ensedu/book/page/live/losses.js",
         "grad[i * k + label] = Math.expm1(-nll[i]);",
         "grad[i * k + label] -= 0.9;",

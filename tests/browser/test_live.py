@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ensedu import counting
-from ensedu.book.page.live import toys, trainer_scripts, trainer_state
+from ensedu.book.page.live import reference_band, toys, trainer_scripts, trainer_state
 from ensedu.book.page.scripts import HERE
 from ensedu.methods import size_option
 from scripts.browsing import DESK, PHONE, serve
@@ -24,9 +24,9 @@ MAPS = [name for name in toys.TOYS if name not in CURVES]
 # A trainer that learns fast: what is not said otherwise.
 USUAL = {
     "data": "gap", "seed": 3, "method": "deep_ensemble", "ensemble_size": 2, "start": "different",
-    "width": 5, "hidden_layers": 1, "activation": "relu", "head": "mean", "loss": "mean",
-    "lr": 0.01, "weight_decay": 0, "kl_weight": 1, "prior_scale": 1, "p": 0.05, "other": None,
-    "axes": None,
+    "width": 5, "hidden_layers": 1, "activation": "relu", "parametrization": "standard",
+    "head": "mean", "loss": "mean", "lr": 0.01, "weight_decay": 0, "kl_weight": 1, "prior_scale": 1,
+    "initial_std": 0.01, "p": 0.05, "other": None, "axes": None,
 }  # fmt: skip
 OTHER = {
     "method": "mean_field", "ensemble_size": 3, "start": "different", "loss": "mixture",
@@ -273,7 +273,7 @@ GOES_ON = {
 STARTS_ANEW = {
     "method": "batch_ensemble", "ensemble_size": 3, "width": 8, "hidden_layers": 2,
     "start": "same", "head": "variance", "seed": 5, "activation": "tanh", "other": OTHER,
-    "prior_scale": 0.3, "p": 0.2,
+    "parametrization": "ntk", "prior_scale": 0.3, "initial_std": 0.1, "p": 0.2,
 }  # fmt: skip
 
 
@@ -332,6 +332,8 @@ def test_controls_set_what_they_name(live):
     page.get_by_role("slider", name="members").first.press("End")
     page.get_by_label("KL weight").first.press("ArrowRight")
     page.get_by_role("slider", name="prior σ").press("Home")
+    page.get_by_role("slider", name="initial σ").press("End")
+    page.get_by_role("radio", name="NTK").check()
     page.get_by_label("learning rate").press("ArrowRight")
     page.get_by_label("weight decay").press("ArrowRight")
     page.get_by_role("radio", name="+ variance").check()
@@ -341,7 +343,7 @@ def test_controls_set_what_they_name(live):
     want = {
         "start": "signs", "hidden_layers": 2, "width": 8, "ensemble_size": 16, "kl_weight": 3,
         "prior_scale": 0.03, "lr": 0.03, "weight_decay": 0.0001, "head": "variance",
-        "activation": "tanh", "loss": "mixture",
+        "activation": "tanh", "loss": "mixture", "initial_std": 1, "parametrization": "ntk",
     }  # fmt: skip
     assert found == found | want
     assert not page.get_by_role("slider", name="dropout").is_visible()
@@ -565,6 +567,8 @@ def states(draw):
         "noise": draw(st.floats(0.01, 2)), "seed": draw(st.integers(0, 999_999)),
         "width": draw(st.integers(2, 100)), "hidden_layers": draw(st.integers(1, 3)),
         "activation": draw(st.sampled_from(["relu", "tanh"])),
+        "parametrization": draw(st.sampled_from(["standard", "ntk"])),
+        "initial_std": draw(st.floats(0.001, 10)),
         "head": draw(st.sampled_from(["mean", "variance"])), "lr": draw(st.floats(1e-6, 1e9)),
         "weight_decay": draw(st.floats(0, 10)), "prior_scale": draw(st.floats(0.001, 100)),
         "p": draw(st.floats(0, 0.9)), "other": draw(st.none() | networks()),
@@ -1469,6 +1473,111 @@ def test_nothing_leaves_a_phone(live, form):
     train(page, 3)
     page.evaluate("document.querySelectorAll('details').forEach((box) => (box.open = true))")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+# Compared with a band.
+
+X = np.linspace(-4.6, 4.6, 93)
+STD = 0.1 + 0.9 * np.exp(-(X**2))
+COMPARED = {
+    **USUAL, "method": "mean_field", "activation": "tanh", "parametrization": "ntk",
+    "prior_scale": 2, "initial_std": 0.1, "task": "regression", "noise": 0.1,
+    "points": toys.points("gap", 0.1, 3).tolist(),
+}  # fmt: skip
+BEHIND = reference_band.checked_band(
+    {"x": X, "mean": np.sin(1.5 * X), "std": STD, "label": "NUTS"}, COMPARED
+)
+MOUNT = {"behind": BEHIND, "small": True}
+# What it does not belong to, and what is then said.
+ELSEWHERE = {
+    "points": ([[0, 1], *COMPARED["points"][1:]], "other points"),
+    "noise": (0.2, "noise σ 0.1"),
+    "width": (6, "width 5"),
+    "hidden_layers": (2, "1 hidden layer"),
+    "activation": ("relu", "tanh"),
+    "parametrization": ("standard", "NTK weights"),
+    "prior_scale": (1, "prior σ 2"),
+    "head": ("variance", "a known noise"),
+    "method": ("deep_ensemble", "the mean-field BNN"),
+}
+NAMED = "NUTS (± 2 std)"
+
+
+def test_a_band_stands_behind_its_own_model_and_points_alone(live):
+    page = live(COMPARED, mount=MOUNT)
+    page.evaluate(WRITTEN)
+
+    def changed(part):
+        """Whether the band has its name, and what is said, after a change and two steps."""
+        page.evaluate("async (part) => { t.set(part); await train(1); written.clear(); await train(1) }", part)  # fmt: skip
+        page.evaluate("until(() => story().includes('spread by'), 'the story')")
+        return page.evaluate(f"written.has('{NAMED}')"), story(page)
+
+    for part in ({}, {"kl_weight": 10}, {"initial_std": 1}, {"lr": 0.03}, {"seed": 4}):
+        shown, words = changed(part)
+        assert shown and "hidden" not in words
+        found = re.search(r" NUTS: ([\d.]+) and ([\d.]+)\.$", words)
+        points = np.sort(np.array(COMPARED["points"])[:, 0])
+        own = STD[np.abs(X - points[:, None]).argmin(axis=1)]
+        assert float(found[1]) == pytest.approx(own.mean(), abs=0.0051)
+        assert float(found[2]) == pytest.approx(1.0, abs=0.0051)
+    for key, (value, owner) in ELSEWHERE.items():
+        shown, words = changed({key: value})
+        assert not shown, key
+        assert words.endswith(f" NUTS is hidden: it had {owner}."), key
+        assert "NUTS" not in page.locator("canvas").first.get_attribute("aria-label")
+        shown, words = changed({key: COMPARED[key]})
+        assert shown and "hidden" not in words, key
+        assert (
+            page.locator("canvas")
+            .first.get_attribute("aria-label")
+            .startswith("Curves of all members before the band of NUTS")
+        )
+
+
+def test_a_side_of_another_method_has_no_band(live):
+    other = {**OTHER, "method": "deep_ensemble"}
+    page = live({**COMPARED, "other": other}, mount={"behind": BEHIND})
+    train(page, 2)
+    page.evaluate("until(() => story().includes('spread by'), 'the story')")
+    own, beside = re.split(r" (?=B: )", story(page))
+    assert " NUTS: " in own and " NUTS is hidden: it had the mean-field BNN." in beside
+
+
+def test_the_small_form_of_distributions_sets_what_trains_them_and_begins_anew(live):
+    page = live(COMPARED, mount=MOUNT)
+    settings = page.locator(".ensedu-t-settings")
+    assert settings.get_by_role("slider").count() == 0
+    train(page, 5)
+    for name, key, value in (("KL weight", "kl_weight", 10), ("initial σ", "initial_std", 0.01)):
+        page.get_by_role("radiogroup", name=name).get_by_role("radio", name=str(value), exact=True).check()  # fmt: skip
+        assert state(page)[key] == value
+        assert story(page) == "Begun anew, because what is trained has changed."
+        train(page, 3)
+        assert page.evaluate("t.steps") == 3
+    press(page, "Undo")
+    press(page, "Undo")
+    assert state(page) == page.evaluate("part => stateOf(part)", COMPARED)
+
+
+@pytest.mark.parametrize(("mode", "viewport"), [("light", DESK), ("dark", PHONE)])
+def test_a_comparison_with_a_band_can_be_read_and_does_not_jump(live, mode, viewport):
+    page = live(COMPARED, mode, mount=MOUNT, viewport=viewport)
+    high = "root().querySelector('.ensedu-t-story').getBoundingClientRect().height"
+    before = page.evaluate(high)
+    train(page, 3)
+    page.evaluate("until(() => story().includes('NUTS:'), 'the story')")
+    assert page.evaluate(high) == before
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    key = page.locator(".ensedu-t-key")
+    if viewport == PHONE:
+        assert key.inner_text().split("\n") == ["mean", "draws", "differ", "NUTS", "true"]
+    page.evaluate("part => t.set(part)", {"points": [[0, 1]]})
+    train(page, 1)
+    page.evaluate("until(() => story().includes('hidden'), 'the story')")
+    assert page.evaluate(high) == before
+    assert "NUTS" not in key.text_content()
+    assert list(accessible(page)) == []  # on a desk and on a phone
 
 
 # In the book.

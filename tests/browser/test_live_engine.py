@@ -10,7 +10,10 @@ import pytest
 
 import ensedu.numpy as en
 from ensedu import counting, methods, uncertainty
+from ensedu.book import measured
+from ensedu.book.experiments import bayes, nuts, nuts_distances
 from ensedu.book.page.live import shared_numbers, trainer_scripts, trainer_state
+from ensedu.data import gap
 from ensedu.methods import size_option
 from ensedu.numpy.base import WeightLayer
 from ensedu.numpy.variational import inverse_softplus, sigmoid, softplus
@@ -64,24 +67,26 @@ class Case:
     inputs: int = 1
     steps: int = STEPS
     examples: int = B
+    parametrization: str = "standard"
 
     def __str__(self):
         parts = (self.method, self.head, self.loss, self.activation, len(self.hidden), self.inputs)
-        return "-".join(map(str, (*parts, self.steps, self.examples)))
+        own = () if self.parametrization == "standard" else (self.parametrization,)
+        return "-".join(map(str, (*parts, self.steps, self.examples, *own)))
 
 
 def trained(case):
     """What JavaScript is given, and what `ensedu.numpy` makes of it."""
     rng = np.random.default_rng(list(str(case).encode()))
     sizes = (case.inputs, *case.hidden, HEADS[case.head])
-    net = shaken(case.method, sizes, case.activation, rng)
+    net = shaken(case.method, sizes, case.activation, rng, case.parametrization)
     x = rng.standard_normal((case.examples, case.inputs))
     y = rng.standard_normal(case.examples)
     if case.head == "classes":
         y = rng.integers(0, HEADS["classes"], case.examples)
     noise = [net.noise(rng, x.shape) for _ in range(case.steps)]
     given = {
-        "spec": spec(case.method, sizes, case.activation),
+        "spec": spec(case.method, sizes, case.activation, parametrization=case.parametrization),
         "params": listed(arrays(net, net.params)),
         "batch": {"x": x.ravel().tolist(), "y": y.tolist()},
         "noise": [by_layer(net, one) for one in noise],
@@ -93,9 +98,12 @@ def trained(case):
     }  # fmt: skip
     adam = en.Adam(net, lr=LR)
     outputs, found, grads = net(x, noise[0] or None), [], None
+    # In the NTK parametrization a layer multiplies its input by W / √m.
+    scales = [m**-0.5 if case.parametrization == "ntk" else 1.0 for m in sizes[:-1]]
+    layers = zip(weight_layers(net).values(), layer_noise(net, noise[0]), scales, strict=True)
     made = [
-        (layer.weight_matrices(own or None), biases(layer, own))
-        for layer, own in zip(weight_layers(net).values(), layer_noise(net, noise[0]), strict=True)
+        (scale * layer.weight_matrices(own or None), biases(layer, own))
+        for layer, own, scale in layers
     ]
     for one in noise:
         out = net(x, one or None)
@@ -123,14 +131,17 @@ def nll(head, outputs, y, reduction):
     return of(outputs, y, reduction=reduction)
 
 
-def shaken(method, sizes, activation, rng):
+def shaken(method, sizes, activation, rng, parametrization="standard"):
     """A network whose every number is another one than where it starts."""
     row = methods.METHODS[method]
     options = {"prior": Normal(shared_numbers.prior_loc(row), SCALE)} if row.spread else {}
     if row.drops_units:
         options["p"] = P
     members = size_option(method, M)
-    net = en.mlp(sizes, method, **members, rng=rng, activation=activation, **options)
+    net = en.mlp(
+        sizes, method, **members, rng=rng, activation=activation, parametrization=parametrization,
+        **options,
+    )  # fmt: skip
     for name, array in net.params.items():
         array += 0.1 * rng.standard_normal(array.shape)
         if name.endswith("_rho"):
@@ -142,7 +153,7 @@ def spec(method, sizes, activation="tanh", passes=M, **others):
     return {
         "method": method, "sizes": sizes, "activation": activation, "start": "signs",
         "passes": 1 if method == "single" else passes, "p": P, "prior_scale": SCALE,
-        "posterior_std": 0.01,
+        "posterior_std": 0.01, "parametrization": "standard",
     } | others  # fmt: skip
 
 
@@ -202,6 +213,7 @@ CASES = [
     for i, (loss, head) in enumerate(itertools.product(LOSSES, HEADS))
 ]
 CASES += [Case(method, "variance", "mixture", examples=1) for method in METHODS]
+CASES += [Case(method, inputs=2, hidden=HIDDEN[3], parametrization="ntk") for method in METHODS]
 LONG_CASES = [
     Case(method, activation=activation, steps=LONG)
     for method in METHODS
@@ -325,6 +337,29 @@ def test_a_network_starts_where_the_layers_do(engine, method):
         assert abs(np.mean(signs)) < 5 / len(signs) ** 0.5
         same = engine.evaluate(STARTED, spec(method, size, passes=passes, start="same"))
         assert set(same[f"0.{key}"]) == {1}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_network_starts_from_a_standard_normal_in_the_ntk_parametrization(engine, method):
+    """Its weights and biases, as the layers do: not r, s, or standard deviations."""
+    size, passes = (53, 61, 2), 7
+    ntk = spec(method, size, passes=passes, parametrization="ntk", posterior_std=0.3)
+    found = {name: np.array(values) for name, values in engine.evaluate(STARTED, ntk).items()}
+    net = en.mlp(
+        size, method, **size_option(method, passes), rng=np.random.default_rng(0),
+        parametrization="ntk",
+    )  # fmt: skip
+    for name, array in arrays(net, net.params).items():
+        own = name.partition(".")[2]
+        if own in ("weight", "weight_mean", "bias", "bias_mean"):
+            drawn, of = found[name], array.size
+            assert drawn.mean() == pytest.approx(0, abs=5 / of**0.5)
+            assert (drawn**2).mean() == pytest.approx(1, abs=5 * (2 / of) ** 0.5)
+            assert len(set(drawn)) == of
+        elif own.endswith("_rho"):
+            assert_close(found[name], np.full(array.size, inverse_softplus(0.3)), 1e-15)
+        else:
+            assert set(found[name]) == {-1, 1}
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -692,6 +727,36 @@ def test_a_worker_says_where_it_failed(engine):
     assert 1 < found["nan"]["step"] == found["steps"] < 1000
     assert found["done"] == {"kind": "done", "turn": 8, "steps": 3}
     assert found["bad"]["words"]
+
+
+def test_a_trained_posterior_is_as_far_from_nuts_as_the_table_says(engine):
+    """The first figure of *Bayes by Backprop*, when it rests: too wide at the data, narrow between."""
+    rows = measured.load("nuts")["rows"]
+    seed = bayes.typical(rows)
+    reference = dict(measured.row(rows, data_seed=seed))
+    x, y = gap.sample(np.random.default_rng(seed))
+    grid = nuts.coarse_grid()
+    given = spec(
+        "mean_field", nuts.SIZES, passes=16, parametrization="ntk", functions=1024,
+        posterior_std=0.1, prior_scale=nuts.PRIOR.scale,
+    )  # fmt: skip
+    script = """([spec, x, y, sigma, grid, steps]) => {
+      const data = { x: Float64Array.from(x), y: Float64Array.from(y), number: x.length };
+      const options = { head: "mean", loss: "mean", sigma, lr: 0.02, weight_decay: 0, kl_weight: 1,
+        batch: E.TRAINING.batch };
+      const made = new E.Training([spec], data, options, 0);
+      while (made.steps < steps) made.step();
+      return [...made.curves(made.sides[0], Float64Array.from(grid), "mean").means];
+    }"""
+    points = x.ravel().tolist(), y.ravel().tolist(), gap.noise
+    found = engine.evaluate(script, [given, *points, grid.tolist(), shared_numbers.REST])
+    scores = nuts_distances.distances(np.reshape(found, (-1, len(grid))), reference)
+    table = measured.load("nuts-distances")["summary"]
+    # Apart from the table's mean by as much as data, starts and the last noisy steps differ there.
+    for place, apart in (("regions", 0.25), ("gap", 0.12)):
+        row = measured.row(table, contestant="mean_field", place=place, score="std_ratio")
+        assert scores[place]["std_ratio"] == pytest.approx(row["mean"], abs=apart)
+    assert scores["regions"]["mean_difference"] < 0.13
 
 
 def test_both_lives_are_the_same_functions(blank):

@@ -22,8 +22,9 @@ OTHER = {
 }  # fmt: skip
 USUAL = {
     "task": "regression", "data": "step", "noise": 0.3, "seed": 3, "ensemble_size": 3, "width": 7,
-    "hidden_layers": 2, "activation": "relu", "head": "mean", "loss": "mean", "lr": 0.01,
-    "weight_decay": 0, "kl_weight": 0.01, "prior_scale": 1, "p": 0.05, "other": None, "axes": None,
+    "hidden_layers": 2, "activation": "relu", "parametrization": "standard", "head": "mean",
+    "loss": "mean", "lr": 0.01, "weight_decay": 0, "kl_weight": 0.01, "prior_scale": 1,
+    "initial_std": 0.01, "p": 0.05, "other": None, "axes": None,
 }  # fmt: skip
 
 
@@ -46,6 +47,7 @@ CASES = {
         for method in METHODS
         for start in trainer_state.STARTS[method][1:]
     },
+    "ntk": case("mean_field", parametrization="ntk", activation="tanh", initial_std=0.1),
     "three classes": case("deep_ensemble", **plane("blobs"), loss="mixture", hidden_layers=3),
     "weight decay": case("batch_ensemble", weight_decay=0.1, hidden_layers=1),
     "two": case("deep_ensemble", start="same", other=OTHER),
@@ -146,6 +148,7 @@ def test_scripts_say_what_was_chosen(copied):
         "rank1-signs": 'init="signs", prior=Normal(1.0, 1), posterior_std=0.01',
         "mean_field-mean": "prior=Normal(0.0, 1), posterior_std=0.01",
         "weight decay": "weight_decay=0.1",
+        "ntk": 'posterior_std=0.1, activation="tanh", parametrization="ntk"',
         "deep_ensemble-variance": 'gaussian_nll(outputs, y, reduction="mixture")',
         "deep_ensemble-mean": "half_squared_error(outputs / 0.3, y / 0.3)",
     }

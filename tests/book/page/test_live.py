@@ -51,6 +51,17 @@ def test_in_the_book_it_has_the_attributes_of_the_widget(monkeypatch, tmp_path):
     assert repr(page) == repr(widget)
 
 
+def test_a_band_to_compare_with_stands_on_the_page_and_in_the_widget(monkeypatch, tmp_path):
+    x = np.linspace(-4, 4, 5)
+    behind = {"x": x, "mean": 0 * x, "std": 0 * x + 1, "label": '"<NUTS>"'}
+    given = {"method": "mean_field", "width": 5, "hidden_layers": 1, "points": [[0, 0]]}
+    band = live(**given, behind=behind)._behind
+    assert band["label"] == behind["label"] and band["x"] == x.tolist()
+    root = page_of(tmp_path, monkeypatch, **given, behind=behind)
+    assert json.loads(root["data-behind"]) == band
+    assert "data-behind" not in page_of(tmp_path, monkeypatch, **given).attrs
+
+
 def test_the_small_form_leads_to_all_settings(monkeypatch, tmp_path):
     root = page_of(tmp_path, monkeypatch, small=True, matrices=True, width=5)
     assert {"data-small", "data-matrices"} <= root.attrs.keys()

@@ -10,6 +10,7 @@ app that needs no kernel while the book is built::
     w.points, w.weights["0.weight"]
 """
 
+import json
 import os
 from html import escape
 from pathlib import Path
@@ -20,7 +21,7 @@ import numpy as np
 
 from ensedu.book.page import slider_checks
 from ensedu.book.page.frames import BOOK, Frames, embedded
-from ensedu.book.page.live import trainer_state
+from ensedu.book.page.live import reference_band, trainer_state
 from ensedu.book.page.live.trainer_picture import TrainerPicture
 from ensedu.common import checks
 from ensedu.common.optional import optional
@@ -40,16 +41,19 @@ def live(
     width: int = 50,
     hidden_layers: int = 2,
     activation: str = "relu",
+    parametrization: str = "standard",
     head: str = "mean",
     loss: str = "mean",
     lr: float = 0.01,
     weight_decay: float = 0.0,
     kl_weight: float = 1.0,
     prior_scale: float = 1.0,
+    initial_std: float = 0.01,
     p: float = 0.05,
     noise: float | None = None,
     seed: int = 0,
     other: dict[str, Any] | None = None,
+    behind: dict[str, Any] | None = None,
     small: bool = False,
     matrices: bool = False,
     name: str = "",
@@ -67,6 +71,7 @@ def live(
     points
         Your own instead: an array (N, 2) of x and y, or (N, 3) of two inputs and a class 0, 1 or
         2; up to 500. Seen are x from -5 to 5 and y from -3 to 3, or both inputs from -4 to 4.
+        Beside them `data` may name the preset whose true curve is drawn.
     method
         ``"single"``, ``"deep_ensemble"``, ``"batch_ensemble"``, ``"rank1"``, ``"mean_field"`` or
         ``"mc_dropout"``.
@@ -79,6 +84,8 @@ def live(
         by default, and of a rank-1 BNN, which starts from N(1, 0.1²).
     width, hidden_layers, activation
         2 to 100, 1 to 3, ``"relu"`` or ``"tanh"``.
+    parametrization
+        ``"standard"`` or ``"ntk"``, as for `ensedu.numpy.mlp`.
     head
         What is predicted of a curve: ``"mean"``, for a known noise, or ``"variance"``, both.
     loss
@@ -88,6 +95,8 @@ def live(
     kl_weight, prior_scale
         Of a method with distributions: the KL counts so many times, to N(1, prior_scale²) for
         r and s, to N(0, prior_scale²) for weights.
+    initial_std
+        Standard deviation at which distributions begin, 0.001 to 10.
     p
         Of dropout, up to 0.9.
     noise
@@ -99,8 +108,14 @@ def live(
         A second network beside it, on the same points: a dict of its own ``method``,
         ``ensemble_size``, ``start``, ``loss`` and ``kl_weight``; what is left out is as in the
         first, or as its method starts by default.
+    behind
+        A band to compare curves with, such as a sampler's posterior: a dict of ``x``, evenly
+        spaced, ``mean`` and ``std``, (B,) each, and a ``label``. It is drawn at ± 2 ``std`` behind
+        the curves, while points, noise and model are those given here; the KL weight and how the
+        network trains may change. Bands are then those of curves, without the noise.
     small
-        Whether to show the small form: curves, members and their start, without settings.
+        Whether to show the small form: curves, and two settings alone. They are the members and
+        their start, or for distributions of all weights the KL weight and `initial_std`.
     matrices
         Whether the small form shows the members' matrices, too.
     name, caption
@@ -117,17 +132,19 @@ def live(
     Raises
     ------
     TypeError, ValueError
-        For a bad argument, and a start that the method does not have.
+        For a bad argument, a start that the method does not have, and a preset of another task
+        beside points.
     ImportError
         In Jupyter without anywidget.
     """
     state = trainer_state.checked({
         "data": data, "points": points, "method": method, "ensemble_size": ensemble_size,
         "start": start, "width": width, "hidden_layers": hidden_layers, "activation": activation,
-        "head": head, "loss": loss, "lr": lr, "weight_decay": weight_decay,
-        "kl_weight": kl_weight, "prior_scale": prior_scale, "p": p, "noise": noise, "seed": seed,
-        "other": other,
+        "parametrization": parametrization, "head": head, "loss": loss, "lr": lr,
+        "weight_decay": weight_decay, "kl_weight": kl_weight, "prior_scale": prior_scale,
+        "initial_std": initial_std, "p": p, "noise": noise, "seed": seed, "other": other,
     })  # fmt: skip
+    band = reference_band.checked_band(behind, state)
     for title, flag in {"small": small, "matrices": matrices}.items():
         checks.boolean(title, flag)
     for title, words in {"name": name, "caption": caption, "alt": alt}.items():
@@ -135,22 +152,23 @@ def live(
     slider_checks.figure_name(name)
     if os.environ.get(BOOK):
         flags = [title for title, flag in {"small": small, "matrices": matrices}.items() if flag]
-        return Page(state, flags, name=name, caption=caption, alt=alt)
+        return Page(state, flags, band, name=name, caption=caption, alt=alt)
     optional("anywidget", "book")
     from ensedu.book.page.live.widget import Live
 
-    return Live(state, small=small, matrices=matrices, alt=alt)
+    return Live(state, band, small=small, matrices=matrices, alt=alt)
 
 
 class Page:
     """The trainer on a page of the book: the attributes of the widget, before the first step."""
 
     def __init__(
-        self, state: dict[str, Any], flags: list[str], *, name: str, caption: str, alt: str
-    ) -> None:
+        self, state: dict[str, Any], flags: list[str], band: dict[str, Any] | None, *,
+        name: str, caption: str, alt: str,
+    ) -> None:  # fmt: skip
         self._state, self._flags = state, flags
-        self._named = {"name": name, "caption": caption}
-        self._picture = TrainerPicture(state, alt)
+        self._named = {"name": name, "caption": caption, "behind": json.dumps(band) if band else ""}
+        self._picture = TrainerPicture(state, alt, band)
 
     def __repr__(self) -> str:
         return trainer_state.as_text(self._state)

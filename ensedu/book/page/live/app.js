@@ -11,7 +11,7 @@ const COUNT = 250; // milliseconds between two numbers of the meter
 const SAY = 1000; // milliseconds between two sentences while it trains
 const KEEP = 3000; // milliseconds that an answer to the reader stands at least
 
-export const mount = (root, { state: first, small = false, matrices = false, name = "live", hooks = {}, full = "" }) => {
+export const mount = (root, { state: first, small = false, matrices = false, name = "live", hooks = {}, full = "", behind = null }) => {
   const status = make("p", { class: "ensedu-t-story", role: "status" }, opening(first));
   let spoken = { until: 0, steps: -1, state: null }; // how long it stands, and about what
   // Only what is `loud` is read aloud: answers, and what is seen at a pause.
@@ -35,7 +35,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
       if (!small && !hooks.change) history.replaceState(history.state, "", `#${name}:${address}`);
       hooks.change?.(structuredClone(trainer.state));
     },
-  });
+  }, behind);
 
   const hint = hintOf(`${name}-hint`);
   const stage = stageOf(root, trainer, hint.id);
@@ -75,7 +75,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
   // small form stand above.
   const seen = make("div", { class: "ensedu-t-seen" }, tools, meter, stage.element, ...(matrices ? [stage.matrixFold] : []), status, stage.key, hint);
   const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen] : [seen, settings.element]));
-  const box = make("div", { class: small ? "ensedu-t ensedu-t-small" : "ensedu-t" }, bench, ...below);
+  const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${behind ? " ensedu-t-compared" : ""}` }, bench, ...below);
 
   const fail = ({ side, step: at, words }) =>
     tell(
@@ -83,7 +83,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
         ? `Training stopped: ${words}.`
         : `${named(trainer.state, side)} diverged at step ${at.toLocaleString("en")}: its loss is no finite number. Choose a smaller learning rate, and press Reset.`,
     );
-  const sum = () => trainer.frame && !trainer.failed && tell(story(trainer.frame, trainer.state), !trainer.playing, SAY);
+  const sum = () => trainer.frame && !trainer.failed && tell(story(trainer.frame, trainer.state, behind), !trainer.playing, SAY);
   let metered = 0; // when
   const draw = (anew) => {
     stage.draw(anew);

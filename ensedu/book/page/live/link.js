@@ -17,8 +17,8 @@ export const withMethod = (side, method) => ({
 
 // What starts the networks anew when it changes; all else changes while they train.
 export const RESTARTS = new Set([
-  "task", "seed", "method", "ensemble_size", "start", "width", "hidden_layers", "activation", "head",
-  "prior_scale", "p", "other",
+  "task", "seed", "method", "ensemble_size", "start", "width", "hidden_layers", "activation",
+  "parametrization", "head", "prior_scale", "initial_std", "p", "other",
 ]);
 
 const isPoint = (task) => (point) =>

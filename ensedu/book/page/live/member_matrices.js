@@ -73,9 +73,10 @@ const isFactor = ({ axes, role }) => axes.length === 2 && axes.startsWith("M") &
 
 // The arrays that a layer of `sizes` { m, n, M } starts from, by name; from one start, all members
 // get what the first has drawn.
-export const startArrays = (method, sizes, { start, posterior_std }, random) => {
+export const startArrays = (method, sizes, { start, posterior_std, parametrization }, random) => {
   const bound = 1 / Math.sqrt(sizes.m);
-  const uniform = (size) => arrayOf(size, () => bound * (2 * random.uniform() - 1));
+  const drawn = (size) =>
+    parametrization === "ntk" ? random.normals(size) : arrayOf(size, () => bound * (2 * random.uniform() - 1));
   const factor = () => {
     if (start === "same") return 1;
     if (start in TRAINING.start_stds) return 1 + TRAINING.start_stds[start] * random.normal();
@@ -85,8 +86,8 @@ export const startArrays = (method, sizes, { start, posterior_std }, random) => 
     const size = sizeOf(array.axes, sizes);
     if (isRho(array)) return new Float64Array(size).fill(inverseSoftplus(posterior_std));
     if (isFactor(array)) return arrayOf(size, factor);
-    if (isOfMembers(array) && start === "same") return repeated(uniform(size / sizes.M), sizes.M);
-    return uniform(size);
+    if (isOfMembers(array) && start === "same") return repeated(drawn(size / sizes.M), sizes.M);
+    return drawn(size);
   };
   return Object.fromEntries(METHODS[method].arrays.map((array) => [array.name, started(array)]));
 };

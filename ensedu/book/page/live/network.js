@@ -36,7 +36,7 @@ const drop = (y, mask, M, B, n, kept) => {
 
 // A multilayer perceptron: `sizes`, a `method`, `passes` (M members, or as many samples a step),
 // `activation` ("relu" or "tanh"), `start`, and where they apply `p`, `prior_scale`,
-// `posterior_std`.
+// `posterior_std`. In the `parametrization` "ntk" each W_i is divided by √m (Jacot et al. 2018).
 export class Network {
   constructor(spec, random) {
     this.spec = spec;
@@ -44,7 +44,8 @@ export class Network {
     this.layers = spec.sizes.slice(1).map((n, l) => {
       const m = spec.sizes[l];
       const params = startArrays(spec.method, { m, n, M: spec.passes }, spec, random);
-      return { m, n, params, grads: {} };
+      const scale = spec.parametrization === "ntk" ? 1 / Math.sqrt(m) : 1;
+      return { m, n, scale, params, grads: {} };
     });
   }
 
@@ -72,8 +73,9 @@ export class Network {
 
   // The matrices W_i and biases of one layer, for this noise.
   made(l, noise) {
-    const { m, n, params } = this.layers[l];
-    return matricesOf(this.spec.method, params, noise[l], { m, n, M: this.spec.passes });
+    const { m, n, scale, params } = this.layers[l];
+    const made = matricesOf(this.spec.method, params, noise[l], { m, n, M: this.spec.passes });
+    return scale === 1 ? made : { ...made, W: made.W.map((value) => scale * value) };
   }
 
   // x (B, m) for all members -> (M, B, n); what `backward` needs is kept where it is asked for.
@@ -103,7 +105,7 @@ export class Network {
   backward(grad) {
     const { passes: M, activation, p } = this.spec;
     for (const [l, layer] of [...this.layers.entries()].reverse()) {
-      const { m, n, params } = layer;
+      const { m, n, scale, params } = layer;
       const { x, next, B, made, noise, active } = layer.kept;
       if (active) {
         if (this.method.drops_units) drop(grad, noise.mask, M, B, n, 1 - p);
@@ -118,6 +120,7 @@ export class Network {
         for (let b = 0; b < B; b += 1) addTimes(db, i * n, 1, grad, g + b * n, n);
         if (l) addProduct(dx, i * B * m, grad, g, n, 1, transposed(made.W, i * m * n, m, n), 0, B, n, m);
       }
+      if (scale !== 1) for (let k = 0; k < dW.length; k += 1) dW[k] *= scale;
       layer.grads = gradientsOf(this.spec.method, params, noise, { m, n, M }, made.values, dW, db);
       grad = dx;
     }

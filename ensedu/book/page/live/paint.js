@@ -144,15 +144,28 @@ const band = (context, frame, grid, mean, std, color) => {
   context.fill();
 };
 
+// Both edges of a band, which are seen where another lies over it.
+const edges = (context, frame, grid, mean, std, color) => {
+  context.strokeStyle = color;
+  context.lineWidth = 1.5;
+  for (const side of [-2, 2]) {
+    path(context, frame, grid, (g) => mean[g] + side * std[g]);
+    context.stroke();
+  }
+};
+
+// Of what is compared by its band, a few lines show what it is made of.
+const linesOf = (F, compared) => (compared ? Math.min(4, F) : F);
+
 // What thin lines are.
 export const thin = (method) => (METHODS[method].stochastic ? "draws" : "members");
 // Whether names have room beside what they name.
 export const labeled = (width) => width >= 420;
 
 // Names beside what they name, at places along x that training does not move.
-const labels = ({ context }, frame, grid, { found, means, truth, points, method }, color, look) => {
-  const G = grid.length;
-  const put = (words, x, align, side, of, ink) => {
+const labels = ({ context }, frame, own, { found, means, truth, points, method, compared, behind }, color, look) => {
+  const G = own.length;
+  const put = (words, x, align, side, of, ink, grid = own) => {
     const length = context.measureText(words).width;
     const left = frame.x(x) - { left: 0, center: length / 2, right: length }[align];
     let y = side < 0 ? Infinity : -Infinity;
@@ -170,8 +183,12 @@ const labels = ({ context }, frame, grid, { found, means, truth, points, method 
     context.fillText(words, left, y);
   };
   const end = 0.97 * frame.reachX;
+  if (behind) {
+    const { label, x, mean, std } = behind;
+    put(`${label} (± 2 std)`, x[std.indexOf(Math.max(...std))], "center", 1, (g) => mean[g] - 2 * std[g], look.muted, x);
+  }
   if (truth) {
-    const of = (g) => truth(grid[g]);
+    const of = (g) => truth(own[g]);
     put("true curve", -end, "left", found && of(0) > found.mean[0] ? -1 : 1, of, look.muted);
   }
   if (!found || !points.length) return;
@@ -181,18 +198,19 @@ const labels = ({ context }, frame, grid, { found, means, truth, points, method 
   if (found.F > 1) {
     put(thin(method), end, "right", -1, (g) => {
       let most = -Infinity;
-      for (let f = 0; f < found.F; f += 1) most = Math.max(most, means[f * G + g]);
+      for (let f = 0; f < linesOf(found.F, compared); f += 1) most = Math.max(most, means[f * G + g]);
       return most;
     }, look.ink);
     put(`${thin(method)} differ (± 2 std)`, (from + to) / 2, "center", -1, top(found.epistemic), look.ink);
   }
-  put(found.F > 1 ? "+ noise" : "noise (± 2 std)", right[Math.floor(right.length / 2)], "center", 1, (g) => found.mean[g] - 2 * found.total[g], look.ink);
+  if (!compared) put(found.F > 1 ? "+ noise" : "noise (± 2 std)", right[Math.floor(right.length / 2)], "center", 1, (g) => found.mean[g] - 2 * found.total[g], look.ink);
   if (found.F > 1) put("mean", (from + to) / 2, "center", 0, (g) => found.mean[g], color);
 };
 
 // Members as thin lines, their mean as a thick one; the outer band is ± 2 standard deviations of a
-// new point, the inner one the part of it in which the members differ.
-export const curves = (canvas, { width, height }, side, grid, state, method, look, { chosen, cursor, playing }) => {
+// new point, the inner one the part of it in which the members differ. Where they are compared with
+// what stands `behind` them, if anything does, there is the inner one alone.
+export const curves = (canvas, { width, height }, side, grid, state, method, look, { chosen, cursor, playing }, { compared, behind }) => {
   const drawing = pen(canvas, height, width, playing);
   const { context } = drawing;
   const frame = frameOf("regression", width, height);
@@ -203,10 +221,12 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
   context.rect(frame.pad.left, frame.pad.top, frame.inner.w, frame.inner.h);
   context.clip();
   const found = side && forecast(side, state.noise, grid.length);
+  if (behind) band(context, frame, behind.x, behind.mean, behind.std, faded(look.colors.single, 0.22));
   if (found) {
-    band(context, frame, grid, found.mean, found.total, faded(color, 0.16));
+    if (!compared) band(context, frame, grid, found.mean, found.total, faded(color, 0.16));
     band(context, frame, grid, found.mean, found.epistemic, faded(color, 0.3));
   }
+  if (behind) edges(context, frame, behind.x, behind.mean, behind.std, look.colors.single);
   const { truth } = TOYS[state.data] ?? {};
   if (truth) {
     context.setLineDash([6, 4]);
@@ -219,7 +239,7 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
   if (found) {
     context.strokeStyle = faded(color, found.F > 1 ? 0.75 : 0);
     context.lineWidth = 1;
-    for (let f = 0; f < found.F; f += 1) {
+    for (let f = 0; f < linesOf(found.F, compared); f += 1) {
       path(context, frame, grid, (g) => side.means[f * grid.length + g]);
       context.stroke();
     }
@@ -229,7 +249,7 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
     context.stroke();
   }
   dots(drawing, frame, look, state, chosen, 3.5);
-  if (labeled(width)) labels(drawing, frame, grid, { found, means: side?.means, truth, points: state.points, method }, color, look);
+  if (labeled(width)) labels(drawing, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind }, color, look);
   crosshair(drawing, frame, look, cursor);
   context.restore();
 };

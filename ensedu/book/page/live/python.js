@@ -9,9 +9,10 @@ const options = (state, side) => {
   const found = [];
   if (modulated && side.start !== "same") found.push(factorStart(side.start));
   const prior = `prior=Normal(${prior_loc.toFixed(1)}, ${state.prior_scale})`;
-  if (distributions.length) found.push(prior, `posterior_std=${TRAINING.posterior_std}`);
+  if (distributions.length) found.push(prior, `posterior_std=${state.initial_std}`);
   if (drops_units) found.push(`p=${state.p}`);
   if (state.activation !== "relu") found.push(`activation="${state.activation}"`);
+  if (state.parametrization !== "standard") found.push(`parametrization="${state.parametrization}"`);
   return found;
 };
 

@@ -15,7 +15,7 @@ export const specOf = (state, side) => {
   return {
     sizes: [plane ? 2 : 1, ...Array(state.hidden_layers).fill(state.width), outputs],
     method: side.method, passes: side.ensemble_size, start: side.start, activation: state.activation,
-    p: state.p, prior_scale: state.prior_scale, posterior_std: TRAINING.posterior_std,
+    parametrization: state.parametrization, p: state.p, prior_scale: state.prior_scale, posterior_std: state.initial_std,
   };
 };
 
@@ -35,8 +35,10 @@ export const optionsOf = (state) => ({
 
 // Calls `on.frame`, `on.done(steps)` and `on.failed({ side, step, words })`; `weights` is a promise.
 export class Runner {
-  constructor(on) {
+  // `functions`: how many are shown of a method that draws, at least.
+  constructor(on, functions) {
     this.on = on;
+    this.functions = functions;
     this.turn = 0;
     this.asked = false; // for a frame that has not come yet
     this.readers = [];
@@ -58,7 +60,7 @@ export class Runner {
   start(state) {
     this.turn += 1;
     this.readers = [];
-    const specs = sides(state).map((side) => specOf(state, side));
+    const specs = sides(state).map((side) => ({ ...specOf(state, side), functions: this.functions }));
     this.#send("start", { specs, data: dataOf(state), options: optionsOf(state), seed: state.seed, turn: this.turn });
   }
 

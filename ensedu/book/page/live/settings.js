@@ -47,6 +47,13 @@ class Panel {
     return this.field(toggle(label, options, (value) => trainer.change({ [key]: value })), () => trainer.state[key], there);
   }
 
+  // A number of a few, with which training begins anew.
+  restart(label, key, values) {
+    const { trainer } = this;
+    const tell = (value) => trainer.begin({ [key]: value });
+    return this.field(toggle(label, values.map((value) => [value, String(value)]), tell), () => trainer.state[key]);
+  }
+
   // The settings of one side of a comparison.
   side(i) {
     const { trainer } = this;
@@ -77,18 +84,24 @@ class Panel {
   }
 }
 
-// The small form: members, and how they start.
+// The small form: members, and how they start; or how distributions are trained.
 export const smallSettings = (trainer, full) => {
   const panel = new Panel(trainer);
-  const { members } = panel.side(0);
   const { method } = trainer.state;
-  const starts = panel.toggle("starts", "start", STARTS[method].map((value) => [value, START_WORDS[value]]), () => STARTS[method].length > 1);
+  const ofMembers = () => [
+    panel.side(0).members,
+    panel.toggle("starts", "start", STARTS[method].map((value) => [value, START_WORDS[value]]), () => STARTS[method].length > 1),
+  ];
+  const ofDistributions = () => [
+    panel.restart("KL weight", "kl_weight", [0, 0.1, 1, 10]), panel.restart("initial σ", "initial_std", [0.01, 0.1, 1]),
+  ];
+  const own = isBayesian(method) && !METHODS[method].members ? ofDistributions() : ofMembers();
   const more = make("a", {}, "Open it with all settings");
   panel.followers.push(() => {
     more.hidden = !full;
     more.href = `${full}#live:${encode(trainer.state)}`;
   });
-  return { panel, element: make("div", { class: "ensedu-t-settings" }, members.element, starts.element), more };
+  return { panel, element: make("div", { class: "ensedu-t-settings" }, ...own.map(({ element }) => element)), more };
 };
 
 export const fullSettings = (trainer) => {
@@ -116,12 +129,14 @@ export const fullSettings = (trainer) => {
       panel.slider("width", "width", [2, 3, 5, 8, 13, 20, 32, 50, 70, 100]),
       panel.slider("hidden layers", "hidden_layers", allOf("hidden_layers")),
       panel.toggle("activation", "activation", [["relu", "ReLU"], ["tanh", "tanh"]]),
+      panel.toggle("weights", "parametrization", [["standard", "standard"], ["ntk", "NTK"]]),
       panel.toggle("predicts", "head", [["mean", "mean"], ["variance", "+ variance"]], () => !trainer.plane)),
     group("Data", panel.field(data, () => trainer.state.data), panel.field(noise, () => trainer.state.noise), tool,
       panel.keep(brush, () => {}, () => trainer.plane), make("div", { class: "ensedu-t-buttons" }, fresh, clear)),
     group("Training",
       panel.slider("learning rate", "lr", [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1]), left.loss, left.kl,
       panel.slider("prior σ", "prior_scale", [0.03, 0.1, 0.3, 1, 3], uses(isBayesian)),
+      panel.slider("initial σ", "initial_std", [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1], uses(isBayesian)),
       panel.slider("dropout", "p", [0.02, 0.05, 0.1, 0.2, 0.5], uses(dropsUnits)),
       panel.slider("weight decay", "weight_decay", [0, 0.0001, 0.001, 0.01, 0.1, 1])),
     second,

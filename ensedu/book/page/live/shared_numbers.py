@@ -7,18 +7,20 @@ import numpy as np
 from ensedu.methods import Method
 
 __all__ = [
-    "BATCH", "CLASSES", "FUNCTIONS", "FURTHEST", "GRID", "MOST_POINTS", "POSTERIOR_STD", "REACH",
-    "START_STDS", "VIEW", "described", "prior_loc",
+    "BATCH", "CLASSES", "FUNCTIONS", "FURTHEST", "GRID", "MANY_FUNCTIONS", "MOST_POINTS",
+    "REACH", "REST", "START_STDS", "VIEW", "described", "prior_loc",
 ]  # fmt: skip
 
 #: Points a step, at most.
 BATCH = 64
-#: Where standard deviations that are trained start.
-POSTERIOR_STD = 0.01
 #: The standard deviation of r and s around 1, by the name of the start.
 START_STDS = {"normal-0.1": 0.1, "normal-0.5": 0.5}
 #: Functions that are shown of a method that draws, at least.
 FUNCTIONS = 16
+#: As many make a band that is compared with another.
+MANY_FUNCTIONS = 64
+#: Steps after which a run that began by itself rests.
+REST = 3000
 #: How far from 0 a curve is seen along x and along y, and a map along both inputs.
 VIEW = {"x": 5, "y": 3}
 REACH = 4
@@ -39,9 +41,10 @@ def described() -> dict[str, Any]:
     """Return all of it for the scripts."""
     return {
         "batch": BATCH,
-        "posterior_std": POSTERIOR_STD,
         "start_stds": START_STDS,
         "functions": FUNCTIONS,
+        "many_functions": MANY_FUNCTIONS,
+        "rest": REST,
         "view": VIEW,
         "reach": REACH,
         "grid_points": len(GRID),

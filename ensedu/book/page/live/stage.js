@@ -1,5 +1,6 @@
 // The pictures of one or two networks, and what is folded below them.
 import { choice, fold, make } from "../common/controls.js";
+import { behindOf } from "./behind.js";
 import { edit } from "./editor.js";
 import { curves, labeled, looks, losses, map, matrices, thin } from "./paint.js";
 import { GRID, sides, specOf } from "./runner.js";
@@ -15,11 +16,15 @@ const MAPS = {
   disagreement: "two members disagree",
 };
 // What the lines and colors of the pictures mean, where they bear no names.
-const keyOf = (state) => {
+const keyOf = (state, behind) => {
   if (state.task === "classification")
     return ["Doubt goes from none (as the page) to all of it (violet): in bits of what is possible, and as the share of pairs of members that choose different classes."];
   const lines = [...new Set(sides(state).map(({ method }) => thin(method)))].join(", ");
-  const items = { mean: "mean", thin: lines, differ: "differ", noise: "+ noise", ...(TOYS[state.data]?.truth ? { truth: "true" } : {}) };
+  const shown = sides(state).some((side) => behindOf(behind, state, side));
+  const items = {
+    mean: "mean", thin: lines, differ: "differ", ...(behind ? {} : { noise: "+ noise" }),
+    ...(shown ? { behind: behind.label } : {}), ...(TOYS[state.data]?.truth ? { truth: "true" } : {}),
+  };
   return Object.entries(items).map(([kind, words]) => make("span", { "data-kind": kind }, words));
 };
 
@@ -97,10 +102,12 @@ export const stageOf = (root, trainer, hint) => {
       section.firstChild.textContent = words;
     });
     for (const { i, kind, canvas } of canvases) {
-      const what = kind === "curves" ? "Curves of all members" : `Map, ${MAPS[kind]}`;
+      const behind = behindOf(trainer.behind, trainer.state, sides(trainer.state)[i]);
+      const before = behind ? ` before the band of ${behind.label}` : "";
+      const what = kind === "curves" ? `Curves of all members${before}` : `Map, ${MAPS[kind]}`;
       canvas.setAttribute("aria-label", `${what}: ${named(trainer.state, i)}, ${trainer.state.points.length} points`);
     }
-    key.replaceChildren(...keyOf(trainer.state));
+    key.replaceChildren(...keyOf(trainer.state, trainer.behind));
   };
 
   const drawMatrices = () => {
@@ -139,7 +146,8 @@ export const stageOf = (root, trainer, hint) => {
       const width = (one.width ??= canvas.clientWidth || 320);
       if (kind === "curves") {
         const height = heightOf(width, canvases.length);
-        curves(canvas, { width, height }, side?.means && side, GRID, state, shown.method, look, trainer);
+        const behind = behindOf(trainer.behind, state, shown);
+        curves(canvas, { width, height }, side?.means && side, GRID, state, shown.method, look, trainer, { compared: Boolean(trainer.behind), behind });
       } else map(canvas, { width, height: Math.round(width - 10) }, side?.map && side, kind, state, look, trainer);
     }
     if (!frame) return;

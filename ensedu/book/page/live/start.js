@@ -10,8 +10,11 @@ const EACH = 1000; // milliseconds between two reports of the weights to Python
 export const begin = () => {
   onPage(".ensedu-trainer", (root) => {
     const state = JSON.parse(root.querySelector(":scope > script").textContent);
-    const { name, small, matrices, full } = root.dataset;
-    mount(root, { state, small: small !== undefined, matrices: matrices !== undefined, name, full });
+    const { name, small, matrices, full, behind } = root.dataset;
+    mount(root, {
+      state, small: small !== undefined, matrices: matrices !== undefined, name, full,
+      behind: behind && JSON.parse(behind),
+    });
   });
   onPage(".ensedu-digit", (root) => digits(root));
 };
@@ -35,6 +38,7 @@ export const render = view("ensedu-trainer", (root, model, number) => {
     state: model.get("_state"),
     small: model.get("_small"),
     matrices: model.get("_matrices"),
+    behind: model.get("_behind"),
     name: `live-${number}`,
     hooks: {
       change(state) {

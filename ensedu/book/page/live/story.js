@@ -1,4 +1,5 @@
 // What is seen, in words: for readers who hear the page, and for all when it rests.
+import { behindWords } from "./behind.js";
 import { differ, forecast } from "./forecast.js";
 import { GRID, sides } from "./runner.js";
 
@@ -54,10 +55,12 @@ const ofMaps = ({ map: { disagreement } }) => {
 const NO_POINT = "There is no point to learn from: add one.";
 
 // One sentence a side.
-export const story = (frame, state) => {
+export const story = (frame, state, behind = null) => {
   if (!state.points.length) return NO_POINT;
   const seen = state.task === "regression" ? ofCurves : ofMaps;
-  return sides(state).map((_, i) => `${named(state, i)}: ${seen(frame.sides[i], state)}`).join(" ");
+  return sides(state)
+    .map((side, i) => `${named(state, i)}: ${seen(frame.sides[i], state)}${behindWords(behind, state, side, number)}`)
+    .join(" ");
 };
 
 // What is said before there is a picture.

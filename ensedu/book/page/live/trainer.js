@@ -3,7 +3,7 @@ import { RESTARTS, encode, problem, sideOf, withMethod } from "./link.js";
 import { Runner, classesOf } from "./runner.js";
 import { MOST_POINTS, REACH, TOYS, VIEW, points, rounded } from "./toys.js";
 
-const REST = 3000; // steps after which a run that began by itself pauses
+const REST = TRAINING.rest; // steps after which a run that began by itself pauses
 const SETTLE = 300; // milliseconds after which a hand has come to rest
 const UNDO = 50;
 const FRAME = 22; // milliseconds at least between two pictures: training needs the time more
@@ -27,10 +27,12 @@ export const withToy = (state, part) => {
 // `on`: `draw(anew)` when there is something new to be seen, and perhaps a new theme or size, `refresh()` when controls are to follow,
 // `tell(words)`, `settle()` when the reader's hand rests, `rest()` when training has stopped.
 export class Trainer {
-  constructor(state, on) {
+  // `behind`: a band to compare with, as `behind.js` knows it, or null.
+  constructor(state, on, behind = null) {
     const wrong = problem(state);
     if (wrong) throw new Error(`live trainer: ${wrong}`);
     this.on = on;
+    this.behind = behind;
     this.state = structuredClone(state);
     this.frame = null; // what the Worker sent last
     this.failed = null;
@@ -63,7 +65,7 @@ export class Trainer {
         this.#stopped(null);
       },
       failed: (failed) => this.#stopped(failed),
-    });
+    }, behind ? TRAINING.many_functions : TRAINING.functions);
     this.runner.start(this.state);
   }
 
@@ -163,13 +165,12 @@ export class Trainer {
   }
 
   // Changes: checked, sent to the Worker, and remembered for the way back.
-  apply(next) {
+  apply(next, anew = startsAnew(this.state, next)) {
     const wrong = problem(next);
     if (wrong) {
       this.on.tell(`That cannot be: ${wrong}.`);
       return false;
     }
-    const anew = startsAnew(this.state, next);
     const began = this.steps;
     this.state = next;
     if (this.rested) this.playing = true;
@@ -194,6 +195,12 @@ export class Trainer {
   change(part, remember = true) {
     if (remember) this.remember();
     if (this.apply({ ...this.state, ...part })) this.settle();
+  }
+
+  // As `change`, from the start.
+  begin(part) {
+    this.remember();
+    if (this.apply({ ...this.state, ...part }, true)) this.settle();
   }
 
   changeSide(i, part) {

@@ -15,13 +15,14 @@ from numpy import ndarray as Array
 from ensedu import numpy as en
 from ensedu import plot
 from ensedu.book.page.frames import check_letters, stored
-from ensedu.book.page.live import toys, trainer_scripts, trainer_state
+from ensedu.book.page.live import reference_band, toys, trainer_scripts, trainer_state
 from ensedu.book.page.live.shared_numbers import (
     BATCH,
     FUNCTIONS,
     GRID,
-    POSTERIOR_STD,
+    MANY_FUNCTIONS,
     REACH,
+    REST,
     START_STDS,
     VIEW,
     prior_loc,
@@ -58,29 +59,40 @@ class Trained:
 class TrainerPicture:
     """A state as a figure and in words; it trains when it is first shown.
 
-    `alt` are words to use in place of its own.
+    `alt` are words to use in place of its own, `behind` is a band to compare with, as
+    `reference_band.checked_band` returns it: then training goes on until the page rests.
     """
 
-    def __init__(self, state: Mapping[str, Any], alt: str = "") -> None:
+    def __init__(
+        self, state: Mapping[str, Any], alt: str = "", behind: Mapping[str, Any] | None = None
+    ) -> None:
         self.state = state
         self._alt = alt
+        sides = trainer_state.sides(state)
+        own = behind and all(reference_band.belongs(behind, state, side) for side in sides)
+        self._behind = behind if own else None
 
     @functools.cached_property
     def _trained(self) -> tuple[int, list[Trained]]:
         """After how many steps, and the networks; none where a loss would not be finite."""
         cost = sum(_products(self.state, side) for side in trainer_state.sides(self.state))
-        steps = int(STEPS * min(1.0, AFFORDABLE / cost)) if self.state["points"] else 0
-        found = [trained(self.state, side, steps) for side in trainer_state.sides(self.state)]
+        wanted, functions = (REST, MANY_FUNCTIONS) if self._behind else (STEPS, FUNCTIONS)
+        steps = int(wanted * min(1.0, AFFORDABLE / cost)) if self.state["points"] else 0
+
+        def networks(steps: int) -> list[Trained | None]:
+            sides = trainer_state.sides(self.state)
+            return [trained(self.state, side, steps, functions) for side in sides]
+
+        found = networks(steps)
         if any(one is None for one in found):
-            steps = 0
-            found = [trained(self.state, side, 0) for side in trainer_state.sides(self.state)]
+            steps, found = 0, networks(0)
         return steps, [one for one in found if one is not None]
 
     def figure(self) -> plot.Figure:
         """Draw the curves, or the maps, of each network."""
         _, networks = self._trained
         if self.state["task"] == "regression":
-            return _curves_figure(self.state, networks)
+            return _curves_figure(self.state, networks, self._behind)
         return _maps_figure(self.state, networks)
 
     def readable(self) -> plot.Figure:
@@ -98,6 +110,8 @@ class TrainerPicture:
         points = "one point" if number == 1 else f"{number or 'no'} points"
         what = "in two inputs " if self.state["task"] == "classification" else ""
         said = " ".join(_network_in_words(self.state, one) for one in networks)
+        if self._behind:
+            said += f" Behind them is the band of {self._behind['label']}."
         return f"{points.capitalize()} {what}and what is learned in {steps} steps. {said}"
 
     def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -114,12 +128,13 @@ def network(state: Mapping[str, Any], side: Mapping[str, Any]) -> en.Sequential:
         kind = {"init": "signs"} if std is None else {"init": "normal", "init_std": std}
     if METHODS[method].spread:
         prior = Normal(prior_loc(METHODS[method]), state["prior_scale"])
-        kind |= {"prior": prior, "posterior_std": POSTERIOR_STD}
+        kind |= {"prior": prior, "posterior_std": state["initial_std"]}
     if METHODS[method].drops_units:
         kind["p"] = state["p"]
     net = en.mlp(
         trainer_state.sizes(state), method, **size_option(method, M),
-        activation=state["activation"], rng=np.random.default_rng(state["seed"]), **kind,
+        activation=state["activation"], parametrization=state["parametrization"],
+        rng=np.random.default_rng(state["seed"]), **kind,
     )  # fmt: skip
     if start == "same":
         equal_members(net)
@@ -136,7 +151,9 @@ def equal_members(net: en.Sequential) -> None:
             array[...] = array[:1]
 
 
-def trained(state: Mapping[str, Any], side: Mapping[str, Any], steps: int) -> Trained | None:
+def trained(
+    state: Mapping[str, Any], side: Mapping[str, Any], steps: int, functions: int = FUNCTIONS
+) -> Trained | None:
     """Train one network as the page does; None where it diverges."""
     net = network(state, side)
     points = trainer_state.array_of(state)
@@ -161,7 +178,7 @@ def trained(state: Mapping[str, Any], side: Mapping[str, Any], steps: int) -> Tr
                 if name.endswith(".weight"):
                     array *= 1 - state["lr"] * state["weight_decay"]
             adam.step()
-        outputs = _outputs_of_functions(net, side, _inputs(plane))
+        outputs = _outputs_of_functions(net, side, _inputs(plane), functions)
     if not np.isfinite(outputs).all() or np.abs(outputs).max() > 1e6:
         return None
     row = METHODS[side["method"]]
@@ -194,10 +211,12 @@ def _inputs(plane: bool) -> Array:
     return np.stack([x.ravel(), y.ravel()], axis=1)
 
 
-def _outputs_of_functions(net: en.Sequential, side: Mapping[str, Any], x: Array) -> Shown:
+def _outputs_of_functions(
+    net: en.Sequential, side: Mapping[str, Any], x: Array, functions: int
+) -> Shown:
     """The outputs of members, and of some draws of what draws."""
     row = METHODS[side["method"]]
-    draws = -(-FUNCTIONS // side["ensemble_size"]) if row.stochastic else 1
+    draws = -(-functions // side["ensemble_size"]) if row.stochastic else 1
     outputs = [net.forward(x) for _ in range(draws)]
     return np.concatenate([one.reshape(-1, *one.shape[-2:]) for one in outputs])
 
@@ -212,26 +231,41 @@ def _band(state: Mapping[str, Any], one: Trained) -> tuple[Array, Array, Array]:
     return curves.mean(axis=0), curves.std(axis=0), np.sqrt(curves.var(axis=0) + noise)
 
 
-def _curves_figure(state: Mapping[str, Any], networks: list[Trained]) -> plot.Figure:
-    beliefs = {}
+def _curves_figure(
+    state: Mapping[str, Any], networks: list[Trained], behind: Mapping[str, Any] | None
+) -> plot.Figure:
+    beliefs, x = {}, GRID
+    if behind:  # at its x, as far as curves are seen
+        x, *parts = (np.array(behind[part]) for part in reference_band.PARTS)
+        seen = np.abs(x) <= VIEW["x"]
+        x = x[seen]
+        beliefs[behind["label"]] = plot.Belief("single", *(part[seen] for part in parts))
     for one in networks:
-        mean, _, std = _band(state, one)
-        name = one.label if len(networks) > 1 else ""
+        mean, between, std = _band(state, one)
+        name = one.label if behind or len(networks) > 1 else ""
         name += " " * (name in beliefs)  # the same method twice
-        beliefs[name] = plot.Belief(one.method, mean, std, one.outputs[..., 0])
+        own = mean, between if behind else std, one.outputs[..., 0]
+        beliefs[name] = plot.Belief(one.method, *(_interpolated(part, x) for part in own))
     toy = toys.TOYS.get(state["data"])
-    truth = None if toy is None or toy.truth is None else np.array([*map(toy.truth, GRID)])
+    truth = None if toy is None or toy.truth is None else np.array([*map(toy.truth, x)])
     points = trainer_state.array_of(state)
     data = (points[:, 0], points[:, 1]) if len(points) else None
     drawn = all(METHODS[one.method].stochastic for one in networks)
+    methods = {belief.method for belief in beliefs.values()}
     return plot.functions(
-        GRID,
+        x,
         beliefs,
         truth=truth,
         data=data,
         ylim=(-VIEW["y"], VIEW["y"]),
+        together=behind is not None and len(methods) == len(beliefs),
         thin="draws" if drawn else "members",
     )
+
+
+def _interpolated(values: Float[Array, "*F B"], x: Float[Array, " N"]) -> Float[Array, "*F N"]:
+    """Values on `GRID` at other places on it."""
+    return np.apply_along_axis(lambda own: np.interp(x, GRID, own), -1, values)
 
 
 def _mean_and_doubt(one: Trained) -> tuple[Array, Array]:

@@ -69,8 +69,8 @@ BUNDLE = Bundle(
         "TRAINING": shared_numbers.described(),
     },
     page=(
-        "common/fields", "live/toys", "live/pasted", "live/link", "live/forecast", "live/paint",
-        "live/runner", "live/story", "live/python", "live/guides", "common/controls",
+        "common/fields", "live/toys", "live/pasted", "live/link", "live/forecast", "live/behind",
+        "live/paint", "live/runner", "live/story", "live/python", "live/guides", "common/controls",
         "live/trainer", "live/editor", "live/stage", "live/settings", "live/app",
         "digit/bits", "digit/networks", "digit/words", "digit/pad", "digit/answers",
         "digit/figure", "common/widget", "live/start",

@@ -51,16 +51,18 @@ FIELDS: dict[str, Field] = {
     "width": WholeNumber(2, 100),
     "hidden_layers": WholeNumber(1, 3),
     "activation": Choice(("relu", "tanh")),
+    "parametrization": Choice(("standard", "ntk")),
     "head": Choice(("mean", "variance")),
     "lr": RealNumber(1e-6, 1e9),
     "weight_decay": RealNumber(0, 10),
     "prior_scale": RealNumber(0.001, 100),
+    "initial_std": RealNumber(0.001, 10),
     "p": RealNumber(0, 0.9),
 }
 DEFAULTS = {
     "ensemble_size": 4, "loss": "mean", "kl_weight": 1.0, "width": 50, "hidden_layers": 2,
-    "activation": "relu", "head": "mean", "lr": 0.01, "weight_decay": 0.0, "prior_scale": 1.0,
-    "p": 0.05, "seed": 0,
+    "activation": "relu", "parametrization": "standard", "head": "mean", "lr": 0.01,
+    "weight_decay": 0.0, "prior_scale": 1.0, "initial_std": 0.01, "p": 0.05, "seed": 0,
 }  # fmt: skip
 
 
@@ -114,10 +116,6 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     points, data = values.pop("points"), values.pop("data")
     if data is not None:
         FIELDS["data"].checked("data", data)
-    if points is not None and data not in (None, "own"):
-        raise ValueError(
-            f"data must be left out, or 'own', beside points, got {checks.shown(data)}"
-        )
     if points is None and data == "own":
         raise ValueError("points must be an array for the data 'own', got None")
     if points is None:
@@ -125,8 +123,14 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
         toy = toys.TOYS[data]
         task, noise = toy.task, toy.noise
     else:
-        points, data, noise = checked_points(points), "own", 0.1
+        points, data, noise = checked_points(points), data or "own", 0.1
         task = TASKS[points.shape[1] - 2]
+        if data != "own":
+            noise = toys.TOYS[data].noise
+            if toys.TOYS[data].task != task:
+                raise ValueError(
+                    f"data must be 'own' or a preset for {task} beside these points, got {data!r}"
+                )
     values |= {"task": task, "data": data}
     values["noise"] = noise if values["noise"] is None else values["noise"]
     other = values.pop("other")

@@ -21,7 +21,7 @@ export class Training {
     this.sides = specs.map((spec) => {
       const net = new Network(spec, stream(seed, "start"));
       const random = stream(seed, "shown");
-      const draws = METHODS[spec.method].stochastic ? Math.ceil(TRAINING.functions / spec.passes) : 1;
+      const draws = METHODS[spec.method].stochastic ? Math.ceil((spec.functions ?? TRAINING.functions) / spec.passes) : 1;
       // One draw is one function: those that are shown keep their noise, so that only training
       // moves them.
       const shown = Array.from({ length: draws }, () => net.noise(random));

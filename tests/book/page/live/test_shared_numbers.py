@@ -15,7 +15,8 @@ def test_scripts_are_told_all_numbers():
         shared_numbers.GRID, np.linspace(-told["view"]["x"], told["view"]["x"], told["grid_points"])
     )
     assert told["start_stds"] == {"normal-0.1": 0.1, "normal-0.5": 0.5}
-    assert (told["batch"], told["posterior_std"], told["functions"]) == (64, 0.01, 16)
+    assert (told["batch"], told["functions"], told["many_functions"]) == (64, 16, 64)
+    assert told["rest"] == 3000
     assert (told["most_points"], told["furthest"], told["classes"]) == (500, 100, 3)
 
 

@@ -60,6 +60,50 @@ def test_a_still_of_classes_knows_them():
     assert best[3 * side // 4, 3 * side // 4] == 2
 
 
+@pytest.mark.parametrize("method", SIX)
+def test_networks_have_the_parametrization_and_the_initial_std(method):
+    given = {"method": method, "width": 61, "seed": 3, "initial_std": 0.2}
+    for parametrization, largest in (("standard", 1.0), ("ntk", 5.0)):
+        w = small(parametrization=parametrization, **given)
+        params = trainer_picture.network(w._now, w._now).params
+        drawn = np.concatenate(
+            [a.ravel() for k, a in params.items() if "bias" in k and "rho" not in k]
+        )
+        assert 0.2 * largest < np.abs(drawn).max() < largest
+        for name, array in params.items():
+            if name.endswith("_rho"):
+                np.testing.assert_allclose(np.log1p(np.exp(array)), 0.2)
+
+
+X = np.linspace(-4.6, 4.6, 47)
+BEHIND = {"x": X, "mean": np.sin(X), "std": 0 * X + 0.4, "label": "NUTS"}
+
+
+def test_a_still_has_the_band_behind_while_it_belongs_there():
+    w = small(method="mean_field", initial_std=0.1, lr=0.02, behind=BEHIND)
+    shown = trainer_picture.TrainerPicture(w._now, behind=w._behind)
+    assert "3000 steps" in shown.alt() and shown.alt().endswith("Behind them is the band of NUTS.")
+    (axes,) = shown.readable().axes
+    assert {text.get_text() for text in axes.figure.texts + axes.texts} >= {"NUTS"}
+    # Behind: NUTS is drawn first. The other band is that of curves, without the noise.
+    nuts, own = (band.get_paths()[0].vertices for band in axes.collections[:2])
+    np.testing.assert_allclose(nuts[:, 1].max(), 1.8, atol=0.02)
+    curves = shown._trained[1][0].outputs[..., 0]
+    assert len(curves) == 64
+    at = np.interp(X, trainer_picture.GRID, curves.mean(axis=0) + 2 * curves.std(axis=0))
+    np.testing.assert_allclose(own[:, 1].max(), at.max(), atol=0.01)
+    gone = trainer_picture.TrainerPicture({**w._now, "width": 6}, behind=w._behind)
+    assert "NUTS" not in gone.alt() and "300 steps" in gone.alt()
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("given", [{"method": "single"}, {"other": {"method": "mean_field"}}])
+def test_a_band_behind_any_networks_can_be_read(given):
+    w = small(behind=BEHIND, **given)
+    seen = trainer_picture.TrainerPicture(w._now, behind=w._behind)
+    assert isinstance(seen.readable(), plot.Figure)
+
+
 def test_equal_starts_stay_one_curve():
     w = small(start="same")
     assert "all curves are one" in trainer_picture.TrainerPicture(w._now).alt()

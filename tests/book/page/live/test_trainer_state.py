@@ -25,12 +25,22 @@ def test_the_state_has_what_the_page_needs():
         "ensemble_size": 4, "start": "normal-0.1", "loss": "mean", "kl_weight": 1.0, "width": 50,
         "hidden_layers": 2, "activation": "relu", "head": "mean", "lr": 0.01,
         "weight_decay": 0.0, "prior_scale": 1.0, "p": 0.05, "axes": None,
+        "parametrization": "standard", "initial_std": 0.01,
         "other": {
             "method": "single", "ensemble_size": 1, "start": "different", "loss": "mean",
             "kl_weight": 1.0,
         },
     }  # fmt: skip
     json.dumps(state)
+
+
+def test_points_beside_a_preset_keep_its_curve_and_its_noise():
+    w = live(data="wave", points=[[0.1234, 1], [2, -1]])
+    assert w.points.tolist() == [[0.123, 1], [2, -1]]
+    assert (w.options["data"], w.options["noise"]) == ("wave", toys.TOYS["wave"].noise)
+    # Other noise draws the preset's own, as where a reader has moved its points.
+    w.options = {"noise": 0.5}
+    assert len(w.points) == toys.TOYS["wave"].number
 
 
 @pytest.mark.parametrize("method", SIX)
@@ -60,7 +70,9 @@ SIDE = {"method": "rank1"}
 BAD = [
     (lambda: live(data="nothing"), ValueError, ("data", "'nothing'", "'gap'", "'own'")),
     (lambda: live(data="own"), ValueError, ("points", "None")),
-    (lambda: live(data="gap", points=[[1, 2]]), ValueError, ("data", "'gap'", "'own'")),
+    (lambda: live(data="gap", points=[[1, 2, 0]]), ValueError, ("data", "'gap'", "'own'")),
+    (lambda: live(parametrization="NTK"), ValueError, ("parametrization", "'NTK'", "'ntk'")),
+    (lambda: live(initial_std=0.0), ValueError, ("initial_std", "0", "0.001 to 10")),
     (lambda: live(points=[[1, 2, 3, 4]]), ValueError, ("points", "(1, 4)", "(N, 2)", "(N, 3)")),
     (lambda: live(points=[[1, np.nan]]), ValueError, ("points", "finite")),
     (lambda: live(points=[[101, 0]]), ValueError, ("points", "-100 to 100")),
