@@ -2169,6 +2169,13 @@ MUTANTS = (
         "all forests are beside one network",
     ),
     Mutant(
+        "ensedu/book/experiments/contest/reading.py",
+        "differences.append(np.clip(difference / task.unit, -CLIP, CLIP))",
+        "differences.append(difference / task.unit)",
+        ("tests/book/experiments/contest/test_reading.py",),
+        "what nobody planned counts more than three units of one data set",
+    ),
+    Mutant(
         "ensedu/book/page/ranking.py",
         "if not (self.judged and self.compared(measure)):",
         "if not self.compared(measure):",
