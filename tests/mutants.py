@@ -1629,6 +1629,27 @@ MUTANTS = (
         "a page shows another combination's ranking",
     ),
     Mutant(
+        "ensedu/book/figures/deep_ensembles.py",
+        "order = np.argsort(mean)",
+        "order = np.arange(len(mean))",
+        ("tests/book/figures/test_deep_ensembles.py",),
+        "new rows stand in any order",
+    ),
+    Mutant(
+        "ensedu/book/figures/deep_ensembles.py",
+        'axes.plot(sizes, own.mean, "o"',
+        'axes.plot(sizes, own.law, "o"',
+        ("tests/book/figures/test_deep_ensembles.py",),
+        "what was measured is drawn where it should be",
+    ),
+    Mutant(
+        "ensedu/book/figures/one_run.py",
+        'for name, own in rows.items() if own["verdict"]]',
+        "for name, own in rows.items()]",
+        ("tests/book/figures/test_one_run.py",),
+        "what is unclear has a full mark",
+    ),
+    Mutant(
         "ensedu/book/figures/choosing.py",
         "for one in ahead[:1]",
         "for one in ahead[:0]",

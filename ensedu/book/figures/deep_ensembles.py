@@ -178,7 +178,7 @@ class Own:
             axes.set_title(self.title, loc="left")
             axes.set(xlabel="new row, by its prediction", xticks=[1, len(rows)])
             name_ends(figure, axes, [
-                (name, rows[-1], values[-1], INK if values is self.true else blue)
+                (name, len(rows), float(values[-1]), INK if values is self.true else blue)
                 for name, values in ends.items()
             ])  # fmt: skip
         return figure
