@@ -1678,6 +1678,27 @@ MUTANTS = (
         "a page shows another combination's ranking",
     ),
     Mutant(
+        "ensedu/book/figures/deep_ensembles.py",
+        "order = np.argsort(mean)",
+        "order = np.arange(len(mean))",
+        ("tests/book/figures/test_deep_ensembles.py",),
+        "new rows stand in any order",
+    ),
+    Mutant(
+        "ensedu/book/figures/deep_ensembles.py",
+        'axes.plot(sizes, own.mean, "o"',
+        'axes.plot(sizes, own.law, "o"',
+        ("tests/book/figures/test_deep_ensembles.py",),
+        "what was measured is drawn where it should be",
+    ),
+    Mutant(
+        "ensedu/book/figures/one_run.py",
+        'for name, own in rows.items() if own["verdict"]]',
+        "for name, own in rows.items()]",
+        ("tests/book/figures/test_one_run.py",),
+        "what is unclear has a full mark",
+    ),
+    Mutant(
         "ensedu/book/figures/choosing.py",
         "for one in ahead[:1]",
         "for one in ahead[:0]",
@@ -2237,6 +2258,13 @@ MUTANTS = (
         "found[label(reference), kind] = effects(names, kind=kind)",
         ("tests/book/experiments/contest/test_reading.py",),
         "all forests are beside one network",
+    ),
+    Mutant(
+        "ensedu/book/experiments/contest/reading.py",
+        "differences.append(np.clip(difference / task.unit, -CLIP, CLIP))",
+        "differences.append(difference / task.unit)",
+        ("tests/book/experiments/contest/test_reading.py",),
+        "what nobody planned counts more than three units of one data set",
     ),
     Mutant(
         "ensedu/book/page/ranking.py",

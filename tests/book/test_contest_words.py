@@ -6,7 +6,7 @@ from itertools import chain
 import pytest
 
 from ensedu.book.experiments.contest import reading
-from tests.book.conftest import CHAPTERS, read
+from tests.book.conftest import NOTEBOOKS, read
 
 WORD = r"\*(better|worse|practically equal|unclear)\*"
 #: Chapter, a sentence with gaps, and for each gap a contestant and the one beside which it stands.
@@ -22,7 +22,7 @@ CLAIMS = (
         [("deep_ensemble", "single"), ("deep_ensemble", "wide")],
     ),
     (
-        "learning/deep-ensembles",
+        "learning/one-run",
         "by SWAG: beside one network its word is {}.",
         [("swag", "single")],
     ),
@@ -89,5 +89,5 @@ def test_a_word_is_that_of_the_tables(where, sentence, pairs):
 
 def test_no_word_stands_unproved():
     claimed = {f"book/{chapter}" for chapter, _, _ in CLAIMS}
-    words = [len(re.findall(WORD, prose(chapter))) for chapter in CHAPTERS if chapter in claimed]
+    words = [len(re.findall(WORD, prose(chapter))) for chapter in NOTEBOOKS if chapter in claimed]
     assert sum(words) == len([*chain.from_iterable(pairs for _, _, pairs in CLAIMS)])

@@ -105,7 +105,7 @@ def _scores(contestant: str, outputs: Float[Array, "K M B 2"], parts: Split) -> 
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the differences that were decided on before, as `table_one.adjusted` does."""
+    """Return the differences that were decided on before, as `table_one.compare_all` does."""
     return table_one.compare_all(rows, COMPARISONS)
 
 

@@ -27,7 +27,6 @@ from numpy import ndarray as Array
 from torch import nn
 
 from ensedu import uncertainty
-from ensedu.book import measured
 from ensedu.book.experiments.averaging import error_products
 from ensedu.book.experiments.shared.comparisons import LEVEL, compare_with_reference
 from ensedu.common import checks
@@ -40,19 +39,16 @@ from ensedu.torch import fit, gaussian_nll, mlp, predict
 __all__ = [
     "CONTESTANTS",
     "DATA",
-    "ENDS",
     "EXPERIMENT",
     "PUBLISHED",
     "Recipe",
     "beside_published",
     "compare_all",
-    "decimals",
     "difference",
     "equal_width",
-    "figure",
     "forecast",
-    "in_words",
     "mean_of",
+    "of_each_training",
     "run",
     "scores_alone",
     "scores_by_size",
@@ -112,19 +108,6 @@ COMPARISONS = (
     ("deep_ensemble", ("deep_ensemble_adversarial", "deep_ensemble_beta"), SCORES),
     ("wide", ("deep_ensemble",), SCORES),
 )
-
-#: Of the axes of differences, alike in all figures of a score, and so are its digits.
-ENDS = {
-    ("boston", "rmse"): (-0.42, 0.2),
-    ("boston", "nll"): (-0.9, 0.3),
-    ("concrete", "rmse"): (-0.66, 0.44),
-    ("concrete", "nll"): (-0.22, 0.14),
-}
-
-
-def decimals(data: str, score: str) -> int:
-    """Return how many digits behind the point a difference is shown with, as its axis has them."""
-    return 3 if (data, score) == ("concrete", "nll") else 2
 
 
 def equal_width(inputs: int, width: int = WIDTH, networks: int = MEMBERS) -> int:
@@ -236,6 +219,20 @@ def run(
     return {"train": len(parts.train), "test": len(parts.test), **found}
 
 
+def of_each_training(
+    rows: Sequence[Mapping[str, Any]], data: str
+) -> tuple[Float[Array, "K M"], Float[Array, "K M"]]:
+    """Return mean squared error and NLL of 1 to M members, a row a split and initial seed."""
+    each = [
+        one
+        for row in rows
+        if (row["data"], row["contestant"]) == (data, "deep_ensemble")
+        for one in row["by_size"]
+    ]
+    squared, nll = (np.array([one[key] for one in each]) for key in ("squared", "nll"))
+    return squared, nll
+
+
 def compare_all(
     rows: Sequence[Mapping[str, Any]],
     comparisons: Sequence[tuple[str, Sequence[str], Sequence[str]]],
@@ -313,50 +310,6 @@ def beside_published(
                 "one larger": mean_of(rows, data, "wide", score)[0],
             }
     return shown, errors
-
-
-def figure(
-    table: str, columns: Mapping[str, tuple[str, str]], rows: Mapping[str, tuple[str, str]]
-) -> Any:
-    """Draw comparisons of a table, hollow where Holm's correction leaves them unresolved.
-
-    `columns` maps titles to a set and a score, `rows` names to a contestant and its reference.
-    """
-    from ensedu import plot  # needs Matplotlib, which no training does
-
-    summary = measured.load(table)["summary"]
-    drawn: dict[str, dict[str, tuple[float, float, float]]] = {}
-    sure: dict[str, list[str]] = {}
-    for title, (data, score) in columns.items():
-        found = {
-            name: difference(summary, data, own, score, of) for name, (own, of) in rows.items()
-        }
-        drawn[title] = {name: (e["low"], e["difference"], e["high"]) for name, e in found.items()}
-        sure[title] = [name for name, entry in found.items() if entry["verdict"]]
-    colors = {
-        name: CONTESTANTS[own].method if own in CONTESTANTS else "single"
-        for name, (own, _) in rows.items()
-    }
-    xlim = {title: ENDS[column] for title, column in columns.items()}
-    return plot.effects(drawn, resolved=sure, colors=colors, xlim=xlim)
-
-
-def in_words(
-    table: str, columns: Mapping[str, tuple[str, str]], rows: Mapping[str, tuple[str, str]]
-) -> str:
-    """Say what `figure` shows."""
-    summary = measured.load(table)["summary"]
-    sentences = []
-    for name, (own, of) in rows.items():
-        parts = []
-        for title, (data, score) in columns.items():
-            e = difference(summary, data, own, score, of)
-            digits = decimals(data, score)
-            mean, low, high = (f"{e[key]:+.{digits}f}" for key in ("difference", "low", "high"))
-            ends = f"{mean}, from {low} to {high}"
-            parts.append(f"{title} {ends}".replace("-", "\N{MINUS SIGN}"))
-        sentences.append(f"{name}: {'; '.join(parts)}.")
-    return " ".join(sentences)
 
 
 EXPERIMENT = Experiment(

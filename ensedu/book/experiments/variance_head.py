@@ -21,7 +21,7 @@ from ensedu.contest.running.seeding import seeded
 from ensedu.data import Curve
 from ensedu.torch import fit, gaussian_nll, mlp, predict
 
-__all__ = ["BETAS", "CURVES", "EXPERIMENT", "draw", "run", "sine", "summarize"]
+__all__ = ["BETAS", "EXPERIMENT", "run", "sine", "summarize"]
 
 
 def _sine(x: Array, noise: Array) -> Array:
@@ -30,8 +30,6 @@ def _sine(x: Array, noise: Array) -> Array:
 
 sine = Curve("sine", _sine, noise=0.02, regions=((-1.5, 1.5),), number=300)
 BETAS = (0.0, 0.25, 0.5, 0.75, 1.0)
-#: The draw of data and the network whose curves are shown, as `typical` finds them.
-TYPICAL = {"data_seed": 104, "network": 3}
 
 
 def trained(
@@ -83,29 +81,6 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def typical(rows: list[dict[str, Any]]) -> dict[str, int]:
-    """Return the draw of data and the network whose errors are closest to the medians of all."""
-    errors = np.array([[r["rmse"] for r in rows if r["beta"] == b] for b in BETAS])  # (β, data, 5)
-    apart = np.abs(np.log(errors / np.median(errors, axis=(1, 2), keepdims=True))).sum(axis=0)
-    data, network = np.unravel_index(apart.argmin(), apart.shape)
-    seeds = [row["data_seed"] for row in rows if row["beta"] == BETAS[0]]
-    return {"data_seed": seeds[int(data)], "network": int(network)}
-
-
-def draw(
-    beta: float, data_seed: int, network: int, networks: int, epochs: int, batch_size: int,
-    lr: float, number: int,
-) -> dict[str, Any]:  # fmt: skip
-    """Return the mean and the standard deviation of one network, on an even grid."""
-    x = np.linspace(*sine.regions[0], number)[:, None]
-    mean, variance = trained(beta, data_seed, x, networks, epochs, batch_size, lr)
-    return {
-        "mean": mean[network, :, 0].tolist(),
-        "std": np.sqrt(variance[network, :, 0]).tolist(),
-    }
-
-
-SETTINGS = {"networks": 5, "epochs": 200, "batch_size": 50, "lr": 0.005}
 EXPERIMENT = Experiment(
     name="variance-head",
     about="rmse from the curve without noise, and nll, nats a new example, each a list over five "
@@ -115,15 +90,6 @@ EXPERIMENT = Experiment(
         {"beta": beta, "data_seed": 100 + data_seed} for beta in BETAS for data_seed in range(10)
     ],
     run=run,
-    settings={**SETTINGS, "points": 400},
+    settings={"networks": 5, "epochs": 200, "batch_size": 50, "lr": 0.005, "points": 400},
     summarize=summarize,
-)
-CURVES = Experiment(
-    name="variance-head-curves",
-    about="mean and standard deviation of the one network that is typical of variance-head, on an "
-    "even grid over its data",
-    budget="as variance-head",
-    cases=[{"beta": beta} for beta in BETAS],
-    run=draw,
-    settings={**SETTINGS, **TYPICAL, "number": 181},
 )

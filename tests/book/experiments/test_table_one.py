@@ -171,6 +171,25 @@ def test_a_difference_from_the_published_table():
     assert shown["concrete RMSE"]["its members"] is None
 
 
+def test_each_training_of_a_deep_ensemble_has_a_row():
+    members = {"squared": [4.0, 2.0, 1.0], "nll": [7.0, 5.0, 3.0]}
+    rows = [
+        {"data": data, "contestant": name, "split": split,
+         "by_size": [
+             {key: [value + split + 10 * seed for value in values]
+              for key, values in members.items()} for seed in range(2)
+         ] * (name == "deep_ensemble")}
+        for data in ("boston", "concrete") for name in ("single", "deep_ensemble")
+        for split in (0, 100 * (data == "boston") + 1)
+    ]  # fmt: skip
+    squared, nll = table_one.of_each_training(rows, "concrete")
+    assert squared.tolist() == [[4, 2, 1], [14, 12, 11], [5, 3, 2], [15, 13, 12]]
+    assert nll.tolist() == [[7, 5, 3], [17, 15, 13], [8, 6, 4], [18, 16, 14]]
+    assert table_one.of_each_training(measured.load("table-one")["rows"], "boston")[1].shape == (
+        60, table_one.POOL,
+    )  # fmt: skip
+
+
 def test_a_case_agrees_with_the_table():
     name = "single_beta"
     found = table_one.run("boston", name, split=4, **EXPERIMENT.settings)
@@ -178,25 +197,3 @@ def test_a_case_agrees_with_the_table():
     for score in ("rmse", "nll", "moment", "average"):
         # To the digits of the table, and what other processors add.
         assert row[score] == pytest.approx(found[score], rel=0.01)
-
-
-def test_words_and_pictures_of_a_comparison():
-    columns, rows = {"NLL": ("concrete", "nll")}, {"five": ("deep_ensemble", "single")}
-    words = table_one.in_words("table-one", columns, rows)
-    assert words.startswith("five: NLL \N{MINUS SIGN}0.096, from \N{MINUS SIGN}0.129 to")
-    figure = table_one.figure("table-one", columns, rows)
-    assert any("NLL" in text.get_text() for text in figure.texts)
-
-
-@pytest.mark.parametrize("name", ["table-one", "one-run"])
-def test_axes_of_differences_hold_all_intervals(name):
-    for e in measured.load(name)["summary"]:
-        if e["score"] in table_one.SCORES:
-            low, high = table_one.ENDS[e["data"], e["score"]]
-            assert low < e["low"] < e["high"] < high
-    columns = {f"{data} {score}": (data, score) for data, score in table_one.ENDS if data in name}
-    columns = columns or {"c": ("concrete", "rmse"), "n": ("concrete", "nll")}
-    figure = table_one.figure(name, columns, {"five": ("deep_ensemble", "single")})
-    labels = [text.get_text() for axes in figure.axes for text in axes.texts]
-    for label, (data, score) in zip(labels, columns.values(), strict=True):
-        assert len(label.partition(".")[2]) == table_one.decimals(data, score)

@@ -15,10 +15,13 @@ from ensedu.common import checks
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
 from ensedu.contest.sensitivity import Sensitivity, sensitivity
 from ensedu.contest.statistics import (
+    CLIP,
     LEAST_SOURCES,
     Pooled,
     TaskScores,
+    mean_intervals,
     pooled,
+    source_means,
     task_difference,
     verdict,
 )
@@ -42,6 +45,7 @@ __all__ = [
     "tables",
     "task_scores",
     "tasks",
+    "unplanned",
 ]
 
 #: One network with a temperature, which stands beside the contestants.
@@ -196,13 +200,40 @@ def effects(
     found = {}
     for name in names:
         one = compared(score, reference, kind)[name]
-        method = CONTESTANTS[name.removesuffix("_scaled")].method
         own = one.interval
         found[label(name)] = PooledEffect(
             (own.low, own.mean, own.high), one.prediction, [*one.sources.values()], one.word or "",
-            method if name in (method, SCALED) else None,
+            _color_of(name),
         )  # fmt: skip
     return found
+
+
+def _color_of(contestant: str) -> str | None:
+    """Return the method whose color a contestant has, if it has one."""
+    method = CONTESTANTS[contestant.removesuffix("_scaled")].method
+    return method if contestant in (method, SCALED) else None
+
+
+def unplanned(contestant: str, reference: str = REFERENCE) -> PooledEffect:
+    """Return how the NLL of any two differs, what is scaled as ``…_scaled``.
+
+    The units are those of `compared`. Nobody planned to ask, so it has no word.
+    """
+    differences, sources = [], []
+    for task in task_scores("nll"):
+        scores = scores_of_rows(task.name, "nll")
+        checks.one_of("contestant", contestant, scores)
+        checks.one_of("reference", reference, scores)
+        difference = scores[contestant].mean() - scores[reference].mean()
+        differences.append(np.clip(difference / task.unit, -CLIP, CLIP))
+        sources.append(task.source)
+    each = source_means(np.array(differences), sources)
+    mean, half = (float(one[0]) for one in mean_intervals(each[None])[:2])
+    beyond = half * (1 + len(each)) ** 0.5
+    return PooledEffect(
+        (mean - half, mean, mean + half), (mean - beyond, mean + beyond), each.tolist(), "",
+        _color_of(contestant),
+    )  # fmt: skip
 
 
 def forests() -> dict[tuple[str, str], dict[str, PooledEffect]]:

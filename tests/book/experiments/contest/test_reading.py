@@ -96,6 +96,26 @@ def test_the_forest_has_the_pooled_numbers():
         assert [*one.sources] == [*own.sources.values()] and one.word == own.word
 
 
+def test_what_nobody_planned_has_the_same_units_and_no_word():
+    for name, reference in ((reading.SCALED, REFERENCE), ("wide", "deep_ensemble")):
+        (planned,) = reading.effects([name], reference=reference).values()
+        found = reading.unplanned(name, reference)
+        assert found.interval == pytest.approx(planned.interval, abs=1e-12)
+        assert found.prediction == pytest.approx(planned.prediction, abs=1e-12)
+        assert found.sources == pytest.approx(planned.sources, abs=1e-12)
+        assert (found.word, found.method) == ("", planned.method)
+    # Beside one network it gains twice what the temperature alone does.
+    low, mean, high = reading.unplanned("wide_scaled").interval
+    assert low == pytest.approx(-0.498, abs=5e-4)
+    assert (mean, high) == pytest.approx((-0.257, -0.015), abs=5e-4)
+
+
+@pytest.mark.parametrize("argument", ["contestant", "reference"])
+def test_what_is_no_contestant_cannot_be_compared(argument):
+    with pytest.raises(ValueError, match=f"^{argument} must be .*wide_scaled.*, got 'wider'"):
+        reading.unplanned(**{"contestant": "wide_scaled", argument: "wider"})
+
+
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 def test_a_kind_is_pooled_from_its_own_sources(kind):
     own = reading.compared("nll", kind=kind)["deep_ensemble"]

@@ -1,0 +1,189 @@
+"""What *Training deep ensembles* draws and says: one more member, one larger network, a table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu import plot
+from ensedu.book.experiments.contest import reading
+from ensedu.book.figures.best import UNIT, brief
+from ensedu.plot.panels import ends_room, name_ends, panels
+from ensedu.plot.style import INK, Figure, color, house_style
+
+__all__ = [
+    "CONTEST", "LIVE", "LIVE_ALT", "MEMBERS", "OWN", "TABLE", "UNITS", "BySize", "Contest",
+    "Members", "Own",
+]  # fmt: skip
+
+# Captions.
+LIVE = (
+    "Where there are points, four networks agree, and their band is as narrow as that of one. In "
+    "the gap they come apart, so their band grows; one network has nobody to disagree with. "
+    "Bands: ± 2 standard deviations."
+)
+LIVE_ALT = (
+    "Two panels with 60 points on a wave, none in a gap in the middle: a deep ensemble of four and "
+    "one network, before training."
+)
+MEMBERS = (
+    "The second member brings most, and each further one less. Dots: 20 splits, 3 seeds on each, "
+    "and all choices from ten members. The gray dot is one network."
+)
+CONTEST = (
+    "Left is better. A larger network with a temperature comes close to a deep ensemble. Its mark "
+    "is hollow because nobody planned to ask, so it has no verdict. Each dot is one source of data."
+)
+TABLE = "Five networks, mean ± standard deviation over 20 splits, and means of others"
+OWN = (
+    "Rows that no network has seen, the lowest prediction first. If the intervals are right, 19 of "
+    "20 hold the true value."
+)
+
+#: Why axes change.
+UNITS = "The axes change with the data: each set has its own units."
+#: What a phone has room for.
+LARGER = "larger, with temperature"
+#: Inches that a panel is high, and that of the intervals.
+HIGH, INTERVALS = 3.2, 3.6
+#: Of all that an axis holds, what it is longer at both ends, for words.
+AIR = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class BySize:
+    """A score of ensembles of 1 to M members.
+
+    Attributes
+    ----------
+    mean
+        (M,), what was measured.
+    law
+        (M,), what the first two say of all.
+    larger
+        The score of one larger network.
+    """
+
+    mean: Float[Array, " M"]
+    law: Float[Array, " M"]
+    larger: float
+
+
+class Members:
+    """What one more member adds.
+
+    Parameters
+    ----------
+    scores
+        By data set, and by the title of a panel.
+    """
+
+    def __init__(self, scores: Mapping[str, Mapping[str, BySize]]) -> None:
+        self.scores = scores
+        self.choices = {"data": [*scores]}
+
+    def draw(self, data: str) -> Figure:
+        """Draw a panel a score."""
+        blue, gray = color("deep_ensemble"), color("single")
+        with house_style():
+            figure, found = panels(len(self.scores[data]), height=HIGH)
+            for axes, (title, own) in zip(found, self.scores[data].items(), strict=True):
+                sizes = np.arange(1, len(own.mean) + 1)
+                every = np.concatenate([own.mean, own.law, [own.larger]])
+                axes.axhline(own.larger, color=gray, ls=":", lw=1.6)
+                axes.plot(sizes, own.law, color=blue, lw=1.4)
+                axes.plot(sizes, own.mean, "o", color=blue, ms=6)
+                axes.plot(1, own.mean[0], "o", color=gray, ms=8)
+                axes.set_title(title, loc="left")
+                axes.set(xlabel="members", xticks=[1, 2, 5, sizes[-1]])
+                air = AIR * np.ptp(every)
+                axes.set_ylim(every.min() - air, every.max() + air)
+                last, side = sizes[-1], 9 if own.larger > own.law[-1] else -9
+                for words, at, offset, ha, ink in (
+                    ("mean over all choices", (2, own.mean[:2].mean()), 0, "left", blue),
+                    ("what one and two\nmembers say", (last, own.law[-1]), -24, "right", blue),
+                    ("one larger network", (last, own.larger), side, "right", gray),
+                ):
+                    axes.annotate(
+                        words, at, (0, offset), textcoords="offset points", ha=ha, va="center",
+                        color=ink,
+                    )  # fmt: skip
+        return figure
+
+    def say(self, data: str) -> str:
+        """Say how much comes early."""
+        title, own = next(iter(self.scores[data].items()))
+        one, five, all_of_them = own.mean[[0, 4, -1]]
+        part = (one - five) / (one - all_of_them)
+        return (
+            f"On {data}, five members bring {part:.0%} of what ten do: {title} {five:.2f} instead "
+            f"of {one:.2f}."
+        )
+
+
+class Contest:
+    """A deep ensemble and one larger network beside one network, by what readers call them."""
+
+    def __init__(self, effects: Mapping[str, plot.PooledEffect]) -> None:
+        self.effects = effects
+
+    def draw(self) -> Figure:
+        """Draw a row a contestant."""
+        names = {reading.label("wide_scaled"): LARGER}
+        rows = {names.get(name, brief(name)): one for name, one in self.effects.items()}
+        return plot.forest(rows, xlabel=UNIT)
+
+    def say(self) -> str:
+        """Say what a larger network reaches."""
+        names = map(reading.label, ("wide_scaled", "deep_ensemble"))
+        larger, four = (self.effects[name].interval[1] for name in names)
+        return (
+            f"With a temperature, one larger network gains {larger / four:.0%} of what a deep "
+            "ensemble does."
+        )
+
+
+class Own:
+    """New rows of a table, with their intervals.
+
+    Parameters
+    ----------
+    title
+        What is predicted, and its unit.
+    low, mean, high
+        (B,), the predictions and the ends of their intervals.
+    true
+        (B,), what was measured.
+    """
+
+    def __init__(
+        self, title: str, low: Float[Array, " B"], mean: Float[Array, " B"],
+        high: Float[Array, " B"], true: Float[Array, " B"],
+    ) -> None:  # fmt: skip
+        order = np.argsort(mean)
+        self.title = title
+        self.low, self.mean, self.high, self.true = (v[order] for v in (low, mean, high, true))
+
+    def draw(self) -> Figure:
+        """Draw a line a row."""
+        blue, rows = color("deep_ensemble"), np.arange(1, len(self.mean) + 1)
+        ends = {"95% interval": self.high, "prediction": self.mean, "true value": self.true}
+        with house_style():
+            figure, (axes,) = panels(1, height=INTERVALS, right=ends_room(ends))
+            axes.vlines(rows, self.low, self.high, color=blue, lw=2)
+            axes.plot(rows, self.mean, "_", color=blue, ms=6, mew=2)
+            axes.plot(rows, self.true, "o", color=INK, ms=4)
+            axes.set_title(self.title, loc="left")
+            axes.set(xlabel="new row, by its prediction", xticks=[1, len(rows)])
+            name_ends(figure, axes, [
+                (name, len(rows), float(values[-1]), INK if values is self.true else blue)
+                for name, values in ends.items()
+            ])  # fmt: skip
+        return figure
+
+    def say(self) -> str:
+        """Say how many intervals hold the true value."""
+        inside = int(((self.low <= self.true) & (self.true <= self.high)).sum())
+        return f"{inside} of {len(self.true)} intervals hold the true value."
