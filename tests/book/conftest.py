@@ -19,11 +19,12 @@ def toc_files(entry):
     return own + [name for child in below for name in toc_files(child)]
 
 
-PAGES = toc_files(yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8")))
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+PAGES = toc_files(TOC)
 NOTEBOOKS = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists()]
-# The introduction and the playground are no chapters, which follow a template.
-PARTS = ("book/counting/", "book/learning/", "book/theory/", "book/cost/")
-CHAPTERS = [page for page in NOTEBOOKS if page.startswith(PARTS)]
+# Those of numbered parts follow a template; the introduction, side trips and others do not.
+NUMBERED = [page for part in TOC["parts"] if part.get("numbered") for page in toc_files(part)]
+CHAPTERS = [page for page in NUMBERED if page in NOTEBOOKS]
 
 
 def pytest_generate_tests(metafunc):

@@ -46,6 +46,7 @@ __all__ = [
     "gradient_noise",
     "loss",
     "run",
+    "shown_rows",
     "started",
     "trained",
     "typical",
@@ -213,6 +214,17 @@ def typical(rows: list[dict[str, Any]]) -> int:
     )
     apart = np.abs(table - np.median(table, axis=0)) / table.std(axis=0)
     return int(rows[int(apart.sum(1).argmin())]["data_seed"])
+
+
+def shown_rows() -> tuple[dict[tuple[float, float], Any], Any, tuple[Array, Array]]:
+    """Return rows by KL weight and initial σ, that of NUTS, and the data which both show."""
+    rows = measured.load("bayes")["rows"]
+    cases = {(b, s): BASE | {"beta": b, "std": s} for b in BETAS for s in STDS}
+    return (
+        {key: measured.row(rows, **case) for key, case in cases.items()},
+        measured.row(measured.load("nuts")["rows"], data_seed=TYPICAL),
+        gap.sample(np.random.default_rng(TYPICAL)),
+    )
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
