@@ -166,14 +166,15 @@ class Lines:
         circle = np.stack([np.cos(turn), np.sin(turn)])
         with plot.house_style():
             figure, [left, right] = plot.panels(2, height=2.2)
-            left.plot(*(2 * np.linalg.cholesky(line.covariance) @ circle), **EXACT)
-            left.plot(*(line.apart + 2 * line.sigma * circle.T).T, **APART)
+            exact, ours = EXACT | {"label": "exact posterior"}, APART | {"label": "trained q"}
+            left.plot(*(2 * np.linalg.cholesky(line.covariance) @ circle), **exact)
+            left.plot(*(line.apart + 2 * line.sigma * circle.T).T, **ours)
             for words, own, y in (("exact posterior", INK, 0.97), ("trained q", OURS, 0.86)):
                 left.text(0.99, y, words, transform=left.transAxes, color=own, ha="right",
                           va="top", **BOLD)  # fmt: skip
             left.set(xlim=(-1.25, 1.25), ylim=(-0.5, 0.5), title="two weights")
             left.set(xlabel="intercept − exact mean", ylabel="slope − exact mean")
-            draw_doubt(right, self.x, zip(line.doubt, (EXACT, APART), strict=True), line.inputs)
+            draw_doubt(right, self.x, zip(line.doubt, (exact, ours), strict=True), line.inputs)
             right.set(xlim=(-1, 4), ylim=(0, 1))
         return figure
 
@@ -218,7 +219,8 @@ class Doubt:
         with plot.house_style():
             right = ends_room(self.curves)
             figure, [axes] = plot.panels(1, height=2.4, right=right, above=0.4)
-            draw_doubt(axes, self.x, self.curves.values(), self.inputs)
+            curves = [(y, style | {"label": name}) for name, (y, style) in self.curves.items()]
+            draw_doubt(axes, self.x, curves, self.inputs)
             axes.set(xlim=(self.x[0], self.x[-1]), yscale="log", ylim=(0.01, 1.5))
             axes.set_yticks([0.01, 0.03, 0.1, 0.3, 1], ["0.01", "0.03", "0.1", "0.3", "1"])
             axes.minorticks_off()
@@ -252,8 +254,8 @@ def draw_doubt(axes: Axes, x: Array, curves: Any, inputs: Array) -> None:
     """Draw standard deviations of f over x, pairs of (B,) and a style, and where the data lie."""
     for y, style in curves:
         axes.plot(x, y, **style)
-    foot = {"transform": axes.get_xaxis_transform(), "clip_on": False}
-    axes.plot(inputs, np.zeros_like(inputs), "|", color=INK, ms=9, **foot)
+    foot: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+    axes.plot(inputs, np.zeros_like(inputs), "|", color=INK, ms=9, label="data", **foot)
     axes.set(xlabel="x (ticks: data)", title="standard deviation of f(x)")
 
 
@@ -288,7 +290,8 @@ class Distances:
             for name, own in self.ratios.items():
                 heights = [own[place] for place in PLACES]
                 axes.plot(range(3), heights, color=color(name), ms=7, marker=plot.MARKERS[name],
-                          lw=2.8 if name == "mean_field" else 1.2, clip_on=False)  # fmt: skip
+                          lw=2.8 if name == "mean_field" else 1.2, clip_on=False,
+                          label=self.names[name])  # fmt: skip
                 ends.append((self.names[name], 2, heights[-1], color(name)))
             for words, y in (("less sure\nthan NUTS", 3), ("too sure", 0.08)):
                 axes.text(1.5, y, words, color=MUTED, ha="center", va="center", fontsize=SMALL)
@@ -360,7 +363,7 @@ class Noise:
             figure, found = plot.panels(2, height=2.4)
             for axes, (part, own) in zip(found, self.variances.items(), strict=True):
                 for way, style in WAYS.items():
-                    axes.plot(self.sizes, own[way], color=OURS, lw=2, ms=5, **style)
+                    axes.plot(self.sizes, own[way], color=OURS, lw=2, ms=5, label=way, **style)
                 for words, place in BESIDE[part].items():
                     axes.text(*place, words, transform=axes.transAxes, color=OURS, ha="center",
                               va="center", **BOLD)  # fmt: skip

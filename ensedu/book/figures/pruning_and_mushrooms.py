@@ -3,9 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxtyping import Float
-from numpy import ndarray as Array
-
 from ensedu import plot
 from ensedu.plot.panels import write_key
 from ensedu.plot.style import PAGE, Figure, color
@@ -51,12 +48,12 @@ class Cuts:
     left
         K percentages of the weights, from 100 down.
     errors
-        By title of a panel, and by name, one network first, (3, K): the means, the least and the
-        greatest of splits, in percent.
+        By title of a panel, and by name, one network first, three of K each: the means, the least
+        and the greatest of splits, in percent.
     """
 
     def __init__(
-        self, left: Sequence[int], errors: Mapping[str, Mapping[str, Float[Array, "3 K"]]]
+        self, left: Sequence[int], errors: Mapping[str, Mapping[str, Sequence[Any]]]
     ) -> None:
         self.left, self.errors = list(left), errors
 
@@ -68,9 +65,9 @@ class Cuts:
                 3, height=2.2, top=0.55 if narrow else 0.3, sharey=True
             )  # fmt: skip
             for axes, (title, own) in zip(found, self.errors.items(), strict=True):
-                for (mean, least, most), look in zip(own.values(), LOOKS, strict=True):
-                    axes.vlines(self.left, least, most, lw=1, color=look["color"])
-                    axes.plot(self.left, mean, **look)
+                for (name, (mean, least, most)), look in zip(own.items(), LOOKS, strict=True):
+                    axes.vlines(self.left, least, most, lw=1, color=look["color"], label=name)
+                    axes.plot(self.left, mean, label=name, **look)
                 axes.set(title=title, xlabel="weights left, %", xscale="log", yscale="log")
                 axes.set(xlim=(112, 1.8), ylim=(3.5, 95))
                 axes.set_xticks([100, 25, 10, 5, 2], ["100", "25", "10", "5", "2"])

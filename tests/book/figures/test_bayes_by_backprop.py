@@ -96,7 +96,8 @@ def test_the_sentence_of_a_line_is_the_theorem():
     rng = np.random.default_rng(3)
     features, targets = np.split(rng.normal([1.0, 2.0, 0.0], size=(11, 3)), [2], axis=1)
     exact = conjugate.posterior(features, targets, noise_std=0.5)
-    one = figures.Line(np.zeros(2), exact.covariance, np.zeros(2), np.ones(2), (0, 0))
+    mean = np.zeros(2)
+    one = figures.Line(np.zeros(2), exact.covariance, np.zeros(2), np.ones(2), (mean, mean))
     part = (exact.mean_field_std / exact.std)[0]
     assert f"{part:.2f}" in figures.Lines(np.zeros(2), {3: one}).say(3)
 
