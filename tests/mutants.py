@@ -2232,6 +2232,34 @@ MUTANTS = (
     ),
     # What its page draws and says.
     Mutant(
+        "ensedu/book/figures/bayes_by_backprop.py",
+        "part = np.prod(variances, axis=0)[0] ** -0.5",
+        "part = np.prod(variances, axis=0)[0] ** -1",
+        ("tests/book/figures/test_bayes_by_backprop.py",),
+        "a weight is said to have the part of its variance",
+    ),
+    Mutant(
+        "ensedu/book/figures/bayes_by_backprop.py",
+        "left.plot(*(line.apart + 2 * line.sigma * circle.T).T, **ours)",
+        "left.plot(*(2 * line.sigma * circle.T).T, **ours)",
+        ("tests/book/figures/test_bayes_by_backprop.py",),
+        "q is drawn around the exact mean",
+    ),
+    Mutant(
+        "ensedu/plot/panels.py",
+        "low, high, at = axis.get_transform().transform([*axis.get_view_interval(), value])",
+        "low, high, at = *axis.get_view_interval(), value",
+        ("tests/book/figures/test_bayes_by_backprop.py",),
+        "names on a logarithmic axis stand where a straight one has them",
+    ),
+    Mutant(
+        "ensedu/book/figures/pruning_and_mushrooms.py",
+        "best = min(self.against, key=lambda name: self.against[name].mean)",
+        "best = max(self.against, key=lambda name: self.against[name].mean)",
+        ("tests/book/figures/test_pruning_and_mushrooms.py",),
+        "most regret is said to be the least",
+    ),
+    Mutant(
         "ensedu/book/figures/best.py",
         "brief(name): replace(one, sources=[own[name]]) for name, one",
         "brief(name): one for name, one",

@@ -320,8 +320,8 @@ def name_ends(figure: Figure, axes: Axes, ends: Sequence[tuple[str, Number, Numb
     wide, high = figure.get_size_inches()
     box = axes.get_position()
     left, bottom, width, height = box.x0 * wide, box.y0 * high, box.width * wide, box.height * high
-    xs = [_inches_along(x, axes.get_xlim(), left, width) for _, x, _, _ in ends]
-    ys = [_inches_along(y, axes.get_ylim(), bottom, height) for _, _, y, _ in ends]
+    xs = [_inches_on(axes.xaxis, x, left, width) for _, x, _, _ in ends]
+    ys = [_inches_on(axes.yaxis, y, bottom, height) for _, _, y, _ in ends]
     words = [_name_at_end(name) for name, *_ in ends]
     sizes = [LINE * (1 + text.count("\n")) for text in words]
     found = middles_apart(ys, sizes, (bottom - LINE / 2, bottom + height + LINE / 2))
@@ -334,6 +334,12 @@ def name_ends(figure: Figure, axes: Axes, ends: Sequence[tuple[str, Number, Numb
         write(
             figure, to, high - at, text, va="center", color=own, weight="bold", linespacing=1.1
         )  # fmt: skip
+
+
+def _inches_on(axis: Axis, value: Number, start: Number, size: Number) -> float:
+    """Return where a value is on an axis of any scale, as `_inches_along` does."""
+    low, high, at = axis.get_transform().transform([*axis.get_view_interval(), value])
+    return _inches_along(at, (low, high), start, size)
 
 
 def _inches_along(value: Number, ends: Ends, start: Number, size: Number) -> float:

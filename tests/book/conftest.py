@@ -22,9 +22,9 @@ def toc_files(entry):
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = toc_files(TOC)
 NOTEBOOKS = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists()]
-# Chapters, which follow a template, have a number.
+# Those of numbered parts follow a template; the introduction, side trips and others do not.
 NUMBERED = [page for part in TOC["parts"] if part.get("numbered") for page in toc_files(part)]
-CHAPTERS = [page for page in NOTEBOOKS if page in NUMBERED]
+CHAPTERS = [page for page in NUMBERED if page in NOTEBOOKS]
 
 
 def pytest_generate_tests(metafunc):

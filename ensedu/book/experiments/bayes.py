@@ -37,6 +37,7 @@ from ensedu.torch.variational import inverse_softplus, kl, softplus
 
 __all__ = [
     "BASE",
+    "CHANGES",
     "ESTIMATORS",
     "EXPERIMENT",
     "NOISE",
@@ -46,6 +47,7 @@ __all__ = [
     "gradient_noise",
     "loss",
     "run",
+    "shown",
     "started",
     "trained",
     "typical",
@@ -60,6 +62,13 @@ BETAS, STDS = (0.0, 0.1, 1.0, 10.0), (0.01, 0.1, 1.0)
 BASE: dict[str, Any] = {
     "beta": 1.0, "std": 0.1, "anneal": 0.0, "share": "uniform", "prior": "normal", "samples": 1,
     "steps": 3000,
+}  # fmt: skip
+#: What is changed, one at a time.
+CHANGES: dict[str, dict[str, Any]] = {
+    "KL weight 0.1": {"beta": 0.1}, "KL weight 10": {"beta": 10.0},
+    "initial std 0.01": {"std": 0.01}, "initial std 1": {"std": 1.0},
+    "KL grows slowly": {"anneal": 0.5}, "mixture prior": {"prior": "mixture"},
+    "16 samples a step": {"samples": 16}, "12,000 steps": {"steps": 12000},
 }  # fmt: skip
 #: Of the data of `nuts`, the draw whose posterior is shown, as `typical` finds it.
 TYPICAL = 8
@@ -213,6 +222,13 @@ def typical(rows: list[dict[str, Any]]) -> int:
     )
     apart = np.abs(table - np.median(table, axis=0)) / table.std(axis=0)
     return int(rows[int(apart.sum(1).argmin())]["data_seed"])
+
+
+def shown() -> tuple[dict[str, Any], Float[Array, "N 2"]]:
+    """Return the band of NUTS that is shown, as `live` takes it, and the data that it was given."""
+    row = measured.row(measured.load("nuts")["rows"], data_seed=TYPICAL)
+    band = {"x": nuts.grid(), "mean": row["mean"], "std": row["std"], "label": "NUTS"}
+    return band, np.hstack(gap.sample(np.random.default_rng(TYPICAL)))
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

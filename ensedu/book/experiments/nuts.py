@@ -39,6 +39,7 @@ __all__ = [
     "COARSE",
     "CURVES",
     "EXPERIMENT",
+    "MODEL",
     "PLACES",
     "PRIOR",
     "SIZES",
@@ -56,6 +57,11 @@ __all__ = [
 SIZES = (1, 20, 1)
 PRIOR = Normal(0.0, 2.0)
 WIDTH = SIZES[1]
+#: The same model for a trainer on a page.
+MODEL: dict[str, Any] = {
+    "width": WIDTH, "hidden_layers": 1, "activation": "tanh", "parametrization": "ntk",
+    "prior_scale": PRIOR.scale,
+}  # fmt: skip
 #: Every weight and bias, in the order W, b, V, c.
 NUMBER = 3 * WIDTH + 1
 #: Every fourth x of the grid has whole distributions.

@@ -1,0 +1,340 @@
+"""What *Bayes by Backprop* draws and says: where normals for weights doubt too much, or too little.
+
+Whatever is exact, a posterior in closed form or that of NUTS, has the color of ink; whatever treats
+weights as independent that of a mean-field network.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from numpy import ndarray as Array
+
+from ensedu import plot
+from ensedu.book.experiments import nuts
+from ensedu.data import gap
+from ensedu.plot.panels import ends_room, name_ends
+from ensedu.plot.style import INK, MUTED, PAGE, Figure, color
+from ensedu.plot.text_layout import SMALL
+from ensedu.uncertainty import Interval
+
+__all__ = [
+    "BANDS", "BANDS_ALT", "DISTANCES", "ELLIPSES", "LAST", "NOISE", "SETTINGS", "Distances",
+    "Doubt", "Line", "Lines", "Noise", "Settings",
+]  # fmt: skip
+
+# Captions.
+BANDS = (
+    "Press Play: independent normals learn to be too unsure at the data, and too sure in the gap. "
+    "Bayes by Backprop trains here; NUTS, a sampler of the posterior itself, shows what it should "
+    "become. Bands: ± 2 standard deviations of the curve, 1-20-1 with tanh."
+)
+BANDS_ALT = (
+    "A curve through 60 points with a gap in the middle. The band of NUTS is narrow at the points "
+    "and wide in the gap; that of Bayes by Backprop is wider at the points and narrower in the gap."
+)
+ELLIPSES = (
+    "An upright ellipse has to be small to fit into a leaning one. Ellipses: two standard "
+    "deviations around the exact mean. Curves: how uncertain f(x) = intercept + slope x is."
+)
+LAST = (
+    "Doubt that forgets correlations is too large at the data; doubt in the last layer alone is "
+    "too small in the gap. Standard deviations of f(x), on one data set; the hidden layer is "
+    "the same, trained once."
+)
+DISTANCES = (
+    "Nobody is uncertain in the right places. Above 1 a method is less sure than the posterior, "
+    "below 1 it is too sure. Means over 5 data sets and 5 initializations on each; 1-20-1 with tanh, "
+    "full batches, 3,000 steps."
+)
+SETTINGS = (
+    "Training longer, or with more weight samples, helps; a large initial std breaks the fit. Left "
+    "is better: NLL at the data minus the base's, on 10 data sets, 4 initializations on each; "
+    "hollow: unclear (Holm)."
+)
+NOISE = (
+    "The larger the batch, the more it pays to give each example noise of its own. Variance of the "
+    "gradient of a batch's mean NLL over samples, summed over all weights; 64-50-10, trained on "
+    "digits, 10 networks."
+)
+
+OURS = color("mean_field")
+EXACT: dict[str, Any] = {"color": INK, "lw": 2}
+APART: dict[str, Any] = {"color": OURS, "lw": 2, "ls": "--"}
+PLACES = {"regions": "at the data", "gap": "in the gap", "outside": "outside"}
+WAYS: dict[str, dict[str, Any]] = {
+    "weights": {"ls": "-", "marker": "o"},
+    "local": {"ls": "--", "marker": "s", "mfc": PAGE},
+    "flipout": {"ls": ":", "marker": "D"},
+}
+#: What stands beside curves of their variances, and where in the panel.
+BESIDE = {
+    "mean": {
+        "weights": (0.72, 0.6), "Flipout, local\nreparameterization": (0.33, 0.13)
+    },
+    "rho": {
+        "weights": (0.72, 0.72), "Flipout": (0.8, 0.35), "local reparameterization": (0.42, 0.08)
+    },
+}  # fmt: skip
+BOLD: dict[str, Any] = {"weight": "bold", "fontsize": SMALL}
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Two posteriors of the weights of a line, intercept and slope.
+
+    Attributes
+    ----------
+    inputs
+        (N,): where the data lie.
+    covariance
+        (2, 2): of the exact posterior.
+    apart
+        (2,): the means of q minus the exact ones.
+    sigma
+        (2,): the standard deviations of q.
+    doubt
+        Two of (B,): the standard deviations of f(x), exact and of q.
+    """
+
+    inputs: Float[Array, " N"]
+    covariance: Float[Array, "2 2"]
+    apart: Float[Array, " 2"]
+    sigma: Float[Array, " 2"]
+    doubt: tuple[Float[Array, " B"], Float[Array, " B"]]
+
+
+class Lines:
+    """The exact posterior and q, by where the inputs of a line lie; f is drawn along x, (B,)."""
+
+    def __init__(self, x: Float[Array, " B"], lines: Mapping[int, Line]) -> None:
+        self.x, self.lines = x, lines
+        self.choices = {"inputs_around": list(lines)}
+
+    def draw(self, inputs_around: int) -> Figure:
+        """Draw both posteriors of two weights, and the doubt in f(x)."""
+        line = self.lines[inputs_around]
+        turn = np.linspace(0, 2 * np.pi, 200)
+        circle = np.stack([np.cos(turn), np.sin(turn)])
+        with plot.house_style():
+            figure, [left, right] = plot.panels(2, height=2.2)
+            exact, ours = EXACT | {"label": "exact posterior"}, APART | {"label": "trained q"}
+            left.plot(*(2 * np.linalg.cholesky(line.covariance) @ circle), **exact)
+            left.plot(*(line.apart + 2 * line.sigma * circle.T).T, **ours)
+            for words, own, y in (("exact posterior", INK, 0.97), ("trained q", OURS, 0.86)):
+                left.text(0.99, y, words, transform=left.transAxes, color=own, ha="right",
+                          va="top", **BOLD)  # fmt: skip
+            left.set(xlim=(-1.25, 1.25), ylim=(-0.5, 0.5), title="two weights")
+            left.set(xlabel="intercept − exact mean", ylabel="slope − exact mean")
+            draw_doubt(right, self.x, zip(line.doubt, (exact, ours), strict=True), line.inputs)
+            right.set(xlim=(-1, 4), ylim=(0, 1))
+        return figure
+
+    def say(self, inputs_around: int) -> str:
+        """Say how sure the weights are."""
+        line = self.lines[inputs_around]
+        variances = np.diag(line.covariance), np.diag(np.linalg.inv(line.covariance))
+        part = np.prod(variances, axis=0)[0] ** -0.5
+        return (
+            f"With inputs around {inputs_around} each weight has {part:.2f} of its true standard "
+            "deviation."
+        )
+
+
+class Doubt:
+    """The standard deviations of f(x) of a network's last layer, beside those of NUTS.
+
+    Parameters
+    ----------
+    x
+        (B,): where f is drawn.
+    exact, last, apart
+        (B,) each: of NUTS, of the last layer's exact posterior, and of the same one without its
+        correlations.
+    inputs
+        (N,): where the data lie.
+    """
+
+    def __init__(
+        self, x: Float[Array, " B"], exact: Float[Array, " B"], last: Float[Array, " B"],
+        apart: Float[Array, " B"], inputs: Float[Array, " N"],
+    ) -> None:  # fmt: skip
+        self.x, self.inputs = x, inputs
+        self.curves = {
+            "NUTS": (exact, EXACT),
+            "last layer": (last, EXACT | {"ls": (0, (1, 1))}),
+            "last layer, independent": (apart, APART),
+        }
+
+    def draw(self) -> Figure:
+        """Draw all three in one panel."""
+        with plot.house_style():
+            right = ends_room(self.curves)
+            figure, [axes] = plot.panels(1, height=2.4, right=right, above=0.4)
+            curves = [(y, style | {"label": name}) for name, (y, style) in self.curves.items()]
+            draw_doubt(axes, self.x, curves, self.inputs)
+            axes.set(xlim=(self.x[0], self.x[-1]), yscale="log", ylim=(0.01, 1.5))
+            axes.set_yticks([0.01, 0.03, 0.1, 0.3, 1], ["0.01", "0.03", "0.1", "0.3", "1"])
+            axes.minorticks_off()
+            axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
+            ends = [(k, self.x[-1], y[-1], style["color"]) for k, (y, style) in self.curves.items()]
+            name_ends(figure, axes, ends)
+        return figure
+
+    def ratio(self, name: str, place: str) -> float:
+        """Return the mean over x of one's standard deviation over that of NUTS."""
+        rows = nuts.inputs_by_place(self.x)[place]
+        return float((self.curves[name][0] / self.curves["NUTS"][0])[rows].mean())
+
+    def say(self) -> str:
+        """Say what both miss."""
+        near, apart, between = (
+            self.ratio(*one)
+            for one in (
+                ("last layer", "regions"),
+                ("last layer, independent", "regions"),
+                ("last layer", "gap"),
+            )
+        )
+        return (
+            f"The last layer has {near:.1f} of NUTS's doubt at the data, {apart:.1f} if "
+            f"independent, and {between:.1f} in the gap."
+        )
+
+
+def draw_doubt(axes: Axes, x: Array, curves: Any, inputs: Array) -> None:
+    """Draw standard deviations of f over x, pairs of (B,) and a style, and where the data lie."""
+    for y, style in curves:
+        axes.plot(x, y, **style)
+    foot: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+    axes.plot(inputs, np.zeros_like(inputs), "|", color=INK, ms=9, label="data", **foot)
+    axes.set(xlabel="x (ticks: data)", title="standard deviation of f(x)")
+
+
+class Distances:
+    """The ratio of standard deviations, each method's over that of NUTS, by place.
+
+    Parameters
+    ----------
+    ratios
+        By method and place, the places in their order.
+    names
+        What the methods are called.
+    """
+
+    def __init__(self, ratios: Mapping[str, Mapping[str, float]], names: Mapping[str, str]) -> None:
+        self.ratios, self.names = ratios, names
+
+    def draw(self) -> Figure:
+        """Draw a line a method over the places, on an axis of square roots, which holds 0."""
+        narrow = plot.look().narrow
+        places = [words.replace("the ", "the\n") if narrow else words for words in PLACES.values()]
+        with plot.house_style():
+            right = ends_room(self.names.values())
+            figure, [axes] = plot.panels(1, height=3.0, right=right, below=0.55 if narrow else 0.35)
+            axes.set_yscale("function", functions=(np.sqrt, np.square))
+            axes.set(title="σ over that of NUTS", xlim=(-0.2, 2.15), ylim=(0, 5))
+            axes.set_xticks(range(3), places)
+            axes.set_yticks([0, 0.25, 0.5, 1, 2, 4], ["0", "0.25", "0.5", "1", "2", "4"])
+            axes.axhspan(1, 5, color=MUTED, alpha=0.09, lw=0)
+            axes.axhline(1, color=INK, lw=1.4)
+            ends = []
+            for name, own in self.ratios.items():
+                heights = [own[place] for place in PLACES]
+                axes.plot(range(3), heights, color=color(name), ms=7, marker=plot.MARKERS[name],
+                          lw=2.8 if name == "mean_field" else 1.2, clip_on=False,
+                          label=self.names[name])  # fmt: skip
+                ends.append((self.names[name], 2, heights[-1], color(name)))
+            for words, y in (("less sure\nthan NUTS", 3), ("too sure", 0.08)):
+                axes.text(1.5, y, words, color=MUTED, ha="center", va="center", fontsize=SMALL)
+            name_ends(figure, axes, ends)
+        return figure
+
+    def say(self) -> str:
+        """Say how many doubt too much, and where."""
+        near, between = (
+            sum(own[place] > 1 for own in self.ratios.values()) for place in ("regions", "gap")
+        )
+        return (
+            f"{near} of {len(self.ratios)} are less sure than NUTS at the data, "
+            f"{between or 'none'} in the gap."
+        )
+
+
+class Settings:
+    """What each change of the base setting does to the NLL at the data.
+
+    Parameters
+    ----------
+    effects
+        By change, the paired difference from the base.
+    sure
+        Those that are clear.
+    base
+        The base setting's NLL.
+    """
+
+    def __init__(self, effects: Mapping[str, Interval], sure: Collection[str], base: float) -> None:
+        self.effects, self.sure, self.base = effects, sure, base
+
+    def draw(self) -> Figure:
+        """Draw a row a change."""
+        title = "NLL at the data"
+        return plot.effects(
+            {title: {name: (e.low, e.mean, e.high) for name, e in self.effects.items()}},
+            resolved={title: self.sure}, levels={title: f"base: {self.base:.2f}"},
+            colors=dict.fromkeys(self.effects, "mean_field"),
+        )  # fmt: skip
+
+    def say(self) -> str:
+        """Say what helps most, and what harms most."""
+        best, *_, worst = sorted(self.sure, key=lambda name: self.effects[name].mean)
+        return (
+            f"Most is gained by {best}, most lost by {worst}: "
+            f"{self.effects[worst].mean:.2f} nats a point."
+        )
+
+
+class Noise:
+    """The variance of a gradient over the batch size, for each way to draw.
+
+    Parameters
+    ----------
+    sizes
+        K batch sizes.
+    variances
+        By part, "mean" and "rho", and way to draw, K variances.
+    """
+
+    def __init__(self, sizes: Sequence[int], variances: Mapping[str, Mapping[str, Array]]) -> None:
+        self.sizes, self.variances = list(sizes), variances
+
+    def draw(self) -> Figure:
+        """Draw a panel a part."""
+        with plot.house_style():
+            figure, found = plot.panels(2, height=2.4)
+            for axes, (part, own) in zip(found, self.variances.items(), strict=True):
+                for way, style in WAYS.items():
+                    axes.plot(self.sizes, own[way], color=OURS, lw=2, ms=5, label=way, **style)
+                for words, place in BESIDE[part].items():
+                    axes.text(*place, words, transform=axes.transAxes, color=OURS, ha="center",
+                              va="center", **BOLD)  # fmt: skip
+                axes.set(xscale="log", yscale="log", xlim=(0.9, 570), xlabel="batch size B")
+                axes.set_title(f"gradient in {'μ' if part == 'mean' else 'ρ'}: variance")
+                axes.set_xticks([1, 8, 64, 512], ["1", "8", "64", "512"])
+                axes.minorticks_off()
+        return figure
+
+    def say(self) -> str:
+        """Say who is quiet in ρ."""
+        own, at = self.variances["rho"], self.sizes.index(32)
+        local, flipout = (own[way][at] / own["weights"][at] for way in ("local", "flipout"))
+        return (
+            f"In ρ, at 32 examples, local reparameterization has {local:.2f} of the variance of "
+            f"weight sampling, Flipout {flipout:.2f}."
+        )

@@ -1,0 +1,74 @@
+"""What *Pruning and mushrooms* draws is what it is given, and each sentence says one thing."""
+
+import numpy as np
+
+from ensedu.book.figures import pruning_and_mushrooms as figures
+from ensedu.book.page.said import too_much
+from ensedu.plot.style import Look
+from ensedu.uncertainty import paired
+from tests.plot.looks import drawn, readable, texts
+
+LEFT = [100, 50, 10, 2]
+NAMES = ("one network", "prior N(0, 0.1²)", "prior N(0, 1)", "scale mixture")
+
+
+def errors(*starts):
+    """Means, least and greatest by name, of curves that start there."""
+    mean = np.array([[0.0, 1, 5, 23]]) + np.array(starts)[:, None]
+    return {name: [own, own - 0.5, own + 0.7] for name, own in zip(NAMES, mean, strict=True)}
+
+
+CUTS = figures.Cuts(
+    LEFT, {"the whole KL": errors(6, 14, 7, 11), "a tenth": errors(6, 8, 7, 9),
+           "a hundredth": errors(6, 5, 4, 7)},
+)  # fmt: skip
+
+
+def test_a_curve_of_errors_is_drawn_with_its_range():
+    panels = drawn(CUTS.draw, Look()).axes
+    for axes, own in zip(panels, CUTS.errors.values(), strict=True):
+        for line, ranged, (mean, least, most) in zip(
+            axes.lines, axes.collections, own.values(), strict=True
+        ):
+            np.testing.assert_array_equal(line.get_xydata(), np.stack([LEFT, mean], 1))
+            ends = np.array(ranged.get_segments())  # (K, 2, 2)
+            np.testing.assert_array_equal(ends[..., 1], np.stack([least, most], 1))
+    assert set(NAMES) <= {text.get_text() for text in texts(panels[0].figure)}
+    readable(CUTS.draw)
+
+
+def test_the_flat_curve_is_the_one_that_is_named():
+    assert CUTS.say() == (
+        "With the whole KL, prior N(0, 0.1²) errs 14% with all weights, 19% with a tenth; one "
+        "network 6%."
+    )
+    assert not too_much(CUTS.say())
+
+
+SEEDS = {
+    "greedy": [2000.0, 2400.0, 2700.0], "5% random": [2500.0, 2900.0, 3300.0],
+    "deep ensemble": [2100.0, 2200.0, 2600.0], "BNN": [2000.0, 2100.0, 2400.0],
+    "BNN, whole KL": [2200.0, 2700.0, 2800.0],
+}  # fmt: skip
+AGAINST = {
+    name: paired(np.subtract(seeds, SEEDS["greedy"])) for name, seeds in [*SEEDS.items()][1:]
+}
+
+
+def test_regret_is_a_row_an_agent_beside_greedy():
+    shown = figures.Regret(SEEDS, AGAINST)
+    figure = drawn(shown.draw, Look())
+    words = {text.get_text() for text in texts(figure)}
+    assert {*SEEDS, "+533", "−200"} <= words
+    assert "difference from greedy" in words
+    first = [line for line in figure.axes[0].lines if line.get_alpha()]
+    assert [list(line.get_xdata()) for line in first] == list(SEEDS.values())
+    readable(shown.draw)
+
+
+def test_regret_names_the_least():
+    one = AGAINST["BNN"]
+    said = figures.Regret(SEEDS, AGAINST).say()
+    low, high = (f"{end:+.0f}".replace("-", "−") for end in (one.low, one.high))
+    assert said == (f"Least has the BNN: 200 below greedy, with an interval from {low} to {high}.")
+    assert not too_much(said)
