@@ -20,15 +20,23 @@ const tableOf = (section, data, tell) => {
   });
   select.addEventListener("change", () => tell(select.value, false));
 
+  const always = heads.map((head) => head.classList.contains("ensedu-always"));
+
   const show = (by, end) => {
     const column = data.by.indexOf(by);
+    // A column without differences leaves those of another in sight; a phone shows two columns.
+    const barred = data.bars[column] ? column : data.bars.indexOf(true);
+    const second = always[column] ? always.indexOf(false) : column;
     body.append(...data.orders[column][end].map((place) => rows[place]));
     heads.forEach((head, i) => {
       head.querySelector(".ensedu-first").textContent = i === column ? `${end} first` : "";
       if (i === column) head.setAttribute("aria-sort", data.directions[i][end]);
       else head.removeAttribute("aria-sort");
-      for (const cell of [head, ...rows.map((row) => row.cells[i + 1])])
-        cell.classList.toggle("ensedu-sorted", i === column);
+      for (const { classList } of [head, ...rows.map((row) => row.cells[i + 1])]) {
+        classList.toggle("ensedu-sorted", i === column);
+        classList.toggle("ensedu-barred", i === barred);
+        classList.toggle("ensedu-second", i === second);
+      }
     });
     select.value = by;
     return data.said[column][end];
