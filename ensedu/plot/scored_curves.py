@@ -135,7 +135,7 @@ def scored_curves(
 
 def _scores_beside(
     rows: Mapping[str, Belief], scene: Scene, ends: Ends,
-    columns: "list[_Column]", xlabel: str,
+    columns: "list[_ScoreColumn]", xlabel: str,
 ) -> Figure:  # fmt: skip
     """Draw a row a contestant: its curve, and at its height the intervals."""
     entries = key_entries(rows, scene, thin_line_words(rows))
@@ -180,7 +180,7 @@ def _scores_beside(
 
 def _scores_below(
     rows: Mapping[str, Belief], scene: Scene, ends: Ends,
-    columns: "list[_Column]", xlabel: str,
+    columns: "list[_ScoreColumn]", xlabel: str,
 ) -> Figure:  # fmt: skip
     """Draw a block a contestant: its curve, and below it the intervals side by side."""
     entries = key_entries(rows, scene, thin_line_words(rows))

@@ -330,10 +330,10 @@ def draw_conformal(
             # Of panels side by side only the first one has names.
             for name, words in zip(ends, axes.get_yticklabels(), strict=False):
                 words.set_color(plot.PALETTE.get(name.removesuffix("_scaled"), plot.style.INK))
-        one = next(iter(after.values()))[1]
-        for axes, x, words in zip(panels, (90, one), (PROMISED, "one network"), strict=True):
+        lines = (PROMISED, 90.0), ("one network", next(iter(after.values()))[1])
+        for axes, (line, x) in zip(panels, lines, strict=True):
             axes.axvline(x, color=reference, lw=1, ls=":")
-            _name_lines(axes, {words: (x, reference)})
+            _name_lines(axes, {line: (x, reference)})
         mark = {"color": reference, "marker": "o", "ms": 7, "ls": ""}
         write_key(figure, {"its own": mark | {"mfc": PAGE}, "conformal": mark})
     return figure

@@ -434,7 +434,8 @@ class Ranking:
                 f"a bar: the 95% interval of the difference from {self.reference}, in the column "
                 f"that the table is sorted by, or in the first that has bars"
             )
-        rest = f"{'; '.join(words)}." if words else ""
+        rest = "; ".join(words) + "." * bool(words)
+        rest = rest[:1].upper() + rest[1:]
         return f'<span class="ensedu-arrows">{arrows}. </span>{escape(rest)}'
 
     def _section(self, part: Part) -> Iterator[str]:

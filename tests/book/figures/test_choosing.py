@@ -183,7 +183,7 @@ def test_what_is_drawn(look):
 def test_words_of_relatives_are_whole_and_struck_by_nothing(look, network, members):
     figure = drawn(lambda: choosing.draw_relatives(members, network), look)
     (axes,) = figure.axes
-    boxes = {text.get_text(): text.get_window_extent() for text in texts(figure)}
+    boxes = {" ".join(t.get_text().split()): t.get_window_extent() for t in texts(figure)}
     for words in ("one network", "deep ensemble"):
         assert figure.bbox.x0 <= boxes[words].x0 and boxes[words].x1 <= figure.bbox.x1
     assert not boxes["one network"].overlaps(boxes["deep ensemble"])
