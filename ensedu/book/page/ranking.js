@@ -53,12 +53,18 @@ const setUp = (root) => {
   const said = root.querySelector("[role=status]");
   const state = { ...start };
 
-  const current = () => shown.find(({ data }) => data.option === state.show);
+  // A table gets its buttons when it is first shown.
+  const sections = [...root.querySelectorAll("section")];
+  const made = [];
+  const current = () => {
+    const place = tables.findIndex(({ option }) => option === state.show);
+    return (made[place] ??= tableOf(sections[place], tables[place], tell));
+  };
   // A table without the column that was chosen is sorted by its own first choice.
   const by = () => (current().data.by.includes(state.by) ? state.by : current().data.start);
   const show = () => {
     const table = current();
-    for (const each of shown) each.section.hidden = each !== table;
+    for (const section of sections) section.hidden = section !== table.section;
     for (const radio of root.querySelectorAll("input")) radio.checked = radio.value === state.show;
     const words = table.show(by(), state.first);
     if (said.textContent !== words) said.textContent = words;
@@ -73,8 +79,6 @@ const setUp = (root) => {
     keepSetting(name, state);
   };
 
-  const sections = [...root.querySelectorAll("section")];
-  const shown = sections.map((section, i) => tableOf(section, tables[i], tell));
   root.addEventListener("change", ({ target }) => {
     if (target.type !== "radio") return;
     set({ show: target.value });
