@@ -87,7 +87,7 @@ def dots(
     xlim: Mapping[str, Ends] | None = None,
     difference_xlim: Mapping[str, Ends] | None = None,
 ) -> Figure:
-    """Draw one dot a seed, and above the dots of a row their mean with its 95 % interval.
+    """Draw one dot a seed, and above the dots of a row their mean with its 95% interval.
 
     With a `reference`, a second panel shows the difference of each row from that one, seed by
     seed, with the interval of its mean as `ensedu.uncertainty.paired` gives it.
@@ -270,7 +270,7 @@ def _draw_reference(axes: Axes, method: str, y: Number) -> None:
 def _seed_key_entries() -> dict[str, dict[str, Any]]:
     return {
         "one seed": {"color": MUTED, "ls": "", "marker": "o", "ms": 5.5, "alpha": 0.5},
-        "mean, 95\N{NO-BREAK SPACE}% interval": {
+        "mean, 95% interval": {
             "color": MUTED, "lw": 2.4, "marker": "o", "ms": 8,
         },
     }  # fmt: skip

@@ -218,7 +218,7 @@ def _write_title(figure: Figure, lines: Iterable[str], x: Number, y: Number, ha:
 def _effect_key_entries() -> dict[str, dict[str, Any]]:
     line = {"color": MUTED, "lw": 2.4, "marker": "o", "ms": 8, "mew": 1.6}
     return {
-        "mean, 95\N{NO-BREAK SPACE}% interval": line,
+        "mean, 95% interval": line,
         "unclear": line | {"mfc": PAGE},
     }
 

@@ -279,18 +279,27 @@ def _key_entries(
     source: str, reference: str, band: Number, leaves: bool
 ) -> dict[str, dict[str, Any]]:
     """Return what the key says, without what is not drawn."""
+    mean, new, equal = (
+        ("average and its interval", f"new {source}", "practically equal")
+        if look().narrow
+        else (
+            f"average over {source}s, and where it may lie",
+            f"where a new {source} may fall",
+            f"practically equal to {reference}",
+        )
+    )
     entries: dict[str, dict[str, Any]] = {
-        f"average over {source}s, and where it may lie": {
+        mean: {
             "color": MUTED, "lw": 3.4, "marker": "o", "ms": 9.5, "mew": 1.3,
             "solid_capstyle": "butt",
         },
-        f"where a new {source} may fall": {"color": MUTED, "lw": 1.2, "alpha": 0.6},
+        new: {"color": MUTED, "lw": 1.2, "alpha": 0.6},
         f"one {source}": {
             "color": MUTED, "ls": "", "marker": "o", "ms": 4.5, "alpha": 0.5, "mew": 0,
         },
     }  # fmt: skip
     if band:
-        entries[f"practically equal to {reference}"] = {"color": GRID, "lw": 0, "band": 0.45}
+        entries[equal] = {"color": GRID, "lw": 0, "band": 0.45}
     if leaves:
         entries["further out"] = {"color": MUTED, "ls": "", "marker": ">", "ms": 6, "mew": 0}
     room = look().width - SAMPLE_ROOM

@@ -68,7 +68,7 @@ def reliability(
     """Draw a reliability diagram: a line a method, and its examples a bin as bars.
 
     With a table a seed, a point is the mean over the seeds in which its bin is not empty, with its
-    95 % interval where they are two or more, and bars are means. The calibration error stands
+    95% interval where they are two or more, and bars are means. The calibration error stands
     beside the name: ``Σ share · |accuracy − confidence|`` over bins, and its mean and interval over
     seeds.
 

@@ -30,6 +30,7 @@ from ensedu.plot.panels import (
     axis_ends,
     cut_to_lines,
     decimal,
+    inches,
     key_rows,
     number,
     place,
@@ -48,6 +49,8 @@ MOST_COLUMNS = 3
 HIGH, NAME, BELOW = (1.6, 1.15), 0.23, 0.56
 #: Inches: an interval with its number above it, and what is between two columns.
 INTERVAL, BETWEEN = 0.46, 0.3
+#: Inches that words may stand out of a column.
+OUT = 0.12
 #: Inches: how wide curves are beside so many columns.
 WIDE = (6.6, 4.3, 3.2, 2.05)
 
@@ -89,9 +92,10 @@ def scored_curves(
     reference
         The name of the belief that stands at 0 in each column.
     xlabel
-        What the columns show, such as "difference from one network, 95 % interval".
+        What the columns show, such as "difference from one network, 95% interval".
     levels
-        Titles of columns to the score of the reference itself, which is written beside it.
+        Titles of columns to the score of the reference itself, which is written beside it, behind
+        its name up to a bracket.
     shaded
         Ends of an interval of x, such as a gap in the data, from low to high.
     ylim
@@ -131,7 +135,7 @@ def scored_curves(
 
 def _scores_beside(
     rows: Mapping[str, Belief], scene: Scene, ends: Ends,
-    columns: "list[_Column]", xlabel: str,
+    columns: "list[_ScoreColumn]", xlabel: str,
 ) -> Figure:  # fmt: skip
     """Draw a row a contestant: its curve, and at its height the intervals."""
     entries = key_entries(rows, scene, thin_line_words(rows))
@@ -176,7 +180,7 @@ def _scores_beside(
 
 def _scores_below(
     rows: Mapping[str, Belief], scene: Scene, ends: Ends,
-    columns: "list[_Column]", xlabel: str,
+    columns: "list[_ScoreColumn]", xlabel: str,
 ) -> Figure:  # fmt: skip
     """Draw a block a contestant: its curve, and below it the intervals side by side."""
     entries = key_entries(rows, scene, thin_line_words(rows))
@@ -259,7 +263,7 @@ class _ScoreColumn:
         if name == self._reference:
             axes.plot([0], [y], mfc=PAGE, mew=1.6, label="reference", **marker)
             if self._level is not None:
-                self._write(axes, self._level, 0.0, y, own)
+                self._write_level(axes, y, own)
         elif name in self._intervals:
             low, mean, high = self._intervals[name]
             axes.plot(
@@ -267,22 +271,35 @@ class _ScoreColumn:
                 label=f"{name}, interval",
             )  # fmt: skip
             axes.plot([mean], [y], label=f"{name}, mean", **marker)
-            self._write(axes, mean, mean, y, own, "+")
+            self._write(axes, self._number(mean, "+"), mean, y, own)
+
+    def _number(self, value: Number, sign: str = "") -> str:
+        few = abs(value) < 1000
+        return decimal(value, self._decimals, sign) if few else number(value, 3, sign)
+
+    def _write_level(self, axes: Axes, y: Number, own: str) -> None:
+        """Write what stands at 0, which is no difference, with its name: between the ends."""
+        low, high = self._ends
+        width = axes.bbox.width / axes.figure.dpi
+        level = f": {self._number(self._level or 0.0)}"
+        name = self._reference.partition(" (")[0]
+        words = cut_to_lines(name, width + 2 * OUT - inches(level), 1) + level
+        zero, half = -low / (high - low) * width, inches(words) / 2
+        middle = max(half - OUT, min(width + OUT - half, zero))
+        self._write(axes, words, 0.0, y, own, 72 * (middle - zero))
 
     def _write(
-        self, axes: Axes, value: Number, x: Number, y: Number, own: str, sign: str = ""
+        self, axes: Axes, words: str, x: Number, y: Number, own: str, aside: Number = 0
     ) -> None:
-        few = abs(value) < 1000
-        words = decimal(value, self._decimals, sign) if few else number(value, 3, sign)
         axes.annotate(
-            words, (x, y), (0, 8), textcoords="offset points",
+            words, (x, y), (aside, 8), textcoords="offset points",
             ha="center", va="bottom", color=own, fontsize=SMALL,
             bbox={"facecolor": PAGE, "lw": 0, "pad": 0.8},
         )  # fmt: skip
 
     def set_axis(self, axes: Axes, width: Number) -> None:
         """Draw the line at 0, and the axis of axes that are so many inches wide."""
-        labels = ticks_along(self._ends, width, out=0.12)
+        labels = ticks_along(self._ends, width, out=OUT)
         axes.axvline(0, color=MUTED, lw=1.2, zorder=1)
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)

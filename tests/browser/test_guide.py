@@ -159,6 +159,19 @@ def test_a_row_is_two_lines_on_a_phone_and_one_on_a_desk(opened):
         assert row.evaluate(below_name) == below
 
 
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_list_stands_still_while_one_answers(opened, viewport):
+    page = opened(viewport=viewport)
+    found = set()
+    for memory in ("one", "two", "many"):
+        for trained in ("no", "yes"):
+            page.locator(f"label:has([value={memory}])").click()
+            page.locator(f"[data-key=trained] label:has([value={trained}])").click()
+            found.add(page.locator(".ensedu-candidates").evaluate("one => one.offsetTop"))
+    assert len(found) == 1
+    assert page.locator(".ensedu-room:visible").count() == 0
+
+
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
 def test_axe_finds_nothing(opened, mode, viewport):

@@ -7,6 +7,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 
+from scripts.browsing import PHONE
 from scripts.check_site import THEME, open_context, visit
 
 # Names in tables of which a part, up to an underscore, takes more than one line.
@@ -152,3 +153,18 @@ def test_the_switch_of_light_and_dark_is_remembered(browser, server):
     visit(page, server + "book/glossary.html")
     assert page.evaluate(THEME) == "light"
     context.close()
+
+
+def test_what_is_followed_stands_below_the_bar_that_stays(open_page, server):
+    page = open_page(viewport=PHONE)
+    page.goto(server + "book/learning/shootout.html")
+    bar = page.locator(".ensedu-shared")
+    parts = [
+        page.locator("figure:has([data-name=fig-contest-dot])"),
+        page.locator("[data-name=fig-contest-tasks] .ensedu-by select:visible"),
+    ]
+    for part in parts:
+        part.evaluate("one => one.scrollIntoView({ block: 'start', behavior: 'instant' })")
+        box = bar.bounding_box()
+        assert part.bounding_box()["y"] >= box["y"] + box["height"]
+    assert page.locator("#pst-back-to-top").count() == 0

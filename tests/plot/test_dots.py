@@ -49,7 +49,7 @@ def test_each_row_shows_its_seeds_their_mean_and_its_interval(look):
         assert {line.get_color() for line in (mean, interval, seeds)} == {color}
         assert {line.get_marker() for line in (mean, seeds)} == {marker}
         assert f"{values.mean():.2f}" in words(figure)
-    assert {"NLL", "one seed", "mean, 95\xa0% interval"} <= set(words(figure))
+    assert {"NLL", "one seed", "mean, 95% interval"} <= set(words(figure))
 
 
 @pytest.mark.parametrize("look", LIGHT)

@@ -112,14 +112,20 @@ def test_on_a_narrow_page_each_curve_stands_on_its_own_scores():
 def test_the_reference_says_its_own_score(look):
     figure = drawn(lambda: draw(levels={"NLL": 13.1}), look)
     found = [text.get_text() for axes in panels(figure)[1] for text in axes.texts]
-    assert found == ["13.10", "−0.25", "+2.00"]
+    assert found == ["one: 13.10", "−0.25", "+2.00"]
+    named = {"one network (2,701)": BELIEFS["one"], "four": BELIEFS["four"]}
+    column = {"NLL": {"four": (-9.0, -8.0, -7.0)}}
+    options = {"levels": {"NLL": 13.1}, "reference": "one network (2,701)"}
+    figure = drawn(lambda: draw(named, column, **options), look)
+    (level,) = [text for text in texts(figure) if text.get_text() == "one network: 13.10"]
+    assert level.get_window_extent().x1 < figure.bbox.x1
 
 
 def test_small_differences_have_the_digits_that_tell_them_apart():
     small = {"NLL": {"four": (-0.005, -0.0025, 0.001), "noisy": (0.0, 0.0013, 0.002)}}
     figure = draw(columns=small, levels={"NLL": 0.0131})
     found = [text.get_text() for text in panels(figure)[1][0].texts]
-    assert found == ["0.0131", "−0.0025", "+0.0013"]
+    assert found == ["one: 0.0131", "−0.0025", "+0.0013"]
     large = {"NLL": {"four": (-5e5, -123456.0, 0.0)}}
     found = [text.get_text() for text in panels(draw(columns=large))[1][0].texts]
     assert found == ["−1.23e+05"]

@@ -378,7 +378,7 @@ def figure(names: Sequence[str], scores: Mapping[str, tuple[str, str]]) -> Any:
     return scored_curves(
         x, beliefs, differences, truth=gap.truth(x), data=(data_x[:, 0], data_y[:, 0]),
         reference=labels["single"], levels=levels, shaded=gap.gaps[0],
-        xlabel=f"{better}difference from one network, 95\N{NO-BREAK SPACE}% interval",
+        xlabel=f"{better}difference, 95% interval",
     )  # fmt: skip
 
 

@@ -47,8 +47,8 @@ LAST = (
 )
 DISTANCES = (
     "Nobody is uncertain in the right places. Above 1 a method is less sure than the posterior, "
-    "below 1 it is too sure. Means over 5 data sets and 5 initializations on each; 1-20-1 with tanh, "
-    "full batches, 3,000 steps."
+    "below 1 it is too sure. Means over 5 data sets and 5 initializations on each; 1-20-1 with "
+    "tanh, full batches, 3,000 steps."
 )
 SETTINGS = (
     "Training longer, or with more weight samples, helps; a large initial std breaks the fit. Left "

@@ -43,7 +43,7 @@ AUROC = (
 )
 
 #: What 1 is, in words that need no statistics.
-UNIT = "1 = how far luck with split and seed typically moves one score"
+UNIT = "difference in NLL; 1 = how far luck with split and seed typically moves one score"
 #: How a sentence begins, by kind of data sets.
 WHERE = {"all": "On average", "numbers": "With numbers", "classes": "With classes"}
 #: What some data sets are called when they are pooled alone.
@@ -91,37 +91,38 @@ def best_first(effects: Effects) -> list[str]:
 
 
 class Forest:
-    """The average of each contestant, beside one or another, on all data sets or some.
+    """The average of each contestant, compared with one or another, on all data sets or some.
 
     Parameters
     ----------
     effects
-        By the name of the one beside whom they stand, and by kind of data sets.
+        By the name of the one they are compared with, and by kind of data sets.
     """
 
     def __init__(self, effects: Mapping[tuple[str, str], Effects]) -> None:
         self.effects = effects
         self.choices = {
-            "beside": list(dict.fromkeys(beside for beside, _ in effects)),
+            "compared_with": list(dict.fromkeys(other for other, _ in effects)),
             "data_sets": list(dict.fromkeys(kind for _, kind in effects)),
         }
         means = [one.interval[1] for rows in effects.values() for one in rows.values()]
         # One axis for all choices, in halves; what leaves it is an arrowhead.
         self.ends = math.floor(2 * min(means)) / 2 - 1, math.ceil(2 * max(means)) / 2 + 0.5
 
-    def draw(self, beside: str, data_sets: str) -> Figure:
+    def draw(self, compared_with: str, data_sets: str) -> Figure:
         """Draw a row a contestant."""
-        rows = {brief(name): one for name, one in self.effects[beside, data_sets].items()}
-        figure = plot.forest(rows, xlabel=UNIT, reference=brief(beside), xlim=self.ends)
+        rows = {brief(name): one for name, one in self.effects[compared_with, data_sets].items()}
+        reference = brief(compared_with)
+        figure = plot.forest(rows, xlabel=UNIT, reference=reference, xlim=self.ends)
         # The same ticks in all choices, however wide their words are.
         set_axis(figure.axes[0].xaxis, self.ends, ticks(self.ends, 8, whole=True))
         return figure
 
-    def say(self, beside: str, data_sets: str) -> str:
+    def say(self, compared_with: str, data_sets: str) -> str:
         """Say who is better."""
-        rows = self.effects[beside, data_sets]
+        rows = self.effects[compared_with, data_sets]
         better = [name for name in best_first(rows) if rows[name].word.startswith("better")]
-        where, who = WHERE[data_sets], brief(beside)
+        where, who = WHERE[data_sets], brief(compared_with)
         if not better:
             return f"{where}, nobody is better than {who} for sure."
         if len(better) > NAMED:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
-import numpy as np
 from jaxtyping import Float
+from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
 from ensedu import counting, plot
@@ -20,8 +20,9 @@ from ensedu.book.experiments.contest.advice import (
 from ensedu.book.page.guide import Candidate, Entry, Question, Ranked
 from ensedu.book.page.ranking import Measure, Score
 from ensedu.contest.contestants import CONTESTANTS
-from ensedu.plot.panels import write_key
-from ensedu.plot.style import PAGE
+from ensedu.plot.panels import RIGHT, write_key
+from ensedu.plot.style import PAGE, look
+from ensedu.plot.text_layout import SMALL, rows_of_texts
 from ensedu.theory.relatives import RELATIVES, numbers
 
 __all__ = [
@@ -43,7 +44,7 @@ __all__ = [
 CONTEST = "../learning/shootout.html#fig-contest"
 COST, BY_TASK, OUTSIDE = (f"{CONTEST}-{name}" for name in ("cost", "tasks", "ood"))
 #: The same figure with everybody beside one network with a temperature.
-SCALED = f"{CONTEST}:beside={quote(reading.label(reading.SCALED))}&data_sets=all"
+SCALED = f"{CONTEST}:compared_with={quote(reading.label(reading.SCALED))}&data_sets=all"
 PUBLISHED = "../counting/comparison.html#what-did-others-measure"
 TEMPERATURE = "../glossary.html#term-temperature"
 #: Published NLL of WRN-28-10 on CIFAR-100, by what the table there calls methods.
@@ -67,6 +68,8 @@ NOTES = (
     ),
     ("Parameters and training time: [times one network's].", COST),
 )
+#: What a line at 90% means.
+PROMISED = "promised: 90%"
 MEASURES = {
     "nll": Measure("NLL beside one network", "lower", 2, "units"),
     "auroc": Measure("AUROC beside one network", "higher", 3),
@@ -294,7 +297,7 @@ def _capital(words: str) -> str:
 def draw_conformal(
     before: Mapping[str, Sequence[float]], after: Mapping[str, Sequence[float]], unit: str
 ) -> plot.Figure:
-    """Draw coverage and width of 90 % intervals, a row a contestant: its own, and conformal ones.
+    """Draw coverage and width of 90% intervals, a row a contestant: its own, and conformal ones.
 
     Both map contestants to (coverage, width); the first contestant is the reference.
     """
@@ -302,7 +305,13 @@ def draw_conformal(
     ends = {name: (before[name], after[name]) for name in before}
     with plot.house_style():
         figure, panels = plot.panels(
-            2, height=0.34 * len(ends) + 0.2, sharey=True, left=2.05, right=0.2, top=0.3
+            2,
+            height=0.34 * len(ends) + 0.2,
+            sharey=True,
+            left=2.05,
+            right=0.2,
+            above=0.56,
+            top=0.3,
         )
         titles = "rows inside, %", f"mean width, {unit}"
         for i, (axes, title, scale) in enumerate(zip(panels, titles, (100, 1), strict=True)):
@@ -314,7 +323,7 @@ def draw_conformal(
                 axes.plot([first, last], [y, y], color=ink, lw=1.4, label="_between")
                 axes.plot(first, y, "o", ms=7, color=ink, mfc=PAGE, label=f"{called}, its own")
                 axes.plot(last, y, "o", ms=7, color=ink, label=f"{called}, conformal")
-            axes.set(title=title)
+            axes.set_title(title, pad=22)
             axes.set_ylim(len(ends) - 0.5, -0.5)
             axes.set_yticks(range(len(ends)), [reading.label(name) for name in ends])
             axes.tick_params(axis="y", length=0)
@@ -322,8 +331,10 @@ def draw_conformal(
             # Of panels side by side only the first one has names.
             for name, words in zip(ends, axes.get_yticklabels(), strict=False):
                 words.set_color(plot.PALETTE.get(name.removesuffix("_scaled"), plot.style.INK))
-        panels[0].axvline(90, color=reference, lw=1)
-        panels[1].axvline(next(iter(after.values()))[1], color=reference, lw=1, ls=":")
+        lines = (PROMISED, 90.0), ("one network", next(iter(after.values()))[1])
+        for axes, (line, x) in zip(panels, lines, strict=True):
+            axes.axvline(x, color=reference, lw=1, ls=":")
+            _name_lines(axes, {line: (x, reference)})
         mark = {"color": reference, "marker": "o", "ms": 7, "ls": ""}
         write_key(figure, {"its own": mark | {"mfc": PAGE}, "conformal": mark})
     return figure
@@ -342,10 +353,46 @@ def draw_ends(
         panels[1].set(title="inside, by fifths, %", xlabel="predicted strength")
         panels[1].set(xlim=(0.5, 5.5))
         panels[1].set_xticks([1, 3, 5], ["weakest", "middle", "strongest"])
-        for axes in panels:
+        # Where neither the curve nor the points are.
+        for axes, x, side, under in zip(
+            panels, (0.98, 0.02), ("right", "left"), ("bottom", "top"), strict=True
+        ):
             axes.set_ylim(60, 100)
             axes.axhline(90, color=own, lw=1, ls=":")
+            axes.annotate(
+                PROMISED,
+                (x, 90),
+                (0, 2 if under == "bottom" else -2),
+                xycoords=axes.get_yaxis_transform(),
+                textcoords="offset points",
+                color=own,
+                ha=side,
+                va=under,
+                fontsize=SMALL,
+            )
     return figure
+
+
+def _name_lines(axes: Axes, lines: Mapping[str, tuple[float | int, str]]) -> None:
+    """Write above axes what vertical lines are, which stand at (x, color)."""
+    low, high = axes.get_xlim()
+    left, width = (look().width * size for size in axes.get_position().bounds[::2])
+    ends = axes.transData.transform([(x, 1) for x in (low, high, *(x for x, _ in lines.values()))])
+    places = left + width * (ends[2:, 0] - ends[0, 0]) / (ends[1, 0] - ends[0, 0])
+    found = rows_of_texts(list(lines), places, left, left + width + RIGHT, SMALL)
+    for (words, (_, ink)), (middle, row) in zip(lines.items(), found, strict=True):
+        axes.annotate(
+            words,
+            ((middle - left) / width, 1),
+            (0, 4 + 14 * row),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            color=ink,
+            ha="center",
+            va="bottom",
+            fontsize=SMALL,
+            annotation_clip=False,
+        )
 
 
 #: What is drawn of the relatives: no further than this many times one network's parameters.
@@ -371,14 +418,28 @@ def draw_relatives(members: int, network: str) -> plot.Figure:
     """Draw what relatives train and keep, in multiples of one network, on a logarithmic axis."""
     parameters = relatives(members, network)
     own, deep = plot.PALETTE["single"], plot.PALETTE["deep_ensemble"]
+    end = 1.5 * MOST_KEPT
     with plot.house_style():
         figure, [axes] = plot.panels(1, height=4.3, left=1.95, right=0.3, above=0.5, top=0.3)
         for y, (called, (trained, kept)) in enumerate(parameters.items()):
-            shown = min(kept, MOST_KEPT)
+            shown = min(kept, end)
             axes.plot([trained, shown], [y, y], color=own, lw=1.4, label="_between")
             if kept > MOST_KEPT:
-                words = f"{np.round(kept / 1e6, 1):.1f} million →"
-                axes.text(0.7 * MOST_KEPT, y, words, color=own, ha="right", va="bottom")
+                axes.plot(end, y, ">", ms=7, color=own, clip_on=False)
+                # On the ground of the page, which hides other lines.
+                axes.annotate(
+                    f"{kept / 1e6:.1f} million",
+                    (1, y),
+                    (72 * RIGHT, 6),
+                    xycoords=axes.get_yaxis_transform(),
+                    textcoords="offset points",
+                    color=own,
+                    ha="right",
+                    va="bottom",
+                    fontsize=SMALL,
+                    annotation_clip=False,
+                    bbox={"facecolor": PAGE, "lw": 0, "pad": 0.8},
+                )
             else:
                 axes.plot(kept, y, "o", ms=9, color=own, label=f"{called}, to keep")
             axes.plot(trained, y, "o", ms=6, color=own, mfc=PAGE, label=f"{called}, to train")
@@ -387,14 +448,11 @@ def draw_relatives(members: int, network: str) -> plot.Figure:
         axes.set(xscale="log")
         axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
         axes.minorticks_off()
-        axes.set(xlim=(LEAST[network], 1.5 * MOST_KEPT), ylim=(len(parameters) - 0.5, -0.5))
+        axes.set(xlim=(LEAST[network], end), ylim=(len(parameters) - 0.5, -0.5))
         axes.set_xlabel("times one network's")
-        for x, words, ink, style, side in (
-            (1, "one network ", own, ":", "right"),
-            (members, " deep\n ensemble", deep, "--", "left"),
-        ):
-            axes.axvline(x, color=ink, lw=1, ls=style)
-            axes.text(x, -0.6, words, color=ink, ha=side, va="bottom")
+        axes.axvline(1, color=own, lw=1, ls=":")
+        axes.axvline(members, color=deep, lw=1, ls="--")
+        _name_lines(axes, {"one network": (1, own), "deep ensemble": (members, deep)})
         mark = {"color": own, "marker": "o", "ls": ""}
         write_key(
             figure,

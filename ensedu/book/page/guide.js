@@ -8,7 +8,7 @@ export const placeOf = (takes, answers) =>
 
 const setUp = (root) => {
   const data = JSON.parse(root.querySelector("script").textContent);
-  const { name, takes, start, rankings, places } = data;
+  const { name, takes, start, rankings, places, room } = data;
   const pieces = root.querySelector("template").content;
   const [entries, heads, rows] = ["ul", "thead", "tbody"].map((kind) => pieces.querySelector(kind).children);
   const said = root.querySelector("[role=status]");
@@ -16,6 +16,15 @@ const setUp = (root) => {
   const advice = root.querySelector(".ensedu-advice");
   const more = root.querySelector(".ensedu-more");
   const list = root.querySelector(".ensedu-candidates");
+  // Room for the longest answer, so that the list below does not jump.
+  const longest = room.map((entry) => {
+    const one = document.createElement("ul");
+    one.className = "ensedu-room";
+    one.ariaHidden = "true";
+    one.append(entries[entry].cloneNode(true));
+    return one;
+  });
+  advice.after(...longest);
   const questions = [...root.querySelectorAll("fieldset")];
   const answers = { ...start };
 

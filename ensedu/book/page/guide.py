@@ -18,7 +18,6 @@ from ensedu.book.page import slider_checks
 from ensedu.book.page.choices import radios
 from ensedu.book.page.frames import embedded
 from ensedu.book.page.ranking import (
-    BETTER,
     Ends,
     Measure,
     Score,
@@ -26,6 +25,7 @@ from ensedu.book.page.ranking import (
     bar_place,
     bar_room,
     check_interval,
+    direction,
 )
 from ensedu.book.page.scripts import Bundle
 from ensedu.common import checks, text_table
@@ -367,7 +367,8 @@ class Guide:
         """Return what the page's script needs: which ranking each combination of answers has.
 
         A ranking is the place of what is recommended, that of the list's head, and those of its
-        rows, each among its `pieces`; `places` has one for each combination, in their order.
+        rows, each among its `pieces`; `places` has one for each combination, in their order. `room`
+        are recommendations above a list that come without a folded question.
         """
         return self._looked_up()[0]
 
@@ -401,8 +402,19 @@ class Guide:
             "start": dict(self.start),
             "rankings": list(map(list, distinct)),
             "places": places,
+            "room": list(
+                dict.fromkeys(entries[found.first.html] for found in self._open() if found.rows)
+            ),
         }
         return data, (list(entries), list(heads), list(rows))
+
+    def _open(self) -> Iterator[Ranked]:
+        """Yield the rankings of all answers to the questions that are not folded."""
+        asked = [each for each in self.questions if not each.more]
+        for values in itertools.product(*(each.options for each in asked)):
+            yield self.ranking(
+                **{each.key: value for each, value in zip(asked, values, strict=True)}
+            )
 
     def html(self) -> str:
         """Return it for a page: the first answers and their ranking, until a script lives."""
@@ -417,7 +429,7 @@ class Guide:
                 f'<div class="ensedu-live-only" hidden>{self._asked()}</div>',
                 f'<p class="ensedu-setting">{escape(self._answered())}</p>',
                 f'<p class="ensedu-live" role="status">Answer: {escape(found.first.label)}.</p>',
-                f'<ul class="ensedu-advice">{found.first.html}</ul>',
+                f'<div class="ensedu-card"><ul class="ensedu-advice">{found.first.html}</ul></div>',
                 f'<div class="ensedu-candidates"{"" if found.rows else " hidden"}>',
                 '<table class="ensedu-table" role="table" aria-label="All candidates">',
                 f'<thead role="rowgroup">{self._head(found)}</thead>',
@@ -433,8 +445,7 @@ class Guide:
         """Return the head of a list, empty where there is none."""
         if found.measure is None:
             return '<tr role="row"></tr>'
-        unit = f'<span class="ensedu-note">{escape(found.measure.unit)}</span>'
-        measured = f"{escape(found.measure.title)} {BETTER[found.measure.better]} {unit}"
+        measured = f"{escape(found.measure.title)} {direction(found.measure)}"
         titles = [VERDICT, measured, *map(escape, self.costs)]
         cells = "".join(f'<th role="columnheader" scope="col">{title}</th>' for title in titles)
         return f'<tr role="row"><td role="cell"></td>{cells}</tr>'

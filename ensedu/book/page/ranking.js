@@ -20,15 +20,23 @@ const tableOf = (section, data, tell) => {
   });
   select.addEventListener("change", () => tell(select.value, false));
 
+  const always = heads.map((head) => head.classList.contains("ensedu-always"));
+
   const show = (by, end) => {
     const column = data.by.indexOf(by);
+    // A column without differences leaves those of another in sight; a phone shows two columns.
+    const barred = data.bars[column] ? column : data.bars.indexOf(true);
+    const second = always[column] ? always.indexOf(false) : column;
     body.append(...data.orders[column][end].map((place) => rows[place]));
     heads.forEach((head, i) => {
       head.querySelector(".ensedu-first").textContent = i === column ? `${end} first` : "";
       if (i === column) head.setAttribute("aria-sort", data.directions[i][end]);
       else head.removeAttribute("aria-sort");
-      for (const cell of [head, ...rows.map((row) => row.cells[i + 1])])
-        cell.classList.toggle("ensedu-sorted", i === column);
+      for (const { classList } of [head, ...rows.map((row) => row.cells[i + 1])]) {
+        classList.toggle("ensedu-sorted", i === column);
+        classList.toggle("ensedu-barred", i === barred);
+        classList.toggle("ensedu-second", i === second);
+      }
     });
     select.value = by;
     return data.said[column][end];
@@ -45,12 +53,18 @@ const setUp = (root) => {
   const said = root.querySelector("[role=status]");
   const state = { ...start };
 
-  const current = () => shown.find(({ data }) => data.option === state.show);
+  // A table gets its buttons when it is first shown.
+  const sections = [...root.querySelectorAll("section")];
+  const made = [];
+  const current = () => {
+    const place = tables.findIndex(({ option }) => option === state.show);
+    return (made[place] ??= tableOf(sections[place], tables[place], tell));
+  };
   // A table without the column that was chosen is sorted by its own first choice.
   const by = () => (current().data.by.includes(state.by) ? state.by : current().data.start);
   const show = () => {
     const table = current();
-    for (const each of shown) each.section.hidden = each !== table;
+    for (const section of sections) section.hidden = section !== table.section;
     for (const radio of root.querySelectorAll("input")) radio.checked = radio.value === state.show;
     const words = table.show(by(), state.first);
     if (said.textContent !== words) said.textContent = words;
@@ -65,8 +79,6 @@ const setUp = (root) => {
     keepSetting(name, state);
   };
 
-  const sections = [...root.querySelectorAll("section")];
-  const shown = sections.map((section, i) => tableOf(section, tables[i], tell));
   root.addEventListener("change", ({ target }) => {
     if (target.type !== "radio") return;
     set({ show: target.value });

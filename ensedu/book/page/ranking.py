@@ -376,6 +376,7 @@ class Ranking:
                     "option": part.option,
                     "start": part.start.title,
                     "by": [measure.title for measure in part.measures],
+                    "bars": [bool(part.bars(measure)) for measure in part.measures],
                     "shown": part.order(part.start, ENDS[0]),
                     "directions": [
                         dict(zip(ENDS, _directions(m), strict=True)) for m in part.measures
@@ -411,16 +412,17 @@ class Ranking:
                 *([choice] if self.choose else []),
                 *(line for part in self.parts for line in self._section(part)),
                 said(first.said(first.start, ENDS[0], self.reference), sentences),
-                f'<p class="ensedu-key">{escape(self._key())}</p>',
+                f'<p class="ensedu-key">{self._key()}</p>',
                 f'<script type="application/json">{embedded(self.data())}</script></div>',
             ]
         )
 
     def _key(self) -> str:
-        """Say what arrows, marks and brackets mean."""
+        """Say what arrows, which only a page without scripts shows, marks and brackets mean."""
         measures = [measure for part in self.parts for measure in part.measures]
         found = [better for better in BETTER if any(m.better == better for m in measures)]
-        words = [f"{BETTER[better]} {better} is better" for better in found]
+        arrows = "; ".join(f"{BETTER[better]} {better} is better" for better in found)
+        words = []
         scores = [s for part in self.parts for row in part.rows for s in row.scores.values()]
         if any(score.verdict for score in scores):
             words.append(
@@ -429,10 +431,12 @@ class Ranking:
             )
         if any(score.interval for score in scores):
             words.append(
-                f"a bar, in the column that the table is sorted by: the 95% interval of the "
-                f"difference from {self.reference}"
+                f"a bar: the 95% interval of the difference from {self.reference}, in the column "
+                f"that the table is sorted by, or in the first that has bars"
             )
-        return f"{'; '.join(words)}."
+        rest = "; ".join(words) + "." * bool(words)
+        rest = rest[:1].upper() + rest[1:]
+        return f'<span class="ensedu-arrows">{arrows}. </span>{escape(rest)}'
 
     def _section(self, part: Part) -> Iterator[str]:
         side_by_side, line = part.width()
@@ -472,15 +476,9 @@ class Ranking:
 
     def _title(self, part: Part, measure: Measure) -> str:
         sort = f' aria-sort="{_directions(measure)[0]}"' if measure is part.start else ""
-        unit = f'<span class="ensedu-note">{escape(measure.unit)}</span>' if measure.unit else ""
-        # The arrow stays with the last word.
-        before, space, last = escape(measure.title).rpartition(" ")
-        before += space
         return (
             f'<th role="columnheader" scope="col"{sort}{_classes(part, measure)}>'
-            f'<span>{before}<span class="ensedu-tied">{last} '
-            f'<span aria-hidden="true">{BETTER[measure.better]}</span></span>'
-            f'<span class="ensedu-hear">, {measure.better} is better</span></span>{unit}</th>'
+            f"<span>{escape(measure.title)}</span> {direction(measure)}</th>"
         )
 
     def _cell(self, part: Part, row: Contestant, measure: Measure) -> str:
@@ -503,6 +501,12 @@ class Ranking:
             f'<td role="cell" data-label="{escape(measure.head)}"{_classes(part, measure)}>'
             f'<span class="ensedu-score"><span>{number}{marked}</span>{interval}</span></td>'
         )
+
+
+def direction(measure: Measure) -> str:
+    """Return the unit of a column, and which way is better, as a small note."""
+    unit = f"{escape(measure.unit)}, " if measure.unit else ""
+    return f'<span class="ensedu-note">{unit}{measure.better} is better</span>'
 
 
 def check_interval(name: str, value: Any) -> None:

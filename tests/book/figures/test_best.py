@@ -44,11 +44,14 @@ FOREST = best.Forest(
 
 
 def test_a_forest_offers_its_choices_on_one_axis():
-    assert FOREST.choices == {"beside": ["one network", LONG], "data_sets": ["all", "numbers"]}
+    assert FOREST.choices == {
+        "compared_with": ["one network", LONG],
+        "data_sets": ["all", "numbers"],
+    }
     for look in LIGHT:
         every = [
             ranges(drawn(lambda beside=beside, kind=kind: FOREST.draw(beside, kind), look))
-            for beside in FOREST.choices["beside"]
+            for beside in FOREST.choices["compared_with"]
             for kind in FOREST.choices["data_sets"]
         ]
         assert all(one == every[0] for one in every)

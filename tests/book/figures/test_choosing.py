@@ -5,13 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 
 from ensedu import plot
 from ensedu.book.experiments.contest import advice
 from ensedu.book.figures import choosing
 from ensedu.contest.statistics import Pooled
-from ensedu.plot.style import LOOKS, rendering
+from ensedu.plot.style import LOOKS, PAGE, rendering
 from ensedu.uncertainty import Interval
+from tests.plot.looks import LIGHT, drawn, texts
 
 ROOT = Path(__file__).parents[3]
 MINUS = "\N{MINUS SIGN}"
@@ -166,5 +168,30 @@ def test_what_is_drawn(look):
     (axes,) = relatives.axes
     tops = [text.get_text().split() for text in axes.texts]
     assert tops[-2:] == [["one", "network"], ["deep", "ensemble"]]
+    assert [t.get_text() for axes in ends.axes for t in axes.texts] == ["promised: 90%"] * 2
+    named = [text.get_text() for axes in conformal.axes for text in axes.texts]
+    assert named == ["promised: 90%", "one network"]
+    at_90 = [conformal.axes[0].lines[-1], *(axes.lines[-1] for axes in ends.axes)]
+    assert {line.get_ls() for line in at_90} == {":"}
     assert axes.get_xlim() == pytest.approx((0.3, 150))
     assert plot.PALETTE["deep_ensemble"] in [line.get_color() for line in axes.lines]
+
+
+@pytest.mark.parametrize("look", LIGHT, ids=["wide", "narrow"])
+@pytest.mark.parametrize("network", choosing.NETWORKS)
+@pytest.mark.parametrize("members", [2, 4, 8])
+def test_words_of_relatives_are_whole_and_struck_by_nothing(look, network, members):
+    figure = drawn(lambda: choosing.draw_relatives(members, network), look)
+    (axes,) = figure.axes
+    boxes = {" ".join(t.get_text().split()): t.get_window_extent() for t in texts(figure)}
+    for words in ("one network", "deep ensemble"):
+        assert figure.bbox.x0 <= boxes[words].x0 and boxes[words].x1 <= figure.bbox.x1
+    assert not boxes["one network"].overlaps(boxes["deep ensemble"])
+    for text in axes.texts:
+        if "million" in text.get_text():
+            own = text.get_window_extent()
+            assert own.x1 <= figure.bbox.x1
+            assert text.get_bbox_patch().get_facecolor() == to_rgba(PAGE)
+            hollow = [line for line in axes.lines if line.get_markerfacecolor() == PAGE]
+            places = [axes.transData.transform(line.get_xydata()[0]) for line in hollow]
+            assert not any(own.expanded(1.02, 1.02).contains(*place) for place in places)

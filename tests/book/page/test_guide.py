@@ -156,7 +156,7 @@ def test_words_are_no_tags():
     assert root.select_one(".ensedu-key").get_text() == words
     assert root.select_one(".ensedu-method").get_text() == words
     assert [th.get_text() for th in root.table("th")] == [
-        "verdict", f"{words} ↓ {words}", words, words,
+        "verdict", f"{words} {words}, lower is better", words, words,
     ]  # fmt: skip
 
 
