@@ -1591,6 +1591,8 @@ def test_a_phone_begins_with_numbers_and_says_what_a_finger_does(open_page, chap
     assert do.is_visible()
     first = page.locator('[data-key="x:0"]').bounding_box()
     assert do.bounding_box()["y"] < first["y"] <= 380
+    words = page.locator(".ensedu-p-do").bounding_box()
+    assert words["y"] + words["height"] <= page.locator(".ensedu-p-top").bounding_box()["y"] - 8
     assert not page.locator(".ensedu-t-keys").is_visible()
     page.get_by_label("Method", exact=True).select_option("rank1")
     page.wait_for_function("document.querySelector('[data-key=\"s_std:2,3\"]')")
