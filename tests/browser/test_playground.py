@@ -246,8 +246,16 @@ def check_numbers(page):
     return cells
 
 
+def reach(page, key):
+    """Bring the mean or σ of a member in sight, as a reader does."""
+    array, place = key.split(":")
+    if array[1:] in ("_mean", "_std"):
+        page.evaluate("key => cell(key).click()", f"y:{place[0]},0")
+
+
 def act(page, key, old, value, way):
     """Change a stored number as a reader does; return what it then is."""
+    reach(page, key)
     unit = 0.1 if "_std" in key else 0.5
     low, high = layers.LIMITS["scales" if "_std" in key else "values"]
     steps = {"arrow": 1, "drag": round(value) or 2, "step": -1}.get(way, 0)
@@ -416,14 +424,14 @@ TOLD = {
         "W:1,0,1": "W2[1, 2] = W[1, 2] · r2[1] · s2[2] = 3 · (−1) · (−0.5) = 1.5: computed, never stored.",
         "y:0,1": "y1[2] = 2 · 3 + (−1) · (−4) + 0.25 = 10.25: x times column 2 of W1, and the bias.",
         "y:1,1": "y2[2] = 2 · 1.5 + (−1) · 2 − 1.5 = −0.5: x times column 2 of W2, and the bias.",
-        "mean:1": "The mean of y[2] = (10.25 − 0.5) / 2 = 4.875: what the members predict together.",
-        "spread:1": "The spread of y[2] = √((5.375² + (−5.375)²) / 2) = 5.375: how far the members lie from their mean, 4.875.",
+        "mean:1": "The mean of output 2 = (10.25 − 0.5) / 2 = 4.875: what the members predict together.",
+        "spread:1": "The spread of output 2 = √((5.375² + (−5.375)²) / 2) = 5.375: how far the members lie from their mean, 4.875.",
     }),
     "alone": ("batch_ensemble", 1, {"weight:0,1": 3}, {
         "x:0": "x[1] = 2: an input, the same for every member. It multiplies row 1 of the matrix.",
         "weight:0,1": "W[1, 2] = 3: stored once, and a part of the member's matrix.",
-        "mean:1": "The mean of y[2]: one output alone is its own mean.",
-        "spread:1": "The spread of y[2]: one output alone has no spread.",
+        "mean:1": "The mean of output 2: one output alone is its own mean.",
+        "spread:1": "The spread of output 2: one output alone has no spread.",
     }),
     "deep": ("deep_ensemble", 3, {
         "weight:1,0,2": 1, "weight:1,1,2": -2.5, "bias:1,2": 2, "weight:0,0,2": 1, "weight:2,0,2": 1,
@@ -434,16 +442,16 @@ TOLD = {
         "bias:1,2": "b2[3] = 2: member 2's own, added to output 3.",
         "y:1,2": "y2[3] = 2 · 1 + (−1) · (−2.5) + 2 = 6.5: x times column 3 of W2, and the bias.",
         "y:2,2": "y3[3] = 2 · 1 + (−1) · 1 − 3 = −2: x times column 3 of W3, and the bias.",
-        "mean:2": "The mean of y[3] = (0 + 6.5 − 2) / 3 = 1.5: what the members predict together.",
-        "spread:2": "The spread of y[3] = √(((−1.5)² + 5² + (−3.5)²) / 3) ≈ 3.63: how far the members lie from their mean, 1.5.",
+        "mean:2": "The mean of output 3 = (0 + 6.5 − 2) / 3 = 1.5: what the members predict together.",
+        "spread:2": "The spread of output 3 = √(((−1.5)² + 5² + (−3.5)²) / 3) ≈ 3.63: how far the members lie from their mean, 1.5.",
     }),
     "single": ("single", 3, {"weight:0,1": 3, "weight:1,1": -2, "bias:1": -0.5}, {
         "x:0": "x[1] = 2: an input. It multiplies row 1 of the matrix.",
         "weight:1,1": "W[2, 2] = −2: stored once, for the one network.",
         "bias:1": "b[2] = −0.5: added to output 2.",
         "y:0,1": "y[2] = 2 · 3 + (−1) · (−2) − 0.5 = 7.5: x times column 2 of W, and the bias.",
-        "mean:1": "The mean of y[2]: one output alone is its own mean.",
-        "spread:0": "The spread of y[1]: one output alone has no spread.",
+        "mean:1": "The mean of output 2: one output alone is its own mean.",
+        "spread:0": "The spread of output 1: one output alone has no spread.",
     }),
     "rank1": ("rank1", 2, {
         "weight:0,1": 3, "r_mean:0,0": 0.5, "r_mean:0,1": 1, "r_mean:1,0": -1, "r_std:0,0": 0.2,
@@ -473,8 +481,8 @@ TOLD = {
         "W:1,0,1": "W2[1, 2] = 3 + 0.2 · 0.25 = 3.05 in this draw: mean + σ · ε, and ε is drawn from N(0, 1).",
         "b:2,1": "b3[2] = −0.5 + 0.1 · (−1.44) = −0.644 in this draw: mean + σ · ε, and ε is drawn from N(0, 1).",
         "y:2,1": "y3[2] = 2 · 3.1 + (−1) · (−0.015) − 0.644 = 5.571: x times column 2 of W3, and the bias.",
-        "mean:1": "The mean of y[2] = (6.897 + 7.265 + 5.571) / 3 ≈ 6.58: what the draws predict together.",
-        "spread:1": "The spread of y[2] = √((0.3193² + 0.6873² + (−1.0067)²) / 3) ≈ 0.73: how far the draws lie from their mean, 6.58.",
+        "mean:1": "The mean of output 2 = (6.897 + 7.265 + 5.571) / 3 ≈ 6.58: what the draws predict together.",
+        "spread:1": "The spread of output 2 = √((0.3193² + 0.6873² + (−1.0067)²) / 3) ≈ 0.73: how far the draws lie from their mean, 6.58.",
     }),
 }  # fmt: skip
 
@@ -707,7 +715,7 @@ def test_numbers_are_changed_with_the_keyboard_alone(play):
     assert keys(mean, *"7") == -1.25  # not yet
     assert at(page, mean).inner_text() == "7"
     assert keys(mean, "Escape") == -1.25
-    assert at(page, mean).inner_text() == "−1.3"  # for more there is no room
+    assert at(page, mean).inner_text() == "−1.25"
     assert keys(mean, *"45", "Backspace", "Tab") == 4  # leaving is as good as Enter
     assert page.evaluate(ACTIVE) != mean
     assert keys(mean, *"2", "ArrowUp") == 2.5  # so are arrows
@@ -851,7 +859,7 @@ def test_a_finger_taps_drags_sideways_and_scrolls_up_and_down(play):
 def test_the_field_takes_what_is_typed(play):
     page = play()
     field = page.locator(".ensedu-p-stepper input")
-    assert field.is_disabled()
+    assert field.is_enabled()
     at(page, "y:0,0").click()
     assert field.is_disabled()
     at(page, "s:1,2").click()
@@ -1282,7 +1290,11 @@ def test_a_phone_shows_all_and_keeps_the_sentence_and_W_in_sight(play, method):
         if key[0] == "y":
             assert own["bottom"] <= PHONE["height"] + 1
             assert all(0 <= one["top"] and one["bottom"] <= own["top"] for one in above)
-    clipped = "all('.ensedu-p-cell').filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => [one.dataset.key, one.textContent])"
+    clipped = """all('.ensedu-p-cell').filter((one) => {
+      const text = document.createRange();
+      text.selectNodeContents(one);
+      return text.getBoundingClientRect().width > one.clientWidth + 1;
+    }).map((one) => [one.dataset.key, one.textContent])"""
     for width in (PHONE, SMALL, DESK):
         page.set_viewport_size(width)
         page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
@@ -1410,22 +1422,149 @@ def test_without_scripts_a_picture_stands(open_page, chapter):
     assert page.locator(".ensedu-p").count() == 0
 
 
-SPARE = """() => [...document.querySelectorAll(".ensedu-p-cell")].flatMap((cell) => {
+SPARE = """() => [...document.querySelectorAll(".ensedu-p-cell")].filter((cell) => cell.checkVisibility()).flatMap((cell) => {
   const range = document.createRange();
   range.selectNodeContents(cell);
   const spare = (cell.clientWidth - range.getBoundingClientRect().width) / 2;
-  return spare < 2 ? [[cell.dataset.key, cell.textContent, spare]] : [];
+  return spare < 1 || parseFloat(getComputedStyle(cell).fontSize) < 11 ? [[cell.dataset.key, cell.textContent, spare]] : [];
 })"""
 
 
-@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
-def test_every_number_has_room_in_its_cell(open_page, chapter, viewport):
+SEEN = """() => [...document.querySelectorAll(".ensedu-p-cell")].filter((cell) => cell.checkVisibility()).map((cell) => [
+  cell.dataset.key, cell.textContent, cell.getAttribute("aria-valuetext") ?? cell.ariaLabel.split(": ").pop(),
+])"""
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE, SMALL], ids=["desk", "phone", "small"])
+def test_every_number_has_room_and_both_decimals_in_its_cell(open_page, chapter, viewport):
     page = open_page(viewport=viewport)
     for method in METHODS:
         visit(page, f"{chapter}#playground:method={method}")
         page.locator(f"input[value={method}]:checked").wait_for(state="attached")
         page.wait_for_timeout(100)
         assert page.evaluate(SPARE) == [], method
+        cut = [one for one in page.evaluate(SEEN) if one[1] != one[2]]
+        assert all(len(said) > 5 for _, _, said in cut), (method, cut)
+
+
+STRIP = """() => {
+  const [, scale] = document.querySelector(".ensedu-p-outputs").children;
+  const middle = (one) => { const box = one.getBoundingClientRect(); return box.x + box.width / 2; };
+  const line = document.querySelector(".ensedu-p-line");
+  return {
+    width: line.getBoundingClientRect().width,
+    words: [...scale.children].map((one) => one.textContent),
+    places: [...scale.children].map(middle),
+    ticks: [...line.querySelectorAll("line.axis")].slice(1).map(middle),
+    names: [...document.querySelectorAll(".ensedu-p-outputs > .ensedu-p-label")].map((one) => one.textContent),
+  };
+}"""
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_outputs_of_all_methods_lie_on_one_axis(open_page, chapter, viewport):
+    page = open_page(viewport=viewport)
+    strips = []
+    for method in METHODS:
+        visit(page, f"{chapter}#playground:method={method}")
+        page.locator(f"input[value={method}]:checked").wait_for(state="attached")
+        page.wait_for_timeout(100)
+        strips.append(page.evaluate(STRIP))
+        assert strips[-1]["words"] == [f"{MINUS}20", "0", "20"]
+        np.testing.assert_allclose(strips[-1]["places"], strips[-1]["ticks"], atol=0.6)
+        assert strips[-1]["names"][4:] == [f"output {b}" for b in range(1, 6)]
+    assert len({strip["width"] for strip in strips}) == 1
+
+
+def test_the_axis_of_outputs_reaches_as_far_for_each_method(play):
+    page = play()
+    page.evaluate("() => t.edit('x:1', 9)")
+    words = []
+    for method in METHODS:
+        page.locator(f"input[value={method}]").check()
+        end = numeral(page.locator(".ensedu-p-outputs > :nth-child(2) > span").last.inner_text())
+        words.append(end)
+        assert np.abs(layers.outputs(state(page))).max() <= end
+    assert set(words) == {words[0]}
+    assert words[0] > 20
+
+
+def test_a_sentence_sets_indices_as_the_figure_does(play):
+    page = play()
+    at(page, "W:1,2,0").click()
+    subs = "() => all('.ensedu-p-story sub').map((one) => one.textContent)"
+    assert page.evaluate(subs) == ["2", "2", "2"]
+    at(page, "mean:1").click()
+    assert page.evaluate(subs) == []
+    challenge(page, "Two ways")
+    assert page.locator(".ensedu-p-task sub").all_inner_texts() == ["1", "1", "1"]
+    assert page.locator(".ensedu-p-verdict sub").all_inner_texts() == ["1", "1"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_it_begins_with_one_number_touched(play, method):
+    page = play({"method": method})
+    (touched,) = page.evaluate("marked('touched')")
+    assert touched.startswith("weight")
+    assert touched.endswith(":0,0") or touched == "weight:0,0,0"
+    assert len(page.evaluate("marked('into')")) >= 3
+    assert story(page).startswith(("W[1, 1] = ", "W1[1, 1] = ", "The mean of W[1, 1] = "))
+    field = page.locator(".ensedu-p-stepper input")
+    assert numeral(field.input_value()) == shown(page)[touched]["value"]
+    undo = page.get_by_role("button", name="Undo")
+    assert undo.get_attribute("aria-disabled") == "true"
+    page.get_by_role("button", name="More", exact=True).click()
+    assert undo.get_attribute("aria-disabled") == "false"
+    undo.click()
+    assert undo.get_attribute("aria-disabled") == "true"
+    assert page.evaluate("marked('touched')") == [touched]
+
+
+def test_means_and_deviations_of_the_touched_member_stand_above(open_page, chapter):
+    page = open_page()
+    visit(page, f"{chapter}#playground:method=rank1")
+    at(page, "r:3,3").wait_for()
+    page.wait_for_timeout(100)
+    for i in (2, 0, 3):
+        at(page, f"r:{i},1").click()
+        for name in ("r_mean", "r_std", "s_mean", "s_std"):
+            for other in range(4):
+                assert at(page, f"{name}:{other},1").is_visible() == (other == i)
+        for name in ("r_mean", "r_std"):
+            assert "from" in at(page, f"{name}:{i},1").get_attribute("class")
+    page.get_by_label("members M").press("Home")
+    page.wait_for_timeout(100)
+    assert at(page, "s_std:0,4").is_visible()
+    page.set_viewport_size(PHONE)
+    page.wait_for_timeout(200)
+    assert page.locator(".ensedu-p-member [data-key='s_std:0,4']").is_visible()
+
+
+LINES = """() => [...document.querySelectorAll(".ensedu-p-sum tr[data-role]:not([data-role=total]) td:nth-child(2)")].map((formula) =>
+  formula.textContent.split(/ (?==)/).map((part) => {
+    const range = document.createRange();
+    const texts = document.createTreeWalker(formula, NodeFilter.SHOW_TEXT);
+    while (!texts.nextNode().data.includes(part));
+    const start = texts.currentNode.data.indexOf(part);
+    range.setStart(texts.currentNode, start);
+    range.setEnd(texts.currentNode, start + part.length);
+    return [...new Set([...range.getClientRects()].map((one) => Math.round(one.top)))];
+  }))"""
+
+
+@pytest.mark.parametrize("viewport", [{"width": 390, "height": 844}, PHONE, SMALL])
+def test_no_formula_of_the_count_is_broken(open_page, chapter, viewport):
+    page = open_page(viewport=viewport)
+    visit(page, f"{chapter}#playground:method=rank1")
+    page.locator(".ensedu-p-sum td").first.wait_for()
+    lines = page.evaluate(LINES)
+    assert len(lines) == 4
+    for formula in lines:  # the letters, and the same in numbers
+        assert [len(part) for part in formula] == [1, 1]
+        assert formula[0] == formula[1] or viewport["width"] < 390
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= viewport["width"]
+    table = page.locator(".ensedu-p-sum")
+    assert table.evaluate("one => one.scrollWidth <= one.clientWidth + 1")
 
 
 def test_challenges_open_where_they_are(open_page, chapter):
@@ -1448,7 +1587,12 @@ def test_a_phone_begins_with_numbers_and_says_what_a_finger_does(open_page, chap
     visit(page, chapter)
     box = page.locator('[data-key="weight:3,4"]').bounding_box()
     assert box["y"] + box["height"] < PHONE["height"]
-    assert page.locator(".ensedu-p-touch").is_visible()
+    do = page.locator(".ensedu-p-touch")
+    assert do.is_visible()
+    first = page.locator('[data-key="x:0"]').bounding_box()
+    assert do.bounding_box()["y"] < first["y"] <= 380
+    words = page.locator(".ensedu-p-do").bounding_box()
+    assert words["y"] + words["height"] <= page.locator(".ensedu-p-top").bounding_box()["y"] - 8
     assert not page.locator(".ensedu-t-keys").is_visible()
     page.get_by_label("Method", exact=True).select_option("rank1")
     page.wait_for_function("document.querySelector('[data-key=\"s_std:2,3\"]')")
@@ -1457,12 +1601,19 @@ def test_a_phone_begins_with_numbers_and_says_what_a_finger_does(open_page, chap
     visit(desk, chapter)
     assert not desk.locator(".ensedu-p-touch").is_visible()
     assert desk.locator(".ensedu-t-keys").is_visible()
+    do = desk.locator(".ensedu-p-mouse").bounding_box()
+    assert do["y"] + do["height"] < desk.locator(".ensedu-p-member").first.bounding_box()["y"]
 
 
+@pytest.mark.parametrize("method", ["batch_ensemble", "rank1"])
 @pytest.mark.parametrize("viewport", [DESK, {"width": 1920, "height": 1080}], ids=["desk", "large"])
-def test_four_members_are_in_sight_while_the_shared_matrix_is_edited(open_page, server, viewport):
+def test_four_members_are_in_sight_while_the_shared_matrix_is_edited(
+    open_page, chapter, viewport, method
+):
     page = open_page(viewport=viewport)
-    page.goto(server + "book/playground.html")
+    page.goto(f"{chapter}#playground:method={method}")
+    page.locator(f"input[value={method}]:checked").wait_for()
+    page.evaluate("scrollTo(0, 0)")
     members = page.locator(".ensedu-p-member")
     members.first.wait_for()
     page.wait_for_timeout(300)

@@ -3,9 +3,9 @@ import { button, make } from "../common/controls.js";
 import { decode, edited, encode, valueProblem } from "./address.js";
 import { cellsOf, hundredths, stepped } from "./cells.js";
 import { CHALLENGES, startOf } from "./challenges.js";
-import { compute, kindOf, limitsOf, valueOf } from "./layer.js";
-import { capital, figure, nameOf } from "./names.js";
-import { drawOutputs, layOutputs } from "./outputs.js";
+import { compute, keysOf, kindOf, limitsOf, valueOf } from "./layer.js";
+import { capital, figure, nameOf, parsed, written } from "./names.js";
+import { drawOutputs, endOf, layOutputs } from "./outputs.js";
 import { challengePanel, countPanel, layerPanel, stepperPanel } from "./panels.js";
 import { layOut } from "./sheet.js";
 import { explain, sumWords } from "./words.js";
@@ -14,19 +14,25 @@ const UNDO = 100;
 const SETTLE = 300; // milliseconds after which a hand has come to rest
 const NARROW = 660; // pixels
 const HINT = "Each output is y = x W + b, and ∘ multiplies entry by entry.";
-const TOUCH_HINT = "Touch a number. What is stored you can drag sideways, or change with − and +.";
-const KEY_HINT = "Click a number. What is stored you can drag. With the keyboard: ↑ and ↓ change the number with the focus, ← and → go on, digits type one; Ctrl+Z undoes.";
+const TOUCH_HINT = "Touch a number; drag a stored one.";
+const MOUSE_HINT = "Click a number; drag a stored one, or type.";
+const KEY_HINT = "With the keyboard: ↑ and ↓ change the number with the focus, ← and → go on, digits type one; Ctrl+Z undoes.";
+const OWNED = /^([Wybrs]|bias|[rs]_\w+):/; // numbers whose first index is a member's
 const NUMBER = /^\s*[-\u2212]?(\d+\.?\d*|\.\d+)\s*$/;
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+// The number that is touched before a reader touches one.
+const firstOf = (state) => keysOf(state)[0];
 const layerOf = ({ method, in_features, out_features, ensemble_size, challenge }) => [method, in_features, out_features, ensemble_size, challenge];
 
 export const mount = (root, { state: first, name = "playground", hooks = {} }) => {
   let state = structuredClone(first);
   let numbers = compute(state);
+  let end = endOf(state); // of the lines of outputs
   let undos = [];
   let gesture = null; // changes of one gesture are undone together
-  let chosen = null; // the touched number
+  let chosen = firstOf(state); // the touched number
+  let whose = 0; // the member whose means and σ stand above
   let looked = null; // the one under the mouse
   let lit = null; // what lights up with it
   let settling = 0;
@@ -35,7 +41,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   // What is told.
   const story = make("p", { class: "ensedu-p-story", role: "status" });
   const tell = (words) => {
-    if (story.textContent !== words) story.textContent = words;
+    if (story.textContent !== words) story.replaceChildren(...written(words));
   };
 
   // What can be pressed.
@@ -92,8 +98,9 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const marks = { touched: "touched", from: "what makes it", into: "what it makes" };
   const key = make("p", { class: "ensedu-p-key" }, ...Object.entries(marks).map(([mark, words]) => make("span", { class: mark }, words)));
   const sheet = make("div", { class: "ensedu-p-sheet" }, top, key, members);
-  const hands = { "ensedu-p-touch": TOUCH_HINT, "ensedu-t-keys": KEY_HINT };
-  const hint = make("p", { class: "ensedu-t-note" }, ...Object.entries(hands).map(([name, words]) => make("span", { class: name }, `${words} `)), HINT);
+  const hands = { "ensedu-p-touch": TOUCH_HINT, "ensedu-p-mouse": MOUSE_HINT };
+  const instruction = make("p", { class: "ensedu-p-do" }, ...Object.entries(hands).map(([name, words]) => make("span", { class: name }, words)));
+  const hint = make("p", { class: "ensedu-t-note" }, make("span", { class: "ensedu-t-keys" }, `${KEY_HINT} `), HINT);
   const fold = make("details", { class: "ensedu-p-fold" }, make("summary", {}, "Sizes, challenges, reset"));
   const count = countPanel();
   const box = make("div", { class: "ensedu-t ensedu-p" }, layer.element, tools, sheet, hint, count.element);
@@ -125,7 +132,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     settling = setTimeout(settled, SETTLE);
   };
   const leave = () => settling && settled();
-  const become = (next, words) => {
+  const become = (next, words = null) => {
     state = next;
     looked = null;
     refresh();
@@ -145,7 +152,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     }
     gesture = null;
     cells.forget();
-    become(undos.pop(), chosen === null ? sumWords : null);
+    become(undos.pop());
   };
   const write = (at, value, by, given = value) => {
     const problem = valueProblem(at, value, given);
@@ -171,11 +178,20 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   // A mouse that only looks leaves what is typed in the field.
   const light = (touched = true) => {
     const at = looked ?? chosen;
-    lit = at === null ? null : { key: at, ...explain(state, at, numbers) };
+    lit = { key: at, ...explain(state, at, numbers) };
     cells.light(lit);
-    drawOutputs(state, numbers, outputs, lit);
-    if (touched) stepper.refresh(state, cells.isStored(chosen) ? chosen : null);
-    tell(lit ? lit.words : `${sumWords(state)} Touch a number.`);
+    drawOutputs(state, numbers, outputs, lit, end);
+    if (touched) {
+      stepper.refresh(state, cells.isStored(chosen) ? chosen : null);
+      keep();
+    }
+    tell(lit.words);
+  };
+  // Of all members' means and σ, those of the one that was touched last.
+  const keep = () => {
+    if (OWNED.test(chosen)) [whose] = parsed(chosen).place;
+    if (whose >= state.ensemble_size) whose = 0;
+    [...sheet.querySelectorAll(".ensedu-p-kept")].forEach((one, i) => one.classList.toggle("away", i !== whose));
   };
   // Where there is little room, outputs and σ scroll away, and what is seldom set is folded.
   const arrange = () => {
@@ -191,14 +207,22 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       fold.remove();
     }
     if (narrow && state.challenge) fold.open = true;
+    const wide = getComputedStyle(box).getPropertyValue("--wide") === "1";
+    [...sheet.querySelectorAll(".ensedu-p-kept")].forEach((one, i) => {
+      if (wide && one.parentNode !== more) more.append(one);
+      else if (!wide) follows(one, members.children[i].firstChild);
+    });
     follows(outputs, narrow ? top : shared);
     if (narrow) follows(more, outputs);
     else if (more.parentNode !== shared) shared.append(more);
-    follows(key, narrow ? more : again);
+    follows(instruction, narrow ? fold : again);
+    follows(key, narrow ? more : instruction);
   };
   const refresh = () => {
     const kind = kindOf(state);
     numbers = compute(state);
+    end = endOf(state);
+    undo.setAttribute("aria-disabled", String(!undos.length));
     box.style.setProperty("--light", kind.color);
     box.style.setProperty("--dark", kind.dark);
     again.hidden = !kind.stochastic;
@@ -209,8 +233,9 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       laid = layerOf(state);
       layOut(cells, state, { shared, more, members });
       layOutputs(cells, state, outputs);
+      if (!cells.has(chosen)) chosen = firstOf(state);
       arrange();
-      if (!cells.has(chosen)) chosen = null;
+      keep();
       if (focused && cells.has(focused)) cells.focus(focused);
     }
     show();
@@ -228,7 +253,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const sized = new ResizeObserver(() => {
     arrange();
     show();
-    drawOutputs(state, numbers, outputs, lit);
+    drawOutputs(state, numbers, outputs, lit, end);
     box.style.setProperty("--above", `${top.offsetHeight}px`);
   });
   sized.observe(box);

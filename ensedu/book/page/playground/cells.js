@@ -8,7 +8,8 @@ const FINE = 0.2; // of a step, with the shift key
 const DRAG = 8; // pixels of a drag a step
 const LONGEST = 6; // signs of a typed number
 const STRONGEST = 6; // the size of a number whose cell is fully tinted
-const ROOM = 5; // signs of a number, where the style sheet names no other
+const [SIGN, BESIDE] = [6.75, 1]; // pixels of a sign of the smallest letters, and of room on each side of a number
+const ROOM = 5; // signs of a number, where no width is known yet
 
 // With as many digits as a cell has room for.
 const short = (value, room) => {
@@ -48,6 +49,7 @@ export const cellsOf = (root, on) => {
     const cell = cells.get(key);
     const typing = typed?.key === key;
     cell.textContent = typing ? typed.text : short(value, Number(cell.parentNode.dataset.room));
+    cell.style.setProperty("--signs", cell.textContent.length);
     cell.classList.toggle("typing", typing);
     cell.classList.toggle("negative", value < 0);
     cell.style.setProperty("--strength", `${Math.round(45 * Math.min(1, Math.abs(value) / STRONGEST))}%`);
@@ -153,8 +155,8 @@ export const cellsOf = (root, on) => {
     },
     show(valueAt) {
       const groups = [...new Set([...cells.values()].map((cell) => cell.parentNode))];
-      const rooms = groups.map((group) => getComputedStyle(group).getPropertyValue("--room") || ROOM);
-      groups.forEach((group, i) => (group.dataset.room = rooms[i]));
+      const rooms = groups.map(({ firstChild }) => Math.floor((firstChild.getBoundingClientRect().width - 1 - 2 * BESIDE) / SIGN));
+      groups.forEach((group, i) => (group.dataset.room = rooms[i] > 0 ? rooms[i] : ROOM));
       for (const key of cells.keys()) show(key, valueAt(key));
     },
     // `lit` has the key that is touched, those it is made from, and those it goes into.

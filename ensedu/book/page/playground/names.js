@@ -1,4 +1,5 @@
 // How numbers are written, and what each is called.
+import { make } from "../common/controls.js";
 import { isScale, kindOf } from "./layer.js";
 
 // With a real minus, and a half away from zero, whatever its sign.
@@ -17,7 +18,7 @@ export const parsed = (key) => {
 const SHARED_AXES = { x: 1, weight: 2, bias: 1 };
 export const nameOf = (state, key) => {
   const { array, base, place } = parsed(key);
-  if (array === "mean" || array === "spread") return `the ${array} of y[${countedFrom1(place[0])}]`;
+  if (array === "mean" || array === "spread") return `the ${array} of output ${countedFrom1(place[0])}`;
   const kind = kindOf(state);
   const owned = !(base in SHARED_AXES) || place.length > SHARED_AXES[base];
   const lone = /^[Wby]$/.test(base) && !kind.members && !kind.stochastic;
@@ -29,3 +30,7 @@ export const nameOf = (state, key) => {
 
 // As a sentence begins; a letter of a formula stays as it is.
 export const capital = (words) => words.replace(/^[a-z]/, (letter) => (/^[a-z]\d*\[/.test(words) ? letter : letter.toUpperCase()));
+
+// A sentence with the indices of W1, r2 and y3 set as below the letters in the figure.
+export const written = (words) =>
+  words.split(/\b([Wrsby])(\d+)/).map((part, k) => (k % 3 === 2 ? make("sub", {}, part) : part));

@@ -1,11 +1,12 @@
 // What comes out: each output of all members on a line, their mean and their spread.
 import { make } from "../common/controls.js";
-import { kindOf, passesOf, sizesOf } from "./layer.js";
+import { compute, kindOf, passesOf, sizesOf } from "./layer.js";
 import { figure } from "./names.js";
 
 const ENDS = [5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000]; // of the line, so that it seldom changes
 const SVG = "http://www.w3.org/2000/svg";
-const [WIDTH, HEIGHT, EDGE] = [240, 28, 6]; // where no size is known yet
+const [WIDTH, HEIGHT] = [240, 28]; // where no size is known yet
+const EDGE = 14; // pixels beside the ends of the line
 
 const shape = (tag, attributes) => {
   const node = document.createElementNS(SVG, tag);
@@ -13,14 +14,22 @@ const shape = (tag, attributes) => {
   return node;
 };
 
+// Where the line ends: as far out for each method, so that equal widths are equal spreads.
+export const endOf = (state) => {
+  const made = Object.keys(LAYERS.methods).map((method) => Object.entries(compute({ ...state, method })));
+  const outputs = made.flat().filter(([key]) => key.startsWith("y:"));
+  const furthest = Math.max(...outputs.map(([, y]) => Math.abs(y)));
+  return ENDS.find((one) => one >= furthest) ?? furthest;
+};
+
 export const layOutputs = (cells, state, box) => {
   const { n } = sizesOf(state);
   const kind = kindOf(state);
   const several = passesOf(state) > 1;
   const who = kind.members ? "members" : "draws";
-  const head = ["output", "", "mean", "spread"].map((words) => make("span", { class: "ensedu-p-label" }, words));
+  const head = ["", "", "mean", "spread"].map((words) => make("span", { class: "ensedu-p-label" }, words));
   const rows = Array.from({ length: n }, (_, b) => [
-    make("span", { class: "ensedu-p-label" }, `y[${b + 1}]`),
+    make("span", { class: "ensedu-p-label" }, `output ${b + 1}`),
     shape("svg", { "aria-hidden": "true", class: "ensedu-p-line" }),
   ]);
   const columns = ["mean", "spread"].map((array) => cells.group(`${array} of each output`, n, 1, (b) => `${array}:${b}`));
@@ -29,25 +38,31 @@ export const layOutputs = (cells, state, box) => {
   box.setAttribute("aria-label", several ? `Outputs of all ${who}` : "Outputs");
 };
 
-export const drawOutputs = (state, made, box, lit) => {
+export const drawOutputs = (state, made, box, lit, end) => {
   const { n } = sizesOf(state);
   const passes = passesOf(state);
   const values = Array.from({ length: n }, (_, b) => Array.from({ length: passes }, (_, i) => made[`y:${[i, b]}`]));
-  const furthest = Math.max(...values.flat().map(Math.abs));
-  const end = ENDS.find((one) => one >= furthest) ?? furthest;
-  box.children[1].textContent = `${figure(-end)} to ${figure(end)}`;
+  const places = [[-end, `${EDGE}px`], [0, "50%"], [end, `calc(100% - ${EDGE}px)`]];
+  box.children[1].replaceChildren(
+    ...places.map(([value, left]) => {
+      const tick = make("span", {}, figure(value));
+      tick.style.left = left;
+      return tick;
+    }),
+  );
   [...box.querySelectorAll(".ensedu-p-line")].forEach((line, b) => {
-    const width = line.clientWidth || WIDTH;
-    const middle = HEIGHT / 2;
+    const size = line.getBoundingClientRect();
+    const [width, height] = [size.width || WIDTH, size.height || HEIGHT];
+    const middle = height / 2;
     const x = (value) => width / 2 + (value / end) * (width / 2 - EDGE);
-    line.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+    line.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const [mean, spread] = [made[`mean:${b}`], made[`spread:${b}`]];
     const dots = values[b].map((y, i) =>
       shape("circle", { cx: x(y), cy: middle, r: 4.5, class: lit?.key === `y:${[i, b]}` || lit?.into.includes(`y:${[i, b]}`) ? "lit" : "" }),
     );
     line.replaceChildren(
       shape("line", { x1: EDGE, x2: width - EDGE, y1: middle, y2: middle, class: "axis" }),
-      shape("line", { x1: x(0), x2: x(0), y1: middle - 4, y2: middle + 4, class: "axis" }),
+      ...places.map(([value]) => shape("line", { x1: x(value), x2: x(value), y1: 0, y2: height, class: value ? "axis" : "axis zero" })),
       shape("rect", { x: x(Math.max(-end, mean - spread)), width: x(Math.min(end, mean + spread)) - x(Math.max(-end, mean - spread)), y: middle - 7, height: 14, class: "spread" }),
       shape("line", { x1: x(mean), x2: x(mean), y1: middle - 9, y2: middle + 9, class: "mean" }),
       ...dots,

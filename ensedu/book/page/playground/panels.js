@@ -3,7 +3,7 @@
 import { button, make, slider } from "../common/controls.js";
 import { CHALLENGES, startOf } from "./challenges.js";
 import { countsOf, kindOf, sizesOf, totalOf, valueOf } from "./layer.js";
-import { capital, figure, nameOf } from "./names.js";
+import { capital, figure, nameOf, written } from "./names.js";
 
 const NAMES = { in_features: "inputs m", out_features: "outputs n", ensemble_size: "members M" };
 let panels = 0;
@@ -84,8 +84,8 @@ export const challengePanel = ({ choose }) => {
     if (open) element.open = true;
     answer.hidden = !open;
     const { done, words } = open ? CHALLENGES[open].check(state, startOf(open)) : { done: false, words: "" };
-    task.textContent = open ? CHALLENGES[open].task : "";
-    if (verdict.textContent !== words) verdict.textContent = words;
+    task.replaceChildren(...written(open ? CHALLENGES[open].task : ""));
+    if (verdict.textContent !== words) verdict.replaceChildren(...written(words));
     verdict.dataset.done = String(done);
     if (done) buttons.find(([key]) => key === open)[1].dataset.done = "true";
   };
@@ -113,15 +113,16 @@ export const countPanel = () => {
   const body = make("tbody");
   element.append(make("table", { class: "ensedu-table" }, make("thead", {}, head), body));
   const row = (role, label, term, count) =>
-    make("tr", { "data-role": role }, make("th", { scope: "row" }, label), make("td", {}, term), make("td", {}, String(count)));
+    make("tr", { "data-role": role }, make("th", { scope: "row" }, label), make("td", {}, ...term), make("td", {}, String(count)));
   const refresh = (state) => {
     const sizes = sizesOf(state);
     const { roles, total } = countsOf(state.method, sizes);
-    const filled = (term) => `${term} = ${term.replace(/[Mmn]/g, (letter) => sizes[letter])}`;
+    const whole = (words) => make("span", {}, words); // never broken
+    const filled = (term) => [whole(term), " ", whole(`= ${term.replace(/[Mmn]/g, (letter) => sizes[letter])}`)];
     const terms = Object.entries(kindOf(state).terms);
     body.replaceChildren(
       ...terms.map(([role, term]) => row(role, LAYERS.roles[role], filled(term), roles[role])),
-      row("total", "total", "", total),
+      row("total", "total", [], total),
     );
   };
   return { element, refresh };

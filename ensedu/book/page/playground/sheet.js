@@ -12,6 +12,7 @@ const inArea = (area, node) => {
 };
 
 // `more` is what of the shared may scroll away: beside the means of a distribution, all else of it.
+// The means and σ of a member's own are in its section; `app.js` shows them above where there is room.
 export const layOut = (cells, state, { shared, more, members }) => {
   const kind = kindOf(state);
   const { m, n } = sizesOf(state);
@@ -44,36 +45,43 @@ export const layOut = (cells, state, { shared, more, members }) => {
   }
   more.replaceChildren(...beside);
   shared.replaceChildren(...above, more);
-  shared.dataset.columns = String(beside.length ? 3 : 2);
-  members.dataset.forms = String(kind.modulated && kind.stochastic ? 3 : 1);
+  shared.dataset.columns = String(kind.stochastic ? 3 : 2);
   members.dataset.tree = String(kind.modulated || kind.stochastic);
 
+  // Of the distributions of a member's r and s: what is stored.
+  const kept = (i, whose) => {
+    const found = panel("kept", caption(`what ${whose} draws from`));
+    for (const [letter, size] of [["r", m], ["s", n]])
+      for (const [end, words] of [["mean", "mean"], ["std", "σ"]])
+        found.append(
+          caption(...sub(letter, i + 1), ` ${words}`),
+          group(`${letter} of ${whose}, ${words}`, 1, size, (_, k) => `${letter}_${end}:${[i, k]}`),
+        );
+    return found;
+  };
   const member = (_, i) => {
     const index = kind.members || kind.stochastic ? i + 1 : "";
     const whose = kind.members ? `member ${i + 1}` : kind.stochastic ? `draw ${i + 1}` : kind.label;
     const grid = panel("grid");
-    let made = kind.stochastic ? [", drawn"] : []; // how W is
-    if (kind.modulated) {
-      made = [" = W ∘ ", ...sub("r", index), ...sub("s", index), "ᵀ"];
-      // Of a distribution: what is stored of it, and what is drawn.
-      const forms = kind.stochastic ? [["_mean", "mean"], ["_std", "σ"], ["", "drawn"]] : [["", ""]];
-      const said = (letter, words) => `${letter} of ${whose}${words && `, ${words}`}`;
-      grid.append(
-        inArea("ls", panel("names", ...forms.map(([, words]) => caption(...sub("s", index), words && ` ${words}`)))),
-        inArea("s", panel("rows", ...forms.map(([end, words]) => row(said("s", words), (b) => `s${end}:${[i, b]}`)))),
-        inArea("lr", panel("heads", ...forms.map(([, words]) => caption(...(words ? [words] : sub("r", index)))))),
-        inArea("r", panel("columns", ...forms.map(([end, words]) => column(said("r", words), (a) => `r${end}:${[i, a]}`)))),
-      );
-    }
-    const line = (letter, keyOf) => {
+    const drawn = kind.stochastic ? ", drawn" : "";
+    let made = [drawn]; // how W is
+    const line = (letter, keyOf, words = "") => {
       const name = inArea(`l${letter}`, caption(...sub(letter, index)));
       name.classList.add("ensedu-p-side");
-      grid.append(name, inArea(letter, row(`${letter} of ${whose}`, keyOf)));
+      grid.append(name, inArea(letter, row(`${letter} of ${whose}${words}`, keyOf)));
     };
+    if (kind.modulated) {
+      made = [" = W ∘ ", ...sub("r", index), ...sub("s", index), "ᵀ"];
+      line("s", (b) => `s:${[i, b]}`, drawn);
+      const over = inArea("lr", caption(...sub("r", index)));
+      over.classList.add("ensedu-p-over");
+      grid.append(over, inArea("r", column(`r of ${whose}${drawn}`, (a) => `r:${[i, a]}`)));
+    }
     grid.append(inArea("lw", caption(...sub("W", index), ...made)), inArea("w", matrix(`W of ${whose}`, (a, b) => weightAt(state, i, a, b))));
     line("b", (b) => biasAt(state, i, b));
     line("y", (b) => `y:${[i, b]}`);
-    return make("section", { class: "ensedu-p-member", "aria-label": whose }, make("p", { class: "ensedu-p-title" }, whose), grid);
+    const title = make("p", { class: "ensedu-p-title" }, whose);
+    return make("section", { class: "ensedu-p-member", "aria-label": whose }, title, ...(kind.modulated && kind.stochastic ? [kept(i, whose)] : []), grid);
   };
   members.replaceChildren(...Array.from({ length: passesOf(state) }, member));
 };
