@@ -17,16 +17,6 @@ CLAIMS = (
         [("mean_field", "single"), ("mc_dropout", "single")],
     ),
     (
-        "learning/deep-ensembles",
-        "its word for a deep ensemble of four is {} beside one network, and {} beside one larger",
-        [("deep_ensemble", "single"), ("deep_ensemble", "wide")],
-    ),
-    (
-        "learning/one-run",
-        "by SWAG: beside one network its word is {}.",
-        [("swag", "single")],
-    ),
-    (
         "learning/batch-ensemble",
         "for a BatchEnsemble of four is {} beside one network, and {} beside a deep ensemble.",
         [("batch_ensemble", "single"), ("batch_ensemble", "deep_ensemble")],
