@@ -1451,6 +1451,12 @@ def test_no_task_of_the_page_takes_long_while_it_trains(live):
     assert page.evaluate("longest") < 200
 
 
+def test_what_is_written_while_it_trains_has_no_more_than_itself_styled_anew():
+    """A part of the trainer that is styled by what is in it costs all of the page each time."""
+    sheet = (HERE / "live/live.css").read_text(encoding="utf-8")
+    assert not re.findall(r"\.ensedu-t-[^{},]*:has\(", sheet)
+
+
 FORMS = {
     "one": {},
     "two": {"other": OTHER},

@@ -79,8 +79,9 @@ export const stageOf = (root, trainer, hint) => {
     const focused = element.contains(document.activeElement);
     element.replaceChildren(...sections);
     if (focused) canvases.find(({ canvas }) => canvas.tabIndex === 0).canvas.focus({ preventScroll: true });
-    element.dataset.sides = String(sections.length);
-    element.dataset.task = trainer.state.task;
+    const { dataset } = element.closest(".ensedu-t-bench");
+    dataset.sides = String(sections.length);
+    dataset.task = trainer.state.task;
   };
   // As many pictures as the state has, with its names.
   const follow = () => {
