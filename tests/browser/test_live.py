@@ -1451,6 +1451,12 @@ def test_no_task_of_the_page_takes_long_while_it_trains(live):
     assert page.evaluate("longest") < 200
 
 
+def test_what_is_written_while_it_trains_has_no_more_than_itself_styled_anew():
+    """A part of the trainer that is styled by what is in it costs all of the page each time."""
+    sheet = (HERE / "live/live.css").read_text(encoding="utf-8")
+    assert not re.findall(r"\.ensedu-t-[^{},]*:has\(", sheet)
+
+
 FORMS = {
     "one": {},
     "two": {"other": OTHER},
@@ -1569,15 +1575,32 @@ def test_a_comparison_with_a_band_can_be_read_and_does_not_jump(live, mode, view
     page.evaluate("until(() => story().includes('NUTS:'), 'the story')")
     assert page.evaluate(high) == before
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
-    key = page.locator(".ensedu-t-key")
-    if viewport == PHONE:
-        assert key.inner_text().split("\n") == ["mean", "draws", "differ", "NUTS", "true"]
     page.evaluate("part => t.set(part)", {"points": [[0, 1]]})
     train(page, 1)
     page.evaluate("until(() => story().includes('hidden'), 'the story')")
     assert page.evaluate(high) == before
-    assert "NUTS" not in key.text_content()
     assert list(accessible(page)) == []  # on a desk and on a phone
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_two_bands_bear_their_names_and_no_more(live, viewport):
+    page = live(COMPARED, mount=MOUNT, viewport=viewport)
+    page.evaluate(WRITTEN)
+    for seed, steps in itertools.product((3, 4, 5), (0, 60)):
+        page.evaluate("seed => t.set({ seed })", seed)
+        train(page, 1 + steps)
+        page.evaluate("written.clear()")
+        train(page, 1)
+        placed = page.evaluate("[...written].map(([words, place]) => [words, ...place])")
+        names = [words for words, *_ in placed if not re.fullmatch(r"[\u22120-9]+", words)]
+        assert sorted(names) == ["Bayes by Backprop", NAMED, "true curve"]
+        boxes = [box for words, *box in placed if words in names]
+        for left, y, length in boxes:
+            assert 0 <= left and left + length <= viewport["width"] and y > 0
+        for (left, y, length), (other, beside, wide) in itertools.combinations(boxes, 2):
+            apart = left + length < other or other + wide < left
+            assert apart or abs(y - beside) >= 13, names
+    assert not page.locator(".ensedu-t-key").is_visible()
 
 
 # In the book.
@@ -1688,20 +1711,50 @@ def test_help_is_for_the_hand_that_the_reader_has(open_page, server, options):
     assert ("click" in words, "keyboard" in words, "tap " in words) == (
         (False, False, True) if options else (True, True, False)
     )
+    assert page.get_by_role("radiogroup", name="a tap" if options else "a click").is_visible()
 
 
-@pytest.mark.parametrize("address", ["book/intro.html", PAGE])
+def test_on_a_phone_words_of_the_picture_stand_between_it_and_the_settings(live):
+    page = live(viewport=PHONE, has_touch=True, is_mobile=True)
+    order = ["stage", "story", "key", "note:not(.ensedu-t-key)", "settings"]
+    boxes = [
+        page.locator(f".ensedu-t-bench .ensedu-t-{part}").first.bounding_box() for part in order
+    ]
+    for above, below in itertools.pairwise(boxes):
+        assert above["y"] + above["height"] <= below["y"]
+    assert boxes[3]["y"] + boxes[3]["height"] - boxes[0]["y"] < 450
+
+
+def test_on_a_phone_the_meter_of_two_networks_stays_one_line(live):
+    large = {"width": 50, "hidden_layers": 2, "ensemble_size": 8}
+    page = live({**large, "other": {**OTHER, "ensemble_size": 8}}, viewport=PHONE)
+    high = "root().querySelector('.ensedu-t-meter').getBoundingClientRect().height"
+    before = page.evaluate(high)
+    page.evaluate("() => { t.play(1e9) }")
+    page.evaluate("until(() => t.steps > 20 && / [1-9]/.test(meter()))")
+    page.wait_for_timeout(600)  # it has counted how many a second
+    assert page.evaluate(high) == before
+
+
+@pytest.mark.parametrize(("address", "rows"), [("book/intro.html", 1), (PAGE, 2)])
 @pytest.mark.parametrize("width", [360, 390])
-def test_on_a_phone_the_buttons_are_one_row(open_page, server, address, width):
+def test_on_a_phone_the_buttons_stand_in_full_rows_with_room(
+    open_page, server, address, rows, width
+):
     page = open_page(**{**TOUCH, "viewport": {**PHONE, "width": width}})
     page.goto(server + address)
-    buttons = page.locator(".ensedu-t-seen > .ensedu-t-tools button")
-    buttons.first.wait_for()
-    tops, ends = page.evaluate("""() => {
-      const boxes = [...document.querySelectorAll(".ensedu-t-seen > .ensedu-t-tools button")].map((one) => one.getBoundingClientRect());
-      return [boxes.map(({ top }) => top), boxes.map(({ right }) => right)];
-    }""")
-    assert len(tops) >= 4 and len(set(tops)) == 1 and max(ends) <= width
+    page.locator(".ensedu-t-seen > .ensedu-t-tools button").first.wait_for()
+    boxes = page.evaluate("""() => [...document.querySelectorAll(".ensedu-t-seen > .ensedu-t-tools button")].map((one) => {
+      const range = new Range();
+      range.selectNodeContents(one);
+      const [own, words] = [one, range].map((each) => each.getBoundingClientRect());
+      return [own.top, own.right, Math.min(words.left - own.left, own.right - words.right) - one.clientLeft];
+    })""")
+    tops = [top for top, *_ in boxes]
+    assert len(tops) >= 4 and len(set(tops)) == rows
+    assert {tops.count(top) for top in tops} == {len(tops) / rows}
+    assert max(right for _, right, _ in boxes) <= width
+    assert min(room for *_, room in boxes) >= 7.9
 
 
 @pytest.mark.parametrize("options", [{"viewport": DESK}, TOUCH], ids=["desk", "phone"])
@@ -1718,28 +1771,35 @@ def test_members_and_their_picture_are_in_the_first_view_of_the_book(open_page, 
     assert order.index("INPUT") < order.index("BUTTON") < order.index("CANVAS")
 
 
-def test_two_pictures_of_a_comparison_are_as_high_as_one_and_in_view(open_page, server):
+def test_two_pictures_of_a_comparison_are_wide_and_in_view_with_their_words(open_page, server):
     page = open_page(viewport=DESK)
     page.goto(server + PAGE)
     canvas = page.locator("canvas[role=application]")
     canvas.wait_for()
-    one = canvas.bounding_box()["height"]
+    one = canvas.bounding_box()["width"]
     compare = page.get_by_role("button", name="Compare")
     compare.click()
     page.wait_for_function("document.querySelectorAll('canvas[role=application]').length === 2")
     assert compare.get_attribute("aria-pressed") == "true"
     for each in canvas.all():
         box = each.bounding_box()
-        assert box["height"] >= 0.95 * one
+        assert box["width"] == one and box["height"] >= 200
         assert 0 <= box["y"] and box["y"] + box["height"] <= DESK["height"]
+    story = page.locator(".ensedu-t-story").bounding_box()
+    assert story["y"] + story["height"] <= DESK["height"]
+    assert not page.locator(".ensedu-t-key").is_visible()  # the names stand in the pictures
+    # What a network has of its own stands with it.
+    for name in ("Network", "Second network"):
+        box = page.get_by_role("group", name=name, exact=True)
+        assert box.get_by_role("radiogroup", name="loss").is_visible()
 
 
 WRITTEN = """
-  window.written = new Set();
+  window.written = new Map();
   const { fillText } = CanvasRenderingContext2D.prototype;
-  CanvasRenderingContext2D.prototype.fillText = function (words, ...place) {
-    written.add(words);
-    return fillText.call(this, words, ...place);
+  CanvasRenderingContext2D.prototype.fillText = function (words, x, y) {
+    written.set(words, [x, y, this.measureText(words).width]);
+    return fillText.call(this, words, x, y);
   };
   null;
 """
@@ -1751,11 +1811,72 @@ def test_lines_and_bands_bear_their_names_or_a_key_stands_below(live):
         page.evaluate(WRITTEN)
         train(page, 3)
         names = {"true curve", "mean", "members", "members differ (± 2 std)", "+ noise"}
-        assert names & set(page.evaluate("[...written]")) == (names if labeled else set())
+        assert names & set(page.evaluate("[...written.keys()]")) == (names if labeled else set())
         key = page.locator(".ensedu-t-key")
         assert key.is_visible() != labeled
         if not labeled:
             assert key.inner_text().split("\n") == ["mean", "members", "differ", "+ noise", "true"]
+
+
+@pytest.mark.parametrize("part", [{"start": "same"}, {"method": "single", "ensemble_size": 1}])
+def test_curves_that_are_one_have_no_names_of_many(live, part):
+    page = live(part)
+    page.evaluate(WRITTEN)
+    train(page, 3)
+    found = set(page.evaluate("[...written.keys()]"))
+    assert not found & {"members", "mean", "members differ (± 2 std)"}
+    assert ("2 members, one curve" in found) == (part.get("start") == "same")
+    phone = live(part, viewport=PHONE)
+    train(phone, 3)
+    key = phone.locator(".ensedu-t-key")
+    phone.evaluate("until(() => root().querySelector('.ensedu-t-key').innerText.length < 20)")
+    assert key.inner_text().split("\n") == ["mean", "+ noise", "true"]
+    phone.evaluate("part => t.set(part)", {"method": "deep_ensemble", "ensemble_size": 2, "start": "different"})  # fmt: skip
+    train(phone, 3)
+    phone.evaluate("until(() => root().querySelector('.ensedu-t-key').innerText.length > 20)")
+
+
+def test_curves_that_differ_beyond_the_gap_do_not_agree_everywhere(bench):
+    story = bench.evaluate("""() => {
+      const state = stateOf({ data: "own", points: [[-1, 0], [1, 0]] });
+      const means = [...Array(2)].flatMap((_, f) => [...ensedu.GRID].map((x) => (x > 2 ? f : 0)));
+      return ensedu.story({ sides: [{ means, raw: null }] }, state);
+    }""")
+    assert "agree everywhere" not in story
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_band_of_the_noise_is_seen_on_its_ground(bench, theme):
+    """The ratio of contrast, as WCAG has it, of a method's color and the page."""
+    found = bench.evaluate(
+        """(theme) => {
+      const ink = document.body.appendChild(document.createElement("span"));
+      ink.style.color = theme === "dark" ? "white" : "black";
+      const look = ensedu.looks(ink);
+      const canvas = document.createElement("canvas");
+      const side = { means: new Float64Array(2 * ensedu.GRID.length), raw: null };
+      return Object.keys(ensedu.STARTS).map((method) => {
+        const state = stateOf({ data: "own", noise: 1 });
+        ensedu.curves(canvas, { width: 300, height: 200 }, side, ensedu.GRID, state, method, look, {}, {});
+        const view = ensedu.frameOf("regression", 300, 200);
+        return [...canvas.getContext("2d").getImageData(view.x(2), view.y(1), 1, 1).data];
+      });
+    }""",
+        theme,
+    )
+    page = {"light": 255, "dark": 18}[theme]
+
+    def luminance(channels):
+        values = np.array(channels) / 255
+        linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    for *color, alpha in found:
+        assert 0 < alpha < 255
+        share = alpha / 255
+        band = luminance([share * c + (1 - share) * page for c in color])
+        high, low = sorted((band, luminance([page] * 3)), reverse=True)
+        assert (high + 0.05) / (low + 0.05) > {"light": 1.15, "dark": 1.5}[theme]
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])

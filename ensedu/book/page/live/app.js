@@ -58,6 +58,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
   const undo = button("Undo", () => trainer.undo());
   const compare = button("Compare", () => {
     trainer.compare();
+    stage.draw(true); // now, because where to scroll depends on how high the pictures are
     stage.element.scrollIntoView({ block: "nearest" });
   }, { title: "Train two networks on the same points" });
   const tools = make(
@@ -95,7 +96,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
     if (playing && !anew && now - metered < COUNT) return;
     metered = now;
     const totals = frame.sides.map((side) => side.total.toLocaleString("en")).join(" and ");
-    const rate = frame.rate ? ` · ${Math.round(frame.rate)} a second` : "";
+    const rate = frame.rate && frame.sides.length === 1 ? ` · ${Math.round(frame.rate)} a second` : "";
     meter.textContent = `step ${frame.steps.toLocaleString("en")}${rate} · ${totals} parameters`;
   };
   const refresh = () => {

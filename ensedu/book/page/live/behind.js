@@ -24,6 +24,10 @@ const missed = (behind, state, side) => {
   return key ? OWNERS[key](behind.of[key]) : "";
 };
 
+// What a side is called beside a band: its posterior by what finds it.
+const FINDS = { mean_field: "Bayes by Backprop" };
+export const besideBand = (method) => FINDS[method] ?? HOUSE.labels[method];
+
 // The band that stands behind a side, or null.
 export const behindOf = (behind, state, side) => (behind && !missed(behind, state, side) ? behind : null);
 

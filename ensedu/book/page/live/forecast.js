@@ -25,6 +25,9 @@ export const forecast = ({ means, raw }, sigma, G) => {
   return found;
 };
 
+// Whether all functions are one, to a line's width.
+export const areOne = ({ epistemic }) => epistemic.every((std) => std < 0.005);
+
 // Between which two neighbors the gap is widest.
 export const widest = (points) => {
   const sorted = points.map(([x]) => x).sort((a, b) => a - b);

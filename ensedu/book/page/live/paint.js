@@ -1,6 +1,10 @@
 // Pictures on a canvas: curves with their bands, maps, losses, matrices.
-import { forecast, widest } from "./forecast.js";
+import { besideBand } from "./behind.js";
+import { areOne, forecast, widest } from "./forecast.js";
 import { REACH, TOYS, VIEW } from "./toys.js";
+
+const FONT = "13px system-ui, sans-serif";
+const BOLD = `600 ${FONT}`;
 
 // Colors of what is drawn, for a light or a dark ground.
 export const looks = (root) => {
@@ -29,7 +33,7 @@ export const pen = (canvas, height, width = canvas.clientWidth || 320, moves = f
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
-  context.font = "13px system-ui, sans-serif";
+  context.font = FONT;
   context.lineJoin = "round";
   return { context, width, height };
 };
@@ -154,18 +158,16 @@ const edges = (context, frame, grid, mean, std, color) => {
   }
 };
 
-// Of what is compared by its band, a few lines show what it is made of.
-const linesOf = (F, compared) => (compared ? Math.min(4, F) : F);
-
 // What thin lines are.
 export const thin = (method) => (METHODS[method].stochastic ? "draws" : "members");
-// Whether names have room beside what they name.
-export const labeled = (width) => width >= 420;
+// Whether names have room beside what they name: the two of a comparison always have.
+export const labeled = (width, compared) => compared || width >= 420;
 
 // Names beside what they name, at places along x that training does not move.
 const labels = ({ context }, frame, own, { found, means, truth, points, method, compared, behind }, color, look) => {
   const G = own.length;
-  const put = (words, x, align, side, of, ink, grid = own) => {
+  const put = (words, x, align, side, of, ink, grid = own, font = FONT) => {
+    context.font = font;
     const length = context.measureText(words).width;
     const left = frame.x(x) - { left: 0, center: length / 2, right: length }[align];
     let y = side < 0 ? Infinity : -Infinity;
@@ -185,31 +187,38 @@ const labels = ({ context }, frame, own, { found, means, truth, points, method, 
   const end = 0.97 * frame.reachX;
   if (behind) {
     const { label, x, mean, std } = behind;
-    put(`${label} (± 2 std)`, x[std.indexOf(Math.max(...std))], "center", 1, (g) => mean[g] - 2 * std[g], look.muted, x);
+    put(`${label} (± 2 std)`, x[std.indexOf(Math.max(...std))], "center", 1, (g) => mean[g] - 2 * std[g], look.colors.single, x, BOLD);
   }
   if (truth) {
     const of = (g) => truth(own[g]);
     put("true curve", -end, "left", found && of(0) > found.mean[0] ? -1 : 1, of, look.muted);
   }
   if (!found || !points.length) return;
+  if (compared) {
+    // On the side that the band behind leaves free.
+    const side = behind && found.mean.at(-1) < behind.mean.at(-1) ? 1 : -1;
+    put(besideBand(method), end, "right", side, (g) => found.mean[g] - 2 * side * found.epistemic[g], color, own, BOLD);
+    return;
+  }
+  const one = areOne(found);
   const [from, to] = widest(points);
   const right = points.map(([x]) => x).filter((x) => x >= to).sort((a, b) => a - b);
   const top = (std) => (g) => found.mean[g] + 2 * std[g];
   if (found.F > 1) {
-    put(thin(method), end, "right", -1, (g) => {
+    put(one ? `${found.F} ${thin(method)}, one curve` : thin(method), end, "right", -1, (g) => {
       let most = -Infinity;
-      for (let f = 0; f < linesOf(found.F, compared); f += 1) most = Math.max(most, means[f * G + g]);
+      for (let f = 0; f < found.F; f += 1) most = Math.max(most, means[f * G + g]);
       return most;
     }, look.ink);
-    put(`${thin(method)} differ (± 2 std)`, (from + to) / 2, "center", -1, top(found.epistemic), look.ink);
+    if (!one) put(`${thin(method)} differ (± 2 std)`, (from + to) / 2, "center", -1, top(found.epistemic), look.ink);
   }
-  if (!compared) put(found.F > 1 ? "+ noise" : "noise (± 2 std)", right[Math.floor(right.length / 2)], "center", 1, (g) => found.mean[g] - 2 * found.total[g], look.ink);
-  if (found.F > 1) put("mean", (from + to) / 2, "center", 0, (g) => found.mean[g], color);
+  put(found.F > 1 ? "+ noise" : "noise (± 2 std)", right[Math.floor(right.length / 2)], "center", 1, (g) => found.mean[g] - 2 * found.total[g], look.ink);
+  if (found.F > 1 && !one) put("mean", (from + to) / 2, "center", 0, (g) => found.mean[g], color);
 };
 
 // Members as thin lines, their mean as a thick one; the outer band is ± 2 standard deviations of a
 // new point, the inner one the part of it in which the members differ. Where they are compared with
-// what stands `behind` them, if anything does, there is the inner one alone.
+// what stands `behind` them, if anything does, there is the inner one alone. Returns their forecast.
 export const curves = (canvas, { width, height }, side, grid, state, method, look, { chosen, cursor, playing }, { compared, behind }) => {
   const drawing = pen(canvas, height, width, playing);
   const { context } = drawing;
@@ -223,7 +232,7 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
   const found = side && forecast(side, state.noise, grid.length);
   if (behind) band(context, frame, behind.x, behind.mean, behind.std, faded(look.colors.single, 0.22));
   if (found) {
-    if (!compared) band(context, frame, grid, found.mean, found.total, faded(color, 0.16));
+    if (!compared) band(context, frame, grid, found.mean, found.total, faded(color, look.noise));
     band(context, frame, grid, found.mean, found.epistemic, faded(color, 0.3));
   }
   if (behind) edges(context, frame, behind.x, behind.mean, behind.std, look.colors.single);
@@ -239,7 +248,8 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
   if (found) {
     context.strokeStyle = faded(color, found.F > 1 ? 0.75 : 0);
     context.lineWidth = 1;
-    for (let f = 0; f < linesOf(found.F, compared); f += 1) {
+    // Of what is compared by its band, a few lines show what it is made of.
+    for (let f = 0; f < (compared ? Math.min(4, found.F) : found.F); f += 1) {
       path(context, frame, grid, (g) => side.means[f * grid.length + g]);
       context.stroke();
     }
@@ -249,9 +259,10 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
     context.stroke();
   }
   dots(drawing, frame, look, state, chosen, 3.5);
-  if (labeled(width)) labels(drawing, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind }, color, look);
+  if (labeled(width, compared)) labels(drawing, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind }, color, look);
   crosshair(drawing, frame, look, cursor);
   context.restore();
+  return found;
 };
 
 // A map as one small picture, drawn larger and smooth.

@@ -113,7 +113,7 @@ export const fullSettings = (trainer) => {
   const noise = slider("noise σ", [0.02, 0.05, 0.08, 0.1, 0.12, 0.2, 0.3, 0.5, 1], String, (value) =>
     trainer.change(trainer.state.data === "own" ? { noise: value } : withToy(trainer.state, { noise: value })),
   );
-  const tool = toggle("a click", [["add", "adds"], ["erase", "erases"]], (value) => (trainer.erasing = value === "erase"));
+  const tool = toggle(matchMedia("(pointer: coarse)").matches ? "a tap" : "a click", [["add", "adds"], ["erase", "erases"]], (value) => (trainer.erasing = value === "erase"));
   const brush = toggle("class", [["0", "● 1"], ["1", "▲ 2"], ["2", "■ 3"]], (value) => (trainer.brush = Number(value)));
   tool.show("add");
   brush.show("0");
@@ -125,7 +125,7 @@ export const fullSettings = (trainer) => {
   panel.followers.push(() => (second.hidden = !trainer.state.other));
   const element = make(
     "div", { class: "ensedu-t-settings" },
-    group("Network", left.method, left.members, left.start,
+    group("Network", left.method, left.members, left.start, left.loss, left.kl,
       panel.slider("width", "width", [2, 3, 5, 8, 13, 20, 32, 50, 70, 100]),
       panel.slider("hidden layers", "hidden_layers", allOf("hidden_layers")),
       panel.toggle("activation", "activation", [["relu", "ReLU"], ["tanh", "tanh"]]),
@@ -134,7 +134,7 @@ export const fullSettings = (trainer) => {
     group("Data", panel.field(data, () => trainer.state.data), panel.field(noise, () => trainer.state.noise), tool,
       panel.keep(brush, () => {}, () => trainer.plane), make("div", { class: "ensedu-t-buttons" }, fresh, clear)),
     group("Training",
-      panel.slider("learning rate", "lr", [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1]), left.loss, left.kl,
+      panel.slider("learning rate", "lr", [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1]),
       panel.slider("prior σ", "prior_scale", [0.03, 0.1, 0.3, 1, 3], uses(isBayesian)),
       panel.slider("initial σ", "initial_std", [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1], uses(isBayesian)),
       panel.slider("dropout", "p", [0.02, 0.05, 0.1, 0.2, 0.5], uses(dropsUnits)),

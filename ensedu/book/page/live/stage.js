@@ -3,6 +3,7 @@ import { choice, fold, make } from "../common/controls.js";
 import { behindOf } from "./behind.js";
 import { edit } from "./editor.js";
 import { curves, labeled, looks, losses, map, matrices, thin } from "./paint.js";
+import { areOne } from "./forecast.js";
 import { GRID, sides, specOf } from "./runner.js";
 import { lossWords, named } from "./story.js";
 import { TOYS } from "./toys.js";
@@ -16,24 +17,19 @@ const MAPS = {
   disagreement: "two members disagree",
 };
 // What the lines and colors of the pictures mean, where they bear no names.
-const keyOf = (state, behind) => {
+const keyOf = (state) => {
   if (state.task === "classification")
     return ["Doubt goes from none (as the page) to all of it (violet): in bits of what is possible, and as the share of pairs of members that choose different classes."];
   const lines = [...new Set(sides(state).map(({ method }) => thin(method)))].join(", ");
-  const shown = sides(state).some((side) => behindOf(behind, state, side));
-  const items = {
-    mean: "mean", thin: lines, differ: "differ", ...(behind ? {} : { noise: "+ noise" }),
-    ...(shown ? { behind: behind.label } : {}), ...(TOYS[state.data]?.truth ? { truth: "true" } : {}),
-  };
+  const items = { mean: "mean", thin: lines, differ: "differ", noise: "+ noise", ...(TOYS[state.data]?.truth ? { truth: "true" } : {}) };
   return Object.entries(items).map(([kind, words]) => make("span", { "data-kind": kind }, words));
 };
 
-// On a phone two pictures stand below each other, and both stay in sight; elsewhere they stand
-// beside each other, as high as one.
+// Two pictures stand below each other, and both are in sight.
 const heightOf = (width, pictures) => {
   if (pictures > 1 && innerWidth <= PHONE) return 150;
-  const high = pictures > 1 ? 1.25 : 0.6;
-  return Math.round(Math.max(210, Math.min(HIGHEST, high * width, 0.45 * innerHeight)));
+  const [least, most] = pictures > 1 ? [150, 0.25] : [210, 0.45];
+  return Math.round(Math.max(least, Math.min(HIGHEST, 0.6 * width, most * innerHeight)));
 };
 
 export const stageOf = (root, trainer, hint) => {
@@ -83,8 +79,9 @@ export const stageOf = (root, trainer, hint) => {
     const focused = element.contains(document.activeElement);
     element.replaceChildren(...sections);
     if (focused) canvases.find(({ canvas }) => canvas.tabIndex === 0).canvas.focus({ preventScroll: true });
-    element.dataset.sides = String(sections.length);
-    element.dataset.task = trainer.state.task;
+    const { dataset } = element.closest(".ensedu-t-bench");
+    dataset.sides = String(sections.length);
+    dataset.task = trainer.state.task;
   };
   // As many pictures as the state has, with its names.
   const follow = () => {
@@ -107,7 +104,7 @@ export const stageOf = (root, trainer, hint) => {
       const what = kind === "curves" ? `Curves of all members${before}` : `Map, ${MAPS[kind]}`;
       canvas.setAttribute("aria-label", `${what}: ${named(trainer.state, i)}, ${trainer.state.points.length} points`);
     }
-    key.replaceChildren(...keyOf(trainer.state, trainer.behind));
+    key.replaceChildren(...keyOf(trainer.state));
   };
 
   const drawMatrices = () => {
@@ -137,8 +134,9 @@ export const stageOf = (root, trainer, hint) => {
     if (anew || !look) {
       look = looks(root);
       for (const one of canvases) one.width = one.canvas.clientWidth || 320;
-      key.hidden = !trainer.plane && labeled(canvases[0].width);
+      key.hidden = !trainer.plane && labeled(canvases[0].width, Boolean(trainer.behind));
     }
+    const seen = [];
     for (const one of canvases) {
       const { i, kind, canvas } = one;
       const side = frame?.sides[i];
@@ -147,10 +145,11 @@ export const stageOf = (root, trainer, hint) => {
       if (kind === "curves") {
         const height = heightOf(width, canvases.length);
         const behind = behindOf(trainer.behind, state, shown);
-        curves(canvas, { width, height }, side?.means && side, GRID, state, shown.method, look, trainer, { compared: Boolean(trainer.behind), behind });
+        seen.push(curves(canvas, { width, height }, side?.means && side, GRID, state, shown.method, look, trainer, { compared: Boolean(trainer.behind), behind }));
       } else map(canvas, { width, height: Math.round(width - 10) }, side?.map && side, kind, state, look, trainer);
     }
     if (!frame) return;
+    key.toggleAttribute("data-one", !key.hidden && seen.length > 0 && seen.every((found) => found && areOne(found)));
     if (lossFold.open) {
       losses(lossCanvas, 150, frame.records, sides(state).map(({ method }) => method), look);
       lossNumbers.textContent = lossWords(frame, state);

@@ -1,6 +1,6 @@
 // What is seen, in words: for readers who hear the page, and for all when it rests.
 import { behindWords } from "./behind.js";
-import { differ, forecast } from "./forecast.js";
+import { areOne, differ, forecast } from "./forecast.js";
 import { GRID, sides } from "./runner.js";
 
 export const START_WORDS = {
@@ -42,7 +42,7 @@ const ofCurves = (frame, state) => {
   const found = differ(seen, GRID, state.points);
   if (!found) return "";
   if (seen.F === 1) return "one curve, and no second opinion.";
-  if (found.most < 0.005) return "all curves are one, and agree everywhere.";
+  if (areOne(seen)) return "all curves are one, and agree everywhere.";
   const { unit } = state.axes?.[1] ?? { unit: 1 };
   return `its curves spread by ${number(unit * found.near)} at the points, and by up to ${number(unit * found.most)} in the widest gap.`;
 };

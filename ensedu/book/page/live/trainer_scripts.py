@@ -18,6 +18,8 @@ __all__ = ["BUNDLE", "CLASSES", "DOUBT", "house", "network_row"]
 #: Colors of what has no color in figures: up to three classes, and doubt on a map.
 CLASSES = {"light": ("#3a6fb0", "#c4572b", "#7d8a00"), "dark": ("#79b3f2", "#ff9a6b", "#c9d64a")}
 DOUBT = {"light": "#5b1e86", "dark": "#e0b3ff"}
+#: How much of a method's color the band of the noise has.
+NOISE = {"light": 0.16, "dark": 0.28}
 
 
 def house() -> dict[str, Any]:
@@ -32,6 +34,7 @@ def house() -> dict[str, Any]:
             "colors": colors,
             "classes": CLASSES[name],
             "doubt": DOUBT[name],
+            "noise": NOISE[name],
             "heat": [to_hex(heat(place)) for place in np.linspace(0, 1, 33)],
         }
 
