@@ -6,7 +6,7 @@ import sys
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.book.conftest import CHAPTERS, ROOT
+from tests.book.conftest import NOTEBOOKS, ROOT
 
 CONF = """
 import sys
@@ -73,4 +73,4 @@ def test_each_module_of_claims_has_its_line():
 
     files = {file.relative_to(ROOT).as_posix() for file in (ROOT / CLAIMS).rglob("[a-z]*.py")}
     assert files
-    assert files <= {module(chapter) for chapter in CHAPTERS}
+    assert files <= {module(page) for page in NOTEBOOKS}
