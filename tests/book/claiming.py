@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from ensedu.book import measured
+from ensedu.book import measured, measured_names
 
 MOST_WORDS = 8
 #: What a sentence must not say unclaimed: a digit, or one of the contest's words.
@@ -315,7 +315,10 @@ def changed(change: Change, folder: Path) -> Iterator[None]:
         link.write_text(json.dumps(table), encoding="utf-8")
     assert change.table in measured.names(), f"{change}: there is no such table"
     try:
-        with mock.patch.object(measured, "files", lambda _: folder):
+        with (
+            mock.patch.object(measured, "files", lambda _: folder),
+            mock.patch.object(measured_names, "files", lambda _: folder),
+        ):
             forget()
             yield
     finally:

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ensedu.book import measured
+from ensedu.book import measured, measured_names
 from tests.book import claiming
 from tests.book.claiming import Change, Claims, changed, needless, place, plain, sentences, unsaid
 
@@ -84,7 +84,8 @@ def tables(tmp_path, monkeypatch):
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "ponds.json").write_text(json.dumps(TABLE))
     (tmp_path / "results" / "lakes.json").write_text("{}")
-    monkeypatch.setattr(measured, "files", lambda _: tmp_path)
+    for module in (measured, measured_names):
+        monkeypatch.setattr(module, "files", lambda _: tmp_path)
     claiming.forget()
     yield
     claiming.forget()

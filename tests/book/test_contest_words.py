@@ -37,11 +37,6 @@ CLAIMS = (
         [("mean_field", "single")],
     ),
     (
-        "learning/bayes-by-backprop",
-        "in NLL its word for a mean-field BNN is {} beside one network.",
-        [("mean_field", "single")],
-    ),
-    (
         "learning/mc-dropout",
         "in NLL its word for MC dropout is {} beside one network.",
         [("mc_dropout", "single")],
