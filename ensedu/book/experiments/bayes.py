@@ -66,7 +66,7 @@ BASE: dict[str, Any] = {
 #: What is changed, one at a time.
 CHANGES: dict[str, dict[str, Any]] = {
     "KL weight 0.1": {"beta": 0.1}, "KL weight 10": {"beta": 10.0},
-    "initial std 0.01": {"std": 0.01}, "initial std 1": {"std": 1.0},
+    "initial σ 0.01": {"std": 0.01}, "initial σ 1": {"std": 1.0},
     "KL grows slowly": {"anneal": 0.5}, "mixture prior": {"prior": "mixture"},
     "16 samples a step": {"samples": 16}, "12,000 steps": {"steps": 12000},
 }  # fmt: skip

@@ -28,30 +28,31 @@ __all__ = [
 
 # Captions.
 BANDS = (
-    "Press Play: independent normals learn to be too unsure at the data, and too sure in the gap. "
-    "Bayes by Backprop trains here; NUTS, a sampler of the posterior itself, shows what it should "
-    "become. Bands: ± 2 standard deviations of the curve, 1-20-1 with tanh."
+    "Gray: the posterior, drawn by a sampler called NUTS. Pink: Bayes by Backprop while it trains. "
+    "It ends too wide at the points, and too narrow in the gap. Bands: ± 2 standard deviations; a "
+    "network with 20 hidden units."
 )
 BANDS_ALT = (
     "A curve through 60 points with a gap in the middle. The band of NUTS is narrow at the points "
     "and wide in the gap; that of Bayes by Backprop is wider at the points and narrower in the gap."
 )
 ELLIPSES = (
-    "An upright ellipse has to be small to fit into a leaning one. Ellipses: two standard "
-    "deviations around the exact mean. Curves: how uncertain f(x) = intercept + slope x is."
+    "An upright ellipse cannot follow a leaning one. It is too short along it, so each weight is "
+    "too sure, and it sticks out across it, so the line is too unsure at 3. Ellipses: two standard "
+    "deviations. Right: the standard deviation of the line's height."
 )
 LAST = (
-    "Doubt that forgets correlations is too large at the data; doubt in the last layer alone is "
-    "too small in the gap. Standard deviations of f(x), on one data set; the hidden layer is "
-    "the same, trained once."
+    "Without its correlations, the last layer becomes twice as unsure at the points. In the gap "
+    "both versions are too sure, because they treat the hidden layer as known. One data set; the "
+    "hidden layer is the same."
 )
 DISTANCES = (
-    "Nobody is uncertain in the right places. Above 1 a method is less sure than the posterior, "
-    "below 1 it is too sure. Means over 5 data sets and 5 initializations on each; 1-20-1 with "
-    "tanh, full batches, 3,000 steps."
+    "None of these has the right standard deviation in all three places. Above 1 it is less sure "
+    "than the posterior, below 1 too sure. Means over 5 data sets and 5 initializations on each; "
+    "1-20-1 with tanh, full batches, 3,000 steps."
 )
 SETTINGS = (
-    "Training longer, or with more weight samples, helps; a large initial std breaks the fit. Left "
+    "Training longer, or with more weight samples, helps; a large initial σ breaks the fit. Left "
     "is better: NLL at the data minus the base's, on 10 data sets, 4 initializations on each; "
     "hollow: unclear (Holm)."
 )

@@ -21,20 +21,21 @@ __all__ = [
 # Captions.
 LIVE = (
     "Where there are points, four networks agree, and their band is as narrow as that of one. In "
-    "the gap they come apart, so their band grows; one network has nobody to disagree with. "
-    "Bands: ± 2 standard deviations."
+    "the gap they come apart, so their band grows. Bands: ± 2 standard deviations."
 )
 LIVE_ALT = (
     "Two panels with 60 points on a wave, none in a gap in the middle: a deep ensemble of four and "
     "one network, before training."
 )
 MEMBERS = (
-    "The second member brings most, and each further one less. Dots: 20 splits, 3 seeds on each, "
-    "and all choices from ten members. The gray dot is one network."
+    "The second member brings more than any other, and each further one less. Dots: averages over "
+    "all ways to choose so many members from ten, 20 splits, 3 seeds on each. Line: what the first "
+    "two dots say of all."
 )
 CONTEST = (
-    "Left is better. A larger network with a temperature comes close to a deep ensemble. Its mark "
-    "is hollow because nobody planned to ask, so it has no verdict. Each dot is one source of data."
+    "Left is better. A temperature helps everybody; with one, a larger network comes near to four "
+    "networks without. A hollow mark is unclear, or has no word, because nobody had planned that "
+    "comparison. Each dot is one data set."
 )
 TABLE = "Five networks, mean ± standard deviation over 20 splits, and means of others"
 OWN = (
@@ -45,7 +46,10 @@ OWN = (
 #: Why axes change.
 UNITS = "The axes change with the data: each set has its own units."
 #: What a phone has room for.
-LARGER = "larger, with temperature"
+SHORT = {
+    "wide_scaled": "larger, with temperature",
+    "deep_ensemble_scaled": "four, with temperature",
+}
 #: Inches that a panel is high, and that of the intervals.
 HIGH, INTERVALS = 3.2, 3.6
 #: Of all that an axis holds, what it is longer at both ends, for words.
@@ -62,13 +66,10 @@ class BySize:
         (M,), what was measured.
     law
         (M,), what the first two say of all.
-    larger
-        The score of one larger network.
     """
 
     mean: Float[Array, " M"]
     law: Float[Array, " M"]
-    larger: float
 
 
 class Members:
@@ -91,8 +92,7 @@ class Members:
             figure, found = panels(len(self.scores[data]), height=HIGH)
             for axes, (title, own) in zip(found, self.scores[data].items(), strict=True):
                 sizes = np.arange(1, len(own.mean) + 1)
-                every = np.concatenate([own.mean, own.law, [own.larger]])
-                axes.axhline(own.larger, color=gray, ls=":", lw=1.6)
+                every = np.concatenate([own.mean, own.law])
                 axes.plot(sizes, own.law, color=blue, lw=1.4)
                 axes.plot(sizes, own.mean, "o", color=blue, ms=6)
                 axes.plot(1, own.mean[0], "o", color=gray, ms=8)
@@ -100,26 +100,18 @@ class Members:
                 axes.set(xlabel="members", xticks=[1, 2, 5, sizes[-1]])
                 air = AIR * np.ptp(every)
                 axes.set_ylim(every.min() - air, every.max() + air)
-                last, side = sizes[-1], 9 if own.larger > own.law[-1] else -9
-                for words, at, offset, ha, ink in (
-                    ("mean over all choices", (2, own.mean[:2].mean()), 0, "left", blue),
-                    ("what one and two\nmembers say", (last, own.law[-1]), -24, "right", blue),
-                    ("one larger network", (last, own.larger), side, "right", gray),
-                ):
-                    axes.annotate(
-                        words, at, (0, offset), textcoords="offset points", ha=ha, va="center",
-                        color=ink,
-                    )  # fmt: skip
+                axes.annotate(
+                    "one network", (1, own.mean[0]), (9, 0), textcoords="offset points",
+                    va="center", color=gray,
+                )  # fmt: skip
         return figure
 
     def say(self, data: str) -> str:
         """Say how much comes early."""
         title, own = next(iter(self.scores[data].items()))
-        one, five, all_of_them = own.mean[[0, 4, -1]]
-        part = (one - five) / (one - all_of_them)
+        one, five, last = own.mean[[0, 4, -1]]
         return (
-            f"On {data}, five members bring {part:.0%} of what ten do: {title} {five:.2f} instead "
-            f"of {one:.2f}."
+            f"On {data}, five members have {title} {five:.2f} instead of {one:.2f}, ten {last:.2f}."
         )
 
 
@@ -131,17 +123,17 @@ class Contest:
 
     def draw(self) -> Figure:
         """Draw a row a contestant."""
-        names = {reading.label("wide_scaled"): LARGER}
+        names = {reading.label(name): short for name, short in SHORT.items()}
         rows = {names.get(name, brief(name)): one for name, one in self.effects.items()}
         return plot.forest(rows, xlabel=UNIT)
 
     def say(self) -> str:
-        """Say what a larger network reaches."""
-        names = map(reading.label, ("wide_scaled", "deep_ensemble"))
-        larger, four = (self.effects[name].interval[1] for name in names)
+        """Say what both reach with a temperature."""
+        names = map(reading.label, SHORT)
+        larger, four = (-self.effects[name].interval[1] for name in names)
         return (
-            f"With a temperature, one larger network gains {larger / four:.0%} of what a deep "
-            "ensemble does."
+            f"With a temperature, four networks gain {four:.2f} units, one larger network "
+            f"{larger:.2f}."
         )
 
 

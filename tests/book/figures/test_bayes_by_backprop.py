@@ -135,11 +135,11 @@ def effect(mean):
 def test_settings_say_best_and_worst_of_those_that_are_clear():
     effects = {
         "KL weight 10": effect(-2.0), "12,000 steps": effect(-0.34),
-        "16 draws a step": effect(-0.2), "initial std 1": effect(0.96),
+        "16 samples a step": effect(-0.2), "initial σ 1": effect(0.96),
     }  # fmt: skip
     shown = figures.Settings(effects, [*effects][1:], 0.1)
     assert shown.say() == (
-        "Most is gained by 12,000 steps, most lost by initial std 1: 0.96 nats a point."
+        "Most is gained by 12,000 steps, most lost by initial σ 1: 0.96 nats a point."
     )
     figure = drawn(shown.draw, Look())
     words = {text.get_text() for text in texts(figure)}

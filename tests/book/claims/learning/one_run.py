@@ -67,7 +67,7 @@ def _() -> None:
 
 
 @CLAIMS.says(
-    "cooled", "its RMSE is 0.24 MPa lower",
+    "cooled", "of this one network is 0.24 MPa lower",
     compared("cooled", "single", "rmse", "difference", times=0.9),
 )  # fmt: skip
 def _() -> None:
