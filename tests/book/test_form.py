@@ -4,7 +4,7 @@ import pytest
 from nbformat import v4
 
 from scripts.source_lines import cells_of, count, lines
-from tests.book.conftest import CHAPTERS, read
+from tests.book.conftest import CHAPTERS, ROOT, read
 
 MOST_LINES, FIRST_LINES, LEAST_CHANGES = 25, 8, 3
 CHANGE = "# Change this: "

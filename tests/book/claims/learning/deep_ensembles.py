@@ -36,6 +36,8 @@ CLAIMS = Claims(
         "β = 0 is the NLL": MEANING,
         "the published 0.1 diverged there": "what was seen in a trial, which no table holds",
         "Close to 95% of them": MEANING,
+        "1 unit is how far luck": MEANING,
+        "Better means that luck": MEANING,
         "A mixture is never worse": "a theorem, in the glossary",
     },
 )
@@ -125,6 +127,7 @@ def _() -> None:
 
 
 @CLAIMS.says("temperature", "It gains an eighth of a unit")
+@CLAIMS.says("both-unclear", "For both the word is unclear")
 def _() -> None:
     assert round(8 * mean(reading.SCALED)) == -1
     assert word("wide") == word(reading.SCALED) == "unclear"
@@ -376,6 +379,7 @@ def _() -> None:
 
 
 @CLAIMS.says("ninety", "90% train five networks")
+@CLAIMS.says("new", "Now new holds 20 rows")
 @CLAIMS.says("twenty", "her customers about the 20 new mixtures")
 def _() -> None:
     code = "\n".join(cells_of(read(f"book/{CLAIMS.chapter}")))
