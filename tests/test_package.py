@@ -30,6 +30,7 @@ ALWAYS = {re.match(r"[\w-]+", line)[0] for line in ABOUT["project"]["dependencie
 #: Imported as soon as a module is, and by the extra that this part of the package asks for.
 PARTS = {
     "torch": "torch", "theory/ntk/torch.py": "torch", "plot": "book", "book/page": "book",
+    "book/figures": "book",
     "theory/ntk/gaussian.py": "scores", "sklearn": "sklearn", "contest": "sklearn",
 }  # fmt: skip
 

@@ -171,7 +171,7 @@ def test_noise_is_that_of_each_way():
 @pytest.mark.parametrize(
     "say",
     [
-        lambda: bands().say(10.0, 0.01), lambda: figures.Lines(GRID, {3: line(0.5)}).say(3),
+        lambda: figures.Lines(GRID, {3: line(0.5)}).say(3),
         last().say, figures.Distances(RATIOS, NAMES).say,
     ],
 )  # fmt: skip
