@@ -29,8 +29,8 @@ __all__ = [
 # Captions.
 BANDS = (
     "Gray: the posterior, drawn by a sampler called NUTS. Pink: Bayes by Backprop while it trains. "
-    "It ends too wide at the points, and too narrow in the gap. Bands: ± 2 standard deviations; a "
-    "network with 20 hidden units."
+    "It ends too wide at the points, and too narrow in the gap; some seeds miss a point at an end. "
+    "Bands: ± 2 standard deviations; a network with 20 hidden units."
 )
 BANDS_ALT = (
     "A curve through 60 points with a gap in the middle. The band of NUTS is narrow at the points "

@@ -291,7 +291,7 @@ def _() -> None:
         assert changed == KEYS.get(agent, {"lr", "weight_decay"})
 
 
-@CLAIMS.says("tens", "some tens of them still helps", noisy("weights", "mean", 64, 2))
+@CLAIMS.says("tens", "some tens of examples still helps", noisy("weights", "mean", 64, 2))
 @CLAIMS.says("hundreds", "over hundreds hardly", noisy("weights", "mean", 512, 0.7))
 def _() -> None:
     """Four times the examples leave 0.6 of the variance from 16 on, and 0.9 of it from 128 on."""
