@@ -81,7 +81,8 @@ def pages_of_code(app):
             text, "python", linespans="line"
         )
         code = named(code, lines_of_names(text))
-        body = f'<h1>{escape(module)}</h1><div class="ensedu-code">{code}</div>'
+        title = re.sub(r"([._])", r"\1<wbr>", escape(module))  # a phone is narrow
+        body = f'<h1>{title}</h1><div class="ensedu-code">{code}</div>'
         yield PAGES + path, {"title": module, "body": body}, "page.html"
 
 
