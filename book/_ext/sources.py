@@ -81,7 +81,8 @@ def pages_of_code(app):
             text, "python", linespans="line"
         )
         code = named(code, lines_of_names(text))
-        title = re.sub(r"([._])", r"\1<wbr>", escape(module))  # a phone is narrow
+        # A phone is narrow.
+        title = re.sub(r"([._])", r"\1<wbr>", escape(module))
         body = f'<h1>{title}</h1><div class="ensedu-code">{code}</div>'
         yield PAGES + path, {"title": module, "body": body}, "page.html"
 
