@@ -20,7 +20,7 @@
   };
   const [IS_NAME, NAMED] = [/^\w*[_.]\w+$/, 100];
   const MENTION = 20; // what a definition, or the name of a function, counts at most
-  const CHAPTER = /^book\/(?:intro|live|playground|(?:counting|learning|theory|cost)\/)/;
+  const CHAPTERS = new Set(["book/intro", "book/live", "book/playground", ...(globalThis.SEARCH_NUMBERED ?? [])]);
 
   globalThis.Scorer = {
     // A whole page rises with what it says; a chapter is read before a list of names.
@@ -29,7 +29,7 @@
       if (description || anchor) return Math.min(score, MENTION);
       const said = parts.reduce((sum, [part, weight]) => sum + weight * share(page, part), 0);
       const named = ` ${plain(title).join(" ")} `.includes(` ${asked.join(" ")} `) ? MENTION : 0;
-      return score + (said + named) * (CHAPTER.test(page) ? 2 : 1);
+      return score + (said + named) * (CHAPTERS.has(page) ? 2 : 1);
     },
     objNameMatch: 11,
     objPartialMatch: 6,

@@ -23,7 +23,8 @@ LEAST = 3  # what a page says less often it only mentions
 # Not the menus of a page, nor what its figures and code say.
 ASIDE = re.compile(
     r"<(script|style|pre|button|select|nav)\b.*?</\1>"
-    r"|<div class=\"ensedu-.*?</script></div>",
+    r"|<div class=\"ensedu-(?:explorer|trainer|digit|playground|ranking|guide)"
+    r"\b(?:(?!</figure>).)*?</script></div>",
     flags=re.DOTALL,
 )
 ARTICLE = re.compile(r"<article\b.*</article>", flags=re.DOTALL)
@@ -59,9 +60,19 @@ def write_counts(app, exception):
                 often.setdefault(phrase, {})[name] = count
     most = OFTEN * len(app.env.found_docs)
     often = {phrase: by for phrase, by in often.items() if len(by) <= most}
-    data = json.dumps(often, ensure_ascii=False, separators=(",", ":"))
+    found = {"COUNTS": often, "NUMBERED": numbered(app.env)}
     file = Path(app.outdir) / "_static" / SCRIPTS[0]
-    file.write_text(f"globalThis.SEARCH_COUNTS = {data};\n", encoding="utf-8")
+    lines = (
+        f"globalThis.SEARCH_{name} = "
+        f"{json.dumps(data, ensure_ascii=False, separators=(',', ':'))};\n"
+        for name, data in found.items()
+    )
+    file.write_text("".join(lines), encoding="utf-8")
+
+
+def numbered(env):
+    """Return the pages with a number: chapters, and not their side trips."""
+    return sorted(page for page, found in env.toc_secnumbers.items() if found)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import pytest
 
 from scripts.browsing import DESK, open_context, serve, visit
 from scripts.shape import shapely
+from scripts.source_lines import count
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "shape.py"
 FIGURE = (
@@ -65,16 +66,22 @@ def test_each_fault_of_shape_is_found_and_no_other(browser, book):
     context.close()
 
 
-def test_table_has_a_line_a_chapter(browser, book):
-    done = subprocess.run([sys.executable, SCRIPT, book], capture_output=True, text=True)
+def test_table_has_a_line_a_chapter(browser, tmp_path):
+    (tmp_path / BOOK).mkdir(parents=True)
+    chapters = {"comparison": "two", "deep-ensemble": "none"}  # whose code is counted
+    for chapter, shape in chapters.items():
+        (tmp_path / BOOK / f"{chapter}.html").write_text(SHAPES[shape][0])
+    done = subprocess.run([sys.executable, SCRIPT, tmp_path], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     head, *lines = done.stdout.splitlines()
     assert head.split()[0] == "chapter"
     table = {line.split()[0]: line.split()[1:] for line in lines}
-    assert set(table) == {f"{BOOK}/{name}.html" for name in SHAPES}
-    # Height, words, minutes, lines of code and of output, share of figures, top of the first.
-    assert table[f"{BOOK}/two.html"] == ["1,800", "8", "1", "0", "0", "33%", "100"]
-    assert table[f"{BOOK}/none.html"] == ["900", "2", "1", "0", "0", "0%", "–"]
+    assert set(table) == {f"{BOOK}/{chapter}.html" for chapter in chapters}
+    # Words, numbers in 100 of them, minutes, height, top of the first figure, then lines of code.
+    two, none = (table[f"{BOOK}/{chapter}.html"] for chapter in chapters)
+    assert two[:5] == ["8", "0.0", "1", "1,800", "100"]
+    assert none[:5] == ["2", "0.0", "1", "900", "–"]
+    assert two[5:] == [f"{value:,}" for value in count(f"{BOOK}/comparison")]
 
 
 def test_a_site_without_chapters_is_refused(tmp_path):
