@@ -172,6 +172,31 @@ def test_the_list_stands_still_while_one_answers(opened, viewport):
     assert page.locator(".ensedu-room:visible").count() == 0
 
 
+@pytest.mark.parametrize("viewport", [DESK, PHONE, SMALL], ids=["desk", "phone", "320"])
+def test_no_answer_makes_it_higher(opened, viewport):
+    page = opened(viewport=viewport)
+    page.locator(".ensedu-more summary").click()
+    heights = """(all) => all.map((each) => {
+      for (const key in each)
+        document.querySelector(`[data-key=${key}] [value="${each[key]}"]`).click();
+      return document.querySelector(".ensedu-guide").offsetHeight;
+    })"""
+    # A network that is trained has bars of its own, and seven rows no list.
+    listed = [each for each in answers() if each["trained"] == "no" and each["rows"] != "7"]
+    assert len(set(page.evaluate(heights, listed))) == 1
+
+
+def test_on_a_phone_the_answer_is_said_only_where_the_card_is_out_of_sight(opened):
+    page = opened(viewport=SMALL | {"height": 300})
+    card = page.locator(".ensedu-card")
+    for opacity, top in (("1", 280), ("0", 200), ("0", 0)):
+        card.evaluate("(one, top) => scrollBy(0, one.getBoundingClientRect().top - top)", top)
+        page.wait_for_function(
+            "(one) => getComputedStyle(document.querySelector('.ensedu-answer')).opacity === one",
+            arg=opacity,
+        )
+
+
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
 def test_axe_finds_nothing(opened, mode, viewport):

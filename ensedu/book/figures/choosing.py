@@ -129,8 +129,6 @@ SITUATIONS = {
 def ranked(advice: Advice) -> Ranked:
     """Return what is recommended, in words, and how all candidates stand beside it."""
     first = recommended(advice)
-    if not advice.standings:
-        return Ranked(first)
     means = {name: one.interval.mean for name, one in reading.compared(advice.score).items()}
     order = sorted(CANDIDATES, key=means.__getitem__, reverse=advice.score == "auroc")
     return Ranked(first, [_candidate(name, advice) for name in order], MEASURES[advice.score])
@@ -156,10 +154,12 @@ def _candidate(name: str, advice: Advice) -> Candidate:
     difference = reading.compared(advice.score)[name]
     found = difference.interval
     own = reading.compared(advice.score, kind=_kind(advice)).get(name)
-    reasons = _reasons(name, advice.answers)
+    reasons = _reasons(name, advice.answers) if advice.standings else {}
     cost = price(name)
     standing = next((one for one in advice.standings if one.contestant == name), None)
-    if standing is None:
+    if not advice.standings:
+        said, state = "not measured", "unknown"
+    elif standing is None:
         said, state = next(iter(reasons)), "out"
     elif standing.beside_first is None:
         said, state = "recommended", "recommended"

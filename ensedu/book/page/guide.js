@@ -8,7 +8,7 @@ export const placeOf = (takes, answers) =>
 
 const setUp = (root) => {
   const data = JSON.parse(root.querySelector("script").textContent);
-  const { name, takes, start, rankings, places, room } = data;
+  const { name, takes, start, rankings, places, room, folded } = data;
   const pieces = root.querySelector("template").content;
   const [entries, heads, rows] = ["ul", "thead", "tbody"].map((kind) => pieces.querySelector(kind).children);
   const said = root.querySelector("[role=status]");
@@ -16,10 +16,11 @@ const setUp = (root) => {
   const advice = root.querySelector(".ensedu-advice");
   const more = root.querySelector(".ensedu-more");
   const list = root.querySelector(".ensedu-candidates");
-  // Room for the longest answer, so that the list below does not jump.
-  const longest = room.map((entry) => {
+  // Room for the longest answer, so that the list below does not jump; for that to a folded
+  // question only where it is open.
+  const longest = [...room, ...folded].map((entry, i) => {
     const one = document.createElement("ul");
-    one.className = "ensedu-room";
+    one.className = i < room.length ? "ensedu-room" : "ensedu-room ensedu-folded";
     one.ariaHidden = "true";
     one.append(entries[entry].cloneNode(true));
     return one;
@@ -58,6 +59,10 @@ const setUp = (root) => {
     keepSetting(name, answers);
   });
   root.querySelector(".ensedu-live-only").hidden = false;
+  // The card itself says it where its head, this high in pixels, is in sight.
+  const head = 64;
+  const seen = ([{ isIntersecting }]) => root.toggleAttribute("data-seen", isIntersecting);
+  new IntersectionObserver(seen, { rootMargin: `0px 0px -${head}px` }).observe(advice);
   root.dataset.live = "";
   show();
   followSetting(root, name, takes, set);

@@ -39,7 +39,7 @@ BUNDLE = Bundle("ensedu_guide", ("common/widget", "common/address", "guide"), di
 MOST_QUESTIONS = 8
 MOST_ANSWERS = 1_000  # combinations, each of which is ranked
 LINKED = re.compile(r"\[([^\[\]]+)\]")
-STATES = ("recommended", "fits", "out")
+STATES = ("recommended", "fits", "out", "unknown")
 VERDICT = "verdict"
 # Within the book, or a web page; nothing that a browser would run.
 ADDRESS = re.compile(r"https?://\S+|[\w./-]*#[\w:.=&%-]+|[\w./-]+\.html")
@@ -140,9 +140,10 @@ class Candidate:
     score
         How it differs from a reference, with its interval; its verdict is beside that reference.
     said
-        How it stands beside the recommended one, or why the answers rule it out.
+        How it stands beside the recommended one, why the answers rule it out, or that nothing is
+        known for them.
     state
-        "recommended", "fits" or "out".
+        "recommended", "fits", "out" or "unknown".
     costs
         What it costs, in the order of the guide's `costs`.
     over
@@ -368,7 +369,8 @@ class Guide:
 
         A ranking is the place of what is recommended, that of the list's head, and those of its
         rows, each among its `pieces`; `places` has one for each combination, in their order. `room`
-        are recommendations above a list that come without a folded question.
+        are recommendations above a list that come without a folded question, and `folded` the
+        others.
         """
         return self._looked_up()[0]
 
@@ -396,15 +398,16 @@ class Guide:
             )
             for found in self.rankings
         ]
+        above = dict.fromkeys(entries[one.first.html] for one in self.rankings if one.rows)
+        first = dict.fromkeys(entries[one.first.html] for one in self._open() if one.rows)
         data = {
             "name": self.name,
             "takes": {question.key: list(question.options) for question in self.questions},
             "start": dict(self.start),
             "rankings": list(map(list, distinct)),
             "places": places,
-            "room": list(
-                dict.fromkeys(entries[found.first.html] for found in self._open() if found.rows)
-            ),
+            "room": list(first),
+            "folded": [entry for entry in above if entry not in first],
         }
         return data, (list(entries), list(heads), list(rows))
 
@@ -428,7 +431,8 @@ class Guide:
                 f'<div class="ensedu-guide"{about}>',
                 f'<div class="ensedu-live-only" hidden>{self._asked()}</div>',
                 f'<p class="ensedu-setting">{escape(self._answered())}</p>',
-                f'<p class="ensedu-live" role="status">Answer: {escape(found.first.label)}.</p>',
+                '<div class="ensedu-answer"><p class="ensedu-live" role="status">'
+                f"Answer: {escape(found.first.label)}.</p></div>",
                 f'<div class="ensedu-card"><ul class="ensedu-advice">{found.first.html}</ul></div>',
                 f'<div class="ensedu-candidates"{"" if found.rows else " hidden"}>',
                 '<table class="ensedu-table" role="table" aria-label="All candidates">',

@@ -79,6 +79,15 @@ def test_all_candidates_are_listed_and_those_ruled_out_say_why(answers):
     assert means == sorted(means, reverse=found.score == "auroc")
 
 
+def test_without_a_measurement_the_list_stays_and_says_so():
+    for answers in ({}, {"outside": "yes", "target": "class", "trained": "yes"}):
+        rows, others = listed(**answers, inputs="large"), listed(**answers)
+        assert list(rows) == list(others)
+        for label, row in rows.items():
+            assert (row.said, row.state, row.over) == ("not measured", "unknown", [])
+            assert row.score == others[label].score and row.own == others[label].own
+
+
 def test_reasons_are_those_of_the_answers():
     rows = listed(time="one")
     assert rows["SWAG"].said == "needs 32 passes" and rows["SWAG"].over == [2, 0]
