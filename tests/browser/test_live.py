@@ -1818,6 +1818,53 @@ def test_lines_and_bands_bear_their_names_or_a_key_stands_below(live):
             assert key.inner_text().split("\n") == ["mean", "members", "differ", "+ noise", "true"]
 
 
+# Curves of members as far apart as a share of what they are in the gap; and their names' places.
+SPREAD = """([share, extra, height]) => {
+  written.clear();
+  const state = stateOf({ noise: 0.1 });
+  state.points = [...state.points, ...extra];
+  const truth = ensedu.TOYS.gap.truth;
+  const F = 5;
+  const bump = (x) => Math.exp(-(x ** 2)) + 0.3 * (x > 2);
+  const shift = (f) => share * (f - 2) * 0.6;
+  const means = [...Array(F)].flatMap((_, f) => [...ensedu.GRID].map((x) => truth(x) + (shift(f) + 0.3 * share) * bump(x)));
+  const look = ensedu.looks(document.body);
+  const size = { width: 640, height };
+  const canvas = document.createElement("canvas");
+  ensedu.curves(canvas, size, { means, raw: null }, ensedu.GRID, state, "batch_ensemble", look, {}, {});
+  const view = ensedu.frameOf("regression", size.width, size.height);
+  const line = (of) => [...ensedu.GRID].map((x) => [view.x(x), view.y(of(x))]);
+  return {
+    names: [...written].map(([words, place]) => [words, ...place]),
+    lines: [line(truth), line((x) => truth(x) + 0.3 * share * bump(x))],
+    dots: state.points.map(([x, y]) => [view.x(x), view.y(y)]),
+    wide: view.y(0) - view.y(4 * share * 0.6 * Math.SQRT2),
+  };
+}"""
+
+
+@pytest.mark.parametrize("share", [0, 0.05, 0.4, 1])
+@pytest.mark.parametrize("extra", [[], [[0.1, 1.3], [-0.4, -0.2]]], ids=["gap", "filled"])
+@pytest.mark.parametrize("height", [210, 340])
+def test_names_cover_neither_curve_nor_point_nor_each_other(bench, share, extra, height):
+    bench.evaluate(WRITTEN)
+    found = bench.evaluate(SPREAD, [share, extra, height])
+    names = [name for name in found["names"] if not re.fullmatch(r"[\u22120-9]+", name[0])]
+    assert {"true curve", "+ noise"} <= {words for words, *_ in names}
+    differ = any("differ" in words for words, *_ in names)
+    assert differ == (found["wide"] >= 20) or 12 < found["wide"] < 20  # as a word is high
+    for words, left, y, wide in names:
+        assert 34 <= left and left + wide <= 632 and 8 <= y - 6 and y + 6 <= height - 24
+        for line in found["lines"]:
+            own = [at for x, at in line if left - 2 < x < left + wide + 2]
+            assert not min(own) - 7 < y < max(own) + 7, words
+        for x, at in found["dots"]:
+            assert not (left - 2 < x < left + wide + 2 and abs(y - at) < 8), words
+    for (_, left, y, wide), (_, other, beside, room) in itertools.combinations(names, 2):
+        apart = left + wide < other or other + room < left
+        assert apart or abs(y - beside) >= 13, names
+
+
 @pytest.mark.parametrize("part", [{"start": "same"}, {"method": "single", "ensemble_size": 1}])
 def test_curves_that_are_one_have_no_names_of_many(live, part):
     page = live(part)

@@ -1,10 +1,7 @@
 // Pictures on a canvas: curves with their bands, maps, losses, matrices.
-import { besideBand } from "./behind.js";
-import { areOne, forecast, widest } from "./forecast.js";
+import { forecast } from "./forecast.js";
+import { FONT, labels } from "./labels.js";
 import { REACH, TOYS, VIEW } from "./toys.js";
-
-const FONT = "13px system-ui, sans-serif";
-const BOLD = `600 ${FONT}`;
 
 // Colors of what is drawn, for a light or a dark ground.
 export const looks = (root) => {
@@ -158,63 +155,8 @@ const edges = (context, frame, grid, mean, std, color) => {
   }
 };
 
-// What thin lines are.
-export const thin = (method) => (METHODS[method].stochastic ? "draws" : "members");
 // Whether names have room beside what they name: the two of a comparison always have.
 export const labeled = (width, compared) => compared || width >= 420;
-
-// Names beside what they name, at places along x that training does not move.
-const labels = ({ context }, frame, own, { found, means, truth, points, method, compared, behind }, color, look) => {
-  const G = own.length;
-  const put = (words, x, align, side, of, ink, grid = own, font = FONT) => {
-    context.font = font;
-    const length = context.measureText(words).width;
-    const left = frame.x(x) - { left: 0, center: length / 2, right: length }[align];
-    let y = side < 0 ? Infinity : -Infinity;
-    grid.forEach((value, g) => {
-      const at = frame.x(value);
-      if (at > left - 8 && at < left + length + 8) y = (side < 0 ? Math.min : Math.max)(y, frame.y(of(g)));
-    });
-    y = Math.max(frame.pad.top + 10, Math.min(frame.pad.top + frame.inner.h - 10, y + 11 * side));
-    context.textAlign = "left";
-    context.textBaseline = "middle";
-    context.strokeStyle = look.page;
-    context.lineWidth = 4;
-    context.strokeText(words, left, y);
-    context.fillStyle = ink;
-    context.fillText(words, left, y);
-  };
-  const end = 0.97 * frame.reachX;
-  if (behind) {
-    const { label, x, mean, std } = behind;
-    put(`${label} (± 2 std)`, x[std.indexOf(Math.max(...std))], "center", 1, (g) => mean[g] - 2 * std[g], look.colors.single, x, BOLD);
-  }
-  if (truth) {
-    const of = (g) => truth(own[g]);
-    put("true curve", -end, "left", found && of(0) > found.mean[0] ? -1 : 1, of, look.muted);
-  }
-  if (!found || !points.length) return;
-  if (compared) {
-    // On the side that the band behind leaves free.
-    const side = behind && found.mean.at(-1) < behind.mean.at(-1) ? 1 : -1;
-    put(besideBand(method), end, "right", side, (g) => found.mean[g] - 2 * side * found.epistemic[g], color, own, BOLD);
-    return;
-  }
-  const one = areOne(found);
-  const [from, to] = widest(points);
-  const right = points.map(([x]) => x).filter((x) => x >= to).sort((a, b) => a - b);
-  const top = (std) => (g) => found.mean[g] + 2 * std[g];
-  if (found.F > 1) {
-    put(one ? `${found.F} ${thin(method)}, one curve` : thin(method), end, "right", -1, (g) => {
-      let most = -Infinity;
-      for (let f = 0; f < found.F; f += 1) most = Math.max(most, means[f * G + g]);
-      return most;
-    }, look.ink);
-    if (!one) put(`${thin(method)} differ (± 2 std)`, (from + to) / 2, "center", -1, top(found.epistemic), look.ink);
-  }
-  put(found.F > 1 ? "+ noise" : "noise (± 2 std)", right[Math.floor(right.length / 2)], "center", 1, (g) => found.mean[g] - 2 * found.total[g], look.ink);
-  if (found.F > 1 && !one) put("mean", (from + to) / 2, "center", 0, (g) => found.mean[g], color);
-};
 
 // Members as thin lines, their mean as a thick one; the outer band is ± 2 standard deviations of a
 // new point, the inner one the part of it in which the members differ. Where they are compared with
@@ -259,7 +201,7 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
     context.stroke();
   }
   dots(drawing, frame, look, state, chosen, 3.5);
-  if (labeled(width, compared)) labels(drawing, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind }, color, look);
+  if (labeled(width, compared)) labels(canvas, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind }, color, look);
   crosshair(drawing, frame, look, cursor);
   context.restore();
   return found;
