@@ -458,7 +458,13 @@ def test_points_by_touch(live):
     page.evaluate("root().scrollIntoView()")
     page.evaluate(small.AT_REST)
     before = page.evaluate("scrollY")
+    # Beside a point there is room for another; on it a finger is told what a finger can do.
+    (x, y) = at(page, -2, 0)
+    page.touchscreen.tap(x + 20, y)
+    page.evaluate("until(() => t.state.points.length === 3)")
+    press(page, "Undo")
     page.touchscreen.tap(*at(page, -2, 0))
+    assert story(page) == "Point 1 of 2: drag it, or tap it twice to remove it."
     swipe(page, at(page, -2, 0), at(page, -3, -2))
     page.evaluate("until(() => t.state.points[0][1] < -1.9)")
     assert state(page)["points"][0] == pytest.approx([-3, -2], abs=0.06)
