@@ -55,8 +55,8 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
   const bundle = outer && strip(frame, own, (g) => outer[0][g], (g) => outer[1][g]);
 
   // A name near `x`, with a leader that ends on `line`; above it (-1), below it (1) or on either
-  // side; none where nothing of `line` is as high as `least` from `from` to `to`.
-  const put = (words, line, x, ink, { side = 0, font = FONT, least = 0, from = -frame.reachX, to = frame.reachX } = {}) => {
+  // side; none where nothing of `line` is as high as `least`.
+  const put = (words, line, x, ink, { side = 0, font = FONT, least = 0 } = {}) => {
     context.font = font;
     const half = context.measureText(words).width / 2;
     const wanted = Math.max(pad.left + half + 6, Math.min(right - half - 6, frame.x(x)));
@@ -72,10 +72,14 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
         taken: taken.filter((each) => meet(each, [left, end])),
       };
     };
-    // How far a place is from the best one.
-    const cost = ({ cx, top, low, ...near }, y) => {
-      const reach = [y - HALF - FREE, y + HALF + FREE];
+    const aside = (cx) => 0.3 * Math.abs(cx - wanted);
+    // How far a place is from the best one; not in full where that is beyond `limit`.
+    const cost = (near, y, limit = Infinity) => {
+      const { cx, top, low } = near;
       const leader = y < top ? [y, top] : y > low ? [low, y] : [y, y];
+      const away = Math.max(0, leader[1] - leader[0] - HALF) + aside(cx);
+      if (away >= limit) return away;
+      const reach = [y - HALF - FREE, y + HALF + FREE];
       const covers =
         cx - half < pad.left + 4 || cx + half > right - 4 || y - HALF < pad.top || y + HALF > bottom ||
         low < pad.top || top > bottom || (side < 0 && y > top) || (side > 0 && y < low) ||
@@ -84,21 +88,20 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
         near.taken.some((each) => meet(each.slice(2), [y - HALF, y + HALF]));
       const across =
         near.crossed.some((each) => each > leader[0] && each < leader[1]) ||
+        near.dots.some(([x, dot]) => Math.abs(x - cx) < FREE && dot > leader[0] && dot < leader[1]) ||
         near.taken.some((each) => meet(each, [cx - 2, cx + 2]) && meet(each.slice(2), leader));
-      return (
-        Math.max(0, leader[1] - leader[0] - HALF) + 0.3 * Math.abs(cx - wanted) +
-        COVERED * covers + ACROSS * across + CUT * meet(near.thin, reach)
-      );
+      return away + COVERED * covers + ACROSS * across + CUT * meet(near.thin, reach);
     };
     const last = before[words] && { column: column(before[words][0]), y: before[words][1] };
     const good = ({ low, top }) => low - top >= least;
     let best = last && good(last.column) ? { ...last, price: cost(last.column, last.y) - CALM } : { price: Infinity };
-    for (let cx = wanted % STEP[0]; cx < right; cx += STEP[0]) {
-      if (cx < frame.x(from) || cx > frame.x(to) || cx - half < pad.left + 4 || cx + half > right - 4) continue;
+    for (let k = 0; aside(wanted + k * STEP[0]) < Math.min(best.price, inner.w); k = k > 0 ? -k : 1 - k) {
+      const cx = wanted + k * STEP[0];
+      if (cx - half < pad.left + 4 || cx + half > right - 4) continue;
       const here = column(cx);
       if (!good(here)) continue;
       for (let y = pad.top + HALF; y <= bottom - HALF; y += STEP[1]) {
-        const price = cost(here, y);
+        const price = cost(here, y, best.price);
         if (price < best.price) best = { column: here, y, price };
       }
     }
@@ -117,9 +120,6 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
       context.moveTo(cx, start);
       context.lineTo(cx, end);
       context.stroke();
-      context.beginPath();
-      context.arc(cx, end, 2, 0, 2 * Math.PI);
-      context.fill();
       taken.push([cx - 2, cx + 2, Math.min(start, end), Math.max(start, end)]);
     }
     context.textAlign = "left";
