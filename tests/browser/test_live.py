@@ -1871,6 +1871,18 @@ def test_names_cover_neither_curve_nor_point_nor_each_other(bench, share, extra,
         assert apart or abs(y - beside) >= 13, names
 
 
+@pytest.mark.parametrize("part", [{}, {"method": "single", "ensemble_size": 1}])
+def test_losses_bear_the_names_of_their_axes_and_lines(live, part):
+    page = live(part)
+    page.evaluate(WRITTEN)
+    page.evaluate("root().querySelector('details:has(.ensedu-t-losses)').open = true")
+    train(page, 40)
+    page.evaluate("until(() => written.has('NLL'), 'the losses')")
+    names = page.evaluate("[...written.keys()]")
+    assert "step" in names
+    assert ("average" in names) == ("mixture" in names) == (not part)
+
+
 @pytest.mark.parametrize("part", [{"start": "same"}, {"method": "single", "ensemble_size": 1}])
 def test_curves_that_are_one_have_no_names_of_many(live, part):
     page = live(part)

@@ -252,7 +252,7 @@ export const map = (canvas, { width, height }, side, what, state, look, { chosen
 // average NLL of the members, dashed the NLL of their mixture.
 export const losses = (canvas, height, records, methods, look) => {
   const { context, width } = pen(canvas, height);
-  const pad = { left: 40, right: 8, top: 8, bottom: 22 };
+  const pad = { left: 46, right: 8, top: 8, bottom: 22 };
   const all = records.sides.flatMap((side) => [...side.average, ...side.mixture]).filter(Number.isFinite);
   if (all.length < 4) return;
   const low = all.reduce((a, b) => Math.min(a, b));
@@ -264,13 +264,19 @@ export const losses = (canvas, height, records, methods, look) => {
     pad.top + ((height - pad.top - pad.bottom) * (bend(high) - bend(value))) / (bend(high) - bend(low));
   context.strokeStyle = look.grid;
   context.fillStyle = look.muted;
+  context.lineWidth = 1;
   context.textBaseline = "middle";
   context.textAlign = "right";
-  for (const value of [low, high]) context.fillText(shown(Number(value.toPrecision(2))), pad.left - 5, y(value));
+  // Three numbers, also halfway between the first and the last as they are drawn.
+  for (const value of [low, Math.sinh((bend(low) + bend(high)) / 2), high])
+    context.fillText(shown(Number(value.toPrecision(2))), pad.left - 5, y(value));
   context.strokeRect(pad.left + 0.5, pad.top - 3.5, width - pad.left - pad.right, height - pad.top - pad.bottom + 7);
   context.textAlign = "center";
   context.textBaseline = "top";
   for (let step = 10; step <= last; step *= 10) context.fillText(step.toLocaleString("en"), x(step), height - pad.bottom + 7);
+  context.textAlign = "left";
+  context.fillText("step", pad.left, height - pad.bottom + 7);
+  context.fillText("NLL", pad.left + 6, height - pad.bottom - 14);
   records.sides.forEach((side, i) => {
     context.strokeStyle = look.colors[methods[i]];
     context.lineWidth = i ? 1 : 2;
@@ -282,6 +288,23 @@ export const losses = (canvas, height, records, methods, look) => {
     }
     context.setLineDash([]);
   });
+  // Their names, where the first two lines are farthest apart.
+  const { average, mixture } = records.sides[0];
+  const at = records.steps.map(x);
+  const apart = average.map((value, t) => (at[t] > pad.left + 100 && at[t] < width - 80 ? y(mixture[t]) - y(value) : 0));
+  const t = apart.indexOf(Math.max(...apart));
+  if (!(apart[t] > 2)) return;
+  context.textBaseline = "middle";
+  context.strokeStyle = look.page;
+  context.fillStyle = look.ink;
+  context.lineWidth = 3;
+  // Lines fall to the right: there is room above that end, and below the other one.
+  for (const [words, align, side, place] of [["average", "left", 1, y(average[t])], ["mixture", "right", -1, y(mixture[t])]]) {
+    const inside = Math.max(pad.top + 6, Math.min(height - pad.bottom - 6, place - 6 * side));
+    context.textAlign = align;
+    context.strokeText(words, at[t] + 6 * side, inside);
+    context.fillText(words, at[t] + 6 * side, inside);
+  }
 };
 
 // Every member's matrix W_i (M, m, n) as a picture of squares, in rows that fit the width.
