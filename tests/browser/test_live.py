@@ -458,7 +458,13 @@ def test_points_by_touch(live):
     page.evaluate("root().scrollIntoView()")
     page.evaluate(small.AT_REST)
     before = page.evaluate("scrollY")
+    # Beside a point there is room for another; on it a finger is told what a finger can do.
+    (x, y) = at(page, -2, 0)
+    page.touchscreen.tap(x + 20, y)
+    page.evaluate("until(() => t.state.points.length === 3)")
+    press(page, "Undo")
     page.touchscreen.tap(*at(page, -2, 0))
+    assert story(page) == "Point 1 of 2: drag it, or tap it twice to remove it."
     swipe(page, at(page, -2, 0), at(page, -3, -2))
     page.evaluate("until(() => t.state.points[0][1] < -1.9)")
     assert state(page)["points"][0] == pytest.approx([-3, -2], abs=0.06)
@@ -1816,6 +1822,65 @@ def test_lines_and_bands_bear_their_names_or_a_key_stands_below(live):
         assert key.is_visible() != labeled
         if not labeled:
             assert key.inner_text().split("\n") == ["mean", "members", "differ", "+ noise", "true"]
+
+
+# Curves of members as far apart as a share of what they are in the gap; and their names' places.
+SPREAD = """([share, extra, height]) => {
+  written.clear();
+  const state = stateOf({ noise: 0.1 });
+  state.points = [...state.points, ...extra];
+  const truth = ensedu.TOYS.gap.truth;
+  const F = 5;
+  const bump = (x) => Math.exp(-(x ** 2)) + 0.3 * (x > 2);
+  const shift = (f) => share * (f - 2) * 0.6;
+  const means = [...Array(F)].flatMap((_, f) => [...ensedu.GRID].map((x) => truth(x) + (shift(f) + 0.3 * share) * bump(x)));
+  const look = ensedu.looks(document.body);
+  const size = { width: 640, height };
+  const canvas = document.createElement("canvas");
+  ensedu.curves(canvas, size, { means, raw: null }, ensedu.GRID, state, "batch_ensemble", look, {}, {});
+  const view = ensedu.frameOf("regression", size.width, size.height);
+  const line = (of) => [...ensedu.GRID].map((x) => [view.x(x), view.y(of(x))]);
+  return {
+    names: [...written].map(([words, place]) => [words, ...place]),
+    lines: [line(truth), line((x) => truth(x) + 0.3 * share * bump(x))],
+    dots: state.points.map(([x, y]) => [view.x(x), view.y(y)]),
+    wide: view.y(0) - view.y(4 * share * 0.6 * Math.SQRT2),
+  };
+}"""
+
+
+@pytest.mark.parametrize("share", [0, 0.05, 0.4, 1])
+@pytest.mark.parametrize("extra", [[], [[0.1, 1.3], [-0.4, -0.2]]], ids=["gap", "filled"])
+@pytest.mark.parametrize("height", [210, 340])
+def test_names_cover_neither_curve_nor_point_nor_each_other(bench, share, extra, height):
+    bench.evaluate(WRITTEN)
+    found = bench.evaluate(SPREAD, [share, extra, height])
+    names = [name for name in found["names"] if not re.fullmatch(r"[\u22120-9]+", name[0])]
+    assert {"true curve", "+ noise"} <= {words for words, *_ in names}
+    differ = any("differ" in words for words, *_ in names)
+    assert differ == (found["wide"] >= 20) or 12 < found["wide"] < 20  # as a word is high
+    for words, left, y, wide in names:
+        assert 34 <= left and left + wide <= 632 and 8 <= y - 6 and y + 6 <= height - 24
+        for line in found["lines"]:
+            own = [at for x, at in line if left - 2 < x < left + wide + 2]
+            assert not min(own) - 7 < y < max(own) + 7, words
+        for x, at in found["dots"]:
+            assert not (left - 2 < x < left + wide + 2 and abs(y - at) < 8), words
+    for (_, left, y, wide), (_, other, beside, room) in itertools.combinations(names, 2):
+        apart = left + wide < other or other + room < left
+        assert apart or abs(y - beside) >= 13, names
+
+
+@pytest.mark.parametrize("part", [{}, {"method": "single", "ensemble_size": 1}])
+def test_losses_bear_the_names_of_their_axes_and_lines(live, part):
+    page = live(part)
+    page.evaluate(WRITTEN)
+    page.evaluate("root().querySelector('details:has(.ensedu-t-losses)').open = true")
+    train(page, 40)
+    page.evaluate("until(() => written.has('NLL'), 'the losses')")
+    names = page.evaluate("[...written.keys()]")
+    assert "step" in names
+    assert ("average" in names) == ("mixture" in names) == (not part)
 
 
 @pytest.mark.parametrize("part", [{"start": "same"}, {"method": "single", "ensemble_size": 1}])

@@ -2,7 +2,7 @@
 import { make } from "../common/controls.js";
 import { frameOf } from "./paint.js";
 
-const NEAR = { mouse: 10, pen: 14, touch: 22 }; // pixels within which a point is meant
+const NEAR = { mouse: 10, pen: 14, touch: 14 }; // pixels within which a point is meant
 const STILL = 8; // pixels that a click may move
 const PRESSED = 300; // milliseconds after which a finger that lies still means its point
 const TWICE = 500; // milliseconds within which two clicks are a double one
@@ -79,8 +79,10 @@ export const edit = (canvas, trainer) => {
     const twice = still && held === clicked.point && event.timeStamp - clicked.time < TWICE;
     clicked = { point: still && !twice ? held : -1, time: event.timeStamp };
     if (held >= 0 && (trainer.erasing || twice)) trainer.remove(held);
-    else if (still)
-      trainer.on.tell(`Point ${held + 1} of ${trainer.state.points.length}: drag it, or press Delete to remove it.`);
+    else if (still) {
+      const way = event.pointerType === "touch" ? "tap it twice" : "press Delete";
+      trainer.on.tell(`Point ${held + 1} of ${trainer.state.points.length}: drag it, or ${way} to remove it.`);
+    }
     else if (held < 0 && !trainer.erasing && far(place) < STILL)
       trainer.add(place.view.valueX(place.x), place.view.valueY(place.y));
     letGo();

@@ -1,10 +1,7 @@
 // Pictures on a canvas: curves with their bands, maps, losses, matrices.
-import { besideBand } from "./behind.js";
-import { areOne, forecast, widest } from "./forecast.js";
+import { forecast } from "./forecast.js";
+import { FONT, labels } from "./labels.js";
 import { REACH, TOYS, VIEW } from "./toys.js";
-
-const FONT = "13px system-ui, sans-serif";
-const BOLD = `600 ${FONT}`;
 
 // Colors of what is drawn, for a light or a dark ground.
 export const looks = (root) => {
@@ -158,63 +155,8 @@ const edges = (context, frame, grid, mean, std, color) => {
   }
 };
 
-// What thin lines are.
-export const thin = (method) => (METHODS[method].stochastic ? "draws" : "members");
 // Whether names have room beside what they name: the two of a comparison always have.
 export const labeled = (width, compared) => compared || width >= 420;
-
-// Names beside what they name, at places along x that training does not move.
-const labels = ({ context }, frame, own, { found, means, truth, points, method, compared, behind }, color, look) => {
-  const G = own.length;
-  const put = (words, x, align, side, of, ink, grid = own, font = FONT) => {
-    context.font = font;
-    const length = context.measureText(words).width;
-    const left = frame.x(x) - { left: 0, center: length / 2, right: length }[align];
-    let y = side < 0 ? Infinity : -Infinity;
-    grid.forEach((value, g) => {
-      const at = frame.x(value);
-      if (at > left - 8 && at < left + length + 8) y = (side < 0 ? Math.min : Math.max)(y, frame.y(of(g)));
-    });
-    y = Math.max(frame.pad.top + 10, Math.min(frame.pad.top + frame.inner.h - 10, y + 11 * side));
-    context.textAlign = "left";
-    context.textBaseline = "middle";
-    context.strokeStyle = look.page;
-    context.lineWidth = 4;
-    context.strokeText(words, left, y);
-    context.fillStyle = ink;
-    context.fillText(words, left, y);
-  };
-  const end = 0.97 * frame.reachX;
-  if (behind) {
-    const { label, x, mean, std } = behind;
-    put(`${label} (± 2 std)`, x[std.indexOf(Math.max(...std))], "center", 1, (g) => mean[g] - 2 * std[g], look.colors.single, x, BOLD);
-  }
-  if (truth) {
-    const of = (g) => truth(own[g]);
-    put("true curve", -end, "left", found && of(0) > found.mean[0] ? -1 : 1, of, look.muted);
-  }
-  if (!found || !points.length) return;
-  if (compared) {
-    // On the side that the band behind leaves free.
-    const side = behind && found.mean.at(-1) < behind.mean.at(-1) ? 1 : -1;
-    put(besideBand(method), end, "right", side, (g) => found.mean[g] - 2 * side * found.epistemic[g], color, own, BOLD);
-    return;
-  }
-  const one = areOne(found);
-  const [from, to] = widest(points);
-  const right = points.map(([x]) => x).filter((x) => x >= to).sort((a, b) => a - b);
-  const top = (std) => (g) => found.mean[g] + 2 * std[g];
-  if (found.F > 1) {
-    put(one ? `${found.F} ${thin(method)}, one curve` : thin(method), end, "right", -1, (g) => {
-      let most = -Infinity;
-      for (let f = 0; f < found.F; f += 1) most = Math.max(most, means[f * G + g]);
-      return most;
-    }, look.ink);
-    if (!one) put(`${thin(method)} differ (± 2 std)`, (from + to) / 2, "center", -1, top(found.epistemic), look.ink);
-  }
-  put(found.F > 1 ? "+ noise" : "noise (± 2 std)", right[Math.floor(right.length / 2)], "center", 1, (g) => found.mean[g] - 2 * found.total[g], look.ink);
-  if (found.F > 1 && !one) put("mean", (from + to) / 2, "center", 0, (g) => found.mean[g], color);
-};
 
 // Members as thin lines, their mean as a thick one; the outer band is ± 2 standard deviations of a
 // new point, the inner one the part of it in which the members differ. Where they are compared with
@@ -259,7 +201,7 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
     context.stroke();
   }
   dots(drawing, frame, look, state, chosen, 3.5);
-  if (labeled(width, compared)) labels(drawing, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind }, color, look);
+  if (labeled(width, compared)) labels(canvas, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind }, color, look);
   crosshair(drawing, frame, look, cursor);
   context.restore();
   return found;
@@ -310,7 +252,7 @@ export const map = (canvas, { width, height }, side, what, state, look, { chosen
 // average NLL of the members, dashed the NLL of their mixture.
 export const losses = (canvas, height, records, methods, look) => {
   const { context, width } = pen(canvas, height);
-  const pad = { left: 40, right: 8, top: 8, bottom: 22 };
+  const pad = { left: 46, right: 8, top: 8, bottom: 22 };
   const all = records.sides.flatMap((side) => [...side.average, ...side.mixture]).filter(Number.isFinite);
   if (all.length < 4) return;
   const low = all.reduce((a, b) => Math.min(a, b));
@@ -322,13 +264,19 @@ export const losses = (canvas, height, records, methods, look) => {
     pad.top + ((height - pad.top - pad.bottom) * (bend(high) - bend(value))) / (bend(high) - bend(low));
   context.strokeStyle = look.grid;
   context.fillStyle = look.muted;
+  context.lineWidth = 1;
   context.textBaseline = "middle";
   context.textAlign = "right";
-  for (const value of [low, high]) context.fillText(shown(Number(value.toPrecision(2))), pad.left - 5, y(value));
+  // Three numbers, also halfway between the first and the last as they are drawn.
+  for (const value of [low, Math.sinh((bend(low) + bend(high)) / 2), high])
+    context.fillText(shown(Number(value.toPrecision(2))), pad.left - 5, y(value));
   context.strokeRect(pad.left + 0.5, pad.top - 3.5, width - pad.left - pad.right, height - pad.top - pad.bottom + 7);
   context.textAlign = "center";
   context.textBaseline = "top";
   for (let step = 10; step <= last; step *= 10) context.fillText(step.toLocaleString("en"), x(step), height - pad.bottom + 7);
+  context.textAlign = "left";
+  context.fillText("step", pad.left, height - pad.bottom + 7);
+  context.fillText("NLL", pad.left + 6, height - pad.bottom - 14);
   records.sides.forEach((side, i) => {
     context.strokeStyle = look.colors[methods[i]];
     context.lineWidth = i ? 1 : 2;
@@ -340,6 +288,23 @@ export const losses = (canvas, height, records, methods, look) => {
     }
     context.setLineDash([]);
   });
+  // Their names, where the first two lines are farthest apart.
+  const { average, mixture } = records.sides[0];
+  const at = records.steps.map(x);
+  const apart = average.map((value, t) => (at[t] > pad.left + 100 && at[t] < width - 80 ? y(mixture[t]) - y(value) : 0));
+  const t = apart.indexOf(Math.max(...apart));
+  if (!(apart[t] > 2)) return;
+  context.textBaseline = "middle";
+  context.strokeStyle = look.page;
+  context.fillStyle = look.ink;
+  context.lineWidth = 3;
+  // Lines fall to the right: there is room above that end, and below the other one.
+  for (const [words, align, side, place] of [["average", "left", 1, y(average[t])], ["mixture", "right", -1, y(mixture[t])]]) {
+    const inside = Math.max(pad.top + 6, Math.min(height - pad.bottom - 6, place - 6 * side));
+    context.textAlign = align;
+    context.strokeText(words, at[t] + 6 * side, inside);
+    context.fillText(words, at[t] + 6 * side, inside);
+  }
 };
 
 // Every member's matrix W_i (M, m, n) as a picture of squares, in rows that fit the width.

@@ -2,8 +2,9 @@
 import { choice, fold, make } from "../common/controls.js";
 import { behindOf } from "./behind.js";
 import { edit } from "./editor.js";
-import { curves, labeled, looks, losses, map, matrices, thin } from "./paint.js";
 import { areOne } from "./forecast.js";
+import { thin } from "./labels.js";
+import { curves, labeled, looks, losses, map, matrices } from "./paint.js";
 import { GRID, sides, specOf } from "./runner.js";
 import { lossWords, named } from "./story.js";
 import { TOYS } from "./toys.js";
