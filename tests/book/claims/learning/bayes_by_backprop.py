@@ -229,7 +229,7 @@ def _() -> None:
 @CLAIMS.says("factor", "no single factor", distance("gap", "mean_field", 2.3))
 def _() -> None:
     assert round(ratio("regions"), 1) == 1.7
-    assert ratio("gap") < 0.5
+    assert 0.4 < ratio("gap") < 0.5
 
 
 @CLAIMS.says("as-sure", "as much too sure in the gap", distance("gap", "deep_ensemble", 1.2))
@@ -270,7 +270,7 @@ def _() -> None:
     assert nuts_distances.SAMPLES == 32
 
 
-@CLAIMS.says("one-at-a-time", "changed one of them at a time")
+@CLAIMS.says("one-at-a-time", "changed one thing at a time")
 def _() -> None:
     assert all(len(change) == 1 for change in bayes.CHANGES.values())
     assert [bayes.BASE[name] for name in ("beta", "std", "steps", "samples")] == [1, 0.1, 3000, 1]

@@ -129,7 +129,7 @@ def _() -> None:
 @CLAIMS.says("temperature", "It gains an eighth of a unit")
 @CLAIMS.says("both-unclear", "For both the word is unclear")
 def _() -> None:
-    assert round(8 * mean(reading.SCALED)) == -1
+    assert abs(8 * mean(reading.SCALED) + 1) < 0.1
     assert word("wide") == word(reading.SCALED) == "unclear"
 
 
@@ -146,7 +146,7 @@ def without_lenet(contestant: str) -> float:
 
 @CLAIMS.says("larger-alone", "gains a tenth, most of it in one", row("mnist", "wide", 2))
 def _() -> None:
-    assert round(10 * mean("wide")) == -1
+    assert abs(10 * mean("wide") + 1) < 0.1
     assert round(reading.costs("wide")["kept"], 1) == 4
     assert without_lenet("wide") / mean("wide") < 1 / 3
     nll = reading.scores_of_rows("lenet", "nll")["single"]
@@ -226,6 +226,7 @@ def _() -> None:
             errors.append((ours - theirs) / np.sqrt((own**2 + spread**2) / 20))
     assert np.allclose(errors, [*table_one.beside_published(rows)[1].values()])
     assert [round(one, 1) for one in errors] == [-0.5, 1.2, -1.1, -0.9]
+    assert np.abs(errors).max() < 1.2
 
 
 @CLAIMS.says(
