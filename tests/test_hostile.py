@@ -419,7 +419,7 @@ OTHERS = {
     "data.Split.at_random": {"test": lambda: 0.4},
     "data.Table.split": {"test": lambda: 0.4},
     "data.classes": {"y": lambda: np.array([0, 1, 2, 0, 1])},
-    "explore.explore": {"k": lambda: [1, 2]},
+    "explore.explore": {"k": lambda: [1, 2], "table": lambda: "bayes"},
     "live.live": {
         "data": lambda: None, "points": lambda: None, "method": lambda: "rank1",
         "ensemble_size": lambda: 2, "start": lambda: "same", "width": lambda: 5,
@@ -428,7 +428,7 @@ OTHERS = {
         "kl_weight": lambda: 0.5, "prior_scale": lambda: 0.5, "p": lambda: 0.5,
         "noise": lambda: 0.1, "seed": lambda: 3, "other": lambda: None, "small": lambda: True,
         "matrices": lambda: True, "name": lambda: "a-name", "caption": lambda: "words",
-        "alt": lambda: "words",
+        "alt": lambda: "words", "initial_std": lambda: 0.1, "behind": lambda: None,
     },
     "measured.load": {"name": lambda: "speed-cpu"},
     "measured.row": {"k": lambda: 1},
