@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from docutils import nodes
-from figures import is_figure
+from figures import FIGURES, is_figure
 
 SCRIPTS = ("search-counts.js", "search.js")
 OFTEN = 0.5  # of all pages: a word on more of them tells none from another
@@ -23,8 +23,7 @@ LEAST = 3  # what a page says less often it only mentions
 # Not the menus of a page, nor what its figures and code say.
 ASIDE = re.compile(
     r"<(script|style|pre|button|select|nav)\b.*?</\1>"
-    r"|<div class=\"ensedu-(?:explorer|trainer|digit|playground|ranking|guide)"
-    r"\b(?:(?!</figure>).)*?</script></div>",
+    rf"|(?:{'|'.join(FIGURES)})(?:(?!</figure>).)*?</script></div>",
     flags=re.DOTALL,
 )
 ARTICLE = re.compile(r"<article\b.*</article>", flags=re.DOTALL)

@@ -4,7 +4,7 @@ Whatever is exact, a posterior in closed form or that of NUTS, has the color of 
 weights as independent that of a mean-field network.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +17,13 @@ from ensedu import plot
 from ensedu.book.experiments import nuts
 from ensedu.data import gap
 from ensedu.plot.panels import ends_room, name_ends
-from ensedu.plot.style import INK, MUTED, PAGE, Figure, color
+from ensedu.plot.style import INK, MUTED, Figure, color
 from ensedu.plot.text_layout import SMALL
 from ensedu.uncertainty import Interval
 
 __all__ = [
-    "BANDS", "BANDS_ALT", "DISTANCES", "ELLIPSES", "LAST", "NOISE", "SETTINGS", "Distances",
-    "Doubt", "Line", "Lines", "Noise", "Settings",
+    "BANDS", "BANDS_ALT", "DISTANCES", "ELLIPSES", "LAST", "SETTINGS", "Distances",
+    "Doubt", "Line", "Lines", "Settings",
 ]  # fmt: skip
 
 # Captions.
@@ -56,33 +56,12 @@ SETTINGS = (
     "is better: NLL at the data minus the base's, on 10 data sets, 4 initializations on each; "
     "hollow: unclear (Holm)."
 )
-NOISE = (
-    "The larger the batch, the more it pays to give each example noise of its own. Variance of the "
-    "gradient of a batch's mean NLL over samples, summed over all weights; 64-50-10, trained on "
-    "digits, 10 networks."
-)
 
 OURS = color("mean_field")
 EXACT: dict[str, Any] = {"color": INK, "lw": 2}
 APART: dict[str, Any] = {"color": OURS, "lw": 2, "ls": "--"}
 PLACES = {"regions": "at the data", "gap": "in the gap", "outside": "outside"}
-WAYS: dict[str, dict[str, Any]] = {
-    "weights": {"ls": "-", "marker": "o"},
-    "local": {"ls": "--", "marker": "s", "mfc": PAGE},
-    "flipout": {"ls": ":", "marker": "D"},
-}
-#: What stands beside curves of their variances, and where in the panel.
-BESIDE = {
-    "mean": {
-        "weights": (0.72, 0.6), "Flipout, local\nreparameterization": (0.33, 0.13)
-    },
-    "rho": {
-        "weights": (0.72, 0.72), "Flipout": (0.8, 0.35), "local reparameterization": (0.42, 0.08)
-    },
-}  # fmt: skip
 BOLD: dict[str, Any] = {"weight": "bold", "fontsize": SMALL}
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,44 +277,4 @@ class Settings:
         return (
             f"Most is gained by {best}, most lost by {worst}: "
             f"{self.effects[worst].mean:.2f} nats a point."
-        )
-
-
-class Noise:
-    """The variance of a gradient over the batch size, for each way to draw.
-
-    Parameters
-    ----------
-    sizes
-        K batch sizes.
-    variances
-        By part, "mean" and "rho", and way to draw, K variances.
-    """
-
-    def __init__(self, sizes: Sequence[int], variances: Mapping[str, Mapping[str, Array]]) -> None:
-        self.sizes, self.variances = list(sizes), variances
-
-    def draw(self) -> Figure:
-        """Draw a panel a part."""
-        with plot.house_style():
-            figure, found = plot.panels(2, height=2.4)
-            for axes, (part, own) in zip(found, self.variances.items(), strict=True):
-                for way, style in WAYS.items():
-                    axes.plot(self.sizes, own[way], color=OURS, lw=2, ms=5, label=way, **style)
-                for words, place in BESIDE[part].items():
-                    axes.text(*place, words, transform=axes.transAxes, color=OURS, ha="center",
-                              va="center", **BOLD)  # fmt: skip
-                axes.set(xscale="log", yscale="log", xlim=(0.9, 570), xlabel="batch size B")
-                axes.set_title(f"gradient in {'μ' if part == 'mean' else 'ρ'}: variance")
-                axes.set_xticks([1, 8, 64, 512], ["1", "8", "64", "512"])
-                axes.minorticks_off()
-        return figure
-
-    def say(self) -> str:
-        """Say who is quiet in ρ."""
-        own, at = self.variances["rho"], self.sizes.index(32)
-        local, flipout = (own[way][at] / own["weights"][at] for way in ("local", "flipout"))
-        return (
-            f"In ρ, at 32 examples, local reparameterization has {local:.2f} of the variance of "
-            f"weight sampling, Flipout {flipout:.2f}."
         )

@@ -151,23 +151,6 @@ def test_settings_say_best_and_worst_of_those_that_are_clear():
     readable(shown.draw)
 
 
-def test_noise_is_that_of_each_way():
-    sizes = [1, 32, 512]
-    variances = {
-        part: {way: np.array([1.0, 0.4, 0.1]) * k for way, k in zip(figures.WAYS, ks, strict=True)}
-        for part, ks in (("mean", (1, 0.9, 1.1)), ("rho", (1, 0.03, 0.55)))
-    }
-    shown = figures.Noise(sizes, variances)
-    assert shown.say() == (
-        "In ρ, at 32 examples, local reparameterization has 0.03 of the variance of weight "
-        "sampling, Flipout 0.55."
-    )
-    for axes, own in zip(drawn(shown.draw, Look()).axes, variances.values(), strict=True):
-        for curve, values in zip(lines_of(axes), own.values(), strict=True):
-            np.testing.assert_array_equal(curve, np.stack([sizes, values], 1))
-    readable(shown.draw)
-
-
 @pytest.mark.parametrize(
     "say",
     [

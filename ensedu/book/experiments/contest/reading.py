@@ -214,13 +214,18 @@ def _color_of(contestant: str) -> str | None:
     return method if contestant in (method, SCALED) else None
 
 
-def unplanned(contestant: str, reference: str = REFERENCE) -> PooledEffect:
-    """Return how the NLL of any two differs, what is scaled as ``…_scaled``.
+def unplanned(
+    contestant: str, reference: str = REFERENCE, *, without: Sequence[str] = ()
+) -> PooledEffect:
+    """Return how the NLL of any two differs, what is scaled as ``…_scaled``, without some tasks.
 
     The units are those of `compared`. Nobody planned to ask, so it has no word.
     """
+    left_out = {checks.one_of("without", task, TASKS) for task in without}
     differences, sources = [], []
     for task in task_scores("nll"):
+        if task.name in left_out:
+            continue
         scores = scores_of_rows(task.name, "nll")
         checks.one_of("contestant", contestant, scores)
         checks.one_of("reference", reference, scores)

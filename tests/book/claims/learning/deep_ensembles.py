@@ -11,7 +11,6 @@ from ensedu.book.experiments.contest import reading
 from ensedu.book.experiments.contest.tasks import TASKS
 from ensedu.book.experiments.variance_head import sine
 from ensedu.contest.contestants import CONTESTANTS
-from ensedu.contest.statistics import CLIP, source_means
 from scripts.source_lines import cells_of
 from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.shootout import mean, row, word
@@ -135,13 +134,7 @@ def _() -> None:
 
 def without_lenet(contestant: str) -> float:
     """Return the mean over sources of a difference from one network, in units, without LeNet-5."""
-    tasks = [task for task in reading.task_scores("nll") if task.name != "lenet"]
-    own = []
-    for task in tasks:
-        scores = reading.scores_of_rows(task.name, "nll")
-        apart = (scores[contestant] - scores["single"]).mean() / task.unit
-        own.append(np.clip(apart, -CLIP, CLIP))
-    return float(source_means(np.array(own), [task.source for task in tasks]).mean())
+    return reading.unplanned(contestant, without=["lenet"]).interval[1]
 
 
 @CLAIMS.says("larger-alone", "gains a tenth, most of it in one", row("mnist", "wide", 2))

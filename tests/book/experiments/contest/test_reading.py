@@ -110,6 +110,14 @@ def test_what_nobody_planned_has_the_same_units_and_no_word():
     assert (mean, high) == pytest.approx((-0.257, -0.015), abs=5e-4)
 
 
+def test_a_task_may_be_left_out_of_what_nobody_planned():
+    found = reading.unplanned("wide", without=["lenet"])
+    own = reading.robustness("wide").alone["mlps"]
+    assert found.interval == pytest.approx((own.low, own.mean, own.high), abs=1e-12)
+    with pytest.raises(ValueError, match=r"^without must be .*lenet.*, got 'lenet5'"):
+        reading.unplanned("wide", without=["lenet5"])
+
+
 @pytest.mark.parametrize("argument", ["contestant", "reference"])
 def test_what_is_no_contestant_cannot_be_compared(argument):
     with pytest.raises(ValueError, match=f"^{argument} must be .*wide_scaled.*, got 'wider'"):
