@@ -1517,6 +1517,13 @@ MUTANTS = (
         "networks train for one epoch",
     ),
     Mutant(
+        "ensedu/book/experiments/exact.py",
+        "np.linalg.inv(features.T @ features / noise**2",
+        "np.linalg.inv(features.T @ features / noise",
+        ("tests/book/experiments/test_exact.py",),
+        "a posterior has the noise's standard deviation for its variance",
+    ),
+    Mutant(
         "ensedu/book/experiments/table_one.py",
         "chosen = [list(own) for own in combinations(members, int(size))]",
         "chosen = [list(members[: int(size)])]",

@@ -33,8 +33,8 @@ DRAWS = (
     "their standard deviation."
 )
 DIGIT = (
-    "A drawing that may be two digits, or none: what one network says, and what members say. "
-    "Percent for each digit; below, the entropy of the members' mean, in its two parts."
+    "Members may agree on what is no digit. What one network says to a drawing, and members: "
+    "percent for each digit, and the entropy of their mean in its two parts."
 )
 SURE = (
     "All are sure of digits more often than of letters, and yet of many letters. Hollow: test "
@@ -48,7 +48,7 @@ TRAINED = (
 )
 
 BLUE = color("deep_ensemble")
-#: Of the grid: among the points, and in the gap.
+#: Of the grid: among the points, in the gap.
 AMONG, INSIDE = (int(np.abs(GRID - x).argmin()) for x in (-2.5, 0.25))
 PLACES = {"regions": "among the points", "gap": "in the gap"}
 
@@ -235,9 +235,9 @@ class Trained:
                 axes.set_yticks([0.001, 0.01, 0.1], ["0.001", "0.01", "0.1"])
                 axes.minorticks_off()
                 if place == "gap" or plot.look().narrow:
+                    last = {part: self.found[noise][place][part][1, -1] for part in names}
                     name_ends(figure, axes, [
-                        (words[part], self.numbers[-1],
-                         self.found[noise][place][part][1, -1], own)
+                        (words[part], self.numbers[-1], last[part], own)
                         for part, (own, _) in names.items()
                     ])  # fmt: skip
         return figure
