@@ -41,7 +41,7 @@ QUESTIONS: Mapping[str, str] = {
     "nuts-curves": "What do functions from a small network's posterior look like?",
     "nuts-distances": "How far is each method from the posterior of a small network?",
     "nuts-distances-curves": "What does each method look like beside that posterior?",
-    "one-run": "How much do checkpoints of one training differ?",
+    "one-run": "What does one training hold besides its last network, by its learning rate?",
     "output-width": "How do outputs at the start become Gaussian as the width grows?",
     "perturbed": "How far is a rank-1 perturbation from a full one, by size?",
     "perturbed-minima": "How close to a minimum are the networks that are perturbed?",
