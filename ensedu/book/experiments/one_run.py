@@ -11,6 +11,9 @@ Of each run, ``end`` is its last network. ``epochs`` averages the predictions af
 epochs, or at the ends of five falls. ``weights`` averages the weights at 20 steps of the last
 third, and ``swag`` predicts with 32 weight samples from a Gaussian around them, as the contest's
 does. ``five`` are all five runs, their ends together. Scores of one run are means over five.
+
+`curves` is the same of the running example: the functions of the last five epochs of one run, and
+of five runs.
 """
 
 import math
@@ -25,22 +28,45 @@ from numpy import ndarray as Array
 from torch import Tensor, nn
 
 from ensedu import uncertainty
-from ensedu.book.experiments import table_one
+from ensedu.book import measured
+from ensedu.book.experiments import nuts, table_one
+from ensedu.book.experiments import running_example as example
 from ensedu.book.experiments.shared.recorder import Recorder
 from ensedu.common import checks
 from ensedu.contest.networks import PASSES
 from ensedu.contest.running.experiment import Experiment
+from ensedu.contest.running.machine import one_thread
+from ensedu.contest.running.seeding import seeded
 from ensedu.contest.swag import SNAPSHOTS, WINDOW, draw_weights
-from ensedu.data import Split
-from ensedu.torch import predict
+from ensedu.data import Split, gap
+from ensedu.torch import fit, mlp, predict
 
-__all__ = ["EXPERIMENT", "KEPT", "SCHEDULES", "rate", "run", "summarize"]
+__all__ = [
+    "CURVES",
+    "EXPERIMENT",
+    "KEPT",
+    "NAMES",
+    "SCHEDULES",
+    "curves",
+    "drawn",
+    "rate",
+    "run",
+    "summarize",
+]
 
 #: How many checkpoints are averaged, and how often the rate falls.
 KEPT = 5
 #: What a rate falls from, times the constant one.
 PEAK = 2.0
 SCHEDULES = ("constant", "falls", "holds", "restarts")
+#: What readers call them.
+NAMES = {
+    "constant": "constant", "holds": "holds", "falls": "falls to 0",
+    "restarts": "falls five times",
+}  # fmt: skip
+#: The schedules of the curves, and the draw of data that is shown: of 20, one at which five runs at
+#: the constant rate lie apart in the gap as the median says.
+DRAWN, SHOWN = ("constant", "falls", "restarts"), 3
 #: What is made of a run.
 MADE = ("end", "epochs", "weights", "swag", "five")
 #: From what others differ, and in what; all decided before any of this table was computed, though
@@ -71,10 +97,8 @@ def run(
 ) -> dict[str, Any]:
     """Return what is made of the runs of one split: scores, each a list over initial seeds."""
     parts = table_one.split_of(data, split)
-    each = math.ceil(len(parts.train) / batch_size)  # steps an epoch
-    steps = each * epochs
-    apart = steps // KEPT if schedule == "restarts" else each
-    ends = range(steps - (KEPT - 1) * apart, steps + 1, apart)
+    steps = math.ceil(len(parts.train) / batch_size) * epochs
+    ends = ends_of(schedule, steps, epochs)
     looks = np.linspace((1 - WINDOW) * steps, steps, SNAPSHOTS).round().astype(int).tolist()
     at = sorted({*ends, *looks})
     found: dict[str, Any] = {made: {} for made in MADE}
@@ -103,6 +127,12 @@ def run(
             for score, value in own.items():
                 found[name].setdefault(score, []).append(value)
     return {"train": len(parts.train), "test": len(parts.test), **found}
+
+
+def ends_of(schedule: str, steps: int, epochs: int) -> range:
+    """Return after which steps the last five epochs end, or five falls of the rate."""
+    apart = steps // (KEPT if schedule == "restarts" else epochs)
+    return range(steps - (KEPT - 1) * apart, steps + 1, apart)
 
 
 def weights_of(net: nn.Module) -> Float[Tensor, "M W"]:
@@ -155,6 +185,62 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return table_one.compare_all(each, COMPARISONS)
 
 
+def curves(
+    schedule: str, data_seed: int, epochs: int, batch_size: int, lr: float
+) -> dict[str, Any]:
+    """Return how far the functions of one run lie apart, and those of five, by place.
+
+    Of one run: the mean over five. ``curves`` are those of the first run, and of all five ends, of
+    the data that is shown.
+    """
+    x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(data_seed)))
+    inputs = torch.from_numpy(grid()[:, None])
+    steps = math.ceil(len(x) / batch_size) * epochs
+    with seeded(data_seed):
+        net = mlp(example.SIZES, "deep_ensemble", KEPT, dtype=torch.float64)
+    recorder = Recorder(
+        lambda: predict(net, inputs).numpy()[..., 0], ends_of(schedule, steps, epochs),
+        partial(rate, schedule, steps=steps, lr=lr),
+    )  # fmt: skip
+    with one_thread():
+        fit(
+            net, x, y, example.nll, epochs=epochs, batch_size=batch_size, lr=lr, seed=data_seed,
+            optimizer=recorder.optimizer, bar=False,
+        )  # fmt: skip
+    kept = np.stack(recorder.kept)  # (K, M, B)
+    places = nuts.inputs_by_place(grid())
+    found: dict[str, Any] = {
+        place: {
+            "one": float(kept.std(0)[:, places[place]].mean()),
+            "five": float(kept[-1].std(0)[places[place]].mean()),
+        }
+        for place in example.PLACES
+    }
+    if data_seed == SHOWN:
+        found["curves"] = {"one": kept[:, 0].tolist(), "five": kept[-1].tolist()}
+    return found
+
+
+def drawn() -> tuple[Float[Array, " B"], Float[Array, "N 2"], dict[str, Array]]:
+    """Return where curves are drawn, the data, and of each learning rate (2, 5, B).
+
+    They are those of the table: what one run passed, and the ends of five.
+    """
+    rows = measured.load("one-run-curves")["rows"]
+    found = {
+        NAMES[name]: measured.row(rows, schedule=name, data_seed=SHOWN)["curves"] for name in DRAWN
+    }
+    curves = {name: np.array([own["one"], own["five"]]) for name, own in found.items()}
+    data = np.hstack(gap.sample(np.random.default_rng(SHOWN)))
+    return grid(), data, curves
+
+
+def grid() -> Float[Array, " B"]:
+    """Return where curves are drawn."""
+    low, high, number = (example.GRID[key] for key in ("low", "high", "number"))
+    return np.linspace(low, high, int(number))
+
+
 EXPERIMENT = Experiment(
     name="one-run",
     about="by what is made of one run, lists over initial seeds, means over five runs: rmse in "
@@ -168,4 +254,19 @@ EXPERIMENT = Experiment(
     run=run,
     settings=dict(table_one.EXPERIMENT.settings),
     summarize=summarize,
+)
+CURVES = Experiment(
+    name="one-run-curves",
+    about="by place, the standard deviation of what is predicted: one, after the last five epochs "
+    "of a run, or at the ends of five falls of its rate, means over five runs; five, at the ends "
+    "of five runs. curves, of one draw of data: (5, 93), the first run, and the five ends",
+    budget="3 schedules of the learning rate, 20 draws of data, 300 epochs of Adam; the constant "
+    "rate that the running example chose for a deep ensemble; epochs by a trial on one draw",
+    cases=[
+        {"schedule": schedule, "data_seed": data_seed}
+        for schedule in DRAWN
+        for data_seed in range(20)
+    ],
+    run=curves,
+    settings={"epochs": 300, "batch_size": 20, "lr": 0.008},
 )

@@ -42,6 +42,7 @@ QUESTIONS: Mapping[str, str] = {
     "nuts-distances": "How far is each method from the posterior of a small network?",
     "nuts-distances-curves": "What does each method look like beside that posterior?",
     "one-run": "What does one training hold besides its last network, by its learning rate?",
+    "one-run-curves": "Where do the functions that one run passes lie apart?",
     "output-width": "How do outputs at the start become Gaussian as the width grows?",
     "perturbed": "How far is a rank-1 perturbation from a full one, by size?",
     "perturbed-minima": "How close to a minimum are the networks that are perturbed?",
