@@ -20,11 +20,6 @@ CLAIMS = Claims(
     "learning/more-from-one-network",
     unclaimed={
         "A network that is 99% sure": MEANING,
-        "every probability comes nearer to 1": "algebra",
-        "z_1 and z_2 from": MEANING,
-        "which has only two weights": MEANING,
-        "That is not worse": MEANING,
-        "keep the last network": MEANING,
     },
 )
 TABLE, CURVES = "one-run", "one-run-curves"
