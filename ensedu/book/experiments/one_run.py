@@ -61,7 +61,7 @@ PEAK = 2.0
 SCHEDULES = ("constant", "falls", "holds", "restarts")
 #: What readers call them.
 NAMES = {
-    "constant": "constant", "holds": "holds", "falls": "falls to 0",
+    "constant": "constant", "holds": "holds", "falls": "falls to zero",
     "restarts": "falls five times",
 }  # fmt: skip
 #: The schedules of the curves, and the draw of data that is shown: of 20, one at which five runs at

@@ -22,7 +22,7 @@ __all__ = [
 # Captions.
 PATHS = (
     "Five networks that one run passed, and five runs. At the points both differ about alike; in "
-    "the shaded gap one run hardly changes its mind. Once its rate has fallen to 0, it does not at "
+    "the shaded gap one run hardly changes its mind. Once its rate has fallen to zero, it does not at "
     "all."
 )
 TEMPERATURE = (
@@ -30,7 +30,7 @@ TEMPERATURE = (
     "1,397 new images. Right: how sure the network is on average, and how many it gets right."
 )
 RUNS = (
-    "Averaging along a run helps while the run moves. Once its rate falls to 0, the last five "
+    "Averaging along a run helps while the run moves. Once its rate falls to zero, the last five "
     "epochs bring nothing more, but five networks still do. Lower is better; concrete, means over "
     "20 splits, 3 seeds and 5 runs."
 )
@@ -187,7 +187,7 @@ class Runs:
         moving, *_, cooled = (rows[last][rate] - own for rate, own in rows[epochs].items())
         return (
             f"{title}: {epochs} gain {abs(moving):.2f} at a constant rate, and {abs(cooled):.2f} "
-            "once it has fallen to 0."
+            "once it has fallen to zero."
         )
 
 

@@ -25,13 +25,13 @@ RNG = np.random.default_rng(0)
 APART = np.array([-2, -1, 0, 1, 2])[:, None]
 CURVES = {
     "constant": np.stack([np.sin(GRID) + 0.01 * APART, np.sin(GRID) + 0.1 * APART]),
-    "falls to 0": np.stack([np.sin(GRID) + 0 * APART, np.sin(GRID) + 0.2 * APART]),
+    "falls to zero": np.stack([np.sin(GRID) + 0 * APART, np.sin(GRID) + 0.2 * APART]),
 }
 PATHS = Paths(GRID, RNG.uniform(-1, 1, (13, 2)), CURVES)
 TEMPERATURE = Temperature(
     {0.5: 0.44, 1.0: 0.26, 4.0: 0.43}, {0.5: 0.98, 1.0: 0.962, 4.0: 0.71}, 0.937
 )
-RATES = "constant", "holds", "falls to 0"
+RATES = "constant", "holds", "falls to zero"
 RUNS = Runs(
     {
         title: {
@@ -83,7 +83,7 @@ def test_paths_are_told_apart_in_the_gap():
     assert PATHS.say("constant") == (
         "In the gap, networks of one run lie 0.01 apart, those of five runs 0.14."
     )
-    assert PATHS.say("falls to 0").startswith("In the gap, networks of one run lie 0.00 apart")
+    assert PATHS.say("falls to zero").startswith("In the gap, networks of one run lie 0.00 apart")
     assert not any(too_much(PATHS.say(rate)) for rate in CURVES)
 
 
@@ -111,7 +111,7 @@ def test_a_line_for_each_that_is_made_of_a_run():
             colors = [line.get_color() for line in axes.lines]
             assert colors == [plot.PALETTE["single"], INK, INK, plot.PALETTE["deep_ensemble"]]
     assert RUNS.say() == (
-        "NLL: last five epochs gain 0.08 at a constant rate, and 0.00 once it has fallen to 0."
+        "NLL: last five epochs gain 0.08 at a constant rate, and 0.00 once it has fallen to zero."
     )
     assert not too_much(RUNS.say())
 

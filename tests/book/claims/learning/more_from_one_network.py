@@ -138,7 +138,7 @@ def _() -> None:
     compared("constant epochs", "constant end", "nll", times=1.1),
 )  # fmt: skip
 @CLAIMS.says(
-    "constant-swag", "SWAG gains 0.10",
+    "constant-swag", "Both SWAG and five networks",
     compared("constant swag", "constant end", "nll", "verdict", to=""),
 )  # fmt: skip
 @CLAIMS.says("constant-five", "trained apart gain 0.10")
@@ -188,7 +188,7 @@ def _() -> None:
     compared("falls end", "constant end", "rmse", times=1.2),
 )  # fmt: skip
 @CLAIMS.says(
-    "no-lower", "averaging on top of that does not lower",
+    "no-lower", "averaging after that does not lower",
     compared("falls swag", "falls end", "rmse", times=-1),
 )  # fmt: skip
 def _() -> None:
@@ -279,14 +279,12 @@ def _() -> None:
     assert told(0, 1)[2] == 1
 
 
-@CLAIMS.says("temperature", "it gains 0.13 units, with the word", row("gpa2", "single", 1.1))
+@CLAIMS.says("temperature", "There it gains 0.13 units", row("gpa2", "single", 1.1))
 def _() -> None:
     assert (round(mean(reading.SCALED), 2), word(reading.SCALED)) == (-0.13, "unclear")
     for name in reading.tasks():
         own = given(TASKS[name](), 0)
-        rows = [len(part[0]) for part in (own.fit, own.select, own.calibrate, own.test)]
-        assert rows[2] <= 400
-        assert abs(rows[2] / sum(rows) - 0.1) < 0.06, (name, rows)
+        assert len(own.calibrate[0]) <= 400
 
 
 @CLAIMS.says("none-better", "no method in the contest is better")
@@ -307,7 +305,7 @@ def _() -> None:
     assert word(reading.SCALED) == "unclear"
 
 
-@CLAIMS.says("ensemble", "A deep ensemble is better", row("diamonds", "deep_ensemble", 2))
+@CLAIMS.says("ensemble", "Four networks are better than one", row("diamonds", "deep_ensemble", 2))
 def _() -> None:
     assert word("deep_ensemble") == "better"
 
