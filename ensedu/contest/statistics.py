@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ class TaskScores:
                 f"got {splits}"
             )
 
-    @property
+    @cached_property
     def unit(self) -> float:
         """What is luck here: the standard deviation over splits and seeds, median of contestants.
 

@@ -319,16 +319,22 @@ def changed(change: Change, folder: Path) -> Iterator[None]:
             mock.patch.object(measured, "files", lambda _: folder),
             mock.patch.object(measured_names, "files", lambda _: folder),
         ):
-            forget()
+            forget(change.table)
             yield
     finally:
-        forget()
+        forget(change.table)
 
 
-def forget() -> None:
-    """Empty the caches of all modules that read measurements."""
+#: The modules that read tables of these names alone, and keep for long what they take long to find.
+CONTEST, ITS_TABLES = "ensedu.book.experiments.contest", "contest/"
+
+
+def forget(table: str) -> None:
+    """Empty the caches of all modules that read measurements, and may have read this table."""
     for name, module in [*sys.modules.items()]:
         if not name.startswith(("ensedu.book.", "tests.book.")):
+            continue
+        if name.startswith(CONTEST) and not table.startswith(ITS_TABLES):
             continue
         kept = [*vars(module).values()]
         if any(one is measured or one is measured.load for one in kept):

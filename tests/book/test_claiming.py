@@ -6,6 +6,7 @@ import json
 import pytest
 
 from ensedu.book import measured, measured_names
+from ensedu.book.experiments.contest import mixes, reading
 from tests.book import claiming
 from tests.book.claiming import Change, Claims, changed, needless, place, plain, sentences, unsaid
 
@@ -86,9 +87,9 @@ def tables(tmp_path, monkeypatch):
     (tmp_path / "results" / "lakes.json").write_text("{}")
     for module in (measured, measured_names):
         monkeypatch.setattr(module, "files", lambda _: tmp_path)
-    claiming.forget()
+    claiming.forget("ponds")
     yield
-    claiming.forget()
+    claiming.forget("ponds")
 
 
 def test_what_must_be_claimed_is_numbers_and_words_of_the_prose():
@@ -207,3 +208,15 @@ def test_a_change_that_changes_nothing_is_an_error(tables, tmp_path, change, mes
 def test_a_change_says_where_and_what(way, became):
     with pytest.raises(ValueError, match="a change needs a way"):
         Change("ponds", *way, **became)
+
+
+def test_modules_that_keep_the_contest_read_nothing_else(monkeypatch):
+    found = []
+    load = measured.load
+    monkeypatch.setattr(measured, "load", lambda name: found.append(name) or load(name))
+    claiming.forget(claiming.ITS_TABLES)
+    assert reading.compared()
+    assert mixes.intervals("single").shape == (2, 6)
+    assert reading.costs("single")
+    assert found
+    assert all(name.startswith(claiming.ITS_TABLES) for name in found)
