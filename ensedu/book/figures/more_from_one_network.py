@@ -22,8 +22,8 @@ __all__ = [
 # Captions.
 PATHS = (
     "Five networks that one run passed, and five runs. At the points both differ about alike; in "
-    "the shaded gap one run hardly changes its mind. Once its rate has fallen to zero, it does not at "
-    "all."
+    "the shaded gap the networks of one run hardly differ. Once its rate has fallen to zero, they "
+    "are one network."
 )
 TEMPERATURE = (
     "One number lowers the confidence until it fits, and changes no answer. Left: the loss on "
