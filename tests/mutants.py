@@ -1699,11 +1699,18 @@ MUTANTS = (
         "what was measured is drawn where it should be",
     ),
     Mutant(
-        "ensedu/book/figures/one_run.py",
-        'for name, own in rows.items() if own["verdict"]]',
-        "for name, own in rows.items()]",
-        ("tests/book/figures/test_one_run.py",),
-        "what is unclear has a full mark",
+        "ensedu/book/figures/more_from_one_network.py",
+        "+ np.diag(seen.var(axis=0))) / 2",
+        "+ np.diag(seen.var(axis=0)))",
+        ("tests/book/figures/test_more_from_one_network.py",),
+        "SWAG's ellipse is as wide as its samples scatter",
+    ),
+    Mutant(
+        "ensedu/book/experiments/one_run.py",
+        'if schedule == "holds" else step % fall',
+        'if schedule == "falls" else step % fall',
+        ("tests/book/experiments/test_one_run.py",),
+        "the rate that falls to 0 holds, and the other one does not",
     ),
     Mutant(
         "ensedu/book/figures/choosing.py",

@@ -36,6 +36,7 @@ LOCATIONS = {
     "mc-dropout-curve": "dropout.CURVE",
     "table-one": "table_one.EXPERIMENT",
     "one-run": "one_run.EXPERIMENT",
+    "one-run-curves": "one_run.CURVES",
     "variance-head": "variance_head.EXPERIMENT",
     "batch-ensemble-training-tuning": "training_batch_ensemble.TUNING",
     "batch-ensemble-rates": "training_batch_ensemble.RISING",

@@ -1,86 +1,110 @@
-"""Checkpoints of one run: when they are taken, at which rates, and the table that is read."""
+"""What is made of one run: at which steps and rates, how it is scored, and the tables."""
 
 import math
 
 import numpy as np
 import pytest
+import torch
 
 from ensedu.book import measured
 from ensedu.book.experiments import one_run, table_one
-from ensedu.book.experiments.one_run import CONTESTANTS, EXPERIMENT
-from ensedu.book.experiments.shared.recorder import Recorder
+from ensedu.book.experiments.one_run import CURVES, EXPERIMENT, MADE, NAMES, SCHEDULES, rate
+from ensedu.data import gap
 
 FIVE = EXPERIMENT.settings | {"seeds": 1, "epochs": 5, "batch_size": 500}
+STEPS = 300
+
+
+def rates(schedule):
+    return np.array([rate(schedule, step, STEPS, 0.01) for step in range(STEPS)])
+
+
+def test_rates():
+    assert (rates("constant") == 0.01).all()
+    falls, holds, restarts = (rates(name) for name in ("falls", "holds", "restarts"))
+    for own in (falls, restarts):
+        assert own[0] == 0.02 and own.mean() == pytest.approx(0.01, rel=0.05)
+    assert falls[150] == pytest.approx(0.01) and falls[-1] < 1e-5
+    np.testing.assert_array_equal(holds[:201], falls[:201])
+    assert holds[200:] == pytest.approx(0.01 * (1 + math.cos(2 * math.pi / 3)))
+    np.testing.assert_allclose(restarts, np.tile(restarts[:60], 5))
+    assert restarts[30] == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize(
-    ("name", "at", "falls"),
-    [("last", [72, 74, 76, 78, 80], 0), ("snapshots", [16, 32, 48, 64, 80], 5),
-     ("cooled_last", [72, 74, 76, 78, 80], 1), ("deep_ensemble", [72, 74, 76, 78, 80], 0)],
-)  # fmt: skip
-def test_checkpoints_and_rates(name, at, falls, monkeypatch):
-    made = []
+    ("schedule", "ends"), [("falls", [72, 74, 76, 78, 80]), ("restarts", [16, 32, 48, 64, 80])]
+)
+def test_checkpoints(schedule, ends):
+    assert [*one_run.ends_of(schedule, 80, 40)] == ends
 
-    class Seen(Recorder):
-        def __init__(self, observe, at, lr=None):
-            super().__init__(observe, at, lr)
-            made.append((list(at), lr))
-            self.kept = [np.random.default_rng(i).normal(size=(5, 103, 2)) for i in range(5)]
 
-    monkeypatch.setattr(one_run, "Recorder", Seen)
-    monkeypatch.setattr(table_one, "train", lambda *a: None)
-    one_run.run("concrete", name, split=0, **FIVE | {"epochs": 40})
-    ((found, rate),) = made  # 2 steps an epoch
-    assert found == at
-    if not falls:
-        assert rate is None
-        return
-    rates = [rate(step) for step in range(80)]
-    assert rates[0] == 0.02 and np.mean(rates) == pytest.approx(0.01, rel=0.1)
-    each = 80 // falls
-    assert rates[each // 2] == pytest.approx(0.01)
-    wanted = 0.01 * (1 + math.cos(math.pi * (each - 1) / each))
-    assert rates[-1] == pytest.approx(wanted) and rates[-1] < 0.001
+def test_weights_come_back():
+    parts = table_one.split_of("concrete", 0)
+    net = table_one.untrained_networks(parts, table_one.CONTESTANTS["single"], 3)
+    x = torch.from_numpy(parts.x_test)
+    wanted = one_run.predict(net, x).numpy()
+    weights = one_run.weights_of(net)
+    assert weights.shape == (5, 8 * 50 + 50 + 50 * 2 + 2)
+    both = one_run.outputs_of(net, x, torch.stack([weights, 0 * weights]))
+    np.testing.assert_array_equal(both[0], wanted)
+    assert (both[1] == 0).all()
 
 
 def test_runs_are_scored_each_for_itself():
-    split = table_one.split_of("concrete", 0)
+    parts = table_one.split_of("concrete", 0)
     outputs = np.random.default_rng(0).normal(size=(5, 3, 103, 2))  # five checkpoints, three runs
-    single = one_run._scores("single", outputs, split)
-    last = one_run._scores("last", outputs, split)
-    five = one_run._scores("deep_ensemble", outputs, split)
-    assert single["correlation"] == 1.0 and single["apart"] == 0.0
-    assert single["nll"] == single["average"] == pytest.approx(five["average"])
-    assert last["nll"] < last["average"] and single.keys() == last.keys() == five.keys()
+    found = one_run.scores_of(parts, outputs)
+    each = [one_run.scores_of(parts, outputs[:, i : i + 1]) for i in range(3)]
+    for score, value in found.items():
+        assert value == pytest.approx(np.mean([one[score] for one in each]))
+    assert one_run.scores_of(parts, outputs[:1])["apart"] == 0 < found["apart"]
+
+
+def test_samples_are_around_the_weights_of_their_own_run():
+    seen = torch.randn(20, 2, 3, generator=torch.Generator().manual_seed(0)).double()
+    seen[:, 1] += 100
+    samples = one_run.samples_around(seen, 0)
+    assert samples.shape == (32, 2, 3)
+    assert samples[:, 0].abs().max() < 10 < 90 < samples[:, 1].min()
 
 
 def test_a_short_run():
-    found = {name: one_run.run("concrete", name, split=0, **FIVE) for name in CONTESTANTS}
-    assert len({frozenset(row) for row in found.values()}) == 1
-    assert found["cooled_last"]["apart"][0] > 0 == found["cooled"]["apart"][0]
-    assert all(np.isfinite(row["nll"]).all() for row in found.values())
+    found = {name: one_run.run("concrete", name, split=0, **FIVE) for name in SCHEDULES}
+    for row in found.values():
+        assert {*MADE} < {*row}
+        assert all(np.isfinite(row[made]["nll"]).all() for made in MADE)
+        assert row["end"]["apart"] == row["weights"]["apart"] == [0.0]
+    assert found["falls"]["epochs"]["apart"] < found["constant"]["epochs"]["apart"]
 
 
 def test_a_case_agrees_with_the_table():
-    found = one_run.run("concrete", "cooled_last", split=2, **EXPERIMENT.settings)
-    row = measured.row(measured.load("one-run")["rows"], contestant="cooled_last", split=2)
-    for score in ("rmse", "nll", "correlation"):
+    settings = EXPERIMENT.settings | {"seeds": 1}
+    found = one_run.run("concrete", "falls", split=0, **settings)
+    row = measured.row(measured.load("one-run")["rows"], schedule="falls", split=0)
+    for made in MADE:
         # To the digits of the table, and what other processors add.
-        assert row[score] == pytest.approx(found[score], rel=0.01)
+        assert row[made]["nll"][0] == pytest.approx(found[made]["nll"][0], rel=0.01)
 
 
-def test_what_is_made_of_one_run_starts_alike_on_a_split_alone(monkeypatch):
-    seen = {}
-    real = table_one.untrained_networks
+def test_functions_of_one_run_and_of_five():
+    short = CURVES.settings | {"epochs": 20}
+    found = one_run.curves("constant", one_run.SHOWN, **short)
+    for which in ("one", "five"):
+        curves = np.array(found["curves"][which])
+        assert curves.shape == (5, len(one_run.grid()))
+    inside = (one_run.grid() > gap.gaps[0][0]) & (one_run.grid() < gap.gaps[0][1])
+    five = np.array(found["curves"]["five"])
+    assert found["gap"]["five"] == pytest.approx(five.std(0)[inside].mean())
+    np.testing.assert_array_equal(found["curves"]["one"][-1], five[0])
+    assert "curves" not in one_run.curves("falls", 0, **short)
 
-    def started(split, row, start):
-        seen.setdefault(name, []).append(start)
-        return real(split, row, start)
 
-    monkeypatch.setattr(table_one, "untrained_networks", started)
-    for name in ("single", "last", "deep_ensemble"):
-        for split in (2, 3):
-            one_run.run("concrete", name, split=split, **FIVE | {"seeds": 2})
-    assert seen["single"] == seen["last"]
-    both = seen["single"] + seen["deep_ensemble"]
-    assert len(set(both)) == len(both) == 8
+def test_what_is_drawn_is_in_the_table():
+    x, points, curves = one_run.drawn()
+    assert points.shape == (gap.number, 2)
+    assert [*curves] == [NAMES[name] for name in one_run.DRAWN]
+    assert all(own.shape == (2, 5, len(x)) for own in curves.values())
+    rows = [r for r in measured.load("one-run-curves")["rows"] if r["schedule"] == "constant"]
+    five = [row["gap"]["five"] for row in rows]
+    shown = measured.row(rows, data_seed=one_run.SHOWN)["gap"]["five"]
+    assert sum(one < shown for one in five) in (9, 10)
