@@ -1,0 +1,98 @@
+"""What chapters of Part II draw of six mixtures of concrete: two methods' intervals for each."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu.book.experiments.contest.mixes import Mix
+from ensedu.plot.panels import LINE, RIGHT, inches, panels
+from ensedu.plot.style import INK, MUTED, PAGE, Figure, color, house_style, label, look
+
+__all__ = ["MIXES", "Mixes"]
+
+# The caption.
+MIXES = (
+    "What each would tell the engineer: 90% intervals for six mixes on which nobody was trained. "
+    "Dots: the strengths that were measured. The lower three mixes are unlike all those of "
+    "training."
+)
+
+#: Of a row: how far below its middle each interval lies, and its name if it stands above.
+LANES, SHIFT, ABOVE = (-0.2, 0.2), 0.16, -0.32
+#: Inches of a row, where names stand beside it, and where they stand above.
+ROW, TALL = 0.52, 0.68
+TITLE = "strength, MPa"
+REFERENCE = "one network"
+
+
+class Mixes:
+    """Intervals of a method and of one network.
+
+    Parameters
+    ----------
+    mixes
+        As `ensedu.book.experiments.contest.mixes.chosen` returns them.
+    intervals
+        Keys of methods, the gray reference first, to (low, high) of each mix, (2, 6).
+    names
+        What methods are called, where it is not as everywhere.
+    """
+
+    def __init__(
+        self,
+        mixes: Sequence[Mix],
+        intervals: Mapping[str, Float[Array, "2 K"]],
+        names: Mapping[str, str] | None = None,
+    ) -> None:
+        self.mixes, self.intervals = mixes, intervals
+        reference, *others = intervals
+        self.names = {reference: REFERENCE, **{key: label(key) for key in others}, **(names or {})}
+
+    def draw(self) -> Figure:
+        """Draw a row a mix, both intervals and what was measured."""
+        rows, narrow = np.arange(len(self.mixes)), look().narrow
+        strengths = np.array([mix.strength for mix in self.mixes])
+        left = RIGHT if narrow else RIGHT + max(inches(mix.name) for mix in self.mixes) + LINE
+        height = len(rows) * (TALL if narrow else ROW)
+        down = SHIFT if narrow else 0.0
+        with house_style():
+            figure, (axes,) = panels(1, height=height, left=left)
+            for (key, ends), lane in zip(self.intervals.items(), LANES, strict=True):
+                y = rows + lane + down
+                axes.hlines(y, *ends, color=color(key), lw=4, label=self.names[key])
+                axes.annotate(
+                    self.names[key], (ends[1, 0], y[0]), (7, 0), textcoords="offset points",
+                    color=color(key), va="center",
+                )  # fmt: skip
+            axes.plot(
+                strengths, rows + down, "o", color=INK, ms=6.5, mec=PAGE, mew=1.2, label="measured",
+                zorder=3,
+            )  # fmt: skip
+            axes.axhline(2.5, color=MUTED, lw=0.8, ls=(0, (2, 3)))
+            axes.set(xlabel=TITLE, xlim=(0, 1.04 * max(e.max() for e in self.intervals.values())))
+            axes.set(ylim=(len(rows) - 0.5, -0.5), yticks=[])
+            axes.spines["left"].set_visible(False)
+            axes.grid(axis="x")
+            axes.set_axisbelow(True)
+            for row, mix in zip(rows, self.mixes, strict=True):
+                at = (0, row + ABOVE) if narrow else (-0.02, row)
+                axes.annotate(
+                    mix.name, at, xycoords=axes.get_yaxis_transform(),
+                    ha="left" if narrow else "right", va="center",
+                )  # fmt: skip
+        return figure
+
+    def say(self) -> str:
+        """Say which strengths lie outside of the last method's interval."""
+        *_, (key, (low, high)) = self.intervals.items()
+        missed = [
+            mix.name
+            for mix, a, b in zip(self.mixes, low, high, strict=True)
+            if not a <= mix.strength <= b
+        ]
+        own = self.names[key]
+        if not missed:
+            return f"All six strengths lie in the intervals of {own}."
+        return f"Not in the interval of {own}: {', '.join(missed)}."
