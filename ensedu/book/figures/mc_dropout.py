@@ -81,8 +81,8 @@ class Spread:
         low, *_, high = self.by_rate.values()
         few, *_, many = next(iter(self.by_number.values()))[1].values()
         return (
-            f"The highest rate: {high / low:.1f} times as far apart as at the lowest; the most "
-            f"points: {many / few:.1f} times as far apart as with the fewest."
+            f"From lowest to highest rate: {high / low:.1f} times as far apart; from fewest to "
+            f"most points: {many / few:.1f} times."
         )
 
 
