@@ -94,7 +94,7 @@ class Passes:
     passes, rates
         The numbers S of passes, and the rates.
     averaged
-        What a set of examples is called to NLLs, (rates, S).
+        Numbers of digits to train on, as they are called, to NLLs, (rates, S).
     off
         To those of the same networks with masks off, (rates,).
     plain
@@ -107,20 +107,20 @@ class Passes:
         plain: Mapping[str, float],
     ) -> None:  # fmt: skip
         self.passes, self.averaged, self.off, self.plain = passes, averaged, off, plain
-        self.choices = {"rate": [*rates], "examples": [*averaged]}
+        self.choices = {"rate": [*rates], "digits": [*averaged]}
 
-    def of(self, rate: float, examples: str) -> dict[str, tuple[Float[Array, " S"], str]]:
+    def of(self, rate: float, digits: str) -> dict[str, tuple[Float[Array, " S"], str]]:
         """Return what each line is called, its heights, and its color."""
         row, flat = self.choices["rate"].index(rate), np.ones(len(self.passes))
         return {
-            "plain network": (self.plain[examples] * flat, GRAY),
-            "masks off": (self.off[examples][row] * flat, OURS),
-            "masks on": (self.averaged[examples][row], OURS),
+            "plain network": (self.plain[digits] * flat, GRAY),
+            "masks off": (self.off[digits][row] * flat, OURS),
+            "masks on": (self.averaged[digits][row], OURS),
         }
 
-    def draw(self, rate: float, examples: str) -> Figure:
+    def draw(self, rate: float, digits: str) -> Figure:
         """Draw a dot a number of passes, and two lines that make none."""
-        found = self.of(rate, examples)
+        found = self.of(rate, digits)
         with house_style():
             figure, (axes,) = panels(1, height=HIGH, right=ends_room(found))
             for (values, own), style in zip(found.values(), ("-", "--", "o-"), strict=True):
@@ -135,9 +135,9 @@ class Passes:
             ])  # fmt: skip
         return figure
 
-    def say(self, rate: float, examples: str) -> str:
+    def say(self, rate: float, digits: str) -> str:
         """Say whether the passes end below one pass without masks."""
-        _, (off, _), (on, _) = self.of(rate, examples).values()
+        _, (off, _), (on, _) = self.of(rate, digits).values()
         return (
             f"{self.passes[-1]} passes with masks: NLL {on[-1]:.3f}; one pass with masks off: "
             f"{off[-1]:.3f}."

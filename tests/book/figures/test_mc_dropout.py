@@ -22,9 +22,9 @@ S, RATES = (1, 2, 4, 8), (0.1, 0.5)
 FALLING = 0.15 + 0.1 / np.array(S)
 PASSES = Passes(
     S, RATES,
-    {"400 digits": np.stack([FALLING, FALLING + 0.1]), "1,200 digits": np.stack([FALLING] * 2)},
-    {"400 digits": np.array([0.18, 0.17]), "1,200 digits": np.array([0.085, 0.095])},
-    {"400 digits": 0.21, "1,200 digits": 0.1},
+    {"400": np.stack([FALLING, FALLING + 0.1]), "1,200": np.stack([FALLING] * 2)},
+    {"400": np.array([0.18, 0.17]), "1,200": np.array([0.085, 0.095])},
+    {"400": 0.21, "1,200": 0.1},
 )  # fmt: skip
 X = np.linspace(-4, 4, 81)
 INSIDE = (-1 < X) & (X < 1.5)
@@ -36,7 +36,7 @@ DOUBT = Doubt(
         "deep ensemble": ("deep_ensemble", np.where(INSIDE, 0.3, 0.06)),
     },
 )  # fmt: skip
-EVERY = [*itertools.product(RATES, PASSES.choices["examples"])]
+EVERY = [*itertools.product(RATES, PASSES.choices["digits"])]
 
 
 def test_both_panels_of_the_spread_have_one_axis():
@@ -62,31 +62,31 @@ def test_the_spread_says_how_much_both_move_it():
     assert not too_much(SPREAD.say())
 
 
-@pytest.mark.parametrize(("rate", "examples"), EVERY)
-def test_passes_are_dots_beside_two_lines(rate, examples):
-    readable(lambda: PASSES.draw(rate, examples))
+@pytest.mark.parametrize(("rate", "digits"), EVERY)
+def test_passes_are_dots_beside_two_lines(rate, digits):
+    readable(lambda: PASSES.draw(rate, digits))
     for look in LOOKS:
-        plain, off, on = drawn(lambda: PASSES.draw(rate, examples), look).axes[0].lines
+        plain, off, on = drawn(lambda: PASSES.draw(rate, digits), look).axes[0].lines
         row = RATES.index(rate)
-        assert set(plain.get_ydata()) == {PASSES.plain[examples]}
-        assert set(off.get_ydata()) == {PASSES.off[examples][row]}
+        assert set(plain.get_ydata()) == {PASSES.plain[digits]}
+        assert set(off.get_ydata()) == {PASSES.off[digits][row]}
         np.testing.assert_array_equal(
-            on.get_xydata(), np.stack([S, PASSES.averaged[examples][row]], axis=1)
+            on.get_xydata(), np.stack([S, PASSES.averaged[digits][row]], axis=1)
         )
         colors = [line.get_color() for line in (plain, off, on)]
         assert colors == [plot.PALETTE[name] for name in ("single", "mc_dropout", "mc_dropout")]
-    assert not too_much(PASSES.say(rate, examples))
+    assert not too_much(PASSES.say(rate, digits))
 
 
 def test_axes_stay_whatever_the_slider_says():
-    assert PASSES.choices == {"rate": [0.1, 0.5], "examples": ["400 digits", "1,200 digits"]}
+    assert PASSES.choices == {"rate": [0.1, 0.5], "digits": ["400", "1,200"]}
     for look in LIGHT:
         first, *others = (limits(drawn(lambda one=one: PASSES.draw(*one), look)) for one in EVERY)
         assert all(other == first for other in others)
 
 
 def test_passes_say_where_they_end():
-    assert PASSES.say(0.5, "400 digits") == (
+    assert PASSES.say(0.5, "400") == (
         "8 passes with masks: NLL 0.263; one pass with masks off: 0.170."
     )
 

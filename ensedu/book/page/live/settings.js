@@ -95,8 +95,7 @@ export const smallSettings = (trainer, full) => {
   const ofDistributions = () => [
     panel.restart("KL weight", "kl_weight", [0, 0.1, 1, 10]), panel.restart("initial σ", "initial_std", [0.01, 0.1, 1]),
   ];
-  // Training goes on at another rate, so that the spread is seen to follow it.
-  const ofMasks = () => [panel.toggle("dropout rate", "p", [0.02, 0.05, 0.2, 0.5].map((value) => [value, String(value)]))];
+  const ofMasks = () => [panel.restart("rate", "p", [0.02, 0.05, 0.2, 0.5])];
   const small = isBayesian(method) && !METHODS[method].members ? ofDistributions : dropsUnits(method) ? ofMasks : ofMembers;
   const own = small();
   const more = make("a", {}, "Open it with all settings");

@@ -140,6 +140,16 @@ def _() -> None:
     assert len({row["data_seed"] for row in rows}) == 10
 
 
+@CLAIMS.says(
+    "live", "choose the rate 0.02, and then 0.2",
+    of_curve(60, "mc_dropout", 0.02, "regions", "spread", times=2),
+)  # fmt: skip
+def _() -> None:
+    """The page trains the running example, at these rates."""
+    low, high = (curve("mc_dropout", p)["regions"]["spread"] for p in (0.02, 0.2))
+    assert high > 1.5 * low
+
+
 @CLAIMS.says("four", "first output is 2.5, 2.5, −3.5")
 @CLAIMS.says("contribute", "three units contribute 1, 4 and −3")
 @CLAIMS.says("variance", "the variance is 1 + 16")
