@@ -37,11 +37,6 @@ CLAIMS = (
         [("mean_field", "single")],
     ),
     (
-        "learning/mc-dropout",
-        "in NLL its word for MC dropout is {} beside one network.",
-        [("mc_dropout", "single")],
-    ),
-    (
         "learning/rank-1-bnn",
         "for a rank-1 BNN of four is {} beside one network, {} beside a BatchEnsemble, and {} "
         "beside a deep ensemble.",

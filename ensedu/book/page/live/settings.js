@@ -84,7 +84,7 @@ class Panel {
   }
 }
 
-// The small form: members, and how they start; or how distributions are trained.
+// The small form: members, and how they start; or how distributions are trained; or how many units are dropped.
 export const smallSettings = (trainer, full) => {
   const panel = new Panel(trainer);
   const { method } = trainer.state;
@@ -95,7 +95,9 @@ export const smallSettings = (trainer, full) => {
   const ofDistributions = () => [
     panel.restart("KL weight", "kl_weight", [0, 0.1, 1, 10]), panel.restart("initial σ", "initial_std", [0.01, 0.1, 1]),
   ];
-  const own = isBayesian(method) && !METHODS[method].members ? ofDistributions() : ofMembers();
+  const ofMasks = () => [panel.restart("rate", "p", [0.02, 0.05, 0.2, 0.5])];
+  const small = isBayesian(method) && !METHODS[method].members ? ofDistributions : dropsUnits(method) ? ofMasks : ofMembers;
+  const own = small();
   const more = make("a", {}, "Open it with all settings");
   panel.followers.push(() => {
     more.hidden = !full;
