@@ -1,4 +1,4 @@
-"""What *Training a BatchEnsemble* draws and says: how far members differ, and what that is worth."""
+"""What *Training a BatchEnsemble* draws and says: how far members differ, and what for."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -52,10 +52,10 @@ ORANGE, GRAY = color("batch_ensemble"), color("single")
 HIGH, ROW = 3.0, 0.5
 #: The method that a row of `Alike` has the color of, if it is not a BatchEnsemble.
 OTHERS = {"deep ensemble": "deep_ensemble"}
-#: Where a name stands beside the dot of `Diversity`, or beside the end of its arrow.
+#: Where a name stands beside the dot of `Diversity`.
 BESIDE = {
-    "N(1, 0.1²)": (0, (8, 6), "left"), "N(1, 0.5²)": (1, (8, 4), "left"),
-    "random signs": (1, (0, 9), "center"), "deep ensemble": (0, (9, -5), "left"),
+    "N(1, 0.1²)": ((8, 6), "left"), "N(1, 0.5²)": ((-8, -5), "right"),
+    "random signs": ((0, -18), "center"), "deep ensemble": ((-12, -1), "right"),
 }  # fmt: skip
 
 
@@ -82,7 +82,7 @@ class Alike:
         names = list(dict.fromkeys(name for rows in self.ratios.values() for name in rows))
         left = RIGHT + 0.1 + max(map(inches, names))
         with house_style():
-            figure, [axes] = panels(1, height=ROW * len(names), left=left, right=0.35)
+            figure, [axes] = panels(1, height=ROW * len(names), left=left, right=0.55)
             for y, name in enumerate(names):
                 own: dict[str, Any] = {"color": color(method_of(name))}
                 ratio = self.ratios[images].get(name)
@@ -92,17 +92,13 @@ class Alike:
                 words = "not run" if ratio is None else f"{ratio:.2f}"
                 axes.annotate(words, (ratio or 0, y), (11, 0), textcoords="offset points",
                               va="center", **own)  # fmt: skip
-            axes.set(ylim=(len(names) - 0.5, -0.5), xlabel="disagreement over that of independent errors")
+            axes.set(ylim=(len(names) - 0.5, -0.5), title="how much two members disagree")
             axes.set_yticks(range(len(names)), names)
             axes.tick_params(axis="y", length=0)
             axes.axvline(0, color=GRAY, lw=2)
             axes.axvline(1, color=INK, lw=1)
-            set_axis(axes.xaxis, (0, 1), {x: f"{x:g}" for x in (0, 0.25, 0.5, 0.75, 1)})
-            for x, words, where, own in (
-                (0, "one network", "left", GRAY), (1, "independent errors", "right", INK),
-            ):  # fmt: skip
-                axes.annotate(words, (x, 1), (0, 6), xycoords=axes.get_xaxis_transform(), ha=where,
-                              textcoords="offset points", color=own)  # fmt: skip
+            ends = {0: "0\none network", 0.5: "0.5", 1: "1\nindependent"}
+            set_axis(axes.xaxis, (0, 1), ends)
         return figure
 
     def say(self, images: str) -> str:
@@ -139,12 +135,12 @@ class Rates:
             for axes, (title, (average, total)) in zip(found, self.nll.items(), strict=True):
                 axes.plot(self.rates, average, label="average", **full)
                 axes.plot(self.rates, total, label="sum", **open_)
-                axes.set(title=title, xscale="log", yscale="log", xlim=(4e-4, 0.7), ylim=(0.04, 3))
-                axes.set(xlabel="learning rate", ylabel="NLL")
-                axes.set_yticks([0.05, 0.1, 0.2, 0.5, 1, 2], ["0.05", "0.1", "0.2", "0.5", "1", "2"])
-                axes.set_xticks([0.001, 0.01, 0.1], ["0.001", "0.01", "0.1"])
+                axes.set(title=title, xscale="log", yscale="log", xlabel="learning rate")
+                axes.set_ylabel("NLL")
                 axes.minorticks_off()
-            for words, place in (("sum", (0.0007, 0.9)), ("average", (0.006, 0.9))):
+                set_axis(axes.xaxis, (4e-4, 0.7), {x: f"{x:g}" for x in (0.001, 0.01, 0.1)})
+                set_axis(axes.yaxis, (0.04, 3), {y: f"{y:g}" for y in (0.05, 0.1, 0.2, 0.5, 1, 2)})
+            for words, place in (("sum", (0.0005, 0.2)), ("average", (0.006, 0.9))):
                 axes.annotate(words, place, color=ORANGE, weight="bold")
         return figure
 
@@ -188,19 +184,21 @@ class Diversity:
         with house_style():
             figure, [axes] = panels(1, height=3.6)
             axes.axhline(self.single, color=GRAY, lw=1.6)
-            axes.annotate("one network", (10.8, self.single), (0, -6), textcoords="offset points",
-                          color=GRAY, ha="right", va="top")  # fmt: skip
+            axes.annotate("one network", (0.3, self.single), (0, -6), textcoords="offset points",
+                          color=GRAY, va="top")  # fmt: skip
             for name, ends in self.ends.items():
                 own, places = color(method_of(name)), [(100 * e.disagreement, e.nll) for e in ends]
                 arrow = {"arrowstyle": "-|>", "color": own, "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
                 for end in places[1:]:
                     axes.annotate("", end, places[0], arrowprops=arrow)
                 axes.plot(*places[0], color=own, marker=MARKERS[method_of(name)], ms=9)
-                which, where, side = BESIDE[name]
-                axes.annotate(name, places[which], where, textcoords="offset points", color=own,
+                where, side = BESIDE[name]
+                axes.annotate(name, places[0], where, textcoords="offset points", color=own,
                               ha=side, weight="bold")  # fmt: skip
-            axes.set(xlabel="images on which two members disagree, %", ylabel="NLL of the ensemble")
-            axes.set(xlim=(0, 11), ylim=(0.06, 0.16), yticks=[0.06, 0.08, 0.1, 0.12, 0.14, 0.16])
+            axes.set(xlabel="two members disagree, %", ylabel="NLL of the ensemble")
+            axes.set(xscale="log", ylim=(0.06, 0.16))
+            axes.minorticks_off()
+            set_axis(axes.xaxis, (0.15, 12), {x: f"{x:g}" for x in (0.2, 0.5, 1, 2, 5, 10)})
         return figure
 
     def say(self) -> str:
