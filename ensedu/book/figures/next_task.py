@@ -11,7 +11,8 @@ __all__ = ["LIFE", "Life"]
 LIFE = (
     "Fast weights may gain a little over heads alone; a network that is trained on forgets. Right "
     "is better: differences in accuracy after all five tasks, from heads alone on a random frozen "
-    "network. In brackets: parameters that a task adds. Hollow: unclear (Holm)."
+    "network; the later tasks are the last four, the earlier ones the first four. In brackets: "
+    "parameters that a task adds. Hollow: unclear (Holm)."
 )
 
 Intervals = Mapping[str, tuple[float, float, float]]
