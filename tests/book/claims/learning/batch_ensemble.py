@@ -195,7 +195,7 @@ def _() -> None:
 
 @CLAIMS.says("cancels", "a factor in front of all gradients cancels")
 @CLAIMS.says(
-    "sum", "even for them it is only a way",
+    "sum", "for those who use SGD, and it means",
     Change(
         "batch-ensemble-rates", "rows", {"contestant": "sgd_sum", "lr": 0.008}, "nll", times=1.1
     ),
@@ -310,7 +310,7 @@ def _() -> None:
     assert len(found["summary"]) == 11
 
 
-@CLAIMS.says("eighteen", "lets each method choose its own hyperparameters")
+@CLAIMS.says("eighteen", "each method chooses its own hyperparameters on each")
 @CLAIMS.says("from-signs", "Its BatchEnsembles start from random signs")
 def _() -> None:
     assert len({task().source for task in TASKS.values()}) == 18
