@@ -2277,6 +2277,20 @@ MUTANTS = (
         "names on a logarithmic axis stand where a straight one has them",
     ),
     Mutant(
+        "ensedu/book/figures/training_batch_ensemble.py",
+        "for end in places[1:]:",
+        "for end in places[2:]:",
+        ("tests/book/figures/test_training_batch_ensemble.py",),
+        "no arrow leads to the ensemble that was trained on its own loss",
+    ),
+    Mutant(
+        "ensedu/book/figures/next_task.py",
+        'word = "clear" if name in self.clear[title] else "unclear"',
+        'word = "unclear"',
+        ("tests/book/figures/test_next_task.py",),
+        "a clear difference is said to be unclear",
+    ),
+    Mutant(
         "ensedu/book/figures/pruning_and_mushrooms.py",
         "best = min(self.against, key=lambda name: self.against[name].mean)",
         "best = max(self.against, key=lambda name: self.against[name].mean)",
