@@ -47,7 +47,7 @@ from ensedu.plot.text_layout import SMALL
 ROW, LANES = 0.5, (0.17, 0.35)
 #: Inches: how wide names and words may be, for the ends of tick labels, and below for the ticks.
 NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.1, 0.32
-#: Inches around axes, where a number may stand beside an arrowhead: on a wide page, on a narrow one.
+#: Inches around axes, for a number beside an arrowhead: on a wide page, and on a narrow one.
 AIRS = 0.34, 0.25
 #: Points from an end of the axis to such a number.
 BESIDE = 5

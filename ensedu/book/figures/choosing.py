@@ -17,6 +17,7 @@ from ensedu.book.experiments.contest.advice import (
     ruled_out,
     word,
 )
+from ensedu.book.figures.best import of_reference
 from ensedu.book.page.guide import Candidate, Entry, Question, Ranked
 from ensedu.book.page.ranking import Measure, Score
 from ensedu.contest.contestants import CONTESTANTS
@@ -44,7 +45,7 @@ __all__ = [
 CONTEST = "../learning/shootout.html#fig-contest"
 COST, BY_TASK, OUTSIDE = (f"{CONTEST}-{name}" for name in ("cost", "tasks", "ood"))
 #: The same figure with everybody beside one network with a temperature.
-SCALED = f"{CONTEST}:compared_with={quote(reading.label(reading.SCALED))}&data_sets=all"
+SCALED = f"{CONTEST}:beside={quote(of_reference(reading.label(reading.SCALED))[0])}&data_sets=all"
 PUBLISHED = "../counting/comparison.html#what-did-others-measure"
 TEMPERATURE = "../glossary.html#term-temperature"
 #: Published NLL of WRN-28-10 on CIFAR-100, by what the table there calls methods.
@@ -79,8 +80,7 @@ COUNTED = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field", "last_layer
 QUESTIONS = (
     Question("target", "What is predicted?", {"number": "a number", "class": "a class"}),
     Question(
-        "memory", "Room for how many networks?",
-        {"one": "1.5", "four": "4.5", "twenty": "any number"},
+        "memory", "Room for how many networks?", {"one": "1.5", "four": "4.5", "twenty": "any"}
     ),
     Question(
         "passes", "How many passes a prediction?",
