@@ -44,7 +44,7 @@ from ensedu.plot.style import (
 from ensedu.plot.text_layout import SMALL
 
 #: Inches: of a row, and of the lane of its interval and that of its dots from the row's top.
-ROW, LANES = 0.5, (0.17, 0.35)
+ROW, LANES = 0.45, (0.15, 0.33)
 #: Inches: how wide names and words may be, for the ends of tick labels, and below for the ticks.
 NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.1, 0.32
 #: Inches around axes, for a number beside an arrowhead: on a wide page, and on a narrow one.

@@ -420,7 +420,9 @@ def draw_relatives(members: int, network: str) -> plot.Figure:
     own, deep = plot.PALETTE["single"], plot.PALETTE["deep_ensemble"]
     end = 1.5 * MOST_KEPT
     with plot.house_style():
-        figure, [axes] = plot.panels(1, height=4.3, left=1.95, right=0.3, above=0.5, top=0.3)
+        figure, [axes] = plot.panels(
+            1, height=4.3, left=1.95, right=0.3, above=0.5, top=0.3, below=0.82
+        )
         for y, (called, (trained, kept)) in enumerate(parameters.items()):
             shown = min(kept, end)
             axes.plot([trained, shown], [y, y], color=own, lw=1.4, label="_between")
@@ -449,7 +451,8 @@ def draw_relatives(members: int, network: str) -> plot.Figure:
         axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
         axes.minorticks_off()
         axes.set(xlim=(LEAST[network], end), ylim=(len(parameters) - 0.5, -0.5))
-        axes.set_xlabel("times one network's")
+        between = "\n" if look().narrow else " "
+        axes.set_xlabel(f"parameters,{between}times one network's")
         axes.axvline(1, color=own, lw=1, ls=":")
         axes.axvline(members, color=deep, lw=1, ls="--")
         _name_lines(axes, {"one network": (1, own), "deep ensemble": (members, deep)})
@@ -457,8 +460,10 @@ def draw_relatives(members: int, network: str) -> plot.Figure:
         write_key(
             figure,
             {
-                "to train": mark | {"ms": 6, "mfc": PAGE},
-                "to keep": mark | {"ms": 9},
+                "trained": mark | {"ms": 6, "mfc": PAGE},
+                "kept to predict": mark | {"ms": 9},
+                # As one stands on the other.
+                "both the same": mark | {"ms": 7.5, "mfc": PAGE, "mew": 2.2},
             },
         )
     return figure

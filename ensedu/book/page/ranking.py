@@ -37,9 +37,10 @@ INSIDE = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a name such as BatchEnsembl
 Ends = tuple[float | int, float | int]
 LINE = 80  # letters of a line of text
 FAR = 4  # median ends of intervals: a bar that goes further is cut, or no other would be seen
-# Round numbers for a scale of bars, and how far from 0 one must stand, in shares of their room.
+# Round numbers for a scale of bars, and how far one must stand from 0, and from the ends of their
+# room, in shares of it.
 STEPS = [float(f"{digit}e{power}") for power in range(-9, 10) for digit in (1, 2, 5)]
-APART = 0.28
+APART, WHOLE = 0.28, 0.1
 
 
 @dataclass(frozen=True)
@@ -472,7 +473,19 @@ class Ranking:
             for measure in part.measures:
                 yield self._cell(part, row, measure)
             yield "</tr>"
-        yield "</tbody></table></div></div></section>"
+        yield f"</tbody>{self._foot(part)}</table></div></div></section>"
+
+    def _foot(self, part: Part) -> str:
+        """Return the scales of the bars, for the eye; nothing where there are none."""
+        rooms = {measure.title: part.bars(measure) for measure in part.measures}
+        if not any(found for found, _ in rooms.values()):
+            return ""
+        cells = ""
+        for measure in part.measures:
+            found, room = rooms[measure.title]
+            scale = f'<span class="ensedu-between">{scale_html(room)}</span>' if found else ""
+            cells += f"<td{_classes(part, measure)}>{scale}</td>"
+        return f'<tfoot aria-hidden="true"><tr><td>bar: difference</td>{cells}</tr></tfoot>'
 
     def _title(self, part: Part, measure: Measure) -> str:
         sort = f' aria-sort="{_directions(measure)[0]}"' if measure is part.start else ""
@@ -554,12 +567,14 @@ def bar_html(interval: Ends, room: Ends, *, resolved: bool) -> str:
 def scale_html(room: Ends) -> str:
     """Return what stands above bars: 0, and the same round number on both of its sides."""
     low, high = room
-    step = max((one for one in STEPS if one <= max(-low, high)), default=0.0)
+    air = WHOLE * (high - low)
+    first, last = low + air, high - air
+    step = max((one for one in STEPS if one <= max(-first, last)), default=0.0)
     sides = (-step, step) if step >= APART * (high - low) > 0 else ()
     marks = "".join(
         f'<span style="--at: {100 * bar_place((value, value), room)["from"]:.1f}%">'
         f"{f'{value:g}'.replace('-', MINUS)}</span>"
-        for value in (0.0, *(side for side in sides if low <= side <= high))
+        for value in (0.0, *(side for side in sides if first <= side <= last))
     )
     return f'<span class="ensedu-scale" aria-hidden="true">{marks}</span>'
 
