@@ -1721,6 +1721,20 @@ def test_on_a_phone_the_plot_stays_while_all_controls_pass_below(open_page, serv
 TOUCH = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, TOUCH | {"viewport": {"width": 390, "height": 844}}],
+    ids=["desk", "phone"],
+)
+def test_the_first_experiment_is_on_the_first_screen(open_page, server, options):
+    page = open_page(**options)
+    page.goto(server + PAGE)
+    first = page.locator("[data-guide] summary").first
+    first.wait_for()
+    box = first.bounding_box()
+    assert box["y"] + box["height"] <= page.viewport_size["height"]
+
+
 @pytest.mark.parametrize("options", [{}, TOUCH], ids=["mouse", "finger"])
 def test_help_is_for_the_hand_that_the_reader_has(open_page, server, options):
     page = open_page(**options)

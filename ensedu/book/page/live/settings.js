@@ -198,8 +198,8 @@ export const ownData = (trainer, root) => {
   );
 };
 
-export const guided = (trainer, root) =>
-  GUIDES.map((guide) => {
+export const guided = (trainer, root) => {
+  const boxes = GUIDES.map((guide) => {
     const answer = make("p", { hidden: "" }, guide.answer);
     const begin = button("Set it up and train", () => {
       trainer.remember();
@@ -221,3 +221,5 @@ export const guided = (trainer, root) =>
     box.dataset.guide = guide.key;
     return box;
   });
+  return make("div", { class: "ensedu-t-guides", role: "group", "aria-label": "Experiments" }, ...boxes);
+};
