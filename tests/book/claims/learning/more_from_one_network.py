@@ -265,6 +265,8 @@ def _() -> None:
     assert (apart("constant", "gap")[:, 0] < 0.5 * apart("constant", "gap")[:, 1]).all()
     for place in ("regions", "gap"):
         assert apart("falls", place)[:, 0].max() < 0.001
+    snapshots = apart("restarts", "gap").mean(0)
+    assert 2 * between[0] < snapshots[0] < 0.8 * snapshots[1]
 
 
 @CLAIMS.says("sure", "this network is 96% sure on average")
