@@ -1586,6 +1586,8 @@ def test_the_hint_of_every_method_is_one_line(open_page, chapter):
             for one in (".ensedu-p-do", ".ensedu-p-hand > button:visible >> nth=0")
         )
         assert hint["height"] < 24, method
+        key = page.locator(".ensedu-p-hand .ensedu-p-key").bounding_box()
+        assert abs(key["y"] + key["height"] / 2 - hint["y"] - hint["height"] / 2) <= 2, method
         assert abs(hint["y"] + hint["height"] / 2 - undo["y"] - undo["height"] / 2) <= 2, method
 
 
