@@ -19,9 +19,9 @@ __all__ = [
 
 # Captions.
 LIVE = (
-    "Members that start the same stay the same. Left: the four start from random signs, and in the "
-    "gap they come apart. Right: all four start from the same fast weights, so they remain one "
-    "curve. Bands: ± 2 standard deviations of the members."
+    "Members that start the same stay the same. A: the four start from random signs, and in the "
+    "gap they come apart. B: all four start from the same fast weights, so they remain one curve. "
+    "The buttons choose where those of A start."
 )
 LIVE_ALT = (
     "Two panels with 60 points on a wave, none in a gap in the middle: two BatchEnsembles of four, "
