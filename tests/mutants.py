@@ -1517,6 +1517,13 @@ MUTANTS = (
         "networks train for one epoch",
     ),
     Mutant(
+        "ensedu/book/experiments/exact.py",
+        "np.linalg.inv(features.T @ features / noise**2",
+        "np.linalg.inv(features.T @ features / noise",
+        ("tests/book/experiments/test_exact.py",),
+        "a posterior has the noise's standard deviation for its variance",
+    ),
+    Mutant(
         "ensedu/book/experiments/table_one.py",
         "chosen = [list(own) for own in combinations(members, int(size))]",
         "chosen = [list(members[: int(size)])]",
@@ -2268,6 +2275,20 @@ MUTANTS = (
         "low, high, at = *axis.get_view_interval(), value",
         ("tests/book/figures/test_bayes_by_backprop.py",),
         "names on a logarithmic axis stand where a straight one has them",
+    ),
+    Mutant(
+        "ensedu/book/figures/training_batch_ensemble.py",
+        "for end in places[1:]:",
+        "for end in places[2:]:",
+        ("tests/book/figures/test_training_batch_ensemble.py",),
+        "no arrow leads to the ensemble that was trained on its own loss",
+    ),
+    Mutant(
+        "ensedu/book/figures/next_task.py",
+        'word = "clear" if name in self.clear[title] else "unclear"',
+        'word = "unclear"',
+        ("tests/book/figures/test_next_task.py",),
+        "a clear difference is said to be unclear",
     ),
     Mutant(
         "ensedu/book/figures/pruning_and_mushrooms.py",

@@ -44,11 +44,17 @@ from ensedu.plot.style import (
 from ensedu.plot.text_layout import SMALL
 
 #: Inches: of a row, and of the lane of its interval and that of its dots from the row's top.
-ROW, LANES = 0.5, (0.17, 0.35)
-#: Inches: how wide names and words may be, what is around axes, and below them for the ticks.
-NAMES, WORDS, AIR, OUT, TICKS = 2.0, 1.5, 0.14, 0.1, 0.32
+ROW, LANES = 0.45, (0.15, 0.33)
+#: Inches: how wide names and words may be, for the ends of tick labels, and below for the ticks.
+NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.1, 0.32
+#: Inches around axes, for a number beside an arrowhead: on a wide page, and on a narrow one.
+AIRS = 0.34, 0.25
+#: Points from an end of the axis to such a number.
+BESIDE = 5
 #: Inches that a key needs beside its words.
 SAMPLE_ROOM = 0.5
+#: Words of the key for what leaves the axis.
+FURTHER = "further out"
 #: Words of what is not known, whose marker is hollow.
 UNKNOWN = ("unclear", "")
 
@@ -111,8 +117,9 @@ def forest(
     """Draw a row a contestant, the best first: a mean with its intervals, and each source as a dot.
 
     A thick line is the interval of the mean, a thin one where a new source may fall. What leaves
-    the axis is an arrowhead at its end, with a number if it is several. On a wide page names stand
-    to the left of their rows and words to the right, on a narrow one both above.
+    the axis is an arrowhead at its end, with a number beside it if it is several. On a wide page
+    names stand to the left of their rows, words to the right and the key above all; on a narrow one
+    names and words stand above their rows, and the key below all.
 
     Parameters
     ----------
@@ -159,31 +166,35 @@ def _draw(
     higher: bool, ends: Ends,
 ) -> Figure:  # fmt: skip
     narrow = look().narrow
+    air = AIRS[narrow]
     room = look().width - 2 * EDGE
     bold: dict[str, Any] = {"weight": "bold", "size": TITLE}
     if narrow:
-        left = right = EDGE + AIR
+        left = right = EDGE + air
         words = {name: cut_to_lines(row.word, WORDS, 1) for name, row in rows.items()}
         names = {
-            name: cut_to_lines(label(name), room - AIR - inches(words[name]) - AIR, 1, **bold)
+            name: cut_to_lines(label(name), room - 2 * air - inches(words[name]), 1, **bold)
             for name in rows
         }
         above = LINE + 0.04
     else:
         names = {name: cut_to_lines(label(name), NAMES, 2, **bold) for name in rows}
         words = {name: cut_to_lines(row.word, WORDS, 2) for name, row in rows.items()}
-        left = EDGE + AIR + max(inches(name, TITLE, "bold") for name in names.values())
-        right = EDGE + AIR + max(map(inches, words.values()))
+        left = EDGE + air + max(inches(name, TITLE, "bold") for name in names.values())
+        right = EDGE + air + max(map(inches, words.values()))
         above = 0.0
     width, step = look().width - left - right, ROW + above
-    leaves = any(_leaves(row, ends) for row in rows.values())
-    entries = _key_entries(source, reference, band, leaves)
+    entries = _key_entries(source, reference, band)
+    # The same room for the key, whatever leaves the axis: figures of one axis have one height.
     key = LINE * key_rows(entries) + 0.16
-    top = key + 2 * LINE + 0.04
+    if not any(_leaves(row, ends) for row in rows.values()):
+        del entries[FURTHER]
+    head = EDGE if narrow else key
+    top = head + 2 * LINE + 0.04
     under = cut_to_lines(xlabel, room, 3)
-    below = TICKS + LINE * (1 + under.count("\n")) + 0.08
     high = step * len(rows)
-    figure = Figure(figsize=(look().width, top + high + below))
+    below = top + high + TICKS + LINE * (1 + under.count("\n")) + 0.08
+    figure = Figure(figsize=(look().width, below + key * narrow))
     axes = place(figure, left, top, width, high)
     axes.set_ylim(high, 0)
     if band:
@@ -203,14 +214,14 @@ def _draw(
         else:
             at = top + y + sum(LANES) / 2
             write(
-                figure, left - AIR, at, names[name], ha="right", color=own, weight="bold",
+                figure, left - air, at, names[name], ha="right", color=own, weight="bold",
                 **style | {"fontsize": TITLE},
             )  # fmt: skip
-            write(figure, left + width + AIR, at, words[name], **known, **style)
+            write(figure, left + width + air, at, words[name], **known, **style)
     set_row_axis(axes, ends, width, OUT)
-    _write_directions(figure, left, width, key, reference, higher, ends)
+    _write_directions(figure, left, width, head, reference, higher, ends)
     write(figure, EDGE + room / 2, top + high + TICKS, under, ha="center", va="top", color=MUTED)
-    write_key(figure, entries)
+    write_key(figure, entries, below if narrow else 0.0)
     return figure
 
 
@@ -238,19 +249,19 @@ def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str)
         mfc=PAGE if row.word in UNKNOWN else own, label=f"{called}, mean",
     )  # fmt: skip
     for values, y in ((row.sources, lower), (row.prediction, upper)):
-        for end, marker, inwards, count in (
-            (ends[0], "<", 1, sum(value <= ends[0] for value in values)),
-            (ends[1], ">", -1, sum(value >= ends[1] for value in values)),
+        for end, marker, outwards, count in (
+            (ends[0], "<", -1, sum(value <= ends[0] for value in values)),
+            (ends[1], ">", 1, sum(value >= ends[1] for value in values)),
         ):
             if count:
                 axes.plot(
-                    [end], [y], marker=marker, ms=6, color=own, mew=0, clip_on=False,
+                    [end], [y], marker=marker, ms=7.5, color=own, mec=PAGE, mew=1, clip_on=False,
                     label=f"{called}, {count} beyond",
                 )  # fmt: skip
             if count > 1:
                 axes.annotate(
-                    f"{count}", (end, y), (5 * inwards, 0), textcoords="offset points",
-                    ha="left" if inwards > 0 else "right", va="center", color=own,
+                    f"{count}", (end, y), (BESIDE * outwards, 0), textcoords="offset points",
+                    ha="left" if outwards > 0 else "right", va="center", color=own,
                     fontsize=SMALL,
                 )  # fmt: skip
 
@@ -275,10 +286,8 @@ def _write_directions(
     )  # fmt: skip
 
 
-def _key_entries(
-    source: str, reference: str, band: Number, leaves: bool
-) -> dict[str, dict[str, Any]]:
-    """Return what the key says, without what is not drawn."""
+def _key_entries(source: str, reference: str, band: Number) -> dict[str, dict[str, Any]]:
+    """Return what the key says; without a band, nothing of it."""
     mean, new, equal = (
         ("average and its interval", f"new {source}", "practically equal")
         if look().narrow
@@ -300,8 +309,7 @@ def _key_entries(
     }  # fmt: skip
     if band:
         entries[equal] = {"color": GRID, "lw": 0, "band": 0.45}
-    if leaves:
-        entries["further out"] = {"color": MUTED, "ls": "", "marker": ">", "ms": 6, "mew": 0}
+    entries[FURTHER] = {"color": MUTED, "ls": "", "marker": ">", "ms": 6, "mew": 0}
     room = look().width - SAMPLE_ROOM
     return {cut_to_lines(words, room, 1): style for words, style in entries.items()}
 

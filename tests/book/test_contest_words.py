@@ -17,16 +17,6 @@ CLAIMS = (
         [("mean_field", "single"), ("mc_dropout", "single")],
     ),
     (
-        "learning/batch-ensemble",
-        "for a BatchEnsemble of four is {} beside one network, and {} beside a deep ensemble.",
-        [("batch_ensemble", "single"), ("batch_ensemble", "deep_ensemble")],
-    ),
-    (
-        "learning/batch-ensemble",
-        "a BatchEnsemble's NLL is {} beside one network, and {} beside a deep ensemble.",
-        [("batch_ensemble", "single"), ("batch_ensemble", "deep_ensemble")],
-    ),
-    (
         "learning/bayesian-cnn",
         "In NLL its word for a mean-field BNN is {} beside one network.",
         [("mean_field", "single")],
@@ -35,11 +25,6 @@ CLAIMS = (
         "learning/bayesian-cnn",
         "a mean-field BNN's NLL is {} beside one network;",
         [("mean_field", "single")],
-    ),
-    (
-        "learning/mc-dropout",
-        "in NLL its word for MC dropout is {} beside one network.",
-        [("mc_dropout", "single")],
     ),
     (
         "learning/rank-1-bnn",

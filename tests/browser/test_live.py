@@ -1572,6 +1572,20 @@ def test_the_small_form_of_distributions_sets_what_trains_them_and_begins_anew(l
     assert state(page) == page.evaluate("part => stateOf(part)", COMPARED)
 
 
+def test_the_small_form_of_what_drops_units_sets_the_rate_and_begins_anew(live):
+    other = {**OTHER, "method": "deep_ensemble"}
+    page = live({"method": "mc_dropout", "width": 50, "other": other}, mount={"small": True})
+    settings = page.locator(".ensedu-t-settings")
+    assert settings.get_by_role("slider").count() == 0
+    assert settings.get_by_role("radiogroup").count() == 1
+    train(page, 5)
+    page.get_by_role("radio", name="0.5", exact=True).check()
+    assert state(page)["p"] == 0.5
+    assert story(page) == "Begun anew, because what is trained has changed."
+    train(page, 3)
+    assert page.evaluate("t.steps") == 3
+
+
 @pytest.mark.parametrize(("mode", "viewport"), [("light", DESK), ("dark", PHONE)])
 def test_a_comparison_with_a_band_can_be_read_and_does_not_jump(live, mode, viewport):
     page = live(COMPARED, mode, mount=MOUNT, viewport=viewport)
@@ -1705,6 +1719,20 @@ def test_on_a_phone_the_plot_stays_while_all_controls_pass_below(open_page, serv
 
 
 TOUCH = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, TOUCH | {"viewport": {"width": 390, "height": 844}}],
+    ids=["desk", "phone"],
+)
+def test_the_first_experiment_is_on_the_first_screen(open_page, server, options):
+    page = open_page(**options)
+    page.goto(server + PAGE)
+    first = page.locator("[data-guide] summary").first
+    first.wait_for()
+    box = first.bounding_box()
+    assert box["y"] + box["height"] <= page.viewport_size["height"]
 
 
 @pytest.mark.parametrize("options", [{}, TOUCH], ids=["mouse", "finger"])

@@ -155,6 +155,14 @@ def test_the_switch_of_light_and_dark_is_remembered(browser, server):
     context.close()
 
 
+def test_a_phone_shows_the_guides_answer_with_its_questions(open_page, server):
+    page = open_page(viewport={"width": 390, "height": 844})
+    visit(page, server + "book/cost/choosing.html")
+    question = page.locator(".ensedu-guide fieldset").first.bounding_box()
+    answer = page.locator(".ensedu-advice .ensedu-method").bounding_box()
+    assert question["y"] > 0 and answer["y"] + answer["height"] < 600
+
+
 def test_what_is_followed_stands_below_the_bar_that_stays(open_page, server):
     page = open_page(viewport=PHONE)
     page.goto(server + "book/learning/shootout.html")

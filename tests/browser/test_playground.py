@@ -1567,6 +1567,44 @@ def test_no_formula_of_the_count_is_broken(open_page, chapter, viewport):
     assert table.evaluate("one => one.scrollWidth <= one.clientWidth + 1")
 
 
+def test_what_stays_in_sight_leaves_most_of_a_phone_to_the_members(open_page, chapter):
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    visit(page, chapter)
+    page.locator(".ensedu-p-member").nth(2).scroll_into_view_if_needed()
+    top, bar = (page.locator(one).bounding_box() for one in (".ensedu-p-top", ".bd-header-article"))
+    assert abs(top["y"] - bar["height"]) <= 1
+    assert top["y"] + top["height"] <= 0.42 * 844
+
+
+def test_the_hint_of_every_method_is_one_line(open_page, chapter):
+    page = open_page()
+    for method in METHODS:
+        visit(page, f"{chapter}#playground:method={method}")
+        page.locator(f"input[value={method}]:checked").wait_for(state="attached")
+        hint, undo = (
+            page.locator(one).bounding_box()
+            for one in (".ensedu-p-do", ".ensedu-p-hand > button:visible >> nth=0")
+        )
+        assert hint["height"] < 24, method
+        key = page.locator(".ensedu-p-hand .ensedu-p-key").bounding_box()
+        assert abs(key["y"] + key["height"] / 2 - hint["y"] - hint["height"] / 2) <= 2, method
+        assert abs(hint["y"] + hint["height"] / 2 - undo["y"] - undo["height"] / 2) <= 2, method
+
+
+TINTS = """() => [...document.querySelectorAll(".ensedu-p-shared .ensedu-p-cell")].map((cell) => {
+  const color = getComputedStyle(cell).backgroundColor.match(/[\\d.]+/g).map(Number);
+  return [Number(cell.textContent.replace("\u2212", "-")), ...color.slice(0, 3)];
+})"""
+
+
+def test_a_dark_page_tints_every_number_so_that_it_is_seen(open_page, chapter):
+    page = open_page("dark")
+    visit(page, chapter)
+    for value, *color in page.evaluate(TINTS):
+        red, _, blue = (255 * part if max(color) <= 1 else part for part in color)
+        assert (red - blue if value > 0 else blue - red) > 25, value
+
+
 def test_challenges_open_where_they_are(open_page, chapter):
     page = open_page()
     visit(page, chapter)

@@ -8,7 +8,7 @@ from ensedu.plot import PooledEffect, forest
 from ensedu.plot.renderings import COLOR, renderings
 from ensedu.plot.style import DARK, GRID, INK, MARKERS, MUTED, PAGE, PALETTE
 from tests.errors import check_error
-from tests.plot.looks import LIGHT, drawn, limits, readable, repeats, texts
+from tests.plot.looks import LIGHT, box, drawn, limits, readable, repeats, texts
 
 LOOKS = pytest.mark.parametrize("look", LIGHT, ids=["wide", "narrow"])
 ROWS = {
@@ -90,8 +90,8 @@ def test_both_ways_have_a_word_and_zero_a_name(look):
     assert found["← better"].x0 == pytest.approx(axes.bbox.x0, abs=3)
     assert found["worse →"].x1 == pytest.approx(axes.bbox.x1, abs=3)
     zero = axes.transData.transform((0, 0))[0]
-    box = found["one network"]
-    assert (box.x0 + box.x1) / 2 == pytest.approx(zero, abs=3) and box.y0 > axes.bbox.y1
+    name = found["one network"]
+    assert (name.x0 + name.x1) / 2 == pytest.approx(zero, abs=3) and name.y0 > axes.bbox.y1
     assert [tuple(line.get_xdata()) for line in axes.lines].count((0, 0)) == 1
     assert XLABEL in " ".join(words(figure)).replace("\n", " ")
 
@@ -128,7 +128,8 @@ def test_names_and_words_stand_at_their_rows(look):
     (axes,) = figure.axes
     said = [text for text in texts(figure) if text.get_text() in {r.word for r in ROWS.values()}]
     said.sort(key=lambda text: -text.get_window_extent().y0)
-    said = said[-len(ROWS) :]  # a key says some, too
+    # A key says some, too: above all on a wide page, below all on a narrow one.
+    said = said[: len(ROWS)] if look.narrow else said[-len(ROWS) :]
     assert [text.get_text() for text in said] == [ROWS[name].word for name in ORDER]
     named = {text.get_text(): text for text in texts(figure)}
     for (upper, lower), name, word, key in zip(lanes(axes), LABELS, said, ORDER, strict=True):
@@ -136,11 +137,11 @@ def test_names_and_words_stand_at_their_rows(look):
             axes.transData.transform((0, line.get_ydata()[0]))[1] for line in (upper[0], lower[0])
         )
         for text in (named[name], word):
-            box = text.get_window_extent()
+            place = box(text)
             if look.narrow:  # above the row, no farther than its own height
-                assert high + 8 < box.y0 < high + 0.3 * figure.dpi
+                assert high + 8 < place.y0 < high + 0.3 * figure.dpi
             else:
-                assert low < (box.y0 + box.y1) / 2 < high
+                assert low < (place.y0 + place.y1) / 2 < high
         assert named[name].get_window_extent().x1 < word.get_window_extent().x0
         assert named[name].get_color() == PALETTE.get(ROWS[key].method or key, INK)
         assert word.get_color() == (MUTED if word.get_text() == "unclear" else INK)
@@ -161,11 +162,37 @@ def test_what_leaves_the_axis_is_an_arrowhead_with_its_number(look):
             end = ends[0] if marker == "<" else ends[1]
             assert heads(lines, marker) == [end] * (number > 0)
     # Two dots of boosting, and nothing else that is several.
-    assert [text.get_text() for text in axes.texts] == ["2"]
+    (number,) = axes.texts
+    assert number.get_text() == "2"
+    # It stands beside its arrowhead, outside the axis: no dot comes there.
+    assert box(number).x1 < axes.bbox.x0 - 3 * figure.dpi / 72
     # Nothing leaves this one.
     figure = drawn(lambda: draw(xlim=(-4, 4)), look)
     assert "further out" not in words(figure)
     assert not any(heads(both, m) for row in lanes(figure.axes[0]) for both in row for m in "<>")
+
+
+@LOOKS
+def test_a_frame_keeps_its_room_whether_or_not_something_leaves_it(look):
+    inside = {**ROWS, "boosting": PooledEffect((-0.9, -0.1, 0.7), (-1, 1), [0.5], "unclear")}
+    inside["deep_ensemble"] = PooledEffect((-1.2, -0.8, -0.4), (-1.4, 0.4), [-1.0], "better")
+    one, other = (drawn(lambda rows=rows: draw(rows, xlim=(-1.5, 3.0)), look)
+                  for rows in (ROWS, inside))  # fmt: skip
+    assert "further out" in words(one) and "further out" not in words(other)
+    assert one.get_figheight() == other.get_figheight()
+    assert one.axes[0].get_position().bounds == other.axes[0].get_position().bounds
+
+
+@LOOKS
+def test_a_narrow_page_begins_with_the_rows_and_ends_with_the_key(look):
+    figure = drawn(draw, look)
+    (axes,) = figure.axes
+    (entry,) = (text for text in texts(figure) if text.get_text() == "one data set")
+    ways = next(text for text in texts(figure) if text.get_text() == "← better")
+    assert (box(entry).y1 < axes.bbox.y0) == look.narrow
+    assert (box(entry).y0 > box(ways).y1) == (not look.narrow)
+    if look.narrow:
+        assert box(ways).y1 > figure.bbox.y1 - 0.25 * figure.dpi
 
 
 def test_the_axis_holds_all_intervals_and_not_all_dots():

@@ -49,7 +49,6 @@ __all__ = [
     "run",
     "run_curve",
     "trained_curve",
-    "typical",
 ]
 
 SIZES, MEMBERS = (64, 64, 64, 10), 4
@@ -312,24 +311,6 @@ def summarize_curve(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             entry |= {"ratio": ours.mean, "low": ours.low, "high": ours.high}
         found.append(entry)
     return found
-
-
-def typical(rows: list[dict[str, Any]]) -> int:
-    """Return the data seed whose spreads, on 60 points, are closest to their means over data."""
-    few = [row for row in rows if row["method"] == "mc_dropout" and row["number"] == gap.number]
-    table = {
-        seed: np.array(
-            [
-                row[place]["spread"]
-                for row in few
-                if row["data_seed"] == seed
-                for place in example.PLACES
-            ]
-        )
-        for seed in dict.fromkeys(row["data_seed"] for row in few)
-    }
-    middle = np.mean(list(table.values()), axis=0)
-    return min(table, key=lambda seed: float(np.abs(table[seed] / middle - 1).sum()))
 
 
 EXPERIMENT = Experiment(

@@ -57,6 +57,12 @@ BRIEF = {
     "one network, up to four times as long": "longer training",
     "one larger network": "larger network",
 }
+#: By whom they stand, as a button says it, a figure, and a sentence.
+BESIDE = {
+    "one network, with a temperature": (
+        "+ temperature", "one network + temperature", "one with a temperature",
+    ),
+}  # fmt: skip
 #: The most names that one sentence holds.
 NAMED = 3
 #: The columns of scores, by score.
@@ -85,6 +91,11 @@ def brief(name: str) -> str:
     return BRIEF.get(name, name)
 
 
+def of_reference(name: str) -> tuple[str, str, str]:
+    """Return how a button, a figure and a sentence call the one beside whom all others stand."""
+    return BESIDE.get(name, (name, name, name))
+
+
 def best_first(effects: Effects) -> list[str]:
     """Return names by their mean, the least first."""
     return sorted(effects, key=lambda name: effects[name].interval[1])
@@ -100,29 +111,31 @@ class Forest:
     """
 
     def __init__(self, effects: Mapping[tuple[str, str], Effects]) -> None:
-        self.effects = effects
+        called = {other: of_reference(other) for other, _ in effects}
+        self.effects = {(called[other][0], kind): rows for (other, kind), rows in effects.items()}
+        self.said = {short: (long, said) for short, long, said in called.values()}
         self.choices = {
-            "compared_with": list(dict.fromkeys(other for other, _ in effects)),
+            "beside": list(self.said),
             "data_sets": list(dict.fromkeys(kind for _, kind in effects)),
         }
         means = [one.interval[1] for rows in effects.values() for one in rows.values()]
         # One axis for all choices, in halves; what leaves it is an arrowhead.
         self.ends = math.floor(2 * min(means)) / 2 - 1, math.ceil(2 * max(means)) / 2 + 0.5
 
-    def draw(self, compared_with: str, data_sets: str) -> Figure:
+    def draw(self, beside: str, data_sets: str) -> Figure:
         """Draw a row a contestant."""
-        rows = {brief(name): one for name, one in self.effects[compared_with, data_sets].items()}
-        reference = brief(compared_with)
+        rows = {brief(name): one for name, one in self.effects[beside, data_sets].items()}
+        reference, _ = self.said[beside]
         figure = plot.forest(rows, xlabel=UNIT, reference=reference, xlim=self.ends)
         # The same ticks in all choices, however wide their words are.
         set_axis(figure.axes[0].xaxis, self.ends, ticks(self.ends, 8, whole=True))
         return figure
 
-    def say(self, compared_with: str, data_sets: str) -> str:
+    def say(self, beside: str, data_sets: str) -> str:
         """Say who is better."""
-        rows = self.effects[compared_with, data_sets]
+        rows = self.effects[beside, data_sets]
         better = [name for name in best_first(rows) if rows[name].word.startswith("better")]
-        where, who = WHERE[data_sets], brief(compared_with)
+        where, (_, who) = WHERE[data_sets], self.said[beside]
         if not better:
             return f"{where}, nobody is better than {who} for sure."
         if len(better) > NAMED:

@@ -17,6 +17,7 @@ from ensedu.book.experiments.contest.advice import (
     ruled_out,
     word,
 )
+from ensedu.book.figures.best import of_reference
 from ensedu.book.page.guide import Candidate, Entry, Question, Ranked
 from ensedu.book.page.ranking import Measure, Score
 from ensedu.contest.contestants import CONTESTANTS
@@ -44,7 +45,7 @@ __all__ = [
 CONTEST = "../learning/shootout.html#fig-contest"
 COST, BY_TASK, OUTSIDE = (f"{CONTEST}-{name}" for name in ("cost", "tasks", "ood"))
 #: The same figure with everybody beside one network with a temperature.
-SCALED = f"{CONTEST}:compared_with={quote(reading.label(reading.SCALED))}&data_sets=all"
+SCALED = f"{CONTEST}:beside={quote(of_reference(reading.label(reading.SCALED))[0])}&data_sets=all"
 PUBLISHED = "../counting/comparison.html#what-did-others-measure"
 TEMPERATURE = "../glossary.html#term-temperature"
 #: Published NLL of WRN-28-10 on CIFAR-100, by what the table there calls methods.
@@ -79,8 +80,7 @@ COUNTED = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field", "last_layer
 QUESTIONS = (
     Question("target", "What is predicted?", {"number": "a number", "class": "a class"}),
     Question(
-        "memory", "Room for how many networks?",
-        {"one": "1.5", "four": "4.5", "twenty": "any number"},
+        "memory", "Room for how many networks?", {"one": "1.5", "four": "4.5", "twenty": "any"}
     ),
     Question(
         "passes", "How many passes a prediction?",
@@ -420,7 +420,9 @@ def draw_relatives(members: int, network: str) -> plot.Figure:
     own, deep = plot.PALETTE["single"], plot.PALETTE["deep_ensemble"]
     end = 1.5 * MOST_KEPT
     with plot.house_style():
-        figure, [axes] = plot.panels(1, height=4.3, left=1.95, right=0.3, above=0.5, top=0.3)
+        figure, [axes] = plot.panels(
+            1, height=4.3, left=1.95, right=0.3, above=0.5, top=0.3, below=0.82
+        )
         for y, (called, (trained, kept)) in enumerate(parameters.items()):
             shown = min(kept, end)
             axes.plot([trained, shown], [y, y], color=own, lw=1.4, label="_between")
@@ -449,7 +451,8 @@ def draw_relatives(members: int, network: str) -> plot.Figure:
         axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
         axes.minorticks_off()
         axes.set(xlim=(LEAST[network], end), ylim=(len(parameters) - 0.5, -0.5))
-        axes.set_xlabel("times one network's")
+        between = "\n" if look().narrow else " "
+        axes.set_xlabel(f"parameters,{between}times one network's")
         axes.axvline(1, color=own, lw=1, ls=":")
         axes.axvline(members, color=deep, lw=1, ls="--")
         _name_lines(axes, {"one network": (1, own), "deep ensemble": (members, deep)})
@@ -457,8 +460,10 @@ def draw_relatives(members: int, network: str) -> plot.Figure:
         write_key(
             figure,
             {
-                "to train": mark | {"ms": 6, "mfc": PAGE},
-                "to keep": mark | {"ms": 9},
+                "trained": mark | {"ms": 6, "mfc": PAGE},
+                "kept to predict": mark | {"ms": 9},
+                # As one stands on the other.
+                "both the same": mark | {"ms": 7.5, "mfc": PAGE, "mew": 2.2},
             },
         )
     return figure

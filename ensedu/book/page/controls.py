@@ -52,8 +52,11 @@ def _slider(name: str, options: list[str], position: int, key: str) -> str:
     return (
         f'<label class="ensedu-control" data-name="{escape(name)}">'
         f"<span>{escape(words(name))}</span>"
-        f'<input type="range" min="0" max="{len(options) - 1}" step="1" value="{position}" '
+        f'<span class="ensedu-slid"><input type="range" min="0" max="{len(options) - 1}" '
+        f'step="1" value="{position}" '
         f'aria-valuetext="{value}" list="{marks}" autocomplete="off">'
+        f'<span class="ensedu-ends" aria-hidden="true"><span>{escape(options[0])}</span>'
+        f"<span>{escape(options[-1])}</span></span></span>"
         f'<output aria-hidden="true">{value}</output>'
         f'<datalist id="{marks}">{ticks}</datalist></label>'
     )

@@ -22,10 +22,10 @@ from ensedu.book.page.ranking import (
     Measure,
     Score,
     bar_html,
-    bar_place,
     bar_room,
     check_interval,
     direction,
+    scale_html,
 )
 from ensedu.book.page.scripts import Bundle
 from ensedu.common import checks, text_table
@@ -449,7 +449,11 @@ class Guide:
         """Return the head of a list, empty where there is none."""
         if found.measure is None:
             return '<tr role="row"></tr>'
-        measured = f"{escape(found.measure.title)} {direction(found.measure)}"
+        measured = (
+            f"{escape(found.measure.title)} {direction(found.measure)}"
+            '<span class="ensedu-difference"><span></span><span class="ensedu-bars">'
+            f"{scale_html(_room(found))}</span></span>"
+        )
         titles = [VERDICT, measured, *map(escape, self.costs)]
         cells = "".join(f'<th role="columnheader" scope="col">{title}</th>' for title in titles)
         return f'<tr role="row"><td role="cell"></td>{cells}</tr>'
@@ -503,19 +507,24 @@ def _rows(found: Ranked) -> Iterator[str]:
     if not found.rows:
         return
     assert found.measure is not None
-    room = bar_room([(min(ends), max(ends)) for row in found.rows if (ends := row.score.interval)])
+    room = _room(found)
     for row in found.rows:
         yield _row(row, found.measure, room)
+
+
+def _room(found: Ranked) -> Ends:
+    """Return the room that the bars of all rows share."""
+    return bar_room([(min(ends), max(ends)) for row in found.rows if (ends := row.score.interval)])
 
 
 def _row(row: Candidate, measure: Measure, room: Ends) -> str:
     assert row.score.interval is not None
     low, high = row.score.interval
-    bars = bar_html(bar_place((low, high), room), resolved=bool(row.score.verdict))
+    bars = bar_html((low, high), room, resolved=bool(row.score.verdict))
     verdict = f" {row.score.verdict}" if row.score.verdict else ""
     heard = f"{verdict} {_between(row, measure)}"
     if row.own:
-        bars += bar_html(bar_place((row.own[0], row.own[1]), room), resolved=False)
+        bars += bar_html((row.own[0], row.own[1]), room, resolved=False)
         heard += f", own kind alone [{', '.join(map(measure.written, row.own))}]"
     costs = "".join(
         f'<td role="cell"{" class=ensedu-over" * (i in row.over)}>{escape(cost)}</td>'

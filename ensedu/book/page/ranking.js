@@ -5,6 +5,7 @@ import { followSetting, keepSetting } from "./common/address.js";
 // One table: its rows as Python counts them, and its columns behind that of the names.
 const tableOf = (section, data, tell) => {
   const [body] = section.querySelectorAll("tbody");
+  const foot = section.querySelector("tfoot tr"); // the scales of bars
   const rows = [];
   data.shown.forEach((place, i) => (rows[place] = body.rows[i]));
   const heads = [...section.querySelectorAll("thead th")];
@@ -32,7 +33,8 @@ const tableOf = (section, data, tell) => {
       head.querySelector(".ensedu-first").textContent = i === column ? `${end} first` : "";
       if (i === column) head.setAttribute("aria-sort", data.directions[i][end]);
       else head.removeAttribute("aria-sort");
-      for (const { classList } of [head, ...rows.map((row) => row.cells[i + 1])]) {
+      const all = foot ? [...rows, foot] : rows;
+      for (const { classList } of [head, ...all.map((row) => row.cells[i + 1])]) {
         classList.toggle("ensedu-sorted", i === column);
         classList.toggle("ensedu-barred", i === barred);
         classList.toggle("ensedu-second", i === second);

@@ -31,12 +31,16 @@ BUNDLE = Bundle("ensedu_ranking", ("common/widget", "common/address", "ranking")
 BETTER = {"lower": "↓", "higher": "↑"}
 MARKS, UNCLEAR = {"better": "▲", "worse": "▼"}, "unclear"
 ENDS = ("best", "worst")
-MISSING = "–"
+MISSING, MINUS = "–", "\N{MINUS SIGN}"
 MOST_DIGITS = 15
 INSIDE = re.compile(r"(?<=[a-z])(?=[A-Z])")  # where a name such as BatchEnsemble may break
 Ends = tuple[float | int, float | int]
 LINE = 80  # letters of a line of text
 FAR = 4  # median ends of intervals: a bar that goes further is cut, or no other would be seen
+# Round numbers for a scale of bars, and how far one must stand from 0, and from the ends of their
+# room, in shares of it.
+STEPS = [float(f"{digit}e{power}") for power in range(-9, 10) for digit in (1, 2, 5)]
+APART, WHOLE = 0.28, 0.1
 
 
 @dataclass(frozen=True)
@@ -291,17 +295,14 @@ class Part:
             f"[{', '.join(map(measure.written, score.interval))}]",
         )
 
-    def bars(self, measure: Measure) -> dict[str, dict[str, float]]:
-        """Return where intervals begin and end, and where 0 is, in shares of a bar's room."""
+    def bars(self, measure: Measure) -> tuple[dict[str, Ends], Ends]:
+        """Return the intervals that have a bar, and the room that these share."""
         found = {
             row.name: (min(interval), max(interval))
             for row in self.rows
             if measure.title in row.scores and (interval := row.scores[measure.title].interval)
         }
-        if not found:
-            return {}
-        room = bar_room(list(found.values()))
-        return {name: bar_place(interval, room) for name, interval in found.items()}
+        return found, bar_room(list(found.values())) if found else (0.0, 0.0)
 
     def _mean(self, place: int, measure: Measure) -> float | int:
         return self.rows[place].scores[measure.title].mean
@@ -376,7 +377,7 @@ class Ranking:
                     "option": part.option,
                     "start": part.start.title,
                     "by": [measure.title for measure in part.measures],
-                    "bars": [bool(part.bars(measure)) for measure in part.measures],
+                    "bars": [bool(part.bars(measure)[0]) for measure in part.measures],
                     "shown": part.order(part.start, ENDS[0]),
                     "directions": [
                         dict(zip(ENDS, _directions(m), strict=True)) for m in part.measures
@@ -472,7 +473,19 @@ class Ranking:
             for measure in part.measures:
                 yield self._cell(part, row, measure)
             yield "</tr>"
-        yield "</tbody></table></div></div></section>"
+        yield f"</tbody>{self._foot(part)}</table></div></div></section>"
+
+    def _foot(self, part: Part) -> str:
+        """Return the scales of the bars, for the eye; nothing where there are none."""
+        rooms = {measure.title: part.bars(measure) for measure in part.measures}
+        if not any(found for found, _ in rooms.values()):
+            return ""
+        cells = ""
+        for measure in part.measures:
+            found, room = rooms[measure.title]
+            scale = f'<span class="ensedu-between">{scale_html(room)}</span>' if found else ""
+            cells += f"<td{_classes(part, measure)}>{scale}</td>"
+        return f'<tfoot aria-hidden="true"><tr><td>bar: difference</td>{cells}</tr></tfoot>'
 
     def _title(self, part: Part, measure: Measure) -> str:
         sort = f' aria-sort="{_directions(measure)[0]}"' if measure is part.start else ""
@@ -491,8 +504,9 @@ class Ranking:
             marked = f'<span class="ensedu-mark" aria-hidden="true">{mark}</span>'
             marked += f'<span class="ensedu-hear"> {words} </span>' if words else ""
         interval = ""
-        if place := part.bars(measure).get(row.name):
-            bar = bar_html(place, resolved=bool(mark))
+        bars, room = part.bars(measure)
+        if row.name in bars:
+            bar = bar_html(bars[row.name], room, resolved=bool(mark))
             interval = (
                 f'<span class="ensedu-between"><span class="ensedu-bracket">{between}</span>'
                 f"{bar}</span>"
@@ -537,10 +551,32 @@ def bar_place(interval: Ends, room: Ends) -> dict[str, float]:
     return {"zero": share(0.0), "from": share(interval[0]), "to": share(interval[1])}
 
 
-def bar_html(place: Mapping[str, float], *, resolved: bool) -> str:
-    """Return a bar, thick where a verdict stands on it."""
+def bar_html(interval: Ends, room: Ends, *, resolved: bool) -> str:
+    """Return a bar: thick where a verdict stands on it, an arrowhead where it leaves its room."""
+    place = bar_place(interval, room)
     style = "; ".join(f"--{key}: {100 * value:.1f}%" for key, value in place.items())
-    return f'<span class="ensedu-bar{" ensedu-resolved" * resolved}" style="{style}"></span>'
+    kinds = {
+        "ensedu-resolved": resolved,
+        "ensedu-cut-low": interval[0] < room[0],
+        "ensedu-cut-high": interval[1] > room[1],
+    }
+    names = " ".join(["ensedu-bar", *(name for name, holds in kinds.items() if holds)])
+    return f'<span class="{names}" style="{style}"></span>'
+
+
+def scale_html(room: Ends) -> str:
+    """Return what stands above bars: 0, and the same round number on both of its sides."""
+    low, high = room
+    air = WHOLE * (high - low)
+    first, last = low + air, high - air
+    step = max((one for one in STEPS if one <= max(-first, last)), default=0.0)
+    sides = (-step, step) if step >= APART * (high - low) > 0 else ()
+    marks = "".join(
+        f'<span style="--at: {100 * bar_place((value, value), room)["from"]:.1f}%">'
+        f"{f'{value:g}'.replace('-', MINUS)}</span>"
+        for value in (0.0, *(side for side in sides if first <= side <= last))
+    )
+    return f'<span class="ensedu-scale" aria-hidden="true">{marks}</span>'
 
 
 def _measures(columns: Any) -> dict[str, Measure]:

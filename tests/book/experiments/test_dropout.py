@@ -173,11 +173,3 @@ def test_ratios_are_those_of_the_same_data_seed():
     assert few["gap"]["spread"] == 1.5
     assert more["ratio"] == pytest.approx((0.5 + 1.5) / 2)
     assert more["low"] < 0.5 < 1.5 < more["high"]
-
-
-def test_the_curves_are_those_of_typical_data():
-    def row(seed, spread):
-        key = {"method": "mc_dropout", "p": 0.2, "number": 60, "data_seed": seed}
-        return key | {place: {"spread": spread} for place in example.PLACES}
-
-    assert dropout.typical([row(3, 1.0), row(4, 2.2), row(5, 3.0)]) == 4

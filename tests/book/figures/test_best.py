@@ -13,7 +13,7 @@ from ensedu.contest.sensitivity import Sensitivity
 from ensedu.uncertainty import Interval
 from tests.plot.looks import LIGHT, drawn, readable, texts
 
-LONG = "one network, with a temperature"
+LONG, SHORT = "one network, with a temperature", "+ temperature"
 WORDS = ("better", "better by little", "unclear", "practically equal", "worse")
 
 
@@ -45,18 +45,19 @@ FOREST = best.Forest(
 
 def test_a_forest_offers_its_choices_on_one_axis():
     assert FOREST.choices == {
-        "compared_with": ["one network", LONG],
+        "beside": ["one network", SHORT],
         "data_sets": ["all", "numbers"],
     }
     for look in LIGHT:
         every = [
             ranges(drawn(lambda beside=beside, kind=kind: FOREST.draw(beside, kind), look))
-            for beside in FOREST.choices["compared_with"]
+            for beside in FOREST.choices["beside"]
             for kind in FOREST.choices["data_sets"]
         ]
         assert all(one == every[0] for one in every)
-    assert {"temperature alone", "rival with number 3"} <= said(FOREST.draw(LONG, "all"))
-    readable(lambda: FOREST.draw(LONG, "all"))
+    drawn_so = said(FOREST.draw(SHORT, "all"))
+    assert {"one network + temperature", "rival with number 3"} <= drawn_so
+    readable(lambda: FOREST.draw(SHORT, "all"))
 
 
 def test_a_forest_says_who_is_better():
@@ -66,8 +67,8 @@ def test_a_forest_says_who_is_better():
     assert FOREST.say("one network", "numbers") == (
         "With numbers, nobody is better than one network for sure."
     )
-    assert FOREST.say(LONG, "all") == (
-        "On average, 4 of 4 are better than temperature alone; rival with number 3 leads."
+    assert FOREST.say(SHORT, "all") == (
+        "On average, 4 of 4 are better than one with a temperature; rival with number 3 leads."
     )
 
 
@@ -76,8 +77,8 @@ def test_the_longest_sentences_say_one_thing():
     names.sort(key=lambda name: -len(best.brief(name).split()))
     for number in (2, 3, 4):
         longest = {name: effect(i, "better by little") for i, name in enumerate(names[:number])}
-        for beside in (LONG, "one network"):
-            assert not too_much(best.Forest({(beside, "classes"): longest}).say(beside, "classes"))
+        for name, beside in ((LONG, SHORT), ("one network", "one network")):
+            assert not too_much(best.Forest({(name, "classes"): longest}).say(beside, "classes"))
     for name in names[1:]:
         others = {name: effect(0, "better"), names[0]: effect(-1, "better")}
         for data in ("telephone customers", "MNIST-5000, LeNet-5"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ensedu import plot
 from ensedu.book.page.explore import explore
-from ensedu.book.page.ranking import Measure, Score, ranking
+from ensedu.book.page.ranking import Measure, Score, bar_html, bar_place, ranking, scale_html
 from ensedu.common.text_table import BOOK
 from tests.book.page.verdicts import one_table, results
 
@@ -283,11 +283,11 @@ def test_bars_share_one_scale_which_ends_where_the_farthest_does():
         "third": Score(3.0, (1.0, 5.0)), "fourth": 7.0,
     }  # fmt: skip
     table = small({name: {"NLL": row} for name, row in rows.items()}, reference="fourth")
-    found = table.parts[0].bars(NLL)
-    assert set(found) == {"first", "second", "third"}
-    for name, (low, high) in {"first": (-3, -1), "second": (-1, 2), "third": (1, 5)}.items():
+    found, room = table.parts[0].bars(NLL)
+    assert found == {"first": (-3, -1), "second": (-1, 2), "third": (1, 5)} and room == (-3, 5)
+    for low, high in found.values():
         expected = {"zero": 3 / 8, "from": (low + 3) / 8, "to": (high + 3) / 8}
-        assert found[name] == pytest.approx(expected)
+        assert bar_place((low, high), room) == pytest.approx(expected)
     root = parsed(table)
     assert root.select_one(".ensedu-bar")["style"] == ("--zero: 37.5%; --from: 0.0%; --to: 25.0%")
     assert len(root.select(".ensedu-bar")) == len(root.select(".ensedu-bracket")) == 3
@@ -296,9 +296,34 @@ def test_bars_share_one_scale_which_ends_where_the_farthest_does():
 def test_one_bar_that_goes_far_does_not_flatten_all_others():
     ends = {"first": (-1.0, 1.0), "second": (-2.0, 2.0), "third": (50.0, 99.0)}
     rows = {name: {"NLL": Score(1.0, interval)} for name, interval in ends.items()}
-    found = small(rows | {"fourth": {"NLL": 1.0}}, reference="fourth").parts[0].bars(NLL)
-    assert found["first"] == pytest.approx({"zero": 0.2, "from": 0.1, "to": 0.3})
-    assert found["third"] == {"zero": pytest.approx(0.2), "from": 1.0, "to": 1.0}
+    table = small(rows | {"fourth": {"NLL": 1.0}}, reference="fourth")
+    found, room = table.parts[0].bars(NLL)
+    first, third = (bar_place(found[name], room) for name in ("first", "third"))
+    assert first == pytest.approx({"zero": 0.2, "from": 0.1, "to": 0.3})
+    assert third == {"zero": pytest.approx(0.2), "from": 1.0, "to": 1.0}
+    # What is cut there ends in an arrowhead.
+    bars = {row.th.get_text(): row.select_one(".ensedu-bar") for row in parsed(table).select("tr")
+            if row.select_one(".ensedu-bar")}  # fmt: skip
+    cut = {name: [kind for kind in bar["class"] if "cut" in kind] for name, bar in bars.items()}
+    assert cut == {"first": [], "second": [], "third": ["ensedu-cut-high"]}
+    far = BeautifulSoup(bar_html((-9.0, 99.0), room, resolved=True), "html.parser").span
+    assert far["class"] == ["ensedu-bar", "ensedu-resolved", "ensedu-cut-low", "ensedu-cut-high"]
+
+
+@pytest.mark.parametrize(
+    ("room", "marks"),
+    [
+        ((-1.09, 1.9), {"0": 36.5, "1": 69.9}),
+        ((-0.3, 2.4), {"0": 11.1, "2": 85.2}),
+        ((-0.031, 0.02), {"0": 60.8, "\N{MINUS SIGN}0.02": 21.6}),
+        ((0.0, 0.0), {"0": 50.0}),
+    ],
+)
+def test_a_scale_of_bars_has_round_numbers_around_0(room, marks):
+    scale = BeautifulSoup(scale_html(room), "html.parser").span
+    found = {one.get_text(): one["style"] for one in scale.select("span")}
+    assert found == {words: f"--at: {place:.1f}%" for words, place in marks.items()}
+    assert scale["aria-hidden"] == "true"
 
 
 def chosen(**options):

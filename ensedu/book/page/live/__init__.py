@@ -115,7 +115,8 @@ def live(
         network trains may change. Bands are then those of curves, without the noise.
     small
         Whether to show the small form: curves, and two settings alone. They are the members and
-        their start, or for distributions of all weights the KL weight and `initial_std`.
+        their start, or for distributions of all weights the KL weight and `initial_std`; for
+        dropout it is the rate `p` alone.
     matrices
         Whether the small form shows the members' matrices, too.
     name, caption

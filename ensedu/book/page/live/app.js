@@ -70,12 +70,12 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
   const shared = small ? null : sharing(trainer, name);
   const below = small
     ? [make("p", {}, settings.more)]
-    : [shared, stage.lossFold, ...(matrices ? [] : [stage.matrixFold]), ownData(trainer, root), ...guided(trainer, root)];
+    : [shared, stage.lossFold, ...(matrices ? [] : [stage.matrixFold]), ownData(trainer, root)];
   if (matrices) stage.matrixFold.open = true;
-  // What is seen, and what sets it: beside each other where there is room; the few settings of the
-  // small form stand above.
+  // What is seen, what to try, and what sets it: where there is room what is seen stands beside the
+  // others; the few settings of the small form stand above.
   const seen = make("div", { class: "ensedu-t-seen" }, tools, meter, stage.element, ...(matrices ? [stage.matrixFold] : []), status, stage.key, hint);
-  const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen] : [seen, settings.element]));
+  const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen] : [seen, guided(trainer, root), settings.element]));
   const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${behind ? " ensedu-t-compared" : ""}` }, bench, ...below);
 
   const fail = ({ side, step: at, words }) =>

@@ -84,7 +84,7 @@ class Panel {
   }
 }
 
-// The small form: members, and how they start; or how distributions are trained.
+// The small form: members, and how they start; or how distributions are trained; or how many units are dropped.
 export const smallSettings = (trainer, full) => {
   const panel = new Panel(trainer);
   const { method } = trainer.state;
@@ -95,7 +95,9 @@ export const smallSettings = (trainer, full) => {
   const ofDistributions = () => [
     panel.restart("KL weight", "kl_weight", [0, 0.1, 1, 10]), panel.restart("initial σ", "initial_std", [0.01, 0.1, 1]),
   ];
-  const own = isBayesian(method) && !METHODS[method].members ? ofDistributions() : ofMembers();
+  const ofMasks = () => [panel.restart("rate", "p", [0.02, 0.05, 0.2, 0.5])];
+  const small = isBayesian(method) && !METHODS[method].members ? ofDistributions : dropsUnits(method) ? ofMasks : ofMembers;
+  const own = small();
   const more = make("a", {}, "Open it with all settings");
   panel.followers.push(() => {
     more.hidden = !full;
@@ -196,8 +198,8 @@ export const ownData = (trainer, root) => {
   );
 };
 
-export const guided = (trainer, root) =>
-  GUIDES.map((guide) => {
+export const guided = (trainer, root) => {
+  const boxes = GUIDES.map((guide) => {
     const answer = make("p", { hidden: "" }, guide.answer);
     const begin = button("Set it up and train", () => {
       trainer.remember();
@@ -219,3 +221,5 @@ export const guided = (trainer, root) =>
     box.dataset.guide = guide.key;
     return box;
   });
+  return make("div", { class: "ensedu-t-guides", role: "group", "aria-label": "Experiments" }, ...boxes);
+};

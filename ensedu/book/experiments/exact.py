@@ -1,0 +1,69 @@
+"""What is not known of a curve, where it can be computed: Bayesian linear regression.
+
+A curve is a weighted sum of features of x, 17 bumps or a straight line. Its weights have the prior
+N(0, 1), the noise is known, so the posterior is normal, and in closed form.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu.data import gap
+
+__all__ = ["CHOICES", "GRID", "Exact", "bumps", "exact", "line", "points"]
+
+#: Where a curve is drawn; two of these x are -2.5, among the points, and 0.25, in the gap.
+GRID = np.linspace(-4.6, 4.6, 185)
+MOST = 256
+CENTERS = np.arange(-6, 6.1, 0.75)
+
+
+def bumps(x: Float[Array, " B"]) -> Float[Array, "B 17"]:
+    """Return how near each x is to the center of each bump."""
+    return np.exp(-0.5 * ((x[:, None] - CENTERS) / 0.8) ** 2)
+
+
+def line(x: Float[Array, " B"]) -> Float[Array, "B 2"]:
+    """Return 1 and x."""
+    return np.stack([np.ones_like(x), x], axis=1)
+
+
+FEATURES = {"bumps": bumps, "line": line}
+#: What `exact` takes, for sliders.
+CHOICES = {"points": [4, 8, 16, 32, 64, 128, MOST], "noise": [0.1, 0.2, 0.4], "model": [*FEATURES]}
+
+
+def points(number: int, noise: float) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    """Return the first of `MOST` points, x and y, the same x and the same luck for each noise."""
+    rng = np.random.default_rng(0)
+    x = gap.sample(rng, MOST)[0][:number, 0]
+    return x, gap.truth(x) + noise * rng.standard_normal(MOST)[:number]
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """The posterior of a curve at all x of a grid, given points.
+
+    Attributes
+    ----------
+    x, y
+        (N,) each: the points.
+    mean, unknown
+        (B,) each: the curve's mean and its standard deviation.
+    """
+
+    x: Float[Array, " N"]
+    y: Float[Array, " N"]
+    mean: Float[Array, " B"]
+    unknown: Float[Array, " B"]
+
+
+def exact(number: int, noise: float, model: str) -> Exact:
+    """Return the posterior of a curve along `GRID`."""
+    x, y = points(number, noise)
+    features, rows = FEATURES[model](x), FEATURES[model](GRID)
+    covariance = np.linalg.inv(features.T @ features / noise**2 + np.eye(rows.shape[1]))
+    mean = rows @ covariance @ features.T @ y / noise**2
+    return Exact(x, y, mean, np.sqrt(((rows @ covariance) * rows).sum(1)))

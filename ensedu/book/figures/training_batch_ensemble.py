@@ -1,0 +1,226 @@
+"""What *Training a BatchEnsemble* draws and says: how far members differ, and what for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu import plot
+from ensedu.book.figures.best import UNIT
+from ensedu.plot.panels import RIGHT, inches, panels, set_axis
+from ensedu.plot.style import INK, MARKERS, PAGE, Figure, color, house_style, look
+
+__all__ = [
+    "ALIKE", "CONTEST", "DIVERSITY", "LIVE", "LIVE_ALT", "RATES", "Alike", "Contest",
+    "Diversity", "Rates", "Trained",
+]  # fmt: skip
+
+# Captions.
+LIVE = (
+    "Members that start the same stay the same. Left: the four start from random signs, and in the "
+    "gap they come apart. Right: all four start from the same fast weights, so they remain one "
+    "curve. Bands: ± 2 standard deviations of the members."
+)
+LIVE_ALT = (
+    "Two panels with 60 points on a wave, none in a gap in the middle: two BatchEnsembles of four, "
+    "one whose members start from random signs, one whose members start the same, before training."
+)
+ALIKE = (
+    "Near 1 the four members are nearly one network; from random signs they differ about as much "
+    "as four networks do. How often two members disagree on test images, divided by how often they "
+    "would if each were wrong independently. Means over 10 splits."
+)
+RATES = (
+    "With SGD, the sum of losses is the average at four times the learning rate. With Adam it is "
+    "the same, until training fails. A BatchEnsemble of four from random signs, digits, 40 "
+    "epochs: NLL of test images, a mean over 3 splits; a curve ends where training fails."
+)
+DIVERSITY = (
+    "Members that differ more make a good ensemble, or a bad one. Dots: trained on the average of "
+    "the members' losses. An arrow leads to the same ensemble trained on its own loss. Digits, "
+    "each end at its own learning rate; means over 10 splits, 3 initializations on each."
+)
+CONTEST = (
+    "The BatchEnsemble is better than one network; beside the two others it is unclear. Left is "
+    "better. Each dot is one data set: a few far to the left make much of the average."
+)
+
+ORANGE, GRAY = color("batch_ensemble"), color("single")
+#: Inches that panels are high, and of one row.
+HIGH, ROW = 3.0, 0.5
+#: The method that a row of `Alike` has the color of, if it is not a BatchEnsemble.
+OTHERS = {"deep ensemble": "deep_ensemble"}
+#: Where a name stands beside the dot of `Diversity`.
+BESIDE = {
+    "N(1, 0.1²)": ((8, 6), "left"), "N(1, 0.5²)": ((-8, -5), "right"),
+    "random signs": ((0, -18), "center"), "deep ensemble": ((-12, -1), "right"),
+}  # fmt: skip
+
+
+def method_of(name: str) -> str:
+    """Return the method whose color and marker a name has."""
+    return OTHERS.get(name, "batch_ensemble")
+
+
+class Alike:
+    """How often members disagree, in parts of what independent errors would give.
+
+    Parameters
+    ----------
+    ratios
+        By data set, and by what members start from.
+    """
+
+    def __init__(self, ratios: Mapping[str, Mapping[str, float]]) -> None:
+        self.ratios = ratios
+        self.choices = {"images": [*ratios]}
+
+    def draw(self, images: str) -> Figure:
+        """Draw a bar a row, from one network at 0 on."""
+        names = list(dict.fromkeys(name for rows in self.ratios.values() for name in rows))
+        left = RIGHT + 0.1 + max(map(inches, names))
+        with house_style():
+            figure, [axes] = panels(1, height=ROW * len(names), left=left, right=0.55)
+            for y, name in enumerate(names):
+                own: dict[str, Any] = {"color": color(method_of(name))}
+                ratio = self.ratios[images].get(name)
+                if ratio is not None:
+                    axes.plot([0, ratio], [y, y], lw=3, **own)
+                    axes.plot(ratio, y, marker=MARKERS[method_of(name)], ms=9, **own)
+                words = "not run" if ratio is None else f"{ratio:.2f}"
+                axes.annotate(words, (ratio or 0, y), (11, 0), textcoords="offset points",
+                              va="center", **own)  # fmt: skip
+            axes.set(ylim=(len(names) - 0.5, -0.5), title="how much two members disagree")
+            axes.set_yticks(range(len(names)), names)
+            axes.tick_params(axis="y", length=0)
+            axes.axvline(0, color=GRAY, lw=2)
+            axes.axvline(1, color=INK, lw=1)
+            ends = {0: "0\none network", 0.5: "0.5", 1: "1\nindependent"}
+            set_axis(axes.xaxis, (0, 1), ends)
+        return figure
+
+    def say(self, images: str) -> str:
+        """Compare random signs with a deep ensemble."""
+        signs, deep = (self.ratios[images][name] for name in ("random signs", "deep ensemble"))
+        return (
+            f"On {images}, members from random signs reach {signs:.2f} of independent errors' "
+            f"disagreement, a deep ensemble {deep:.2f}."
+        )
+
+
+class Rates:
+    """The NLL over the learning rate, on the average and on the sum of losses.
+
+    Parameters
+    ----------
+    rates
+        The learning rates.
+    nll
+        By optimizer, the NLL on the average and on the sum at each rate, nan where training fails.
+    """
+
+    def __init__(
+        self, rates: Sequence[float], nll: Mapping[str, tuple[Float[Array, " K"], ...]]
+    ) -> None:
+        self.rates, self.nll = list(rates), nll
+
+    def draw(self) -> Figure:
+        """Draw a panel an optimizer, and the name of each curve into the last one."""
+        full: dict[str, Any] = {"color": ORANGE, "marker": "^", "lw": 2.4}
+        open_: dict[str, Any] = {"color": ORANGE, "marker": "o", "lw": 1.4, "ls": "--", "mfc": PAGE}
+        with house_style():
+            figure, found = panels(len(self.nll), height=HIGH, sharey=not look().narrow)
+            for axes, (title, (average, total)) in zip(found, self.nll.items(), strict=True):
+                axes.plot(self.rates, average, label="average", **full)
+                axes.plot(self.rates, total, label="sum", **open_)
+                axes.set(title=title, xscale="log", yscale="log", xlabel="learning rate")
+                axes.set_ylabel("NLL")
+                axes.minorticks_off()
+                set_axis(axes.xaxis, (4e-4, 0.7), {x: f"{x:g}" for x in (0.001, 0.01, 0.1)})
+                set_axis(axes.yaxis, (0.04, 3), {y: f"{y:g}" for y in (0.05, 0.1, 0.2, 0.5, 1, 2)})
+            for words, place in (("sum", (0.0005, 0.2)), ("average", (0.006, 0.9))):
+                axes.annotate(words, place, color=ORANGE, weight="bold")
+        return figure
+
+    def say(self) -> str:
+        """Say how far the curves are apart."""
+        return "With SGD the curve of the sum is that of the average, four times to the left."
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training ends with.
+
+    Attributes
+    ----------
+    disagreement
+        The part of test images that two members class differently.
+    nll
+        That of the ensemble.
+    """
+
+    disagreement: float
+    nll: float
+
+
+class Diversity:
+    """The NLL over the disagreement, trained on the average of losses, and on the ensemble's own.
+
+    Parameters
+    ----------
+    ends
+        By what members start from, one or both.
+    single
+        The NLL of one network.
+    """
+
+    def __init__(self, ends: Mapping[str, Sequence[Trained]], single: float) -> None:
+        self.ends, self.single = ends, single
+
+    def draw(self) -> Figure:
+        """Draw a dot or an arrow a name."""
+        with house_style():
+            figure, [axes] = panels(1, height=3.6)
+            axes.axhline(self.single, color=GRAY, lw=1.6)
+            axes.annotate("one network", (0.3, self.single), (0, -6), textcoords="offset points",
+                          color=GRAY, va="top")  # fmt: skip
+            for name, ends in self.ends.items():
+                own, places = color(method_of(name)), [(100 * e.disagreement, e.nll) for e in ends]
+                arrow = {"arrowstyle": "-|>", "color": own, "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
+                for end in places[1:]:
+                    axes.annotate("", end, places[0], arrowprops=arrow)
+                axes.plot(*places[0], color=own, marker=MARKERS[method_of(name)], ms=9)
+                where, side = BESIDE[name]
+                axes.annotate(name, places[0], where, textcoords="offset points", color=own,
+                              ha=side, weight="bold")  # fmt: skip
+            axes.set(xlabel="two members disagree, %", ylabel="NLL of the ensemble")
+            axes.set(xscale="log", ylim=(0.06, 0.16))
+            axes.minorticks_off()
+            set_axis(axes.xaxis, (0.15, 12), {x: f"{x:g}" for x in (0.2, 0.5, 1, 2, 5, 10)})
+        return figure
+
+    def say(self) -> str:
+        """Say where the longest arrow leads."""
+        first, last = self.ends["random signs"]
+        return (
+            f"From random signs, on its own loss: disagreement {100 * last.disagreement:.1f}% "
+            f"instead of {100 * first.disagreement:.1f}%, and a higher NLL."
+        )
+
+
+class Contest:
+    """A BatchEnsemble's difference from each of several, by what they are called."""
+
+    def __init__(self, effects: Mapping[str, plot.PooledEffect]) -> None:
+        self.effects = {f"beside {name}": one for name, one in effects.items()}
+
+    def draw(self) -> Figure:
+        """Draw a row a comparison."""
+        return plot.forest(self.effects, xlabel=UNIT, reference="the other")
+
+    def say(self) -> str:
+        """Say what it gains on the first."""
+        (name, one), *_ = self.effects.items()
+        return f"On average it gains {-one.interval[1]:.2f} units {name}: {one.word}."

@@ -1,0 +1,253 @@
+"""What *What does a prediction not know?* draws and says: noise, and what members say they miss.
+
+What is not known, and what members say of it, has the blue of a deep ensemble; noise is gray.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from numpy import ndarray as Array
+
+from ensedu import plot
+from ensedu.book.experiments.exact import GRID, Exact
+from ensedu.data import gap
+from ensedu.plot.panels import ends_room, name_ends, panels
+from ensedu.plot.style import INK, MUTED, Figure, color, house_style
+
+__all__ = [
+    "CURVE", "DIGIT", "DRAWS", "SURE", "TRAINED", "Curve", "Members", "Sure", "Trained",
+]  # fmt: skip
+
+# Captions.
+CURVE = (
+    "More points make the blue band narrow, and leave the gray one as it is. Above: the curve's "
+    "mean ± 2 standard deviations (σ), blue for what is not known of it, gray for the noise on "
+    "top. Below: both σ. Shaded: the gap, where there are no points."
+)
+DRAWS = (
+    "Four curves that may all be true say only roughly how much is not known; 64 say it well. "
+    "Solid: exact. Thin and dashed: curves drawn from the posterior of 64 points, noise 0.2, and "
+    "their standard deviation."
+)
+DIGIT = (
+    "Members may agree on what is no digit. What one network says to a drawing, and members: "
+    "percent for each digit, and the entropy of their mean in its two parts."
+)
+SURE = (
+    "All are sure of digits more often than of letters, and yet of many letters. Hollow: test "
+    "digits; filled: letters drawn by program. Means over 10 splits, on each the best of four "
+    "hyperparameter settings."
+)
+TRAINED = (
+    "Their error is a multiple of their disagreement, and in the gap more points make them agree "
+    "without a clear change of the error. Five networks, mean squares, the noise left out; means "
+    "over 20 data sets with 95% intervals."
+)
+
+BLUE = color("deep_ensemble")
+#: Of the grid: among the points, in the gap.
+AMONG, INSIDE = (int(np.abs(GRID - x).argmin()) for x in (-2.5, 0.25))
+PLACES = {"regions": "among the points", "gap": "in the gap"}
+
+
+def scene(names: tuple[str, ...], titles: tuple[str, str]) -> tuple[Figure, Axes, Axes]:
+    """Return a figure with two panels along x: for curves, and for standard deviations."""
+    figure, (curves, parts) = panels(
+        2, height=1.6 if plot.look().narrow else 1.75, columns=1, sharex=True, left=0.6,
+        right=ends_room(names),
+    )  # fmt: skip
+    for axes, title in zip((curves, parts), titles, strict=True):
+        axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
+        axes.set_title(title, loc="left")
+        axes.set(xlim=(GRID[0], GRID[-1]), xticks=[-4, -2, 0, 2, 4], xlabel="x")
+    curves.set(ylim=(-3.1, 3.1), yticks=[-2, 0, 2])
+    parts.set(yscale="log", ylim=(0.005, 2))
+    parts.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
+    parts.minorticks_off()
+    return figure, curves, parts
+
+
+def ends(figure: Figure, axes: Axes, names: Mapping[str, tuple[float, str]]) -> None:
+    """Name what ends at the right, each at its y."""
+    name_ends(figure, axes, [(name, GRID[-1], y, own) for name, (y, own) in names.items()])
+
+
+class Curve:
+    """What is not known of a curve, beside the noise.
+
+    Parameters
+    ----------
+    exact, choices
+        The posterior, by the number of points, the noise and the model, and the choices of each.
+    """
+
+    def __init__(
+        self, exact: Callable[[int, float, str], Exact], choices: Mapping[str, list[Any]]
+    ) -> None:
+        self.exact, self.choices = exact, choices
+
+    def draw(self, points: int, noise: float, model: str) -> Figure:
+        """Draw the curve with both bands, and the standard deviation of both."""
+        found = self.exact(points, noise, model)
+        mean, unknown = found.mean, found.unknown
+        whole = np.hypot(unknown, noise)
+        with house_style():
+            figure, curves, parts = scene(("true curve",), ("mean ± 2σ", "σ of each part"))
+            for low, high in ((unknown, whole), (-whole, -unknown)):
+                curves.fill_between(
+                    GRID, mean + 2 * low, mean + 2 * high, color=MUTED, alpha=0.25, lw=0
+                )
+            band = mean - 2 * unknown, mean + 2 * unknown
+            curves.fill_between(GRID, *band, color=BLUE, alpha=0.45, lw=0)
+            curves.plot(GRID, mean, color=BLUE)
+            curves.plot(GRID, gap.truth(GRID), color=INK, lw=1.2, ls=(0, (4, 3)))
+            curves.plot(found.x, found.y, "o", color=INK, ms=3, alpha=0.6)
+            parts.plot(GRID, unknown, color=BLUE)
+            parts.axhline(noise, color=MUTED, lw=2, ls=(0, (1, 1)))
+            ends(figure, curves, {"true curve": (gap.truth(GRID)[-1], INK)})
+            ends(figure, parts, {"not known": (unknown[-1], BLUE), "noise": (noise, MUTED)})
+        return figure
+
+    def say(self, points: int, noise: float, model: str) -> str:
+        """Say both parts, or how far a line misses the curve."""
+        found = self.exact(points, noise, model)
+        among, inside = found.unknown[[AMONG, INSIDE]]
+        if model == "bumps":
+            return (
+                f"The noise has σ {noise:g}; what is not known has {among:.2f} among the points, "
+                f"{inside:.2f} in the gap."
+            )
+        off = abs(gap.truth(GRID) - found.mean)[AMONG]
+        return f"At x = −2.5 the line is off by {off:.2f}, and calls {among:.2f} not known."
+
+
+class Members:
+    """Curves that may all be true, and their standard deviation beside the exact one.
+
+    Parameters
+    ----------
+    exact
+        The posterior.
+    drawn
+        By how many members, and by which sample: their curves, (M, B).
+    """
+
+    def __init__(self, exact: Exact, drawn: Mapping[tuple[int, int], Float[Array, "M B"]]) -> None:
+        self.exact, self.drawn = exact, drawn
+        members, samples = (list(dict.fromkeys(key)) for key in zip(*drawn, strict=True))
+        self.choices = {"members": members, "sample": samples}
+
+    def draw(self, members: int, sample: int) -> Figure:
+        """Draw the curves in the exact band, and both standard deviations."""
+        mean, unknown, own = self.exact.mean, self.exact.unknown, self.drawn[members, sample]
+        with house_style():
+            figure, curves, parts = scene(("of members", "exact"), ("mean ± 2σ", "σ of the curve"))
+            curves.plot(GRID, own.T, color=BLUE, lw=0.9, alpha=min(0.9, max(5 / members, 0.2)))
+            band = mean - 2 * unknown, mean + 2 * unknown
+            curves.fill_between(GRID, *band, color=BLUE, alpha=0.25, lw=0)
+            curves.plot(self.exact.x, self.exact.y, "o", color=INK, ms=3, alpha=0.6)
+            said = own.std(axis=0, ddof=1)
+            parts.plot(GRID, unknown, color=INK)
+            parts.plot(GRID, said, color=BLUE, ls="--")
+            ends(figure, parts, {"of members": (said[-1], BLUE), "exact": (unknown[-1], INK)})
+        return figure
+
+    def say(self, members: int, sample: int) -> str:
+        """Say what they say in the gap."""
+        said = self.drawn[members, sample][:, INSIDE].std(ddof=1)
+        exactly = self.exact.unknown[INSIDE]
+        return f"In the gap {members} members say σ {said:.2f}; exact is {exactly:.2f}."
+
+
+class Sure:
+    """Of how many digits, and of how many letters, each method is sure.
+
+    Parameters
+    ----------
+    shares
+        By method, of digits and of letters.
+    """
+
+    def __init__(self, shares: Mapping[str, tuple[float, float]]) -> None:
+        self.shares = shares
+
+    def draw(self) -> Figure:
+        """Draw a row a method."""
+        with house_style():
+            figure, (axes,) = panels(1, height=2.1, left=1.4, above=0.3)
+            for y, (method, shares) in enumerate(self.shares.items()):
+                own = color(method)
+                digits, letters = 100 * shares[0], 100 * shares[1]
+                axes.plot([letters, digits], [y, y], color=own, lw=1.2, alpha=0.6)
+                axes.plot(digits, y, "o", color=own, ms=8, mfc="none", mew=2)
+                axes.plot(letters, y, "s", color=own, ms=8)
+                for words, x in (("digits", digits), ("letters", letters)) if y == 0 else ():
+                    axes.annotate(
+                        words, (x, y), (0, 9), textcoords="offset points", ha="center", color=own
+                    )
+            axes.set(xlim=(0, 100), ylim=(len(self.shares) - 0.5, -0.7))
+            axes.set_yticks(range(len(self.shares)), [plot.LABELS[name] for name in self.shares])
+            axes.set_xlabel("% with above 90% for one digit")
+        return figure
+
+    def say(self) -> str:
+        """Say of how many letters two are sure."""
+        one, four = (f"{self.shares[name][1]:.0%}" for name in ("single", "deep_ensemble"))
+        return f"One network is sure of {one} of the letters, a deep ensemble of {four}."
+
+
+class Trained:
+    """Error and disagreement of trained members, over the number of points.
+
+    Parameters
+    ----------
+    numbers
+        (N,), of points to train on.
+    found
+        By σ, by the place and by what it is, "error" or "spread": (3, N), low, mean and high.
+    """
+
+    def __init__(
+        self, numbers: tuple[int, ...],
+        found: Mapping[float, Mapping[str, Mapping[str, Float[Array, "3 N"]]]],
+    ) -> None:  # fmt: skip
+        self.numbers, self.found = numbers, found
+        self.choices = {"noise": [*found]}
+
+    def draw(self, noise: float) -> Figure:
+        """Draw a panel a place."""
+        names = {"error": (INK, "D"), "spread": (BLUE, "s")}
+        words = {"error": "error", "spread": "disagreement"}
+        with house_style():
+            figure, both = panels(2, height=2.3, sharey=True, right=ends_room(words.values()))
+            for axes, (place, title) in zip(both, PLACES.items(), strict=True):
+                for part, (own, marker) in names.items():
+                    low, mean, high = self.found[noise][place][part]
+                    axes.vlines(self.numbers, low, high, color=own, lw=1.5, alpha=0.6)
+                    axes.plot(self.numbers, mean, color=own, marker=marker, ms=6)
+                axes.set_title(title, loc="left")
+                axes.set(xscale="log", yscale="log", xlim=(26, 520), ylim=(5e-4, 0.8))
+                axes.set(xlabel="points to train on")
+                axes.set_xticks(self.numbers, self.numbers)
+                axes.set_yticks([0.001, 0.01, 0.1], ["0.001", "0.01", "0.1"])
+                axes.minorticks_off()
+                if place == "gap" or plot.look().narrow:
+                    last = {part: self.found[noise][place][part][1, -1] for part in names}
+                    name_ends(figure, axes, [
+                        (words[part], self.numbers[-1], last[part], own)
+                        for part, (own, _) in names.items()
+                    ])  # fmt: skip
+        return figure
+
+    def say(self, noise: float) -> str:
+        """Say how often the error holds the disagreement, with most points."""
+        among, inside = (
+            own["error"][1, -1] / own["spread"][1, -1] for own in self.found[noise].values()
+        )
+        return (
+            f"With {self.numbers[-1]} points the error is {among:.0f} times the disagreement among "
+            f"them, {inside:.0f} times in the gap."
+        )

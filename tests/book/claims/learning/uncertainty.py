@@ -1,0 +1,406 @@
+"""What *What does a prediction not know?* claims, by tables, exact posteriors and by hand."""
+
+import numpy as np
+from scipy.stats import chi2
+
+from ensedu.book import measured
+from ensedu.book.experiments import digit_networks, dropout
+from ensedu.book.experiments import disentangling as trained
+from ensedu.book.experiments.contest import mixes
+from ensedu.book.experiments.contest.tasks import TASKS
+from ensedu.book.experiments.exact import CENTERS, GRID, exact
+from ensedu.book.page.digit import EXAMPLES
+from ensedu.book.page.digit import stored_networks as stored
+from ensedu.book.page.digit.drawings import LETTERS, seen
+from ensedu.contest.tasks import given
+from ensedu.data import gap
+from ensedu.uncertainty import ece, entropy_parts, holm, paired
+from tests.book.claiming import Change, Claims
+
+MEANING = "what a word or a number means"
+CLAIMS = Claims(
+    "learning/uncertainty",
+    unclaimed={
+        "0.69 nats, for a fair coin": "log 2",
+        "Draw a 4": "an example",
+        "1 bit is 0.69 nats": MEANING,
+        "let one say 99 to 1": "an example, whose cell follows",
+        "Suppose it rains on 70": "an example",
+        "70% of the days on which you": MEANING,
+        "It is 0 only if you state": "a property of the divergence, in the glossary",
+        "the mixed term is": "the proof itself",
+    },
+)
+#: Of the grid: among the points, and in the gap.
+AMONG, INSIDE = (int(np.abs(GRID - x).argmin()) for x in (-2.5, 0.25))
+SHARES = "digit-splits", "summary", "means"
+
+
+def cells(place: str, part: str, number: int | None = None) -> np.ndarray:
+    """Return means of the figure, for each σ and each number of points, or for one number."""
+    numbers = trained.NUMBERS if number is None else [number]
+    return np.array(
+        [[trained.summary_cell(place, n, s)[part][1] for n in numbers] for s in trained.SIGMAS]
+    )
+
+
+def cell(place: str, number: int, sigma: float, *way: str | int, **change: float) -> Change:
+    """Return a change of a mean of the figure."""
+    where = {"place": place, "number": number, "sigma": sigma}
+    return Change("disentangling", "summary", "cells", where, *way, **change)
+
+
+def contrast(ratio: str, place: str, sigma: float, number: int | None = None) -> dict:
+    """Return a ratio, low, mean and high, and its p-value after Holm."""
+    return trained.summary_contrast(ratio, place, number, sigma)
+
+
+def says(method: str, drawing: str) -> tuple[list[int], np.ndarray, list[float]]:
+    """Return the digit of each member, the mean probabilities, and the bits in both parts."""
+    row = measured.row(measured.load("digit-networks")["rows"], method=method)
+    arrays = stored.unpacked(method, row["arrays"])
+    p = stored.probabilities(method, arrays, seen(EXAMPLES[drawing][1])[None])[0]
+    parts = entropy_parts(p)
+    bits = [part.item() / np.log(2) for part in (parts.expected, parts.mutual_information)]
+    return p.argmax(-1).ravel().tolist(), p.mean(0)[0], bits
+
+
+def sure(method: str, kind: str) -> int:
+    """Return the percent of drawings of which a method is sure."""
+    return round(100 * measured.load("digit-splits")["summary"]["means"][method][kind]["sure"])
+
+
+@CLAIMS.says("among", "falls from 0.42 to 0.03")
+@CLAIMS.says("halves", "In the gap it only halves")
+def _() -> None:
+    few, many = (exact(number, 0.2, "bumps").unknown for number in (4, 256))
+    assert (round(few[AMONG], 2), round(many[AMONG], 2)) == (0.42, 0.03)
+    assert 0.4 < many[INSIDE] / few[INSIDE] < 0.6
+
+
+@CLAIMS.says("four-times", "as much as four times the points")
+def _() -> None:
+    for number in (32, 64):
+        half = exact(number, 0.1, "bumps").unknown[AMONG]
+        more = exact(4 * number, 0.2, "bumps").unknown[AMONG]
+        assert abs(np.log(half / more)) < np.log(1.35)
+    assert abs(half / more - 1) < 0.05
+
+
+@CLAIMS.says("bumps", "are sums of 17 bumps")
+def _() -> None:
+    assert len(CENTERS) == 17
+
+
+@CLAIMS.says("four-say", "Four members say 0.35 where 0.59 is right")
+def _() -> None:
+    """The same draws, by the normal distribution of one height of the curve in the gap."""
+    known = exact(64, 0.2, "bumps")
+    features = np.exp(-0.5 * ((known.x[:, None] - CENTERS) / 0.8) ** 2)
+    here = np.exp(-0.5 * ((GRID[INSIDE] - CENTERS) / 0.8) ** 2)
+    root = np.linalg.cholesky(np.linalg.inv(features.T @ features / 0.2**2 + np.eye(17)))
+    heights = np.random.default_rng([0, 1]).standard_normal((4, 17)) @ root.T @ here
+    assert round(heights.std(ddof=1), 2) == 0.35
+    assert round(known.unknown[INSIDE], 2) == 0.59
+
+
+@CLAIMS.says("typical", "about 40%, and one time in five")
+@CLAIMS.says("with-64", "With 64 it is 9%")
+@CLAIMS.says("summary-forty", "miss its standard deviation by about 40%")
+def _() -> None:
+    draws = np.random.default_rng(0).standard_normal((40_000, 64))
+    for members, percent in ((4, 40), (64, 9)):
+        own = draws[:, :members].std(axis=1, ddof=1)
+        assert abs(100 * np.sqrt(((own - 1) ** 2).mean()) - percent) < 1
+        assert abs(100 / np.sqrt(2 * (members - 1)) - percent) < 1
+    beyond = chi2.cdf(3 * 0.5**2, 3) + chi2.sf(3 * 1.5**2, 3)
+    assert abs(beyond - 1 / 5) < 0.025
+
+
+@CLAIMS.says("all-noise", "the 0.69 nats of their average")
+@CLAIMS.says("nearly-all", "nearly all of your 0.69 nats")
+def _() -> None:
+    for own, part in ((0.5, 0.0), (0.99, 0.92)):
+        parts = entropy_parts(np.array([[[own, 1 - own]], [[1 - own, own]]]))
+        assert round(parts.total.item(), 2) == 0.69
+        assert abs(parts.mutual_information.item() / parts.total.item() - part) < 0.005
+
+
+@CLAIMS.says(
+    "networks", "learned from 1,200 small images of digits",
+    Change("digit-networks", "settings", "train", to=1000),
+)  # fmt: skip
+def _() -> None:
+    assert measured.load("digit-networks")["settings"]["train"] == 1200
+    assert digit_networks.NETWORKS.settings["train"] == 1200
+    assert len(dropout.split_digits(1200, 0)[0][1]) == 1200
+
+
+@CLAIMS.says("four-or-nine", "says 9 with only 80%")
+def _() -> None:
+    _, mean, (first, second) = says("deep_ensemble", "a 4 or a 9")
+    assert (mean.argmax(), round(100 * mean[9])) == (9, 80)
+    assert first > 0.6 * (first + second)
+
+
+@CLAIMS.says("x", "members say 8, 2, 3 and 2")
+@CLAIMS.says("e", "All four members say 5, and neither")
+def _() -> None:
+    assert says("deep_ensemble", "an X")[0] == [8, 2, 3, 2]
+    digits, _, bits = says("deep_ensemble", "an E")
+    assert digits == [5] * 4 and max(bits) < 0.01
+
+
+@CLAIMS.says("letters", "here are 360 letters", Change("digit-splits", "settings", "number", to=36))
+def _() -> None:
+    number = measured.load("digit-splits")["settings"]["number"]
+    assert number == digit_networks.NUMBER == 360
+    assert number % len(LETTERS) < len(LETTERS)
+    assert len(digit_networks.drawings_of_kind("letters", 0, number)[0]) == 360
+
+
+@CLAIMS.says(
+    "half-of-letters", "sure of 90% of the digits",
+    Change(*SHARES, "single", "test", "sure", times=0.98),
+    Change(*SHARES, "single", "letters", "sure", times=1.05),
+)  # fmt: skip
+def _() -> None:
+    assert (sure("single", "test"), sure("single", "letters")) == (90, 50)
+
+
+@CLAIMS.says("hundred", "shares 100% among ten digits")
+def _() -> None:
+    for drawing in ("an E", "a house"):
+        _, mean, _ = says("deep_ensemble", drawing)
+        assert len(mean) == 10 and np.isclose(mean.sum(), 1)
+
+
+@CLAIMS.says("different", "their 100% on different digits")
+def _() -> None:
+    """Two of four that are certain of different digits leave no digit above 75%."""
+    assert 3 / 4 < stored.SURE == 0.9
+    assert stored.MEMBERS == 4
+
+
+@CLAIMS.says(
+    "agree", "still sure of 49% of the letters",
+    Change(*SHARES, "deep_ensemble", "letters", "sure", times=1.1),
+)  # fmt: skip
+def _() -> None:
+    """Above 90% on average, each of four gives this digit at least 60%: more than any other."""
+    assert sure("deep_ensemble", "letters") == 49
+    assert 4 * stored.SURE - 3 > 0.5
+
+
+@CLAIMS.says("ideal", "the error would be 1.5 times")
+def _() -> None:
+    draws = np.random.default_rng(0).standard_normal((200_000, 6))
+    error = (draws[:, :5].mean(axis=1) - draws[:, 5]) ** 2
+    assert abs(error.mean() / draws[:, :5].var(axis=1).mean() - 1.5) < 0.02
+
+
+@CLAIMS.says(
+    "multiple", "error is 2 to 12 times the disagreement",
+    cell("gap", 480, 0.2, "error", 1, times=1.1), cell("regions", 120, 0.1, "error", 1, times=0.6),
+)  # fmt: skip
+@CLAIMS.says("far-smaller", "and far smaller than the error")
+def _() -> None:
+    ratios = np.concatenate([cells(p, "error") / cells(p, "spread") for p in trained.PLACES])
+    assert (round(ratios.min()), round(ratios.max())) == (2, 12)
+
+
+@CLAIMS.says(
+    "common", "at least seven eighths of it all five",
+    cell("regions", 120, 0.1, "spread", 1, times=1.2),
+)  # fmt: skip
+def _() -> None:
+    """Members with seeds of their own leave V / 5 in the error, and show 4 V / 5 on average."""
+    draws = np.random.default_rng(0).standard_normal((200_000, 5))
+    own = (draws.mean(axis=1) ** 2).mean()
+    assert abs(own - 1 / 5) < 0.005
+    assert abs(own / draws.var(axis=1).mean() - 1 / 4) < 0.005
+    for place in trained.PLACES:
+        assert (cells(place, "error") / cells(place, "spread")).min() >= 2
+        assert (1 - cells(place, "spread") / 4 / cells(place, "error")).min() >= 7 / 8
+
+
+@CLAIMS.says("predict", "You train five networks on 30 points")
+@CLAIMS.says("then-480", "train five others on 480 points")
+@CLAIMS.says("answer", "They agree far more")
+@CLAIMS.says(
+    "gap", "From 30 to 480 points the disagreement",
+    *(Change("disentangling", "summary", "contrasts",
+             {"ratio": "spread, more data", "place": "gap", "sigma": sigma}, "mean", to=0.4)
+      for sigma in trained.SIGMAS),
+)  # fmt: skip
+def _() -> None:
+    assert (trained.NUMBERS[0], trained.NUMBERS[-1], trained.SETTINGS["members"]) == (30, 480, 5)
+    for sigma in trained.SIGMAS:
+        own = contrast("spread, more data", "gap", sigma)
+        assert 0.19 < own["mean"] < 0.31 and own["adjusted"] < 0.05
+
+
+@CLAIMS.says("no-change", "But their error does not clearly fall")
+@CLAIMS.says("afterwards", "whether the error in the gap changes")
+def _() -> None:
+    rows = measured.load("disentangling")["rows"]
+    for sigma in trained.SIGMAS:
+        few, many = (
+            np.log([r["gap"]["error"] for r in rows if (r["number"], r["sigma"]) == (n, sigma)])
+            for n in (30, 480)
+        )
+        found = paired(many - few)
+        assert found.low < 0 < found.high
+
+
+@CLAIMS.says("line", "off by 0.35, and the posterior calls")
+def _() -> None:
+    found = exact(256, 0.2, "line")
+    assert round(abs(gap.truth(GRID) - found.mean)[AMONG], 2) == 0.35
+    assert round(found.unknown[AMONG], 2) == 0.02
+
+
+@CLAIMS.says(
+    "where", "5 to 18 times as large as among",
+    cell("gap", 480, 0.1, "spread", 1, times=1.2), cell("gap", 30, 0.1, "spread", 1, times=0.8),
+)  # fmt: skip
+@CLAIMS.says("summary-hint", "larger where data are missing")
+def _() -> None:
+    wider = cells("gap", "spread") / cells("regions", "spread")
+    assert (round(wider.min()), round(wider.max())) == (5, 18)
+
+
+@CLAIMS.says("twenty", "20 data sets, each with its own")
+@CLAIMS.says(
+    "recipe",
+    "learning rate 0.005, batches of 20",
+    Change("disentangling", "settings", "lr", to=0.01),
+)
+@CLAIMS.says("steps", "from 300 to 3,000, was chosen")
+@CLAIMS.says("inputs", "over 400 new inputs in each place")
+def _() -> None:
+    found = measured.load("disentangling")
+    assert found["settings"] == trained.EXPERIMENT.settings == trained.SETTINGS
+    wanted = {"members": 5, "lr": 0.005, "batch_size": 20, "points": 400}
+    assert found["settings"] == wanted
+    assert {row["data_seed"] for row in found["rows"]} == {*range(20)}
+    assert len(found["rows"]) == 20 * len(trained.CHOSEN)
+    assert trained.WIDTHS == (1, 50, 50, 2)
+    tuning = measured.load("disentangling-tuning")["rows"]
+    assert len({row["data_seed"] for row in tuning}) == 3
+    assert not {row["data_seed"] for row in tuning} & {*range(20)}
+    assert (min(trained.TRIES), max(trained.TRIES)) == (300, 3000)
+
+
+@CLAIMS.says("above", "In all 18 cases the 95% interval")
+@CLAIMS.says("holm", "by Holm's correction over 60 ratios")
+def _() -> None:
+    contrasts = measured.load("disentangling")["summary"]["contrasts"]
+    assert len(contrasts) == 60
+    adjusted = holm([one["p"] for one in contrasts])
+    assert np.allclose(adjusted, [one["adjusted"] for one in contrasts], rtol=1e-3, atol=1e-12)
+    own = [one for one in contrasts if one["ratio"] == "error / spread"]
+    assert len(own) == 18
+    assert all(one["low"] > 1.5 and one["adjusted"] < 0.05 for one in own)
+
+
+@CLAIMS.says(
+    "stated", "they state 0.058 where 0.01 is true",
+    cell("regions", 30, 0.1, "noise", 1, times=1.1),
+    cell("regions", 480, 0.1, "noise", 1, times=1.1),
+)  # fmt: skip
+def _() -> None:
+    found = [round(cells("regions", "noise", number)[0, 0], 3) for number in (30, 480)]
+    assert found == [0.058, 0.014]
+    assert trained.SIGMAS[0] ** 2 < 0.0101
+
+
+def rain(stated: float) -> tuple[float, float]:
+    """Return the expected NLL, and how often the likelier answer is right; it rains on 70%."""
+    nll = -0.7 * np.log(stated) - 0.3 * np.log(1 - stated)
+    return nll, 0.7 if stated > 0.5 else 0.3
+
+
+@CLAIMS.says("right", "this forecaster is as good as one")
+@CLAIMS.says("honest", "The honest 70% costs 0.61 nats")
+@CLAIMS.says("twice", "To say 99% costs more than twice")
+def _() -> None:
+    (honest, right), (sure_of, same) = rain(0.7), rain(0.99)
+    assert right == same == 0.7
+    assert round(honest, 2) == 0.61
+    assert 2 < sure_of / honest < 2.5
+    assert round(-np.log(0.01), 1) == 4.6
+    assert all(rain(stated)[0] > honest for stated in (0.01, 0.3, 0.6, 0.69, 0.71, 0.8, 0.9))
+
+
+@CLAIMS.says("sky", "The ECE is 0, and nobody knows")
+@CLAIMS.says("each-day", "say 70% each day, without a look")
+def _() -> None:
+    days = np.repeat([0, 1], [30, 70])
+    assert ece(np.tile([0.3, 0.7], (100, 1)), days) < 1e-9
+
+
+def held(contestant: str) -> np.ndarray:
+    """Return whether each strength of the test rows lies in its 90% interval."""
+    row = measured.row(measured.load(mixes.TABLE)["rows"], contestant=contestant)
+    own = given(TASKS["concrete"](), 0)
+    strength = own.center + own.unit * own.test[1][:, 0]
+    return np.abs(strength - np.array(row["mean"])) <= 1.6449 * np.array(row["std"])
+
+
+def one(contestant: str, index: int, **change: float) -> Change:
+    """Return a change of the mean that a contestant predicts for one of the six."""
+    where = {"contestant": contestant}
+    return Change(mixes.TABLE, "rows", where, "mean", mixes.chosen()[index].row, **change)
+
+
+@CLAIMS.says("nine-in-ten", "so a 90% interval")
+@CLAIMS.says("ordinary", "the third lies at their upper end", one("single", 0, times=2.0))
+def _() -> None:
+    assert mixes.LEVEL == 0.9
+    strengths = np.array([mix.strength for mix in mixes.chosen()])
+    for method in ("single", "deep_ensemble"):
+        low, high = mixes.intervals(method)
+        assert ((low < strengths) & (strengths < high))[:2].all()
+        assert abs(strengths[2] - high[2]) < 0.04 * (high[2] - low[2])
+
+
+@CLAIMS.says(
+    "too-strong", "It bore 24 megapascals", one("single", 4, times=0.9),
+    one("deep_ensemble", 4, times=0.9),
+)  # fmt: skip
+def _() -> None:
+    mix = mixes.chosen()[4]
+    assert (mix.name, mix.kind, round(mix.strength)) == ("cement and water", "unusual", 24)
+    assert all(mixes.intervals(method)[0, 4] > 31 for method in ("single", "deep_ensemble"))
+
+
+@CLAIMS.says(
+    "no-longer", "its interval is no longer than",
+    Change(mixes.TABLE, "rows", {"contestant": "deep_ensemble"}, "std",
+           mixes.chosen()[4].row, times=1.1),
+)  # fmt: skip
+@CLAIMS.says("all-four", "and all four expect too much")
+def _() -> None:
+    """Of four numbers none is farther from their mean than √3 of their standard deviations."""
+    low, high = mixes.intervals("deep_ensemble")
+    lengths = high - low
+    assert lengths[4] <= lengths[2]
+    std = lengths[4] / (2 * 1.6449)
+    assert (low[4] + high[4]) / 2 - np.sqrt(3) * std > mixes.chosen()[4].strength + 5
+
+
+@CLAIMS.says("counted", "on all 203 test mixes")
+@CLAIMS.says(
+    "all-held", "hold 85% of the strengths",
+    Change(mixes.TABLE, "rows", {"contestant": "single"}, "std", times=1.1),
+)  # fmt: skip
+@CLAIMS.says("least-like", "they hold only 11")
+def _() -> None:
+    own = given(TASKS["concrete"](), 0)
+    near = np.linalg.norm(own.test[0][:, None] - own.fit[0], axis=-1).min(axis=1)
+    far = np.argsort(-near, kind="stable")[:18]
+    assert near[far].min() > np.delete(near, far).max() + 0.01
+    inside = held("single")
+    assert (len(inside), round(100 * inside.mean()), inside[far].sum()) == (203, 85, 11)
+    assert len({tuple(row) for row in np.round(own.test[0][far, :-1], 6)}) == 6

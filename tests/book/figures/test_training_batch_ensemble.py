@@ -1,0 +1,112 @@
+"""What *Training a BatchEnsemble* draws is what it is given, and each sentence says one thing."""
+
+import numpy as np
+import pytest
+from matplotlib.text import Annotation
+
+from ensedu import plot
+from ensedu.book.figures.training_batch_ensemble import Alike, Contest, Diversity, Rates, Trained
+from ensedu.book.page.said import too_much
+from ensedu.plot.style import LOOKS, Look
+from tests.plot.looks import LIGHT, drawn, readable, texts
+
+ALIKE = Alike(
+    {
+        "digits": {"N(1, 0.1²)": 0.05, "random signs": 0.56, "deep ensemble": 0.6},
+        "MNIST-5000": {"random signs": 0.3, "deep ensemble": 0.2},
+    }
+)
+RATES = Rates(
+    [0.0005, 0.002, 0.008, 0.032],
+    {
+        "Adam": (np.array([0.1, 0.07, 0.05, 2]), np.array([0.1, 0.07, 0.06, 1])),
+        "SGD": (np.array([2.2, 0.2, 0.1, 0.06]), np.array([0.2, 0.1, 0.06, np.nan])),
+    },
+)
+DIVERSITY = Diversity(
+    {
+        "N(1, 0.1²)": [Trained(0.002, 0.121)],
+        "N(1, 0.5²)": [Trained(0.011, 0.097), Trained(0.032, 0.144)],
+        "random signs": [Trained(0.029, 0.074), Trained(0.084, 0.133)],
+        "deep ensemble": [Trained(0.033, 0.079), Trained(0.032, 0.111)],
+    },
+    0.118,
+)
+CONTEST = Contest(
+    {
+        name: plot.PooledEffect(
+            (at - 0.3, at, at + 0.3), (at - 1, at + 1), [at - 0.2, at + 0.2], word, "batch_ensemble"
+        )
+        for name, at, word in (
+            ("one network", -0.6, "better"), ("a deep ensemble", -0.3, "unclear")
+        )
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("images", ALIKE.choices["images"])
+def test_ratios_are_bars_in_rows_that_stay(images):
+    readable(lambda: ALIKE.draw(images))
+    for look in LOOKS:
+        (axes,) = drawn(lambda: ALIKE.draw(images), look).axes
+        names = [label.get_text() for label in axes.get_yticklabels()]
+        assert names == [*ALIKE.ratios["digits"]]
+        bars = [line for line in axes.lines if len(line.get_xdata()) == 2 and line.get_lw() == 3]
+        assert [(names[bar.get_ydata()[0]], bar.get_xdata()[1]) for bar in bars] == [
+            *ALIKE.ratios[images].items()
+        ]
+        assert axes.get_xlim() == (0, 1)
+        words = {text.get_text() for text in axes.texts}
+        assert ("not run" in words) == (images == "MNIST-5000")
+
+
+def test_alike_says_what_signs_and_a_deep_ensemble_reach():
+    assert ALIKE.say("digits") == (
+        "On digits, members from random signs reach 0.56 of independent errors' disagreement, a "
+        "deep ensemble 0.60."
+    )
+    assert not any(too_much(ALIKE.say(images)) for images in ALIKE.ratios)
+
+
+def test_rates_are_two_curves_an_optimizer():
+    readable(RATES.draw)
+    for look in LIGHT:
+        for axes, (title, curves) in zip(
+            drawn(RATES.draw, look).axes, RATES.nll.items(), strict=True
+        ):
+            assert axes.get_title() == title
+            for line, nll in zip(axes.lines, curves, strict=True):
+                np.testing.assert_array_equal(line.get_xydata().T, [RATES.rates, nll])
+                low, high = axes.get_ylim()
+                assert low < np.nanmin(nll) <= np.nanmax(nll) < high
+    assert not too_much(RATES.say())
+
+
+def test_an_arrow_leads_from_the_average_to_the_mixture():
+    readable(DIVERSITY.draw)
+    for look in LOOKS:
+        (axes,) = drawn(DIVERSITY.draw, look).axes
+        single, *dots = axes.lines
+        assert set(single.get_ydata()) == {0.118}
+        first = {name: ends[0] for name, ends in DIVERSITY.ends.items()}
+        assert [tuple(dot.get_xydata()[0]) for dot in dots] == [
+            (100 * one.disagreement, one.nll) for one in first.values()
+        ]
+        arrows = [a for a in axes.texts if isinstance(a, Annotation) and a.arrow_patch is not None]
+        assert [(arrow.xyann, arrow.xy) for arrow in arrows] == [
+            tuple((100 * end.disagreement, end.nll) for end in ends)
+            for ends in DIVERSITY.ends.values()
+            if len(ends) > 1
+        ]
+        assert {*DIVERSITY.ends, "one network"} <= {text.get_text() for text in axes.texts}
+    assert DIVERSITY.say() == (
+        "From random signs, on its own loss: disagreement 8.4% instead of 2.9%, and a higher NLL."
+    )
+    assert not too_much(DIVERSITY.say())
+
+
+def test_the_contest_has_a_row_a_rival():
+    readable(CONTEST.draw)
+    words = {" ".join(text.get_text().split()) for text in texts(drawn(CONTEST.draw, Look()))}
+    assert {"beside one network", "beside a deep ensemble", "better", "unclear"} <= words
+    assert CONTEST.say() == "On average it gains 0.60 units beside one network: better."

@@ -1,0 +1,132 @@
+"""The page on uncertainty draws what it is given, and each sentence says one thing."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ensedu import plot
+from ensedu.book.experiments.exact import CHOICES, GRID, exact
+from ensedu.book.figures.uncertainty import AMONG, INSIDE, Curve, Members, Sure, Trained
+from ensedu.book.page.said import too_much
+from ensedu.data import gap
+from ensedu.plot.style import INK, LOOKS
+from tests.plot.looks import LIGHT, drawn, readable, texts
+
+CURVE = Curve(exact, CHOICES)
+KNOWN = exact(16, 0.2, "bumps")
+RNG = np.random.default_rng(3)
+DRAWN = {
+    (members, sample): KNOWN.mean + KNOWN.unknown * RNG.standard_normal((members, 1))
+    for members, sample in product((4, 11), (1, 2, 3))
+}
+MEMBERS = Members(KNOWN, DRAWN)
+SHARES = {"single": (0.91, 0.47), "deep_ensemble": (0.93, 0.52), "mean_field": (0.61, 0.13)}
+SURE = Sure(SHARES)
+
+
+def cells(mean):
+    mean = np.array(mean)
+    return np.stack([0.8 * mean, mean, 1.3 * mean])
+
+
+FOUND = {
+    noise: {
+        place: {"error": cells(error), "spread": cells(spread)}
+        for place, error, spread in (
+            ("regions", [0.05, 0.008, 0.006], [0.01, 0.002, 0.002]),
+            ("gap", [0.3, 0.2, 0.21], [0.1, 0.05, 0.03]),
+        )
+    }
+    for noise in (0.1, 0.4)
+}
+TRAINED = Trained((30, 120, 480), FOUND)
+
+
+@pytest.mark.parametrize("choice", [(4, 0.4, "bumps"), (16, 0.2, "bumps"), (256, 0.1, "line")])
+def test_bands_are_two_standard_deviations_of_each_part(choice):
+    found, (number, noise, _) = exact(*choice), choice
+    readable(lambda: CURVE.draw(*choice))
+    for look in LOOKS:
+        figure = drawn(lambda: CURVE.draw(*choice), look)
+        curves, parts = figure.axes
+        mean, truth, dots = curves.lines
+        np.testing.assert_array_equal(mean.get_ydata(), found.mean)
+        np.testing.assert_array_equal(truth.get_ydata(), gap.truth(GRID))
+        assert len(dots.get_xdata()) == number
+        whole = np.sqrt(found.unknown**2 + noise**2)
+        above, _, inner = (area.get_paths()[0].vertices[:, 1] for area in curves.collections)
+        assert np.isclose(above, (found.mean + 2 * whole)[:, None]).any(axis=1).all()
+        assert np.isclose(inner, (found.mean + 2 * found.unknown)[:, None]).any(axis=1).all()
+        unknown, level = parts.lines
+        np.testing.assert_array_equal(unknown.get_ydata(), found.unknown)
+        assert set(level.get_ydata()) == {noise}
+        named = {text.get_text() for text in figure.texts}
+        assert named == {"true curve", "not known", "noise"}
+
+
+def test_a_curve_says_both_parts_and_a_line_how_far_it_is_off():
+    found = exact(64, 0.2, "bumps")
+    assert CURVE.say(64, 0.2, "bumps") == (
+        f"The noise has σ 0.2; what is not known has {found.unknown[AMONG]:.2f} among the points, "
+        f"{found.unknown[INSIDE]:.2f} in the gap."
+    )
+    assert CURVE.say(256, 0.2, "line") == (
+        "At x = −2.5 the line is off by 0.35, and calls 0.02 not known."
+    )
+    assert not any(too_much(CURVE.say(*choice)) for choice in product(*CHOICES.values()))
+
+
+def test_members_are_all_there_with_their_standard_deviation():
+    assert MEMBERS.choices == {"members": [4, 11], "sample": [1, 2, 3]}
+    readable(lambda: MEMBERS.draw(4, 2))
+    curves, parts = drawn(lambda: MEMBERS.draw(11, 3), LOOKS[0]).axes
+    own = [line.get_ydata() for line in curves.lines if len(line.get_xdata()) == len(GRID)]
+    np.testing.assert_array_equal(own, DRAWN[11, 3])
+    exactly, said = parts.lines
+    np.testing.assert_array_equal(exactly.get_ydata(), KNOWN.unknown)
+    np.testing.assert_allclose(said.get_ydata(), DRAWN[11, 3].std(axis=0, ddof=1))
+    told = MEMBERS.say(11, 3)
+    assert f"{DRAWN[11, 3][:, INSIDE].std(ddof=1):.2f}" in told
+    assert told.startswith("In the gap 11 members") and not too_much(told)
+
+
+def test_each_method_has_a_hollow_and_a_filled_mark():
+    readable(SURE.draw)
+    for look in LIGHT:
+        (axes,) = drawn(SURE.draw, look).axes
+        marks = [line for line in axes.lines if line.get_marker() != "None"]
+        for (method, shares), pair in zip(
+            SHARES.items(), zip(marks[::2], marks[1::2], strict=True), strict=True
+        ):
+            assert [line.get_color() for line in pair] == [plot.PALETTE[method]] * 2
+            assert [line.get_xdata()[0] for line in pair] == pytest.approx(100 * np.array(shares))
+            assert [line.get_markerfacecolor() == "none" for line in pair] == [True, False]
+        at = {text.get_text(): text.xy[0] for text in axes.texts}
+        assert at == pytest.approx({"digits": 91, "letters": 47})
+    said = SURE.say()
+    assert said == "One network is sure of 47% of the letters, a deep ensemble of 52%."
+    assert not too_much(said)
+
+
+@pytest.mark.parametrize("noise", FOUND)
+def test_error_and_disagreement_have_a_panel_a_place(noise):
+    assert TRAINED.choices == {"noise": [*FOUND]}
+    readable(lambda: TRAINED.draw(noise))
+    for look in LIGHT:
+        figure = drawn(lambda: TRAINED.draw(noise), look)
+        for axes, place in zip(figure.axes, ("regions", "gap"), strict=True):
+            error, spread = axes.lines
+            np.testing.assert_array_equal(error.get_ydata(), FOUND[noise][place]["error"][1])
+            np.testing.assert_array_equal(spread.get_ydata(), FOUND[noise][place]["spread"][1])
+            assert error.get_color() == INK
+            ends = axes.collections[0].get_segments()
+            assert [end[:, 1].tolist() for end in ends] == FOUND[noise][place]["error"][
+                ::2
+            ].T.tolist()
+        names = [text.get_text() for text in texts(figure)]
+        assert names.count("disagreement") == (2 if look.narrow else 1)
+    assert TRAINED.say(noise) == (
+        "With 480 points the error is 3 times the disagreement among them, 7 times in the gap."
+    )
+    assert not too_much(TRAINED.say(noise))
