@@ -33,9 +33,9 @@ MEMBERS = (
     "two dots say of all."
 )
 CONTEST = (
-    "Left is better. With a temperature, a larger network comes near to four networks without one. "
-    "A hollow mark is unclear, or has no word, because nobody had planned that comparison. Each "
-    "dot is one data set."
+    "Left is better. A larger network with a temperature comes near to four networks that have "
+    "none. Hollow: unclear, or a comparison that nobody had planned, without a word. Each dot is "
+    "one data set."
 )
 TABLE = "Five networks, mean ± standard deviation over 20 splits, and means of others"
 OWN = (

@@ -12,11 +12,10 @@ from ensedu.plot.style import INK, MUTED, PAGE, Figure, color, house_style, labe
 
 __all__ = ["MIXES", "Mixes"]
 
-# The caption.
+# The end of each caption.
 MIXES = (
-    "What each would tell the engineer: 90% intervals for six mixes on which nobody was trained. "
-    "Dots: the strengths that were measured. The lower three mixes are unlike all those of "
-    "training."
+    "90% intervals for six mixes on which no network was trained. Dots: the strengths that were "
+    "measured. The lower three mixes are unlike all those of training."
 )
 
 #: Of a row: how far below its middle each interval lies, and its name if it stands above.

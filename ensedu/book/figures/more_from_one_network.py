@@ -10,13 +10,14 @@ from numpy import ndarray as Array
 from ensedu import plot
 from ensedu.book.experiments.contest import reading
 from ensedu.book.figures.best import UNIT, brief
+from ensedu.book.figures.mixes import MIXES
 from ensedu.data import gap
 from ensedu.plot.panels import ends_room, name_ends, panels
 from ensedu.plot.style import INK, MUTED, Figure, color, house_style
 
 __all__ = [
-    "CONTEST", "PATHS", "RUNS", "SCALED_SWAG", "TEMPERATURE", "WALKS", "Contest", "Paths", "Runs",
-    "Temperature", "Walks",
+    "CONTEST", "ENGINEER", "PATHS", "RUNS", "SCALED_SWAG", "TEMPERATURE", "WALKS", "Contest",
+    "Paths", "Runs", "Temperature", "Walks",
 ]  # fmt: skip
 
 # Captions.
@@ -24,6 +25,10 @@ PATHS = (
     "Five networks that one run passed, and five runs. At the points both differ about alike; in "
     "the shaded gap the networks of one run hardly differ. Once its rate has fallen to zero, they "
     "are one network."
+)
+ENGINEER = (
+    "SWAG's intervals are wider for most mixes, and where both are wrong its own lies further off. "
+    + MIXES
 )
 TEMPERATURE = (
     "One number lowers the confidence until it fits, and changes no answer. Left: the loss on "
@@ -40,8 +45,8 @@ WALKS = (
     "posterior."
 )
 CONTEST = (
-    "Left is better. What one run gives is unclear, what four give is not. A hollow mark is "
-    "unclear, or has no word, because nobody had planned that comparison. Each dot is one data set."
+    "Left is better. What one run gives is unclear, what four give is not. Hollow: unclear, "
+    "or a comparison that nobody had planned, without a word. Each dot is one data set."
 )
 
 BLUE, GRAY = color("deep_ensemble"), color("single")

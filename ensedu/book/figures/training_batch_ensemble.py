@@ -9,11 +9,12 @@ from numpy import ndarray as Array
 
 from ensedu import plot
 from ensedu.book.figures.best import UNIT
+from ensedu.book.figures.mixes import MIXES
 from ensedu.plot.panels import RIGHT, inches, panels, set_axis
 from ensedu.plot.style import INK, MARKERS, PAGE, Figure, color, house_style, look
 
 __all__ = [
-    "ALIKE", "CONTEST", "DIVERSITY", "LIVE", "LIVE_ALT", "RATES", "Alike", "Contest",
+    "ALIKE", "CONTEST", "DIVERSITY", "ENGINEER", "LIVE", "LIVE_ALT", "RATES", "Alike", "Contest",
     "Diversity", "Rates", "Trained",
 ]  # fmt: skip
 
@@ -22,6 +23,9 @@ LIVE = (
     "Members that start the same stay the same. A: the four start from random signs, and in the "
     "gap they come apart. B: all four start from the same fast weights, so they remain one curve. "
     "The buttons choose where those of A start."
+)
+ENGINEER = (
+    "A BatchEnsemble's intervals are wider for all but the weak mix, and yet one is wrong. " + MIXES
 )
 LIVE_ALT = (
     "Two panels with 60 points on a wave, none in a gap in the middle: two BatchEnsembles of four, "
@@ -33,12 +37,13 @@ ALIKE = (
     "would if each were wrong independently. Means over 10 splits."
 )
 RATES = (
-    "With SGD, the sum of losses is the average at four times the learning rate. With Adam it is "
-    "the same, until training fails. A BatchEnsemble of four from random signs, digits, 40 "
-    "epochs: NLL of test images, a mean over 3 splits; a curve ends where training fails."
+    "With SGD, the sum of losses is the average at four times the learning rate. With Adam both "
+    "have the same NLL at the same rate, up to rates at which training fails. A BatchEnsemble of "
+    "four from random signs, digits, 40 epochs: NLL of test images, a mean over 3 splits. A curve "
+    "ends where the loss is no number any more."
 )
 DIVERSITY = (
-    "Members that differ more make a good ensemble, or a bad one. Dots: trained on the average of "
+    "Members that differ more make a good ensemble, or a bad one. Marks: trained on the average of "
     "the members' losses. An arrow leads to the same ensemble trained on its own loss. Digits, "
     "each end at its own learning rate; means over 10 splits, 3 initializations on each."
 )

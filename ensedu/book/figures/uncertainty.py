@@ -13,12 +13,13 @@ from numpy import ndarray as Array
 
 from ensedu import plot
 from ensedu.book.experiments.exact import GRID, Exact
+from ensedu.book.figures.mixes import MIXES
 from ensedu.data import gap
 from ensedu.plot.panels import ends_room, name_ends, panels
 from ensedu.plot.style import INK, MUTED, Figure, color, house_style
 
 __all__ = [
-    "CURVE", "DIGIT", "DRAWS", "SURE", "TRAINED", "Curve", "Members", "Sure", "Trained",
+    "CURVE", "DIGIT", "DRAWS", "ENGINEER", "SURE", "TRAINED", "Curve", "Members", "Sure", "Trained",
 ]  # fmt: skip
 
 # Captions.
@@ -27,6 +28,7 @@ CURVE = (
     "mean ± 2 standard deviations (σ), blue for what is not known of it, gray for the noise on "
     "top. Below: both σ. Shaded: the gap, where there are no points."
 )
+ENGINEER = "Four networks miss the mix of much cement and water as one network does. " + MIXES
 DRAWS = (
     "Four curves that may all be true say only roughly how much is not known; 64 say it well. "
     "Solid: exact. Thin and dashed: curves drawn from the posterior of 64 points, noise 0.2, and "

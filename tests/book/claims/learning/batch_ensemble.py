@@ -227,7 +227,7 @@ def _() -> None:
 
 @CLAIMS.says("lesson", "probability of 0.6, and the three others")
 @CLAIMS.says("four", "1.4 nats for it, but")
-@CLAIMS.says("summary-best", "who knows an image best learns it most")
+@CLAIMS.says("summary-best", "the member that knows an image best gets")
 def _() -> None:
     p = torch.tensor([0.6, 0.2, 0.2, 0.2], dtype=torch.float64)
     nll = (-p.log()).requires_grad_()

@@ -189,9 +189,8 @@ def _() -> None:
 
 @CLAIMS.says("unclear", "lower on 11 of the 18 sources", row("gpa2", "mc_dropout", 1.2))
 @CLAIMS.says("sources", "on data from 18 sources by their")
-@CLAIMS.says("better", "is better than one network", row("leaves", "batch_ensemble", 1.5))
 def _() -> None:
-    assert (word("mc_dropout"), word("batch_ensemble")) == ("unclear", "better")
+    assert word("mc_dropout") == "unclear"
     sources = [*reading.compared()["mc_dropout"].sources.values()]
     assert (sum(one < 0 for one in sources), len(sources)) == (11, 18)
     assert on("diamonds", "mc_dropout") > 5 * sorted(sources)[-2]

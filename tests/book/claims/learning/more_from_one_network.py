@@ -183,6 +183,33 @@ def _() -> None:
     assert same[:268].all() and not same[269:].any()
 
 
+@CLAIMS.says("better-one", "practically one network, though a better one")
+@CLAIMS.says(
+    "only-half", "brings only half of what five networks",
+    Change(TABLE, "rows", {"schedule": "constant"}, "epochs", "nll", times=1.01),
+)  # fmt: skip
+@CLAIMS.says(
+    "holding", "more than half of what five networks gain",
+    compared("holds swag", "falls end", "nll", times=0.7),
+    compared("holds swag", "falls end", "nll", "verdict", to=""),
+    compared("falls five", "falls end", "nll", times=1.3),
+)  # fmt: skip
+def _() -> None:
+    assert entry("falls end", "rmse", "constant end")["verdict"] == "better"
+    assert entry("falls end", "nll", "constant end")["difference"] < 0
+    five = entry("falls five", "nll", "falls end")["difference"]
+    swag = entry("holds swag", "nll", "falls end")
+    assert swag["verdict"] == "better"
+    assert 0.5 < swag["difference"] / five < 0.6
+    nll = {
+        made: np.mean([one[made]["nll"] for one in measured.load(TABLE)["rows"]
+                       if one["schedule"] == schedule])
+        for schedule, made in (("constant", "epochs"), ("falls", "end"))
+    }  # fmt: skip
+    moving = nll["epochs"] - nll["end"]
+    assert 0.45 < moving / five < 0.55
+
+
 @CLAIMS.says(
     "rmse", "lowers it by a quarter of a megapascal",
     compared("falls end", "constant end", "rmse", times=1.2),
