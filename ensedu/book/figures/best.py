@@ -19,14 +19,13 @@ __all__ = [
 
 # Captions.
 FOREST = (
-    "Left is better. A mark is the average over data sets, its thick line says where that average "
-    "may lie. A hollow mark is unclear, even if its line misses 0: among fourteen some lines do so "
-    "by luck, so one must miss it by more. Each dot is one data set; the thin line says where the "
-    "next one, such as yours, may fall."
+    "Who is better than one network, and how sure is that? Left is better. A mark is the average "
+    "over 18 sources of data, its thick line says where that average may lie, and a hollow mark is "
+    "unclear. Each dot is one source; the thin line says where one more, such as yours, may fall."
 )
 DOT = (
-    "Marks and lines are still those of all data sets, but each dot is now the same one. An "
-    "arrowhead at an end is a difference of 3 units or more."
+    "An average is not your data: marks and lines are still those of all sources, but each dot is "
+    "now the same data set. An arrowhead at an end is a difference of 3 units or more."
 )
 TASKS = (
     "Means over splits and seeds. A bar is the interval of the difference from one network, on "
@@ -34,12 +33,12 @@ TASKS = (
 )
 COST = (
     "What a method gains, in units of NLL, and three things that it costs, in multiples of one "
-    "network's. Sort by what you are short of."
+    "network's."
 )
 AUROC = (
-    "Right is better: how well the doubt of a prediction tells inputs that should not be trusted "
-    "from rows to test on. It was not planned to decide anything, so nobody is called better, and "
-    "all marks are hollow."
+    "Nobody becomes an alarm: how much better than one network's the doubt of a prediction tells "
+    "out-of-distribution inputs from test rows. Right is better. It was not planned to decide "
+    "anything, so all marks are hollow."
 )
 
 #: What 1 is, in words that need no statistics.
@@ -47,10 +46,7 @@ UNIT = "difference in NLL; 1 = how far luck with split and seed typically moves 
 #: How a sentence begins, by kind of data sets.
 WHERE = {"all": "On average", "numbers": "With numbers", "classes": "With classes"}
 #: What some data sets are called when they are pooled alone.
-ALONE = {
-    "classes": "classes alone", "numbers": "numbers alone", "new": "data sets new to this book",
-    "mlps": "without LeNet-5",
-}  # fmt: skip
+ALONE = {"mlps": "without LeNet-5", "new": "data sets new to this book"}
 #: Names that are too long for a row of a phone.
 BRIEF = {
     "one network, with a temperature": "temperature alone",
@@ -237,9 +233,9 @@ def ways(
         last = max(one.without, key=lambda source: one.without[source].mean)
         each = {
             "as above": pooled[name],
-            "random effects": one.random_effects,
+            **{way: one.alone[kind] for kind, way in ALONE.items()},
             "without its best data set": one.without[last],
-            **{ALONE[kind]: own for kind, own in one.alone.items()},
+            "random effects": one.random_effects,
         }
         for way, interval in each.items():
             rows.setdefault(way, {})[name] = interval.low, interval.mean, interval.high

@@ -134,12 +134,12 @@ def test_ways_show_the_data_set_that_helped_most():
     found = Sensitivity(
         random_effects=at(-0.4), between=0.1,
         without={"x": at(-0.5), "y": at(-0.2), "z": at(-0.3)},
-        means=(-0.5, -0.2), p_values=(0.1, 0.2), alone={"classes": at(-0.7), "new": at(-0.6)},
+        means=(-0.5, -0.2), p_values=(0.1, 0.2), alone={"mlps": at(-0.7), "new": at(-0.6)},
     )  # fmt: skip
     assert best.ways({"a": at(-0.45)}, {"a": found}) == {
         "as above": {"a": (-1.45, -0.45, 0.55)},
-        "random effects": {"a": (-1.4, -0.4, 0.6)},
-        "without its best data set": {"a": (-1.2, -0.2, 0.8)},
-        "classes alone": {"a": (-1.7, -0.7, pytest.approx(0.3))},
+        "without LeNet-5": {"a": (-1.7, -0.7, pytest.approx(0.3))},
         "data sets new to this book": {"a": (-1.6, -0.6, 0.4)},
+        "without its best data set": {"a": (-1.2, -0.2, 0.8)},
+        "random effects": {"a": (-1.4, -0.4, 0.6)},
     }
