@@ -26,17 +26,6 @@ CLAIMS = (
         "a mean-field BNN's NLL is {} beside one network;",
         [("mean_field", "single")],
     ),
-    (
-        "learning/rank-1-bnn",
-        "for a rank-1 BNN of four is {} beside one network, {} beside a BatchEnsemble, and {} "
-        "beside a deep ensemble.",
-        [("rank1", "single"), ("rank1", "batch_ensemble"), ("rank1", "deep_ensemble")],
-    ),
-    (
-        "learning/rank-1-bnn",
-        "a rank-1 BNN's NLL is {} beside one network.",
-        [("rank1", "single")],
-    ),
 )
 
 

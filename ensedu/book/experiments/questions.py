@@ -50,6 +50,7 @@ QUESTIONS: Mapping[str, str] = {
     "pruning": "What can a mean-field network's weights be spared, by prior?",
     "pruning-tuning": "Which rate does each prior of the pruned networks get?",
     "rank1-gradients": "How noisy is a gradient by a draw for each member, or each image?",
+    "rank1-noise": "How good is one network under noise that a rank-1 BNN's prior would draw?",
     "rank1-training": "What do prior, start and loss of a rank-1 BNN change, and is it learned?",
     "rank1-training-cloud": "How do means and standard deviations of r and s move in training?",
     "rank1-training-tuning": "Which rate does each recipe of a rank-1 BNN get?",

@@ -1,0 +1,180 @@
+"""What *Training a rank-1 BNN* draws and says: where distributions go, and what they are for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu.plot.panels import RIGHT, ends_room, inches, name_ends, panels, set_axis
+from ensedu.plot.style import INK, Figure, color, house_style
+
+__all__ = [
+    "CLOUD", "CONTEST", "SWAPPED", "TRAP", "Cloud", "Path", "Swapped", "Trap",
+]  # fmt: skip
+
+# Captions.
+CLOUD = (
+    "Started near 1, the distributions of r and s go where nothing was learned: into the prior. "
+    "Each dot is one entry of r or s, its mean and its standard deviation σ; the ring is the prior "
+    "N(1, 0.1²). 102 of the 1,320 entries of a network that learns to read digits."
+)
+SWAPPED = (
+    "The prior in the place of what r and s learned does no harm. Squares: the same rank-1 BNNs, "
+    "with other r and s. Gray: one network, and one that learns under the prior's noise. NLL of "
+    "test images, lower is better; means over 10 splits."
+)
+TRAP = (
+    "Under the narrow normal prior the means that start at −1 cross 0, and meanwhile the NLL of the "
+    "training images rises; under a Cauchy prior most of them stay. Both from random signs; means "
+    "over 10 splits, 2 initializations on each."
+)
+CONTEST = (
+    "Beside one network the rank-1 BNN is unclear, beside a BatchEnsemble it is worse, and beside "
+    "a deep ensemble unclear. Left is better. Each dot is one data set."
+)
+
+GREEN, GRAY = color("rank1"), color("single")
+#: Inches that panels are high, and of one row.
+HIGH, ROW = 2.7, 0.48
+#: The prior's mean and standard deviation, and where its name stands.
+PRIOR, BESIDE = (1.0, 0.1), (-13, 10)
+#: After which epochs the cloud was looked at, those to choose from, and what the means start from.
+EPOCHS, SHOWN = (0, 1, 2, 3, 5, 8, 12, 20, 30, 40), (0, 3, 8, 12, 20, 40)
+STARTS = {"N(1, 0.1²)": "normal", "random signs": "signs"}
+#: The line of each prior in `Trap`.
+STYLES = ("-", "--")
+NOISY = "one, with noise"
+
+
+class Cloud:
+    """Means and standard deviations of entries of r and s, epoch by epoch.
+
+    Parameters
+    ----------
+    entries
+        By contestant, (epochs, 2, K): means, and standard deviations, after each of `EPOCHS`.
+    """
+
+    def __init__(self, entries: Mapping[str, Sequence[Sequence[Sequence[float]]]]) -> None:
+        self.entries = {words: np.array(entries[name]) for words, name in STARTS.items()}
+        self.choices = {"means_start": [*STARTS], "epoch": [*SHOWN]}
+
+    def at(self, means_start: str, epoch: int) -> Float[Array, "2 K"]:
+        """Return means and standard deviations."""
+        return self.entries[means_start][EPOCHS.index(epoch)]
+
+    def draw(self, means_start: str, epoch: int) -> Figure:
+        """Draw a dot an entry, and a ring around the prior."""
+        with house_style():
+            figure, (axes,) = panels(1, height=HIGH)
+            axes.plot(*self.at(means_start, epoch), "o", color=GREEN, ms=5, alpha=0.55, mew=0)
+            axes.plot(*PRIOR, "o", ms=17, mfc="none", mec=INK, mew=1.6)
+            axes.annotate("prior", PRIOR, BESIDE, textcoords="offset points", color=INK, ha="right")
+            axes.set(yscale="log", xlabel="mean", ylabel="σ")
+            axes.minorticks_off()
+            set_axis(axes.xaxis, (-1.6, 1.6), {x: f"{x:g}".replace("-", "−") for x in (-1, 0, 1)})
+            set_axis(axes.yaxis, (0.015, 0.25), {y: f"{y:g}" for y in (0.02, 0.05, 0.1, 0.2)})
+        return figure
+
+    def say(self, means_start: str, epoch: int) -> str:
+        """Say where the middle of the cloud is."""
+        mean, std = self.at(means_start, epoch)
+        below = np.mean(mean < 0)
+        return (
+            f"After {epoch} epochs half of the σ lie above {np.median(std):.2g}, and {below:.0%} "
+            "of the means are negative."
+        )
+
+
+class Swapped:
+    """A dot a row, each a score, beside one network's.
+
+    Parameters
+    ----------
+    values
+        What stands in the place of r and s, to NLLs.
+    noisy, single
+        That of one network with noise, and of one without.
+    """
+
+    def __init__(self, values: Mapping[str, float], noisy: float, single: float) -> None:
+        self.values, self.noisy, self.single = values, noisy, single
+
+    def draw(self) -> Figure:
+        """Draw the rank-1 BNN's rows, then the network with noise, and a line for one without."""
+        rows = [(name, x, GREEN, "s") for name, x in self.values.items()]
+        rows.append((NOISY, self.noisy, GRAY, "o"))
+        left = RIGHT + 0.12 + max(inches(name) for name, *_ in rows)
+        with house_style():
+            figure, (axes,) = panels(1, height=ROW * (len(rows) + 0.7), left=left)
+            axes.axvline(self.single, color=GRAY, lw=2)
+            axes.annotate("one network", (self.single, -0.85), (-6, 0), color=GRAY, ha="right",
+                          textcoords="offset points", va="center", weight="bold")  # fmt: skip
+            for y, (_, x, own, marker) in enumerate(rows):
+                axes.plot(x, y, marker, color=own, ms=9)
+                axes.annotate(f"{x:.3f}", (x, y), (10, 0), textcoords="offset points", color=own,
+                              va="center")  # fmt: skip
+            axes.set(ylim=(len(rows) - 0.5, -1.2), xlabel="NLL")
+            axes.set_yticks(range(len(rows)), [name for name, *_ in rows])
+            axes.tick_params(axis="y", length=0)
+            set_axis(axes.xaxis, (0.06, 0.125), {x: f"{x:g}" for x in (0.06, 0.08, 0.1, 0.12)})
+        return figure
+
+    def say(self) -> str:
+        """Compare what was learned with the prior."""
+        learned, *_, prior = self.values.values()
+        return f"r and s as learned: NLL {learned:.3f}; from the prior: {prior:.3f}."
+
+
+@dataclass(frozen=True)
+class Path:
+    """What becomes of networks under one prior, after each epoch.
+
+    Attributes
+    ----------
+    negative
+        The part of the means that lie below 0.
+    nll
+        That of weight samples on the images of training.
+    """
+
+    negative: Sequence[float]
+    nll: Sequence[float]
+
+
+class Trap:
+    """Means below 0, and the NLL, by prior."""
+
+    def __init__(self, epochs: Sequence[int], paths: Mapping[str, Path]) -> None:
+        self.epochs, self.paths = epochs, paths
+
+    def draw(self) -> Figure:
+        """Draw two panels, and name the curves in both."""
+        room = ends_room(self.paths)
+        with house_style():
+            figure, (left, right) = panels(2, height=HIGH, right=room)
+            for (name, path), style in zip(self.paths.items(), STYLES, strict=True):
+                own = {"color": GREEN, "lw": 2.4, "ls": style, "label": name}
+                left.plot(self.epochs, 100 * np.array(path.negative), **own)
+                right.plot(self.epochs, path.nll, **own)
+            left.set(title="means below 0, %", ylim=(0, 55))
+            right.set(title="NLL, training", yscale="log")
+            right.minorticks_off()
+            set_axis(right.yaxis, (0.02, 3), {y: f"{y:g}" for y in (0.03, 0.1, 0.3, 1)})
+            for axes, part in ((left, "negative"), (right, "nll")):
+                axes.set(xscale="log", xlabel="epochs")
+                axes.minorticks_off()
+                set_axis(axes.xaxis, (0.95, 42), {x: f"{x}" for x in (1, 3, 8, 20, 40)})
+                name_ends(figure, axes, [
+                    (name, 40, (100 if axes is left else 1) * getattr(path, part)[-1], GREEN)
+                    for name, path in self.paths.items()
+                ])  # fmt: skip
+        return figure
+
+    def say(self) -> str:
+        """Say how many means are left below 0."""
+        first, second = (f"{name} {100 * path.negative[-1]:.0f}%" for name, path in
+                         self.paths.items())  # fmt: skip
+        return f"Means below 0 at the end: {first}, {second}."
