@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ensedu import plot
+from ensedu.book.figures.mixes import MIXES
 from ensedu.book.page.ranking import Measure, Score
 from ensedu.contest.sensitivity import Sensitivity
 from ensedu.contest.statistics import CLIP
@@ -13,8 +14,8 @@ from ensedu.plot.style import Figure
 from ensedu.uncertainty import Interval
 
 __all__ = [
-    "AUROC", "COLUMNS", "COST", "DOT", "FOREST", "GAIN", "PAID", "TASKS", "Auroc", "Dots", "Forest",
-    "brief", "paid", "scored", "ways",
+    "AUROC", "COLUMNS", "COST", "DOT", "ENGINEER", "FOREST", "GAIN", "PAID", "TASKS", "Auroc", "Dots",
+    "Forest", "brief", "paid", "scored", "ways",
 ]  # fmt: skip
 
 # Captions.
@@ -40,6 +41,7 @@ AUROC = (
     "out-of-distribution inputs from test rows. Right is better. It was not planned to decide "
     "anything, so all marks are hollow."
 )
+ENGINEER = "IVON misses no strength, because it is unsure of every mix, also the ordinary. " + MIXES
 
 #: What 1 is, in words that need no statistics.
 UNIT = "difference in NLL; 1 = how far luck with split and seed typically moves one score"
