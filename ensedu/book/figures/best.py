@@ -14,8 +14,8 @@ from ensedu.plot.style import Figure
 from ensedu.uncertainty import Interval
 
 __all__ = [
-    "AUROC", "COLUMNS", "COST", "DOT", "ENGINEER", "FOREST", "GAIN", "PAID", "TASKS", "Auroc", "Dots",
-    "Forest", "brief", "paid", "scored", "ways",
+    "AUROC", "COLUMNS", "COST", "DOT", "ENGINEER", "FOREST", "GAIN", "PAID", "TASKS", "Auroc",
+    "Dots", "Forest", "brief", "paid", "scored", "ways",
 ]  # fmt: skip
 
 # Captions.
