@@ -23,7 +23,7 @@ BESIDE = {
     # What decided the words, and what had been seen before.
     r"differs from 0 by more than luck": ("With fourteen rivals",),
     r"lucky epochs at high rates won": ("test scores of two of the tables had been seen",),
-    r"holds their dot 95 times of 100": ("If your data are like ours", "some thousand rows"),
+    r"where your dot may fall": ("if your data are like ours", "some thousand rows"),
     # One curve: no verdict about a method.
     r"9\.67 below": ("one curve", "shootout"),
 }
