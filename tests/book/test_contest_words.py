@@ -17,16 +17,6 @@ CLAIMS = (
         [("mean_field", "single"), ("mc_dropout", "single")],
     ),
     (
-        "learning/bayesian-cnn",
-        "In NLL its word for a mean-field BNN is {} beside one network.",
-        [("mean_field", "single")],
-    ),
-    (
-        "learning/bayesian-cnn",
-        "a mean-field BNN's NLL is {} beside one network;",
-        [("mean_field", "single")],
-    ),
-    (
         "learning/rank-1-bnn",
         "for a rank-1 BNN of four is {} beside one network, {} beside a BatchEnsemble, and {} "
         "beside a deep ensemble.",
