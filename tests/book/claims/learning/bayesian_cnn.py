@@ -28,7 +28,6 @@ CLAIMS = Claims(
     "learning/bayesian-cnn",
     unclaimed={
         "and 0 if you draw the outputs": "a proposition",
-        "from N(0, 1)": "a definition",
         "And c is not 0": "a consequence of sharing weights",
         "written as a vector with a 1": "a definition",
         "gives half to 2 and half": "an example",
@@ -39,7 +38,6 @@ CLAIMS = Claims(
         "gives 4 the probability": "a definition",
         "answer to an ugly 4": "an example",
         "but softplus activations": "what others published",
-        "use a tenth of the": "what others published",
     },
 )
 
