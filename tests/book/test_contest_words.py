@@ -16,16 +16,6 @@ CLAIMS = (
         "in NLL its word is {} for a mean-field BNN beside one network, and {} for MC dropout.",
         [("mean_field", "single"), ("mc_dropout", "single")],
     ),
-    (
-        "learning/bayesian-cnn",
-        "In NLL its word for a mean-field BNN is {} beside one network.",
-        [("mean_field", "single")],
-    ),
-    (
-        "learning/bayesian-cnn",
-        "a mean-field BNN's NLL is {} beside one network;",
-        [("mean_field", "single")],
-    ),
 )
 
 

@@ -1,0 +1,398 @@
+"""What *Bayesian CNNs* claims: by algebra, by its cells and tables, and by the contest's."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ensedu import counting, uncertainty
+from ensedu import torch as et
+from ensedu.book import measured
+from ensedu.book.experiments import bayesian_cnn as cnn
+from ensedu.book.experiments import bayesian_cnn_images as seen
+from ensedu.book.experiments.contest import reading
+from ensedu.priors import Normal
+from ensedu.torch.models import alexnet, lenet5
+from ensedu.torch.train.losses import softmax_cross_entropy
+from tests.book.claiming import Change, Claims
+from tests.book.claims.learning.shootout import row, word
+from tests.book.conftest import read
+
+TABLE, GRADIENTS = "bayesian-cnn", "bayesian-cnn-gradients"
+#: What stands in the cells that work by hand.
+CELLS = ("sliding_window_view(image", "S = 2.0", "STEPS = 1200")
+
+CLAIMS = Claims(
+    "learning/bayesian-cnn",
+    unclaimed={
+        "and 0 if you draw the outputs": "a proposition",
+        "And c is not 0": "a consequence of sharing weights",
+        "written as a vector with a 1": "a definition",
+        "gives half to 2 and half": "an example",
+        "half of them say 2": "an example",
+        "badly written 4": "an example",
+        "that it is a 4 or": "an example",
+        "only two possible answers, 4": "an example",
+        "gives 4 the probability": "a definition",
+        "answer to an ugly 4": "an example",
+        "but softplus activations": "what others published",
+    },
+)
+
+
+@cache
+def found() -> dict[str, dict[str, Any]]:
+    """Return what cells of the page find, each by itself."""
+    names: dict[str, Any] = {}
+    for cell in read(f"book/{CLAIMS.chapter}").cells:
+        for mark in CELLS:
+            if "# Change this" in cell.source and mark in cell.source:
+                names[mark] = {"np": np, "torch": torch}
+                exec(cell.source, names[mark])
+    return names
+
+
+def rows_of(name: str) -> list[dict[str, Any]]:
+    """Return the rows of a contestant, a split each."""
+    return [row for row in measured.load(TABLE)["rows"] if row["contestant"] == name]
+
+
+def mean_of(name: str, score: str) -> float:
+    """Return a contestant's mean over splits."""
+    return float(np.mean([row[score] for row in rows_of(name)]))
+
+
+def by_epoch(name: str, *keys: str) -> np.ndarray:
+    """Return means over splits, an epoch each."""
+    own = [row["by_epoch"] for row in rows_of(name)]
+    for key in keys:
+        own = [one[key] for one in own]
+    return np.mean(own, axis=0)
+
+
+def last_sigmas(name: str) -> dict[str, float]:
+    """Return the mean σ of each layer at the end."""
+    return {layer: by_epoch(name, "sigma", layer)[-1] for layer in cnn.LAYERS.values()}
+
+
+def of(name: str, *way: str, times: float) -> Change:
+    """Return a change of a contestant's rows."""
+    return Change(TABLE, "rows", {"contestant": name}, *way, times=times)
+
+
+def image(kind: str, key: str, times: float) -> Change:
+    """Return a change of what the network says of all images of a kind."""
+    return Change(seen.TABLE, "rows", 0, kind, key, times=times)
+
+
+def shares(cut: float = seen.CUT) -> tuple[np.ndarray, np.ndarray]:
+    """Return the epistemic shares of doubtful digits, and of doubtful letters."""
+    digits, letters = (seen.doubtful_shares(own, cut) for own in seen.known().values())
+    return digits, letters
+
+
+@CLAIMS.says("lenet", "goes from 61,706 parameters to 123,412")
+@CLAIMS.says("alexnet", "from 244 MB to 489 MB")
+def _() -> None:
+    single = counting.count(lenet5()).total
+    assert (single, counting.count(et.ensemble(lenet5(), "mean_field")).total) == (61_706, 123_412)
+    with torch.device("meta"):
+        own = counting.count(alexnet()).total
+    assert [round(4 * each / 1e6) for each in (own, 2 * own)] == [244, 489]
+    layers = [part for part in lenet5().modules() if hasattr(part, "weight")]
+    assert len(layers) == 5
+
+
+@CLAIMS.says(
+    "samples", "(NLL) of 0.140 nats, an average of eight", of("wide", "nll_by_samples", times=1.1)
+)
+def _() -> None:
+    assert measured.load(TABLE)["settings"]["samples"][::3] == [1, 8, 64]
+    own = np.mean([row["nll_by_samples"] for row in rows_of("wide")], axis=0)
+    assert [round(one, 3) for one in own[::3]] == [0.140, 0.104, 0.099]
+
+
+def gradient(estimator: str) -> np.ndarray:
+    """Return the variance in μ of the second convolution by the size of the batch."""
+    own = [row for row in measured.load(GRADIENTS)["rows"] if row["epochs"] == 30]
+    return np.mean([row[estimator]["mean"]["conv2"] for row in own], axis=0)
+
+
+def noisier(estimator: str, size: int, times: float) -> Change:
+    """Return a change of it, at the size of this place."""
+    where = {"epochs": 30}
+    return Change(GRADIENTS, "rows", where, estimator, "mean", "conv2", size, times=times)
+
+
+@CLAIMS.says("sixteenth", "7% of the variance is left", noisier("local", -1, 1.2))
+@CLAIMS.says("shared", "With drawn weights 45% is left", noisier("weights", -1, 1.2))
+@CLAIMS.says("batches", "from 32 digits in a batch to 512")
+def _() -> None:
+    sizes = measured.load(GRADIENTS)["settings"]["sizes"]
+    assert (sizes[-3], sizes[-1]) == (32, 512)
+    left = {name: gradient(name)[-1] / gradient(name)[-3] for name in ("local", "weights")}
+    assert [round(each, 2) for each in left.values()] == [0.07, 0.45]
+    assert 512 / 32 == 16
+    assert abs(16 * left["local"] - 1) < 0.15
+
+
+@CLAIMS.says("same-pixels", "The windows 5 and 7 hold")
+@CLAIMS.says("fewer-pixels", "Window 3 holds only part")
+def _() -> None:
+    own = found()[CELLS[0]]
+    x, sigma = own["x"], own["sigma"]
+    assert np.array_equal(x[4], x[6])
+    assert set(np.flatnonzero(x[4])) < set(np.flatnonzero(x[2]))
+    covariance = (x * sigma**2) @ x.T
+    correlation = covariance / np.sqrt(np.outer(*[np.diag(covariance)] * 2))
+    assert correlation[4, 6] == pytest.approx(1)
+    assert 0 < correlation[4, 2] < 0.8
+    draws = sigma * np.random.default_rng(0).standard_normal((100_000, 9)) @ x.T
+    assert np.allclose(np.cov(draws.T), covariance, atol=0.02)
+    assert np.allclose(np.diag(covariance), own["variance"])
+    more_ink = np.argsort(x.sum(axis=1), kind="stable")
+    assert (np.diff(own["variance"][more_ink]) >= 0).all()
+
+
+def by_weights(name: str, score: str) -> dict[str, Any]:
+    """Return a score as trained, and with drawn weights."""
+    table = measured.load(TABLE)["summary"]["by_weights"]
+    return measured.row(table, contestant=name, score=score)
+
+
+def test_of(name: str, score: str, key: str, **changed: Any) -> Change:
+    """Return a change of it."""
+    where = {"contestant": name, "score": score}
+    return Change(TABLE, "summary", "by_weights", where, key, **changed)
+
+
+test_of.__test__ = False  # type: ignore[attr-defined]
+
+
+@CLAIMS.says(
+    "clear", "goes from 0.032 to 0.039 nats, which is",
+    test_of("wide_half", "mutual", "by_weights", times=1.1),
+    test_of("wide_half", "mutual", "verdict", to=""),
+    test_of("wide", "nll", "verdict", to="worse"),
+)  # fmt: skip
+def _() -> None:
+    own = by_weights("wide_half", "mutual")
+    assert [round(own[key], 3) for key in ("own", "by_weights")] == [0.032, 0.039]
+    assert own["verdict"] == "higher"
+    for name in ("wide", "wide_half", "narrow", "narrow_tenth"):
+        assert not by_weights(name, "error")["verdict"]
+        assert not by_weights(name, "nll")["verdict"]
+
+
+@CLAIMS.says(
+    "misread", "misreads 36 of 1,000 test digits",
+    image("digits", "epistemic", times=0.1), image("digits", "aleatoric", times=0.1),
+)  # fmt: skip
+@CLAIMS.says("above", "digits with a doubt above 0.2")
+@CLAIMS.says("auroc", "correctly in 94% of all pairs", image("digits", "epistemic", times=-1))
+def _() -> None:
+    own = seen.known()["digits"]
+    doubtful = own.whole > 0.2
+    counts = (len(own.wrong), own.wrong.sum(), doubtful.sum(), (own.wrong & doubtful).sum())
+    assert counts == (1000, 36, 73, 27)
+    for part in own.parts:
+        assert round(uncertainty.auroc(part[~own.wrong], part[own.wrong]), 2) == 0.94
+
+
+@CLAIMS.says("predict", "In 52% of these pairs")
+@CLAIMS.says(
+    "shares", "digits have 37% of it in the epistemic",
+    image("digits", "epistemic", times=1.2), image("letters", "epistemic", times=1.2),
+)  # fmt: skip
+@CLAIMS.says("larger", "larger share in 52% of the cases")
+def _() -> None:
+    assert [round(own.mean(), 2) for own in shares()] == [0.37, 0.37]
+    assert round(uncertainty.auroc(*shares()), 2) == 0.52
+    cuts = [uncertainty.auroc(*shares(cut)) for cut in (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)]
+    assert (round(min(cuts), 2), round(max(cuts), 2)) == (0.51, 0.62)
+    letters = seen.known()["letters"]
+    assert (letters.whole > seen.CUT).mean() > 0.6
+
+
+@CLAIMS.says(
+    "kernels", "with drawn kernels it is 51%", image("letters", "epistemic_by_weights", times=1.2)
+)
+def _() -> None:
+    (row,) = measured.load(seen.TABLE)["rows"]
+    both = []
+    for kind in ("digits", "letters"):
+        kept = ~np.isin(np.array(row[kind]["label"]), [*cnn.LIKE_DIGITS])
+        parts = [row[kind][f"{part}_by_weights"] for part in ("aleatoric", "epistemic")]
+        own = seen.Known(np.zeros((1, 28, 28)), np.array(parts)[:, kept], kept)
+        both.append(seen.doubtful_shares(own))
+    assert round(uncertainty.auroc(*both), 2) == 0.51
+
+
+@CLAIMS.says("parts", "from m = 0 to 2 their")
+@CLAIMS.says("moved", "0.17 with s = 1, and")
+def _() -> None:
+    source = next(
+        cell.source
+        for cell in read(f"book/{CLAIMS.chapter}").cells
+        if "# Change this" in cell.source and CELLS[1] in cell.source
+    )
+    eps = found()[CELLS[1]]["eps"]
+
+    def split(m: float, s: float) -> tuple[float, float]:
+        p = 1 / (1 + np.exp(-(m + s * eps)))
+        whole = 2 * p.mean() * (1 - p.mean())
+        return whole, 2 * p.var() / whole
+
+    assert "for m in (0, 1, 2, 4)" in source
+    wholes, parts = np.transpose([split(m, 2.0) for m in (0, 1, 2, 4)])
+    assert (np.diff(wholes * parts) < 0).all()
+    assert (np.diff(wholes * (1 - parts)) < 0).all()
+    assert np.ptp(parts[:3]) < 0.04
+    assert [round(split(0, s)[1], 2) for s in (1.0, 3.0)] == [0.17, 0.54]
+
+
+@CLAIMS.says("start", "start small, at 0.01", of("wide", "by_epoch", "sigma", "conv1", 0, times=2))
+def _() -> None:
+    assert {one.start for name, one in cnn.BAYESIAN.items() if name != cnn.STUCK} == {0.01}
+    for layer in cnn.LAYERS.values():
+        assert by_epoch("wide", "sigma", layer)[0] == pytest.approx(0.01, rel=1e-3)
+
+
+@CLAIMS.says("alone", "arrive at 0.032 or 0.033")
+def _() -> None:
+    own = found()[CELLS[2]]["path"]
+    assert {f"{each:.3f}" for each in own[-1]} == {"0.032", "0.033"}
+    assert all(abs(each[0] - each[-1]) < 0.001 for each in own)
+    settings = measured.load(TABLE)["settings"]
+    steps = settings["epochs"] * settings["train"] // settings["batch_size"]
+    assert (len(own) - 1, cnn.LR) == (steps, 0.001)
+
+
+@CLAIMS.says(
+    "sigmas", "ends between 0.029 and 0.033",
+    of("wide", "by_epoch", "sigma", "conv2", times=1.1),
+    of("narrow", "by_epoch", "sigma", "dense3", times=0.9),
+)  # fmt: skip
+@CLAIMS.says(
+    "tenth",
+    "layer end at 0.019 and 0.020",
+    of("narrow_tenth", "by_epoch", "sigma", "conv1", times=1.1),
+)
+def _() -> None:
+    for name in ("wide", "narrow"):
+        own = [*last_sigmas(name).values()]
+        assert 0.029 <= min(own) <= max(own) <= 0.033
+        assert min(own) > 0.9 * found()[CELLS[2]]["path"][-1].min()
+    own = last_sigmas("narrow_tenth")
+    assert [round(own[layer], 3) for layer in ("conv1", "dense3")] == [0.019, 0.020]
+    assert min(own["conv2"], own["dense1"], own["dense2"]) > 0.028
+
+
+@CLAIMS.says(
+    "doubles", "The epistemic part, with N(0, 1)",
+    of("wide", "by_epoch", "epistemic", -1, times=0.8),
+    of("wide", "by_epoch", "sigma", "dense1", -1, times=0.8),
+)  # fmt: skip
+def _() -> None:
+    at = by_epoch("wide", "epoch").tolist().index(9)
+    epistemic, aleatoric = (by_epoch("wide", part) for part in ("epistemic", "aleatoric"))
+    assert epistemic[-1] > 2 * epistemic[at]
+    assert (np.diff(epistemic[at:]) > 0).all()
+    for layer in cnn.LAYERS.values():
+        own = by_epoch("wide", "sigma", layer)
+        assert own[-1] > 2 * own[at]
+    assert (np.diff(aleatoric) < 5e-4).all()
+    assert aleatoric[-1] < 0.2 * aleatoric[1]
+
+
+@CLAIMS.says("contest", "In NLL, a mean-field network is unclear", row("mnist", "mean_field", 3))
+@CLAIMS.says("better", "deep ensemble is better than one", row("leaves", "deep_ensemble", 1.5))
+@CLAIMS.says("sources", "on data from 18 sources")
+@CLAIMS.says("summary", "In NLL a mean-field network is unclear")
+@CLAIMS.says("exercise", "contest's word for a mean-field network")
+def _() -> None:
+    assert (word("mean_field"), word("deep_ensemble")) == ("unclear", "better")
+    assert len(reading.compared()["mean_field"].sources) == 18
+
+
+@CLAIMS.says(
+    "seconds", "9.9 times as long to predict",
+    Change("contest/wage", "rows", {"contestant": "mean_field"}, "predict_seconds", times=3),
+)  # fmt: skip
+def _() -> None:
+    assert round(reading.costs("mean_field")["predict_seconds"], 1) == 9.9
+
+
+@CLAIMS.says("whole", "other nine misread 4.6%", of("narrow", "error", times=1.1))
+@CLAIMS.says("learned", "all ten learned, and misread 3.0%", of("narrow_tenth", "error", times=1.1))
+@CLAIMS.says("prior", "gave LeNet-5 the prior of")
+def _() -> None:
+    assert (cnn.BAYESIAN["narrow"].prior_std, cnn.BAYESIAN["narrow"].beta) == (0.1, 1.0)
+    assert (cnn.BAYESIAN["narrow_tenth"].prior_std, cnn.BAYESIAN["narrow_tenth"].beta) == (0.1, 0.1)
+    errors = np.sort([row["error"][0] for row in rows_of("narrow")])
+    assert len(errors) == 10
+    assert errors[-1] > 85 > 6 > errors[-2]
+    assert round(errors[:-1].mean(), 1) == 4.6
+    tenth = [row["error"][0] for row in rows_of("narrow_tenth")]
+    assert (len(tenth), max(tenth) < 5) == (10, True)
+    assert round(np.mean(tenth), 1) == 3.0
+
+
+@cache
+def elbo_of_the_prior() -> float:
+    """Return that of a net whose posterior is the prior: no KL, and the NLL of its samples."""
+    torch.manual_seed(0)
+    net = et.ensemble(
+        lenet5(), "mean_field", prior=Normal(0.0, 0.1), posterior_std=0.1, estimator="local"
+    )
+    with torch.no_grad():
+        for name, array in net.named_parameters():
+            if name.endswith("_mean"):
+                array.zero_()
+        assert abs(float(et.kl(net))) < 1
+        digits, labels = cnn.split_digits(0)[0]
+        return -float(softmax_cross_entropy(net(digits[:1000])[0], labels[:1000]))
+
+
+@CLAIMS.says("ignorance", "knows nothing, has −2.4 nats")
+@CLAIMS.says("elbo", "Ours have −11.5 on average", of("narrow", "elbo", times=1.1))
+@CLAIMS.says("paid", "the KL of 61,706 weights costs", of("narrow", "kl", times=0.1))
+def _() -> None:
+    assert round(elbo_of_the_prior(), 1) == -2.4
+    assert round(mean_of("narrow", "elbo"), 1) == -11.5
+    assert all(row["elbo"][0] < elbo_of_the_prior() for row in rows_of("narrow"))
+    assert mean_of("narrow", "kl") > -elbo_of_the_prior() - mean_of("narrow", "train_nll")
+    assert measured.load(TABLE)["settings"]["train"] == 4000
+
+
+@CLAIMS.says("nearer", "at 0.05, nearer to that prior")
+@CLAIMS.says("chance", "After 15 epochs, one of three", of("stuck", "error", times=0.9))
+@CLAIMS.says("two", "ELBOs of −1.7 and −1.8", of("stuck", "elbo", times=1.1))
+def _() -> None:
+    own = rows_of(cnn.STUCK)
+    assert (cnn.BAYESIAN[cnn.STUCK].start, own[0]["by_epoch"]["epoch"][-1]) == (0.05, 15)
+    assert [round(row["error"][0], 1) for row in own] == [89.5, 4.7, 10.7]
+    assert [round(row["elbo"][0], 1) for row in own[1:]] == [-1.7, -1.8]
+    assert all(row["elbo"][0] > elbo_of_the_prior() for row in own[1:])
+
+
+@CLAIMS.says("epochs", "30 epochs on 4,000 digits")
+@CLAIMS.says("splits", "1,000 to test on, with")
+@CLAIMS.says("adam", "Adam at 0.001, batches of 100")
+@CLAIMS.says("begin", "All standard deviations start at 0.01")
+@CLAIMS.says("planes", "with 64 draws each")
+@CLAIMS.says("draws", "Predictions average 32 draws")
+@CLAIMS.says("letters", "Letters are 52 in ten fonts")
+def _() -> None:
+    settings = measured.load(TABLE)["settings"]
+    names = ("epochs", "train", "test", "batch_size", "draws", "few_draws")
+    assert [settings[name] for name in names] == [30, 4000, 1000, 100, 32, 4]
+    assert {row["split"] for row in measured.load(TABLE)["rows"]} == set(range(10))
+    assert cnn.LR == 0.001
+    looked = measured.load(seen.TABLE)
+    assert (looked["settings"]["draws"], looked["rows"][0]["split"]) == (64, 0)
+    labels = looked["rows"][0]["letters"]["label"]
+    assert (len(labels), len(set(labels))) == (520, 52)
+    assert cnn.LIKE_DIGITS == "OoIliSsZzBqgb"

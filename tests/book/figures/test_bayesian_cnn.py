@@ -1,0 +1,162 @@
+"""What *Bayesian CNNs* draws is what it is given, and each sentence says one thing."""
+
+import numpy as np
+import pytest
+
+from ensedu.book.experiments.bayesian_cnn_images import Known, Seen
+from ensedu.book.figures.bayesian_cnn import (
+    PARTS,
+    PINK,
+    Images,
+    Noise,
+    Pairs,
+    Plane,
+    Sigmas,
+    Windows,
+)
+from ensedu.book.page.said import too_much
+from ensedu.plot.style import LOOKS
+from tests.plot.looks import LIGHT, drawn, limits, readable
+
+rng = np.random.default_rng(0)
+PIXELS = rng.random((40, 28, 28))
+SURE, TORN = np.eye(10)[[3] * 16], np.eye(10)[[2, 8] * 8]
+IMAGES = Images(
+    [Seen("digit", "3", PIXELS[0], SURE, (0.0, 0.0))] * 4
+    + [Seen("letter", "x", PIXELS[1], TORN, (0.1, 0.4))] * 4
+)
+WINDOWS = Windows(np.eye(5, dtype=int), np.eye(9, dtype=int), np.arange(9) % 3, np.arange(9) % 3)
+NOISE = Noise(
+    (1, 8, 32, 128, 512),
+    {
+        "drawn weights": np.array([10, 1, 0.3, 0.2, 0.1]),
+        "drawn outputs": np.array([8, 1, 0.2, 0.05, 0.01]),
+    },
+)
+TIED = rng.normal(3, 1, (400, 1)) * np.ones(9)
+PAIRS = Pairs({"one kernel": TIED, "drawn outputs": rng.normal(3, 1, (400, 9))}, first=5)
+
+
+def cloud(share, number=40):
+    whole = np.linspace(0.1, 0.6, number)
+    own = share + 0.1 * np.sin(np.arange(number))
+    parts = np.stack([whole * (1 - own), whole * own])
+    return Known(PIXELS[:number], parts, np.zeros(number, bool))
+
+
+PLANE = Plane({"digits": cloud(0.3), "letters": cloud(0.35)})
+EPOCHS = (0, 3, 6)
+SIGMAS = Sigmas(
+    EPOCHS,
+    {
+        "N(0, 1)": np.array([[0.01, 0.02, 0.031]] * 5),
+        "N(0, 0.1²)": np.array([[0.01, 0.015, 0.02]] * 5),
+    },
+    dict.fromkeys(["N(0, 1)", "N(0, 0.1²)"], np.array([[0.9, 0.2, 0.1], [0.001, 0.01, 0.02]])),
+    dict.fromkeys(["N(0, 1)", "N(0, 0.1²)"], np.array([0.01, 0.02, 0.033])),
+)
+CHOSEN = [
+    *((IMAGES, one) for one in IMAGES.choices["image"]),
+    *((WINDOWS, one) for one in WINDOWS.choices["window"]),
+    *((PAIRS, one) for one in PAIRS.choices["other_window"]),
+    *((SIGMAS, one) for one in SIGMAS.choices["trained"]),
+]
+
+
+@pytest.mark.parametrize(("shown", "choice"), CHOSEN)
+def test_sentences_say_one_thing(shown, choice):
+    assert not too_much(shown.say(choice))
+
+
+@pytest.mark.parametrize("shown", [IMAGES, WINDOWS, PAIRS, SIGMAS])
+def test_axes_stay_whatever_is_chosen(shown):
+    choices = [choice for one, choice in CHOSEN if one is shown]
+    for look in LIGHT:
+        first, *others = (
+            limits(drawn(lambda choice=choice: shown.draw(choice), look)) for choice in choices
+        )
+        assert all(other == first for other in others)
+
+
+@pytest.mark.parametrize("image", [1, 8])
+def test_images_hang_their_parts_and_show_the_samples_of_one(image):
+    readable(lambda: IMAGES.draw(image))
+    seen = IMAGES.seen[image - 1]
+    for look in LOOKS:
+        sheet, bars, samples = drawn(lambda: IMAGES.draw(image), look).axes
+        np.testing.assert_allclose(
+            [bar.get_height() for bar in bars.patches], seen.p.mean(axis=0), atol=1e-12
+        )
+        np.testing.assert_array_equal(samples.images[0].get_array(), seen.p)
+        assert len(sheet.images) == 9  # all, and the chosen one again
+        heights = [patch.get_height() * 1.1 for patch in sheet.patches if patch.get_fill()]
+        np.testing.assert_allclose(heights, [0.0, 0.0] * 4 + [0.1, 0.4] * 4)
+
+
+def test_an_image_says_both_parts():
+    assert IMAGES.say(1) == "The digit 3: 0.00 aleatoric, 0.00 epistemic."
+    assert IMAGES.say(8) == "The letter x: 0.10 aleatoric, 0.40 epistemic."
+
+
+@pytest.mark.parametrize("window", [1, 6])
+def test_a_frame_stands_at_the_window_its_row_and_its_output(window):
+    readable(lambda: WINDOWS.draw(window))
+    row, column = divmod(window - 1, 3)
+    for look in LOOKS:
+        figure = drawn(lambda: WINDOWS.draw(window), look)
+        corners = [axes.patches[0].get_xy() for axes in figure.axes if axes.patches]
+        assert corners == [(column, row), (0, window - 1), (column, row)]
+    wanted = f"Pixels of ink that window {window} and the kernel share: {(window - 1) % 3}."
+    assert WINDOWS.say(window) == wanted
+
+
+def test_noise_has_a_line_each():
+    readable(NOISE.draw)
+    for look in LOOKS:
+        lines = drawn(NOISE.draw, look).axes[0].lines
+        for line, y in zip(lines, NOISE.found.values(), strict=True):
+            np.testing.assert_array_equal(line.get_xydata(), np.stack([NOISE.sizes, y], axis=1))
+    said = "In batches of 512, drawn outputs leave 0.10 of the variance of drawn weights."
+    assert NOISE.say() == said
+    assert not too_much(said)
+
+
+def test_pairs_are_drawn_alike_and_tied_by_one_kernel_only():
+    readable(lambda: PAIRS.draw(2))
+    for axes, y in zip(
+        drawn(lambda: PAIRS.draw(2), LOOKS[0]).axes, PAIRS.drawn.values(), strict=True
+    ):
+        np.testing.assert_array_equal(axes.lines[0].get_xydata(), y[:, [4, 1]])
+    assert 5 not in PAIRS.choices["other_window"]
+    assert "Windows 5 and 2: correlation 1.00 with one kernel" in PAIRS.say(2)
+
+
+def test_the_plane_holds_all_images_and_one_line_for_their_share():
+    readable(PLANE.draw)
+    for look in LOOKS:
+        figure = drawn(PLANE.draw, look)
+        for axes, own in zip(figure.axes[:2], PLANE.known.values(), strict=True):
+            dots, ray = axes.lines
+            np.testing.assert_array_equal(dots.get_xydata(), own.parts.T)
+            share = (own.parts[1] / own.whole)[own.whole > 0.2].mean()
+            np.testing.assert_allclose(ray.get_xydata(), [[0, 0], [1 - share, share]])
+        assert len(figure.axes[2].images) == 20
+    for own in PLANE.known.values():
+        assert len(set(PLANE.picked(own))) == 10
+    assert not too_much(PLANE.say())
+
+
+def test_sigmas_stand_beside_a_clock():
+    readable(lambda: SIGMAS.draw("N(0, 1)"))
+    for look in LOOKS:
+        left, right = drawn(lambda: SIGMAS.draw("N(0, 1)"), look).axes
+        *layers, clock = left.lines
+        assert len(layers) == 5
+        for line, y in zip(layers, SIGMAS.sigmas["N(0, 1)"], strict=True):
+            np.testing.assert_array_equal(line.get_ydata(), y)
+            assert line.get_color() == PINK
+        np.testing.assert_array_equal(clock.get_ydata(), SIGMAS.alone["N(0, 1)"])
+        assert [line.get_color() for line in right.lines[:2]] == [*PARTS.values()]
+    assert SIGMAS.say("N(0, 0.1²)") == (
+        "σ ends at 0.020 to 0.020; a weight that no digit touches, at 0.033."
+    )
