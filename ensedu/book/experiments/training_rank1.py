@@ -460,13 +460,6 @@ def spread(
     return found
 
 
-def apart(scores: Any, others: Any) -> uncertainty.Interval:
-    """How much higher scores are than others, over splits of digits, means over starts."""
-    differences = np.mean(scores, axis=-1) - np.mean(others, axis=-1)
-    train, test = (len(before.examples("digits", 0)[k][1]) for k in (0, 1))
-    return uncertainty.resampled(differences, train=train, test=test)
-
-
 def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return differences from one network, of all contestants and of `BESIDE`, and `PAIRS`."""
     other = measured.load("batch-ensemble-training")["rows"]

@@ -26,9 +26,9 @@ SWAPPED = (
     "test images, lower is better; means over 10 splits."
 )
 TRAP = (
-    "Under the narrow normal prior the means that start at −1 cross 0, and meanwhile the NLL of the "
-    "training images rises; under a Cauchy prior most of them stay. Both from random signs; means "
-    "over 10 splits, 2 initializations on each."
+    "Under the narrow normal prior the means that start at −1 cross 0, and meanwhile the NLL of "
+    "the training images rises; under a Cauchy prior most of them stay. Both from random signs; "
+    "means over 10 splits, 2 initializations on each."
 )
 CONTEST = (
     "Beside one network the rank-1 BNN is unclear, beside a BatchEnsemble it is worse, and beside "

@@ -239,3 +239,24 @@ def test_an_entry_at_minus_one_costs_200_nats_or_few():
     wanted = math.log(((0.1 + gamma) ** 2 + 4) / (0.1 + gamma) ** 2)
     assert costs["signs_heavy", -1.0] - costs["signs_heavy", 1.0] == pytest.approx(wanted)
     assert 5 < wanted < 6
+
+
+def test_a_network_with_noise_learns_no_distribution_and_is_one():
+    stack = train(ours.NOISY, [0], 1, 0.01, **FEW_STEPS)
+    means, deviations = stack.fast_weight_moments()
+    np.testing.assert_allclose(means, 1, rtol=0, atol=0)
+    np.testing.assert_allclose(deviations, 0.1, rtol=0, atol=1e-12)
+    x, _ = ours.stacked_test_examples([0], 1)
+    with torch.no_grad():
+        outputs = stack.forward(x, None)
+        noise = stack.noise(None)
+        drawn = stack.forward(x, noise)
+    assert torch.equal(outputs, outputs[:, :1].expand_as(outputs))
+    assert (drawn[:, 0] - drawn[:, 1]).abs().max() > 1e-3
+
+
+def test_a_short_run_with_noise_has_all_results():
+    found = ours.noise(2, 1, 448, [1], 2)
+    assert found["lr"] == ours.RATES[int(np.argmin(np.mean(found["tuning"], axis=1)))]
+    assert {len(found[name]) for name in ("accuracy", "nll", "draw_nll", "point_nll")} == {2}
+    assert set(found) == set(measured.load("rank1-noise")["rows"][0])
