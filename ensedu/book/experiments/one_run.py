@@ -190,8 +190,8 @@ def curves(
 ) -> dict[str, Any]:
     """Return how far the functions of one run lie apart, and those of five, by place.
 
-    Of one run: the mean over five. ``curves`` are those of the first run, and of all five ends, of
-    the data that is shown.
+    Of one run: the mean over five. ``curves`` are those of the first run, and of all five ends; of
+    data that is not shown there are none.
     """
     x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(data_seed)))
     inputs = torch.from_numpy(grid()[:, None])
@@ -216,9 +216,9 @@ def curves(
         }
         for place in example.PLACES
     }
-    if data_seed == SHOWN:
-        found["curves"] = {"one": kept[:, 0].tolist(), "five": kept[-1].tolist()}
-    return found
+    shown = slice(None) if data_seed == SHOWN else slice(0)
+    curves = {"one": kept[shown, 0], "five": kept[-1, shown]}
+    return found | {"curves": {name: own.tolist() for name, own in curves.items()}}
 
 
 def drawn() -> tuple[Float[Array, " B"], Float[Array, "N 2"], dict[str, Array]]:
