@@ -245,10 +245,9 @@ class Pairs:
             np.corrcoef(y[:, self.first - 1], y[:, other_window - 1])[0, 1]
             for y in self.drawn.values()
         )
-        return (
-            f"Windows {self.first} and {other_window}: correlation {one:.2f} with one kernel, "
-            f"{other:.2f} with drawn outputs."
-        ).replace("-", "−")
+        return (f"Correlation {one:.2f} with one kernel, {other:.2f} with drawn outputs.").replace(
+            "-", "−"
+        )
 
 
 class Plane:
