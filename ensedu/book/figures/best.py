@@ -41,7 +41,7 @@ AUROC = (
     "out-of-distribution inputs from test rows. Right is better. It was not planned to decide "
     "anything, so all marks are hollow."
 )
-ENGINEER = "IVON misses no strength, because it is unsure of every mix, also the ordinary. " + MIXES
+ENGINEER = "IVON holds every strength, and is unsure of every mix, ordinary ones as well. " + MIXES
 
 #: What 1 is, in words that need no statistics.
 UNIT = "difference in NLL; 1 = how far luck with split and seed typically moves one score"
