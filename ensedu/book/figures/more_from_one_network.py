@@ -23,8 +23,8 @@ __all__ = [
 # Captions.
 PATHS = (
     "Five networks that one run passed, and five runs. At the points both differ about alike; in "
-    "the shaded gap the networks of one run hardly differ. Once its rate has fallen to zero, they "
-    "are one network."
+    "the shaded gap the networks of one run differ far less. Once its rate has fallen to zero, "
+    "they are practically one network."
 )
 ENGINEER = (
     "SWAG's intervals are wider for most mixes, and where both are wrong its own lies further off. "

@@ -44,9 +44,9 @@ SURE = (
     "hyperparameter settings."
 )
 TRAINED = (
-    "Their error is a multiple of their disagreement, and in the gap more points make them agree "
-    "without a clear change of the error. Five networks, mean squares, the noise left out; means "
-    "over 20 data sets with 95% intervals."
+    "Their error is a multiple of their disagreement, and in the gap they agree more with more "
+    "points and steps, without a clear change of the error. Five networks, mean squares, the "
+    "noise left out; means over 20 data sets with 95% intervals."
 )
 
 BLUE = color("deep_ensemble")

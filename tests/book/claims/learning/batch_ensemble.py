@@ -128,16 +128,19 @@ def _() -> None:
     assert (after - after[0]).abs().max() < 1e-12
 
 
-@CLAIMS.says("first-row", "pulls its first entry by 3")
+@CLAIMS.says("first-row", "pulls its second entry by 7")
 @CLAIMS.says("agree", "pull W nearly the same way")
 def _() -> None:
     """By hand: (x ∘ r)ᵀ ((f - y) ∘ s) for both, with the numbers of the cell."""
     W, x = np.array([[1.0, 2.0], [3.0, 4.0]]), np.ones(2)
-    pulls = []
+    own, pulls, signs = [], [], []
     for r, s in (([1, 1], [1, -1]), ([1, -1], [1, 1])):
-        f = x @ (W * np.outer(r, s))
-        pulls.append(np.outer(x, f - x) * np.outer(r, s))
-    assert (pulls[0][0, 0], pulls[1][0, 0]) == (3, -3)
+        signs.append(np.outer(r, s))
+        f = x @ (W * signs[-1])
+        own.append(np.outer(x, f - x))
+        pulls.append(own[-1] * signs[-1])
+    assert (pulls[0][0, 1], pulls[1][0, 1]) == (7, -3)
+    assert own[0][0, 1] * own[1][0, 1] > 0 > signs[0][0, 1] * signs[1][0, 1]
     code = "\n".join(cells_of(read(f"book/{CLAIMS.chapter}")))
     assert "W = np.array([[1.0, 2.0], [3.0, 4.0]])" in code
     assert "x=np.ones(2), y=np.ones(2)" in code
@@ -195,7 +198,7 @@ def _() -> None:
 
 @CLAIMS.says("cancels", "a factor in front of all gradients cancels")
 @CLAIMS.says(
-    "sum", "for those who use SGD, and it means",
+    "sum", "who use SGD, not Adam, and it means",
     Change(
         "batch-ensemble-rates", "rows", {"contestant": "sgd_sum", "lr": 0.008}, "nll", times=1.1
     ),

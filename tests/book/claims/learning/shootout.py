@@ -308,8 +308,11 @@ def _() -> None:
     assert without_lenet(reading.SCALED)["deep_ensemble"].word == "practically equal"
 
 
-@CLAIMS.says("ways", "both ensembles stay ahead", row("diamonds", "deep_ensemble", 3))
-@CLAIMS.says("vanishes", "gain nearly vanishes in one of them")
+@CLAIMS.says("ways", "both ensembles stay ahead")
+@CLAIMS.says(
+    "vanishes", "gain nearly vanishes in one of them",
+    Change("contest/gpa2", "rows", {"contestant": "single"}, "scaled", "nll", times=1.05),
+)  # fmt: skip
 def _() -> None:
     for name in ("deep_ensemble", "batch_ensemble"):
         other = reading.robustness(name)
