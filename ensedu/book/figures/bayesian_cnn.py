@@ -128,7 +128,10 @@ class Images:
         """Say both parts."""
         one = self.seen[image - 1]
         aleatoric, epistemic = one.parts
-        return f"The {one.kind} {one.label}: {aleatoric:.2f} aleatoric, {epistemic:.2f} epistemic."
+        return (
+            f"The {one.kind} {one.label}: {aleatoric:.2f} of its doubt is aleatoric, "
+            f"{epistemic:.2f} epistemic."
+        )
 
 
 class Windows:

@@ -7,11 +7,12 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
+from ensedu.book.figures.mixes import MIXES
 from ensedu.plot.panels import RIGHT, ends_room, inches, name_ends, panels, set_axis
 from ensedu.plot.style import INK, Figure, color, house_style
 
 __all__ = [
-    "CLOUD", "CONTEST", "SWAPPED", "TRAP", "Cloud", "Path", "Swapped", "Trap",
+    "CLOUD", "CONTEST", "ENGINEER", "SWAPPED", "TRAP", "Cloud", "Path", "Swapped", "Trap",
 ]  # fmt: skip
 
 # Captions.
@@ -33,6 +34,9 @@ TRAP = (
 CONTEST = (
     "Beside one network the rank-1 BNN is unclear, beside a BatchEnsemble it is worse, and beside "
     "a deep ensemble unclear. Left is better. Each dot is one data set."
+)
+ENGINEER = (
+    "A rank-1 BNN's intervals are wider for five of six mixes, and yet one is wrong. " + MIXES
 )
 
 GREEN, GRAY = color("rank1"), color("single")

@@ -94,8 +94,8 @@ def test_images_hang_their_parts_and_show_the_samples_of_one(image):
 
 
 def test_an_image_says_both_parts():
-    assert IMAGES.say(1) == "The digit 3: 0.00 aleatoric, 0.00 epistemic."
-    assert IMAGES.say(8) == "The letter x: 0.10 aleatoric, 0.40 epistemic."
+    assert IMAGES.say(1) == "The digit 3: 0.00 of its doubt is aleatoric, 0.00 epistemic."
+    assert IMAGES.say(8) == "The letter x: 0.10 of its doubt is aleatoric, 0.40 epistemic."
 
 
 @pytest.mark.parametrize("window", [1, 6])
