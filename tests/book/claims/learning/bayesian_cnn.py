@@ -383,7 +383,7 @@ def _() -> None:
 @CLAIMS.says("adam", "Adam at 0.001, batches of 100")
 @CLAIMS.says("begin", "All standard deviations start at 0.01")
 @CLAIMS.says("planes", "with 64 draws each")
-@CLAIMS.says("draws", "Predictions average 32 draws")
+@CLAIMS.says("draws", "Predictions average 32 weight samples, and four")
 @CLAIMS.says("letters", "Letters are 52 in ten fonts")
 def _() -> None:
     settings = measured.load(TABLE)["settings"]
