@@ -1518,8 +1518,8 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/book/experiments/exact.py",
-        "np.linalg.inv(features.T @ features / noise**2",
-        "np.linalg.inv(features.T @ features / noise",
+        "noise_std=noise)",
+        "noise_std=noise**2)",
         ("tests/book/experiments/test_exact.py",),
         "a posterior has the noise's standard deviation for its variance",
     ),

@@ -249,7 +249,7 @@ def test_a_phone_shows_the_contest_on_its_first_screen(open_page, server):
     page = open_page(viewport={"width": 390, "height": 844})
     visit(page, server + "book/learning/shootout.html")
     figure = page.locator(".ensedu-explorer[data-name=fig-contest]")
-    assert figure.locator("picture:visible").bounding_box()["y"] <= 480
+    assert figure.locator("picture:visible").bounding_box()["y"] <= 440
     # A name and its buttons stand on one line, and so do all names of a wide page.
     for viewport, lines in ((None, 2), (DESK, 1)):
         if viewport:

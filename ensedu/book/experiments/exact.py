@@ -11,6 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.data import gap
+from ensedu.theory.conjugate import posterior
 
 __all__ = ["CHOICES", "GRID", "Exact", "bumps", "exact", "line", "points"]
 
@@ -64,6 +65,5 @@ def exact(number: int, noise: float, model: str) -> Exact:
     """Return the posterior of a curve along `GRID`."""
     x, y = points(number, noise)
     features, rows = FEATURES[model](x), FEATURES[model](GRID)
-    covariance = np.linalg.inv(features.T @ features / noise**2 + np.eye(rows.shape[1]))
-    mean = rows @ covariance @ features.T @ y / noise**2
-    return Exact(x, y, mean, np.sqrt(((rows @ covariance) * rows).sum(1)))
+    mean, std = posterior(features, y[:, None], noise_std=noise).predict(rows)
+    return Exact(x, y, mean[:, 0], std[:, 0])

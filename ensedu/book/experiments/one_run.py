@@ -194,7 +194,7 @@ def curves(
     data that is not shown there are none.
     """
     x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(data_seed)))
-    inputs = torch.from_numpy(grid()[:, None])
+    inputs = torch.from_numpy(nuts.grid()[:, None])
     steps = math.ceil(len(x) / batch_size) * epochs
     with seeded(data_seed):
         net = mlp(example.SIZES, "deep_ensemble", KEPT, dtype=torch.float64)
@@ -208,7 +208,7 @@ def curves(
             optimizer=recorder.optimizer, bar=False,
         )  # fmt: skip
     kept = np.stack(recorder.kept)  # (K, M, B)
-    places = nuts.inputs_by_place(grid())
+    places = nuts.inputs_by_place(nuts.grid())
     found: dict[str, Any] = {
         place: {
             "one": float(kept.std(0)[:, places[place]].mean()),
@@ -232,13 +232,7 @@ def drawn() -> tuple[Float[Array, " B"], Float[Array, "N 2"], dict[str, Array]]:
     }
     curves = {name: np.array([own["one"], own["five"]]) for name, own in found.items()}
     data = np.hstack(gap.sample(np.random.default_rng(SHOWN)))
-    return grid(), data, curves
-
-
-def grid() -> Float[Array, " B"]:
-    """Return where curves are drawn."""
-    low, high, number = (example.GRID[key] for key in ("low", "high", "number"))
-    return np.linspace(low, high, int(number))
+    return nuts.grid(), data, curves
 
 
 EXPERIMENT = Experiment(

@@ -89,6 +89,12 @@ class Line:
     doubt: tuple[Float[Array, " B"], Float[Array, " B"]]
 
 
+def ellipse(covariance: Float[Array, "2 2"]) -> Float[Array, "2 K"]:
+    """Return the outline of two standard deviations around 0."""
+    turn = np.linspace(0, 2 * np.pi, 200)
+    return 2 * np.linalg.cholesky(covariance) @ np.stack([np.cos(turn), np.sin(turn)])
+
+
 class Lines:
     """The exact posterior and q, by where the inputs of a line lie; f is drawn along x, (B,)."""
 
@@ -99,13 +105,11 @@ class Lines:
     def draw(self, inputs_around: int) -> Figure:
         """Draw both posteriors of two weights, and the doubt in f(x)."""
         line = self.lines[inputs_around]
-        turn = np.linspace(0, 2 * np.pi, 200)
-        circle = np.stack([np.cos(turn), np.sin(turn)])
         with plot.house_style():
             figure, [left, right] = plot.panels(2, height=2.2)
             exact, ours = EXACT | {"label": "exact posterior"}, APART | {"label": "trained q"}
-            left.plot(*(2 * np.linalg.cholesky(line.covariance) @ circle), **exact)
-            left.plot(*(line.apart + 2 * line.sigma * circle.T).T, **ours)
+            left.plot(*ellipse(line.covariance), **exact)
+            left.plot(*(line.apart[:, None] + ellipse(np.diag(line.sigma**2))), **ours)
             for words, own, y in (("exact posterior", INK, 0.97), ("trained q", OURS, 0.86)):
                 left.text(0.99, y, words, transform=left.transAxes, color=own, ha="right",
                           va="top", **BOLD)  # fmt: skip

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
 from ensedu import plot
 from ensedu.book.experiments.contest import reading
+from ensedu.book.figures.bayes_by_backprop import ellipse
 from ensedu.book.figures.best import UNIT, brief
 from ensedu.book.figures.mixes import MIXES
 from ensedu.data import gap
@@ -220,8 +220,11 @@ class Walks:
         with house_style():
             figure, [axes] = panels(1, height=3.2)
             axes.plot(*walk.T, "o", color=GRAY, ms=3, alpha=0.5, mew=0)
-            _ellipse(axes, self.best, self.posterior, color=INK, ls="--")
-            _ellipse(axes, walk.mean(0), swag_covariance(walk), color=GRAY)
+            for mean, covariance, own, line in (
+                (self.best, self.posterior, INK, "--"),
+                (walk.mean(0), swag_covariance(walk), GRAY, "-"),
+            ):
+                axes.plot(*(mean[:, None] + ellipse(covariance)), color=own, ls=line, lw=2)
             axes.plot(*walk.mean(0), "+", color=GRAY, ms=14, mew=2)
             axes.plot(*self.best, "x", color=INK, ms=9, mew=2)
             for (words, own), y in zip(WALK_KEY.items(), (0.98, 0.89, 0.8), strict=True):
@@ -242,14 +245,6 @@ class Walks:
 def swag_covariance(seen: Float[Array, "K W"]) -> Float[Array, "W W"]:
     """Return that of SWAG's Gaussian: half of each variance is diagonal."""
     return (np.cov(seen.T) + np.diag(seen.var(axis=0))) / 2
-
-
-def _ellipse(
-    axes: Axes, mean: Float[Array, " 2"], covariance: Float[Array, "2 2"], **style: str
-) -> None:
-    turn = np.linspace(0, 2 * np.pi, 200)
-    circle = np.stack([np.cos(turn), np.sin(turn)])
-    axes.plot(*(mean[:, None] + 2 * np.linalg.cholesky(covariance) @ circle), lw=2, **style)
 
 
 class Contest:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from ensedu.book import measured
-from ensedu.book.experiments import one_run, table_one
+from ensedu.book.experiments import nuts, one_run, table_one
 from ensedu.book.experiments.one_run import CURVES, EXPERIMENT, MADE, NAMES, SCHEDULES, rate
 from ensedu.data import gap
 
@@ -91,8 +91,8 @@ def test_functions_of_one_run_and_of_five():
     found = one_run.curves("constant", one_run.SHOWN, **short)
     for which in ("one", "five"):
         curves = np.array(found["curves"][which])
-        assert curves.shape == (5, len(one_run.grid()))
-    inside = (one_run.grid() > gap.gaps[0][0]) & (one_run.grid() < gap.gaps[0][1])
+        assert curves.shape == (5, len(nuts.grid()))
+    inside = (nuts.grid() > gap.gaps[0][0]) & (nuts.grid() < gap.gaps[0][1])
     five = np.array(found["curves"]["five"])
     assert found["gap"]["five"] == pytest.approx(five.std(0)[inside].mean())
     np.testing.assert_array_equal(found["curves"]["one"][-1], five[0])

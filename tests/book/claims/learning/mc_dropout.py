@@ -14,7 +14,7 @@ from ensedu.book.experiments.contest import mixes, reading
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.networks import DROPPED
 from tests.book.claiming import Change, Claims
-from tests.book.claims.learning.shootout import on, row, word
+from tests.book.claims.learning.shootout import lengths, on, row, word
 from tests.book.conftest import read
 
 #: What stands in the cells that work by hand, and in the one that trains a network.
@@ -90,11 +90,6 @@ def by_passes(digits: int) -> np.ndarray:
 def masks_off(digits: int) -> np.ndarray:
     """Return the NLLs of the same networks with masks off, (rates,)."""
     return np.array(measured.load("mc-dropout")["summary"][str(digits)]["settings"]["off"])
-
-
-def lengths(contestant: str) -> np.ndarray:
-    """Return how long the intervals of the six mixes are."""
-    return np.diff(mixes.intervals(contestant), axis=0)[0]
 
 
 def mixed(contestant: str, times: float) -> Change:

@@ -14,7 +14,7 @@ from ensedu.contest.contestants import CONTESTANTS
 from ensedu.torch import mlp
 from ensedu.uncertainty import resampled
 from tests.book.claiming import Change, Claims
-from tests.book.claims.learning.shootout import lenet, mean, row, without_lenet, word
+from tests.book.claims.learning.shootout import lenet, lengths, mean, row, without_lenet, word
 
 RANK1, TRAINED, CLOUD = "rank1", "rank1-training", "rank1-training-cloud"
 RIVALS = ("single", "batch_ensemble", "deep_ensemble")
@@ -118,11 +118,6 @@ def kl(mean: float, std: float) -> float:
 
 
 START = (0.001 / 0.999) ** 0.5
-
-
-def lengths(method: str) -> np.ndarray:
-    """Return how long the intervals of the six mixes are."""
-    return np.diff(mixes.intervals(method), axis=0)[0]
 
 
 def predicted(contestant: str, part: str, times: float) -> Change:

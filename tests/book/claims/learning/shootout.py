@@ -75,6 +75,11 @@ def lenet(contestant: str):
     return np.sort(task.values[contestant].ravel())
 
 
+def lengths(contestant: str) -> np.ndarray:
+    """Return how long a contestant's intervals for the six mixes are, MPa."""
+    return np.diff(mixes.intervals(contestant), axis=0)[0]
+
+
 def ratio(contestant: str, task: str, name: str) -> float:
     """Return a score on one set of data in multiples of one network's."""
     found = reading.means(task)
@@ -285,9 +290,9 @@ def _() -> None:
     low, high = mixes.intervals("ivon")
     assert ((low < strengths) & (strengths < high)).all()
     assert (high - low).argmax() != 4  # its doubt does not single this mix out
-    one = np.diff(mixes.intervals("single"), axis=0)[0]
+    one = lengths("single")
     assert ((high - low)[:3] > 2 * one[:3]).all()
-    assert np.diff(mixes.intervals("linear"), axis=0)[0, 4] > 2 * one[4]
+    assert lengths("linear")[4] > 2 * one[4]
     assert on("concrete", "ivon") > 1
 
 
