@@ -1,0 +1,116 @@
+"""What *Speed and memory* draws and says: measured times, and the bytes that training keeps."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ensedu import plot
+from ensedu.plot.style import MUTED, Figure
+
+__all__ = ["MEMORY", "ROOF", "ROOF_ALT", "TIMES", "Memory", "Times"]
+
+# Captions.
+TIMES = (
+    "A narrow layer is fastest when its members are stacked, a wide one when they share and get "
+    "few examples. Measured: a forward pass of a layer, four members, one thread."
+)
+ROOF = (
+    "A BatchEnsemble does more with each byte, so it starts further right under the roof. Measured "
+    "passes of a layer of width 2,048, four members, with 1 to 256 examples."
+)
+ROOF_ALT = (
+    "A roof that rises and then is flat. Both ensembles climb to the flat part with 256 examples; "
+    "the BatchEnsemble starts higher."
+)
+MEMORY = (
+    "A BatchEnsemble keeps less than a deep ensemble, but less of it is saved while it scales. The "
+    "line falls where the rule begins to fold. Counted with Adam, without what is needed for a "
+    "moment only."
+)
+METHODS = ("deep_ensemble", "batch_ensemble")
+
+
+class Times:
+    """Measured times of a layer, over those of four networks in turn.
+
+    Parameters
+    ----------
+    passes
+        (width, batch size) to what was measured of each method: quartiles of its ratio.
+    """
+
+    def __init__(self, passes: Mapping[tuple[int, int], Mapping[str, Mapping[str, Any]]]) -> None:
+        self.passes = passes
+        self.widths = sorted({width for width, _ in passes})
+        self.batches = sorted({batch for _, batch in passes})
+
+    def of(self, width: int, method: str) -> list[float]:
+        """Return the medians of a method, one a batch size."""
+        return [self.passes[width, batch][method]["ratio"][1] for batch in self.batches]
+
+    def draw(self, width: int) -> Figure:
+        """Draw a curve a method over the batch size, and a line for four networks in turn."""
+        figure = plot.growth_curves(
+            self.batches,
+            {method: self.of(width, method) for method in ("single", *METHODS)},
+            xlabel="examples in a batch",
+            ylabel="time, four networks in turn = 1",
+            log_x=True,
+            ylim=(0, 1.25),
+        )
+        (axes,) = figure.axes
+        axes.axhline(1, color=MUTED, lw=1, zorder=0)
+        axes.annotate(
+            "four networks in turn", (self.batches[0], 1), (0, 9), textcoords="offset points",
+            color=MUTED, fontsize=11,
+        )  # fmt: skip
+        return figure
+
+    def say(self, width: int) -> str:
+        """Say what part of the time each ensemble takes with one example."""
+        deep, shared = (self.of(width, method)[0] for method in METHODS)
+        return (
+            f"With one example a deep ensemble takes {deep:.2f} times as long as four networks in "
+            f"turn, a BatchEnsemble {shared:.2f} times."
+        )
+
+
+class Memory:
+    """The bytes that training keeps of an inner layer.
+
+    Parameters
+    ----------
+    steps
+        Numbers of examples.
+    kept
+        The bytes of a method, a width, a number of examples and an ensemble size.
+    """
+
+    def __init__(self, steps: Sequence[int], kept: Callable[[str, int, int, int], int]) -> None:
+        self.steps, self.kept = steps, kept
+
+    def draw(self, width: int, ensemble_size: int) -> Figure:
+        """Draw both ensembles over the number of examples, as parts of the deep ensemble's."""
+        return plot.growth_curves(
+            self.steps,
+            {
+                method: [self.kept(method, width, B, ensemble_size) for B in self.steps]
+                for method in METHODS
+            },
+            xlabel="examples for each member",
+            ylabel="bytes that training keeps, deep ensemble = 1",
+            log_x=True,
+            relative_to="deep_ensemble",
+            ylim=(0, 1.2),
+        )
+
+    def say(self, width: int, ensemble_size: int) -> str:
+        """Say which part a BatchEnsemble keeps with one example, and with as many as inputs."""
+        one, many = (
+            self.kept("batch_ensemble", width, batch, ensemble_size)
+            / self.kept("deep_ensemble", width, batch, ensemble_size)
+            for batch in (1, width)
+        )
+        return (
+            f"A BatchEnsemble keeps {100 * one:.0f}% of a deep ensemble's bytes with one example, "
+            f"{100 * many:.0f}% with {width:,}."
+        )
