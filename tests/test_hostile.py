@@ -506,7 +506,6 @@ OTHERS = {
         "x": lambda: [1.0, 2.0], "xlim": lambda: (1.0, 2.0), "ylim": lambda: (0.5, 2.0),
     },
     "plot.in_words": {"parts": lambda: True},
-    "plot.parameter_bars": {"xlim": lambda: (0.5, 4.0)},
     "plot.network": {"widest": lambda: 50},
     "plot.ratios": {"xlim": lambda: (0.5, 4.0)},
     "plot.weight_density": {

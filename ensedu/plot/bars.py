@@ -1,6 +1,5 @@
 """Parameter counts: how many times those of one network they are, and what they are made of."""
 
-import math
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -8,19 +7,16 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import NullLocator
 
 from ensedu.common import checks
 from ensedu.counting import Count
 from ensedu.methods import ROLE_LABELS, ROLES
 from ensedu.plot import figure_checks, text_layout
-from ensedu.plot.panels import axis_ends, cut_to_lines, place, set_axis
+from ensedu.plot.panels import cut_to_lines, place, set_axis, ticks
 from ensedu.plot.style import (
     GRID,
     LABELS,
-    MARKERS,
     MUTED,
-    PAGE,
     Figure,
     canvas,
     color,
@@ -35,25 +31,21 @@ NAME = 12  # points: the letters of names
 EDGE = 0.1  # inches: the margin
 LINE = 0.21  # inches: a line of words
 NUMBERS = 1.33  # inches: what total and ratio need, so that a few digits more move nothing
-STRIP, GAP = 0.09, 0.03  # inches: the height of a strip, and the page between two segments
+NAMES, BETWEEN = 2.1, 0.15  # inches: from the names to the bars of a wide page, and left free there
+BAR, GAP = 0.16, 0.03  # inches: the height of a bar, and the page between two of its pieces
 SWATCH, SPACE, AFTER = 0.15, 0.06, 0.16  # inches: a sample of a role, behind it, behind its words
-BASE = 0.155  # inches: from the top of a line to where its letters stand
+SWATCH_HIGH = 0.09  # inches: the height of a sample
 ABOVE = 0.7  # inches: for what the numbers of the axis are, and these
 EXACT = 10**13  # totals from here on are rounded
 ROOMY = 9_999_999  # up to here more digits move no words while a slider moves
 
 
-def parameter_bars(
-    counts: Mapping[str, Count],
-    *,
-    relative_to: str | None = None,
-    xlim: tuple[float | int, float | int] | None = None,
-) -> Figure:
-    """Draw each Count on one logarithmic axis of multiples, and the shares of its roles.
+def parameter_bars(counts: Mapping[str, Count], *, relative_to: str | None = None) -> Figure:
+    """Draw each Count as one bar, as long as its total, of pieces as long as its roles.
 
-    A line leads from 1×, where the reference stands, to the mark of the method. Above it are total
-    and ratio. A strip, as long for all, shows the shares of the roles, and the words below it how
-    many numbers they are. Strips stand to the right on a wide page, and below on a narrow one.
+    All bars have one axis, in multiples of the total of a reference, whose end is a line through
+    all of them. It ends at the longest bar. Beside or above a bar stand total and ratio, below it
+    how many numbers each role has.
 
     Parameters
     ----------
@@ -62,75 +54,57 @@ def parameter_bars(
         other name is its own label.
     relative_to
         The name that stands at 1×; by default ``"single"`` if it is there, else the first one.
-    xlim
-        Ends of the axis in multiples, such as ``(1, 16)``: with them it stays while a slider moves.
-        By default it holds 1×, 2× and every ratio.
 
     Raises
     ------
     TypeError, ValueError
         If `counts` is no mapping of strings to Counts, or is empty; if it lacks `relative_to`, or
-        that has a total of 0; and if `xlim` does not rise, or leaves 1 or a ratio outside.
+        that has a total of 0.
     """
     named, reference, ratios = _multiples_of_reference(counts, relative_to)
-    ends = _ends_of_multiples(ratios, xlim)
+    longest = max(1.0, *ratios.values())
     narrow, wide = look().narrow, look().width
-    left, right = (wide - 2 * EDGE,) * 2 if narrow else (3.35, 3.42)
-    titles = {name: cut_to_lines(label(name), left, 2, NAME, "bold") for name in named}
     sums = {
         name: f"{exact_digits(named[name].total)} · {_multiple_words(r)}"
         for name, r in ratios.items()
     }
+    widest = max(NUMBERS, *(text_layout.text_width(words, SMALL) for words in sums.values()))
+    begin = EDGE if narrow else EDGE + max(NAMES, widest + BETWEEN)
+    room = wide - EDGE - begin
+    left = room if narrow else begin - EDGE - BETWEEN
+    titles = {name: cut_to_lines(label(name), left, 2, NAME, "bold") for name in named}
     # Where one name leaves no room for the numbers, all stand on lines of their own.
-    room = (
-        left
-        - 0.15
-        - max(NUMBERS, *(text_layout.text_width(words, SMALL) for words in sums.values()))
+    beside = narrow and not any(
+        "\n" in t or text_layout.text_width(t, NAME, "bold") > left - 0.15 - widest
+        for t in titles.values()
     )
-    apart = any(
-        "\n" in t or text_layout.text_width(t, NAME, "bold") > room for t in titles.values()
-    )
-    said = cut_to_lines(f"multiples of {'the ' * (reference in LABELS)}{label(reference)}", left, 1)
+    said = f"multiples of {'the ' * (reference in LABELS)}{label(reference)}"
 
     with house_style():
         figure, page = canvas(wide, 1.0)
-        small: dict[str, Any] = {"va": "center", "fontsize": SMALL}
-        page.text(EDGE, EDGE + LINE / 2, said, color=MUTED, **small)
-        if not narrow:
-            page.text(
-                wide - EDGE - right, EDGE + LINE / 2, "shares of its total", color=MUTED, **small
-            )
-        page.plot([EDGE, wide - EDGE], [ABOVE - 0.1] * 2, color=GRID, lw=0.8)
+        page.text(
+            begin, EDGE + LINE / 2, cut_to_lines(said, room, 1), color=MUTED, va="center",
+            fontsize=SMALL,
+        )  # fmt: skip
         y, places = ABOVE, []
         for name, count in named.items():
-            title: dict[str, Any] = {"s": titles[name], "color": color(name)}
-            title |= {"weight": "bold", "fontsize": NAME}
-            if apart:
-                height = text_layout.text_height(titles[name], NAME)
-                page.text(EDGE, y + height / 2, va="center", linespacing=1.1, **title)
-            else:
-                height = 0.0
-                page.text(EDGE, y + BASE, **title)
-            page.text(EDGE + left, y + height + BASE, sums[name], ha="right", fontsize=SMALL)
-            places.append(y + height + LINE + 0.16)
-            under = places[-1] + 0.17
-            corner = (EDGE, under) if narrow else (wide - EDGE - right, y + 0.06)
-            draw_shares(page, count, name, corner, (right, STRIP))
-            least = ROOMY if xlim else 0
-            bottom = _write_roles(
-                page, count, name, (corner[0], corner[1] + STRIP + 0.06), right, least
-            )
-            y = max(under, bottom) + 0.2
+            height = text_layout.text_height(titles[name], NAME)
+            page.text(
+                EDGE, y + height / 2, titles[name], va="center", linespacing=1.1,
+                color=color(name), weight="bold", fontsize=NAME,
+            )  # fmt: skip
+            line = y + height + (0.0 if beside else LINE)
+            at = (wide - EDGE, "right") if beside else (EDGE, "left")
+            page.text(at[0], line - 0.04, sums[name], ha=at[1], va="baseline", fontsize=SMALL)
+            top = line + 0.1 if narrow else y + 0.04
+            draw_shares(page, count, name, (begin, top), (room * ratios[name] / longest, BAR))
+            places.append(top + BAR / 2)
+            bottom = _write_roles(page, count, name, (begin, top + BAR + 0.07), room)
+            y = max(line, bottom) + 0.2
         height = y - 0.2 + EDGE
         figure.set_figheight(height)
         page.set_ylim(height, 0)
-        axes = _multiples_axis(figure, height, left, ends, places)
-        for (name, ratio), at in zip(ratios.items(), places, strict=True):
-            if ratio:
-                own: dict[str, Any] = {"color": color(name), "clip_on": False}
-                axes.plot([1, ratio], [at, at], lw=3, solid_capstyle="butt", label="_bar", **own)
-                axes.plot([ratio], [at], marker=MARKERS.get(name, "o"), ms=9, mec=PAGE, mew=0.8,
-                          gid=f"mark {name}", label=label(name), **own)  # fmt: skip
+        _multiples_axis(figure, height, (begin, room), longest, places)
     return figure
 
 
@@ -199,18 +173,18 @@ def flow_in_lines(widths: Iterable[float], room: float | int) -> list[tuple[floa
 
 
 def _write_roles(
-    axes: Axes, count: Count, name: str, corner: tuple[float, float], room: float | int, least: int
+    axes: Axes, count: Count, name: str, corner: tuple[float, float], room: float | int
 ) -> float:
     """Write how many numbers each role has, behind a sample of it; return where that ends.
 
-    Each has the room of a number that is `least` or more.
+    Each has the room of a number of seven digits, so that words stay where they are.
     """
-    words, reserved = _words_by_role(count), _words_by_role(count, least)
+    words, reserved = _words_by_role(count), _words_by_role(count, ROOMY)
     widths = [SWATCH + SPACE + text_layout.text_width(part, SMALL) for part in reserved.values()]
     bottom = corner[1]
     for (role, part), (x, line) in zip(words.items(), flow_in_lines(widths, room), strict=True):
         x, y = corner[0] + x, corner[1] + (line + 0.5) * LINE
-        draw_sample(axes, role, name, (x, y - STRIP / 2), (SWATCH, STRIP))
+        draw_sample(axes, role, name, (x, y - SWATCH_HIGH / 2), (SWATCH, SWATCH_HIGH))
         axes.text(x + SWATCH + SPACE, y, part, va="center", color=MUTED, fontsize=SMALL)
         bottom = y + LINE / 2
     return bottom
@@ -219,43 +193,41 @@ def _write_roles(
 def _multiples_axis(
     figure: Figure,
     height: float | int,
-    width: float | int,
-    ends: tuple[float, float],
+    span: tuple[float, float],
+    longest: float | int,
     places: list[float],
-) -> Axes:
-    """Return logarithmic axes below the numbers of ticks, with their lines at each place."""
-    ticks = _multiple_ticks(ends, width)
-    # The first and the last number stay within the width.
-    pad = max(text_layout.text_width(words, SMALL) for words in ticks.values()) / 2
+) -> None:
+    """Draw the numbers of ticks above all bars, and their lines behind each."""
+    begin, width = span
     top = ABOVE - 0.14
-    axes = place(figure, EDGE + pad, top, width - 2 * pad, height - top)
-    axes.set(xscale="log", ylim=(height, top), yticks=[])
-    set_axis(axes.xaxis, ends, ticks)
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.tick_top()
+    axes = place(figure, begin, top, width, height - top)
+    axes.set_zorder(-1)
+    axes.set(ylim=(height, top), yticks=[])
+    multiples = _multiple_ticks(longest, width)
+    set_axis(axes.xaxis, (0, longest), multiples)
     axes.tick_params(length=0, pad=2)
+    axes.xaxis.tick_top()
     for spine in axes.spines.values():
         spine.set_visible(False)
-    for tick in ticks:
-        pieces = [[(tick, y - 0.09), (tick, y + 0.09)] for y in places]
+    # The ends of the numbers stay within the width.
+    for value, words in zip(multiples, axes.get_xticklabels(), strict=True):
+        half = text_layout.text_width(words.get_text(), SMALL) / 2
+        at = width * value / longest
+        words.set_ha("left" if at < half else "right" if at > width - half else "center")
+    for tick in sorted({*multiples, 1.0}):
+        pieces = [[(tick, y - BAR), (tick, y + BAR)] for y in places]
         line: dict[str, Any] = {"colors": MUTED, "lw": 1.2} if tick == 1 else {"colors": GRID}
         line = {"lw": 0.8, "label": "_tick"} | line
         axes.add_collection(LineCollection(pieces, clip_on=False, zorder=1, **line))
-    return axes
 
 
-def _multiple_ticks(ends: tuple[float, float], width: float | int) -> dict[float, str]:
-    """Return multiples between both ends, as many as have room, and how they are written."""
-    low, high = map(math.log2, ends)
-    steps = [1, 2, *(math.log2(10) * power for power in (1, 2, 5, 10, 20, 50, 100))]
-    for step in steps:
-        found = {}
-        for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1):
-            tick = 2.0 ** (i * step) if step < 3 else 10.0 ** round(i * step / math.log2(10))
-            found[tick] = f"{tick:,g}×"
+def _multiple_ticks(longest: float | int, width: float | int) -> dict[float, str]:
+    """Return multiples from 0 on, as many as have room, and how they are written."""
+    for most in range(4, 0, -1):
+        found = {value: f"{value:,g}×" for value in ticks((0.0, longest), most)}
         widths = [text_layout.text_width(words, SMALL) for words in found.values()]
-        apart = step / (high - low) * (width - max(widths))
-        if all((one + two) / 2 + 0.1 <= apart for one, two in pairwise(widths)):
+        apart = [width * (b - a) / longest for a, b in pairwise(found)]
+        if all(gap >= 1.5 * max(widths) + 0.1 for gap in apart):
             break
     return found
 
@@ -273,19 +245,6 @@ def _multiples_of_reference(
             f"counts[{relative_to!r}] must have a total above 0, since others are multiples of it"
         )
     return named, relative_to, {name: count.total / one for name, count in named.items()}
-
-
-def _ends_of_multiples(ratios: Mapping[str, float], xlim: Any) -> tuple[float, float]:
-    seen = [1.0, *filter(None, ratios.values())]
-    if xlim is None:
-        return min(seen), max(2.0, *seen)
-    low, high = axis_ends("xlim", xlim)
-    if not 0 < low <= min(seen) or max(seen) > high:
-        raise ValueError(
-            f"xlim must be above 0 and hold 1 and all ratios, from {min(seen):.3g} to "
-            f"{max(seen):.3g}, got {checks.given(xlim)}"
-        )
-    return low, high
 
 
 def _words_by_role(count: Count, least: int = 0) -> dict[str, str]:

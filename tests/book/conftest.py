@@ -22,9 +22,10 @@ def toc_files(entry):
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = toc_files(TOC)
 NOTEBOOKS = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists()]
-# Those of numbered parts follow a template; the introduction, side trips and others do not.
+# Those of numbered parts, each in the folder of its part, follow a template; the introduction, side
+# trips, the cheat sheet and others do not.
 NUMBERED = [page for part in TOC["parts"] if part.get("numbered") for page in toc_files(part)]
-CHAPTERS = [page for page in NUMBERED if page in NOTEBOOKS]
+CHAPTERS = [page for page in NUMBERED if page in NOTEBOOKS and page.count("/") == 2]
 
 
 def pytest_generate_tests(metafunc):

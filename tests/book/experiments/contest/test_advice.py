@@ -5,7 +5,6 @@ Of the real one all pages are held to: the guide's page, its exercise, and the c
 
 import itertools
 import math
-import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,10 +15,10 @@ import pytest
 
 from ensedu.book.experiments.contest import advice, reading
 from ensedu.book.figures import choosing
+from ensedu.book.figures.cheat_sheet import NEEDS
 from ensedu.contest.contestants import CONTESTANTS, REFERENCE
 from ensedu.contest.networks import MEMBERS, PASSES
 from ensedu.contest.statistics import TaskScores, pooled
-from ensedu.methods import METHODS
 from tests.contest import small
 
 BOOK = Path(__file__).parents[4] / "book"
@@ -252,14 +251,9 @@ def test_with_one_pass_it_is_one_network_as_other_pages_say():
 
 
 def test_the_cheat_sheet_names_what_the_guide_asks_for():
-    page = nbformat.read(BOOK / "cheat-sheet.ipynb", as_version=4)
-    names = {"NEEDS": None}
-    (needs,) = re.findall(r"^NEEDS = {.*?^}", page.cells[1].source, flags=re.DOTALL | re.MULTILINE)
-    exec(needs, names)
     passes = {"M passes": MEMBERS, "many passes": PASSES, "Many passes": PASSES, "One pass": 1}
     memory = {"M networks": MEMBERS, "for two": 2}
-    assert names["NEEDS"].keys() == METHODS.keys()
-    for name, words in names["NEEDS"].items():
+    for name, words in NEEDS.items():
         if name == REFERENCE:
             assert words == "Comes first, with a temperature." and advice.CANDIDATES[0] == (
                 reading.SCALED
@@ -269,6 +263,7 @@ def test_the_cheat_sheet_names_what_the_guide_asks_for():
         assert own.passes == next(number for said, number in passes.items() if said in words)
         said = next((number for said, number in memory.items() if said in words), 1)
         assert own.kept == pytest.approx(said, rel=0.6 if said == 1 else 0.02), name
+    page = nbformat.read(BOOK / "cheat-sheet.ipynb", as_version=4)
     assert "[the guide](cost/choosing.ipynb)" in page.cells[2].source
 
 

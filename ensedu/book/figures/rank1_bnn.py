@@ -1,0 +1,162 @@
+"""What *What is inside a rank-1 BNN?* draws and says: random weights, and what training leaves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu import plot
+from ensedu.data import gap
+from ensedu.plot.style import Figure
+
+__all__ = [
+    "CONTEST", "CORRELATION", "CORRELATION_ALT", "DISTRIBUTION", "KL", "LIVE", "NUMBERS",
+    "WEIGHT", "Distribution", "KLWeight", "Learned", "Weight",
+]  # fmt: skip
+
+# Captions.
+WEIGHT = (
+    "One weight of a Bayesian neural network (BNN). A mean and a standard deviation are stored; "
+    "each pass draws the weight anew."
+)
+DISTRIBUTION = (
+    "A random matrix, and three draws of it. Below each draw: red entries moved away from 0, blue "
+    "ones towards 0 or past it."
+)
+CORRELATION = (
+    "Correlation of each two entries of a 3 by 5 matrix, over 20,000 draws. Blocks: entries of one "
+    "row; short diagonals: of one column."
+)
+CORRELATION_ALT = (
+    "Two heat maps of 15 by 15 correlations. In the rank-1 one, blocks of 5 by 5 along the "
+    "diagonal are filled with red and blue; every other block has only a colored diagonal. In the "
+    "mean-field one only the diagonal is red, everything else has the color of 0."
+)
+NUMBERS = "Random numbers of one pass: 4 members, 128 examples"
+KL = (
+    "The running example's rank-1 BNN, trained with the KL times this weight: eight draws of its "
+    "curve, on one typical data set of eight."
+)
+LIVE = (
+    "A rank-1 BNN trains on this page, with the KL from N(1, 0.1²). Thin: sixteen draws, four of "
+    "each member. Drop a point into the gap, and they come closer there."
+)
+CONTEST = (
+    "The running example, with the number of parameters. Right: differences from one network over "
+    "20 data sets, 5 starts on each."
+)
+
+MINUS = "\N{MINUS SIGN}"
+
+
+class Weight:
+    """One random weight: its density, and so many draws of it."""
+
+    def __init__(self, draws: int, seed: int) -> None:
+        self.noise = np.sort(np.random.default_rng(seed).standard_normal(draws))
+        self.choices = {
+            "mean": [-1.0, -0.5, 0.0, 0.5, 1.0],
+            "standard_deviation": [0.25, 0.5, 1.0],
+        }
+
+    def of(self, mean: float, standard_deviation: float) -> Float[Array, " S"]:
+        """Return the draws, the smallest first."""
+        return mean + standard_deviation * self.noise
+
+    def draw(self, mean: float, standard_deviation: float) -> Figure:
+        """Draw the density, and below it a stroke a draw."""
+        return plot.weight_density(
+            mean, standard_deviation, self.of(mean, standard_deviation),
+            xlim=(-3.5, 3.5), top=1.7,
+        )  # fmt: skip
+
+    def say(self, mean: float, standard_deviation: float) -> str:
+        """Say where the draws lie."""
+        draws = self.of(mean, standard_deviation)
+        return (
+            f"With mean {mean:g} and standard deviation {standard_deviation:g} the {len(draws)} "
+            f"draws lie between {draws[0]:.1f} and {draws[-1]:.1f}, most of them near the mean."
+        ).replace("-", MINUS)
+
+
+class Distribution:
+    """A random matrix, and draws of it.
+
+    Parameters
+    ----------
+    mean, std
+        (m, n) each, the same for both.
+    draws
+        (S, m, n) of ``"rank1"`` and of ``"mean_field"``.
+    """
+
+    def __init__(
+        self, mean: Float[Array, "m n"], std: Float[Array, "m n"],
+        draws: Mapping[str, Float[Array, "S m n"]],
+    ) -> None:  # fmt: skip
+        self.mean, self.std, self.draws = mean, std, draws
+        self.choices = {"method": [name.replace("1", "-1").replace("_", "-") for name in draws]}
+
+    def draw(self, method: str) -> Figure:
+        """Draw mean, standard deviation, draws, and how far each entry moved."""
+        name = dict(zip(self.choices["method"], self.draws, strict=True))[method]
+        return plot.distribution(
+            self.mean, self.std, self.draws[name], method=name, value_range=0.9, std_range=0.8
+        )
+
+    def say(self, method: str) -> str:
+        """Say what moves together."""
+        return {
+            "rank-1": "Rank-1: a row shares its draw of r, a column its draw of s, so many entries "
+            "of a row or a column move together.",
+            "mean-field": "Mean-field, with the same mean and standard deviation of each entry: "
+            "colors without a pattern. Nothing moves together.",
+        }[method]
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What training leaves: a belief with its draws, the median σ, and NLLs of new points."""
+
+    belief: plot.Belief
+    median: float
+    regions: float
+    gap: float
+
+
+class KLWeight:
+    """What training with other weights of the KL leaves.
+
+    Parameters
+    ----------
+    x
+        (B,), where the curves are drawn.
+    data
+        x and y of the points, (N,) each.
+    learned
+        By the weight of the KL, as it is called.
+    """
+
+    def __init__(
+        self, x: Float[Array, " B"], data: tuple[Float[Array, " N"], Float[Array, " N"]],
+        learned: Mapping[str, Learned],
+    ) -> None:  # fmt: skip
+        self.x, self.data, self.learned = x, data, learned
+        self.choices = {"kl_weight": [*learned]}
+
+    def draw(self, kl_weight: str) -> Figure:
+        """Draw the band, and the draws as thin lines."""
+        return plot.functions(
+            self.x, {"": self.learned[kl_weight].belief}, truth=gap.truth(self.x), data=self.data,
+            shaded=gap.gaps[0], ylim=(-2.5, 2.5), thin="draws",
+        )  # fmt: skip
+
+    def say(self, kl_weight: str) -> str:
+        """Say what became of the standard deviations, and of the scores."""
+        own = self.learned[kl_weight]
+        return (
+            f"KL × {kl_weight}: half of all σ end above {own.median:.2g}. NLL of new points: "
+            f"{own.regions:.2f} where there are data, {own.gap:.2f} in the gap."
+        ).replace("-", MINUS)

@@ -1,0 +1,78 @@
+"""What *What is inside a rank-1 BNN?* draws is what it is given, and each sentence says so."""
+
+import itertools
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from ensedu import plot
+from ensedu.book.figures.rank1_bnn import Distribution, KLWeight, Learned, Weight
+from tests.plot.looks import LIGHT, drawn, limits, readable
+
+WEIGHT = Weight(draws=7, seed=3)
+RNG = np.random.default_rng(0)
+MEAN, STD = RNG.standard_normal((3, 5)) / 4, RNG.uniform(0.1, 0.3, (3, 5))
+DRAWS = {name: MEAN + STD * RNG.standard_normal((2, 3, 5)) / 2 for name in ("rank1", "mean_field")}
+DISTRIBUTION = Distribution(MEAN, STD, DRAWS)
+X = np.linspace(-4, 4, 11)
+LEARNED = {
+    words: Learned(
+        plot.Belief("rank1", size * np.sin(X), np.full(11, 0.2), np.stack([np.sin(X), np.cos(X)])),
+        median=0.0123, regions=-0.456, gap=1.234,
+    )
+    for words, size in (("0", 1.0), ("10", 0.5))
+}  # fmt: skip
+KL = KLWeight(X, (np.array([-3.0, 2.5]), np.array([0.5, -0.5])), LEARNED)
+CASES = [
+    *((WEIGHT, case) for case in itertools.product(*WEIGHT.choices.values())),
+    *((DISTRIBUTION, (name,)) for name in ("rank-1", "mean-field")),
+    *((KL, (words,)) for words in LEARNED),
+]
+
+
+@pytest.mark.parametrize(("shown", "case"), CASES)
+def test_readable(shown, case):
+    readable(lambda: shown.draw(*case))
+
+
+@pytest.mark.parametrize("shown", [WEIGHT, DISTRIBUTION, KL])
+def test_axes_stay_whatever_the_slider_says(shown):
+    cases = [*itertools.product(*shown.choices.values())]
+    for look in LIGHT:
+        first, *others = (limits(drawn(lambda one=one: shown.draw(*one), look)) for one in cases)
+        assert others and all(other == first for other in others)
+
+
+def test_a_weight_says_where_its_draws_lie():
+    draws = np.random.default_rng(3).standard_normal(7)
+    low, high = (-1 + 0.5 * end for end in (draws.min(), draws.max()))
+    np.testing.assert_allclose([WEIGHT.of(-1.0, 0.5)[end] for end in (0, -1)], [low, high])
+    assert WEIGHT.say(-1.0, 0.5) == (
+        f"With mean −1 and standard deviation 0.5 the 7 draws lie between {low:.1f} and "
+        f"{high:.1f}, most of them near the mean."
+    ).replace("-", "−")
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_button_shows_the_draws_of_its_method(name):
+    method = {"rank1": "rank-1", "mean_field": "mean-field"}[name]
+    assert method in DISTRIBUTION.choices["method"]
+    with mock.patch.object(plot, "distribution") as distribution:
+        DISTRIBUTION.draw(method)
+    mean, std, draws = distribution.call_args.args
+    assert mean is MEAN and std is STD and draws is DRAWS[name]
+    assert distribution.call_args.kwargs["method"] == name
+    assert ("without a pattern" in DISTRIBUTION.say(method)) == (name == "mean_field")
+
+
+def test_each_weight_of_the_kl_has_its_curve_and_scores():
+    assert KL.choices == {"kl_weight": ["0", "10"]}
+    for words, size in (("0", 1.0), ("10", 0.5)):
+        (axes,) = drawn(lambda words=words: KL.draw(words), LIGHT[0]).axes
+        curves = [line.get_ydata() for line in axes.lines if len(line.get_xdata()) == 11]
+        assert any(np.array_equal(curve, size * np.sin(X)) for curve in curves)
+    assert KL.say("10") == (
+        "KL × 10: half of all σ end above 0.012. NLL of new points: −0.46 where there are data, "
+        "1.23 in the gap."
+    )
