@@ -5,18 +5,25 @@ product of two members' errors, the average of M members drawn from them has the
 ``v / M + (1 - 1 / M) c``.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy import ndarray as Array
+from torch import nn
 
 from ensedu.book.experiments import running_example as example
 from ensedu.contest.running.experiment import Experiment
+from ensedu.data import gap
+from ensedu.numpy import Sequential, half_squared_error
 from ensedu.torch import predict
 
-__all__ = ["EXPERIMENT", "averaged_error", "error_products", "run"]
+__all__ = [
+    "EXPERIMENT", "ByStart", "averaged_error", "begun", "by_start", "error_products", "run",
+]  # fmt: skip
 
 
 def error_products(errors: Float[Array, "M B"]) -> tuple[float, float]:
@@ -30,6 +37,78 @@ def error_products(errors: Float[Array, "M B"]) -> tuple[float, float]:
 def averaged_error(square: float, product: float, members: int) -> float:
     """Return the mean squared error of the average of so many members, over their choice."""
     return square / members + (1 - 1 / members) * product
+
+
+@dataclass(frozen=True, eq=False)
+class ByStart:
+    """Deep ensembles of the running example, from ``"different"`` starts and from the ``"same"``.
+
+    Attributes
+    ----------
+    x, truth
+        (N,), where their curves are drawn, and the true curve there.
+    points
+        x and y of what they were trained on, (B,) each.
+    nets, curves
+        The ensembles, and their members' curves, (M, N), by start.
+    """
+
+    x: Float[Array, " N"]
+    truth: Float[Array, " N"]
+    points: tuple[Float[Array, " B"], Float[Array, " B"]]
+    nets: dict[str, nn.Module]
+    curves: dict[str, Float[Array, "M N"]]
+
+    @property
+    def in_gap(self) -> Bool[Array, " N"]:
+        """Whether an x lies where no point is."""
+        low, high = gap.gaps[0]
+        return (low < self.x) & (self.x < high)
+
+    def left(self, sizes: Iterable[int]) -> dict[int, float]:
+        """Return the average's mean squared error in the gap, over all choices of its members."""
+        errors = (self.curves["different"] - self.truth)[:, self.in_gap]
+        return {size: averaged_error(*error_products(errors), size) for size in sizes}
+
+
+def by_start(members: int) -> ByStart:
+    """Train so many members from different starts, and from one; it takes some seconds."""
+    x, (data_x, data_y) = np.linspace(-4.6, 4.6, 185), gap.sample(np.random.default_rng(0))
+    nets = {
+        start: example.deep_ensemble(members, same_start=start == "same")
+        for start in ("different", "same")
+    }
+    curves = {
+        start: predict(net, torch.from_numpy(x[:, None])).numpy()[..., 0]
+        for start, net in nets.items()
+    }
+    return ByStart(x, gap.truth(x), (data_x[:, 0], data_y[:, 0]), nets, curves)
+
+
+def begun(net: Sequential, seed: int) -> tuple[float, float]:
+    """Return how the members of a BatchEnsemble begin, on random data, without biases.
+
+    The correlation of the first two members' outputs of the first layer; and what the average of
+    the members' losses leaves of its gradient of W, along a member's own.
+    """
+    first = net.layers[0]
+    members = first.ensemble_size
+    for name, array in net.params.items():
+        if name.endswith("bias"):
+            array[...] = 0.0
+    m, n = first.params["weight"].shape[0], net.layers[-1].params["weight"].shape[1]
+    rng = np.random.default_rng([seed, 1])
+    x, wanted = rng.standard_normal((64, m)), rng.standard_normal((64, n))
+    outputs = first.forward(x)
+    _, grad = half_squared_error(net(x), wanted, reduction="sum")
+    gradients = []
+    for member in range(members):  # of W, from the loss of this member alone
+        net.zero_grad()
+        net.backward(grad * (np.arange(members) == member)[:, None, None])
+        gradients.append(first.grads["weight"].ravel())
+    correlation = np.corrcoef(outputs[0].ravel(), outputs[1].ravel())[0, 1]
+    square, product = error_products(np.array(gradients))
+    return float(correlation), averaged_error(1.0, product / square, members)
 
 
 def run(data_seed: int, seeds: int, members: int, points: int) -> dict[str, Any]:

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from ensedu import numpy as en
 from ensedu.book import measured
 from ensedu.book.experiments import averaging
 from ensedu.book.experiments import running_example as example
 from ensedu.book.experiments.averaging import averaged_error, error_products
+from ensedu.data import gap
 
 
 def test_common_against_a_loop():
@@ -59,3 +61,35 @@ def test_each_start_is_trained_on_the_data_of_its_row(monkeypatch):
     monkeypatch.setattr(averaging, "predict", lambda net, x: zeros)
     averaging.run(4, seeds=2, members=3, points=5)
     assert seen == [(3, 4, 8), (3, 4, 9)]
+
+
+def test_what_is_left_is_that_of_members_from_different_starts_in_the_gap(monkeypatch):
+    monkeypatch.setitem(example.SETTINGS, "epochs", 2)
+    found = averaging.by_start(3)
+    assert np.ptp(found.curves["same"], axis=0).max() < 1e-12
+    assert np.ptp(found.curves["different"], axis=0).max() > 0.01
+    low, high = gap.gaps[0]
+    inside = [low < x < high for x in found.x]
+    assert found.in_gap.tolist() == inside
+    errors = found.curves["different"][:, inside] - gap.truth(found.x)[inside]
+    assert found.left([1, 3]) == pytest.approx(
+        {1: (errors**2).mean(), 3: (errors.mean(0) ** 2).mean()}, rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("M", [2, 5])
+def test_how_members_begin(M):
+    """Equal members keep all of a gradient, signs 1/M; a member's output has variance (1 + σ²)²."""
+
+    def mean(**start):
+        nets = (
+            en.mlp([97, 101, 7], "batch_ensemble", M, rng=np.random.default_rng(seed), **start)
+            for seed in range(6)
+        )
+        return np.mean([averaging.begun(net, seed) for seed, net in enumerate(nets)], axis=0)
+
+    assert mean(init="normal", init_std=1e-9) == pytest.approx([1, 1])
+    correlation, left = mean(init="signs")
+    assert abs(correlation) < 0.05
+    assert left == pytest.approx(1 / M, abs=0.02)
+    assert mean(init="normal", init_std=0.5)[0] == pytest.approx(1 / 1.25**2, abs=0.06)

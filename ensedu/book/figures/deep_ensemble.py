@@ -1,0 +1,192 @@
+"""What *Deep ensembles* draws and says: members and their average, and how much it leaves."""
+
+from collections.abc import Mapping, Sequence
+
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu import plot
+from ensedu.book.experiments.averaging import ByStart
+from ensedu.data import gap
+from ensedu.plot.style import Figure
+
+__all__ = [
+    "AVERAGE", "CONTEST", "CORRELATION", "LIVE", "MATRICES", "WEIGHTS", "Average", "Correlation",
+    "Matrices", "Weights",
+]  # fmt: skip
+
+# Captions.
+AVERAGE = (
+    "Sixty noisy points of a curve (dashed), and a gap without points (shaded). Thin: networks "
+    "1-50-50-1, the first of eight that were trained; thick: their average. The errors are means "
+    "over all ways to choose so many of the eight."
+)
+MATRICES = (
+    "One layer of a deep ensemble, as it starts: one matrix per member, each drawn for itself."
+)
+CORRELATION = (
+    "The formula, with κ measured on the running example: 16 members, 20 data sets, 5 starts on "
+    "each; errors from the true curve."
+)
+CONTEST = (
+    "Curves: forecasts on one data set, with the number of parameters; the true curve is bold "
+    "where the band misses it. Dots: differences from one network over 20 data sets, 5 starts on "
+    "each. Error: root mean squared distance to the true curve."
+)
+LIVE = (
+    "A deep ensemble trains on this page. From different starts its members agree at the points "
+    "and part in the gap; from one start they are one curve, at every step."
+)
+WEIGHTS = (
+    "The same four members, averaged in two ways. Where there are data, averaged weights are "
+    "about as wrong as always answering 0."
+)
+
+
+def on_the_curve(trained: ByStart, beliefs: Mapping[str, plot.Belief], thin: str = "") -> Figure:
+    """Draw beliefs beside the points, the true curve and the gap."""
+    return plot.functions(
+        trained.x, beliefs, truth=trained.truth, data=trained.points, shaded=gap.gaps[0],
+        ylim=(-2, 2), thin=thin or None,
+    )  # fmt: skip
+
+
+class Average:
+    """Members and their average, from different starts or all from the same.
+
+    Parameters
+    ----------
+    trained
+        The members.
+    left
+        By the size of an ensemble, the mean squared error of the average, over all choices of its
+        members; of one member first.
+    """
+
+    def __init__(self, trained: ByStart, left: Mapping[int, float]) -> None:
+        self.trained, self.left = trained, left
+        self.choices = {"ensemble_size": [*left], "starts": [*trained.curves]}
+
+    def draw(self, ensemble_size: int, starts: str) -> Figure:
+        """Draw some members and their average."""
+        own = self.trained.curves[starts][:ensemble_size]
+        belief = plot.Belief("deep_ensemble", own.mean(axis=0), members=own)
+        return on_the_curve(self.trained, {"": belief}, thin="members")
+
+    def say(self, ensemble_size: int, starts: str) -> str:
+        """Say the ambiguity decomposition in numbers."""
+        if starts == "same":
+            return (
+                "From one start, and with one order of the examples, all members stay one "
+                "function. Averaging them changes nothing."
+            )
+        one, left = self.left[1], self.left[ensemble_size]
+        if ensemble_size == 1:
+            return f"One member. Its mean squared error in the gap is {one:.3f}."
+        return (
+            f"Mean squared error in the gap: one member has {one:.3f}, the average of "
+            f"{ensemble_size} has {left:.3f}. The {round(one, 3) - round(left, 3):.3f} between is "
+            "how far members are apart."
+        )
+
+
+class Matrices:
+    """The members' matrices of a square layer, as they start.
+
+    Parameters
+    ----------
+    weights
+        By the number of members and the width, (M, h, h).
+    """
+
+    def __init__(self, weights: Mapping[tuple[int, int], Float[Array, "M h h"]]) -> None:
+        self.weights = weights
+        sizes, widths = (list(dict.fromkeys(each)) for each in zip(*weights, strict=True))
+        self.choices = {"ensemble_size": sizes, "width": widths}
+
+    def draw(self, ensemble_size: int, width: int) -> Figure:
+        """Draw one matrix a member."""
+        return plot.weight_matrices(
+            self.weights[ensemble_size, width], value_range=0.7, method="deep_ensemble"
+        )
+
+    def say(self, ensemble_size: int, width: int) -> str:
+        """Say how many numbers the matrices hold."""
+        each = f"{width} × {width} = {width**2:,}"
+        if ensemble_size == 1:
+            return f"One member is one network: one matrix of {each} weights."
+        return (
+            f"{ensemble_size} members, {ensemble_size} matrices of {each} weights: "
+            f"{ensemble_size * width**2:,} numbers, none of them shared."
+        )
+
+
+class Correlation:
+    """What an average leaves of one member's squared error.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of members.
+    left
+        By the place, for each number of members: at the data, and in the gap.
+    independent
+        The same, if errors were independent.
+    """
+
+    def __init__(
+        self, sizes: Sequence[int], left: Mapping[str, Sequence[float]],
+        independent: Sequence[float],
+    ) -> None:  # fmt: skip
+        self.sizes, self.left, self.independent = sizes, left, independent
+
+    def draw(self) -> Figure:
+        """Draw a curve a place, and that of independent errors."""
+        none = "if errors were independent"
+        return plot.growth_curves(
+            self.sizes, {**self.left, none: self.independent}, xlabel="members", log_x=True,
+            ylabel="squared error of the average, over one member's", ylim=(0, 1),
+            colors={**dict.fromkeys(self.left, "deep_ensemble"), none: "single"},
+        )  # fmt: skip
+
+    def say(self) -> str:
+        """Say what is left at four members."""
+        four = self.sizes.index(4)
+        data, inside = (own[four] for own in self.left.values())
+        return (
+            f"Three falling curves over {self.sizes[0]} to {self.sizes[-1]} members. With "
+            "independent errors little would be left. In truth "
+            f"{data:.1%} is left at four members where there are data and {inside:.1%} in the "
+            "gap; beyond eight both hardly fall."
+        )
+
+
+class Weights:
+    """The same members, their predictions averaged, and their weights.
+
+    Parameters
+    ----------
+    trained
+        The networks that the members are from.
+    predictions, weights
+        (N,), the curves of both averages.
+    """
+
+    def __init__(
+        self, trained: ByStart, predictions: Float[Array, " N"], weights: Float[Array, " N"]
+    ) -> None:
+        self.trained, self.predictions, self.weights = trained, predictions, weights
+
+    def draw(self) -> Figure:
+        """Draw a panel each."""
+        return on_the_curve(self.trained, {
+            "predictions averaged": plot.Belief("deep_ensemble", self.predictions),
+            "weights averaged": plot.Belief("single", self.weights),
+        })  # fmt: skip
+
+    def say(self) -> str:
+        """Say which of them misses the points."""
+        return (
+            "Two panels. With predictions averaged, the curve follows the points. With weights "
+            "averaged, it misses them almost everywhere."
+        )

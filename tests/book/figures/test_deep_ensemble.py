@@ -1,0 +1,99 @@
+"""What *Deep ensembles* draws is what it is given, and it says how much an average leaves."""
+
+import itertools
+
+import numpy as np
+
+from ensedu import plot
+from ensedu.book.experiments.averaging import ByStart
+from ensedu.book.figures.deep_ensemble import Average, Correlation, Matrices, Weights
+from tests.plot.looks import LIGHT, drawn, limits, readable
+
+X = np.linspace(-4.6, 4.6, 31)
+DIFFERENT = np.stack([np.sin(X) + shift for shift in (-0.5, -0.1, 0.1, 0.3)])
+TRAINED = ByStart(
+    X, np.sin(X), (np.array([-2.0, 3.0]), np.array([0.5, -0.7])), {},
+    {"different": DIFFERENT, "same": np.repeat(DIFFERENT[:1], 4, axis=0)},
+)  # fmt: skip
+AVERAGE = Average(TRAINED, {1: 0.21, 2: 0.14, 4: 0.1})
+RNG = np.random.default_rng(0)
+MATRICES = Matrices({(M, h): RNG.uniform(-0.5, 0.5, (M, h, h)) for M in (1, 3) for h in (2, 5)})
+CORRELATION = Correlation(
+    [1, 4, 16],
+    {"at the data": [1, 0.825, 0.78], "in the gap": [1, 0.864, 0.83]},
+    [1, 0.25, 0.0625],
+)
+
+
+def holds(figure, values, color=None):
+    """Whether one of the lines has these heights, and this color."""
+    return any(
+        len(line.get_ydata()) == len(values)
+        and np.allclose(line.get_ydata(), values)
+        and (color is None or line.get_color() == color)
+        for axes in figure.axes
+        for line in axes.lines
+    )
+
+
+def test_an_average_is_drawn_with_its_own_members_alone():
+    for size, starts in itertools.product(*AVERAGE.choices.values()):
+        figure = drawn(lambda size=size, starts=starts: AVERAGE.draw(size, starts), LIGHT[0])
+        own = TRAINED.curves[starts][:size]
+        assert holds(figure, own.mean(axis=0), plot.PALETTE["deep_ensemble"])
+        shown = [holds(figure, curve) for curve in DIFFERENT]
+        if starts == "different" and size > 1:
+            assert shown == [i < size for i in range(4)]
+    for size in AVERAGE.left:
+        readable(lambda size=size: AVERAGE.draw(size, "different"))
+
+
+def test_an_average_says_what_it_leaves():
+    assert AVERAGE.choices == {"ensemble_size": [1, 2, 4], "starts": ["different", "same"]}
+    assert AVERAGE.say(1, "different") == "One member. Its mean squared error in the gap is 0.210."
+    assert AVERAGE.say(4, "different") == (
+        "Mean squared error in the gap: one member has 0.210, the average of 4 has 0.100. The "
+        "0.110 between is how far members are apart."
+    )
+    assert "Averaging them changes nothing" in AVERAGE.say(4, "same")
+    first, *others = (
+        limits(drawn(lambda one=one: AVERAGE.draw(*one), LIGHT[0]))
+        for one in itertools.product(*AVERAGE.choices.values())
+    )
+    assert all(other == first for other in others)
+
+
+def test_matrices_are_those_of_the_size_and_the_width():
+    assert MATRICES.choices == {"ensemble_size": [1, 3], "width": [2, 5]}
+    for size, width in MATRICES.weights:
+        figure = drawn(lambda size=size, width=width: MATRICES.draw(size, width), LIGHT[0])
+        drawings = [
+            np.ravel(artist.get_array())
+            for axes in figure.axes
+            for artist in (*axes.images, *axes.collections)
+            if artist.get_array() is not None
+        ]
+        for matrix in MATRICES.weights[size, width]:
+            assert any(
+                one.size == matrix.size and np.allclose(one, matrix.ravel()) for one in drawings
+            )
+    assert MATRICES.say(1, 5) == "One member is one network: one matrix of 5 × 5 = 25 weights."
+    assert MATRICES.say(3, 5).endswith("75 numbers, none of them shared.")
+
+
+def test_a_correlation_has_a_curve_a_place_and_one_of_independent_errors():
+    readable(CORRELATION.draw)
+    figure = drawn(CORRELATION.draw, LIGHT[0])
+    for values in CORRELATION.left.values():
+        assert holds(figure, values, plot.PALETTE["deep_ensemble"])
+    assert holds(figure, CORRELATION.independent, plot.PALETTE["single"])
+    assert "82.5% is left at four members where there are data and 86.4%" in CORRELATION.say()
+
+
+def test_weights_have_a_panel_beside_predictions():
+    shown = Weights(TRAINED, np.cos(X), 0 * X + 0.3)
+    readable(shown.draw)
+    figure = drawn(shown.draw, LIGHT[0])
+    assert holds(figure, shown.predictions, plot.PALETTE["deep_ensemble"])
+    assert holds(figure, shown.weights, plot.PALETTE["single"])
+    assert "With weights averaged, it misses them" in shown.say()
