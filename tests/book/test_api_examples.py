@@ -14,7 +14,7 @@ from ensedu.data import clean, encoder
 from ensedu.sklearn import EnsembleRegressor
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-#: Their examples run in tests of their own: `test_training_page.py`, and, a command, `test_command.py`.
+#: Their examples run in `test_training_page.py` and `test_command.py`.
 ELSEWHERE = {"training", "command"}
 ROWS = re.compile(r"^\| (.*?) \|", flags=re.MULTILINE)
 
