@@ -106,7 +106,7 @@ scaling: $(READY) ## Time two processes against one
 results: $(READY) $(if $(THERE),$(OTHERS)/ready) ## Compute the tables of long runs (NAME=starts for one); goes on after a stop
 	$(if $(THERE),$(OTHERS)/bin/python -m ensedu.book.experiments $(THERE))
 	$(if $(HERE),$(PY) -m ensedu.book.experiments $(HERE))
-	$(PY) scripts/readme.py
+	$(PY) scripts/tables.py
 
 bench-tangents: $(READY) ## Time and weigh tangent kernels beside torch.func's plain recipe
 	$(PY) benchmarks/tangents.py ensedu/book/results/tangents.json
@@ -120,9 +120,8 @@ lab: $(READY) ## Open JupyterLab on the book
 refresh: $(READY) ## Execute the notebooks in place and strip them (NB=book/intro.ipynb for one)
 	$(PY) scripts/notebooks.py refresh $(NB)
 
-picture: book ## Draw the README's two pictures again, one of the live page
+picture: $(READY) ## Draw the README's picture again
 	$(PY) scripts/picture.py .github/inside.png
-	$(PY) scripts/live_picture.py $(BUILD)/html .github/live.png
 
 dist: $(READY) ## Build wheel and source archive, and try them in fresh environments
 	$(PY) scripts/dist.py $(BUILD)/dist

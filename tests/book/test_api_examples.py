@@ -1,41 +1,206 @@
-"""The programs at the head of API pages run, and do what the pages say."""
+"""Each page of the API opens with an example, which runs and does what the page says."""
 
 import re
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas
+import pytest
+import torch
+from sklearn.pipeline import make_pipeline
 
 from ensedu.contest.running.machine import one_thread
+from ensedu.data import clean, encoder
+from ensedu.sklearn import EnsembleRegressor
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+#: Their examples run in `test_training_page.py` and `test_command.py`.
+ELSEWHERE = {"training", "command"}
+ROWS = re.compile(r"^\| (.*?) \|", flags=re.MULTILINE)
 
 
-def ran(root, page):
-    """Return what the one program of a page leaves behind."""
-    (program,) = BLOCK.findall((root / page).read_text(encoding="utf-8"))
-    found = {}
-    exec(compile(program, page, "exec"), found)
-    return found
+def pages(root):
+    """Return name to text of the pages."""
+    found = (root / "book" / "api").glob("*.md")
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(found)}
 
 
-def test_intervals_of_an_ensemble(root):
-    found = ran(root, "book/api/uncertainty.md")
+@pytest.fixture
+def ran(root, tmp_path, monkeypatch):
+    """Run the programs of a page, one after the other; return what they leave behind."""
+    monkeypatch.chdir(tmp_path)  # an example may write
+
+    def run(name, programs=None):
+        found = {}
+        with torch.random.fork_rng(devices=[]), one_thread():
+            for program in BLOCK.findall(pages(root)[name])[:programs]:
+                exec(compile(program, f"{name}.md", "exec"), found)
+        return found
+
+    yield run
+    plt.close("all")
+
+
+def test_a_page_opens_with_an_example_and_says_when_to_take_what(root):
+    for name, text in pages(root).items():
+        title, start = text.removeprefix("# ").split("\n", 1)
+        head, example, rest = re.split(
+            r"^(```\w+\n.*?^```\n)", start, maxsplit=1, flags=re.M | re.S
+        )
+        # Before it at most a sentence, and after it words, before what docstrings say.
+        assert len(head.split()) < 25 and len(title.split()) < 6, name
+        assert len([line for line in example.splitlines() if line]) <= 18, name
+        assert len(rest.split("```{eval-rst}")[0].split()) > 30, name
+
+
+def test_every_page_runs_here_or_elsewhere(root):
+    own = {n.removeprefix("test_page_") for n in globals() if n.startswith("test_page_")}
+    assert own | ELSEWHERE == set(pages(root)) and not own & ELSEWHERE
+
+
+def test_page_index(ran, capsys):
+    ran("index")
+    # By hand, as the chapter on counting has them.
+    assert "rank-1 BNN: 4,620 parameters\n" in capsys.readouterr().out
+
+
+def test_page_counting(ran):
+    assert ran("counting")["formula"].total == 50 * 50 + 4 * (50 + 50 + 50)
+
+
+def test_page_costs(ran):
+    # Two operations a weight for each of four members.
+    assert ran("costs")["shared"].product_flops == 4 * 2 * 2048**2
+
+
+def test_page_numpy(ran):
+    assert ran("numpy")["outputs"].shape == (4, 60, 1)
+
+
+def test_page_torch(ran):
+    found = ran("torch")
+    assert found["curves"].shape == (32, 60, 1)
+    assert found["probabilities"].shape == (360, 10)
+
+
+def test_page_converting(ran):
+    found = ran("converting")
+    assert found["outputs"].shape == (4, 2, 10)
+    x = torch.randn(2, 1, 28, 28)
+    with torch.no_grad():
+        plain, members = found["trained"](x), found["net"](x)
+    # Near the model, as the page says, and not on it.
+    assert 0 < float((members - plain).norm() / plain.norm().mul(2)) < 0.5
+
+
+def test_page_compilers(ran):
+    # The last one is for ONNX, see tests/peers.
+    assert ran("compilers", 2)["y"].shape == (3, 4, 2)
+
+
+def test_page_distributed(ran):
+    assert ran("distributed")["members"].shape == (4, 5, 10)
+
+
+def test_page_explore(ran):
+    assert repr(ran("explore")["sliders"]) == "Explorer(width=2 of [2, 5])"
+
+
+def test_page_plot(ran, tmp_path):
+    ran("plot")
+    assert (tmp_path / "counts.png").stat().st_size > 5_000
+
+
+def test_page_priors(ran):
+    # A scale of 0.1 in prior and start: what a weight pays is what its mean is away from 1.
+    assert 0 < float(ran("priors")["divergence"].detach()) < np.inf
+
+
+def test_page_bayes(ran):
+    found = ran("bayes")
+    assert (found["too_sure"] < 1).all()
+    np.testing.assert_allclose(found["exact"].mean.ravel(), [0, 0.5], atol=0.05)
+
+
+def test_page_ntk(ran):
+    found = ran("ntk")
+    assert np.abs(found["zero"]).max() == 0 < np.abs(found["near_zero"]).max()
+
+
+def test_page_perturbations(ran):
+    found = ran("perturbations")
+    assert found["full"].shape == found["cheap"].shape == (1000, 7, 5)
+    np.testing.assert_allclose(found["cheap"].var(axis=0), found["full"].var(axis=0), rtol=0.4)
+
+
+def test_page_uncertainty(ran):
+    found = ran("uncertainty")
     own = found["low"] <= found["center"][99:]
     assert found["low"].shape == found["high"].shape == (3, 1) and own.all()
     assert found["calibrated"].guarantee(0.9) == 0.9
 
 
-def test_two_contestants_on_a_table(root, capsys):
-    with one_thread():
-        found = ran(root, "book/api/contest.md")
+def test_page_contest(ran, capsys):
+    found = ran("contest")
     words = capsys.readouterr().out
     assert re.fullmatch(r"(\w+: 5\.\d\d nats an example, \d\d away\n){2}", words)
     assert [len(row["nll"]) for row in found["rows"].values()] == [4, 1]
 
 
-def test_an_estimator_on_a_data_frame(root, capsys):
-    found = ran(root, "book/api/sklearn.md")
+def test_page_sklearn(ran, capsys):
+    found = ran("sklearn")
     (inside,) = re.fullmatch(r"(\d+)% inside\n", capsys.readouterr().out).groups()
     assert 80 <= int(inside) <= 98
     assert found["net"].score(found["X_new"], found["y_new"]) > 0.25
     assert found["net"].feature_names_in_.tolist() == [*found["X"].columns]
     assert np.isfinite(found["high"] - found["low"]).all()
+
+
+def test_page_data(ran):
+    np.testing.assert_allclose(ran("data")["x"], [[1, 0], [-1, 0]], atol=1e-12)
+
+
+def frame(**columns):
+    """Return a table of 60 rows; each column is a value, or a list that is repeated."""
+    lists = {"age": [30, 40, 50], "y": [1.0, 2.0], **columns}
+    return pandas.DataFrame({name: (values * 60)[:60] for name, values in lists.items()})
+
+
+def trained(table, **options):
+    """Predict `y` of a table as the README does."""
+    table = clean(table, **options)
+    inputs = table.drop(columns="y")
+    model = make_pipeline(encoder(inputs), EnsembleRegressor("single", epochs=1, random_state=0))
+    return inputs, model.fit(inputs, table["y"])
+
+
+def unknown_word():
+    inputs, model = trained(frame(city=["Bern", "Basel"]))
+    model.predict(clean(frame(city=["Genf"]).drop(columns="y"), like=inputs))
+
+
+CASES = {
+    "not found in axis": lambda: trained(frame().rename(columns={"y": "age;y"})),
+    "dayfirst must be True or False": lambda: trained(frame(when=["03/04/2024"])),
+    "frame must hold numbers alone there": lambda: trained(frame(zip=["8001", "CH-1200"])),
+    "frame must hold at most 50 different words in a column": lambda: trained(
+        frame(note=[f"word {i}" for i in range(60)])
+    ),
+    "Input y contains NaN": lambda: trained(frame(y=[1.0, None])),
+    "Found unknown categories": unknown_word,
+    "could not convert string to float": lambda: trained(frame(y=["yes", "no"])),
+}
+
+
+def test_all_that_is_refused_on_the_page_is_tried(root):
+    page = pages(root)["data"].split("## When your own table is refused")[1]
+    listed = ROWS.findall(page.split("```")[0])[1:]
+    assert len(listed) == len(CASES)
+    assert all(words in row for words, row in zip(CASES, listed, strict=True))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("words", CASES)
+def test_a_table_is_refused_in_the_words_of_the_page(words):
+    with pytest.raises((KeyError, ValueError), match=words):
+        CASES[words]()

@@ -1,4 +1,4 @@
-"""The page "Your own loop": its plain loop is `fit`, to the bit."""
+"""The page "Training": its plain loop is `fit`, to the bit."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A type checker finds nothing in the programs that the README and the docstrings show."""
+"""A type checker finds nothing in what the README, pages of the API and docstrings show."""
 
 import ast
 import doctest
@@ -59,9 +59,13 @@ def documented(module):
 
 
 def examples():
-    """Return name to program of every example: the README's, and those after >>> and "::"."""
+    """Return name to program of every example: of pages, and those after >>> and "::"."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     programs = {f"README_{i}": block for i, block in enumerate(BLOCK.findall(readme))}
+    for page in sorted((ROOT / "book" / "api").glob("*.md")):
+        if page.stem != "training":  # it shows Lightning, which is absent here
+            blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+            programs[f"page_{page.stem}"] = "\n".join(blocks)
     for module in modules():
         for name, text in documented(module):
             parts = doctest.DocTestParser().get_examples(text)
@@ -105,7 +109,8 @@ def check(folder, programs):
 
 def test_a_type_checker_finds_nothing_in_the_examples(tmp_path):
     programs = examples()
-    assert len([name for name in programs if name.startswith("README")]) >= 2
+    for shown, least in (("README", 2), ("page", 15)):
+        assert len([name for name in programs if name.startswith(shown)]) >= least
     assert len(programs) >= 20
     said = check(tmp_path, programs)
     assert said.startswith("Success: no issues found"), said

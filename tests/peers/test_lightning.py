@@ -1,4 +1,4 @@
-"""The training of the page "Your own loop" in Lightning (`make test-peers`)."""
+"""The training of the page "Training" in Lightning (`make test-peers`)."""
 
 import re
 import warnings

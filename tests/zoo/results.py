@@ -1,4 +1,4 @@
-"""What the zoo found: the results file, and the README's table of it."""
+"""What the zoo found: the results file, and the table of it in the book."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -8,7 +8,7 @@ from ensedu.book import measured
 from ensedu.contest.running import json_files
 from ensedu.contest.running.machine import machine
 from ensedu.methods import METHODS
-from scripts import readme
+from scripts import tables
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "ensedu" / "book" / "results" / "zoo.json"
@@ -24,20 +24,19 @@ def committed() -> dict[str, Any]:
 
 
 def write(rows: list[dict[str, Any]], members: int) -> None:
-    """Write the results, and the README's table. A file that says the same stays as it is."""
+    """Write the results, and the table. A file that says the same stays as it is."""
     # What follows a plus says for which device it was built.
     versions = {name: version(name).partition("+")[0] for name in LIBRARIES}
     found = {"machine": machine() | {"versions": versions}, "members": members, "rows": rows}
     old = committed()
     if [old["rows"], old.get("machine", {}).get("versions")] != [rows, versions]:
         json_files.write_json(FILE, found)
-    readme.to_readme("zoo", table(found))
+    tables.to_page("zoo", table(found))
 
 
 def table(found: dict[str, Any]) -> str:
     """The results in Markdown: architectures down, methods across, notes below."""
     rows = found["rows"]
-    keys = list(rows[0]["methods"])
     errors = list(
         dict.fromkeys(
             cell["result"]
@@ -46,28 +45,30 @@ def table(found: dict[str, Any]) -> str:
             if cell["result"] != "exact"
         )
     )
-    head = ["architecture", "from", *(METHODS[key].label for key in keys), "`shared`"]
-    lines = [head, ["---", "---", *[":-:"] * len(keys), "---"]]
-    for row in rows:
-        cells = [mark(row["methods"][key], errors) for key in keys]
+    columns: dict[tuple[str, ...], list[str]] = {}  # methods with the same marks share a column
+    for key in rows[0]["methods"]:
+        marks = tuple(mark(row["methods"][key], errors) for row in rows)
+        columns.setdefault(marks, []).append(METHODS[key].label)
+    head = ["architecture", *(", ".join(names) for names in columns.values()), "`shared`"]
+    lines = [head, ["---", *[":-:"] * len(columns), "---"]]
+    for i, row in enumerate(rows):
         shared = next((c["shared"] for c in row["methods"].values() if "shared" in c), [])
         words = ", ".join(f"`{name}`" for name in shared)
-        lines.append([row["architecture"], row["library"], *cells, words])
+        marks = [column[i] for column in columns]
+        lines.append([f"{row['architecture']} ({row['library']})", *marks, words])
     notes = [f"{RAISED[i]} {error}" for i, error in enumerate(errors)]
     return "\n".join(
         [
             summary(found),
             "",
-            "<details>",
-            "<summary>All of them</summary>",
+            ":::{dropdown} All of them",
             "",
             *("| " + " | ".join(line) + " |" for line in lines),
             "",
             "✓ exact; ✓ˢ exact with what the last column lists as `shared`; "
             + "; ".join(notes)
             + ".",
-            "",
-            "</details>",
+            ":::",
             "",
         ]
     )

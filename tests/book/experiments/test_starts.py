@@ -1,4 +1,4 @@
-"""How far each start moves a trained network: the README's table, and smaller runs of it."""
+"""How far each start moves a trained network: the table of it, and smaller runs of it."""
 
 import statistics
 from itertools import pairwise
@@ -9,13 +9,13 @@ import torch
 from ensedu.book import measured
 from ensedu.book.experiments import starts
 from ensedu.torch import ensemble, models
-from scripts import readme
+from scripts import tables
 
 CASES, SETTINGS = starts.EXPERIMENT.cases, starts.EXPERIMENT.settings
 
 
-def test_the_readme_shows_what_was_measured():
-    assert readme.in_readme("starts") == readme.starts(measured.load("starts"))
+def test_the_page_shows_what_was_measured():
+    assert tables.on_page("starts") == tables.starts(measured.load("starts"))
 
 
 def test_the_summary_is_the_mean_over_networks_and_seeds():

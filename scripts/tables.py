@@ -1,6 +1,6 @@
-"""Write into the README what the package's results hold: the tables of starts, speed and weight.
+"""Write into pages of the API what the package's results hold: tables of starts, speed and weight.
 
-python scripts/readme.py
+python scripts/tables.py
 """
 
 import re
@@ -9,7 +9,9 @@ from pathlib import Path
 from ensedu.book import measured
 from ensedu.methods import METHODS
 
-README = Path(__file__).parents[1] / "README.md"
+API = Path(__file__).parents[1] / "book" / "api"
+#: The page of each table.
+PAGES = {"starts": "converting", "zoo": "converting", "speed": "costs", "whole": "costs"}
 #: Layers beside other packages, four members: (inputs and outputs, examples).
 SIZES = ((50, 32), (256, 32), (256, 256), (1024, 256))
 PACKAGES = ("ensedu", "tabm", "torch-uncertainty", "bayesian-torch", "BLiTZ")
@@ -17,20 +19,20 @@ PACKAGES = ("ensedu", "tabm", "torch-uncertainty", "bayesian-torch", "BLiTZ")
 
 def main():
     """Write the tables between their marks."""
-    to_readme("starts", starts(measured.load("starts")))
-    to_readme("speed", speed(measured.load("speed-cpu")))
-    to_readme("whole", whole(measured.load("whole-models")))
+    to_page("starts", starts(measured.load("starts")))
+    to_page("speed", speed(measured.load("speed-cpu")))
+    to_page("whole", whole(measured.load("whole-models")))
 
 
-def in_readme(name):
-    """Return what stands in the README between the marks of `name`."""
-    return _marked(name).search(README.read_text(encoding="utf-8"))[2]
+def on_page(name):
+    """Return what stands on the page of a table between its marks."""
+    return _marked(name).search(_page(name).read_text(encoding="utf-8"))[2]
 
 
-def to_readme(name, words):
+def to_page(name, words):
     """Put `words` there."""
-    text = README.read_text(encoding="utf-8")
-    README.write_text(_marked(name).sub(lambda m: m[1] + words + m[3], text), encoding="utf-8")
+    text = _page(name).read_text(encoding="utf-8")
+    _page(name).write_text(_marked(name).sub(lambda m: m[1] + words + m[3], text), encoding="utf-8")
 
 
 def starts(result):
@@ -81,6 +83,10 @@ def times(contestants, name):
 def percent(part):
     """Write a part in hundredths, with a decimal where it is small and not 0."""
     return f"{100 * part:.{1 if 0 < part < 0.1 else 0}f} %"
+
+
+def _page(name):
+    return API / f"{PAGES[name]}.md"
 
 
 def _table(lines):
