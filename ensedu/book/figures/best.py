@@ -15,7 +15,7 @@ from ensedu.uncertainty import Interval
 
 __all__ = [
     "AUROC", "COLUMNS", "COST", "DOT", "ENGINEER", "FOREST", "GAIN", "PAID", "TASKS", "Auroc",
-    "Dots", "Forest", "brief", "paid", "scored", "ways",
+    "Beside", "Contest", "Dots", "Forest", "brief", "paid", "scored", "ways",
 ]  # fmt: skip
 
 # Captions.
@@ -140,6 +140,42 @@ class Forest:
             count = f"{len(better)} of {len(rows)}"
             return f"{where}, {count} are better than {who}; {brief(better[0])} leads."
         return f"{where}, better than {who}: {', '.join(map(brief, better))}."
+
+
+class Contest:
+    """A few contestants beside one network, which a chapter says one thing of.
+
+    Parameters
+    ----------
+    effects
+        By what readers call contestants.
+    names
+        What a phone has room for, where it is not as everywhere.
+    """
+
+    def __init__(self, effects: Effects, names: Mapping[str, str]) -> None:
+        self.effects, self.names = effects, names
+
+    def draw(self) -> Figure:
+        """Draw a row a contestant."""
+        rows = {self.names.get(name, brief(name)): one for name, one in self.effects.items()}
+        return plot.forest(rows, xlabel=UNIT)
+
+
+class Beside:
+    """One contestant's difference from each of several, by what these are called."""
+
+    def __init__(self, effects: Effects) -> None:
+        self.effects = {f"beside {name}": one for name, one in effects.items()}
+
+    def draw(self) -> Figure:
+        """Draw a row a comparison."""
+        return plot.forest(self.effects, xlabel=UNIT, reference="the other")
+
+    def say(self) -> str:
+        """Say what it gains on the first."""
+        (name, one), *_ = self.effects.items()
+        return f"On average it gains {-one.interval[1]:.2f} units {name}: {one.word}."
 
 
 class Dots:

@@ -126,7 +126,9 @@ def _() -> None:
 
 
 @CLAIMS.says(
-    "kernels", "larger share in 51% of the pairs", image("letters", "epistemic_by_weights", times=1.2)
+    "kernels",
+    "larger share in 51% of the pairs",
+    image("letters", "epistemic_by_weights", times=1.2),
 )
 def _() -> None:
     (row,) = measured.load(seen.TABLE)["rows"]
@@ -162,7 +164,9 @@ def _() -> None:
     assert [round(split(0, s)[1], 2) for s in (1.0, 3.0)] == [0.17, 0.54]
 
 
-@CLAIMS.says("start", "Ours start small, at 0.01", of("wide", "by_epoch", "sigma", "conv1", 0, times=2))
+@CLAIMS.says(
+    "start", "Ours start small, at 0.01", of("wide", "by_epoch", "sigma", "conv1", 0, times=2)
+)
 def _() -> None:
     assert {one.start for name, one in cnn.BAYESIAN.items() if name != cnn.STUCK} == {0.01}
     for layer in cnn.LAYERS.values():
