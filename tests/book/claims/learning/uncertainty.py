@@ -140,7 +140,7 @@ def _() -> None:
     assert len(dropout.split_digits(1200, 0)[0][1]) == 1200
 
 
-@CLAIMS.says("x", "members say 8, 2, 3 and 2")
+@CLAIMS.says("x", "deep ensemble say 8, 2, 3 and 2")
 @CLAIMS.says("e", "All four members say 5, and neither")
 def _() -> None:
     assert says("deep_ensemble", "an X")[0] == [8, 2, 3, 2]
@@ -148,7 +148,7 @@ def _() -> None:
     assert digits == [5] * 4 and max(bits) < 0.01
 
 
-@CLAIMS.says("letters", "here are 360 letters", Change("digit-splits", "settings", "number", to=36))
+@CLAIMS.says("letters", "360 letters, and digits that no network", Change("digit-splits", "settings", "number", to=36))
 def _() -> None:
     number = measured.load("digit-splits")["settings"]["number"]
     assert number == digit_networks.NUMBER == 360
@@ -310,7 +310,7 @@ def _() -> None:
     assert all(rain(stated)[0] > honest for stated in (0.01, 0.3, 0.6, 0.69, 0.71, 0.8, 0.9))
 
 
-@CLAIMS.says("sky", "The ECE is 0, and nobody knows")
+@CLAIMS.says("sky", "You are calibrated, and nobody knows")
 @CLAIMS.says("each-day", "say 70% each day, without a look")
 def _() -> None:
     days = np.repeat([0, 1], [30, 70])
