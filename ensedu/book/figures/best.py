@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ensedu import plot
-from ensedu.book.figures.mixes import MIXES
 from ensedu.book.page.ranking import Measure, Score
 from ensedu.contest.sensitivity import Sensitivity
 from ensedu.contest.statistics import CLIP
@@ -41,7 +40,11 @@ AUROC = (
     "out-of-distribution inputs from test rows. Right is better. It was not planned to decide "
     "anything, so all marks are hollow."
 )
-ENGINEER = "IVON holds every strength, and is unsure of every mix, ordinary ones as well. " + MIXES
+ENGINEER = (
+    "Nobody doubts the right mix: the two whose intervals hold the strength of cement and water "
+    "are unsure of every mix. 90% intervals for one mix on which no network was trained; dashed: "
+    "the strength that was measured."
+)
 
 #: What 1 is, in words that need no statistics.
 UNIT = "difference in NLL; 1 = how far luck with split and seed typically moves one score"

@@ -244,8 +244,6 @@ def _() -> None:
     assert above[-1]
 
 
-
-
 @CLAIMS.says("digits", "1,797 digits in 10 splits")
 @CLAIMS.says("networks", "Networks 64-64-64-10, 3 initializations")
 @CLAIMS.says("rates", "among 0.05, 0.1, 0.2 and 0.5")

@@ -13,7 +13,6 @@ from ensedu.book.page.digit import EXAMPLES
 from ensedu.book.page.digit import stored_networks as stored
 from ensedu.book.page.digit.drawings import LETTERS, seen
 from ensedu.contest.tasks import given
-from ensedu.data import gap
 from ensedu.uncertainty import ece, entropy_parts, holm, paired
 from tests.book.claiming import Change, Claims
 
@@ -148,7 +147,11 @@ def _() -> None:
     assert digits == [5] * 4 and max(bits) < 0.01
 
 
-@CLAIMS.says("letters", "360 letters, and digits that no network", Change("digit-splits", "settings", "number", to=36))
+@CLAIMS.says(
+    "letters",
+    "360 letters, and digits that no network",
+    Change("digit-splits", "settings", "number", to=36),
+)
 def _() -> None:
     number = measured.load("digit-splits")["settings"]["number"]
     assert number == digit_networks.NUMBER == 360
