@@ -90,7 +90,7 @@ def base(*way: str, times: float, **changed: Any) -> Change:
 
 
 @CLAIMS.says("question", "You fit a line to 20 points")
-@CLAIMS.says("points", "Here are 20 noisy points")
+@CLAIMS.says("points", "line do 20 noisy points come from")
 @CLAIMS.says("made", "made with an intercept of 0.5")
 def _() -> None:
     x, y = found()["line"](3)
