@@ -1531,13 +1531,6 @@ MUTANTS = (
         "an ensemble of so many is always the first ones",
     ),
     Mutant(
-        "ensedu/book/experiments/bayesian_cnn.py",
-        "part.weight_rho[gone] = -math.inf",
-        "part.weight_rho[gone] = -3.0",
-        ("tests/book/experiments/test_bayesian_cnn.py",),
-        "weights that are cut are drawn all the same",
-    ),
-    Mutant(
         "ensedu/contest/forecasts.py",
         "(known) * np.sqrt(spread)",
         "(known) * spread",

@@ -62,7 +62,6 @@ LOCATIONS = {
     "bayes-noise": "bayes.NOISE",
     "bayesian-cnn": "bayesian_cnn.EXPERIMENT",
     "bayesian-cnn-images": "bayesian_cnn.IMAGES",
-    "bayesian-cnn-gradients": "bayesian_cnn_gradients.EXPERIMENT",
     "kernel-width": "embedded.EXPERIMENT",
     "output-width": "embedded.OUTPUTS",
     "embedded-training": "embedded.TRAINING",

@@ -14,8 +14,8 @@ KL, but for ``narrow_tenth``; standard deviations start at 0.01, but for ``stuck
 one other split. Nothing was tuned, and the last epoch counts. One network is each of four starts,
 its score the mean over them, and all four are the deep ensemble.
 
-Predictions average the probabilities of 32 draws; by epoch, and after pruning, four draws on the
-first 500 digits of the test set. The expected NLL is that of eight draws on 1,000 digits that were
+Predictions average the probabilities of 32 draws; by epoch, four draws on the first 500 digits of
+the test set. The expected NLL is that of eight draws on 1,000 digits that were
 trained on. What is foreign are 500 images of uniform noise in each pixel, and the letters of
 `ensedu.data.letters` without those that may be read as a digit, `LIKE_DIGITS`. Error and NLL are
 compared with those of one network, adjusted together; so are, apart from these, ECE and AUROC.
@@ -24,9 +24,7 @@ compared with those of one network, adjusted together; so are, apart from these,
 ``bayesian-cnn-images``.
 """
 
-import copy
 import functools
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,7 +32,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from numpy import ndarray as Array
 from torch import Tensor, nn
 
@@ -49,7 +47,6 @@ from ensedu.contest.running.machine import one_thread
 from ensedu.contest.running.seeding import seeded
 from ensedu.data import letters, mnist5000
 from ensedu.priors import Normal
-from ensedu.theory import pruning
 from ensedu.torch import MeanFieldConv2d, MeanFieldLinear, ensemble, kl, predict
 from ensedu.torch.models import lenet5
 from ensedu.torch.train.losses import elbo, softmax_cross_entropy
@@ -61,7 +58,6 @@ __all__ = [
     "EXPERIMENT",
     "IMAGES",
     "LAYERS",
-    "LEVELS",
     "LIKE_DIGITS",
     "MEMBERS",
     "Digits",
@@ -116,8 +112,6 @@ STUCK = "stuck"
 TRAIN, TEST = 4000, 1000
 #: The layers of LeNet-5 that have weights, by their place in it.
 LAYERS = {"0": "conv1", "3": "conv2", "7": "dense1", "9": "dense2", "11": "dense3"}
-#: Percent of the weights that are dropped.
-LEVELS = (0, 25, 50, 75, 90, 95, 98)
 #: Letters that some hand or font writes like 0, 1, 2, 5, 6, 8 or 9; chosen before any was shown
 #: to a net.
 LIKE_DIGITS = "OoIliSsZzBqgb"
@@ -153,7 +147,7 @@ class Plan:
     #: Training digits, for the expected NLL.
     seen: int
     seen_draws: int
-    #: How often to look while training, and at how many test digits then, and after pruning.
+    #: How often to look while training, and at how many test digits then.
     every: int
     few: int
     few_draws: int
@@ -309,48 +303,6 @@ def trained(
     return net
 
 
-def pruned_copy(net: nn.Module, masks: dict[str, Bool[Array, "..."]]) -> nn.Module:
-    """Return a copy whose weights are 0 for certain where a mask is False."""
-    net = copy.deepcopy(net)
-    with torch.no_grad():
-        for name, part in layers(net).items():
-            gone = ~torch.from_numpy(masks[name])
-            if hasattr(part, "weight_rho"):
-                part.weight_mean[gone] = 0.0
-                part.weight_rho[gone] = -math.inf  # a standard deviation of 0
-            else:
-                part.weight[gone] = 0.0
-    return net
-
-
-def errors_after_pruning(net: nn.Module, test: Digits, draws: int) -> dict[str, Any]:
-    """Return the errors after dropping weights by size, and by signal-to-noise."""
-    found = layers(net)
-    drawn = all(hasattr(part, "weight_rho") for part in found.values())
-    with torch.no_grad():
-        mean = {
-            name: (part.weight_mean if drawn else part.weight).double().numpy()
-            for name, part in found.items()
-        }
-        std = {
-            name: softplus(part.weight_rho).double().numpy()
-            for name, part in found.items()
-            if drawn
-        }
-    ranked = {"by_size": pruning.magnitude(mean)}
-    if drawn:
-        ranked["by_signal_to_noise"] = pruning.signal_to_noise(mean, std)
-    results: dict[str, Any] = {}
-    for name, each in ranked.items():
-        cuts = [pruning.smallest(each, fraction=level / 100) for level in LEVELS]
-        results[name] = [
-            error(probabilities(pruned_copy(net, one.masks), test[0], draws), test[1])
-            for one in cuts
-        ]
-        results["left"], results["total"] = [one.left for one in cuts], cuts[0].total
-    return results
-
-
 def run_start(
     contestant: str, split: int, start: int, plan: Plan
 ) -> tuple[dict[str, Any], dict[str, Float[Array, "S _ k"]]]:
@@ -375,7 +327,6 @@ def run_start(
         divergence = float(kl(net)) / plan.train
     found: dict[str, Any] = {
         "by_epoch": by_epoch,
-        "pruned": errors_after_pruning(net, few, plan.few_draws),
         "kl": divergence,
     }
     images = {"digits": test[0], **foreign(split, plan.noise)}
@@ -419,8 +370,7 @@ def run(contestant: str, split: int, **plan: Any) -> dict[str, Any]:
     row: dict[str, Any] = {
         name: list_over_starts([each.get(name) for each in found]) for name in KEYS
     }
-    for name in ("by_epoch", "pruned"):
-        row[name] = mean_over_starts([each[name] for each in found])
+    row["by_epoch"] = mean_over_starts([each["by_epoch"] for each in found])
     row["ensemble"] = None
     if contestant == "single":
         members = {kind: np.concatenate([p[kind] for p in forecasts]) for kind in forecasts[0]}
@@ -547,8 +497,7 @@ EXPERIMENT = Experiment(
     "epistemic covariance, auroc_letters and auroc_noise by uncertainty, train_nll, kl and elbo in "
     "nats a training example, with the estimator that trained; the same names with _by_weights, "
     "with drawn weights; error_by_samples and nll_by_samples over the numbers of draws; by_epoch "
-    "on 500 test digits, with sigma, the mean standard deviation of a layer's weights; pruned: "
-    "errors on these digits after dropping 0, 25, 50, 75, 90, 95, 98 % of the weights; ensemble: "
+    "on 500 test digits, with sigma, the mean standard deviation of a layer's weights; ensemble: "
     "scores of all starts together",
     budget="10 splits, each with initial seeds of its own, 30 epochs of Adam at 0.001, batches of "
     "100, no tuning; four starts of the single net; the contestant that is stuck has 3 splits, 15 "

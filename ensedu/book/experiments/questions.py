@@ -21,7 +21,6 @@ QUESTIONS: Mapping[str, str] = {
     "bayes": "How do weight of the KL, start, draws and steps change a mean-field fit?",
     "bayes-noise": "How noisy is the gradient of a dense layer by each way to draw?",
     "bayesian-cnn": "How do prior, weight of the KL and estimator change a Bayesian LeNet-5?",
-    "bayesian-cnn-gradients": "How noisy is the gradient of a convolution by each way to draw?",
     "bayesian-cnn-images": "What do a Bayesian LeNet-5's draws say of single images?",
     "digit-networks": "What do small networks say to a digit that a reader draws?",
     "digit-splits": "How sure are members of letters and scribbles?",

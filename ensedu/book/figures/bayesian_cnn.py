@@ -1,4 +1,4 @@
-"""What *Bayesian CNNs* draws and says: windows, how outputs are drawn, and two parts of doubt.
+"""What *Bayesian CNNs* draws and says: two parts of doubt, what σ learned, and windows.
 
 The aleatoric part is gray, the epistemic one has the pink of a mean-field network.
 """
@@ -19,8 +19,7 @@ from ensedu.plot.style import INK, MUTED, SHARED, Figure, color, house_style, ti
 from ensedu.plot.text_layout import SMALL
 
 __all__ = [
-    "IMAGES", "NOISE", "PAIRS", "PLANE", "SIGMAS", "WINDOWS", "Images", "Noise", "Pairs", "Plane",
-    "Sigmas", "Windows",
+    "IMAGES", "PLANE", "SIGMAS", "WINDOWS", "Images", "Plane", "Sigmas", "Windows",
 ]  # fmt: skip
 
 # Captions.
@@ -31,14 +30,6 @@ IMAGES = (
 WINDOWS = (
     "A convolution is a product of matrices: each window of the image is a row, and the kernel a "
     "column. Framed: one window, and the output that it leads to."
-)
-NOISE = (
-    "With drawn weights, large batches hardly quiet the gradient any more; with drawn outputs "
-    "they do. Variance of the gradient over draws, second convolution; three trained LeNet-5."
-)
-PAIRS = (
-    "One kernel moves outputs together, and drawn outputs go their own ways. Each alone has the "
-    "same distribution in both panels. 400 draws, with the kernel from above."
 )
 PLANE = (
     "Doubtful digits and doubtful letters lie around the same line, so the mix of the two parts "
@@ -189,67 +180,6 @@ def table(
         x, y, width, height = framed
         axes.add_patch(
             Rectangle((x, y), width, height, fc="none", ec=PINK, lw=3, clip_on=False, zorder=5)
-        )
-
-
-class Noise:
-    """Variances of the gradient over draws, (N,) each, by what is drawn; sizes of the batch."""
-
-    def __init__(self, sizes: Sequence[int], found: Mapping[str, Float[Array, " N"]]) -> None:
-        self.sizes, self.found = sizes, found
-
-    def draw(self) -> Figure:
-        """Draw a line for each."""
-        with house_style():
-            figure, (axes,) = panels(1, height=2.2, right=ends_room(self.found))
-            for y, style in zip(self.found.values(), ("o-", "s--"), strict=True):
-                axes.plot(self.sizes, y, style, color=PINK, ms=5)
-            axes.set(xscale="log", yscale="log", ylim=(5e-3, 20), xlabel="digits in a batch")
-            axes.set_title("variance of the gradient", loc="left")
-            axes.set_xticks(self.sizes, self.sizes)
-            axes.set_yticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10"])
-            axes.minorticks_off()
-            name_ends(figure, axes, [
-                (words, self.sizes[-1], y[-1], PINK) for words, y in self.found.items()
-            ])  # fmt: skip
-        return figure
-
-    def say(self) -> str:
-        """Say what is left in the largest batch."""
-        weights, outputs = (y[-1] for y in self.found.values())
-        return (
-            f"In batches of {self.sizes[-1]}, drawn outputs leave {outputs / weights:.2f} of the "
-            "variance of drawn weights."
-        )
-
-
-class Pairs:
-    """Outputs at all windows, (S, 9), by how they are drawn; one window is compared with others."""
-
-    def __init__(self, drawn: Mapping[str, Float[Array, "S 9"]], first: int) -> None:
-        self.drawn, self.first = drawn, first
-        self.choices = {"other_window": [k for k in range(1, 10) if k != first]}
-
-    def draw(self, other_window: int) -> Figure:
-        """Draw a panel for each way to draw."""
-        with house_style():
-            figure, both = panels(2, height=2.0, columns=(2, 2), sharey=True, left=0.6)
-            for axes, (words, y) in zip(both, self.drawn.items(), strict=True):
-                axes.plot(y[:, self.first - 1], y[:, other_window - 1], "o", ms=3, mew=0,
-                          color=PINK, alpha=0.35)  # fmt: skip
-                axes.set(xlim=(-0.5, 6.5), ylim=(-2.5, 6.5), xlabel=f"at window {self.first}")
-                axes.set(xticks=[0, 2, 4, 6], yticks=[-2, 0, 2, 4, 6], title=words)
-            both[0].set_ylabel("at the other window")
-        return figure
-
-    def say(self, other_window: int) -> str:
-        """Say how correlated they are."""
-        one, other = (
-            np.corrcoef(y[:, self.first - 1], y[:, other_window - 1])[0, 1]
-            for y in self.drawn.values()
-        )
-        return (f"Correlation {one:.2f} with one kernel, {other:.2f} with drawn outputs.").replace(
-            "-", "−"
         )
 
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ensedu import plot
-from ensedu.book.figures.mixes import MIXES
 from ensedu.book.page.ranking import Measure, Score
 from ensedu.contest.sensitivity import Sensitivity
 from ensedu.contest.statistics import CLIP
@@ -15,7 +14,7 @@ from ensedu.uncertainty import Interval
 
 __all__ = [
     "AUROC", "COLUMNS", "COST", "DOT", "ENGINEER", "FOREST", "GAIN", "PAID", "TASKS", "Auroc",
-    "Dots", "Forest", "brief", "paid", "scored", "ways",
+    "Beside", "Contest", "Dots", "Forest", "brief", "paid", "scored", "ways",
 ]  # fmt: skip
 
 # Captions.
@@ -41,7 +40,11 @@ AUROC = (
     "out-of-distribution inputs from test rows. Right is better. It was not planned to decide "
     "anything, so all marks are hollow."
 )
-ENGINEER = "IVON holds every strength, and is unsure of every mix, ordinary ones as well. " + MIXES
+ENGINEER = (
+    "Nobody doubts the right mix: the two whose intervals hold the strength of cement and water "
+    "are unsure of every mix. 90% intervals for one mix on which no network was trained; dashed: "
+    "the strength that was measured."
+)
 
 #: What 1 is, in words that need no statistics.
 UNIT = "difference in NLL; 1 = how far luck with split and seed typically moves one score"
@@ -140,6 +143,42 @@ class Forest:
             count = f"{len(better)} of {len(rows)}"
             return f"{where}, {count} are better than {who}; {brief(better[0])} leads."
         return f"{where}, better than {who}: {', '.join(map(brief, better))}."
+
+
+class Contest:
+    """A few contestants beside one network, which a chapter says one thing of.
+
+    Parameters
+    ----------
+    effects
+        By what readers call contestants.
+    names
+        What a phone has room for, where it is not as everywhere.
+    """
+
+    def __init__(self, effects: Effects, names: Mapping[str, str]) -> None:
+        self.effects, self.names = effects, names
+
+    def draw(self) -> Figure:
+        """Draw a row a contestant."""
+        rows = {self.names.get(name, brief(name)): one for name, one in self.effects.items()}
+        return plot.forest(rows, xlabel=UNIT)
+
+
+class Beside:
+    """One contestant's difference from each of several, by what these are called."""
+
+    def __init__(self, effects: Effects) -> None:
+        self.effects = {f"beside {name}": one for name, one in effects.items()}
+
+    def draw(self) -> Figure:
+        """Draw a row a comparison."""
+        return plot.forest(self.effects, xlabel=UNIT, reference="the other")
+
+    def say(self) -> str:
+        """Say what it gains on the first."""
+        (name, one), *_ = self.effects.items()
+        return f"On average it gains {-one.interval[1]:.2f} units {name}: {one.word}."
 
 
 class Dots:

@@ -7,9 +7,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu import plot
 from ensedu.book.experiments.contest import reading
-from ensedu.book.figures.best import UNIT, brief
+from ensedu.book.figures import best
 from ensedu.plot.panels import ends_room, name_ends, panels
 from ensedu.plot.style import INK, Figure, color, house_style
 
@@ -115,17 +114,11 @@ class Members:
         )
 
 
-class Contest:
+class Contest(best.Contest):
     """A deep ensemble and one larger network beside one network, by what readers call them."""
 
-    def __init__(self, effects: Mapping[str, plot.PooledEffect]) -> None:
-        self.effects = effects
-
-    def draw(self) -> Figure:
-        """Draw a row a contestant."""
-        names = {reading.label(name): short for name, short in SHORT.items()}
-        rows = {names.get(name, brief(name)): one for name, one in self.effects.items()}
-        return plot.forest(rows, xlabel=UNIT)
+    def __init__(self, effects: best.Effects) -> None:
+        super().__init__(effects, {reading.label(name): short for name, short in SHORT.items()})
 
     def say(self) -> str:
         """Say what both reach with a temperature."""

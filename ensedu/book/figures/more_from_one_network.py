@@ -6,10 +6,9 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu import plot
 from ensedu.book.experiments.contest import reading
+from ensedu.book.figures import best
 from ensedu.book.figures.bayes_by_backprop import ellipse
-from ensedu.book.figures.best import UNIT, brief
 from ensedu.book.figures.mixes import MIXES
 from ensedu.data import gap
 from ensedu.plot.panels import ends_room, name_ends, panels
@@ -247,17 +246,11 @@ def swag_covariance(seen: Float[Array, "K W"]) -> Float[Array, "W W"]:
     return (np.cov(seen.T) + np.diag(seen.var(axis=0))) / 2
 
 
-class Contest:
+class Contest(best.Contest):
     """What can be had from one training beside one network, by what readers call it."""
 
-    def __init__(self, effects: Mapping[str, plot.PooledEffect]) -> None:
-        self.effects = effects
-
-    def draw(self) -> Figure:
-        """Draw a row a contestant."""
-        names = {reading.label(SCALED_SWAG): "SWAG, with temperature"}
-        rows = {names.get(name, brief(name)): one for name, one in self.effects.items()}
-        return plot.forest(rows, xlabel=UNIT)
+    def __init__(self, effects: best.Effects) -> None:
+        super().__init__(effects, {reading.label(SCALED_SWAG): "SWAG, with temperature"})
 
     def say(self) -> str:
         """Say what a temperature and SWAG gain."""

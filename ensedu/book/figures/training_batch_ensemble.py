@@ -7,15 +7,13 @@ from typing import Any
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu import plot
-from ensedu.book.figures.best import UNIT
 from ensedu.book.figures.mixes import MIXES
 from ensedu.plot.panels import RIGHT, inches, panels, set_axis
 from ensedu.plot.style import INK, MARKERS, PAGE, Figure, color, house_style, look
 
 __all__ = [
-    "ALIKE", "CONTEST", "DIVERSITY", "ENGINEER", "LIVE", "LIVE_ALT", "RATES", "Alike", "Contest",
-    "Diversity", "Rates", "Trained",
+    "ALIKE", "CONTEST", "DIVERSITY", "ENGINEER", "LIVE", "LIVE_ALT", "RATES", "Alike", "Diversity",
+    "Rates", "Trained",
 ]  # fmt: skip
 
 # Captions.
@@ -213,19 +211,3 @@ class Diversity:
             f"From random signs, on its own loss: disagreement {100 * last.disagreement:.1f}% "
             f"instead of {100 * first.disagreement:.1f}%, and a higher NLL."
         )
-
-
-class Contest:
-    """A BatchEnsemble's difference from each of several, by what they are called."""
-
-    def __init__(self, effects: Mapping[str, plot.PooledEffect]) -> None:
-        self.effects = {f"beside {name}": one for name, one in effects.items()}
-
-    def draw(self) -> Figure:
-        """Draw a row a comparison."""
-        return plot.forest(self.effects, xlabel=UNIT, reference="the other")
-
-    def say(self) -> str:
-        """Say what it gains on the first."""
-        (name, one), *_ = self.effects.items()
-        return f"On average it gains {-one.interval[1]:.2f} units {name}: {one.word}."

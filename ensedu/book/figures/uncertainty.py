@@ -44,7 +44,7 @@ SURE = (
     "hyperparameter settings."
 )
 TRAINED = (
-    "Their error is a multiple of their disagreement, and in the gap they agree more with more "
+    "Their error is a multiple of their spread, and in the gap they agree more with more "
     "points and steps, without a clear change of the error. Five networks, mean squares, the "
     "noise left out; means over 20 data sets with 95% intervals."
 )
@@ -202,7 +202,7 @@ class Sure:
 
 
 class Trained:
-    """Error and disagreement of trained members, over the number of points.
+    """Error and spread of trained members, over the number of points.
 
     Parameters
     ----------
@@ -222,9 +222,8 @@ class Trained:
     def draw(self, noise: float) -> Figure:
         """Draw a panel a place."""
         names = {"error": (INK, "D"), "spread": (BLUE, "s")}
-        words = {"error": "error", "spread": "disagreement"}
         with house_style():
-            figure, both = panels(2, height=2.3, sharey=True, right=ends_room(words.values()))
+            figure, both = panels(2, height=2.3, sharey=True, right=ends_room(names))
             for axes, (place, title) in zip(both, PLACES.items(), strict=True):
                 for part, (own, marker) in names.items():
                     low, mean, high = self.found[noise][place][part]
@@ -239,17 +238,17 @@ class Trained:
                 if place == "gap" or plot.look().narrow:
                     last = {part: self.found[noise][place][part][1, -1] for part in names}
                     name_ends(figure, axes, [
-                        (words[part], self.numbers[-1], last[part], own)
+                        (part, self.numbers[-1], last[part], own)
                         for part, (own, _) in names.items()
                     ])  # fmt: skip
         return figure
 
     def say(self, noise: float) -> str:
-        """Say how often the error holds the disagreement, with most points."""
+        """Say how often the error holds the spread, with most points."""
         among, inside = (
             own["error"][1, -1] / own["spread"][1, -1] for own in self.found[noise].values()
         )
         return (
-            f"With {self.numbers[-1]} points the error is {among:.0f} times the disagreement among "
+            f"With {self.numbers[-1]} points the error is {among:.0f} times the spread among "
             f"them, {inside:.0f} times in the gap."
         )

@@ -1,6 +1,5 @@
 """Bayesian LeNet-5: what its estimators draw alike and what not, and the tables of the chapter."""
 
-import copy
 import itertools
 import math
 
@@ -17,7 +16,6 @@ from ensedu.book.experiments.bayesian_cnn import (
     EXPERIMENT,
     KEYS,
     LAYERS,
-    LEVELS,
     MEMBERS,
     SCORES,
     STUCK,
@@ -50,7 +48,7 @@ def untrained(contestant="wide", split=0):
 def test_a_short_run_has_its_keys_and_repeats(wide):
     found = run("wide", 0, **SHORT)
     assert found == wide
-    assert set(wide) == {*KEYS, "by_epoch", "pruned", "ensemble"}
+    assert set(wide) == {*KEYS, "by_epoch", "ensemble"}
     for name in (*SCORES, *(name + BY_WEIGHTS for name in SCORES)):
         values = wide[name].values() if name.startswith("auroc") else [wide[name]]
         assert all(len(value) == 1 for value in values), name
@@ -58,9 +56,6 @@ def test_a_short_run_has_its_keys_and_repeats(wide):
     assert wide["by_epoch"]["epoch"] == [0, 1]
     assert list(wide["by_epoch"]["sigma"]) == list(LAYERS.values())
     assert wide["by_epoch"]["sigma"]["conv1"][0] == pytest.approx(0.01, rel=1e-4)
-    for name in ("by_size", "by_signal_to_noise"):
-        assert len(wide["pruned"][name]) == len(LEVELS)
-        assert wide["pruned"][name][0] == wide["by_epoch"]["error"][-1]
     assert wide["elbo"][0] == pytest.approx(-wide["train_nll"][0] - wide["kl"][0])
 
 
@@ -155,21 +150,6 @@ def test_positions_are_drawn_alike_alone_and_only_local_tears_them_apart(estimat
         np.testing.assert_array_less(np.abs(found - shared), 5 * math.sqrt(2 / S) * scale)
         torn = (np.abs(found) / scale)[~np.eye(6, dtype=bool)].max()
         assert torn < 0.06 if estimator == "local" else torn > 0.3
-
-
-def test_what_is_cut_is_0_in_every_draw():
-    net = untrained()
-    masks = {name: np.zeros(part.weight_mean.shape, bool) for name, part in cnn.layers(net).items()}
-    before = copy.deepcopy(net.state_dict())
-    bare = cnn.pruned_copy(net, masks)
-    for part in cnn.layers(bare).values():
-        assert (part.stored_weights() == 0).all()
-    assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
-    test = tuple(part[:7] for part in cnn.split_digits(0)[1])
-    found = cnn.errors_after_pruning(net, test, 1)
-    total = sum(part.weight_mean.numel() for part in cnn.layers(net).values())
-    assert found["total"] == total == 61_470
-    assert found["left"][-1] == total - round(0.98 * total)
 
 
 def test_by_samples_averages_groups():
@@ -271,7 +251,6 @@ def test_columns_of_the_table_agree(table):
     for row in table["rows"]:
         epochs = table["settings"]["epochs"] // (2 if row["contestant"] == STUCK else 1)
         assert row["by_epoch"]["epoch"] == list(range(0, epochs + 1, 3))
-        assert row["pruned"]["by_size"][0] == row["by_epoch"]["error"][-1]
         if row["contestant"] in BAYESIAN:
             at = table["settings"]["samples"].index(1)
             assert row["nll_by_samples"][at] >= row["nll_by_samples"][-1]

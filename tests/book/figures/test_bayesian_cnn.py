@@ -8,8 +8,6 @@ from ensedu.book.figures.bayesian_cnn import (
     PARTS,
     PINK,
     Images,
-    Noise,
-    Pairs,
     Plane,
     Sigmas,
     Windows,
@@ -26,15 +24,6 @@ IMAGES = Images(
     + [Seen("letter", "x", PIXELS[1], TORN, (0.1, 0.4))] * 4
 )
 WINDOWS = Windows(np.eye(5, dtype=int), np.eye(9, dtype=int), np.arange(9) % 3, np.arange(9) % 3)
-NOISE = Noise(
-    (1, 8, 32, 128, 512),
-    {
-        "drawn weights": np.array([10, 1, 0.3, 0.2, 0.1]),
-        "drawn outputs": np.array([8, 1, 0.2, 0.05, 0.01]),
-    },
-)
-TIED = rng.normal(3, 1, (400, 1)) * np.ones(9)
-PAIRS = Pairs({"one kernel": TIED, "drawn outputs": rng.normal(3, 1, (400, 9))}, first=5)
 
 
 def cloud(share, number=40):
@@ -58,7 +47,6 @@ SIGMAS = Sigmas(
 CHOSEN = [
     *((IMAGES, one) for one in IMAGES.choices["image"]),
     *((WINDOWS, one) for one in WINDOWS.choices["window"]),
-    *((PAIRS, one) for one in PAIRS.choices["other_window"]),
     *((SIGMAS, one) for one in SIGMAS.choices["trained"]),
 ]
 
@@ -68,7 +56,7 @@ def test_sentences_say_one_thing(shown, choice):
     assert not too_much(shown.say(choice))
 
 
-@pytest.mark.parametrize("shown", [IMAGES, WINDOWS, PAIRS, SIGMAS])
+@pytest.mark.parametrize("shown", [IMAGES, WINDOWS, SIGMAS])
 def test_axes_stay_whatever_is_chosen(shown):
     choices = [choice for one, choice in CHOSEN if one is shown]
     for look in LIGHT:
@@ -108,27 +96,6 @@ def test_a_frame_stands_at_the_window_its_row_and_its_output(window):
         assert corners == [(column, row), (0, window - 1), (column, row)]
     wanted = f"Pixels of ink that window {window} and the kernel share: {(window - 1) % 3}."
     assert WINDOWS.say(window) == wanted
-
-
-def test_noise_has_a_line_each():
-    readable(NOISE.draw)
-    for look in LOOKS:
-        lines = drawn(NOISE.draw, look).axes[0].lines
-        for line, y in zip(lines, NOISE.found.values(), strict=True):
-            np.testing.assert_array_equal(line.get_xydata(), np.stack([NOISE.sizes, y], axis=1))
-    said = "In batches of 512, drawn outputs leave 0.10 of the variance of drawn weights."
-    assert NOISE.say() == said
-    assert not too_much(said)
-
-
-def test_pairs_are_drawn_alike_and_tied_by_one_kernel_only():
-    readable(lambda: PAIRS.draw(2))
-    for axes, y in zip(
-        drawn(lambda: PAIRS.draw(2), LOOKS[0]).axes, PAIRS.drawn.values(), strict=True
-    ):
-        np.testing.assert_array_equal(axes.lines[0].get_xydata(), y[:, [4, 1]])
-    assert 5 not in PAIRS.choices["other_window"]
-    assert "Correlation 1.00 with one kernel" in PAIRS.say(2)
 
 
 def test_the_plane_holds_all_images_and_one_line_for_their_share():

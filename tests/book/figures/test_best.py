@@ -99,6 +99,16 @@ def test_a_data_set_is_one_dot_a_row():
     readable(lambda: dots.draw("loans"))
 
 
+def test_a_rival_is_a_row_of_those_it_stands_beside():
+    shown = best.Beside(
+        {"one network": effect(-0.6, "better"), "a deep ensemble": effect(-0.3, "unclear")}
+    )
+    readable(shown.draw)
+    words = {" ".join(word.split()) for word in said(drawn(shown.draw, LIGHT[0]))}
+    assert {"beside one network", "beside a deep ensemble", "better", "unclear"} <= words
+    assert shown.say() == "On average it gains 0.60 units beside one network: better."
+
+
 def test_what_is_paid_stands_beside_what_it_gains():
     effects = {"swag": effect(-0.5, "better"), LONG: effect(0.2, "unclear")}
     own = {"kept": 2.0, "train_seconds": 3.0, "predict_seconds": 5.0}

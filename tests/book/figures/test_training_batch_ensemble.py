@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.text import Annotation
 
-from ensedu import plot
-from ensedu.book.figures.training_batch_ensemble import Alike, Contest, Diversity, Rates, Trained
+from ensedu.book.figures.training_batch_ensemble import Alike, Diversity, Rates, Trained
 from ensedu.book.page.said import too_much
-from ensedu.plot.style import LOOKS, Look
-from tests.plot.looks import LIGHT, drawn, readable, texts
+from ensedu.plot.style import LOOKS
+from tests.plot.looks import LIGHT, drawn, readable
 
 ALIKE = Alike(
     {
@@ -32,16 +31,6 @@ DIVERSITY = Diversity(
     },
     0.118,
 )
-CONTEST = Contest(
-    {
-        name: plot.PooledEffect(
-            (at - 0.3, at, at + 0.3), (at - 1, at + 1), [at - 0.2, at + 0.2], word, "batch_ensemble"
-        )
-        for name, at, word in (
-            ("one network", -0.6, "better"), ("a deep ensemble", -0.3, "unclear")
-        )
-    }
-)  # fmt: skip
 
 
 @pytest.mark.parametrize("images", ALIKE.choices["images"])
@@ -103,10 +92,3 @@ def test_an_arrow_leads_from_the_average_to_the_mixture():
         "From random signs, on its own loss: disagreement 8.4% instead of 2.9%, and a higher NLL."
     )
     assert not too_much(DIVERSITY.say())
-
-
-def test_the_contest_has_a_row_a_rival():
-    readable(CONTEST.draw)
-    words = {" ".join(text.get_text().split()) for text in texts(drawn(CONTEST.draw, Look()))}
-    assert {"beside one network", "beside a deep ensemble", "better", "unclear"} <= words
-    assert CONTEST.say() == "On average it gains 0.60 units beside one network: better."

@@ -110,7 +110,7 @@ def test_each_method_has_a_hollow_and_a_filled_mark():
 
 
 @pytest.mark.parametrize("noise", FOUND)
-def test_error_and_disagreement_have_a_panel_a_place(noise):
+def test_error_and_spread_have_a_panel_a_place(noise):
     assert TRAINED.choices == {"noise": [*FOUND]}
     readable(lambda: TRAINED.draw(noise))
     for look in LIGHT:
@@ -125,8 +125,8 @@ def test_error_and_disagreement_have_a_panel_a_place(noise):
                 ::2
             ].T.tolist()
         names = [text.get_text() for text in texts(figure)]
-        assert names.count("disagreement") == (2 if look.narrow else 1)
+        assert names.count("spread") == (2 if look.narrow else 1)
     assert TRAINED.say(noise) == (
-        "With 480 points the error is 3 times the disagreement among them, 7 times in the gap."
+        "With 480 points the error is 3 times the spread among them, 7 times in the gap."
     )
     assert not too_much(TRAINED.say(noise))

@@ -185,7 +185,6 @@ def _() -> None:
     assert found == [0.23, 0.30]
 
 
-@CLAIMS.says("near-most", "Near 1 most of a pull")
 @CLAIMS.says("just", "From random signs it is 0.25")
 @CLAIMS.says("both", "Near 1 no single rate suits both")
 def _() -> None:
@@ -229,7 +228,6 @@ def _() -> None:
 
 
 @CLAIMS.says("lesson", "probability of 0.6, and the three others")
-@CLAIMS.says("four", "1.4 nats for it, but")
 @CLAIMS.says("summary-best", "the member that knows an image best gets")
 def _() -> None:
     p = torch.tensor([0.6, 0.2, 0.2, 0.2], dtype=torch.float64)
@@ -274,7 +272,7 @@ def _() -> None:
     Change("batch-ensemble-training-tuning", "rows",
            {"contestant": "signs", "lr": 0.003, "split": 1001}, "nll", times=1.1),
 )  # fmt: skip
-@CLAIMS.says("lower-rate", "that is a lower one on the mixture")
+@CLAIMS.says("lower-rate", "best rate is a lower one on the")
 def _() -> None:
     for lr in training.RATES["adam"]:
         both = zip(tried("signs", lr), tried("signs_mixture", lr), strict=True)
@@ -356,7 +354,6 @@ def _() -> None:
 
 
 @CLAIMS.says("wider", "For all but the weak mix", predicted(BATCH, "std", 0.8))
-@CLAIMS.says("much-water", "it is two fifths wider", predicted("single", "std", 0.9))
 @CLAIMS.says("missed", "One network is far too high", predicted("single", "mean", 0.8))
 @CLAIMS.says("sure", "hardly less sure of it", predicted(BATCH, "std", 1.2))
 def _() -> None:

@@ -90,7 +90,7 @@ def base(*way: str, times: float, **changed: Any) -> Change:
 
 
 @CLAIMS.says("question", "You fit a line to 20 points")
-@CLAIMS.says("points", "Here are 20 noisy points")
+@CLAIMS.says("points", "line do 20 noisy points come from")
 @CLAIMS.says("made", "made with an intercept of 0.5")
 def _() -> None:
     x, y = found()["line"](3)
@@ -100,7 +100,6 @@ def _() -> None:
     assert np.allclose(y, 0.5 - inputs + noise)
 
 
-@CLAIMS.says("exact", "−0.34, give or take 0.52")
 @CLAIMS.says("off", "more than one and a half standard deviations")
 @CLAIMS.says("height-at-3", "the posterior says −2.49")
 @CLAIMS.says("cancel", "The two errors cancel")
@@ -115,7 +114,7 @@ def _() -> None:
     assert abs(height @ (mean - truth)) < 0.1 * np.sqrt(height @ np.linalg.inv(precision) @ height)
 
 
-@CLAIMS.says("weights", "for the 61 weights of the network above")
+@CLAIMS.says("weights", "For the 61 weights of the network above")
 def _() -> None:
     """The band is that of this network, and lies behind its figure."""
     assert nuts.NUMBER == 3 * nuts.MODEL["width"] + 1 == 61
@@ -181,7 +180,7 @@ def _() -> None:
     assert round(wider[at(3)], 1) == 1.4
 
 
-@CLAIMS.says("away", "its lines spread only a fifth as far")
+@CLAIMS.says("away", "lines are only a fifth as far apart")
 def _() -> None:
     """And nowhere left of the points further than they should."""
     own, _, wider = line()
@@ -198,15 +197,6 @@ def _() -> None:
     assert np.allclose(wider, 1, atol=0.11)
     assert abs(own.covariance[0, 1]) < 0.15 * true.prod()
     assert abs(own.covariance[0, 1] / own.covariance[1, 1]) < 0.1
-
-
-@CLAIMS.says("product", "unless the product of their inputs averages to")
-def _() -> None:
-    """So it is where the unit is a line: inputs 1 and x."""
-    x, y = found()["line"](3)
-    for inputs, correlated in ((x, True), (x - [0, x[:, 1].mean()], False)):
-        covariance = np.linalg.inv(found()["posterior"](inputs, y, noise=0.5)[1])
-        assert (abs(covariance[0, 1]) > 1e-12) == correlated
 
 
 @CLAIMS.says("twenty", "with 20 inputs instead of one")
@@ -230,13 +220,6 @@ def _() -> None:
 def _() -> None:
     assert round(ratio("regions"), 1) == 1.7
     assert 0.4 < ratio("gap") < 0.5
-
-
-@CLAIMS.says("as-sure", "as much too sure in the gap", distance("gap", "deep_ensemble", 1.2))
-@CLAIMS.says("far-too", "far too sure at the points", distance("regions", "deep_ensemble", 3))
-def _() -> None:
-    assert abs(ratio("gap", "deep_ensemble") - ratio("gap")) < 0.05
-    assert ratio("regions", "deep_ensemble") < 0.2
 
 
 @CLAIMS.says(
@@ -297,9 +280,6 @@ def _() -> None:
 
 @CLAIMS.says(
     "no-kl", "the fit is just as bad", base("regions", "nll", beta=0.0, std=1.0, times=0.8)
-)
-@CLAIMS.says(
-    "grows", "let its weight grow slowly", base("regions", "nll", anneal=0.5, std=1.0, times=0.8)
 )
 def _() -> None:
     bad, grown, free = (

@@ -136,7 +136,7 @@ def _() -> None:
 
 
 @CLAIMS.says(
-    "live", "choose the rate 0.02, and then 0.2",
+    "live", "choose 0.02 instead of 0.2",
     of_curve(60, "mc_dropout", 0.02, "regions", "spread", times=2),
 )  # fmt: skip
 def _() -> None:
@@ -244,15 +244,6 @@ def _() -> None:
     assert above[-1]
 
 
-@CLAIMS.says("half", "each doubling of S leaves half")
-def _() -> None:
-    for digits in (400, 1200):
-        gained = -np.diff(by_passes(digits), axis=1)
-        left = gained[:, 1:] / gained[:, :-1]
-        assert 0.3 < left.min() <= left.max() < 0.7
-        assert 0.4 < left.mean() < 0.55
-
-
 @CLAIMS.says("digits", "1,797 digits in 10 splits")
 @CLAIMS.says("networks", "Networks 64-64-64-10, 3 initializations")
 @CLAIMS.says("rates", "among 0.05, 0.1, 0.2 and 0.5")
@@ -279,11 +270,6 @@ def _() -> None:
     of_curve(60, "mc_dropout", 0.2, "gap", "nll", times=1.5),
 )  # fmt: skip
 @CLAIMS.says("moves", "it moved w from 2 to 1.6")
-@CLAIMS.says(
-    "misses", "misses the curve by 0.31",
-    of_curve(60, "mc_dropout", 0.5, "regions", "rmse", times=1.1),
-    of_curve(60, "mc_dropout", 0.5, "regions", "spread", times=1.1),
-)  # fmt: skip
 def _() -> None:
     best = {
         place: min(RATES, key=lambda p: curve("mc_dropout", p)[place]["nll"])
@@ -323,7 +309,6 @@ def _() -> None:
     assert 0.4 < most[0] / most[1] < 0.6
 
 
-@CLAIMS.says("third", "on average by a third")
 @CLAIMS.says(
     "sixteen", "dropout is 16 megapascals long", mixed("single", 1.2), mixed("mc_dropout", 1.1)
 )

@@ -128,7 +128,6 @@ def predicted(contestant: str, part: str, times: float) -> Change:
 @CLAIMS.says("entries", "each of the 1,320 entries")
 @CLAIMS.says("starts", r"deviation \sigma of 0.032")
 @CLAIMS.says("number", "learns to read digits from 1,344 images")
-@CLAIMS.says("batch", "becomes 28 times as strong")
 def _() -> None:
     net = training.Stack(training.CONTESTANTS["normal"], [0], (64, 64, 64, 10))
     means, deviations = net.fast_weight_moments()
@@ -192,7 +191,6 @@ def _() -> None:
 
 @CLAIMS.says("loss", "our loss is 0.014 nats", bent("normal", "train_nll", -1, 1.1))
 @CLAIMS.says("nats", "19 nats for all 1,344 images", bent("normal", "train_nll", -1, 1.05))
-@CLAIMS.says("more", "have more than 19 nats of KL")
 @CLAIMS.says("hold", "started with costs 231 nats")
 def _() -> None:
     """The KL at any mean is at least that at the prior's."""
@@ -234,7 +232,7 @@ def _() -> None:
     assert sum(sizes) == counting.mlp([64, 64, 64, 10]).total
 
 
-@CLAIMS.says("cauchy", "from 0.07 to 1.07", changed("cauchy", "prior_nll", 1.05))
+@CLAIMS.says("cauchy", "the NLL rises to 1.07", changed("cauchy", "prior_nll", 1.05))
 def _() -> None:
     found = [round(average("cauchy", k), 2) for k in ("nll", "prior_nll")]
     assert found == [0.07, 1.07]
@@ -246,7 +244,6 @@ def _() -> None:
 @CLAIMS.says("rescue", "would have to rescue 87 images")
 @CLAIMS.says("summary-cost", "a -1 costs 200 nats more")
 @CLAIMS.says("six", "a -1 costs 6 nats more")
-@CLAIMS.says("two-peaks", "two peaks, at 1 and at")
 def _() -> None:
     assert round((1 - -1) / 0.1) == 20
     assert round(kl(-1.0, START) - kl(1.0, START), 6) == 200
@@ -260,8 +257,6 @@ def _() -> None:
 @CLAIMS.says("half", "49% of the means are below", bent("signs", "negative", 0, 1.05))
 @CLAIMS.says("left", "and 1% in the end", bent("signs", "negative", -1, 1.3))
 @CLAIMS.says("rises", "rises from 0.16 to 0.19", bent("signs", "train_nll", 5, 0.9))
-@CLAIMS.says("cross", "cross within two epochs", bent("signs_at_once", "negative", 1, 3))
-@CLAIMS.says("growing", "the KL grows over 32 epochs here")
 @CLAIMS.says("stay", "40% of the means stay", bent("signs_cauchy", "negative", -1, 1.1))
 def _() -> None:
     epochs = measured.load(TRAINED)["settings"]["epochs"]
@@ -270,10 +265,6 @@ def _() -> None:
     assert [round(negative[k], 2) for k in (0, -1)] == [0.49, 0.01]
     assert abs((negative[at[0]] - negative[at[1]]) / negative[0] - 0.5) < 0.03
     assert [round(nll[k], 2) for k in at] == [0.16, 0.19]
-    assert training.CONTESTANTS["signs"].anneal == 32
-    assert training.CONTESTANTS["signs_at_once"].anneal == 0
-    assert curve("signs_at_once", "negative")[epochs.index(2)] < 0.05
-    assert (np.diff(curve("signs_at_once", "train_nll")) < 0).all()
     assert round(curve("signs_cauchy", "negative")[-1], 2) == 0.40
 
 
@@ -360,15 +351,13 @@ def _() -> None:
 
 
 @CLAIMS.says("wider", "five of the six mixes", predicted(RANK1, "std", 0.8))
-@CLAIMS.says("quarter", "more than a quarter on average", predicted("single", "std", 1.1))
 @CLAIMS.says("missed", "strength is far below her interval", predicted(RANK1, "mean", 0.8))
 def _() -> None:
     factors = lengths(RANK1) / lengths("single")
     assert sum(factors > 1.05) == 5
     unusual = np.array([mix.kind != "ordinary" for mix in mixes.chosen()])
     sums = [lengths(RANK1)[k].sum() / lengths("single")[k].sum() for k in (unusual, ~unusual)]
-    assert 1.25 < sums[0] < 1.31
-    assert abs(sums[1] - 1.1) < 0.02
+    assert sums[0] > 1.25 > 1.12 > sums[1]
     at = [mix.name for mix in mixes.chosen()].index("cement and water")
     below = [mixes.intervals(m)[0][at] - mixes.chosen()[at].strength for m in (RANK1, "single")]
     assert 7 < below[0] < below[1] < 1.1 * below[0]
