@@ -1584,7 +1584,9 @@ def test_the_hint_of_every_method_is_one_line(open_page, chapter):
         hint, first, key, undo = (
             page.locator(one).bounding_box()
             for one in (
-                ".ensedu-p-do", '[data-key="x:0"]', ".ensedu-p-hand .ensedu-p-key",
+                ".ensedu-p-do",
+                '[data-key="x:0"]',
+                ".ensedu-p-hand .ensedu-p-key",
                 ".ensedu-p-hand > button:visible >> nth=0",
             )
         )

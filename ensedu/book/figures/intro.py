@@ -10,22 +10,22 @@ __all__ = ["DOUBT", "INSIDE", "INSIDE_ALT", "parts_of"]
 
 # Captions.
 DOUBT = (
-    "One network is as sure in the gap, where it has seen no point, as anywhere else. Add members, "
-    "and doubt appears there. They train on this page, on sixty points; bands: ± 2 standard "
-    "deviations."
+    "One network is as sure in the gap, where it has seen no point, as anywhere else. Add "
+    "members, and doubt appears there. They train on this page, on sixty points; bands: ± 2 "
+    "standard deviations."
 )
 INSIDE = (
-    "A deep ensemble repeats the matrix. BatchEnsemble and the rank-1 BNN share it and repeat thin "
-    "vectors. The two Bayesian networks (BNNs) store a mean and a standard deviation (hatched) for r "
-    "and s, or for every weight, and draw them anew for each prediction. Three members, or three "
-    "draws of the mean-field BNN."
+    "A deep ensemble repeats the matrix. BatchEnsemble and the rank-1 BNN share it and repeat "
+    "thin vectors. The two Bayesian networks (BNNs) store a mean and a standard deviation "
+    "(hatched) for r and s, or for every weight, and draw them anew for each prediction. Three "
+    "members, or three draws of the mean-field BNN."
 )
 INSIDE_ALT = (
     "Five rows, one a method. A single network: one 3 by 4 matrix of squares and a bias. Deep "
     "ensemble of three: three such matrices, all in the method's color. BatchEnsemble: one gray "
-    "matrix for all, and for each member two thin strips, r and s, and a bias. Rank-1 BNN: the same, "
-    "with a second strip of spreads next to each strip. Mean-field BNN: one matrix of means and one "
-    "of spreads. Beside each row a bar with its count."
+    "matrix for all, and for each member two thin strips, r and s, and a bias. Rank-1 BNN: the "
+    "same, with a second strip of spreads next to each strip. Mean-field BNN: one matrix of means "
+    "and one of spreads. Beside each row a bar with its count."
 )
 
 
