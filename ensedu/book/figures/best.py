@@ -21,8 +21,8 @@ __all__ = [
 # Captions.
 FOREST = (
     "Who is better, and how sure is that? Left is better. A mark is the average over all data sets "
-    "that you choose, its thick line says where that average may lie, and a hollow mark is unclear. "
-    "Each dot is one data set; the thin line says where one more, such as yours, may fall."
+    "that you choose, its thick line says where that average may lie, and a hollow mark is "
+    "unclear. Each dot is one data set; the thin line says where one more, such as yours, may fall."
 )
 DOT = (
     "An average is not your data: marks and lines are still those of all sources, but each dot is "
