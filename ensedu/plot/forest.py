@@ -49,6 +49,8 @@ ROW, LANES = 0.45, (0.15, 0.33)
 NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.1, 0.32
 #: Inches around axes, for a number beside an arrowhead: on a wide page, and on a narrow one.
 AIRS = 0.34, 0.25
+#: Rows from which on the numbers of the axis stand above them as well.
+LONG = 8
 #: Points from an end of the axis to such a number.
 BESIDE = 5
 #: Inches that a key needs beside its words.
@@ -113,6 +115,7 @@ def forest(
     band: Number = 0.25,
     higher: bool = False,
     xlim: Ends | None = None,
+    words: Sequence[str] = (),
 ) -> Figure:
     """Draw a row a contestant, the best first: a mean with its intervals, and each source as a dot.
 
@@ -138,6 +141,8 @@ def forest(
     xlim
         Ends of the axis, around 0, the band and all means. By default it holds all intervals; some
         dots may leave it.
+    words
+        Words of other figures with the same axis, which all begin and end where this one does.
 
     Raises
     ------
@@ -149,8 +154,10 @@ def forest(
     for name, row in rows.items():
         if not isinstance(row, PooledEffect):
             raise TypeError(f"effects[{name!r}] must be a PooledEffect, got {checks.given(row)}")
-    for words, value in (("xlabel", xlabel), ("reference", reference), ("source", source)):
-        figure_checks.text(words, value)
+    for name, value in (("xlabel", xlabel), ("reference", reference), ("source", source)):
+        figure_checks.text(name, value)
+    for i, word in enumerate(words):
+        figure_checks.text(f"words[{i}]", word)
     checks.real("band", band, high=figure_checks.MOST)
     checks.not_negative("band", band)
     checks.boolean("higher", higher)
@@ -158,12 +165,12 @@ def forest(
     best = sorted(rows, key=lambda name: rows[name].interval[1], reverse=higher)
     rows = {name: rows[name] for name in best}
     with house_style():
-        return _draw(rows, xlabel, reference, source, band, higher, ends)
+        return _draw(rows, xlabel, reference, source, band, higher, ends, words)
 
 
 def _draw(
     rows: Mapping[str, PooledEffect], xlabel: str, reference: str, source: str, band: Number,
-    higher: bool, ends: Ends,
+    higher: bool, ends: Ends, others: Sequence[str],
 ) -> Figure:  # fmt: skip
     narrow = look().narrow
     air = AIRS[narrow]
@@ -181,7 +188,8 @@ def _draw(
         names = {name: cut_to_lines(label(name), NAMES, 2, **bold) for name in rows}
         words = {name: cut_to_lines(row.word, WORDS, 2) for name, row in rows.items()}
         left = EDGE + air + max(inches(name, TITLE, "bold") for name in names.values())
-        right = EDGE + air + max(map(inches, words.values()))
+        every = [*words.values(), *(cut_to_lines(word, WORDS, 2) for word in others)]
+        right = EDGE + air + max(map(inches, every))
         above = 0.0
     width, step = look().width - left - right, ROW + above
     entries = _key_entries(source, reference, band)
@@ -190,7 +198,7 @@ def _draw(
     if not any(_leaves(row, ends) for row in rows.values()):
         del entries[FURTHER]
     head = EDGE if narrow else key
-    top = head + 2 * LINE + 0.04
+    top = head + (3 if len(rows) >= LONG else 2) * LINE + 0.04
     under = cut_to_lines(xlabel, room, 3)
     high = step * len(rows)
     below = top + high + TICKS + LINE * (1 + under.count("\n")) + 0.08
@@ -219,6 +227,7 @@ def _draw(
             )  # fmt: skip
             write(figure, left + width + air, at, words[name], **known, **style)
     set_row_axis(axes, ends, width, OUT)
+    axes.tick_params(axis="x", labeltop=len(rows) >= LONG)
     _write_directions(figure, left, width, head, reference, higher, ends)
     write(figure, EDGE + room / 2, top + high + TICKS, under, ha="center", va="top", color=MUTED)
     write_key(figure, entries, below if narrow else 0.0)

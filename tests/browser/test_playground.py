@@ -905,7 +905,7 @@ def test_surprise_reset_and_another_draw(play):
         page.evaluate("t.edit('x:1', -7)")
         assert page.locator(".ensedu-p-again").is_visible() == (method in DRAWN)
     press(page, "Surprise me")
-    words = "New numbers everywhere, number 1. Mean-field BNN: 50 numbers for 4 inputs and 5 outputs, however many draws."
+    words = "New numbers everywhere, number 1; the layer holds 50, as before."
     assert story(page) == words
     assert state(page) == BASE | {"method": "mean_field", "numbers": 1, "draw": 1}
     check_numbers(page)
@@ -1581,14 +1581,17 @@ def test_the_hint_of_every_method_is_one_line(open_page, chapter):
     for method in METHODS:
         visit(page, f"{chapter}#playground:method={method}")
         page.locator(f"input[value={method}]:checked").wait_for(state="attached")
-        hint, undo = (
+        hint, first, key, undo = (
             page.locator(one).bounding_box()
-            for one in (".ensedu-p-do", ".ensedu-p-hand > button:visible >> nth=0")
+            for one in (
+                ".ensedu-p-do",
+                '[data-key="x:0"]',
+                ".ensedu-p-hand .ensedu-p-key",
+                ".ensedu-p-hand > button:visible >> nth=0",
+            )
         )
-        assert hint["height"] < 24, method
-        key = page.locator(".ensedu-p-hand .ensedu-p-key").bounding_box()
-        assert abs(key["y"] + key["height"] / 2 - hint["y"] - hint["height"] / 2) <= 2, method
-        assert abs(hint["y"] + hint["height"] / 2 - undo["y"] - undo["height"] / 2) <= 2, method
+        assert hint["height"] < 24 and hint["y"] + hint["height"] < first["y"], method
+        assert abs(key["y"] + key["height"] / 2 - undo["y"] - undo["height"] / 2) <= 2, method
 
 
 TINTS = """() => [...document.querySelectorAll(".ensedu-p-shared .ensedu-p-cell")].map((cell) => {

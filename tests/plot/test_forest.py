@@ -97,6 +97,32 @@ def test_both_ways_have_a_word_and_zero_a_name(look):
 
 
 @LOOKS
+@pytest.mark.parametrize("k", [7, 8])
+def test_a_long_plot_has_its_numbers_above_and_below(look, k):
+    rows = {f"rival {i}": ROWS["boosting"] for i in range(k)}
+    figure = drawn(lambda: draw(rows), look)
+    (axes,) = figure.axes
+    shown = [
+        {tick.get_text() for tick in ticks if tick.get_visible()}
+        for ticks in ([tick.label2 for tick in axes.xaxis.get_major_ticks()],
+                      [tick.label1 for tick in axes.xaxis.get_major_ticks()])
+    ]  # fmt: skip
+    assert "0" in shown[1] and shown[0] == (shown[1] if k == 8 else set())
+    name = next(text for text in texts(figure) if text.get_text() == "one network")
+    assert name.get_window_extent().y0 > axes.bbox.y1 + 20 * (k == 8)
+
+
+def test_words_of_other_figures_have_their_room():
+    rows = {"deep_ensemble": ROWS["deep_ensemble"]}
+    alone, beside, all_of_them = (
+        drawn(lambda rows=rows, said=said: draw(rows, xlim=(-1, 1), words=said), LIGHT[0])
+        for rows, said in ((rows, ()), (rows, WORDS), (ROWS, ()))
+    )
+    right = [figure.axes[0].bbox.x1 for figure in (alone, beside, all_of_them)]
+    assert right[0] > right[1] == pytest.approx(right[2])
+
+
+@LOOKS
 def test_a_band_says_what_is_practically_equal(look):
     figure = drawn(lambda: draw(band=0.3, reference="four"), look)
     (band,) = figure.axes[0].patches
@@ -255,6 +281,7 @@ BAD = [
     (ask(xlabel=3), TypeError, ("xlabel", "3")),
     (ask(reference=None), TypeError, ("reference", "None")),
     (ask(source=3), TypeError, ("source", "3")),
+    (ask(words=["better", 3]), TypeError, ("words[1]", "3")),
     (ask(band=-1), ValueError, ("band", "0 or more", "-1")),
     (ask(higher=1), TypeError, ("higher", "True or False", "1")),
     (ask(xlim=(1, -1)), ValueError, ("xlim", "rise", "(1, -1)")),

@@ -19,9 +19,9 @@ __all__ = [
 
 # Captions.
 FOREST = (
-    "Who is better than one network, and how sure is that? Left is better. A mark is the average "
-    "over 18 sources of data, its thick line says where that average may lie, and a hollow mark is "
-    "unclear. Each dot is one source; the thin line says where one more, such as yours, may fall."
+    "Who is better, and how sure is that? Left is better. A mark is the average over all data sets "
+    "that you choose, its thick line says where that average may lie, and a hollow mark is "
+    "unclear. Each dot is one data set; the thin line says where one more, such as yours, may fall."
 )
 DOT = (
     "An average is not your data: marks and lines are still those of all sources, but each dot is "
@@ -119,7 +119,9 @@ class Forest:
             "beside": list(self.said),
             "data_sets": list(dict.fromkeys(kind for _, kind in effects)),
         }
-        means = [one.interval[1] for rows in effects.values() for one in rows.values()]
+        every = [one for rows in effects.values() for one in rows.values()]
+        means = [one.interval[1] for one in every]
+        self.words = sorted({one.word for one in every if one.word})
         # One axis for all choices, in halves; what leaves it is an arrowhead.
         self.ends = math.floor(2 * min(means)) / 2 - 1, math.ceil(2 * max(means)) / 2 + 0.5
 
@@ -127,7 +129,9 @@ class Forest:
         """Draw a row a contestant."""
         rows = {brief(name): one for name, one in self.effects[beside, data_sets].items()}
         reference, _ = self.said[beside]
-        figure = plot.forest(rows, xlabel=UNIT, reference=reference, xlim=self.ends)
+        figure = plot.forest(
+            rows, xlabel=UNIT, reference=reference, xlim=self.ends, words=self.words
+        )  # fmt: skip
         # The same ticks in all choices, however wide their words are.
         set_axis(figure.axes[0].xaxis, self.ends, ticks(self.ends, 8, whole=True))
         return figure

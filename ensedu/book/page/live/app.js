@@ -37,7 +37,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
     },
   }, behind);
 
-  const hint = hintOf(`${name}-hint`);
+  const hint = hintOf(`${name}-hint`, small);
   const stage = stageOf(root, trainer, hint.id);
   const meter = make("p", { class: "ensedu-t-meter" });
   const play = button("", () => {

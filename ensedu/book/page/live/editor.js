@@ -8,14 +8,18 @@ const PRESSED = 300; // milliseconds after which a finger that lies still means 
 const TWICE = 500; // milliseconds within which two clicks are a double one
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
-// In words for the reader's own hand.
-export const hintOf = (id) =>
-  make(
-    "p", { class: "ensedu-t-note", id },
+// In words for the reader's own hand; those for the keyboard fold, but where they are only read aloud.
+const KEYS = "The arrow keys move a cross (with Shift by more), Enter adds a point, Delete removes the nearest one; N and P choose a point, which the arrow keys then move, and Escape lets it go.";
+export const hintOf = (id, small) => {
+  const hands = make(
+    "p", { class: "ensedu-t-note" },
     make("span", { class: "ensedu-t-finger" }, "Tap to add a point. Tap a point, then drag it to move it. Tap it twice to remove it."),
     make("span", { class: "ensedu-t-mouse" }, "Click to add a point. Drag a point to move it. Click it twice to remove it."),
-    make("span", { class: "ensedu-t-keys" }, " By keyboard: the arrow keys move a cross (with Shift by more), Enter adds a point, Delete removes the nearest one; N and P choose a point, which the arrow keys then move, and Escape lets it go."),
   );
+  const words = make("p", { class: "ensedu-t-note", id: `${id}-keys` }, KEYS);
+  const keys = make(small ? "div" : "details", { class: "ensedu-t-keys" }, ...(small ? [] : [make("summary", {}, "By keyboard")]), words);
+  return make("div", { id }, hands, keys);
+};
 
 export const edit = (canvas, trainer) => {
   let held = -1;

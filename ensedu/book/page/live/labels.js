@@ -6,6 +6,7 @@ export const FONT = "13px system-ui, sans-serif";
 const BOLD = `600 ${FONT}`;
 const HALF = 8; // pixels from the middle of a word to its top or bottom
 const FREE = 5; // pixels between a word and what it may not cover
+const DOT = 4; // pixels from the middle of a point to its edge
 const STEP = [12, 6]; // pixels between two places that are tried, along x and y
 const COVERED = 1000; // what a place costs that covers anything, in pixels of distance
 const ACROSS = 60; // one whose leader crosses a line
@@ -68,7 +69,7 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
         seen: lines.map((each) => between(each, left, end)),
         crossed: lines.filter((each) => each !== line).map((each) => beside(each, cx)[1]),
         thin: bundle ? between(bundle, left, end) : [Infinity, -Infinity],
-        dots: dots.filter(([dot]) => dot > left && dot < end),
+        dots: dots.filter(([dot]) => dot > left - DOT && dot < end + DOT),
         taken: taken.filter((each) => meet(each, [left, end])),
       };
     };
@@ -84,11 +85,11 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
         cx - half < pad.left + 4 || cx + half > right - 4 || y - HALF < pad.top || y + HALF > bottom ||
         low < pad.top || top > bottom || (side < 0 && y > top) || (side > 0 && y < low) ||
         near.seen.some((each) => meet(each, reach)) ||
-        near.dots.some(([, dot]) => dot > reach[0] && dot < reach[1]) ||
+        near.dots.some(([, dot]) => dot > reach[0] - DOT && dot < reach[1] + DOT) ||
         near.taken.some((each) => meet(each.slice(2), [y - HALF, y + HALF]));
       const across =
         near.crossed.some((each) => each > leader[0] && each < leader[1]) ||
-        near.dots.some(([x, dot]) => Math.abs(x - cx) < FREE && dot > leader[0] && dot < leader[1]) ||
+        near.dots.some(([x, dot]) => Math.abs(x - cx) < FREE && dot > leader[0] - DOT && dot < leader[1] + DOT) ||
         near.taken.some((each) => meet(each, [cx - 2, cx + 2]) && meet(each.slice(2), leader));
       return away + COVERED * covers + ACROSS * across + CUT * meet(near.thin, reach);
     };

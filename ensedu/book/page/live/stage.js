@@ -61,7 +61,7 @@ export const stageOf = (root, trainer, hint) => {
 
   const canvasOf = (kind) => {
     if (kind !== "curves" && kind !== "mean") return make("canvas", { role: "img", "data-kind": kind });
-    const canvas = make("canvas", { tabindex: 0, role: "application", "aria-describedby": hint, "data-kind": kind });
+    const canvas = make("canvas", { tabindex: 0, role: "application", "aria-describedby": `${hint} ${hint}-keys`, "data-kind": kind });
     edit(canvas, trainer);
     return canvas;
   };

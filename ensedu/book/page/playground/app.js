@@ -3,7 +3,7 @@ import { button, make } from "../common/controls.js";
 import { decode, edited, encode, valueProblem } from "./address.js";
 import { cellsOf, hundredths, stepped } from "./cells.js";
 import { CHALLENGES, startOf } from "./challenges.js";
-import { compute, keysOf, kindOf, limitsOf, valueOf } from "./layer.js";
+import { compute, keysOf, kindOf, limitsOf, sizesOf, totalOf, valueOf } from "./layer.js";
 import { capital, figure, nameOf, parsed, written } from "./names.js";
 import { drawOutputs, endOf, layOutputs } from "./outputs.js";
 import { challengePanel, countPanel, layerPanel, stepperPanel } from "./panels.js";
@@ -14,8 +14,8 @@ const UNDO = 100;
 const SETTLE = 300; // milliseconds after which a hand has come to rest
 const NARROW = 660; // pixels
 const HINT = "Each output is y = x W + b, and ∘ multiplies entry by entry.";
-const TOUCH_HINT = "Touch a number; drag a stored one.";
-const MOUSE_HINT = "Click a number; drag a stored one, or type.";
+const TOUCH_HINT = "Drag a number of W. What moves?";
+const MOUSE_HINT = "Drag a number in a solid frame, or click it and type: which members move?";
 const KEY_HINT = "With the keyboard: ↑ and ↓ change the number with the focus, ← and → go on, digits type one; Ctrl+Z undoes.";
 const OWNED = /^([Wybrs]|bias|[rs]_\w+):/; // numbers whose first index is a member's
 const NUMBER = /^\s*[-\u2212]?(\d+\.?\d*|\.\d+)\s*$/;
@@ -67,7 +67,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const surprise = button("Surprise me", () => {
     const seed = (state.numbers + 1) % LAYERS.seeds;
     const next = { ...state, numbers: seed, draw: seed, edits: {}, challenge: null };
-    change(next, () => `New numbers everywhere, number ${seed}. ${sumWords(next)}`);
+    change(next, () => `New numbers everywhere, number ${seed}; the layer holds ${totalOf(next.method, sizesOf(next))}, as before.`);
   });
   const again = button("", () => {
     const draw = (state.draw + 1) % LAYERS.seeds;
@@ -215,8 +215,9 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     follows(outputs, narrow ? top : shared);
     if (narrow) follows(more, outputs);
     else if (more.parentNode !== shared) shared.append(more);
-    follows(instruction, narrow ? fold : again);
-    follows(key, narrow ? more : instruction);
+    if (narrow) follows(instruction, fold);
+    else if (instruction.parentNode !== top) top.prepend(instruction);
+    follows(key, narrow ? more : again);
   };
   const refresh = () => {
     const kind = kindOf(state);

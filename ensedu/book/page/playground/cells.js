@@ -8,7 +8,7 @@ const FINE = 0.2; // of a step, with the shift key
 const DRAG = 8; // pixels of a drag a step
 const LONGEST = 6; // signs of a typed number
 const STRONGEST = 6; // the size of a number whose cell is fully tinted
-const [SIGN, BESIDE] = [6.75, 1]; // pixels of a sign of the smallest letters, and of room on each side of a number
+const [SIGN, BESIDE] = [6.3, 2]; // pixels of a sign of the smallest letters, and of room on each side of a number
 const ROOM = 5; // signs of a number, where no width is known yet
 
 // With as many digits as a cell has room for.

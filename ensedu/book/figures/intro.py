@@ -1,0 +1,37 @@
+"""What the introduction says of its figures, and the numbers that one of them shows."""
+
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu.numpy.base import Layer
+from ensedu.numpy.variational import softplus
+
+__all__ = ["DOUBT", "INSIDE", "INSIDE_ALT", "parts_of"]
+
+# Captions.
+DOUBT = (
+    "One network is as sure in the gap, where it has seen no point, as anywhere else. Add "
+    "members, and doubt appears there. They train on this page, on sixty points; bands: ± 2 "
+    "standard deviations."
+)
+INSIDE = (
+    "A deep ensemble repeats the matrix. BatchEnsemble and the rank-1 BNN share it and repeat "
+    "thin vectors. The two Bayesian networks (BNNs) store a mean and a standard deviation "
+    "(hatched) for r and s, or for every weight, and draw them anew for each prediction. Three "
+    "members, or three draws of the mean-field BNN."
+)
+INSIDE_ALT = (
+    "Five rows, one a method. A single network: one 3 by 4 matrix of squares and a bias. Deep "
+    "ensemble of three: three such matrices, all in the method's color. BatchEnsemble: one gray "
+    "matrix for all, and for each member two thin strips, r and s, and a bias. Rank-1 BNN: the "
+    "same, with a second strip of spreads next to each strip. Mean-field BNN: one matrix of means "
+    "and one of spreads. Beside each row a bar with its count."
+)
+
+
+def parts_of(layer: Layer) -> dict[str, Float[Array, "..."]]:
+    """Return a layer's arrays by name, its raw scales ρ as standard deviations."""
+    return {
+        name.replace("_rho", "_std"): softplus(array) if name.endswith("_rho") else array
+        for name, array in layer.params.items()
+    }
