@@ -8,12 +8,14 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu import plot
+from ensedu.book.page.method_table import method_table
+from ensedu.common.text_table import Table
 from ensedu.data import gap
 from ensedu.plot.style import Figure
 
 __all__ = [
-    "CONTEST", "CORRELATION", "CORRELATION_ALT", "DISTRIBUTION", "KL", "LIVE", "NUMBERS",
-    "WEIGHT", "Distribution", "KLWeight", "Learned", "Weight",
+    "CONTEST", "CORRELATION", "CORRELATION_ALT", "DISTRIBUTION", "KL", "LIVE", "WEIGHT",
+    "Distribution", "KLWeight", "Learned", "Weight", "numbers_table",
 ]  # fmt: skip
 
 # Captions.
@@ -160,3 +162,19 @@ class KLWeight:
             f"KL × {kl_weight}: half of all σ end above {own.median:.2g}. NLL of new points: "
             f"{own.regions:.2f} where there are data, {own.gap:.2f} in the gap."
         ).replace("-", MINUS)
+
+
+def numbers_table(numbers: Mapping[str, tuple[int, int]]) -> Table:
+    """Return the table of random numbers of a layer and of a ResNet-50, by what draws them.
+
+    Rows are of rank-1 BNNs but the last one, of a mean-field network; the second row decides.
+    """
+    rows = {
+        name: {"layer 50 → 50": small, "ResNet-50": f"{large / 1e6:.1f}M"}
+        for name, (small, large) in numbers.items()
+    }
+    *shared, field = rows
+    return method_table(
+        rows, colors=dict.fromkeys(shared, "rank1") | {field: "mean_field"},
+        decisive=(shared[1], "ResNet-50"), caption=NUMBERS,
+    )  # fmt: skip

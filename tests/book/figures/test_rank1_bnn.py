@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ensedu import plot
-from ensedu.book.figures.rank1_bnn import Distribution, KLWeight, Learned, Weight
+from ensedu.book.figures.rank1_bnn import Distribution, KLWeight, Learned, Weight, numbers_table
 from tests.plot.looks import LIGHT, drawn, limits, readable
 
 WEIGHT = Weight(draws=7, seed=3)
@@ -76,3 +76,15 @@ def test_each_weight_of_the_kl_has_its_curve_and_scores():
         "KL × 10: half of all σ end above 0.012. NLL of new points: −0.46 where there are data, "
         "1.23 in the gap."
     )
+
+
+def test_the_table_has_a_row_each_and_the_second_decides():
+    table = numbers_table({"a": (3, 2_000_000), "b": (5000, 70_000), "c": (7, 990_000)})
+    assert [(row.title, row.method) for row in table.rows] == [
+        ("a", "rank1"), ("b", "rank1"), ("c", "mean_field"),
+    ]  # fmt: skip
+    cells = [[(cell.text, cell.decisive) for cell in row.cells] for row in table.rows]
+    assert cells == [
+        [("3", False), ("2.0M", False)], [("5,000", False), ("0.1M", True)],
+        [("7", False), ("1.0M", False)],
+    ]  # fmt: skip
