@@ -49,13 +49,13 @@ def table(found: dict[str, Any]) -> str:
     for key in rows[0]["methods"]:
         marks = tuple(mark(row["methods"][key], errors) for row in rows)
         columns.setdefault(marks, []).append(METHODS[key].label)
-    head = ["architecture", *(", ".join(names) for names in columns.values()), "`shared`"]
-    lines = [head, ["---", *[":-:"] * len(columns), "---"]]
+    head = ["architecture", *(", ".join(names) for names in columns.values())]
+    lines = [head, ["---", *[":-:"] * len(columns)]]
     for i, row in enumerate(rows):
         shared = next((c["shared"] for c in row["methods"].values() if "shared" in c), [])
-        words = ", ".join(f"`{name}`" for name in shared)
-        marks = [column[i] for column in columns]
-        lines.append([f"{row['architecture']} ({row['library']})", *marks, words])
+        name = f"{row['architecture']} ({row['library']})"
+        name += ": " * bool(shared) + ", ".join(f"`{what}`" for what in shared)
+        lines.append([name, *(column[i] for column in columns)])
     notes = [f"{RAISED[i]} {error}" for i, error in enumerate(errors)]
     return "\n".join(
         [
@@ -65,7 +65,7 @@ def table(found: dict[str, Any]) -> str:
             "",
             *("| " + " | ".join(line) + " |" for line in lines),
             "",
-            "✓ exact; ✓ˢ exact with what the last column lists as `shared`; "
+            "✓ exact; ✓ˢ exact with what stands after the name listed as `shared`; "
             + "; ".join(notes)
             + ".",
             ":::",
