@@ -48,7 +48,7 @@ const setUp = (root) => {
     const fit = list.querySelectorAll(".ensedu-fits").length;
     const beside = others.length ? `${fit || "No"} ${fit === 1 ? "other fits" : "others fit"}.` : "";
     const word = { "": "Answer", [called]: "Still" }[before] ?? "Now";
-    const changed = { Answer: "", Still: "Still the answer.", Now: "A new answer." }[word];
+    const changed = { Answer: "", Still: "No change.", Now: "New answer." }[word];
     const note = first.querySelector(".ensedu-now");
     note.textContent = `${changed} ${beside}`.trim();
     if (before) note.classList.add("ensedu-fresh");
