@@ -148,13 +148,13 @@ SITUATIONS = {
 }  # fmt: skip
 
 
-def guided(advise: Callable[..., Advice]) -> Guide:
+def guided(advise: Callable[..., Advice], *, name: str, caption: str) -> Guide:
     """Return the guide that ranks by this rule."""
     return guide(
         QUESTIONS,
         lambda **answers: ranked(advise(**answers)),
-        name="fig-choose",
-        caption=CAPTION,
+        name=name,
+        caption=caption,
         costs=COSTS,
         notes=NOTES,
     )

@@ -245,8 +245,8 @@ def test_what_is_said_below_figures():
 
 
 def test_the_guide_asks_this_rule():
-    found = choosing.guided(advice.advise)
+    found = choosing.guided(advice.advise, name="fig-a", caption="A.")
     asked = {"outside": "yes", "memory": "four", "passes": "four"}
     assert found.ranking(**asked) == choosing.ranked(advice.advise(**asked))
     assert [one.key for one in found.questions if not one.more] == list(asked)
-    assert found.name == "fig-choose" and found.costs == choosing.COSTS
+    assert (found.name, found.caption) == ("fig-a", "A.") and found.costs == choosing.COSTS
