@@ -38,6 +38,7 @@ CHAPTERS = (
     *(f"book/theory/{name}.html" for name in THEORY),
     "book/cost/many-devices.html",
     "book/cost/choosing.html",
+    "book/cost/relatives.html",
 )
 # Figures that say more than one thing at a time: a chapter that is rewritten lowers this number.
 SAYING_MORE = 34

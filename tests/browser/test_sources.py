@@ -8,12 +8,13 @@ import re
 import pytest
 
 from ensedu.book import measured
-from ensedu.book.figures import choosing
+from ensedu.book.figures import relatives
 from scripts.browsing import PHONE, visit
 from scripts.check_site import accessible
 
 CONTEST = "book/learning/shootout.html"
 CHOOSING = "book/cost/choosing.html"
+RELATIVES = "book/cost/relatives.html"
 BELOW = "figcaption .ensedu-sources"
 SPILLS = "(box) => box.scrollWidth > box.clientWidth"
 
@@ -33,19 +34,19 @@ def test_links_lead_somewhere(page, server):
 
 
 def test_numbers_are_those_of_the_figure(page, server):
-    visit(page, server + CHOOSING)
+    visit(page, server + RELATIVES)
     found = below(page, "fig-choose-relatives").get_by_text("Numbers (CSV)")
     address = found.evaluate("(link) => link.href")
     rows = list(csv.DictReader(io.StringIO(page.request.get(address).text())))
     assert {(row["network"], row["members"]) for row in rows} == {
-        (network, members) for network in choosing.NETWORKS for members in "248"
+        (network, members) for network in relatives.NETWORKS for members in "248"
     }
     shown = {
         row["series"]: float(row["x"])
         for row in rows
         if (row["network"], row["members"]) == ("wide", "4")
     }
-    for name, (trained, _) in choosing.relatives(4, "wide").items():
+    for name, (trained, _) in relatives.relatives(4, "wide").items():
         assert shown[f"{name}, to train"] == pytest.approx(trained, rel=1e-5)
     with page.expect_download() as download:
         found.click()
@@ -53,11 +54,11 @@ def test_numbers_are_those_of_the_figure(page, server):
 
 
 def test_code_opens_at_its_function(page, server):
-    visit(page, server + CHOOSING)
+    visit(page, server + RELATIVES)
     below(page, "fig-choose-relatives").get_by_text("drawing code").click()
-    page.wait_for_url("**/code/ensedu/book/figures/choosing.html#draw_relatives")
+    page.wait_for_url("**/code/ensedu/book/figures/relatives.html#draw")
     line = page.locator(":target")
-    assert line.text_content().startswith("def draw_relatives(")
+    assert line.text_content().startswith("def draw(")
     assert line.bounding_box()["y"] < page.viewport_size["height"]
     assert not list(accessible(page))
 

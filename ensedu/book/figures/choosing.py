@@ -1,13 +1,16 @@
 """Which one should you use: the guide's words, and what the page's figures draw and say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import quote
 
-from jaxtyping import Float
+import numpy as np
+from jaxtyping import Bool, Float
 from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
+from matplotlib.patches import Rectangle
 from numpy import ndarray as Array
 
-from ensedu import counting, plot
+from ensedu import plot
 from ensedu.book.experiments.contest import reading
 from ensedu.book.experiments.contest.advice import (
     CANDIDATES,
@@ -17,29 +20,37 @@ from ensedu.book.experiments.contest.advice import (
     ruled_out,
     word,
 )
-from ensedu.book.figures.best import of_reference
-from ensedu.book.page.guide import Candidate, Entry, Question, Ranked
+from ensedu.book.figures.best import brief, of_reference
+from ensedu.book.figures.relatives import name_lines
+from ensedu.book.page.guide import Candidate, Entry, Guide, Question, Ranked, guide
 from ensedu.book.page.ranking import Measure, Score
 from ensedu.contest.contestants import CONTESTANTS
-from ensedu.plot.panels import RIGHT, write_key
-from ensedu.plot.style import PAGE, look
-from ensedu.plot.text_layout import SMALL, rows_of_texts
-from ensedu.theory.relatives import RELATIVES, numbers
+from ensedu.contest.statistics import Pooled, TaskDifference
+from ensedu.plot.panels import write_key
+from ensedu.plot.style import MUTED, PAGE, heat_colors
+from ensedu.plot.text_layout import SMALL
+from ensedu.uncertainty import Interval
 
 __all__ = [
     "CAPTION",
+    "CAPTION_CONFORMAL",
+    "CAPTION_ENDS",
+    "CAPTION_SOURCES",
     "CIFAR",
     "COSTS",
-    "NETWORKS",
     "NOTES",
     "QUESTIONS",
     "SITUATIONS",
     "draw_conformal",
     "draw_ends",
-    "draw_relatives",
+    "draw_sources",
+    "guided",
+    "is_clear",
     "ranked",
     "recommended",
-    "relatives",
+    "say_conformal",
+    "say_ends",
+    "say_sources",
 ]
 
 CONTEST = "../learning/shootout.html#fig-contest"
@@ -52,33 +63,47 @@ TEMPERATURE = "../glossary.html#term-temperature"
 CIFAR = {"deterministic": 0.875, "BatchEnsemble": 0.690, "MIMO": 0.690, "deep ensemble": 0.666}
 
 CAPTION = (
-    "Your answers decide what is recommended, and who is ruled out. A pass runs one network, or "
-    "one member, once. A unit is how much luck, another split and random seed, usually changes one "
-    "NLL."
+    "Your answers decide what is recommended, and which methods are ruled out. A pass runs one "
+    "network, or one member, once. A unit is how much luck with split and random seed usually "
+    "changes one NLL."
 )
 #: What a candidate costs, one network's being 1, but for passes.
 COSTS = ("parameters", "training", "passes")
 NOTES = (
-    ("Verdicts of [the contest] are beside the recommended one.", SCALED),
-    ("Bars: [95% intervals] of the difference in NLL,", CONTEST),
-    ("or in [AUROC];", OUTSIDE),
-    (
-        "thick where better or worse than one network; below, thin, on your own kind alone, "
-        "[numbers or classes].",
-        BY_TASK,
-    ),
-    ("Parameters and training time: [times one network's].", COST),
+    ("Verdicts are [the contest's], beside the recommended one.", SCALED),
+    ("Bars are [95% intervals], thick where better or worse than one network;", CONTEST),
+    ("the thin one below is for [numbers or classes] alone, as you answered.", BY_TASK),
+    ("Parameters and training time are [multiples of one network's].", COST),
 )
+CAPTION_SOURCES = (
+    "Beside one network with a temperature most differences are unclear, and so are the averages "
+    "that decide. Color is the difference in NLL, deepest from 2 units on. Stripes: the 95% "
+    "interval over splits includes 0. In the last row they are the contest's verdict."
+)
+CAPTION_CONFORMAL = (
+    "The same factor makes everybody's 90% intervals hold 90% of the rows, but not equally narrow: "
+    "concrete, averages over splits and random seeds. Hollow is before, filled after; the dotted "
+    "line is one network."
+)
+CAPTION_ENDS = (
+    "Conformal intervals keep their promise on average, but neither under noise on the inputs nor "
+    "for each fifth of the mixtures: least squares on concrete, 60 splits. Noise is in standard "
+    "deviations of each input."
+)
+#: Units from which on a difference has the deepest color.
+STRONGEST = 2.0
 #: What a line at 90% means.
 PROMISED = "promised: 90%"
 MEASURES = {
     "nll": Measure("NLL beside one network", "lower", 2, "units"),
     "auroc": Measure("AUROC beside one network", "higher", 3),
 }
+#: What stands above what in the list.
+ORDER = {"recommended": 0, "fits": 1, "unknown": 1, "out": 2}
 #: Who is called by an article.
 COUNTED = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field", "last_layer", "linear")
 QUESTIONS = (
-    Question("target", "What is predicted?", {"number": "a number", "class": "a class"}),
+    Question("outside", "Tell out-of-distribution inputs?", {"no": "no", "yes": "yes"}),
     Question(
         "memory", "Room for how many networks?", {"one": "1.5", "four": "4.5", "twenty": "any"}
     ),
@@ -86,19 +111,16 @@ QUESTIONS = (
         "passes", "How many passes a prediction?",
         {"one": "one", "four": "four", "many": "32"},
     ),
-    Question("outside", "Tell out-of-distribution inputs?", {"no": "no", "yes": "yes"}),
     Question(
-        "time", "How long may training take?",
-        {"four": "any time", "one": "at most twice one network's"}, more=True,
+        "target", "What is predicted?", {"number": "a number", "class": "a class"}, more=True
+    ),
+    Question(
+        "time", "How long may training take?", {"four": "any time", "one": "2 × one's"},
+        more=True,
     ),
     Question(
         "inputs", "What are the inputs?",
-        {
-            "table": "rows of a table",
-            "images": "small images, a small network",
-            "large": "a large network, or a lot of data",
-        },
-        more=True,
+        {"table": "a table", "images": "small images", "large": "larger"}, more=True,
     ),
     Question("trained", "Is a network trained already?", {"no": "no", "yes": "yes"}, more=True),
 )  # fmt: skip
@@ -126,12 +148,25 @@ SITUATIONS = {
 }  # fmt: skip
 
 
+def guided(advise: Callable[..., Advice], *, name: str, caption: str) -> Guide:
+    """Return the guide that ranks by this rule."""
+    return guide(
+        QUESTIONS,
+        lambda **answers: ranked(advise(**answers)),
+        name=name,
+        caption=caption,
+        costs=COSTS,
+        notes=NOTES,
+    )
+
+
 def ranked(advice: Advice) -> Ranked:
     """Return what is recommended, in words, and how all candidates stand beside it."""
     first = recommended(advice)
     means = {name: one.interval.mean for name, one in reading.compared(advice.score).items()}
-    order = sorted(CANDIDATES, key=means.__getitem__, reverse=advice.score == "auroc")
-    return Ranked(first, [_candidate(name, advice) for name in order], MEASURES[advice.score])
+    best = sorted(CANDIDATES, key=means.__getitem__, reverse=advice.score == "auroc")
+    rows = sorted((_candidate(name, advice) for name in best), key=lambda one: ORDER[one.state])
+    return Ranked(first, rows, MEASURES[advice.score])
 
 
 def recommended(advice: Advice) -> Entry:
@@ -141,16 +176,14 @@ def recommended(advice: Advice) -> Entry:
     first = advice.standings[0]
     lead = [(_reason(advice), OUTSIDE if advice.score == "auroc" else SCALED), *_images(first)]
     if advice.score == "auroc":
-        lead.append(
-            ("AUROCs are not corrected for the many comparisons, as [the NLL] is.", CONTEST)
-        )
+        lead.append(("Intervals of AUROCs are [not corrected] for many comparisons.", CONTEST))
     if advice.answers["trained"] == "yes":
         lead.append(("SWAG is fitted [while a network trains], so it trains anew, too.", CONTEST))
     return Entry(_label(first.contestant), lead, _method(first.contestant))
 
 
 def _candidate(name: str, advice: Advice) -> Candidate:
-    """Return a row of the list; its order and its bar do not change with what is ruled out."""
+    """Return a row of the list; its bar does not change with what is ruled out."""
     difference = reading.compared(advice.score)[name]
     found = difference.interval
     own = reading.compared(advice.score, kind=_kind(advice)).get(name)
@@ -169,7 +202,7 @@ def _candidate(name: str, advice: Advice) -> Candidate:
             said = f"worse on {_kind(advice)}"
     says = word(difference, advice.score)
     return Candidate(
-        _label(name),
+        _capital(brief(of_reference(reading.label(name))[1])),
         Score(found.mean, (found.low, found.high), says if says in ("better", "worse") else ""),
         said,
         state,
@@ -209,9 +242,10 @@ def _unmeasured(advice: Advice) -> Entry:
     return Entry(
         "Not measured here: begin with a temperature",
         [
-            ("The contest had [small networks and small data] only; no rule of ours holds.",
+            ("The contest had [small networks and small data] only, so it cannot say.",
              CONTEST),
-            ("[A temperature] costs one number, and rows that you hold out." + doubt, TEMPERATURE),
+            ("[A temperature] costs one parameter, and rows that you hold out." + doubt,
+             TEMPERATURE),
             (published + again, PUBLISHED),
         ],
         "single",
@@ -243,7 +277,7 @@ def _reason(advice: Advice) -> str:
     if advice.passed and advice.score == "auroc":
         return (
             f"Its AUROC is [higher] than that of {_short(advice.passed[-1])}: the interval of the "
-            "difference lies above 0. No other that fits has one above 0 beside this one."
+            "difference lies above 0. Nothing else that fits is shown to be higher still."
         )
     if advice.passed:
         return (
@@ -251,10 +285,10 @@ def _reason(advice: Advice) -> str:
             "answers is better than it."
         )
     if advice.score == "auroc":
-        return "A temperature hardly helps here, but [nothing else] that fits is shown to."
+        return "A temperature hardly helps here, and [nothing else] that fits is shown to."
     return (
-        "Nothing else that fits your answers is [better than it]: where two are practically "
-        "equal, or it is unclear, the cheaper one stays."
+        "Nothing else that fits your answers is [better than it]. Where it is unclear, the cheaper "
+        "one stays."
     )
 
 
@@ -292,6 +326,84 @@ def _short(contestant: str) -> str:
 
 def _capital(words: str) -> str:
     return words[0].upper() + words[1:]
+
+
+def is_clear(interval: Interval) -> bool:
+    """Say whether 0 lies outside of an interval."""
+    return not interval.low <= 0 <= interval.high
+
+
+def draw_sources(
+    differences: Mapping[str, Mapping[str, TaskDifference]], average: Mapping[str, Pooled]
+) -> plot.Figure:
+    """Draw a cell for each data set and contestant, striped where nobody can tell.
+
+    `differences` are by what a data set is called, and by contestant; `average` is over all.
+    """
+    names = sorted(next(iter(differences.values())), key=lambda name: average[name].interval.mean)
+    values = np.array([[own[name].scaled for name in names] for own in differences.values()])
+    clear = np.array(
+        [[is_clear(own[name].interval) for name in names] for own in differences.values()]
+    )
+    last = np.array([[average[name].interval.mean for name in names]])
+    said = np.array([[average[name].word in ("better", "worse") for name in names]])
+    inks = [plot.PALETTE.get(name, plot.style.INK) for name in names]
+    with plot.house_style():
+        figure, [axes] = plot.panels(
+            1, height=0.21 * (len(values) + 1.5), left=1.72, right=0.12, above=1.62, below=0.1,
+            top=0.3,
+        )  # fmt: skip
+        for start, cells, solid in ((0.0, values, clear), (len(values) + 0.5, last, said)):
+            _draw_cells(axes, start, cells, solid)
+        rows = [*np.arange(len(values)), len(values) + 0.5]
+        axes.set_yticks([row + 0.5 for row in rows], [*differences, "all, averaged"])
+        axes.set_xticks(
+            np.arange(len(names)) + 0.5,
+            [_capital(brief(reading.label(name))) for name in names],
+            rotation=90,
+        )
+        axes.tick_params(length=0, top=True, bottom=False, labeltop=True, labelbottom=False)
+        for words, ink in zip(axes.get_xticklabels(), inks, strict=True):
+            words.set_color(ink)
+        axes.set(xlim=(0, len(names)), ylim=(len(values) + 1.5, 0))
+        axes.grid(visible=False)
+        axes.spines[:].set_visible(False)
+        low, high = heat_colors()([0.15, 0.85])
+        mark = {"marker": "s", "ms": 9, "ls": ""}
+        write_key(
+            figure,
+            {
+                "lower NLL": mark | {"color": low},
+                "higher NLL": mark | {"color": high},
+                "striped: unclear": {"marker": "$////$", "ms": 11, "ls": "", "color": MUTED},
+            },
+        )
+    return figure
+
+
+def _draw_cells(
+    axes: Axes, start: float, values: Float[Array, "m n"], solid: Bool[Array, "m n"]
+) -> None:
+    """Color cells from a row on, and cut stripes out of those that are not solid."""
+    rows, columns = values.shape
+    x, y = np.arange(columns + 1), start + np.arange(rows + 1)
+    axes.pcolormesh(
+        x, y, values, cmap=heat_colors(), vmin=-STRONGEST, vmax=STRONGEST, edgecolors=PAGE, lw=0.8
+    )
+    striped = [
+        Rectangle((column, start + row), 1, 1) for row, column in np.argwhere(~solid).tolist()
+    ]
+    stripes = PatchCollection(
+        striped, facecolors="none", edgecolors=PAGE, linewidths=0.8, hatch="/////"
+    )
+    axes.add_collection(stripes)
+
+
+def say_sources(differences: Mapping[str, Mapping[str, TaskDifference]]) -> str:
+    """Say how many cells are clear."""
+    cells = [one for own in differences.values() for one in own.values()]
+    clear = sum(is_clear(one.interval) for one in cells)
+    return f"Of {len(cells)} differences from one network with a temperature, {clear} are clear."
 
 
 def draw_conformal(
@@ -334,10 +446,16 @@ def draw_conformal(
         lines = (PROMISED, 90.0), ("one network", next(iter(after.values()))[1])
         for axes, (line, x) in zip(panels, lines, strict=True):
             axes.axvline(x, color=reference, lw=1, ls=":")
-            _name_lines(axes, {line: (x, reference)})
+            name_lines(axes, {line: (x, reference)})
         mark = {"color": reference, "marker": "o", "ms": 7, "ls": ""}
         write_key(figure, {"its own": mark | {"mfc": PAGE}, "conformal": mark})
     return figure
+
+
+def say_conformal(after: Mapping[str, Sequence[float]]) -> str:
+    """Say whose conformal intervals are the narrowest."""
+    narrow = min(after, key=lambda name: after[name][1])
+    return f"The same factor for each method: then {reading.label(narrow)} has the narrowest."
 
 
 def draw_ends(
@@ -373,97 +491,9 @@ def draw_ends(
     return figure
 
 
-def _name_lines(axes: Axes, lines: Mapping[str, tuple[float | int, str]]) -> None:
-    """Write above axes what vertical lines are, which stand at (x, color)."""
-    low, high = axes.get_xlim()
-    left, width = (look().width * size for size in axes.get_position().bounds[::2])
-    ends = axes.transData.transform([(x, 1) for x in (low, high, *(x for x, _ in lines.values()))])
-    places = left + width * (ends[2:, 0] - ends[0, 0]) / (ends[1, 0] - ends[0, 0])
-    found = rows_of_texts(list(lines), places, left, left + width + RIGHT, SMALL)
-    for (words, (_, ink)), (middle, row) in zip(lines.items(), found, strict=True):
-        axes.annotate(
-            words,
-            ((middle - left) / width, 1),
-            (0, 4 + 14 * row),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            color=ink,
-            ha="center",
-            va="bottom",
-            fontsize=SMALL,
-            annotation_clip=False,
-        )
-
-
-#: What is drawn of the relatives: no further than this many times one network's parameters.
-MOST_KEPT = 100.0
-TICKS = (0.01, 0.1, 1, 10, 100)
-#: Networks whose relatives are counted, and where the axis of each begins.
-NETWORKS = {"narrow": (64, 64, 64, 10), "wide": (4096,) * 4}
-LEAST = {"narrow": 0.3, "wide": 0.005}
-MORE = {"swag": ", 20 deviations", "laplace_last_layer": ", full"}
-
-
-def relatives(members: int, network: str) -> dict[str, list[float]]:
-    """Return what each relative trains and keeps, one network's parameters being 1."""
-    sizes = NETWORKS[network]
-    one = counting.mlp(sizes).total
-    return {
-        row.label + MORE.get(key, ""): [part.total / one for part in numbers(sizes, key, members)]
-        for key, row in RELATIVES.items()
-    }
-
-
-def draw_relatives(members: int, network: str) -> plot.Figure:
-    """Draw what relatives train and keep, in multiples of one network, on a logarithmic axis."""
-    parameters = relatives(members, network)
-    own, deep = plot.PALETTE["single"], plot.PALETTE["deep_ensemble"]
-    end = 1.5 * MOST_KEPT
-    with plot.house_style():
-        figure, [axes] = plot.panels(
-            1, height=4.3, left=1.95, right=0.3, above=0.5, top=0.3, below=0.82
-        )
-        for y, (called, (trained, kept)) in enumerate(parameters.items()):
-            shown = min(kept, end)
-            axes.plot([trained, shown], [y, y], color=own, lw=1.4, label="_between")
-            if kept > MOST_KEPT:
-                axes.plot(end, y, ">", ms=7, color=own, clip_on=False)
-                # On the ground of the page, which hides other lines.
-                axes.annotate(
-                    f"{kept / 1e6:.1f} million",
-                    (1, y),
-                    (72 * RIGHT, 6),
-                    xycoords=axes.get_yaxis_transform(),
-                    textcoords="offset points",
-                    color=own,
-                    ha="right",
-                    va="bottom",
-                    fontsize=SMALL,
-                    annotation_clip=False,
-                    bbox={"facecolor": PAGE, "lw": 0, "pad": 0.8},
-                )
-            else:
-                axes.plot(kept, y, "o", ms=9, color=own, label=f"{called}, to keep")
-            axes.plot(trained, y, "o", ms=6, color=own, mfc=PAGE, label=f"{called}, to train")
-        axes.set_yticks(range(len(parameters)), list(parameters))
-        axes.tick_params(axis="y", length=0)
-        axes.set(xscale="log")
-        axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
-        axes.minorticks_off()
-        axes.set(xlim=(LEAST[network], end), ylim=(len(parameters) - 0.5, -0.5))
-        between = "\n" if look().narrow else " "
-        axes.set_xlabel(f"parameters,{between}times one network's")
-        axes.axvline(1, color=own, lw=1, ls=":")
-        axes.axvline(members, color=deep, lw=1, ls="--")
-        _name_lines(axes, {"one network": (1, own), "deep ensemble": (members, deep)})
-        mark = {"color": own, "marker": "o", "ls": ""}
-        write_key(
-            figure,
-            {
-                "trained": mark | {"ms": 6, "mfc": PAGE},
-                "kept to predict": mark | {"ms": 9},
-                # As one stands on the other.
-                "both the same": mark | {"ms": 7.5, "mfc": PAGE, "mew": 2.2},
-            },
-        )
-    return figure
+def say_ends(by_noise: Float[Array, " noises"], by_fifth: Float[Array, " 5"]) -> str:
+    """Say how many rows are inside where there are least."""
+    return (
+        f"90% intervals hold {100 * by_noise[-1]:.0f}% of the rows under the strongest noise, and "
+        f"{100 * by_fifth[-1]:.0f}% of the strongest fifth."
+    )

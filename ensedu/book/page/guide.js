@@ -8,7 +8,7 @@ export const placeOf = (takes, answers) =>
 
 const setUp = (root) => {
   const data = JSON.parse(root.querySelector("script").textContent);
-  const { name, takes, start, rankings, places, room, folded } = data;
+  const { name, takes, start, rankings, places, room } = data;
   const pieces = root.querySelector("template").content;
   const [entries, heads, rows] = ["ul", "thead", "tbody"].map((kind) => pieces.querySelector(kind).children);
   const said = root.querySelector("[role=status]");
@@ -16,11 +16,10 @@ const setUp = (root) => {
   const advice = root.querySelector(".ensedu-advice");
   const more = root.querySelector(".ensedu-more");
   const list = root.querySelector(".ensedu-candidates");
-  // Room for the longest answer, so that the list below does not jump; for that to a folded
-  // question only where it is open.
-  const longest = [...room, ...folded].map((entry, i) => {
+  // Room for the longest answer to an open question, so that the list below does not jump.
+  const longest = room.map((entry) => {
     const one = document.createElement("ul");
-    one.className = i < room.length ? "ensedu-room" : "ensedu-room ensedu-folded";
+    one.className = "ensedu-room";
     one.ariaHidden = "true";
     one.append(entries[entry].cloneNode(true));
     return one;
@@ -28,6 +27,7 @@ const setUp = (root) => {
   advice.after(...longest);
   const questions = [...root.querySelectorAll("fieldset")];
   const answers = { ...start };
+  let before = "";
 
   const show = () => {
     const words = questions.map((question) => {
@@ -43,14 +43,25 @@ const setUp = (root) => {
     list.querySelector("thead").replaceChildren(heads[head].cloneNode(true));
     list.querySelector("tbody").replaceChildren(...others.map((row) => rows[row].cloneNode(true)));
     list.hidden = !others.length;
-    const now = `Answer: ${first.querySelector(".ensedu-method").textContent}.`;
+    // What an answer has changed, even where the recommendation stays.
+    const called = first.querySelector(".ensedu-method").textContent;
+    const fit = list.querySelectorAll(".ensedu-fits").length;
+    const beside = others.length ? `${fit || "No"} ${fit === 1 ? "other fits" : "others fit"}.` : "";
+    const word = { "": "Answer", [called]: "Still" }[before] ?? "Now";
+    const changed = { Answer: "", Still: "No change.", Now: "New answer." }[word];
+    const note = first.querySelector(".ensedu-now");
+    note.textContent = `${changed} ${beside}`.trim();
+    if (before) note.classList.add("ensedu-fresh");
+    if (word === "Now") first.classList.add("ensedu-fresh");
+    before = called;
+    const now = `${word}: ${called}. ${beside}`.trim();
     if (said.textContent !== now) said.textContent = now;
   };
 
   const set = (setting) => {
     Object.assign(answers, setting);
-    const folded = more ? [...more.querySelectorAll("fieldset")] : [];
-    if (folded.some(({ dataset: { key } }) => answers[key] !== start[key])) more.open = true;
+    const below = more ? [...more.querySelectorAll("fieldset")] : [];
+    if (below.some(({ dataset: { key } }) => answers[key] !== start[key])) more.open = true;
     show();
   };
 

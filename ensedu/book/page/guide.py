@@ -126,7 +126,10 @@ class Entry:
         """The entry as an item of a list."""
         reasons = "".join(f"<li>{_link(*pair)}</li>" for pair in self.because)
         own = f' data-method="{self.method}"' if self.method else ""
-        return f'<li{own}><p class="ensedu-method">{escape(self.label)}</p><ul>{reasons}</ul></li>'
+        return (
+            f'<li{own}><p class="ensedu-method">{escape(self.label)}</p>'
+            f'<p class="ensedu-now"></p><ul>{reasons}</ul></li>'
+        )
 
 
 @dataclass(frozen=True)
@@ -369,8 +372,7 @@ class Guide:
 
         A ranking is the place of what is recommended, that of the list's head, and those of its
         rows, each among its `pieces`; `places` has one for each combination, in their order. `room`
-        are recommendations above a list that come without a folded question, and `folded` the
-        others.
+        are the recommendations above a list that come without a folded question.
         """
         return self._looked_up()[0]
 
@@ -398,7 +400,6 @@ class Guide:
             )
             for found in self.rankings
         ]
-        above = dict.fromkeys(entries[one.first.html] for one in self.rankings if one.rows)
         first = dict.fromkeys(entries[one.first.html] for one in self._open() if one.rows)
         data = {
             "name": self.name,
@@ -407,7 +408,6 @@ class Guide:
             "rankings": list(map(list, distinct)),
             "places": places,
             "room": list(first),
-            "folded": [entry for entry in above if entry not in first],
         }
         return data, (list(entries), list(heads), list(rows))
 

@@ -43,10 +43,10 @@ __all__ = [
 CANDIDATES = (reading.SCALED, *(name for name in CONTESTANTS if name != REFERENCE))
 #: What can be answered, the first answer first.
 ANSWERS: Mapping[str, tuple[str, ...]] = {
-    "target": ("number", "class"),
+    "outside": ("no", "yes"),
     "memory": ("one", "four", "twenty"),
     "passes": ("one", "four", "many"),
-    "outside": ("no", "yes"),
+    "target": ("number", "class"),
     "time": ("four", "one"),
     "inputs": ("table", "images", "large"),
     "trained": ("no", "yes"),

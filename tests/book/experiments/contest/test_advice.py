@@ -271,7 +271,7 @@ def test_the_cheat_sheet_names_what_the_guide_asks_for():
 @pytest.mark.parametrize(
     ("answers", "error", "words"),
     [
-        ({"rows": "many"}, ValueError, "answers: a question must be one of 'target', 'memory'"),
+        ({"rows": "many"}, ValueError, "answers: a question must be one of 'outside', 'memory'"),
         ({"memory": "two"}, ValueError, r"answers\['memory'\] must be one of 'one', 'four', 'twe"),
         ({"memory": 4}, TypeError, r"answers\['memory'\] must be one of 'one', .*, got 4"),
     ],
