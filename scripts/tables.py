@@ -53,13 +53,13 @@ def starts(result):
 
 def speed(result):
     """Return how long a training pass of a layer takes in each package, in Markdown."""
-    head = ["method", "width", "examples", *PACKAGES]
+    head = ["layer", *PACKAGES]
     lines = [head, ["---", *["--:"] * (len(head) - 1)]]
     for method in ("deep_ensemble", "batch_ensemble", "mean_field"):
         for m, B in SIZES:
             row = measured.row(result["cells"], method=method, m=m, M=4, B=B)
             found = [times(row["contestants"], name) for name in PACKAGES]
-            lines.append([METHODS[method].label, f"{m:,}", str(B), *found])
+            lines.append([f"{METHODS[method].label}, width {m:,}, {B} examples", *found])
     return _table(lines)
 
 

@@ -17,8 +17,8 @@ def test_the_table_of_speed_is_what_was_measured():
     words = on_page("speed")
     assert words == speed(measured.load("speed-cpu"))
     # By hand, from the file: four members of width 256 with 32 examples.
-    assert "| BatchEnsemble | 256 | 32 | 1.20 | 1.12 | 1.54 | – | – |" in words
-    assert "| mean-field BNN | 256 | 32 | 6.20 | – | 13.66 | 5.70 | 8.06 |" in words
+    assert "| BatchEnsemble, width 256, 32 examples | 1.20 | 1.12 | 1.54 | – | – |" in words
+    assert "| mean-field BNN, width 256, 32 examples | 6.20 | – | 13.66 | 5.70 | 8.06 |" in words
 
 
 def test_the_table_of_whole_models_is_what_was_measured():
