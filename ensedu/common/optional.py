@@ -7,7 +7,8 @@ __all__ = ["optional"]
 
 #: Packages whose name is not that of their module.
 NAMES = {
-    "sklearn": "scikit-learn", "PIL": "pillow", "laplace": "laplace-torch", "ivon": "ivon-opt",
+    "sklearn": "scikit-learn", "skimage": "scikit-image", "PIL": "pillow",
+    "laplace": "laplace-torch", "ivon": "ivon-opt",
 }  # fmt: skip
 
 
