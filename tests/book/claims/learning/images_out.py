@@ -12,7 +12,6 @@ CLAIMS = Claims(
     "learning/images-out",
     unclaimed={
         "counts squared errors in decibel": "the definition of a decibel",
-        "AdamW, whose learning rate falls": "the schedule, which the code has",
         "CC BY 2.0": "the name of a license",
     },
 )
@@ -31,7 +30,7 @@ def changed(photograph: str, key: str, method: str = "single", **change) -> Chan
     return Change("images-out", "summary", where, key, **change)
 
 
-@CLAIMS.says("blocks", "each block of 2 × 2 pixels by its average")
+@CLAIMS.says("blocks", "replace each block of 2 × 2 pixels")
 @CLAIMS.says("lost", "three of every four numbers")
 def _() -> None:
     """Blocks that differ by what has the average 0, in three directions, are one small pixel."""
@@ -89,7 +88,7 @@ def _() -> None:
 
 
 @CLAIMS.says(
-    "warning", "a smaller part of the variance in the grass",
+    "warning", "a smaller part of the variance",
     changed("grass", "spread", "mean_field", times=10),
     changed("camera", "spread", "deep_ensemble", times=0.1),
 )  # fmt: skip
@@ -98,7 +97,7 @@ def _() -> None:
         assert entry("grass", method)["spread"] < entry("camera", method)["spread"]
 
 
-@CLAIMS.says("kernels", "The network has 32 kernels of 5 × 5")
+@CLAIMS.says("kernels", "has 32 kernels of 5 × 5")
 def _() -> None:
     first, second, last = (
         layer for layer in images_out.network(0.0) if isinstance(layer, torch.nn.Conv2d)
