@@ -14,8 +14,8 @@ __all__ = ["BY_METHOD", "BY_PHOTOGRAPH", "CROPS", "MOST", "Crops"]
 
 # Captions.
 CROPS = (
-    "Doubt lies on edges, and so do the errors, but in grass it lies everywhere. From left to "
-    "right: what a network was given, what it made of that, its σ for each pixel, and how far off "
+    "Doubt lies on edges, and so do the errors, but in grass it lies everywhere. The "
+    "panels: what a network was given, what it made of that, its σ for each pixel, and how far off "
     "it was; full color is 30 gray levels of 255, or more."
 )
 BY_METHOD = (
