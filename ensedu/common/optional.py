@@ -7,8 +7,7 @@ __all__ = ["optional"]
 
 #: Packages whose name is not that of their module.
 NAMES = {
-    "sklearn": "scikit-learn", "skimage": "scikit-image", "PIL": "pillow",
-    "laplace": "laplace-torch", "ivon": "ivon-opt",
+    "sklearn": "scikit-learn", "PIL": "pillow", "laplace": "laplace-torch", "ivon": "ivon-opt",
 }  # fmt: skip
 
 

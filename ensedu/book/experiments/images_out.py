@@ -11,7 +11,7 @@ deviations, the one with the least NLL on the photograph `SCALE`.
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -70,8 +70,8 @@ DOUBTED = 0.1  # of the pixels
 def photograph(name: str) -> Float[Array, "H W"]:
     """Return the truth, from 0 to 1, with even sides."""
     package, path = FILES[name]
-    file = Path(optional(package, None).__file__).parent / path
-    pixels = np.asarray(optional("PIL.Image", None).open(file).convert("L"), float) / 255
+    file = files(package) / path
+    pixels = np.asarray(optional("PIL.Image", "data").open(file).convert("L"), float) / 255
     height, width = (side // 4 * 4 for side in pixels.shape)
     return halved(pixels[:height, :width])
 
