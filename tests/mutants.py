@@ -2277,6 +2277,20 @@ MUTANTS = (
         "no arrow leads to the ensemble that was trained on its own loss",
     ),
     Mutant(
+        "ensedu/book/experiments/images_out.py",
+        'order = np.argsort(-doubt, axis=None, kind="stable")',
+        'order = np.argsort(doubt, axis=None, kind="stable")',
+        ("tests/book/experiments/test_images_out.py",),
+        "the pixels with the least doubt are counted",
+    ),
+    Mutant(
+        "ensedu/book/figures/images_out.py",
+        'show(doubt, crop.std, "σ", tint(color(key)), MOST)',
+        'show(doubt, crop.error, "σ", tint(color(key)), MOST)',
+        ("tests/book/figures/test_images_out.py",),
+        "the error is drawn as the doubt",
+    ),
+    Mutant(
         "ensedu/book/figures/next_task.py",
         'word = "clear" if name in self.clear[title] else "unclear"',
         'word = "unclear"',

@@ -62,6 +62,7 @@ LOCATIONS = {
     "bayes-noise": "bayes.NOISE",
     "bayesian-cnn": "bayesian_cnn.EXPERIMENT",
     "bayesian-cnn-images": "bayesian_cnn.IMAGES",
+    "images-out": "images_out.EXPERIMENT",
     "kernel-width": "embedded.EXPERIMENT",
     "output-width": "embedded.OUTPUTS",
     "embedded-training": "embedded.TRAINING",
@@ -77,7 +78,7 @@ LOCATIONS = {
 } | {f"contest/{task}": "contest.TABLES" for task in CONTEST}
 
 #: Which tables need a package that the book does without, and has in .venv-others alone.
-NEEDS = {"nuts": "numpyro", "nuts-curves": "numpyro"} | {
+NEEDS = {"nuts": "numpyro", "nuts-curves": "numpyro", "images-out": "skimage"} | {
     name: "laplace" for name in LOCATIONS if name.startswith("contest/")
 }
 

@@ -18,7 +18,7 @@ __all__ = ["SETTINGS", "machine", "one_thread", "restart_with_settings"]
 PACKAGES = (
     "torch", "numpy", "scipy", "scikit-learn",
     "tabm", "torch-uncertainty", "bayesian-torch", "blitz-bayesian-pytorch",
-    "jax", "numpyro", "laplace-torch", "ivon-opt",
+    "jax", "numpyro", "laplace-torch", "ivon-opt", "scikit-image",
 )  # fmt: skip
 #: One thread, and an allocator that keeps its memory from pass to pass: one that gives it back
 #: inflates small cells threefold. All are read when a process starts.
