@@ -241,18 +241,19 @@ def dragged() -> tuple[
     Float[Array, " B"], tuple[int, ...], dict[float, Float[Array, "S 2 B"]],
     tuple[Float[Array, " N"], Float[Array, " N"]],
 ]:  # fmt: skip
-    """Return what two members say while member 1 alone is trained on `sparse_points`.
+    """Return what two members say while member 1 alone is trained on five points of a curve.
 
     Where, x; after which numbers of steps; by the mean of modulations the outputs (steps, 2, B);
     and the points.
     """
-    grid, steps, (x, y) = np.linspace(-4, 4, 81), (0, 1, 3, 10, 30, 100), sparse_points()
-    inputs, found = np.stack([grid, np.ones(81)], axis=1), {}
+    grid, points, steps = np.linspace(-4, 4, 81), np.linspace(-3, 3, 5), (0, 1, 3, 10, 30, 100)
+    inputs, x = (np.stack([one, np.ones(len(one))], axis=1) for one in (grid, points))
+    y, found = 1.5 * np.sin(0.7 * points), {}
     for mean in (0, 0.75, 1):
         rng = np.random.default_rng(1)
         net = embedded((2, 256, 256, 1), 2, rng=rng, u=by_mean(mean), bias_std=1.0)
-        found[mean] = pulled(net, (1, 0), x, y, inputs, lr=0.1, steps=steps)
-    return grid, steps, found, (x[:, 0], y)
+        found[mean] = pulled(net, (1, 0), x, y, inputs, lr=0.15, steps=steps)
+    return grid, steps, found, (points, y)
 
 
 def run_spread(mean: float, seed: int) -> dict[str, Any]:

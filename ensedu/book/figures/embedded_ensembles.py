@@ -44,6 +44,11 @@ LOOKS: dict[str, dict[str, Any]] = {
 MARKERS = "o", "s", "^", "D"
 
 
+def key_room() -> float:
+    """Return the inches of a key above: of one line, or of two on a phone."""
+    return 0.5 if plot.look().narrow else 0.25
+
+
 class Pull:
     """Two members while the first is trained.
 
@@ -71,13 +76,13 @@ class Pull:
         """Draw both members now, thick, and before training, thin."""
         found = self.found[mean_of_u]
         with house_style():
-            figure, (axes,) = panels(1, height=2.7, left=0.5, top=0.25)
+            figure, (axes,) = panels(1, height=2.7, left=0.5, top=key_room())
             now = found[self.choices["steps"].index(steps)]
             for first, own, look in zip(found[0], now, LOOKS.values(), strict=True):
                 axes.plot(self.x, first, **look | {"lw": 0.9, "alpha": 0.6})
                 axes.plot(self.x, own, **look)
             axes.plot(*self.points, "o", color=INK, ms=6, zorder=4)
-            axes.set(xlim=(self.x[0], self.x[-1]), ylim=(-3.2, 3.2), xlabel="x")
+            axes.set(xlim=(self.x[0], self.x[-1]), ylim=(-3.7, 3.7), xlabel="x")
             axes.set_title("output", loc="left")
             write_key(figure, LOOKS)
         return figure
@@ -94,8 +99,8 @@ class Pull:
             return "Two members before training, thick and thin alike."
         one, two = self.moved(steps, mean_of_u)
         return (
-            f"After {steps} steps of member 1 alone it moved by {one:.2f} on average, and member 2 "
-            f"by {two:.2f}."
+            f"After {steps} step{'s' * (steps > 1)} the trained member has moved by {one:.2f}, and "
+            f"the other by {two:.2f} (root mean square)."
         )
 
 
@@ -178,7 +183,7 @@ class Speeds:
         real, foreseen = self.found[mean_of_u, trained_on]
         ends, ticks = (-1.0, 1.5), [-1, 0, 1]
         with house_style():
-            figure, (left, right) = panels(2, height=2.6, left=0.6, top=0.25)
+            figure, (left, right) = panels(2, height=2.6, left=0.6, top=key_room())
             left.axhline(self.target, color=MUTED, lw=1)
             for own, limit, look in zip(real.T, foreseen.T, LOOKS.values(), strict=True):
                 left.plot(own, **look)
@@ -202,8 +207,8 @@ class Speeds:
         """Say the two speeds."""
         both, apart = ntk.modes(2, mean_of_u**2, self.gammas[trained_on])
         return (
-            f"Mean of u {mean_of_u:g}: the average moves at {both:.2f} times the rate of one "
-            f"member alone, the difference at {apart:.2f} times."
+            f"Mean of u {mean_of_u:g}: the average has {both:.2f} times the rate of one member alone, "
+            f"the difference {apart:.2f} times."
         )
 
 
