@@ -207,8 +207,8 @@ class Speeds:
         """Say the two speeds."""
         both, apart = ntk.modes(2, mean_of_u**2, self.gammas[trained_on])
         return (
-            f"Mean of u {mean_of_u:g}: the average has {both:.2f} times the rate of one member alone, "
-            f"the difference {apart:.2f} times."
+            f"Mean of u {mean_of_u:g}: the average has {both:.2f} times the rate of one member "
+            f"alone, the difference {apart:.2f} times."
         )
 
 

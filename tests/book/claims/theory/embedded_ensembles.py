@@ -1,4 +1,4 @@
-"""What *Embedded ensembles* claims: in the limit of wide layers, by its cells, and by its tables."""
+"""What *Embedded ensembles* claims: of wide layers, by its cells, and by its tables."""
 
 import numpy as np
 
@@ -16,7 +16,29 @@ from ensedu.theory.ntk import Modulation
 from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.batch_ensemble import ratio, score
 
-CLAIMS = Claims("theory/embedded-ensembles", unclaimed={})
+CLAIMS = Claims(
+    "theory/embedded-ensembles",
+    unclaimed={
+        "Member 1 is trained, and member 2": "names of members",
+        "Does the output of member 2 move": "a question",
+        "In between, member 2 is dragged": "names of members",
+        "some units push member 2 the": "names of members, and signs",
+        "Signs cancel better the more units": "a random walk",
+        "let member 1 alone be trained": "a proposition",
+        "Only member 1 pulls, so": "a proof",
+        "become jointly Gaussian with mean 0": "a theorem",
+        "Only the last hidden layer must": "a theorem",
+        "times a table with 1 on its": "a proof",
+        "that are the same for all members": "a proof",
+        "the difference has speed 0": "a proposition",
+        "this is 1 only if": "the variance of a constant",
+        "gradient is 1 for each member": "a derivative, checked on the page",
+        "A step of member 1 reaches": "names of members",
+        "numbers near 1 add up": "an initialization",
+        "have 64 units in a layer": "an architecture",
+        "hidden layer it is 0, and": "a theorem",
+    },
+)
 
 ONES, SIGNS = Modulation("ones"), Modulation("signs")
 
@@ -57,10 +79,14 @@ def _() -> None:
     assert (slopes @ slopes.T / 6).tolist() == [[4.5, -0.5], [-0.5, 4.5]]
 
 
+@CLAIMS.says("stays", "have mean 0, member 2 hardly moves")
 @CLAIMS.says("half", "With a mean of 0.75 that is 0.56")
 def _() -> None:
     assert round(chi(by_mean(0.75)), 2) == 0.56 == round(0.75**2, 2)
     _, _, found, _ = dragged()
+    for mean, outputs in found.items():
+        first, second = np.sqrt(((outputs[-1] - outputs[0]) ** 2).mean(axis=-1))
+        assert second < 0.15 * first or mean > 0
     first, second = found[0.75][-1] - found[0.75][0]
     assert 0.5 < first @ second / (first @ first) < 0.65
 
@@ -68,6 +94,9 @@ def _() -> None:
 @CLAIMS.says("near-one", "initialization of fast weights, ends at 0.95")
 @CLAIMS.says("first-alone", "stays at 0.11, because the ReLU")
 @CLAIMS.says("dropped", "a 0 for each unit that is")
+@CLAIMS.says("above", "MC dropout ends above 0 at every")
+@CLAIMS.says("signs-end", "Random signs end at 0")
+@CLAIMS.says("summary", "starts as nearly one network, and")
 def _() -> None:
     assert round(chi(Modulation("normal", std=0.1)), 2) == 0.95
     assert chi(SIGNS) == chi([ONES, SIGNS]) == 0
@@ -82,6 +111,7 @@ def _() -> None:
     slope("cross", "high", -0.52), slope("same", "low", -0.48), slope("same", "high", -0.7),
 )  # fmt: skip
 @CLAIMS.says("steep", "last layer is −0.55 between two members", slope("cross", "slope", -0.5))
+@CLAIMS.says("together", "intervals hold with 95% together", slope("same", "low", -0.4))
 @CLAIMS.says("draws", "We drew 400 networks at each of")
 def _() -> None:
     table = measured.load("kernel-width")
@@ -120,12 +150,27 @@ def _() -> None:
     assert [f"{value:.2f}" for value in found] == ["0.40", "0.29", "0.00"]
 
 
+@CLAIMS.says("root", "of what it is at mean 0")
+def _() -> None:
+    """What members differ by at the start, which stays where no point pulls."""
+    for mean in (0.25, 0.75):
+        same, cross = (own[0, 0] for own in ntk.limit(
+            inputs_at_angle(1.0)[:1], hidden_layers=2, u=by_mean(mean)
+        ).covariance)  # fmt: skip
+        assert np.isclose((same - cross) / same, 1 - mean**2)
+
+
+@CLAIMS.says("ends-one", "1, four members end as nearly one", score("near", "disagreement", 3))
+@CLAIMS.says(
+    "ends-apart", "Where it is 0, members that share", score("signs", "disagreement", 0.8)
+)  # fmt: skip
 @CLAIMS.says("table-near", "N(1, 0.1²) | 0.95 | 0.05", score("near", "disagreement", 1.3))
 @CLAIMS.says("table-normal", "N(1, 0.5²) | 0.56 | 0.26", score("normal", "chance", 1.2))
 @CLAIMS.says("table-signs", "random signs | 0 | 0.56", score("signs", "disagreement", 0.8))
 @CLAIMS.says("table-deep", "deep ensemble | 0 | 0.58", score("deep_ensemble", "chance", 0.9))
 def _() -> None:
     found = [ratio(name) for name in ("near", "normal", "signs", "deep_ensemble")]
+    assert found == sorted(found)
     assert np.round(found, 2).tolist() == [0.05, 0.26, 0.56, 0.58]
     limits = [chi(Modulation("normal", std=std)) for std in (0.1, 0.5)]
     assert np.round(limits, 2).tolist() == [0.95, 0.56]
