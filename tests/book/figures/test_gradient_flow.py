@@ -105,6 +105,4 @@ def test_units_are_sixteen_and_end_in_the_color_of_what_they_add():
         ways = [line for line in axes.lines if len(line.get_xdata()) == 3]
         assert len(ways) == 3 * 16
         np.testing.assert_array_equal(ways[16].get_xydata(), np.stack([ANGLE, ADDS], -1)[:, 0])
-    assert UNITS.say(1024) == (
-        "Width 1,024: until time 64 weights move by 0.06, root mean square."
-    )
+    assert UNITS.say(1024) == ("Width 1,024: until time 64 weights move by 0.06, root mean square.")
