@@ -7,6 +7,7 @@ asks how far training leaves the line that the kernel of its start foresees, and
 far they are apart where there are no points.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,9 @@ __all__ = [
     "WIDTHS",
     "by_mean",
     "curve",
+    "dragged",
     "inputs_at_angle",
+    "pulled",
     "sparse_points",
     "train_on_sparse_points",
     "trained",
@@ -212,6 +215,45 @@ def sparse_points() -> tuple[Float[Array, "B 2"], Float[Array, " B"]]:
     """Return two groups of three points, as inputs (x, 1), and values of a curve."""
     x = np.array([-2.5, -2, -1.5, 1, 1.5, 2])
     return np.stack([x, np.ones(len(x))], axis=1), np.sin(1.5 * x)
+
+
+def pulled(
+    net: EmbeddedEnsemble, pulls: Sequence[float], x: Float[Array, "B m"], y: Float[Array, " B"],
+    at: Float[Array, "C m"], *, lr: float, steps: Sequence[int],
+) -> Float[Array, "steps M C"]:  # fmt: skip
+    """Train what members share, and return their outputs `at` after these numbers of steps.
+
+    Steps go down the sum of `pulls` times ``½ mean (f_i - y)²``; modulations stay as they are.
+    """
+    found, weight = [], np.array(pulls)[:, None] / len(x)
+    for step in range(max(steps) + 1):
+        if step in steps:
+            found.append(net(at))
+        passed = net.forward_pass(x)
+        grads = net.gradients(passed, weight * (passed.outputs - y))
+        for name in ("weights", "biases"):
+            for value, grad in zip(getattr(net, name), grads[name], strict=True):
+                value -= lr * grad
+    return np.array(found)
+
+
+def dragged() -> tuple[
+    Float[Array, " B"], tuple[int, ...], dict[float, Float[Array, "S 2 B"]],
+    tuple[Float[Array, " N"], Float[Array, " N"]],
+]:  # fmt: skip
+    """Return what two members say while member 1 alone is trained on five points of a curve.
+
+    Where, x; after which numbers of steps; by the mean of modulations the outputs (steps, 2, B);
+    and the points.
+    """
+    grid, points, steps = np.linspace(-4, 4, 81), np.linspace(-3, 3, 5), (0, 1, 3, 10, 30, 100)
+    inputs, x = (np.stack([one, np.ones(len(one))], axis=1) for one in (grid, points))
+    y, found = 1.5 * np.sin(0.7 * points), {}
+    for mean in (0, 0.75, 1):
+        rng = np.random.default_rng(1)
+        net = embedded((2, 256, 256, 1), 2, rng=rng, u=by_mean(mean), bias_std=1.0)
+        found[mean] = pulled(net, (1, 0), x, y, inputs, lr=0.15, steps=steps)
+    return grid, steps, found, (points, y)
 
 
 def run_spread(mean: float, seed: int) -> dict[str, Any]:

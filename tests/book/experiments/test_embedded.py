@@ -113,6 +113,37 @@ def test_a_training_returns_outputs_before_each_step():
     assert not np.array_equal(found[-1], start)
 
 
+def test_a_pull_at_one_member_is_the_step_of_one_network():
+    """A pull at all of two members is γ = M; outputs are those after these numbers of steps."""
+    x, y = curve()
+    nets = [ntk.embedded([2, 7, 5, 1], 2, rng=np.random.default_rng(4)) for _ in range(2)]
+    for _ in range(3):
+        nets[0].step(x, y, 0.2, gamma=2.0, modulation_lr=0.0)
+    both = embedded.pulled(nets[1], (1, 1), x, y, x, lr=0.2, steps=(0, 3))
+    assert both.shape == (2, 2, 8)
+    np.testing.assert_allclose(both[1], nets[0](x), rtol=0, atol=1e-12)
+    # Who alone is pulled trains as a network of one member.
+    pair = ntk.embedded([2, 7, 5, 1], 2, rng=np.random.default_rng(4), bias_std=0.5)
+    alone = ntk.EmbeddedEnsemble(
+        [own.copy() for own in pair.weights], [own.copy() for own in pair.biases],
+        [u[:1] for u in pair.u], [v[:1] for v in pair.v], bias_std=0.5,
+    )  # fmt: skip
+    for _ in range(4):
+        alone.step(x, y, 0.2, modulation_lr=0.0)
+    found = embedded.pulled(pair, (1, 0), x, y, x, lr=0.2, steps=(4,))
+    np.testing.assert_allclose(found[0, :1], alone(x), rtol=0, atol=1e-12)
+
+
+def test_of_two_members_one_is_dragged_along():
+    grid, steps, found, (points, y) = embedded.dragged()
+    for mean, outputs in found.items():
+        assert outputs.shape == (len(steps), 2, len(grid))
+        way = outputs[-1] - outputs[0]
+        along = way[0] @ way[1] / (way[0] @ way[0])
+        assert abs(along - mean**2) < 0.1
+        assert np.abs(np.interp(points, grid, outputs[-1, 0]) - y).max() < 0.3
+
+
 def test_wide_trainings_stay_with_their_kernels():
     for score in ("change", "gap"):
         for mean, gamma in {(row["mean"], row["gamma"]) for row in TRAINED}:
