@@ -1,5 +1,6 @@
 """What *Many devices* claims: by the table of measured steps, by its cells, and by algebra."""
 
+import itertools
 from functools import cache
 from typing import Any
 
@@ -64,7 +65,7 @@ def left(R: int, latency: float = 1e-5, way: str = "in a ring") -> int:
     of("strong", 256, SHARED, 0.8), of("strong", 256, RANK1, 0.8),
 )  # fmt: skip
 @CLAIMS.says(
-    "slower", "two processes are even slower than one",
+    "slower", "even slower on two processes than on one",
     of("strong", 64, SHARED, 0.5), of("strong", 64, RANK1, 0.5),
 )  # fmt: skip
 def _() -> None:
@@ -79,10 +80,17 @@ def _() -> None:
 @CLAIMS.says("weak-deep", "with a deep ensemble 78%", of("weak", 256, DEEP, 1.05))
 @CLAIMS.says("measured", "We measured 49", of("weak", 256, SHARED, 0.95))
 @CLAIMS.says("fifth", "lost a fifth of its speed", of("weak", 256, DEEP, 1.1))
-@CLAIMS.says("costs", "costs time on two", of("weak", 256, SHARED, 0.5))
+@CLAIMS.says(
+    "gains-less",
+    "gains less from a second device",
+    of("weak", 256, SHARED, 0.5),
+    of("strong", 1024, SHARED, 0.8),
+)
 def _() -> None:
     found = {method: 100 / times("weak", 256, method) for method in (SHARED, DEEP)}
     assert [round(value) for value in found.values()] == [49, 78]
+    for scaling, width in itertools.product(("weak", "strong"), (64, 256, 1024)):
+        assert times(scaling, width, SHARED) > times(scaling, width, DEEP)
 
 
 @CLAIMS.says("sends-nothing", "so it sends nothing")

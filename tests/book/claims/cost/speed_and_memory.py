@@ -214,7 +214,7 @@ def _() -> None:
 @CLAIMS.says(
     "in-turn-bytes", "of four in turn only at 17", of_pass(1024, 1, "loop", "seconds", 1.1)
 )
-@CLAIMS.says("memory-sends", "Memory sends at most 27, so the", of_rates("bytes_per_second", 1.1))
+@CLAIMS.says("memory-sends", "Memory sends about 27, so a part", of_rates("bytes_per_second", 1.1))
 def _() -> None:
     assert round(gain(1024, 1, "single")) == 7
     moved = costs.layer(1024, 1024, batch_size=1).bytes
@@ -280,7 +280,7 @@ def trained(method: str, width: int, ensemble_size: int) -> int:
 @CLAIMS.says("keeps", "with 1,024 examples, scale keeps 34 MB more")
 @CLAIMS.says("at-most", "so it keeps at most $8Mmn$ bytes")
 @CLAIMS.says("sgd", "With plain SGD a parameter takes 8 bytes")
-@CLAIMS.says("never", "three members or more never need more")
+@CLAIMS.says("never", "three members or more never keep more")
 @CLAIMS.says("inputs", "Every ensemble keeps its inputs, $MBm$ numbers")
 @CLAIMS.says("scale-keeps", "which are $MB(m + n)$ numbers more")
 @CLAIMS.says("summary-kept", "scale keeps $MB(m + n)$ numbers for the")
