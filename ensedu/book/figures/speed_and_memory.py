@@ -1,6 +1,6 @@
 """What *Speed and memory* draws and says: measured times, and the bytes that training keeps."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ensedu import plot
@@ -34,14 +34,15 @@ class Times:
 
     Parameters
     ----------
-    passes
-        (width, batch size) to what was measured of each method: quartiles of its ratio.
+    rows
+        What was measured, one a width "m" and batch size "B": of each method the quartiles of its
+        ratio.
     """
 
-    def __init__(self, passes: Mapping[tuple[int, int], Mapping[str, Mapping[str, Any]]]) -> None:
-        self.passes = passes
-        self.widths = sorted({width for width, _ in passes})
-        self.batches = sorted({batch for _, batch in passes})
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self.passes = {(row["m"], row["B"]): row["forward"] for row in rows}
+        self.widths = sorted({width for width, _ in self.passes})
+        self.batches = sorted({batch for _, batch in self.passes})
 
     def of(self, width: int, method: str) -> list[float]:
         """Return the medians of a method, one a batch size."""

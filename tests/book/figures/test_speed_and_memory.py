@@ -16,10 +16,13 @@ RATIOS = {
     (1024, 1): {"single": 0.14, "deep_ensemble": 0.96, "batch_ensemble": 0.46},
     (1024, 256): {"single": 0.25, "deep_ensemble": 0.99, "batch_ensemble": 0.98},
 }
-TIMES = Times({
-    size: {name: {"ratio": [0.9 * ratio, ratio, 1.1 * ratio]} for name, ratio in own.items()}
-    for size, own in RATIOS.items()
-})  # fmt: skip
+TIMES = Times([
+    {
+        "m": width, "B": batch,
+        "forward": {name: {"ratio": [0.9 * r, r, 1.1 * r]} for name, r in own.items()},
+    }
+    for (width, batch), own in RATIOS.items()
+])  # fmt: skip
 STEPS = [1, 8, 513]
 
 
