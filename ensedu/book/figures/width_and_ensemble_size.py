@@ -32,12 +32,13 @@ CARRIED = (
 )
 PULL = (
     "What the others add to a member's pull grows with their number and falls with the width. "
-    "Dots: root mean square over ten networks before training; dotted: 0.4 √((M − 1)/h)."
+    "Dots: root mean square over ten networks before training; dotted: 0.4 √((M − 1)/h) for M "
+    "members of width h."
 )
 GAP = (
     "Narrow members give way first on the images that they learn from. BatchEnsemble minus deep "
-    "ensemble of the same size: 95% intervals over ten splits of digits; full marker: clear. Left: "
-    "right is better; right: left is better."
+    "ensemble of the same width: 95% intervals over ten splits of digits; full marker: clear. In "
+    "points right is better, in NLL left."
 )
 BOUGHT = (
     "With as many parameters, sharing buys width. Compare along a vertical line; the two stand at "
