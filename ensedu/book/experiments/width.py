@@ -24,6 +24,7 @@ On digits, widths of other networks are added that have as many parameters as a 
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ from numpy import ndarray as Array
 from torch import Tensor, nn
 
 from ensedu import counting, uncertainty
+from ensedu.book import measured
 from ensedu.book.experiments.shared.comparisons import add_verdicts
 from ensedu.common import checks
 from ensedu.contest.running.experiment import Experiment
@@ -57,6 +59,7 @@ __all__ = [
     "TUNING",
     "chosen_rate",
     "examples",
+    "means",
     "network",
     "run",
     "score",
@@ -284,6 +287,23 @@ ALIKE = {
     width: (width_of_equal_size(width, BUDGETED, 1), width_of_equal_size(width, BUDGETED, BUDGETED))
     for width in (64, 256)
 }
+
+
+def means(score: str) -> dict[tuple[str, str, int], dict[int, float]]:
+    """Return task, method and width to a score's mean over splits, by the number of members.
+
+    Of the table ``width``, at the widths of each task.
+    """
+    rows, found = measured.load("width")["rows"], {}
+    for task, own in TASKS.items():
+        for method, width in itertools.product(METHODS, own.widths):
+            values = [
+                row[score] for row in rows
+                if (row["task"], row["method"], row["width"]) == (task, method, width)
+            ]  # fmt: skip
+            averaged = np.mean(values, axis=0).tolist()
+            found[task, method, width] = dict(zip(MEMBERS, averaged, strict=True))
+    return found
 
 
 def differences(

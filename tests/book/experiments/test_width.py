@@ -25,6 +25,7 @@ from ensedu.book.experiments.width import (
     compare_ensembles,
     differences,
     examples,
+    means,
     network,
     score,
     trained,
@@ -237,6 +238,21 @@ def test_differences_are_those_of_the_same_split():
     wide = math.sqrt(1 / 3 + TASKS["digits"].test / TASKS["digits"].train)
     assert entry["high"] == pytest.approx(4.302653 * 0.1 * wide, rel=1e-6)  # t, 2 degrees
     assert (entry["width"], entry["than"], entry["verdict"]) == (16, "deep_ensemble", "")
+
+
+def test_means_are_over_splits_by_the_number_of_members(monkeypatch):
+    rows = [
+        {"task": task, "method": method, "width": width, "nll": [split, 1, 2, width]}
+        for task, own in TASKS.items()
+        for method in METHODS
+        for width in (*own.widths, 999)
+        for split in range(3)
+    ]  # fmt: skip
+    monkeypatch.setattr(measured, "load", {"width": {"rows": rows}}.__getitem__)
+    assert means("nll") == {
+        (task, method, width): {1: 1.0, 2: 1.0, 4: 2.0, 8: width}
+        for task, own in TASKS.items() for method in METHODS for width in own.widths
+    }  # fmt: skip
 
 
 def test_a_row_again():
