@@ -35,7 +35,7 @@ POINT: dict[str, Any] = {"color": INK, "marker": "o", "ms": 6, "ls": ""}
 DOT: dict[str, Any] = {"marker": "o", "ls": "", "ms": 6}
 START = DOT | {"color": GRAY, "mfc": "none", "zorder": 3}
 KEY = {"the network": REAL, "if its kernel stood still": STILL, "data": POINT}
-SMALL = DOT | {"color": GRAY, "ms": 4.5, "mew": 0, "alpha": 0.5}
+SMALL = DOT | {"color": GRAY, "ms": 6, "mew": 0, "alpha": 0.5}
 SHOWN = 16  # units of each network
 
 
