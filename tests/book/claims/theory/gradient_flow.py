@@ -68,7 +68,7 @@ def _() -> None:
     assert np.allclose(line(1e-3, 3000), [slope - level, 2 - slope - level], rtol=0, atol=1e-3)
 
 
-@CLAIMS.says("tenths", "left, which is 0.35; in ever smaller")
+@CLAIMS.says("tenths", "left, or 0.35; in ever smaller steps")
 def _() -> None:
     assert f"{0.9**10:.2f}" == "0.35"
     assert f"{(1 - 1e-6) ** 1_000_000:.2f}" == f"{np.exp(-1):.2f}" == "0.37"
