@@ -63,6 +63,7 @@ LOCATIONS = {
     "bayesian-cnn": "bayesian_cnn.EXPERIMENT",
     "bayesian-cnn-images": "bayesian_cnn.IMAGES",
     "images-out": "images_out.EXPERIMENT",
+    "gradient-flow": "gradient_flow.EXPERIMENT",
     "kernel-width": "embedded.EXPERIMENT",
     "output-width": "embedded.OUTPUTS",
     "embedded-training": "embedded.TRAINING",

@@ -4,33 +4,36 @@ Inputs are two numbers each, on a circle of radius √2; networks are 2-width-1 
 parametrization, and gradient descent with a rate of `LR` trains all six points at once.
 """
 
-from functools import cache
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
+from ensedu.contest.running.experiment import Experiment
 from ensedu.theory.ntk import EmbeddedEnsemble, Modulation, embedded, flow, tangent
 
 __all__ = [
     "ALL",
     "ANGLES",
     "AT",
+    "EXPERIMENT",
     "GRID",
     "LR",
     "ONES",
     "TARGETS",
     "TIMES",
+    "WIDTHS",
     "X",
-    "before",
     "circle",
+    "foreseen",
     "kernel",
-    "moved",
     "network",
-    "paths",
     "trails",
     "train",
     "trained",
+    "watched",
 ]
 
 
@@ -50,6 +53,8 @@ GRID = np.arange(-180.0, 181.0, 3.0)
 AT = 3
 TIMES = (0, 1, 2, 4, 8, 16, 32, 64)
 LR = 0.1
+#: Those of the table.
+WIDTHS = (16, 64, 256, 1024)
 X, ALL = circle(ANGLES), circle(GRID)
 
 
@@ -71,6 +76,13 @@ def train(net: EmbeddedEnsemble, steps: int, lr: float = LR) -> None:
         net.step(X, TARGETS, lr, modulation_lr=0.0)
 
 
+def foreseen(net: EmbeddedEnsemble, times: Sequence[float]) -> Float[Array, "T G"]:
+    """Return outputs on `GRID` at these times, if the kernel stood still from now on."""
+    own, start = kernel(net, X), net(X)
+    ways = flow(own[None, None], start, TARGETS, times)[:, 0] - start[0]
+    return net(ALL)[0] + ways @ np.linalg.solve(own, kernel(net, X, ALL))
+
+
 def trained(width: int) -> list[tuple[Array, Array, Array, Array]]:
     """Return what stands at each of `TIMES`.
 
@@ -78,64 +90,68 @@ def trained(width: int) -> list[tuple[Array, Array, Array, Array]]:
     far a pull at `AT` reaches.
     """
     net = network(width)
-    first, reach = kernel(net, X), kernel(net, ALL, X)
-    start, outputs = net(X), net(ALL)[0]
-    ways = flow(first[None, None], start, TARGETS, TIMES)[:, 0] - start[0]
-    found = []
-    for time, last, way in zip(TIMES, [0, *TIMES], ways, strict=False):
+    found, still = [], foreseen(net, TIMES)
+    for time, last, guess in zip(TIMES, [0, *TIMES], still, strict=False):
         train(net, round((time - last) / LR))
-        row = kernel(net, ALL, X[[AT]])[:, 0]
-        still = outputs + reach @ np.linalg.solve(first, way)
-        found.append((net(ALL)[0], net(X)[0], still, row))
+        found.append((net(ALL)[0], net(X)[0], guess, kernel(net, ALL, X[[AT]])[:, 0]))
     return found
 
 
-def before(width: int, draws: int = 4000) -> Float[Array, "draws B"]:
-    """Return outputs of random networks all around the circle, every 3 or 6 degrees."""
-    rng = np.random.default_rng(width)
-    x = circle(np.arange(-180.0, 181.0, 6 if width > 16 else 3)) / np.sqrt(2)
-    found = np.empty((draws, len(x)))
-    for i in range(draws):
-        units = np.maximum(x @ rng.standard_normal((2, width)), 0)
-        found[i] = units @ rng.standard_normal(width) / np.sqrt(width)
-    return found
+def watched() -> tuple[
+    Array, Array, int, Array, tuple[int, ...],
+    dict[int, list[tuple[Array, Array, Array, Array]]],
+]:  # fmt: skip
+    """Return the data, `AT`, `GRID`, `TIMES`, and a narrow and a wide network by width."""
+    return ANGLES, TARGETS, AT, GRID, TIMES, {width: trained(width) for width in (16, 256)}
 
 
-@cache
-def moved(width: int, seed: int) -> float:
-    """Return how far the kernel has moved at time 32, over its size at the start."""
-    net = network(width, seed)
-    first = kernel(net, X)
-    train(net, 64, lr=0.5)
-    return float(np.linalg.norm(kernel(net, X) - first) / np.linalg.norm(first))
+def size(values: Array) -> float:
+    """Return a root mean square."""
+    return float(np.sqrt(np.mean(values**2)))
 
 
-def paths(width: int) -> tuple[Float[Array, " T"], Float[Array, "T B"], Float[Array, "T B"]]:
-    """Return times, and outputs on the training inputs: real ones, and predicted."""
-    net = network(width)
-    first, start = kernel(net, X), net(X)
-    times, real = [0.0], [start[0]]
-    for step in np.round(np.geomspace(0.1, 64, 40) / LR).astype(int):
-        train(net, int(step) - round(times[-1] / LR))
-        times.append(int(step) * LR)
-        real.append(net(X)[0])
-    still = flow(first[None, None], start, TARGETS, times)[:, 0]
-    return np.array(times), np.array(real), still
+def run(width: int, seed: int, time: float, lr: float) -> dict[str, Any]:
+    """Return how far a network has moved at a time.
 
-
-def trails(width: int) -> tuple[Float[Array, "T h"], Float[Array, "T h"], float]:
-    """Return each hidden unit at 65 times up to 64, and how far weights have moved.
-
-    Where it looks, in degrees; what it adds there, times √width; and a root mean square.
+    ``weights``, root mean square over all; ``kernel``, of the training inputs, over its size at the
+    start; and ``apart``, the root mean square distance, on `GRID`, of its outputs from those that
+    the kernel of the start foresees.
     """
-    net = network(width)
-    begin, found = [weight.copy() for weight in net.weights], []
+    net = network(width, seed)
+    first, still = kernel(net, X), foreseen(net, [time])[0]
+    begin = [weight.copy() for weight in net.weights]
+    train(net, round(time / lr), lr)
+    ends = zip(net.weights, begin, strict=True)
+    return {
+        "weights": size(np.concatenate([(end - start).ravel() for end, start in ends])),
+        "kernel": size(kernel(net, X) - first) / size(first),
+        "apart": size(net(ALL)[0] - still),
+    }
+
+
+def trails(width: int) -> tuple[Float[Array, "T h"], Float[Array, "T h"]]:
+    """Return where each hidden unit looks, in degrees, and what it adds there, times √width.
+
+    At 65 times up to 64.
+    """
+    net, found = network(width), []
     for time in range(65):
         train(net, 10 if time else 0)
         first, second = net.weights
         angle = np.degrees(np.arctan2(first[1], first[0]))
         found.append((angle, np.linalg.norm(first, axis=0) * second[:, 0]))
-    ends = zip(net.weights, begin, strict=True)
-    way = np.concatenate([(end - start).ravel() for end, start in ends])
     angles, adds = (np.array(one) for one in zip(*found, strict=True))
-    return np.unwrap(angles, period=360, axis=0), adds, float(np.sqrt(np.mean(way**2)))
+    return np.unwrap(angles, period=360, axis=0), adds
+
+
+EXPERIMENT = Experiment(
+    name="gradient-flow",
+    about="one network of a hidden layer of ReLU, in the NTK parametrization, trained by gradient "
+    "descent on six points of a circle: weights, the rms distance from where they began; kernel, "
+    "how far the tangent kernel of these points has moved, over its size at the start; apart, the "
+    "rms distance of outputs on the whole circle from those that the kernel at the start foresees",
+    budget="10 starts a width, until time 64 at a rate of 0.1, no tuning",
+    cases=[{"width": width, "seed": seed} for width in WIDTHS for seed in range(10)],
+    run=run,
+    settings={"time": 64.0, "lr": LR},
+)

@@ -28,6 +28,7 @@ QUESTIONS: Mapping[str, str] = {
     "disentangling-tuning": "How many steps does each number of points and each noise get?",
     "embedded-spread": "How far apart do embedded members end, by the mean of modulations?",
     "embedded-training": "How does training move the kernel of an embedded ensemble, by width?",
+    "gradient-flow": "How far do weights and kernel of one network move, by width?",
     "images-out": "Where is a doubled photograph invented, and do networks say so?",
     "kernel-width": "How do entries of the tangent kernel approach their limits?",
     "kl-weight": "How does the weight of the KL move a rank-1 BNN's standard deviations?",

@@ -12,30 +12,20 @@ from ensedu import plot
 from ensedu.plot.panels import panels, write_key
 from ensedu.plot.style import INK, MUTED, Figure, color, heat_colors, house_style
 
-__all__ = [
-    "BEFORE", "FIRST", "ROW", "UNITS", "WIDE", "Before", "First", "Row", "Units", "Wide",
-]  # fmt: skip
+__all__ = ["FIRST", "UNITS", "WIDE", "First", "Units", "Wide"]
 
 # Captions.
 FIRST = (
-    "Six points pull outputs up (red) or down (blue). The kernel says by how much a pull at 30° "
-    "moves each output."
-)
-ROW = (
-    "Two weights in a row. The larger they are at the start, the less they move for the same way, "
-    "and the less the kernel does."
-)
-BEFORE = (
-    "The wider, the closer outputs are to normal. Those at near inputs are alike. In the band: 95% "
-    "of the limit's."
+    "A wide network trains as its start foresees, a narrow one does not. Six points pull outputs "
+    "up (red) or down (blue); right: by how much a pull at 30° moves each output."
 )
 WIDE = (
-    "Outputs at the six training points; and how far kernels have moved at time 32, from ten "
-    "starts at each width."
+    "The wider the network, the less each weight moves, and the kernel even less. A dot is one "
+    "training from its own initialization, at time 64; dotted: in proportion to 1/√width."
 )
 UNITS = (
-    "Sixteen hidden units on their way. In the narrow network units turn and grow; in the wide one "
-    "they end about where they began."
+    "In the narrow network hidden units turn and grow; in the wide one they end about where they "
+    "began. A ring is a unit at the start, its dot the same unit at time 64; sixteen are shown."
 )
 
 GRAY = color("single")
@@ -45,8 +35,7 @@ POINT: dict[str, Any] = {"color": INK, "marker": "o", "ms": 6, "ls": ""}
 DOT: dict[str, Any] = {"marker": "o", "ls": "", "ms": 6}
 START = DOT | {"color": GRAY, "mfc": "none", "zorder": 3}
 KEY = {"the network": REAL, "if its kernel stood still": STILL, "data": POINT}
-#: Of the limit's outputs at one input: two standard deviations.
-BAND = 2 * np.sqrt(0.5)
+SMALL = DOT | {"color": GRAY, "ms": 6, "mew": 0, "alpha": 0.5}
 SHOWN = 16  # units of each network
 
 
@@ -130,155 +119,49 @@ class First:
         )
 
 
-class Row:
-    """Two weights in a row: the distance from the target, and Θ, over time times Θ at the start.
-
-    Parameters
-    ----------
-    span
-        Times, (T,).
-    found
-        Weights at the start to both, (T,) each; Θ is over its start.
-    """
-
-    def __init__(
-        self, span: Float[Array, " T"],
-        found: Mapping[int, tuple[Float[Array, " T"], Float[Array, " T"]]],
-    ) -> None:  # fmt: skip
-        self.span, self.found = span, found
-        self.choices = {"weights_at_start": [*found]}
-
-    def draw(self, weights_at_start: int) -> Figure:
-        """Draw both."""
-        left_over, grown = self.found[weights_at_start]
-        with house_style():
-            figure, (left, right) = panels(2, height=1.9, left=0.55, top=0.3)
-            left.plot(self.span, left_over, **REAL)
-            left.plot(self.span, np.exp(-self.span), **STILL)
-            left.set(ylim=(0, 1), title="distance from the target")
-            right.plot(self.span, grown, **REAL)
-            right.plot(self.span, np.ones(len(self.span)), **STILL)
-            right.set(ylim=(0, 2.1), yticks=[0, 1, 2], title="Θ over its start")
-            for axes in (left, right):
-                axes.set(xlim=(0, self.span[-1]), xlabel="time · Θ at the start")
-            write_key(figure, {"two weights": REAL, "if Θ stood still": STILL})
-        return figure
-
-    def say(self, weights_at_start: int) -> str:
-        """Say where Θ goes."""
-        start = 2 * weights_at_start**2
-        return (
-            f"From weights of {weights_at_start}, Θ goes from {start} to {start + 2}, while the "
-            "output rises to its target."
-        )
-
-
-class Before:
-    """Random networks: five functions, outputs of many at one input, and their covariance.
-
-    Parameters
-    ----------
-    found
-        Widths to outputs (draws, inputs on the whole circle).
-    grid, covariance
-        Degrees, and the limit's covariance with 0° there, (G,).
-    """
-
-    def __init__(
-        self, found: Mapping[int, Float[Array, "_ _"]], grid: Float[Array, " G"],
-        covariance: Float[Array, " G"],
-    ) -> None:  # fmt: skip
-        self.found, self.grid, self.covariance = found, grid, covariance
-        self.choices = {"width": [*found]}
-
-    def draw(self, width: int) -> Figure:
-        """Draw a panel each."""
-        found = self.found[width]
-        grid = np.linspace(-180, 180, found.shape[1])
-        middle = found[:, len(grid) // 2]
-        with house_style():
-            figure, (left, center, right) = panels(3, height=2.2, left=0.5, top=key_room())
-            left.axhspan(-BAND, BAND, color=MUTED, alpha=0.15, lw=0)
-            left.plot(grid, found[:5].T, color=GRAY, lw=1.6)
-            left.set(ylim=(-2.6, 2.6), yticks=[-2, 0, 2], title="five networks")
-            z, bins = np.linspace(-2.6, 2.6, 105), np.linspace(-2.6, 2.6, 40)
-            center.hist(middle, bins=bins, density=True, color=GRAY, alpha=0.45)
-            center.plot(z, np.exp(-(z**2)) / np.sqrt(np.pi), **STILL)
-            center.set(xlim=(-2.6, 2.6), ylim=(0, 1.6), yticks=[])
-            center.set(xlabel="output at 0°", title="how often")
-            center.spines["left"].set_visible(False)
-            right.plot(grid, middle @ found / len(found), **REAL)
-            right.plot(self.grid, self.covariance, **STILL)
-            right.set(ylim=(0, 0.65), yticks=[0, 0.5])
-            right.set_title("covariance with 0°")
-            for axes in (left, right):
-                on_the_circle(axes)
-                axes.set_xticks([-180, 0, 180])
-            write_key(figure, {f"{len(found):,} random networks": REAL, "the limit": STILL})
-        return figure
-
-    def say(self, width: int) -> str:
-        """Say what is seen."""
-        number = len(self.found[width])
-        return f"Five random networks of width {width}, and the outputs of {number:,}."
-
-
 class Wide:
-    """Outputs at the data over time, and how far kernels move by width.
+    """How far weights and kernels move, by width.
 
     Parameters
     ----------
-    found
-        Widths to times (T,), outputs (T, B), and what the kernel of the start foresees.
-    targets
-        (B,).
-    moved
-        Widths to how far kernels move, one a start.
+    weights, kernels
+        Widths to how far they move, one a training: weights by so much, kernels over their size.
     """
 
     def __init__(
-        self, found: Mapping[int, tuple[Array, Array, Array]], targets: Float[Array, " B"],
-        moved: Mapping[int, Sequence[float]],
-    ) -> None:  # fmt: skip
-        self.found, self.targets, self.moved = found, targets, moved
-        self.choices = {"width": [*found]}
+        self, weights: Mapping[int, Sequence[float]], kernels: Mapping[int, Sequence[float]]
+    ) -> None:
+        self.weights, self.kernels = weights, kernels
 
-    def draw(self, width: int) -> Figure:
-        """Draw both."""
-        times, real, still = self.found[width]
+    def draw(self) -> Figure:
+        """Draw both, beside what falls like 1/√width."""
+        widths = [*self.weights]
+        ends = np.array([widths[0] / 1.6, widths[-1] * 1.6])
         with house_style():
-            figure, (left, right) = panels(2, height=2.5, left=0.78, top=key_room(), right=0.2)
-            for now, guess, goal in zip(real.T, still.T, self.targets, strict=True):
-                left.plot(times[1:], now[1:], **REAL)
-                left.plot(times[1:], guess[1:], **STILL)
-                left.plot(64, goal, clip_on=False, **POINT)
-            left.set(xscale="log", xlim=(0.1, 64), xlabel="time", title="outputs")
-            left.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
-            left.set(ylim=(-1.8, 1.8), yticks=[-1, 0, 1])
-            for h, found in self.moved.items():
-                own = {"color": GRAY, "mfc": GRAY if h == width else "none"}
-                right.plot([h] * len(found), found, **POINT | own)
-            least = min(self.moved)
-            first = np.exp(np.mean(np.log(self.moved[least])))
-            ends = np.array([11, 370])
-            right.plot(ends, first * np.sqrt(least / ends), color=MUTED, lw=1, ls=":")
-            right.text(370, 0.25, "1 / √width", color=MUTED, ha="right")
-            right.set(xscale="log", yscale="log", xlim=(11, 370), ylim=(0.02, 1.5))
-            right.set_xticks([*self.moved], [*self.moved])
-            right.set_yticks([0.02, 0.1, 0.5, 1], ["2%", "10%", "50%", "100%"])
-            right.set(xlabel="width", title="the kernel moves by")
-            for axes in (left, right):
+            figure, both = panels(2, height=2.4, left=0.62, sharey=True)
+            for axes, found in zip(both, (self.weights, self.kernels), strict=True):
+                for width, values in found.items():
+                    axes.plot([width] * len(values), values, **SMALL)
+                first = np.exp(np.mean(np.log(found[widths[0]])))
+                axes.plot(
+                    ends, first * np.sqrt(widths[0] / ends), color=INK, lw=1.6, ls=(0, (1, 2))
+                )
+                axes.set(xscale="log", yscale="log", xlim=ends, ylim=(0.005, 1.5), xlabel="width")
+                axes.set_xticks(widths, [f"{width:,}" for width in widths])
+                axes.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
                 axes.minorticks_off()
-            write_key(figure, KEY)
+            for axes, title in zip(both, ("a weight moves by", "the kernel moves by"), strict=True):
+                axes.set_title(title)
+            both[1].text(ends[1] / 1.2, 0.12, "1 / √width", color=INK, ha="right")
         return figure
 
-    def say(self, width: int) -> str:
-        """Say how far the prediction is off, and the kernel moved."""
-        _, real, still = self.found[width]
-        found = self.moved[width]
+    def say(self) -> str:
+        """Say how far both move in the widest networks."""
+        width = [*self.weights][-1]
+        weight, kernel = (np.mean(found[width]) for found in (self.weights, self.kernels))
         return (
-            f"Outputs are up to {np.abs(real - still).max():.2f} off the prediction. From ten "
-            f"starts the kernel moves by {min(found):.0%} to {max(found):.0%}."
+            f"At width {width:,} weights move by {weight:.2f} (root mean square), and the kernel "
+            f"by {kernel:.0%} of its size."
         )
 
 
@@ -288,17 +171,16 @@ class Units:
     Parameters
     ----------
     found
-        Widths to where units look, in degrees, and what they add there, (T, h) each, and to how far
-        weights moved.
+        Widths to where units look, in degrees, and what they add there, (T, h) each.
     """
 
-    def __init__(self, found: Mapping[int, tuple[Array, Array, float]]) -> None:
+    def __init__(self, found: Mapping[int, tuple[Array, Array]]) -> None:
         self.found = found
         self.choices = {"width": [*found]}
 
     def draw(self, width: int) -> Figure:
         """Draw the first units."""
-        angles, adds = (values[:, :SHOWN] for values in self.found[width][:2])
+        angles, adds = (values[:, :SHOWN] for values in self.found[width])
         end = {sign: DOT | {"color": rising(sign), "zorder": 4} for sign in (1, -1)}
         way = {"color": GRAY, "lw": 2}
         with house_style():
@@ -319,8 +201,9 @@ class Units:
         return figure
 
     def say(self, width: int) -> str:
-        """Say how far weights move."""
+        """Say how far units turn."""
+        angles = self.found[width][0][:, :SHOWN]
+        turned = np.sqrt(np.mean((angles[-1] - angles[0]) ** 2))
         return (
-            f"Width {width:,}: until time 64 weights move by {self.found[width][2]:.2f}, root mean "
-            "square."
+            f"Width {width:,}: until time 64 these units turn by {turned:.0f}° (root mean square)."
         )
