@@ -292,7 +292,7 @@ def first_score(state: str) -> Score:
     return score_at(np.array(row[state]), 0)
 
 
-def clouds(sizes: Sequence[float], draws: int = 500) -> dict[float, dict[str, Float[Array, "S 2"]]]:
+def clouds(sizes: Sequence[float], draws: int = 300) -> dict[float, dict[str, Float[Array, "S 2"]]]:
     """Return scores of three laws at the first minimum, by size, in two directions of 35.
 
     They are those in which the score varies most under ``"full"``, in its standard deviations.

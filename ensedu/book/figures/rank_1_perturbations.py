@@ -83,7 +83,7 @@ class Clouds:
             for name, line in looks.items():
                 points, own = self.found[size][name], color(METHODS[name])
                 marker = plot.MARKERS[METHODS[name]]
-                axes.plot(*points[::2].T, marker, color=own, alpha=0.5, ms=3.2, mew=0)
+                axes.plot(*points.T, marker, color=own, alpha=0.5, ms=3.2, mew=0)
                 (long, short), turned = lengths(points)
                 angle = np.degrees(np.arctan2(turned[1, 0], turned[0, 0]))
                 axes.add_patch(Ellipse(
@@ -246,6 +246,6 @@ class Broken:
         """Say what leaving the minimum does to the mean."""
         at, off = (self.found[size][name][1].mean() for name in ("rank-1", "not at a minimum"))
         return (
-            f"Size {size:g}: the mean score is {off:.2g} standard deviations long if the network "
-            f"is not at a minimum, {at:.2g} if it is."
+            f"Size {size:g}: the mean score is {off:.2g} standard deviations long off a minimum, "
+            f"and {at:.2g} at one."
         )
