@@ -16,9 +16,9 @@ __all__ = ["APART", "BROKEN", "CLOUDS", "DRAWS", "Apart", "Broken", "Clouds", "D
 
 # Captions.
 CLOUDS = (
-    "Small rank-1 noise moves the gradient as the full noise that it matches; independent entries "
-    "do not. A dot: the score, minus the gradient, of a trained matrix with noise, in the full "
-    "one's standard deviations. Ellipses: two of these."
+    "Small rank-1 noise moves the gradient like the full noise that it matches; independent "
+    "entries do not. A dot: the score, minus the gradient, of a trained matrix with noise, in the "
+    "full one's standard deviations. Ellipses: two of these."
 )
 DRAWS = (
     "Rank-1 noise comes in rows and columns, and so does the full noise that it matches. One draw "
@@ -103,7 +103,7 @@ class Clouds:
         )
         return (
             f"{against.capitalize()}, size {size:g}: its ellipse is {long / full_long:.2f} times "
-            f"as long and {short / full_short:.2f} times as wide as the gray."
+            f"as long and {short / full_short:.2f} times as wide as the full one."
         )
 
 

@@ -75,7 +75,7 @@ def test_an_ellipse_is_two_standard_deviations_of_its_points():
         assert full.get_edgecolor() != free.get_edgecolor()
     assert CLOUDS.say(1.0, "independent entries") == (
         "Independent entries, size 1: its ellipse is 1.50 times as long and 0.50 times as wide as "
-        "the gray."
+        "the full one."
     )
 
 
