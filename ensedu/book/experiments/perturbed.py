@@ -19,9 +19,12 @@ distance relative to it (Frobenius norms)::
     shifted        rank-1 with r of mean 1.1
 
 All of this was settled on one part with fewer draws, before the tables were computed.
+
+`clouds` and `one_draw_each` are for the pictures: what some of these laws draw of the first
+network's matrix, and where its score goes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -35,6 +38,7 @@ from torch.nn.functional import cross_entropy
 
 from ensedu import numpy as en
 from ensedu import uncertainty
+from ensedu.book import measured
 from ensedu.book.experiments.shared.comparisons import LEVEL
 from ensedu.contest.running.experiment import Experiment
 from ensedu.contest.running.machine import one_thread
@@ -60,8 +64,11 @@ __all__ = [
     "SIZES",
     "STATES",
     "Descent",
+    "clouds",
     "digits_of_part",
     "distance",
+    "first_score",
+    "one_draw_each",
     "polished",
     "run",
     "run_minimum",
@@ -277,6 +284,40 @@ def coupled_draws(
     u, v = (np.concatenate([one, -one]) for one in (u, v))
     r, s = 1 + tau * u[:, :, None], 1 + tau * v[:, None, :]
     return weight * (r + s - 1 + tau**2 * g), weight * r * s
+
+
+def first_score(state: str) -> Score:
+    """Return the score of the first network as the table has it, ``"halfway"`` or ``"minimum"``."""
+    row = measured.row(measured.load("perturbed-network")["rows"], number=0)
+    return score_at(np.array(row[state]), 0)
+
+
+def clouds(sizes: Sequence[float], draws: int = 300) -> dict[float, dict[str, Float[Array, "S 2"]]]:
+    """Return scores of three laws at the first minimum, by size, in two directions of 35.
+
+    They are those in which the score varies most under ``"full"``, in its standard deviations.
+    """
+    score, found = first_score("minimum"), {}
+    for size in sizes:
+        full, pair = coupled_draws(score.weight, size, np.random.default_rng(20), draws)
+        laws = perturbation_laws(score.weight, size, np.random.default_rng(21), draws)
+        own = {"full": full, "rank-1": pair, "independent entries": laws["mean_field"]()}
+        scores = {name: score(matrices).reshape(draws, -1) for name, matrices in own.items()}
+        values, vectors = np.linalg.eigh(spread(scores["full"]))
+        axes = vectors[:, [-1, -2]] / np.sqrt(values[[-1, -2]])
+        axes *= np.sign(axes.sum(axis=0))
+        found[size] = {name: points @ axes for name, points in scores.items()}
+    return found
+
+
+def one_draw_each(size: float) -> dict[str, Float[Array, "m n"]]:
+    """Return Z of one draw of four laws, in sizes; the two in the middle share their numbers."""
+    weight, rng = first_score("minimum").weight, np.random.default_rng(5)
+    full, pair = coupled_draws(weight, size, np.random.default_rng(4), 2)
+    rows = rank1(weight, size**2 * np.eye(len(weight)), rng=rng, draws=1)
+    free = perturbation_laws(weight, size, rng, 1)["mean_field"]()
+    own = {"rank-1, s = 1": rows, "rank-1": pair, "full, matched": full, "independent": free}
+    return {name: (matrices[0] / weight - 1) / size for name, matrices in own.items()}
 
 
 def run(number: int, state: str, draws: int, **options: Any) -> dict[str, Any]:

@@ -132,6 +132,24 @@ def test_each_law_has_its_moments():
     )
 
 
+def test_clouds_are_in_standard_deviations_of_the_full_law():
+    found = perturbed.clouds([0.03], draws=100)[0.03]
+    assert list(found) == ["full", "rank-1", "independent entries"]
+    np.testing.assert_allclose(spread(found["full"]), np.eye(2), rtol=0, atol=1e-9)
+    # Draws from the same random numbers stay together, others do not.
+    apart = {name: np.abs(own - found["full"]).mean() for name, own in found.items()}
+    assert apart["rank-1"] < 0.1 < apart["independent entries"]
+
+
+def test_one_draw_of_each_law_has_its_form():
+    found = perturbed.one_draw_each(0.1)
+    ranks = {name: np.linalg.matrix_rank(1 + 0.1 * Z) for name, Z in found.items()}
+    assert ranks == {"rank-1, s = 1": 1, "rank-1": 1, "full, matched": 5, "independent": 5}
+    np.testing.assert_allclose(np.ptp(found["rank-1, s = 1"], axis=1), 0, atol=1e-9)
+    gap = found["rank-1"] - found["full, matched"]
+    assert 0 < np.abs(gap).max() < 0.5 < np.abs(found["independent"]).max()
+
+
 def test_distances_are_relative():
     one = np.diag([3.0, 4.0])
     assert distance(one, one) == 0

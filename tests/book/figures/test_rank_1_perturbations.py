@@ -1,0 +1,128 @@
+"""What *Rank-1 perturbations* draws is what it is given, and each sentence says one thing."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ensedu import plot
+from ensedu.book.figures.rank_1_perturbations import CURVES, Apart, Broken, Clouds, Draws
+from ensedu.book.page.said import too_much
+from ensedu.plot.style import LOOKS
+from tests.plot.looks import LIGHT, drawn, limits, readable, texts
+
+RNG = np.random.default_rng(0)
+ROUND = RNG.standard_normal((40, 2))
+ROUND = (ROUND - ROUND.mean(axis=0)) @ np.linalg.inv(
+    np.linalg.cholesky(np.cov(ROUND, rowvar=False)).T
+)  # mean 0 and covariance 1, exactly
+TURN = np.array([[0.6, 0.8], [-0.8, 0.6]])
+CLOUDS = Clouds({
+    size: {
+        "full": ROUND,
+        "rank-1": ROUND,
+        "independent entries": size * ROUND * [1.5, 0.5] @ TURN + 0.25,
+    }
+    for size in (0.1, 1.0)
+})  # fmt: skip
+SIZES = (0.01, 0.1, 1.0)
+Z = RNG.standard_normal((7, 5))
+DRAWS = Draws({
+    size: {"rank-1, s = 1": Z / 2, "rank-1": Z, "full, matched": Z + size, "independent": -Z}
+    for size in SIZES
+})  # fmt: skip
+APART = Apart(SIZES, {
+    network: {
+        name: scale * (place + 1) * np.outer([0.9, 1, 1.1], [0.001, 0.01, 0.1])
+        for place, name in enumerate(CURVES)
+    }
+    for network, scale in {"at the minimum": 1.0, "halfway down": 2.0}.items()
+})  # fmt: skip
+ROWS = ["rank-1", "not at a minimum", "mean 1.1", "independent entries", "additive noise"]
+BROKEN = Broken(
+    {
+        size: {
+            name: np.array([[0.05, 0.07], [0.2, 0.4]]) * (1 + size) * (place + 1)
+            for place, name in enumerate(ROWS)
+        }
+        for size in (0.0, 1.0)
+    },
+    {0.0: np.array([0.04, 0.06]), 1.0: np.array([0.05, 0.03])},
+)
+FIGURES = {"clouds": CLOUDS, "draws": DRAWS, "apart": APART, "broken": BROKEN}
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_axes_stay_whatever_the_slider_says(figure):
+    every = [*itertools.product(*figure.choices.values())]
+    assert not any(too_much(figure.say(*one)) for one in every)
+    for one in every:
+        readable(lambda one=one: figure.draw(*one))
+    for look in LIGHT:
+        first, *others = (limits(drawn(lambda one=one: figure.draw(*one), look)) for one in every)
+        assert all(other == first for other in others)
+
+
+def test_an_ellipse_is_two_standard_deviations_of_its_points():
+    for look in LOOKS:
+        axes = drawn(lambda: CLOUDS.draw(1.0, "independent entries"), look).axes[0]
+        full, free = axes.patches
+        np.testing.assert_allclose([full.width, full.height, *full.center], [4, 4, 0, 0], atol=1e-9)
+        np.testing.assert_allclose([free.width, free.height, *free.center], [6, 2, 0.25, 0.25])
+        # Its long axis points along the first row of the turn.
+        np.testing.assert_allclose(np.tan(np.radians(free.angle)), 0.8 / 0.6)
+        np.testing.assert_array_equal(axes.lines[0].get_xydata(), ROUND)
+        assert full.get_edgecolor() != free.get_edgecolor()
+    assert CLOUDS.say(1.0, "independent entries") == (
+        "Independent entries, size 1: its ellipse is 1.50 times as long and 0.50 times as wide as "
+        "the full one."
+    )
+
+
+def test_maps_are_of_one_scale_and_the_sentence_compares_two():
+    for look in LOOKS:
+        figure = drawn(lambda: DRAWS.draw(0.1), look)
+        for axes, (title, own) in zip(figure.axes, DRAWS.found[0.1].items(), strict=True):
+            (image,) = axes.images
+            assert (axes.get_title(), image.get_clim()) == (title, (-3, 3))
+            np.testing.assert_array_equal(image.get_array(), own)
+    assert DRAWS.say(0.1) == (
+        "Size 0.1: rank-1 and the full draw that matches it differ by 0.10 sizes in an entry."
+    )
+
+
+def test_a_curve_is_a_mean_in_its_band():
+    for look in LOOKS:
+        figure = drawn(lambda: APART.draw("halfway down"), look)
+        axes = figure.axes[0]
+        own = APART.found["halfway down"]
+        for line, band, (low, mean, high) in zip(
+            axes.lines, axes.collections, own.values(), strict=True
+        ):
+            np.testing.assert_array_equal(line.get_xdata(), SIZES)
+            np.testing.assert_array_equal(line.get_ydata(), mean)
+            assert set(band.get_paths()[0].vertices[:, 1]) == {*low, *high}
+        said = {" ".join(text.get_text().split()) for text in texts(figure)}
+        assert set(CURVES) <= said
+    # 2 (place + 1) 0.01
+    assert APART.say("halfway down") == (
+        "Halfway down, at size 0.1: rank-1 is 6% off, independent entries 10%."
+    )
+
+
+def test_a_network_is_a_dot_in_the_row_of_what_is_dropped():
+    for look in LOOKS:
+        left, right = drawn(lambda: BROKEN.draw(1.0), look).axes
+        for y, (name, both) in enumerate(BROKEN.found[1.0].items()):
+            for axes, values in zip((left, right), both, strict=True):
+                np.testing.assert_array_equal(axes.lines[y].get_xdata(), values)
+                assert set(axes.lines[y].get_ydata()) == {y}
+            assert left.get_yticklabels()[y].get_text() == name
+        (band,) = left.patches
+        assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((0.03, 0.05))
+        colors = [line.get_color() for line in left.lines]
+        methods = ["rank1"] * 3 + ["mean_field", "single"]
+        assert colors == [plot.PALETTE[name] for name in methods]
+    assert BROKEN.say(0.0) == (
+        "Size 0: the mean score is 0.6 standard deviations long off a minimum, and 0.3 at one."
+    )
