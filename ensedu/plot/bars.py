@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 
 from ensedu.common import checks
 from ensedu.counting import Count
-from ensedu.methods import ROLE_LABELS, ROLES
+from ensedu.methods import METHODS, ROLE_LABELS, ROLES
 from ensedu.plot import figure_checks, text_layout
 from ensedu.plot.panels import cut_to_lines, place, set_axis, ticks
 from ensedu.plot.style import (
@@ -130,7 +130,7 @@ def in_words(
         if name != reference:
             words += f" ({_multiple_words(ratios[name])}{' as many' if len(said) == 1 else ''})"
         if parts:
-            words += ": " + (" + ".join(_words_by_role(named[name]).values()) or "nothing")
+            words += ": " + (" + ".join(_words_by_role(named[name], name).values()) or "nothing")
         said.append(words)
     return f"Numbers to train: {('; ' if parts else ', ').join(said)}."
 
@@ -179,7 +179,7 @@ def _write_roles(
 
     Each has the room of a number of seven digits, so that words stay where they are.
     """
-    words, reserved = _words_by_role(count), _words_by_role(count, ROOMY)
+    words, reserved = _words_by_role(count, name), _words_by_role(count, name, ROOMY)
     widths = [SWATCH + SPACE + text_layout.text_width(part, SMALL) for part in reserved.values()]
     bottom = corner[1]
     for (role, part), (x, line) in zip(words.items(), flow_in_lines(widths, room), strict=True):
@@ -247,11 +247,15 @@ def _multiples_of_reference(
     return named, relative_to, {name: count.total / one for name, count in named.items()}
 
 
-def _words_by_role(count: Count, least: int = 0) -> dict[str, str]:
-    """Return how many numbers each role has that has any, at least so many, in words."""
+def _words_by_role(count: Count, name: str, least: int = 0) -> dict[str, str]:
+    """Return how many numbers each role has that has any, at least so many, in words.
+
+    A method without members shares its weights with nobody.
+    """
+    alone = name in METHODS and not METHODS[name].members
     return {
         role: f"{exact_digits(max(least, getattr(count, role)))} {words}"
-        for role, words in ROLE_LABELS.items()
+        for role, words in (ROLE_LABELS | ({"shared": "weights"} if alone else {})).items()
         if getattr(count, role)
     }
 

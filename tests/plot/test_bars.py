@@ -196,10 +196,13 @@ def test_pieces_are_as_long_as_their_roles(look):
 def test_the_parts_are_in_words_behind_their_samples(look):
     figure = of_all(look)
     samples = [piece for piece in rectangles(figure) if is_sample(piece)]
-    texts = [t for t in figure.axes[0].texts if t.get_text().endswith(tuple(ROLE_LABELS.values()))]
+    ends = (*ROLE_LABELS.values(), "weights")
+    texts = [text for text in figure.axes[0].texts if text.get_text().endswith(ends)]
+    alone = ROLE_LABELS | {"shared": "weights"}  # of what has no members
     said = [
-        (role, f"{getattr(count, role):,} {ROLE_LABELS[role]}")
-        for count in COUNTS.values()
+        (role, f"{getattr(count, role):,} {labels[role]}")
+        for name, count in COUNTS.items()
+        for labels in [ROLE_LABELS if METHODS[name].members else alone]
         for role in ROLES
         if getattr(count, role)
     ]
@@ -294,7 +297,7 @@ def test_in_words():
     assert plot.in_words(counts, relative_to="mine", parts=True) == (
         "Numbers to train: mine 1,200: 1,200 shared; rank-1 BNN 4,620 (3.85 × as many): "
         "2,600 shared + 808 own + 808 standard deviations + 404 biases; "
-        "single network 2,701 (2.25 ×): 2,600 shared + 101 biases; empty 0 (0.00 ×): nothing."
+        "single network 2,701 (2.25 ×): 2,600 weights + 101 biases; empty 0 (0.00 ×): nothing."
     )
     assert plot.in_words({"single": Count(7)}) == "Numbers to train: single network 7."
 
