@@ -18,7 +18,7 @@ __all__ = [
 
 # Captions.
 LIVE = (
-    "Members that start the same stay the same. A: the four start from random signs, and in the "
+    "Members that start the same stay the same if they see the same examples. A: the four start from random signs, and in the "
     "gap they come apart. B: all four start from the same fast weights, so they remain one curve. "
     "The buttons choose where those of A start."
 )

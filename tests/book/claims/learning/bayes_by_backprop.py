@@ -171,7 +171,7 @@ def _() -> None:
     assert exactly[at(3)] < 0.25 * min(true[0], 3 * true[1])
 
 
-@CLAIMS.says("alone", "At 3 the uncertainty of each weight alone")
+@CLAIMS.says("alone", "alone would make the height at 3")
 @CLAIMS.says("unrelated", "Both together make it")
 def _() -> None:
     own, _, wider = line()

@@ -147,7 +147,7 @@ def _() -> None:
     assert (nll > 2).sum() == 1 and nll.max() > 5 * np.median(nll)
 
 
-@CLAIMS.says("rmse", "their RMSE is 0.6% lower", row("deliveries", "deep_ensemble", 1.2, "rmse"))
+@CLAIMS.says("rmse", "error (RMSE) is 0.6% lower", row("deliveries", "deep_ensemble", 1.2, "rmse"))
 def _() -> None:
     found = reading.compared("rmse")["deep_ensemble"]
     assert round(100 * (1 - np.exp(found.interval.mean)), 1) == 0.6
@@ -174,7 +174,7 @@ def _() -> None:
     assert 0.7 < without_lenet(LARGER) / without_lenet("deep_ensemble") < 0.8
 
 
-@CLAIMS.says("beside-scaled", "the difference of four networks is unclear")
+@CLAIMS.says("beside-scaled", "of four networks without one is unclear")
 @CLAIMS.says("exercise", "from one network with a temperature is unclear")
 def _() -> None:
     assert word("deep_ensemble", reading.SCALED) == "unclear"
