@@ -36,7 +36,7 @@ CLAIMS = Claims(
         "the published 0.1 diverged there": "what was seen in a trial, which no table holds",
         "Close to 95% of them": MEANING,
         "to one score is 1 unit": MEANING,
-        "A method is better if luck": MEANING,
+        "A method is better if its average": MEANING,
         "It is unclear if we do not": MEANING,
         "A mixture is never worse": "a theorem, in the glossary",
     },
@@ -155,12 +155,14 @@ def _() -> None:
 
 @CLAIMS.says("too-sure", "hold fewer than nine of ten", row("diamonds", "single", 1.1, "coverage"))
 def _() -> None:
-    held = []
+    held = {"single": [], "deep_ensemble": []}
     for task in reading.tasks():
-        own = [one for one in reading.rows(task) if one["contestant"] == "single"]
-        if "coverage" in own[0]:
-            held.append(np.mean([one["coverage"] for one in own]))
-    assert (len(held), sum(np.round(held, 2) < 0.9), round(min(held), 2)) == (9, 5, 0.83)
+        for name in held:
+            own = [one for one in reading.rows(task) if one["contestant"] == name]
+            if "coverage" in own[0]:
+                held[name].append(np.mean([one["coverage"] for one in own]))
+    for each in held.values():
+        assert (len(each), sum(np.round(each, 2) < 0.9), round(min(each), 2)) == (9, 5, 0.83)
 
 
 @CLAIMS.says("quarter", "and it gains a quarter of a unit", scaled("cells", "wide", 1.2))

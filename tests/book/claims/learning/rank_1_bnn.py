@@ -25,7 +25,7 @@ CLAIMS = Claims(
     unclaimed={
         "move its slider from the start to": "what to do",
         "an entry that is far from 1": "what heavy tails are",
-        "So why not start the means": "the story's question",
+        "Why not start the means": "the story's question",
         "way the mean passes 0": "continuity",
         "The second way out is to": "what the first sections measured",
         "here: the corrected resampled t-test": "a test",
