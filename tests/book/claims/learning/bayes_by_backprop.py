@@ -326,7 +326,7 @@ def _() -> None:
     assert gained("regions", "nll", beta=10.0).mean > 0
 
 
-@CLAIMS.says("fit", "So you can improve the fit", base("regions", "nll", std=0.01, times=-2))
+@CLAIMS.says("fit", "You can improve the fit", base("regions", "nll", std=0.01, times=-2))
 @CLAIMS.says("shape", "None of these changes gives", base("gap", "std_ratio", beta=0.1, times=3))
 def _() -> None:
     """Over the band of NUTS each is three times as wide at the data as in the gap, or more."""
