@@ -29,7 +29,7 @@ CLAIMS = Claims(
         "hidden unit is set to 0": "what dropout is",
         "whose entries are independent, 0": "a definition",
         "the rows of the missing units are 0": "what a mask does",
-        "it pulls the weights toward 0": "what a penalty on squares does",
+        "that pulls the weights toward 0": "what a penalty on squares does",
         "the larger of 0 and a linear": "a proof",
         "average of passes is never worse": "a theorem, in the glossary",
     },
