@@ -19,9 +19,10 @@ __all__ = [
 
 # Captions.
 FOREST = (
-    "Who is better, and how sure is that? Left is better. A mark is the average over all data sets "
-    "that you choose, its thick line says where that average may lie, and a hollow mark is "
-    "unclear. Each dot is one data set; the thin line says where one more, such as yours, may fall."
+    "On average two rivals are better than one network, one is worse, and eleven are unclear. Left "
+    "is better. A mark is the average over all data sets that you choose, its thick line says "
+    "where that average may lie, and a hollow mark is unclear. Each dot is one data set; the thin "
+    "line says where one more, such as yours, may fall."
 )
 DOT = (
     "An average is not your data: marks and lines are still those of all sources, but each dot is "
@@ -36,12 +37,12 @@ COST = (
     "network's."
 )
 AUROC = (
-    "Nobody becomes an alarm: how much better than one network's the doubt of a prediction tells "
+    "Little is gained: how much better than one network's the doubt of a prediction tells "
     "out-of-distribution inputs from test rows. Right is better. It was not planned to decide "
-    "anything, so all marks are hollow."
+    "anything, so no mark has a word."
 )
 ENGINEER = (
-    "Nobody doubts the right mix: the two whose intervals hold the strength of cement and water "
+    "No method doubts the right mix: the two whose intervals hold the strength of cement and water "
     "are unsure of every mix. 90% intervals for one mix on which no network was trained; dashed: "
     "the strength that was measured."
 )

@@ -18,9 +18,9 @@ __all__ = [
 
 # Captions.
 LIVE = (
-    "Members that start the same stay the same. A: the four start from random signs, and in the "
-    "gap they come apart. B: all four start from the same fast weights, so they remain one curve. "
-    "The buttons choose where those of A start."
+    "Members that start the same stay the same if they see the same examples. A: the four start "
+    "from random signs, and in the gap they come apart. B: all four start from the same fast "
+    "weights, so they remain one curve. The buttons choose where those of A start."
 )
 ENGINEER = (
     "A BatchEnsemble's intervals are wider for all but the weak mix, and yet one is wrong. " + MIXES

@@ -39,8 +39,8 @@ DIGIT = (
     "percent for each digit, and the entropy of their mean in its two parts."
 )
 SURE = (
-    "All are sure of digits more often than of letters, and yet of many letters. Hollow: test "
-    "digits; filled: letters drawn by program. Means over 10 splits, on each the best of four "
+    "All are sure of digits more often than of letters, but still sure of many letters. Rings: "
+    "test digits; dots: letters drawn by program. Means over 10 splits, on each the best of four "
     "hyperparameter settings."
 )
 TRAINED = (

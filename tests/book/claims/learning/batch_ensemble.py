@@ -186,7 +186,7 @@ def _() -> None:
 
 
 @CLAIMS.says("just", "From random signs it is 0.25")
-@CLAIMS.says("both", "Near 1 no single rate suits both")
+@CLAIMS.says("both", "no single rate suits them and W")
 def _() -> None:
     """From signs a quarter in each layer, near 1 more than half."""
     assert [round(one, 2) for one in surviving(0).values()] == [0.78, 0.38, 0.25]
@@ -243,7 +243,7 @@ def _() -> None:
         assert (sign * np.diff([average(start, name) for start in STARTS]) > 0).all()
 
 
-@CLAIMS.says("parts", "this is 0.144 − 0.070 nats", score("signs", "members_nll", 1.1))
+@CLAIMS.says("parts", "the members have 0.144 nats on average", score("signs", "members_nll", 1.1))
 @CLAIMS.says("ten", "ten times as much by differing", score("signs_mixture", "members_nll", 1.1))
 def _() -> None:
     members, gain = [], []
@@ -333,8 +333,8 @@ def _() -> None:
     assert sum(abs(one) < 0.25 for one in shared) == 8
 
 
-@CLAIMS.says("lenet", "one training of the single network failed")
-@CLAIMS.says("beside", "unclear, too, beside a deep ensemble")
+@CLAIMS.says("lenet", "where one training failed, the difference")
+@CLAIMS.says("beside", "unclear, too, compared with a deep ensemble")
 def _() -> None:
     failed = lenet("single")
     assert failed[-1] > 2 > 5 * failed[-2]
@@ -354,15 +354,7 @@ def _() -> None:
 
 
 @CLAIMS.says("wider", "For all but the weak mix", predicted(BATCH, "std", 0.8))
-@CLAIMS.says("missed", "One network is far too high", predicted("single", "mean", 0.8))
-@CLAIMS.says("sure", "hardly less sure of it", predicted(BATCH, "std", 1.2))
 def _() -> None:
     factors = wide(BATCH) / wide("single")
     names = [mix.name for mix in mixes.chosen()]
     assert [name for name, one in zip(names, factors, strict=True) if one <= 1] == ["weak"]
-    assert round(5 * factors[names.index("much water")]) == 7
-    at = names.index("cement and water")
-    for method in ("single", BATCH):
-        low = mixes.intervals(method)[0]
-        assert low[at] > mixes.chosen()[at].strength + 5
-    assert 1 < factors[at] < 1.15

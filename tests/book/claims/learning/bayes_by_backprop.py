@@ -171,7 +171,7 @@ def _() -> None:
     assert exactly[at(3)] < 0.25 * min(true[0], 3 * true[1])
 
 
-@CLAIMS.says("alone", "At 3 the uncertainty of each weight alone")
+@CLAIMS.says("alone", "alone would make the height at 3")
 @CLAIMS.says("unrelated", "Both together make it")
 def _() -> None:
     own, _, wider = line()
@@ -326,7 +326,7 @@ def _() -> None:
     assert gained("regions", "nll", beta=10.0).mean > 0
 
 
-@CLAIMS.says("fit", "So you can improve the fit", base("regions", "nll", std=0.01, times=-2))
+@CLAIMS.says("fit", "You can improve the fit", base("regions", "nll", std=0.01, times=-2))
 @CLAIMS.says("shape", "None of these changes gives", base("gap", "std_ratio", beta=0.1, times=3))
 def _() -> None:
     """Over the band of NUTS each is three times as wide at the data as in the gap, or more."""

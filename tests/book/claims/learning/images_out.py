@@ -88,7 +88,7 @@ def _() -> None:
 
 
 @CLAIMS.says(
-    "warning", "a smaller part of the variance",
+    "warning", "a larger part of the variance",
     changed("grass", "spread", "mean_field", times=10),
     changed("camera", "spread", "deep_ensemble", times=0.1),
 )  # fmt: skip

@@ -29,7 +29,7 @@ CLAIMS = Claims(
         "hidden unit is set to 0": "what dropout is",
         "whose entries are independent, 0": "a definition",
         "the rows of the missing units are 0": "what a mask does",
-        "it pulls the weights toward 0": "what a penalty on squares does",
+        "that pulls the weights toward 0": "what a penalty on squares does",
         "the larger of 0 and a linear": "a proof",
         "average of passes is never worse": "a theorem, in the glossary",
     },
@@ -310,7 +310,7 @@ def _() -> None:
 
 
 @CLAIMS.says(
-    "sixteen", "dropout is 16 megapascals long", mixed("single", 1.2), mixed("mc_dropout", 1.1)
+    "sixteen", "dropout is 16 megapascals wide", mixed("single", 1.2), mixed("mc_dropout", 1.1)
 )
 def _() -> None:
     ordinary = np.array([mix.kind == "ordinary" for mix in mixes.chosen()])
@@ -339,6 +339,6 @@ def _() -> None:
     assert example.SIZES == (1, 50, 50, 1)
 
 
-@CLAIMS.says("summary", "dropout is unclear beside one network")
+@CLAIMS.says("summary", "dropout is unclear compared with one")
 def _() -> None:
     assert word("mc_dropout") == "unclear"

@@ -118,7 +118,7 @@ def _() -> None:
     assert (round(trained["difference"], 3), trained["verdict"]) == (-0.064, "worse")
 
 
-@CLAIMS.says("copied", "so they end 0.003 below", changed("copied", "later", "difference", times=2))
+@CLAIMS.says("copied", "they end 0.003 below", changed("copied", "later", "difference", times=2))
 @CLAIMS.says("trained-w", "they reach only 0.800", changed("head", "later", "mean", times=1.01))
 def _() -> None:
     copied = entry("copied")

@@ -25,7 +25,7 @@ CLAIMS = Claims(
     unclaimed={
         "move its slider from the start to": "what to do",
         "an entry that is far from 1": "what heavy tails are",
-        "So why not start the means": "the story's question",
+        "Why not start the means": "the story's question",
         "way the mean passes 0": "continuity",
         "The second way out is to": "what the first sections measured",
         "here: the corrected resampled t-test": "a test",
@@ -191,7 +191,7 @@ def _() -> None:
 
 @CLAIMS.says("loss", "our loss is 0.014 nats", bent("normal", "train_nll", -1, 1.1))
 @CLAIMS.says("nats", "19 nats for all 1,344 images", bent("normal", "train_nll", -1, 1.05))
-@CLAIMS.says("hold", "started with costs 231 nats")
+@CLAIMS.says("hold", "started with would cost 231 nats")
 def _() -> None:
     """The KL at any mean is at least that at the prior's."""
     loss = curve("normal", "train_nll")[-1] + curve("normal", "kl")[-1]
@@ -201,7 +201,7 @@ def _() -> None:
     assert all(kl(mean, START) > kl(1.0, START) for mean in (0.9, 1.2, -1))
 
 
-@CLAIMS.says("lower", "not higher but 0.004 lower", changed("normal", "prior_nll", 1.05))
+@CLAIMS.says("lower", "not higher but slightly lower", changed("normal", "prior_nll", 1.05))
 @CLAIMS.says("nothing", "the NLL is not higher, so we see", changed("normal", "prior_nll", 1.2))
 def _() -> None:
     found = interval(learned("prior_nll") - learned())
@@ -307,14 +307,20 @@ def _() -> None:
 
 @CLAIMS.says("single", "0.39 units lower on average", row("digits", RANK1, 1.5))
 @CLAIMS.says("thirteen", "lower on 13 of the 18", row("cells", RANK1, 1.2))
-@CLAIMS.says("beside-batch", "Beside a BatchEnsemble it is worse", row("leaves", RANK1, 0.5))
+@CLAIMS.says("beside-batch", "It is worse than a BatchEnsemble", row("leaves", RANK1, 0.5))
 @CLAIMS.says("three", "only on 3 sources", row("gpa2", RANK1, 0.8))
-@CLAIMS.says("beside-deep", "Beside a deep ensemble it is unclear", row("gpa2", RANK1, 2))
-@CLAIMS.says("summary", "unclear beside one network and worse beside")
+@CLAIMS.says("beside-deep", "Compared with a deep ensemble it is unclear", row("gpa2", RANK1, 2))
+@CLAIMS.says("summary", "with one network and worse than a BatchEnsemble")
 @CLAIMS.says("think", "its NLL is worse than that")
 def _() -> None:
     assert [word(RANK1, rival) for rival in RIVALS] == ["unclear", "worse", "unclear"]
     assert round(mean(RANK1), 2) == -0.39
+    assert word("deep_ensemble") == "better" and mean(RANK1) < mean("deep_ensemble")
+    scatter = {
+        name: np.std([*reading.compared()[name].sources.values()])
+        for name in (RANK1, "deep_ensemble")
+    }
+    assert scatter[RANK1] > 1.5 * scatter["deep_ensemble"]
     lower = [
         sum(one < 0 for one in reading.compared("nll", rival)[RANK1].sources.values())
         for rival in RIVALS
@@ -322,7 +328,7 @@ def _() -> None:
     assert lower[:2] == [13, 3]
 
 
-@CLAIMS.says("lenet", "it is unclear beside all three")
+@CLAIMS.says("lenet", "it is unclear compared with all three")
 def _() -> None:
     assert lenet("single")[-1] > 2 > 5 * lenet("single")[-2]
     assert {without_lenet(rival)[RANK1].word for rival in RIVALS} == {"unclear"}
@@ -335,7 +341,7 @@ def _() -> None:
              {"contestant": RANK1}, "predict_seconds", times=3))  # fmt: skip
 @CLAIMS.says("batch-predicts", "BatchEnsemble takes 1.5 times as long")
 @CLAIMS.says("think-predicts", "BNN takes 5.7 times as long")
-@CLAIMS.says("summary-costs", "it costs more than both")
+@CLAIMS.says("summary-costs", "it takes more time than both")
 def _() -> None:
     own, batch, deep = map(reading.costs, (RANK1, "batch_ensemble", "deep_ensemble"))
     found = [round(own[k], 1) for k in ("kept", "train_seconds", "predict_seconds")]
@@ -351,13 +357,9 @@ def _() -> None:
 
 
 @CLAIMS.says("wider", "five of the six mixes", predicted(RANK1, "std", 0.8))
-@CLAIMS.says("missed", "strength is far below her interval", predicted(RANK1, "mean", 0.8))
 def _() -> None:
     factors = lengths(RANK1) / lengths("single")
     assert sum(factors > 1.05) == 5
     unusual = np.array([mix.kind != "ordinary" for mix in mixes.chosen()])
     sums = [lengths(RANK1)[k].sum() / lengths("single")[k].sum() for k in (unusual, ~unusual)]
     assert sums[0] > 1.25 > 1.12 > sums[1]
-    at = [mix.name for mix in mixes.chosen()].index("cement and water")
-    below = [mixes.intervals(m)[0][at] - mixes.chosen()[at].strength for m in (RANK1, "single")]
-    assert 7 < below[0] < below[1] < 1.1 * below[0]

@@ -356,7 +356,7 @@ def _() -> None:
 
 
 @CLAIMS.says(
-    "no-longer", "its interval is no longer than",
+    "no-longer", "its interval is not wider than",
     Change(mixes.TABLE, "rows", {"contestant": "deep_ensemble"}, "std",
            mixes.chosen()[4].row, times=1.1),
 )  # fmt: skip
