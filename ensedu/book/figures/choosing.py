@@ -76,8 +76,8 @@ NOTES = (
     ("Bars are [95% intervals], thick where better or worse than one network;", CONTEST),
     ("the thin one below is for [numbers or classes] alone, as you answered.", BY_TASK),
     (
-        "Verdicts of NLL are [corrected for many comparisons], so a bar that lies below 0 need not "
-        "be better.",
+        "Verdicts of NLL are [corrected for many comparisons], so a bar below 0 need not be "
+        "better.",
         CONTEST,
     ),
     ("A unit is what luck with split and random seed usually changes an [NLL].", NLL),
@@ -143,9 +143,6 @@ QUESTIONS = (
 SITUATIONS = {
     "800 rows, a number and its interval, room for four networks": {
         "target": "number", "memory": "four", "passes": "four",
-    },
-    "a trained ResNet whose probabilities are too sure": {
-        "target": "class", "inputs": "large", "trained": "yes",
     },
     "a class on a phone: one pass, one network's memory": {
         "target": "class", "memory": "one", "passes": "one",
