@@ -117,9 +117,10 @@ ORDER = {"recommended": 0, "fits": 1, "unknown": 1, "out": 2}
 #: Who is called by an article.
 COUNTED = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field", "last_layer", "linear")
 QUESTIONS = (
-    Question("outside", "Tell out-of-distribution inputs?", {"no": "no", "yes": "yes"}),
+    Question("outside", "Must it notice out-of-distribution inputs?", {"no": "no", "yes": "yes"}),
     Question(
-        "memory", "Room for how many networks?", {"one": "1.5", "four": "4.5", "twenty": "any"}
+        "memory", "Room for about how many networks?",
+        {"one": "one", "four": "four", "twenty": "any"},
     ),
     Question(
         "passes", "How many passes a prediction?",
@@ -179,7 +180,11 @@ def recommended(advice: Advice) -> Entry:
     if not advice.standings:
         return _unmeasured(advice)
     first = advice.standings[0]
-    lead = [(_reason(advice), OUTSIDE if advice.score == "auroc" else SCALED), *_images(first)]
+    lead = [
+        (_reason(advice), OUTSIDE if advice.score == "auroc" else SCALED),
+        (_costs(first), COST),
+        *_images(first),
+    ]
     if advice.score == "auroc":
         lead.append(("Intervals of AUROCs are [not corrected] for many comparisons.", CONTEST))
         if advice.answers["target"] == "number":
@@ -296,6 +301,14 @@ def _reason(advice: Advice) -> str:
     return (
         "Nothing else that fits your answers is [better than it]. Where it is unclear, the cheaper "
         "one stays."
+    )
+
+
+def _costs(one: Standing) -> str:
+    passes = f"{one.price.passes} pass{'es' * (one.price.passes != 1)}"
+    return (
+        f"It costs [{_times(one.price.kept)} one network's parameters], "
+        f"{_times(one.price.train)} its training, and {passes}."
     )
 
 
