@@ -58,14 +58,16 @@ COST, BY_TASK, OUTSIDE = (f"{CONTEST}-{name}" for name in ("cost", "tasks", "ood
 #: The same figure with everybody beside one network with a temperature.
 SCALED = f"{CONTEST}:beside={quote(of_reference(reading.label(reading.SCALED))[0])}&data_sets=all"
 PUBLISHED = "../counting/comparison.html#what-did-others-measure"
-TEMPERATURE = "../glossary.html#term-temperature"
+TERM = "../glossary.html#term"
+TEMPERATURE, NLL, LAST_LAYER = (
+    f"{TERM}-{name}" for name in ("temperature", "negative-log-likelihood", "last-layer-ensemble")
+)
 #: Published NLL of WRN-28-10 on CIFAR-100, by what the table there calls methods.
 CIFAR = {"deterministic": 0.875, "BatchEnsemble": 0.690, "MIMO": 0.690, "deep ensemble": 0.666}
 
 CAPTION = (
     "Your answers decide what is recommended, and which methods are ruled out. A pass runs one "
-    "network, or one member, once. A unit is how much luck with split and random seed usually "
-    "changes one NLL."
+    "network, or one member, once."
 )
 #: What a candidate costs, one network's being 1, but for passes.
 COSTS = ("parameters", "training", "passes")
@@ -73,7 +75,14 @@ NOTES = (
     ("Verdicts are [the contest's], beside the recommended one.", SCALED),
     ("Bars are [95% intervals], thick where better or worse than one network;", CONTEST),
     ("the thin one below is for [numbers or classes] alone, as you answered.", BY_TASK),
+    (
+        "Verdicts of NLL are [corrected for many comparisons], so a bar below 0 need not be "
+        "better.",
+        CONTEST,
+    ),
+    ("A unit is what luck with split and random seed usually changes an [NLL].", NLL),
     ("Parameters and training time are [multiples of one network's].", COST),
+    ("A [last-layer ensemble] shares all layers but the last.", LAST_LAYER),
 )
 CAPTION_SOURCES = (
     "Beside one network with a temperature most differences are unclear, and so are the averages "
@@ -81,14 +90,19 @@ CAPTION_SOURCES = (
     "interval over splits includes 0. In the last row they are the contest's verdict."
 )
 CAPTION_CONFORMAL = (
-    "The same factor makes everybody's 90% intervals hold 90% of the rows, but not equally narrow: "
-    "concrete, averages over splits and random seeds. Hollow is before, filled after; the dotted "
-    "line is one network."
+    "With a factor of its own, each method's 90% intervals hold about 90% of the rows, but they "
+    "are not equally narrow: concrete, averages over splits and random seeds. Hollow is before, "
+    "filled after; the dotted line is one network."
 )
 CAPTION_ENDS = (
     "Conformal intervals keep their promise on average, but neither under noise on the inputs nor "
     "for each fifth of the mixtures: least squares on concrete, 60 splits. Noise is in standard "
     "deviations of each input."
+)
+#: Why both have one bar on numbers.
+CONSTANT = (
+    "On numbers, gradient boosting and the linear model have [one variance for all rows], and so "
+    "an AUROC of 0.5."
 )
 #: Units from which on a difference has the deepest color.
 STRONGEST = 2.0
@@ -103,9 +117,10 @@ ORDER = {"recommended": 0, "fits": 1, "unknown": 1, "out": 2}
 #: Who is called by an article.
 COUNTED = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field", "last_layer", "linear")
 QUESTIONS = (
-    Question("outside", "Tell out-of-distribution inputs?", {"no": "no", "yes": "yes"}),
+    Question("outside", "Must it notice out-of-distribution inputs?", {"no": "no", "yes": "yes"}),
     Question(
-        "memory", "Room for how many networks?", {"one": "1.5", "four": "4.5", "twenty": "any"}
+        "memory", "Room for about how many networks?",
+        {"one": "one", "four": "four", "twenty": "any"},
     ),
     Question(
         "passes", "How many passes a prediction?",
@@ -130,20 +145,11 @@ SITUATIONS = {
     "800 rows, a number and its interval, room for four networks": {
         "target": "number", "memory": "four", "passes": "four",
     },
-    "a trained ResNet whose probabilities are too sure": {
-        "target": "class", "inputs": "large", "trained": "yes",
-    },
     "a class on a phone: one pass, one network's memory": {
         "target": "class", "memory": "one", "passes": "one",
     },
     "out-of-distribution inputs, one network's memory, four passes": {
         "target": "class", "memory": "one", "passes": "four", "outside": "yes",
-    },
-    "small images, room and passes for four networks": {
-        "target": "class", "memory": "four", "passes": "four", "inputs": "images",
-    },
-    "a table, a number, and at most twice one network's time to train": {
-        "target": "number", "memory": "four", "passes": "four", "time": "one",
     },
 }  # fmt: skip
 
@@ -174,9 +180,15 @@ def recommended(advice: Advice) -> Entry:
     if not advice.standings:
         return _unmeasured(advice)
     first = advice.standings[0]
-    lead = [(_reason(advice), OUTSIDE if advice.score == "auroc" else SCALED), *_images(first)]
+    lead = [
+        (_reason(advice), OUTSIDE if advice.score == "auroc" else SCALED),
+        (_costs(first), COST),
+        *_images(first),
+    ]
     if advice.score == "auroc":
         lead.append(("Intervals of AUROCs are [not corrected] for many comparisons.", CONTEST))
+        if advice.answers["target"] == "number":
+            lead.append((CONSTANT, OUTSIDE))
     if advice.answers["trained"] == "yes":
         lead.append(("SWAG is fitted [while a network trains], so it trains anew, too.", CONTEST))
     return Entry(_label(first.contestant), lead, _method(first.contestant))
@@ -289,6 +301,14 @@ def _reason(advice: Advice) -> str:
     return (
         "Nothing else that fits your answers is [better than it]. Where it is unclear, the cheaper "
         "one stays."
+    )
+
+
+def _costs(one: Standing) -> str:
+    passes = f"{one.price.passes} pass{'es' * (one.price.passes != 1)}"
+    return (
+        f"It costs [{_times(one.price.kept)} one network's parameters], "
+        f"{_times(one.price.train)} its training, and {passes}."
     )
 
 
@@ -455,7 +475,7 @@ def draw_conformal(
 def say_conformal(after: Mapping[str, Sequence[float]]) -> str:
     """Say whose conformal intervals are the narrowest."""
     narrow = min(after, key=lambda name: after[name][1])
-    return f"The same factor for each method: then {reading.label(narrow)} has the narrowest."
+    return f"With a factor for each, {reading.label(narrow)} has the narrowest intervals."
 
 
 def draw_ends(

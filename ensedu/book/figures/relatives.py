@@ -14,8 +14,8 @@ __all__ = ["CAPTION", "NETWORKS", "RESCALE", "draw", "name_lines", "relatives", 
 
 CAPTION = (
     "Thin products and vectors are nearly free where layers are wide, and not where they are "
-    "narrow. Hollow is what a gradient moves, filled what a prediction reads. Narrow: 64-64-64-10. "
-    "Wide: 4,096 four times."
+    "narrow. Hollow is what is trained at one time, filled what is kept to predict. Narrow: "
+    "64-64-64-10. Wide: 4,096 four times."
 )
 RESCALE = "The axis changes with the network."
 #: What is drawn of the relatives: no further than this many times one network's parameters.

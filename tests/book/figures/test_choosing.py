@@ -52,8 +52,11 @@ def test_the_recommended_one_has_its_reason():
     assert told(standing("deep_ensemble")) == (
         "Deep ensemble",
         "deep_ensemble",
-        "[Nothing else] fits your answers.",
+        "[Nothing else] fits your answers. "
+        "It costs [22 × one network's parameters], 1.3 × its training, and 4 passes.",
     )
+    single = standing("single_scaled", price=advice.Price(1, 1.0, 1.0))
+    assert told(single)[2].endswith(" 1.0 × its training, and 1 pass.")
 
 
 @pytest.mark.parametrize(
@@ -138,6 +141,16 @@ def test_an_auroc_has_no_units_and_is_said_to_describe():
     _, _, words = told(standing("deep_ensemble"), score="auroc", trained="yes")
     assert "[not corrected] for many comparisons" in words and "SWAG is fitted" in words
     assert choosing.MEASURES["auroc"].unit == ""
+    assert choosing.CONSTANT in words
+    _, _, words = told(standing("deep_ensemble"), score="auroc", target="class")
+    assert choosing.CONSTANT not in words
+
+
+def test_who_has_one_variance_for_all_rows_guesses():
+    tables = [task for task in choosing.reading.task_scores("auroc") if not task.classes]
+    for name in ("boosting", "linear"):
+        assert all((task.values[name] == 0.5).all() for task in tables)
+    assert len(tables) == 9
 
 
 def test_small_images_have_the_difference_of_their_task():
@@ -235,7 +248,7 @@ def test_what_is_said_below_figures():
         "Of 4 differences from one network with a temperature, 2 are clear."
     )
     after = {"single": (0.9, 20.0), "swag": (0.9, 19.0), "deep_ensemble": (0.9, 21.0)}
-    assert choosing.say_conformal(after).endswith(" then SWAG has the narrowest.")
+    assert choosing.say_conformal(after).endswith(" for each, SWAG has the narrowest intervals.")
     said = choosing.say_ends(np.array([0.9, 0.654]), np.linspace(0.98, 0.8, 5))
     assert "65% of the rows" in said and "80% of the strongest" in said
 

@@ -2,11 +2,11 @@
 
 The rule was fixed when three of the contest's nineteen tables were there, and before any pooled
 difference had been looked at; nothing of it was chosen by results.
-One network with a temperature has the place first. Those that the answers allow are then asked
-from the cheapest to the dearest, by passes, time to train, and parameters. One of them takes the
-place if the contest calls it better than who has it, and not by little, unless its interval on the
-reader's own kind, numbers or classes, is all on the worse side. So a cheaper one stays where two
-are practically equal, or where it is unclear.
+One network with a temperature is the first choice. Those that the answers allow are then asked
+from the cheapest to the dearest, by passes, time to train, and parameters. One of them replaces the
+current choice if the contest calls it better than that, and not by little, unless its interval on
+the reader's own kind, numbers or classes, is all on the worse side. So a cheaper one stays where
+two are practically equal, or where it is unclear.
 
 Where out-of-distribution inputs matter, the score is the AUROC of telling them instead of the NLL.
 Its intervals describe: the contest corrects for its many comparisons in NLL alone.
@@ -114,7 +114,7 @@ class Advice:
     score
         What decides, a key of `reading.SCORES`.
     passed
-        Who had the place before the recommended one, from one network with a temperature on.
+        The earlier choices, from one network with a temperature on.
     standings
         First the one that is recommended, then the others that fit, the best mean first. Nobody
         for a large network, which the contest did not measure.
