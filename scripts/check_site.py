@@ -44,7 +44,7 @@ SHARE = 0.85
 FRAMES = "_static/frames/"  # but for the pictures of one page
 
 MAX_KB = 400
-MAX_MS = 1500  # until interactive, on a processor SLOWER times as slow
+MAX_MS = 3000  # until interactive, on a processor SLOWER times as slow
 SLOWER = 4
 MAX_S = 5.0  # until interactive, on the line below, with nothing cached
 PATIENCE = 20  # seconds, for a page on this line

@@ -35,9 +35,9 @@ CHAPTERS = (
     "book/counting/rank-1-bnn.html",
     *(f"book/learning/{name}.html" for name in LEARNING),
     "book/learning/more-from-one-network.html",
+    "book/learning/images-out.html",
     *(f"book/theory/{name}.html" for name in THEORY),
     "book/cost/many-devices.html",
-    "book/cost/choosing.html",
     "book/cost/relatives.html",
 )
 # Figures that say more than one thing at a time: a chapter that is rewritten lowers this number.
