@@ -478,7 +478,7 @@ OTHERS = {
             "single": plot.PooledEffect((1.0, 2.0, 3.0), (0.0, 4.0), [1.0, 3.0], "worse")
         },
         "reference": lambda: "one network", "source": lambda: "data set", "band": lambda: 0.25,
-        "higher": lambda: True, "xlim": lambda: (-1, 4),
+        "higher": lambda: True, "xlim": lambda: (-1, 4), "words": lambda: ["better", "unclear"],
     },
     "plot.functions": {
         "x": lambda: np.arange(4.0), "truth": lambda: np.ones(4),

@@ -156,6 +156,8 @@ def forest(
             raise TypeError(f"effects[{name!r}] must be a PooledEffect, got {checks.given(row)}")
     for name, value in (("xlabel", xlabel), ("reference", reference), ("source", source)):
         figure_checks.text(name, value)
+    if not isinstance(words, list | tuple):
+        raise TypeError(f"words must be a list or tuple of texts, got {checks.given(words)}")
     for i, word in enumerate(words):
         figure_checks.text(f"words[{i}]", word)
     checks.real("band", band, high=figure_checks.MOST)

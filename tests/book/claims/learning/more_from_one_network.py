@@ -183,7 +183,7 @@ def _() -> None:
     assert same[:268].all() and not same[269:].any()
 
 
-@CLAIMS.says("better-one", "practically one network, though a better one")
+@CLAIMS.says("better-one", "practically one network, though one with a lower")
 @CLAIMS.says(
     "half", "last third brings about half of what five",
     compared("holds swag", "falls end", "nll", times=1.3),
@@ -350,7 +350,7 @@ def _() -> None:
 @CLAIMS.says("stores", "stores 22 times as much")
 @CLAIMS.says("predicts", "takes more than 12 times as long")
 @CLAIMS.says("keeps", "the contest keeps 20 deviations")
-@CLAIMS.says("summary-memory", "SWAG the memory of 22 networks")
+@CLAIMS.says("summary-memory", "SWAG needs the memory of 22 networks")
 def _() -> None:
     own, four = reading.costs("swag"), reading.costs("deep_ensemble")
     assert round(own["kept"], 6) == 2 + SNAPSHOTS == 22

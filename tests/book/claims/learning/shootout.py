@@ -161,13 +161,13 @@ def _() -> None:
 @CLAIMS.says("nobody", "Now no rival is better", row("cells", "batch_ensemble", 0.9))
 @CLAIMS.says("shrink", "that is enough to make them unclear")
 @CLAIMS.says("eighth", "gains an eighth of a unit")
-@CLAIMS.says("own-temperature", "the deep ensemble gains 0.41 units")
+@CLAIMS.says("own-temperature", "the deep ensemble is 0.28 units ahead")
 @CLAIMS.says("remember", "nothing and no rival here is better")
 @CLAIMS.says("summary-temperature", "the leads of both ensembles are unclear")
 @CLAIMS.says("think-temperature", "no rival is better than it")
 def _() -> None:
     assert clear(reading.SCALED) == {"linear": "worse"}
-    assert round(reading.unplanned("deep_ensemble_scaled").interval[1], 2) == -0.41
+    assert round(reading.unplanned("deep_ensemble_scaled", reading.SCALED).interval[1], 2) == -0.28
     assert 0.115 < -mean(reading.SCALED) < 0.14
     for name in ("deep_ensemble", "batch_ensemble"):
         shrunk = mean(name, reading.SCALED) - mean(name)
@@ -222,7 +222,9 @@ def _() -> None:
     assert abs(told[reading.SCALED].mean) < 0.002
 
 
-@CLAIMS.says("alarm", "its AUROC is 0.6 or less", row("concrete", "deep_ensemble", 1.2, "auroc"))
+@CLAIMS.says(
+    "alarm", "its AUROC is about 0.6 or less", row("concrete", "deep_ensemble", 1.2, "auroc")
+)
 def _() -> None:
     own = {t.name: t.values["deep_ensemble"].mean() for t in reading.task_scores("auroc")}
     images = [own.pop(task) for task in ("digits", "mnist", "lenet")]
