@@ -161,8 +161,8 @@ class Starts:
     titles = ("correlation of outputs", "gradient that is left")
 
     def __init__(
-        self, members: int, correlations: Mapping[str, Sequence[float]],
-        left: Mapping[str, Sequence[float]],
+        self, members: int, correlations: Mapping[str, Sequence[float | int]],
+        left: Mapping[str, Sequence[float | int]],
     ) -> None:  # fmt: skip
         self.members, self.values = members, (correlations, left)
 

@@ -63,7 +63,7 @@ class Average:
         members; of one member first.
     """
 
-    def __init__(self, trained: ByStart, left: Mapping[int, float]) -> None:
+    def __init__(self, trained: ByStart, left: Mapping[int, float | int]) -> None:
         self.trained, self.left = trained, left
         self.choices = {"ensemble_size": [*left], "starts": [*trained.curves]}
 
@@ -135,8 +135,8 @@ class Correlation:
     """
 
     def __init__(
-        self, sizes: Sequence[int], left: Mapping[str, Sequence[float]],
-        independent: Sequence[float],
+        self, sizes: Sequence[int], left: Mapping[str, Sequence[float | int]],
+        independent: Sequence[float | int],
     ) -> None:  # fmt: skip
         self.sizes, self.left, self.independent = sizes, left, independent
 

@@ -25,9 +25,9 @@ CHI = (
     "network of two hidden layers with this u in both; dotted: infinite width. One input."
 )
 SPEEDS = (
-    "First to the target together, then slowly to each other: the average of two members is "
-    "faster than their difference. A curve is a training of width 256; dotted: infinite width; "
-    "star: the target of both."
+    "First to the target together, then slowly to each other: if χ > 0, the average of two "
+    "members is faster than their difference. A curve is a training of width 256; dotted: "
+    "infinite width; star: the target of both."
 )
 LEARNED = (
     "Members that share all weights can disagree where there are no points, unless χ is 1. Four "
@@ -66,13 +66,13 @@ class Pull:
 
     def __init__(
         self, x: Float[Array, " B"], steps: Sequence[int],
-        found: Mapping[float, Float[Array, "S 2 B"]],
+        found: Mapping[float | int, Float[Array, "S 2 B"]],
         points: tuple[Float[Array, " N"], Float[Array, " N"]],
     ) -> None:  # fmt: skip
         self.x, self.found, self.points = x, found, points
         self.choices = {"steps": [*steps], "mean_of_u": [*found]}
 
-    def draw(self, steps: int, mean_of_u: float) -> Figure:
+    def draw(self, steps: int, mean_of_u: float | int) -> Figure:
         """Draw both members now, thick, and before training, thin."""
         found = self.found[mean_of_u]
         with house_style():
@@ -87,13 +87,13 @@ class Pull:
             write_key(figure, LOOKS)
         return figure
 
-    def moved(self, steps: int, mean_of_u: float) -> Float[Array, " 2"]:
+    def moved(self, steps: int, mean_of_u: float | int) -> Float[Array, " 2"]:
         """Return how far each member is from where it was, root mean square over x."""
         found = self.found[mean_of_u]
         way = found[self.choices["steps"].index(steps)] - found[0]
         return np.sqrt((way**2).mean(axis=-1))
 
-    def say(self, steps: int, mean_of_u: float) -> str:
+    def say(self, steps: int, mean_of_u: float | int) -> str:
         """Say how far both moved."""
         if steps == 0:
             return "Two members before training, thick and thin alike."
@@ -119,7 +119,7 @@ class Chi:
 
     def __init__(
         self, widths: Sequence[int], found: Mapping[str, Float[Array, "W D"]],
-        limits: Mapping[str, float],
+        limits: Mapping[str, float | int],
     ) -> None:  # fmt: skip
         self.widths, self.found, self.limits = widths, found, limits
 
@@ -171,14 +171,15 @@ class Speeds:
     """
 
     def __init__(
-        self, found: Mapping[tuple[float, str], tuple[Float[Array, "T 2"], Float[Array, "T 2"]]],
-        gammas: Mapping[str, float], target: float,
+        self,
+        found: Mapping[tuple[float | int, str], tuple[Float[Array, "T 2"], Float[Array, "T 2"]]],
+        gammas: Mapping[str, float | int], target: float | int,
     ) -> None:  # fmt: skip
         self.found, self.gammas, self.target = found, gammas, target
         means = [*dict.fromkeys(mean for mean, _ in found)]
         self.choices = {"mean_of_u": means, "trained_on": [*gammas]}
 
-    def draw(self, mean_of_u: float, trained_on: str) -> Figure:
+    def draw(self, mean_of_u: float | int, trained_on: str) -> Figure:
         """Draw the outputs over steps, and one against the other."""
         real, foreseen = self.found[mean_of_u, trained_on]
         ends, ticks = (-1.0, 1.5), [-1, 0, 1]
@@ -203,7 +204,7 @@ class Speeds:
             write_key(figure, dict(own) | {"infinite width": DOTS})
         return figure
 
-    def say(self, mean_of_u: float, trained_on: str) -> str:
+    def say(self, mean_of_u: float | int, trained_on: str) -> str:
         """Say the two speeds."""
         both, apart = ntk.modes(2, mean_of_u**2, self.gammas[trained_on])
         return (
@@ -228,13 +229,14 @@ class Learned:
     """
 
     def __init__(
-        self, x: Float[Array, " B"], found: Mapping[float, Float[Array, "M B"]],
-        spread: Mapping[float, float], points: tuple[Float[Array, " N"], Float[Array, " N"]],
+        self, x: Float[Array, " B"], found: Mapping[float | int, Float[Array, "M B"]],
+        spread: Mapping[float | int, float | int],
+        points: tuple[Float[Array, " N"], Float[Array, " N"]],
     ) -> None:  # fmt: skip
         self.x, self.found, self.spread, self.points = x, found, spread, points
         self.choices = {"mean_of_u": [*found]}
 
-    def draw(self, mean_of_u: float) -> Figure:
+    def draw(self, mean_of_u: float | int) -> Figure:
         """Draw members, their average and two standard deviations around it."""
         own = self.found[mean_of_u]
         belief = plot.Belief(
@@ -244,7 +246,7 @@ class Learned:
             self.x, {"": belief}, data=self.points, ylim=(-2.2, 2.8), thin="members"
         )
 
-    def say(self, mean_of_u: float) -> str:
+    def say(self, mean_of_u: float | int) -> str:
         """Say how far they are apart."""
         return (
             f"Mean of u {mean_of_u:g}: at both ends members are {self.spread[mean_of_u]:.2f} from "

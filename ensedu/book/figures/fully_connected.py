@@ -113,7 +113,7 @@ class Start:
 
     def __init__(
         self, x: Float[Array, " N"], points: tuple[Float[Array, "B 1"], Float[Array, "B 1"]],
-        equal: Mapping[int, Learned], random: Mapping[int, Learned], value: float,
+        equal: Mapping[int, Learned], random: Mapping[int, Learned], value: float | int,
     ) -> None:  # fmt: skip
         self.x, self.points, self.value = x, points, value
         self.equal, self.random = equal, random

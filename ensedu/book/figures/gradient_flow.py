@@ -20,8 +20,9 @@ FIRST = (
     "up (red) or down (blue); right: by how much a pull at 30° moves each output."
 )
 WIDE = (
-    "The wider the network, the less each weight moves, and the kernel even less. A dot is one "
-    "training from its own initialization, at time 64; dotted: in proportion to 1/√width."
+    "The wider the network, the less each weight moves, and the kernel's motion falls even "
+    "faster. A dot is one training from its own initialization, at time 64; dotted: in proportion "
+    "to 1/√width."
 )
 UNITS = (
     "In the narrow network hidden units turn and grow; in the wide one they end about where they "
@@ -39,7 +40,7 @@ SMALL = DOT | {"color": GRAY, "ms": 6, "mew": 0, "alpha": 0.5}
 SHOWN = 16  # units of each network
 
 
-def rising(sign: float) -> Any:
+def rising(sign: float | int) -> Any:
     """Return the color of what pulls up, 1, or down, -1: that of heat maps."""
     return heat_colors()(0.5 + 0.42 * sign)
 
@@ -129,7 +130,9 @@ class Wide:
     """
 
     def __init__(
-        self, weights: Mapping[int, Sequence[float]], kernels: Mapping[int, Sequence[float]]
+        self,
+        weights: Mapping[int, Sequence[float | int]],
+        kernels: Mapping[int, Sequence[float | int]],
     ) -> None:
         self.weights, self.kernels = weights, kernels
 

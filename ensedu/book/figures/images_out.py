@@ -70,7 +70,7 @@ class Crops:
         )
 
 
-def show(axes: Axes, pixels: Array, title: str, cmap: object, most: float) -> None:
+def show(axes: Axes, pixels: Array, title: str, cmap: object, most: float | int) -> None:
     """Draw an image into a panel."""
     axes.imshow(pixels, cmap=cmap, vmin=0, vmax=most, interpolation="none")
     axes.set_title(title)

@@ -1,6 +1,6 @@
 """What *Many devices* draws and says: steps on two processes, what is sent, and a projection."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from matplotlib.patches import Rectangle
@@ -47,7 +47,7 @@ class Steps:
         keys = ("scaling", "width", "method", "processes")
         self.steps = {tuple(row[key] for key in keys): row["step_ms"] for row in rows}
 
-    def ratio(self, scaling: str, width: int, method: str) -> list[float]:
+    def ratio(self, scaling: str, width: int, method: str) -> list[float | int]:
         """Return the quartiles of a step on two processes over the median on one."""
         one = self.steps[scaling, width, method, 1]["median"]
         two = self.steps[scaling, width, method, 2]
@@ -138,7 +138,7 @@ class Sent:
 
 
 def _block(
-    axes: Axes, box: tuple[float, float, float, float], color: str, words: str,
+    axes: Axes, box: Sequence[float | int], color: str, words: str,
     filled: bool = False,
 ) -> None:  # fmt: skip
     left, bottom, wide, high = box
@@ -167,12 +167,15 @@ class Projected:
         "all_reduce": ["in a ring", "by halves"],
     }
 
-    def __init__(self, left: Callable[[int, float, float, str], float]) -> None:
+    def __init__(self, left: Callable[[int, float | int, float | int, str], float | int]) -> None:
         self.left = left
 
     def of(
-        self, gigabytes_per_second: float, microseconds_a_message: float, all_reduce: str
-    ) -> list[float]:
+        self,
+        gigabytes_per_second: float | int,
+        microseconds_a_message: float | int,
+        all_reduce: str,
+    ) -> list[float | int]:
         """Return percents, one a number of devices."""
         network = 1e9 * gigabytes_per_second, 1e-6 * microseconds_a_message, all_reduce
         return [100 * self.left(R, *network) for R in self.devices]

@@ -63,18 +63,18 @@ class Weight:
             "standard_deviation": [0.25, 0.5, 1.0],
         }
 
-    def of(self, mean: float, standard_deviation: float) -> Float[Array, " S"]:
+    def of(self, mean: float | int, standard_deviation: float | int) -> Float[Array, " S"]:
         """Return the draws, the smallest first."""
         return mean + standard_deviation * self.noise
 
-    def draw(self, mean: float, standard_deviation: float) -> Figure:
+    def draw(self, mean: float | int, standard_deviation: float | int) -> Figure:
         """Draw the density, and below it a stroke a draw."""
         return plot.weight_density(
             mean, standard_deviation, self.of(mean, standard_deviation),
             xlim=(-3.5, 3.5), top=1.7,
         )  # fmt: skip
 
-    def say(self, mean: float, standard_deviation: float) -> str:
+    def say(self, mean: float | int, standard_deviation: float | int) -> str:
         """Say where the draws lie."""
         draws = self.of(mean, standard_deviation)
         return (

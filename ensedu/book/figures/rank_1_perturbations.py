@@ -65,12 +65,12 @@ class Clouds:
         Sizes to laws, of which ``"full"`` is one, to scores (S, 2).
     """
 
-    def __init__(self, found: Mapping[float, Mapping[str, Float[Array, "S 2"]]]) -> None:
+    def __init__(self, found: Mapping[float | int, Mapping[str, Float[Array, "S 2"]]]) -> None:
         self.found = found
         laws = [name for name in next(iter(found.values())) if name != "full"]
         self.choices = {"size": [*found], "against": laws}
 
-    def draw(self, size: float, against: str) -> Figure:
+    def draw(self, size: float | int, against: str) -> Figure:
         """Draw both clouds with ellipses of two standard deviations."""
         narrow = plot.look().narrow
         with house_style():
@@ -96,7 +96,7 @@ class Clouds:
             write_key(figure, entries)
         return figure
 
-    def say(self, size: float, against: str) -> str:
+    def say(self, size: float | int, against: str) -> str:
         """Say how long and wide the other ellipse is."""
         (long, short), (full_long, full_short) = (
             lengths(self.found[size][name])[0] for name in (against, "full")
@@ -116,11 +116,11 @@ class Draws:
         Sizes to titles to Z in sizes, (m, n); two are ``"rank-1"`` and ``"full, matched"``.
     """
 
-    def __init__(self, found: Mapping[float, Mapping[str, Float[Array, "m n"]]]) -> None:
+    def __init__(self, found: Mapping[float | int, Mapping[str, Float[Array, "m n"]]]) -> None:
         self.found = found
         self.choices = {"size": [*found]}
 
-    def draw(self, size: float) -> Figure:
+    def draw(self, size: float | int) -> Figure:
         """Draw heat maps."""
         colors = {"full, matched": GRAY, "independent": FREE}
         narrow, found = plot.look().narrow, self.found[size]
@@ -135,7 +135,7 @@ class Draws:
                 axes.axis("off")
         return figure
 
-    def say(self, size: float) -> str:
+    def say(self, size: float | int) -> str:
         """Say how far rank-1 and full are from each other."""
         gap = self.found[size]["rank-1"] - self.found[size]["full, matched"]
         return (
@@ -156,7 +156,7 @@ class Apart:
     """
 
     def __init__(
-        self, sizes: Sequence[float], found: Mapping[str, Mapping[str, Float[Array, "3 S"]]]
+        self, sizes: Sequence[float | int], found: Mapping[str, Mapping[str, Float[Array, "3 S"]]]
     ) -> None:
         self.sizes, self.found = sizes, found
         self.choices = {"network": [*found]}
@@ -210,13 +210,13 @@ class Broken:
     """
 
     def __init__(
-        self, found: Mapping[float, Mapping[str, Float[Array, "2 N"]]],
-        again: Mapping[float, Float[Array, " N"]],
+        self, found: Mapping[float | int, Mapping[str, Float[Array, "2 N"]]],
+        again: Mapping[float | int, Float[Array, " N"]],
     ) -> None:  # fmt: skip
         self.found, self.again = found, again
         self.choices = {"size": [*found]}
 
-    def draw(self, size: float) -> Figure:
+    def draw(self, size: float | int) -> Figure:
         """Draw a dot a network, in a row for each."""
         found = self.found[size]
         with house_style():
@@ -242,7 +242,7 @@ class Broken:
                 axes.minorticks_off()
         return figure
 
-    def say(self, size: float) -> str:
+    def say(self, size: float | int) -> str:
         """Say what leaving the minimum does to the mean."""
         at, off = (self.found[size][name][1].mean() for name in ("rank-1", "not at a minimum"))
         return (

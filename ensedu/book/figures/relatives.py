@@ -27,7 +27,7 @@ LEAST = {"narrow": 0.3, "wide": 0.005}
 MORE = {"swag": ", 20 deviations", "laplace_last_layer": ", full"}
 
 
-def relatives(members: int, network: str) -> dict[str, list[float]]:
+def relatives(members: int, network: str) -> dict[str, list[float | int]]:
     """Return what each relative trains and keeps, one network's parameters being 1."""
     sizes = NETWORKS[network]
     one = counting.mlp(sizes).total

@@ -44,7 +44,7 @@ class Times:
         self.widths = sorted({width for width, _ in self.passes})
         self.batches = sorted({batch for _, batch in self.passes})
 
-    def of(self, width: int, method: str) -> list[float]:
+    def of(self, width: int, method: str) -> list[float | int]:
         """Return the medians of a method, one a batch size."""
         return [self.passes[width, batch][method]["ratio"][1] for batch in self.batches]
 

@@ -61,7 +61,7 @@ class Cloud:
         By contestant, (epochs, 2, K): means, and standard deviations, after each of `EPOCHS`.
     """
 
-    def __init__(self, entries: Mapping[str, Sequence[Sequence[Sequence[float]]]]) -> None:
+    def __init__(self, entries: Mapping[str, Sequence[Sequence[Sequence[float | int]]]]) -> None:
         self.entries = {words: np.array(entries[name]) for words, name in STARTS.items()}
         self.choices = {"means_start": [*STARTS], "epoch": [*SHOWN]}
 
@@ -103,7 +103,9 @@ class Swapped:
         That of one network with noise, and of one without.
     """
 
-    def __init__(self, values: Mapping[str, float], noisy: float, single: float) -> None:
+    def __init__(
+        self, values: Mapping[str, float | int], noisy: float | int, single: float | int
+    ) -> None:
         self.values, self.noisy, self.single = values, noisy, single
 
     def draw(self) -> Figure:
@@ -144,8 +146,8 @@ class Path:
         That of weight samples on the images of training.
     """
 
-    negative: Sequence[float]
-    nll: Sequence[float]
+    negative: Sequence[float | int]
+    nll: Sequence[float | int]
 
 
 class Trap:

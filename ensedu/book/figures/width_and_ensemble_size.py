@@ -36,7 +36,7 @@ PULL = (
     "members of width h."
 )
 GAP = (
-    "Narrow members give way first on the images that they learn from. BatchEnsemble minus deep "
+    "Narrow members give way on the images that they learn from, too. BatchEnsemble minus deep "
     "ensemble of the same width: 95% intervals over ten splits of digits; full marker: clear. In "
     "points right is better, in NLL left."
 )
@@ -52,15 +52,15 @@ BATCH, DEEP = "batch_ensemble", "deep_ensemble"
 DOTTED = (0, (1, 2))
 
 #: Task, method and width to a score by the number of members.
-Scores = Mapping[tuple[str, str, int], Mapping[int, float]]
+Scores = Mapping[tuple[str, str, int], Mapping[int, float | int]]
 
 
-def of_task(found: Scores, task: str, method: str) -> dict[int, dict[int, float]]:
+def of_task(found: Scores, task: str, method: str) -> dict[int, dict[int, float | int]]:
     """Return widths to scores by the number of members."""
     return {key[2]: dict(own) for key, own in found.items() if key[:2] == (task, method)}
 
 
-def ends_around(values: Sequence[float]) -> tuple[float, float]:
+def ends_around(values: Sequence[float | int]) -> tuple[float | int, float | int]:
     """Return ends of an axis with room around all values."""
     room = 0.06 * (max(values) - min(values))
     return min(values) - room, max(values) + room
@@ -169,7 +169,8 @@ class Gap:
     """
 
     def __init__(
-        self, found: Mapping[int, Mapping[str, Mapping[str, tuple[float, float, float]]]],
+        self,
+        found: Mapping[int, Mapping[str, Mapping[str, Sequence[float | int]]]],
         clear: Mapping[int, Mapping[str, Sequence[str]]],
     ) -> None:  # fmt: skip
         self.found, self.clear = found, clear
@@ -178,7 +179,7 @@ class Gap:
     def draw(self, members: int) -> Figure:
         """Draw a panel a score, and a row a width."""
         titles = [*self.found[members]]
-        ends: dict[str, tuple[float, float]] = {}
+        ends: dict[str, tuple[float | int, float | int]] = {}
         for title in titles:
             every = [
                 end for own in self.found.values() for row in own[title].values() for end in row
@@ -213,9 +214,11 @@ class Bought:
         self.nll, self.parameters = nll, parameters
         self.choices = {"members": [2, 4, 8], "images": [*IMAGES][:2]}
 
-    def lines(self, members: int, images: str) -> dict[str, dict[int, tuple[float, float]]]:
+    def lines(
+        self, members: int, images: str
+    ) -> dict[str, dict[int, tuple[float | int, float | int]]]:
         """Return methods to widths, to (parameters, NLL)."""
-        found: dict[str, dict[int, tuple[float, float]]] = {}
+        found: dict[str, dict[int, tuple[float | int, float | int]]] = {}
         for name, method, count in (
             ("single", DEEP, 1), (DEEP, DEEP, members), (BATCH, BATCH, members)
         ):  # fmt: skip

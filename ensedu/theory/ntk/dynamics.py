@@ -63,7 +63,7 @@ def flow(
     return targets + (shrunk @ directions.T).reshape(-1, M, B)
 
 
-def modes(ensemble_size: int, ratio: float, gamma: float = 1.0) -> tuple[float, float]:
+def modes(ensemble_size: int, ratio: float | int, gamma: float | int = 1.0) -> tuple[float, float]:
     """Return how fast members move together and apart, where Θ^com_ij = χ Θ^com_ii for all j ≠ i.
 
     Relative to one network of that kernel: the mean of the members at ``γ (1 + (M - 1) χ) / M``,

@@ -58,7 +58,7 @@ def test_a_weight_says_where_its_draws_lie():
 def test_a_button_shows_the_draws_of_its_method(name):
     method = {"rank1": "rank-1", "mean_field": "mean-field"}[name]
     assert method in DISTRIBUTION.choices["method"]
-    with mock.patch.object(plot, "distribution") as distribution:
+    with mock.patch.object(plot, "distribution", wraps=plot.distribution) as distribution:
         DISTRIBUTION.draw(method)
     mean, std, draws = distribution.call_args.args
     assert mean is MEAN and std is STD and draws is DRAWS[name]
