@@ -19,6 +19,8 @@ from tests.book.claims.learning.batch_ensemble import ratio, score
 CLAIMS = Claims(
     "theory/embedded-ensembles",
     unclaimed={
+        "Weights from N(0, 1), and modulations": "a theorem's assumptions",
+        "at one input that is not 0": "a theorem",
         "Member 1 is trained, and member 2": "names of members",
         "Does the output of member 2 move": "a question",
         "In between, member 2 is dragged": "names of members",

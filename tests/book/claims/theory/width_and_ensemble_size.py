@@ -76,7 +76,7 @@ def kernel(width: int, seed: int):
     return (g @ g.T).double().numpy()
 
 
-@CLAIMS.says("exact", "exactly so in one hidden layer")
+@CLAIMS.says("exact", "With random signs and one hidden layer the")
 def _() -> None:
     """All signs of three members and three units, at two inputs, by the kernel of the package."""
     x, W = np.array([[1.0, 2], [2, 1]]), np.array([[1, -2, 3], [2, 0.5, -1]])
