@@ -55,13 +55,13 @@ def inputs_at_angle(cosine: float) -> Float[Array, "2 2"]:
     return 2**0.5 * np.array([[1.0, 0.0], [cosine, (1 - cosine**2) ** 0.5]])
 
 
-def by_mean(mean: float) -> list[Modulation]:
+def by_mean(mean: float | int) -> list[Modulation]:
     """Return modulations of the last of two hidden layers alone.
 
     Of this mean, from 0 to 1, and with squares that are 1 on average, so that at infinite width
     all that joins two members is mean² of what joins a member with itself.
     """
-    last = ONES if mean == 1 else Modulation("normal", mean=mean, std=(1 - mean**2) ** 0.5)
+    last = ONES if mean == 1 else Modulation("normal", mean=float(mean), std=(1 - mean**2) ** 0.5)
     return [ONES, last]
 
 
@@ -218,7 +218,7 @@ def sparse_points() -> tuple[Float[Array, "B 2"], Float[Array, " B"]]:
 
 
 def pulled(
-    net: EmbeddedEnsemble, pulls: Sequence[float], x: Float[Array, "B m"], y: Float[Array, " B"],
+    net: EmbeddedEnsemble, pulls: Sequence[int], x: Float[Array, "B m"], y: Float[Array, " B"],
     at: Float[Array, "C m"], *, lr: float, steps: Sequence[int],
 ) -> Float[Array, "steps M C"]:  # fmt: skip
     """Train what members share, and return their outputs `at` after these numbers of steps.
@@ -238,7 +238,7 @@ def pulled(
 
 
 def dragged() -> tuple[
-    Float[Array, " B"], tuple[int, ...], dict[float, Float[Array, "S 2 B"]],
+    Float[Array, " B"], tuple[int, ...], dict[float | int, Float[Array, "S 2 B"]],
     tuple[Float[Array, " N"], Float[Array, " N"]],
 ]:  # fmt: skip
     """Return what two members say while member 1 alone is trained on five points of a curve.

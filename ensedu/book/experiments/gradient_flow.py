@@ -76,10 +76,10 @@ def train(net: EmbeddedEnsemble, steps: int, lr: float = LR) -> None:
         net.step(X, TARGETS, lr, modulation_lr=0.0)
 
 
-def foreseen(net: EmbeddedEnsemble, times: Sequence[float]) -> Float[Array, "T G"]:
+def foreseen(net: EmbeddedEnsemble, times: Sequence[float | int]) -> Float[Array, "T G"]:
     """Return outputs on `GRID` at these times, if the kernel stood still from now on."""
     own, start = kernel(net, X), net(X)
-    ways = flow(own[None, None], start, TARGETS, times)[:, 0] - start[0]
+    ways = flow(own[None, None], start, TARGETS, [float(time) for time in times])[:, 0] - start[0]
     return net(ALL)[0] + ways @ np.linalg.solve(own, kernel(net, X, ALL))
 
 
