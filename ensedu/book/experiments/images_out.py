@@ -232,7 +232,7 @@ def unpacked(text: str) -> Float[Array, "H W"]:
     return flat.reshape(int(len(flat) ** 0.5), -1)
 
 
-def cut(name: str, image: Float[Array, "H W"]) -> Float[Array, "H W"]:
+def cut(name: str, image: Float[Array, "H W"]) -> Float[Array, "h w"]:
     """Return what the page shows of a photograph."""
     top, left = CORNERS[name]
     return image[top : top + SIDE, left : left + SIDE]
