@@ -93,6 +93,7 @@ def test_page_converting(ran):
     assert 0 < float((members - plain).norm() / plain.norm().mul(2)) < 0.5
 
 
+@pytest.mark.compiled
 def test_page_compilers(ran):
     # The last one is for ONNX, see tests/peers.
     assert ran("compilers", 2)["y"].shape == (3, 4, 2)
