@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from matplotlib.patches import Rectangle
 
 from ensedu import plot
+from ensedu.methods import METHODS
 from ensedu.plot.style import INK, MUTED, PAGE, SHARED, Axes, Figure, house_style
 from ensedu.torch.train.distributed import members_of
 
@@ -25,11 +26,7 @@ PROJECTED = (
     "With many devices a ring waits for its messages. Projected, not measured: 64-256-256-10, 128 "
     "examples, one thread a device. A rank-1 BNN sends what a BatchEnsemble sends."
 )
-LABELS = {
-    "deep_ensemble": "deep ensemble",
-    "batch_ensemble": "BatchEnsemble",
-    "rank1": "rank-1 BNN",
-}
+LABELS = {method: METHODS[method].label for method in ("deep_ensemble", "batch_ensemble", "rank1")}
 
 
 class Steps:

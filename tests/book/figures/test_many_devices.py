@@ -7,7 +7,7 @@ import pytest
 from ensedu import plot
 from ensedu.book.figures.many_devices import Projected, Sent, Steps
 from ensedu.book.page.said import too_much
-from tests.plot.looks import LIGHT, drawn, limits, readable, texts
+from tests.plot.looks import LIGHT, drawn, readable, steady, texts
 
 METHODS = ("deep_ensemble", "batch_ensemble", "rank1")
 SIZES = [*itertools.product(Steps.choices["width"], Steps.choices["scaling"])]
@@ -36,9 +36,7 @@ def test_steps_are_ratios_to_the_median_on_one_process(width, scaling):
 
 
 def test_steps_have_one_axis():
-    for look in LIGHT:
-        first, *others = (limits(drawn(lambda s=s: STEPS.draw(*s), look)) for s in SIZES)
-        assert all(other == first for other in others)
+    steady(STEPS.draw, SIZES)
 
 
 @pytest.mark.parametrize(

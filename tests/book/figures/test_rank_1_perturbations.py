@@ -9,7 +9,7 @@ from ensedu import plot
 from ensedu.book.figures.rank_1_perturbations import CURVES, Apart, Broken, Clouds, Draws
 from ensedu.book.page.said import too_much
 from ensedu.plot.style import LOOKS
-from tests.plot.looks import LIGHT, drawn, limits, readable, texts
+from tests.plot.looks import drawn, readable, steady, texts
 
 RNG = np.random.default_rng(0)
 ROUND = RNG.standard_normal((40, 2))
@@ -58,9 +58,7 @@ def test_axes_stay_whatever_the_slider_says(figure):
     assert not any(too_much(figure.say(*one)) for one in every)
     for one in every:
         readable(lambda one=one: figure.draw(*one))
-    for look in LIGHT:
-        first, *others = (limits(drawn(lambda one=one: figure.draw(*one), look)) for one in every)
-        assert all(other == first for other in others)
+    steady(figure.draw, every)
 
 
 def test_an_ellipse_is_two_standard_deviations_of_its_points():

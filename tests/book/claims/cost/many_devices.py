@@ -12,7 +12,7 @@ from ensedu.book import measured
 from ensedu.book.figures.many_devices import Steps
 from ensedu.torch.train.distributed import members_of
 from tests.book.claiming import Change, Claims
-from tests.book.conftest import read
+from tests.book.conftest import ran
 
 CLAIMS = Claims(
     "cost/many-devices",
@@ -44,10 +44,7 @@ def of(scaling: str, width: int, method: str, factor: float, *way: str) -> Chang
 @cache
 def cell() -> dict[str, Any]:
     """Return what the cell with the formula defines."""
-    names: dict[str, Any] = {"np": np, "measured": measured}
-    (found,) = [c.source for c in read(f"book/{CLAIMS.chapter}").cells if "def left(" in c.source]
-    exec(found[: found.index("shown = ")], names)
-    return names
+    return ran(f"book/{CLAIMS.chapter}", "def left(", np=np, measured=measured)
 
 
 def left(R: int, latency: float = 1e-5, way: str = "in a ring") -> int:

@@ -19,7 +19,7 @@ from ensedu.torch.models import lenet5
 from ensedu.torch.train.losses import softmax_cross_entropy
 from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.shootout import row, word
-from tests.book.conftest import read
+from tests.book.conftest import ran, read
 
 TABLE = "bayesian-cnn"
 #: What stands in the cells that work by hand.
@@ -44,13 +44,7 @@ CLAIMS = Claims(
 @cache
 def found() -> dict[str, dict[str, Any]]:
     """Return what cells of the page find, each by itself."""
-    names: dict[str, Any] = {}
-    for cell in read(f"book/{CLAIMS.chapter}").cells:
-        for mark in CELLS:
-            if "# Change this" in cell.source and mark in cell.source:
-                names[mark] = {"np": np, "torch": torch}
-                exec(cell.source, names[mark])
-    return names
+    return {mark: ran(f"book/{CLAIMS.chapter}", mark, np=np, torch=torch) for mark in CELLS}
 
 
 def rows_of(name: str) -> list[dict[str, Any]]:

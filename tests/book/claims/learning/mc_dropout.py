@@ -15,7 +15,7 @@ from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.networks import DROPPED
 from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.shootout import lengths, on, row, word
-from tests.book.conftest import read
+from tests.book.conftest import ran
 
 #: What stands in the cells that work by hand, and in the one that trains a network.
 CELLS = ("P, S =", "RATE = 0.2", "WIDTH, START,")
@@ -39,13 +39,7 @@ CLAIMS = Claims(
 @cache
 def found() -> dict[str, Any]:
     """Return what cells of the page find, each by itself."""
-    names: dict[str, Any] = {}
-    cells = [cell.source for cell in read(f"book/{CLAIMS.chapter}").cells]
-    for mark in CELLS:
-        (cell,) = [source for source in cells if "# Change" in source and mark in source]
-        names[mark] = {"np": np, "torch": torch, "et": et}
-        exec(cell, names[mark])
-    return names
+    return {mark: ran(f"book/{CLAIMS.chapter}", mark, np=np, torch=torch, et=et) for mark in CELLS}
 
 
 def curve(method: str, p: float, number: int = 60) -> dict[str, Any]:
