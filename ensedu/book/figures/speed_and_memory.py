@@ -41,7 +41,7 @@ class Times:
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
         self.passes = {(row["m"], row["B"]): row["forward"] for row in rows}
-        self.widths = sorted({width for width, _ in self.passes})
+        self.choices = {"width": sorted({width for width, _ in self.passes})}
         self.batches = sorted({batch for _, batch in self.passes})
 
     def of(self, width: int, method: str) -> list[float | int]:
