@@ -17,9 +17,11 @@ LAUNCH  := $(BUILD)/launch
 PYTEST  := $(PY) -m pytest
 WORKERS ?= auto
 UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo --ignore tests/tangents --ignore tests/firefox tests
-# With the shapes in annotations checked. Of the marked tests the hook would change the outcome, or
-# nothing but the time.
-TYPED   := --jaxtyping-packages=ensedu,beartype.beartype -m "not (bad_input or compiled or large)"
+# With the shapes in annotations checked: of what others call, not of the book's own pages, nor in
+# processes that a test starts. Of the marked tests the hook would change the outcome, or nothing but
+# the time.
+TYPED   := --jaxtyping-packages=ensedu,beartype.beartype -m "not (bad_input or compiled or large)" \
+  --ignore tests/book --ignore tests/contest/running
 # A file stays in one process. Of a notebook every cell is compared.
 SHARED  := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 NBVAL   := $(PYTEST) $(SHARED) --nbval book
