@@ -84,6 +84,7 @@ def for_layers_and_inputs(*modules):
 class ByHand:
     """What ``backward`` computes; parametrized by `for_layers_and_inputs`."""
 
+    @pytest.mark.large
     def test_backward_equals_finite_differences(self, make, shape):
         rng = np.random.default_rng(11)
         layer = make(rng)

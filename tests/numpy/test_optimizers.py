@@ -42,6 +42,7 @@ def test_steps_equal_torch(ours, theirs):
         np.testing.assert_allclose(value, back[key], rtol=0, atol=1e-12)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("method", METHODS)
 def test_training_lowers_the_loss(method):
     rng = np.random.default_rng(0)

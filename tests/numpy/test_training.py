@@ -83,6 +83,7 @@ def repeat_draws(kind, monkeypatch):
     monkeypatch.setattr(kind, "noise", noise)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("optimizer", ["Adam", "SGD"])
 @pytest.mark.parametrize("method", METHODS)
 def test_it_trains_as_torch_does(monkeypatch, method, optimizer):
