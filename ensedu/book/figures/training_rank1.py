@@ -15,7 +15,7 @@ __all__ = [
 
 # Captions.
 LIVE = (
-    "Started near 1, the distributions of r and s go to the prior: what is left is noise that you "
+    "Started near 1, most distributions of r and s go to the prior: what is left is noise that you "
     "chose. Each dot is one entry of r or s, its mean and its standard deviation σ; the ring is "
     "the prior. The curve is what the network learns meanwhile."
 )
