@@ -1572,6 +1572,69 @@ def test_the_small_form_of_distributions_sets_what_trains_them_and_begins_anew(l
     assert state(page) == page.evaluate("part => stateOf(part)", COMPARED)
 
 
+CLOUDED = {
+    "method": "rank1", "start": "normal-0.1", "prior_scale": 0.1, "width": 50, "hidden_layers": 2,
+}  # fmt: skip
+
+
+def test_distributions_stand_beside_the_curve_and_go_to_the_prior(live):
+    page = live(CLOUDED, mount={"small": True, "distributions": True})
+    settings = page.locator(".ensedu-t-settings")
+    assert settings.get_by_role("radiogroup").count() == 2
+    assert page.locator("canvas[data-kind=cloud]").count() == 1
+    train(page, 1)
+    page.evaluate("until(() => story().includes('above 0.010; the prior has 0.1.'), 'the start')")
+    middle = "Number(/^Rank-1 BNN of 2: half of the σ lie above (.*);/.exec(story())?.[1])"
+    for scale in (0.3, 0.1):
+        settings.get_by_role("radio", name=str(scale), exact=True).check()
+        assert state(page)["prior_scale"] == scale
+        train(page, 500)
+        page.evaluate(f"until(() => {middle} > {0.5 * scale}, 'the end')")
+        assert story(page).endswith(f"the prior has {scale}.")
+
+
+def test_means_below_0_are_told_until_the_prior_has_them(live):
+    page = live({**CLOUDED, "start": "signs"}, mount={"small": True, "distributions": True})
+    train(page, 1)
+    page.evaluate("until(() => story().includes('are below 0'), 'the start')")
+    rho = "Math.log(Math.expm1(0.2))"
+    page.evaluate(
+        "async () => { const [side] = (await t.weights()).sides;"
+        "  for (const [name, array] of Object.entries(side))"
+        f"    if (/_(mean|rho)$/.test(name)) array.fill(name.endsWith('rho') ? {rho} : 1);"
+        "  t.put([side]); }"
+    )
+    train(page, 1)
+    page.evaluate("until(() => story().includes('half of the σ lie above 0.20'), 'as put')")
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+def test_a_cloud_has_its_dots_at_their_places(live, viewport):
+    page = live(CLOUDED, mount={"small": True, "distributions": True}, viewport=viewport)
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    canvas = page.locator("canvas[data-kind=cloud]")
+    box = canvas.bounding_box()
+    found = page.evaluate(
+        "([width, height]) => { const frame = ensedu.cloudFrame(width, height);"
+        "  return [frame.x(-1), frame.x(1), frame.y(0.01), frame.y(0.3)]; }",
+        [box["width"], box["height"]],
+    )
+    left, right, low, high = found
+    assert 0 < left < right < box["width"] and 0 < high < low < box["height"]
+    colors = canvas.evaluate(
+        """(canvas, [left, right, low, width]) => {
+          const pen = canvas.getContext("2d");
+          const ratio = canvas.width / width;
+          const at = (x) => [...pen.getImageData(Math.round(ratio * x), Math.round(ratio * low), 1, 1).data];
+          return [at(left), at(right)];
+        }""",
+        [left, right, low, box["width"]],
+    )
+    # Near 1 at the start, and nothing at -1.
+    assert colors[0][3] == 0
+    assert colors[1][3] > 0 and colors[1][1] > colors[1][0]
+
+
 def test_the_small_form_of_what_drops_units_sets_the_rate_and_begins_anew(live):
     other = {**OTHER, "method": "deep_ensemble"}
     page = live({"method": "mc_dropout", "width": 50, "other": other}, mount={"small": True})

@@ -267,6 +267,21 @@ def test_matrices_are_those_of_the_layers(runs, case):
         assert_close(bias, np.broadcast_to(rows, (passes, rows.shape[-1])), 1e-15)
 
 
+@pytest.mark.parametrize("method", [m for m in METHODS if methods.METHODS[m].spread])
+def test_means_and_standard_deviations_are_those_of_the_layers(engine, method):
+    sizes = (2, 7, 5, 3)
+    net = shaken(method, sizes, "tanh", np.random.default_rng(5))
+    script = """([spec, params]) => {
+      const net = new E.Network(spec, new E.Random(0));
+      for (const [l, name, array] of net.arrays()) array.set(params[`${l}.${name}`]);
+      return Object.values(net.moments()).map((part) => [...part]);
+    }"""
+    found = engine.evaluate(script, [spec(method, sizes, "tanh"), listed(arrays(net, net.params))])
+    for part, ending, of in zip(found, ("_mean", "_rho"), (np.array, softplus), strict=True):
+        own = [of(array).ravel() for name, array in net.params.items() if name.endswith(ending)]
+        assert_close(part, np.concatenate(own), 1e-7)  # in float32
+
+
 def test_standard_deviations_are_right_at_both_ends(engine):
     rho = np.linspace(-40, 40, 81)
     script = "(rho) => rho.map((value) => [E.softplus(value), E.sigmoid(value)])"

@@ -49,7 +49,6 @@ LOCATIONS = {
     "bandit": "bandits.EXPERIMENT",
     "rank1-training-tuning": "training_rank1.TUNING",
     "rank1-training": "training_rank1.EXPERIMENT",
-    "rank1-training-cloud": "training_rank1.CLOUD",
     "rank1-gradients": "training_rank1.GRADIENTS",
     "rank1-noise": "training_rank1.NOISE",
     "pruning-tuning": "pruning.TUNING",

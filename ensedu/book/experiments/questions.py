@@ -53,7 +53,6 @@ QUESTIONS: Mapping[str, str] = {
     "rank1-gradients": "How noisy is a gradient by a draw for each member, or each image?",
     "rank1-noise": "How good is one network under noise that a rank-1 BNN's prior would draw?",
     "rank1-training": "What do prior, start and loss of a rank-1 BNN change, and is it learned?",
-    "rank1-training-cloud": "How do means and standard deviations of r and s move in training?",
     "rank1-training-tuning": "Which rate does each recipe of a rank-1 BNN get?",
     "running-example": "What do methods do at the data and in the gap of one curve?",
     "running-example-curves": "What does each method look like on one curve with a gap?",

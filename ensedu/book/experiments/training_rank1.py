@@ -38,7 +38,6 @@ from ensedu.torch import mlp
 from ensedu.torch.variational import kl, softplus
 
 __all__ = [
-    "CLOUD",
     "CONTESTANTS",
     "EXPERIMENT",
     "GRADIENTS",
@@ -398,21 +397,6 @@ def best_rates(rows: list[dict[str, Any]]) -> dict[str, int]:
     }
 
 
-def cloud(contestant: str, batch_size: int, epochs: list[int], every: int) -> dict[str, Any]:
-    """Return (mean, standard deviation) of every so many entries of r and s on split 0, start 0."""
-    kept: list[list[list[float]]] = []
-
-    def record(stack: Stack, _: Any) -> None:
-        means, deviations = stack.fast_weight_moments()
-        kept.append([means[0].ravel()[::every].tolist(), deviations[0].ravel()[::every].tolist()])
-
-    row = CONTESTANTS[contestant]
-    first = Stack(row, [0], before.sizes("digits"))
-    record(first, None)
-    train(row, [0], 1, RATES[row.chosen], batch_size, epochs, record)
-    return {"entries": kept}
-
-
 def gradients(
     split: int, sizes: list[int], images: int, draws: int, epochs: int, batch_size: int
 ) -> dict[str, Any]:
@@ -522,16 +506,6 @@ EXPERIMENT = Experiment(
     run=run,
     settings=SETTINGS,
     summarize=summarize,
-)
-CLOUD = Experiment(
-    name="rank1-training-cloud",
-    about="entries: means and standard deviations of every 13th entry of r and s, at the start and "
-    "after each of the epochs, of rank1-training's first network: split 0, start 0",
-    budget="as rank1-training, one network",
-    cases=[{"contestant": name} for name in ("normal", "no_kl", "signs", "signs_cauchy")],
-    run=cloud,
-    settings={"batch_size": 48, "epochs": list(EPOCHS), "every": 13},
-    digits=3,
 )
 GRADIENTS = Experiment(
     name="rank1-gradients",

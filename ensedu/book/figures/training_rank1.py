@@ -4,22 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
-from numpy import ndarray as Array
 
 from ensedu.book.figures.mixes import MIXES
 from ensedu.plot.panels import RIGHT, ends_room, inches, name_ends, panels, set_axis
-from ensedu.plot.style import INK, Figure, color, house_style
+from ensedu.plot.style import Figure, color, house_style
 
 __all__ = [
-    "CLOUD", "CONTEST", "ENGINEER", "SWAPPED", "TRAP", "Cloud", "Path", "Swapped", "Trap",
+    "CONTEST", "ENGINEER", "LIVE", "SWAPPED", "TRAP", "Path", "Swapped", "Trap",
 ]  # fmt: skip
 
 # Captions.
-CLOUD = (
-    "Started near 1, the distributions of r and s go where nothing was learned: into the prior. "
-    "Each dot is one entry of r or s, its mean and its standard deviation σ; the ring is the prior "
-    "N(1, 0.1²). 102 of the 1,320 entries of a network that learns to read digits."
+LIVE = (
+    "Started near 1, most distributions of r and s go to the prior: what is left is noise that you "
+    "chose. Each dot is one entry of r or s, its mean and its standard deviation σ; the ring is "
+    "the prior. The curve is what the network learns meanwhile."
 )
 SWAPPED = (
     "The prior in the place of what r and s learned does no harm. Squares: the same rank-1 BNNs, "
@@ -42,54 +40,9 @@ ENGINEER = (
 GREEN, GRAY = color("rank1"), color("single")
 #: Inches that panels are high, and of one row.
 HIGH, ROW = 2.7, 0.48
-#: The prior's mean and standard deviation, and where its name stands.
-PRIOR, BESIDE = (1.0, 0.1), (-13, 10)
-#: After which epochs the cloud was looked at, those to choose from, and what the means start from.
-EPOCHS, SHOWN = (0, 1, 2, 3, 5, 8, 12, 20, 30, 40), (0, 3, 8, 12, 20, 40)
-STARTS = {"N(1, 0.1²)": "normal", "random signs": "signs"}
 #: The line of each prior in `Trap`.
 STYLES = ("-", "--")
 NOISY = "one, with noise"
-
-
-class Cloud:
-    """Means and standard deviations of entries of r and s, epoch by epoch.
-
-    Parameters
-    ----------
-    entries
-        By contestant, (epochs, 2, K): means, and standard deviations, after each of `EPOCHS`.
-    """
-
-    def __init__(self, entries: Mapping[str, Sequence[Sequence[Sequence[float | int]]]]) -> None:
-        self.entries = {words: np.array(entries[name]) for words, name in STARTS.items()}
-        self.choices = {"means_start": [*STARTS], "epoch": [*SHOWN]}
-
-    def at(self, means_start: str, epoch: int) -> Float[Array, "2 K"]:
-        """Return means and standard deviations."""
-        return self.entries[means_start][EPOCHS.index(epoch)]
-
-    def draw(self, means_start: str, epoch: int) -> Figure:
-        """Draw a dot an entry, and a ring around the prior."""
-        with house_style():
-            figure, (axes,) = panels(1, height=HIGH)
-            axes.plot(*self.at(means_start, epoch), "o", color=GREEN, ms=5, alpha=0.55, mew=0)
-            axes.plot(*PRIOR, "o", ms=17, mfc="none", mec=INK, mew=1.6)
-            axes.annotate("prior", PRIOR, BESIDE, textcoords="offset points", color=INK, ha="right")
-            axes.set(yscale="log", xlabel="mean", ylabel="σ")
-            axes.minorticks_off()
-            set_axis(axes.xaxis, (-1.6, 1.6), {x: f"{x:g}".replace("-", "−") for x in (-1, 0, 1)})
-            set_axis(axes.yaxis, (0.015, 0.25), {y: f"{y:g}" for y in (0.02, 0.05, 0.1, 0.2)})
-        return figure
-
-    def say(self, means_start: str, epoch: int) -> str:
-        """Say where the middle of the cloud is."""
-        mean, std = self.at(means_start, epoch)
-        below = np.mean(mean < 0)
-        return (
-            f"After {epoch} epochs half of the σ lie above {np.median(std):.2g}, and {below:.0%} "
-            "of the means are negative."
-        )
 
 
 class Swapped:

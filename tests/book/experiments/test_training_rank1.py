@@ -195,9 +195,12 @@ def test_the_settings_chosen_are_those_of_the_tuning():
 
 
 def test_the_first_epochs_of_a_row_again():
-    row = measured.row(measured.load("rank1-training-cloud")["rows"], contestant="signs_cauchy")
-    again = ours.cloud("signs_cauchy", 48, [1, 2], 13)
-    np.testing.assert_allclose(again["entries"], row["entries"][:3], rtol=0.02, atol=0.002)
+    """One network's σ, and its part below 0, are near the means over all."""
+    row = measured.row(measured.load("rank1-training")["rows"], contestant="signs_cauchy")
+    settings = {"splits": 1, "starts": 1, "batch_size": 48, "epochs": [1, 2], "passes": 2}
+    again = ours.run("signs_cauchy", **settings)["curves"]
+    np.testing.assert_allclose(again["sigma"], row["curves"]["sigma"][:2], rtol=0.02)
+    np.testing.assert_allclose(again["negative"], row["curves"]["negative"][:2], atol=0.02)
 
 
 def test_a_row_of_gradients_again():

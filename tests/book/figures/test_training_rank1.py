@@ -1,21 +1,12 @@
 """What *Training a rank-1 BNN* draws is what it is given, and each sentence says one thing."""
 
 import numpy as np
-import pytest
 
-from ensedu.book.figures.training_rank1 import EPOCHS, STARTS, Cloud, Path, Swapped, Trap
+from ensedu.book.figures.training_rank1 import Path, Swapped, Trap
 from ensedu.book.page.said import too_much
 from ensedu.plot.style import LOOKS
 from tests.plot.looks import LIGHT, drawn, readable
 
-RNG = np.random.default_rng(0)
-ENTRIES = {
-    name: np.stack(
-        [RNG.uniform(-1.5, 1.5, (len(EPOCHS), 31)), RNG.uniform(0.02, 0.2, (len(EPOCHS), 31))], 1
-    ).tolist()
-    for name in STARTS.values()
-}
-CLOUD = Cloud(ENTRIES)
 SWAPPED = Swapped({"as learned": 0.08, "at their means": 0.09, "from the prior": 0.07}, 0.1, 0.12)
 TRAP = Trap(
     [1, 3, 40],
@@ -24,28 +15,6 @@ TRAP = Trap(
         "Cauchy": Path([0.49, 0.48, 0.4], [2, 0.3, 0.04]),
     },
 )
-
-
-@pytest.mark.parametrize("start", STARTS)
-def test_the_cloud_is_the_entries_around_the_prior(start):
-    readable(lambda: CLOUD.draw(start, 8))
-    for look in LOOKS:
-        (axes,) = drawn(lambda: CLOUD.draw(start, 8), look).axes
-        dots, ring = axes.lines
-        wanted = np.array(ENTRIES[STARTS[start]])[EPOCHS.index(8)]
-        np.testing.assert_array_equal(dots.get_xydata().T, wanted)
-        assert ring.get_xydata().tolist() == [[1, 0.1]]
-        for (low, high), values in zip((axes.get_xlim(), axes.get_ylim()), wanted, strict=True):
-            assert low < values.min() <= values.max() < high
-    assert not too_much(CLOUD.say(start, 8))
-
-
-def test_the_cloud_says_where_its_middle_is():
-    mean, std = np.array([[-1.0, 1, 1, 1], [0.05, 0.06, 0.08, 0.09]])
-    own = Cloud({name: [[mean.tolist(), std.tolist()]] for name in STARTS.values()})
-    assert own.say("random signs", 0) == (
-        "After 0 epochs half of the σ lie above 0.07, and 25% of the means are negative."
-    )
 
 
 def test_what_stands_in_the_place_of_r_and_s_is_a_dot_a_row():

@@ -68,6 +68,17 @@ def test_the_small_form_leads_to_all_settings(monkeypatch, tmp_path):
     assert root["data-full"] == "ensedu-live:"
 
 
+RANK1 = {"method": "rank1", "small": True, "distributions": True, "width": 5}
+
+
+def test_distributions_are_shown_on_the_page_and_in_the_widget(monkeypatch, tmp_path):
+    assert live(**RANK1)._distributions
+    root = page_of(tmp_path, monkeypatch, **RANK1)
+    assert "data-distributions" in root.attrs
+    (alt,) = {image["alt"] for image in root.select("img")}
+    assert alt.startswith("Means and standard deviations of r and s after 300 steps")
+
+
 def test_no_word_can_end_the_script(monkeypatch, tmp_path):
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))
     page = small()
@@ -81,6 +92,12 @@ BAD = [
     (lambda: live(small=1), TypeError, ("small", "1")),
     (lambda: live(name="A B"), ValueError, ("name", "'A B'", "hyphens")),
     (lambda: live(caption=3), TypeError, ("caption", "3")),
+    (lambda: live(distributions=1), TypeError, ("distributions", "1")),
+    (lambda: live(**RANK1 | {"small": False}), ValueError, ("distributions", "small=False")),
+    (lambda: live(**RANK1 | {"method": "mean_field"}), ValueError, ("r and s", "'mean_field'")),
+    (lambda: live(**RANK1 | {"method": "batch_ensemble"}), ValueError, ("r and s", "'batch_")),
+    (lambda: live(**RANK1, data="moons"), ValueError, ("distributions", "a curve")),
+    (lambda: live(**RANK1, other={"method": "single"}), ValueError, ("distributions", "one net")),
 ]
 
 

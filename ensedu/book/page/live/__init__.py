@@ -25,6 +25,7 @@ from ensedu.book.page.live import reference_band, trainer_state
 from ensedu.book.page.live.trainer_picture import TrainerPicture
 from ensedu.common import checks
 from ensedu.common.optional import optional
+from ensedu.methods import METHODS
 
 __all__ = ["live"]
 
@@ -56,6 +57,7 @@ def live(
     behind: dict[str, Any] | None = None,
     small: bool = False,
     matrices: bool = False,
+    distributions: bool = False,
     name: str = "",
     caption: str = "",
     alt: str = "",
@@ -119,6 +121,9 @@ def live(
         dropout it is the rate `p` alone.
     matrices
         Whether the small form shows the members' matrices, too.
+    distributions
+        Whether the small form shows the mean and the standard deviation of each distribution beside
+        a curve; its settings are then their start and ``prior_scale``.
     name, caption
         In the book: what other places call the figure, and what stands below it.
     alt
@@ -133,8 +138,8 @@ def live(
     Raises
     ------
     TypeError, ValueError
-        For a bad argument, a start that the method does not have, and a preset of another task
-        beside points.
+        For a bad argument, a start that the method does not have, a preset of another task beside
+        points, and `distributions` that are none, or not beside one curve in the small form.
     ImportError
         In Jupyter without anywidget.
     """
@@ -146,18 +151,32 @@ def live(
         "initial_std": initial_std, "p": p, "noise": noise, "seed": seed, "other": other,
     })  # fmt: skip
     band = reference_band.checked_band(behind, state)
-    for title, flag in {"small": small, "matrices": matrices}.items():
+    flags = {"small": small, "matrices": matrices, "distributions": distributions}
+    for title, flag in flags.items():
         checks.boolean(title, flag)
+    if distributions:
+        _check_distributions(state, small)
     for title, words in {"name": name, "caption": caption, "alt": alt}.items():
         checks.text(title, words)
     slider_checks.figure_name(name)
     if os.environ.get(BOOK):
-        flags = [title for title, flag in {"small": small, "matrices": matrices}.items() if flag]
-        return Page(state, flags, band, name=name, caption=caption, alt=alt)
+        shown = [title for title, flag in flags.items() if flag]
+        return Page(state, shown, band, name=name, caption=caption, alt=alt)
     optional("anywidget", "book")
     from ensedu.book.page.live.widget import Live
 
-    return Live(state, band, small=small, matrices=matrices, alt=alt)
+    return Live(state, band, **flags, alt=alt)
+
+
+def _check_distributions(state: dict[str, Any], small: bool) -> None:
+    row = METHODS[state["method"]]
+    if not (small and row.modulated and row.spread):
+        raise ValueError(
+            "distributions=True needs small=True and a method whose r and s are distributions, "
+            f"got small={small} and {state['method']!r}"
+        )
+    if state["task"] != "regression" or state["other"]:
+        raise ValueError("distributions=True needs one network that learns a curve")
 
 
 class Page:
@@ -169,7 +188,7 @@ class Page:
     ) -> None:  # fmt: skip
         self._state, self._flags = state, flags
         self._named = {"name": name, "caption": caption, "behind": json.dumps(band) if band else ""}
-        self._picture = TrainerPicture(state, alt, band)
+        self._picture = TrainerPicture(state, alt, band, distributions="distributions" in flags)
 
     def __repr__(self) -> str:
         return trainer_state.as_text(self._state)

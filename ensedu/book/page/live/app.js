@@ -11,7 +11,7 @@ const COUNT = 250; // milliseconds between two numbers of the meter
 const SAY = 1000; // milliseconds between two sentences while it trains
 const KEEP = 3000; // milliseconds that an answer to the reader stands at least
 
-export const mount = (root, { state: first, small = false, matrices = false, name = "live", hooks = {}, full = "", behind = null }) => {
+export const mount = (root, { state: first, small = false, matrices = false, distributions = false, name = "live", hooks = {}, full = "", behind = null }) => {
   const status = make("p", { class: "ensedu-t-story", role: "status" }, opening(first));
   let spoken = { until: 0, steps: -1, state: null }; // how long it stands, and about what
   // Only what is `loud` is read aloud: answers, and what is seen at a pause.
@@ -36,6 +36,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
       hooks.change?.(structuredClone(trainer.state));
     },
   }, behind);
+  trainer.distributions = distributions;
 
   const hint = hintOf(`${name}-hint`, small);
   const stage = stageOf(root, trainer, hint.id);
@@ -76,7 +77,7 @@ export const mount = (root, { state: first, small = false, matrices = false, nam
   // others; the few settings of the small form stand above.
   const seen = make("div", { class: "ensedu-t-seen" }, tools, meter, stage.element, ...(matrices ? [stage.matrixFold] : []), status, stage.key, hint);
   const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen] : [seen, guided(trainer, root), settings.element]));
-  const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${behind ? " ensedu-t-compared" : ""}` }, bench, ...below);
+  const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${behind ? " ensedu-t-compared" : ""}${distributions ? " ensedu-t-clouded" : ""}` }, bench, ...below);
 
   const fail = ({ side, step: at, words }) =>
     tell(

@@ -61,6 +61,12 @@ export class Network {
     );
   }
 
+  // The means of all distributions, and their standard deviations.
+  moments() {
+    const of = (ending) => this.arrays().filter(([, name]) => name.endsWith(ending)).flatMap(([, , array]) => [...array]);
+    return { means: Float32Array.from(of("_mean")), stds: Float32Array.from(of("_rho"), softplus) };
+  }
+
   // What one pass of all members, or samples, draws: an object a layer.
   noise(random) {
     const { passes: M, p } = this.spec;

@@ -76,12 +76,12 @@ export class Runner {
     this.#send("pause", {});
   }
 
-  frame(state, { finest, layer }) {
+  frame(state, { finest, layer, distributions }) {
     if (this.asked) return;
     this.asked = true;
     const plane = state.task === "classification";
     this.#send("frame", {
-      grid: plane ? null : GRID, reach: REACH, classes: classesOf(state), finest, layer,
+      grid: plane ? null : GRID, reach: REACH, classes: classesOf(state), finest, layer, distributions,
     });
   }
 

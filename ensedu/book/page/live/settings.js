@@ -84,14 +84,15 @@ class Panel {
   }
 }
 
-// The small form: members, and how they start; or how distributions are trained; or how many units are dropped.
+// The small form: members, and how they start, or what their distributions start from and return to; or how
+// distributions of all weights are trained; or how many units are dropped.
 export const smallSettings = (trainer, full) => {
   const panel = new Panel(trainer);
   const { method } = trainer.state;
-  const ofMembers = () => [
-    panel.side(0).members,
-    panel.toggle("starts", "start", STARTS[method].map((value) => [value, START_WORDS[value]]), () => STARTS[method].length > 1),
-  ];
+  const startsOf = trainer.distributions ? ["normal-0.1", "signs"] : STARTS[method];
+  const starts = () =>
+    panel.toggle("starts", "start", startsOf.map((value) => [value, START_WORDS[value]]), () => startsOf.length > 1);
+  const ofMembers = () => [trainer.distributions ? panel.restart("prior σ", "prior_scale", [0.03, 0.1, 0.3]) : panel.side(0).members, starts()];
   const ofDistributions = () => [
     panel.restart("KL weight", "kl_weight", [0, 0.1, 1, 10]), panel.restart("initial σ", "initial_std", [0.01, 0.1, 1]),
   ];

@@ -1,6 +1,7 @@
 // The pictures of one or two networks, and what is folded below them.
 import { choice, fold, make } from "../common/controls.js";
 import { behindOf } from "./behind.js";
+import { cloud } from "./cloud.js";
 import { edit } from "./editor.js";
 import { areOne } from "./forecast.js";
 import { thin } from "./labels.js";
@@ -66,13 +67,13 @@ export const stageOf = (root, trainer, hint) => {
     return canvas;
   };
   const build = () => {
-    const kinds = trainer.plane ? Object.keys(MAPS) : ["curves"];
+    const kinds = [...(trainer.plane ? Object.keys(MAPS) : ["curves"]), ...(trainer.distributions ? ["cloud"] : [])];
     canvases = [];
     const sections = sides(trainer.state).map((_, i) => {
       const figures = kinds.map((kind) => {
         const canvas = canvasOf(kind);
         canvases.push({ i, kind, canvas });
-        const caption = kind === "curves" ? [] : [make("p", { class: "ensedu-t-note" }, MAPS[kind])];
+        const caption = kind in MAPS ? [make("p", { class: "ensedu-t-note" }, MAPS[kind])] : [];
         return make("div", { class: "ensedu-t-picture", "data-kind": kind }, ...caption, canvas);
       });
       return make("section", {}, make("p", { class: "ensedu-t-title" }), make("div", { class: "ensedu-t-row" }, ...figures));
@@ -100,6 +101,10 @@ export const stageOf = (root, trainer, hint) => {
       section.firstChild.textContent = words;
     });
     for (const { i, kind, canvas } of canvases) {
+      if (kind === "cloud") {
+        canvas.setAttribute("aria-label", "Means and standard deviations of all distributions, around their prior");
+        continue;
+      }
       const behind = behindOf(trainer.behind, trainer.state, sides(trainer.state)[i]);
       const before = behind ? ` before the band of ${behind.label}` : "";
       const what = kind === "curves" ? `Curves of all members${before}` : `Map, ${MAPS[kind]}`;
@@ -147,6 +152,9 @@ export const stageOf = (root, trainer, hint) => {
         const height = heightOf(width, canvases.length);
         const behind = behindOf(trainer.behind, state, shown);
         seen.push(curves(canvas, { width, height }, side?.means && side, GRID, state, shown.method, look, trainer, { compared: Boolean(trainer.behind), behind }));
+      } else if (kind === "cloud") {
+        const prior = { mean: METHODS[shown.method].prior_loc, std: state.prior_scale };
+        cloud(canvas, { width, height: heightOf(canvases[0].width, canvases.length) }, side?.moments, prior, look.colors[shown.method], look, trainer);
       } else map(canvas, { width, height: Math.round(width - 10) }, side?.map && side, kind, state, look, trainer);
     }
     if (!frame) return;

@@ -52,14 +52,24 @@ const ofMaps = ({ map: { disagreement } }) => {
   return `two members choose different classes in ${Math.round(100 * split)}% of the plane.`;
 };
 
+const middle = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+
+// Where distributions are: still below 0, or how wide.
+const ofDistributions = ({ means, stds }, { prior_scale }) => {
+  const below = means.filter((mean) => mean < 0).length / means.length;
+  if (below > 0.005) return `${Math.round(100 * below)}% of the means are below 0; the prior has its mean at 1.`;
+  return `half of the σ lie above ${middle(stds).toPrecision(2)}; the prior has ${prior_scale}.`;
+};
+
 const NO_POINT = "There is no point to learn from: add one.";
 
 // One sentence a side.
 export const story = (frame, state, behind = null) => {
   if (!state.points.length) return NO_POINT;
-  const seen = state.task === "regression" ? ofCurves : ofMaps;
+  const ofFunctions = state.task === "regression" ? ofCurves : ofMaps;
+  const seen = (side) => (side.moments ? ofDistributions(side.moments, state) : ofFunctions(side, state));
   return sides(state)
-    .map((side, i) => `${named(state, i)}: ${seen(frame.sides[i], state)}${behindWords(behind, state, side, number)}`)
+    .map((side, i) => `${named(state, i)}: ${seen(frame.sides[i])}${behindWords(behind, state, side, number)}`)
     .join(" ");
 };
 

@@ -41,6 +41,7 @@ export class Trainer {
     this.seen = false; // on the screen
     this.layer = state.hidden_layers > 1 ? 1 : 0; // whose matrices are shown
     this.matrices = false; // whether they are
+    this.distributions = false; // whether means and standard deviations are shown
     this.chosen = -1; // a point
     this.cursor = null; // of the keyboard
     this.erasing = false;
@@ -158,7 +159,7 @@ export class Trainer {
       if (!this.runner.asked) {
         this.dirty = false;
         this.asked = now;
-        this.runner.frame(this.state, { finest: FINEST, layer: this.matrices ? this.layer : null });
+        this.runner.frame(this.state, { finest: FINEST, layer: this.matrices ? this.layer : null, distributions: this.distributions });
       }
       this.#wake();
     });

@@ -48,26 +48,31 @@ Shown = Float[Array, "F B k"]
 class Trained:
     """One network after some steps: its method, and the outputs of F functions, (F, B, k).
 
-    B are the places of `GRID`, or the pixels of a map row by row from the top left.
+    B are the places of `GRID`, or the pixels of a map row by row from the top left. `moments` are
+    the means and standard deviations of its K distributions.
     """
 
     method: str
     label: str
     outputs: Shown
+    moments: Float[Array, "2 K"]
 
 
 class TrainerPicture:
     """A state as a figure and in words; it trains when it is first shown.
 
     `alt` are words to use in place of its own, `behind` is a band to compare with, as
-    `reference_band.checked_band` returns it: then training goes on until the page rests.
+    `reference_band.checked_band` returns it: then training goes on until the page rests. With
+    `distributions` these are drawn, and no curve.
     """
 
     def __init__(
-        self, state: Mapping[str, Any], alt: str = "", behind: Mapping[str, Any] | None = None
-    ) -> None:
+        self, state: Mapping[str, Any], alt: str = "", behind: Mapping[str, Any] | None = None,
+        *, distributions: bool = False,
+    ) -> None:  # fmt: skip
         self.state = state
         self._alt = alt
+        self._distributions = distributions
         sides = trainer_state.sides(state)
         own = behind and all(reference_band.belongs(behind, state, side) for side in sides)
         self._behind = behind if own else None
@@ -91,6 +96,8 @@ class TrainerPicture:
     def figure(self) -> plot.Figure:
         """Draw the curves, or the maps, of each network."""
         _, networks = self._trained
+        if self._distributions:
+            return _cloud_figure(self.state, networks[0])
         if self.state["task"] == "regression":
             return _curves_figure(self.state, networks, self._behind)
         return _maps_figure(self.state, networks)
@@ -107,6 +114,12 @@ class TrainerPicture:
             return self._alt
         steps, networks = self._trained
         number = len(self.state["points"])
+        if self._distributions:
+            middle = np.median(networks[0].moments[1])
+            return (
+                f"Means and standard deviations of r and s after {steps} steps: half of these lie "
+                f"above {middle:.2g}. A ring marks their prior, {self.state['prior_scale']:g}."
+            )
         points = "one point" if number == 1 else f"{number or 'no'} points"
         what = "in two inputs " if self.state["task"] == "classification" else ""
         said = " ".join(_network_in_words(self.state, one) for one in networks)
@@ -183,7 +196,7 @@ def trained(
         return None
     row = METHODS[side["method"]]
     label = f"{row.label} of {side['ensemble_size']}" if row.members else row.label
-    return Trained(side["method"], label, outputs)
+    return Trained(side["method"], label, outputs, _moments(net))
 
 
 def _products(state: Mapping[str, Any], side: Mapping[str, Any]) -> int:
@@ -219,6 +232,16 @@ def _outputs_of_functions(
     draws = -(-functions // side["ensemble_size"]) if row.stochastic else 1
     outputs = [net.forward(x) for _ in range(draws)]
     return np.concatenate([one.reshape(-1, *one.shape[-2:]) for one in outputs])
+
+
+def _moments(net: en.Sequential) -> Float[Array, "2 K"]:
+    """Means and standard deviations of all distributions."""
+    parts = [
+        [array.ravel() for name, array in net.params.items() if name.endswith(ending)]
+        for ending in ("_mean", "_rho")
+    ]
+    means, rhos = (np.concatenate([np.zeros(0), *part]) for part in parts)
+    return np.stack([means, softplus(rhos)])
 
 
 def _band(state: Mapping[str, Any], one: Trained) -> tuple[Array, Array, Array]:
@@ -261,6 +284,22 @@ def _curves_figure(
         together=behind is not None and len(methods) == len(beliefs),
         thin="draws" if drawn else "members",
     )
+
+
+def _cloud_figure(state: Mapping[str, Any], one: Trained) -> plot.Figure:
+    """A dot for each distribution, and a ring around their prior."""
+    prior = prior_loc(METHODS[one.method]), state["prior_scale"]
+    with house_style():
+        figure, (axes,) = plot.panels(1, height=PANEL)
+        axes.plot(*one.moments, "o", color=plot.PALETTE[one.method], ms=4, alpha=0.35, mew=0)
+        axes.plot(*prior, "o", ms=17, mfc="none", mec=INK, mew=1.6)
+        axes.annotate("prior", prior, (-13, 0), textcoords="offset points", color=INK, ha="right",
+                      va="center")  # fmt: skip
+        axes.set(yscale="log", xlabel="mean", ylabel="σ", xlim=(-1.6, 1.6), ylim=(0.004, 0.6))
+        axes.set_xticks([-1, 0, 1], ["−1", "0", "1"])
+        axes.set_yticks([0.01, 0.03, 0.1, 0.3], ["0.01", "0.03", "0.1", "0.3"])
+        axes.minorticks_off()
+    return figure
 
 
 def _interpolated(values: Float[Array, "*F B"], x: Float[Array, " N"]) -> Float[Array, "*F N"]:

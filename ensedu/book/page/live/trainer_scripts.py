@@ -73,10 +73,10 @@ BUNDLE = Bundle(
     },
     page=(
         "common/fields", "live/toys", "live/pasted", "live/link", "live/forecast", "live/behind",
-        "live/labels", "live/paint", "live/runner", "live/story", "live/python", "live/guides",
-        "common/controls", "live/trainer", "live/editor", "live/stage", "live/settings", "live/app",
-        "digit/bits", "digit/networks", "digit/words", "digit/pad", "digit/answers",
-        "digit/figure", "common/widget", "live/start",
+        "live/labels", "live/paint", "live/cloud", "live/runner", "live/story", "live/python",
+        "live/guides", "common/controls", "live/trainer", "live/editor", "live/stage",
+        "live/settings", "live/app", "digit/bits", "digit/networks", "digit/words", "digit/pad",
+        "digit/answers", "digit/figure", "common/widget", "live/start",
     ),
     constants=lambda: {
         "HOUSE": house(),

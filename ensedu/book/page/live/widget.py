@@ -47,11 +47,12 @@ class Live(anywidget.AnyWidget):
     _state = traitlets.Dict().tag(sync=True)
     _small = traitlets.Bool().tag(sync=True)
     _matrices = traitlets.Bool().tag(sync=True)
+    _distributions = traitlets.Bool().tag(sync=True)
     _behind = traitlets.Dict(allow_none=True).tag(sync=True)
 
     def __init__(
         self, state: dict[str, Any], behind: dict[str, Any] | None = None, *,
-        small: bool = False, matrices: bool = False, alt: str = "",
+        small: bool = False, matrices: bool = False, distributions: bool = False, alt: str = "",
     ) -> None:  # fmt: skip
         self._alt = alt
         self._now = state  # checked; traits that say the same were set here
@@ -59,8 +60,8 @@ class Live(anywidget.AnyWidget):
         self._given = False  # whether the weights were set in Python
         points, own = trainer_state.array_of(state), trainer_state.without_points(state)
         super().__init__(
-            _state=state, _small=small, _matrices=matrices, _behind=behind,
-            points=points, options=own, weights=self._heard,
+            _state=state, _small=small, _matrices=matrices, _distributions=distributions,
+            _behind=behind, points=points, options=own, weights=self._heard,
         )  # fmt: skip
         self.on_msg(self._hear)
 
@@ -70,7 +71,9 @@ class Live(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         found = super()._repr_mimebundle_(**kwargs)
         assert found is not None
-        png, about = TrainerPicture(self._now, self._alt, self._behind).bundle()
+        png, about = TrainerPicture(
+            self._now, self._alt, self._behind, distributions=self._distributions
+        ).bundle()
         return found[0] | png, found[1] | about
 
     def _become(self, state: dict[str, Any]) -> None:

@@ -244,7 +244,7 @@ export const serve = (scope) => {
     pause() {
       going = false;
     },
-    frame({ grid, reach, classes, finest, layer }) {
+    frame({ grid, reach, classes, finest, layer, distributions }) {
       const { head } = training.options;
       const began = performance.now();
       const affordable = Math.sqrt(MAP / (pixelTime * training.sides.length));
@@ -253,6 +253,7 @@ export const serve = (scope) => {
         ...(grid ? training.curves(side, grid, head) : { map: training.map(side, size, reach, classes) }),
         found: side.found,
         total: side.net.total,
+        moments: distributions ? side.net.moments() : null,
         matrices: layer === null ? null : new Float32Array(side.net.made(layer, side.shown[0]).W),
       }));
       if (!grid) pixelTime = (performance.now() - began) / (sides.length * size * size);

@@ -1,5 +1,6 @@
 """What *Training a rank-1 BNN* claims, by its tables, by those of the contest, and by algebra."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,21 @@ from ensedu.book import measured
 from ensedu.book.experiments import training_rank1 as training
 from ensedu.book.experiments.contest import mixes, reading
 from ensedu.book.experiments.contest.tasks import TASKS
+from ensedu.book.page.live import live, trainer_state
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.torch import mlp
 from ensedu.uncertainty import resampled
 from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.shootout import lenet, lengths, mean, row, without_lenet, word
 
-RANK1, TRAINED, CLOUD = "rank1", "rank1-training", "rank1-training-cloud"
+RANK1, TRAINED = "rank1", "rank1-training"
+CURVE = {"data": "gap", "method": "rank1", "prior_scale": 0.1}
 RIVALS = ("single", "batch_ensemble", "deep_ensemble")
 
 PUBLISHED = "what others published"
 CLAIMS = Claims(
     "learning/rank-1-bnn",
     unclaimed={
-        "move its slider from the start to": "what to do",
         "an entry that is far from 1": "what heavy tails are",
         "Why not start the means": "the story's question",
         "way the mean passes 0": "continuity",
@@ -69,11 +71,6 @@ def told(name: str, than: str) -> Change:
     """Return a change of the word of a pair."""
     where = {"contestant": name, "than": than}
     return Change(TRAINED, "summary", "pairs", where, "verdict", to="worse")
-
-
-def cloud(name: str) -> np.ndarray:
-    """Return means and standard deviations, (epochs, 2, K)."""
-    return np.array(measured.row(measured.load(CLOUD)["rows"], contestant=name)["entries"])
 
 
 def by_split(scores: Any) -> np.ndarray:
@@ -125,37 +122,31 @@ def predicted(contestant: str, part: str, times: float) -> Change:
     return Change(mixes.TABLE, "rows", {"contestant": contestant}, part, times=times)
 
 
-@CLAIMS.says("entries", "each of the 1,320 entries")
-@CLAIMS.says("starts", r"deviation \sigma of 0.032")
-@CLAIMS.says("number", "learns to read digits from 1,344 images")
+@CLAIMS.says("entries", "each of the 808 entries")
+@CLAIMS.says("begins", r"standard deviation \sigma of 0.01")
+def _() -> None:
+    net = live(**CURVE)
+    shapes = trainer_state.shapes({**net.options, "points": net.points.tolist()})[0]
+    assert sum(math.prod(s) for name, s in shapes.items() if "_mean" in name) == 808
+    assert (net.options["initial_std"], net.options["prior_scale"]) == (0.01, 0.1)
+
+
+@CLAIMS.says("starts", r"with a \sigma of 0.032")
 def _() -> None:
     net = training.Stack(training.CONTESTANTS["normal"], [0], (64, 64, 64, 10))
     means, deviations = net.fast_weight_moments()
     assert means[0].shape == (4, 330)
-    assert 4 * 330 == 1320
     assert np.allclose(deviations, START)
     assert round(START, 3) == 0.032
-    images = len(training.before.examples("digits", 0)[0][1])
-    assert (images, images / training.SETTINGS["batch_size"]) == (1344, 28)
-    assert training.before.sizes("digits") == (64, 64, 64, 10)
 
 
-@CLAIMS.says(
-    "answer", r"half of the \sigma lie above 0.098",
-    Change(CLOUD, "rows", {"contestant": "normal"}, "entries", -1, times=1.05),
-)  # fmt: skip
-@CLAIMS.says("ring", "three times what it was")
-@CLAIMS.says(
-    "summary-return", "of r and s return to their prior",
-    Change(CLOUD, "rows", {"contestant": "normal"}, "entries", -1, 1, times=0.6),
-)  # fmt: skip
+@CLAIMS.says("ring", "of them lie above 0.099", bent("normal", "sigma", -1, 0.9))
+@CLAIMS.says("summary-return", "of r and s return to their prior", bent("normal", "sigma", -1, 0.6))
 def _() -> None:
-    mean, std = cloud("normal")[-1]
-    assert round(np.median(std), 3) == 0.098
-    assert 2.9 < np.median(std) / START < 3.3
-    assert np.quantile(np.abs(mean - 1), 0.9) < 0.07
-    assert np.quantile(std, 0.05) > 0.06
-    assert measured.load(CLOUD)["settings"]["epochs"][-1] == 40
+    low, middle, high = curve("normal", "sigma")[-1]
+    assert round(middle, 3) == 0.099
+    assert 0.09 < low < high < 0.11
+    assert measured.load(TRAINED)["settings"]["epochs"][-1] == 40
 
 
 @CLAIMS.says("report", "it is 0.080, where one", changed("normal", "nll", 1.02))
@@ -189,9 +180,9 @@ def _() -> None:
     assert abs(parameters["mean_field"] / parameters["rank1"] - 2) < 0.02
 
 
-@CLAIMS.says("loss", "our loss is 0.014 nats", bent("normal", "train_nll", -1, 1.1))
+@CLAIMS.says("loss", "our loss on digits is 0.014", bent("normal", "train_nll", -1, 1.1))
 @CLAIMS.says("nats", "19 nats for all 1,344 images", bent("normal", "train_nll", -1, 1.05))
-@CLAIMS.says("hold", "started with would cost 231 nats")
+@CLAIMS.says("hold", "would cost a KL of 231 nats")
 def _() -> None:
     """The KL at any mean is at least that at the prior's."""
     loss = curve("normal", "train_nll")[-1] + curve("normal", "kl")[-1]
@@ -209,14 +200,14 @@ def _() -> None:
     assert found.high < 0.001
 
 
-@CLAIMS.says("means", "NLL is 0.009 higher", changed("normal", "point_nll", 1.02))
+@CLAIMS.says("means", "NLL that is 0.009 higher", changed("normal", "point_nll", 1.02))
 @CLAIMS.says("above", "interval 0.004 to 0.015")
 def _() -> None:
     found = interval(learned("point_nll") - learned())
     assert [round(x, 3) for x in (found.mean, found.low, found.high)] == [0.009, 0.004, 0.015]
 
 
-@CLAIMS.says("rival", "and average 128 weight samples")
+@CLAIMS.says("rival", "predicts with 128 weight samples")
 @CLAIMS.says("noise", "NLL is 0.094, between one network", louder(1.02))
 @CLAIMS.says("both", "rank-1 BNN, and both differences are unclear")
 def _() -> None:
@@ -240,40 +231,37 @@ def _() -> None:
 
 @CLAIMS.says("away", "is 20 standard deviations away")
 @CLAIMS.says("cost", "= 200 nats more than a mean")
-@CLAIMS.says("guess", "ten digits blindly costs 2.3 nats")
-@CLAIMS.says("rescue", "would have to rescue 87 images")
+@CLAIMS.says("guess", "a digit blindly costs only 2.3")
 @CLAIMS.says("summary-cost", "a -1 costs 200 nats more")
 @CLAIMS.says("six", "a -1 costs 6 nats more")
 def _() -> None:
     assert round((1 - -1) / 0.1) == 20
     assert round(kl(-1.0, START) - kl(1.0, START), 6) == 200
     assert round(np.log(10), 1) == 2.3
-    assert round(200 / np.log(10)) == 87
     drawn = START * np.random.default_rng(5).standard_normal(200_000)
     far, near = (np.log1p(((m + drawn - 1) / 0.1) ** 2).mean() for m in (-1.0, 1.0))
     assert round(far - near) == 6
 
 
-@CLAIMS.says("half", "49% of the means are below", bent("signs", "negative", 0, 1.05))
-@CLAIMS.says("left", "and 1% in the end", bent("signs", "negative", -1, 1.3))
+@CLAIMS.says("left", "nearly all means have left the side", bent("signs", "negative", -1, 4))
 @CLAIMS.says("rises", "rises from 0.16 to 0.19", bent("signs", "train_nll", 5, 0.9))
 @CLAIMS.says("stay", "40% of the means stay", bent("signs_cauchy", "negative", -1, 1.1))
 def _() -> None:
     epochs = measured.load(TRAINED)["settings"]["epochs"]
     at = [epochs.index(epoch) for epoch in (5, 12)]
     negative, nll = curve("signs", "negative"), curve("signs", "train_nll")
-    assert [round(negative[k], 2) for k in (0, -1)] == [0.49, 0.01]
+    assert negative[0] > 0.49 > 0.02 > negative[-1]
     assert abs((negative[at[0]] - negative[at[1]]) / negative[0] - 0.5) < 0.03
     assert [round(nll[k], 2) for k in at] == [0.16, 0.19]
     assert round(curve("signs_cauchy", "negative")[-1], 2) == 0.40
 
 
 @CLAIMS.says("signs-end", "0.109 from random signs", changed("signs", "nll", 1.02))
-@CLAIMS.says("cauchy-end", "Cauchy prior has 0.094 instead", told("signs_cauchy", "signs"))
-@CLAIMS.says("start-end", "start near 1 has 0.080", told("signs", "normal"))
+@CLAIMS.says("cauchy-end", "The two ways out end lower", told("signs_cauchy", "signs"))
+@CLAIMS.says("start-end", "lower, but both differences are unclear", told("signs", "normal"))
 def _() -> None:
     found = [round(average(name, "nll"), 3) for name in ("signs", "signs_cauchy", "normal")]
-    assert found == [0.109, 0.094, 0.080]
+    assert found[0] == 0.109 and max(found[1:]) < 0.1
     assert pair("signs_cauchy", "signs")["verdict"] == pair("signs", "normal")["verdict"] == ""
 
 
@@ -306,7 +294,6 @@ def _() -> None:
 
 
 @CLAIMS.says("single", "0.39 units lower on average", row("digits", RANK1, 1.5))
-@CLAIMS.says("thirteen", "lower on 13 of the 18", row("cells", RANK1, 1.2))
 @CLAIMS.says("beside-batch", "It is worse than a BatchEnsemble", row("leaves", RANK1, 0.5))
 @CLAIMS.says("three", "only on 3 sources", row("gpa2", RANK1, 0.8))
 @CLAIMS.says("beside-deep", "Compared with a deep ensemble it is unclear", row("gpa2", RANK1, 2))
@@ -315,17 +302,8 @@ def _() -> None:
 def _() -> None:
     assert [word(RANK1, rival) for rival in RIVALS] == ["unclear", "worse", "unclear"]
     assert round(mean(RANK1), 2) == -0.39
-    assert word("deep_ensemble") == "better" and mean(RANK1) < mean("deep_ensemble")
-    scatter = {
-        name: np.std([*reading.compared()[name].sources.values()])
-        for name in (RANK1, "deep_ensemble")
-    }
-    assert scatter[RANK1] > 1.5 * scatter["deep_ensemble"]
-    lower = [
-        sum(one < 0 for one in reading.compared("nll", rival)[RANK1].sources.values())
-        for rival in RIVALS
-    ]
-    assert lower[:2] == [13, 3]
+    batch = reading.compared("nll", "batch_ensemble")[RANK1]
+    assert sum(one < 0 for one in batch.sources.values()) == 3
 
 
 @CLAIMS.says("lenet", "it is unclear compared with all three")
@@ -334,19 +312,14 @@ def _() -> None:
     assert {without_lenet(rival)[RANK1].word for rival in RIVALS} == {"unclear"}
 
 
-@CLAIMS.says("stores", "1.5 times the parameters of one", Change("contest/concrete", "rows",
-             {"contestant": RANK1}, "kept", times=9))  # fmt: skip
-@CLAIMS.says("times", "takes 3.7 times as long to train")
+@CLAIMS.says("times", "3.7 times as long as one network to")
 @CLAIMS.says("predicts", "and 5.7 times as long to predict", Change("contest/digits", "rows",
              {"contestant": RANK1}, "predict_seconds", times=3))  # fmt: skip
-@CLAIMS.says("batch-predicts", "BatchEnsemble takes 1.5 times as long")
 @CLAIMS.says("think-predicts", "BNN takes 5.7 times as long")
 @CLAIMS.says("summary-costs", "it takes more time than both")
 def _() -> None:
     own, batch, deep = map(reading.costs, (RANK1, "batch_ensemble", "deep_ensemble"))
-    found = [round(own[k], 1) for k in ("kept", "train_seconds", "predict_seconds")]
-    assert found == [1.5, 3.7, 5.7]
-    assert round(batch["predict_seconds"], 1) == 1.5
+    assert [round(own[k], 1) for k in ("train_seconds", "predict_seconds")] == [3.7, 5.7]
     assert all(own[k] > batch[k] > 1 for k in own)
     assert all(own[k] > deep[k] > 1 for k in ("train_seconds", "predict_seconds"))
 

@@ -96,6 +96,21 @@ def test_a_still_has_the_band_behind_while_it_belongs_there():
     assert "NUTS" not in gone.alt() and "300 steps" in gone.alt()
 
 
+def test_a_still_of_distributions_is_a_dot_each_around_the_prior():
+    w = small(method="rank1", prior_scale=0.2)
+    seen = trainer_picture.TrainerPicture(w._now, distributions=True)
+    (axes,) = seen.readable().axes
+    dots, ring = axes.lines
+    means, stds = seen._trained[1][0].moments
+    np.testing.assert_array_equal(dots.get_xydata(), np.stack([means, stds], axis=1))
+    assert len(means) == 4 * (1 + 5 + 5 + 1)
+    assert ring.get_xydata().tolist() == [[1, 0.2]]
+    assert f"half of these lie above {np.median(stds):.2g}" in seen.alt()
+    assert np.median(stds) > 0.013  # it began at 0.01
+    none = trainer_picture.trained(small()._now, small()._now, 0)
+    assert none.moments.shape == (2, 0)
+
+
 @pytest.mark.large
 @pytest.mark.parametrize("given", [{"method": "single"}, {"other": {"method": "mean_field"}}])
 def test_a_band_behind_any_networks_can_be_read(given):
