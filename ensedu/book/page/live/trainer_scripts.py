@@ -19,8 +19,8 @@ __all__ = ["BUNDLE", "CLASSES", "DOUBT", "house", "network_row"]
 CLASSES = {"light": ("#3a6fb0", "#c4572b", "#7d8a00"), "dark": ("#79b3f2", "#ff9a6b", "#c9d64a")}
 DOUBT = {"light": "#5b1e86", "dark": "#e0b3ff"}
 #: How much of a method's color the band of the noise has, and that of the members over it.
-NOISE = {"light": 0.16, "dark": 0.26}
-DIFFER = {"light": 0.3, "dark": 0.45}
+NOISE = {"light": 0.16, "dark": 0.28}
+DIFFER = {"light": 0.3, "dark": 0.48}
 
 
 def house() -> dict[str, Any]:
