@@ -247,7 +247,9 @@ def test_meter_counts_what_the_package_counts(live):
         page.evaluate("want => until(() => meter() === want, want)", want)
         # Its bar is full at as many networks as there are members.
         bar = page.locator(".ensedu-t-bar").evaluate(BAR)
-        assert bar == pytest.approx([100 * total / max(total, M * one), 100 * one / max(total, M * one)])
+        assert bar == pytest.approx(
+            [100 * total / max(total, M * one), 100 * one / max(total, M * one)]
+        )
     single = counting.mlp([2, 7, 7, 7, 3], "single").total
     page.evaluate("part => t.set(part)", {"method": "single", "ensemble_size": 1, "start": "different", "other": OTHER})  # fmt: skip
     other = counting.mlp([2, 7, 7, 7, 3], "mean_field", samples=3).total
@@ -1723,7 +1725,9 @@ def test_on_a_phone_the_plot_stays_while_all_controls_pass_below(open_page, serv
         tab.tap()
         assert controls.count() >= least - (data == "moons")
         for control in controls.all():
-            control.evaluate("(e) => scrollBy(0, e.getBoundingClientRect().bottom - innerHeight + 20)")
+            control.evaluate(
+                "(e) => scrollBy(0, e.getBoundingClientRect().bottom - innerHeight + 20)"
+            )
             page.evaluate(small.AT_REST)
             own, above = control.bounding_box(), plot.bounding_box()
             assert 0 <= above["y"] and above["y"] + above["height"] <= own["y"] + 1
@@ -1830,7 +1834,9 @@ def test_on_a_phone_a_comparison_keeps_its_pictures_and_its_key_in_view(open_pag
     one, high = canvas.bounding_box()["height"], "document.documentElement.scrollHeight"
     before = page.evaluate(high)
     page.get_by_role("button", name="Step").tap()
-    page.wait_for_function("/^step [1-9]/.test(document.querySelector('.ensedu-t-meter').textContent)")
+    page.wait_for_function(
+        "/^step [1-9]/.test(document.querySelector('.ensedu-t-meter').textContent)"
+    )
     page.get_by_role("button", name="Compare").tap()
     page.wait_for_function("document.querySelectorAll('canvas[role=application]').length === 2")
     assert page.locator(".ensedu-t-story").inner_text().startswith("Both begin anew")

@@ -1634,13 +1634,14 @@ def test_the_first_challenge_that_is_not_met_says_its_task(open_page, chapter):
     r = page.locator('[data-key="r:0,1"]').get_attribute("aria-valuenow")
     page.keyboard.type(r)
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Twins").get_attribute("data-done")
+    assert page.get_by_role("button", name="Twins").get_attribute("data-done") == "true"
     press(page, "Twins")
     assert task.inner_text().startswith("Two ways. ")
     phone = open_page(viewport=PHONE, has_touch=True, is_mobile=True)
     visit(phone, chapter)
     last, box = (
-        phone.locator(one).last.bounding_box() for one in (".ensedu-p-member", ".ensedu-p-challenges")
+        phone.locator(one).last.bounding_box()
+        for one in (".ensedu-p-member", ".ensedu-p-challenges")
     )
     assert phone.locator(".ensedu-p-next").is_visible()
     assert box["y"] >= last["y"] + last["height"]

@@ -76,7 +76,8 @@ BUNDLE = Bundle(
     page=(
         "common/fields", "live/toys", "live/pasted", "live/link", "live/forecast", "live/behind",
         "live/labels", "live/paint", "live/runner", "live/story", "live/python", "live/guides",
-        "common/controls", "live/trainer", "live/editor", "live/stage", "live/settings", "live/gauge", "live/app",
+        "common/controls", "live/trainer", "live/editor", "live/stage", "live/settings",
+        "live/gauge", "live/app",
         "digit/bits", "digit/networks", "digit/words", "digit/pad", "digit/answers",
         "digit/figure", "common/widget", "live/start",
     ),
