@@ -7,7 +7,7 @@ const ofOne = ({ sizes }) => sizes.slice(1).reduce((sum, n, l) => sum + (sizes[l
 
 export const gauge = () => {
   const [steps, rate, held] = ["steps", "rate", "held"].map((name) => make("span", { class: `ensedu-t-${name}` }));
-  const element = make("p", { class: "ensedu-t-meter" }, steps, " ", rate, " ", held);
+  const element = make("p", { class: "ensedu-t-meter" });
   let shown = "";
   const hold = (totals, state) => {
     const both = sides(state);
@@ -31,6 +31,7 @@ export const gauge = () => {
     if (totals.length !== sides(state).length) return; // the picture of another state
     const what = JSON.stringify([totals, sides(state)]);
     if (shown === what) return;
+    if (!shown) element.append(steps, " ", rate, " ", held);
     shown = what;
     hold(totals, state);
   };
