@@ -65,7 +65,7 @@ HELP = """
     t.play(steps);
     await until(() => root().dataset.playing === "false" && t.steps >= end, `step ${end}`);
   };
-  const meter = () => root().querySelector(".ensedu-t-meter").textContent;
+  const meter = () => root().querySelector(".ensedu-t-meter").textContent.replace(/\\s+/g, " ").trim();
   const losses = () => {
     root().querySelector("details:has(.ensedu-t-losses)").open = true;
     t.pause();
@@ -224,6 +224,9 @@ def test_the_newest_of_several_sightings_counts(open_live):
     page.evaluate(f"until(() => {title} === 'MC dropout', 'the new title')")
 
 
+BAR = "(bar) => ['--share', '--one'].map((name) => parseFloat(bar.style.getPropertyValue(name)))"
+
+
 def test_meter_counts_what_the_package_counts(live):
     page = live()
     shapes = [("gap", "mean", 2, 1), ("gap", "variance", 13, 2), ("blobs", "mean", 7, 3)]
@@ -237,13 +240,23 @@ def test_meter_counts_what_the_package_counts(live):
             "head": head, "width": width, "hidden_layers": layers,
         }  # fmt: skip
         page.evaluate("part => t.set(stateOf(part))", part)
-        want = f"step 0 · {total:,} parameters"
+        one = counting.mlp(sizes, "single").total
+        networks = round(total / one, 1)
+        as_in = "" if networks == 1 else f", as in {networks:g} networks"
+        want = f"step 0 {total:,} parameters{as_in}"
         page.evaluate("want => until(() => meter() === want, want)", want)
+        # Its bar is full at as many networks as there are members.
+        bar = page.locator(".ensedu-t-bar").evaluate(BAR)
+        assert bar == pytest.approx(
+            [100 * total / max(total, M * one), 100 * one / max(total, M * one)]
+        )
     single = counting.mlp([2, 7, 7, 7, 3], "single").total
     page.evaluate("part => t.set(part)", {"method": "single", "ensemble_size": 1, "start": "different", "other": OTHER})  # fmt: skip
     other = counting.mlp([2, 7, 7, 7, 3], "mean_field", samples=3).total
-    want = f"step 0 · {single:,} and {other:,} parameters"
+    want = f"step 0 A {single:,} B {other:,} parameters"
     page.evaluate("want => until(() => meter() === want, want)", want)
+    shares = [bar.evaluate(BAR)[0] for bar in page.locator(".ensedu-t-bar").all()]
+    assert shares == pytest.approx([100 * total / (3 * single) for total in (single, other)])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -706,7 +719,7 @@ def test_a_bad_link_is_told_and_the_trainer_starts_as_always(open_live, home):
     page.wait_for_function("document.querySelector('#live .ensedu-t-meter').textContent")
     page.wait_for_timeout(200)
     assert told.inner_text() == want
-    assert page.locator("#live .ensedu-t-meter").inner_text().endswith(" 32 parameters")
+    assert page.locator("#live .ensedu-t-meter").inner_text().endswith(" 32 parameters, as in 2 networks")
     page.evaluate("() => { location.hash = '#live:width=7' }")
     page.wait_for_function(
         "/ 44 parameters/.test(document.querySelector('#live .ensedu-t-meter').textContent)"
@@ -1211,11 +1224,12 @@ def test_the_story_says_what_the_curves_show(live):
     page = live({"ensemble_size": 5, "other": other, "data": "clusters"})
     train(page, 150)
     told, lost = story(page), page.evaluate("losses()")
-    assert told.startswith("A: Deep ensemble of 5: ")
+    assert told.startswith("A: its curves spread by ")
     grid = np.linspace(-5, 5, 97)
     points = np.array(state(page)["points"])
     sides = page.evaluate(CURVES_OF, [150, "mean"])
-    for name, side in zip(("Deep ensemble of 5", "Mean-field BNN"), sides, strict=True):
+    names = {"A": "Deep ensemble of 5", "B": "Mean-field BNN"}
+    for (letter, name), side in zip(names.items(), sides, strict=True):
         spread = np.reshape(side["curves"], (-1, 97)).std(axis=0)
         own = np.abs(points[:, :1] - grid).argmin(axis=1)
         sorted_own = np.abs(np.sort(points[:, 0])[:, None] - grid).argmin(axis=1)
@@ -1223,7 +1237,7 @@ def test_the_story_says_what_the_curves_show(live):
         span = slice(sorted_own[widest], sorted_own[widest + 1] + 1)
         most = spread[span].argmax() + span.start
         found = re.search(
-            rf"{name}: its curves spread by ([\d.]+) at the points, and by up to ([\d.]+) in the "
+            rf"{letter}: its curves spread by ([\d.]+) at the points, and by up to ([\d.]+) in the "
             r"widest gap\.",
             told,
         )
@@ -1767,18 +1781,27 @@ def test_on_a_phone_the_plot_stays_while_all_controls_pass_below(open_page, serv
     page.goto(f"{server}{PAGE}#live:data={data}")
     plot = page.locator("canvas[role=application]").first
     plot.wait_for()
-    for control in page.locator(".ensedu-t-settings .ensedu-t-control:visible").all():
-        control.evaluate("(e) => scrollBy(0, e.getBoundingClientRect().bottom - innerHeight + 20)")
-        page.evaluate(small.AT_REST)
-        own, above = control.bounding_box(), plot.bounding_box()
-        assert 0 <= above["y"] and above["y"] + above["height"] <= own["y"] + 1
-    # And nothing shows between it and the bar above.
-    bar = page.locator(".bd-header-article").bounding_box()
-    edge = page.evaluate("""() => {
-      const sticky = (box) => box && (getComputedStyle(box).position === "sticky" ? box : sticky(box.parentElement));
-      return sticky(document.querySelector("canvas[role=application]")).getBoundingClientRect().top;
-    }""")
-    assert edge <= bar["y"] + bar["height"]
+    controls = page.locator(".ensedu-t-settings .ensedu-t-control:visible")
+    for name, least in (("Network", 9), ("Data", 3), ("Training", 2)):
+        assert controls.count() == 0
+        tab = page.get_by_role("button", name=name)
+        tab.tap()
+        assert controls.count() >= least - (data == "moons")
+        for control in controls.all():
+            control.evaluate(
+                "(e) => scrollBy(0, e.getBoundingClientRect().bottom - innerHeight + 20)"
+            )
+            page.evaluate(small.AT_REST)
+            own, above = control.bounding_box(), plot.bounding_box()
+            assert 0 <= above["y"] and above["y"] + above["height"] <= own["y"] + 1
+        if name == "Network":  # nothing shows between it and the bar above
+            bar = page.locator(".bd-header-article").bounding_box()
+            edge = page.evaluate("""() => {
+              const sticky = (box) => box && (getComputedStyle(box).position === "sticky" ? box : sticky(box.parentElement));
+              return sticky(document.querySelector("canvas[role=application]")).getBoundingClientRect().top;
+            }""")
+            assert edge <= bar["y"] + bar["height"]
+        tab.tap()
 
 
 TOUCH = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
@@ -1808,12 +1831,14 @@ def test_help_is_for_the_hand_that_the_reader_has(open_page, server, options):
     assert ("click" in words, "keyboard" in words, "tap " in words) == (
         (False, False, True) if options else (True, True, False)
     )
+    if options:
+        page.get_by_role("button", name="Data").tap()
     assert page.get_by_role("radiogroup", name="a tap" if options else "a click").is_visible()
 
 
 def test_on_a_phone_words_of_the_picture_stand_between_it_and_the_settings(live):
     page = live(viewport=PHONE, has_touch=True, is_mobile=True)
-    order = ["stage", "story", "key", "note:not(.ensedu-t-key)", "settings"]
+    order = ["stage", "key", "story", "note:not(.ensedu-t-key)", "settings"]
     boxes = [
         page.locator(f".ensedu-t-bench .ensedu-t-{part}").first.bounding_box() for part in order
     ]
@@ -1822,7 +1847,7 @@ def test_on_a_phone_words_of_the_picture_stand_between_it_and_the_settings(live)
     assert boxes[3]["y"] + boxes[3]["height"] - boxes[0]["y"] < 450
 
 
-def test_on_a_phone_the_meter_of_two_networks_stays_one_line(live):
+def test_on_a_phone_the_meter_of_two_networks_stays_as_high(live):
     large = {"width": 50, "hidden_layers": 2, "ensemble_size": 8}
     page = live({**large, "other": {**OTHER, "ensemble_size": 8}}, viewport=PHONE)
     high = "root().querySelector('.ensedu-t-meter').getBoundingClientRect().height"
@@ -1831,6 +1856,62 @@ def test_on_a_phone_the_meter_of_two_networks_stays_one_line(live):
     page.evaluate("until(() => t.steps > 20 && / [1-9]/.test(meter()))")
     page.wait_for_timeout(600)  # it has counted how many a second
     assert page.evaluate(high) == before
+
+
+def test_on_a_phone_settings_open_one_group_at_a_time_below_the_picture(open_page, server):
+    page = open_page(**TOUCH | {"viewport": {"width": 390, "height": 844}})
+    page.goto(server + PAGE)
+    tabs = page.locator(".ensedu-t-tabs > button:visible")
+    tabs.first.wait_for()
+    groups = page.locator(".ensedu-t-settings > fieldset:visible")
+    assert tabs.all_inner_texts() == ["Network", "Data", "Training"]
+    for tab in tabs.all():
+        box = tab.bounding_box()
+        assert box["y"] + box["height"] <= 844 and box["height"] >= 40
+    for name in ("Data", "Network", "Training"):
+        tab = page.get_by_role("button", name=name)
+        tab.tap()
+        assert groups.count() == 1
+        assert page.locator(f"fieldset.ensedu-t-{name.lower()}").is_visible()
+        expanded = [each.get_attribute("aria-expanded") for each in tabs.all()]
+        assert expanded.count("true") == 1 and tab.get_attribute("aria-expanded") == "true"
+    page.get_by_role("button", name="Training").tap()
+    assert groups.count() == 0
+    page.get_by_role("button", name="Compare").tap()
+    assert tabs.all_inner_texts() == ["A", "B", "Data", "Training"]
+    page.get_by_role("button", name="B", exact=True).tap()
+    assert page.get_by_role("group", name="Second network").is_visible()
+    page.get_by_role("button", name="Compare").tap()
+    assert tabs.all_inner_texts() == ["Network", "Data", "Training"]
+    desk = open_page(viewport=DESK)
+    desk.goto(server + PAGE)
+    desk.get_by_role("group", name="Network", exact=True).wait_for()
+    assert not desk.locator(".ensedu-t-tabs").is_visible()
+
+
+def test_on_a_phone_a_comparison_keeps_its_pictures_and_its_key_in_view(open_page, server):
+    page = open_page(**TOUCH | {"viewport": {"width": 390, "height": 844}})
+    page.goto(server + PAGE)
+    canvas = page.locator("canvas[role=application]")
+    canvas.wait_for()
+    one, high = canvas.bounding_box()["height"], "document.documentElement.scrollHeight"
+    before = page.evaluate(high)
+    page.get_by_role("button", name="Step").tap()
+    page.wait_for_function(
+        "/^step [1-9]/.test(document.querySelector('.ensedu-t-meter').textContent)"
+    )
+    page.get_by_role("button", name="Compare").tap()
+    page.wait_for_function("document.querySelectorAll('canvas[role=application]').length === 2")
+    assert page.locator(".ensedu-t-story").inner_text().startswith("Both begin anew")
+    assert page.evaluate(high) - before < 220  # the second picture, and a line for its parameters
+    for part in (*canvas.all(), page.locator(".ensedu-t-key")):
+        box = part.bounding_box()
+        assert 0 <= box["y"] and box["y"] + box["height"] <= 844
+    assert canvas.first.bounding_box()["height"] >= 0.9 * one
+    for title in page.locator(".ensedu-t-title").all():
+        assert title.is_visible()
+    page.get_by_role("button", name="Compare").tap()
+    assert page.locator(".ensedu-t-story").inner_text().startswith("One network again")
 
 
 @pytest.mark.parametrize(("address", "rows"), [("book/intro.html", 1), (PAGE, 2)])
@@ -2002,20 +2083,21 @@ def test_curves_that_differ_beyond_the_gap_do_not_agree_everywhere(bench):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_band_of_the_noise_is_seen_on_its_ground(bench, theme):
-    """The ratio of contrast, as WCAG has it, of a method's color and the page."""
+def test_both_bands_are_seen_on_their_ground(bench, theme):
+    """The ratio of contrast, as WCAG has it, of the noise and the page, and of both bands."""
     found = bench.evaluate(
         """(theme) => {
       const ink = document.body.appendChild(document.createElement("span"));
       ink.style.color = theme === "dark" ? "white" : "black";
       const look = ensedu.looks(ink);
       const canvas = document.createElement("canvas");
-      const side = { means: new Float64Array(2 * ensedu.GRID.length), raw: null };
+      const means = [-0.5, 0.5].flatMap((f) => Array(ensedu.GRID.length).fill(f));
+      const side = { means, raw: null };
       return Object.keys(ensedu.STARTS).map((method) => {
         const state = stateOf({ data: "own", noise: 1 });
         ensedu.curves(canvas, { width: 300, height: 200 }, side, ensedu.GRID, state, method, look, {}, {});
         const view = ensedu.frameOf("regression", 300, 200);
-        return [...canvas.getContext("2d").getImageData(view.x(2), view.y(1), 1, 1).data];
+        return [1.5, 0.75].map((y) => [...canvas.getContext("2d").getImageData(view.x(2), view.y(y), 1, 1).data]);
       });
     }""",
         theme,
@@ -2027,12 +2109,17 @@ def test_the_band_of_the_noise_is_seen_on_its_ground(bench, theme):
         linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
         return linear @ [0.2126, 0.7152, 0.0722]
 
-    for *color, alpha in found:
-        assert 0 < alpha < 255
-        share = alpha / 255
-        band = luminance([share * c + (1 - share) * page for c in color])
-        high, low = sorted((band, luminance([page] * 3)), reverse=True)
-        assert (high + 0.05) / (low + 0.05) > {"light": 1.15, "dark": 1.5}[theme]
+    def ratio(*grounds):
+        high, low = sorted(map(luminance, grounds), reverse=True)
+        return (high + 0.05) / (low + 0.05)
+
+    for pixels in found:
+        noise, members = (
+            [alpha / 255 * c + (1 - alpha / 255) * page for c in color] for *color, alpha in pixels
+        )
+        assert all(0 < alpha < 255 for *_, alpha in pixels)
+        assert ratio(noise, [page] * 3) > {"light": 1.15, "dark": 1.5}[theme]
+        assert ratio(members, noise) > {"light": 1.25, "dark": 1.8}[theme]
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])

@@ -128,11 +128,6 @@ def stored(cells):
     return {key: one["value"] for key, one in cells.items() if one["stored"]}
 
 
-def challenge(page, title):
-    page.get_by_text("4 challenges").click()
-    press(page, title)
-
-
 def press(page, words):
     page.get_by_role("button", name=re.compile(f"^{words}")).click()
 
@@ -662,7 +657,8 @@ ACTIVE = """() => {
 MINE = ["s:0,0", "r:0,0", "W:0,0,0", "bias:0,0", "y:0,0"]
 WALK = [
     "batch_ensemble", "inputs m", "outputs n", "members M", "Add a member: 6 numbers more",
-    "Reset", "Surprise me", "Copy link", "4 challenges", "x:0", "weight:0,0", "mean:0", "spread:0", "Undo", *MINE,
+    "Reset", "Surprise me", "Copy link", "Twins", "Two ways", "Out of reach", "When sharing costs",
+    "x:0", "weight:0,0", "mean:0", "spread:0", "Undo", *MINE,
     *(key.replace(":0", ":1", 1) for key in MINE),
 ]  # fmt: skip
 
@@ -842,7 +838,7 @@ def test_a_finger_taps_drags_sideways_and_scrolls_up_and_down(play):
     for name, change in (("Less", -0.5), ("More", 0)):
         page.get_by_role("button", name=name, exact=True).tap()
         page.wait_for_function("value => t.state.edits['bias:1,2'] === value", arg=value + change)
-    page.get_by_text("Sizes, challenges, reset").tap()
+    page.get_by_text("Sizes, reset, link").tap()
     page.get_by_role("button", name="Reset").tap()
     page.wait_for_function("!('bias:1,2' in t.state.edits)")
     seek("bias:1,2")
@@ -1090,7 +1086,7 @@ def types(page, key, value):
 
 def test_twins_are_made_with_one_edit(play):
     page = play()
-    challenge(page, "Twins")
+    press(page, "Twins")
     assert (
         page.locator(".ensedu-p-task").inner_text()
         == "Make members 1 and 2 the same network, with one edit."
@@ -1137,7 +1133,7 @@ def test_twins_are_made_with_one_edit(play):
 
 def test_two_ways_to_the_same_matrix(play):
     page = play()
-    challenge(page, "Two ways")
+    press(page, "Two ways")
     start = stored(shown(page))
     assert verdict(page) == [False, "Not yet: r1 and s1 must both change."]
     types(page, "r:0,0", 2 * start["r:0,0"])
@@ -1167,7 +1163,7 @@ def test_two_ways_to_the_same_matrix(play):
 
 def test_a_member_out_of_reach(play):
     page = play()
-    challenge(page, "Out of reach")
+    press(page, "Out of reach")
     first = stored(shown(page))
     W = stacked(first, "weight")
     done, words = verdict(page)
@@ -1235,7 +1231,7 @@ def test_reach_is_the_rank_of_the_ratio(bench):
 
 def test_sharing_costs_where_the_count_says(play):
     page = play({"method": "single", "ensemble_size": 2})
-    challenge(page, "When sharing costs")
+    press(page, "When sharing costs")
     assert verdict(page) == [False, "Not yet: 76 numbers against 100."]
     page.get_by_label("inputs m").press("Home")
     assert verdict(page)[0] is True
@@ -1356,7 +1352,7 @@ def test_the_page_of_the_book_answers(open_page, chapter):
             strict=True,
         )
     )
-    assert (totals["batch_ensemble"], totals["deep_ensemble"]) == ("76", "100")
+    assert (totals["batch_ensemble"], totals["deep_ensemble"]) == ("56", "64")
     cell = figure.locator('[data-key="weight:0,0"]')
     before = figure.locator('[data-key^="y:"]').all_inner_texts()
     cell.focus()
@@ -1364,7 +1360,6 @@ def test_the_page_of_the_book_answers(open_page, chapter):
     after = figure.locator('[data-key^="y:"]').all_inner_texts()
     assert [one != other for one, other in zip(before, after, strict=True)] == [
         True,
-        False,
         False,
         False,
         False,
@@ -1381,20 +1376,20 @@ def test_the_page_of_the_book_answers(open_page, chapter):
 def test_on_a_phone_the_page_of_the_book_keeps_the_sentence_and_W_in_sight(open_page, chapter):
     page = open_page(viewport=PHONE, has_touch=True)
     visit(page, chapter)
-    last = page.locator('[data-key="y:3,4"]')
+    last = page.locator('[data-key="y:3,3"]')
     last.evaluate("one => one.scrollIntoView({ block: 'end' })")
     page.wait_for_function(
-        "document.querySelector('[data-key=\"y:3,4\"]').getBoundingClientRect().bottom <= innerHeight + 1"
+        "document.querySelector('[data-key=\"y:3,3\"]').getBoundingClientRect().bottom <= innerHeight + 1"
     )
     last.tap()
     page.wait_for_function(
-        "document.querySelector('.ensedu-p-story').textContent.startsWith('y4[5] = ')"
+        "document.querySelector('.ensedu-p-story').textContent.startsWith('y4[4] = ')"
     )
     header = page.evaluate(
         "Math.max(0, ...[...document.querySelectorAll('.bd-header')].map((one) => one.getBoundingClientRect().bottom))"
     )
     own = last.bounding_box()
-    for part in ('[data-key="weight:0,0"]', '[data-key="weight:3,4"]', ".ensedu-p-story"):
+    for part in ('[data-key="weight:0,0"]', '[data-key="weight:2,3"]', ".ensedu-p-story"):
         box = page.locator(part).bounding_box()
         assert header - 1 <= box["y"]
         assert box["y"] + box["height"] <= own["y"]
@@ -1409,7 +1404,7 @@ def test_on_paper_the_page_of_the_book_shows_every_number_and_no_button(open_pag
     page.emulate_media(media="print")
     seen = "all => all.map((one) => one.checkVisibility())"
     cells = page.locator(".ensedu-p-cell").evaluate_all(seen)
-    assert len(cells) == 4 + 76 + 4 * (20 + 5) + 2 * 5  # x, stored, W and y, mean and spread
+    assert len(cells) == 3 + 56 + 4 * (12 + 4) + 2 * 4  # x, stored, W and y, mean and spread
     assert all(cells)
     others = page.locator(".ensedu-p button:not(.ensedu-p-cell)").evaluate_all(seen)
     assert not any(others)
@@ -1472,7 +1467,7 @@ def test_outputs_of_all_methods_lie_on_one_axis(open_page, chapter, viewport):
         strips.append(page.evaluate(STRIP))
         assert strips[-1]["words"] == [f"{MINUS}20", "0", "20"]
         np.testing.assert_allclose(strips[-1]["places"], strips[-1]["ticks"], atol=0.6)
-        assert strips[-1]["names"][4:] == [f"output {b}" for b in range(1, 6)]
+        assert strips[-1]["names"][4:] == [f"output {b}" for b in range(1, 5)]
     assert len({strip["width"] for strip in strips}) == 1
 
 
@@ -1496,7 +1491,7 @@ def test_a_sentence_sets_indices_as_the_figure_does(play):
     assert page.evaluate(subs) == ["2", "2", "2"]
     at(page, "mean:1").click()
     assert page.evaluate(subs) == []
-    challenge(page, "Two ways")
+    press(page, "Two ways")
     assert page.locator(".ensedu-p-task sub").all_inner_texts() == ["1", "1", "1"]
     assert page.locator(".ensedu-p-verdict sub").all_inner_texts() == ["1", "1"]
 
@@ -1523,7 +1518,7 @@ def test_it_begins_with_one_number_touched(play, method):
 def test_means_and_deviations_of_the_touched_member_stand_above(open_page, chapter):
     page = open_page()
     visit(page, f"{chapter}#playground:method=rank1")
-    at(page, "r:3,3").wait_for()
+    at(page, "r:3,2").wait_for()
     page.wait_for_timeout(100)
     for i in (2, 0, 3):
         at(page, f"r:{i},1").click()
@@ -1534,10 +1529,10 @@ def test_means_and_deviations_of_the_touched_member_stand_above(open_page, chapt
             assert "from" in at(page, f"{name}:{i},1").get_attribute("class")
     page.get_by_label("members M").press("Home")
     page.wait_for_timeout(100)
-    assert at(page, "s_std:0,4").is_visible()
+    assert at(page, "s_std:0,3").is_visible()
     page.set_viewport_size(PHONE)
     page.wait_for_timeout(200)
-    assert page.locator(".ensedu-p-member [data-key='s_std:0,4']").is_visible()
+    assert page.locator(".ensedu-p-member [data-key='s_std:0,3']").is_visible()
 
 
 LINES = """() => [...document.querySelectorAll(".ensedu-p-sum tr[data-role]:not([data-role=total]) td:nth-child(2)")].map((formula) =>
@@ -1573,7 +1568,23 @@ def test_what_stays_in_sight_leaves_most_of_a_phone_to_the_members(open_page, ch
     page.locator(".ensedu-p-member").nth(2).scroll_into_view_if_needed()
     top, bar = (page.locator(one).bounding_box() for one in (".ensedu-p-top", ".bd-header-article"))
     assert abs(top["y"] - bar["height"]) <= 1
-    assert top["y"] + top["height"] <= 0.42 * 844
+    assert top["y"] + top["height"] <= 0.36 * 844
+
+
+def test_on_a_phone_every_number_and_button_has_room_for_a_finger(open_page, chapter):
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    for method in ("batch_ensemble", "rank1", "mean_field"):
+        visit(page, f"{chapter}#playground:method={method}")
+        page.wait_for_function(
+            "method => document.querySelector('.ensedu-p-menu').value === method", arg=method
+        )
+        small_ones = page.locator(".ensedu-p-cell:visible, .ensedu-p button:visible").evaluate_all(
+            """(all) => all.filter((one) => {
+              const { width, height } = one.getBoundingClientRect();
+              return width < 40 || height < 40;
+            }).map((one) => one.dataset.key ?? one.textContent)"""
+        )
+        assert small_ones == []
 
 
 def test_the_hint_of_every_method_is_one_line(open_page, chapter):
@@ -1587,7 +1598,7 @@ def test_the_hint_of_every_method_is_one_line(open_page, chapter):
                 ".ensedu-p-do",
                 '[data-key="x:0"]',
                 ".ensedu-p-hand .ensedu-p-key",
-                ".ensedu-p-hand > button:visible >> nth=0",
+                ".ensedu-p-acts > button:visible >> nth=0",
             )
         )
         assert hint["height"] < 24 and hint["y"] + hint["height"] < first["y"], method
@@ -1608,36 +1619,65 @@ def test_a_dark_page_tints_every_number_so_that_it_is_seen(open_page, chapter):
         assert (red - blue if value > 0 else blue - red) > 25, value
 
 
-def test_challenges_open_where_they_are(open_page, chapter):
+def test_the_first_challenge_that_is_not_met_says_its_task(open_page, chapter):
     page = open_page()
     visit(page, chapter)
-    parts = ".ensedu-t-tools > button:visible, .ensedu-p-sheet"
-    places = "(all) => all.map((one) => Object.values(one.getBoundingClientRect().toJSON()))"
-    before = page.locator(parts).evaluate_all(places)
-    page.get_by_text("4 challenges").click()
-    assert page.locator(parts).evaluate_all(places)[: len(before) - 1] == before[:-1]
+    task, box = page.locator(".ensedu-p-next"), page.locator(".ensedu-p-challenges").bounding_box()
+    assert task.inner_text() == "Twins. Make members 1 and 2 the same network, with one edit."
     top = page.locator(".ensedu-p-top").bounding_box()["y"]
-    assert top - 8 >= max(
-        box["y"] + box["height"]
-        for box in (one.bounding_box() for one in page.locator(".ensedu-p-challenges button").all())
+    assert box["y"] + box["height"] <= top
+    press(page, "Out of reach")
+    assert task.inner_text().startswith("Out of reach. ")
+    press(page, "Out of reach")
+    press(page, "Twins")
+    at(page, "r:1,1").focus()
+    r = page.locator('[data-key="r:0,1"]').get_attribute("aria-valuenow")
+    page.keyboard.type(r)
+    page.keyboard.press("Enter")
+    assert page.get_by_role("button", name="Twins").get_attribute("data-done") == "true"
+    press(page, "Twins")
+    assert task.inner_text().startswith("Two ways. ")
+    phone = open_page(viewport=PHONE, has_touch=True, is_mobile=True)
+    visit(phone, chapter)
+    last, box = (
+        phone.locator(one).last.bounding_box()
+        for one in (".ensedu-p-member", ".ensedu-p-challenges")
     )
+    assert phone.locator(".ensedu-p-next").is_visible()
+    assert box["y"] >= last["y"] + last["height"]
+
+
+def test_the_outputs_of_all_members_are_on_the_first_screen(open_page, chapter):
+    page = open_page(viewport=DESK)
+    visit(page, chapter)
+    for i in range(4):
+        box = at(page, f"y:{i},0").bounding_box()
+        assert box["y"] + box["height"] <= DESK["height"]
+
+
+def test_the_key_shows_samples_and_no_buttons(open_page, chapter):
+    page = open_page()
+    visit(page, chapter)
+    for one in page.locator(".ensedu-p-key span").all():
+        sample = one.evaluate("(one) => parseFloat(getComputedStyle(one, '::after').width)")
+        assert sample <= 16 < one.bounding_box()["width"] / 3
 
 
 def test_a_phone_begins_with_numbers_and_says_what_a_finger_does(open_page, chapter):
     page = open_page(viewport=PHONE, has_touch=True, is_mobile=True)
     visit(page, chapter)
-    box = page.locator('[data-key="weight:3,4"]').bounding_box()
+    box = page.locator('[data-key="weight:2,3"]').bounding_box()
     assert box["y"] + box["height"] < PHONE["height"]
     do = page.locator(".ensedu-p-touch")
     assert do.is_visible()
     first = page.locator('[data-key="x:0"]').bounding_box()
-    assert do.bounding_box()["y"] < first["y"] <= 380
-    words = page.locator(".ensedu-p-do").bounding_box()
+    assert do.bounding_box()["y"] < first["y"] <= 400
+    words = page.locator(".ensedu-p-lead").bounding_box()
     assert words["y"] + words["height"] <= page.locator(".ensedu-p-top").bounding_box()["y"] - 8
     assert not page.locator(".ensedu-t-keys").is_visible()
     page.get_by_label("Method", exact=True).select_option("rank1")
     page.wait_for_function("document.querySelector('[data-key=\"s_std:2,3\"]')")
-    assert page.locator(".ensedu-p-menu option:checked").text_content() == "rank-1 BNN: 112 numbers"
+    assert page.locator(".ensedu-p-menu option:checked").text_content() == "rank-1 BNN: 84 numbers"
     desk = open_page()
     visit(desk, chapter)
     assert not desk.locator(".ensedu-p-touch").is_visible()

@@ -1,6 +1,7 @@
 // The live trainer on a page: put together, watched, and led by the address.
 import { button, make } from "../common/controls.js";
 import { hintOf } from "./editor.js";
+import { gauge } from "./gauge.js";
 import { decode, encode } from "./link.js";
 import { fullSettings, guided, ownData, sharing, smallSettings } from "./settings.js";
 import { stageOf } from "./stage.js";
@@ -40,7 +41,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
 
   const hint = hintOf(`${name}-hint`, small);
   const stage = stageOf(root, trainer, hint.id);
-  const meter = make("p", { class: "ensedu-t-meter" });
+  const meter = gauge();
   const play = button("", () => {
     trainer.touched = true;
     if (trainer.playing) trainer.pause();
@@ -61,7 +62,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     trainer.compare();
     stage.draw(true); // now, because where to scroll depends on how high the pictures are
     stage.element.scrollIntoView({ block: "nearest" });
-  }, { title: "Train two networks on the same points" });
+  }, { title: "Train two networks on the same points; both begin anew" });
   const tools = make(
     "div", { class: "ensedu-t-tools", role: "group", "aria-label": "Training" },
     ...(small ? [play, reset, seed, undo] : [play, step, reset, seed, undo, compare]),
@@ -75,8 +76,8 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
   if (matrices) stage.matrixFold.open = true;
   // What is seen, what to try, and what sets it: where there is room what is seen stands beside the
   // others; the few settings of the small form stand above.
-  const seen = make("div", { class: "ensedu-t-seen" }, tools, meter, stage.element, ...(matrices ? [stage.matrixFold] : []), status, stage.key, hint);
-  const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen] : [seen, guided(trainer, root), settings.element]));
+  const seen = make("div", { class: "ensedu-t-seen" }, tools, meter.element, stage.element, ...(matrices ? [stage.matrixFold] : []), stage.key, status, hint);
+  const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen] : [seen, settings.element, guided(trainer, root)]));
   const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${behind ? " ensedu-t-compared" : ""}${distributions ? " ensedu-t-clouded" : ""}` }, bench, ...below);
 
   const fail = ({ side, step: at, words }) =>
@@ -96,9 +97,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     else if (playing ? now > spoken.until : frame.steps !== spoken.steps) sum();
     if (playing && !anew && now - metered < COUNT) return;
     metered = now;
-    const totals = frame.sides.map((side) => side.total.toLocaleString("en")).join(" and ");
-    const rate = frame.rate && frame.sides.length === 1 ? ` · ${Math.round(frame.rate)} a second` : "";
-    meter.textContent = `step ${frame.steps.toLocaleString("en")}${rate} · ${totals} parameters`;
+    meter.show(frame, trainer.state);
   };
   const refresh = () => {
     play.textContent = trainer.playing ? "❚❚ Pause" : "▶ Play";

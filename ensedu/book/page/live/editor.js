@@ -13,7 +13,7 @@ const KEYS = "The arrow keys move a cross (with Shift by more), Enter adds a poi
 export const hintOf = (id, small) => {
   const hands = make(
     "p", { class: "ensedu-t-note" },
-    make("span", { class: "ensedu-t-finger" }, "Tap to add a point. Tap a point, then drag it to move it. Tap it twice to remove it."),
+    make("span", { class: "ensedu-t-finger" }, "Tap to add a point. Tap and drag to move one."),
     make("span", { class: "ensedu-t-mouse" }, "Click to add a point. Drag a point to move it. Click it twice to remove it."),
   );
   const words = make("p", { class: "ensedu-t-note", id: `${id}-keys` }, KEYS);

@@ -175,7 +175,7 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
   if (behind) band(context, frame, behind.x, behind.mean, behind.std, faded(look.colors.single, 0.22));
   if (found) {
     if (!compared) band(context, frame, grid, found.mean, found.total, faded(color, look.noise));
-    band(context, frame, grid, found.mean, found.epistemic, faded(color, 0.3));
+    band(context, frame, grid, found.mean, found.epistemic, faded(color, look.differ));
   }
   if (behind) edges(context, frame, behind.x, behind.mean, behind.std, look.colors.single);
   const { truth } = TOYS[state.data] ?? {};

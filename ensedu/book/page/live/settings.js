@@ -107,6 +107,21 @@ export const smallSettings = (trainer, full) => {
   return { panel, element: make("div", { class: "ensedu-t-settings" }, ...own.map(({ element }) => element)), more };
 };
 
+// On a phone one group of settings is open at most: a button for each stands where all of them would.
+const tabsOf = (groups) => {
+  const tabs = Object.entries(groups).map(([words, box]) => {
+    const tab = button(words, () => {
+      const open = tab.ariaExpanded !== "true";
+      Object.values(groups).forEach((each, i) => {
+        each.toggleAttribute("data-open", open && each === box);
+        tabs[i].ariaExpanded = String(open && each === box);
+      });
+    }, { "aria-expanded": "false" });
+    return tab;
+  });
+  return make("div", { class: "ensedu-t-tabs", role: "group", "aria-label": "Settings" }, ...tabs);
+};
+
 export const fullSettings = (trainer) => {
   const panel = new Panel(trainer);
   const uses = (kind) => () => sides(trainer.state).some(({ method }) => kind(method));
@@ -126,25 +141,27 @@ export const fullSettings = (trainer) => {
   const [left, right] = [panel.side(0), panel.side(1)];
   const second = group("Second network", right.method, right.members, right.start, right.loss, right.kl);
   panel.followers.push(() => (second.hidden = !trainer.state.other));
-  const element = make(
-    "div", { class: "ensedu-t-settings" },
-    group("Network", left.method, left.members, left.start, left.loss, left.kl,
+  const network = group("Network", left.method, left.members, left.start, left.loss, left.kl,
       panel.slider("width", "width", [2, 3, 5, 8, 13, 20, 32, 50, 70, 100]),
       panel.slider("hidden layers", "hidden_layers", allOf("hidden_layers")),
       panel.toggle("activation", "activation", [["relu", "ReLU"], ["tanh", "tanh"]]),
       panel.toggle("weights", "parametrization", [["standard", "standard"], ["ntk", "NTK"]]),
-      panel.toggle("predicts", "head", [["mean", "mean"], ["variance", "+ variance"]], () => !trainer.plane)),
-    group("Data", panel.field(data, () => trainer.state.data), panel.field(noise, () => trainer.state.noise), tool,
-      panel.keep(brush, () => {}, () => trainer.plane), make("div", { class: "ensedu-t-buttons" }, fresh, clear)),
-    group("Training",
+      panel.toggle("predicts", "head", [["mean", "mean"], ["variance", "+ variance"]], () => !trainer.plane));
+  const points = group("Data", panel.field(data, () => trainer.state.data), panel.field(noise, () => trainer.state.noise), tool,
+      panel.keep(brush, () => {}, () => trainer.plane), make("div", { class: "ensedu-t-buttons" }, fresh, clear));
+  const training = group("Training",
       panel.slider("learning rate", "lr", [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1]),
       panel.slider("prior σ", "prior_scale", [0.03, 0.1, 0.3, 1, 3], uses(isBayesian)),
       panel.slider("initial σ", "initial_std", [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1], uses(isBayesian)),
       panel.slider("dropout", "p", [0.02, 0.05, 0.1, 0.2, 0.5], uses(dropsUnits)),
-      panel.slider("weight decay", "weight_decay", [0, 0.0001, 0.001, 0.01, 0.1, 1])),
-    second,
-  );
-  return { panel, element };
+      panel.slider("weight decay", "weight_decay", [0, 0.0001, 0.001, 0.01, 0.1, 1]));
+  const tabs = tabsOf({ Network: network, B: second, Data: points, Training: training });
+  panel.followers.push(() => {
+    const [ofFirst, ofSecond] = tabs.children;
+    ofFirst.textContent = trainer.state.other ? "A" : "Network";
+    ofSecond.hidden = second.hidden;
+  });
+  return { panel, element: make("div", { class: "ensedu-t-settings" }, tabs, network, points, training, second) };
 };
 
 // A link, and the same training as a script.

@@ -29,7 +29,7 @@ const keyOf = (state) => {
 
 // Two pictures stand below each other, and both are in sight.
 const heightOf = (width, pictures) => {
-  if (pictures > 1 && innerWidth <= PHONE) return 150;
+  if (pictures > 1 && innerWidth <= PHONE) return 190;
   const [least, most] = pictures > 1 ? [150, 0.25] : [210, 0.45];
   return Math.round(Math.max(least, Math.min(HIGHEST, 0.6 * width, most * innerHeight)));
 };
@@ -110,6 +110,9 @@ export const stageOf = (root, trainer, hint) => {
       const what = kind === "curves" ? `Curves of all members${before}` : `Map, ${MAPS[kind]}`;
       canvas.setAttribute("aria-label", `${what}: ${named(trainer.state, i)}, ${trainer.state.points.length} points`);
     }
+    // The colors of its bands are those of the picture, where there is one.
+    if (trainer.state.other) delete key.dataset.method;
+    else key.dataset.method = trainer.state.method;
     key.replaceChildren(...keyOf(trainer.state));
   };
 

@@ -63,13 +63,14 @@ const ofDistributions = ({ means, stds }, { prior_scale }) => {
 
 const NO_POINT = "There is no point to learn from: add one.";
 
-// One sentence a side.
+// One sentence a side; of two, each has its letter alone, as their names stand over the pictures.
 export const story = (frame, state, behind = null) => {
   if (!state.points.length) return NO_POINT;
   const ofFunctions = state.task === "regression" ? ofCurves : ofMaps;
   const seen = (side) => (side.moments ? ofDistributions(side.moments, state) : ofFunctions(side, state));
-  return sides(state)
-    .map((side, i) => `${named(state, i)}: ${seen(frame.sides[i])}${behindWords(behind, state, side, number)}`)
+  const both = sides(state);
+  return both
+    .map((side, i) => `${both.length > 1 ? "AB"[i] : named(state, i)}: ${seen(frame.sides[i])}${behindWords(behind, state, side, number)}`)
     .join(" ");
 };
 

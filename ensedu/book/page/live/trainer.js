@@ -211,7 +211,9 @@ export class Trainer {
   compare() {
     const { method } = this.state;
     const second = withMethod(this.state, Object.keys(METHODS).find((each) => METHODS[each].members && each !== method));
-    this.change({ other: this.state.other ? null : { ...sideOf(this.state), ...second } });
+    const alone = Boolean(this.state.other);
+    this.change({ other: alone ? null : { ...sideOf(this.state), ...second } });
+    this.on.tell(alone ? "One network again: it begins anew." : "Both begin anew, so that they learn side by side. Undo takes B away.");
   }
 
   undo() {

@@ -18,8 +18,9 @@ __all__ = ["BUNDLE", "CLASSES", "DOUBT", "house", "network_row"]
 #: Colors of what has no color in figures: up to three classes, and doubt on a map.
 CLASSES = {"light": ("#3a6fb0", "#c4572b", "#7d8a00"), "dark": ("#79b3f2", "#ff9a6b", "#c9d64a")}
 DOUBT = {"light": "#5b1e86", "dark": "#e0b3ff"}
-#: How much of a method's color the band of the noise has.
+#: How much of a method's color the band of the noise has, and that of the members over it.
 NOISE = {"light": 0.16, "dark": 0.28}
+DIFFER = {"light": 0.3, "dark": 0.48}
 
 
 def house() -> dict[str, Any]:
@@ -35,6 +36,7 @@ def house() -> dict[str, Any]:
             "classes": CLASSES[name],
             "doubt": DOUBT[name],
             "noise": NOISE[name],
+            "differ": DIFFER[name],
             "heat": [to_hex(heat(place)) for place in np.linspace(0, 1, 33)],
         }
 
@@ -75,8 +77,8 @@ BUNDLE = Bundle(
         "common/fields", "live/toys", "live/pasted", "live/link", "live/forecast", "live/behind",
         "live/labels", "live/paint", "live/cloud", "live/runner", "live/story", "live/python",
         "live/guides", "common/controls", "live/trainer", "live/editor", "live/stage",
-        "live/settings", "live/app", "digit/bits", "digit/networks", "digit/words", "digit/pad",
-        "digit/answers", "digit/figure", "common/widget", "live/start",
+        "live/settings", "live/gauge", "live/app", "digit/bits", "digit/networks", "digit/words",
+        "digit/pad", "digit/answers", "digit/figure", "common/widget", "live/start",
     ),
     constants=lambda: {
         "HOUSE": house(),

@@ -93,15 +93,17 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     type: (text) => typed(chosen, text.replace(",", ".")),
   });
   const more = make("div", { class: "ensedu-p-more" });
-  const hand = make("div", { class: "ensedu-p-hand" }, stepper.element, undo, again);
-  const top = make("div", { class: "ensedu-p-top" }, shared, hand, challenges.answer, story);
+  const acts = make("div", { class: "ensedu-p-acts" }, undo, again);
+  const hand = make("div", { class: "ensedu-p-hand" }, stepper.element, acts);
+  const hands = { "ensedu-p-touch": TOUCH_HINT, "ensedu-p-mouse": MOUSE_HINT };
+  const instruction = make("p", { class: "ensedu-p-do" }, ...Object.entries(hands).map(([name, words]) => make("span", { class: name }, words)));
+  const top = make("div", { class: "ensedu-p-top" }, instruction, shared, hand, challenges.answer, story);
   const marks = { touched: "touched", from: "what makes it", into: "what it makes" };
   const key = make("p", { class: "ensedu-p-key" }, ...Object.entries(marks).map(([mark, words]) => make("span", { class: mark }, words)));
   const sheet = make("div", { class: "ensedu-p-sheet" }, top, key, members);
-  const hands = { "ensedu-p-touch": TOUCH_HINT, "ensedu-p-mouse": MOUSE_HINT };
-  const instruction = make("p", { class: "ensedu-p-do" }, ...Object.entries(hands).map(([name, words]) => make("span", { class: name }, words)));
   const hint = make("p", { class: "ensedu-t-note" }, make("span", { class: "ensedu-t-keys" }, `${KEY_HINT} `), HINT);
-  const fold = make("details", { class: "ensedu-p-fold" }, make("summary", {}, "Sizes, challenges, reset"));
+  const fold = make("details", { class: "ensedu-p-fold" }, make("summary", {}, "Sizes, reset, link"));
+  const lead = make("div", { class: "ensedu-p-lead" });
   const count = countPanel();
   const box = make("div", { class: "ensedu-t ensedu-p" }, layer.element, tools, sheet, hint, count.element);
   const cells = cellsOf(sheet, {
@@ -193,20 +195,26 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     if (whose >= state.ensemble_size) whose = 0;
     [...sheet.querySelectorAll(".ensedu-p-kept")].forEach((one, i) => one.classList.toggle("away", i !== whose));
   };
-  // Where there is little room, outputs and σ scroll away, and what is seldom set is folded.
+  // Where there is little room, outputs and σ scroll away, what is seldom set is folded, and challenges
+  // come after the members.
   const arrange = () => {
     const narrow = box.clientWidth > 0 && box.clientWidth < NARROW;
     const follows = (node, other) => other.nextSibling !== node && other.after(node);
     box.dataset.narrow = String(narrow);
     if (narrow && !fold.isConnected) {
       fold.append(layer.sizing, tools);
-      layer.element.after(fold);
+      lead.append(instruction, acts);
+      layer.element.after(fold, lead);
+      sheet.after(challenges.element);
     } else if (!narrow && fold.isConnected) {
       layer.element.append(layer.sizing);
       layer.element.after(tools);
+      tools.append(challenges.element);
+      top.prepend(instruction);
+      hand.append(acts);
       fold.remove();
+      lead.remove();
     }
-    if (narrow && state.challenge) fold.open = true;
     const wide = getComputedStyle(box).getPropertyValue("--wide") === "1";
     [...sheet.querySelectorAll(".ensedu-p-kept")].forEach((one, i) => {
       if (wide && one.parentNode !== more) more.append(one);
@@ -215,8 +223,6 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     follows(outputs, narrow ? top : shared);
     if (narrow) follows(more, outputs);
     else if (more.parentNode !== shared) shared.append(more);
-    if (narrow) follows(instruction, fold);
-    else if (instruction.parentNode !== top) top.prepend(instruction);
     follows(key, narrow ? more : again);
   };
   const refresh = () => {
@@ -226,6 +232,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     undo.setAttribute("aria-disabled", String(!undos.length));
     box.style.setProperty("--light", kind.color);
     box.style.setProperty("--dark", kind.dark);
+    box.style.setProperty("--n", state.out_features);
     again.hidden = !kind.stochastic;
     again.textContent = `Draw again (${state.draw})`;
     for (const panel of [layer, challenges, count]) panel.refresh(state);

@@ -67,7 +67,8 @@ export const layerPanel = ({ choose, resize }) => {
   return { element, sizing, refresh };
 };
 
-// The challenges, and the `answer` of the open one, which stands beside the numbers. `choose(its key, or null)`.
+// The challenges with the task of the first that is not yet met, and the `answer` of the open one, which
+// stands beside the numbers. `choose(its key, or null)`.
 export const challengePanel = ({ choose }) => {
   let open = null;
   const buttons = Object.entries(CHALLENGES).map(([key, { title }]) => [
@@ -75,19 +76,22 @@ export const challengePanel = ({ choose }) => {
   ]);
   const task = make("p", { class: "ensedu-p-task" });
   const verdict = make("p", { class: "ensedu-p-verdict", role: "status" });
-  const list = make("div", { class: "ensedu-t-tools" }, ...buttons.map(([, one]) => one));
-  const element = make("details", { class: "ensedu-p-challenges" }, make("summary", {}, `${buttons.length} challenges`), list);
+  const next = make("p", { class: "ensedu-p-next" });
+  const list = make("div", { class: "ensedu-t-tools" }, make("strong", {}, "Challenges"), ...buttons.map(([, one]) => one));
+  const element = make("div", { class: "ensedu-p-challenges", role: "group", "aria-label": "Challenges" }, list, next);
   const answer = make("div", { class: "ensedu-p-answer" }, task, verdict);
   const refresh = (state) => {
     open = state.challenge;
     for (const [key, one] of buttons) one.setAttribute("aria-pressed", String(key === open));
-    if (open) element.open = true;
     answer.hidden = !open;
     const { done, words } = open ? CHALLENGES[open].check(state, startOf(open)) : { done: false, words: "" };
     task.replaceChildren(...written(open ? CHALLENGES[open].task : ""));
     if (verdict.textContent !== words) verdict.replaceChildren(...written(words));
     verdict.dataset.done = String(done);
     if (done) buttons.find(([key]) => key === open)[1].dataset.done = "true";
+    const shown = open ?? buttons.find(([, one]) => !one.dataset.done)?.[0];
+    const { title, task: about } = CHALLENGES[shown] ?? {};
+    next.replaceChildren(...(shown ? [make("strong", {}, `${title}.`), " ", ...written(about)] : ["All are met."]));
   };
   return { element, answer, refresh };
 };

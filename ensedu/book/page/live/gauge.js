@@ -1,0 +1,39 @@
+// How far training is, and how many parameters each network holds, beside as many networks of its size.
+import { make } from "../common/controls.js";
+import { sides, specOf } from "./runner.js";
+
+// The parameters of one network.
+const ofOne = ({ sizes }) => sizes.slice(1).reduce((sum, n, l) => sum + (sizes[l] + 1) * n, 0);
+
+export const gauge = () => {
+  const [steps, rate, held] = ["steps", "rate", "held"].map((name) => make("span", { class: `ensedu-t-${name}` }));
+  const element = make("p", { class: "ensedu-t-meter" });
+  let shown = "";
+  const hold = (totals, state) => {
+    const both = sides(state);
+    const one = ofOne(specOf(state, both[0]));
+    // A bar is full at as many networks as there are members, or at the largest total.
+    const most = Math.max(...totals, ...both.map((side) => side.ensemble_size * one));
+    const bars = totals.map((total, i) => {
+      const bar = make("span", { class: "ensedu-t-bar", "aria-hidden": "true", "data-method": both[i].method });
+      bar.style.setProperty("--share", `${(100 * total) / most}%`);
+      bar.style.setProperty("--one", `${(100 * one) / most}%`);
+      return make("span", {}, totals.length > 1 ? `${"AB"[i]} ` : "", bar, ` ${total.toLocaleString("en")}`);
+    });
+    const networks = Number((totals[0] / one).toFixed(1));
+    const as = totals.length > 1 || networks === 1 ? "" : `, as in ${networks} networks`;
+    held.replaceChildren(...bars.flatMap((bar, i) => (i ? [" ", bar] : [bar])), " parameters", make("span", { class: "ensedu-t-as" }, as));
+  };
+  const show = (frame, state) => {
+    steps.textContent = `step ${frame.steps.toLocaleString("en")}`;
+    rate.textContent = frame.rate && frame.sides.length === 1 ? `${Math.round(frame.rate)} a second` : "";
+    const totals = frame.sides.map(({ total }) => total);
+    if (totals.length !== sides(state).length) return; // the picture of another state
+    const what = JSON.stringify([totals, sides(state)]);
+    if (shown === what) return;
+    if (!shown) element.append(steps, " ", rate, " ", held);
+    shown = what;
+    hold(totals, state);
+  };
+  return { element, show };
+};
