@@ -88,7 +88,7 @@ class Cuts:
         """Draw a curve a name."""
         looks = [*LOOKS, FOUND]
         with plot.house_style():
-            top = 0.75 if plot.look().narrow else 0.3
+            top = 0.5 if plot.look().narrow else 0.4
             figure, (axes,) = plot.panels(1, height=2.6, top=top)
             for (name, (mean, least, most)), own in zip(self.errors.items(), LOOKS, strict=True):
                 axes.vlines(self.left, least, most, lw=1, color=own["color"], label=name)
