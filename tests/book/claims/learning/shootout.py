@@ -17,11 +17,9 @@ CLAIMS = Claims(
     unclaimed={
         "each of the intervals": MEANING,
         "quantile of Student's distribution": MEANING,
-        "if one of them is to be called better": MEANING,
         "We call this length 1 unit": MEANING,
         "do not contradict each other": "what follows from the thin line",
         "1 is perfect": MEANING,
-        "Unclear is not equal": MEANING,
         "are to train on": PROTOCOL,
         "Two hidden layers of": PROTOCOL,
         "Ensembles have four members": PROTOCOL,
@@ -168,7 +166,7 @@ def _() -> None:
 @CLAIMS.says("nobody", "Now no rival is better", row("cells", "batch_ensemble", 0.9))
 @CLAIMS.says("shrink", "that is enough to make them unclear")
 @CLAIMS.says("eighth", "gains an eighth of a unit")
-@CLAIMS.says("own-temperature", "It is then 0.28 units ahead")
+@CLAIMS.says("own-temperature", "it is 0.28 units ahead of one")
 @CLAIMS.says("remember", "nothing and no rival here is better")
 @CLAIMS.says("summary-temperature", "the leads of both ensembles are unclear")
 @CLAIMS.says("think-temperature", "no rival is better than it")
@@ -278,11 +276,6 @@ def _() -> None:
     again = pooled(scores, reference=REFERENCE, contestants=["again"])["again"]
     assert (again.word, round(again.interval.mean, 1)) == ("unclear", 0.2)
     assert again.interval.mean > -mean(reading.SCALED)
-
-
-@CLAIMS.says("hollow", "hide a gain of half a unit")
-def _() -> None:
-    assert reading.compared()["rank1"].interval.low < -0.5
 
 
 @CLAIMS.says("holm", "leave out 0, are unclear all")
