@@ -140,6 +140,7 @@ def _() -> None:
     assert -0.72 < mean("batch_ensemble") < -0.62
 
 
+@CLAIMS.says("dots", "Take the deep ensemble's 18 dots")
 @CLAIMS.says("deep-dots", "16 of its 18 dots lie left", row("gpa2", "deep_ensemble", 0.9))
 def _() -> None:
     own = reading.compared()["deep_ensemble"].sources
