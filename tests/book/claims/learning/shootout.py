@@ -127,7 +127,7 @@ def _() -> None:
     assert found["rank1"].interval.high < 0
 
 
-@CLAIMS.says("words", "two rivals are better than one network, and", row("gpa2", "deep_ensemble", 2))
+@CLAIMS.says("words", "So two rivals are better than one", row("gpa2", "deep_ensemble", 2))
 @CLAIMS.says("predict", "On average over data from 18 sources")
 @CLAIMS.says("summary-better", "than one network by a third", row("digits", "batch_ensemble", 1.3))
 @CLAIMS.says("summary-worse", "Only the linear model is worse", row("gpa2", "linear", 0.5))
