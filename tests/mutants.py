@@ -2341,8 +2341,8 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/book/experiments/contest/reading.py",
-        "found[label(reference), kind] = effects(names, reference=reference, kind=kind)",
-        "found[label(reference), kind] = effects(names, kind=kind)",
+        'label(reference): effects([*compared("nll", reference)], reference=reference)',
+        'label(reference): effects([*compared("nll", reference)])',
         ("tests/book/experiments/contest/test_reading.py",),
         "all forests are beside one network",
     ),

@@ -380,7 +380,7 @@ IN_MODULE = {
         "unknown": lambda: "ignore", "y": lambda: np.ones((B, 1)),
     },
     "ranking": {
-        "always": lambda: True, "better": lambda: "lower", "choose": lambda: "",
+        "better": lambda: "lower", "choose": lambda: "",
         "columns": lambda: [ranking.Measure("NLL", "lower")], "digits": lambda: 3,
         "interval": lambda: (-0.5, -0.25), "mean": lambda: 1.5, "name": lambda: "fig-a",
         "reference": lambda: "single", "rows": lambda: {"single": {"NLL": 1.5}},

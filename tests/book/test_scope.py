@@ -22,9 +22,9 @@ BESIDE = {
     r"and the whole KL\. One of ten networks": ("a tenth",),
     r"The authors' configuration has": ("a tenth", "softplus"),
     # What decided the words, and what had been seen before.
-    r"differs from 0 by more than luck": ("With fourteen rivals",),
+    r"each must lie further from 0": ("Fourteen rivals have fourteen chances",),
     r"lucky epochs at high rates won": ("test scores of two of the tables had been seen",),
-    r"where your dot may fall": ("if your data are like ours", "some thousand rows"),
+    r"one more source may fall": ("if your data are like ours", "some thousand rows"),
 }
 
 

@@ -169,7 +169,7 @@ def test_what_is_followed_stands_below_the_bar_that_stays(open_page, server):
     bar = page.locator(".ensedu-shared")
     parts = [
         page.locator("figure:has([data-name=fig-contest-dot])"),
-        page.locator("[data-name=fig-contest-tasks] .ensedu-by select:visible"),
+        page.locator("[data-name=fig-contest-tasks] thead button:visible").first,
     ]
     for part in parts:
         part.evaluate("one => one.scrollIntoView({ block: 'start', behavior: 'instant' })")

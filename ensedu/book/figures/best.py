@@ -4,53 +4,47 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
 from ensedu import plot
 from ensedu.book.page.ranking import Measure, Score
 from ensedu.contest.sensitivity import Sensitivity
 from ensedu.contest.statistics import CLIP
-from ensedu.plot.panels import set_axis, ticks
-from ensedu.plot.style import Figure
+from ensedu.plot.panels import RIGHT, TITLE, inches, panels, set_axis, ticks, ticks_along
+from ensedu.plot.style import INK, MUTED, Figure, color, house_style, label
 from ensedu.uncertainty import Interval
 
 __all__ = [
-    "AUROC", "COLUMNS", "COST", "DOT", "ENGINEER", "FOREST", "GAIN", "PAID", "TASKS", "Auroc",
-    "Beside", "Contest", "Dots", "Forest", "brief", "paid", "scored", "ways",
+    "AUROC", "COLUMNS", "COST", "DOT", "FOREST", "GAIN", "LUCK", "PAID", "TASKS",
+    "Auroc", "Beside", "Contest", "Dots", "Forest", "Luck", "brief", "paid", "scored", "ways",
 ]  # fmt: skip
 
 # Captions.
 FOREST = (
-    "On average two rivals are better than one network, one is worse, and eleven are unclear. Left "
-    "is better. A mark is the average over all data sets that you choose, its thick line says "
-    "where that average may lie, and a hollow mark is unclear. Each dot is one data set; the thin "
-    "line says where one more, such as yours, may fall."
+    "On average two rivals are better than one network, one is worse, and eleven are unclear "
+    "(hollow). A dot is one data set, and a mark the average of all. The thick line says where the "
+    "average may lie, the thin one where one more data set, such as yours, may fall."
+)
+LUCK = (
+    "On concrete a deep ensemble gains little more than half of what luck does. A dot is the NLL "
+    "of one training, lower is better, and a dashed line the mean of twenty. One unit is how far "
+    "luck with split and seed typically moves one score."
 )
 DOT = (
-    "An average is not your data: marks and lines are still those of all sources, but each dot is "
-    "now the same data set. An arrowhead at an end is a difference of 3 units or more."
+    "An average is not your data: marks and lines are still those of all sources, each dot is the "
+    "data set that you chose. An arrowhead is a difference of 3 units or more."
 )
-TASKS = (
-    "Means over splits and seeds. A bar is the interval of the difference from one network, on "
-    "this data set alone."
-)
-COST = (
-    "What a method gains, in units of NLL, and three things that it costs, in multiples of one "
-    "network's."
-)
+TASKS = "Means over splits and seeds, with the differences from one network on this data set alone."
+COST = "What a method gains, in units of NLL, and what it costs, in multiples of one network."
 AUROC = (
-    "Little is gained: how much better than one network's the doubt of a prediction tells "
-    "out-of-distribution inputs from test rows. Right is better. It was not planned to decide "
-    "anything, so no mark has a word."
-)
-ENGINEER = (
-    "No method doubts the right mix: the two whose intervals hold the strength of cement and water "
-    "are unsure of every mix. 90% intervals for one mix on which no network was trained; dashed: "
-    "the strength that was measured."
+    "Little is gained: how much better than one network a rival tells out-of-distribution inputs "
+    "by its doubt. Right is better. We had not planned to judge this, so no mark has a word."
 )
 
 #: What 1 is, in words that need no statistics.
 UNIT = "difference in NLL; 1 = how far luck with split and seed typically moves one score"
-#: How a sentence begins, by kind of data sets.
-WHERE = {"all": "On average", "numbers": "With numbers", "classes": "With classes"}
 #: What some data sets are called when they are pooled alone.
 ALONE = {"mlps": "without LeNet-5", "new": "data sets new to this book"}
 #: Names that are too long for a row of a phone.
@@ -65,11 +59,13 @@ BESIDE = {
         "+ temperature", "one network + temperature", "one with a temperature",
     ),
 }  # fmt: skip
+#: What the first row of `Luck` is called, and inches of its rows.
+REFERENCE, ROW = "one network", 0.42
 #: The most names that one sentence holds.
 NAMED = 3
 #: The columns of scores, by score.
 COLUMNS = {
-    "nll": Measure("NLL", "lower", 3, "nats", always=True),
+    "nll": Measure("NLL", "lower", 3, "nats"),
     "error": Measure("error", "lower", 2, "%"),
     "rmse": Measure("RMSE", "lower", 3),
     "brier": Measure("Brier", "lower", 3),
@@ -83,7 +79,7 @@ PAID = {
     "train_seconds": Measure("training", "lower", 2, "×"),
     "predict_seconds": Measure("prediction", "lower", 1, "×"),
 }
-GAIN = Measure("NLL", "lower", 2, "units", always=True)
+GAIN = Measure("NLL", "lower", 2, "units")
 
 Effects = Mapping[str, plot.PooledEffect]
 
@@ -104,31 +100,28 @@ def best_first(effects: Effects) -> list[str]:
 
 
 class Forest:
-    """The average of each contestant, compared with one or another, on all data sets or some.
+    """The average of each contestant, compared with one or another.
 
     Parameters
     ----------
     effects
-        By the name of the one they are compared with, and by kind of data sets.
+        By the name of the one they are compared with.
     """
 
-    def __init__(self, effects: Mapping[tuple[str, str], Effects]) -> None:
-        called = {other: of_reference(other) for other, _ in effects}
-        self.effects = {(called[other][0], kind): rows for (other, kind), rows in effects.items()}
+    def __init__(self, effects: Mapping[str, Effects]) -> None:
+        called = {other: of_reference(other) for other in effects}
+        self.effects = {called[other][0]: rows for other, rows in effects.items()}
         self.said = {short: (long, said) for short, long, said in called.values()}
-        self.choices = {
-            "beside": list(self.said),
-            "data_sets": list(dict.fromkeys(kind for _, kind in effects)),
-        }
+        self.choices = {"beside": list(self.said)}
         every = [one for rows in effects.values() for one in rows.values()]
         means = [one.interval[1] for one in every]
         self.words = sorted({one.word for one in every if one.word})
         # One axis for all choices, in halves; what leaves it is an arrowhead.
         self.ends = math.floor(2 * min(means)) / 2 - 1, math.ceil(2 * max(means)) / 2 + 0.5
 
-    def draw(self, beside: str, data_sets: str) -> Figure:
+    def draw(self, beside: str) -> Figure:
         """Draw a row a contestant."""
-        rows = {brief(name): one for name, one in self.effects[beside, data_sets].items()}
+        rows = {brief(name): one for name, one in self.effects[beside].items()}
         reference, _ = self.said[beside]
         figure = plot.forest(
             rows, xlabel=UNIT, reference=reference, xlim=self.ends, words=self.words
@@ -137,17 +130,72 @@ class Forest:
         set_axis(figure.axes[0].xaxis, self.ends, ticks(self.ends, 8, whole=True))
         return figure
 
-    def say(self, beside: str, data_sets: str) -> str:
+    def say(self, beside: str) -> str:
         """Say who is better."""
-        rows = self.effects[beside, data_sets]
+        rows = self.effects[beside]
         better = [name for name in best_first(rows) if rows[name].word.startswith("better")]
-        where, (_, who) = WHERE[data_sets], self.said[beside]
+        _, who = self.said[beside]
         if not better:
-            return f"{where}, nobody is better than {who} for sure."
+            return f"On average, nobody is better than {who} for sure."
         if len(better) > NAMED:
             count = f"{len(better)} of {len(rows)}"
-            return f"{where}, {count} are better than {who}; {brief(better[0])} leads."
-        return f"{where}, better than {who}: {', '.join(map(brief, better))}."
+            return f"On average, {count} are better than {who}; {brief(better[0])} leads."
+        return f"On average, better than {who}: {', '.join(map(brief, better))}."
+
+
+class Luck:
+    """The scores of one network and of a rival on one data set, and how long a unit is there.
+
+    Parameters
+    ----------
+    scores
+        Of two methods, that of one network first, the scores of their trainings.
+    unit
+        How far luck moves one score.
+    data
+        What the data set is called.
+    """
+
+    def __init__(
+        self, scores: Mapping[str, Float[Array, "splits seeds"]], unit: float, data: str
+    ) -> None:
+        self.scores, self.unit, self.data = scores, unit, data
+        self.means = {method: float(own.mean()) for method, own in scores.items()}
+        one, rival = self.means.values()
+        self.gain = one - rival
+
+    def draw(self) -> Figure:
+        """Draw a dot a training, and below them the gain and a unit as bars."""
+        reference, rival = self.scores
+        colors = [color(reference), color(rival), color(rival), MUTED]
+        rows = [
+            REFERENCE, label(rival), f"gain: {self.gain:.2f}", f"1 unit: {self.unit:.2f}",
+        ]  # fmt: skip
+        with house_style():
+            left = 2 * RIGHT + max(inches(name, TITLE, "bold") for name in rows)
+            figure, (axes,) = panels(1, height=4 * ROW, left=left, above=0.1)
+            start = self.means[reference]
+            for y, (method, own) in enumerate(self.scores.items()):
+                mean, (low, high) = self.means[method], (y - 0.3, 3.4)
+                axes.plot(own.ravel(), np.full(own.size, y), "o", ms=7, alpha=0.4, mew=0,
+                          color=color(method))  # fmt: skip
+                axes.vlines(mean, low, high, color=color(method), lw=1.2, ls="--")
+            for y, far in ((2, self.gain), (3, self.unit)):
+                axes.plot([start - far, start], [y, y], lw=9, solid_capstyle="butt",
+                          color=colors[y])  # fmt: skip
+            axes.set(xlabel=f"NLL on {self.data}, nats", ylim=(3.5, -0.5))
+            ends = axes.get_xlim()
+            set_axis(axes.xaxis, ends, ticks_along(ends, 72 * axes.get_position().width))
+            axes.set_yticks(range(4), rows, weight="bold", size=TITLE)
+            for words, own in zip(axes.get_yticklabels(), colors, strict=True):
+                words.set_color(own if own != MUTED else INK)
+            axes.tick_params(axis="y", length=0)
+        return figure
+
+    def say(self) -> str:
+        """Say what the rival gains, in units."""
+        name = label([*self.scores][1])
+        return f"On {self.data} the {name} gains {self.gain / self.unit:.1f} units."
 
 
 class Contest:

@@ -56,7 +56,7 @@ __all__ = [
 CONTEST = "../learning/shootout.html#fig-contest"
 COST, BY_TASK, OUTSIDE = (f"{CONTEST}-{name}" for name in ("cost", "tasks", "ood"))
 #: The same figure with everybody beside one network with a temperature.
-SCALED = f"{CONTEST}:beside={quote(of_reference(reading.label(reading.SCALED))[0])}&data_sets=all"
+SCALED = f"{CONTEST}:beside={quote(of_reference(reading.label(reading.SCALED))[0])}"
 PUBLISHED = "../counting/comparison.html#what-did-others-measure"
 TERM = "../glossary.html#term"
 TEMPERATURE, NLL, LAST_LAYER = (

@@ -1,4 +1,4 @@
-"""What chapters of Part II draw of six mixtures of concrete: two methods' intervals, or all."""
+"""What chapters of Part II draw of six mixtures of concrete: the intervals of two methods."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,11 +7,10 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.book.experiments.contest.mixes import Mix
-from ensedu.methods import METHODS
 from ensedu.plot.panels import LINE, RIGHT, inches, panels
 from ensedu.plot.style import INK, MUTED, PAGE, Figure, color, house_style, label, look
 
-__all__ = ["MIXES", "Everybody", "Mixes"]
+__all__ = ["MIXES", "Mixes"]
 
 # The end of each caption.
 MIXES = (
@@ -23,8 +22,6 @@ MIXES = (
 LANES, SHIFT, ABOVE = (-0.2, 0.2), 0.16, -0.32
 #: Inches of a row, where names stand beside it, and where they stand above.
 ROW, TALL = 0.52, 0.68
-#: Inches of a row that holds one interval alone.
-LOW = 0.3
 TITLE = "strength, MPa"
 REFERENCE = "one network"
 
@@ -98,62 +95,3 @@ class Mixes:
         if not missed:
             return f"All six strengths lie in the intervals of {own}."
         return f"Not in the interval of {own}: {', '.join(missed)}."
-
-
-class Everybody:
-    """Intervals of all methods for the mix that is chosen.
-
-    Parameters
-    ----------
-    mixes
-        As `ensedu.book.experiments.contest.mixes.chosen` returns them.
-    intervals
-        Keys of contestants to (low, high) of each mix, (2, 6).
-    names
-        What they are called, by the same keys.
-    """
-
-    def __init__(
-        self,
-        mixes: Sequence[Mix],
-        intervals: Mapping[str, Float[Array, "2 K"]],
-        names: Mapping[str, str],
-    ) -> None:
-        self.mixes = {mix.name: mix for mix in mixes}
-        self.intervals, self.names = intervals, names
-        self.choices = {"mix": [*self.mixes]}
-
-    def ends(self, mix: str) -> Float[Array, "2 N"]:
-        """Return the ends of all intervals for a mix."""
-        place = [*self.mixes].index(mix)
-        return np.stack([own[:, place] for own in self.intervals.values()], axis=1)
-
-    def draw(self, mix: str) -> Figure:
-        """Draw a row a method, and a line at what was measured."""
-        rows, strength = np.arange(len(self.intervals)), self.mixes[mix].strength
-        inks = [color(key) if key in METHODS else INK for key in self.intervals]
-        left = RIGHT + LINE + max(map(inches, self.names.values()))
-        with house_style():
-            figure, (axes,) = panels(1, height=LOW * len(rows), left=left)
-            axes.axvline(strength, color=INK, lw=1.5, ls="--")
-            axes.hlines(rows, *self.ends(mix), colors=inks, lw=4)
-            axes.annotate(
-                "measured", (strength, -0.75), (5, 0), textcoords="offset points", va="center"
-            )
-            axes.set(xlabel=TITLE, xlim=(0, 1.04 * max(e.max() for e in self.intervals.values())))
-            axes.set(ylim=(len(rows) - 0.5, -1.2))
-            axes.set_yticks(rows, [self.names[key] for key in self.intervals])
-            for words, ink in zip(axes.get_yticklabels(), inks, strict=True):
-                words.set_color(ink)
-            axes.tick_params(axis="y", length=0)
-            axes.spines["left"].set_visible(False)
-            axes.grid(axis="x")
-            axes.set_axisbelow(True)
-        return figure
-
-    def say(self, mix: str) -> str:
-        """Say how many intervals hold what was measured."""
-        low, high = self.ends(mix)
-        strength = self.mixes[mix].strength
-        inside = int(((low <= strength) & (strength <= high)).sum())
-        return f"Of {len(low)} intervals, {inside} hold the {strength:.0f} MPa of {mix}."

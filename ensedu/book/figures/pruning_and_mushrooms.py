@@ -7,21 +7,17 @@ from numpy import ndarray as Array
 
 from ensedu import plot
 from ensedu.plot.panels import write_key
-from ensedu.plot.style import PAGE, Figure, color
+from ensedu.plot.style import INK, PAGE, Figure, color
 from ensedu.plot.text_layout import SMALL
 from ensedu.uncertainty import Interval
 
-__all__ = ["CUTS", "NOISE", "REGRET", "TABLE", "WAYS", "Cuts", "Noise", "Regret"]
+__all__ = ["CUTS", "NOISE", "REGRET", "WAYS", "Cuts", "Noise", "Regret"]
 
 # Captions.
 CUTS = (
-    "A flat curve may be the curve of a network that underfits. Test error as weights are dropped, "
-    "one network its smallest |w|, the others their least |μ|/σ: means, and least to greatest, of "
-    "5 splits. 477,600 weights, trained on 4,000 digits of MNIST for 15 epochs."
-)
-TABLE = (
-    "Test error (%) by the percentage of weights dropped. Published: Blundell et al. 2015, table "
-    "2: 1,200 units a layer, 60,000 digits."
+    "A flat curve may be that of a network that has learned little. Test error as weights are "
+    "dropped: of one network the smallest, of the others those of the least |μ|/σ. Means, and "
+    "least to greatest, of 5 splits. Published: a network five times as large, on 60,000 digits."
 )
 REGRET = (
     "Doubt has not clearly helped to decide. Left is better: regret after 2,000 mushrooms, and "
@@ -46,8 +42,13 @@ THREE: tuple[dict[str, Any], ...] = (
     BNN | {"ls": "--", "marker": "s", "mfc": PAGE},
     BNN | {"ls": ":", "marker": "D"},
 )
-#: How the curves of `Cuts` look, by their place, and those of `Noise`.
-LOOKS = ({"color": color("single"), "lw": 2, "ms": 5, "marker": "."}, *THREE)
+#: How the curves of `Cuts` look, by their place, and what others published.
+LOOKS: tuple[dict[str, Any], ...] = (
+    {"color": color("single"), "lw": 2, "ms": 5, "marker": "."}, *THREE[:2]
+)  # fmt: skip
+FOUND: dict[str, Any] = {"color": INK, "lw": 1.5, "ls": ":", "marker": "D", "ms": 4}
+PUBLISHED = "published"
+#: How the curves of `Noise` look.
 WAYS = dict(zip(("weights", "local", "flipout"), THREE, strict=True))
 #: What stands beside curves of their variances, and where in the panel.
 BESIDE = {
@@ -61,52 +62,52 @@ BESIDE = {
 
 
 class Cuts:
-    """Test errors over the weights left, a panel for each weight of the KL.
+    """Test errors over the weights left, and those that others published.
 
     Parameters
     ----------
-    left
-        K percentages of the weights, from 100 down.
+    dropped
+        K percentages of the weights, from 0 up.
     errors
-        By title of a panel, and by name, one network first, three of K each: the means, the least
-        and the greatest of splits, in percent.
+        By name, one network first, three of K each: the means, the least and the greatest of
+        splits, in percent.
+    published
+        By percentage of the weights dropped.
     """
 
     def __init__(
-        self, left: Sequence[int], errors: Mapping[str, Mapping[str, Sequence[Any]]]
+        self,
+        dropped: Sequence[int],
+        errors: Mapping[str, Sequence[Any]],
+        published: Mapping[int, float],
     ) -> None:
-        self.left, self.errors = list(left), errors
+        self.left = [100 - one for one in dropped]
+        self.errors, self.published = errors, published
 
     def draw(self) -> Figure:
-        """Draw a curve a name into each panel."""
+        """Draw a curve a name."""
+        looks = [*LOOKS, FOUND]
         with plot.house_style():
-            narrow = plot.look().narrow
-            figure, found = plot.panels(
-                3, height=2.2, top=0.55 if narrow else 0.3, sharey=True
-            )  # fmt: skip
-            for axes, (title, own) in zip(found, self.errors.items(), strict=True):
-                for (name, (mean, least, most)), look in zip(own.items(), LOOKS, strict=True):
-                    axes.vlines(self.left, least, most, lw=1, color=look["color"], label=name)
-                    axes.plot(self.left, mean, label=name, **look)
-                axes.set(title=title, xlabel="weights left, %", xscale="log", yscale="log")
-                axes.set(xlim=(112, 1.8), ylim=(3.5, 95))
-                axes.set_xticks([100, 25, 10, 5, 2], ["100", "25", "10", "5", "2"])
-                axes.set_yticks([5, 10, 20, 50], ["5", "10", "20", "50"])
-                axes.minorticks_off()
-            for axes in found if narrow else found[:1]:
-                axes.set_ylabel("test error, %")
-            write_key(figure, dict(zip(own, LOOKS, strict=True)))
+            top = 0.5 if plot.look().narrow else 0.4
+            figure, (axes,) = plot.panels(1, height=2.6, top=top)
+            for (name, (mean, least, most)), own in zip(self.errors.items(), LOOKS, strict=True):
+                axes.vlines(self.left, least, most, lw=1, color=own["color"], label=name)
+                axes.plot(self.left, mean, label=name, **own)
+            left = [100 - one for one in self.published]
+            axes.plot(left, [*self.published.values()], label=PUBLISHED, **FOUND)
+            axes.set(xlabel="weights left, %", ylabel="test error, %", xscale="log", yscale="log")
+            axes.set(xlim=(112, 1.8), ylim=(0.9, 95))
+            axes.set_xticks([100, 50, 25, 10, 5, 2], ["100", "50", "25", "10", "5", "2"])
+            axes.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+            axes.minorticks_off()
+            write_key(figure, dict(zip([*self.errors, PUBLISHED], looks, strict=True)))
         return figure
 
     def say(self) -> str:
-        """Say what the first curve of a distribution is in the first panel."""
-        (title, own), *_ = self.errors.items()
-        (_, one), (name, flat), *_ = own.items()
+        """Say how high the first curve of a distribution lies, where it is flat."""
+        _, (name, (mean, *_)), *_ = self.errors.items()
         tenth = self.left.index(10)
-        return (
-            f"With {title}, {name} errs {flat[0][0]:.0f}% with all weights, "
-            f"{flat[0][tenth]:.0f}% with a tenth; one network {one[0][0]:.0f}%."
-        )
+        return f"{name}: {mean[0]:.0f}% errors with all weights, {mean[tenth]:.0f}% with a tenth."
 
 
 class Regret:

@@ -245,11 +245,14 @@
     }
     for (const explorer of explorers.values()) explorer.follow(first.group, first.state());
     tell(first.group, first.state());
-    // What is below the screen counts as seen: only above it the last figure has passed.
+    // It ends with the last figure, which has passed once it is above the bar. What is below the
+    // screen counts as seen.
+    const under = Math.round(parseFloat(getComputedStyle(bar).top) || 0) + bar.offsetHeight;
+    const { root: last } = sharing.at(-1).explorer;
     new IntersectionObserver(
       (entries) => bar.classList.toggle("ensedu-passed", !entries.at(-1).isIntersecting),
-      { rootMargin: "0px 0px 1000000px 0px" },
-    ).observe(sharing.at(-1).explorer.root);
+      { rootMargin: `-${under}px 0px 1000000px 0px` },
+    ).observe(last.closest("figure") ?? last);
   };
 
   // An address, or a link in the text, names a figure and its setting: #fig-counts:width=50.

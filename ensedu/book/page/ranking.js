@@ -9,7 +9,6 @@ const tableOf = (section, data, tell) => {
   const rows = [];
   data.shown.forEach((place, i) => (rows[place] = body.rows[i]));
   const heads = [...section.querySelectorAll("thead th")];
-  const select = section.querySelector("select");
   heads.forEach((head, column) => {
     const button = document.createElement("button");
     const first = document.createElement("span");
@@ -17,17 +16,13 @@ const tableOf = (section, data, tell) => {
     first.className = "ensedu-first";
     button.append(...head.childNodes, first);
     head.append(button);
-    button.addEventListener("click", () => tell(data.by[column], true));
+    button.addEventListener("click", () => tell(data.by[column]));
   });
-  select.addEventListener("change", () => tell(select.value, false));
-
-  const always = heads.map((head) => head.classList.contains("ensedu-always"));
 
   const show = (by, end) => {
     const column = data.by.indexOf(by);
-    // A column without differences leaves those of another in sight; a phone shows two columns.
+    // A column without differences leaves those of another in sight.
     const barred = data.bars[column] ? column : data.bars.indexOf(true);
-    const second = always[column] ? always.indexOf(false) : column;
     body.append(...data.orders[column][end].map((place) => rows[place]));
     heads.forEach((head, i) => {
       head.querySelector(".ensedu-first").textContent = i === column ? `${end} first` : "";
@@ -37,10 +32,8 @@ const tableOf = (section, data, tell) => {
       for (const { classList } of [head, ...all.map((row) => row.cells[i + 1])]) {
         classList.toggle("ensedu-sorted", i === column);
         classList.toggle("ensedu-barred", i === barred);
-        classList.toggle("ensedu-second", i === second);
       }
     });
-    select.value = by;
     return data.said[column][end];
   };
   return { section, data, show };
@@ -75,8 +68,8 @@ const setUp = (root) => {
     Object.assign(state, setting);
     show();
   };
-  const tell = (column, turn) => {
-    const again = turn && column === by();
+  const tell = (column) => {
+    const again = column === by();
     set({ by: column, first: again && state.first === "best" ? "worst" : "best" });
     keepSetting(name, state);
   };

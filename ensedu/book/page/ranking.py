@@ -57,21 +57,18 @@ class Measure:
         How many digits stand behind the point.
     unit
         What the numbers are in, such as "nats".
-    always
-        Whether a phone shows it beside the column that it is sorted by.
 
     Raises
     ------
     TypeError, ValueError
-        For words that are no strings, an empty title, another `better`, digits that are no
-        integers from 0 to 15, and an `always` that is no bool.
+        For words that are no strings, an empty title, another `better`, and digits that are no
+        integers from 0 to 15.
     """
 
     title: str
     better: str
     digits: int = 2
     unit: str = ""
-    always: bool = False
 
     def __post_init__(self) -> None:
         if not checks.text("title", self.title).strip():
@@ -80,7 +77,6 @@ class Measure:
         if checks.natural_int("digits", self.digits) > MOST_DIGITS:
             raise ValueError(f"digits must be at most {MOST_DIGITS}, got {self.digits!r}")
         checks.text("unit", self.unit)
-        checks.boolean("always", self.always)
 
     def written(self, number: float | int) -> str:
         """Return a number as the table shows it."""
@@ -441,20 +437,15 @@ class Ranking:
 
     def _section(self, part: Part) -> Iterator[str]:
         side_by_side, line = part.width()
-        options = "".join(
-            f"<option{' selected' * (measure is part.start)}>{escape(measure.title)}</option>"
-            for measure in part.measures
-        )
         label = f' aria-label="{escape(self.caption)}"' if self.caption and not part.option else ""
         rows = [part.rows[i] for i in part.order(part.start, ENDS[0])]
         yield (
             f'<section><div class="ensedu-ranked" style="--ensedu-table: {side_by_side:.1f}">'
-            '<label class="ensedu-by ensedu-live-only" hidden>Sort by '
-            f'<select autocomplete="off">{options}</select></label>'
             '<div class="ensedu-press ensedu-live-only" hidden>Press a title to sort by its '
             "column, once more to turn the order.</div>"
             f'<div class="ensedu-table-box" style="--ensedu-table: {side_by_side:.1f}; '
-            f'--ensedu-line: {line:.1f}; --ensedu-aside: 0">'
+            f"--ensedu-line: {line:.1f}; --ensedu-aside: 0; "
+            f'--ensedu-columns: {len(part.measures)}">'
             # Where the style sheet takes its display away, a table is one by its roles alone.
             f'<table class="ensedu-table" role="table"{label}>'
         )
@@ -683,9 +674,7 @@ def _directions(measure: Measure) -> tuple[str, str]:
 
 
 def _classes(part: Part, measure: Measure) -> str:
-    on = {"ensedu-sorted": measure is part.start, "ensedu-always": measure.always}
-    names = " ".join(name for name in on if on[name])
-    return f' class="{names}"' if names else ""
+    return ' class="ensedu-sorted"' if measure is part.start else ""
 
 
 def _label(name: str) -> str:

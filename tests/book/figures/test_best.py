@@ -1,5 +1,6 @@
 """What *Which one is best?* draws is what it is given, and each sentence says one thing of it."""
 
+import numpy as np
 import pytest
 
 from ensedu import plot
@@ -35,41 +36,53 @@ def said(figure):
 
 FOREST = best.Forest(
     {
-        ("one network", "all"): rows("unclear", "worse", "better", "better by little"),
-        ("one network", "numbers"): rows("unclear", "worse", "practically equal", "unclear"),
-        (LONG, "all"): rows(*["better"] * 4),
-        (LONG, "numbers"): rows(*["unclear"] * 4),
+        "one network": rows("unclear", "worse", "better", "better by little"),
+        LONG: rows(*["better"] * 4),
     }
-)  # fmt: skip
+)
 
 
 def test_a_forest_offers_its_choices_on_one_axis():
-    assert FOREST.choices == {
-        "beside": ["one network", SHORT],
-        "data_sets": ["all", "numbers"],
-    }
+    assert FOREST.choices == {"beside": ["one network", SHORT]}
     for look in LIGHT:
-        every = [
-            ranges(drawn(lambda beside=beside, kind=kind: FOREST.draw(beside, kind), look))
+        one, other = (
+            ranges(drawn(lambda beside=beside: FOREST.draw(beside), look))
             for beside in FOREST.choices["beside"]
-            for kind in FOREST.choices["data_sets"]
-        ]
-        assert all(one == every[0] for one in every)
-    drawn_so = said(FOREST.draw(SHORT, "all"))
+        )
+        assert one == other
+    drawn_so = said(FOREST.draw(SHORT))
     assert {"one network + temperature", "rival with number 3"} <= drawn_so
-    readable(lambda: FOREST.draw(SHORT, "all"))
+    readable(lambda: FOREST.draw(SHORT))
 
 
 def test_a_forest_says_who_is_better():
-    assert FOREST.say("one network", "all") == (
+    assert FOREST.say("one network") == (
         "On average, better than one network: rival with number 3, rival with number 2."
     )
-    assert FOREST.say("one network", "numbers") == (
-        "With numbers, nobody is better than one network for sure."
-    )
-    assert FOREST.say(SHORT, "all") == (
+    assert FOREST.say(SHORT) == (
         "On average, 4 of 4 are better than one with a temperature; rival with number 3 leads."
     )
+    nobody = best.Forest({"one network": rows("unclear", "worse", "practically equal")})
+    assert nobody.say("one network") == "On average, nobody is better than one network for sure."
+
+
+def test_luck_shows_each_score_and_a_gain_beside_a_unit():
+    scores = {
+        "single": np.array([[1.0, 1.2], [1.5, 1.9]]), "rank1": np.array([[0.9, 1.1], [1.3, 1.7]])
+    }  # fmt: skip
+    shown = best.Luck(scores, 0.3, "loans")
+    for look in LIGHT:
+        (axes,) = drawn(shown.draw, look).axes
+        *dots, gain, unit = axes.lines
+        for line, own in zip(dots, scores.values(), strict=True):
+            assert sorted(line.get_xdata()) == sorted(own.ravel())
+        np.testing.assert_allclose(gain.get_xdata(), [1.25, 1.4])
+        np.testing.assert_allclose(unit.get_xdata(), [1.1, 1.4])
+        assert [words.get_text() for words in axes.get_yticklabels()] == [
+            "one network", "rank-1 BNN", "gain: 0.15", "1 unit: 0.30"
+        ]  # fmt: skip
+    assert shown.say() == "On loans the rank-1 BNN gains 0.5 units."
+    readable(shown.draw)
 
 
 def test_the_longest_sentences_say_one_thing():
@@ -78,7 +91,7 @@ def test_the_longest_sentences_say_one_thing():
     for number in (2, 3, 4):
         longest = {name: effect(i, "better by little") for i, name in enumerate(names[:number])}
         for name, beside in ((LONG, SHORT), ("one network", "one network")):
-            assert not too_much(best.Forest({(name, "classes"): longest}).say(beside, "classes"))
+            assert not too_much(best.Forest({name: longest}).say(beside))
     for name in names[1:]:
         others = {name: effect(0, "better"), names[0]: effect(-1, "better")}
         for data in ("telephone customers", "MNIST-5000, LeNet-5"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ensedu.book.experiments.contest.mixes import Mix
-from ensedu.book.figures.mixes import Everybody, Mixes
+from ensedu.book.figures.mixes import Mixes
 from ensedu.book.page.said import too_much
 from ensedu.plot.style import INK, LOOKS, color
 from tests.plot.looks import drawn, readable, texts
@@ -59,29 +59,3 @@ def test_names_may_be_others():
         Mixes(MIXES, {"single": AROUND, "rank1": AROUND}, {"rank1": "SWAG"}).draw, LOOKS[0]
     )
     assert {"one network", "SWAG"} <= {text.get_text() for text in texts(figure)}
-
-
-EVERYBODY = Everybody(
-    MIXES,
-    {"single": AROUND, "swag": SHIFTED, "mc_dropout": AROUND},
-    {"single": "one network", "swag": "SWAG", "mc_dropout": "MC dropout"},
-)
-
-
-@pytest.mark.parametrize(("mix", "inside"), [("weak", 3), ("cement and water", 2)])
-def test_everybody_has_an_interval_for_the_mix_that_is_chosen(mix, inside):
-    readable(lambda: EVERYBODY.draw(mix))
-    place = EVERYBODY.choices["mix"].index(mix)
-    for look in LOOKS:
-        (axes,) = drawn(lambda: EVERYBODY.draw(mix), look).axes
-        ends = np.array(axes.collections[0].get_segments())[:, :, 0].T
-        wanted = [own[:, place] for own in EVERYBODY.intervals.values()]
-        np.testing.assert_allclose(ends, np.transpose(wanted))
-        assert set(axes.lines[0].get_xdata()) == {STRENGTHS[place]}
-        named = [(words.get_text(), words.get_color()) for words in axes.get_yticklabels()]
-        assert named == [
-            ("one network", color("single")), ("SWAG", INK), ("MC dropout", color("mc_dropout")),
-        ]  # fmt: skip
-    said = EVERYBODY.say(mix)
-    assert said == f"Of 3 intervals, {inside} hold the {STRENGTHS[place]:.0f} MPa of {mix}."
-    assert not too_much(said)

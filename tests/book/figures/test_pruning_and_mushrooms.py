@@ -8,39 +8,34 @@ from ensedu.plot.style import Look
 from ensedu.uncertainty import paired
 from tests.plot.looks import drawn, readable, texts
 
-LEFT = [100, 50, 10, 2]
-NAMES = ("one network", "prior N(0, 0.1²)", "prior N(0, 1)", "scale mixture")
-
-
-def errors(*starts):
-    """Means, least and greatest by name, of curves that start there."""
-    mean = np.array([[0.0, 1, 5, 23]]) + np.array(starts)[:, None]
-    return {name: [own, own - 0.5, own + 0.7] for name, own in zip(NAMES, mean, strict=True)}
-
-
+NAMES = ("one network", "N(0, 0.1²), the whole KL", "scale mixture, a hundredth")
+MEANS = np.array([[6.0, 7, 11, 29], [14, 13, 15, 25], [5, 6, 10, 40]])
+PUBLISHED = {0: 1.2, 50: 1.3, 98: 1.5}
 CUTS = figures.Cuts(
-    LEFT, {"the whole KL": errors(6, 14, 7, 11), "a tenth": errors(6, 8, 7, 9),
-           "a hundredth": errors(6, 5, 4, 7)},
-)  # fmt: skip
+    [0, 50, 90, 98],
+    {name: [own, own - 0.5, own + 0.7] for name, own in zip(NAMES, MEANS, strict=True)},
+    PUBLISHED,
+)
 
 
 def test_a_curve_of_errors_is_drawn_with_its_range():
-    panels = drawn(CUTS.draw, Look()).axes
-    for axes, own in zip(panels, CUTS.errors.values(), strict=True):
-        for line, ranged, (mean, least, most) in zip(
-            axes.lines, axes.collections, own.values(), strict=True
-        ):
-            np.testing.assert_array_equal(line.get_xydata(), np.stack([LEFT, mean], 1))
-            ends = np.array(ranged.get_segments())  # (K, 2, 2)
-            np.testing.assert_array_equal(ends[..., 1], np.stack([least, most], 1))
-    assert set(NAMES) <= {text.get_text() for text in texts(panels[0].figure)}
+    (axes,) = drawn(CUTS.draw, Look()).axes
+    *lines, published = axes.lines
+    left = [100, 50, 10, 2]
+    for line, ranged, (mean, least, most) in zip(
+        lines, axes.collections, CUTS.errors.values(), strict=True
+    ):
+        np.testing.assert_array_equal(line.get_xydata(), np.stack([left, mean], 1))
+        ends = np.array(ranged.get_segments())  # (K, 2, 2)
+        np.testing.assert_array_equal(ends[..., 1], np.stack([least, most], 1))
+    assert published.get_xydata().tolist() == [[100, 1.2], [50, 1.3], [2, 1.5]]
+    assert {*NAMES, "published"} <= {text.get_text() for text in texts(axes.figure)}
     readable(CUTS.draw)
 
 
 def test_the_flat_curve_is_the_one_that_is_named():
     assert CUTS.say() == (
-        "With the whole KL, prior N(0, 0.1²) errs 14% with all weights, 19% with a tenth; one "
-        "network 6%."
+        "N(0, 0.1²), the whole KL: 14% errors with all weights, 15% with a tenth."
     )
     assert not too_much(CUTS.say())
 

@@ -166,8 +166,6 @@ def test_without_a_script_it_is_a_table_and_nothing_waits():
         (sort,) = table.select("[aria-sort]")
         assert sort["aria-sort"] == "ascending"
         assert sort.get_text() == "NLL nats, lower is better"
-    always = [cell for cell in root.select("thead .ensedu-always")]
-    assert [cell.get_text().split()[0] for cell in always] == ["parameters"] * 2
     assert parsed(one_table()).table["aria-label"] == "One"
 
 
@@ -254,7 +252,6 @@ BAD = [
     (lambda: Measure("a", "lower", 16), ValueError, "digits must be at most 15, got 16"),
     (lambda: Measure("a", "lower", 1.5), TypeError, "digits must be"),
     (lambda: Measure("a", "lower", unit=3), TypeError, "unit must be a string"),
-    (lambda: Measure("a", "lower", always=1), TypeError, "always must be True or False"),
     (lambda: Score("1"), TypeError, "mean must be a finite number"),
     (lambda: Score(1, (2, 1)), ValueError, r"interval must be \(low, high\) in this order"),
     (lambda: Score(1, 2), TypeError, r"interval must be \(low, high\), got 2"),

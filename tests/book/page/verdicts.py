@@ -4,7 +4,7 @@ from ensedu.book.page.guide import Candidate, Entry, Question, Ranked, guide
 from ensedu.book.page.ranking import Measure, Score, ranking
 
 MEASURES = [
-    Measure("parameters", "lower", 0, always=True),
+    Measure("parameters", "lower", 0),
     Measure("accuracy", "higher", 1, "%"),
     Measure("NLL", "lower", 3, "nats"),
     Measure("RMSE", "lower", 2),

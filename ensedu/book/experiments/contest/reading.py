@@ -194,12 +194,12 @@ def label(contestant: str) -> str:
 
 
 def effects(
-    names: Sequence[str], score: str = "nll", reference: str = REFERENCE, kind: str = "all"
+    names: Sequence[str], score: str = "nll", reference: str = REFERENCE
 ) -> dict[str, PooledEffect]:
     """Return what `ensedu.plot.forest` draws, by what readers call contestants."""
     found = {}
     for name in names:
-        one = compared(score, reference, kind)[name]
+        one = compared(score, reference)[name]
         own = one.interval
         found[label(name)] = PooledEffect(
             (own.low, own.mean, own.high), one.prediction, [*one.sources.values()], one.word or "",
@@ -241,19 +241,15 @@ def unplanned(
     )  # fmt: skip
 
 
-def forests() -> dict[tuple[str, str], dict[str, PooledEffect]]:
-    """Return `effects` of all, by the label of one beside whom they stand, and by kind.
+def forests() -> dict[str, dict[str, PooledEffect]]:
+    """Return `effects` of all, by the label of one beside whom they stand.
 
-    They stand beside one network, and beside one with a temperature. A kind with too few sources
-    to be pooled is left out.
+    They stand beside one network, and beside one with a temperature.
     """
-    found = {}
-    for reference in (REFERENCE, SCALED):
-        for kind in KINDS:
-            if poolable("nll", kind):
-                names = [*compared("nll", reference, kind)]
-                found[label(reference), kind] = effects(names, reference=reference, kind=kind)
-    return found
+    return {
+        label(reference): effects([*compared("nll", reference)], reference=reference)
+        for reference in (REFERENCE, SCALED)
+    }
 
 
 def means(task: str) -> dict[str, dict[str, tuple[float, Interval | None]]]:

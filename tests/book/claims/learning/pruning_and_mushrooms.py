@@ -23,8 +23,9 @@ CLAIMS = Claims(
     "learning/pruning-and-mushrooms",
     unclaimed={
         "names two uses": "what the paper proposes",
-        "it could as well be 0": "what the ranking means",
-        "see when the network begins to err more": "how weights are dropped",
+        "the weight could as well be 0": "what the ranking means",
+        "and set the lowest to 0": "how weights are dropped",
+        "learned from 60,000 digits": "what the paper reports",
         "eats if that one network predicts more": "what Thompson sampling is",
         "Which eight was fixed after": "how the protocol came about, which nothing holds",
     },
@@ -69,17 +70,16 @@ def worth(agent: str, times: float) -> Change:
     return Change("bandit", "rows", {"agent": agent}, "regret", times=times)
 
 
-@CLAIMS.says("paper", "is flat until 5%")
-@CLAIMS.says("begins", "The paper's curve begins at 1.24%", cut("single", 0.0, 0, 0.1))
+@CLAIMS.says("paper", "1.24% with half of them, and on 1.29%")
+@CLAIMS.says("begins", "The paper's begins at 1.24%", cut("single", 0.0, 0, 0.1))
 def _() -> None:
-    own = [pruning.PUBLISHED[k] for k in (0, 50, 75, 95)]
-    assert (own[0], own[-1]) == (1.24, 1.29)
-    assert max(own) - own[0] < 0.1
+    own = [pruning.PUBLISHED[k] for k in (0, 50, 95)]
+    assert own == [1.24, 1.24, 1.29]
     errors = [row["error"][0] for row in measured.load("pruning")["summary"]]
     assert own[0] < min(errors)
 
 
-@CLAIMS.says("priors", "We tried three priors")
+@CLAIMS.says("priors", "and the paper's mixture")
 def _() -> None:
     narrow, wide, mixture = pruning.PRIORS.values()
     assert (narrow, wide) == (Normal(0.0, 0.1), Normal(0.0, 1.0))
@@ -106,24 +106,17 @@ def _() -> None:
 
 
 @CLAIMS.says("quarter", "fewer than a quarter", cut("mixture", 0.01, 90, 0.7))
-@CLAIMS.says("helps", "keeps the 2% of its weights", cut("wide", 0.01, 98, 2))
+@CLAIMS.says("lower", "as its prior begins at 5.5%", cut("mixture", 0.01, 0, 1.1))
 def _() -> None:
-    quarter, tenth, fiftieth = map(pruning.LEVELS.index, (75, 90, 98))
+    quarter, tenth = map(pruning.LEVELS.index, (75, 90))
     for name in pruning.PRIORS:
         own = pruned(name, 0.01)
         assert pruned(name, 0.01, "train_nll") < 0.06
         assert own[quarter] < own[0] + 1 < own[tenth] - 1
-        assert own[fiftieth] < pruned(name, 0.01, "by_size")[fiftieth]
+    assert round(pruned("mixture", 0.01)[0], 1) == 5.5
 
 
-@CLAIMS.says("two", "at 5% this is so for two", cut("mixture", 0.01, 95, 1.3))
-def _() -> None:
-    at = pruning.LEVELS.index(95)
-    apart = [pruned(name, 0.01)[at] < pruned(name, 0.01, "by_size")[at] for name in pruning.PRIORS]
-    assert sum(apart) == 2
-
-
-@CLAIMS.says("nine", "all nine Bayesian networks", cut("mixture", 1.0, 95, 1.2))
+@CLAIMS.says("nine", "all nine of our Bayesian networks", cut("mixture", 1.0, 95, 1.2))
 def _() -> None:
     """And the differences are clear (Holm)."""
     at = pruning.LEVELS.index(95)

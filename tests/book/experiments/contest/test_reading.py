@@ -150,10 +150,10 @@ def test_costs_are_ratios_on_the_same_split():
 
 def test_forests_stand_beside_one_network_and_beside_one_with_a_temperature():
     found = reading.forests()
-    assert {beside for beside, _ in found} == {*map(reading.label, (REFERENCE, reading.SCALED))}
-    for (beside, kind), rows in found.items():
+    assert {*found} == {*map(reading.label, (REFERENCE, reading.SCALED))}
+    for beside, rows in found.items():
         other = reading.SCALED if beside == reading.label(reading.SCALED) else REFERENCE
-        own = reading.compared("nll", other, kind)
+        own = reading.compared("nll", other)
         assert {*rows} == {*map(reading.label, own)} and beside not in rows
         for name, one in own.items():
             assert rows[reading.label(name)].interval[1] == one.interval.mean
