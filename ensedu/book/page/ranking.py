@@ -532,10 +532,13 @@ def check_interval(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be (low, high) in this order, got {value!r}")
 
 
-def bar_room(intervals: Sequence[Ends]) -> Ends:
-    """Return the ends of the room that the bars of some intervals share, 0 between them."""
+def bar_room(intervals: Sequence[Ends], far: float = FAR) -> Ends:
+    """Return the ends of the room that the bars of some intervals share, 0 between them.
+
+    No bar goes further than `far` times the median end.
+    """
     ends = sorted(max(-low, high) for low, high in intervals)
-    most = FAR * ends[len(ends) // 2] or 1.0
+    most = far * ends[len(ends) // 2] or 1.0
     low = max(-most, min(0.0, *(low for low, _ in intervals)))
     high = min(most, max(0.0, *(high for _, high in intervals)))
     return low, high
