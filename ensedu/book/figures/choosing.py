@@ -136,8 +136,8 @@ QUESTIONS = (
         {"one": "about one", "four": "about four", "twenty": "no limit"},
     ),
     Question(
-        "passes", "How often may a network run for a prediction?",
-        {"one": "once", "four": "4 times", "many": "32 times"},
+        "passes", "How many runs for a prediction?",
+        {"one": "one", "four": "four", "many": "32"},
     ),
     Question(
         "target", "What is predicted?", {"number": "a number", "class": "a class"}, more=True

@@ -43,8 +43,10 @@ STATES = ("recommended", "fits", "out", "unknown")
 VERDICT = "verdict"
 #: What the fold is called, behind the number of rows that stand in it.
 RULED = "ruled out, and why"
-#: Median ends of intervals at which a bar is cut: most intervals are a good part of the room.
-NEAR = 2
+#: Median ends of intervals at which a bar is cut: most intervals are a good part of the room. And
+#: how far the numbers above stand apart, in shares of it.
+NEAR, APART = 2, 0.15
+MORE_NOTES = "More about these numbers"
 # Within the book, or a web page; nothing that a browser would run.
 ADDRESS = re.compile(r"https?://\S+|[\w./-]*#[\w:.=&%-]+|[\w./-]+\.html")
 
@@ -267,7 +269,8 @@ def guide(
     costs
         What the candidates' costs are called.
     notes
-        How the list of candidates is read, and its evidence: pairs as those of an `Entry`.
+        How the list of candidates is read, and its evidence: pairs as those of an `Entry`. All but
+        the first stand folded.
     start
         The first answer to some of the questions; by default their first option.
 
@@ -436,7 +439,11 @@ class Guide:
         about = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         found = self.ranking()
         data, (entries, heads, rows) = self._looked_up()
-        notes = " ".join(_link(*pair) for pair in self.notes)
+        notes = [_link(*pair) for pair in self.notes]
+        folded = (
+            f'<details class="ensedu-notes"><summary>{MORE_NOTES}</summary>'
+            f'<p class="ensedu-key">{" ".join(notes[1:])}</p></details>'
+        )
         return "\n".join(
             [
                 f'<div class="ensedu-guide"{about}>',
@@ -451,7 +458,8 @@ class Guide:
                 f"<summary><span>{len(_folded(found))}</span> {RULED}</summary>",
                 self._table(found, "Candidates that are ruled out", folded=True),
                 "</details>",
-                *([f'<p class="ensedu-key">{notes}</p>'] if notes else []),
+                *(f'<p class="ensedu-key">{note}</p>' for note in notes[:1]),
+                *([folded] if notes[1:] else []),
                 f"</div><template><ul>{''.join(entries)}</ul><table><thead>{''.join(heads)}</thead>"
                 f"<tbody>{''.join(rows)}</tbody></table></template>",
                 f'<script type="application/json">{embedded(data)}</script></div>',
@@ -465,7 +473,7 @@ class Guide:
         measured = (
             f"{escape(found.measure.title)} {direction(found.measure)}"
             '<span class="ensedu-difference"><span></span><span class="ensedu-bars">'
-            f"{scale_html(_room(found))}</span></span>"
+            f"{scale_html(_room(found), APART)}</span></span>"
         )
         titles = [measured, *map(escape, self.costs)]
         cells = "".join(f'<th role="columnheader" scope="col">{title}</th>' for title in titles)
@@ -490,7 +498,7 @@ class Guide:
                 continue
             if row.said != said and row.state != "recommended":
                 yield (
-                    f'<tr role="row" class="ensedu-said"><th role="rowheader" scope="rowgroup" '
+                    f'<tr role="row" class="ensedu-rowgroup"><th role="rowheader" scope="rowgroup" '
                     f'colspan="{2 + len(self.costs)}">{escape(row.said)}</th></tr>'
                 )
             said = row.said

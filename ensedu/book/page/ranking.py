@@ -567,13 +567,16 @@ def bar_html(interval: Ends, room: Ends, *, resolved: bool) -> str:
     return f'<span class="{names}" style="{style}"></span>'
 
 
-def scale_html(room: Ends) -> str:
-    """Return what stands above bars: 0, and the same round number on both of its sides."""
+def scale_html(room: Ends, apart: float = APART) -> str:
+    """Return what stands above bars: 0, and the same round number on both of its sides.
+
+    They stand no nearer to each other than `apart`, in shares of the room.
+    """
     low, high = room
     air = WHOLE * (high - low)
     first, last = low + air, high - air
     step = max((one for one in STEPS if one <= max(-first, last)), default=0.0)
-    sides = (-step, step) if step >= APART * (high - low) > 0 else ()
+    sides = (-step, step) if step >= apart * (high - low) > 0 else ()
     marks = "".join(
         f'<span style="--at: {100 * bar_place((value, value), room)["from"]:.1f}%">'
         f"{f'{value:g}'.replace('-', MINUS)}</span>"

@@ -54,7 +54,7 @@ def test_what_the_script_looks_up_is_each_piece_and_each_ranking_once():
         for own, folded in zip(lists, (False, True), strict=True):
             listed = [row for row in wanted.rows if (row.state == "out") == folded]
             shown = [BeautifulSoup(rows[i], "html.parser").tr for i in own]
-            others = [row for row in shown if "ensedu-said" not in row["class"]]
+            others = [row for row in shown if "ensedu-rowgroup" not in row["class"]]
             assert [(row.th.span.get_text(), row["class"]) for row in others] == [
                 (row.label, [f"ensedu-{row.state}"]) for row in listed
             ]
@@ -117,7 +117,7 @@ def test_without_a_script_the_first_answers_and_their_list_stand_open():
     )
     (shown,) = root.select(".ensedu-advice > li")
     assert shown["data-method"] == "batch_ensemble"
-    rows = root.select(".ensedu-candidates tbody tr:not(.ensedu-said)")
+    rows = root.select(".ensedu-candidates tbody tr:not(.ensedu-rowgroup)")
     assert [row.th.span.get_text() for row in rows] == [
         "BatchEnsemble", "Scale its temperature", "Deep ensemble",
     ]  # fmt: skip
