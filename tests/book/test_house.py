@@ -13,9 +13,7 @@ def table(*rows, head=True):
     """Return the tree of a page with one table."""
     options = "\n   :header-rows: 1" if head else ""
     lines = [
-        f"   {'*' if not place else ' '} - {cell}"
-        for row in rows
-        for place, cell in enumerate(row)
+        f"   {'*' if not place else ' '} - {cell}" for row in rows for place, cell in enumerate(row)
     ]
     return publish_doctree(f".. list-table::{options}\n\n" + "\n".join(lines))
 
@@ -33,7 +31,9 @@ def test_of_words_each_cell_begins_with_its_title():
     cells, stacks = stacked(tree)
     assert stacks
     assert cells[3:] == ["SWAG", f"source {WORDS}", "passes 32", "IVON", f"source {WORDS}", ""]
-    labels = [one.astext() for one in tree.findall(nodes.inline) if "ensedu-title" in one["classes"]]
+    labels = [
+        one.astext() for one in tree.findall(nodes.inline) if "ensedu-title" in one["classes"]
+    ]
     assert labels == ["source", "passes", "source"]
 
 

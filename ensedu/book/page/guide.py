@@ -45,7 +45,7 @@ VERDICT = "verdict"
 RULED = "ruled out, and why"
 #: Median ends of intervals at which a bar is cut: most intervals are a good part of the room. And
 #: how far the numbers above stand apart, in shares of it.
-NEAR, APART = 2, 0.15
+NEAR, APART = 1.5, 0.15
 MORE_NOTES = "More about these numbers"
 # Within the book, or a web page; nothing that a browser would run.
 ADDRESS = re.compile(r"https?://\S+|[\w./-]*#[\w:.=&%-]+|[\w./-]+\.html")
@@ -279,8 +279,8 @@ def guide(
     TypeError, ValueError
         For questions of another kind, more than eight or with more than 1,000 combinations of
         answers, a key that two questions have, an open question after a folded one, a `rank` that
-        is no function of the answers or returns anything but a `Ranked`, an entry or candidates with
-        other costs, and a start with an unknown question or option.
+        is no function of the answers or returns anything but a `Ranked`, an entry or candidates
+        with other costs, and a start with an unknown question or option.
 
     Examples
     --------
@@ -392,8 +392,8 @@ class Guide:
         """Return what the page's script needs: which ranking each combination of answers has.
 
         A ranking is the place of what is recommended, that of the list's head, those of its rows,
-        and those of its folded rows, each among its `pieces`; `places` has one for each combination,
-        in their order.
+        and those of its folded rows, each among its `pieces`; `places` has one for each
+        combination, in their order.
         """
         return self._looked_up()[0]
 

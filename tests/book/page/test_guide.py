@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup
 from ensedu.book.page.guide import Candidate, Entry, Question, Ranked, guide
 from ensedu.book.page.ranking import Measure, Score
 from ensedu.common.text_table import BOOK
-from tests.book.page.verdicts import ENTRIES, NOTES, QUESTIONS, SCORES, advice, ranked
+from tests.book.page.verdicts import ENTRIES, NOTES, QUESTIONS, advice, ranked
 
 
 def parsed(found):
