@@ -38,6 +38,7 @@ def number_doubled_ids(app, doctree):
 # A column needs its longest cell, but at most so many letters: longer ones
 # are words, which wrap. A phone has room for the letters of a line.
 COLUMN, LINE = 24, 34
+MISSING = "–"  # stands in a cell that has nothing to say
 
 
 def stack_tables(app, doctree):
@@ -59,6 +60,8 @@ def stack_tables(app, doctree):
             named = [*zip(rows[0], row.findall(nodes.entry), strict=False)]
             # Of two, the second needs no name below the first.
             for title, entry in named[1:] if len(named) > 2 else []:
+                if entry.astext() == MISSING:
+                    entry["classes"].append("ensedu-missing")
                 if title and (text := entry.next_node(nodes.paragraph)):
                     label = nodes.inline("", title, classes=["ensedu-title"])
                     text.insert(0, [label, nodes.Text(" ")])

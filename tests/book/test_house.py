@@ -37,6 +37,13 @@ def test_of_words_each_cell_begins_with_its_title():
     assert labels == ["source", "passes", "source"]
 
 
+def test_what_is_missing_is_left_out():
+    tree = table(["method", "source", "passes"], ["SWAG", WORDS, "–"])
+    stacked(tree)
+    found = [entry["classes"] for entry in tree.findall(nodes.entry)]
+    assert found == [[]] * 5 + [["ensedu-missing"]]
+
+
 def test_of_two_columns_the_second_needs_no_title():
     cells, stacks = stacked(table(["you have", "take"], [WORDS, WORDS]))
     assert stacks and cells[2:] == [WORDS, WORDS]
