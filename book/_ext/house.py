@@ -35,6 +35,38 @@ def number_doubled_ids(app, doctree):
         node["ids"] = [f"{name}-{number}" for name in node["ids"]]
 
 
+# A column needs its longest cell, but at most so many letters: longer ones
+# are words, which wrap. A phone has room for the letters of a line.
+COLUMN, LINE = 24, 34
+MISSING = "–"  # stands in a cell that has nothing to say
+
+
+def stack_tables(app, doctree):
+    """Mark tables that a phone has no room for, and name what is in a cell.
+
+    There each row is a block: a column's name stands before its cell.
+    """
+    for table in doctree.findall(nodes.table):
+        rows = [
+            [entry.astext() for entry in row.findall(nodes.entry)]
+            for row in table.findall(nodes.row)
+        ]
+        columns = zip(*rows, strict=False)
+        needs = (min(COLUMN, max(map(len, cells))) for cells in columns)
+        if not table.next_node(nodes.thead) or sum(needs) <= LINE:
+            continue
+        table["classes"].append("ensedu-stacked")
+        for row in table.next_node(nodes.tbody).findall(nodes.row):
+            named = [*zip(rows[0], row.findall(nodes.entry), strict=False)]
+            # Of two, the second needs no name below the first.
+            for title, entry in named[1:] if len(named) > 2 else []:
+                if entry.astext() == MISSING:
+                    entry["classes"].append("ensedu-missing")
+                if title and (text := entry.next_node(nodes.paragraph)):
+                    label = nodes.inline("", title, classes=["ensedu-title"])
+                    text.insert(0, [label, nodes.Text(" ")])
+
+
 def copy_mathjax(app, exception):
     """Copy what the pages use of MathJax out of the installed package."""
     if exception is None and app.builder.format == "html":
@@ -75,6 +107,7 @@ def setup(app):
     """Register with Sphinx."""
     app.config.mathjax_path = "mathjax/tex-chtml.js"
     app.connect("doctree-read", number_doubled_ids)
+    app.connect("doctree-read", stack_tables)
     app.connect("autodoc-process-signature", shorten)
     app.connect("html-page-context", drop_thebe, priority=900)
     app.connect("build-finished", copy_mathjax)

@@ -1,5 +1,7 @@
 """A guide in a browser: Python's rankings, by mouse and keys, on a phone, paper and by link."""
 
+from itertools import pairwise
+
 import pytest
 
 from ensedu.book.page.guide import BUNDLE
@@ -46,10 +48,19 @@ def check(page, **chosen):
     links = [link.get_attribute("href") for link in item.locator("a").all()]
     assert links == [href for _, href in ranking.first.because]
     assert item.get_attribute("data-method") == ranking.first.method
-    rows = page.locator(".ensedu-candidates tbody tr")
-    shown = rows.evaluate_all("""(all) => all.map(({ cells: [name, said], className }) =>
-      [name.textContent, said.textContent, className])""")
-    assert shown == [[row.label, row.said, f"ensedu-{row.state}"] for row in ranking.rows]
+    tables = page.locator(".ensedu-candidates table").all()
+    for table, folded in zip(tables, (False, True), strict=True):
+        rows = table.locator("tbody tr:not(.ensedu-rowgroup)")
+        shown = rows.evaluate_all("""(all) => all.map(({ cells: [name], className }) =>
+          [name.querySelector("span").textContent, className])""")
+        listed = [row for row in ranking.rows if (row.state == "out") == folded]
+        assert shown == [[row.label, f"ensedu-{row.state}"] for row in listed]
+        assert table.locator(".ensedu-rowgroup").all_text_contents() == [
+            *dict.fromkeys(row.said for row in listed if row.state != "recommended")
+        ]
+    ruled = page.locator(".ensedu-ruled > summary")
+    assert ruled.text_content() == f"{len(listed)} ruled out, and why"
+    assert ruled.is_visible() == bool(listed)
     assert page.locator(".ensedu-candidates").is_visible() == bool(ranking.rows)
     checked = page.locator("input:checked").evaluate_all("(all) => all.map((one) => one.value)")
     assert checked == list((DATA["start"] | chosen).values())
@@ -112,6 +123,10 @@ def test_with_the_keyboard_alone(opened):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "most"
     page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "1 ruled out, and why"
+    page.keyboard.press("Enter")
+    assert page.locator(".ensedu-ruled tr.ensedu-out").is_visible()
+    page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "intervals"
 
 
@@ -138,7 +153,7 @@ def test_a_phone_shows_the_answer_while_one_answers(opened, viewport):
     box = status.bounding_box()
     assert 0 < box["y"] <= viewport["height"] - box["height"] + 1
     assert "Deep ensemble" in status.text_content()
-    for summary in page.locator("summary").all():
+    for summary in page.locator("summary:visible").all():
         summary.click()
     assert not page.evaluate(verdict.SIDEWAYS)
     for label in page.locator(".ensedu-toggle label").all():
@@ -154,15 +169,17 @@ def test_without_scripts_the_first_ranking_is_read_and_what_it_is_for(opened):
         assert "What fits into memory? one network." in (
             page.locator(".ensedu-setting").inner_text()
         )
-        assert page.locator(".ensedu-candidates tbody tr:visible").count() == 3
-        assert page.locator("input:visible, fieldset:visible, summary:visible").count() == 0
+        assert page.locator("tr.ensedu-recommended").is_visible()
+        assert page.locator("input:visible, fieldset:visible, .ensedu-more:visible").count() == 0
+        page.locator(".ensedu-ruled > summary").click()
+        assert page.locator("tr.ensedu-out:visible").count() == 2
 
 
 def test_on_paper_the_list_stands_and_the_answers_are_said(opened):
     page = opened()
     page.locator(MANY).click()
     page.emulate_media(media="print")
-    assert page.locator(".ensedu-candidates tbody tr:visible").count() == 3
+    assert page.locator("tbody tr:not(.ensedu-rowgroup):visible").count() == 3
     assert page.locator("fieldset:visible, .ensedu-more:visible").count() == 0
     words = page.locator(".ensedu-setting").inner_text()
     assert "What fits into memory? four or more." in words
@@ -170,54 +187,36 @@ def test_on_paper_the_list_stands_and_the_answers_are_said(opened):
     assert not page.locator(".ensedu-setting").is_visible()
 
 
-def test_a_row_is_two_lines_on_a_phone_and_one_on_a_desk(opened):
+def test_a_bar_stands_below_its_name_on_a_phone_and_beside_it_on_a_desk(opened):
     below_name = """row => {
-      const [name, , difference] = [...row.cells].map((cell) => cell.getBoundingClientRect());
+      const [name, difference] = [...row.cells].map((cell) => cell.getBoundingClientRect());
       return difference.top >= name.bottom - 1;
     }"""
     for viewport, below in ((DESK, False), (PHONE, True)):
         page = opened(viewport=viewport)
-        row = page.locator(".ensedu-candidates tbody tr").first
+        row = page.locator("tr.ensedu-recommended")
         assert row.evaluate(below_name) == below
+        # As wide as it can be: its marks are to be read.
+        room = page.locator(".ensedu-candidates").bounding_box()["width"]
+        bar = row.locator(".ensedu-bar").first.bounding_box()["width"]
+        assert bar > (0.95 if below else 0.4) * room
 
 
-def test_the_list_stands_still_while_one_answers(opened):
+def test_questions_that_are_not_folded_stand_in_one_row(opened):
     page = opened()
-    found = set()
-    for memory in ("one", "two", "many"):
-        for trained in ("no", "yes"):
-            page.locator(f"label:has([value={memory}])").click()
-            page.locator(f"[data-key=trained] label:has([value={trained}])").click()
-            found.add(page.locator(".ensedu-candidates").evaluate("one => one.offsetTop"))
-    assert len(found) == 1
-    assert page.locator(".ensedu-room:visible").count() == 0
-
-
-def test_a_phone_keeps_no_room_below_a_short_answer(opened):
-    page = opened(viewport=PHONE)
-    page.locator(".ensedu-more summary").click()
-    heights = [
-        page.locator(f".ensedu-{part}").bounding_box()["height"] for part in ("card", "advice")
-    ]
-    assert heights[0] - heights[1] < 10
-
-
-def test_no_answer_makes_it_higher(opened):
-    page = opened()
-    page.locator(".ensedu-more summary").click()
-    heights = """(all) => all.map((each) => {
-      for (const key in each)
-        document.querySelector(`[data-key=${key}] [value="${each[key]}"]`).click();
-      return document.querySelector(".ensedu-guide").offsetHeight;
-    })"""
-    # A network that is trained has bars of its own, and seven rows no list.
-    listed = [each for each in answers() if each["trained"] == "no" and each["rows"] != "7"]
-    assert len(set(page.evaluate(heights, listed))) == 1
+    asked = page.locator(".ensedu-live-only > .ensedu-choices > fieldset").all()
+    boxes = [question.bounding_box() for question in asked]
+    assert len({box["y"] for box in boxes}) == 1
+    for one, other in pairwise(boxes):
+        assert one["x"] + one["width"] < other["x"]
+    wide = page.evaluate("""() => [...document.querySelectorAll("fieldset")]
+      .some((one) => one.scrollWidth > one.clientWidth)""")
+    assert not wide and not page.evaluate(verdict.SIDEWAYS)
 
 
 def test_on_a_phone_the_answer_is_said_only_where_the_card_is_out_of_sight(opened):
     page = opened(viewport=SMALL | {"height": 300})
-    card = page.locator(".ensedu-card")
+    card = page.locator(".ensedu-advice")
     for opacity, top in (("1", 280), ("0", 200), ("0", 0)):
         card.evaluate("(one, top) => scrollBy(0, one.getBoundingClientRect().top - top)", top)
         page.wait_for_function(
@@ -231,9 +230,9 @@ def test_on_a_phone_the_answer_is_said_only_where_the_card_is_out_of_sight(opene
 def test_axe_finds_nothing(opened, mode, viewport):
     page = opened(mode, viewport)
     assert verdict.axe(page, ".ensedu-guide") == []
-    page.locator(MANY).click()
     for summary in page.locator("summary").all():
         summary.click()
+    assert page.locator("tr.ensedu-out:visible").count() == 2
     assert verdict.axe(page, ".ensedu-guide") == []
     groups = page.get_by_role("group", name="What fits into memory?")
     assert groups.get_by_role("radio").count() == 3

@@ -66,23 +66,31 @@ TEMPERATURE, NLL, LAST_LAYER = (
 CIFAR = {"deterministic": 0.875, "BatchEnsemble": 0.690, "MIMO": 0.690, "deep ensemble": 0.666}
 
 CAPTION = (
-    "Your answers decide what is recommended, and which methods are ruled out. A pass runs one "
-    "network, or one member, once."
+    "Your answers decide what is recommended, and which methods are ruled out. A pass is one run "
+    "of a network, or of one member."
 )
 #: What a candidate costs, one network's being 1, but for passes.
 COSTS = ("parameters", "training", "passes")
 NOTES = (
-    ("Verdicts are [the contest's], beside the recommended one.", SCALED),
-    ("Bars are [95% intervals], thick where better or worse than one network;", CONTEST),
-    ("the thin one below is for [numbers or classes] alone, as you answered.", BY_TASK),
     (
-        "Verdicts of NLL are [corrected for many comparisons], so a bar below 0 need not be "
-        "better.",
+        "Bars are [95% intervals], thick where better or worse than one network; the thin one "
+        "below is for numbers or classes alone, as you answered.",
+        CONTEST,
+    ),
+    ("Verdicts are [the contest's], beside the recommended one.", SCALED),
+    (
+        "Those of NLL are [corrected for many comparisons], so a bar below 0 need not be better; "
+        "those of an AUROC are not.",
         CONTEST,
     ),
     ("A unit is what luck with split and random seed usually changes an [NLL].", NLL),
     ("Parameters and training time are [multiples of one network's].", COST),
     ("A [last-layer ensemble] shares all layers but the last.", LAST_LAYER),
+    (
+        "On numbers, gradient boosting and the linear model have [one variance for all rows], and "
+        "so an AUROC of 0.5.",
+        OUTSIDE,
+    ),
 )
 CAPTION_SOURCES = (
     "Beside one network with a temperature most differences are unclear, and so are the averages "
@@ -99,11 +107,6 @@ CAPTION_ENDS = (
     "for each fifth of the mixtures: least squares on concrete, 60 splits. Noise is in standard "
     "deviations of each input."
 )
-#: Why both have one bar on numbers.
-CONSTANT = (
-    "On numbers, gradient boosting and the linear model have [one variance for all rows], and so "
-    "an AUROC of 0.5."
-)
 #: Units from which on a difference has the deepest color.
 STRONGEST = 2.0
 #: What a line at 90% means.
@@ -112,26 +115,36 @@ MEASURES = {
     "nll": Measure("NLL beside one network", "lower", 2, "units"),
     "auroc": Measure("AUROC beside one network", "higher", 3),
 }
+#: What is said where the contest has nothing, and beside whom it says the rest.
+UNMEASURED, BESIDE = "not measured for such inputs", "beside the recommended one"
+#: Why an answer rules a candidate out, and the place of the cost that does.
+REASONS: Mapping[str, tuple[str, int | None]] = {
+    "inputs": ("reads tables only", None),
+    "trained": ("is trained anew", None),
+    "passes": ("takes too many passes", 2),
+    "memory": ("has too many parameters", 0),
+    "time": ("trains for too long", 1),
+}
 #: What stands above what in the list.
 ORDER = {"recommended": 0, "fits": 1, "unknown": 1, "out": 2}
 #: Who is called by an article.
 COUNTED = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field", "last_layer", "linear")
 QUESTIONS = (
-    Question("outside", "Must it notice out-of-distribution inputs?", {"no": "no", "yes": "yes"}),
+    Question("outside", "Must it notice unfamiliar inputs?", {"no": "no", "yes": "yes"}),
     Question(
-        "memory", "Room for about how many networks?",
-        {"one": "one", "four": "four", "twenty": "any"},
+        "memory", "How many networks fit into memory?",
+        {"one": "about one", "four": "about four", "twenty": "no limit"},
     ),
     Question(
-        "passes", "How many passes a prediction?",
+        "passes", "How many runs for a prediction?",
         {"one": "one", "four": "four", "many": "32"},
     ),
     Question(
         "target", "What is predicted?", {"number": "a number", "class": "a class"}, more=True
     ),
     Question(
-        "time", "How long may training take?", {"four": "any time", "one": "2 × one's"},
-        more=True,
+        "time", "How long may training take?",
+        {"four": "any time", "one": "twice one network's"}, more=True,
     ),
     Question(
         "inputs", "What are the inputs?",
@@ -171,7 +184,10 @@ def ranked(advice: Advice) -> Ranked:
     first = recommended(advice)
     means = {name: one.interval.mean for name, one in reading.compared(advice.score).items()}
     best = sorted(CANDIDATES, key=means.__getitem__, reverse=advice.score == "auroc")
-    rows = sorted((_candidate(name, advice) for name in best), key=lambda one: ORDER[one.state])
+    rows = [_candidate(name, advice) for name in best]
+    # Those of which the same is said stand together, in the order of the best of them.
+    said = {(ORDER[one.state], one.said): i for i, one in reversed([*enumerate(rows)])}
+    rows.sort(key=lambda one: (ORDER[one.state], said[ORDER[one.state], one.said]))
     return Ranked(first, rows, MEASURES[advice.score])
 
 
@@ -182,16 +198,13 @@ def recommended(advice: Advice) -> Entry:
     first = advice.standings[0]
     lead = [
         (_reason(advice), OUTSIDE if advice.score == "auroc" else SCALED),
-        (_costs(first), COST),
         *_images(first),
     ]
-    if advice.score == "auroc":
-        lead.append(("Intervals of AUROCs are [not corrected] for many comparisons.", CONTEST))
-        if advice.answers["target"] == "number":
-            lead.append((CONSTANT, OUTSIDE))
     if advice.answers["trained"] == "yes":
         lead.append(("SWAG is fitted [while a network trains], so it trains anew, too.", CONTEST))
-    return Entry(_label(first.contestant), lead, _method(first.contestant))
+    return Entry(
+        _label(first.contestant), lead, _method(first.contestant), _costs(first.contestant)
+    )
 
 
 def _candidate(name: str, advice: Advice) -> Candidate:
@@ -200,25 +213,24 @@ def _candidate(name: str, advice: Advice) -> Candidate:
     found = difference.interval
     own = reading.compared(advice.score, kind=_kind(advice)).get(name)
     reasons = _reasons(name, advice.answers) if advice.standings else {}
-    cost = price(name)
     standing = next((one for one in advice.standings if one.contestant == name), None)
     if not advice.standings:
-        said, state = "not measured", "unknown"
+        said, state = UNMEASURED, "unknown"
     elif standing is None:
         said, state = next(iter(reasons)), "out"
     elif standing.beside_first is None:
         said, state = "recommended", "recommended"
     else:
-        said, state = _said(standing.beside_first, advice.score), "fits"
+        said, state = f"{_said(standing.beside_first, advice.score)} {BESIDE}", "fits"
         if standing.stopped:
-            said = f"worse on {_kind(advice)}"
+            said = f"worse {BESIDE} on {_kind(advice)}"
     says = word(difference, advice.score)
     return Candidate(
         _capital(brief(of_reference(reading.label(name))[1])),
         Score(found.mean, (found.low, found.high), says if says in ("better", "worse") else ""),
         said,
         state,
-        (_times(cost.kept), _times(cost.train), str(cost.passes)),
+        _costs(name),
         [place for place in reasons.values() if place is not None],
         (own.interval.low, own.interval.high) if own else None,
         _method(name),
@@ -227,15 +239,7 @@ def _candidate(name: str, advice: Advice) -> Candidate:
 
 def _reasons(name: str, answers: Mapping[str, str]) -> dict[str, int | None]:
     """Return in words why answers rule a candidate out, each with the place of the cost."""
-    cost = price(name)
-    words: dict[str, tuple[str, int | None]] = {
-        "inputs": ("tables only", None),
-        "trained": ("trains anew", None),
-        "passes": (f"needs {cost.passes} passes", 2),
-        "memory": (f"{_times(cost.kept)} parameters", 0),
-        "time": (f"{_times(cost.train)} training", 1),
-    }
-    return dict(words[question] for question in ruled_out(name, answers))
+    return dict(REASONS[question] for question in ruled_out(name, answers))
 
 
 def _kind(advice: Advice) -> str:
@@ -282,14 +286,14 @@ def _reason(advice: Advice) -> str:
     ahead = [one for one in others if one.beside_first == "better"]
     if ahead:
         return " ".join(
-            f"{_capital(_short(one.contestant))} is better over all sources. "
-            f"But on {_kind(advice)} alone its interval is [all on the worse side]."
+            f"{_capital(_short(one.contestant))} is better over all sources, "
+            f"but on {_kind(advice)} alone its interval is [all on the worse side]."
             for one in ahead[:1]
         )
     if advice.passed and advice.score == "auroc":
         return (
-            f"Its AUROC is [higher] than that of {_short(advice.passed[-1])}: the interval of the "
-            "difference lies above 0. Nothing else that fits is shown to be higher still."
+            f"Its AUROC is [higher] than that of {_short(advice.passed[-1])}, and nothing else "
+            "that fits your answers is shown to be higher still."
         )
     if advice.passed:
         return (
@@ -297,19 +301,20 @@ def _reason(advice: Advice) -> str:
             "answers is better than it."
         )
     if advice.score == "auroc":
-        return "A temperature hardly helps here, and [nothing else] that fits is shown to."
+        return (
+            "A temperature hardly helps to notice such inputs, but [nothing else] that fits your "
+            "answers is shown to help either."
+        )
     return (
         "Nothing else that fits your answers is [better than it]. Where it is unclear, the cheaper "
         "one stays."
     )
 
 
-def _costs(one: Standing) -> str:
-    passes = f"{one.price.passes} pass{'es' * (one.price.passes != 1)}"
-    return (
-        f"It costs [{_times(one.price.kept)} one network's parameters], "
-        f"{_times(one.price.train)} its training, and {passes}."
-    )
+def _costs(contestant: str) -> tuple[str, ...]:
+    """Return what a candidate costs, in the order of `COSTS`."""
+    cost = price(contestant)
+    return _times(cost.kept), _times(cost.train), str(cost.passes)
 
 
 def _images(one: Standing) -> list[tuple[str, str]]:
@@ -358,6 +363,7 @@ def draw_sources(
 ) -> plot.Figure:
     """Draw a cell for each data set and contestant, striped where nobody can tell.
 
+    A phone has room for half of the contestants side by side, so the others stand below them.
     `differences` are by what a data set is called, and by contestant; `average` is over all.
     """
     names = sorted(next(iter(differences.values())), key=lambda name: average[name].interval.mean)
@@ -367,27 +373,29 @@ def draw_sources(
     )
     last = np.array([[average[name].interval.mean for name in names]])
     said = np.array([[average[name].word in ("better", "worse") for name in names]])
-    inks = [plot.PALETTE.get(name, plot.style.INK) for name in names]
+    halves = np.array_split(np.arange(len(names)), 2 if plot.look().narrow else 1)
     with plot.house_style():
-        figure, [axes] = plot.panels(
-            1, height=0.21 * (len(values) + 1.5), left=1.72, right=0.12, above=1.62, below=0.1,
-            top=0.3,
+        figure, panels = plot.panels(
+            len(halves), height=0.21 * (len(values) + 1.5), left=1.72, right=0.12, above=1.62,
+            below=0.1, top=0.3,
         )  # fmt: skip
-        for start, cells, solid in ((0.0, values, clear), (len(values) + 0.5, last, said)):
-            _draw_cells(axes, start, cells, solid)
-        rows = [*np.arange(len(values)), len(values) + 0.5]
-        axes.set_yticks([row + 0.5 for row in rows], [*differences, "all, averaged"])
-        axes.set_xticks(
-            np.arange(len(names)) + 0.5,
-            [_capital(brief(reading.label(name))) for name in names],
-            rotation=90,
-        )
-        axes.tick_params(length=0, top=True, bottom=False, labeltop=True, labelbottom=False)
-        for words, ink in zip(axes.get_xticklabels(), inks, strict=True):
-            words.set_color(ink)
-        axes.set(xlim=(0, len(names)), ylim=(len(values) + 1.5, 0))
-        axes.grid(visible=False)
-        axes.spines[:].set_visible(False)
+        for axes, columns in zip(panels, halves, strict=True):
+            for start, cells, solid in ((0.0, values, clear), (len(values) + 0.5, last, said)):
+                _draw_cells(axes, start, cells[:, columns], solid[:, columns])
+            rows = [*np.arange(len(values)), len(values) + 0.5]
+            axes.set_yticks([row + 0.5 for row in rows], [*differences, "all, averaged"])
+            shown = [names[column] for column in columns]
+            axes.set_xticks(
+                np.arange(len(shown)) + 0.5,
+                [_capital(brief(reading.label(name))) for name in shown],
+                rotation=90,
+            )
+            axes.tick_params(length=0, top=True, bottom=False, labeltop=True, labelbottom=False)
+            for words, name in zip(axes.get_xticklabels(), shown, strict=True):
+                words.set_color(plot.PALETTE.get(name, plot.style.INK))
+            axes.set(xlim=(0, len(shown)), ylim=(len(values) + 1.5, 0))
+            axes.grid(visible=False)
+            axes.spines[:].set_visible(False)
         low, high = heat_colors()([0.15, 0.85])
         mark = {"marker": "s", "ms": 9, "ls": ""}
         write_key(

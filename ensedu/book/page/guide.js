@@ -8,7 +8,7 @@ export const placeOf = (takes, answers) =>
 
 const setUp = (root) => {
   const data = JSON.parse(root.querySelector("script").textContent);
-  const { name, takes, start, rankings, places, room } = data;
+  const { name, takes, start, rankings, places } = data;
   const pieces = root.querySelector("template").content;
   const [entries, heads, rows] = ["ul", "thead", "tbody"].map((kind) => pieces.querySelector(kind).children);
   const said = root.querySelector("[role=status]");
@@ -16,15 +16,8 @@ const setUp = (root) => {
   const advice = root.querySelector(".ensedu-advice");
   const more = root.querySelector(".ensedu-more");
   const list = root.querySelector(".ensedu-candidates");
-  // Room for the longest answer to an open question, so that the list below does not jump.
-  const longest = room.map((entry) => {
-    const one = document.createElement("ul");
-    one.className = "ensedu-room";
-    one.ariaHidden = "true";
-    one.append(entries[entry].cloneNode(true));
-    return one;
-  });
-  advice.after(...longest);
+  const ruled = list.querySelector(".ensedu-ruled");
+  const tables = [...list.querySelectorAll("table")]; // who fits, and who is ruled out
   const questions = [...root.querySelectorAll("fieldset")];
   const answers = { ...start };
   let before = "";
@@ -37,16 +30,21 @@ const setUp = (root) => {
       return `${question.querySelector("legend").textContent} ${chosen.parentElement.textContent}.`;
     });
     printed.textContent = words.join(" ");
-    const [entry, head, ...others] = rankings[places[placeOf(takes, answers)]];
+    const [entry, head, ...both] = rankings[places[placeOf(takes, answers)]];
     const first = entries[entry].cloneNode(true);
     advice.replaceChildren(first);
-    list.querySelector("thead").replaceChildren(heads[head].cloneNode(true));
-    list.querySelector("tbody").replaceChildren(...others.map((row) => rows[row].cloneNode(true)));
-    list.hidden = !others.length;
+    tables.forEach((table, i) => {
+      table.tHead.replaceChildren(heads[head].cloneNode(true));
+      table.tBodies[0].replaceChildren(...both[i].map((row) => rows[row].cloneNode(true)));
+    });
+    const out = list.querySelectorAll(".ensedu-out").length;
+    list.hidden = !both.flat().length;
+    ruled.hidden = !out;
+    ruled.querySelector("summary > span").textContent = out;
     // What an answer has changed, even where the recommendation stays.
     const called = first.querySelector(".ensedu-method").textContent;
     const fit = list.querySelectorAll(".ensedu-fits").length;
-    const beside = others.length ? `${fit || "No"} ${fit === 1 ? "other fits" : "others fit"}.` : "";
+    const beside = both.flat().length ? `${fit || "No"} ${fit === 1 ? "other fits" : "others fit"}.` : "";
     const word = { "": "Answer", [called]: "Still" }[before] ?? "Now";
     const changed = { Answer: "", Still: "No change.", Now: "New answer." }[word];
     const note = first.querySelector(".ensedu-now");

@@ -41,6 +41,12 @@ MOST_ANSWERS = 1_000  # combinations, each of which is ranked
 LINKED = re.compile(r"\[([^\[\]]+)\]")
 STATES = ("recommended", "fits", "out", "unknown")
 VERDICT = "verdict"
+#: What the fold is called, behind the number of rows that stand in it.
+RULED = "ruled out, and why"
+#: Median ends of intervals at which a bar is cut: most intervals are a good part of the room. And
+#: how far the numbers above stand apart, in shares of it.
+NEAR, APART = 2, 0.15
+MORE_NOTES = "More about these numbers"
 # Within the book, or a web page; nothing that a browser would run.
 ADDRESS = re.compile(r"https?://\S+|[\w./-]*#[\w:.=&%-]+|[\w./-]+\.html")
 
@@ -99,6 +105,8 @@ class Entry:
         brackets become the link, or the whole sentence if none are.
     method
         A method's key, for its color.
+    costs
+        What it costs, in the order of the guide's `costs`; none where that is not known.
 
     Raises
     ------
@@ -110,6 +118,7 @@ class Entry:
     label: str
     because: Sequence[tuple[str, str]]
     method: str | None = None
+    costs: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         _words("label", self.label)
@@ -117,18 +126,28 @@ class Entry:
             raise ValueError("because must have at least one pair, got none")
         if self.method is not None:
             checks.one_of("method", self.method, METHODS)
+        for i, cost in enumerate(_sequence("costs", self.costs)):
+            _words(f"costs[{i}]", cost)
 
-    def __str__(self) -> str:
-        return f"{self.label}. {' '.join(_said(*pair) for pair in self.because)}"
+    def text(self, titles: Sequence[str]) -> str:
+        """The entry as text, its costs behind their titles."""
+        costs = [f"{title} {cost}" for title, cost in zip(titles, self.costs, strict=False)]
+        known = [f"It costs: {', '.join(costs)}."] if costs else []
+        return " ".join([f"{self.label}.", *(_said(*pair) for pair in self.because), *known])
 
-    @property
-    def html(self) -> str:
-        """The entry as an item of a list."""
+    def html(self, titles: Sequence[str]) -> str:
+        """The entry as an item of a list, its costs below their titles."""
         reasons = "".join(f"<li>{_link(*pair)}</li>" for pair in self.because)
+        costs = "".join(
+            f"<div><dt>{escape(title)}</dt><dd>{escape(cost)}</dd></div>"
+            for title, cost in zip(titles, self.costs, strict=False)
+        )
+        listed = f'<dl class="ensedu-costs">{costs}</dl>' if costs else ""
         own = f' data-method="{self.method}"' if self.method else ""
         return (
             f'<li{own}><p class="ensedu-method">{escape(self.label)}</p>'
-            f'<p class="ensedu-now"></p><ul>{reasons}</ul></li>'
+            f'<p class="ensedu-now"></p><ul>{reasons}</ul>'
+            f"{listed}</li>"
         )
 
 
@@ -200,7 +219,8 @@ class Ranked:
     first
         What is recommended.
     rows
-        All candidates, those that are ruled out among them; none where there is no list.
+        All candidates, first those that fit, then those that are ruled out, which stand folded;
+        none where there is no list. Neighbors of which the same is said stand below these words.
     measure
         What their differences are of; needed with rows.
 
@@ -249,7 +269,8 @@ def guide(
     costs
         What the candidates' costs are called.
     notes
-        How the list of candidates is read, and its evidence: pairs as those of an `Entry`.
+        How the list of candidates is read, and its evidence: pairs as those of an `Entry`. All but
+        the first stand folded.
     start
         The first answer to some of the questions; by default their first option.
 
@@ -258,8 +279,8 @@ def guide(
     TypeError, ValueError
         For questions of another kind, more than eight or with more than 1,000 combinations of
         answers, a key that two questions have, an open question after a folded one, a `rank` that
-        is no function of the answers or returns anything but a `Ranked`, candidates with other
-        costs, and a start with an unknown question or option.
+        is no function of the answers or returns anything but a `Ranked`, an entry or candidates
+        with other costs, and a start with an unknown question or option.
 
     Examples
     --------
@@ -358,7 +379,7 @@ class Guide:
         for question in self.questions:
             lines.append(f"{question.text} {'; '.join(question.options.values())}.")
         found = self.ranking()
-        lines.append(str(found.first))
+        lines.append(found.first.text(self.costs))
         if found.rows:
             lines += [repr(self._text(found)), *(_said(*pair) for pair in self.notes)]
         return "\n".join(lines)
@@ -370,9 +391,9 @@ class Guide:
     def data(self) -> dict[str, Any]:
         """Return what the page's script needs: which ranking each combination of answers has.
 
-        A ranking is the place of what is recommended, that of the list's head, and those of its
-        rows, each among its `pieces`; `places` has one for each combination, in their order. `room`
-        are the recommendations above a list that come without a folded question.
+        A ranking is the place of what is recommended, that of the list's head, those of its rows,
+        and those of its folded rows, each among its `pieces`; `places` has one for each
+        combination, in their order.
         """
         return self._looked_up()[0]
 
@@ -384,7 +405,7 @@ class Guide:
         entries: dict[str, int] = {}
         heads: dict[str, int] = {}
         rows: dict[str, int] = {}
-        distinct: dict[tuple[int, ...], int] = {}
+        distinct: dict[tuple[Any, ...], int] = {}
 
         def place(known: dict[Any, int], one: Any) -> int:
             return known.setdefault(one, len(known))
@@ -393,31 +414,24 @@ class Guide:
             place(
                 distinct,
                 (
-                    place(entries, found.first.html),
+                    place(entries, found.first.html(self.costs)),
                     place(heads, self._head(found)),
-                    *(place(rows, row) for row in _rows(found)),
+                    *(
+                        tuple(place(rows, row) for row in self._rows(found, folded))
+                        for folded in (False, True)
+                    ),
                 ),
             )
             for found in self.rankings
         ]
-        first = dict.fromkeys(entries[one.first.html] for one in self._open() if one.rows)
         data = {
             "name": self.name,
             "takes": {question.key: list(question.options) for question in self.questions},
             "start": dict(self.start),
-            "rankings": list(map(list, distinct)),
+            "rankings": list(distinct),
             "places": places,
-            "room": list(first),
         }
         return data, (list(entries), list(heads), list(rows))
-
-    def _open(self) -> Iterator[Ranked]:
-        """Yield the rankings of all answers to the questions that are not folded."""
-        asked = [each for each in self.questions if not each.more]
-        for values in itertools.product(*(each.options for each in asked)):
-            yield self.ranking(
-                **{each.key: value for each, value in zip(asked, values, strict=True)}
-            )
 
     def html(self) -> str:
         """Return it for a page: the first answers and their ranking, until a script lives."""
@@ -425,7 +439,11 @@ class Guide:
         about = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         found = self.ranking()
         data, (entries, heads, rows) = self._looked_up()
-        notes = " ".join(_link(*pair) for pair in self.notes)
+        notes = [_link(*pair) for pair in self.notes]
+        folded = (
+            f'<details class="ensedu-notes"><summary>{MORE_NOTES}</summary>'
+            f'<p class="ensedu-key">{" ".join(notes[1:])}</p></details>'
+        )
         return "\n".join(
             [
                 f'<div class="ensedu-guide"{about}>',
@@ -433,12 +451,15 @@ class Guide:
                 f'<p class="ensedu-setting">{escape(self._answered())}</p>',
                 '<div class="ensedu-answer"><p class="ensedu-live" role="status">'
                 f"Answer: {escape(found.first.label)}.</p></div>",
-                f'<div class="ensedu-card"><ul class="ensedu-advice">{found.first.html}</ul></div>',
+                f'<ul class="ensedu-advice">{found.first.html(self.costs)}</ul>',
                 f'<div class="ensedu-candidates"{"" if found.rows else " hidden"}>',
-                '<table class="ensedu-table" role="table" aria-label="All candidates">',
-                f'<thead role="rowgroup">{self._head(found)}</thead>',
-                f'<tbody role="rowgroup">{"".join(_rows(found))}</tbody></table>',
-                *([f'<p class="ensedu-key">{notes}</p>'] if notes else []),
+                self._table(found, "Candidates that fit", folded=False),
+                f'<details class="ensedu-ruled"{"" if _folded(found) else " hidden"}>'
+                f"<summary><span>{len(_folded(found))}</span> {RULED}</summary>",
+                self._table(found, "Candidates that are ruled out", folded=True),
+                "</details>",
+                *(f'<p class="ensedu-key">{note}</p>' for note in notes[:1]),
+                *([folded] if notes[1:] else []),
                 f"</div><template><ul>{''.join(entries)}</ul><table><thead>{''.join(heads)}</thead>"
                 f"<tbody>{''.join(rows)}</tbody></table></template>",
                 f'<script type="application/json">{embedded(data)}</script></div>',
@@ -452,11 +473,36 @@ class Guide:
         measured = (
             f"{escape(found.measure.title)} {direction(found.measure)}"
             '<span class="ensedu-difference"><span></span><span class="ensedu-bars">'
-            f"{scale_html(_room(found))}</span></span>"
+            f"{scale_html(_room(found), APART)}</span></span>"
         )
-        titles = [VERDICT, measured, *map(escape, self.costs)]
+        titles = [measured, *map(escape, self.costs)]
         cells = "".join(f'<th role="columnheader" scope="col">{title}</th>' for title in titles)
         return f'<tr role="row"><td role="cell"></td>{cells}</tr>'
+
+    def _table(self, found: Ranked, called: str, *, folded: bool) -> str:
+        return (
+            f'<table class="ensedu-table" role="table" aria-label="{called}">'
+            f'<thead role="rowgroup">{self._head(found)}</thead>'
+            f'<tbody role="rowgroup">{"".join(self._rows(found, folded))}</tbody></table>'
+        )
+
+    def _rows(self, found: Ranked, folded: bool) -> Iterator[str]:
+        """Yield rows of a list, their bars on one scale, those of a kind below what is said."""
+        if not found.rows:
+            return
+        assert found.measure is not None
+        room = _room(found)
+        said = ""
+        for row in found.rows:
+            if (row.state == "out") != folded:
+                continue
+            if row.said != said and row.state != "recommended":
+                yield (
+                    f'<tr role="row" class="ensedu-rowgroup"><th role="rowheader" scope="rowgroup" '
+                    f'colspan="{2 + len(self.costs)}">{escape(row.said)}</th></tr>'
+                )
+            said = row.said
+            yield _row(row, found.measure, room, self.costs)
 
     def _text(self, found: Ranked) -> Table:
         """Return a list as aligned text."""
@@ -502,22 +548,17 @@ class Guide:
         return " ".join(words)
 
 
-def _rows(found: Ranked) -> Iterator[str]:
-    """Yield the rows of a list, their bars on one scale."""
-    if not found.rows:
-        return
-    assert found.measure is not None
-    room = _room(found)
-    for row in found.rows:
-        yield _row(row, found.measure, room)
+def _folded(found: Ranked) -> list[Candidate]:
+    return [row for row in found.rows if row.state == "out"]
 
 
 def _room(found: Ranked) -> Ends:
     """Return the room that the bars of all rows share."""
-    return bar_room([(min(ends), max(ends)) for row in found.rows if (ends := row.score.interval)])
+    ends = [(min(ends), max(ends)) for row in found.rows if (ends := row.score.interval)]
+    return bar_room(ends, far=NEAR)
 
 
-def _row(row: Candidate, measure: Measure, room: Ends) -> str:
+def _row(row: Candidate, measure: Measure, room: Ends, titles: Sequence[str]) -> str:
     assert row.score.interval is not None
     low, high = row.score.interval
     bars = bar_html((low, high), room, resolved=bool(row.score.verdict))
@@ -527,15 +568,17 @@ def _row(row: Candidate, measure: Measure, room: Ends) -> str:
         bars += bar_html((row.own[0], row.own[1]), room, resolved=False)
         heard += f", own kind alone [{', '.join(map(measure.written, row.own))}]"
     costs = "".join(
-        f'<td role="cell"{" class=ensedu-over" * (i in row.over)}>{escape(cost)}</td>'
-        for i, cost in enumerate(row.costs)
+        f'<td role="cell" data-label="{escape(title)}"{" class=ensedu-over" * (i in row.over)}>'
+        f"{escape(cost)}</td>"
+        for i, (title, cost) in enumerate(zip(titles, row.costs, strict=True))
     )
+    marked = '<span class="ensedu-hear"> recommended</span>' * (row.state == "recommended")
     own = f' data-method="{row.method}"' if row.method else ""
     return (
         f'<tr role="row" class="ensedu-{row.state}"{own}>'
-        f'<th role="rowheader" scope="row"><span>{escape(row.label)}</span></th>'
-        f'<td role="cell" class="ensedu-words">{escape(row.said)}</td>'
-        f'<td role="cell"><span class="ensedu-difference">{_signed(row.score.mean, measure)}'
+        f'<th role="rowheader" scope="row"><span>{escape(row.label)}</span>{marked}</th>'
+        f'<td role="cell"><span class="ensedu-difference">'
+        f"<span>{_signed(row.score.mean, measure)}</span>"
         f'<span class="ensedu-hear">{heard}</span><span class="ensedu-bars">{bars}</span></span>'
         f"</td>{costs}</tr>"
     )
@@ -639,6 +682,11 @@ def _ranked(rank: Callable[..., Any], answers: Mapping[str, str], costs: Sequenc
     found = rank(**answers)
     if not isinstance(found, Ranked):
         raise TypeError(f"rank must return a Ranked, got {checks.given(found)} for {dict(answers)}")
+    if found.first.costs and len(found.first.costs) != len(costs):
+        raise ValueError(
+            f"rank must return an entry with the costs {list(costs)} or none, got "
+            f"{found.first.costs!r} for {dict(answers)}"
+        )
     for row in found.rows:
         if len(row.costs) != len(costs):
             raise ValueError(

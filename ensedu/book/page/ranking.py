@@ -523,10 +523,13 @@ def check_interval(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be (low, high) in this order, got {value!r}")
 
 
-def bar_room(intervals: Sequence[Ends]) -> Ends:
-    """Return the ends of the room that the bars of some intervals share, 0 between them."""
+def bar_room(intervals: Sequence[Ends], far: float = FAR) -> Ends:
+    """Return the ends of the room that the bars of some intervals share, 0 between them.
+
+    No bar goes further than `far` times the median end.
+    """
     ends = sorted(max(-low, high) for low, high in intervals)
-    most = FAR * ends[len(ends) // 2] or 1.0
+    most = far * ends[len(ends) // 2] or 1.0
     low = max(-most, min(0.0, *(low for low, _ in intervals)))
     high = min(most, max(0.0, *(high for _, high in intervals)))
     return low, high
@@ -555,13 +558,16 @@ def bar_html(interval: Ends, room: Ends, *, resolved: bool) -> str:
     return f'<span class="{names}" style="{style}"></span>'
 
 
-def scale_html(room: Ends) -> str:
-    """Return what stands above bars: 0, and the same round number on both of its sides."""
+def scale_html(room: Ends, apart: float = APART) -> str:
+    """Return what stands above bars: 0, and the same round number on both of its sides.
+
+    They stand no nearer to each other than `apart`, in shares of the room.
+    """
     low, high = room
     air = WHOLE * (high - low)
     first, last = low + air, high - air
     step = max((one for one in STEPS if one <= max(-first, last)), default=0.0)
-    sides = (-step, step) if step >= APART * (high - low) > 0 else ()
+    sides = (-step, step) if step >= apart * (high - low) > 0 else ()
     marks = "".join(
         f'<span style="--at: {100 * bar_place((value, value), room)["from"]:.1f}%">'
         f"{f'{value:g}'.replace('-', MINUS)}</span>"

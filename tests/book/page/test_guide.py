@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup
 from ensedu.book.page.guide import Candidate, Entry, Question, Ranked, guide
 from ensedu.book.page.ranking import Measure, Score
 from ensedu.common.text_table import BOOK
-from tests.book.page.verdicts import ENTRIES, NOTES, QUESTIONS, SCORES, advice, ranked
+from tests.book.page.verdicts import ENTRIES, NOTES, QUESTIONS, advice, ranked
 
 
 def parsed(found):
@@ -44,15 +44,46 @@ def test_what_the_script_looks_up_is_each_piece_and_each_ranking_once():
     kinds = [root.template.find(kind)(True, recursive=False) for kind in ("ul", "thead", "tbody")]
     entries, heads, rows = ([str(one) for one in kind] for kind in kinds)
     assert [len(each) for each in (entries, heads)] == [len(ENTRIES), 2]
-    for pieces in (entries, heads, rows, [tuple(each) for each in data["rankings"]]):
+    for pieces in (entries, heads, rows, [*map(json.dumps, data["rankings"])]):
         assert len(pieces) == len(set(pieces))
     for place, each in zip(data["places"], answers(), strict=True):
-        entry, head, *others = data["rankings"][place]
+        entry, head, *lists = data["rankings"][place]
         wanted = ranked(**each)
         assert text_of(entries[entry]).startswith(wanted.first.label)
         assert ("NLL" in heads[head]) == bool(wanted.rows)
-        for i, row in zip(others, wanted.rows, strict=True):
-            assert row.label in rows[i] and row.said in rows[i] and f"ensedu-{row.state}" in rows[i]
+        for own, folded in zip(lists, (False, True), strict=True):
+            listed = [row for row in wanted.rows if (row.state == "out") == folded]
+            shown = [BeautifulSoup(rows[i], "html.parser").tr for i in own]
+            others = [row for row in shown if "ensedu-rowgroup" not in row["class"]]
+            assert [(row.th.span.get_text(), row["class"]) for row in others] == [
+                (row.label, [f"ensedu-{row.state}"]) for row in listed
+            ]
+
+
+def test_what_is_said_of_several_neighbors_stands_once_above_them():
+    said = {"one": "unclear", "two": "unclear", "three": "worse", "four": "no room", "five": "late"}
+    rows = [
+        candidate("first", said="chosen", state="recommended"),
+        *(candidate(name, said=words) for name, words in [*said.items()][:3]),
+        *(candidate(name, said=words, state="out") for name, words in [*said.items()][3:]),
+    ]
+    root = parsed(guide([ASK], lambda a: Ranked(LAST.first, rows, MEASURE)))
+    listed, folded = ([tr.th.span or tr.th for tr in body("tr")] for body in root("tbody")[:2])
+    assert [th.get_text() for th in listed] == [
+        "first", "unclear", "one", "two", "worse", "three",
+    ]  # fmt: skip
+    assert [th.get_text() for th in folded] == ["no room", "four", "late", "five"]
+    assert root.select_one(".ensedu-ruled summary").get_text() == "2 ruled out, and why"
+    alone = parsed(guide([ASK], lambda a: Ranked(LAST.first, rows[:2], MEASURE)))
+    assert alone.select_one(".ensedu-ruled").has_attr("hidden")
+
+
+def test_what_the_recommended_one_costs_stands_in_figures_below_their_titles():
+    first = parsed(advice(start={"memory": "two"})).select_one(".ensedu-advice")
+    assert [(one.dt.get_text(), one.dd.get_text()) for one in first.select("dl > div")] == [
+        ("networks", "1.1")
+    ]
+    assert not parsed(guide([ASK], rank)).dl
 
 
 def text_of(html):
@@ -67,11 +98,11 @@ def test_text():
         "What fits into memory? one network; two networks; four or more.",
         "How many rows? two; three; five; seven; eleven.",
         "BatchEnsemble. It is nearly as small as one. (shootout.html#fig-size) "
-        "It costs passes. (#fig-cost)",
+        "It costs passes. (#fig-cost) It costs: networks 1.1.",
         "                         verdict                  NLL ↓, nats    networks",
-        "Deep ensemble            needs room     −0.31  [−0.50, −0.12]           4",
         "BatchEnsemble            recommended    −0.13   [−0.30, 0.04]         1.1",
         "Scale its temperature    unclear         0.00   [−0.02, 0.02]           1",
+        "Deep ensemble            needs room     −0.31  [−0.50, −0.12]           4",
         "Bars are intervals. (shootout.html#fig-contest)",
     ]
 
@@ -86,19 +117,22 @@ def test_without_a_script_the_first_answers_and_their_list_stand_open():
     )
     (shown,) = root.select(".ensedu-advice > li")
     assert shown["data-method"] == "batch_ensemble"
-    rows = root.select(".ensedu-candidates tbody tr")
-    assert [row.th.get_text() for row in rows] == [ENTRIES[name].label for name in SCORES]
-    assert [row["class"] for row in rows] == [
-        ["ensedu-out"], ["ensedu-recommended"], ["ensedu-fits"],
+    rows = root.select(".ensedu-candidates tbody tr:not(.ensedu-rowgroup)")
+    assert [row.th.span.get_text() for row in rows] == [
+        "BatchEnsemble", "Scale its temperature", "Deep ensemble",
     ]  # fmt: skip
-    assert [row.get("data-method") for row in rows] == ["deep_ensemble", "batch_ensemble", None]
-    assert [len(row.select(".ensedu-over")) for row in rows] == [1, 0, 0]
-    assert [len(row.select(".ensedu-resolved")) for row in rows] == [1, 0, 0]
+    assert [row["class"] for row in rows] == [
+        ["ensedu-recommended"], ["ensedu-fits"], ["ensedu-out"],
+    ]  # fmt: skip
+    assert [row.get("data-method") for row in rows] == ["batch_ensemble", None, "deep_ensemble"]
+    assert [len(row.select(".ensedu-over")) for row in rows] == [0, 0, 1]
+    assert [len(row.select(".ensedu-resolved")) for row in rows] == [0, 0, 1]
+    assert [row.select_one("[data-label]")["data-label"] for row in rows] == ["networks"] * 3
     assert root.select_one(".ensedu-key a")["href"] == NOTES[0][1]
 
 
 def test_the_own_kind_has_a_bar_below_on_the_same_scale():
-    (row, *_) = parsed(advice(start={"trained": "yes"})).select(".ensedu-candidates tbody tr")
+    row = parsed(advice(start={"trained": "yes"})).select_one("tr[data-method=deep_ensemble]")
     bars = [bar["style"] for bar in row.select(".ensedu-bar")]
     # From -0.5 to 0.04, 0 at 0.5 / 0.54.
     assert bars == [
@@ -119,12 +153,12 @@ def test_questions_of_less_weight_stand_folded():
     folded = root.select(".ensedu-more fieldset")
     assert [each["data-key"] for each in folded] == ["rows"]
     assert [each["data-key"] for each in root("fieldset")] == ["trained", "memory", "rows"]
-    alone = guide(QUESTIONS[:2], lambda **given: ranked(**given, rows="7"))
+    alone = guide(QUESTIONS[:2], lambda **given: ranked(**given, rows="7"), costs=["networks"])
     assert not parsed(alone).select(".ensedu-more")
 
 
 def test_each_piece_of_evidence_has_its_link():
-    every = "".join(entry.html for entry in ENTRIES.values())
+    every = "".join(entry.html([]) for entry in ENTRIES.values())
     links = BeautifulSoup(every, "html.parser")("a")
     assert [(link.get_text(), link["href"]) for link in links] == [
         ("most", "temperature.html"),
@@ -157,8 +191,9 @@ def test_words_are_no_tags():
     assert root.select_one(".ensedu-method").get_text() == words
     root.select_one(".ensedu-scale").decompose()  # its numbers are those of the bars
     assert [th.get_text() for th in root.table("th")] == [
-        "verdict", f"{words} {words}, lower is better", words, words,
+        f"{words} {words}, lower is better", words, words, words,
     ]  # fmt: skip
+    assert root.table.select_one("[data-label]")["data-label"] == words
 
 
 def test_html_only_while_the_book_is_built(monkeypatch):
@@ -241,6 +276,9 @@ BAD = [
     ),
     (lambda: Entry("one", [("Why.", "fig digits")]), ValueError, "must be an address such as"),
     (lambda: Entry("one", WHY, "ours"), ValueError, "method must be one of"),
+    (lambda: Entry("one", WHY, costs=[" "]), ValueError, r"costs\[0\] must be words"),
+    (lambda: guide([ASK], lambda a: Ranked(Entry("one", WHY, costs=["1"]))), ValueError,
+     r"rank must return an entry with the costs \[\] or none, got"),
 ]  # fmt: skip
 
 

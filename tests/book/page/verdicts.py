@@ -99,6 +99,7 @@ ENTRIES = {
         [("It is nearly as small as one.", "shootout.html#fig-size"),
          ("It costs [passes].", "#fig-cost")],
         "batch_ensemble",
+        ["1.1"],
     ),
     "deep": Entry(
         "Deep ensemble", [("It is [best] wherever it fits.", "shootout.html#fig-contest")],
@@ -135,7 +136,9 @@ def ranked(trained, memory, rows):
             entry.label, SCORES[name], said, state, [NETWORKS[name]], over, own, entry.method
         )
 
-    return Ranked(ENTRIES[names[0]], [candidate(name) for name in SCORES], MEASURE)
+    rows = sorted(map(candidate, SCORES), key=lambda row: row.state != "recommended")
+    rows.sort(key=lambda row: row.state == "out")
+    return Ranked(ENTRIES[names[0]], rows, MEASURE)
 
 
 def advice(**options):
