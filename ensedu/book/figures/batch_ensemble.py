@@ -11,11 +11,6 @@ from ensedu import numpy as en
 from ensedu import plot
 from ensedu.plot.style import Figure
 
-__all__ = [
-    "BREAK_EVEN", "CONTEST", "LIVE", "MEMBERS", "RANK", "STARTS", "BreakEven", "Members", "Rank",
-    "Starts",
-]  # fmt: skip
-
 # Captions.
 MEMBERS = (
     "A member is a column r and a row s. What it computes with is W times r sᵀ, entry by entry: "

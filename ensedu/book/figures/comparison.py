@@ -12,11 +12,6 @@ from ensedu.counting import Count
 from ensedu.methods import size_option
 from ensedu.plot.style import Figure
 
-__all__ = [
-    "CONTEST", "COUNTS", "DEPTH", "KERNELS", "METHODS", "PUBLISHED", "RESCALED", "SHARING",
-    "Depths", "Kernels", "Totals", "cifar", "cifar_table",
-]  # fmt: skip
-
 # Captions.
 COUNTS = (
     "A bar is as long as all that a method stores, in multiples of one network; its pieces are "

@@ -10,11 +10,6 @@ from ensedu.book.experiments.averaging import ByStart
 from ensedu.data import gap
 from ensedu.plot.style import Figure
 
-__all__ = [
-    "AVERAGE", "CONTEST", "CORRELATION", "LIVE", "MATRICES", "WEIGHTS", "Average", "Correlation",
-    "Matrices", "Weights",
-]  # fmt: skip
-
 # Captions.
 AVERAGE = (
     "Sixty noisy points of a curve (dashed), and a gap without points (shaded). Thin: networks "

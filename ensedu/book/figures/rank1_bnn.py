@@ -13,11 +13,6 @@ from ensedu.common.text_table import Table
 from ensedu.data import gap
 from ensedu.plot.style import Figure
 
-__all__ = [
-    "CONTEST", "CORRELATION", "CORRELATION_ALT", "DISTRIBUTION", "KL", "LIVE", "WEIGHT",
-    "Distribution", "KLWeight", "Learned", "Weight", "numbers_table",
-]  # fmt: skip
-
 # Captions.
 WEIGHT = (
     "One weight of a Bayesian neural network (BNN). A mean and a standard deviation are stored; "
