@@ -348,6 +348,17 @@ class Compared:
             checks.one_of(f"scores[{title!r}]: a score", score, SCORES)
         self.names, self.scores = names, scores
 
+    @property
+    def caption(self) -> str:
+        """How to read it."""
+        words = (
+            "Curve and band of each, with the number of parameters; the true curve is bold where "
+            "the band misses it. Differences are from one network, over 20 data sets with 5 starts "
+            "on each."
+        )
+        error = any(score == "rmse" for _, score in self.scores.values())
+        return words + error * " Error: root mean squared distance to the true curve."
+
     def draw(self) -> Any:
         """Draw a panel a contestant, and a column a score."""
         from ensedu.plot import Belief, scored_curves  # needs Matplotlib, which no training does

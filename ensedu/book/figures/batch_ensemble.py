@@ -33,10 +33,6 @@ LIVE = (
     "signs they have little in common; from near 1 they look alike, and yet the curves part in "
     "the gap."
 )
-CONTEST = (
-    "The running example, with the number of parameters. Right: differences from one network over "
-    "20 data sets, 5 starts on each."
-)
 
 #: What fast weights start from, by the name of their start.
 FROM = {"signs": "random signs", "normal": "N(1, 0.5²)"}

@@ -25,10 +25,6 @@ DEPTH = (
     "Networks 1-h-…-h-1. With one hidden layer the deep ensemble is the smallest of the three; "
     "with two or more, at these widths, it is the largest."
 )
-CONTEST = (
-    "Left: curve and band, with the number of parameters. Right: differences from one network over "
-    "20 data sets, 5 starts on each."
-)
 #: Why an axis changes.
 RESCALED = "The axis ends at the longest bar, which is up to 121 times the shortest."
 

@@ -23,11 +23,6 @@ CORRELATION = (
     "The formula, with κ measured on the running example: 16 members, 20 data sets, 5 starts on "
     "each; errors from the true curve."
 )
-CONTEST = (
-    "Curves: forecasts on one data set, with the number of parameters; the true curve is bold "
-    "where the band misses it. Dots: differences from one network over 20 data sets, 5 starts on "
-    "each. Error: root mean squared distance to the true curve."
-)
 LIVE = (
     "A deep ensemble trains on this page. From different starts its members agree at the points "
     "and part in the gap; from one start they are one curve, at every step."

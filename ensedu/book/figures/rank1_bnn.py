@@ -40,10 +40,6 @@ LIVE = (
     "A rank-1 BNN trains on this page, with the KL from N(1, 0.1²). Thin: sixteen draws, four of "
     "each member. Drop a point into the gap, and they come closer there."
 )
-CONTEST = (
-    "The running example, with the number of parameters. Right: differences from one network over "
-    "20 data sets, 5 starts on each."
-)
 
 MINUS = "\N{MINUS SIGN}"
 

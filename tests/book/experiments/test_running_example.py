@@ -235,6 +235,13 @@ def test_words_say_each_contestant_and_score():
     assert f"rank-1 BNN: NLL in the gap \N{MINUS SIGN}{-found['difference']:.2f}, from" in words
 
 
+def test_the_caption_says_what_an_error_is_where_one_is_shown():
+    captions = [
+        example.Compared(["single"], {"a": ("gap", score)}).caption for score in ("nll", "rmse")
+    ]
+    assert ["Error" in caption for caption in captions] == [False, True]
+
+
 def test_unknown_places_and_scores_are_named():
     with pytest.raises(ValueError, match="place must be"):
         example.summary_row("single", "hole", "nll")

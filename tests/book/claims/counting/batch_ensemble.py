@@ -77,11 +77,17 @@ def _() -> None:
 @CLAIMS.says("full", "except by a chance of probability 0")
 @CLAIMS.says("full-again", "W_i has not, and W_i - W")
 def _() -> None:
+    """And the formula for signs, also of two members."""
     rank = np.linalg.matrix_rank
     for seed in range(50):
         own = layer(9, 8, 2, seed, init="normal")
         W, V = own.params["weight"], own.weight_matrices()
         assert {rank(matrix) for matrix in (W, V[0], V[0] - W, V[0] - V[1])} == {8}
+        own = layer(9, 8, 2, seed)
+        W, r, s = (own.params[name] for name in ("weight", "r", "s"))
+        V = own.weight_matrices()
+        assert rank(V[0] - W) == sign_rank(r[0], s[0])
+        assert rank(V[0] - V[1]) == sign_rank(r[0] * r[1], s[0] * s[1])
 
 
 def sign_rank(r: np.ndarray, s: np.ndarray) -> int:
