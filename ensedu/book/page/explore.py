@@ -8,7 +8,7 @@ from functools import partial
 from html import escape
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import matplotlib.figure
 import numpy as np
@@ -30,6 +30,7 @@ MOST_SLIDERS = 3
 MOST_FRAMES = 150
 
 
+@runtime_checkable
 class Drawn(Protocol):
     """What knows how it is drawn and said, and maybe its sliders, ``choices``."""
 
@@ -106,7 +107,7 @@ def explore(
     ...         width=[3, 50], hidden_layers=[1, 2, 4])
     Explorer(width=3 of [3, 50], hidden_layers=1 of [1, 2, 4])
     """
-    if not callable(draw) and hasattr(draw, "draw") and hasattr(draw, "say"):
+    if isinstance(draw, Drawn) and not callable(draw):
         alt, sliders = alt or draw.say, getattr(draw, "choices", {}) | sliders
         draw = draw.draw
     if not callable(draw) or isinstance(draw, type):
