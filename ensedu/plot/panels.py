@@ -336,6 +336,21 @@ def name_ends(figure: Figure, axes: Axes, ends: Sequence[tuple[str, Number, Numb
         )  # fmt: skip
 
 
+def name_curves(figure: Figure, axes: Axes) -> None:
+    """Write the label of each curve beside its end."""
+    ends = []
+    for line in axes.lines:
+        name, (x, y) = str(line.get_label()), line.get_xydata()[-1]
+        if line.get_linestyle() != "None" and not name.startswith("_"):
+            ends.append((name, float(x), float(y), str(line.get_color())))
+    name_ends(figure, axes, ends)
+
+
+def key_room() -> float:
+    """Return the inches of a key above: of one line, or of two on a phone."""
+    return 0.5 if look().narrow else 0.25
+
+
 def _inches_on(axis: Axis, value: Number, start: Number, size: Number) -> float:
     """Return where a value is on an axis of any scale, as `_inches_along` does."""
     low, high, at = axis.get_transform().transform([*axis.get_view_interval(), value])

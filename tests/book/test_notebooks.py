@@ -2,6 +2,7 @@
 
 import re
 
+import nbformat
 import pytest
 
 
@@ -15,6 +16,11 @@ def outputs(notebook):
 
 def test_toc_entry_exists(page, root):
     assert any((root / f"{page}{suffix}").exists() for suffix in (".ipynb", ".md"))
+
+
+def test_jupyter_opens_it_with_a_kernel_that_all_have(notebook):
+    nbformat.validate(notebook)
+    assert notebook.metadata.kernelspec.name == "python3"
 
 
 def test_executed_in_order(notebook):

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from ensedu.plot import house_style, panels, rendering
-from ensedu.plot.panels import axis_ends, cut_to_lines, decimal, middles_apart, number, ticks
+from ensedu.plot.panels import (
+    axis_ends,
+    cut_to_lines,
+    decimal,
+    ends_room,
+    middles_apart,
+    name_curves,
+    number,
+    ticks,
+)
 from ensedu.plot.style import Figure, Look
 from ensedu.plot.text_layout import text_width
 from tests.plot.looks import LIGHT, readable
@@ -111,6 +120,21 @@ def test_ticks_are_round_numbers_within_the_ends():
     assert number(-1.5) == "−1.5" and number(1234.0, 3, "+") == "+1.23e+03"
     assert decimal(-0.25, 2, "+") == "−0.25" and decimal(1234.5, 1, "+") == "+1,234.5"
     assert decimal(-0.004, 2, "+") == decimal(0.004, 2, "+") == "0.00"
+
+
+@pytest.mark.parametrize("look", LIGHT)
+def test_curves_are_named_where_they_end(look):
+    with rendering(look), house_style():
+        figure, (axes,) = panels(1, height=2.0, right=ends_room(["rising"]))
+        axes.plot([0, 5], [0, 3], color="C1", label="rising")
+        axes.plot([0, 5], [2, 1], color="C2")
+        axes.plot([0, 5], [2, 2], "o", label="dots")
+        axes.set(ylim=(0, 4))
+        name_curves(figure, axes)
+    (name,) = figure.texts
+    assert (name.get_text(), name.get_color()) == ("rising", "C1")
+    box, (_, y) = axes.get_position(), name.get_position()
+    assert y / figure.get_figheight() == pytest.approx(box.y0 + box.height * 3 / 4)
 
 
 def test_labels_move_apart_no_further_than_they_must():

@@ -11,11 +11,6 @@ from ensedu import numpy as en
 from ensedu import plot
 from ensedu.plot.style import Figure
 
-__all__ = [
-    "BREAK_EVEN", "CONTEST", "LIVE", "MEMBERS", "RANK", "STARTS", "BreakEven", "Members", "Rank",
-    "Starts",
-]  # fmt: skip
-
 # Captions.
 MEMBERS = (
     "A member is a column r and a row s. What it computes with is W times r sᵀ, entry by entry: "
@@ -37,10 +32,6 @@ LIVE = (
     "A BatchEnsemble trains on this page. Members' matrices: blue is below 0, red above. From "
     "signs they have little in common; from near 1 they look alike, and yet the curves part in "
     "the gap."
-)
-CONTEST = (
-    "The running example, with the number of parameters. Right: differences from one network over "
-    "20 data sets, 5 starts on each."
 )
 
 #: What fast weights start from, by the name of their start.

@@ -16,15 +16,10 @@ from numpy import ndarray as Array
 from ensedu import plot
 from ensedu.book.experiments import nuts
 from ensedu.data import gap
-from ensedu.plot.panels import ends_room, name_ends
+from ensedu.plot.panels import ends_room, name_curves
 from ensedu.plot.style import INK, MUTED, Figure, color
 from ensedu.plot.text_layout import SMALL
 from ensedu.uncertainty import Interval
-
-__all__ = [
-    "BANDS", "BANDS_ALT", "DISTANCES", "ELLIPSES", "LAST", "SETTINGS", "Distances",
-    "Doubt", "Line", "Lines", "Settings",
-]  # fmt: skip
 
 # Captions.
 BANDS = (
@@ -166,8 +161,7 @@ class Doubt:
             axes.set_yticks([0.01, 0.03, 0.1, 0.3, 1], ["0.01", "0.03", "0.1", "0.3", "1"])
             axes.minorticks_off()
             axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
-            ends = [(k, self.x[-1], y[-1], style["color"]) for k, (y, style) in self.curves.items()]
-            name_ends(figure, axes, ends)
+            name_curves(figure, axes)
         return figure
 
     def ratio(self, name: str, place: str) -> float:
@@ -227,16 +221,14 @@ class Distances:
             axes.set_yticks([0, 0.25, 0.5, 1, 2, 4], ["0", "0.25", "0.5", "1", "2", "4"])
             axes.axhspan(1, 5, color=MUTED, alpha=0.09, lw=0)
             axes.axhline(1, color=INK, lw=1.4)
-            ends = []
             for name, own in self.ratios.items():
                 heights = [own[place] for place in PLACES]
                 axes.plot(range(3), heights, color=color(name), ms=7, marker=plot.MARKERS[name],
                           lw=2.8 if name == "mean_field" else 1.2, clip_on=False,
                           label=self.names[name])  # fmt: skip
-                ends.append((self.names[name], 2, heights[-1], color(name)))
             for words, y in (("less sure\nthan NUTS", 3), ("too sure", 0.08)):
                 axes.text(1.5, y, words, color=MUTED, ha="center", va="center", fontsize=SMALL)
-            name_ends(figure, axes, ends)
+            name_curves(figure, axes)
         return figure
 
     def say(self) -> str:

@@ -11,8 +11,6 @@ from ensedu.book.page.method_table import method_table
 from ensedu.common.text_table import Table
 from ensedu.methods import METHODS, layer_methods, role_sums, size_option
 
-__all__ = ["MADE", "NEEDS", "Sheet", "drawn", "formula", "made", "sheet", "times"]
-
 NEEDS = {
     "single": "Comes first, with a temperature.",
     "deep_ensemble": "Memory for M networks, and M passes.",

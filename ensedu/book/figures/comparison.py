@@ -12,11 +12,6 @@ from ensedu.counting import Count
 from ensedu.methods import size_option
 from ensedu.plot.style import Figure
 
-__all__ = [
-    "CONTEST", "COUNTS", "DEPTH", "KERNELS", "METHODS", "PUBLISHED", "RESCALED", "SHARING",
-    "Depths", "Kernels", "Totals", "cifar", "cifar_table",
-]  # fmt: skip
-
 # Captions.
 COUNTS = (
     "A bar is as long as all that a method stores, in multiples of one network; its pieces are "
@@ -29,10 +24,6 @@ KERNELS = (
 DEPTH = (
     "Networks 1-h-…-h-1. With one hidden layer the deep ensemble is the smallest of the three; "
     "with two or more, at these widths, it is the largest."
-)
-CONTEST = (
-    "Left: curve and band, with the number of parameters. Right: differences from one network over "
-    "20 data sets, 5 starts on each."
 )
 #: Why an axis changes.
 RESCALED = "The axis ends at the longest bar, which is up to 121 times the shortest."

@@ -10,11 +10,6 @@ from ensedu.book.experiments.averaging import ByStart
 from ensedu.data import gap
 from ensedu.plot.style import Figure
 
-__all__ = [
-    "AVERAGE", "CONTEST", "CORRELATION", "LIVE", "MATRICES", "WEIGHTS", "Average", "Correlation",
-    "Matrices", "Weights",
-]  # fmt: skip
-
 # Captions.
 AVERAGE = (
     "Sixty noisy points of a curve (dashed), and a gap without points (shaded). Thin: networks "
@@ -27,11 +22,6 @@ MATRICES = (
 CORRELATION = (
     "The formula, with κ measured on the running example: 16 members, 20 data sets, 5 starts on "
     "each; errors from the true curve."
-)
-CONTEST = (
-    "Curves: forecasts on one data set, with the number of parameters; the true curve is bold "
-    "where the band misses it. Dots: differences from one network over 20 data sets, 5 starts on "
-    "each. Error: root mean squared distance to the true curve."
 )
 LIVE = (
     "A deep ensemble trains on this page. From different starts its members agree at the points "

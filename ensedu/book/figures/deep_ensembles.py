@@ -12,11 +12,6 @@ from ensedu.book.figures import best
 from ensedu.plot.panels import ends_room, name_ends, panels
 from ensedu.plot.style import INK, Figure, color, house_style
 
-__all__ = [
-    "CONTEST", "LIVE", "LIVE_ALT", "MEMBERS", "OWN", "TABLE", "UNITS", "BySize", "Contest",
-    "Members", "Own",
-]  # fmt: skip
-
 # Captions.
 LIVE = (
     "Where there are points, four networks agree, and their band is as narrow as that of one. In "

@@ -8,11 +8,9 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu import plot
-from ensedu.plot.panels import ends_room, name_ends, panels, write_key
+from ensedu.plot.panels import ends_room, key_room, name_curves, panels, write_key
 from ensedu.plot.style import INK, MUTED, Figure, color, house_style
 from ensedu.theory import ntk
-
-__all__ = ["CHI", "LEARNED", "PULL", "SPEEDS", "Chi", "Learned", "Pull", "Speeds"]
 
 # Captions.
 PULL = (
@@ -42,11 +40,6 @@ LOOKS: dict[str, dict[str, Any]] = {
     "member 2, not trained": {"color": OURS, "lw": 2.2, "ls": (0, (4, 2))},
 }
 MARKERS = "o", "s", "^", "D"
-
-
-def key_room() -> float:
-    """Return the inches of a key above: of one line, or of two on a phone."""
-    return 0.5 if plot.look().narrow else 0.25
 
 
 class Pull:
@@ -135,17 +128,14 @@ class Chi:
                 axes.plot(
                     beside[:, None], values, MARKERS[place], color=own, ms=4, mew=0, alpha=0.6
                 )  # fmt: skip
-            for value, own in zip(self.limits.values(), colors, strict=True):
-                axes.plot([low, high], [value] * 2, **DOTS | {"color": own})
+            for name, value, own in zip(names, self.limits.values(), colors, strict=True):
+                axes.plot([low, high], [value] * 2, **DOTS | {"color": own, "label": name})
             axes.set(xscale="log", xlim=(low, high), ylim=(-0.65, 1.1), xlabel="width")
             axes.set(yticks=[-0.5, 0, 0.5, 1])
             axes.set_xticks(self.widths, [f"{width}" for width in self.widths])
             axes.set_title("χ, from one member to another", loc="left")
             axes.minorticks_off()
-            name_ends(figure, axes, [
-                (name, high, value, own)
-                for name, value, own in zip(names, self.limits.values(), colors, strict=True)
-            ])  # fmt: skip
+            name_curves(figure, axes)
         return figure
 
     def say(self) -> str:

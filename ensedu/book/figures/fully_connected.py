@@ -10,10 +10,6 @@ from ensedu import counting, plot
 from ensedu.data import gap
 from ensedu.plot.style import Figure
 
-__all__ = [
-    "NETWORK", "SIGNAL", "START", "WIDTH", "Learned", "Network", "Signal", "Start", "Width",
-]  # fmt: skip
-
 # Captions.
 NETWORK = (
     "Each line is a weight, each unit after the input has a bias. Areas are true: a matrix twice "

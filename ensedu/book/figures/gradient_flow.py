@@ -8,11 +8,8 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
-from ensedu import plot
-from ensedu.plot.panels import panels, write_key
+from ensedu.plot.panels import key_room, panels, write_key
 from ensedu.plot.style import INK, MUTED, Figure, color, heat_colors, house_style
-
-__all__ = ["FIRST", "UNITS", "WIDE", "First", "Units", "Wide"]
 
 # Captions.
 FIRST = (
@@ -49,11 +46,6 @@ def on_the_circle(axes: Axes) -> None:
     """Give axes an x-axis of angles."""
     axes.set(xlim=(-180, 180), xticks=[-180, -90, 0, 90, 180])
     axes.set_xlabel("input, degrees")
-
-
-def key_room() -> float:
-    """Return the inches of a key above: of one line, or of two on a phone."""
-    return 0.5 if plot.look().narrow else 0.3
 
 
 class First:

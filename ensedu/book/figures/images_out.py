@@ -10,8 +10,6 @@ from ensedu.book.experiments.images_out import METHODS, TEST, Crop
 from ensedu.plot.panels import widths
 from ensedu.plot.style import Figure, color, tint
 
-__all__ = ["BY_METHOD", "BY_PHOTOGRAPH", "CROPS", "MOST", "Crops"]
-
 # Captions.
 CROPS = (
     "Doubt lies on edges, and so do the errors, but in grass it lies everywhere. The "

@@ -10,8 +10,6 @@ from ensedu.methods import METHODS
 from ensedu.plot.style import INK, MUTED, PAGE, SHARED, Axes, Figure, house_style
 from ensedu.torch.train.distributed import members_of
 
-__all__ = ["PROJECTED", "SENT", "STEPS", "Projected", "Sent", "Steps"]
-
 # Captions.
 STEPS = (
     "A second process helps least where a weight is shared. Training steps of networks "

@@ -9,10 +9,8 @@ from numpy import ndarray as Array
 from ensedu.book.figures.bayes_by_backprop import draw_doubt
 from ensedu.book.figures.mixes import MIXES
 from ensedu.data import gap
-from ensedu.plot.panels import ends_room, name_ends, panels
+from ensedu.plot.panels import ends_room, name_curves, panels
 from ensedu.plot.style import MUTED, Figure, color, house_style
-
-__all__ = ["DOUBT", "ENGINEER", "LIVE", "LIVE_ALT", "PASSES", "SPREAD", "Doubt", "Passes", "Spread"]
 
 # Captions.
 LIVE = (
@@ -126,16 +124,14 @@ class Passes:
         found = self.of(rate, digits)
         with house_style():
             figure, (axes,) = panels(1, height=HIGH, right=ends_room(found))
-            for (values, own), style in zip(found.values(), ("-", "--", "o-"), strict=True):
-                axes.plot(self.passes, values, style, color=own)
+            for (name, (values, own)), style in zip(found.items(), ("-", "--", "o-"), strict=True):
+                axes.plot(self.passes, values, style, color=own, label=name)
             axes.set(xscale="log", yscale="log", ylim=(0.07, 0.4), xlabel="passes")
             axes.set_title("NLL, nats a digit", loc="left")
             axes.set_xticks(self.passes, [f"{number}" for number in self.passes])
             axes.set_yticks([0.1, 0.2, 0.4], ["0.1", "0.2", "0.4"])
             axes.minorticks_off()
-            name_ends(figure, axes, [
-                (name, self.passes[-1], values[-1], own) for name, (values, own) in found.items()
-            ])  # fmt: skip
+            name_curves(figure, axes)
         return figure
 
     def say(self, rate: float, digits: str) -> str:
@@ -166,19 +162,17 @@ class Doubt:
 
     def draw(self) -> Figure:
         """Draw them in one panel."""
+        styles = "-", "--", "-"
         lines = [
-            (y, {"color": color(method), "lw": 2, "ls": style})
-            for (method, y), style in zip(self.curves.values(), ("-", "--", "-"), strict=True)
+            (y, {"color": color(method), "lw": 2, "ls": style, "label": name})
+            for style, (name, (method, y)) in zip(styles, self.curves.items(), strict=True)
         ]
         with house_style():
             figure, (axes,) = panels(1, height=HIGH, right=ends_room(self.curves))
             draw_doubt(axes, self.x, lines, self.inputs)
             axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
             axes.set(xlim=(self.x[0], self.x[-1]), ylim=(0, 0.36))
-            name_ends(figure, axes, [
-                (name, self.x[-1], y[-1], color(method))
-                for name, (method, y) in self.curves.items()
-            ])  # fmt: skip
+            name_curves(figure, axes)
         return figure
 
     def ratio(self, name: str) -> float:

@@ -10,8 +10,6 @@ from ensedu.book.experiments.contest.mixes import Mix
 from ensedu.plot.panels import LINE, RIGHT, inches, panels
 from ensedu.plot.style import INK, MUTED, PAGE, Figure, color, house_style, label, look
 
-__all__ = ["MIXES", "Mixes"]
-
 # The end of each caption.
 MIXES = (
     "90% intervals for six mixes on which no network was trained. Dots: the strengths that were "

@@ -11,13 +11,8 @@ from ensedu.book.figures import best
 from ensedu.book.figures.bayes_by_backprop import ellipse
 from ensedu.book.figures.mixes import MIXES
 from ensedu.data import gap
-from ensedu.plot.panels import ends_room, name_ends, panels
+from ensedu.plot.panels import ends_room, name_curves, panels
 from ensedu.plot.style import INK, MUTED, Figure, color, house_style
-
-__all__ = [
-    "CONTEST", "ENGINEER", "PATHS", "RUNS", "SCALED_SWAG", "TEMPERATURE", "WALKS", "Contest",
-    "Paths", "Runs", "Temperature", "Walks",
-]  # fmt: skip
 
 # Captions.
 PATHS = (
@@ -173,15 +168,14 @@ class Runs:
             room = ends_room(ENDS.values())
             figure, found = panels(2, height=2.8, right=room, below=0.7)
             for axes, (title, rows) in zip(found, self.scores.items(), strict=True):
-                ends = []
                 for name, own in rows.items():
                     ink, line = looks.get(name, (INK, "--"))
-                    axes.plot([*own], [*own.values()], color=ink, ls=line, marker="o", ms=5, lw=1.8)
-                    ends.append((ENDS.get(name, name), len(own) - 1, [*own.values()][-1], ink))
+                    look = {"color": ink, "ls": line, "marker": "o", "ms": 5, "lw": 1.8}
+                    axes.plot([*own], [*own.values()], label=ENDS.get(name, name), **look)
                 axes.set_title(title, loc="left")
                 axes.set_xlim(-0.3, len(own) - 0.85)
                 axes.set_xticks(range(len(own)), [name.replace(" to", "\nto") for name in own])
-                name_ends(figure, axes, ends)
+                name_curves(figure, axes)
         return figure
 
     def say(self) -> str:

@@ -5,8 +5,6 @@ from collections.abc import Collection, Mapping
 from ensedu import plot
 from ensedu.plot.style import Figure
 
-__all__ = ["LIFE", "Life"]
-
 # The caption.
 LIFE = (
     "Fast weights may gain a little over heads alone; a network that is trained on forgets. Right "

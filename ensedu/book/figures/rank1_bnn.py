@@ -13,11 +13,6 @@ from ensedu.common.text_table import Table
 from ensedu.data import gap
 from ensedu.plot.style import Figure
 
-__all__ = [
-    "CONTEST", "CORRELATION", "CORRELATION_ALT", "DISTRIBUTION", "KL", "LIVE", "WEIGHT",
-    "Distribution", "KLWeight", "Learned", "Weight", "numbers_table",
-]  # fmt: skip
-
 # Captions.
 WEIGHT = (
     "One weight of a Bayesian neural network (BNN). A mean and a standard deviation are stored; "
@@ -44,10 +39,6 @@ KL = (
 LIVE = (
     "A rank-1 BNN trains on this page, with the KL from N(1, 0.1²). Thin: sixteen draws, four of "
     "each member. Drop a point into the gap, and they come closer there."
-)
-CONTEST = (
-    "The running example, with the number of parameters. Right: differences from one network over "
-    "20 data sets, 5 starts on each."
 )
 
 MINUS = "\N{MINUS SIGN}"

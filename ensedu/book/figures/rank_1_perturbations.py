@@ -9,10 +9,8 @@ from matplotlib.patches import Ellipse
 from numpy import ndarray as Array
 
 from ensedu import plot
-from ensedu.plot.panels import ends_room, name_ends, panels, write_key
+from ensedu.plot.panels import ends_room, name_curves, panels, write_key
 from ensedu.plot.style import Figure, color, heat_colors, house_style
-
-__all__ = ["APART", "BROKEN", "CLOUDS", "DRAWS", "Apart", "Broken", "Clouds", "Draws"]
 
 # Captions.
 CLOUDS = (
@@ -165,12 +163,10 @@ class Apart:
         """Draw a curve and a band for each."""
         with house_style():
             figure, (axes,) = panels(1, height=3.8, above=0.3, right=ends_room(CURVES), left=0.65)
-            ends = []
             for name, (low, mean, high) in self.found[network].items():
                 look = CURVES[name]
-                axes.plot(self.sizes, mean, **{"lw": 2} | look)
+                axes.plot(self.sizes, mean, **{"lw": 2, "label": name} | look)
                 axes.fill_between(self.sizes, low, high, color=look["color"], alpha=0.15, lw=0)
-                ends.append((name, mean[-1], look["color"]))
             axes.set(xscale="log", yscale="log", xlim=(0.009, 1.04), ylim=(1e-4, 3))
             places = [0.01, 0.1, 1] if plot.look().narrow else self.sizes
             axes.set_xticks(places, [f"{size:g}" for size in places])
@@ -179,9 +175,7 @@ class Apart:
             axes.grid(axis="y")
             axes.set_xlabel("size of the perturbation")
             axes.set_title("distance from full", loc="left")
-            name_ends(figure, axes, [
-                (name, 1.0, value, own) for name, value, own in ends
-            ])  # fmt: skip
+            name_curves(figure, axes)
         return figure
 
     def say(self, network: str) -> str:

@@ -6,8 +6,6 @@ from typing import Any
 from ensedu import plot
 from ensedu.plot.style import MUTED, Figure
 
-__all__ = ["MEMORY", "ROOF", "ROOF_ALT", "TIMES", "Memory", "Times"]
-
 # Captions.
 TIMES = (
     "A narrow layer is fastest when its members are stacked, a wide one when they share and get "

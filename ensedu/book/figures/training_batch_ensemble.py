@@ -11,11 +11,6 @@ from ensedu.book.figures.mixes import MIXES
 from ensedu.plot.panels import RIGHT, inches, panels, set_axis
 from ensedu.plot.style import INK, MARKERS, PAGE, Figure, color, house_style, look
 
-__all__ = [
-    "ALIKE", "CONTEST", "DIVERSITY", "ENGINEER", "LIVE", "LIVE_ALT", "RATES", "Alike", "Diversity",
-    "Rates", "Trained",
-]  # fmt: skip
-
 # Captions.
 LIVE = (
     "Members that start the same stay the same if they see the same examples. A: the four start "

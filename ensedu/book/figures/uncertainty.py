@@ -15,12 +15,8 @@ from ensedu import plot
 from ensedu.book.experiments.exact import GRID, Exact
 from ensedu.book.figures.mixes import MIXES
 from ensedu.data import gap
-from ensedu.plot.panels import ends_room, name_ends, panels
+from ensedu.plot.panels import ends_room, name_curves, panels
 from ensedu.plot.style import INK, MUTED, Figure, color, house_style
-
-__all__ = [
-    "CURVE", "DIGIT", "DRAWS", "ENGINEER", "SURE", "TRAINED", "Curve", "Members", "Sure", "Trained",
-]  # fmt: skip
 
 # Captions.
 CURVE = (
@@ -72,11 +68,6 @@ def scene(names: tuple[str, ...], titles: tuple[str, str]) -> tuple[Figure, Axes
     return figure, curves, parts
 
 
-def ends(figure: Figure, axes: Axes, names: Mapping[str, tuple[float, str]]) -> None:
-    """Name what ends at the right, each at its y."""
-    name_ends(figure, axes, [(name, GRID[-1], y, own) for name, (y, own) in names.items()])
-
-
 class Curve:
     """What is not known of a curve, beside the noise.
 
@@ -105,12 +96,14 @@ class Curve:
             band = mean - 2 * unknown, mean + 2 * unknown
             curves.fill_between(GRID, *band, color=BLUE, alpha=0.45, lw=0)
             curves.plot(GRID, mean, color=BLUE)
-            curves.plot(GRID, gap.truth(GRID), color=INK, lw=1.2, ls=(0, (4, 3)))
+            truth = {"color": INK, "lw": 1.2, "ls": (0, (4, 3))}
+            curves.plot(GRID, gap.truth(GRID), label="true curve", **truth)
             curves.plot(found.x, found.y, "o", color=INK, ms=3, alpha=0.6)
-            parts.plot(GRID, unknown, color=BLUE)
-            parts.axhline(noise, color=MUTED, lw=2, ls=(0, (1, 1)))
-            ends(figure, curves, {"true curve": (gap.truth(GRID)[-1], INK)})
-            ends(figure, parts, {"not known": (unknown[-1], BLUE), "noise": (noise, MUTED)})
+            parts.plot(GRID, unknown, color=BLUE, label="not known")
+            dots = {"color": MUTED, "lw": 2, "ls": (0, (1, 1))}
+            parts.plot(GRID, np.full_like(GRID, noise), label="noise", **dots)
+            name_curves(figure, curves)
+            name_curves(figure, parts)
         return figure
 
     def say(self, points: int, noise: float, model: str) -> str:
@@ -152,9 +145,9 @@ class Members:
             curves.fill_between(GRID, *band, color=BLUE, alpha=0.25, lw=0)
             curves.plot(self.exact.x, self.exact.y, "o", color=INK, ms=3, alpha=0.6)
             said = own.std(axis=0, ddof=1)
-            parts.plot(GRID, unknown, color=INK)
-            parts.plot(GRID, said, color=BLUE, ls="--")
-            ends(figure, parts, {"of members": (said[-1], BLUE), "exact": (unknown[-1], INK)})
+            parts.plot(GRID, unknown, color=INK, label="exact")
+            parts.plot(GRID, said, color=BLUE, ls="--", label="of members")
+            name_curves(figure, parts)
         return figure
 
     def say(self, members: int, sample: int) -> str:
@@ -228,7 +221,7 @@ class Trained:
                 for part, (own, marker) in names.items():
                     low, mean, high = self.found[noise][place][part]
                     axes.vlines(self.numbers, low, high, color=own, lw=1.5, alpha=0.6)
-                    axes.plot(self.numbers, mean, color=own, marker=marker, ms=6)
+                    axes.plot(self.numbers, mean, color=own, marker=marker, ms=6, label=part)
                 axes.set_title(title, loc="left")
                 axes.set(xscale="log", yscale="log", xlim=(26, 520), ylim=(5e-4, 0.8))
                 axes.set(xlabel="points to train on")
@@ -236,11 +229,7 @@ class Trained:
                 axes.set_yticks([0.001, 0.01, 0.1], ["0.001", "0.01", "0.1"])
                 axes.minorticks_off()
                 if place == "gap" or plot.look().narrow:
-                    last = {part: self.found[noise][place][part][1, -1] for part in names}
-                    name_ends(figure, axes, [
-                        (part, self.numbers[-1], last[part], own)
-                        for part, (own, _) in names.items()
-                    ])  # fmt: skip
+                    name_curves(figure, axes)
         return figure
 
     def say(self, noise: float) -> str:

@@ -8,21 +8,8 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu import plot
-from ensedu.plot.panels import ends_room, name_ends, panels, write_key
+from ensedu.plot.panels import ends_room, key_room, name_curves, panels, write_key
 from ensedu.plot.style import GRID, LABELS, MARKERS, Figure, color, house_style
-
-__all__ = [
-    "BOUGHT",
-    "CARRIED",
-    "GAP",
-    "IMAGES",
-    "PULL",
-    "RANGES",
-    "Bought",
-    "Carried",
-    "Gap",
-    "Pull",
-]
 
 # Captions.
 CARRIED = (
@@ -88,16 +75,14 @@ class Carried:
                 own, lines = color(method), of_task(self.nll, task, method)
                 for i, (width, line) in enumerate(lines.items()):
                     lw = 1.0 + 2.0 * i / (len(lines) - 1)
-                    axes.plot([*line], [*line.values()], "o-", color=own, lw=lw, ms=3)
+                    axes.plot([*line], [*line.values()], "o-", color=own, lw=lw, ms=3, label=width)
                     best = self.best(images, method)[width]
                     axes.plot(best, line[best], MARKERS[method], color=own, ms=9)
                 axes.set(xscale="log", xlim=(0.9, 9.5), ylim=ends_around(every), xlabel="members")
                 axes.set_xticks([*line], [f"{members}" for members in line])
                 axes.minorticks_off()
                 axes.set_title(f"{LABELS[method]}, NLL", loc="left")
-                name_ends(figure, axes, [
-                    (f"{width}", 8, line[8], own) for width, line in lines.items()
-                ])  # fmt: skip
+                name_curves(figure, axes)
         return figure
 
     def say(self, images: str) -> str:
@@ -133,19 +118,17 @@ class Pull:
         own, x = color(BATCH), np.array(self.widths, dtype=float)
         with house_style():
             figure, (axes,) = panels(1, height=2.7, left=0.6, right=ends_room(names))
-            ends = []
             for name, (members, values) in zip(names, self.found.items(), strict=True):
                 line = self.factor * np.sqrt((members - 1) / x)
-                axes.plot(x, line, color=own, ls=DOTTED, lw=1.6)
+                axes.plot(x, line, color=own, ls=DOTTED, lw=1.6, label=name)
                 axes.plot(x, values, MARKERS[BATCH], color=own, ms=3 + members / 2)
-                ends.append((name, x[-1], line[-1], own))
             axes.set(xscale="log", yscale="log", xlim=(x[0] / 1.2, x[-1] * 1.2), ylim=(0.015, 0.5))
             axes.set(xlabel="width")
             axes.set_xticks(x, [f"{width}" for width in self.widths])
             axes.set_yticks([0.03, 0.1, 0.3], ["0.03", "0.1", "0.3"])
             axes.minorticks_off()
             axes.set_title("what the others add, own pull = 1", loc="left")
-            name_ends(figure, axes, ends)
+            name_curves(figure, axes)
         return figure
 
     def say(self) -> str:
@@ -238,8 +221,7 @@ class Bought:
         every = [value for key, own in self.nll.items() if key[0] == task for value in own.values()]
         lines = self.lines(members, images)
         with house_style():
-            top = 0.5 if plot.look().narrow else 0.25
-            figure, (axes,) = panels(1, height=2.9, left=0.6, top=top)
+            figure, (axes,) = panels(1, height=2.9, left=0.6, top=key_room())
             for width in (64, 256):
                 axes.axvline(lines[BATCH][width][0], color=GRID, lw=1)
             for own, look in zip(lines.values(), looks.values(), strict=True):

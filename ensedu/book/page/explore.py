@@ -8,7 +8,7 @@ from functools import partial
 from html import escape
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import matplotlib.figure
 import numpy as np
@@ -30,10 +30,21 @@ MOST_SLIDERS = 3
 MOST_FRAMES = 150
 
 
+@runtime_checkable
+class Drawn(Protocol):
+    """What knows how it is drawn and said, and maybe its sliders, ``choices``."""
+
+    @property
+    def draw(self) -> Callable[..., matplotlib.figure.Figure]: ...
+
+    @property
+    def say(self) -> Callable[..., str]: ...
+
+
 def explore(
-    draw: Callable[..., matplotlib.figure.Figure],
+    draw: Callable[..., matplotlib.figure.Figure] | Drawn,
     *,
-    alt: str | Callable[..., str],
+    alt: str | Callable[..., str] = "",
     caption: str = "",
     name: str = "",
     start: Mapping[str, Any] | None = None,
@@ -49,7 +60,8 @@ def explore(
     draw
         A function of the sliders' names that returns a Matplotlib figure, the same one each time
         for the same values: a figure that was drawn once is kept. While the book is built, it is
-        called in each `ensedu.plot.Look`, wide and narrow.
+        called in each `ensedu.plot.Look`, wide and narrow. Or an object whose methods are ``draw``
+        and ``say``, which is its `alt`, and whose ``choices`` are its sliders, if it has them.
     alt
         The figure in one or two sentences: what is seen and what it means. A function of the same
         names that returns a string, or a template such as
@@ -95,6 +107,9 @@ def explore(
     ...         width=[3, 50], hidden_layers=[1, 2, 4])
     Explorer(width=3 of [3, 50], hidden_layers=1 of [1, 2, 4])
     """
+    if isinstance(draw, Drawn) and not callable(draw):
+        alt, sliders = alt or draw.say, getattr(draw, "choices", {}) | sliders
+        draw = draw.draw
     if not callable(draw) or isinstance(draw, type):
         raise TypeError(f"draw must be a function that returns a figure, got {checks.given(draw)}")
     for title, text in {"caption": caption, "name": name, "rescale": rescale}.items():

@@ -150,22 +150,22 @@ def test_the_summary_is_of_pairs():
 
 def test_any_contestants_can_be_drawn():
     scores = {"NLL in the gap": ("gap", "nll"), "coverage": ("gap", "coverage")}
-    figure = example.figure(["single", "batch_ensemble_signs", "rank1"], scores)
+    figure = example.Compared(["single", "batch_ensemble_signs", "rank1"], scores).draw()
     titles = [axes.get_title("left") or axes.get_title() for axes in figure.axes]
     labels = [
         f"{CONTESTANTS[name].label} ({example.parameters(name):,})"
         for name in ("single", "batch_ensemble_signs", "rank1")
     ]
     assert [title.replace("\n", " ") for title in titles] == [*labels, *scores]
-    example.figure(["single"], {})
+    example.Compared(["single"], {}).draw()
 
 
 @pytest.mark.bad_input
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: example.figure(["deep_ensemble"], {}), "names must hold 'single'"),
-        (lambda: example.figure(["single", "two"], {}), "names: a name must be one of 'single'"),
+        (lambda: example.Compared(["deep_ensemble"], {}), "names must hold 'single'"),
+        (lambda: example.Compared(["single", "two"], {}), "names: a name must be one of 'single'"),
         (lambda: example.run("two", 0, **SHORT), "contestant must be one of 'single', .*'two'"),
     ],
 )
@@ -226,7 +226,7 @@ def test_parameters_are_those_of_the_method():
 
 
 def test_words_say_each_contestant_and_score():
-    words = example.in_words(["single", "rank1"], {"NLL in the gap": ("gap", "nll")})
+    words = example.Compared(["single", "rank1"], {"NLL in the gap": ("gap", "nll")}).say()
     found = example.summary_row("rank1", "gap", "nll")
     assert (
         f"one network: NLL in the gap {example.summary_row('single', 'gap', 'nll')['mean']:.2f}."
@@ -235,17 +235,24 @@ def test_words_say_each_contestant_and_score():
     assert f"rank-1 BNN: NLL in the gap \N{MINUS SIGN}{-found['difference']:.2f}, from" in words
 
 
+def test_the_caption_says_what_an_error_is_where_one_is_shown():
+    captions = [
+        example.Compared(["single"], {"a": ("gap", score)}).caption for score in ("nll", "rmse")
+    ]
+    assert ["Error" in caption for caption in captions] == [False, True]
+
+
 def test_unknown_places_and_scores_are_named():
     with pytest.raises(ValueError, match="place must be"):
         example.summary_row("single", "hole", "nll")
     with pytest.raises(ValueError, match=r"scores\['a'\]: a score must be"):
-        example.figure(["single"], {"a": ("gap", "spread")})
+        example.Compared(["single"], {"a": ("gap", "spread")})
 
 
 def test_words_say_intervals_from_low_to_high():
-    words = example.in_words(
+    words = example.Compared(
         ["single", "mean_field", "wide"], {"c": ("gap", "coverage"), "n": ("gap", "nll")}
-    )
+    ).say()
     for name, (title, score) in product(("mean_field", "wide"), (("c", "coverage"), ("n", "nll"))):
         row = example.summary_row(name, "gap", score)
         value, low, high = (
@@ -261,7 +268,7 @@ def test_the_figure_shows_the_table(monkeypatch):
         "ensedu.plot.scored_curves", lambda *given, **named: shown.update(named, given=given)
     )
     nll = {"n": ("gap", "nll")}
-    example.figure(["single", "rank1"], nll | {"c": ("gap", "coverage")})
+    example.Compared(["single", "rank1"], nll | {"c": ("gap", "coverage")}).draw()
     assert "better" not in shown["xlabel"]  # of coverage less is not better
     table = measured.load("running-example-curves")
     row = measured.row(table["rows"], contestant="rank1")
@@ -271,7 +278,7 @@ def test_the_figure_shows_the_table(monkeypatch):
     np.testing.assert_array_equal(shown["truth"], gap.truth(x))
     data = gap.sample(np.random.default_rng(table["settings"]["data_seed"]))
     np.testing.assert_array_equal(shown["data"], [part[:, 0] for part in data])
-    example.figure(["single", "rank1"], nll)
+    example.Compared(["single", "rank1"], nll).draw()
     assert "better" in shown["xlabel"]
 
 

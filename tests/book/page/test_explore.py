@@ -7,6 +7,7 @@ import subprocess
 import sys
 from functools import partial
 from html.parser import HTMLParser
+from typing import ClassVar
 
 import nbformat
 import numpy as np
@@ -473,3 +474,19 @@ def test_bad_input(case):
 
 def test_any_matplotlib_figure_will_do():
     assert isinstance(explore(lambda k: Figure(), alt="nothing", k=[1]), Explorer)
+
+
+def test_what_knows_how_it_is_drawn_and_said():
+    class Shown:
+        choices: ClassVar = {"k": [2, 3]}
+
+        def draw(self, k):
+            return plot.network([1, k])
+
+        def say(self, k):
+            return f"{k} outputs"
+
+    shown = explore(Shown(), start={"k": 3})
+    assert (repr(shown), shown.alt()) == ("Explorer(k=3 of [2, 3])", "3 outputs")
+    assert explore(Shown(), alt="some", k=[5]).choices == {"k": [5]}
+    assert explore(Shown(), alt="some", k=[5]).alt() == "some"

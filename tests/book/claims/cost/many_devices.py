@@ -193,3 +193,12 @@ def _() -> None:
         assert "one member for each of 8 processes" in str(error)
     else:
         raise AssertionError("spread further than one a device")
+
+
+@CLAIMS.says("ex-bytes", "= 7 MB in 14 messages")
+@CLAIMS.says("ex-members", "The number of members does not matter")
+def _() -> None:
+    G, R = 4 * counting.batch_ensemble(1000, 1000, ensemble_size=8).shared, 8
+    assert G == 4 * counting.batch_ensemble(1000, 1000, ensemble_size=16).shared
+    assert (G, 2 * (R - 1) * G // R, 2 * (R - 1)) == (4_000_000, 7_000_000, 14)
+    assert np.isclose(14 * 1e-5 + 7e6 / 1e9, 7.14e-3)

@@ -206,3 +206,24 @@ def _() -> None:
     model = nn.Sequential(nn.MultiheadAttention(8, 2), nn.Linear(8, 8))
     with pytest.raises(ValueError, match="MultiheadAttention"):
         et.ensemble(model, "batch_ensemble", 4)
+
+
+@CLAIMS.says("ex-thin", "of the deep ensemble, 0.375 here")
+@CLAIMS.says("ex-eighth", "it is never below an eighth")
+def _() -> None:
+    for M, ratio in ((4, 0.375), (10_000, 0.1251)):
+        deep, batch = (
+            counting.layer(100_000, 8, method, M, bias=False).total
+            for method in ("deep_ensemble", "batch_ensemble")
+        )
+        assert round(batch / deep, 4) == ratio > 1 / 8
+
+
+@CLAIMS.says("ex-fit", "666 of a BatchEnsemble, 399 of a rank-1")
+def _() -> None:
+    for method, most in (("deep_ensemble", 4), ("batch_ensemble", 666), ("rank1", 399)):
+        last, more = (
+            4 * counting.mlp([1, 1000, 1000, 1], method, M).total for M in (most, most + 1)
+        )
+        assert last <= 20_000_000 < more
+    assert counting.mlp([1, 1000, 1000, 1]).total == 1_004_001

@@ -299,3 +299,13 @@ def _() -> None:
         assert (y * y_mean).mean() == pytest.approx(square, rel=0.08)
         assert (y**2).mean() == pytest.approx((1 + std**2) ** 2 * square, rel=0.08)
         assert np.corrcoef(y, y_mean)[0, 1] == pytest.approx(wanted, abs=0.04)
+
+
+@CLAIMS.says("ex-stored", "That makes 87{,}740 in all")
+@CLAIMS.says("ex-drawn", "A batch draws 4{,}420 numbers, one for")
+def _() -> None:
+    count = counting.rank1(784, 100, ensemble_size=5)
+    assert (count.shared, count.biases) == (78_400, 500)
+    assert count.per_member == count.scales == 4420
+    assert count.total == 87_740
+    assert draws(rank1(784, 100, 5), (5, 1, 784)) == 4420

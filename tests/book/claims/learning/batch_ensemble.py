@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
+from ensedu import counting
 from ensedu.book import measured
 from ensedu.book.experiments import training_batch_ensemble as training
 from ensedu.book.experiments.contest import mixes, reading
@@ -358,3 +359,22 @@ def _() -> None:
     factors = wide(BATCH) / wide("single")
     names = [mix.name for mix in mixes.chosen()]
     assert [name for name, one in zip(names, factors, strict=True) if one <= 1] == ["weak"]
+
+
+@CLAIMS.says("ex-alike", "Together this is 5.90%, of which")
+def _() -> None:
+    assert [round(both, 4) for both in (2 * 0.97 * 0.03, 0.03**2 * 8 / 9)] == [0.0582, 0.0008]
+    labels = np.arange(1000) % 10
+    p = np.tile(np.eye(10)[labels], (4, 1, 1))
+    for i in range(4):  # each wrong in 30 of 1,000
+        p[i, 30 * i : 30 * i + 30] = np.roll(p[i, 30 * i : 30 * i + 30], 1, axis=1)
+    chance = chance_disagreement(p, labels)
+    assert round(chance, 4) == 0.0590 and round(0.012 / chance, 2) == 0.20
+
+
+@CLAIMS.says("ex-price", "124,304 and 473,128, so the BatchEnsemble stores 1.05")
+def _() -> None:
+    sizes = [784, 128, 128, 10]
+    batch, deep = (counting.mlp(sizes, f"{kind}_ensemble", 4).total for kind in ("batch", "deep"))
+    assert (batch, deep) == (124_304, 473_128)
+    assert round(batch / counting.mlp(sizes).total, 2) == 1.05

@@ -1,5 +1,6 @@
 """What *Bayes by Backprop* claims: by its tables, by what its cells find, and by its formulas."""
 
+import math
 from functools import cache
 from typing import Any
 
@@ -362,3 +363,12 @@ def _() -> None:
     assert len(ours.sources) == 18
     assert ours.word == "unclear"
     assert ours.interval.mean < 0
+
+
+@CLAIMS.says("ex-free", "The difference, 0.403 nats, is the KL")
+def _() -> None:
+    free = 0.5 * math.log(2 * math.pi) + 0.5 * (1 + 1)  # E (1 − w)² = 1 + 1
+    evidence = 0.5 * math.log(2 * math.pi * 2) + 0.5 * 1**2 / 2  # y ~ N(0, 2)
+    posterior = 0.5 * (1 / 0.5 + 0.5**2 / 0.5 - 1 - math.log(1 / 0.5))  # N(0.5, 0.5)
+    assert [round(nats, 3) for nats in (free, evidence, posterior)] == [1.919, 1.516, 0.403]
+    assert math.isclose(free - evidence, posterior)

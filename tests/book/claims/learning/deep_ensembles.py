@@ -407,3 +407,9 @@ def _() -> None:
     each = np.sort(found.sources)
     assert each[:4].sum() < each.sum() < 0 < each[4:].sum()
     assert (each[4:] > 0).sum() > 10
+
+
+@CLAIMS.says("ex-splits", "0.072, so -0.09 is -1.3 of them")
+def _() -> None:
+    error = np.sqrt((0.25**2 + 0.20**2) / 20)
+    assert (round(error, 3), round(-0.09 / error, 1)) == (0.072, -1.3)

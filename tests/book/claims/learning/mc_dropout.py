@@ -336,3 +336,12 @@ def _() -> None:
 @CLAIMS.says("summary", "dropout is unclear compared with one")
 def _() -> None:
     assert word("mc_dropout") == "unclear"
+
+
+@CLAIMS.says("ex-copies", "The passes have a standard deviation of")
+def _() -> None:
+    tried, penalty = np.linspace(0, 3, 3001), 0.25 / 100
+    w = 2 / (1 + penalty)
+    loss = (2 - tried) ** 2 + penalty * tried**2
+    assert np.isclose(tried[loss.argmin()], w, rtol=0, atol=6e-4)
+    assert (round(w, 3), round(np.sqrt(penalty) * w, 2)) == (1.995, 0.10)

@@ -372,3 +372,9 @@ def _() -> None:
     assert [*(wider > 1)] == [False, *[True] * 5]
     assert wider[3:].min() > wider[:3].max()
     assert one[0, at] > found[at].strength < swag[0, at]
+
+
+@CLAIMS.says("ex-walk", "SWA keeps the mean, 1.1, and SWAG")
+def _() -> None:
+    four = np.array([1.0, 1.4, 0.8, 1.2])
+    assert (round(four.mean(), 1), round(four.std(), 2)) == (1.1, 0.22)

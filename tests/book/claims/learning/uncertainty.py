@@ -368,3 +368,23 @@ def _() -> None:
     assert lengths[4] <= lengths[2]
     std = lengths[4] / (2 * 1.6449)
     assert (low[4] + high[4]) / 2 - np.sqrt(3) * std > mixes.chosen()[4].strength + 5
+
+
+@CLAIMS.says("ex-count", "twice the \\sigma needs 4 times the points")
+@CLAIMS.says("ex-draws", "= 0.1 follows M = 51")
+def _() -> None:
+    at = np.abs(GRID + 2.5).argmin()
+    once, twice = (exact(*one, "bumps").unknown[at] for one in ((64, 0.1), (256, 0.2)))
+    assert abs(twice / once - 1) < 0.05
+    assert np.isclose(1 / np.sqrt(2 * (51 - 1)), 0.1)
+
+
+@CLAIMS.says("ex-agree", "64 of 68, or 94%")
+@CLAIMS.says("ex-part", "do not agree it says 50%, and that")
+def _() -> None:
+    """By counting 200,000 cases."""
+    right = np.random.default_rng(0).random((2, 200_000)) < 0.8
+    agree = right[0] == right[1]
+    assert round(0.64 / 0.68, 2) == 0.94
+    assert abs(right[0][agree].mean() - 0.64 / 0.68) < 0.005
+    assert abs(right[0][~agree].mean() - 0.5) < 0.01

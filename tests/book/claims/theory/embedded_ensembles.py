@@ -202,3 +202,10 @@ def _() -> None:
 @CLAIMS.says("wide", "At width 1,024 it has changed by", training(1024, 1.2))
 def _() -> None:
     assert (round(moved(32), 1), f"{moved(1024):.0%}") == (1.5, "7%")
+
+
+@CLAIMS.says("ex-speeds", "and a difference at 0.5/4 = 0.125")
+@CLAIMS.says("ex-sum", "sum four times that: 2.5 and 0.5")
+def _() -> None:
+    assert ntk.modes(4, 0.5) == (0.625, 0.125)
+    assert ntk.modes(4, 0.5, 4.0) == (2.5, 0.5)

@@ -155,3 +155,15 @@ def _() -> None:
     assert small.ANGLES[[3, 4]].tolist() == [30, 90]
     assert {*np.argsort(small.TARGETS)[:2]} == {1, 2}
     assert 30 < high < 90 and -80 < low < -20
+
+
+@CLAIMS.says("ex-pull", "all three set out at a speed")
+@CLAIMS.says("ex-left", "or 22%")
+@CLAIMS.says("ex-other", "or 61%")
+def _() -> None:
+    x, goal = np.array([0.0, 2.0]), np.array([1.0, 0.0])
+    assert [-np.mean((1 + at * x) * (0 - goal)) for at in (0, 2, -1)] == [0.5] * 3
+    theta = np.array([[2.0, 1.0], [1.0, 2.0]])
+    for pattern, left in (([1.0, 1.0], "22%"), ([1.0, -1.0], "61%")):
+        after = ntk.flow(theta[None, None], np.array([pattern]), np.zeros(2), [1.0])[0, 0]
+        assert np.allclose(after / after[0], pattern) and f"{after[0]:.0%}" == left

@@ -182,3 +182,22 @@ def _() -> None:
 def _() -> None:
     found = [averaged(kind, "distances", 0.3) for kind in ("two_values", "rank1")]
     assert [f"{value:.0%}" for value in found] == ["64%", "43%"]
+
+
+@CLAIMS.says("ex-row", "a correlation of 0.20")
+@CLAIMS.says("ex-size", "The size is 0.22, between 0.1 and")
+def _() -> None:
+    found = separable(0.01 * np.eye(3), 0.04 * np.eye(2))
+    variance = found[0, 0, 0, 0]
+    correlations = found[0, 0, 0, 1], found[0, 0, 1, 0], found[0, 0, 1, 1]
+    assert round(variance, 4) == 0.0504 and round(variance**0.5, 2) == 0.22
+    assert np.round(np.array(correlations) / variance, 2).tolist() == [0.2, 0.79, 0]
+
+
+@CLAIMS.says("ex-moment", "its covariances more than half")
+def _() -> None:
+    half = perturbed.first_score("halfway")
+    kinds = perturbed.perturbation_laws(half.weight, 0.03, np.random.default_rng(3), 1000)
+    g = [half(kinds[name]()).reshape(1000, -1) for name in ("mean_field", "rank1")]
+    assert perturbed.distance(*(own.T @ own for own in g)) < 0.01
+    assert perturbed.distance(*(np.cov(own, rowvar=False) for own in g)) > 0.5

@@ -300,3 +300,11 @@ def _() -> None:
     assert (round(100 * row["difference"], 1), row["verdict"]) == (-1.3, "")
     rates = chosen_rate("digits", BATCH, 256, 1), chosen_rate("digits", DEEP, 256, 1)
     assert rates == (min(runs.RATES), max(runs.RATES))
+
+
+@CLAIMS.says("ex-rule", "and h = 149.3: take 150")
+@CLAIMS.says("ex-many", "eight members have 41,472 parameters, nearly four")
+def _() -> None:
+    assert round(7 * 64 / 3, 1) == 149.3
+    assert counting.mlp([64, 150, 150, 10], "batch_ensemble", 8).total == 41_472
+    assert counting.mlp([64, 64, 64, 10], "batch_ensemble", 4).total == 10_704
