@@ -31,28 +31,6 @@ from ensedu.plot.style import MUTED, PAGE, heat_colors
 from ensedu.plot.text_layout import SMALL
 from ensedu.uncertainty import Interval
 
-__all__ = [
-    "CAPTION",
-    "CAPTION_CONFORMAL",
-    "CAPTION_ENDS",
-    "CAPTION_SOURCES",
-    "CIFAR",
-    "COSTS",
-    "NOTES",
-    "QUESTIONS",
-    "SITUATIONS",
-    "draw_conformal",
-    "draw_ends",
-    "draw_sources",
-    "guided",
-    "is_clear",
-    "ranked",
-    "recommended",
-    "say_conformal",
-    "say_ends",
-    "say_sources",
-]
-
 CONTEST = "../learning/shootout.html#fig-contest"
 COST, BY_TASK, OUTSIDE = (f"{CONTEST}-{name}" for name in ("cost", "tasks", "ood"))
 #: The same figure with everybody beside one network with a temperature.

@@ -6,8 +6,6 @@ from numpy import ndarray as Array
 from ensedu.numpy.base import Layer
 from ensedu.numpy.variational import softplus
 
-__all__ = ["DOUBT", "INSIDE", "INSIDE_ALT", "parts_of"]
-
 # Captions.
 DOUBT = (
     "One network is as sure in the gap, where it has seen no point, as anywhere else. Add "

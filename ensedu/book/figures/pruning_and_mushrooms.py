@@ -11,8 +11,6 @@ from ensedu.plot.style import INK, PAGE, Figure, color
 from ensedu.plot.text_layout import SMALL
 from ensedu.uncertainty import Interval
 
-__all__ = ["CUTS", "NOISE", "REGRET", "WAYS", "Cuts", "Noise", "Regret"]
-
 # Captions.
 CUTS = (
     "A flat curve may be that of a network that has learned little. Test error as weights are "

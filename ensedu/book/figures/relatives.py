@@ -10,8 +10,6 @@ from ensedu.plot.style import PAGE, look
 from ensedu.plot.text_layout import SMALL, rows_of_texts
 from ensedu.theory.relatives import RELATIVES, numbers
 
-__all__ = ["CAPTION", "NETWORKS", "RESCALE", "draw", "name_lines", "relatives", "say"]
-
 CAPTION = (
     "Thin products and vectors are nearly free where layers are wide, and not where they are "
     "narrow. Hollow is what is trained at one time, filled what is kept to predict. Narrow: "
