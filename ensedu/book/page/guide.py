@@ -45,7 +45,7 @@ VERDICT = "verdict"
 RULED = "ruled out, and why"
 #: Median ends of intervals at which a bar is cut: most intervals are a good part of the room. And
 #: how far the numbers above stand apart, in shares of it.
-NEAR, APART = 2, 0.15
+NEAR, APART = 2.0, 0.15
 MORE_NOTES = "More about these numbers"
 # Within the book, or a web page; nothing that a browser would run.
 ADDRESS = re.compile(r"https?://\S+|[\w./-]*#[\w:.=&%-]+|[\w./-]+\.html")

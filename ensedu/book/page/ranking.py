@@ -523,7 +523,7 @@ def check_interval(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be (low, high) in this order, got {value!r}")
 
 
-def bar_room(intervals: Sequence[Ends], far: float = FAR) -> Ends:
+def bar_room(intervals: Sequence[Ends], far: float | int = FAR) -> Ends:
     """Return the ends of the room that the bars of some intervals share, 0 between them.
 
     No bar goes further than `far` times the median end.
