@@ -24,7 +24,7 @@ from ensedu.plot.style import Look, look, png
 if TYPE_CHECKING:
     import ipywidgets
 
-__all__ = ["Explorer", "explore"]
+__all__ = ["Drawn", "Explorer", "explore"]
 
 MOST_SLIDERS = 3
 MOST_FRAMES = 150
