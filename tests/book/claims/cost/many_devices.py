@@ -127,10 +127,10 @@ def _() -> None:
 @CLAIMS.says("projection", "says that a BatchEnsemble keeps 88%")
 @CLAIMS.says("grew", "On two processes it took 4.5 more", of("weak", 256, SHARED, 1.1))
 @CLAIMS.says(
-    "reduce", "The all-reduce needed 1.6 of them",
+    "reduce", "The all-reduce took 1.6 of them",
     of("weak", 256, SHARED, 1.1, "all_reduce_ms", "median"),
 )  # fmt: skip
-@CLAIMS.says("formula", "of them, and the formula 0.36")
+@CLAIMS.says("formula", "of them, where the formula says 0.36")
 @CLAIMS.says("other", "The other 2.9 are not in the formula", of("weak", 256, SHARED, 1.05))
 def _() -> None:
     assert left(2) == 88

@@ -192,7 +192,7 @@ def _() -> None:
 
 @CLAIMS.says("four-times", "it could be four times as fast", of_rates("bytes_per_second", 100))
 @CLAIMS.says("twice", "Measured it is twice as fast", of_pass(2048, 1, SHARED, "seconds", 1.2))
-@CLAIMS.says("forty", "it reads at 40% of the memory", of_pass(2048, 1, SHARED, "seconds", 1.05))
+@CLAIMS.says("forty", "but at 40% of the memory", of_pass(2048, 1, SHARED, "seconds", 1.05))
 @CLAIMS.says("most", "the deep ensemble reads at 77%", of_pass(2048, 1, DEEP, "seconds", 1.05))
 @CLAIMS.says(
     "peak", "Both ensembles now compute at the speed", of_pass(2048, 256, DEEP, "seconds", 1.05)

@@ -142,7 +142,7 @@ def _() -> None:
     assert clear("gap") == GAP
 
 
-@CLAIMS.says("contest", "its word is unclear for both a mean-field")
+@CLAIMS.says("contest", "and MC dropout are unclear there")
 def _() -> None:
     assert word("mean_field") == word("mc_dropout") == "unclear"
 

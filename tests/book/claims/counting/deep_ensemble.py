@@ -121,7 +121,7 @@ def _() -> None:
 
 
 @CLAIMS.says("split", "Its NLL is 1.58 lower than one", erring("deep_ensemble", 1.02))
-@CLAIMS.says("doubt", "The other 5.06 come with the wider", erring("single", 1.02))
+@CLAIMS.says("doubt", "The other 5.06 come from the wider", erring("single", 1.02))
 @CLAIMS.says("squares", "Their averages are 0.2509 and 0.2193", erring("single", 0.99))
 @CLAIMS.says("most", "On one data set the curve gains", erring("deep_ensemble", 0.98))
 @CLAIMS.says("part", "it brings 0.68 of the 1.58", erring("single", 1.01))

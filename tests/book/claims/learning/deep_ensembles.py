@@ -126,7 +126,7 @@ def _() -> None:
     assert (sum(lower), len(lower)) == (16, 18)
 
 
-@CLAIMS.says("temperature", "temperature gains an eighth of a unit")
+@CLAIMS.says("temperature", "brings an eighth of a unit")
 @CLAIMS.says("both-unclear", "For both the word is unclear")
 def _() -> None:
     assert abs(8 * mean(reading.SCALED) + 1) < 0.1
