@@ -429,6 +429,7 @@ OTHERS = {
         "noise": lambda: 0.1, "seed": lambda: 3, "other": lambda: None, "small": lambda: True,
         "matrices": lambda: True, "name": lambda: "a-name", "caption": lambda: "words",
         "alt": lambda: "words", "initial_std": lambda: 0.1, "behind": lambda: None,
+        "distributions": lambda: False,
     },
     "measured.load": {"name": lambda: "speed-cpu"},
     "measured.row": {"k": lambda: 1},
@@ -597,8 +598,8 @@ FITTED = {
 #: No call of a reader's: Matplotlib's and Torch's own constructors, what functions return, and the
 #: settings that `fit` has checked in part.
 LEFT_OUT = {
-    "plot.Figure", "torch.Sequential", "explore.Explorer", "torch.Linear", "losses.Elbo",
-    "torch.AvgPool2d", "torch.Conv2d", "torch.MaxPool2d", "uncertainty.ConformalIntervals",
+    "plot.Figure", "torch.Sequential", "explore.Drawn", "explore.Explorer", "torch.Linear",
+    "losses.Elbo", "torch.AvgPool2d", "torch.Conv2d", "torch.MaxPool2d", "uncertainty.ConformalIntervals",
     "uncertainty.ConformalSets", "uncertainty.CovarianceParts",
     "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Interval",
     "uncertainty.Reliability", "uncertainty.VarianceParts", "conjugate.Posterior",
