@@ -599,8 +599,8 @@ FITTED = {
 #: settings that `fit` has checked in part.
 LEFT_OUT = {
     "plot.Figure", "torch.Sequential", "explore.Drawn", "explore.Explorer", "torch.Linear",
-    "losses.Elbo", "torch.AvgPool2d", "torch.Conv2d", "torch.MaxPool2d", "uncertainty.ConformalIntervals",
-    "uncertainty.ConformalSets", "uncertainty.CovarianceParts",
+    "losses.Elbo", "torch.AvgPool2d", "torch.Conv2d", "torch.MaxPool2d",
+    "uncertainty.ConformalIntervals", "uncertainty.ConformalSets", "uncertainty.CovarianceParts",
     "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Interval",
     "uncertainty.Reliability", "uncertainty.VarianceParts", "conjugate.Posterior",
     "pruning.Pruned", "bandit.Mushrooms", "ntk.EmbeddedEnsemble", "ntk.Kernel", "ntk.Limit",
