@@ -30,7 +30,6 @@ from ensedu.plot.panels import (
     write_key,
 )
 from ensedu.plot.style import (
-    GRID,
     INK,
     MARKERS,
     MUTED,
@@ -49,6 +48,8 @@ ROW, LANES = 0.45, (0.15, 0.33)
 NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.1, 0.32
 #: Inches around axes, for a number beside an arrowhead: on a wide page, and on a narrow one.
 AIRS = 0.34, 0.25
+#: How strong the band of what is practically equal is, on a light page and on a dark one.
+BAND = 0.25
 #: Rows from which on the numbers of the axis stand above them as well.
 LONG = 8
 #: Points from an end of the axis to such a number.
@@ -119,7 +120,8 @@ def forest(
 ) -> Figure:
     """Draw a row a contestant, the best first: a mean with its intervals, and each source as a dot.
 
-    A thick line is the interval of the mean, a thin one where a new source may fall. What leaves
+    A thick line is the interval of the mean, a thin one where a new source may fall. A row's only
+    dot is larger than one of several, which may lie upon each other. What leaves
     the axis is an arrowhead at its end, with a number beside it if it is several. On a wide page
     names stand to the left of their rows, words to the right and the key above all; on a narrow one
     names and words stand above their rows, and the key below all.
@@ -194,7 +196,8 @@ def _draw(
         right = EDGE + air + max(map(inches, every))
         above = 0.0
     width, step = look().width - left - right, ROW + above
-    entries = _key_entries(source, reference, band)
+    alone = all(len(row.sources) == 1 for row in rows.values())
+    entries = _key_entries(source, reference, band, alone)
     # The same room for the key, whatever leaves the axis: figures of one axis have one height.
     key = LINE * key_rows(entries) + 0.16
     if not any(_leaves(row, ends) for row in rows.values()):
@@ -208,7 +211,7 @@ def _draw(
     axes = place(figure, left, top, width, high)
     axes.set_ylim(high, 0)
     if band:
-        axes.axvspan(-band, band, color=GRID, alpha=0.45, lw=0, zorder=0)
+        axes.axvspan(-band, band, color=MUTED, alpha=BAND, lw=0, zorder=0)
     for k, (name, row) in enumerate(rows.items()):
         y = k * step + above
         _draw_row(axes, row, y, ends, name)
@@ -244,8 +247,8 @@ def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str)
     low, mean, high = row.interval
     inside = [value for value in row.sources if ends[0] < value < ends[1]]
     axes.plot(
-        inside, [lower] * len(inside), ls="", marker="o", ms=4.5, color=own, alpha=0.4, mew=0,
-        label=f"{called}, sources",
+        inside, [lower] * len(inside), ls="", marker="o", color=own, label=f"{called}, sources",
+        **_dot(len(row.sources) == 1),
     )  # fmt: skip
     axes.plot(
         row.prediction, [upper, upper], color=own, lw=1.2, alpha=0.6,
@@ -297,7 +300,14 @@ def _write_directions(
     )  # fmt: skip
 
 
-def _key_entries(source: str, reference: str, band: Number) -> dict[str, dict[str, Any]]:
+def _dot(alone: bool) -> dict[str, Any]:
+    """Return the size of a source's dot, and how faint it is: not at all if a row has no other."""
+    return {"ms": 6.5, "mec": PAGE, "mew": 0.7} if alone else {"ms": 4.5, "alpha": 0.4, "mew": 0}
+
+
+def _key_entries(
+    source: str, reference: str, band: Number, alone: bool
+) -> dict[str, dict[str, Any]]:
     """Return what the key says; without a band, nothing of it."""
     mean, new, equal = (
         ("average and its interval", f"new {source}", "practically equal")
@@ -314,12 +324,10 @@ def _key_entries(source: str, reference: str, band: Number) -> dict[str, dict[st
             "solid_capstyle": "butt",
         },
         new: {"color": MUTED, "lw": 1.2, "alpha": 0.6},
-        f"one {source}": {
-            "color": MUTED, "ls": "", "marker": "o", "ms": 4.5, "alpha": 0.5, "mew": 0,
-        },
+        f"one {source}": {"color": MUTED, "ls": "", "marker": "o"} | _dot(alone),
     }  # fmt: skip
     if band:
-        entries[equal] = {"color": GRID, "lw": 0, "band": 0.45}
+        entries[equal] = {"color": MUTED, "lw": 0, "band": BAND}
     entries[FURTHER] = {"color": MUTED, "ls": "", "marker": ">", "ms": 6, "mew": 0}
     room = look().width - SAMPLE_ROOM
     return {cut_to_lines(words, room, 1): style for words, style in entries.items()}

@@ -90,7 +90,7 @@ def test_answered_with_a_mouse(opened):
 
 def test_an_answer_that_changes_nothing_is_answered_too(opened):
     page = opened()
-    words = []
+    words, badges = [], []
     for key, value in (
         ("trained", "yes"),
         ("memory", "many"),
@@ -99,7 +99,9 @@ def test_an_answer_that_changes_nothing_is_answered_too(opened):
     ):
         page.locator(f"[data-key={key}] label:has([value={value}])").first.click()
         words.append(page.locator("[role=status]").text_content().partition(":")[0])
+        badges += page.locator(".ensedu-now strong").all_text_contents()
     assert words == ["Still", "Still", "Now", "Now"]
+    assert badges == [CHANGED["Now"]] * 2
     assert page.locator(".ensedu-advice > .ensedu-fresh, .ensedu-now.ensedu-fresh").count() == 2
 
 
@@ -123,11 +125,11 @@ def test_with_the_keyboard_alone(opened):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "most"
     page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "intervals"
+    page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "1 ruled out, and why"
     page.keyboard.press("Enter")
     assert page.locator(".ensedu-ruled tr.ensedu-out").is_visible()
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "intervals"
 
 
 def test_an_address_answers(opened):

@@ -1,5 +1,7 @@
 """A forest plot: who stands where, what leaves the axis, what is a word, and what is hollow."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -120,6 +122,14 @@ def test_words_of_other_figures_have_their_room():
     )
     right = [figure.axes[0].bbox.x1 for figure in (alone, beside, all_of_them)]
     assert right[0] > right[1] == pytest.approx(right[2])
+
+
+def test_a_dot_of_its_own_is_larger_and_not_faint():
+    rows = {name: replace(row, sources=row.sources[:1]) for name, row in ROWS.items()}
+    several, alone = (drawn(lambda rows=rows: draw(rows), LIGHT[0]) for rows in (ROWS, rows))
+    (one, *_), (other, *_) = (lanes(figure.axes[0])[0][1] for figure in (several, alone))
+    assert one.get_markersize() < other.get_markersize()
+    assert other.get_alpha() is None and other.get_markeredgecolor() == PAGE
 
 
 @LOOKS

@@ -51,8 +51,12 @@ CAPTION = (
 COSTS = ("parameters", "training", "passes")
 NOTES = (
     (
-        "Bars are [95% intervals], thick where better or worse than one network; the thin one "
-        "below is for numbers or classes alone, as you answered.",
+        "The upper bar is the [95% interval] of all sources, the lower one of your kind alone.",
+        CONTEST,
+    ),
+    (
+        "The upper bar is thick where a method is [better or worse] than one network. Your kind is "
+        "numbers or classes, as you answered.",
         CONTEST,
     ),
     ("Verdicts are [the contest's], beside the recommended one.", SCALED),

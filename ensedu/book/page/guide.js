@@ -50,7 +50,13 @@ const setUp = (root) => {
     const note = first.querySelector(".ensedu-now");
     note.textContent = `${changed} ${beside}`.trim();
     if (before) note.classList.add("ensedu-fresh");
-    if (word === "Now") first.classList.add("ensedu-fresh");
+    if (word === "Now") {
+      first.classList.add("ensedu-fresh");
+      const badge = document.createElement("strong");
+      note.firstChild.splitText(changed.length);
+      note.firstChild.replaceWith(badge);
+      badge.textContent = changed;
+    }
     before = called;
     const now = `${word}: ${called}. ${beside}`.trim();
     if (said.textContent !== now) said.textContent = now;
@@ -68,8 +74,8 @@ const setUp = (root) => {
     keepSetting(name, answers);
   });
   root.querySelector(".ensedu-live-only").hidden = false;
-  // The card itself says it where its head, this high in pixels, is in sight.
-  const head = 64;
+  // The card itself says it where its title, which ends this far down in pixels, is in sight.
+  const head = 32;
   const seen = ([{ isIntersecting }]) => root.toggleAttribute("data-seen", isIntersecting);
   new IntersectionObserver(seen, { rootMargin: `0px 0px -${head}px` }).observe(advice);
   root.dataset.live = "";

@@ -269,8 +269,8 @@ def guide(
     costs
         What the candidates' costs are called.
     notes
-        How the list of candidates is read, and its evidence: pairs as those of an `Entry`. All but
-        the first stand folded.
+        How the list of candidates is read, and its evidence: pairs as those of an `Entry`. The
+        first stands above the list, all others folded below it.
     start
         The first answer to some of the questions; by default their first option.
 
@@ -453,12 +453,12 @@ class Guide:
                 f"Answer: {escape(found.first.label)}.</p></div>",
                 f'<ul class="ensedu-advice">{found.first.html(self.costs)}</ul>',
                 f'<div class="ensedu-candidates"{"" if found.rows else " hidden"}>',
+                *(f'<p class="ensedu-key">{note}</p>' for note in notes[:1]),
                 self._table(found, "Candidates that fit", folded=False),
                 f'<details class="ensedu-ruled"{"" if _folded(found) else " hidden"}>'
                 f"<summary><span>{len(_folded(found))}</span> {RULED}</summary>",
                 self._table(found, "Candidates that are ruled out", folded=True),
                 "</details>",
-                *(f'<p class="ensedu-key">{note}</p>' for note in notes[:1]),
                 *([folded] if notes[1:] else []),
                 f"</div><template><ul>{''.join(entries)}</ul><table><thead>{''.join(heads)}</thead>"
                 f"<tbody>{''.join(rows)}</tbody></table></template>",

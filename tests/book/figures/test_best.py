@@ -104,7 +104,7 @@ def test_a_data_set_is_one_dot_a_row():
     dots = best.Dots(effects, {"tumors": {"a": -1.5, LONG: 0.25}, "loans": {"a": -3.1, LONG: -4.0}})
     for data, wanted in (("tumors", {-1.5, 0.25}), ("loans", set())):
         (axes,) = drawn(lambda data=data: dots.draw(data), plot.style.Look()).axes
-        lines = [line for line in axes.lines if line.get_ls() == "None" and line.get_alpha()]
+        lines = [line for line in axes.lines if line.get_label().endswith(", sources")]
         assert {float(x) for line in lines for x in line.get_xdata()} == wanted
     assert dots.say("tumors") == "Of these 2, a has the lowest NLL on tumors."
     # Beyond three units, too, the lower one is named.

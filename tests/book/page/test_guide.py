@@ -128,7 +128,9 @@ def test_without_a_script_the_first_answers_and_their_list_stand_open():
     assert [len(row.select(".ensedu-over")) for row in rows] == [0, 0, 1]
     assert [len(row.select(".ensedu-resolved")) for row in rows] == [0, 0, 1]
     assert [row.select_one("[data-label]")["data-label"] for row in rows] == ["networks"] * 3
-    assert root.select_one(".ensedu-key a")["href"] == NOTES[0][1]
+    # Bars are explained above them.
+    key = root.select_one(".ensedu-key")
+    assert key.a["href"] == NOTES[0][1] and key.find_next_sibling("table") is not None
 
 
 def test_the_own_kind_has_a_bar_below_on_the_same_scale():
