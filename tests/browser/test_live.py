@@ -2011,8 +2011,8 @@ def test_two_of_one_method_are_told_apart(live):
         page.evaluate("part => t.set(part)", {"other": {**same, **part}})
         titles = page.locator(".ensedu-t-title").all_inner_texts()
         assert titles[0].startswith("A: Deep ensemble of 2")
-        assert titles[1] == f"B: Deep ensemble of 2{words or ', the same as A'}"
-    several = {"method": "dropout", "start": "different"}
+        assert titles[1] == f"B: Deep ensemble of 2{words or ', as A'}"
+    several = {"method": "mean_field", "start": "different"}
     page.evaluate(
         "part => t.set(part)",
         {**several, "ensemble_size": 2, "other": {**same, **several, "ensemble_size": 3}},

@@ -34,7 +34,7 @@ export const named = (state, i) => {
     if (own.kl_weight !== other.kl_weight) parts.push(`KL × ${own.kl_weight}`);
     if (own.loss !== other.loss) parts.push(own.loss === "mean" ? "average loss" : "mixture loss");
     if (own.ensemble_size !== other.ensemble_size) parts.push(`${own.ensemble_size} draws a step`);
-    if (parts.length === 1 && i) parts.push("the same as A");
+    if (parts.length === 1 && i) parts.push("as A");
   }
   return parts.join(", ");
 };
