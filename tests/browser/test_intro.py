@@ -25,6 +25,8 @@ def test_what_to_try_stands_over_the_figure_and_its_answer_below(intro):
     intro.wait_for_function(
         "(title) => title.textContent.endsWith('of 1')", arg=title.element_handle()
     )
+    said = "Deep ensemble of 1: one curve, so there is no band but that of the noise."
+    intro.locator(".ensedu-t-story", has_text=said).wait_for()
 
 
 def test_three_buttons_stand_in_one_row_and_one_is_filled(intro):

@@ -131,6 +131,11 @@ def story(page):
     return page.evaluate("story()")
 
 
+def aloud(page):
+    """What is only read aloud."""
+    return page.locator(".ensedu-t-aloud").inner_text()
+
+
 def state(page):
     return page.evaluate("t.state")
 
@@ -299,7 +304,7 @@ def test_some_changes_go_on_and_some_start_anew_and_say_so(live):
         train(page, 2)
         steps += 2
         assert page.evaluate("t.steps") == steps, key
-        assert "Begun anew" not in story(page)
+        assert aloud(page) == ""
     page.evaluate("part => t.set(part)", {"other": OTHER})
     train(page, 3)
     page.evaluate("part => t.set(part)", {"other": {**OTHER, "loss": "mean", "kl_weight": 0}})
@@ -311,7 +316,8 @@ def test_some_changes_go_on_and_some_start_anew_and_say_so(live):
         train(page, 3)
         start = {"start": "signs"} if key == "method" else {}
         page.evaluate("part => t.set(part)", {key: value, **start})
-        assert story(page) == "Begun anew, because what is trained has changed.", key
+        assert aloud(page) == "Begun anew, because what is trained has changed.", key
+        assert story(page).endswith("nothing is learned yet."), key  # the old result is of others
         train(page, 2)
         assert page.evaluate("t.steps") == 2, key
 
@@ -441,7 +447,7 @@ def test_points_of_three_classes_by_mouse(live):
     page.get_by_role("radio", name="■ 3").check()
     page.mouse.click(*at(page, 0, -1))
     assert state(page)["points"][-1][2] == 2
-    assert story(page).startswith("Begun anew")
+    assert aloud(page).startswith("Begun anew")
     train(page, 1)
     assert page.evaluate("t.steps") == 1
 
@@ -1582,7 +1588,7 @@ def test_the_small_form_of_distributions_sets_what_trains_them_and_begins_anew(l
     for name, key, value in (("KL weight", "kl_weight", 10), ("initial σ", "initial_std", 0.01)):
         page.get_by_role("radiogroup", name=name).get_by_role("radio", name=str(value), exact=True).check()  # fmt: skip
         assert state(page)[key] == value
-        assert story(page) == "Begun anew, because what is trained has changed."
+        assert aloud(page) == "Begun anew, because what is trained has changed."
         train(page, 3)
         assert page.evaluate("t.steps") == 3
     press(page, "Undo")
@@ -1662,7 +1668,7 @@ def test_the_small_form_of_what_drops_units_sets_the_rate_and_begins_anew(live):
     train(page, 5)
     page.get_by_role("radio", name="0.5", exact=True).check()
     assert state(page)["p"] == 0.5
-    assert story(page) == "Begun anew, because what is trained has changed."
+    assert aloud(page) == "Begun anew, because what is trained has changed."
     train(page, 3)
     assert page.evaluate("t.steps") == 3
 
@@ -1974,6 +1980,59 @@ def test_two_pictures_of_a_comparison_are_wide_and_in_view_with_their_words(open
     for name in ("Network", "Second network"):
         box = page.get_by_role("group", name=name, exact=True)
         assert box.get_by_role("radiogroup", name="loss").is_visible()
+
+
+@pytest.mark.parametrize("viewport", [DESK, {"width": 1600, "height": 900}], ids=str)
+def test_maps_of_a_comparison_are_large_and_in_view_with_their_words(open_page, server, viewport):
+    page = open_page(viewport=viewport)
+    page.goto(server + PAGE + "#live:data=moons&other.method=batch_ensemble")
+    page.locator(".ensedu-t-stage section").nth(1).wait_for()
+    boxes = [one.bounding_box() for one in page.locator(".ensedu-t-stage canvas").all()]
+    assert len(boxes) == 6
+    for upper, lower in itertools.pairwise([boxes[:3], boxes[3:]]):
+        assert len({box["y"] for box in upper}) == len({box["y"] for box in lower}) == 1
+        assert upper[0]["y"] + upper[0]["height"] <= lower[0]["y"]
+    assert min(box["width"] - 42 for box in boxes) >= 150  # without the ticks
+    story = page.locator(".ensedu-t-story").bounding_box()
+    assert story["y"] + story["height"] <= viewport["height"]
+
+
+def test_two_of_one_method_are_told_apart(live):
+    page = live({"other": OTHER | {"method": "deep_ensemble", "start": "different"}})
+    page.evaluate(WRITTEN)
+    usual = page.evaluate("stateOf({})")
+    same = {key: usual[key] for key in OTHER}
+    cases = {
+        "": {},
+        ", starts all the same": {"start": "same"},
+        ", mixture loss": {"loss": "mixture"},
+    }
+    for words, part in cases.items():
+        page.evaluate("part => t.set(part)", {"other": {**same, **part}})
+        titles = page.locator(".ensedu-t-title").all_inner_texts()
+        assert titles[0].startswith("A: Deep ensemble of 2")
+        assert titles[1] == f"B: Deep ensemble of 2{words or ', as A'}"
+    several = {"method": "mean_field", "start": "different"}
+    page.evaluate(
+        "part => t.set(part)",
+        {**several, "ensemble_size": 2, "other": {**same, **several, "ensemble_size": 3}},
+    )
+    title = page.locator(".ensedu-t-title").last.inner_text()
+    assert title.startswith("B: ") and title.endswith(", 3 draws a step")
+    page.evaluate("until(() => written.has('A') && written.has('B'), 'the letters')")
+
+
+def test_numbers_beside_losses_are_not_cut(bench):
+    bench.evaluate(WRITTEN)
+    ends = bench.evaluate("""() => {
+      const canvas = document.createElement("canvas");
+      const side = { average: [0.00004321, 0.5, 1], mixture: [0.00004321, 0.5, 1] };
+      const records = { steps: [1, 2, 3], sides: [side] };
+      ensedu.losses(canvas, 150, records, ["single"], ensedu.looks(document.body));
+      return [...written].map(([words, [right, , wide]]) => [words, right - wide]);
+    }""")
+    assert "0.000043" in dict(ends)
+    assert all(left >= 0 for words, left in ends if re.fullmatch(r"[0-9.]+", words))
 
 
 WRITTEN = """

@@ -1647,6 +1647,33 @@ def test_the_first_challenge_that_is_not_met_says_its_task(open_page, chapter):
     assert box["y"] >= last["y"] + last["height"]
 
 
+def test_members_stay_where_they_are_when_the_method_changes_or_a_challenge_begins(
+    open_page, chapter
+):
+    page = open_page()
+    visit(page, chapter)
+    members = page.locator(".ensedu-p-members")
+    first = members.bounding_box()["y"]
+    for radio in page.locator(".ensedu-p-bars input").all():
+        radio.click()
+        assert abs(members.bounding_box()["y"] - first) < 2, radio.get_attribute("value")
+    page.locator(".ensedu-p-bars input[value=batch_ensemble]").click()
+    for name in ("Twins", "Two ways", "Out of reach"):
+        press(page, name)
+        assert page.locator(".ensedu-p-task").is_visible()
+        assert abs(members.bounding_box()["y"] - first) < 2, name
+
+
+def test_challenges_are_offered_where_members_are_stored(play):
+    page = play()
+    for method in METHODS:
+        page.evaluate("method => t.set({ ...t.state, method, challenge: null })", method)
+        there = method in ("deep_ensemble", "batch_ensemble")
+        assert page.get_by_role("button", name="Twins").is_visible() == there, method
+        next_ = page.locator(".ensedu-p-next").inner_text()
+        assert next_.startswith("Twins. " if there else "Choose deep ensemble or ")
+
+
 def test_the_outputs_of_all_members_are_on_the_first_screen(open_page, chapter):
     page = open_page(viewport=DESK)
     visit(page, chapter)

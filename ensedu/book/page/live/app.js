@@ -24,11 +24,18 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     }
     spoken = { until: performance.now() + time, steps: trainer.steps, state: trainer.state };
   };
+  // That it begins anew is seen: it is only read aloud, and leaves its place to what comes out.
+  const aloud = make("p", { class: "ensedu-t-aloud", role: "status" });
+  const anew = (words) => {
+    aloud.replaceChildren(words);
+    tell(opening(trainer.state), false, 0);
+  };
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   const trainer = new Trainer(first, {
     tell,
-    draw: (anew) => draw(anew),
+    anew,
+    draw: (all) => draw(all),
     refresh: () => refresh(),
     rest: () => hooks.rest?.(trainer.steps),
     settle: (address) => {
@@ -76,7 +83,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
   if (matrices) stage.matrixFold.open = true;
   // What is seen, what to try, and what sets it: where there is room what is seen stands beside the
   // others; the few settings of the small form stand above.
-  const seen = make("div", { class: "ensedu-t-seen" }, tools, meter.element, stage.element, ...(matrices ? [stage.matrixFold] : []), stage.key, status, hint);
+  const seen = make("div", { class: "ensedu-t-seen" }, tools, meter.element, stage.element, ...(matrices ? [stage.matrixFold] : []), stage.key, status, aloud, hint);
   const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen] : [seen, settings.element, guided(trainer, root)]));
   const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${behind ? " ensedu-t-compared" : ""}${distributions ? " ensedu-t-clouded" : ""}` }, bench, ...below);
 

@@ -1,6 +1,6 @@
 // Pictures on a canvas: curves with their bands, maps, losses, matrices.
 import { forecast } from "./forecast.js";
-import { FONT, labels } from "./labels.js";
+import { FONT, labels, letter } from "./labels.js";
 import { REACH, TOYS, VIEW } from "./toys.js";
 
 // Colors of what is drawn, for a light or a dark ground.
@@ -161,7 +161,7 @@ export const labeled = (width, compared) => compared || width >= 420;
 // Members as thin lines, their mean as a thick one; the outer band is ± 2 standard deviations of a
 // new point, the inner one the part of it in which the members differ. Where they are compared with
 // what stands `behind` them, if anything does, there is the inner one alone. Returns their forecast.
-export const curves = (canvas, { width, height }, side, grid, state, method, look, { chosen, cursor, playing }, { compared, behind }) => {
+export const curves = (canvas, { width, height }, side, grid, state, method, look, { chosen, cursor, playing }, { compared, behind, side: name = "" }) => {
   const drawing = pen(canvas, height, width, playing);
   const { context } = drawing;
   const frame = frameOf("regression", width, height);
@@ -201,7 +201,7 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
     context.stroke();
   }
   dots(drawing, frame, look, state, chosen, 3.5);
-  if (labeled(width, compared)) labels(canvas, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind }, color, look);
+  if (labeled(width, compared)) labels(canvas, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind, name }, color, look);
   crosshair(drawing, frame, look, cursor);
   context.restore();
   return found;
@@ -223,7 +223,7 @@ const image = (drawing, frame, size, color) => {
 
 // `what`: "mean" shows the probability of each class, "information" the mutual information and
 // "disagreement" how often two functions choose different classes, both from 0 to 1.
-export const map = (canvas, { width, height }, side, what, state, look, { chosen, cursor, playing }) => {
+export const map = (canvas, { width, height }, side, what, state, look, { chosen, cursor, playing }, name = "") => {
   const drawing = pen(canvas, height, width, playing);
   const frame = frameOf("classification", width, height);
   if (side) {
@@ -245,6 +245,7 @@ export const map = (canvas, { width, height }, side, what, state, look, { chosen
   axes(drawing, frame, look, state.axes);
   // On a map of doubt points only say where the data are.
   dots(drawing, frame, look, state, chosen, what === "mean" ? 4.5 : 2);
+  letter(drawing.context, frame, name, look);
   crosshair(drawing, frame, look, cursor);
 };
 
@@ -252,13 +253,16 @@ export const map = (canvas, { width, height }, side, what, state, look, { chosen
 // average NLL of the members, dashed the NLL of their mixture.
 export const losses = (canvas, height, records, methods, look) => {
   const { context, width } = pen(canvas, height);
-  const pad = { left: 46, right: 8, top: 8, bottom: 22 };
   const all = records.sides.flatMap((side) => [...side.average, ...side.mixture]).filter(Number.isFinite);
   if (all.length < 4) return;
   const low = all.reduce((a, b) => Math.min(a, b));
   const high = Math.max(all.reduce((a, b) => Math.max(a, b)), low + 1e-3);
   const last = Math.max(10, records.steps[records.steps.length - 1]);
   const bend = (value) => Math.asinh(value);
+  // Three numbers, also halfway between the first and the last as they are drawn.
+  const named = [low, Math.sinh((bend(low) + bend(high)) / 2), high].map((value) => [value, shown(Number(value.toPrecision(2)))]);
+  const widest = Math.max(...named.map(([, words]) => context.measureText(words).width));
+  const pad = { left: Math.max(46, Math.ceil(widest) + 8), right: 8, top: 8, bottom: 22 };
   const x = (step) => pad.left + ((width - pad.left - pad.right) * Math.log1p(step)) / Math.log1p(last);
   const y = (value) =>
     pad.top + ((height - pad.top - pad.bottom) * (bend(high) - bend(value))) / (bend(high) - bend(low));
@@ -267,9 +271,7 @@ export const losses = (canvas, height, records, methods, look) => {
   context.lineWidth = 1;
   context.textBaseline = "middle";
   context.textAlign = "right";
-  // Three numbers, also halfway between the first and the last as they are drawn.
-  for (const value of [low, Math.sinh((bend(low) + bend(high)) / 2), high])
-    context.fillText(shown(Number(value.toPrecision(2))), pad.left - 5, y(value));
+  for (const [value, words] of named) context.fillText(words, pad.left - 5, y(value));
   context.strokeRect(pad.left + 0.5, pad.top - 3.5, width - pad.left - pad.right, height - pad.top - pad.bottom + 7);
   context.textAlign = "center";
   context.textBaseline = "top";

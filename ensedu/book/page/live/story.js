@@ -33,6 +33,8 @@ export const named = (state, i) => {
     if (own.start !== other.start) parts.push(`starts ${START_WORDS[own.start]}`);
     if (own.kl_weight !== other.kl_weight) parts.push(`KL × ${own.kl_weight}`);
     if (own.loss !== other.loss) parts.push(own.loss === "mean" ? "average loss" : "mixture loss");
+    if (own.ensemble_size !== other.ensemble_size) parts.push(`${own.ensemble_size} draws a step`);
+    if (parts.length === 1 && i) parts.push("as A");
   }
   return parts.join(", ");
 };
@@ -41,7 +43,7 @@ const ofCurves = (frame, state) => {
   const seen = forecast(frame, state.noise, GRID.length);
   const found = differ(seen, GRID, state.points);
   if (!found) return "";
-  if (seen.F === 1) return "one curve, and no second opinion.";
+  if (seen.F === 1) return "one curve, so there is no band but that of the noise.";
   if (areOne(seen)) return "all curves are one, and agree everywhere.";
   const { unit } = state.axes?.[1] ?? { unit: 1 };
   return `its curves spread by ${number(unit * found.near)} at the points, and by up to ${number(unit * found.most)} in the widest gap.`;

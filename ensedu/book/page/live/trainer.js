@@ -25,7 +25,7 @@ export const withToy = (state, part) => {
 };
 
 // `on`: `draw(anew)` when there is something new to be seen, and perhaps a new theme or size, `refresh()` when controls are to follow,
-// `tell(words)`, `settle()` when the reader's hand rests, `rest()` when training has stopped.
+// `tell(words)`, `anew(words)` when training begins anew, `settle()` when the reader's hand rests, `rest()` when training has stopped.
 export class Trainer {
   // `behind`: a band to compare with, as `behind.js` knows it, or null.
   constructor(state, on, behind = null) {
@@ -185,7 +185,7 @@ export class Trainer {
     }
     this.look();
     this.on.refresh();
-    if (anew && began) this.on.tell("Begun anew, because what is trained has changed.");
+    if (anew && began) this.on.anew("Begun anew, because what is trained has changed.");
     return true;
   }
 

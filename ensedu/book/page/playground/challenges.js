@@ -73,7 +73,7 @@ export const CHALLENGES = {
   },
   reach: {
     title: "Out of reach",
-    task: "Two members with matrices of their own. Edit W2 until no r and s could make it out of W1.",
+    task: "Edit W2 until no r and s could make it out of W1.",
     start: rescaled,
     check(state, start) {
       const { m, n } = sizesOf(state);
@@ -103,7 +103,7 @@ export const CHALLENGES = {
   },
   price: {
     title: "When sharing costs",
-    task: `Find sizes at which a ${label(SHARING)} holds more numbers than a ${label(OWN)}.`,
+    task: `Find sizes where a ${label(SHARING)} holds more than a ${label(OWN)}.`,
     start: () => layer(SHARING, 4, 5, 4),
     sizes: true,
     check(state) {

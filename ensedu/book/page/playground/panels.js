@@ -68,7 +68,7 @@ export const layerPanel = ({ choose, resize }) => {
 };
 
 // The challenges with the task of the first that is not yet met, and the `answer` of the open one, which
-// stands beside the numbers. `choose(its key, or null)`.
+// stands over the numbers. `choose(its key, or null)`.
 export const challengePanel = ({ choose }) => {
   let open = null;
   const buttons = Object.entries(CHALLENGES).map(([key, { title }]) => [
@@ -82,7 +82,13 @@ export const challengePanel = ({ choose }) => {
   const answer = make("div", { class: "ensedu-p-answer" }, task, verdict);
   const refresh = (state) => {
     open = state.challenge;
-    for (const [key, one] of buttons) one.setAttribute("aria-pressed", String(key === open));
+    // They are about members that are stored: others have none to be changed.
+    const { members, stochastic } = kindOf(state);
+    const there = members && !stochastic;
+    for (const [key, one] of buttons) {
+      one.setAttribute("aria-pressed", String(key === open));
+      one.hidden = !there;
+    }
     answer.hidden = !open;
     const { done, words } = open ? CHALLENGES[open].check(state, startOf(open)) : { done: false, words: "" };
     task.replaceChildren(...written(open ? CHALLENGES[open].task : ""));
@@ -91,7 +97,9 @@ export const challengePanel = ({ choose }) => {
     if (done) buttons.find(([key]) => key === open)[1].dataset.done = "true";
     const shown = open ?? buttons.find(([, one]) => !one.dataset.done)?.[0];
     const { title, task: about } = CHALLENGES[shown] ?? {};
-    next.replaceChildren(...(shown ? [make("strong", {}, `${title}.`), " ", ...written(about)] : ["All are met."]));
+    const said = open ? ["Its task stands over the numbers."] : written(about ?? "");
+    if (!there) next.replaceChildren("Choose deep ensemble or BatchEnsemble to begin one.");
+    else next.replaceChildren(...(shown ? [make("strong", {}, `${title}.`), " ", ...said] : ["All are met."]));
   };
   return { element, answer, refresh };
 };

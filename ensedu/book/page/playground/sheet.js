@@ -35,11 +35,11 @@ export const layOut = (cells, state, { shared, more, members }) => {
   } else if (kind.stochastic) {
     const spread = ([end, words]) => [
       panel("stack", caption(`W, ${words}`), matrix(`W, ${words}`, (a, b) => `weight_${end}:${[a, b]}`)),
-      panel("stack", caption(`b, ${words}`), row(`b, ${words}`, (b) => `bias_${end}:${b}`)),
+      panel("biases", caption(`b, ${words}`), row(`b, ${words}`, (b) => `bias_${end}:${b}`)),
     ];
     const [[means, biases], [scales, biasScales]] = [["mean", "means"], ["std", "σ"]].map(spread);
     above.push(means);
-    beside.push(scales, make("span"), biases, biasScales);
+    beside.push(scales, caption("b"), biases, biasScales);
   } else {
     above.push(make("p", { class: "ensedu-p-none" }, kind.members ? "No W is shared: each member has a matrix of its own." : "One network, with one matrix."));
   }
