@@ -1230,7 +1230,7 @@ def test_reach_is_the_rank_of_the_ratio(bench):
 
 
 def test_sharing_costs_where_the_count_says(play):
-    page = play({"method": "single", "ensemble_size": 2})
+    page = play({"method": "deep_ensemble", "ensemble_size": 2})
     press(page, "When sharing costs")
     assert verdict(page) == [False, "Not yet: 76 numbers against 100."]
     page.get_by_label("inputs m").press("Home")
