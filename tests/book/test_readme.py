@@ -39,6 +39,7 @@ def test_example_runs(name, source, tmp_path, monkeypatch):
     exec(compile(source, name, "exec"), found)
     if "homes.csv" in source:
         written = pandas.read_csv(tmp_path / "intervals.csv")
+        assert written["sold"].equals(pandas.read_csv(tmp_path / "new.csv")["sold"])
         inside = np.mean((written["low"] <= prices) & (prices <= written["high"]))
         # Of 200 new homes; what calibrates is a sample, too.
         assert 0.8 < inside < 0.99
