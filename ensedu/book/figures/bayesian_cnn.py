@@ -18,10 +18,6 @@ from ensedu.plot.panels import ends_room, name_ends, panels, place, write
 from ensedu.plot.style import INK, MUTED, SHARED, Figure, color, house_style, tint
 from ensedu.plot.text_layout import SMALL
 
-__all__ = [
-    "IMAGES", "PLANE", "SIGMAS", "WINDOWS", "Images", "Plane", "Sigmas", "Windows",
-]  # fmt: skip
-
 # Captions.
 IMAGES = (
     "A Bayesian LeNet-5 doubts a letter much as it doubts an ugly digit. Bars: the two parts of "

@@ -16,11 +16,6 @@ from ensedu.plot.panels import RIGHT, TITLE, inches, panels, set_axis, ticks, ti
 from ensedu.plot.style import INK, MUTED, Figure, color, house_style, label
 from ensedu.uncertainty import Interval
 
-__all__ = [
-    "AUROC", "COLUMNS", "COST", "DOT", "FOREST", "GAIN", "LUCK", "PAID", "TASKS",
-    "Auroc", "Beside", "Contest", "Dots", "Forest", "Luck", "brief", "paid", "scored", "ways",
-]  # fmt: skip
-
 # Captions.
 FOREST = (
     "On average two rivals are better than one network, one is worse, and eleven are unclear "

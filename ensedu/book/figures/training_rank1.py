@@ -9,10 +9,6 @@ from ensedu.book.figures.mixes import MIXES
 from ensedu.plot.panels import RIGHT, ends_room, inches, name_ends, panels, set_axis
 from ensedu.plot.style import Figure, color, house_style
 
-__all__ = [
-    "CONTEST", "ENGINEER", "LIVE", "SWAPPED", "TRAP", "Path", "Swapped", "Trap",
-]  # fmt: skip
-
 # Captions.
 LIVE = (
     "Started near 1, most distributions of r and s go to the prior: what is left is noise that you "

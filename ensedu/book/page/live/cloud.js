@@ -1,9 +1,7 @@
 // The distributions of a network as a cloud: each a dot, around the ring of their prior.
 import { pen } from "./paint.js";
 
-const MEANS = 1.6; // the largest that is shown, on either side of 0
-const STDS = [0.004, 0.6];
-const TICKS = { means: [-1, 0, 1], stds: [0.01, 0.03, 0.1, 0.3] };
+const { far: MEANS, stds: STDS, ticks: [MEAN_TICKS, STD_TICKS] } = TRAINING.cloud;
 
 // Where a mean and a standard deviation stand on a canvas; the latter on a logarithmic scale.
 export const cloudFrame = (width, height) => {
@@ -27,10 +25,10 @@ export const cloud = (canvas, { width, height }, moments, prior, color, look, { 
   context.strokeRect(pad.left + 0.5, pad.top + 0.5, inner.w - 1, inner.h - 1);
   context.textAlign = "center";
   context.textBaseline = "top";
-  for (const mean of TICKS.means) context.fillText(String(mean).replace("-", "\u2212"), x(mean), height - pad.bottom + 5);
+  for (const mean of MEAN_TICKS) context.fillText(String(mean).replace("-", "\u2212"), x(mean), height - pad.bottom + 5);
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (const std of TICKS.stds) context.fillText(String(std), pad.left - 5, y(std));
+  for (const std of STD_TICKS) context.fillText(String(std), pad.left - 5, y(std));
   context.save();
   context.beginPath();
   context.rect(pad.left, pad.top, inner.w, inner.h);

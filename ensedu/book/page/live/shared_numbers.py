@@ -7,8 +7,8 @@ import numpy as np
 from ensedu.methods import Method
 
 __all__ = [
-    "BATCH", "CLASSES", "FUNCTIONS", "FURTHEST", "GRID", "MANY_FUNCTIONS", "MOST_POINTS",
-    "REACH", "REST", "START_STDS", "VIEW", "described", "prior_loc",
+    "BATCH", "CLASSES", "CLOUD", "FUNCTIONS", "FURTHEST", "GRID", "MANY_FUNCTIONS",
+    "MOST_POINTS", "REACH", "REST", "START_STDS", "VIEW", "described", "prior_loc",
 ]  # fmt: skip
 
 #: Points a step, at most.
@@ -24,6 +24,13 @@ REST = 3000
 #: How far from 0 a curve is seen along x and along y, and a map along both inputs.
 VIEW = {"x": 5, "y": 3}
 REACH = 4
+#: How far from 0 the means of distributions are seen, between which ends their standard deviations
+#: are, and which numbers stand beside the two axes.
+CLOUD: dict[str, Any] = {
+    "far": 1.6,
+    "stds": (0.004, 0.6),
+    "ticks": ((-1, 0, 1), (0.01, 0.03, 0.1, 0.3)),
+}
 #: Where curves are computed.
 GRID = np.linspace(-VIEW["x"], VIEW["x"], 97)
 #: What points may be: how many, how far from 0, and of how many classes.
@@ -47,6 +54,7 @@ def described() -> dict[str, Any]:
         "rest": REST,
         "view": VIEW,
         "reach": REACH,
+        "cloud": CLOUD,
         "grid_points": len(GRID),
         "most_points": MOST_POINTS,
         "furthest": FURTHEST,

@@ -18,6 +18,7 @@ from ensedu.book.page.frames import check_letters, stored
 from ensedu.book.page.live import reference_band, toys, trainer_scripts, trainer_state
 from ensedu.book.page.live.shared_numbers import (
     BATCH,
+    CLOUD,
     FUNCTIONS,
     GRID,
     MANY_FUNCTIONS,
@@ -295,9 +296,10 @@ def _cloud_figure(state: Mapping[str, Any], one: Trained) -> plot.Figure:
         axes.plot(*prior, "o", ms=17, mfc="none", mec=INK, mew=1.6)
         axes.annotate("prior", prior, (-13, 0), textcoords="offset points", color=INK, ha="right",
                       va="center")  # fmt: skip
-        axes.set(yscale="log", xlabel="mean", ylabel="σ", xlim=(-1.6, 1.6), ylim=(0.004, 0.6))
-        axes.set_xticks([-1, 0, 1], ["−1", "0", "1"])
-        axes.set_yticks([0.01, 0.03, 0.1, 0.3], ["0.01", "0.03", "0.1", "0.3"])
+        far, (means, stds) = CLOUD["far"], CLOUD["ticks"]
+        axes.set(yscale="log", xlabel="mean", ylabel="σ", xlim=(-far, far), ylim=CLOUD["stds"])
+        axes.set_xticks(means, [f"{mean}".replace("-", "−") for mean in means])
+        axes.set_yticks(stds, [f"{std}" for std in stds])
         axes.minorticks_off()
     return figure
 
