@@ -42,6 +42,8 @@ AXE = {"resultTypes": ["violations"], "preload": {"assets": ["media"]}}
 CLICKED = (".bd-sidebar", ".bd-header", ".bd-header-article", ".prev-next-footer")
 SHARE = 0.85
 FRAMES = "_static/frames/"  # but for the pictures of one page
+# Listings of code differ in nothing but their lines: the largest is visited in every way.
+LISTINGS = "code/"
 
 MAX_KB = 400
 MAX_MS = 3000  # until interactive, on a processor SLOWER times as slow
@@ -118,6 +120,15 @@ ONCE = """() => {
   texts.forEach((element, i) => {
     element.style.visibility = looks.indexOf(looks[i]) === i ? "visible" : "hidden";
   });
+}"""
+# For all else axe looks as long at each formula's parts, which MathJax makes alike, and at each word
+# of code, which has but a color of its own.
+CUT = """() => {
+  document.querySelectorAll("[style]").forEach((one) => one.style.removeProperty("visibility"));
+  [...document.querySelectorAll("mjx-container")].slice(5).forEach((one) => one.replaceChildren());
+  for (const word of document.querySelectorAll("article pre span:not([id], [tabindex])")) {
+    word.replaceWith(...word.childNodes);
+  }
 }"""
 # Else axe sees colors on their way from one to another.
 STILL = "*, ::before, ::after { transition: none !important; animation: none !important }"
@@ -209,14 +220,15 @@ def violations(page, **options):
 
 def accessible(page, viewports=(PHONE, DESK)):
     """Axe finds nothing on a page, unfolded, on a desk and on a phone of the same colors."""
-    unfolded(page)
+    page.set_viewport_size(viewports[-1])
+    yield from colored(page)
+    page.evaluate(CUT)
     found, rules = {}, {rule: {"enabled": False} for rule in COLORS}
     for viewport in viewports:
         page.set_viewport_size(viewport)
         page.evaluate(DRAWN)
         found |= violations(page, runOnly=RULES, rules=rules)
-    page.evaluate(ONCE)
-    yield from (found | violations(page, runOnly=COLORS)).values()
+    yield from found.values()
 
 
 def accessible_on_phone(page):
@@ -225,13 +237,14 @@ def accessible_on_phone(page):
 
 
 def colored(page):
-    """Axe finds no pale color on a page, unfolded, on a desk."""
+    """Axe finds no pale color on a page, unfolded."""
     unfolded(page)
+    page.evaluate(DRAWN)
     page.evaluate(ONCE)
     yield from violations(page, runOnly=COLORS).values()
 
 
-# What is checked of a page, in the order of its visits; axe comes last, as it unfolds the page.
+# What is checked of a page, in the order of its visits; axe comes last, as it changes the page.
 WAYS = {
     "light": (fits, on_paper, shapely, whole, accessible),
     "dark": (narrow, colored),
@@ -252,7 +265,8 @@ def by_kind(site, names):
 def check_pages(browser, site, home, names, copied=None):
     """Visit pages in every way; return their rows of the table, and what is wrong with them.
 
-    Only those `copied`, or all, are read from a folder, and looked at by axe on a desk.
+    Only those `copied`, or all, are read from a folder, and looked at by axe on a desk; of listings
+    of code, only they are more than fitted on a phone.
     """
     columns = ("others", "errors", "display", "axe", "kB")
     rows, wrong = {name: dict.fromkeys(columns, 0) for name in names}, defaultdict(list)
@@ -263,7 +277,9 @@ def check_pages(browser, site, home, names, copied=None):
         page = context.new_page()
         watch = Watch(page, base)
         for name, row in rows.items():
-            if way == "folder" and copied is not None and name not in copied:
+            one_of_many = copied is not None and name not in copied
+            listing = one_of_many and name.startswith(LISTINGS)
+            if one_of_many and (way == "folder" or (listing and way != "light")):
                 continue
             watch.clear()
             visit(page, base + name)
@@ -280,8 +296,8 @@ def check_pages(browser, site, home, names, copied=None):
             if scripts and (theme := page.evaluate(THEME)) != mode:
                 row["display"] += 1
                 found.append(("another theme than chosen", str(theme)))
-            for check in checks:
-                if check is accessible and copied is not None and name not in copied:
+            for check in (narrow,) if listing else checks:
+                if check is accessible and one_of_many:
                     check = accessible_on_phone
                 seen = list(check(page))
                 axe = check in (accessible, accessible_on_phone, colored)

@@ -252,6 +252,22 @@ def test_only_some_are_read_from_a_folder(browser, faulty):
     assert not [place for place in places if place.startswith("missing.html (folder)")]
 
 
+def test_of_listings_one_is_visited_in_every_way(browser, tmp_path):
+    (tmp_path / "code").mkdir()
+    names = [f"code/{name}.html" for name in ("long", "short")]
+    for name in names:
+        (tmp_path / name).write_text(FAULTS["pale"][0])
+    (tmp_path / names[1]).write_text(FAULTS["wide"][0])
+    with serve(tmp_path) as home:
+        _, wrong = check_pages(browser, tmp_path, home, names, copied=names[:1])
+    assert wrong == {
+        next(text for text in wrong if PALE in text): [
+            f"{names[0]} ({mode}): p" for mode in BOTH
+        ],
+        "scrolls sideways": [f"{names[1]} (light): {width} px" for width in (320, 1280)],
+    }
+
+
 def test_a_fault_is_listed_and_fails_the_command(browser, tmp_path):
     # That the command ends well on sound pages, the book shows.
     for name, kind in (("index", "sound"), ("page", "wide-phone")):
