@@ -21,7 +21,7 @@ UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo --igno
 # processes that a test starts. Of the marked tests the hook would change the outcome, or nothing but
 # the time.
 TYPED   := --jaxtyping-packages=ensedu,beartype.beartype -m "not (bad_input or compiled or large)" \
-  --ignore tests/book --ignore tests/contest/running
+  --ignore tests/book --ignore tests/running
 # A file stays in one process. Of a notebook every cell is compared.
 SHARED  := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 NBVAL   := $(PYTEST) $(SHARED) --nbval book

@@ -5,7 +5,7 @@
 
 It prints the targets of `targets.py`, and with --strict exits with 1 if one is missed. The JSON:
 
-machine     what `ensedu.contest.running.machine` says
+machine     what `ensedu.running.machine` says
 cells       one method at one size (m, M, B), m inputs and outputs. Each of `contestants`, among
             them the limit, has `parameter_bytes`, `saved_bytes` (stored for the backward pass
             beyond input and parameters), at B = 256 and four members `peak_bytes`, and for each
@@ -34,9 +34,9 @@ from torch.nn import functional as F
 
 import ensedu.torch as et
 from benchmarks import contestants, measure, targets
-from ensedu.contest.running import json_files
-from ensedu.contest.running.machine import machine, restart_with_settings
 from ensedu.methods import size_option
+from ensedu.running import json_files
+from ensedu.running.machine import machine, restart_with_settings
 from ensedu.torch import product_forms, products, stacked_product
 
 WIDTHS, MEMBERS, BATCHES = (50, 256, 1024), (4, 16), (1, 32, 256, 1024)

@@ -35,9 +35,9 @@ from torch.nn import functional as F
 
 import ensedu.torch as et
 from benchmarks import bench, contestants, measure, targets
-from ensedu.contest.running import json_files
-from ensedu.contest.running.machine import machine
 from ensedu.methods import METHODS, size_option
+from ensedu.running import json_files
+from ensedu.running.machine import machine
 from ensedu.torch import models
 
 PRECISIONS = ("float32", "tf32", "bf16")

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from ensedu.book.page.live import trainer_state
-from ensedu.contest.running import json_files
-from ensedu.contest.running.machine import machine
+from ensedu.running import json_files
+from ensedu.running.machine import machine
 from scripts.browsing import DESK, NO_BROWSER, PHONE, chromium, find_browser, packed, serve
 
 SITE = Path(__file__).parents[1] / "_build" / "html"

@@ -24,9 +24,9 @@ import torch
 import torch.distributed as dist
 from torch.nn.functional import cross_entropy
 
-from ensedu.contest.running import json_files
-from ensedu.contest.running.machine import machine, restart_with_settings
 from ensedu.methods import size_option
+from ensedu.running import json_files
+from ensedu.running.machine import machine, restart_with_settings
 from ensedu.torch import mlp
 from ensedu.torch.train.distributed import ShardedEnsemble
 

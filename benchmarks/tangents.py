@@ -23,8 +23,8 @@ import numpy as np
 import torch
 from torch.func import functional_call, jacrev, vmap
 
-from ensedu.contest.running import json_files
-from ensedu.contest.running.machine import machine, restart_with_settings
+from ensedu.running import json_files
+from ensedu.running.machine import machine, restart_with_settings
 from ensedu.theory import ntk
 from ensedu.theory.ntk import torch as ntk_torch
 

@@ -21,9 +21,9 @@ from torch.func import functional_call, stack_module_state, vmap
 from torch.nn import functional as F
 
 from benchmarks import measure
-from ensedu.contest.running import json_files
-from ensedu.contest.running.machine import machine, restart_with_settings
 from ensedu.methods import METHODS
+from ensedu.running import json_files
+from ensedu.running.machine import machine, restart_with_settings
 from ensedu.torch import ensemble, kl
 
 SINGLE = "one network"

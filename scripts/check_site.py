@@ -121,8 +121,8 @@ ONCE = """() => {
     element.style.visibility = looks.indexOf(looks[i]) === i ? "visible" : "hidden";
   });
 }"""
-# For all else axe looks as long at each formula's parts, which MathJax makes alike, and at each word
-# of code, which has but a color of its own.
+# For all else axe looks as long at each part of a formula, which MathJax makes alike, and at each
+# word of code, which has but a color of its own.
 CUT = """() => {
   document.querySelectorAll("[style]").forEach((one) => one.style.removeProperty("visibility"));
   [...document.querySelectorAll("mjx-container")].slice(5).forEach((one) => one.replaceChildren());

@@ -25,7 +25,7 @@ from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 
 from ensedu.book.page.explore import BOOK
-from ensedu.contest.running import sources
+from ensedu.running import sources
 from scripts.notebooks import find
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1475,17 +1475,17 @@ MUTANTS = (
         "one of several rows is taken",
     ),
     Mutant(
-        "ensedu/contest/running/kept_rows.py",
+        "ensedu/running/kept_rows.py",
         "self._file.truncate(len(whole))",
         "pass",
-        ("tests/contest/running/test_kept_rows.py",),
+        ("tests/running/test_kept_rows.py",),
         "a line that was cut off stays in front of the next",
     ),
     Mutant(
-        "ensedu/contest/running/machine.py",
+        "ensedu/running/machine.py",
         "torch.set_num_threads(threads)",
         "torch.set_num_threads(1)",
-        ("tests/contest/running/test_machine.py",),
+        ("tests/running/test_machine.py",),
         "all that follows has one thread",
     ),
     Mutant(
@@ -1889,17 +1889,17 @@ MUTANTS = (
         typed=True,
     ),
     Mutant(
-        "ensedu/contest/running/sources.py",
+        "ensedu/running/sources.py",
         "return files, {passed_on[parts[0]]}",
         "return files, set()",
-        ("tests/contest/running/test_sources.py",),
+        ("tests/running/test_sources.py",),
         "a page does not see that what it draws with has changed",
     ),
     Mutant(
-        "ensedu/contest/running/sources.py",
+        "ensedu/running/sources.py",
         "return files, set(passed_on.values())",
         "return files, set()",
-        ("tests/contest/running/test_sources.py",),
+        ("tests/running/test_sources.py",),
         "a package as a whole stands for nothing",
     ),
     Mutant(

@@ -119,7 +119,7 @@ def test_the_layers_import_with_the_stand_in_for_jaxtyping():
     folder = root / "benchmarks" / "stand_in"
     code = (
         "import jaxtyping, ensedu.torch.train.distributed; "
-        "import ensedu.contest.running.machine; "
+        "import ensedu.running.machine; "
         "print(jaxtyping.__file__)"
     )
     ran = subprocess.run(

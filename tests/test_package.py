@@ -32,6 +32,7 @@ PARTS = {
     "torch": "torch", "theory/ntk/torch.py": "torch", "plot": "book", "book/page": "book",
     "book/figures": "book",
     "theory/ntk/gaussian.py": "scores", "sklearn": "sklearn", "contest": "sklearn",
+    "running": "torch",
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ FLOORS = (
     ("ensedu.methods", "ensedu.priors"),
     ("ensedu.counting",),
     ("ensedu.costs",),
-    ("ensedu.numpy", "ensedu.data", "ensedu.uncertainty"),
+    ("ensedu.numpy", "ensedu.data", "ensedu.uncertainty", "ensedu.running"),
     ("ensedu.torch",),
     ("ensedu.theory",),
     ("ensedu.plot",),

@@ -12,8 +12,7 @@ and a linear model; a `Contestant` of your own stands beside them. Its ``train(j
 - `pooled` says how contestants differ from a reference over the `TaskScores` of several sources,
   with an interval, Holm's p-value and a `verdict`: better, worse, practically equal, unclear.
   `sensitivity` pools in other ways.
-- `ensedu.contest.running` computes tables of many rows on several processes, and goes on after a
-  stop.
+- `ensedu.running` computes tables of many rows on several processes, and goes on after a stop.
 
 One row of one contestant::
 

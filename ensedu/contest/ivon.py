@@ -19,7 +19,7 @@ from ensedu.contest.networks import (
     network,
     training_data,
 )
-from ensedu.contest.running.seeding import seeded
+from ensedu.running.seeding import seeded
 from ensedu.torch import predict
 
 __all__ = ["Ivon", "train_ivon"]

@@ -21,7 +21,7 @@ from ensedu.contest.networks import (
     started,
     training_data,
 )
-from ensedu.contest.running.seeding import seeded
+from ensedu.running.seeding import seeded
 from ensedu.torch import half_squared_error
 
 __all__ = [

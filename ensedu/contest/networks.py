@@ -13,9 +13,9 @@ from torch.optim.lr_scheduler import CosineAnnealingLR
 from ensedu import counting, uncertainty
 from ensedu.contest.forecasts import Classes, Forecast, Numbers
 from ensedu.contest.jobs import Job
-from ensedu.contest.running.seeding import seeded
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
+from ensedu.running.seeding import seeded
 from ensedu.torch import KLWeight, ensemble, fit, gaussian_nll, mlp, predict
 from ensedu.torch.models import lenet5
 from ensedu.torch.train.losses import softmax_cross_entropy

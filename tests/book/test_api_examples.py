@@ -9,8 +9,8 @@ import pytest
 import torch
 from sklearn.pipeline import make_pipeline
 
-from ensedu.contest.running.machine import one_thread
 from ensedu.data import clean, encoder
+from ensedu.running.machine import one_thread
 from ensedu.sklearn import EnsembleRegressor
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)

@@ -6,7 +6,7 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from nbformat import v4
 
-from ensedu.contest.running import sources
+from ensedu.running import sources
 from scripts import execute
 
 CODE = {

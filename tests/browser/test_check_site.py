@@ -261,9 +261,7 @@ def test_of_listings_one_is_visited_in_every_way(browser, tmp_path):
     with serve(tmp_path) as home:
         _, wrong = check_pages(browser, tmp_path, home, names, copied=names[:1])
     assert wrong == {
-        next(text for text in wrong if PALE in text): [
-            f"{names[0]} ({mode}): p" for mode in BOTH
-        ],
+        next(text for text in wrong if PALE in text): [f"{names[0]} ({mode}): p" for mode in BOTH],
         "scrolls sideways": [f"{names[1]} (light): {width} px" for width in (320, 1280)],
     }
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from ensedu.book import measured
-from ensedu.contest.running import json_files
-from ensedu.contest.running.machine import machine
 from ensedu.methods import METHODS
+from ensedu.running import json_files
+from ensedu.running.machine import machine
 from scripts import tables
 
 ROOT = Path(__file__).parents[2]

@@ -1,7 +1,7 @@
 """Experiments behind the book's tables of long runs; ``make results`` computes them.
 
 `EXPERIMENTS` finds each by its name. Its module is imported when it is asked for, so that an
-experiment may need packages that others do without. `ensedu.contest.running` runs them; what
+experiment may need packages that others do without. `ensedu.running` runs them; what
 several use stands in ``shared``.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ensedu.common import checks
 
 if TYPE_CHECKING:
-    from ensedu.contest.running.experiment import Experiment
+    from ensedu.running.experiment import Experiment
 
 __all__ = ["EXPERIMENTS", "NEEDS", "missing_package"]
 

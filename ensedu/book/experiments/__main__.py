@@ -19,7 +19,7 @@ from ensedu import book
 from ensedu.book.experiments import EXPERIMENTS, NEEDS, missing_package
 from ensedu.book.experiments.questions import QUESTIONS
 from ensedu.common import checks
-from ensedu.contest.running.runner import compute_table
+from ensedu.running.runner import compute_table
 
 BOOK = Path(book.__file__).parent
 

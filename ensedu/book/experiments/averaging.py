@@ -16,9 +16,9 @@ from numpy import ndarray as Array
 from torch import nn
 
 from ensedu.book.experiments import running_example as example
-from ensedu.contest.running.experiment import Experiment
 from ensedu.data import gap
 from ensedu.numpy import Sequential, half_squared_error
+from ensedu.running.experiment import Experiment
 from ensedu.torch import predict
 
 __all__ = [

@@ -30,11 +30,11 @@ from numpy import ndarray as Array
 
 from ensedu import uncertainty
 from ensedu.book.experiments.shared.comparisons import add_verdicts
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.data import bandit
 from ensedu.priors import Normal
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import mlp
 
 __all__ = [

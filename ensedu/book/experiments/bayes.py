@@ -26,11 +26,11 @@ from ensedu.book import measured
 from ensedu.book.experiments import nuts, nuts_distances
 from ensedu.book.experiments import running_example as example
 from ensedu.common.training_plan import minibatch_kl_weights
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.data import digits, gap
 from ensedu.priors import Prior, ScaleMixture
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import MeanFieldLinear, fit, mlp
 from ensedu.torch.train.losses import softmax_cross_entropy
 from ensedu.torch.variational import inverse_softplus, kl, softplus

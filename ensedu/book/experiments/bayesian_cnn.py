@@ -42,11 +42,11 @@ from ensedu.book.experiments.shared.comparisons import (
     compare_pairs,
     compare_with_reference,
 )
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.data import letters, mnist5000
 from ensedu.priors import Normal
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import MeanFieldConv2d, MeanFieldLinear, ensemble, kl, predict
 from ensedu.torch.models import lenet5
 from ensedu.torch.train.losses import elbo, softmax_cross_entropy

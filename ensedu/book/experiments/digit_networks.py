@@ -35,11 +35,11 @@ from ensedu.book.page.digit.stored_networks import (
     probabilities,
 )
 from ensedu.common import checks
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import convert, fit, mlp
 from ensedu.torch.train.losses import softmax_cross_entropy
 

@@ -22,9 +22,9 @@ from torch import nn
 from ensedu import data, uncertainty
 from ensedu.book import measured
 from ensedu.common import checks
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import fit, gaussian_nll, mlp, predict
 
 __all__ = [

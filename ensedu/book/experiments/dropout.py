@@ -32,10 +32,10 @@ from torch import nn
 from ensedu import uncertainty
 from ensedu.book.experiments import running_example as example
 from ensedu.book.experiments.shared.comparisons import compare_with_reference
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.data import digits, gap
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import MCDropout, Sequential, fit, mlp, predict
 from ensedu.torch.train.losses import softmax_cross_entropy
 

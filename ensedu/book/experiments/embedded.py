@@ -15,7 +15,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu import uncertainty
-from ensedu.contest.running.experiment import Experiment
+from ensedu.running.experiment import Experiment
 from ensedu.theory.ntk import EmbeddedEnsemble, Modulation, embedded, flow, limit, tangent
 
 __all__ = [

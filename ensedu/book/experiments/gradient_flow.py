@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.contest.running.experiment import Experiment
+from ensedu.running.experiment import Experiment
 from ensedu.theory.ntk import EmbeddedEnsemble, Modulation, embedded, flow, tangent
 
 __all__ = [

@@ -23,10 +23,10 @@ from torch.nn import functional
 
 from ensedu import uncertainty
 from ensedu.common.optional import optional
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.priors import Normal
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import KLWeight, ensemble, fit, gaussian_nll, predict
 
 __all__ = ["EXPERIMENT", "METHODS", "TEST", "Crop", "crops", "network", "run", "summarize"]

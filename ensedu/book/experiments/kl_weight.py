@@ -14,7 +14,7 @@ from torch import nn
 
 from ensedu.book import measured
 from ensedu.book.experiments import running_example as example
-from ensedu.contest.running.experiment import Experiment
+from ensedu.running.experiment import Experiment
 from ensedu.torch import Rank1Linear
 
 __all__ = ["CURVES", "EXPERIMENT", "deviations", "draw", "run", "trained", "typical"]

@@ -23,10 +23,10 @@ from torch import Tensor, nn
 
 from ensedu.book.experiments.shared.comparisons import compare_with_reference
 from ensedu.common import checks
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.data import digits
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import fit, mlp
 from ensedu.torch.train.losses import softmax_cross_entropy
 

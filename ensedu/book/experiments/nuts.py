@@ -31,9 +31,9 @@ from numpy import ndarray as Array
 
 from ensedu.book.experiments import running_example as example
 from ensedu.common import checks
-from ensedu.contest.running.experiment import Experiment
 from ensedu.data import gap
 from ensedu.priors import Normal
+from ensedu.running.experiment import Experiment
 
 __all__ = [
     "COARSE",

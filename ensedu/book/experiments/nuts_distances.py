@@ -24,11 +24,11 @@ from ensedu.book import measured
 from ensedu.book.experiments import nuts
 from ensedu.book.experiments.running_example import nll
 from ensedu.common import checks
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.data import gap
 from ensedu.priors import Normal
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import MeanFieldLinear, fit, mlp, predict
 from ensedu.torch.variational import inverse_softplus, normal_kl, softplus
 

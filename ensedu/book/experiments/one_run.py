@@ -34,11 +34,11 @@ from ensedu.book.experiments import running_example as example
 from ensedu.book.experiments.shared.recorder import Recorder
 from ensedu.common import checks
 from ensedu.contest.networks import PASSES
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.contest.swag import SNAPSHOTS, WINDOW, draw_weights
 from ensedu.data import Split, gap
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import fit, mlp, predict
 
 __all__ = [

@@ -40,9 +40,9 @@ from ensedu import numpy as en
 from ensedu import uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments.shared.comparisons import LEVEL
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
 from ensedu.data import digits
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
 from ensedu.theory.perturbations import (
     Score,
     first_order,

@@ -26,11 +26,11 @@ from jaxtyping import Bool, Float
 from numpy import ndarray as Array
 from torch import Tensor, nn
 
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.data import mnist5000
 from ensedu.priors import Normal, ScaleMixture
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.theory import pruning
 from ensedu.torch import MCDropout, MeanFieldLinear, mlp, predict
 from ensedu.torch.train.losses import elbo, softmax_cross_entropy

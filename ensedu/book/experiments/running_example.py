@@ -25,12 +25,12 @@ from torch import Tensor, nn
 from ensedu import counting, uncertainty
 from ensedu.book import measured
 from ensedu.common import checks
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.data import gap
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import KLWeight, fit, half_squared_error, mlp, predict
 
 __all__ = [

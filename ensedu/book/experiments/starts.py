@@ -13,9 +13,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from ensedu.contest.running.experiment import Experiment
 from ensedu.data import digits
 from ensedu.methods import size_option
+from ensedu.running.experiment import Experiment
 from ensedu.torch import ensemble, kl, models
 
 __all__ = ["EXPERIMENT", "STARTS", "run", "summarize", "trained"]

@@ -30,10 +30,10 @@ from ensedu import uncertainty
 from ensedu.book.experiments.averaging import error_products
 from ensedu.book.experiments.shared.comparisons import LEVEL, compare_with_reference
 from ensedu.common import checks
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.data import Split, boston, concrete
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import fit, gaussian_nll, mlp, predict
 
 __all__ = [

@@ -29,10 +29,10 @@ from torch import Tensor, nn
 from ensedu import counting, uncertainty
 from ensedu.book.experiments.shared.comparisons import compare_pairs
 from ensedu.common import checks
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.data import digits, mnist5000
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import SaveTo, fit, mlp, predict
 from ensedu.torch.train.losses import softmax_cross_entropy
 

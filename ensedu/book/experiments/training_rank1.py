@@ -30,10 +30,10 @@ from ensedu.book import measured
 from ensedu.book.experiments import training_batch_ensemble as before
 from ensedu.book.experiments.shared.comparisons import compare_pairs, compare_with_reference
 from ensedu.common import checks
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.priors import Cauchy, Normal, Prior
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import mlp
 from ensedu.torch.variational import kl, softplus
 

@@ -40,10 +40,10 @@ from ensedu import counting, uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments.shared.comparisons import add_verdicts
 from ensedu.common import checks
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
-from ensedu.contest.running.seeding import seeded
 from ensedu.data import digits, mnist5000
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
+from ensedu.running.seeding import seeded
 from ensedu.torch import ensemble, fit, mlp, predict
 from ensedu.torch.train.losses import softmax_cross_entropy
 

@@ -7,8 +7,8 @@ import pytest
 
 from ensedu.book import measured
 from ensedu.book.experiments import EXPERIMENTS
-from ensedu.contest.running import json_files
-from ensedu.contest.running.runner import LONGEST
+from ensedu.running import json_files
+from ensedu.running.runner import LONGEST
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

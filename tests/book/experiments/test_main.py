@@ -10,7 +10,7 @@ from ensedu.book import experiments
 from ensedu.book.experiments import EXPERIMENTS, nuts
 from ensedu.book.experiments.__main__ import folders, main
 from ensedu.book.experiments.questions import QUESTIONS
-from tests.contest.running.toy_runs import (
+from tests.running.toy_runs import (
     expected,
     leave_ten_rows,
     read_table,

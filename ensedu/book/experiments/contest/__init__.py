@@ -53,9 +53,9 @@ from ensedu.book import measured
 from ensedu.book.experiments.contest.tasks import PILOTS, TASKS
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, HALVES
 from ensedu.contest.rounds import Choice, choose, fresh_start, run_split, seed_of
-from ensedu.contest.running.experiment import Experiment
-from ensedu.contest.running.machine import one_thread
 from ensedu.contest.tasks import SPLITS, given
+from ensedu.running.experiment import Experiment
+from ensedu.running.machine import one_thread
 
 __all__ = ["ENTRANTS", "HALVED", "TABLES", "run", "takes_part"]
 

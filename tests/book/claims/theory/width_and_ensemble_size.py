@@ -9,7 +9,7 @@ from ensedu import counting
 from ensedu.book import measured
 from ensedu.book.experiments import width as runs
 from ensedu.book.experiments.width import ALIKE, MEMBERS, TASKS, chosen_rate, examples, network
-from ensedu.contest.running.machine import one_thread
+from ensedu.running.machine import one_thread
 from ensedu.theory import ntk
 from tests.book.claiming import Change, Claims
 

@@ -10,7 +10,7 @@ import psutil
 import pytest
 import toy_experiment as toy
 
-from ensedu.contest.running.runner import compute_table
+from ensedu.running.runner import compute_table
 
 MEASURED = {"machine", "date", "seconds"}
 

@@ -8,9 +8,9 @@ import signal
 import pytest
 import toy_experiment as toy
 
-from ensedu.contest.running import machine, runner
-from ensedu.contest.running.runner import compute_table
-from tests.contest.running.toy_runs import (
+from ensedu.running import machine, runner
+from ensedu.running.runner import compute_table
+from tests.running.toy_runs import (
     expected,
     kept_row_numbers,
     read_table,

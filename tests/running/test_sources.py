@@ -9,7 +9,7 @@ import pytest
 
 import ensedu
 from ensedu.contest import networks
-from ensedu.contest.running import sources
+from ensedu.running import sources
 
 PACKAGE = Path(ensedu.__file__).parent
 

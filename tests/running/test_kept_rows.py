@@ -6,8 +6,8 @@ import re
 import pytest
 import toy_experiment as toy
 
-from ensedu.contest.running.runner import compute_table
-from tests.contest.running.toy_runs import (
+from ensedu.running.runner import compute_table
+from tests.running.toy_runs import (
     expected,
     kept_row_numbers,
     leave_ten_rows,

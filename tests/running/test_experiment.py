@@ -5,7 +5,7 @@ import re
 import pytest
 import toy_experiment as toy
 
-from ensedu.contest.running import experiment
+from ensedu.running import experiment
 
 
 def local():

@@ -13,10 +13,10 @@ from typing import Any
 from tqdm import tqdm
 
 from ensedu.common import checks
-from ensedu.contest.running import json_files, sources, worker
-from ensedu.contest.running.experiment import Experiment, case_key
-from ensedu.contest.running.kept_rows import KeptRows
-from ensedu.contest.running.machine import SETTINGS, machine
+from ensedu.running import json_files, sources, worker
+from ensedu.running.experiment import Experiment, case_key
+from ensedu.running.kept_rows import KeptRows
+from ensedu.running.machine import SETTINGS, machine
 
 __all__ = ["LONGEST", "compute_table"]
 

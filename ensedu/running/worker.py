@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ensedu.contest.running.json_files import as_json
+from ensedu.running.json_files import as_json
 
 __all__ = ["Outcome", "run_case", "start_worker"]
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ensedu.contest.running.machine import machine, one_thread
+from ensedu.running.machine import machine, one_thread
 
 
 def test_the_machine_is_described_once():

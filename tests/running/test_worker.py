@@ -5,7 +5,7 @@ import re
 import pytest
 import toy_experiment as toy
 
-from ensedu.contest.running.runner import compute_table
+from ensedu.running.runner import compute_table
 
 pytestmark = pytest.mark.usefixtures("toy_log")
 

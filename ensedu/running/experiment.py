@@ -1,6 +1,6 @@
 """A table of long runs: which rows it has, how a row is computed, and what that costs.
 
-`ensedu.contest.running.runner.compute_table` computes it. One case, smaller, is a call of the
+`ensedu.running.runner.compute_table` computes it. One case, smaller, is a call of the
 function `run` itself::
 
     results = own.run(**own.cases[0], **own.settings | {"epochs": 1})
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ensedu.common import checks
-from ensedu.contest.running.json_files import as_json
+from ensedu.running.json_files import as_json
 
 __all__ = ["Experiment", "case_key"]
 

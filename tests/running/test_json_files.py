@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensedu.contest.running import json_files
+from ensedu.running import json_files
 
 
 def test_a_file_has_four_digits_and_a_contestant_a_line(tmp_path):

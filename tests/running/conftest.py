@@ -40,13 +40,13 @@ def start_toy_program(folder):
     code = (
         # What started us may ignore Ctrl-C, as a shell does of what it runs in the background.
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "import sys; from ensedu.contest.running.runner import compute_table; "
+        "import sys; from ensedu.running.runner import compute_table; "
         "import toy_experiment as toy; "
         "compute_table(toy.experiment(), sys.argv[1], workers=2)"
     )
     return subprocess.Popen(
         [sys.executable, "-c", code, str(folder)],
-        cwd=HERE.parents[2],
+        cwd=HERE.parents[1],
         env=os.environ | {"TOY_PAUSE": "0.05", "PYTHONPATH": str(HERE)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

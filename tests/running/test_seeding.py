@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ensedu.contest.running.seeding import seeded
+from ensedu.running.seeding import seeded
 
 
 def test_draws_follow_from_the_seed_and_the_generator_is_as_before():

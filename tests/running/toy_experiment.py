@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ensedu.contest.running.experiment import Experiment
+from ensedu.running.experiment import Experiment
 
 ROWS, SLOPE = 11, 1 / 3
 

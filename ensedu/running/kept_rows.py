@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ensedu.common import checks
-from ensedu.contest.running.experiment import case_key
-from ensedu.contest.running.worker import Outcome
+from ensedu.running.experiment import case_key
+from ensedu.running.worker import Outcome
 
 __all__ = ["KeptRows"]
 
