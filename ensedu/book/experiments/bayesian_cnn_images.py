@@ -5,6 +5,7 @@ letters that hardly anybody reads as a digit.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -70,6 +71,7 @@ class Known:
         return self.parts.sum(axis=0)
 
 
+@cache
 def pixels(kind: str) -> Float[Array, "N 28 28"]:
     """Return all images of a kind, as the table counts them."""
     return (mnist5000 if kind == "digits" else letters)()[0].reshape(-1, 28, 28)
