@@ -2200,8 +2200,8 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/contest/statistics.py",
-        "p[known] = 2 * t.sf(np.abs(mean[known]) / error[known], k - 1)",
-        "p[known] = 2 * t.sf(np.abs(mean[known]) / error[known], k)",
+        "p[known] = 2 * special.stdtr(k - 1, -np.abs(mean[known]) / error[known])",
+        "p[known] = 2 * special.stdtr(k, -np.abs(mean[known]) / error[known])",
         ("tests/contest/test_statistics.py",),
         "the pooled p-value has a degree of freedom too many",
     ),

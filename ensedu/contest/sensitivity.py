@@ -136,10 +136,10 @@ def knapp_hartung(
             lambda square: weighted(square)[1] - (k - 1), 0.0, end, xtol=1e-14
         )
     mean, squares, weight = weighted(square)
-    t = optional("scipy.stats", "scores").t
+    special = optional("scipy.special", "scores")
     error = (squares / ((k - 1) * weight)) ** 0.5
-    half = float(t.isf(LEVEL / 2, k - 1)) * error
-    p = 2 * float(t.sf(abs(mean) / error, k - 1)) if error else float(mean == 0)
+    half = -float(special.stdtrit(k - 1, LEVEL / 2)) * error
+    p = 2 * float(special.stdtr(k - 1, -abs(mean) / error)) if error else float(mean == 0)
     return Interval(mean, mean - half, mean + half, k, p), square**0.5
 
 

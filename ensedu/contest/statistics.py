@@ -285,14 +285,14 @@ def mean_intervals(
 
     The p-value is 0 or 1 where all values are equal.
     """
-    t = optional("scipy.stats", "scores").t
+    special = optional("scipy.special", "scores")
     k = values.shape[-1]
     mean = values.mean(axis=-1)
     error = values.std(axis=-1, ddof=1) / k**0.5
     known = error > 0
     p = np.where(known, 0.0, np.asarray(mean == 0, float))
-    p[known] = 2 * t.sf(np.abs(mean[known]) / error[known], k - 1)
-    return mean, t.isf(LEVEL / 2, k - 1) * error, p
+    p[known] = 2 * special.stdtr(k - 1, -np.abs(mean[known]) / error[known])
+    return mean, -special.stdtrit(k - 1, LEVEL / 2) * error, p
 
 
 def verdict(interval: Interval, adjusted: float, *, higher: bool = False) -> str:
