@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.book import measured
-from ensedu.book.experiments.contest.tasks import SEEN, TASKS
+from ensedu.book.experiments.contest.tasks import SAME_SOURCE, SEEN, TASKS
 from ensedu.common import checks
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
 from ensedu.contest.sensitivity import Sensitivity, sensitivity
@@ -98,14 +98,14 @@ def task_scores(score: str) -> tuple[TaskScores, ...]:
     names = [*CONTESTANTS, SCALED, *AGAIN]
     found = []
     for key in tasks():
-        task = TASKS[key]()
-        if bool(task.classes) not in kinds:
+        classes = "error" in rows(key)[0]
+        if classes not in kinds:
             continue
         own = scores_of_rows(key, score)
         fit, test = np.mean([row["rows"] for row in rows(key)], axis=0).round().astype(int).tolist()
         found.append(
             TaskScores(
-                name=key, source=task.source, classes=bool(task.classes), train=fit, test=test,
+                name=key, source=SAME_SOURCE.get(key, key), classes=classes, train=fit, test=test,
                 values={name: own[name] for name in names},
             )
         )  # fmt: skip

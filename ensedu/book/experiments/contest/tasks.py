@@ -34,7 +34,7 @@ from ensedu.common.optional import optional
 from ensedu.contest.tasks import NOISE, Shift, Task
 from ensedu.data import digits, letters, mnist5000, noisy, rotated
 
-__all__ = ["DEGREES", "FAR", "FOREIGN", "MOST_ROWS", "PILOTS", "SEEN", "TASKS"]
+__all__ = ["DEGREES", "FAR", "FOREIGN", "MOST_ROWS", "PILOTS", "SAME_SOURCE", "SEEN", "TASKS"]
 
 #: The most rows of a task.
 MOST_ROWS = 3000
@@ -46,6 +46,8 @@ DEGREES = 30.0
 LENET_STEPS = 400
 #: How many letters are drawn.
 FOREIGN = 360
+#: Whose rows a task has that is not a source of its own.
+SAME_SOURCE = {"lenet": "mnist"}
 
 
 # Tables whose target is a number.
@@ -244,8 +246,8 @@ def lenet() -> Task:
     """The same images as `mnist`, for LeNet-5."""
     x, y, foreign = mnist_and_letters()
     return Task(
-        name="lenet", label="MNIST-5000, LeNet-5", source="mnist", x=x.reshape(-1, 1, 28, 28), y=y,
-        hidden="lenet", steps=LENET_STEPS, shifts=of_images(28),
+        name="lenet", label="MNIST-5000, LeNet-5", source=SAME_SOURCE["lenet"],
+        x=x.reshape(-1, 1, 28, 28), y=y, hidden="lenet", steps=LENET_STEPS, shifts=of_images(28),
         foreign=foreign.reshape(-1, 1, 28, 28),
     )  # fmt: skip
 
