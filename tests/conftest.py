@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+from collections import defaultdict
 from pathlib import Path
 
 import hypothesis
@@ -37,8 +38,21 @@ def pytest_collection_finish():
     gc.freeze()
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    """Let a run take few cases of each test, for what all cases show alike."""
+    parser.addoption("--every", type=int, default=1, help="of each test, run every n-th case")
+
+
+@pytest.hookimpl(trylast=True)  # after marks have left some out
+def pytest_collection_modifyitems(config, items):
     """Put the notebooks first: what takes long is shared out best at the start."""
+    cases = defaultdict(list)
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    every = config.getoption("every")
+    kept = {item for case in cases.values() for item in case[::every]}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
     items.sort(key=lambda item: item.path.suffix != ".ipynb")
 
 
