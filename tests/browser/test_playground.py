@@ -1653,13 +1653,18 @@ def test_challenges_stand_below_the_members_with_their_tasks(open_page, chapter,
     assert task.inner_text() in card.inner_text()
     box = task.bounding_box()
     assert 0 <= box["y"] and box["y"] + box["height"] <= viewport["height"]
-    assert card.evaluate("one => getComputedStyle(one.querySelector('strong'), '::after').content") == "none"
+    assert (
+        card.evaluate("one => getComputedStyle(one.querySelector('strong'), '::after').content")
+        == "none"
+    )
     at(page, "r:1,1").focus()
     page.keyboard.type(page.locator('[data-key="r:0,1"]').get_attribute("aria-valuenow"))
     page.keyboard.press("Enter")
     card.click()
     assert not task.is_visible()
-    assert "✓" in card.evaluate("one => getComputedStyle(one.querySelector('strong'), '::after').content")
+    assert "✓" in card.evaluate(
+        "one => getComputedStyle(one.querySelector('strong'), '::after').content"
+    )
 
 
 def test_members_stay_where_they_are_when_the_method_changes_or_a_challenge_begins(
