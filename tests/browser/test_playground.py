@@ -864,9 +864,13 @@ def test_a_finger_taps_drags_sideways_and_scrolls_up_and_down(play):
     page.wait_for_function("before => scrollY > before + 50", arg=before)
     page.evaluate(small.AT_REST)
     assert state(page)["edits"] == {}
-    pull("bias:1,2", 2 * STEP + 2, 0)
-    page.wait_for_function("value => t.state.edits['bias:1,2'] === value", arg=value + 1)
-    assert state(page)["edits"].keys() == {"bias:1,2"}
+    pull("bias:0,2", -120, 0)  # to the next member
+    page.wait_for_function("find('.ensedu-p-members').scrollLeft > 50")
+    assert state(page)["edits"] == {}
+    value = layers.arrays(BASE)["weight"][0, 1]
+    pull("weight:0,1", 2 * STEP + 2, 0)
+    page.wait_for_function("value => t.state.edits['weight:0,1'] === value", arg=value + 1)
+    assert state(page)["edits"].keys() == {"weight:0,1"}
 
 
 def test_the_field_takes_what_is_typed(play):

@@ -76,8 +76,9 @@ export const cellsOf = (root, on) => {
   root.addEventListener("click", (event) => keyAt(event) !== null && on.choose(keyAt(event)));
   root.addEventListener("pointerdown", (event) => {
     const key = keyAt(event);
+    const swipes = event.pointerType === "touch" && getComputedStyle(event.target).touchAction === "auto"; // all members
     if (drag) drag = null; // two fingers zoom
-    else if (!event.button && isStored(key)) {
+    else if (!event.button && isStored(key) && !swipes) {
       gestures += 1;
       cells.get(key).setPointerCapture(event.pointerId); // also of a mouse that soon is somewhere else
       const { pointerId, clientX, clientY, pointerType } = event;
