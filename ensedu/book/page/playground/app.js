@@ -14,7 +14,7 @@ const UNDO = 100;
 const SETTLE = 300; // milliseconds after which a hand has come to rest
 const NARROW = 660; // pixels
 const HINT = "Each output is y = x W + b, and ∘ multiplies entry by entry.";
-const TOUCH_HINT = "Tap a number and press + or −. What moves?";
+const TOUCH_HINT = "Tap a number, then press + or −.";
 const MOUSE_HINT = "Drag a framed number, or click it and type: which members move?";
 const KEY_HINT = "With the keyboard: ↑ and ↓ change the number with the focus, ← and → go on, digits type one; Ctrl+Z undoes.";
 const OWNED = /^([Wybrs]|bias|[rs]_\w+):/; // numbers whose first index is a member's
