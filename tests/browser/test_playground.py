@@ -1036,7 +1036,15 @@ def test_bad_links_are_refused_in_words(play):
     assert story(page).startswith("This link")
 
 
-CELLS = """() => Object.fromEntries([...document.querySelectorAll("[data-key]")].map((one) => [one.dataset.key, Number(one.getAttribute("aria-valuenow"))]))"""
+def test_a_link_is_followed_although_an_edit_is_just_written_into_the_address(play):
+    page = play()
+    page.evaluate("""() => {
+      location.hash = "playground:method=rank1";
+      history.replaceState(null, "", `#playground:${p.encode(t.state)}`);
+    }""")
+    page.wait_for_function("t.state.method === 'rank1'", timeout=5000)
+
+
 IN_SIGHT = "Math.abs(root().getBoundingClientRect().top) < 40"
 
 

@@ -250,7 +250,8 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
 
   // An address names this playground, and all of its state.
   const follow = (event) => {
-    const [target, ...parts] = location.hash.slice(1).split(":");
+    // Not what has been written into the address since.
+    const [target, ...parts] = new URL(event?.newURL ?? location.href).hash.slice(1).split(":");
     if (target !== name || !parts.length) return;
     let asked = parts.join(":");
     try {
