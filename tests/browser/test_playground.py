@@ -630,22 +630,39 @@ def test_focus_and_what_lights_up_look_different(play):
     page.keyboard.press("ArrowDown")
     look = """key => {
       const [own, inside] = [getComputedStyle(cell(key)), getComputedStyle(cell(key), "::after")];
-      return [own.outlineStyle, own.outlineColor, inside.borderStyle, inside.borderColor, inside.borderWidth];
+      return [own.outlineStyle, own.backgroundColor, own.color, inside.borderStyle];
     }"""
     looks = {key: page.evaluate(look, key) for key in ("W:0,1,0", "r:0,1", "y:0,0", "r:0,0")}
-    outline, blue, *touched = looks["W:0,1,0"]
-    assert (outline, touched[0], touched[2]) == ("solid", "solid", "3px")
-    assert blue != touched[1]
-    assert [looks[key][0] for key in ("r:0,1", "y:0,0", "r:0,0")] == ["none"] * 3
-    kinds = [(look[2], look[4]) for look in looks.values()]
-    assert kinds == [("solid", "3px"), ("solid", "2px"), ("dotted", "2px"), ("none", "0px")]
-    at(page, "y:1,1").hover()  # it answers as well, while the focus stays
-    assert page.evaluate("marked('touched')") == ["y:1,1"]
-    assert story(page).startswith("y2[2] = ")
-    page.mouse.move(2, 2)
-    assert page.evaluate("marked('touched')") == ["W:0,1,0"]
-    assert story(page).startswith("W1[2, 1] = ")
-    assert page.evaluate("document.activeElement.dataset.key") == "W:0,1,0"
+    assert [one[0] for one in looks.values()] == ["solid", "none", "none", "none"]
+    assert [one[3] for one in looks.values()] == ["none", "dotted", "solid", "none"]
+    key = "getComputedStyle(find('.ensedu-p-key .touched'), '::after').backgroundColor"
+    assert looks["W:0,1,0"][1] == looks["r:0,1"][2] == looks["y:0,0"][2] == page.evaluate(key)
+    assert len({one[2] for one in looks.values()}) == 3  # on ink, in ink, and muted
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_what_does_not_move_steps_back(play, mode):
+    """Equal numbers are tinted less, and still read well, where the touched one does not reach."""
+    page = play(
+        {"edits": {"weight:0,0": 2, "weight:0,1": 2, "r:0,0": 1, "s:0,0": 1, "s:0,1": 1}}, mode
+    )
+    at(page, "weight:0,0").click()
+    look = """key => {
+      const { backgroundColor, color } = getComputedStyle(cell(key));
+      return [backgroundColor, color].map((one) => one.match(/[\\d.]+/g).slice(0, 3).map((part) => (one.startsWith("color") ? 255 : 1) * part));
+    }"""
+    (near, ink), (far, muted) = (np.array(page.evaluate(look, f"W:0,0,{b}")) for b in (0, 1))
+    assert np.ptp(near) > 2 * np.ptp(far) > 0
+    for ground, sign in ((near, ink), (far, muted)):
+        assert contrast(ground, sign) >= 4.5
+
+
+def contrast(*colors):
+    """The contrast of WCAG of two colors from 0 to 255."""
+    parts = np.array(colors) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    dark, light = sorted(linear @ (0.2126, 0.7152, 0.0722))
+    return (light + 0.05) / (dark + 0.05)
 
 
 # By hand.
@@ -656,10 +673,10 @@ ACTIVE = """() => {
 }"""
 MINE = ["s:0,0", "r:0,0", "W:0,0,0", "bias:0,0", "y:0,0"]
 WALK = [
-    "batch_ensemble", "inputs m", "outputs n", "members M", "Add a member: 6 numbers more",
-    "Reset", "Surprise me", "Copy link", "Twins", "Two ways", "Out of reach", "When sharing costs",
-    "x:0", "weight:0,0", "mean:0", "spread:0", "Undo", *MINE,
-    *(key.replace(":0", ":1", 1) for key in MINE),
+    "batch_ensemble", "inputs m", "outputs n", "members M", "Reset", "Surprise me", "Copy link", "x:0",
+    "weight:0,0", "mean:0", "spread:0", "Undo",
+    "Add a member: 6 numbers more", *MINE, *(key.replace(":0", ":1", 1) for key in MINE),
+    "Twins", "Two ways", "Out of reach", "When sharing costs",
 ]  # fmt: skip
 
 
@@ -669,7 +686,8 @@ def test_a_walk_with_the_keyboard_reaches_everything_in_order(play):
     for _ in WALK:
         page.keyboard.press("Tab")
         found.append(page.evaluate(ACTIVE))
-    assert found == WALK
+    for words, want in zip(found, WALK, strict=True):
+        assert words.startswith(want)  # of a challenge also its task
     page.keyboard.press("Tab")
     assert page.evaluate("root().contains(document.activeElement)") is False
     at(page, "W:0,0,0").focus()
@@ -838,7 +856,6 @@ def test_a_finger_taps_drags_sideways_and_scrolls_up_and_down(play):
     for name, change in (("Less", -0.5), ("More", 0)):
         page.get_by_role("button", name=name, exact=True).tap()
         page.wait_for_function("value => t.state.edits['bias:1,2'] === value", arg=value + change)
-    page.get_by_text("Sizes, reset, link").tap()
     page.get_by_role("button", name="Reset").tap()
     page.wait_for_function("!('bias:1,2' in t.state.edits)")
     seek("bias:1,2")
@@ -847,9 +864,13 @@ def test_a_finger_taps_drags_sideways_and_scrolls_up_and_down(play):
     page.wait_for_function("before => scrollY > before + 50", arg=before)
     page.evaluate(small.AT_REST)
     assert state(page)["edits"] == {}
-    pull("bias:1,2", 2 * STEP + 2, 0)
-    page.wait_for_function("value => t.state.edits['bias:1,2'] === value", arg=value + 1)
-    assert state(page)["edits"].keys() == {"bias:1,2"}
+    pull("bias:0,2", -120, 0)  # to the next member
+    page.wait_for_function("find('.ensedu-p-members').scrollLeft > 50")
+    assert state(page)["edits"] == {}
+    value = layers.arrays(BASE)["weight"][0, 1]
+    pull("weight:0,1", 2 * STEP + 2, 0)
+    page.wait_for_function("value => t.state.edits['weight:0,1'] === value", arg=value + 1)
+    assert state(page)["edits"].keys() == {"weight:0,1"}
 
 
 def test_the_field_takes_what_is_typed(play):
@@ -876,7 +897,7 @@ def test_the_field_takes_what_is_typed(play):
         assert numeral(field.input_value()) == value
     assert story(page) == "s2[3] stays 4: a number from −9 to 9 is accepted, not “1e0”."
     field.fill("3")
-    at(page, "y:0,0").hover()  # the mouse rests somewhere
+    at(page, "y:0,0").hover()  # a mouse that only looks touches nothing
     page.keyboard.press("Enter")
     assert shown(page)["s:1,2"]["value"] == 3
 
@@ -1015,7 +1036,15 @@ def test_bad_links_are_refused_in_words(play):
     assert story(page).startswith("This link")
 
 
-CELLS = """() => Object.fromEntries([...document.querySelectorAll("[data-key]")].map((one) => [one.dataset.key, Number(one.getAttribute("aria-valuenow"))]))"""
+def test_a_link_is_followed_although_an_edit_is_just_written_into_the_address(play):
+    page = play()
+    page.evaluate("""() => {
+      location.hash = "playground:method=rank1";
+      history.replaceState(null, "", `#playground:${p.encode(t.state)}`);
+    }""")
+    page.wait_for_function("t.state.method === 'rank1'", timeout=5000)
+
+
 IN_SIGHT = "Math.abs(root().getBoundingClientRect().top) < 40"
 
 
@@ -1307,10 +1336,9 @@ def test_paper_shows_the_layer_and_nothing_to_press(play):
     found = page.evaluate(visible, ".ensedu-p-cell.stored")
     assert found == [True] * (count + 4)
     for part in (
-        ".ensedu-t-tools",
+        ".ensedu-p-tools",
         ".ensedu-p-stepper",
         ".ensedu-p-challenges",
-        "input[type=range]",
         ".ensedu-p-add",
     ):
         assert True not in page.evaluate(visible, part), part
@@ -1587,64 +1615,68 @@ def test_on_a_phone_every_number_and_button_has_room_for_a_finger(open_page, cha
         assert small_ones == []
 
 
-def test_the_hint_of_every_method_is_one_line(open_page, chapter):
+def test_the_hint_of_every_method_is_one_line_and_the_key_another(open_page, chapter):
     page = open_page()
     for method in METHODS:
         visit(page, f"{chapter}#playground:method={method}")
         page.locator(f"input[value={method}]:checked").wait_for(state="attached")
-        hint, first, key, undo = (
-            page.locator(one).bounding_box()
-            for one in (
-                ".ensedu-p-do",
-                '[data-key="x:0"]',
-                ".ensedu-p-hand .ensedu-p-key",
-                ".ensedu-p-acts > button:visible >> nth=0",
-            )
+        parts = (
+            ".ensedu-p-do",
+            '[data-key="x:0"]',
+            ".ensedu-p-story",
+            ".ensedu-p-key",
+            ".ensedu-p-title",
         )
-        assert hint["height"] < 24 and hint["y"] + hint["height"] < first["y"], method
-        assert abs(key["y"] + key["height"] / 2 - undo["y"] - undo["height"] / 2) <= 2, method
+        boxes = [page.locator(one).first.bounding_box() for one in parts]
+        assert max(boxes[0]["height"], boxes[3]["height"] - 6) < 26, method
+        for above, below in itertools.pairwise(boxes):
+            assert above["y"] + above["height"] < below["y"], method
 
 
-TINTS = """() => [...document.querySelectorAll(".ensedu-p-shared .ensedu-p-cell")].map((cell) => {
+TINTS = """() => [...document.querySelectorAll(".ensedu-p-member .into")].map((cell) => {
   const color = getComputedStyle(cell).backgroundColor.match(/[\\d.]+/g).map(Number);
   return [Number(cell.textContent.replace("\u2212", "-")), ...color.slice(0, 3)];
 })"""
 
 
-def test_a_dark_page_tints_every_number_so_that_it_is_seen(open_page, chapter):
+def test_a_dark_page_tints_every_number_that_moves_so_that_it_is_seen(open_page, chapter):
     page = open_page("dark")
     visit(page, chapter)
-    for value, *color in page.evaluate(TINTS):
+    page.evaluate("document.querySelector('[data-key=\"x:0\"]').click()")
+    moved = page.evaluate(TINTS)
+    assert len(moved) == 16
+    for value, *color in moved:
         red, _, blue = (255 * part if max(color) <= 1 else part for part in color)
-        assert (red - blue if value > 0 else blue - red) > 25, value
+        assert value == 0 or (red - blue if value > 0 else blue - red) > 25, value
 
 
-def test_the_first_challenge_that_is_not_met_says_its_task(open_page, chapter):
-    page = open_page()
-    visit(page, chapter)
-    task, box = page.locator(".ensedu-p-next"), page.locator(".ensedu-p-challenges").bounding_box()
-    assert task.inner_text() == "Twins. Make members 1 and 2 the same network, with one edit."
-    top = page.locator(".ensedu-p-top").bounding_box()["y"]
-    assert box["y"] + box["height"] <= top
-    press(page, "Out of reach")
-    assert task.inner_text().startswith("Out of reach. ")
-    press(page, "Out of reach")
-    press(page, "Twins")
-    at(page, "r:1,1").focus()
-    r = page.locator('[data-key="r:0,1"]').get_attribute("aria-valuenow")
-    page.keyboard.type(r)
-    page.keyboard.press("Enter")
-    assert page.get_by_role("button", name="Twins").get_attribute("data-done") == "true"
-    press(page, "Twins")
-    assert task.inner_text().startswith("Two ways. ")
-    phone = open_page(viewport=PHONE, has_touch=True, is_mobile=True)
-    visit(phone, chapter)
-    last, box = (
-        phone.locator(one).last.bounding_box()
-        for one in (".ensedu-p-member", ".ensedu-p-challenges")
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_challenges_stand_below_the_members_with_their_tasks(open_page, chapter, viewport):
+    page = open_page(viewport=viewport)
+    visit(page, f"{chapter}#playground:method=single")  # each begins with a layer of its own
+    page.locator("input[value=single]:checked").wait_for(state="attached")
+    card = page.get_by_role("button", name="Twins")
+    last = page.locator(".ensedu-p-member").last.bounding_box()
+    assert card.bounding_box()["y"] >= last["y"] + last["height"]
+    card.click()
+    page.locator(".ensedu-p-member").nth(2).wait_for()
+    task = page.locator(".ensedu-p-task")
+    assert card.get_attribute("aria-pressed") == "true"
+    assert task.inner_text() in card.inner_text()
+    box = task.bounding_box()
+    assert 0 <= box["y"] and box["y"] + box["height"] <= viewport["height"]
+    assert (
+        card.evaluate("one => getComputedStyle(one.querySelector('strong'), '::after').content")
+        == "none"
     )
-    assert phone.locator(".ensedu-p-next").is_visible()
-    assert box["y"] >= last["y"] + last["height"]
+    at(page, "r:1,1").focus()
+    page.keyboard.type(page.locator('[data-key="r:0,1"]').get_attribute("aria-valuenow"))
+    page.keyboard.press("Enter")
+    card.click()
+    assert not task.is_visible()
+    assert "✓" in card.evaluate(
+        "one => getComputedStyle(one.querySelector('strong'), '::after').content"
+    )
 
 
 def test_members_stay_where_they_are_when_the_method_changes_or_a_challenge_begins(
@@ -1653,25 +1685,16 @@ def test_members_stay_where_they_are_when_the_method_changes_or_a_challenge_begi
     page = open_page()
     visit(page, chapter)
     members = page.locator(".ensedu-p-members")
-    first = members.bounding_box()["y"]
+    place = "one => one.getBoundingClientRect().top + scrollY"
+    first = members.evaluate(place)
     for radio in page.locator(".ensedu-p-bars input").all():
         radio.click()
-        assert abs(members.bounding_box()["y"] - first) < 2, radio.get_attribute("value")
+        assert abs(members.evaluate(place) - first) < 2, radio.get_attribute("value")
     page.locator(".ensedu-p-bars input[value=batch_ensemble]").click()
     for name in ("Twins", "Two ways", "Out of reach"):
         press(page, name)
         assert page.locator(".ensedu-p-task").is_visible()
-        assert abs(members.bounding_box()["y"] - first) < 2, name
-
-
-def test_challenges_are_offered_where_members_are_stored(play):
-    page = play()
-    for method in METHODS:
-        page.evaluate("method => t.set({ ...t.state, method, challenge: null })", method)
-        there = method in ("deep_ensemble", "batch_ensemble")
-        assert page.get_by_role("button", name="Twins").is_visible() == there, method
-        next_ = page.locator(".ensedu-p-next").inner_text()
-        assert next_.startswith("Twins. " if there else "Choose deep ensemble or ")
+        assert abs(members.evaluate(place) - first) < 2, name
 
 
 def test_the_outputs_of_all_members_are_on_the_first_screen(open_page, chapter):
@@ -1699,8 +1722,6 @@ def test_a_phone_begins_with_numbers_and_says_what_a_finger_does(open_page, chap
     assert do.is_visible()
     first = page.locator('[data-key="x:0"]').bounding_box()
     assert do.bounding_box()["y"] < first["y"] <= 400
-    words = page.locator(".ensedu-p-lead").bounding_box()
-    assert words["y"] + words["height"] <= page.locator(".ensedu-p-top").bounding_box()["y"] - 8
     assert not page.locator(".ensedu-t-keys").is_visible()
     page.get_by_label("Method", exact=True).select_option("rank1")
     page.wait_for_function("document.querySelector('[data-key=\"s_std:2,3\"]')")
@@ -1742,22 +1763,39 @@ def test_four_members_are_in_sight_while_the_shared_matrix_is_edited(
     assert sum(moved) >= 4
 
 
-def test_buttons_have_all_four_borders(open_page, server):
-    """What stays in sight covers none of them."""
+def test_what_stays_in_sight_covers_no_button(open_page, chapter):
     page = open_page()
-    visit(page, server + "book/playground.html")
-    button = page.get_by_role("button", name="Reset", exact=True)
-    button.wait_for()
-    page.wait_for_timeout(300)
-    seen = """(button) => {
-      const { left, right, bottom } = button.getBoundingClientRect();
-      return document.elementFromPoint((left + right) / 2, bottom - 0.5) === button;
-    }"""
-    assert button.evaluate(seen)
-    box, top = button.bounding_box(), page.locator(".ensedu-p-top").bounding_box()["y"]
-    shadow = page.locator(".ensedu-p-top").evaluate(
-        "(top) => parseFloat(getComputedStyle(top).boxShadow.match(/ -([\\d.]+)px/)[1])"
-    )
-    for one in page.locator(".ensedu-t-tools > button:visible").all():
+    visit(page, chapter)
+    top = page.locator(".ensedu-p-top")
+    shadow = "(top) => parseFloat(getComputedStyle(top).boxShadow.match(/ -([\\d.]+)px/)[1])"
+    edge = top.bounding_box()["y"] - top.evaluate(shadow)
+    for one in page.locator(".ensedu-p-tools :is(button, select):visible").all():
         box = one.bounding_box()
-        assert box["y"] + box["height"] <= top - shadow
+        assert box["y"] + box["height"] <= edge
+
+
+def test_a_phone_has_members_in_a_row_and_what_is_seldom_set_at_the_end(open_page, chapter):
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    visit(page, chapter)
+    first, second = (page.locator(".ensedu-p-member").nth(i) for i in (0, 1))
+    boxes = [one.bounding_box() for one in (first, second)]
+    assert boxes[0]["y"] == boxes[1]["y"]
+    assert (
+        boxes[0]["x"] + boxes[0]["width"] < boxes[1]["x"] < 390 - 40
+    )  # a part shows that there is more
+    tops = [
+        page.locator(one).bounding_box()["y"]
+        for one in (
+            ".ensedu-p-menu",
+            ".ensedu-p-top",
+            ".ensedu-p-outputs",
+            ".ensedu-p-members",
+            ".ensedu-p-challenges",
+            ".ensedu-p-tools",
+        )
+    ]
+    assert tops == sorted(tops)
+    cell = at(page, "y:3,3")
+    cell.scroll_into_view_if_needed()
+    assert cell.bounding_box()["x"] < 390
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 390

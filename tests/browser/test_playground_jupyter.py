@@ -124,8 +124,8 @@ def test_arrays_and_options_go_both_ways(notebook):
     # What Python sets is on the screen.
     shown.locator("input[type=radio][value=batch_ensemble]").check()
     read(page, lambda found: found["options"]["method"] == "batch_ensemble")
-    shown.get_by_role("slider").nth(2).focus()
-    page.keyboard.press("ArrowLeft")
+    shown.get_by_label("members M").focus()
+    page.keyboard.press("ArrowUp")
     before = read(page, lambda found: found["options"]["ensemble_size"] == 2)
     run(page, 2)
     page.wait_for_function(

@@ -14,8 +14,8 @@ const UNDO = 100;
 const SETTLE = 300; // milliseconds after which a hand has come to rest
 const NARROW = 660; // pixels
 const HINT = "Each output is y = x W + b, and ∘ multiplies entry by entry.";
-const TOUCH_HINT = "Drag a number of W. What moves?";
-const MOUSE_HINT = "Drag a number in a solid frame, or click it and type: which members move?";
+const TOUCH_HINT = "Tap a number, then press + or −.";
+const MOUSE_HINT = "Drag a framed number, or click it and type: which members move?";
 const KEY_HINT = "With the keyboard: ↑ and ↓ change the number with the focus, ← and → go on, digits type one; Ctrl+Z undoes.";
 const OWNED = /^([Wybrs]|bias|[rs]_\w+):/; // numbers whose first index is a member's
 const NUMBER = /^\s*[-\u2212]?(\d+\.?\d*|\.\d+)\s*$/;
@@ -33,7 +33,6 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   let gesture = null; // changes of one gesture are undone together
   let chosen = firstOf(state); // the touched number
   let whose = 0; // the member whose means and σ stand above
-  let looked = null; // the one under the mouse
   let lit = null; // what lights up with it
   let settling = 0;
   let laid = null; // for which layer the cells stand
@@ -82,7 +81,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       prompt("The link to this layer, with every number:", address);
     }
   });
-  const tools = make("div", { class: "ensedu-t-tools", role: "group", "aria-label": "The layer" }, reset, surprise, ...(hooks.change ? [] : [link]), challenges.element);
+  const tools = make("div", { class: "ensedu-p-tools", role: "group", "aria-label": "The layer" }, ...layer.sizing, reset, surprise, ...(hooks.change ? [] : [link]));
 
   // The numbers.
   const shared = make("div", { class: "ensedu-p-shared" });
@@ -93,30 +92,24 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     type: (text) => typed(chosen, text.replace(",", ".")),
   });
   const more = make("div", { class: "ensedu-p-more" });
-  const acts = make("div", { class: "ensedu-p-acts" }, undo, again);
-  const hand = make("div", { class: "ensedu-p-hand" }, stepper.element, acts);
+  const hand = make("div", { class: "ensedu-p-hand" }, stepper.element, undo);
   const hands = { "ensedu-p-touch": TOUCH_HINT, "ensedu-p-mouse": MOUSE_HINT };
   const instruction = make("p", { class: "ensedu-p-do" }, ...Object.entries(hands).map(([name, words]) => make("span", { class: name }, words)));
   const top = make("div", { class: "ensedu-p-top" }, instruction, shared, hand, challenges.answer, story);
-  const marks = { touched: "touched", from: "what makes it", into: "what it makes" };
+  const marks = { touched: "touched", into: "moves with it", from: "goes into it" };
   const key = make("p", { class: "ensedu-p-key" }, ...Object.entries(marks).map(([mark, words]) => make("span", { class: mark }, words)));
-  const sheet = make("div", { class: "ensedu-p-sheet" }, top, key, members);
+  const head = make("div", { class: "ensedu-p-head" }, key, again, layer.add);
+  const sheet = make("div", { class: "ensedu-p-sheet" }, top, head, members);
   const hint = make("p", { class: "ensedu-t-note" }, make("span", { class: "ensedu-t-keys" }, `${KEY_HINT} `), HINT);
-  const fold = make("details", { class: "ensedu-p-fold" }, make("summary", {}, "Sizes, reset, link"));
   const lead = make("div", { class: "ensedu-p-lead" });
   const count = countPanel();
-  const box = make("div", { class: "ensedu-t ensedu-p" }, layer.element, tools, sheet, hint, count.element);
+  const box = make("div", { class: "ensedu-t ensedu-p" }, layer.element, tools, sheet, challenges.element, count.element, hint);
   const cells = cellsOf(sheet, {
     state: () => state,
     choose(at) {
-      if (chosen === at && looked === null) return;
-      [chosen, looked] = [at, null];
+      if (chosen === at) return;
+      chosen = at;
       light();
-    },
-    hover(at) {
-      if (looked === at) return;
-      looked = at;
-      light(false);
     },
     edit: (at, value, by) => write(at, value, by),
     type: (at, text) => typed(at, text),
@@ -136,7 +129,6 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const leave = () => settling && settled();
   const become = (next, words = null) => {
     state = next;
-    looked = null;
     refresh();
     if (words) tell(words(state));
     settle();
@@ -177,16 +169,12 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
 
   // What is shown.
   const show = () => cells.show((one) => numbers[one] ?? valueOf(state, one));
-  // A mouse that only looks leaves what is typed in the field.
-  const light = (touched = true) => {
-    const at = looked ?? chosen;
-    lit = { key: at, ...explain(state, at, numbers) };
+  const light = () => {
+    lit = { key: chosen, ...explain(state, chosen, numbers) };
     cells.light(lit);
     drawOutputs(state, numbers, outputs, lit, end);
-    if (touched) {
-      stepper.refresh(state, cells.isStored(chosen) ? chosen : null);
-      keep();
-    }
+    stepper.refresh(state, cells.isStored(chosen) ? chosen : null);
+    keep();
     tell(lit.words);
   };
   // Of all members' means and σ, those of the one that was touched last.
@@ -195,24 +183,18 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     if (whose >= state.ensemble_size) whose = 0;
     [...sheet.querySelectorAll(".ensedu-p-kept")].forEach((one, i) => one.classList.toggle("away", i !== whose));
   };
-  // Where there is little room, outputs and σ scroll away, what is seldom set is folded, and challenges
-  // come after the members.
+  // Where there is little room, outputs and σ scroll away, and what is seldom set comes after the members.
   const arrange = () => {
     const narrow = box.clientWidth > 0 && box.clientWidth < NARROW;
     const follows = (node, other) => other.nextSibling !== node && other.after(node);
     box.dataset.narrow = String(narrow);
-    if (narrow && !fold.isConnected) {
-      fold.append(layer.sizing, tools);
-      lead.append(instruction, acts);
-      layer.element.after(fold, lead);
-      sheet.after(challenges.element);
-    } else if (!narrow && fold.isConnected) {
-      layer.element.append(layer.sizing);
-      layer.element.after(tools);
-      tools.append(challenges.element);
+    follows(tools, narrow ? challenges.element : layer.element);
+    if (narrow && !lead.isConnected) {
+      lead.append(instruction, undo);
+      layer.element.after(lead);
+    } else if (!narrow && lead.isConnected) {
       top.prepend(instruction);
-      hand.append(acts);
-      fold.remove();
+      hand.append(undo);
       lead.remove();
     }
     const wide = getComputedStyle(box).getPropertyValue("--wide") === "1";
@@ -223,7 +205,6 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     follows(outputs, narrow ? top : shared);
     if (narrow) follows(more, outputs);
     else if (more.parentNode !== shared) shared.append(more);
-    follows(key, narrow ? more : again);
   };
   const refresh = () => {
     const kind = kindOf(state);
@@ -269,7 +250,8 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
 
   // An address names this playground, and all of its state.
   const follow = (event) => {
-    const [target, ...parts] = location.hash.slice(1).split(":");
+    // Not what has been written into the address since.
+    const [target, ...parts] = new URL(event?.newURL ?? location.href).hash.slice(1).split(":");
     if (target !== name || !parts.length) return;
     let asked = parts.join(":");
     try {

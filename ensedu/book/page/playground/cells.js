@@ -30,7 +30,7 @@ export const stepped = (state, key, steps) => {
   return within(key, unit * (steps > 0 ? Math.floor(at + 1e-6) + 1 : Math.ceil(at - 1e-6) - 1));
 };
 
-// `on`: `state()`, `choose(key)`, `hover(key or null)`, `edit(key, value, gesture)`, `type(key, text)`.
+// `on`: `state()`, `choose(key)`, `edit(key, value, gesture)`, `type(key, text)`.
 export const cellsOf = (root, on) => {
   const cells = new Map();
   const keyAt = (event) => event.target.closest?.(".ensedu-p-cell")?.dataset.key ?? null;
@@ -74,11 +74,11 @@ export const cellsOf = (root, on) => {
   root.addEventListener("focusout", commit);
   // Some browsers give a button no focus when it is pressed.
   root.addEventListener("click", (event) => keyAt(event) !== null && on.choose(keyAt(event)));
-  root.addEventListener("pointerleave", () => !drag && on.hover(null));
   root.addEventListener("pointerdown", (event) => {
     const key = keyAt(event);
+    const swipes = event.pointerType === "touch" && getComputedStyle(event.target).touchAction === "auto"; // all members
     if (drag) drag = null; // two fingers zoom
-    else if (!event.button && isStored(key)) {
+    else if (!event.button && isStored(key) && !swipes) {
       gestures += 1;
       cells.get(key).setPointerCapture(event.pointerId); // also of a mouse that soon is somewhere else
       const { pointerId, clientX, clientY, pointerType } = event;
@@ -86,8 +86,6 @@ export const cellsOf = (root, on) => {
     }
   });
   root.addEventListener("pointermove", (event) => {
-    // A cell that comes under a mouse at rest, as at the end of a drag, is not looked at.
-    if (!drag && event.pointerType === "mouse") on.hover(keyAt(event));
     if (event.pointerId !== drag?.pointerId) return;
     // A finger that moves up or down scrolls.
     const way = event.clientX - drag.x - (drag.mouse ? event.clientY - drag.y : 0);

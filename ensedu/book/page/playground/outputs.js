@@ -65,7 +65,7 @@ export const drawOutputs = (state, made, box, lit, end) => {
       ...places.map(([value]) => shape("line", { x1: x(value), x2: x(value), y1: 0, y2: height, class: value ? "axis" : "axis zero" })),
       shape("rect", { x: x(Math.max(-end, mean - spread)), width: x(Math.min(end, mean + spread)) - x(Math.max(-end, mean - spread)), y: middle - 7, height: 14, class: "spread" }),
       shape("line", { x1: x(mean), x2: x(mean), y1: middle - 9, y2: middle + 9, class: "mean" }),
-      ...dots,
+      ...dots.filter((dot) => !dot.matches(".lit")), ...dots.filter((dot) => dot.matches(".lit")),
     );
   });
 };

@@ -1,6 +1,6 @@
 // What stands around the cells: methods and sizes, challenges, the touched number, the count. Each is
 // { element, refresh } and tells what a reader chose.
-import { button, make, slider } from "../common/controls.js";
+import { button, choice, make } from "../common/controls.js";
 import { CHALLENGES, startOf } from "./challenges.js";
 import { countsOf, kindOf, sizesOf, totalOf, valueOf } from "./layer.js";
 import { capital, figure, nameOf, written } from "./names.js";
@@ -12,14 +12,14 @@ let panels = 0;
 export const layerPanel = ({ choose, resize }) => {
   panels += 1;
   const rows = {};
-  // Where there is little room, a menu stands for the bars.
+  // Where there is little room, a menu stands for the cards.
   const menu = make("select", { class: "ensedu-p-menu", "aria-label": "Method", autocomplete: "off" });
   menu.addEventListener("change", () => choose(menu.value));
   const bars = make("div", { class: "ensedu-p-bars", role: "radiogroup", "aria-label": "Method, and how many numbers it holds" });
   for (const [method, { label, color, dark }] of Object.entries(LAYERS.methods)) {
     const radio = make("input", { type: "radio", name: `ensedu-p-${panels}`, value: method, autocomplete: "off" });
     const [bar, total] = [make("span", { class: "ensedu-p-bar", "aria-hidden": "true" }), make("output", {})];
-    const row = make("label", {}, radio, make("span", {}, label), bar, total);
+    const row = make("label", {}, radio, make("span", {}, label), make("span", { class: "ensedu-p-total" }, total, " numbers"), bar);
     row.style.setProperty("--light", color);
     row.style.setProperty("--dark", dark);
     radio.addEventListener("change", () => choose(method));
@@ -29,15 +29,15 @@ export const layerPanel = ({ choose, resize }) => {
     bars.append(row);
   }
   const sizes = Object.entries(NAMES).map(([key, words]) => {
-    const values = Array.from({ length: LAYERS.most[key] }, (_, i) => i + 1);
-    return [key, slider(words, values, String, (value) => resize({ [key]: value }))];
+    const values = Array.from({ length: LAYERS.most[key] }, (_, i) => [i + 1, i + 1]);
+    return [key, choice(words, values, (value) => resize({ [key]: Number(value) }))];
   });
   let members = 0;
   const add = button("", () => {
     if (add.getAttribute("aria-disabled") !== "true") resize({ ensemble_size: members + 1 });
   }, { class: "ensedu-p-add" });
-  const sizing = make("div", { class: "ensedu-p-sizes" }, ...sizes.map(([, control]) => control.element), add);
-  const element = make("div", { class: "ensedu-p-controls" }, menu, bars, sizing);
+  const sizing = sizes.map(([, control]) => control.element);
+  const element = make("div", { class: "ensedu-p-controls" }, menu, bars);
 
   const refresh = (state) => {
     const kind = kindOf(state);
@@ -54,7 +54,8 @@ export const layerPanel = ({ choose, resize }) => {
     for (const [key, control] of sizes) {
       const draws = key === "ensemble_size" && !kind.members;
       control.element.firstChild.textContent = draws && kind.stochastic ? "draws" : NAMES[key];
-      control.show(state[key], draws && !kind.stochastic);
+      control.element.lastChild.disabled = draws && !kind.stochastic;
+      control.show(state[key]);
     }
     members = state.ensemble_size;
     const full = members === LAYERS.most.ensemble_size;
@@ -64,42 +65,31 @@ export const layerPanel = ({ choose, resize }) => {
     else add.textContent = kind.members ? `Add a member: ${price} numbers more` : "Add a draw: no number more";
     add.setAttribute("aria-disabled", String(full || !several));
   };
-  return { element, sizing, refresh };
+  return { element, sizing, add, refresh };
 };
 
-// The challenges with the task of the first that is not yet met, and the `answer` of the open one, which
-// stands over the numbers. `choose(its key, or null)`.
+// The challenges with their tasks, and the `answer` of the open one, which stands over the numbers.
+// `choose(its key, or null)`.
 export const challengePanel = ({ choose }) => {
   let open = null;
-  const buttons = Object.entries(CHALLENGES).map(([key, { title }]) => [
-    key, button(title, () => choose(open === key ? null : key), { "aria-pressed": "false" }),
-  ]);
+  const buttons = Object.entries(CHALLENGES).map(([key, { title, task }]) => {
+    const one = button("", () => choose(open === key ? null : key));
+    one.append(make("strong", {}, title), " ", make("span", {}, ...written(task)));
+    return [key, one];
+  });
   const task = make("p", { class: "ensedu-p-task" });
   const verdict = make("p", { class: "ensedu-p-verdict", role: "status" });
-  const next = make("p", { class: "ensedu-p-next" });
-  const list = make("div", { class: "ensedu-t-tools" }, make("strong", {}, "Challenges"), ...buttons.map(([, one]) => one));
-  const element = make("div", { class: "ensedu-p-challenges", role: "group", "aria-label": "Challenges" }, list, next);
+  const element = make("div", { class: "ensedu-p-challenges", role: "group", "aria-label": "Challenges" }, make("p", {}, "Challenges"), ...buttons.map(([, one]) => one));
   const answer = make("div", { class: "ensedu-p-answer" }, task, verdict);
   const refresh = (state) => {
     open = state.challenge;
-    // They are about members that are stored: others have none to be changed.
-    const { members, stochastic } = kindOf(state);
-    const there = members && !stochastic;
-    for (const [key, one] of buttons) {
-      one.setAttribute("aria-pressed", String(key === open));
-      one.hidden = !there;
-    }
+    for (const [key, one] of buttons) one.setAttribute("aria-pressed", String(key === open));
     answer.hidden = !open;
     const { done, words } = open ? CHALLENGES[open].check(state, startOf(open)) : { done: false, words: "" };
     task.replaceChildren(...written(open ? CHALLENGES[open].task : ""));
     if (verdict.textContent !== words) verdict.replaceChildren(...written(words));
     verdict.dataset.done = String(done);
     if (done) buttons.find(([key]) => key === open)[1].dataset.done = "true";
-    const shown = open ?? buttons.find(([, one]) => !one.dataset.done)?.[0];
-    const { title, task: about } = CHALLENGES[shown] ?? {};
-    const said = open ? ["Its task stands over the numbers."] : written(about ?? "");
-    if (!there) next.replaceChildren("Choose deep ensemble or BatchEnsemble to begin one.");
-    else next.replaceChildren(...(shown ? [make("strong", {}, `${title}.`), " ", ...said] : ["All are met."]));
   };
   return { element, answer, refresh };
 };

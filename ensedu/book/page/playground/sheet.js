@@ -46,7 +46,6 @@ export const layOut = (cells, state, { shared, more, members }) => {
   more.replaceChildren(...beside);
   shared.replaceChildren(...above, more);
   shared.dataset.columns = String(kind.stochastic ? 3 : 2);
-  members.dataset.tree = String(kind.modulated || kind.stochastic);
 
   // Of the distributions of a member's r and s: what is stored.
   const kept = (i, whose) => {
