@@ -183,7 +183,7 @@ def functions(
     entries = key_entries(rows, scene, "" if together else words)
     direct = {
         name: (entries.pop(name), place)
-        for name, place in _places(named or {}, scene.span, ends).items()
+        for name, place in _places({} if named is None else named, scene.span, ends).items()
         if name in entries
     }
     with house_style():

@@ -86,9 +86,8 @@ class Average:
         if ensemble_size == 1:
             return f"One member. Its mean squared error in the gap is {one:.3f}."
         return (
-            f"Mean squared error in the gap: one member has {one:.3f}, the average of "
-            f"{ensemble_size} has {left:.3f}. The {round(one, 3) - round(left, 3):.3f} between is "
-            "how far members are apart."
+            f"In the gap, averaging {ensemble_size} members leaves {left:.3f} of {one:.3f} squared "
+            "error: the difference is how far they are apart."
         )
 
 
@@ -114,12 +113,11 @@ class Matrices:
 
     def say(self, ensemble_size: int, width: int) -> str:
         """Say how many numbers the matrices hold."""
-        each = f"{width} × {width} = {width**2:,}"
         if ensemble_size == 1:
-            return f"One member is one network: one matrix of {each} weights."
+            return f"One member is one network: one matrix of {width**2:,} weights."
         return (
-            f"{ensemble_size} members, {ensemble_size} matrices of {each} weights: "
-            f"{ensemble_size * width**2:,} numbers, none of them shared."
+            f"{ensemble_size} members store {ensemble_size * width**2:,} weights, and share none "
+            "of them."
         )
 
 

@@ -78,6 +78,7 @@ def _show_scale(axes: Axes, cmap: object, side: float | int) -> None:
     middle = -SCALE / 2 / side
     strip = axes.inset_axes((0.1, middle - 0.03, 0.62, 0.06))
     strip.imshow(np.linspace(0, 1, 64)[None], cmap=cmap, aspect="auto")
+    strip.set(xticks=[], yticks=[])
     strip.set_axis_off()
     for x, ha, words in ((0.0, "left", "0"), (1.0, "right", f"≥ {MOST}")):
         axes.text(
