@@ -158,8 +158,8 @@ def test_the_first_row_says_what_its_lines_and_dots_mean(look, turned):
         )
         for name, row in ROWS.items()
     }  # fmt: skip
-    ends = sorted(turned * x for x in (-1.4, 0.4))
-    rows["deep_ensemble"] = replace(rows["deep_ensemble"], prediction=ends)
+    low, high = sorted(turned * x for x in (-1.4, 0.4))
+    rows["deep_ensemble"] = replace(rows["deep_ensemble"], prediction=(low, high))
     figure = drawn(lambda: draw(rows, higher=turned < 0), look)
     (axes,) = figure.axes
     found = {text.get_text(): box(text) for text in texts(figure)}
