@@ -211,7 +211,10 @@ def _places(named: Any, span: Ends, ends: Ends) -> dict[str, Ends]:
         figure_checks.text("a word of named", word)
         x, y = figure_checks.series(f"named[{word!r}]", place, 2)
         if not (span[0] <= x <= span[1] and ends[0] <= y <= ends[1]):
-            raise ValueError(f"named[{word!r}] must be inside the panel, got {checks.given(place)}")
+            raise ValueError(
+                f"named[{word!r}] must be inside x, {span[0]:g} to {span[1]:g}, and ylim, "
+                f"{ends[0]:g} to {ends[1]:g}, got {checks.given(place)}"
+            )
         places[word] = (float(x), float(y))
     return places
 

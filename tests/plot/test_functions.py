@@ -281,7 +281,7 @@ def test_the_look_is_that_of_the_call():
         (
             lambda: functions(X, ONE, named={"mean": (4, 0)}),
             ValueError,
-            r"named\['mean'\] must be inside the panel, got \(4, 0\)",
+            r"named\['mean'\] must be inside x, -2 to 3, and ylim, .*, got \(4, 0\)",
         ),
         (lambda: functions(X, ONE, columns=0), ValueError, "columns must be a positive integer"),
     ],
