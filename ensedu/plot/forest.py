@@ -178,7 +178,9 @@ def _draw(
     air = AIRS[narrow]
     room = look().width - 2 * EDGE
     bold: dict[str, Any] = {"weight": "bold", "size": TITLE}
-    known = {name: {} if row.word in UNKNOWN else {"weight": "bold"} for name, row in rows.items()}
+    known: dict[str, dict[str, Any]] = {
+        name: {} if row.word in UNKNOWN else {"weight": "bold"} for name, row in rows.items()
+    }  # fmt: skip
     if narrow:
         left = right = EDGE + air
         words = {

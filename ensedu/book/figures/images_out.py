@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import Colormap
 from numpy import ndarray as Array
 
 from ensedu import plot
@@ -73,7 +74,7 @@ class Crops:
         )
 
 
-def _show_scale(axes: Axes, cmap: object, side: float | int) -> None:
+def _show_scale(axes: Axes, cmap: str | Colormap, side: float | int) -> None:
     """Draw below a panel, so many inches high, what its colors are."""
     middle = -SCALE / 2 / side
     strip = axes.inset_axes((0.1, middle - 0.03, 0.62, 0.06))
@@ -87,7 +88,7 @@ def _show_scale(axes: Axes, cmap: object, side: float | int) -> None:
         )  # fmt: skip
 
 
-def show(axes: Axes, pixels: Array, title: str, cmap: object, most: float | int) -> None:
+def show(axes: Axes, pixels: Array, title: str, cmap: str | Colormap, most: float | int) -> None:
     """Draw an image into a panel."""
     axes.imshow(pixels, cmap=cmap, vmin=0, vmax=most, interpolation="none")
     axes.set_title(title)
