@@ -485,6 +485,7 @@ OTHERS = {
         "x": lambda: np.arange(4.0), "truth": lambda: np.ones(4),
         "data": lambda: (np.ones(3), np.ones(3)), "ylim": lambda: (0, 1), "columns": lambda: 2,
         "together": lambda: False, "thin": lambda: "draws",
+        "named": lambda: {"data": (1, 0.5)},
     },
     "plot.history": {
         "runs": lambda: {"single": [{"nll": 1.0, "kl": 0.0, "beta": 1.0, "validation": 2.0}]},

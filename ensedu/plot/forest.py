@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,9 @@ from ensedu.plot.panels import (
     cut_to_lines,
     ends_around_zero,
     inches,
-    key_rows,
     place,
     set_row_axis,
     write,
-    write_key,
 )
 from ensedu.plot.style import (
     INK,
@@ -43,7 +41,7 @@ from ensedu.plot.style import (
 from ensedu.plot.text_layout import SMALL
 
 #: Inches: of a row, and of the lane of its interval and that of its dots from the row's top.
-ROW, LANES = 0.45, (0.15, 0.33)
+ROW, LANES = 0.32, (0.1, 0.235)
 #: Inches: how wide names and words may be, for the ends of tick labels, and below for the ticks.
 NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.1, 0.32
 #: Inches around axes, for a number beside an arrowhead: on a wide page, and on a narrow one.
@@ -54,10 +52,10 @@ BAND = 0.25
 LONG = 8
 #: Points from an end of the axis to such a number.
 BESIDE = 5
-#: Inches that a key needs beside its words.
-SAMPLE_ROOM = 0.5
-#: Words of the key for what leaves the axis.
-FURTHER = "further out"
+#: Inches between two words on one line.
+APART = 0.15
+#: What the first row says of its mark and thick line: where there is room, and where not.
+MEANS = "average, and where it may lie", "average"
 #: Words of what is not known, whose marker is hollow.
 UNKNOWN = ("unclear", "")
 
@@ -120,11 +118,11 @@ def forest(
 ) -> Figure:
     """Draw a row a contestant, the best first: a mean with its intervals, and each source as a dot.
 
-    A thick line is the interval of the mean, a thin one where a new source may fall. A row's only
-    dot is larger than one of several, which may lie upon each other. What leaves
-    the axis is an arrowhead at its end, with a number beside it if it is several. On a wide page
-    names stand to the left of their rows, words to the right and the key above all; on a narrow one
-    names and words stand above their rows, and the key below all.
+    A thick line is the interval of the mean, a thin one where a new source may fall, as the first
+    row says beside them. A row's only dot is larger than one of several, which may lie upon each
+    other. What leaves the axis is an arrowhead at its end, with a number beside it if it is
+    several. On a wide page names stand to the left of their rows and words to the right; on a
+    narrow one both stand above their rows.
 
     Parameters
     ----------
@@ -180,62 +178,80 @@ def _draw(
     air = AIRS[narrow]
     room = look().width - 2 * EDGE
     bold: dict[str, Any] = {"weight": "bold", "size": TITLE}
+    known: dict[str, dict[str, Any]] = {
+        name: {} if row.word in UNKNOWN else {"weight": "bold"} for name, row in rows.items()
+    }  # fmt: skip
     if narrow:
         left = right = EDGE + air
-        words = {name: cut_to_lines(row.word, WORDS, 1) for name, row in rows.items()}
-        names = {
-            name: cut_to_lines(label(name), room - 2 * air - inches(words[name]), 1, **bold)
-            for name in rows
+        words = {
+            name: cut_to_lines(row.word, WORDS, 1, **known[name]) for name, row in rows.items()
         }
+        names = {
+            name: cut_to_lines(
+                label(name), room - 2 * air - inches(words[name], **known[name]), 1, **bold
+            )
+            for name in rows
+        }  # fmt: skip
         above = LINE + 0.04
     else:
         names = {name: cut_to_lines(label(name), NAMES, 2, **bold) for name in rows}
-        words = {name: cut_to_lines(row.word, WORDS, 2) for name, row in rows.items()}
+        words = {
+            name: cut_to_lines(row.word, WORDS, 2, **known[name]) for name, row in rows.items()
+        }
         left = EDGE + air + max(inches(name, TITLE, "bold") for name in names.values())
-        every = [*words.values(), *(cut_to_lines(word, WORDS, 2) for word in others)]
-        right = EDGE + air + max(map(inches, every))
+        every = [*words.values(), *(cut_to_lines(word, WORDS, 2, weight="bold") for word in others)]
+        right = EDGE + air + max(inches(word, weight="bold") for word in every)
         above = 0.0
-    width, step = look().width - left - right, ROW + above
-    alone = all(len(row.sources) == 1 for row in rows.values())
-    entries = _key_entries(source, reference, band, alone)
-    # The same room for the key, whatever leaves the axis: figures of one axis have one height.
-    key = LINE * key_rows(entries) + 0.16
-    if not any(_leaves(row, ends) for row in rows.values()):
-        del entries[FURTHER]
-    head = EDGE if narrow else key
-    top = head + (3 if len(rows) >= LONG else 2) * LINE + 0.04
+    width = look().width - left - right
+    lines = max(text.count("\n") for text in (*names.values(), *words.values()))
+    step = ROW + above + LINE * lines
+    beside = sum(map(inches, _directions(higher))) + APART + inches(reference, weight="bold")
+    below_ways = narrow or beside > width
+    top = LINE * (1 + below_ways + (len(rows) >= LONG)) + 0.04
     under = cut_to_lines(xlabel, room, 3)
-    high = step * len(rows)
-    below = top + high + TICKS + LINE * (1 + under.count("\n")) + 0.08
-    figure = Figure(figsize=(look().width, below + key * narrow))
-    axes = place(figure, left, top, width, high)
-    axes.set_ylim(high, 0)
+    high = LINE + step * len(rows)
+    foot = LINE if band else 0.0
+    below = top + high + foot + TICKS + LINE * (1 + under.count("\n")) + 0.08
+    figure = Figure(figsize=(look().width, below))
+    axes = place(figure, left, top, width, high + foot)
+    axes.set_ylim(high + foot, 0)
     if band:
-        axes.axvspan(-band, band, color=MUTED, alpha=BAND, lw=0, zorder=0)
+        axes.axvspan(
+            -band, band, foot / (high + foot), color=MUTED, alpha=BAND, lw=0, zorder=0
+        )  # fmt: skip
     for k, (name, row) in enumerate(rows.items()):
-        y = k * step + above
+        # Above the first row stands what its lines mean.
+        y = k * step + above + LINE
         _draw_row(axes, row, y, ends, name)
         own = color(row.method or name)
         style: dict[str, Any] = {"va": "baseline" if narrow else "center", "linespacing": 1.0}
-        known: dict[str, Any] = {"color": MUTED if row.word in UNKNOWN else INK}
+        said = style | known[name] | {"color": INK if known[name] else MUTED}
         if narrow:
-            at, paper = top + y - 0.06, {"facecolor": PAGE, "lw": 0, "pad": 1.2}
+            at = top + y - (0 if k else LINE) - 0.06
+            paper = {"facecolor": PAGE, "lw": 0, "pad": 1.2}
             write(figure, left, at, names[name], color=own, weight="bold", bbox=paper, **style)
-            write(
-                figure, left + width, at, words[name], ha="right", bbox=paper, **known, **style
-            )  # fmt: skip
+            write(figure, left + width, at, words[name], ha="right", bbox=paper, **said)
         else:
             at = top + y + sum(LANES) / 2
             write(
                 figure, left - air, at, names[name], ha="right", color=own, weight="bold",
                 **style | {"fontsize": TITLE},
             )  # fmt: skip
-            write(figure, left + width + air, at, words[name], **known, **style)
+            write(figure, left + width + air, at, words[name], **said)
     set_row_axis(axes, ends, width, OUT)
     axes.tick_params(axis="x", labeltop=len(rows) >= LONG)
-    _write_directions(figure, left, width, head, reference, higher, ends)
-    write(figure, EDGE + room / 2, top + high + TICKS, under, ha="center", va="top", color=MUTED)
-    write_key(figure, entries, below if narrow else 0.0)
+    _write_directions(figure, left, width, reference, higher, ends, below_ways)
+    first = next(iter(rows.values()))
+    _write_meanings(figure, left, width, top + above + LINE, first, source, ends)
+    if band:
+        equal = cut_to_lines("practically equal", width, 1)
+        half = inches(equal) / 2
+        middle = left + min(max(_along(0, width, ends), half), width - half)
+        _write_note(figure, middle, top + high + foot / 2, equal)
+    write(
+        figure, EDGE + room / 2, top + high + foot + TICKS, under, ha="center", va="top",
+        color=MUTED,
+    )  # fmt: skip
     return figure
 
 
@@ -280,62 +296,80 @@ def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str)
                 )  # fmt: skip
 
 
-def _write_directions(
-    figure: Figure, left: Number, width: Number, y: Number, reference: str, higher: bool,
+def _along(value: Number, width: Number, ends: Ends) -> float:
+    """Return how many inches right of the axis's beginning a value stands, inside of it."""
+    low, high = ends
+    return width * (min(max(value, low), high) - low) / (high - low)
+
+
+def _write_note(figure: Figure, x: Number, y: Number, words: str) -> None:
+    """Write what something in the figure means, over lines of the grid."""
+    paper = {"facecolor": PAGE, "lw": 0, "pad": 0.8}
+    write(figure, x, y, words, ha="center", va="center", color=MUTED, bbox=paper)
+
+
+def _write_meanings(
+    figure: Figure, left: Number, width: Number, y: Number, row: PooledEffect, source: str,
     ends: Ends,
 ) -> None:  # fmt: skip
-    """Write which way is better, and below it what stands at 0."""
-    first, last = ("worse", "better") if higher else ("better", "worse")
-    for x, ha, text in (
-        (left, "left", f"\N{LEFTWARDS ARROW} {first}"),
-        (left + width, "right", f"{last} \N{RIGHTWARDS ARROW}"),
-    ):
-        write(figure, x, y + LINE / 2, text, va="center", ha=ha, color=INK)
+    """Write what lines and dots mean, at those of the first row, whose top is at `y` inches."""
+    low, mean, high = (_along(value, width, ends) for value in row.interval)
+    first, last = (_along(value, width, ends) for value in row.prediction)
+    new = cut_to_lines(f"{'new' if look().narrow else 'one more'} {source}", 0.6 * width, 1)
+    far = inches(new)
+    means = next((one for one in MEANS if inches(one) + APART + far <= width), MEANS[-1])
+    near = inches(means)
+    # The thin line has its words on its longer side, and the mark on what is left.
+    side = 1 if last - high >= low - first else -1
+    taken = near / 2 + APART + far
+    at = min(max(mean, near / 2 if side > 0 else taken), width - (taken if side > 0 else near / 2))
+    thin = (high + last if side > 0 else first + low) / 2
+    apart = side * (near / 2 + APART + far / 2)
+    thin = max(thin, at + apart) if side > 0 else min(thin, at + apart)
+    _write_note(figure, left + at, y - LINE / 2, means)
+    _write_note(figure, left + min(max(thin, far / 2), width - far / 2), y - LINE / 2, new)
+    one = "each dot a" if len(row.sources) > 1 else "this"
+    one = cut_to_lines(f"{one} {source}", 0.5 * width, 1)
+    dots = [_along(value, width, ends) for value in row.sources]
+    gaps = list(pairwise([-APART, *sorted(dots), width + APART]))
+    before, behind = max(gaps, key=lambda gap: gap[1] - gap[0])
+    # Beside the nearer dots, where it hides none.
+    half = inches(one) / 2 + APART
+    if behind - before >= 2 * half:
+        at = before + half if before >= 0 else behind - half
+        _write_note(figure, left + at, y + LANES[1], one)
+
+
+def _write_directions(
+    figure: Figure, left: Number, width: Number, reference: str, higher: bool, ends: Ends,
+    below: bool,
+) -> None:  # fmt: skip
+    """Write which way is better, and what stands at 0: between both, or below them."""
+    low, high = left, left + width
+    for x, ha, text in zip((low, high), ("left", "right"), _directions(higher), strict=True):
+        write(figure, x, LINE / 2, text, va="center", ha=ha, color=INK)
     words = cut_to_lines(reference, width, 1, weight="bold")
-    zero, half = left - width * ends[0] / (ends[1] - ends[0]), inches(words, weight="bold") / 2
-    middle = min(max(zero, EDGE + half), look().width - EDGE - half)
+    half, zero = inches(words, weight="bold") / 2, left + _along(0, width, ends)
+    if below:
+        low, high = EDGE, look().width - EDGE
+    else:
+        first, last = (inches(text) + APART / 2 for text in _directions(higher))
+        low, high = low + first, high - last
+    middle = min(max(zero, low + half), high - half)
     write(
-        figure, middle, y + 1.5 * LINE, words, va="center", ha="center", weight="bold",
+        figure, middle, (0.5 + below) * LINE, words, va="center", ha="center", weight="bold",
         color=color("single"),
     )  # fmt: skip
 
 
+def _directions(higher: bool) -> tuple[str, str]:
+    first, last = ("worse", "better") if higher else ("better", "worse")
+    return f"\N{LEFTWARDS ARROW} {first}", f"{last} \N{RIGHTWARDS ARROW}"
+
+
 def _dot(alone: bool) -> dict[str, Any]:
     """Return the size of a source's dot, and how faint it is: not at all if a row has no other."""
-    return {"ms": 6.5, "mec": PAGE, "mew": 0.7} if alone else {"ms": 4.5, "alpha": 0.4, "mew": 0}
-
-
-def _key_entries(
-    source: str, reference: str, band: Number, alone: bool
-) -> dict[str, dict[str, Any]]:
-    """Return what the key says; without a band, nothing of it."""
-    mean, new, equal = (
-        ("average and its interval", f"new {source}", "practically equal")
-        if look().narrow
-        else (
-            f"average over {source}s, and where it may lie",
-            f"where a new {source} may fall",
-            f"practically equal to {reference}",
-        )
-    )
-    entries: dict[str, dict[str, Any]] = {
-        mean: {
-            "color": MUTED, "lw": 3.4, "marker": "o", "ms": 9.5, "mew": 1.3,
-            "solid_capstyle": "butt",
-        },
-        new: {"color": MUTED, "lw": 1.2, "alpha": 0.6},
-        f"one {source}": {"color": MUTED, "ls": "", "marker": "o"} | _dot(alone),
-    }  # fmt: skip
-    if band:
-        entries[equal] = {"color": MUTED, "lw": 0, "band": BAND}
-    entries[FURTHER] = {"color": MUTED, "ls": "", "marker": ">", "ms": 6, "mew": 0}
-    room = look().width - SAMPLE_ROOM
-    return {cut_to_lines(words, room, 1): style for words, style in entries.items()}
-
-
-def _leaves(row: PooledEffect, ends: Ends) -> bool:
-    every = [*row.sources, *row.prediction]
-    return min(every) <= ends[0] or max(every) >= ends[1]
+    return {"ms": 6.5, "mec": PAGE, "mew": 0.7} if alone else {"ms": 4.5, "alpha": 0.55, "mew": 0}
 
 
 def _checked_ends(rows: Mapping[str, PooledEffect], band: Number, xlim: Any) -> Ends:

@@ -36,6 +36,7 @@ from ensedu.plot.panels import (
     write_key,
 )
 from ensedu.plot.style import INK, LINES, MUTED, Figure, color, house_style, label, look
+from ensedu.plot.text_layout import SMALL
 
 #: Lines of members are fainter where more than so many lie over each other.
 FEW = 8
@@ -128,6 +129,7 @@ def functions(
     columns: int | tuple[int, int] | None = None,
     together: bool = False,
     thin: str | None = None,
+    named: Mapping[str, Ends] | None = None,
     xlabel: str = "x",
 ) -> Figure:
     """Draw curves with bands of ± 2 standard deviations, a panel a `Belief`, on common axes.
@@ -155,13 +157,16 @@ def functions(
         another method, without the members of those that have a mean.
     thin
         What a thin line beside a mean is, for the key: "members" or "draws" by default.
+    named
+        Words of the key to x and y, around which they stand in the first panel instead.
     xlabel
         What x is.
 
     Raises
     ------
     TypeError, ValueError
-        For other arrays, ends that do not rise, and what cannot stand in one panel.
+        For other arrays, ends that do not rise, places outside the panel, and what cannot stand in
+        one panel.
     """
     scene = Scene(x, truth, data, None if shaded is None else axis_ends("shaded", shaded))
     rows = checked_beliefs(beliefs, scene)
@@ -175,22 +180,50 @@ def functions(
     words = thin_line_words(rows) if thin is None else figure_checks.text("thin", thin)
     figure_checks.text("xlabel", xlabel)
     ends = ends_of_beliefs(rows, scene) if ylim is None else axis_ends("ylim", ylim)
+    entries = key_entries(rows, scene, "" if together else words)
+    direct = {
+        name: (entries.pop(name), place)
+        for name, place in _places({} if named is None else named, scene.span, ends).items()
+        if name in entries
+    }
     with house_style():
         if together:
-            figure, found = _one_panel(rows, scene, ends)
+            figure, found = _one_panel(rows, scene, ends, entries)
         else:
-            figure, found = _panel_each(rows, scene, ends, columns, words)
+            figure, found = _panel_each(rows, scene, ends, columns, entries)
+        for name, (style, (x_at, y_at)) in direct.items():
+            found[0].text(
+                x_at, y_at, name, color=style["color"], ha="center", va="center", fontsize=SMALL,
+                weight="bold" if name.startswith("mean") else "normal",
+            )  # fmt: skip
         width = found[0].get_position().width * look().width
         for axes in found:
             axes.set_xlabel(cut_to_lines(xlabel, width + 0.12, 1, size=TITLE))
     return figure
 
 
+def _places(named: Any, span: Ends, ends: Ends) -> dict[str, Ends]:
+    """Return where words stand, each inside the panel."""
+    if not isinstance(named, Mapping):
+        raise TypeError(f"named must be a mapping of words to (x, y), got {checks.given(named)}")
+    places = {}
+    for word, place in named.items():
+        figure_checks.text("a word of named", word)
+        x, y = figure_checks.series(f"named[{word!r}]", place, 2)
+        if not (span[0] <= x <= span[1] and ends[0] <= y <= ends[1]):
+            raise ValueError(
+                f"named[{word!r}] must be inside x, {span[0]:g} to {span[1]:g}, and ylim, "
+                f"{ends[0]:g} to {ends[1]:g}, got {checks.given(place)}"
+            )
+        places[word] = (float(x), float(y))
+    return places
+
+
 def _panel_each(
-    rows: Mapping[str, Belief], scene: "Scene", ends: Ends, columns: Any, thin: str
-) -> tuple[Figure, list[Axes]]:
+    rows: Mapping[str, Belief], scene: "Scene", ends: Ends, columns: Any,
+    entries: Mapping[str, dict[str, Any]],
+) -> tuple[Figure, list[Axes]]:  # fmt: skip
     """Draw a panel a belief, its name above it."""
-    entries = key_entries(rows, scene, thin)
     height = (HIGH if len(rows) == 1 else LOW)[look().narrow]
     rises = ticks(ends, int(height / 0.33))
     left, right = tick_room(rises), RIGHT
@@ -215,9 +248,10 @@ def _panel_each(
     return figure, found
 
 
-def _one_panel(rows: Mapping[str, Belief], scene: "Scene", ends: Ends) -> tuple[Figure, list[Axes]]:
+def _one_panel(
+    rows: Mapping[str, Belief], scene: "Scene", ends: Ends, entries: Mapping[str, dict[str, Any]]
+) -> tuple[Figure, list[Axes]]:
     """Draw all beliefs into one panel, each named at its right end."""
-    entries = key_entries(rows, scene, "")
     height = HIGH[look().narrow]
     rises = ticks(ends, int(height / 0.33))
     names = [

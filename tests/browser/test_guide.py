@@ -42,7 +42,11 @@ def check(page, **chosen):
     assert word in CHANGED
     assert rest == f"{ranking.first.label}. {others}".strip()
     note = page.locator(".ensedu-advice .ensedu-now").text_content()
-    assert note == f"{CHANGED[word]} {others}".strip()
+    names = [row.label for row in ranking.rows if row.state == "fits"]
+    if len(names) > 4:
+        names[3:] = [f"{len(names) - 3} more"]
+    also = f"Also {'fits' if fit == 1 else 'fit'}: {' · '.join(names)}" if names else others
+    assert note == f"{CHANGED[word]} {also}".strip()
     (item,) = page.locator(".ensedu-advice > li").all()
     assert item.locator(".ensedu-method").text_content() == ranking.first.label
     links = [link.get_attribute("href") for link in item.locator("a").all()]

@@ -156,7 +156,9 @@ BARS = """() => [...document.querySelectorAll(".ensedu-bar")]
     const [left, width] = [parseFloat(part.left), parseFloat(part.width)];
     const zero = parseFloat(bar.style.getPropertyValue("--zero")) / 100;
     const ends = [left, left + width].map((end) => end / box.width - zero);
-    return [bar.previousSibling.textContent, ...ends, box.width];
+    const { column } = bar.closest("[data-column]").dataset;
+    const cell = bar.closest("tr").cells[Number(column) + 1];
+    return [cell.querySelector(".ensedu-between").textContent, ...ends, box.width];
   })"""
 
 
@@ -181,7 +183,7 @@ def test_the_sorted_columns_differences_are_bars_on_one_scale(opened, viewport):
         "[−0.9, 0.4]", "[−0.2, 1.0]", "[−0.7, 0.5]", "[0.7, 1.5]", "[−0.3, 0.9]",
     ]  # fmt: skip
     page.emulate_media(media="print")
-    assert page.locator(".ensedu-bracket:visible").count() == 19
+    assert page.locator(".ensedu-between:visible").count() == 19
     assert not page.locator(".ensedu-bar:visible").count()
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from ensedu.methods import METHODS
 from ensedu.plot import PooledEffect, forest
+from ensedu.plot.forest import MEANS
 from ensedu.plot.renderings import COLOR, renderings
 from ensedu.plot.style import DARK, GRID, INK, MARKERS, MUTED, PAGE, PALETTE
 from tests.errors import check_error
@@ -70,7 +71,7 @@ def test_rows_show_their_intervals_best_first(look):
         assert {line.get_color() for line in upper + lower} == {own}
         assert mean.get_marker() == MARKERS.get(method, "o")
         assert mean.get_markerfacecolor() == (PAGE if row.word == "unclear" else own)
-        assert lower[0].get_alpha() < 0.5
+        assert lower[0].get_alpha() < 1
         inside = [x for x in row.sources if axes.get_xlim()[0] < x < axes.get_xlim()[1]]
         np.testing.assert_array_equal(lower[0].get_xdata(), inside)
 
@@ -94,6 +95,7 @@ def test_both_ways_have_a_word_and_zero_a_name(look):
     zero = axes.transData.transform((0, 0))[0]
     name = found["one network"]
     assert (name.x0 + name.x1) / 2 == pytest.approx(zero, abs=3) and name.y0 > axes.bbox.y1
+    assert (name.y1 < found["← better"].y0) == look.narrow  # else it stands between both ways
     assert [tuple(line.get_xdata()) for line in axes.lines].count((0, 0)) == 1
     assert XLABEL in " ".join(words(figure)).replace("\n", " ")
 
@@ -111,7 +113,7 @@ def test_a_long_plot_has_its_numbers_above_and_below(look, k):
     ]  # fmt: skip
     assert "0" in shown[1] and shown[0] == (shown[1] if k == 8 else set())
     name = next(text for text in texts(figure) if text.get_text() == "one network")
-    assert name.get_window_extent().y0 > axes.bbox.y1 + 20 * (k == 8)
+    assert name.get_window_extent().y0 > axes.bbox.y1 + 15 * (k == 8)
 
 
 def test_words_of_other_figures_have_their_room():
@@ -133,22 +135,61 @@ def test_a_dot_of_its_own_is_larger_and_not_faint():
 
 
 @LOOKS
-def test_a_band_says_what_is_practically_equal(look):
-    figure = drawn(lambda: draw(band=0.3, reference="four"), look)
-    (band,) = figure.axes[0].patches
-    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((-0.3, 0.3))
-    equal = "practically equal" if look.narrow else "practically equal to four"
-    assert {equal, "four", "← better"} <= set(words(figure))
-
-
-def test_a_narrow_page_has_a_short_key():
+def test_a_band_says_below_it_what_is_practically_equal(look):
     rows = {name: row for name, row in ROWS.items() if row.word != "practically equal"}
-    figure = drawn(lambda: draw(rows, xlim=(-1.5, 3.0)), LIGHT[1])
-    key = ["average and its interval", "new data set", "one data set", "practically equal",
-           "further out"]  # fmt: skip
-    found = [text for text in texts(figure) if text.get_text() in key]
-    assert [text.get_text() for text in found] == key
-    assert len({round(text.get_window_extent().y0 / 10) for text in found}) <= 3
+    figure = drawn(lambda: draw(rows, band=0.3), look)
+    (axes,) = figure.axes
+    (band,) = axes.patches
+    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((-0.3, 0.3))
+    (equal,) = (box(text) for text in texts(figure) if text.get_text() == "practically equal")
+    zero = axes.transData.transform((0, 0))[0]
+    assert (equal.x0 + equal.x1) / 2 == pytest.approx(zero, abs=3)
+    assert axes.bbox.y0 < equal.y0 and equal.y1 < band.get_window_extent().y0 + 3
+
+
+@LOOKS
+@pytest.mark.parametrize("turned", [1, -1])
+def test_the_first_row_says_what_its_lines_and_dots_mean(look, turned):
+    rows = {
+        name: replace(
+            row, interval=tuple(turned * x for x in row.interval[::turned]),
+            prediction=tuple(turned * x for x in row.prediction[::turned]),
+            sources=[turned * x for x in (-1.0, -0.6, -0.4)],
+        )
+        for name, row in ROWS.items()
+    }  # fmt: skip
+    low, high = sorted(turned * x for x in (-1.4, 0.4))
+    rows["deep_ensemble"] = replace(rows["deep_ensemble"], prediction=(low, high))
+    figure = drawn(lambda: draw(rows, higher=turned < 0), look)
+    (axes,) = figure.axes
+    found = {text.get_text(): box(text) for text in texts(figure)}
+    (mean,) = (found[words] for words in MEANS if words in found)
+    new, dot = (
+        found[f"{'new' if look.narrow else 'one more'} data set"],
+        found["each dot a data set"],
+    )
+    (upper, lower), *others = lanes(axes)
+    high, low, second = (
+        axes.transData.transform((0, line.get_ydata()[0]))[1]
+        for line in (upper[0], lower[0], others[0][0][0])
+    )
+    at = axes.transData.transform((upper[2].get_xdata()[0], 0))[0]
+    assert mean.x0 < at < mean.x1
+    for text in (mean, new):
+        assert high < text.y0 and text.y1 < high + 0.3 * figure.dpi
+    # The thin line goes further towards 0 than away from it.
+    assert (new.x0 > mean.x1) == (turned > 0)
+    assert second < dot.y0 and (dot.y0 + dot.y1) / 2 == pytest.approx(low, abs=2)
+    dots = axes.transData.transform([(x, 0) for x in rows["deep_ensemble"].sources])[:, 0]
+    assert not any(dot.x0 - 5 < x < dot.x1 + 5 for x in dots)
+
+
+@LOOKS
+def test_where_dots_leave_no_room_they_are_not_named(look):
+    rows = {"swag": replace(ROWS["boosting"], sources=np.linspace(-1.9, 1.7, 9))}
+    assert not [text for text in words(drawn(lambda: draw(rows), look)) if "each dot" in text]
+    rows = {"swag": replace(ROWS["boosting"], sources=[0.5])}
+    assert "this data set" in words(drawn(lambda: draw(rows), look))
 
 
 @LOOKS
@@ -164,8 +205,7 @@ def test_names_and_words_stand_at_their_rows(look):
     (axes,) = figure.axes
     said = [text for text in texts(figure) if text.get_text() in {r.word for r in ROWS.values()}]
     said.sort(key=lambda text: -text.get_window_extent().y0)
-    # A key says some, too: above all on a wide page, below all on a narrow one.
-    said = said[: len(ROWS)] if look.narrow else said[-len(ROWS) :]
+    said = said[: len(ROWS)]  # below all, the band has one, too
     assert [text.get_text() for text in said] == [ROWS[name].word for name in ORDER]
     named = {text.get_text(): text for text in texts(figure)}
     for (upper, lower), name, word, key in zip(lanes(axes), LABELS, said, ORDER, strict=True):
@@ -175,12 +215,16 @@ def test_names_and_words_stand_at_their_rows(look):
         for text in (named[name], word):
             place = box(text)
             if look.narrow:  # above the row, no farther than its own height
-                assert high + 8 < place.y0 < high + 0.3 * figure.dpi
+                first = key == ORDER[0]  # between it and its lines stands what they mean
+                assert high + 8 < place.y0 < high + (0.3 + 0.2 * first) * figure.dpi
             else:
                 assert low < (place.y0 + place.y1) / 2 < high
         assert named[name].get_window_extent().x1 < word.get_window_extent().x0
         assert named[name].get_color() == PALETTE.get(ROWS[key].method or key, INK)
-        assert word.get_color() == (MUTED if word.get_text() == "unclear" else INK)
+        unclear = word.get_text() == "unclear"
+        assert (word.get_color(), word.get_weight()) == (
+            (MUTED, "normal") if unclear else (INK, "bold")
+        )
 
 
 @LOOKS
@@ -188,7 +232,7 @@ def test_what_leaves_the_axis_is_an_arrowhead_with_its_number(look):
     ends = (-1.5, 3.0)
     figure = drawn(lambda: draw(xlim=ends), look)
     (axes,) = figure.axes
-    assert axes.get_xlim() == ends and "further out" in words(figure)
+    assert axes.get_xlim() == ends
     each = {name: row for name, row in zip(ORDER, lanes(axes), strict=True)}
     for name, marker, upper, lower in (
         ("boosting", "<", 1, 2), ("boosting", ">", 0, 1), ("deep_ensemble", "<", 1, 1),
@@ -204,31 +248,7 @@ def test_what_leaves_the_axis_is_an_arrowhead_with_its_number(look):
     assert box(number).x1 < axes.bbox.x0 - 3 * figure.dpi / 72
     # Nothing leaves this one.
     figure = drawn(lambda: draw(xlim=(-4, 4)), look)
-    assert "further out" not in words(figure)
     assert not any(heads(both, m) for row in lanes(figure.axes[0]) for both in row for m in "<>")
-
-
-@LOOKS
-def test_a_frame_keeps_its_room_whether_or_not_something_leaves_it(look):
-    inside = {**ROWS, "boosting": PooledEffect((-0.9, -0.1, 0.7), (-1, 1), [0.5], "unclear")}
-    inside["deep_ensemble"] = PooledEffect((-1.2, -0.8, -0.4), (-1.4, 0.4), [-1.0], "better")
-    one, other = (drawn(lambda rows=rows: draw(rows, xlim=(-1.5, 3.0)), look)
-                  for rows in (ROWS, inside))  # fmt: skip
-    assert "further out" in words(one) and "further out" not in words(other)
-    assert one.get_figheight() == other.get_figheight()
-    assert one.axes[0].get_position().bounds == other.axes[0].get_position().bounds
-
-
-@LOOKS
-def test_a_narrow_page_begins_with_the_rows_and_ends_with_the_key(look):
-    figure = drawn(draw, look)
-    (axes,) = figure.axes
-    (entry,) = (text for text in texts(figure) if text.get_text() == "one data set")
-    ways = next(text for text in texts(figure) if text.get_text() == "← better")
-    assert (box(entry).y1 < axes.bbox.y0) == look.narrow
-    assert (box(entry).y0 > box(ways).y1) == (not look.narrow)
-    if look.narrow:
-        assert box(ways).y1 > figure.bbox.y1 - 0.25 * figure.dpi
 
 
 def test_the_axis_holds_all_intervals_and_not_all_dots():

@@ -104,6 +104,18 @@ def test_the_key_names_what_is_drawn_and_nothing_else():
     assert "members or draws" in words(functions(X, sampled | {"b": belief("rank1")}))
 
 
+def test_what_is_named_in_the_panel_is_not_in_the_key():
+    places = {"true curve": (0.0, 1.1), "data": (2.0, -1.0), "members": (1.0, 1.0)}
+    figure = drawn(lambda: functions(X, ONE, **ABOUT, named=places), LIGHT[0])
+    (axes,) = figure.axes
+    named = {text.get_text(): text for text in axes.texts}
+    assert set(named) == {"true curve", "data"}  # one network has no members
+    for word, text in named.items():
+        assert text.get_position() == places[word] and text.get_color() == INK
+        assert words(figure).count(word) == 1
+    assert {"mean ± 2σ", "no data"} <= set(words(figure))
+
+
 def test_the_key_shows_lines_as_they_are_drawn():
     curves_alone = np.sin(X) + np.arange(5.0)[:, None]
     for members in (Belief("rank1", members=curves_alone), belief(members=5)):
@@ -264,6 +276,13 @@ def test_the_look_is_that_of_the_call():
             "together must be False for more than 4 beliefs",
         ),
         (lambda: functions(X, ONE, thin=3), TypeError, "thin must be a string"),
+        (lambda: functions(X, ONE, named=["data"]), TypeError, "named must be a mapping of words"),
+        (lambda: functions(X, ONE, named={3: (0, 0)}), TypeError, "a word of named must be a str"),
+        (
+            lambda: functions(X, ONE, named={"mean": (4, 0)}),
+            ValueError,
+            r"named\['mean'\] must be inside x, -2 to 3, and ylim, .*, got \(4, 0\)",
+        ),
         (lambda: functions(X, ONE, columns=0), ValueError, "columns must be a positive integer"),
     ],
 )

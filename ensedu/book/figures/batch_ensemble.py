@@ -62,9 +62,8 @@ class Members:
     def say(self, fast_weights: str, ensemble_size: int, width: int) -> str:
         """Say how many numbers members share, and how many they own."""
         return (
-            f"The {ensemble_size} members use one W of {width**2} weights. Each owns r and s, "
-            f"{2 * width} numbers that start at {FROM[fast_weights]}, and scales with them the "
-            "rows and the columns of W."
+            f"The {ensemble_size} members share {width**2} weights, and each scales them by "
+            f"{2 * width} numbers of its own, from {FROM[fast_weights]}."
         )
 
 
@@ -95,9 +94,8 @@ class Rank:
 
     def say(self, fast_weights: str) -> str:
         """Say which rank each has."""
-        most = min(next(iter(self.matrices[fast_weights].values())).shape)
         ranks = self.ranks(fast_weights).items()
-        return f"Of at most {most}: {', '.join(f'{name} has rank {k}' for name, k in ranks)}."
+        return f"{', '.join(f'{name} has rank {k}' for name, k in ranks)}."
 
 
 class BreakEven:

@@ -19,8 +19,8 @@ from ensedu.uncertainty import Interval
 # Captions.
 FOREST = (
     "On average two rivals are better than one network, one is worse, and eleven are unclear "
-    "(hollow). A dot is one data set, and a mark the average of all. The thick line says where the "
-    "average may lie, the thin one where one more data set, such as yours, may fall."
+    "(hollow). The thick line is about the average, the thin one about one more data set, such as "
+    "yours. An arrowhead lies further out, or as many as the number beside it says."
 )
 LUCK = (
     "On concrete a deep ensemble gains little more than half of what luck does. A dot is the NLL "

@@ -356,10 +356,11 @@ def draw_sources(
     last = np.array([[average[name].interval.mean for name in names]])
     said = np.array([[average[name].word in ("better", "worse") for name in names]])
     halves = np.array_split(np.arange(len(names)), 2 if plot.look().narrow else 1)
+    above = 1.92  # inches, for a key and names of contestants
     with plot.house_style():
         figure, panels = plot.panels(
-            len(halves), height=0.21 * (len(values) + 1.5), left=1.72, right=0.12, above=1.62,
-            below=0.1, top=0.3,
+            len(halves), height=0.21 * (len(values) + 1.5), left=1.72, right=0.12, above=above,
+            below=0.1,
         )  # fmt: skip
         for axes, columns in zip(panels, halves, strict=True):
             for start, cells, solid in ((0.0, values, clear), (len(values) + 0.5, last, said)):
@@ -380,14 +381,15 @@ def draw_sources(
             axes.spines[:].set_visible(False)
         low, high = heat_colors()([0.15, 0.85])
         mark = {"marker": "s", "ms": 9, "ls": ""}
-        write_key(
-            figure,
-            {
-                "lower NLL": mark | {"color": low},
-                "higher NLL": mark | {"color": high},
-                "striped: unclear": {"marker": "$////$", "ms": 11, "ls": "", "color": MUTED},
-            },
-        )
+        key = {
+            "lower NLL": mark | {"color": low},
+            "higher NLL": mark | {"color": high},
+            "striped: unclear": {"marker": "$////$", "ms": 11, "ls": "", "color": MUTED},
+        }
+        for axes in panels:
+            write_key(
+                figure, key, figure.get_figheight() * (1 - axes.get_position().y1) - above
+            )  # fmt: skip
     return figure
 
 

@@ -2,19 +2,22 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import Colormap
 from numpy import ndarray as Array
 
 from ensedu import plot
 from ensedu.book.experiments.images_out import METHODS, TEST, Crop
 from ensedu.plot.panels import widths
-from ensedu.plot.style import Figure, color, tint
+from ensedu.plot.style import MUTED, Figure, color, tint
+from ensedu.plot.text_layout import SMALL
 
 # Captions.
 CROPS = (
     "Doubt lies on edges, and so do the errors, but in grass it lies everywhere. The "
     "panels: what a network was given, what it made of that, its σ for each pixel, and how far off "
-    "it was; full color is 30 gray levels of 255, or more."
+    "it was, in gray levels of 255."
 )
 BY_METHOD = (
     "Means over our five photographs, with 95% intervals over 4 seeds: gains on bicubic "
@@ -27,6 +30,7 @@ BY_PHOTOGRAPH = (
 MOST = 30  # gray levels that have the full color
 COLUMNS = (4, 2)
 SPACE = 0.06  # inches at either side of a panel
+SCALE = 0.3  # inches below a panel, for the scale of its colors
 
 
 class Crops:
@@ -50,13 +54,15 @@ class Crops:
         with plot.house_style():
             _, side, _ = widths(4, COLUMNS, SPACE, SPACE, False)
             figure, found = plot.panels(
-                4, height=side, columns=COLUMNS, left=SPACE, right=SPACE, below=0.05
+                4, height=side, columns=COLUMNS, left=SPACE, right=SPACE, below=SCALE
             )
             given, made, doubt, wrong = found
             show(given, crop.small, "given", "gray", 255)
             show(made, crop.mean, "made", "gray", 255)
             show(doubt, crop.std, "σ", tint(color(key)), MOST)
             show(wrong, crop.error, "error", tint(color(key)), MOST)
+            for axes in (doubt, wrong):
+                _show_scale(axes, tint(color(key)), side)
         return figure
 
     def say(self, photograph: str, method: str) -> str:
@@ -68,7 +74,21 @@ class Crops:
         )
 
 
-def show(axes: Axes, pixels: Array, title: str, cmap: object, most: float | int) -> None:
+def _show_scale(axes: Axes, cmap: str | Colormap, side: float | int) -> None:
+    """Draw below a panel, so many inches high, what its colors are."""
+    middle = -SCALE / 2 / side
+    strip = axes.inset_axes((0.1, middle - 0.03, 0.62, 0.06))
+    strip.imshow(np.linspace(0, 1, 64)[None], cmap=cmap, aspect="auto")
+    strip.set(xticks=[], yticks=[])
+    strip.set_axis_off()
+    for x, ha, words in ((0.0, "left", "0"), (1.0, "right", f"≥ {MOST}")):
+        axes.text(
+            x, middle, words, ha=ha, va="center", transform=axes.transAxes, color=MUTED,
+            fontsize=SMALL,
+        )  # fmt: skip
+
+
+def show(axes: Axes, pixels: Array, title: str, cmap: str | Colormap, most: float | int) -> None:
     """Draw an image into a panel."""
     axes.imshow(pixels, cmap=cmap, vmin=0, vmax=most, interpolation="none")
     axes.set_title(title)

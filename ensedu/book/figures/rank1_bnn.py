@@ -102,8 +102,8 @@ class Distribution:
     def say(self, method: str) -> str:
         """Say what moves together."""
         return {
-            "rank-1": "Rank-1: a row shares its draw of r, a column its draw of s, so many entries "
-            "of a row or a column move together.",
+            "rank-1": "Rank-1: a row shares its draw of r and a column that of s, so their entries "
+            "move together.",
             "mean-field": "Mean-field, with the same mean and standard deviation of each entry: "
             "colors without a pattern. Nothing moves together.",
         }[method]

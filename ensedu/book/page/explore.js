@@ -191,7 +191,7 @@
   };
 
   // A control that several figures of a group, or a ranking, have with the same values stands once,
-  // above the first of them, and stays in sight until the last has passed.
+  // above the first of them, and stays in sight while one of them is.
   const share = () => {
     const several = new Map();
     for (const explorer of explorers.values())
@@ -245,14 +245,19 @@
     }
     for (const explorer of explorers.values()) explorer.follow(first.group, first.state());
     tell(first.group, first.state());
-    // It ends with the last figure, which has passed once it is above the bar. What is below the
-    // screen counts as seen.
+    // It lies over the page only while one of its figures is in sight below it.
     const under = Math.round(parseFloat(getComputedStyle(bar).top) || 0) + bar.offsetHeight;
-    const { root: last } = sharing.at(-1).explorer;
-    new IntersectionObserver(
-      (entries) => bar.classList.toggle("ensedu-passed", !entries.at(-1).isIntersecting),
-      { rootMargin: `-${under}px 0px 1000000px 0px` },
-    ).observe(last.closest("figure") ?? last);
+    const seen = new Set();
+    const watch = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries)
+          seen[isIntersecting ? "add" : "delete"](target);
+        bar.classList.toggle("ensedu-passed", !seen.size);
+      },
+      { rootMargin: `-${under}px 0px 0px 0px` },
+    );
+    for (const { explorer } of sharing)
+      watch.observe(explorer.root.closest("figure") ?? explorer.root);
   };
 
   // An address, or a link in the text, names a figure and its setting: #fig-counts:width=50.

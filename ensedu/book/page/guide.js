@@ -6,6 +6,14 @@ import { followSetting, keepSetting } from "./common/address.js";
 export const placeOf = (takes, answers) =>
   Object.entries(takes).reduce((sum, [key, all]) => sum * all.length + all.indexOf(answers[key]), 0);
 
+// Who else fits: the first by name, and of more than one other how many.
+const NAMED = 3;
+const named = (fit) => {
+  const names = fit.map(({ textContent }) => textContent);
+  if (names.length > NAMED + 1) names.splice(NAMED, Infinity, `${names.length - NAMED} more`);
+  return `Also ${names.length === 1 ? "fits" : "fit"}: ${names.join(" · ")}`;
+};
+
 const setUp = (root) => {
   const data = JSON.parse(root.querySelector("script").textContent);
   const { name, takes, start, rankings, places } = data;
@@ -43,12 +51,13 @@ const setUp = (root) => {
     ruled.querySelector("summary > span").textContent = out;
     // What an answer has changed, even where the recommendation stays.
     const called = first.querySelector(".ensedu-method").textContent;
-    const fit = list.querySelectorAll(".ensedu-fits").length;
-    const beside = both.flat().length ? `${fit || "No"} ${fit === 1 ? "other fits" : "others fit"}.` : "";
+    const fit = [...list.querySelectorAll(".ensedu-fits th > span:first-child")];
+    const count = `${fit.length || "No"} ${fit.length === 1 ? "other fits" : "others fit"}.`;
+    const beside = both.flat().length ? count : "";
     const word = { "": "Answer", [called]: "Still" }[before] ?? "Now";
     const changed = { Answer: "", Still: "No change.", Now: "New answer." }[word];
     const note = first.querySelector(".ensedu-now");
-    note.textContent = `${changed} ${beside}`.trim();
+    note.textContent = `${changed} ${fit.length ? named(fit) : beside}`.trim();
     if (before) note.classList.add("ensedu-fresh");
     if (word === "Now") {
       first.classList.add("ensedu-fresh");

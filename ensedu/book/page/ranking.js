@@ -5,7 +5,7 @@ import { followSetting, keepSetting } from "./common/address.js";
 // One table: its rows as Python counts them, and its columns behind that of the names.
 const tableOf = (section, data, tell) => {
   const [body] = section.querySelectorAll("tbody");
-  const foot = section.querySelector("tfoot tr"); // the scales of bars
+  const bars = section.querySelectorAll("[data-column]"); // of the column, and their scales
   const rows = [];
   data.shown.forEach((place, i) => (rows[place] = body.rows[i]));
   const heads = [...section.querySelectorAll("thead th")];
@@ -28,12 +28,10 @@ const tableOf = (section, data, tell) => {
       head.querySelector(".ensedu-first").textContent = i === column ? `${end} first` : "";
       if (i === column) head.setAttribute("aria-sort", data.directions[i][end]);
       else head.removeAttribute("aria-sort");
-      const all = foot ? [...rows, foot] : rows;
-      for (const { classList } of [head, ...all.map((row) => row.cells[i + 1])]) {
+      for (const { classList } of [head, ...rows.map((row) => row.cells[i + 1])])
         classList.toggle("ensedu-sorted", i === column);
-        classList.toggle("ensedu-barred", i === barred);
-      }
     });
+    for (const bar of bars) bar.hidden = Number(bar.dataset.column) !== barred;
     return data.said[column][end];
   };
   return { section, data, show };

@@ -41,6 +41,7 @@ FAR = 4  # median ends of intervals: a bar that goes further is cut, or no other
 # room, in shares of it.
 STEPS = [float(f"{digit}e{power}") for power in range(-9, 10) for digit in (1, 2, 5)]
 APART, WHOLE = 0.28, 0.1
+BAR = 3.6  # em that a bar takes behind the names, beyond what cells have to spare
 
 
 @dataclass(frozen=True)
@@ -319,21 +320,23 @@ class Part:
             self.option,
         )
 
-    def width(self) -> tuple[float, float]:
-        """Return how wide it is in em as a table, and a line of its blocks where it is none."""
-        cells = [
-            Row(
-                row.name,
-                tuple(
-                    Cell(max(number + mark * 2, *between.split(), "", key=len))
-                    for number, mark, between in (self.cell(row, each) for each in self.measures)
-                ),
-                row.method,
-            )
-            for row in self.rows
-        ]
+    def widths(self) -> tuple[float, float, float]:
+        """Return how wide it is in em: with intervals, with bars, and a line of its blocks."""
         columns = tuple(Column(measure.title + BETTER[measure.better]) for measure in self.measures)
-        return Table(columns, tuple(cells)).table_width(), self.text().block_line_width()
+
+        def table(*, intervals: bool) -> float:
+            rows = []
+            for row in self.rows:
+                cells = []
+                for measure in self.measures:
+                    number, mark, between = self.cell(row, measure)
+                    parts = between.split() if intervals else []
+                    cells.append(Cell(max(number + mark * 2, *parts, "", key=len)))
+                rows.append(Row(row.name, tuple(cells), row.method))
+            return Table(columns, tuple(rows)).table_width()
+
+        room = BAR if any(self.bars(measure)[0] for measure in self.measures) else 0.0
+        return table(intervals=True), table(intervals=False) + room, self.text().block_line_width()
 
 
 @dataclass(frozen=True, repr=False)
@@ -436,11 +439,11 @@ class Ranking:
         return f'<span class="ensedu-arrows">{arrows}. </span>{escape(rest)}'
 
     def _section(self, part: Part) -> Iterator[str]:
-        side_by_side, line = part.width()
+        side_by_side, barred, line = part.widths()
         label = f' aria-label="{escape(self.caption)}"' if self.caption and not part.option else ""
         rows = [part.rows[i] for i in part.order(part.start, ENDS[0])]
         yield (
-            f'<section><div class="ensedu-ranked" style="--ensedu-table: {side_by_side:.1f}">'
+            f'<section><div class="ensedu-ranked" style="--ensedu-table: {barred:.1f}">'
             '<div class="ensedu-press ensedu-live-only" hidden>Press a title to sort by its '
             "column, once more to turn the order.</div>"
             f'<div class="ensedu-table-box" style="--ensedu-table: {side_by_side:.1f}; '
@@ -459,7 +462,8 @@ class Ranking:
             own = f' data-method="{escape(row.method)}"' if row.method else ""
             note = ' <span class="ensedu-note">reference</span>' if row.reference else ""
             words = INSIDE.sub("<wbr>", escape(row.name))
-            name = f'<th role="rowheader" scope="row">{words}{note}</th>'
+            lane = self._lane(part, row)
+            name = f'<th role="rowheader" scope="row">{words}{note}{lane}</th>'
             yield f'<tr role="row"{own}>{name}'
             for measure in part.measures:
                 yield self._cell(part, row, measure)
@@ -471,12 +475,24 @@ class Ranking:
         rooms = {measure.title: part.bars(measure) for measure in part.measures}
         if not any(found for found, _ in rooms.values()):
             return ""
-        cells = ""
-        for measure in part.measures:
-            found, room = rooms[measure.title]
-            scale = f'<span class="ensedu-between">{scale_html(room)}</span>' if found else ""
-            cells += f"<td{_classes(part, measure)}>{scale}</td>"
-        return f'<tfoot aria-hidden="true"><tr><td>bar: difference</td>{cells}</tr></tfoot>'
+        scales = {
+            i: scale_html(room) for i, (found, room) in enumerate(rooms.values()) if found
+        }  # fmt: skip
+        cells = "<td></td>" * len(part.measures)
+        return (
+            f'<tfoot aria-hidden="true"><tr><td>bar: difference{_lane_html(scales)}</td>{cells}'
+            "</tr></tfoot>"
+        )
+
+    def _lane(self, part: Part, row: Contestant) -> str:
+        """Return the bars of a row, one a column that has some, of which a script shows one."""
+        bars = {}
+        for i, measure in enumerate(part.measures):
+            found, room = part.bars(measure)
+            if row.name in found:
+                resolved = bool(row.scores[measure.title].verdict)
+                bars[i] = bar_html(found[row.name], room, resolved=resolved)
+        return _lane_html(bars)
 
     def _title(self, part: Part, measure: Measure) -> str:
         sort = f' aria-sort="{_directions(measure)[0]}"' if measure is part.start else ""
@@ -494,18 +510,17 @@ class Ranking:
             words = score.verdict or words if score else ""
             marked = f'<span class="ensedu-mark" aria-hidden="true">{mark}</span>'
             marked += f'<span class="ensedu-hear"> {words} </span>' if words else ""
-        interval = ""
-        bars, room = part.bars(measure)
-        if row.name in bars:
-            bar = bar_html(bars[row.name], room, resolved=bool(mark))
-            interval = (
-                f'<span class="ensedu-between"><span class="ensedu-bracket">{between}</span>'
-                f"{bar}</span>"
-            )
+        interval = f'<span class="ensedu-between">{between}</span>' if between else ""
         return (
             f'<td role="cell" data-label="{escape(measure.head)}"{_classes(part, measure)}>'
             f'<span class="ensedu-score"><span>{number}{marked}</span>{interval}</span></td>'
         )
+
+
+def _lane_html(parts: Mapping[int, str]) -> str:
+    """Return what stands at the end of a row's name, by the column that it is of."""
+    inside = "".join(f'<span data-column="{i}">{part}</span>' for i, part in parts.items())
+    return f'<span class="ensedu-lane" aria-hidden="true">{inside}</span>' if inside else ""
 
 
 def direction(measure: Measure) -> str:

@@ -30,7 +30,7 @@ def test_members_own_what_their_start_and_their_width_say():
         assert own["r"].shape == own["s"].shape == (M, h)
         assert (set(np.abs(own["r"]).ravel()) == {1.0}) == (init == "signs")
         said = shown.say(init, M, h)
-        assert said.startswith(f"The {M} members use one W of {h * h} weights. ")
+        assert said.startswith(f"The {M} members share {h * h} weights, ")
         assert f"{own['r'][0].size + own['s'][0].size} numbers" in said
     readable(lambda: shown.draw("normal", 2, 5))
     assert (
@@ -43,7 +43,7 @@ def test_ranks_stand_in_titles_and_in_the_sentence():
     assert RANK.ranks("near")["W₁ / W"] == 1
     assert RANK.ranks("near")["W₁"] > 1
     rank = np.linalg.matrix_rank(W)
-    assert RANK.say("equal") == f"Of at most 4: W₁ has rank {rank}, W₁ / W has rank {rank}."
+    assert RANK.say("equal") == f"W₁ has rank {rank}, W₁ / W has rank {rank}."
     readable(lambda: RANK.draw("near"))
     said = {text.get_text() for text in texts(drawn(lambda: RANK.draw("near"), LIGHT[0]))}
     assert "W₁ / W, rank 1" in said

@@ -244,6 +244,7 @@ def test_a_cell_is_striped_where_its_interval_includes_0(look):
         figure = choosing.draw_sources(DIFFERENCES, averages())
         limits = [mesh.get_clim() for mesh in figure.axes[0].collections[::2]]
     assert len(figure.axes) == 1 + look.narrow
+    assert [text.get_text() for text in figure.texts].count("lower NLL") == len(figure.axes)
     names = [text.get_text() for axes in figure.axes for text in axes.get_xticklabels()]
     assert names == ["Deep ensemble", "SWAG"]  # the best average first
     assert figure.axes[0].get_xticklabels()[0].get_color() == plot.PALETTE["deep_ensemble"]

@@ -52,8 +52,8 @@ def test_an_average_says_what_it_leaves():
     assert AVERAGE.choices == {"ensemble_size": [1, 2, 4], "starts": ["different", "same"]}
     assert AVERAGE.say(1, "different") == "One member. Its mean squared error in the gap is 0.210."
     assert AVERAGE.say(4, "different") == (
-        "Mean squared error in the gap: one member has 0.210, the average of 4 has 0.100. The "
-        "0.110 between is how far members are apart."
+        "In the gap, averaging 4 members leaves 0.100 of 0.210 squared error: the difference is "
+        "how far they are apart."
     )
     assert "Averaging them changes nothing" in AVERAGE.say(4, "same")
     steady(AVERAGE.draw, [*itertools.product(*AVERAGE.choices.values())])
@@ -73,8 +73,8 @@ def test_matrices_are_those_of_the_size_and_the_width():
             assert any(
                 one.size == matrix.size and np.allclose(one, matrix.ravel()) for one in drawings
             )
-    assert MATRICES.say(1, 5) == "One member is one network: one matrix of 5 × 5 = 25 weights."
-    assert MATRICES.say(3, 5).endswith("75 numbers, none of them shared.")
+    assert MATRICES.say(1, 5) == "One member is one network: one matrix of 25 weights."
+    assert MATRICES.say(3, 5) == "3 members store 75 weights, and share none of them."
 
 
 def test_a_correlation_has_a_curve_a_place_and_one_of_independent_errors():

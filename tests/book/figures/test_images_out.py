@@ -34,6 +34,13 @@ def test_panels_are_what_was_given_made_doubted_and_wrong(look):
     assert [image.get_clim() for image in (given, made)] == [(0, 255)] * 2
     assert [image.get_clim() for image in (doubt, wrong)] == [(0, MOST)] * 2
     assert [axes.get_title() for axes in figure.axes] == ["given", "made", "σ", "error"]
+    # The scale of these colors stands below them.
+    scales = [[text.get_text() for text in axes.texts] for axes in figure.axes]
+    assert scales == [[], [], ["0", f"≥ {MOST}"], ["0", f"≥ {MOST}"]]
+    for axes in figure.axes[2:]:
+        (strip,) = axes.child_axes
+        assert strip.images[0].get_cmap() == axes.images[0].get_cmap()
+        assert strip.get_window_extent().y1 < axes.get_window_extent().y0
 
 
 def test_it_says_what_the_doubted_pixels_hold():

@@ -287,7 +287,7 @@ def test_bars_share_one_scale_which_ends_where_the_farthest_does():
         assert bar_place((low, high), room) == pytest.approx(expected)
     root = parsed(table)
     assert root.select_one(".ensedu-bar")["style"] == ("--zero: 37.5%; --from: 0.0%; --to: 25.0%")
-    assert len(root.select(".ensedu-bar")) == len(root.select(".ensedu-bracket")) == 3
+    assert len(root.select(".ensedu-bar")) == len(root.select(".ensedu-between")) == 3
 
 
 def test_one_bar_that_goes_far_does_not_flatten_all_others():
