@@ -14,14 +14,14 @@ TRIES = (
         "answer": "No band at all: one network cannot disagree.",
     },
     {
-        "ask": "Now set them to 16. Where do they differ most?",
+        "ask": "Set them to 16. Where do they differ most?",
         "set": {"ensemble_size": 16},
         "answer": "They part where there is no point.",
     },
     {
-        "ask": "Let them all start the same. What is left of the band?",
+        "ask": "Start them all the same. What is left of the band?",
         "set": {"ensemble_size": 16, "start": "same"},
-        "answer": "Nothing: sixteen copies of one network cannot disagree, either.",
+        "answer": "Nothing: they are sixteen copies of one network.",
     },
 )
 

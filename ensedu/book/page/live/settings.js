@@ -167,10 +167,7 @@ export const fullSettings = (trainer, root) => {
   const noise = slider("noise σ", [0.02, 0.05, 0.08, 0.1, 0.12, 0.2, 0.3, 0.5, 1], String, (value) =>
     trainer.change(trainer.state.data === "own" ? { noise: value } : withToy(trainer.state, { noise: value })),
   );
-  const tool = toggle("a tap", [["add", "adds"], ["erase", "erases"]], (value) => (trainer.erasing = value === "erase"));
-  tool.element.hidden = !matchMedia("(pointer: coarse)").matches; // a mouse erases by two clicks
   const brush = toggle("class", [["0", "● 1"], ["1", "▲ 2"], ["2", "■ 3"]], (value) => (trainer.brush = Number(value)));
-  tool.show("add");
   brush.show("0");
   const fresh = button("New points", () => trainer.change(withToy(trainer.state, { seed: (trainer.state.seed + 1) % (SETTINGS.fields.seed.high + 1) })));
   const clear = button("Clear", () => trainer.change({ data: "own", points: [], axes: null }));
@@ -188,8 +185,8 @@ export const fullSettings = (trainer, root) => {
       parametrization: panel.toggle("weights", "parametrization", [["standard", "standard"], ["ntk", "NTK"]]),
       head: panel.toggle("predicts", "head", [["mean", "mean"], ["variance", "+ variance"]], () => !trainer.plane),
     }));
-  const points = group("Data", panel.field(data, () => trainer.state.data), panel.field(noise, () => trainer.state.noise), tool,
-      panel.keep(brush, () => {}, () => trainer.plane), make("div", { class: "ensedu-t-buttons" }, fresh, clear));
+  const points = group("Data", panel.field(data, () => trainer.state.data), panel.field(noise, () => trainer.state.noise),
+    panel.keep(brush, () => {}, () => trainer.plane), make("div", { class: "ensedu-t-buttons" }, fresh, clear));
   const training = group("Training",
     panel.slider("learning rate", "lr", [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1]),
     panel.more({
