@@ -19,9 +19,9 @@ def intro(open_page, server, request):
 
 
 def test_what_to_try_is_ticked_when_it_is_done_and_the_band_is_measured(intro):
-    asked, band = intro.locator(".ensedu-t-try"), intro.locator("p.ensedu-t-control output")
+    asked, band = intro.locator(".ensedu-t-try"), intro.locator("p.ensedu-t-control strong")
     members = intro.get_by_role("slider", name="members")
-    intro.wait_for_function("document.querySelector('p.ensedu-t-control output').value")
+    intro.wait_for_function("document.querySelector('p.ensedu-t-control strong').textContent")
     # What is asked, what answers it and the slider are in one view; nothing moves when it is done.
     boxes = [part.bounding_box() for part in (asked, members, band)]
     for above, below in itertools.pairwise(boxes):
@@ -35,7 +35,7 @@ def test_what_to_try_is_ticked_when_it_is_done_and_the_band_is_measured(intro):
         do()
         intro.locator(".ensedu-t-try", has_text=f"✓ {one['answer']}").wait_for()
         ends = one["answer"].startswith(("No", "Nothing"))
-        measured = "(none) => (document.querySelector('p.ensedu-t-control output').value === '± 0.00') === none"
+        measured = "(none) => (document.querySelector('p.ensedu-t-control strong').textContent === '± 0.00') === none"
         intro.wait_for_function(measured, arg=ends)
     assert members.bounding_box() == boxes[1]
     members.press("Home")  # what is done stays done

@@ -6,7 +6,9 @@ import { sides, specOf } from "./runner.js";
 const ofOne = ({ sizes }) => sizes.slice(1).reduce((sum, n, l) => sum + (sizes[l] + 1) * n, 0);
 
 export const gauge = () => {
-  const [steps, held] = ["steps", "held"].map((name) => make("span", { class: `ensedu-t-${name}` }));
+  // While it trains, words change in their node: another node has the whole page styled anew.
+  const steps = new Text();
+  const held = make("span", { class: "ensedu-t-held" });
   const element = make("p", { class: "ensedu-t-meter" });
   let shown = "";
   const hold = (totals, state) => {
@@ -23,12 +25,12 @@ export const gauge = () => {
     held.replaceChildren(...bars.flatMap((bar, i) => (i ? [" ", bar] : [bar])), " parameters");
   };
   const show = (frame, state) => {
-    steps.textContent = `step ${frame.steps.toLocaleString("en")}`;
+    steps.data = `step ${frame.steps.toLocaleString("en")}`;
     const totals = frame.sides.map(({ total }) => total);
     if (totals.length !== sides(state).length) return; // the picture of another state
     const what = JSON.stringify([totals, sides(state)]);
     if (shown === what) return;
-    if (!shown) element.append(steps, " ", held);
+    if (!shown) element.append(make("span", {}, steps), " ", held);
     shown = what;
     hold(totals, state);
   };

@@ -125,8 +125,8 @@ export const smallSettings = (trainer, full, tries) => {
 // below the first of them how wide the band is. Returns what measures that.
 const asking = (panel, element, tries) => {
   const asked = make("p", { class: "ensedu-t-try", role: "status" });
-  const width = make("output", { "aria-hidden": "true" });
-  const band = make("p", { class: "ensedu-t-control" }, make("span", {}, "dark band"), make("span", { class: "ensedu-t-note" }, "in the widest gap"), width);
+  const width = new Text();
+  const band = make("p", { class: "ensedu-t-control" }, make("span", {}, "dark band"), make("span", { class: "ensedu-t-note" }, "in the widest gap"), make("strong", {}, width));
   element.prepend(asked);
   element.children[1].after(band);
   const holds = ([key, value]) => panel.trainer.state[key] === value;
@@ -139,7 +139,7 @@ const asking = (panel, element, tries) => {
     const { ask } = tries[done] ?? {};
     asked.replaceChildren(...(done ? [`✓ ${tries[done - 1].answer} `] : []), ...(ask ? [make("strong", {}, ask)] : []));
   });
-  return (frame) => (width.value = widestBand(frame, panel.trainer.state));
+  return (frame) => (width.data = widestBand(frame, panel.trainer.state));
 };
 
 // A row of buttons for boxes of which one is open at most; `follow` hears whether one is.
