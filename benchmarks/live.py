@@ -5,11 +5,11 @@
 
 One trainer alone on its page, networks 1-50-50-1 of M = 8 on 64 points, for each method: on a desk,
 with the page slowed down fourfold, and as wide as a phone; with both, it also draws the maps of two
-classes. A step or a picture counts when the picture that shows it is drawn. A beat is a frame of the
+classes. A step or a frame counts when the picture that shows it is drawn. A beat is a turn of the
 browser, in which the page could answer a finger; it is late when the last one is more than 50 ms
-ago. Chromium runs without a window and without a GPU; it reports tasks
-of its main thread from 50 ms on. It slows the page down, and not the Worker: so a slow processor
-trains fewer steps than that column says.
+ago. Chromium runs without a window and without a GPU; it reports tasks of its main thread from 50 ms
+on. It slows the page down, and not the Worker: so a slow processor trains fewer steps than that
+column says.
 """
 
 import argparse
@@ -38,8 +38,8 @@ SLOWEST = "phone, 4 times slower"
 RATES = ("steps", "frames", "beats", "late")
 WARM, LONG, SHORT = 2.0, 5.0, 1.0  # seconds
 ROUNDS = 2
-#: Targets on the desk: at least so many a second, at most so many milliseconds and bytes; and on the
-#: slowest phone at least so many beats a second.
+#: Targets on the desk: at least so many a second, at most so many milliseconds and bytes; and on
+#: the slowest phone at least so many beats a second.
 LEAST = {"steps": 100, "frames": 30}
 LEAST_BEATS, MOST_TASK, MOST_BYTES = 30, 50, 60_000
 
@@ -160,11 +160,11 @@ def targets(rows, scripts):
 
 def table(rows, judged):
     """Return the lines of a table."""
-    heads = f"{'steps/s':>9}{'pictures/s':>12}{'beats/s':>9}{'late/s':>8}{'longest task, ms':>18}"
+    heads = f"{'steps/s':>9}{'frames/s':>10}{'beats/s':>9}{'late/s':>8}{'longest task, ms':>18}"
     yield f"{'':22}{'method':16}{'':8}{heads}"
     for row in rows:
         task = f"{row['task']:.0f}" if row["task"] else "< 50"
-        rates = f"{row['steps']:9.0f}{row['frames']:12.0f}{row['beats']:9.0f}{row['late']:8.1f}"
+        rates = f"{row['steps']:9.0f}{row['frames']:10.0f}{row['beats']:9.0f}{row['late']:8.1f}"
         yield f"{row['place']:22}{row['method']:16}{row['picture']:8}{rates}{task:>18}"
     for name, one in judged.items():
         verdict = "met" if one["met"] else "MISSED"

@@ -91,8 +91,8 @@ def inside(
     matrix that they make of the shared one. That matrix is faint and has no frame, because it is
     computed and never stored; so are the draws of a mean-field layer, with a hatched margin. Biases
     are the row below. Hatched squares are standard deviations. To the right, or on a narrow page
-    beside its name, stands each method's count, which may be that of a larger network. Weights and biases
-    have one color scale, r and s another; both are centered at 0.
+    beside its name, stands each method's count, which may be that of a larger network. Weights and
+    biases have one color scale, r and s another; both are centered at 0.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ from ensedu.book.figures.intro import TRIES
 from scripts.browsing import DESK, PHONE, visit
 
 PAGE = "book/intro.html"
+BAND = "document.querySelector('p.ensedu-t-control strong').textContent"
 
 
 @pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])
@@ -21,7 +22,7 @@ def intro(open_page, server, request):
 def test_what_to_try_is_ticked_when_it_is_done_and_the_band_is_measured(intro):
     asked, band = intro.locator(".ensedu-t-try"), intro.locator("p.ensedu-t-control strong")
     members = intro.get_by_role("slider", name="members")
-    intro.wait_for_function("document.querySelector('p.ensedu-t-control strong').textContent")
+    intro.wait_for_function(BAND)
     # What is asked, what answers it and the slider are in one view; nothing moves when it is done.
     boxes = [part.bounding_box() for part in (asked, members, band)]
     for above, below in itertools.pairwise(boxes):
@@ -34,9 +35,8 @@ def test_what_to_try_is_ticked_when_it_is_done_and_the_band_is_measured(intro):
         assert asked.inner_text().endswith(one["ask"])
         do()
         intro.locator(".ensedu-t-try", has_text=f"✓ {one['answer']}").wait_for()
-        ends = one["answer"].startswith(("No", "Nothing"))
-        measured = "(none) => (document.querySelector('p.ensedu-t-control strong').textContent === '± 0.00') === none"
-        intro.wait_for_function(measured, arg=ends)
+        none = one["answer"].startswith(("No", "Nothing"))
+        intro.wait_for_function(f"none => ({BAND} === '± 0.00') === none", arg=none)
     assert members.bounding_box() == boxes[1]
     members.press("Home")  # what is done stays done
     assert asked.inner_text() == f"✓ {TRIES[-1]['answer']}"
