@@ -745,7 +745,7 @@ def test_a_bad_link_is_told_and_the_trainer_starts_as_always(open_live, home):
     assert (
         page.locator("#live .ensedu-t-meter")
         .inner_text()
-        .endswith(" 32 parameters, as in 2 networks")
+        .endswith(" 32 parameters")
     )
     page.evaluate("() => { location.hash = '#live:width=7' }")
     page.wait_for_function(
@@ -1324,7 +1324,7 @@ def test_the_story_follows_training_and_is_read_aloud_at_a_pause_alone(open_live
       window.told = [];
       const line = root().querySelector(".ensedu-t-story");
       new MutationObserver(() => told.push([performance.now(), story(), line.ariaLive]))
-        .observe(line, { childList: true });
+        .observe(line, { childList: true, characterData: true, subtree: true });
       t.play(1e9);
     }""")
     page.wait_for_function("told.length >= 4")
@@ -1337,7 +1337,7 @@ def test_the_story_follows_training_and_is_read_aloud_at_a_pause_alone(open_live
     page.evaluate("""async () => {
       const steps = t.steps;
       await until(() => t.steps > steps, "a step");
-      root().querySelector(".ensedu-t-story").textContent = "";
+      root().querySelector(".ensedu-t-story").firstChild.data = "";
       t.pause();
     }""")
     page.wait_for_function("told.at(-1)[1].startsWith('Deep ensemble of 2: its curves spread')")
@@ -1505,6 +1505,22 @@ def test_what_is_written_while_it_trains_has_no_more_than_itself_styled_anew():
     """A part of the trainer that is styled by what is in it costs all of the page each time."""
     sheet = (HERE / "live/live.css").read_text(encoding="utf-8")
     assert not re.findall(r"\.ensedu-t-[^{},]*:has\(", sheet)
+
+
+def test_words_change_in_their_node_while_it_trains(live):
+    """Another node would have all of a page styled anew, many times a second."""
+    page = live()
+    page.evaluate("""() => {
+      window.nodes = 0;
+      new MutationObserver((all) => (nodes += all.length))
+        .observe(root().querySelector(".ensedu-t-bench"), { childList: true, attributes: true, subtree: true });
+      t.play(1e9);
+    }""")
+    before = page.evaluate("meter()")
+    page.evaluate("nodes = 0")  # the buttons have followed
+    page.evaluate("before => until(() => t.steps > 200 && meter() !== before)", before)
+    page.wait_for_timeout(2500)  # more than two sentences
+    assert page.evaluate("nodes") <= 1  # that it is no longer read aloud
 
 
 FORMS = {

@@ -18,8 +18,11 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
   // Only what is `loud` is read aloud: answers, and what is seen at a pause.
   const tell = (words, loud = true, time = KEEP) => {
     const live = loud ? "polite" : "off";
-    if (status.ariaLive !== live) status.ariaLive = live;
-    status.firstChild.data = words;
+    if (status.textContent !== words || status.ariaLive !== live) {
+      if (status.ariaLive !== live) status.ariaLive = live;
+      if (loud) status.textContent = words; // another node is read aloud
+      else status.firstChild.data = words;
+    }
     spoken = { until: performance.now() + time, steps: trainer.steps, state: trainer.state };
   };
   // That it begins anew is seen: it is only read aloud, and leaves its place to what comes out.
