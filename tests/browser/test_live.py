@@ -742,11 +742,7 @@ def test_a_bad_link_is_told_and_the_trainer_starts_as_always(open_live, home):
     page.wait_for_function("document.querySelector('#live .ensedu-t-meter').textContent")
     page.wait_for_timeout(200)
     assert told.inner_text() == want
-    assert (
-        page.locator("#live .ensedu-t-meter")
-        .inner_text()
-        .endswith(" 32 parameters")
-    )
+    assert page.locator("#live .ensedu-t-meter").inner_text().endswith(" 32 parameters")
     page.evaluate("() => { location.hash = '#live:width=7' }")
     page.wait_for_function(
         "/ 44 parameters/.test(document.querySelector('#live .ensedu-t-meter').textContent)"
