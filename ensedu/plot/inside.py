@@ -91,8 +91,8 @@ def inside(
     matrix that they make of the shared one. That matrix is faint and has no frame, because it is
     computed and never stored; so are the draws of a mean-field layer, with a hatched margin. Biases
     are the row below. Hatched squares are standard deviations. To the right, or on a narrow page
-    below, stands each method's count, which may be that of a larger network. Weights and biases
-    have one color scale, r and s another; both are centered at 0.
+    beside its name, stands each method's count, which may be that of a larger network. Weights and
+    biases have one color scale, r and s another; both are centered at 0.
 
     Parameters
     ----------
@@ -133,6 +133,7 @@ def inside(
         for method in rows
     }
     longest = max(count.total for count in named.values()) or 1
+    names = max(text_layout.text_width(LABELS[method], 13, "bold") for method in rows) + 0.2
     digits = text_layout.text_width(exact_digits(longest), 12, "bold") + 0.12
     with house_style():
         figure, axes = canvas(wide, 1.0)
@@ -144,7 +145,7 @@ def inside(
             axes.text(wide - EDGE - COUNTS, y - 0.1, title, va="bottom", fontsize=SMALL)
         pen.headers(M, n, y - 0.18)
         for method, arrays in rows.items():
-            lines = LINE * (1 + captions[method].count("\n"))
+            line, lines = y, LINE * (1 + captions[method].count("\n"))
             axes.plot([EDGE, wide - EDGE], [y, y], color=GRID, lw=0.8)
             axes.text(EDGE, y + 0.24, LABELS[method], color=PALETTE[method], weight="bold",
                       fontsize=13)  # fmt: skip
@@ -157,10 +158,9 @@ def inside(
                 height = max(height, NUMBERED + 2 * BAND + m * cell)
             words = exact_digits(named[method].total)
             if narrow:
-                y += height + 0.12
-                left, length = EDGE + digits, room - digits
-                axes.text(EDGE, y + 0.15, words, weight="bold")
-                top, y = y + 0.02, y + 0.2 + BETWEEN
+                left, length, top = EDGE + names + digits, room - names - digits, line + 0.1
+                axes.text(left - digits, line + 0.24, words, weight="bold")
+                y += height + BETWEEN
             else:
                 height = max(height, COUNT)
                 left, length, top = wide - EDGE - COUNTS, COUNTS, y + height / 2 - 0.04

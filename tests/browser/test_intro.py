@@ -1,10 +1,14 @@
 """The first page: what to try stands over the figure, and where to go from there in one row."""
 
+import itertools
+
 import pytest
 
+from ensedu.book.figures.intro import TRIES
 from scripts.browsing import DESK, PHONE, visit
 
 PAGE = "book/intro.html"
+BAND = "document.querySelector('p.ensedu-t-control strong').textContent"
 
 
 @pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])
@@ -15,18 +19,32 @@ def intro(open_page, server, request):
     return page
 
 
-def test_what_to_try_stands_over_the_figure_and_its_answer_below(intro):
-    figure = intro.locator(".ensedu-trainer").bounding_box()
-    task = intro.get_by_text("Try it").bounding_box()
-    assert task["y"] + task["height"] < figure["y"]
+def test_what_to_try_is_ticked_when_it_is_done_and_the_band_is_measured(intro):
+    asked, band = intro.locator(".ensedu-t-try"), intro.locator("p.ensedu-t-control strong")
     members = intro.get_by_role("slider", name="members")
-    members.press("Home")
-    title = intro.locator(".ensedu-t-title").first
-    intro.wait_for_function(
-        "(title) => title.textContent.endsWith('of 1')", arg=title.element_handle()
-    )
-    said = "Deep ensemble of 1: one curve, so there is no band but that of the noise."
-    intro.locator(".ensedu-t-story", has_text=said).wait_for()
+    intro.wait_for_function(BAND)
+    # What is asked, what answers it and the slider are in one view; nothing moves when it is done.
+    boxes = [part.bounding_box() for part in (asked, members, band)]
+    for above, below in itertools.pairwise(boxes):
+        assert above["y"] + above["height"] <= below["y"] + below["height"]
+    assert boxes[-1]["y"] + boxes[-1]["height"] <= intro.viewport_size["height"]
+    assert float(band.inner_text().removeprefix("± ")) > 0.1
+    steps = [(lambda: members.press("Home")), (lambda: members.press("End")),
+             intro.get_by_role("radio", name="all the same").check]  # fmt: skip
+    for one, do in zip(TRIES, steps, strict=True):
+        assert asked.inner_text().endswith(one["ask"])
+        do()
+        intro.locator(".ensedu-t-try", has_text=f"✓ {one['answer']}").wait_for()
+        none = one["answer"].startswith(("No", "Nothing"))
+        intro.wait_for_function(f"none => ({BAND} === '± 0.00') === none", arg=none)
+    assert members.bounding_box() == boxes[1]
+    members.press("Home")  # what is done stays done
+    assert asked.inner_text() == f"✓ {TRIES[-1]['answer']}"
+
+
+def test_reading_starts_on_the_first_screen(intro):
+    link = intro.get_by_role("link", name="Start reading").first.bounding_box()
+    assert link["y"] + link["height"] <= intro.viewport_size["height"]
 
 
 def test_three_buttons_stand_in_one_row_and_one_is_filled(intro):

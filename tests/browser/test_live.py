@@ -246,9 +246,7 @@ def test_meter_counts_what_the_package_counts(live):
         }  # fmt: skip
         page.evaluate("part => t.set(stateOf(part))", part)
         one = counting.mlp(sizes, "single").total
-        networks = round(total / one, 1)
-        as_in = "" if networks == 1 else f", as in {networks:g} networks"
-        want = f"step 0 {total:,} parameters{as_in}"
+        want = f"step 0 {total:,} parameters"
         page.evaluate("want => until(() => meter() === want, want)", want)
         # Its bar is full at as many networks as there are members.
         bar = page.locator(".ensedu-t-bar").evaluate(BAR)
@@ -340,8 +338,13 @@ def test_settings_teach_what_they_say(live):
     assert len(set(found.values())) == len(found)
 
 
+def unfold(page):
+    page.evaluate("document.querySelectorAll('fieldset details').forEach((e) => { e.open = true })")
+
+
 def test_controls_set_what_they_name(live):
     page = live()
+    unfold(page)
     page.get_by_label("method").first.select_option("rank1")
     assert state(page)["method"] == "rank1"
     assert state(page)["start"] == trainer_state.STARTS["rank1"][0]
@@ -391,6 +394,22 @@ def test_controls_set_what_they_name(live):
     assert state(page)["data"] == "own"
 
 
+def test_what_is_folded_is_named_where_it_is_not_as_usual(live):
+    page = live({"width": 50, "hidden_layers": 2})
+    folds = page.locator("fieldset:visible summary")
+    assert folds.all_inner_texts() == ["More", "More"]
+    folded = page.get_by_role("slider", name="width")
+    assert not folded.is_visible()
+    assert page.locator(".ensedu-t-settings .ensedu-t-control:visible").count() == 6
+    part = {"width": 20, "activation": "tanh", "weight_decay": 0.01, "lr": 0.03}
+    page.evaluate("part => t.set(part)", {**part, "initial_std": 0.1})
+    # The standard deviation of what is no distribution is not there.
+    assert folds.all_inner_texts() == ["More: width 20, activation tanh", "More: weight decay 0.01"]
+    page.evaluate("part => t.set(part)", {"method": "mean_field", "other": OTHER})
+    assert folds.all_inner_texts()[1:] == ["More: weight decay 0.01, initial σ 0.1", "More: loss mixture"]  # fmt: skip
+    assert page.get_by_role("slider", name="KL weight").count() == 2
+
+
 # Points.
 
 
@@ -414,9 +433,7 @@ def test_points_by_mouse(live):
     assert [round(point[0]) for point in state(page)["points"]] == [-3, 0]
     page.mouse.dblclick(*at(page, 4, 2))  # the first click adds, the second is on what it added
     assert len(state(page)["points"]) == 3
-    page.get_by_role("radio", name="erases").check()
-    page.mouse.click(*at(page, 0, 2))
-    page.mouse.click(*at(page, 1, -2))  # nothing there
+    page.mouse.dblclick(*at(page, 0, 2))
     assert [round(point[0]) for point in state(page)["points"]] == [-3, 4]
     assert page.evaluate("t.steps") == 3
     # Four changes and a drag, and each has its way back.
@@ -725,11 +742,7 @@ def test_a_bad_link_is_told_and_the_trainer_starts_as_always(open_live, home):
     page.wait_for_function("document.querySelector('#live .ensedu-t-meter').textContent")
     page.wait_for_timeout(200)
     assert told.inner_text() == want
-    assert (
-        page.locator("#live .ensedu-t-meter")
-        .inner_text()
-        .endswith(" 32 parameters, as in 2 networks")
-    )
+    assert page.locator("#live .ensedu-t-meter").inner_text().endswith(" 32 parameters")
     page.evaluate("() => { location.hash = '#live:width=7' }")
     page.wait_for_function(
         "/ 44 parameters/.test(document.querySelector('#live .ensedu-t-meter').textContent)"
@@ -765,10 +778,10 @@ def test_the_address_holds_all_and_opens_it_again(open_live):
     top = "document.getElementById('live').getBoundingClientRect().top"
     page.wait_for_function(f"Math.abs({top}) < 50")
     assert trainer.get_by_label("data").input_value() == "clusters"
-    trainer.get_by_label("weight decay").press("ArrowRight")
+    trainer.get_by_label("learning rate").press("ArrowRight")
     page.wait_for_function("old => location.hash.slice(6) !== old", arg=link)
     again = page.evaluate("ensedu.decode(location.hash.slice(6), stateOf({})).state")
-    assert again == found | {"weight_decay": 0.0001}
+    assert again == found | {"lr": 0.03}
 
 
 # Data.
@@ -1194,6 +1207,7 @@ def test_a_side_has_settings_of_its_own(live):
     page = live()
     press(page, "Compare")
     assert state(page)["other"]["method"] == "batch_ensemble"
+    unfold(page)
     second = page.get_by_role("group", name="Second network")
     second.get_by_label("method").select_option("rank1")
     second.get_by_label("KL weight").press("End")
@@ -1306,7 +1320,7 @@ def test_the_story_follows_training_and_is_read_aloud_at_a_pause_alone(open_live
       window.told = [];
       const line = root().querySelector(".ensedu-t-story");
       new MutationObserver(() => told.push([performance.now(), story(), line.ariaLive]))
-        .observe(line, { childList: true });
+        .observe(line, { childList: true, characterData: true, subtree: true });
       t.play(1e9);
     }""")
     page.wait_for_function("told.length >= 4")
@@ -1319,7 +1333,7 @@ def test_the_story_follows_training_and_is_read_aloud_at_a_pause_alone(open_live
     page.evaluate("""async () => {
       const steps = t.steps;
       await until(() => t.steps > steps, "a step");
-      root().querySelector(".ensedu-t-story").textContent = "";
+      root().querySelector(".ensedu-t-story").firstChild.data = "";
       t.pause();
     }""")
     page.wait_for_function("told.at(-1)[1].startsWith('Deep ensemble of 2: its curves spread')")
@@ -1415,7 +1429,9 @@ def test_a_guided_experiment_sets_the_state_trains_and_hides_its_answer(live):
         assert page.evaluate("state => ensedu.problem(state)", guide["state"]) is None
     guide = guides[1]
     box = page.locator(f"[data-guide={guide['key']}]")
-    box.get_by_text(f"Experiment: {guide['title']}", exact=True).click()
+    press(page, guides[0]["title"])
+    press(page, guide["title"])
+    assert page.locator("[data-guide]:visible").count() == 1
     answer = box.get_by_text(guide["answer"], exact=True)
     assert not answer.is_visible()
     # All of it but the width, so that it is soon done.
@@ -1485,6 +1501,22 @@ def test_what_is_written_while_it_trains_has_no_more_than_itself_styled_anew():
     """A part of the trainer that is styled by what is in it costs all of the page each time."""
     sheet = (HERE / "live/live.css").read_text(encoding="utf-8")
     assert not re.findall(r"\.ensedu-t-[^{},]*:has\(", sheet)
+
+
+def test_words_change_in_their_node_while_it_trains(live):
+    """Another node would have all of a page styled anew, many times a second."""
+    page = live()
+    page.evaluate("""() => {
+      window.nodes = 0;
+      new MutationObserver((all) => (nodes += all.length))
+        .observe(root().querySelector(".ensedu-t-bench"), { childList: true, attributes: true, subtree: true });
+      t.play(1e9);
+    }""")
+    before = page.evaluate("meter()")
+    page.evaluate("nodes = 0")  # the buttons have followed
+    page.evaluate("before => until(() => t.steps > 200 && meter() !== before)", before)
+    page.wait_for_timeout(2500)  # more than two sentences
+    assert page.evaluate("nodes") <= 1  # that it is no longer read aloud
 
 
 FORMS = {
@@ -1792,25 +1824,23 @@ def test_on_a_phone_the_plot_stays_while_all_controls_pass_below(open_page, serv
     plot = page.locator("canvas[role=application]").first
     plot.wait_for()
     controls = page.locator(".ensedu-t-settings .ensedu-t-control:visible")
-    for name, least in (("Network", 9), ("Data", 3), ("Training", 2)):
+    sheet = page.locator(".ensedu-t-settings")
+    for name, least in (("Network", 3), ("Data", 1), ("Training", 1)):
         assert controls.count() == 0
-        tab = page.get_by_role("button", name=name)
+        tab = page.get_by_role("button", name=name, exact=True)
         tab.tap()
-        assert controls.count() >= least - (data == "moons")
+        if name != "Data":
+            page.locator("fieldset:visible summary").tap()
+        assert controls.count() > least
+        bar = page.locator(".bd-header-article").bounding_box()
         for control in controls.all():
-            control.evaluate(
-                "(e) => scrollBy(0, e.getBoundingClientRect().bottom - innerHeight + 20)"
-            )
+            control.scroll_into_view_if_needed()
             page.evaluate(small.AT_REST)
-            own, above = control.bounding_box(), plot.bounding_box()
-            assert 0 <= above["y"] and above["y"] + above["height"] <= own["y"] + 1
-        if name == "Network":  # nothing shows between it and the bar above
-            bar = page.locator(".bd-header-article").bounding_box()
-            edge = page.evaluate("""() => {
-              const sticky = (box) => box && (getComputedStyle(box).position === "sticky" ? box : sticky(box.parentElement));
-              return sticky(document.querySelector("canvas[role=application]")).getBoundingClientRect().top;
-            }""")
-            assert edge <= bar["y"] + bar["height"]
+            own, above, box = control.bounding_box(), plot.bounding_box(), sheet.bounding_box()
+            assert bar["y"] + bar["height"] <= above["y"]
+            assert above["y"] + above["height"] <= box["y"] + 1
+            assert box["y"] < own["y"] and own["y"] + own["height"] <= PHONE["height"] + 1
+            assert tab.bounding_box()["y"] >= box["y"]
         tab.tap()
 
 
@@ -1825,7 +1855,7 @@ TOUCH = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
 def test_the_first_experiment_is_on_the_first_screen(open_page, server, options):
     page = open_page(**options)
     page.goto(server + PAGE)
-    first = page.locator("[data-guide] summary").first
+    first = page.get_by_role("group", name="Experiments").get_by_role("button").first
     first.wait_for()
     box = first.bounding_box()
     assert box["y"] + box["height"] <= page.viewport_size["height"]
@@ -1841,9 +1871,6 @@ def test_help_is_for_the_hand_that_the_reader_has(open_page, server, options):
     assert ("click" in words, "keyboard" in words, "tap " in words) == (
         (False, False, True) if options else (True, True, False)
     )
-    if options:
-        page.get_by_role("button", name="Data").tap()
-    assert page.get_by_role("radiogroup", name="a tap" if options else "a click").is_visible()
 
 
 def test_on_a_phone_words_of_the_picture_stand_between_it_and_the_settings(live):
@@ -1864,14 +1891,13 @@ def test_on_a_phone_the_meter_of_two_networks_stays_as_high(live):
     before = page.evaluate(high)
     page.evaluate("() => { t.play(1e9) }")
     page.evaluate("until(() => t.steps > 20 && / [1-9]/.test(meter()))")
-    page.wait_for_timeout(600)  # it has counted how many a second
     assert page.evaluate(high) == before
 
 
 def test_on_a_phone_settings_open_one_group_at_a_time_below_the_picture(open_page, server):
     page = open_page(**TOUCH | {"viewport": {"width": 390, "height": 844}})
     page.goto(server + PAGE)
-    tabs = page.locator(".ensedu-t-tabs > button:visible")
+    tabs = page.get_by_role("group", name="Settings").get_by_role("button")
     tabs.first.wait_for()
     groups = page.locator(".ensedu-t-settings > fieldset:visible")
     assert tabs.all_inner_texts() == ["Network", "Data", "Training"]
@@ -1879,7 +1905,7 @@ def test_on_a_phone_settings_open_one_group_at_a_time_below_the_picture(open_pag
         box = tab.bounding_box()
         assert box["y"] + box["height"] <= 844 and box["height"] >= 40
     for name in ("Data", "Network", "Training"):
-        tab = page.get_by_role("button", name=name)
+        tab = page.get_by_role("button", name=name, exact=True)
         tab.tap()
         assert groups.count() == 1
         assert page.locator(f"fieldset.ensedu-t-{name.lower()}").is_visible()
@@ -1896,7 +1922,7 @@ def test_on_a_phone_settings_open_one_group_at_a_time_below_the_picture(open_pag
     desk = open_page(viewport=DESK)
     desk.goto(server + PAGE)
     desk.get_by_role("group", name="Network", exact=True).wait_for()
-    assert not desk.locator(".ensedu-t-tabs").is_visible()
+    assert not desk.get_by_role("group", name="Settings").is_visible()
 
 
 def test_on_a_phone_a_comparison_keeps_its_pictures_and_its_key_in_view(open_page, server):
@@ -1917,7 +1943,7 @@ def test_on_a_phone_a_comparison_keeps_its_pictures_and_its_key_in_view(open_pag
     for part in (*canvas.all(), page.locator(".ensedu-t-key")):
         box = part.bounding_box()
         assert 0 <= box["y"] and box["y"] + box["height"] <= 844
-    assert canvas.first.bounding_box()["height"] >= 0.9 * one
+    assert canvas.first.bounding_box()["height"] >= 0.85 * one
     for title in page.locator(".ensedu-t-title").all():
         assert title.is_visible()
     page.get_by_role("button", name="Compare").tap()
@@ -1952,7 +1978,10 @@ def test_members_and_their_picture_are_in_the_first_view_of_the_book(open_page, 
     trainer = page.locator(".ensedu-trainer .ensedu-t").first
     trainer.wait_for()
     members, canvas = trainer.get_by_role("slider", name="members").bounding_box(), trainer.locator("canvas[role=application]").bounding_box()  # fmt: skip
-    assert members["y"] + members["height"] <= canvas["y"]
+    if options["viewport"] == DESK:
+        assert members["x"] >= canvas["x"] + canvas["width"] and members["y"] < canvas["y"] + 100
+    else:
+        assert members["y"] + members["height"] <= canvas["y"]
     assert canvas["y"] + canvas["height"] <= options["viewport"]["height"]
     # Whoever goes by keyboard meets the controls in the order in which they stand.
     order = trainer.evaluate("e => [...e.querySelectorAll('input, button, canvas')].map((one) => one.tagName)")  # fmt: skip
@@ -1979,6 +2008,7 @@ def test_two_pictures_of_a_comparison_are_wide_and_in_view_with_their_words(open
     # What a network has of its own stands with it.
     for name in ("Network", "Second network"):
         box = page.get_by_role("group", name=name, exact=True)
+        box.locator("summary").click()
         assert box.get_by_role("radiogroup", name="loss").is_visible()
 
 

@@ -657,7 +657,7 @@ def test_a_worker_trains_to_the_same_bits(engine, method):
       const made = Float32Array.from(side.net.made(1, side.shown[0]).W);
       worker.terminate();
       return {
-        steps: [done.steps, steps, seen.steps], turn: seen.turn, rate: seen.rate,
+        steps: [done.steps, steps, seen.steps], turn: seen.turn,
         total: seen.sides[0].total - side.net.total,
         weights: side.net.arrays().every(([l, name, array]) =>
           same(array, sides[0][`${l}.${name}`])),
@@ -666,7 +666,7 @@ def test_a_worker_trains_to_the_same_bits(engine, method):
       };"""
     found = in_worker(engine, body, spec(method, (1, 7, 11, 1)))
     assert found == {
-        "steps": [53, 53, 53], "turn": 1, "rate": 0, "total": 0, "weights": True, "curves": True,
+        "steps": [53, 53, 53], "turn": 1, "total": 0, "weights": True, "curves": True,
         "matrices": True, "records": True,
     }  # fmt: skip
 

@@ -12,6 +12,7 @@ app that needs no kernel while the book is built::
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from types import MappingProxyType
@@ -58,6 +59,7 @@ def live(
     small: bool = False,
     matrices: bool = False,
     distributions: bool = False,
+    tries: Sequence[Mapping[str, Any]] = (),
     name: str = "",
     caption: str = "",
     alt: str = "",
@@ -124,6 +126,10 @@ def live(
     distributions
         Whether the small form shows the mean and the standard deviation of each distribution beside
         a curve; its settings are then their start and ``prior_scale``.
+    tries
+        What the small form of members asks a reader to try, one after another: each a dict of
+        ``ask``, the words, ``set``, the options that do it, as in `options`, and ``answer``, what
+        is said when it is done.
     name, caption
         In the book: what other places call the figure, and what stands below it.
     alt
@@ -139,7 +145,8 @@ def live(
     ------
     TypeError, ValueError
         For a bad argument, a start that the method does not have, a preset of another task beside
-        points, and `distributions` that are none, or not beside one curve in the small form.
+        points, and `distributions` that are none, or not beside one curve in the small form; and
+        for what cannot be tried.
     ImportError
         In Jupyter without anywidget.
     """
@@ -156,16 +163,17 @@ def live(
         checks.boolean(title, flag)
     if distributions:
         _check_distributions(state, small)
+    asked = [_checked_try(state, one) for one in tries]
     for title, words in {"name": name, "caption": caption, "alt": alt}.items():
         checks.text(title, words)
     slider_checks.figure_name(name)
     if os.environ.get(BOOK):
         shown = [title for title, flag in flags.items() if flag]
-        return Page(state, shown, band, name=name, caption=caption, alt=alt)
+        return Page(state, shown, band, asked, name=name, caption=caption, alt=alt)
     optional("anywidget", "book")
     from ensedu.book.page.live.widget import Live
 
-    return Live(state, band, **flags, alt=alt)
+    return Live(state, band, **flags, tries=asked, alt=alt)
 
 
 def _check_distributions(state: dict[str, Any], small: bool) -> None:
@@ -179,15 +187,26 @@ def _check_distributions(state: dict[str, Any], small: bool) -> None:
         raise ValueError("distributions=True needs one network that learns a curve")
 
 
+def _checked_try(state: dict[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(one, Mapping) or set(one) != {"ask", "set", "answer"}:
+        raise ValueError(f"each of tries must be a dict of 'ask', 'set' and 'answer', got {one!r}")
+    for title in ("ask", "answer"):
+        checks.text(f"tries: {title}", one[title])
+    done = trainer_state.changed(state, one["set"])
+    return {**one, "set": {key: done[key] for key in one["set"]}}
+
+
 class Page:
     """The trainer on a page of the book: the attributes of the widget, before the first step."""
 
     def __init__(
-        self, state: dict[str, Any], flags: list[str], band: dict[str, Any] | None, *,
-        name: str, caption: str, alt: str,
+        self, state: dict[str, Any], flags: list[str], band: dict[str, Any] | None,
+        tries: list[dict[str, Any]], *, name: str, caption: str, alt: str,
     ) -> None:  # fmt: skip
         self._state, self._flags = state, flags
-        self._named = {"name": name, "caption": caption, "behind": json.dumps(band) if band else ""}
+        given = {"behind": band, "tries": tries}
+        written = {title: json.dumps(value) if value else "" for title, value in given.items()}
+        self._named = {"name": name, "caption": caption, **written}
         self._picture = TrainerPicture(state, alt, band, distributions="distributions" in flags)
 
     def __repr__(self) -> str:

@@ -12,15 +12,16 @@ const COUNT = 250; // milliseconds between two numbers of the meter
 const SAY = 1000; // milliseconds between two sentences while it trains
 const KEEP = 3000; // milliseconds that an answer to the reader stands at least
 
-export const mount = (root, { state: first, small = false, matrices = false, distributions = false, name = "live", hooks = {}, full = "", behind = null }) => {
+export const mount = (root, { state: first, small = false, matrices = false, distributions = false, tries = [], name = "live", hooks = {}, full = "", behind = null }) => {
   const status = make("p", { class: "ensedu-t-story", role: "status" }, opening(first));
   let spoken = { until: 0, steps: -1, state: null }; // how long it stands, and about what
   // Only what is `loud` is read aloud: answers, and what is seen at a pause.
   const tell = (words, loud = true, time = KEEP) => {
     const live = loud ? "polite" : "off";
     if (status.textContent !== words || status.ariaLive !== live) {
-      status.ariaLive = live;
-      status.textContent = words;
+      if (status.ariaLive !== live) status.ariaLive = live;
+      if (loud) status.textContent = words; // another node is read aloud
+      else status.firstChild.data = words;
     }
     spoken = { until: performance.now() + time, steps: trainer.steps, state: trainer.state };
   };
@@ -75,7 +76,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     ...(small ? [play, reset, seed, undo] : [play, step, reset, seed, undo, compare]),
   );
 
-  const settings = small ? smallSettings(trainer, full) : fullSettings(trainer);
+  const settings = small ? smallSettings(trainer, full, tries) : fullSettings(trainer, root);
   const shared = small ? null : sharing(trainer, name);
   const below = small
     ? [make("p", {}, settings.more)]
@@ -85,7 +86,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
   // others; the few settings of the small form stand above.
   const seen = make("div", { class: "ensedu-t-seen" }, tools, meter.element, stage.element, ...(matrices ? [stage.matrixFold] : []), stage.key, status, aloud, hint);
   const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen] : [seen, settings.element, guided(trainer, root)]));
-  const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${behind ? " ensedu-t-compared" : ""}${distributions ? " ensedu-t-clouded" : ""}` }, bench, ...below);
+  const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${small && !tries.length ? "" : " ensedu-t-beside"}${behind ? " ensedu-t-compared" : ""}${distributions ? " ensedu-t-clouded" : ""}` }, bench, ...below);
 
   const fail = ({ side, step: at, words }) =>
     tell(
@@ -105,6 +106,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     if (playing && !anew && now - metered < COUNT) return;
     metered = now;
     meter.show(frame, trainer.state);
+    settings.measure?.(frame);
   };
   const refresh = () => {
     play.textContent = trainer.playing ? "❚❚ Pause" : "▶ Play";

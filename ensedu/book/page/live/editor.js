@@ -68,7 +68,7 @@ export const edit = (canvas, trainer) => {
     trainer.look();
   };
   const drag = (event) => {
-    if (held < 0 || trainer.erasing || !pressed) return;
+    if (held < 0 || !pressed) return;
     const place = at(event);
     if (!from.moved && far(place) < STILL / 2) return;
     if (!from.moved) trainer.remember();
@@ -82,12 +82,12 @@ export const edit = (canvas, trainer) => {
     // A finger on a point makes no "dblclick", as it does not scroll.
     const twice = still && held === clicked.point && event.timeStamp - clicked.time < TWICE;
     clicked = { point: still && !twice ? held : -1, time: event.timeStamp };
-    if (held >= 0 && (trainer.erasing || twice)) trainer.remove(held);
+    if (twice) trainer.remove(held);
     else if (still) {
       const way = event.pointerType === "touch" ? "tap it twice" : "press Delete";
       trainer.on.tell(`Point ${held + 1} of ${trainer.state.points.length}: drag it, or ${way} to remove it.`);
     }
-    else if (held < 0 && !trainer.erasing && far(place) < STILL)
+    else if (held < 0 && far(place) < STILL)
       trainer.add(place.view.valueX(place.x), place.view.valueY(place.y));
     letGo();
   };

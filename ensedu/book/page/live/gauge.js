@@ -6,7 +6,9 @@ import { sides, specOf } from "./runner.js";
 const ofOne = ({ sizes }) => sizes.slice(1).reduce((sum, n, l) => sum + (sizes[l] + 1) * n, 0);
 
 export const gauge = () => {
-  const [steps, rate, held] = ["steps", "rate", "held"].map((name) => make("span", { class: `ensedu-t-${name}` }));
+  // While it trains, words change in their node: another node has the whole page styled anew.
+  const steps = new Text();
+  const held = make("span", { class: "ensedu-t-held" });
   const element = make("p", { class: "ensedu-t-meter" });
   let shown = "";
   const hold = (totals, state) => {
@@ -20,18 +22,15 @@ export const gauge = () => {
       bar.style.setProperty("--one", `${(100 * one) / most}%`);
       return make("span", {}, totals.length > 1 ? `${"AB"[i]} ` : "", bar, ` ${total.toLocaleString("en")}`);
     });
-    const networks = Number((totals[0] / one).toFixed(1));
-    const as = totals.length > 1 || networks === 1 ? "" : `, as in ${networks} networks`;
-    held.replaceChildren(...bars.flatMap((bar, i) => (i ? [" ", bar] : [bar])), " parameters", make("span", { class: "ensedu-t-as" }, as));
+    held.replaceChildren(...bars.flatMap((bar, i) => (i ? [" ", bar] : [bar])), " parameters");
   };
   const show = (frame, state) => {
-    steps.textContent = `step ${frame.steps.toLocaleString("en")}`;
-    rate.textContent = frame.rate && frame.sides.length === 1 ? `${Math.round(frame.rate)} a second` : "";
+    steps.data = `step ${frame.steps.toLocaleString("en")}`;
     const totals = frame.sides.map(({ total }) => total);
     if (totals.length !== sides(state).length) return; // the picture of another state
     const what = JSON.stringify([totals, sides(state)]);
     if (shown === what) return;
-    if (!shown) element.append(steps, " ", rate, " ", held);
+    if (!shown) element.append(make("span", {}, steps), " ", held);
     shown = what;
     hold(totals, state);
   };

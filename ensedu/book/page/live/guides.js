@@ -38,7 +38,7 @@ export const GUIDES = [
   },
   {
     key: "signs-or-near-one",
-    title: "Signs against N(1, 0.1²)",
+    title: "Signs or near 1",
     question:
       "Two BatchEnsembles of four. In A r and s start as random signs, in B near 1. In which will the four matrices look alike after 1,500 steps? And in which will the four curves differ more in the gap?",
     state: {
@@ -51,7 +51,7 @@ export const GUIDES = [
   },
   {
     key: "kl-too-large",
-    title: "KL ten times too large",
+    title: "KL × 10",
     question:
       "A mean-field BNN, trained twice on the same points. In B its KL counts ten times, as if there were a tenth of the points. What will B look like?",
     state: {

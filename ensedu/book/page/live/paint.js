@@ -10,11 +10,8 @@ export const looks = (root) => {
 };
 
 const channels = (color) => [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16));
-const mixed = (colors, weights) => {
-  const sum = [0, 0, 0];
-  colors.forEach((color, i) => channels(color).forEach((value, c) => (sum[c] += weights[i] * value)));
-  return sum.map(Math.round);
-};
+// One channel of a mixture of colors.
+const mixed = (colors, weights, c) => colors.reduce((sum, color, i) => sum + weights[i] * color[c], 0);
 const faded = (color, alpha) => `rgba(${channels(color).join(",")},${alpha})`;
 
 // Fit a canvas to its size on the page, and return a pen in CSS pixels: what moves needs no more than
@@ -207,18 +204,23 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
   return found;
 };
 
-// A map as one small picture, drawn larger and smooth.
-const image = (drawing, frame, size, color) => {
-  const picture = new OffscreenCanvas(size, size);
-  const context = picture.getContext("2d");
-  const data = context.createImageData(size, size);
+let mapPen = null; // made once, because a canvas and its pen cost more than a map
+
+// A map as one small picture, drawn larger and smooth: at each pixel a mixture of some colors, whose
+// `weights` are written into an array.
+const image = (drawing, frame, size, colors, weights) => {
+  mapPen ??= new OffscreenCanvas(size, size).getContext("2d");
+  if (mapPen.canvas.width !== size) mapPen.canvas.width = mapPen.canvas.height = size;
+  const data = new ImageData(size, size);
+  const own = colors.map(() => 0);
   for (let i = 0; i < size * size; i += 1) {
-    data.data.set(color(i), 4 * i);
+    weights(i, own);
+    for (let c = 0; c < 3; c += 1) data.data[4 * i + c] = mixed(colors, own, c);
     data.data[4 * i + 3] = 255;
   }
-  context.putImageData(data, 0, 0);
+  mapPen.putImageData(data, 0, 0);
   drawing.context.imageSmoothingEnabled = true;
-  drawing.context.drawImage(picture, frame.pad.left, frame.pad.top, frame.inner.w, frame.inner.h);
+  drawing.context.drawImage(mapPen.canvas, frame.pad.left, frame.pad.top, frame.inner.w, frame.inner.h);
 };
 
 // `what`: "mean" shows the probability of each class, "information" the mutual information and
@@ -230,17 +232,19 @@ export const map = (canvas, { width, height }, side, what, state, look, { chosen
     const found = side.map;
     const pixels = found.size ** 2;
     const k = found.mean.length / pixels;
-    const soft = look.classes.map((color) => `#${mixed([color, look.page], [0.55, 0.45]).map((v) => v.toString(16).padStart(2, "0")).join("")}`);
-    const strongest = Math.log2(k);
-    image(drawing, frame, found.size, (i) => {
-      if (what === "mean") {
-        const weights = Array.from({ length: k }, (_, c) => found.mean[c * pixels + i]);
-        return mixed(soft.slice(0, k), weights);
-      }
-      const share = what === "information" ? found.information[i] / strongest : found.disagreement[i];
-      const strength = Math.min(1, share);
-      return mixed([look.doubt, look.page], [strength, 1 - strength]);
-    });
+    const page = channels(look.page);
+    if (what === "mean") {
+      const soft = look.classes.slice(0, k).map((color) => [0, 1, 2].map((c) => mixed([channels(color), page], [0.55, 0.45], c)));
+      image(drawing, frame, found.size, soft, (i, weights) => {
+        for (let c = 0; c < k; c += 1) weights[c] = found.mean[c * pixels + i];
+      });
+    } else {
+      const [values, most] = what === "information" ? [found.information, Math.log2(k)] : [found.disagreement, 1];
+      image(drawing, frame, found.size, [channels(look.doubt), page], (i, weights) => {
+        weights[0] = Math.min(1, values[i] / most);
+        weights[1] = 1 - weights[0];
+      });
+    }
   }
   axes(drawing, frame, look, state.axes);
   // On a map of doubt points only say where the data are.

@@ -5,7 +5,7 @@ import { STARTS, encode, withMethod } from "./link.js";
 import { read } from "./pasted.js";
 import { script } from "./python.js";
 import { sides } from "./runner.js";
-import { START_WORDS } from "./story.js";
+import { START_WORDS, widestBand } from "./story.js";
 import { withToy } from "./trainer.js";
 import { MOST_POINTS, TOYS } from "./toys.js";
 
@@ -33,7 +33,20 @@ class Panel {
   }
 
   field(control, pick, there = null) {
-    return this.keep(control, () => control.show(pick()), there);
+    return { ...this.keep(control, () => control.show(pick()), there), pick };
+  }
+
+  // What is rarely set, folded, by its keys: beside "More" stands what is not as usual.
+  more(fields) {
+    const box = fold("More", ...Object.values(fields).map(({ element }) => element));
+    const unusual = ([key, { element, pick }]) => !element.hidden && pick() !== SETTINGS.defaults[key];
+    const said = ([, { element }]) =>
+      `${element.querySelector("span").textContent} ${element.querySelector("output")?.value ?? element.querySelector(":checked + span").textContent}`;
+    this.followers.push(() => {
+      const words = Object.entries(fields).filter(unusual).map(said).join(", ");
+      box.firstChild.textContent = words ? `More: ${words}` : "More";
+    });
+    return box;
   }
 
   // A setting of the whole state.
@@ -86,7 +99,7 @@ class Panel {
 
 // The small form: members, and how they start, or what their distributions start from and return to; or how
 // distributions of all weights are trained; or how many units are dropped.
-export const smallSettings = (trainer, full) => {
+export const smallSettings = (trainer, full, tries) => {
   const panel = new Panel(trainer);
   const { method } = trainer.state;
   const startsOf = trainer.distributions ? ["normal-0.1", "signs"] : STARTS[method];
@@ -104,11 +117,33 @@ export const smallSettings = (trainer, full) => {
     more.hidden = !full;
     more.href = `${full}#live:${encode(trainer.state)}`;
   });
-  return { panel, element: make("div", { class: "ensedu-t-settings" }, ...own.map(({ element }) => element)), more };
+  const element = make("div", { class: "ensedu-t-settings" }, ...own.map(({ element: one }) => one));
+  return { panel, element, more, measure: tries.length ? asking(panel, element, tries) : null };
 };
 
-// On a phone one group of settings is open at most: a button for each stands where all of them would.
-const tabsOf = (groups) => {
+// Above the settings stands what to try, one thing after another, with the answer to the last one; and
+// below the first of them how wide the band is. Returns what measures that.
+const asking = (panel, element, tries) => {
+  const asked = make("p", { class: "ensedu-t-try", role: "status" });
+  const width = new Text();
+  const band = make("p", { class: "ensedu-t-control" }, make("span", {}, "dark band"), make("span", { class: "ensedu-t-note" }, "in the widest gap"), make("strong", {}, width));
+  element.prepend(asked);
+  element.children[1].after(band);
+  const holds = ([key, value]) => panel.trainer.state[key] === value;
+  let done = -1;
+  panel.followers.push(() => {
+    const before = done;
+    done = Math.max(done, 0);
+    while (done < tries.length && Object.entries(tries[done].set).every(holds)) done += 1;
+    if (done === before) return;
+    const { ask } = tries[done] ?? {};
+    asked.replaceChildren(...(done ? [`✓ ${tries[done - 1].answer} `] : []), ...(ask ? [make("strong", {}, ask)] : []));
+  });
+  return (frame) => (width.data = widestBand(frame, panel.trainer.state));
+};
+
+// A row of buttons for boxes of which one is open at most; `follow` hears whether one is.
+const tabsOf = (label, groups, follow = () => {}) => {
   const tabs = Object.entries(groups).map(([words, box]) => {
     const tab = button(words, () => {
       const open = tab.ariaExpanded !== "true";
@@ -116,13 +151,14 @@ const tabsOf = (groups) => {
         each.toggleAttribute("data-open", open && each === box);
         tabs[i].ariaExpanded = String(open && each === box);
       });
+      follow(open);
     }, { "aria-expanded": "false" });
     return tab;
   });
-  return make("div", { class: "ensedu-t-tabs", role: "group", "aria-label": "Settings" }, ...tabs);
+  return make("div", { class: "ensedu-t-tabs", role: "group", "aria-label": label }, ...tabs);
 };
 
-export const fullSettings = (trainer) => {
+export const fullSettings = (trainer, root) => {
   const panel = new Panel(trainer);
   const uses = (kind) => () => sides(trainer.state).some(({ method }) => kind(method));
   const data = choice("data", [...Object.entries(TOYS).map(([value, { label }]) => [value, label]), ["own", "your own points"]], (value) =>
@@ -131,37 +167,53 @@ export const fullSettings = (trainer) => {
   const noise = slider("noise σ", [0.02, 0.05, 0.08, 0.1, 0.12, 0.2, 0.3, 0.5, 1], String, (value) =>
     trainer.change(trainer.state.data === "own" ? { noise: value } : withToy(trainer.state, { noise: value })),
   );
-  const tool = toggle(matchMedia("(pointer: coarse)").matches ? "a tap" : "a click", [["add", "adds"], ["erase", "erases"]], (value) => (trainer.erasing = value === "erase"));
   const brush = toggle("class", [["0", "● 1"], ["1", "▲ 2"], ["2", "■ 3"]], (value) => (trainer.brush = Number(value)));
-  tool.show("add");
   brush.show("0");
   const fresh = button("New points", () => trainer.change(withToy(trainer.state, { seed: (trainer.state.seed + 1) % (SETTINGS.fields.seed.high + 1) })));
   const clear = button("Clear", () => trainer.change({ data: "own", points: [], axes: null }));
   panel.followers.push(() => (fresh.disabled = trainer.state.data === "own"));
   const [left, right] = [panel.side(0), panel.side(1)];
-  const second = group("Second network", right.method, right.members, right.start, right.loss, right.kl);
+  const second = group("Second network", right.method, right.members, right.start, right.kl, panel.more({ loss: right.loss }));
   panel.followers.push(() => (second.hidden = !trainer.state.other));
-  const network = group("Network", left.method, left.members, left.start, left.loss, left.kl,
-      panel.slider("width", "width", [2, 3, 5, 8, 13, 20, 32, 50, 70, 100]),
-      panel.slider("hidden layers", "hidden_layers", allOf("hidden_layers")),
-      panel.toggle("activation", "activation", [["relu", "ReLU"], ["tanh", "tanh"]]),
-      panel.toggle("weights", "parametrization", [["standard", "standard"], ["ntk", "NTK"]]),
-      panel.toggle("predicts", "head", [["mean", "mean"], ["variance", "+ variance"]], () => !trainer.plane));
-  const points = group("Data", panel.field(data, () => trainer.state.data), panel.field(noise, () => trainer.state.noise), tool,
-      panel.keep(brush, () => {}, () => trainer.plane), make("div", { class: "ensedu-t-buttons" }, fresh, clear));
+  const network = group("Network", left.method, left.members, left.start, left.kl,
+    panel.slider("dropout", "p", [0.02, 0.05, 0.1, 0.2, 0.5], uses(dropsUnits)),
+    panel.more({
+      loss: left.loss,
+      width: panel.slider("width", "width", [2, 3, 5, 8, 13, 20, 32, 50, 70, 100]),
+      hidden_layers: panel.slider("hidden layers", "hidden_layers", allOf("hidden_layers")),
+      activation: panel.toggle("activation", "activation", [["relu", "ReLU"], ["tanh", "tanh"]]),
+      parametrization: panel.toggle("weights", "parametrization", [["standard", "standard"], ["ntk", "NTK"]]),
+      head: panel.toggle("predicts", "head", [["mean", "mean"], ["variance", "+ variance"]], () => !trainer.plane),
+    }));
+  const points = group("Data", panel.field(data, () => trainer.state.data), panel.field(noise, () => trainer.state.noise),
+    panel.keep(brush, () => {}, () => trainer.plane), make("div", { class: "ensedu-t-buttons" }, fresh, clear));
   const training = group("Training",
-      panel.slider("learning rate", "lr", [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1]),
-      panel.slider("prior σ", "prior_scale", [0.03, 0.1, 0.3, 1, 3], uses(isBayesian)),
-      panel.slider("initial σ", "initial_std", [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1], uses(isBayesian)),
-      panel.slider("dropout", "p", [0.02, 0.05, 0.1, 0.2, 0.5], uses(dropsUnits)),
-      panel.slider("weight decay", "weight_decay", [0, 0.0001, 0.001, 0.01, 0.1, 1]));
-  const tabs = tabsOf({ Network: network, B: second, Data: points, Training: training });
+    panel.slider("learning rate", "lr", [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1]),
+    panel.more({
+      weight_decay: panel.slider("weight decay", "weight_decay", [0, 0.0001, 0.001, 0.01, 0.1, 1]),
+      prior_scale: panel.slider("prior σ", "prior_scale", [0.03, 0.1, 0.3, 1, 3], uses(isBayesian)),
+      initial_std: panel.slider("initial σ", "initial_std", [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1], uses(isBayesian)),
+    }));
+  // On a phone they are a sheet, which ends below the pictures whose points a reader sets.
+  const sheet = () => {
+    if (!element.hasAttribute("data-open")) return;
+    const stage = root.querySelector(".ensedu-t-stage");
+    const pictures = [...stage.querySelectorAll("[role=application]")];
+    const below = pictures.at(trainer.plane ? 0 : -1).getBoundingClientRect().bottom;
+    element.style.setProperty("--above", `${below - stage.getBoundingClientRect().top}px`);
+    stage.scrollIntoView();
+  };
+  const tabs = tabsOf("Settings", { Network: network, B: second, Data: points, Training: training }, (open) => {
+    element.toggleAttribute("data-open", open);
+    sheet();
+  });
+  const element = make("div", { class: "ensedu-t-settings" }, tabs, network, points, training, second);
   panel.followers.push(() => {
     const [ofFirst, ofSecond] = tabs.children;
     ofFirst.textContent = trainer.state.other ? "A" : "Network";
     ofSecond.hidden = second.hidden;
   });
-  return { panel, element: make("div", { class: "ensedu-t-settings" }, tabs, network, points, training, second) };
+  return { panel, element };
 };
 
 // A link, and the same training as a script.
@@ -232,12 +284,12 @@ export const guided = (trainer, root) => {
       answer.hidden = false;
       reveal.hidden = true;
     });
-    const box = fold(
-      `Experiment: ${guide.title}`, make("p", {}, make("strong", {}, "Predict. "), guide.question),
+    return make(
+      "div", { "data-guide": guide.key }, make("p", {}, make("strong", {}, "Predict. "), guide.question),
       make("div", { class: "ensedu-t-buttons" }, begin, reveal), answer,
     );
-    box.dataset.guide = guide.key;
-    return box;
   });
-  return make("div", { class: "ensedu-t-guides", role: "group", "aria-label": "Experiments" }, ...boxes);
+  const tabs = tabsOf("Experiments", Object.fromEntries(GUIDES.map(({ title }, i) => [title, boxes[i]])));
+  tabs.prepend(make("strong", { "aria-hidden": "true" }, "Try"));
+  return make("div", { class: "ensedu-t-guides" }, tabs, ...boxes);
 };

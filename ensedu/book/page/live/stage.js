@@ -37,7 +37,7 @@ const heightOf = (width, pictures) => {
 export const stageOf = (root, trainer, hint) => {
   const element = make("div", { class: "ensedu-t-stage" });
   const key = make("p", { class: "ensedu-t-note ensedu-t-key" });
-  const lossCanvas = make("canvas", { role: "img" });
+  const lossCanvas = make("canvas", { role: "img", "aria-label": "Losses" });
   const matrixBox = make("div", { class: "ensedu-t-matrices" });
   let canvases = [];
   let built = "";
@@ -165,9 +165,9 @@ export const stageOf = (root, trainer, hint) => {
     key.toggleAttribute("data-one", !key.hidden && seen.length > 0 && seen.every((found) => found && areOne(found)));
     if (lossFold.open) {
       losses(lossCanvas, 150, frame.records, sides(state).map(({ method }) => method), look);
+      lossCanvas.setAttribute("aria-label", `Losses over ${frame.steps} steps`);
       lossNumbers.textContent = lossWords(frame, state);
     }
-    lossCanvas.setAttribute("aria-label", `Losses over ${frame.steps} steps`);
     if (matrixFold.open && frame.sides.every((side) => side.matrices)) drawMatrices();
   };
 

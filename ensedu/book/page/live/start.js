@@ -10,10 +10,10 @@ const EACH = 1000; // milliseconds between two reports of the weights to Python
 export const begin = () => {
   onPage(".ensedu-trainer", (root) => {
     const state = JSON.parse(root.querySelector(":scope > script").textContent);
-    const { name, small, matrices, distributions, full, behind } = root.dataset;
+    const { name, small, matrices, distributions, tries, full, behind } = root.dataset;
     mount(root, {
       state, small: small !== undefined, matrices: matrices !== undefined,
-      distributions: distributions !== undefined, name, full,
+      distributions: distributions !== undefined, tries: JSON.parse(tries ?? "[]"), name, full,
       behind: behind && JSON.parse(behind),
     });
   });
@@ -40,6 +40,7 @@ export const render = view("ensedu-trainer", (root, model, number) => {
     small: model.get("_small"),
     matrices: model.get("_matrices"),
     distributions: model.get("_distributions"),
+    tries: model.get("_tries"),
     behind: model.get("_behind"),
     name: `live-${number}`,
     hooks: {

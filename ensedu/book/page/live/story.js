@@ -49,6 +49,12 @@ const ofCurves = (frame, state) => {
   return `its curves spread by ${number(unit * found.near)} at the points, and by up to ${number(unit * found.most)} in the widest gap.`;
 };
 
+// The half width of the first one's inner band, where it is widest between two points.
+export const widestBand = ({ sides: [side] }, state) => {
+  const found = differ(forecast(side, state.noise, GRID.length), GRID, state.points);
+  return found ? `± ${number(2 * found.most)}` : "";
+};
+
 const ofMaps = ({ map: { disagreement } }) => {
   const split = disagreement.reduce((a, b) => a + b, 0) / disagreement.length;
   return `two members choose different classes in ${Math.round(100 * split)}% of the plane.`;

@@ -44,7 +44,6 @@ export class Trainer {
     this.distributions = false; // whether means and standard deviations are shown
     this.chosen = -1; // a point
     this.cursor = null; // of the keyboard
-    this.erasing = false;
     this.brush = 0; // the class of a new point
     this.until = REST;
     this.exact = false;

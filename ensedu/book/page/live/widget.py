@@ -1,6 +1,6 @@
 """The trainer as a widget of Jupyter."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +48,13 @@ class Live(anywidget.AnyWidget):
     _small = traitlets.Bool().tag(sync=True)
     _matrices = traitlets.Bool().tag(sync=True)
     _distributions = traitlets.Bool().tag(sync=True)
+    _tries = traitlets.List().tag(sync=True)
     _behind = traitlets.Dict(allow_none=True).tag(sync=True)
 
     def __init__(
         self, state: dict[str, Any], behind: dict[str, Any] | None = None, *,
-        small: bool = False, matrices: bool = False, distributions: bool = False, alt: str = "",
+        small: bool = False, matrices: bool = False, distributions: bool = False,
+        tries: Sequence[Mapping[str, Any]] = (), alt: str = "",
     ) -> None:  # fmt: skip
         self._alt = alt
         self._now = state  # checked; traits that say the same were set here
@@ -61,7 +63,7 @@ class Live(anywidget.AnyWidget):
         points, own = trainer_state.array_of(state), trainer_state.without_points(state)
         super().__init__(
             _state=state, _small=small, _matrices=matrices, _distributions=distributions,
-            _behind=behind, points=points, options=own, weights=self._heard,
+            _behind=behind, _tries=list(tries), points=points, options=own, weights=self._heard,
         )  # fmt: skip
         self.on_msg(self._hear)
 

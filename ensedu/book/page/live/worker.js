@@ -178,7 +178,6 @@ export const serve = (scope) => {
   let going = false; // whether it is asked to train; without points, it waits for them
   let called = false; // whether `work` will run
   let pixelTime = 0.004; // milliseconds, measured on each map
-  let clock = { time: 0, steps: 0, rate: 0 };
   const { port1, port2 } = new MessageChannel();
 
   const fail = (side, words) => {
@@ -207,11 +206,6 @@ export const serve = (scope) => {
       }
       if (training.steps >= until) going = false;
     } while (going && performance.now() < end);
-    const now = performance.now();
-    if (now - clock.time > 500) {
-      const rate = (1000 * (training.steps - clock.steps)) / (now - clock.time);
-      clock = { time: now, steps: training.steps, rate };
-    }
     if (going) call();
     else done();
   };
@@ -236,7 +230,6 @@ export const serve = (scope) => {
     },
     go({ until: asked }) {
       until = asked;
-      if (!going) clock = { time: performance.now(), steps: training.steps, rate: 0 };
       going = training.steps < until;
       if (going) call();
       else done();
@@ -258,7 +251,7 @@ export const serve = (scope) => {
       }));
       if (!grid) pixelTime = (performance.now() - began) / (sides.length * size * size);
       const { steps, records } = training;
-      scope.postMessage({ kind: "frame", turn, steps, rate: going ? clock.rate : 0, records, sides });
+      scope.postMessage({ kind: "frame", turn, steps, records, sides });
     },
     weights() {
       const sides = training.sides.map((side) => training.weights(side));

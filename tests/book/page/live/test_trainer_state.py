@@ -67,6 +67,7 @@ def _size(method, M):
 
 
 SIDE = {"method": "rank1"}
+TRY = {"ask": "More?", "set": {"ensemble_size": 8}, "answer": "More."}
 BAD = [
     (lambda: live(data="nothing"), ValueError, ("data", "'nothing'", "'gap'", "'own'")),
     (lambda: live(data="own"), ValueError, ("points", "None")),
@@ -100,6 +101,10 @@ BAD = [
     (lambda: live(other={"width": 3}), ValueError, ("other", "'width'", "method")),
     (lambda: live(other=SIDE | {"start": "different"}), ValueError, ("other['start']",)),
     (lambda: live(other=SIDE | {"loss": 3}), TypeError, ("other['loss']", "3")),
+    (lambda: live(tries=[{"ask": "More?"}]), ValueError, ("tries", "'set'", "'answer'", "'More?'")),
+    (lambda: live(tries=[TRY | {"ask": 3}]), TypeError, ("tries: ask", "3")),
+    (lambda: live(tries=[TRY | {"set": {"width": 1}}]), ValueError, ("options['width']", "1")),
+    (lambda: live(tries=[TRY | {"set": {"depth": 1}}]), ValueError, ("options", "'depth'")),
 ]
 
 

@@ -41,6 +41,12 @@ def test_text_is_fixed_and_the_picture_has_words():
     assert about["image/png"]["alt"].startswith("60 points and what is learned in 300 steps.")
 
 
+def test_what_to_try_is_checked_and_goes_to_the_view():
+    asked = {"ask": "More?", "set": {"ensemble_size": 8, "method": "rank1"}, "answer": "More."}
+    w = live(data="gap", small=True, tries=[asked])
+    assert w.get_state()["_tries"] == [asked]
+
+
 def test_points_come_with_their_task_and_their_data():
     w = small()
     assert w.points.shape == (60, 2)
