@@ -100,8 +100,16 @@ class Totals:
         return plot.parameter_bars(self.of(width, hidden_layers, ensemble_size))
 
     def say(self, width: int, hidden_layers: int, ensemble_size: int) -> str:
-        """Say how many numbers each holds."""
-        return plot.in_words(self.of(width, hidden_layers, ensemble_size))
+        """Say how much copies cost, and how much sharing does."""
+        found = self.of(width, hidden_layers, ensemble_size)
+        copies, shared = (
+            found[method].total / found["single"].total
+            for method in ("deep_ensemble", "batch_ensemble")
+        )
+        return (
+            f"A deep ensemble of {ensemble_size} holds {copies:.2f} times as many numbers as one "
+            f"network, a BatchEnsemble {shared:.2f} times."
+        )
 
 
 class Kernels:
@@ -147,10 +155,7 @@ class Kernels:
             if left[0] < saved:
                 words = "always"
             found.append(f"{plot.LABELS[method]} {words}")
-        return (
-            f"{in_channels} input channel{'s' * (in_channels > 1)}, kernels of {kernel_side} × "
-            f"{kernel_side}. Smaller than the deep ensemble: {', '.join(found)}."
-        )
+        return f"Smaller than the deep ensemble: {', '.join(found)}."
 
 
 class Depths:
@@ -181,15 +186,14 @@ class Depths:
         )  # fmt: skip
 
     def say(self, width: int) -> str:
-        """Say both ends of each curve."""
-        one, *others = self.counts[width].items()
-        each = (
-            f"{plot.LABELS[method]} {own[0] / one[1][0]:.2f} and {own[-1] / one[1][-1]:.2f}"
-            for method, own in others
+        """Say what copies cost, and what sharing does, where the curves end."""
+        own = self.counts[width]
+        copies, shared = (
+            own[method][-1] / own["single"][-1] for method in ("deep_ensemble", "batch_ensemble")
         )
         return (
-            f"Width {width:,}: times one network, with one hidden layer and with nine: "
-            f"{', '.join(each)}."
+            f"With nine hidden layers of {width:,}, a deep ensemble holds {copies:.2f} times one "
+            f"network's numbers, a BatchEnsemble {shared:.2f} times."
         )
 
 

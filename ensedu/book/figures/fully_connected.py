@@ -47,9 +47,8 @@ class Network:
         sizes = self.sizes(width, hidden_layers)
         squares = (hidden_layers - 1) * width**2
         return (
-            f"A network {'-'.join(map(str, sizes))} holds {counting.mlp(sizes).total:,} numbers. "
-            f"Weights between hidden layers: {squares:,}; in the two outer layers: {2 * width:,}; "
-            f"biases: {hidden_layers * width + 1:,}."
+            f"A network {'-'.join(map(str, sizes))} holds {counting.mlp(sizes).total:,} numbers, "
+            f"{squares:,} of them as weights between hidden layers."
         )
 
 
@@ -163,7 +162,6 @@ class Signal:
         """Say what is left of a signal."""
         wide, linear, relu = (size[-1] for size in self.sizes[width])
         return (
-            f"Width {width:,}. Of a signal of size 1, eight layers without activation leave "
-            f"{linear:.3f}, with ReLU {relu:.4f}, and with ReLU from a start √{self.times} times "
-            f"as wide {wide:.1f}."
+            f"Of a signal, eight layers with ReLU leave {relu:.4f}, without activation "
+            f"{linear:.3f}, with ReLU from a wider start {wide:.1f}."
         )

@@ -69,8 +69,8 @@ class Weight:
         """Say where the draws lie."""
         draws = self.of(mean, standard_deviation)
         return (
-            f"With mean {mean:g} and standard deviation {standard_deviation:g} the {len(draws)} "
-            f"draws lie between {draws[0]:.1f} and {draws[-1]:.1f}, most of them near the mean."
+            f"The {len(draws)} draws lie between {draws[0]:.1f} and {draws[-1]:.1f}, most of them "
+            "near the mean."
         ).replace("-", MINUS)
 
 
@@ -111,12 +111,10 @@ class Distribution:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What training leaves: a belief with its draws, the median σ, and NLLs of new points."""
+    """What training leaves: a belief with its draws, and the median σ."""
 
     belief: plot.Belief
     median: float
-    regions: float
-    gap: float
 
 
 class KLWeight:
@@ -147,12 +145,8 @@ class KLWeight:
         )  # fmt: skip
 
     def say(self, kl_weight: str) -> str:
-        """Say what became of the standard deviations, and of the scores."""
-        own = self.learned[kl_weight]
-        return (
-            f"KL × {kl_weight}: half of all σ end above {own.median:.2g}. NLL of new points: "
-            f"{own.regions:.2f} where there are data, {own.gap:.2f} in the gap."
-        ).replace("-", MINUS)
+        """Say what became of the standard deviations."""
+        return f"KL × {kl_weight}: half of all σ end above {self.learned[kl_weight].median:.2g}."
 
 
 def numbers_table(numbers: Mapping[str, tuple[int, int]]) -> Table:

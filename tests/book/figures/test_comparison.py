@@ -75,10 +75,10 @@ def test_sharing_saves_from_where_it_says(m, side):
         assert part == f"{METHODS[name].label} {said}"
 
 
-def test_depths_say_both_ends():
+def test_depths_say_where_copies_and_sharing_end():
     assert DEPTH.say(50) == (
-        "Width 50: times one network, with one hidden layer and with nine: deep ensemble 4.00 and "
-        "4.00, BatchEnsemble 4.72 and 1.24, rank-1 BNN 7.42 and 1.42."
+        "With nine hidden layers of 50, a deep ensemble holds 4.00 times one network's numbers, a "
+        "BatchEnsemble 1.24 times."
     )
 
 
@@ -87,7 +87,10 @@ def test_totals_are_those_of_the_network():
         "single": 2701, "deep_ensemble": 10_804, "batch_ensemble": 3812, "rank1": 4620,
         "mean_field": 5402,
     }  # fmt: skip
-    assert "rank-1 BNN 4,620 (1.71 ×)" in TOTALS.say(**TOTALS.start)
+    assert TOTALS.say(**TOTALS.start) == (
+        "A deep ensemble of 4 holds 4.00 times as many numbers as one network, a BatchEnsemble "
+        "1.41 times."
+    )
     assert all(TOTALS.start[name] in values for name, values in TOTALS.choices.items())
 
 

@@ -39,8 +39,7 @@ def test_a_network_says_the_count_of_its_parts():
         said = shown.say(width, depth)
         assert f" {counting.mlp(sizes).total:,} numbers" in said
         inner = sum(m * n for m, n in itertools.pairwise(sizes[1:-1]))
-        assert f"hidden layers: {inner:,};" in said
-        assert said.endswith(f"outer layers: {2 * width:,}; biases: {sum(sizes[1:]):,}.")
+        assert said.endswith(f" {inner:,} of them as weights between hidden layers.")
     readable(lambda: shown.draw(16, 2))
 
 
@@ -77,8 +76,8 @@ def test_a_signal_has_a_curve_a_kind_of_layer():
         found = curves(drawn(lambda width=width: SIGNAL.draw(width), LIGHT[0]))
         assert all(holds(found, values) for values in FALLING)
     assert SIGNAL.say(50) == (
-        "Width 50. Of a signal of size 1, eight layers without activation leave 0.062, with ReLU "
-        "0.0039, and with ReLU from a start √6 times as wide 1.0."
+        "Of a signal, eight layers with ReLU leave 0.0039, without activation 0.062, with ReLU "
+        "from a wider start 1.0."
     )
     assert (
         plot.PALETTE["single"]
