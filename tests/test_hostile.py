@@ -430,6 +430,7 @@ OTHERS = {
         "matrices": lambda: True, "name": lambda: "a-name", "caption": lambda: "words",
         "alt": lambda: "words", "initial_std": lambda: 0.1, "behind": lambda: None,
         "distributions": lambda: False,
+        "tries": lambda: [{"ask": "?", "set": {"ensemble_size": 1}, "answer": "!"}],
     },
     "measured.load": {"name": lambda: "speed-cpu"},
     "measured.row": {"k": lambda: 1},

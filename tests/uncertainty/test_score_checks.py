@@ -158,8 +158,8 @@ def test_the_import_needs_numpy_alone():
         ("coverage", "scipy.special"),
         ("quantile", "scipy.special"),
         ("interval", "scipy.special"),
-        ("paired", "scipy.stats"),
-        ("resampled", "scipy.stats"),
+        ("paired", "scipy.special"),
+        ("resampled", "scipy.special"),
         ("auroc", "sklearn.metrics"),
     ],
 )
