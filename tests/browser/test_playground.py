@@ -1684,6 +1684,28 @@ def test_challenges_stand_below_the_members_with_their_tasks(open_page, chapter,
     )
 
 
+@pytest.mark.parametrize("viewport", [DESK, {"width": 390, "height": 844}, SMALL])
+def test_a_challenge_brings_in_sight_what_it_asks_to_change(open_page, chapter, viewport):
+    page = open_page(viewport=viewport)
+    visit(page, chapter)
+    narrow = viewport["width"] < DESK["width"]
+    for name, one in (
+        ("Twins", ".ensedu-p-member:nth-child(1) > .ensedu-p-title"),
+        ("Out of reach", ".ensedu-p-member:nth-child(2) > .ensedu-p-title"),
+        ("When sharing costs", ".ensedu-p-tools"),
+    ):
+        press(page, name)
+        page.wait_for_timeout(200)
+        box, top = (page.locator(each).bounding_box() for each in (one, ".ensedu-p-top"))
+        assert 0 <= box["x"] and box["x"] + box["width"] <= viewport["width"], name
+        bottom = top["y"] + top["height"]
+        if one == ".ensedu-p-tools":
+            assert 48 <= box["y"] and box["y"] + box["height"] <= top["y"]
+        else:
+            assert bottom - 1 <= box["y"] <= bottom + (80 if narrow else 160), name
+            assert box["y"] + box["height"] <= viewport["height"]
+
+
 def test_members_stay_where_they_are_when_the_method_changes_or_a_challenge_begins(
     open_page, chapter
 ):

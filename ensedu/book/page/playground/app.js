@@ -55,7 +55,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const challenges = challengePanel({
     choose(key) {
       change(key === null ? { ...state, challenge: null } : startOf(key), sumWords);
-      if (key !== null) top.scrollIntoView({ block: "nearest" });
+      if (key !== null) seek(CHALLENGES[key]);
     },
   });
   const undo = button("Undo", () => back());
@@ -242,14 +242,22 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   root.append(box);
   refresh();
   // A number that gets the focus must not lie behind what stays in sight.
+  const measure = () => box.style.setProperty("--above", `${top.offsetHeight}px`);
   const sized = new ResizeObserver(() => {
     arrange();
     show();
     drawOutputs(state, numbers, outputs, lit, end);
-    box.style.setProperty("--above", `${top.offsetHeight}px`);
+    measure();
   });
   sized.observe(box);
   sized.observe(top);
+
+  // What a challenge asks to change comes in sight: its member, where there is little room.
+  const seek = ({ sizes, member = 0 }) => {
+    measure();
+    if (sizes || box.dataset.narrow === "false") tools.scrollIntoView({ block: "nearest" });
+    else members.children[member].scrollIntoView({ block: "start", inline: "start" });
+  };
 
   // An address names this playground, and all of its state.
   const follow = (event) => {
