@@ -1081,10 +1081,15 @@ def test_a_link_is_copied_and_reset_goes_back_to_the_page(open_small):
     page.evaluate("() => cell('r:2,1').focus({ preventScroll: true })")
     page.keyboard.type("7.5")
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Copy link").click()
-    page.wait_for_function(
-        "story() === 'The link is copied: it leads to this layer, with every number.'"
-    )
+    tools = page.locator(".ensedu-p-tools")
+    tools.scroll_into_view_if_needed()
+    beside = tools.get_by_role("button", name="Surprise me")
+    before = beside.bounding_box()["x"]
+    tools.get_by_role("button", name="Copy link").click()
+    tools.get_by_role("button", name="Copied ✓").wait_for()
+    assert abs(beside.bounding_box()["x"] - before) < 0.5
+    assert story(page) == "The link is copied: it leads to this layer, with every number."
+    tools.get_by_role("button", name="Copy link").wait_for()
     link = page.evaluate("navigator.clipboard.readText()")
     assert link.startswith(page.url.partition("#")[0] + "#layer:method=batch_ensemble&")
     assert link.endswith("&edits=r:2,1:7.5")
@@ -1679,6 +1684,28 @@ def test_challenges_stand_below_the_members_with_their_tasks(open_page, chapter,
     )
 
 
+@pytest.mark.parametrize("viewport", [DESK, {"width": 390, "height": 844}, SMALL])
+def test_a_challenge_brings_in_sight_what_it_asks_to_change(open_page, chapter, viewport):
+    page = open_page(viewport=viewport)
+    visit(page, chapter)
+    narrow = viewport["width"] < DESK["width"]
+    for name, one in (
+        ("Twins", ".ensedu-p-member:nth-child(1) > .ensedu-p-title"),
+        ("Out of reach", ".ensedu-p-member:nth-child(2) > .ensedu-p-title"),
+        ("When sharing costs", ".ensedu-p-tools"),
+    ):
+        press(page, name)
+        page.wait_for_timeout(200)
+        box, top = (page.locator(each).bounding_box() for each in (one, ".ensedu-p-top"))
+        assert 0 <= box["x"] and box["x"] + box["width"] <= viewport["width"], name
+        bottom = top["y"] + top["height"]
+        if one == ".ensedu-p-tools":
+            assert 48 <= box["y"] and box["y"] + box["height"] <= top["y"]
+        else:
+            assert bottom - 1 <= box["y"] <= bottom + (80 if narrow else 160), name
+            assert box["y"] + box["height"] <= viewport["height"]
+
+
 def test_members_stay_where_they_are_when_the_method_changes_or_a_challenge_begins(
     open_page, chapter
 ):
@@ -1721,7 +1748,7 @@ def test_a_phone_begins_with_numbers_and_says_what_a_finger_does(open_page, chap
     do = page.locator(".ensedu-p-touch")
     assert do.is_visible()
     first = page.locator('[data-key="x:0"]').bounding_box()
-    assert do.bounding_box()["y"] < first["y"] <= 400
+    assert do.bounding_box()["y"] < first["y"] <= 0.65 * PHONE["height"]
     assert not page.locator(".ensedu-t-keys").is_visible()
     page.get_by_label("Method", exact=True).select_option("rank1")
     page.wait_for_function("document.querySelector('[data-key=\"s_std:2,3\"]')")
@@ -1774,7 +1801,7 @@ def test_what_stays_in_sight_covers_no_button(open_page, chapter):
         assert box["y"] + box["height"] <= edge
 
 
-def test_a_phone_has_members_in_a_row_and_what_is_seldom_set_at_the_end(open_page, chapter):
+def test_a_phone_has_members_in_a_row_and_over_all_numbers_what_sets_the_layer(open_page, chapter):
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     visit(page, chapter)
     first, second = (page.locator(".ensedu-p-member").nth(i) for i in (0, 1))
@@ -1787,11 +1814,11 @@ def test_a_phone_has_members_in_a_row_and_what_is_seldom_set_at_the_end(open_pag
         page.locator(one).bounding_box()["y"]
         for one in (
             ".ensedu-p-menu",
+            ".ensedu-p-tools",
             ".ensedu-p-top",
             ".ensedu-p-outputs",
             ".ensedu-p-members",
             ".ensedu-p-challenges",
-            ".ensedu-p-tools",
         )
     ]
     assert tops == sorted(tops)

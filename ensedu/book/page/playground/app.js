@@ -12,6 +12,7 @@ import { explain, sumWords } from "./words.js";
 
 const UNDO = 100;
 const SETTLE = 300; // milliseconds after which a hand has come to rest
+const COPIED = 2000; // milliseconds for which a button says so
 const NARROW = 660; // pixels
 const HINT = "Each output is y = x W + b, and ∘ multiplies entry by entry.";
 const TOUCH_HINT = "Tap a number, then press + or −.";
@@ -54,7 +55,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const challenges = challengePanel({
     choose(key) {
       change(key === null ? { ...state, challenge: null } : startOf(key), sumWords);
-      if (key !== null) top.scrollIntoView({ block: "nearest" });
+      if (key !== null) seek(CHALLENGES[key]);
     },
   });
   const undo = button("Undo", () => back());
@@ -77,6 +78,9 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     try {
       await navigator.clipboard.writeText(address);
       tell("The link is copied: it leads to this layer, with every number.");
+      link.style.minWidth = `${link.getBoundingClientRect().width}px`; // no other button moves
+      link.textContent = "Copied ✓";
+      setTimeout(() => (link.textContent = "Copy link"), COPIED);
     } catch {
       prompt("The link to this layer, with every number:", address);
     }
@@ -183,15 +187,14 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     if (whose >= state.ensemble_size) whose = 0;
     [...sheet.querySelectorAll(".ensedu-p-kept")].forEach((one, i) => one.classList.toggle("away", i !== whose));
   };
-  // Where there is little room, outputs and σ scroll away, and what is seldom set comes after the members.
+  // Where there is little room, outputs and σ scroll away.
   const arrange = () => {
     const narrow = box.clientWidth > 0 && box.clientWidth < NARROW;
     const follows = (node, other) => other.nextSibling !== node && other.after(node);
     box.dataset.narrow = String(narrow);
-    follows(tools, narrow ? challenges.element : layer.element);
     if (narrow && !lead.isConnected) {
       lead.append(instruction, undo);
-      layer.element.after(lead);
+      tools.after(lead);
     } else if (!narrow && lead.isConnected) {
       top.prepend(instruction);
       hand.append(undo);
@@ -239,14 +242,22 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   root.append(box);
   refresh();
   // A number that gets the focus must not lie behind what stays in sight.
+  const measure = () => box.style.setProperty("--above", `${top.offsetHeight}px`);
   const sized = new ResizeObserver(() => {
     arrange();
     show();
     drawOutputs(state, numbers, outputs, lit, end);
-    box.style.setProperty("--above", `${top.offsetHeight}px`);
+    measure();
   });
   sized.observe(box);
   sized.observe(top);
+
+  // What a challenge asks to change comes in sight: its member, where there is little room.
+  const seek = ({ sizes, member = 0 }) => {
+    measure();
+    if (sizes || box.dataset.narrow === "false") tools.scrollIntoView({ block: "nearest" });
+    else members.children[member].scrollIntoView({ block: "start", inline: "start" });
+  };
 
   // An address names this playground, and all of its state.
   const follow = (event) => {

@@ -75,6 +75,7 @@ export const CHALLENGES = {
     title: "Out of reach",
     task: "Edit W2 until no r and s could make it out of W1.",
     start: rescaled,
+    member: 1,
     check(state, start) {
       const { m, n } = sizesOf(state);
       const value = (i, a, b) => valueOf(state, `weight:${[i, a, b]}`);
