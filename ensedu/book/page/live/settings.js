@@ -269,7 +269,13 @@ export const ownData = (trainer, root) => {
 };
 
 export const guided = (trainer, root) => {
-  const boxes = GUIDES.map((guide) => {
+  // Where the pictures stay in sight, what is read does, too; elsewhere the pictures come first.
+  const keep = (box) => {
+    const beside = getComputedStyle(root.querySelector(".ensedu-t-seen")).position === "sticky";
+    if (beside) box.scrollIntoView({ block: "nearest" });
+    else root.scrollIntoView({ block: "start" });
+  };
+  const boxes = GUIDES.map((guide, i) => {
     const answer = make("p", { hidden: "" }, guide.answer);
     const begin = button("Set it up and train", () => {
       trainer.remember();
@@ -278,18 +284,20 @@ export const guided = (trainer, root) => {
       trainer.settle();
       trainer.restart();
       trainer.play(guide.steps);
-      root.scrollIntoView({ block: "start" });
+      keep(boxes[i]);
     });
     const reveal = button("Show the answer", () => {
       answer.hidden = false;
       reveal.hidden = true;
+      boxes[i].scrollIntoView({ block: "nearest" });
     });
     return make(
       "div", { "data-guide": guide.key }, make("p", {}, make("strong", {}, "Predict. "), guide.question),
       make("div", { class: "ensedu-t-buttons" }, begin, reveal), answer,
     );
   });
-  const tabs = tabsOf("Experiments", Object.fromEntries(GUIDES.map(({ title }, i) => [title, boxes[i]])));
+  const tabs = tabsOf("Experiments", Object.fromEntries(GUIDES.map(({ title }, i) => [title, boxes[i]])), () =>
+    boxes.find((box) => box.hasAttribute("data-open"))?.scrollIntoView({ block: "nearest" }));
   tabs.prepend(make("strong", { "aria-hidden": "true" }, "Try"));
   return make("div", { class: "ensedu-t-guides" }, tabs, ...boxes);
 };
