@@ -42,6 +42,33 @@ def test_what_to_try_is_ticked_when_it_is_done_and_the_band_is_measured(intro):
     assert asked.inner_text() == f"✓ {TRIES[-1]['answer']}"
 
 
+def test_what_to_try_may_be_done_in_any_order(intro):
+    asked = intro.locator(".ensedu-t-try")
+    first, second, third = TRIES
+    intro.get_by_role("radio", name="all the same").check()
+    intro.wait_for_function(f"{BAND} === '± 0.00'")
+    assert asked.inner_text() == f"✓ {third['answer']} {first['ask']}"
+    intro.get_by_role("radio", name="different").check()
+    intro.get_by_role("slider", name="members").press("End")
+    assert asked.inner_text() == f"✓ {second['answer']} {first['ask']}"
+    intro.get_by_role("slider", name="members").press("Home")
+    assert asked.inner_text() == f"✓ {first['answer']}"
+
+
+def test_the_sentence_and_the_slider_tell_one_width_of_the_band(intro):
+    intro.wait_for_function("document.querySelector('.ensedu-t-story').textContent.includes('±')")
+    told = intro.locator(".ensedu-t-story").inner_text()
+    assert f"up to {intro.evaluate(BAND)} in the widest gap" in told
+
+
+def test_on_a_phone_the_plot_begins_early_and_the_buttons_stand_below_it(open_page, server):
+    page = open_page(viewport=PHONE, is_mobile=True, has_touch=True)
+    visit(page, server + PAGE)
+    plot = page.locator("canvas[role=application]")
+    plot.wait_for()
+    assert plot.bounding_box()["y"] <= 420
+
+
 def test_reading_starts_on_the_first_screen(intro):
     link = intro.get_by_role("link", name="Start reading").first.bounding_box()
     assert link["y"] + link["height"] <= intro.viewport_size["height"]

@@ -1248,7 +1248,7 @@ def test_the_story_says_what_the_curves_show(live):
     page = live({"ensemble_size": 5, "other": other, "data": "clusters"})
     train(page, 150)
     told, lost = story(page), page.evaluate("losses()")
-    assert told.startswith("A: its curves spread by ")
+    assert told.startswith("A: its dark band is ± ")
     grid = np.linspace(-5, 5, 97)
     points = np.array(state(page)["points"])
     sides = page.evaluate(CURVES_OF, [150, "mean"])
@@ -1261,13 +1261,13 @@ def test_the_story_says_what_the_curves_show(live):
         span = slice(sorted_own[widest], sorted_own[widest + 1] + 1)
         most = spread[span].argmax() + span.start
         found = re.search(
-            rf"{letter}: its curves spread by ([\d.]+) at the points, and by up to ([\d.]+) in the "
+            rf"{letter}: its dark band is ± ([\d.]+) at the points, and up to ± ([\d.]+) in the "
             r"widest gap\.",
             told,
         )
         nll = re.search(rf"{name}: NLL of the points (\S+) on average, (\S+) as a mixture\.", lost)
         values = [float(value.replace("\u2212", "-")) for value in (*found.groups(), *nll.groups())]
-        want = [spread[own].mean(), spread[most], *(side["found"][key] for key in ("average", "mixture"))]  # fmt: skip
+        want = [2 * spread[own].mean(), 2 * spread[most], *(side["found"][key] for key in ("average", "mixture"))]  # fmt: skip
         assert values == pytest.approx(want, abs=0.00501)
 
 
@@ -1327,7 +1327,7 @@ def test_the_story_follows_training_and_is_read_aloud_at_a_pause_alone(open_live
     times, words, aloud = zip(*page.evaluate("told"), strict=True)
     # The first tells of the start, before it plays.
     assert (np.diff(times[1:]) > 900).all()
-    assert all(each.startswith("Deep ensemble of 2: its curves spread") for each in words)
+    assert all(each.startswith("Deep ensemble of 2: its dark band is ± ") for each in words)
     assert set(aloud[1:]) == {"off"}
     # It may say what it said before: what is gone must come again.
     page.evaluate("""async () => {
@@ -1336,7 +1336,7 @@ def test_the_story_follows_training_and_is_read_aloud_at_a_pause_alone(open_live
       root().querySelector(".ensedu-t-story").firstChild.data = "";
       t.pause();
     }""")
-    page.wait_for_function("told.at(-1)[1].startsWith('Deep ensemble of 2: its curves spread')")
+    page.wait_for_function("told.at(-1)[1].startsWith('Deep ensemble of 2: its dark band is ± ')")
     page.wait_for_function("told.at(-1)[2] === 'polite'")
     assert page.locator(".ensedu-t-story").get_attribute("role") == "status"
 
@@ -1349,7 +1349,7 @@ def test_no_picture_of_what_is_learned_stands_over_words_that_nothing_is(open_li
       await until(() => t.steps >= 50, "step 50");
       return story();
     }""")
-    assert told.startswith("Deep ensemble of 2: its curves spread")
+    assert told.startswith("Deep ensemble of 2: its dark band is ± ")
 
 
 # Guided experiments.
@@ -1578,17 +1578,17 @@ def test_a_band_stands_behind_its_own_model_and_points_alone(live):
     def changed(part):
         """Whether the band has its name, and what is said, after a change and two steps."""
         page.evaluate("async (part) => { t.set(part); await train(1); written.clear(); await train(1) }", part)  # fmt: skip
-        page.evaluate("until(() => story().includes('spread by'), 'the story')")
+        page.evaluate("until(() => story().includes('band is'), 'the story')")
         return page.evaluate(f"written.has('{NAMED}')"), story(page)
 
     for part in ({}, {"kl_weight": 10}, {"initial_std": 1}, {"lr": 0.03}, {"seed": 4}):
         shown, words = changed(part)
         assert shown and "hidden" not in words
-        found = re.search(r" NUTS: ([\d.]+) and ([\d.]+)\.$", words)
+        found = re.search(r" NUTS: ± ([\d.]+) and ± ([\d.]+)\.$", words)
         points = np.sort(np.array(COMPARED["points"])[:, 0])
         own = STD[np.abs(X - points[:, None]).argmin(axis=1)]
-        assert float(found[1]) == pytest.approx(own.mean(), abs=0.0051)
-        assert float(found[2]) == pytest.approx(1.0, abs=0.0051)
+        assert float(found[1]) == pytest.approx(2 * own.mean(), abs=0.0051)
+        assert float(found[2]) == pytest.approx(2.0, abs=0.0051)
     for key, (value, owner) in ELSEWHERE.items():
         shown, words = changed({key: value})
         assert not shown, key
@@ -1607,7 +1607,7 @@ def test_a_side_of_another_method_has_no_band(live):
     other = {**OTHER, "method": "deep_ensemble"}
     page = live({**COMPARED, "other": other}, mount={"behind": BEHIND})
     train(page, 2)
-    page.evaluate("until(() => story().includes('spread by'), 'the story')")
+    page.evaluate("until(() => story().includes('band is'), 'the story')")
     own, beside = re.split(r" (?=B: )", story(page))
     assert " NUTS: " in own and " NUTS is hidden: it had the mean-field BNN." in beside
 
@@ -1875,7 +1875,7 @@ def test_help_is_for_the_hand_that_the_reader_has(open_page, server, options):
 
 def test_on_a_phone_words_of_the_picture_stand_between_it_and_the_settings(live):
     page = live(viewport=PHONE, has_touch=True, is_mobile=True)
-    order = ["stage", "key", "story", "note:not(.ensedu-t-key)", "settings"]
+    order = ["stage", "key", "note:not(.ensedu-t-key)", "story", "settings"]
     boxes = [
         page.locator(f".ensedu-t-bench .ensedu-t-{part}").first.bounding_box() for part in order
     ]
@@ -1925,6 +1925,43 @@ def test_on_a_phone_settings_open_one_group_at_a_time_below_the_picture(open_pag
     assert not desk.get_by_role("group", name="Settings").is_visible()
 
 
+def test_on_a_phone_open_settings_leave_the_plot_in_sight_at_the_top_of_the_page(open_page, server):
+    page = open_page(**TOUCH | {"viewport": {"width": 390, "height": 844}})
+    page.goto(server + PAGE)
+    page.get_by_role("button", name="Network", exact=True).tap()
+    page.locator("fieldset:visible summary").tap()
+    sheet = page.locator(".ensedu-t-settings")
+    assert sheet.evaluate("e => e.scrollHeight > e.clientHeight")  # there is more than it shows
+    for where in (None, 0):  # where it has scrolled by itself, and at the top
+        if where is not None:
+            page.evaluate("y => scrollTo(0, y)", where)
+        page.evaluate(small.AT_REST)
+        title, box = page.locator(".ensedu-t-title").bounding_box(), sheet.bounding_box()
+        assert box["height"] <= 0.45 * 844 + 1
+        bar = page.locator(".bd-header-article").bounding_box()
+        assert title["y"] >= bar["y"] + bar["height"]
+        plot = page.locator("canvas[role=application]").bounding_box()
+        covered = max(0, plot["y"] + plot["height"] - box["y"])
+        assert covered <= (0.35 * plot["height"] if where == 0 else 0)
+
+
+def test_both_plots_stay_in_sight_while_an_answer_is_read(open_page, server):
+    page = open_page(viewport=DESK)
+    page.goto(server + PAGE)
+    page.get_by_role("group", name="Experiments").get_by_role("button").first.click()
+    page.get_by_role("button", name="Set it up and train").click()
+    page.wait_for_function("document.querySelectorAll('canvas[role=application]').length === 2")
+    page.get_by_role("button", name="Show the answer").click()
+    page.evaluate(small.AT_REST)
+    bar = page.locator(".bd-header-article").bounding_box()
+    parts = page.locator(".ensedu-t-title, canvas[role=application], [data-guide]:visible p")
+    assert parts.count() == 6
+    for part in parts.all():
+        box = part.bounding_box()
+        assert bar["y"] + bar["height"] <= box["y"]
+        assert box["y"] + box["height"] <= DESK["height"]
+
+
 def test_on_a_phone_a_comparison_keeps_its_pictures_and_its_key_in_view(open_page, server):
     page = open_page(**TOUCH | {"viewport": {"width": 390, "height": 844}})
     page.goto(server + PAGE)
@@ -1950,23 +1987,27 @@ def test_on_a_phone_a_comparison_keeps_its_pictures_and_its_key_in_view(open_pag
     assert page.locator(".ensedu-t-story").inner_text().startswith("One network again")
 
 
-@pytest.mark.parametrize(("address", "rows"), [("book/intro.html", 1), (PAGE, 2)])
+@pytest.mark.parametrize(
+    ("address", "above", "below"), [("book/intro.html", 0, 4), (PAGE, 3, 3)], ids=["intro", "live"]
+)
 @pytest.mark.parametrize("width", [360, 390])
-def test_on_a_phone_the_buttons_stand_in_full_rows_with_room(
-    open_page, server, address, rows, width
+def test_on_a_phone_buttons_stand_in_full_rows_with_room_above_and_below_the_plot(
+    open_page, server, address, above, below, width
 ):
     page = open_page(**{**TOUCH, "viewport": {**PHONE, "width": width}})
     page.goto(server + address)
-    page.locator(".ensedu-t-seen > .ensedu-t-tools button").first.wait_for()
-    boxes = page.evaluate("""() => [...document.querySelectorAll(".ensedu-t-seen > .ensedu-t-tools button")].map((one) => {
+    page.locator(".ensedu-t-tools button").first.wait_for()
+    boxes = page.evaluate("""() => [...document.querySelectorAll(".ensedu-t-tools button")].map((one) => {
       const range = new Range();
       range.selectNodeContents(one);
       const [own, words] = [one, range].map((each) => each.getBoundingClientRect());
       return [own.top, own.right, Math.min(words.left - own.left, own.right - words.right) - one.clientLeft];
     })""")
+    plot = page.locator("canvas[role=application]").bounding_box()
     tops = [top for top, *_ in boxes]
-    assert len(tops) >= 4 and len(set(tops)) == rows
-    assert {tops.count(top) for top in tops} == {len(tops) / rows}
+    assert sum(top < plot["y"] for top in tops) == above
+    assert sum(top > plot["y"] + plot["height"] - 1 for top in tops) == below
+    assert len(set(tops)) == 2 - (not above)
     assert max(right for _, right, _ in boxes) <= width
     assert min(room for *_, room in boxes) >= 7.9
 

@@ -9,19 +9,19 @@ from ensedu.numpy.variational import softplus
 # What to try with the first figure.
 TRIES = (
     {
-        "ask": "Try it: set the members to 1. How wide is the dark band?",
+        "ask": "Set the members to 1. How wide is the dark band?",
         "set": {"ensemble_size": 1},
         "answer": "No band at all: one network cannot disagree.",
     },
     {
-        "ask": "Set them to 16. Where do they differ most?",
-        "set": {"ensemble_size": 16},
+        "ask": "Set the members to 16. Where do they differ most?",
+        "set": {"ensemble_size": 16, "start": "different"},
         "answer": "They part where there is no point.",
     },
     {
-        "ask": "Start them all the same. What is left of the band?",
-        "set": {"ensemble_size": 16, "start": "same"},
-        "answer": "Nothing: they are sixteen copies of one network.",
+        "ask": "Start all members the same. What is left of the band?",
+        "set": {"start": "same"},
+        "answer": "Nothing: they are copies of one network.",
     },
 )
 

@@ -71,21 +71,24 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     stage.draw(true); // now, because where to scroll depends on how high the pictures are
     stage.element.scrollIntoView({ block: "nearest" });
   }, { title: "Train two networks on the same points; both begin anew" });
+  // On a phone the second row stands below the pictures.
+  const rows = small ? [[play, reset, seed, undo]] : [[play, reset, compare], [step, seed, undo]];
   const tools = make(
     "div", { class: "ensedu-t-tools", role: "group", "aria-label": "Training" },
-    ...(small ? [play, reset, seed, undo] : [play, step, reset, seed, undo, compare]),
+    ...rows.map((row) => make("div", { class: "ensedu-t-buttons" }, ...row)),
   );
 
   const settings = small ? smallSettings(trainer, full, tries) : fullSettings(trainer, root);
   const shared = small ? null : sharing(trainer, name);
+  const all = small && make("p", { class: "ensedu-t-all" }, settings.more);
   const below = small
-    ? [make("p", {}, settings.more)]
+    ? []
     : [shared, stage.lossFold, ...(matrices ? [] : [stage.matrixFold]), ownData(trainer, root)];
   if (matrices) stage.matrixFold.open = true;
   // What is seen, what to try, and what sets it: where there is room what is seen stands beside the
   // others; the few settings of the small form stand above.
-  const seen = make("div", { class: "ensedu-t-seen" }, tools, meter.element, stage.element, ...(matrices ? [stage.matrixFold] : []), stage.key, status, aloud, hint);
-  const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen] : [seen, settings.element, guided(trainer, root)]));
+  const seen = make("div", { class: "ensedu-t-seen" }, tools, meter.element, stage.element, ...(matrices ? [stage.matrixFold] : []), stage.key, hint, status, aloud);
+  const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen, all] : [seen, settings.element, guided(trainer, root)]));
   const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${small && !tries.length ? "" : " ensedu-t-beside"}${behind ? " ensedu-t-compared" : ""}${distributions ? " ensedu-t-clouded" : ""}` }, bench, ...below);
 
   const fail = ({ side, step: at, words }) =>
@@ -94,7 +97,11 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
         ? `Training stopped: ${words}.`
         : `${named(trainer.state, side)} diverged at step ${at.toLocaleString("en")}: its loss is no finite number. Choose a smaller learning rate, and press Reset.`,
     );
-  const sum = () => trainer.frame && !trainer.failed && tell(story(trainer.frame, trainer.state, behind), !trainer.playing, SAY);
+  const sum = () => {
+    if (!trainer.frame || trainer.failed) return;
+    tell(story(trainer.frame, trainer.state, behind), !trainer.playing, SAY);
+    settings.measure?.(trainer.frame); // the same number, at the same time
+  };
   let metered = 0; // when
   const draw = (anew) => {
     stage.draw(anew);
@@ -106,7 +113,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     if (playing && !anew && now - metered < COUNT) return;
     metered = now;
     meter.show(frame, trainer.state);
-    settings.measure?.(frame);
+    if (!playing) settings.measure?.(frame);
   };
   const refresh = () => {
     play.textContent = trainer.playing ? "❚❚ Pause" : "▶ Play";

@@ -31,11 +31,11 @@ export const besideBand = (method) => FINDS[method] ?? HOUSE.labels[method];
 // The band that stands behind a side, or null.
 export const behindOf = (behind, state, side) => (behind && !missed(behind, state, side) ? behind : null);
 
-// How wide it is where the story says how far curves spread; or why it is not there.
+// Its half width where the story says how wide the dark band is; or why it is not there.
 export const behindWords = (behind, state, side, number) => {
   if (!behind) return "";
   const other = missed(behind, state, side);
   if (other) return ` ${behind.label} is hidden: it had ${other}.`;
   const { near, most } = differ({ epistemic: behind.std }, behind.x, state.points);
-  return ` ${behind.label}: ${number(near)} and ${number(most)}.`;
+  return ` ${behind.label}: ± ${number(2 * near)} and ± ${number(2 * most)}.`;
 };

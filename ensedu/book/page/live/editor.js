@@ -18,7 +18,7 @@ export const hintOf = (id, small) => {
   );
   const words = make("p", { class: "ensedu-t-note", id: `${id}-keys` }, KEYS);
   const keys = make(small ? "div" : "details", { class: "ensedu-t-keys" }, ...(small ? [] : [make("summary", {}, "By keyboard")]), words);
-  return make("div", { id }, hands, keys);
+  return make("div", { id, class: "ensedu-t-hint" }, hands, keys);
 };
 
 export const edit = (canvas, trainer) => {

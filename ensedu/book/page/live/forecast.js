@@ -37,7 +37,7 @@ export const widest = (points) => {
   return [from, to];
 };
 
-// How far the functions differ: on average at the points, and at most in the widest gap between
+// The functions' standard deviation: on average at the points, and at most in the widest gap between
 // two neighbors.
 export const differ = (found, grid, points) => {
   if (!points.length) return null;

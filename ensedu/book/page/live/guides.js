@@ -12,7 +12,7 @@ const against = (method, start, rest = {}) => ({ ...sideOf(USUAL), method, start
 export const GUIDES = [
   {
     key: "equal-starts",
-    title: "Equal starts",
+    title: "Do starts matter?",
     question:
       "Four networks learn the same points in the same order. In A each starts from numbers of its own, in B all start from the same. What will the four in B look like after 1,000 steps?",
     state: {
@@ -25,7 +25,7 @@ export const GUIDES = [
   },
   {
     key: "data-in-the-gap",
-    title: "Data in the gap",
+    title: "Who sees the gap?",
     question:
       "Two clusters of points, and nothing between them. One hidden layer each: A is a deep ensemble, B a mean-field BNN. Which of them will doubt between the clusters? Then drop a point there.",
     state: {
@@ -38,7 +38,7 @@ export const GUIDES = [
   },
   {
     key: "signs-or-near-one",
-    title: "Signs or near 1",
+    title: "Do random signs help?",
     question:
       "Two BatchEnsembles of four. In A r and s start as random signs, in B near 1. In which will the four matrices look alike after 1,500 steps? And in which will the four curves differ more in the gap?",
     state: {
@@ -51,7 +51,7 @@ export const GUIDES = [
   },
   {
     key: "kl-too-large",
-    title: "KL × 10",
+    title: "Too much prior?",
     question:
       "A mean-field BNN, trained twice on the same points. In B its KL counts ten times, as if there were a tenth of the points. What will B look like?",
     state: {

@@ -121,7 +121,7 @@ export const smallSettings = (trainer, full, tries) => {
   return { panel, element, more, measure: tries.length ? asking(panel, element, tries) : null };
 };
 
-// Above the settings stands what to try, one thing after another, with the answer to the last one; and
+// Above the settings stands what to try, in any order, with the answer to what was done last; and
 // below the first of them how wide the band is. Returns what measures that.
 const asking = (panel, element, tries) => {
   const asked = make("p", { class: "ensedu-t-try", role: "status" });
@@ -130,14 +130,13 @@ const asking = (panel, element, tries) => {
   element.prepend(asked);
   element.children[1].after(band);
   const holds = ([key, value]) => panel.trainer.state[key] === value;
-  let done = -1;
+  const left = new Set(tries);
   panel.followers.push(() => {
-    const before = done;
-    done = Math.max(done, 0);
-    while (done < tries.length && Object.entries(tries[done].set).every(holds)) done += 1;
-    if (done === before) return;
-    const { ask } = tries[done] ?? {};
-    asked.replaceChildren(...(done ? [`✓ ${tries[done - 1].answer} `] : []), ...(ask ? [make("strong", {}, ask)] : []));
+    const done = [...left].find(({ set }) => Object.entries(set).every(holds));
+    if (asked.firstChild && !done) return;
+    left.delete(done);
+    const [next] = left;
+    asked.replaceChildren(...(done ? [`✓ ${done.answer} `] : []), ...(next ? [make("strong", {}, next.ask)] : []));
   });
   return (frame) => (width.data = widestBand(frame, panel.trainer.state));
 };
@@ -249,7 +248,8 @@ export const ownData = (trainer, root) => {
     rows: 5, class: "ensedu-t-text", spellcheck: "false", placeholder: "x, y\n1.0, 2.5\n2.0, 3.1",
     "aria-label": "Rows of two columns, x and y, or of three, two inputs and a class",
   });
-  const file = make("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv,text/plain", "aria-label": "Open a file" });
+  const file = make("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv,text/plain" });
+  const open = make("label", { class: "ensedu-t-file" }, "Open a file", file);
   const said = make("p", { role: "status", class: "ensedu-t-note" });
   const use = (content) => {
     const found = read(content, trainer.state.seed);
@@ -264,12 +264,18 @@ export const ownData = (trainer, root) => {
   const note = `Paste two columns (x and y) or three (two inputs and a class), or open a CSV file, up to ${MOST_POINTS} rows. Nothing leaves this browser.`;
   return fold(
     "Your own data", make("p", { class: "ensedu-t-note" }, note), text,
-    make("div", { class: "ensedu-t-buttons" }, button("Use these rows", () => use(text.value)), file), said,
+    make("div", { class: "ensedu-t-buttons" }, button("Use these rows", () => use(text.value)), open), said,
   );
 };
 
 export const guided = (trainer, root) => {
-  const boxes = GUIDES.map((guide) => {
+  // Where the pictures stay in sight, what is read does, too; elsewhere the pictures come first.
+  const keep = (box) => {
+    const beside = getComputedStyle(root.querySelector(".ensedu-t-seen")).position === "sticky";
+    if (beside) box.scrollIntoView({ block: "nearest" });
+    else root.scrollIntoView({ block: "start" });
+  };
+  const boxes = GUIDES.map((guide, i) => {
     const answer = make("p", { hidden: "" }, guide.answer);
     const begin = button("Set it up and train", () => {
       trainer.remember();
@@ -278,18 +284,20 @@ export const guided = (trainer, root) => {
       trainer.settle();
       trainer.restart();
       trainer.play(guide.steps);
-      root.scrollIntoView({ block: "start" });
+      keep(boxes[i]);
     });
     const reveal = button("Show the answer", () => {
       answer.hidden = false;
       reveal.hidden = true;
+      boxes[i].scrollIntoView({ block: "nearest" });
     });
     return make(
       "div", { "data-guide": guide.key }, make("p", {}, make("strong", {}, "Predict. "), guide.question),
       make("div", { class: "ensedu-t-buttons" }, begin, reveal), answer,
     );
   });
-  const tabs = tabsOf("Experiments", Object.fromEntries(GUIDES.map(({ title }, i) => [title, boxes[i]])));
+  const tabs = tabsOf("Experiments", Object.fromEntries(GUIDES.map(({ title }, i) => [title, boxes[i]])), () =>
+    boxes.find((box) => box.hasAttribute("data-open"))?.scrollIntoView({ block: "nearest" }));
   tabs.prepend(make("strong", { "aria-hidden": "true" }, "Try"));
   return make("div", { class: "ensedu-t-guides" }, tabs, ...boxes);
 };

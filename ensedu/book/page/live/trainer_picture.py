@@ -369,12 +369,12 @@ def _network_in_words(state: Mapping[str, Any], one: Trained) -> str:
     if len(one.outputs) == 1:
         return f"{label}: one curve, in a band of ± {2 * std.mean():.2f} on average."
     if not len(points):
-        return f"{label}: curves differ by up to ± {between.max():.2f}."
+        return f"{label}: curves differ by up to ± {2 * between.max():.2f}."
     if between.max() < 0.005:
         return f"{label}: all curves are one."
     near = between[np.abs(GRID[:, None] - points[:, 0]).argmin(axis=0)].mean()
     most = between.argmax()
     return (
-        f"{label}: curves differ by ± {near:.2f} at the points, and by up to "
-        f"± {between[most]:.2f}, at x = {GRID[most]:.1f}."
+        f"{label}: curves differ by ± {2 * near:.2f} at the points, and by up to "
+        f"± {2 * between[most]:.2f}, at x = {GRID[most]:.1f}."
     )
