@@ -53,7 +53,7 @@ def test_the_recommended_one_has_its_reason():
     assert told(standing("deep_ensemble")) == (
         "Deep ensemble",
         "deep_ensemble",
-        "[Nothing else] fits your answers.",
+        "[Nothing else] fits your answers. Its costs are [multiples of one network's].",
     )
 
 
@@ -71,7 +71,8 @@ def test_the_card_is_as_high_for_all_answers_to_the_open_questions():
     open_ones = [one for one in choosing.QUESTIONS if not one.more]
     for values in itertools.product(*(one.options for one in open_ones)):
         given = dict(zip((one.key for one in open_ones), values, strict=True))
-        (words, _), *others = choosing.ranked(advice.advise(**given)).first.because
+        (words, _), (paid, _), *others = choosing.ranked(advice.advise(**given)).first.because
+        assert paid.startswith("Its costs")
         assert 80 < len(words.replace("[", "").replace("]", "")) < 145 and not others
 
 
