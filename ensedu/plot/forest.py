@@ -211,7 +211,10 @@ def _draw(
     step = ROW + above + LINE * lines
     beside = sum(map(inches, _directions(higher))) + APART + inches(reference, weight="bold")
     below_ways = narrow or beside > width
-    key = _key(cut_to_lines(source, 0.5 * room, 1), alone=all(len(row.sources) == 1 for row in rows.values()))
+    key = _key(
+        cut_to_lines(source, 0.5 * room, 1),
+        alone=all(len(row.sources) == 1 for row in rows.values()),
+    )
     ways = LINE * key_rows(key) + EDGE + 0.08
     top = ways + LINE * (1 + below_ways + (len(rows) >= LONG)) + 0.04
     under = cut_to_lines(xlabel, room, 3)
