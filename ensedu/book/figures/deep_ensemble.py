@@ -40,7 +40,7 @@ WEIGHTS = (
 
 # Where words stand in a panel on the curve.
 NAMED = {
-    "members": (-1.15, 0.5), "mean": (3.0, 0.75), "true curve": (0.5, 1.5), "data": (-2.9, 0.85),
+    "members": (-1.15, 0.35), "mean": (3.0, 0.75), "true curve": (0.5, 1.5), "data": (-2.9, 0.85),
     "no data": (0.25, -1.75),
 }  # fmt: skip
 
