@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,11 @@ from ensedu.plot.panels import (
     cut_to_lines,
     ends_around_zero,
     inches,
+    key_rows,
     place,
     set_row_axis,
     write,
+    write_key,
 )
 from ensedu.plot.style import (
     INK,
@@ -41,7 +43,7 @@ from ensedu.plot.style import (
 from ensedu.plot.text_layout import SMALL
 
 #: Inches: of a row, and of the lane of its interval and that of its dots from the row's top.
-ROW, LANES = 0.32, (0.1, 0.235)
+ROW, LANES = 0.285, (0.09, 0.21)
 #: Inches: how wide names and words may be, for the ends of tick labels, and below for the ticks.
 NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.1, 0.32
 #: Inches around axes, for a number beside an arrowhead: on a wide page, and on a narrow one.
@@ -54,8 +56,10 @@ LONG = 8
 BESIDE = 5
 #: Inches between two words on one line.
 APART = 0.15
-#: What the first row says of its mark and thick line: where there is room, and where not.
-MEANS = "average, and where it may lie", "average"
+#: Inches from the upper end of the axis to the first row.
+ABOVE = 0.05
+#: What a mark and its thick line mean.
+MEANS = "average, and where it may lie"
 #: Words of what is not known, whose marker is hollow.
 UNKNOWN = ("unclear", "")
 
@@ -118,8 +122,8 @@ def forest(
 ) -> Figure:
     """Draw a row a contestant, the best first: a mean with its intervals, and each source as a dot.
 
-    A thick line is the interval of the mean, a thin one where a new source may fall, as the first
-    row says beside them. A row's only dot is larger than one of several, which may lie upon each
+    A thick line is the interval of the mean, a thin one where a new source may fall, as a key above
+    the plot says. A row's only dot is larger than one of several, which may lie upon each
     other. What leaves the axis is an arrowhead at its end, with a number beside it if it is
     several. On a wide page names stand to the left of their rows and words to the right; on a
     narrow one both stand above their rows.
@@ -207,9 +211,14 @@ def _draw(
     step = ROW + above + LINE * lines
     beside = sum(map(inches, _directions(higher))) + APART + inches(reference, weight="bold")
     below_ways = narrow or beside > width
-    top = LINE * (1 + below_ways + (len(rows) >= LONG)) + 0.04
+    key = _key(
+        cut_to_lines(source, 0.5 * room, 1),
+        alone=all(len(row.sources) == 1 for row in rows.values()),
+    )
+    ways = LINE * key_rows(key) + EDGE + 0.08
+    top = ways + LINE * (1 + below_ways + (len(rows) >= LONG)) + 0.04
     under = cut_to_lines(xlabel, room, 3)
-    high = LINE + step * len(rows)
+    high = ABOVE + step * len(rows)
     foot = LINE if band else 0.0
     below = top + high + foot + TICKS + LINE * (1 + under.count("\n")) + 0.08
     figure = Figure(figsize=(look().width, below))
@@ -220,14 +229,13 @@ def _draw(
             -band, band, foot / (high + foot), color=MUTED, alpha=BAND, lw=0, zorder=0
         )  # fmt: skip
     for k, (name, row) in enumerate(rows.items()):
-        # Above the first row stands what its lines mean.
-        y = k * step + above + LINE
+        y = ABOVE + k * step + above
         _draw_row(axes, row, y, ends, name)
         own = color(row.method or name)
         style: dict[str, Any] = {"va": "baseline" if narrow else "center", "linespacing": 1.0}
         said = style | known[name] | {"color": INK if known[name] else MUTED}
         if narrow:
-            at = top + y - (0 if k else LINE) - 0.06
+            at = top + y - 0.06
             paper = {"facecolor": PAGE, "lw": 0, "pad": 1.2}
             write(figure, left, at, names[name], color=own, weight="bold", bbox=paper, **style)
             write(figure, left + width, at, words[name], ha="right", bbox=paper, **said)
@@ -240,14 +248,16 @@ def _draw(
             write(figure, left + width + air, at, words[name], **said)
     set_row_axis(axes, ends, width, OUT)
     axes.tick_params(axis="x", labeltop=len(rows) >= LONG)
-    _write_directions(figure, left, width, reference, higher, ends, below_ways)
-    first = next(iter(rows.values()))
-    _write_meanings(figure, left, width, top + above + LINE, first, source, ends)
+    write_key(figure, key)
+    _write_directions(figure, ways, left, width, reference, higher, ends, below_ways)
     if band:
         equal = cut_to_lines("practically equal", width, 1)
         half = inches(equal) / 2
         middle = left + min(max(_along(0, width, ends), half), width - half)
-        _write_note(figure, middle, top + high + foot / 2, equal)
+        write(
+            figure, middle, top + high + foot / 2, equal, ha="center", va="center", color=MUTED,
+            bbox={"facecolor": PAGE, "lw": 0, "pad": 0.8},
+        )  # fmt: skip
     write(
         figure, EDGE + room / 2, top + high + foot + TICKS, under, ha="center", va="top",
         color=MUTED,
@@ -302,52 +312,25 @@ def _along(value: Number, width: Number, ends: Ends) -> float:
     return width * (min(max(value, low), high) - low) / (high - low)
 
 
-def _write_note(figure: Figure, x: Number, y: Number, words: str) -> None:
-    """Write what something in the figure means, over lines of the grid."""
-    paper = {"facecolor": PAGE, "lw": 0, "pad": 0.8}
-    write(figure, x, y, words, ha="center", va="center", color=MUTED, bbox=paper)
-
-
-def _write_meanings(
-    figure: Figure, left: Number, width: Number, y: Number, row: PooledEffect, source: str,
-    ends: Ends,
-) -> None:  # fmt: skip
-    """Write what lines and dots mean, at those of the first row, whose top is at `y` inches."""
-    low, mean, high = (_along(value, width, ends) for value in row.interval)
-    first, last = (_along(value, width, ends) for value in row.prediction)
-    new = cut_to_lines(f"{'new' if look().narrow else 'one more'} {source}", 0.6 * width, 1)
-    far = inches(new)
-    means = next((one for one in MEANS if inches(one) + APART + far <= width), MEANS[-1])
-    near = inches(means)
-    # The thin line has its words on its longer side, and the mark on what is left.
-    side = 1 if last - high >= low - first else -1
-    taken = near / 2 + APART + far
-    at = min(max(mean, near / 2 if side > 0 else taken), width - (taken if side > 0 else near / 2))
-    thin = (high + last if side > 0 else first + low) / 2
-    apart = side * (near / 2 + APART + far / 2)
-    thin = max(thin, at + apart) if side > 0 else min(thin, at + apart)
-    _write_note(figure, left + at, y - LINE / 2, means)
-    _write_note(figure, left + min(max(thin, far / 2), width - far / 2), y - LINE / 2, new)
-    one = "each dot a" if len(row.sources) > 1 else "this"
-    one = cut_to_lines(f"{one} {source}", 0.5 * width, 1)
-    dots = [_along(value, width, ends) for value in row.sources]
-    gaps = list(pairwise([-APART, *sorted(dots), width + APART]))
-    before, behind = max(gaps, key=lambda gap: gap[1] - gap[0])
-    # Beside the nearer dots, where it hides none.
-    half = inches(one) / 2 + APART
-    if behind - before >= 2 * half:
-        at = before + half if before >= 0 else behind - half
-        _write_note(figure, left + at, y + LANES[1], one)
+def _key(source: str, *, alone: bool) -> dict[str, dict[str, Any]]:
+    """Return what the marks of all rows mean; dots are alone if no row has several."""
+    return {
+        MEANS: {"color": MUTED, "lw": 3.4, "marker": "o", "ms": 8},
+        f"one more {source}": {"color": MUTED, "lw": 1.2},
+        f"{'this' if alone else 'each'} {source}": {
+            "color": MUTED, "ls": "", "marker": "o", **_dot(alone), "alpha": None,
+        },
+    }  # fmt: skip
 
 
 def _write_directions(
-    figure: Figure, left: Number, width: Number, reference: str, higher: bool, ends: Ends,
-    below: bool,
+    figure: Figure, top: Number, left: Number, width: Number, reference: str, higher: bool,
+    ends: Ends, below: bool,
 ) -> None:  # fmt: skip
     """Write which way is better, and what stands at 0: between both, or below them."""
     low, high = left, left + width
     for x, ha, text in zip((low, high), ("left", "right"), _directions(higher), strict=True):
-        write(figure, x, LINE / 2, text, va="center", ha=ha, color=INK)
+        write(figure, x, top + LINE / 2, text, va="center", ha=ha, color=INK)
     words = cut_to_lines(reference, width, 1, weight="bold")
     half, zero = inches(words, weight="bold") / 2, left + _along(0, width, ends)
     if below:
@@ -357,7 +340,7 @@ def _write_directions(
         low, high = low + first, high - last
     middle = min(max(zero, low + half), high - half)
     write(
-        figure, middle, (0.5 + below) * LINE, words, va="center", ha="center", weight="bold",
+        figure, middle, top + (0.5 + below) * LINE, words, va="center", ha="center", weight="bold",
         color=color("single"),
     )  # fmt: skip
 

@@ -7,7 +7,6 @@ import pytest
 
 from ensedu.methods import METHODS
 from ensedu.plot import PooledEffect, forest
-from ensedu.plot.forest import MEANS
 from ensedu.plot.renderings import COLOR, renderings
 from ensedu.plot.style import DARK, GRID, INK, MARKERS, MUTED, PAGE, PALETTE
 from tests.errors import check_error
@@ -148,48 +147,36 @@ def test_a_band_says_below_it_what_is_practically_equal(look):
 
 
 @LOOKS
-@pytest.mark.parametrize("turned", [1, -1])
-def test_the_first_row_says_what_its_lines_and_dots_mean(look, turned):
-    rows = {
-        name: replace(
-            row, interval=tuple(turned * x for x in row.interval[::turned]),
-            prediction=tuple(turned * x for x in row.prediction[::turned]),
-            sources=[turned * x for x in (-1.0, -0.6, -0.4)],
-        )
-        for name, row in ROWS.items()
-    }  # fmt: skip
-    low, high = sorted(turned * x for x in (-1.4, 0.4))
-    rows["deep_ensemble"] = replace(rows["deep_ensemble"], prediction=(low, high))
-    figure = drawn(lambda: draw(rows, higher=turned < 0), look)
+def test_a_key_above_the_plot_says_what_its_marks_mean(look):
+    figure = drawn(draw, look)
     (axes,) = figure.axes
-    found = {text.get_text(): box(text) for text in texts(figure)}
-    (mean,) = (found[words] for words in MEANS if words in found)
-    new, dot = (
-        found[f"{'new' if look.narrow else 'one more'} data set"],
-        found["each dot a data set"],
-    )
-    (upper, lower), *others = lanes(axes)
-    high, low, second = (
-        axes.transData.transform((0, line.get_ydata()[0]))[1]
-        for line in (upper[0], lower[0], others[0][0][0])
-    )
-    at = axes.transData.transform((upper[2].get_xdata()[0], 0))[0]
-    assert mean.x0 < at < mean.x1
-    for text in (mean, new):
-        assert high < text.y0 and text.y1 < high + 0.3 * figure.dpi
-    # The thin line goes further towards 0 than away from it.
-    assert (new.x0 > mean.x1) == (turned > 0)
-    assert second < dot.y0 and (dot.y0 + dot.y1) / 2 == pytest.approx(low, abs=2)
-    dots = axes.transData.transform([(x, 0) for x in rows["deep_ensemble"].sources])[:, 0]
-    assert not any(dot.x0 - 5 < x < dot.x1 + 5 for x in dots)
+    (upper, lower), *_ = lanes(axes)
+    prediction, interval, mean, *_ = upper
+    better = next(box(text) for text in texts(figure) if text.get_text() == "← better")
+    samples = figure.artists
+    middles = [(line.get_window_extent().y0 + line.get_window_extent().y1) / 2 for line in samples]
+    key = {
+        text.get_text(): (box(text), line)
+        for line, y in zip(samples, middles, strict=True)
+        for text in texts(figure)
+        if box(text).y0 < y < box(text).y1
+        and 0 < box(text).x0 - line.get_window_extent().x1 < 0.2 * figure.dpi
+    }
+    assert [*key] == ["average, and where it may lie", "one more data set", "each data set"]
+    assert all(better.y1 < words.y0 and better.y1 < line.get_window_extent().y0
+               for words, line in key.values())  # fmt: skip
+    (_, average), (_, thin), (_, dot) = key.values()
+    assert average.get_marker() == "o" and average.get_linewidth() == interval.get_linewidth()
+    assert thin.get_marker() == "None" and thin.get_linewidth() == prediction.get_linewidth()
+    assert dot.get_linestyle() == "None" and dot.get_markersize() == lower[0].get_markersize()
+    assert mean.get_markersize() > dot.get_markersize()
 
 
 @LOOKS
-def test_where_dots_leave_no_room_they_are_not_named(look):
-    rows = {"swag": replace(ROWS["boosting"], sources=np.linspace(-1.9, 1.7, 9))}
-    assert not [text for text in words(drawn(lambda: draw(rows), look)) if "each dot" in text]
-    rows = {"swag": replace(ROWS["boosting"], sources=[0.5])}
+def test_a_key_calls_a_dot_of_its_own_this_one(look):
+    rows = {name: replace(row, sources=[0.5]) for name, row in ROWS.items()}
     assert "this data set" in words(drawn(lambda: draw(rows), look))
+    assert "each data set" not in words(drawn(lambda: draw(rows), look))
 
 
 @LOOKS
@@ -215,8 +202,7 @@ def test_names_and_words_stand_at_their_rows(look):
         for text in (named[name], word):
             place = box(text)
             if look.narrow:  # above the row, no farther than its own height
-                first = key == ORDER[0]  # between it and its lines stands what they mean
-                assert high + 8 < place.y0 < high + (0.3 + 0.2 * first) * figure.dpi
+                assert high + 8 < place.y0 < high + 0.3 * figure.dpi
             else:
                 assert low < (place.y0 + place.y1) / 2 < high
         assert named[name].get_window_extent().x1 < word.get_window_extent().x0

@@ -48,12 +48,10 @@ BRIEF = {
     "one network, up to four times as long": "longer training",
     "one larger network": "larger network",
 }
-#: By whom they stand, as a button says it, a figure, and a sentence.
+#: By whom they stand, as a button and a figure say it, and a sentence.
 BESIDE = {
-    "one network, with a temperature": (
-        "+ temperature", "one network + temperature", "one with a temperature",
-    ),
-}  # fmt: skip
+    "one network, with a temperature": ("one network + temperature", "one with a temperature"),
+}
 #: What the first row of `Luck` is called, and inches of its rows.
 REFERENCE, ROW = "one network", 0.42
 #: The most names that one sentence holds.
@@ -84,9 +82,9 @@ def brief(name: str) -> str:
     return BRIEF.get(name, name)
 
 
-def of_reference(name: str) -> tuple[str, str, str]:
-    """Return how a button, a figure and a sentence call the one beside whom all others stand."""
-    return BESIDE.get(name, (name, name, name))
+def of_reference(name: str) -> tuple[str, str]:
+    """Return how a figure and a sentence call the one beside whom all others stand."""
+    return BESIDE.get(name, (name, name))
 
 
 def best_first(effects: Effects) -> list[str]:
@@ -106,7 +104,7 @@ class Forest:
     def __init__(self, effects: Mapping[str, Effects]) -> None:
         called = {other: of_reference(other) for other in effects}
         self.effects = {called[other][0]: rows for other, rows in effects.items()}
-        self.said = {short: (long, said) for short, long, said in called.values()}
+        self.said = dict(called.values())
         self.choices = {"beside": list(self.said)}
         every = [one for rows in effects.values() for one in rows.values()]
         means = [one.interval[1] for one in every]
@@ -117,10 +115,7 @@ class Forest:
     def draw(self, beside: str) -> Figure:
         """Draw a row a contestant."""
         rows = {brief(name): one for name, one in self.effects[beside].items()}
-        reference, _ = self.said[beside]
-        figure = plot.forest(
-            rows, xlabel=UNIT, reference=reference, xlim=self.ends, words=self.words
-        )  # fmt: skip
+        figure = plot.forest(rows, xlabel=UNIT, reference=beside, xlim=self.ends, words=self.words)
         # The same ticks in all choices, however wide their words are.
         set_axis(figure.axes[0].xaxis, self.ends, ticks(self.ends, 8, whole=True))
         return figure
@@ -129,7 +124,7 @@ class Forest:
         """Say who is better."""
         rows = self.effects[beside]
         better = [name for name in best_first(rows) if rows[name].word.startswith("better")]
-        _, who = self.said[beside]
+        who = self.said[beside]
         if not better:
             return f"On average, nobody is better than {who} for sure."
         if len(better) > NAMED:

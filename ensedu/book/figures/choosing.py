@@ -66,7 +66,6 @@ NOTES = (
         CONTEST,
     ),
     ("A unit is what luck with split and random seed usually changes an [NLL].", NLL),
-    ("Parameters and training time are [multiples of one network's].", COST),
     ("A [last-layer ensemble] shares all layers but the last.", LAST_LAYER),
     (
         "On numbers, gradient boosting and the linear model have [one variance for all rows], and "
@@ -101,11 +100,11 @@ MEASURES = {
 UNMEASURED, BESIDE = "not measured for such inputs", "beside the recommended one"
 #: Why an answer rules a candidate out, and the place of the cost that does.
 REASONS: Mapping[str, tuple[str, int | None]] = {
-    "inputs": ("reads tables only", None),
-    "trained": ("is trained anew", None),
-    "passes": ("takes too many passes", 2),
-    "memory": ("has too many parameters", 0),
-    "time": ("trains for too long", 1),
+    "inputs": ("tables only", None),
+    "trained": ("trained anew", None),
+    "passes": ("too many passes", 2),
+    "memory": ("too many parameters", 0),
+    "time": ("too long to train", 1),
 }
 #: What stands above what in the list.
 ORDER = {"recommended": 0, "fits": 1, "unknown": 1, "out": 2}
@@ -184,6 +183,7 @@ def recommended(advice: Advice) -> Entry:
     ]
     if advice.answers["trained"] == "yes":
         lead.append(("SWAG is fitted [while a network trains], so it trains anew, too.", CONTEST))
+    lead.append(("Its costs are [multiples of one network's].", COST))
     return Entry(
         _label(first.contestant), lead, _method(first.contestant), _costs(first.contestant)
     )
@@ -208,7 +208,7 @@ def _candidate(name: str, advice: Advice) -> Candidate:
             said = f"worse {BESIDE} on {_kind(advice)}"
     says = word(difference, advice.score)
     return Candidate(
-        _capital(brief(of_reference(reading.label(name))[1])),
+        _capital(brief(of_reference(reading.label(name))[0])),
         Score(found.mean, (found.low, found.high), says if says in ("better", "worse") else ""),
         said,
         state,

@@ -40,16 +40,17 @@ WEIGHTS = (
 
 # Where words stand in a panel on the curve.
 NAMED = {
-    "members": (-1.15, 0.5), "mean": (3.0, 0.75), "true curve": (0.5, 1.5), "data": (-2.9, 0.85),
+    "members": (-1.15, 0.35), "mean": (3.0, 0.75), "true curve": (0.5, 1.5), "data": (-2.9, 0.85),
     "no data": (0.25, -1.75),
 }  # fmt: skip
 
 
 def on_the_curve(trained: ByStart, beliefs: Mapping[str, plot.Belief], thin: str = "") -> Figure:
     """Draw beliefs beside the points, the true curve and the gap."""
+    named = NAMED | ({thin: NAMED["members"]} if thin else {})
     return plot.functions(
         trained.x, beliefs, truth=trained.truth, data=trained.points, shaded=gap.gaps[0],
-        ylim=(-2, 2), thin=thin or None, named=NAMED if len(beliefs) == 1 else None,
+        ylim=(-2, 2), thin=thin or None, named=named if len(beliefs) == 1 else None,
     )  # fmt: skip
 
 
@@ -73,7 +74,9 @@ class Average:
         """Draw some members and their average."""
         own = self.trained.curves[starts][:ensemble_size]
         belief = plot.Belief("deep_ensemble", own.mean(axis=0), members=own)
-        return on_the_curve(self.trained, {"": belief}, thin="members")
+        # Lines that nobody sees apart are named as the one that is seen.
+        thin = f"{ensemble_size} members,\none curve" if starts == "same" else "members"
+        return on_the_curve(self.trained, {"": belief}, thin=thin)
 
     def say(self, ensemble_size: int, starts: str) -> str:
         """Say the ambiguity decomposition in numbers."""

@@ -6,6 +6,19 @@ import { followSetting, keepSetting } from "./common/address.js";
 export const placeOf = (takes, answers) =>
   Object.entries(takes).reduce((sum, [key, all]) => sum * all.length + all.indexOf(answers[key]), 0);
 
+// How many are ruled out, and for what, which stands above its rows.
+const ruledOut = (rows) => {
+  const why = new Map();
+  let said = "";
+  for (const { classList, textContent } of rows) {
+    if (classList.contains("ensedu-rowgroup")) said = textContent;
+    else why.set(said, (why.get(said) ?? 0) + 1);
+  }
+  const counts = [...why.values()];
+  const each = [...why].map(([words, count]) => `${words} (${count})`);
+  return `${counts.reduce((sum, count) => sum + count, 0)} ruled out: ${each.join(", ")}`;
+};
+
 // Who else fits: the first by name, and of more than one other how many.
 const NAMED = 3;
 const named = (fit) => {
@@ -45,10 +58,9 @@ const setUp = (root) => {
       table.tHead.replaceChildren(heads[head].cloneNode(true));
       table.tBodies[0].replaceChildren(...both[i].map((row) => rows[row].cloneNode(true)));
     });
-    const out = list.querySelectorAll(".ensedu-out").length;
     list.hidden = !both.flat().length;
-    ruled.hidden = !out;
-    ruled.querySelector("summary > span").textContent = out;
+    ruled.hidden = !both[1].length;
+    ruled.querySelector("summary").textContent = ruledOut(tables[1].tBodies[0].rows);
     // What an answer has changed, even where the recommendation stays.
     const called = first.querySelector(".ensedu-method").textContent;
     const fit = [...list.querySelectorAll(".ensedu-fits th > span:first-child")];

@@ -8,6 +8,7 @@ import inspect
 import itertools
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -41,8 +42,6 @@ MOST_ANSWERS = 1_000  # combinations, each of which is ranked
 LINKED = re.compile(r"\[([^\[\]]+)\]")
 STATES = ("recommended", "fits", "out", "unknown")
 VERDICT = "verdict"
-#: What the fold is called, behind the number of rows that stand in it.
-RULED = "ruled out, and why"
 #: Median ends of intervals at which a bar is cut: most intervals are a good part of the room. And
 #: how far the numbers above stand apart, in shares of it.
 NEAR, APART = 2.0, 0.15
@@ -442,7 +441,7 @@ class Guide:
         notes = [_link(*pair) for pair in self.notes]
         folded = (
             f'<details class="ensedu-notes"><summary>{MORE_NOTES}</summary>'
-            f'<p class="ensedu-key">{" ".join(notes[1:])}</p></details>'
+            f"<ul>{''.join(f'<li>{note}</li>' for note in notes[1:])}</ul></details>"
         )
         return "\n".join(
             [
@@ -456,7 +455,7 @@ class Guide:
                 *(f'<p class="ensedu-key">{note}</p>' for note in notes[:1]),
                 self._table(found, "Candidates that fit", folded=False),
                 f'<details class="ensedu-ruled"{"" if _folded(found) else " hidden"}>'
-                f"<summary><span>{len(_folded(found))}</span> {RULED}</summary>",
+                f"<summary>{escape(_ruled(found))}</summary>",
                 self._table(found, "Candidates that are ruled out", folded=True),
                 "</details>",
                 *([folded] if notes[1:] else []),
@@ -550,6 +549,13 @@ class Guide:
 
 def _folded(found: Ranked) -> list[Candidate]:
     return [row for row in found.rows if row.state == "out"]
+
+
+def _ruled(found: Ranked) -> str:
+    """Return what the fold of those who are ruled out is called: how many, and for what."""
+    folded = _folded(found)
+    why = Counter(row.said for row in folded)
+    return f"{len(folded)} ruled out: {', '.join(f'{said} ({k})' for said, k in why.items())}"
 
 
 def _room(found: Ranked) -> Ends:

@@ -53,7 +53,7 @@ def test_the_recommended_one_has_its_reason():
     assert told(standing("deep_ensemble")) == (
         "Deep ensemble",
         "deep_ensemble",
-        "[Nothing else] fits your answers.",
+        "[Nothing else] fits your answers. Its costs are [multiples of one network's].",
     )
 
 
@@ -71,7 +71,8 @@ def test_the_card_is_as_high_for_all_answers_to_the_open_questions():
     open_ones = [one for one in choosing.QUESTIONS if not one.more]
     for values in itertools.product(*(one.options for one in open_ones)):
         given = dict(zip((one.key for one in open_ones), values, strict=True))
-        (words, _), *others = choosing.ranked(advice.advise(**given)).first.because
+        (words, _), (paid, _), *others = choosing.ranked(advice.advise(**given)).first.because
+        assert paid.startswith("Its costs")
         assert 80 < len(words.replace("[", "").replace("]", "")) < 145 and not others
 
 
@@ -117,14 +118,14 @@ def test_without_a_measurement_the_list_stays_and_says_so():
 
 def test_reasons_are_those_of_the_answers():
     rows = listed(time="one")
-    assert rows["SWAG"].said == "takes too many passes" and rows["SWAG"].over == [2, 0]
+    assert rows["SWAG"].said == "too many passes" and rows["SWAG"].over == [2, 0]
     assert rows["Mean-field BNN"].over == [2, 0, 1]
     assert rows["Linear model"].said == "worse beside the recommended one"
     assert rows["Linear model"].over == []
-    assert listed(passes="four")["Deep ensemble"].said == "has too many parameters"
-    assert listed(passes="many", memory="twenty", time="one")["IVON"].said == "trains for too long"
-    assert listed(inputs="images")["Linear model"].said == "reads tables only"
-    assert listed(trained="yes")["SWAG"].said == "is trained anew"
+    assert listed(passes="four")["Deep ensemble"].said == "too many parameters"
+    assert listed(passes="many", memory="twenty", time="one")["IVON"].said == "too long to train"
+    assert listed(inputs="images")["Linear model"].said == "tables only"
+    assert listed(trained="yes")["SWAG"].said == "trained anew"
 
 
 def test_each_answer_but_the_first_changes_the_list():

@@ -7,7 +7,7 @@ import numpy as np
 from ensedu import plot
 from ensedu.book.experiments.averaging import ByStart
 from ensedu.book.figures.deep_ensemble import Average, Correlation, Matrices, Weights
-from tests.plot.looks import LIGHT, drawn, readable, steady
+from tests.plot.looks import LIGHT, drawn, readable, steady, texts
 
 X = np.linspace(-4.6, 4.6, 31)
 DIFFERENT = np.stack([np.sin(X) + shift for shift in (-0.5, -0.1, 0.1, 0.3)])
@@ -46,6 +46,10 @@ def test_an_average_is_drawn_with_its_own_members_alone():
             assert shown == [i < size for i in range(4)]
     for size in AVERAGE.left:
         readable(lambda size=size: AVERAGE.draw(size, "different"))
+    readable(lambda: AVERAGE.draw(4, "same"))
+    for starts, name in ("different", "members"), ("same", "4 members,\none curve"):
+        figure = drawn(lambda starts=starts: AVERAGE.draw(4, starts), LIGHT[0])
+        assert [text.get_text() for text in texts(figure) if "member" in text.get_text()] == [name]
 
 
 def test_an_average_says_what_it_leaves():

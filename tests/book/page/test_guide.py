@@ -73,7 +73,9 @@ def test_what_is_said_of_several_neighbors_stands_once_above_them():
         "first", "unclear", "one", "two", "worse", "three",
     ]  # fmt: skip
     assert [th.get_text() for th in folded] == ["no room", "four", "late", "five"]
-    assert root.select_one(".ensedu-ruled summary").get_text() == "2 ruled out, and why"
+    assert root.select_one(".ensedu-ruled summary").get_text() == (
+        "2 ruled out: no room (1), late (1)"
+    )
     alone = parsed(guide([ASK], lambda a: Ranked(LAST.first, rows[:2], MEASURE)))
     assert alone.select_one(".ensedu-ruled").has_attr("hidden")
 
