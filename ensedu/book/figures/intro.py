@@ -9,9 +9,9 @@ from ensedu.numpy.variational import softplus
 # What to try with the first figure.
 TRIES = (
     {
-        "ask": "Set the members to 1. How wide is the dark band?",
+        "ask": "Set the members to 1. How wide is the inner band?",
         "set": {"ensemble_size": 1},
-        "answer": "No band at all: one network cannot disagree.",
+        "answer": "There is none: one network cannot disagree.",
     },
     {
         "ask": "Set the members to 16. Where do they differ most?",
@@ -19,7 +19,7 @@ TRIES = (
         "answer": "They part where there is no point.",
     },
     {
-        "ask": "Start all members the same. What is left of the band?",
+        "ask": "Start all members the same. What is left of the inner band?",
         "set": {"start": "same"},
         "answer": "Nothing: they are copies of one network.",
     },

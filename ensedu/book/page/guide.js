@@ -70,9 +70,8 @@ const setUp = (root) => {
     const changed = { Answer: "", Still: "No change.", Now: "New answer." }[word];
     const note = first.querySelector(".ensedu-now");
     note.textContent = `${changed} ${fit.length ? named(fit) : beside}`.trim();
-    if (before) note.classList.add("ensedu-fresh");
+    if (before) first.classList.add("ensedu-fresh");
     if (word === "Now") {
-      first.classList.add("ensedu-fresh");
       const badge = document.createElement("strong");
       note.firstChild.splitText(changed.length);
       note.firstChild.replaceWith(badge);

@@ -31,7 +31,7 @@ export const besideBand = (method) => FINDS[method] ?? HOUSE.labels[method];
 // The band that stands behind a side, or null.
 export const behindOf = (behind, state, side) => (behind && !missed(behind, state, side) ? behind : null);
 
-// Its half width where the story says how wide the dark band is; or why it is not there.
+// Its half width where the story says how wide the inner band is; or why it is not there.
 export const behindWords = (behind, state, side, number) => {
   if (!behind) return "";
   const other = missed(behind, state, side);

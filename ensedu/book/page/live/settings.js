@@ -126,7 +126,7 @@ export const smallSettings = (trainer, full, tries) => {
 const asking = (panel, element, tries) => {
   const asked = make("p", { class: "ensedu-t-try", role: "status" });
   const width = new Text();
-  const band = make("p", { class: "ensedu-t-control" }, make("span", {}, "dark band"), make("span", { class: "ensedu-t-note" }, "in the widest gap"), make("strong", {}, width));
+  const band = make("p", { class: "ensedu-t-control" }, make("span", {}, "inner band"), make("span", { class: "ensedu-t-note" }, "in the widest gap"), make("strong", {}, width));
   element.prepend(asked);
   element.children[1].after(band);
   const holds = ([key, value]) => panel.trainer.state[key] === value;

@@ -177,7 +177,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     lit = { key: chosen, ...explain(state, chosen, numbers) };
     cells.light(lit);
     drawOutputs(state, numbers, outputs, lit, end);
-    stepper.refresh(state, cells.isStored(chosen) ? chosen : null);
+    stepper.refresh(state, chosen, numbers[chosen] ?? valueOf(state, chosen), cells.isStored(chosen));
     keep();
     tell(lit.words);
   };

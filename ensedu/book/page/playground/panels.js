@@ -2,7 +2,7 @@
 // { element, refresh } and tells what a reader chose.
 import { button, choice, make } from "../common/controls.js";
 import { CHALLENGES, startOf } from "./challenges.js";
-import { countsOf, kindOf, sizesOf, totalOf, valueOf } from "./layer.js";
+import { countsOf, kindOf, sizesOf, totalOf } from "./layer.js";
 import { capital, figure, nameOf, written } from "./names.js";
 
 const NAMES = { in_features: "inputs m", out_features: "outputs n", ensemble_size: "members M" };
@@ -100,10 +100,10 @@ export const stepperPanel = ({ nudge, type }) => {
   field.addEventListener("change", () => type(field.value));
   const ends = [button("−", () => nudge(-1), { "aria-label": "Less" }), button("+", () => nudge(1), { "aria-label": "More" })];
   const element = make("div", { class: "ensedu-p-stepper", role: "group", "aria-label": "Change the touched number" }, ends[0], field, ends[1]);
-  const refresh = (state, key) => {
-    for (const one of [...ends, field]) one.disabled = key === null;
-    field.value = key === null ? "" : figure(valueOf(state, key));
-    field.setAttribute("aria-label", key === null ? "The touched number" : capital(nameOf(state, key)));
+  const refresh = (state, key, value, stored) => {
+    for (const one of [...ends, field]) one.disabled = !stored;
+    field.value = figure(value);
+    field.setAttribute("aria-label", capital(nameOf(state, key)));
   };
   return { element, refresh };
 };
