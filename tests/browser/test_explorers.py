@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 import pytest
 from bs4 import BeautifulSoup
 
-from ensedu import counting, methods, plot
+from ensedu import counting, methods
 from ensedu.book.page.said import too_much
 from scripts.browsing import DESK, PHONE, SMALL, pages, visit
 
