@@ -58,7 +58,7 @@ def test_what_to_try_may_be_done_in_any_order(intro):
 def test_the_sentence_and_the_slider_tell_one_width_of_the_band(intro):
     intro.wait_for_function("document.querySelector('.ensedu-t-story').textContent.includes('±')")
     told = intro.locator(".ensedu-t-story").inner_text()
-    assert f"up to {intro.evaluate(BAND)} in the widest gap" in told
+    assert f"and {intro.evaluate(BAND)} in the widest gap" in told
 
 
 def test_on_a_phone_the_plot_begins_early_and_the_buttons_stand_below_it(open_page, server):

@@ -1248,7 +1248,7 @@ def test_the_story_says_what_the_curves_show(live):
     page = live({"ensemble_size": 5, "other": other, "data": "clusters"})
     train(page, 150)
     told, lost = story(page), page.evaluate("losses()")
-    assert told.startswith("A: its inner band is ±")
+    assert told.startswith("A: its inner band is ± ")
     grid = np.linspace(-5, 5, 97)
     points = np.array(state(page)["points"])
     sides = page.evaluate(CURVES_OF, [150, "mean"])
@@ -1261,7 +1261,7 @@ def test_the_story_says_what_the_curves_show(live):
         span = slice(sorted_own[widest], sorted_own[widest + 1] + 1)
         most = spread[span].argmax() + span.start
         found = re.search(
-            rf"{letter}: its inner band is ±\s([\d.]+) at the points, and ±\s([\d.]+) in the "
+            rf"{letter}: its inner band is ± ([\d.]+) at the points, and ± ([\d.]+) in the "
             r"widest gap\.",
             told,
         )
@@ -1327,7 +1327,7 @@ def test_the_story_follows_training_and_is_read_aloud_at_a_pause_alone(open_live
     times, words, aloud = zip(*page.evaluate("told"), strict=True)
     # The first tells of the start, before it plays.
     assert (np.diff(times[1:]) > 900).all()
-    assert all(each.startswith("Deep ensemble of 2: its inner band is ±") for each in words)
+    assert all(each.startswith("Deep ensemble of 2: its inner band is ± ") for each in words)
     assert set(aloud[1:]) == {"off"}
     # It may say what it said before: what is gone must come again.
     page.evaluate("""async () => {
@@ -1336,7 +1336,7 @@ def test_the_story_follows_training_and_is_read_aloud_at_a_pause_alone(open_live
       root().querySelector(".ensedu-t-story").firstChild.data = "";
       t.pause();
     }""")
-    page.wait_for_function("told.at(-1)[1].startsWith('Deep ensemble of 2: its inner band is ±')")
+    page.wait_for_function("told.at(-1)[1].startsWith('Deep ensemble of 2: its inner band is ± ')")
     page.wait_for_function("told.at(-1)[2] === 'polite'")
     assert page.locator(".ensedu-t-story").get_attribute("role") == "status"
 
@@ -1349,7 +1349,7 @@ def test_no_picture_of_what_is_learned_stands_over_words_that_nothing_is(open_li
       await until(() => t.steps >= 50, "step 50");
       return story();
     }""")
-    assert told.startswith("Deep ensemble of 2: its inner band is ±")
+    assert told.startswith("Deep ensemble of 2: its inner band is ± ")
 
 
 # Guided experiments.

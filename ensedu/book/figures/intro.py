@@ -11,7 +11,7 @@ TRIES = (
     {
         "ask": "Set the members to 1. How wide is the inner band?",
         "set": {"ensemble_size": 1},
-        "answer": "There is none: one network cannot disagree.",
+        "answer": "None: one network cannot disagree.",
     },
     {
         "ask": "Set the members to 16. Where do they differ most?",
