@@ -16,12 +16,14 @@ __all__ = ["HERE", "Bundle"]
 
 HERE = Path(__file__).parent
 IMPORT = re.compile(r"^import [^;]+;\n", re.MULTILINE)
+COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:const|class|function) (\w+))", re.MULTILINE)
 
 
 def _part(path: str) -> tuple[str, list[str]]:
-    """Return a file without imports and exports, and the names that it exported."""
+    """Return a file without imports, exports and comments, and the names that it exported."""
     text = (HERE / f"{path}.js").read_text(encoding="utf-8")
+    text = COMMENT.sub("", text)
     return EXPORT.sub("", IMPORT.sub("", text)).strip(), EXPORT.findall(text)
 
 

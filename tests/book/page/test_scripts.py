@@ -10,7 +10,7 @@ from ensedu.book.page.scripts import Bundle
 def bundle(folder, monkeypatch, **given):
     (folder / "sum.js").write_text("export const sum = (a, b) => a + b + OFFSET;\n")
     (folder / "page.js").write_text(
-        'import { sum } from "./sum.js";\n\nconst own = 1;\n'
+        'import { sum } from "./sum.js";\n\n// One.\nconst own = 1; // the same\n'
         "export const begin = () => sum(own, WORD.length);\nexport const render = () => {};\n"
     )
     monkeypatch.setattr(scripts, "HERE", folder)
@@ -42,6 +42,7 @@ def test_both_lives_hold_the_same_but_for_head_and_tail(tmp_path, monkeypatch):
     assert json.loads(words) == "σ</x>"
     body = module[: module.index("\n\nexport {")]
     assert body in classic
+    assert "const own = 1; // the same" in body and "One." not in body
 
 
 def test_without_a_worker_there_is_no_engine(tmp_path, monkeypatch):

@@ -80,6 +80,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
 
   const settings = small ? smallSettings(trainer, full, tries) : fullSettings(trainer, root);
   const shared = small ? null : sharing(trainer, name);
+  if (tries.length) settings.element.append(tools);
   const all = small && make("p", { class: "ensedu-t-all" }, settings.more);
   const below = small
     ? []
@@ -87,8 +88,8 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
   if (matrices) stage.matrixFold.open = true;
   // What is seen, what to try, and what sets it: where there is room what is seen stands beside the
   // others; the few settings of the small form stand above.
-  const seen = make("div", { class: "ensedu-t-seen" }, tools, meter.element, stage.element, ...(matrices ? [stage.matrixFold] : []), stage.key, hint, status, aloud);
-  const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen, all] : [seen, settings.element, guided(trainer, root)]));
+  const seen = make("div", { class: "ensedu-t-seen" }, ...(tries.length ? [] : [tools]), meter.element, stage.element, ...(matrices ? [stage.matrixFold] : []), stage.key, hint, status, aloud);
+  const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen, all] : [seen, guided(trainer, root), settings.element]));
   const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${small && !tries.length ? "" : " ensedu-t-beside"}${behind ? " ensedu-t-compared" : ""}${distributions ? " ensedu-t-clouded" : ""}` }, bench, ...below);
 
   const fail = ({ side, step: at, words }) =>

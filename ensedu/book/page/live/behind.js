@@ -37,5 +37,5 @@ export const behindWords = (behind, state, side, number) => {
   const other = missed(behind, state, side);
   if (other) return ` ${behind.label} is hidden: it had ${other}.`;
   const { near, most } = differ({ epistemic: behind.std }, behind.x, state.points);
-  return ` ${behind.label}: ± ${number(2 * near)} and ± ${number(2 * most)}.`;
+  return ` ${behind.label}: ±\u00a0${number(2 * near)} and ±\u00a0${number(2 * most)}.`;
 };

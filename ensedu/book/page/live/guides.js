@@ -15,6 +15,8 @@ export const GUIDES = [
     title: "Do starts matter?",
     question:
       "Four networks learn the same points in the same order. In A each starts from numbers of its own, in B all start from the same. What will the four in B look like after 1,000 steps?",
+    guesses: ["as in A", "more alike", "one curve"],
+    right: "one curve",
     state: {
       ...USUAL, ...toy("gap"), method: "deep_ensemble", start: "different",
       other: against("deep_ensemble", "same"),
@@ -27,33 +29,39 @@ export const GUIDES = [
     key: "data-in-the-gap",
     title: "Who sees the gap?",
     question:
-      "Two clusters of points, and nothing between them. One hidden layer each: A is a deep ensemble, B a mean-field BNN. Which of them will doubt between the clusters? Then drop a point there.",
+      "Two clusters of points, and nothing between them. A is a deep ensemble, B a mean-field BNN, both with one hidden layer. Which of them will doubt more between the clusters than at them?",
+    guesses: ["A", "B", "both"],
+    right: "A",
     state: {
       ...USUAL, ...toy("clusters"), hidden_layers: 1, method: "deep_ensemble", start: "different",
       other: against("mean_field", "different"),
     },
     steps: 2000,
     answer:
-      "The deep ensemble's members part between the clusters and agree on them, and a point dropped there makes them agree. The mean-field BNN has it the other way round: it doubts least between the clusters. With one hidden layer of ReLUs, weights that are independent of each other give a variance that cannot be large between two points and small at both; with dropout it cannot, either (Foong et al. 2020). That lies in the approximation, not in Bayes' rule. Try dropout for B, or two hidden layers. (And A is sure too early: the true curve leaves its band.)",
+      "The deep ensemble's members part between the clusters and agree on them; drop a point there, and they agree. The mean-field BNN has it the other way round: it doubts least between the clusters. With one hidden layer of ReLUs, weights that are independent of each other give a variance that cannot be large between two points and small at both; with dropout it cannot, either (Foong et al. 2020). That lies in the approximation, not in Bayes' rule. (And A is sure too early: the true curve leaves its band.)",
   },
   {
     key: "signs-or-near-one",
     title: "Do random signs help?",
     question:
-      "Two BatchEnsembles of four. In A r and s start as random signs, in B near 1. In which will the four matrices look alike after 1,500 steps? And in which will the four curves differ more in the gap?",
+      "Two BatchEnsembles of four. In A r and s start as random signs, and the four matrices have next to nothing in common. In B they start near 1, and the matrices stay near copies. In which will the four curves differ more in the gap?",
+    guesses: ["A", "B", "the seed decides"],
+    right: "the seed decides",
     state: {
       ...USUAL, ...toy("gap"), method: "batch_ensemble", start: "signs",
       other: against("batch_ensemble", "normal-0.1"),
     },
     steps: 1500,
     answer:
-      "In B the matrices stay near copies (open \u201cThe members' matrices\u201d); from signs they have next to nothing in common. The curves do not follow them: which of the two spreads more in the gap changes with the seed, as \u201cNew seed\u201d shows. Matrices that look different need not be functions that differ, and small differences add up over layers and biases.",
+      "The curves do not follow the matrices (open \u201cThe members' matrices\u201d): which of the two spreads more in the gap changes with the seed, as \u201cNew seed\u201d shows. Matrices that look different need not be functions that differ, and small differences add up over layers and biases.",
   },
   {
     key: "kl-too-large",
     title: "Too much prior?",
     question:
       "A mean-field BNN, trained twice on the same points. In B its KL counts ten times, as if there were a tenth of the points. What will B look like?",
+    guesses: ["flatter", "like A", "nearer the points"],
+    right: "flatter",
     state: {
       ...USUAL, ...toy("gap"), method: "mean_field", start: "different", width: 20,
       other: against("mean_field", "different", { kl_weight: 10 }),

@@ -32,9 +32,13 @@ export const pen = (canvas, height, width = canvas.clientWidth || 320, moves = f
   return { context, width, height };
 };
 
+const TINY = 150; // pixels below which a map has no ticks
+// How high a square map of some width is.
+export const squareOf = (width) => Math.round(width < TINY ? width : width - 10);
+
 // Where a point of the data stands on a canvas, and back.
 export const frameOf = (task, width, height) => {
-  const pad = { left: 34, right: 8, top: 8, bottom: 24 };
+  const pad = width < TINY ? { left: 1, right: 1, top: 1, bottom: 1 } : { left: 34, right: 8, top: 8, bottom: 24 };
   const [reachX, reachY] = task === "regression" ? [VIEW.x, VIEW.y] : [REACH, REACH];
   const inner = { w: width - pad.left - pad.right, h: height - pad.top - pad.bottom };
   return {
@@ -69,6 +73,7 @@ const axes = ({ context, width, height }, frame, look, named) => {
   context.fillStyle = look.muted;
   context.lineWidth = 1;
   context.strokeRect(pad.left + 0.5, pad.top + 0.5, frame.inner.w - 1, frame.inner.h - 1);
+  if (width < TINY) return;
   context.textAlign = "center";
   context.textBaseline = "top";
   const words = named ?? [null, null];
@@ -142,10 +147,10 @@ const band = (context, frame, grid, mean, std, color) => {
   context.fill();
 };
 
-// Both edges of a band, which are seen where another lies over it.
-const edges = (context, frame, grid, mean, std, color) => {
+// Both edges of a band, which are seen where another lies over it, or where it is faint.
+const edges = (context, frame, grid, mean, std, color, width = 1.5) => {
   context.strokeStyle = color;
-  context.lineWidth = 1.5;
+  context.lineWidth = width;
   for (const side of [-2, 2]) {
     path(context, frame, grid, (g) => mean[g] + side * std[g]);
     context.stroke();
@@ -163,6 +168,7 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
   const { context } = drawing;
   const frame = frameOf("regression", width, height);
   const color = look.colors[method];
+  const line = `rgb(${[0, 1, 2].map((c) => mixed([color, look.ink].map(channels), [1 - look.lift, look.lift], c)).join(",")})`;
   axes(drawing, frame, look, state.axes);
   context.save();
   context.beginPath();
@@ -171,7 +177,10 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
   const found = side && forecast(side, state.noise, grid.length);
   if (behind) band(context, frame, behind.x, behind.mean, behind.std, faded(look.colors.single, 0.22));
   if (found) {
-    if (!compared) band(context, frame, grid, found.mean, found.total, faded(color, look.noise));
+    if (!compared) {
+      band(context, frame, grid, found.mean, found.total, faded(color, look.noise));
+      edges(context, frame, grid, found.mean, found.total, faded(color, look.edge), 1);
+    }
     band(context, frame, grid, found.mean, found.epistemic, faded(color, look.differ));
   }
   if (behind) edges(context, frame, behind.x, behind.mean, behind.std, look.colors.single);
@@ -185,20 +194,21 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
     context.setLineDash([]);
   }
   if (found) {
-    context.strokeStyle = faded(color, found.F > 1 ? 0.75 : 0);
+    context.strokeStyle = line;
+    context.globalAlpha = found.F > 1 ? 0.75 : 0;
     context.lineWidth = 1;
     // Of what is compared by its band, a few lines show what it is made of.
     for (let f = 0; f < (compared ? Math.min(4, found.F) : found.F); f += 1) {
       path(context, frame, grid, (g) => side.means[f * grid.length + g]);
       context.stroke();
     }
-    context.strokeStyle = color;
+    context.globalAlpha = 1;
     context.lineWidth = 2.5;
     path(context, frame, grid, (g) => found.mean[g]);
     context.stroke();
   }
   dots(drawing, frame, look, state, chosen, 3.5);
-  if (labeled(width, compared)) labels(canvas, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind, name }, color, look);
+  if (labeled(width, compared)) labels(canvas, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind, name }, line, look);
   crosshair(drawing, frame, look, cursor);
   context.restore();
   return found;
@@ -264,7 +274,8 @@ export const losses = (canvas, height, records, methods, look) => {
   const last = Math.max(10, records.steps[records.steps.length - 1]);
   const bend = (value) => Math.asinh(value);
   // Three numbers, also halfway between the first and the last as they are drawn.
-  const named = [low, Math.sinh((bend(low) + bend(high)) / 2), high].map((value) => [value, shown(Number(value.toPrecision(2)))]);
+  const digits = high < 10 ? 2 : high < 100 ? 1 : 0;
+  const named = [low, Math.sinh((bend(low) + bend(high)) / 2), high].map((value) => [value, value.toFixed(digits).replace("-", "\u2212")]);
   const widest = Math.max(...named.map(([, words]) => context.measureText(words).width));
   const pad = { left: Math.max(46, Math.ceil(widest) + 8), right: 8, top: 8, bottom: 22 };
   const x = (step) => pad.left + ((width - pad.left - pad.right) * Math.log1p(step)) / Math.log1p(last);

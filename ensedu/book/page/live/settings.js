@@ -36,14 +36,14 @@ class Panel {
     return { ...this.keep(control, () => control.show(pick()), there), pick };
   }
 
-  // What is rarely set, folded, by its keys: beside "More" stands what is not as usual.
+  // What is rarely set, folded, each after its key: beside "More" stands what is not as usual.
   more(fields) {
-    const box = fold("More", ...Object.values(fields).map(({ element }) => element));
+    const box = fold("More", ...fields.map(([, { element }]) => element));
     const unusual = ([key, { element, pick }]) => !element.hidden && pick() !== SETTINGS.defaults[key];
     const said = ([, { element }]) =>
       `${element.querySelector("span").textContent} ${element.querySelector("output")?.value ?? element.querySelector(":checked + span").textContent}`;
     this.followers.push(() => {
-      const words = Object.entries(fields).filter(unusual).map(said).join(", ");
+      const words = fields.filter(unusual).map(said).join(", ");
       box.firstChild.textContent = words ? `More: ${words}` : "More";
     });
     return box;
@@ -84,7 +84,10 @@ class Panel {
         control.fill(STARTS[own().method].map((value) => [value, START_WORDS[value]]));
         control.show(own().start);
       }, () => STARTS[own().method].length > 1),
-      loss: this.field(toggle("loss", [["mean", "average"], ["mixture", "mixture"]], (loss) => set({ loss })), () => own().loss),
+      loss: this.field(
+        toggle(i ? "loss of B" : "loss", [["mean", "average"], ["mixture", "mixture"]], (loss) => set({ loss })),
+        () => own().loss, () => !i || trainer.state.other,
+      ),
       kl: this.field(
         slider("KL weight", [0, 0.01, 0.1, 0.3, 1, 3, 10], String, (kl_weight) => set({ kl_weight })),
         () => own().kl_weight, () => isBayesian(own().method),
@@ -136,7 +139,7 @@ const asking = (panel, element, tries) => {
     if (asked.firstChild && !done) return;
     left.delete(done);
     const [next] = left;
-    asked.replaceChildren(...(done ? [`✓ ${done.answer} `] : []), ...(next ? [make("strong", {}, next.ask)] : []));
+    asked.replaceChildren(done ? `✓ ${done.answer}` : "Three things to try:", make("br"), make("strong", {}, next?.ask ?? "Now add a point of your own, where there was none."));
   });
   return (frame) => (width.data = widestBand(frame, panel.trainer.state));
 };
@@ -172,27 +175,25 @@ export const fullSettings = (trainer, root) => {
   const clear = button("Clear", () => trainer.change({ data: "own", points: [], axes: null }));
   panel.followers.push(() => (fresh.disabled = trainer.state.data === "own"));
   const [left, right] = [panel.side(0), panel.side(1)];
-  const second = group("Second network", right.method, right.members, right.start, right.kl, panel.more({ loss: right.loss }));
+  const second = group("Second network", right.method, right.members, right.start, right.kl);
   panel.followers.push(() => (second.hidden = !trainer.state.other));
   const network = group("Network", left.method, left.members, left.start, left.kl,
-    panel.slider("dropout", "p", [0.02, 0.05, 0.1, 0.2, 0.5], uses(dropsUnits)),
-    panel.more({
-      loss: left.loss,
-      width: panel.slider("width", "width", [2, 3, 5, 8, 13, 20, 32, 50, 70, 100]),
-      hidden_layers: panel.slider("hidden layers", "hidden_layers", allOf("hidden_layers")),
-      activation: panel.toggle("activation", "activation", [["relu", "ReLU"], ["tanh", "tanh"]]),
-      parametrization: panel.toggle("weights", "parametrization", [["standard", "standard"], ["ntk", "NTK"]]),
-      head: panel.toggle("predicts", "head", [["mean", "mean"], ["variance", "+ variance"]], () => !trainer.plane),
-    }));
+    panel.slider("dropout", "p", [0.02, 0.05, 0.1, 0.2, 0.5], uses(dropsUnits)));
   const points = group("Data", panel.field(data, () => trainer.state.data), panel.field(noise, () => trainer.state.noise),
     panel.keep(brush, () => {}, () => trainer.plane), make("div", { class: "ensedu-t-buttons" }, fresh, clear));
-  const training = group("Training",
-    panel.slider("learning rate", "lr", [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1]),
-    panel.more({
-      weight_decay: panel.slider("weight decay", "weight_decay", [0, 0.0001, 0.001, 0.01, 0.1, 1]),
-      prior_scale: panel.slider("prior σ", "prior_scale", [0.03, 0.1, 0.3, 1, 3], uses(isBayesian)),
-      initial_std: panel.slider("initial σ", "initial_std", [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1], uses(isBayesian)),
-    }));
+  const training = group("Training", panel.slider("learning rate", "lr", [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1]));
+  const rare = panel.more([
+    ["width", panel.slider("width", "width", [2, 3, 5, 8, 13, 20, 32, 50, 70, 100])],
+    ["hidden_layers", panel.slider("hidden layers", "hidden_layers", allOf("hidden_layers"))],
+    ["activation", panel.toggle("activation", "activation", [["relu", "ReLU"], ["tanh", "tanh"]])],
+    ["parametrization", panel.toggle("weights", "parametrization", [["standard", "standard"], ["ntk", "NTK"]])],
+    ["head", panel.toggle("predicts", "head", [["mean", "mean"], ["variance", "+ variance"]], () => !trainer.plane)],
+    ["loss", left.loss],
+    ["loss", right.loss],
+    ["weight_decay", panel.slider("weight decay", "weight_decay", [0, 0.0001, 0.001, 0.01, 0.1, 1])],
+    ["prior_scale", panel.slider("prior σ", "prior_scale", [0.03, 0.1, 0.3, 1, 3], uses(isBayesian))],
+    ["initial_std", panel.slider("initial σ", "initial_std", [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1], uses(isBayesian))],
+  ]);
   // On a phone they are a sheet, which ends below the pictures whose points a reader sets.
   const sheet = () => {
     if (!element.hasAttribute("data-open")) return;
@@ -202,11 +203,12 @@ export const fullSettings = (trainer, root) => {
     element.style.setProperty("--above", `${below - stage.getBoundingClientRect().top}px`);
     stage.scrollIntoView();
   };
-  const tabs = tabsOf("Settings", { Network: network, B: second, Data: points, Training: training }, (open) => {
+  const tabs = tabsOf("Settings", { Network: network, B: second, Data: points, Training: training, More: rare }, (open) => {
+    rare.open = rare.hasAttribute("data-open");
     element.toggleAttribute("data-open", open);
     sheet();
   });
-  const element = make("div", { class: "ensedu-t-settings" }, tabs, network, points, training, second);
+  const element = make("div", { class: "ensedu-t-settings" }, tabs, network, points, training, second, rare);
   panel.followers.push(() => {
     const [ofFirst, ofSecond] = tabs.children;
     ofFirst.textContent = trainer.state.other ? "A" : "Network";
@@ -269,15 +271,22 @@ export const ownData = (trainer, root) => {
 };
 
 export const guided = (trainer, root) => {
-  // Where the pictures stay in sight, what is read does, too; elsewhere the pictures come first.
+  // What is read stands beside the pictures, on a phone below them: both are in sight.
   const keep = (box) => {
     const beside = getComputedStyle(root.querySelector(".ensedu-t-seen")).position === "sticky";
-    if (beside) box.scrollIntoView({ block: "nearest" });
-    else root.scrollIntoView({ block: "start" });
+    if (!beside) root.querySelector(".ensedu-t-stage").scrollIntoView();
+    box.scrollIntoView({ block: "nearest" });
   };
   const boxes = GUIDES.map((guide, i) => {
-    const answer = make("p", { hidden: "" }, guide.answer);
-    const begin = button("Set it up and train", () => {
+    let guess = "";
+    const verdict = make("strong");
+    const answer = make("p", { hidden: "", tabindex: -1 }, verdict, guide.answer);
+    const judge = () => (verdict.textContent = guess && (guess === guide.right ? "✓ Right. " : "Not so. "));
+    const guesses = toggle("Your guess", guide.guesses.map((words) => [words, words]), (words) => {
+      guess = words;
+      judge();
+    });
+    const begin = button("Run", () => {
       trainer.remember();
       trainer.touched = true;
       if (!trainer.apply({ ...trainer.state, ...structuredClone(guide.state) })) return;
@@ -288,16 +297,18 @@ export const guided = (trainer, root) => {
     });
     const reveal = button("Show the answer", () => {
       answer.hidden = false;
+      answer.focus({ preventScroll: true });
       reveal.hidden = true;
       boxes[i].scrollIntoView({ block: "nearest" });
     });
     return make(
-      "div", { "data-guide": guide.key }, make("p", {}, make("strong", {}, "Predict. "), guide.question),
+      "div", { "data-guide": guide.key }, make("p", {}, make("strong", {}, "Predict. "), guide.question), guesses.element,
       make("div", { class: "ensedu-t-buttons" }, begin, reveal), answer,
     );
   });
-  const tabs = tabsOf("Experiments", Object.fromEntries(GUIDES.map(({ title }, i) => [title, boxes[i]])), () =>
-    boxes.find((box) => box.hasAttribute("data-open"))?.scrollIntoView({ block: "nearest" }));
+  const tabs = tabsOf("Experiments", Object.fromEntries(GUIDES.map(({ title }, i) => [title, boxes[i]])), (open) => {
+    if (open) keep(boxes.find((box) => box.hasAttribute("data-open")));
+  });
   tabs.prepend(make("strong", { "aria-hidden": "true" }, "Try"));
   return make("div", { class: "ensedu-t-guides" }, tabs, ...boxes);
 };

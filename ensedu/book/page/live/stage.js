@@ -5,7 +5,7 @@ import { cloud } from "./cloud.js";
 import { edit } from "./editor.js";
 import { areOne } from "./forecast.js";
 import { thin } from "./labels.js";
-import { curves, labeled, looks, losses, map, matrices } from "./paint.js";
+import { curves, labeled, looks, losses, map, matrices, squareOf } from "./paint.js";
 import { GRID, sides, specOf } from "./runner.js";
 import { lossWords, named } from "./story.js";
 import { TOYS } from "./toys.js";
@@ -15,13 +15,13 @@ const HIGHEST = 460;
 
 const MAPS = {
   mean: "probability of each class",
-  information: "doubt: mutual information",
-  disagreement: "two members disagree",
+  information: "mutual information",
+  disagreement: "disagreement",
 };
 // What the lines and colors of the pictures mean, where they bear no names.
 const keyOf = (state) => {
   if (state.task === "classification")
-    return ["Doubt goes from none (as the page) to all of it (violet): in bits of what is possible, and as the share of pairs of members that choose different classes."];
+    return ["Violet is doubt: mutual information, in bits of what is possible, and the share of pairs of members that choose different classes."];
   const lines = [...new Set(sides(state).map(({ method }) => thin(method)))].join(", ");
   const items = { mean: "mean", thin: lines, differ: "differ", noise: "+ noise", ...(TOYS[state.data]?.truth ? { truth: "true" } : {}) };
   return Object.entries(items).map(([kind, words]) => make("span", { "data-kind": kind }, words));
@@ -159,7 +159,7 @@ export const stageOf = (root, trainer, hint) => {
       } else if (kind === "cloud") {
         const prior = { mean: METHODS[shown.method].prior_loc, std: state.prior_scale };
         cloud(canvas, { width, height: heightOf(canvases[0].width, canvases.length) }, side?.moments, prior, look.colors[shown.method], look, trainer);
-      } else map(canvas, { width, height: Math.round(width - 10) }, side?.map && side, kind, state, look, trainer, name);
+      } else map(canvas, { width, height: squareOf(width) }, side?.map && side, kind, state, look, trainer, name);
     }
     if (!frame) return;
     key.toggleAttribute("data-one", !key.hidden && seen.length > 0 && seen.every((found) => found && areOne(found)));

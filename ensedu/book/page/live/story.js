@@ -46,13 +46,13 @@ const ofCurves = (frame, state) => {
   if (seen.F === 1) return "one curve, so there is no band but that of the noise.";
   if (areOne(seen)) return "all curves are one, and agree everywhere.";
   const { unit } = state.axes?.[1] ?? { unit: 1 };
-  return `its inner band is ± ${number(2 * unit * found.near)} at the points, and ± ${number(2 * unit * found.most)} in the widest gap.`;
+  return `its inner band is ±\u00a0${number(2 * unit * found.near)} at the points, and ±\u00a0${number(2 * unit * found.most)} in the widest gap.`;
 };
 
 // The half width of the first one's inner band, where it is widest between two points.
 export const widestBand = ({ sides: [side] }, state) => {
   const found = differ(forecast(side, state.noise, GRID.length), GRID, state.points);
-  return found ? `± ${number(2 * found.most)}` : "";
+  return found ? `±\u00a0${number(2 * found.most)}` : "";
 };
 
 const ofMaps = ({ map: { disagreement } }) => {

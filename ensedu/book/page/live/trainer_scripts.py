@@ -18,9 +18,12 @@ __all__ = ["BUNDLE", "CLASSES", "DOUBT", "house", "network_row"]
 #: Colors of what has no color in figures: up to three classes, and doubt on a map.
 CLASSES = {"light": ("#3a6fb0", "#c4572b", "#7d8a00"), "dark": ("#79b3f2", "#ff9a6b", "#c9d64a")}
 DOUBT = {"light": "#5b1e86", "dark": "#e0b3ff"}
-#: How much of a method's color the band of the noise has, and that of the members over it.
-NOISE = {"light": 0.16, "dark": 0.28}
-DIFFER = {"light": 0.3, "dark": 0.48}
+#: How much of a method's color the band of the noise has, that of the members over it, and the edge.
+NOISE = {"light": 0.16, "dark": 0.36}
+DIFFER = {"light": 0.3, "dark": 0.36}
+EDGE = {"light": 0.4, "dark": 0.75}
+#: How much of the ink is in lines of members and of their mean.
+LIFT = {"light": 0.0, "dark": 0.5}
 
 
 def house() -> dict[str, Any]:
@@ -37,6 +40,8 @@ def house() -> dict[str, Any]:
             "doubt": DOUBT[name],
             "noise": NOISE[name],
             "differ": DIFFER[name],
+            "edge": EDGE[name],
+            "lift": LIFT[name],
             "heat": [to_hex(heat(place)) for place in np.linspace(0, 1, 33)],
         }
 
