@@ -21,7 +21,7 @@ TRIES = (
     {
         "ask": "Start all members the same. What is left of the inner band?",
         "set": {"start": "same"},
-        "answer": "Nothing: they are copies of one network.",
+        "answer": "Nothing: all are one network.",
     },
 )
 

@@ -38,7 +38,7 @@ export const GUIDES = [
     },
     steps: 2000,
     answer:
-      "The deep ensemble's members part between the clusters and agree on them; drop a point there, and they agree. The mean-field BNN has it the other way round: it doubts least between the clusters. With one hidden layer of ReLUs, weights that are independent of each other give a variance that cannot be large between two points and small at both; with dropout it cannot, either (Foong et al. 2020). That lies in the approximation, not in Bayes' rule. (And A is sure too early: the true curve leaves its band.)",
+      "The deep ensemble: its members part between the clusters and agree on them. The mean-field BNN doubts least between the clusters. With one hidden layer of ReLUs, weights that are independent of each other give a variance that cannot be large between two points and small at both; with dropout it cannot, either (Foong et al. 2020). That lies in the approximation, not in Bayes' rule. (A is sure too early: the true curve leaves its band.)",
   },
   {
     key: "signs-or-near-one",

@@ -274,7 +274,8 @@ export const losses = (canvas, height, records, methods, look) => {
   const last = Math.max(10, records.steps[records.steps.length - 1]);
   const bend = (value) => Math.asinh(value);
   // Three numbers, also halfway between the first and the last as they are drawn.
-  const digits = high < 10 ? 2 : high < 100 ? 1 : 0;
+  const least = 1 - Math.floor(Math.log10(Math.min(Math.abs(low), Math.abs(high)) || 1));
+  const digits = Math.max(0, Math.min(high > 2 ? 2 : 6, least));
   const named = [low, Math.sinh((bend(low) + bend(high)) / 2), high].map((value) => [value, value.toFixed(digits).replace("-", "\u2212")]);
   const widest = Math.max(...named.map(([, words]) => context.measureText(words).width));
   const pad = { left: Math.max(46, Math.ceil(widest) + 8), right: 8, top: 8, bottom: 22 };

@@ -299,7 +299,8 @@ export const guided = (trainer, root) => {
       answer.hidden = false;
       answer.focus({ preventScroll: true });
       reveal.hidden = true;
-      boxes[i].scrollIntoView({ block: "nearest" });
+      boxes[i].dataset.told = "";
+      keep(boxes[i]);
     });
     return make(
       "div", { "data-guide": guide.key }, make("p", {}, make("strong", {}, "Predict. "), guide.question), guesses.element,
