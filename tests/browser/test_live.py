@@ -339,7 +339,9 @@ def test_settings_teach_what_they_say(live):
 
 
 def unfold(page):
-    page.evaluate("document.querySelectorAll('.ensedu-t-settings details').forEach((e) => { e.open = true })")
+    page.evaluate(
+        "document.querySelectorAll('.ensedu-t-settings details').forEach((e) => { e.open = true })"
+    )
 
 
 def test_controls_set_what_they_name(live):

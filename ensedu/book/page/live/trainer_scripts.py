@@ -18,7 +18,7 @@ __all__ = ["BUNDLE", "CLASSES", "DOUBT", "house", "network_row"]
 #: Colors of what has no color in figures: up to three classes, and doubt on a map.
 CLASSES = {"light": ("#3a6fb0", "#c4572b", "#7d8a00"), "dark": ("#79b3f2", "#ff9a6b", "#c9d64a")}
 DOUBT = {"light": "#5b1e86", "dark": "#e0b3ff"}
-#: How much of a method's color the band of the noise has, that of the members over it, and the edge.
+#: How much of a method's color the band of the noise has, that of the members, and the edge.
 NOISE = {"light": 0.16, "dark": 0.36}
 DIFFER = {"light": 0.3, "dark": 0.36}
 EDGE = {"light": 0.4, "dark": 0.75}
