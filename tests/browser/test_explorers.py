@@ -288,7 +288,10 @@ def test_keys_move_every_slider_and_no_frame_is_blank_below(page, home, chapter)
 
     for explorer in explorers:
         data = data_of(explorer)
-        for keys in reversed(corners(len(data["values"]))):
+        number = len(data["values"])
+        # Every corner on one page: how a frame is found by its values is the same on all.
+        ends = corners(number) if chapter == COMPARISON else [["Home"] * number, ["End"] * number]
+        for keys in reversed(ends):
             here = to(explorer, keys, "wide-light")
         for i, values in enumerate(data["values"]):
             move(page, explorer, i, "ArrowRight")
@@ -432,14 +435,19 @@ def test_linked_explorers_share_a_slider(page, server, site):
             )
             for name in set(here) & set(there):
                 i, j = here.index(name), there.index(name)
-                for mover, k, follower, f in ((first, i, second, j), (second, j, first, i)):
-                    for key in ("Home", "End"):
-                        move(page, mover, k, key)
-                        check(page, mover)
-                        check(page, follower)
-                        value = seen(page, mover)["spoken"][k]
-                        options = data_of(follower)["values"][f]
-                        assert seen(page, follower)["spoken"][f] == value or value not in options
+                first_way, other_way = (first, i, second, j), (second, j, first, i)
+                # Each key moves what the one before has left at the other end.
+                for (mover, k, follower, f), key in (
+                    (first_way, "Home"),
+                    (first_way, "End"),
+                    (other_way, "Home"),
+                ):
+                    move(page, mover, k, key)
+                    check(page, mover)
+                    check(page, follower)
+                    value = seen(page, mover)["spoken"][k]
+                    options = data_of(follower)["values"][f]
+                    assert seen(page, follower)["spoken"][f] == value or value not in options
     assert pairs >= 2
 
 

@@ -293,11 +293,11 @@ def drag(page, key, across, up=0):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_numbers_are_those_of_the_layers_after_200_random_edits(bench, method):
+def test_numbers_are_those_of_the_layers_after_100_random_edits(bench, method):
     rng = np.random.default_rng(METHODS.index(method))
     page = bench
     begin(page, method=method)
-    sizes = [SIZES[0], SIZES[-1], *(SIZES[i] for i in rng.choice(len(SIZES), 2, replace=False))]
+    sizes = [SIZES[-1], SIZES[int(rng.integers(len(SIZES) - 1))]]
     for i, size in enumerate(sizes):
         seeds = {"numbers": int(rng.integers(1000)), "draw": int(rng.integers(1000))}
         page.evaluate(
