@@ -322,16 +322,16 @@ class Part:
 
     def widths(self) -> tuple[float, float, float]:
         """Return how wide it is in em: with intervals, with bars, and a line of its blocks."""
-        columns = tuple(Column(measure.title + BETTER[measure.better]) for measure in self.measures)
+        columns = tuple(Column(f"{measure.title}  ") for measure in self.measures)
 
         def table(*, intervals: bool) -> float:
             rows = []
             for row in self.rows:
                 cells = []
                 for measure in self.measures:
-                    number, mark, between = self.cell(row, measure)
+                    number, _, between = self.cell(row, measure)
                     parts = between.split() if intervals else []
-                    cells.append(Cell(max(number + mark * 2, *parts, "", key=len)))
+                    cells.append(Cell(max(number + "  ", *parts, "", key=len)))
                 rows.append(Row(row.name, tuple(cells), row.method))
             return Table(columns, tuple(rows)).table_width()
 
@@ -508,7 +508,7 @@ class Ranking:
         if part.compared(measure):
             words = UNCLEAR if part.judged and score and _compared(score) else ""
             words = score.verdict or words if score else ""
-            marked = f'<span class="ensedu-mark" aria-hidden="true">{mark}</span>'
+            marked = f'<span class="ensedu-mark" aria-hidden="true">{mark}</span>' if mark else ""
             marked += f'<span class="ensedu-hear"> {words} </span>' if words else ""
         interval = f'<span class="ensedu-between">{between}</span>' if between else ""
         return (
