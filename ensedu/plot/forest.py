@@ -127,7 +127,8 @@ def forest(
     the plot says. A row's only dot is larger than one of several, which may lie upon each
     other. What leaves the axis is an arrowhead at its end, with a number beside it if it is
     several. On a wide page names stand to the left of their rows and words to the right; on a
-    narrow one both stand above their rows.
+    narrow one both stand above their rows. On a page with sliders a row says its numbers where a
+    reader points at it.
 
     Parameters
     ----------
