@@ -41,8 +41,8 @@ FAR = 4  # median ends of intervals: a bar that goes further is cut, or no other
 # room, in shares of it.
 STEPS = [float(f"{digit}e{power}") for power in range(-9, 10) for digit in (1, 2, 5)]
 APART, WHOLE = 0.28, 0.1
-# Em that a bar takes behind the names, beyond what cells have to spare, and a mark in each column.
-BAR, MARK = 3.6, 1.0
+# Em that a bar behind the names, and a mark behind each number, take beyond what cells spare.
+BAR, MARK = 3.6, 0.4
 
 
 @dataclass(frozen=True)
