@@ -141,7 +141,7 @@ def test_a_page_links_the_numbers_of_all_frames(book):
 
 def test_a_page_knows_what_is_said_where_a_reader_points(book):
     def bands(k):
-        figure = Figure(figsize=(3.0, 4.0 if plot.look().narrow else 2.0))
+        figure = plot.style.Figure(figsize=(3.0, 4.0 if plot.look().narrow else 2.0))
         say_where_pointed(figure, 0.5, k / 2, f"{k}\nhalf inches")
         return figure
 
