@@ -25,6 +25,7 @@ from ensedu.plot.panels import (
     inches,
     key_rows,
     place,
+    say_where_pointed,
     set_row_axis,
     write,
     write_key,
@@ -126,7 +127,8 @@ def forest(
     the plot says. A row's only dot is larger than one of several, which may lie upon each
     other. What leaves the axis is an arrowhead at its end, with a number beside it if it is
     several. On a wide page names stand to the left of their rows and words to the right; on a
-    narrow one both stand above their rows.
+    narrow one both stand above their rows. On a page with sliders a row says its numbers where a
+    reader points at it.
 
     Parameters
     ----------
@@ -231,6 +233,7 @@ def _draw(
     for k, (name, row) in enumerate(rows.items()):
         y = ABOVE + k * step + above
         _draw_row(axes, row, y, ends, name)
+        say_where_pointed(figure, top + y - above, step, _numbers(row, name, source, ends))
         own = color(row.method or name)
         style: dict[str, Any] = {"va": "baseline" if narrow else "center", "linespacing": 1.0}
         said = style | known[name] | {"color": INK if known[name] else MUTED}
@@ -304,6 +307,23 @@ def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str)
                     ha="left" if outwards > 0 else "right", va="center", color=own,
                     fontsize=SMALL,
                 )  # fmt: skip
+
+
+def _numbers(row: PooledEffect, name: str, source: str, ends: Ends) -> str:
+    """Return the numbers of a row in lines, as a reader points at it."""
+    digits = 2 if ends[1] - ends[0] >= 1 else 3
+    low, mean, high, *others = (
+        f"{value:z.{digits}f}".replace("-", "\N{MINUS SIGN}")
+        for value in (*row.interval, *row.prediction, *row.sources)
+    )
+    lines = [
+        f"{label(name)}: {row.word}" if row.word else label(name),
+        f"average {mean} ({low} to {high})",
+        f"one more {source}: {others[0]} to {others[1]}",
+    ]
+    if len(row.sources) == 1:
+        lines.append(f"this {source}: {others[2]}")
+    return "\n".join(lines)
 
 
 def _along(value: Number, width: Number, ends: Ends) -> float:

@@ -1,7 +1,7 @@
 """Curves with their bands: what members, draws, or whole methods believe of one function."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,7 +129,7 @@ def functions(
     columns: int | tuple[int, int] | None = None,
     together: bool = False,
     thin: str | None = None,
-    named: Mapping[str, Ends] | None = None,
+    named: Mapping[str, Sequence[Number]] | None = None,
     xlabel: str = "x",
 ) -> Figure:
     """Draw curves with bands of ± 2 standard deviations, a panel a `Belief`, on common axes.
@@ -158,7 +158,8 @@ def functions(
     thin
         What a thin line beside a mean is, for the key: "members" or "draws" by default.
     named
-        Words of the key to x and y, around which they stand in the first panel instead.
+        Words of the key to x and y, around which they stand in the first panel instead. Two more
+        numbers are where a thin line from them ends.
     xlabel
         What x is.
 
@@ -191,10 +192,13 @@ def functions(
             figure, found = _one_panel(rows, scene, ends, entries)
         else:
             figure, found = _panel_each(rows, scene, ends, columns, entries)
-        for name, (style, (x_at, y_at)) in direct.items():
-            found[0].text(
-                x_at, y_at, name, color=style["color"], ha="center", va="center", fontsize=SMALL,
+        for name, (style, place) in direct.items():
+            own = style["color"]
+            led = {"arrowstyle": "-", "color": own, "lw": 0.8, "shrinkA": 1, "shrinkB": 1}
+            found[0].annotate(
+                name, place[-2:], place[:2], color=own, ha="center", va="center", fontsize=SMALL,
                 weight="bold" if name.startswith("mean") else "normal",
+                arrowprops=led if len(place) > 2 else None,
             )  # fmt: skip
         width = found[0].get_position().width * look().width
         for axes in found:
@@ -202,20 +206,22 @@ def functions(
     return figure
 
 
-def _places(named: Any, span: Ends, ends: Ends) -> dict[str, Ends]:
-    """Return where words stand, each inside the panel."""
+def _places(named: Any, span: Ends, ends: Ends) -> dict[str, tuple[float, ...]]:
+    """Return where words stand, and where the lines from some of them end, inside the panel."""
     if not isinstance(named, Mapping):
         raise TypeError(f"named must be a mapping of words to (x, y), got {checks.given(named)}")
     places = {}
     for word, place in named.items():
         figure_checks.text("a word of named", word)
-        x, y = figure_checks.series(f"named[{word!r}]", place, 2)
-        if not (span[0] <= x <= span[1] and ends[0] <= y <= ends[1]):
+        led = isinstance(place, (tuple, list)) and len(place) == 4
+        found = figure_checks.series(f"named[{word!r}]", place, 4 if led else 2)
+        x, y = found[::2], found[1::2]
+        if min(x) < span[0] or max(x) > span[1] or min(y) < ends[0] or max(y) > ends[1]:
             raise ValueError(
                 f"named[{word!r}] must be inside x, {span[0]:g} to {span[1]:g}, and ylim, "
                 f"{ends[0]:g} to {ends[1]:g}, got {checks.given(place)}"
             )
-        places[word] = (float(x), float(y))
+        places[word] = tuple(map(float, found))
     return places
 
 

@@ -32,6 +32,8 @@ SAMPLE, SPACE, AFTER = 0.27, 0.07, 0.2
 RIGHT = 0.15
 #: Inches from axes to names behind their right end.
 START = 0.24
+#: What bands are called that say something to a reader who points at them.
+POINTED = "pointed"
 MOST_PANELS, MOST_INCHES, LEAST_INCHES = 100, 50.0, 0.4
 
 
@@ -145,6 +147,17 @@ def write(figure: Figure, x: Number, y: Number, words: str, **style: Any) -> Non
     """Write words into a figure, at inches from its upper left corner."""
     at: dict[str, Any] = {"transform": figure.dpi_scale_trans, "fontsize": SMALL}
     figure.text(x, figure.get_figheight() - y, words, **at | style)
+
+
+def say_where_pointed(figure: Figure, top: Number, height: Number, words: str) -> None:
+    """Let a band of a figure say words on a page, where a reader points at it; it is not drawn.
+
+    It is as wide as the figure, and begins so many inches below its upper edge.
+    """
+    high = figure.get_figheight()
+    band = Rectangle((0, 1 - (top + height) / high), 1, height / high, visible=False)
+    band.set(transform=figure.transFigure, gid=POINTED, label=words)
+    figure.add_artist(band)
 
 
 def inches(words: str, size: Number = SMALL, weight: str = "normal") -> float:

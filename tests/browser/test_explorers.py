@@ -231,7 +231,8 @@ def test_one_choice_stands_once_stays_in_sight_and_moves_all_figures(open_page, 
         head, box = table.locator("thead th:visible").first.bounding_box(), bar.bounding_box()
         header = page.locator(".bd-header-article").bounding_box()
         assert abs(box["y"] - header["y"] - header["height"]) <= 1  # and it below the header
-        assert abs(head["y"] - box["y"] - box["height"]) <= 1  # the titles stand below the choice
+        # The titles stand below the choice, and below where text fades.
+        assert 10 <= head["y"] - box["y"] - box["height"] <= 13
         table.locator("input[value=concrete]").evaluate("(radio) => radio.click()")
         assert bar.locator("select").input_value() == "concrete"
         assert seen(page, figure)["spoken"] == ["concrete"]
@@ -250,6 +251,35 @@ def test_a_phone_shows_the_contest_on_its_first_screen(open_page, server):
     visit(page, server + "book/learning/shootout.html")
     figure = page.locator(".ensedu-explorer[data-name=fig-contest]")
     assert figure.locator("picture:visible").bounding_box()["y"] <= 480
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_a_row_that_is_pointed_at_says_its_numbers(open_page, server, viewport):
+    touch = viewport is PHONE
+    page = open_page(viewport=viewport, has_touch=touch)
+    visit(page, server + "book/learning/shootout.html")
+    figure = page.locator(".ensedu-explorer[data-name=fig-contest]")
+    note, frame = figure.locator(".ensedu-note-of-row"), figure.locator(".ensedu-frame")
+    rows = data_of(figure)["pointed"]
+    seen(page, figure)
+    assert not note.is_visible()
+    for words, *places in (rows[0][0], rows[0][-1]):
+        box = frame.bounding_box()
+        first, last = places[touch]
+        at = {"x": box["width"] / 2, "y": box["height"] * (first + last) / 2}
+        frame.tap(position=at) if touch else frame.hover(position=at)
+        assert note.text_content() == words
+        shown, box = note.bounding_box(), frame.bounding_box()
+        above, below = (box["y"] + box["height"] * end for end in (first, last))
+        assert shown["y"] >= below - 1 or shown["y"] + shown["height"] <= above + 1
+        assert box["x"] <= shown["x"] and shown["x"] + shown["width"] <= box["x"] + box["width"]
+    # Another frame has other rows.
+    move(page, figure, 0, "End")
+    page.wait_for_function("(note) => note.hidden", arg=note.element_handle())
+    frame.tap(position=at) if touch else frame.hover(position=at)
+    assert note.text_content() == rows[1][-1][0]
+    page.keyboard.press("Escape")
+    assert not note.is_visible()
 
 
 def test_every_chapter_has_sliders_over_width_and_ensemble_size(site):

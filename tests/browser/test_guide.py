@@ -163,7 +163,16 @@ def test_a_phone_shows_the_answer_while_one_answers(opened, viewport):
     box = status.bounding_box()
     assert 0 < box["y"] <= viewport["height"] - box["height"] + 1
     assert "Deep ensemble" in status.text_content()
-    for summary in page.locator("summary:visible").all():
+    # Where the card is out of sight, a touch of it leads there.
+    page.evaluate("scrollTo(0, 0)")
+    page.locator(".ensedu-more summary").click()
+    page.set_viewport_size(viewport | {"height": 400})
+    page.get_by_role("button", name="Go to the answer").click()
+    page.wait_for_function("document.querySelector('.ensedu-guide').matches('[data-seen]')")
+    assert 0 <= page.locator(".ensedu-advice").bounding_box()["y"] < 200
+    assert not page.get_by_role("button", name="Go to the answer").is_visible()
+    page.set_viewport_size(viewport)
+    for summary in page.locator("summary:visible").all()[1:]:
         summary.click()
     assert not page.evaluate(verdict.SIDEWAYS)
     for label in page.locator(".ensedu-toggle label").all():
@@ -222,6 +231,7 @@ def test_questions_that_are_not_folded_stand_in_one_row(opened):
     wide = page.evaluate("""() => [...document.querySelectorAll("fieldset")]
       .some((one) => one.scrollWidth > one.clientWidth)""")
     assert not wide and not page.evaluate(verdict.SIDEWAYS)
+    assert not page.get_by_role("button", name="Go to the answer").is_visible()
 
 
 def test_on_a_phone_the_answer_is_said_only_where_the_card_is_out_of_sight(opened):

@@ -1,12 +1,14 @@
 """A forest plot: who stands where, what leaves the axis, what is a word, and what is hollow."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from ensedu.methods import METHODS
 from ensedu.plot import PooledEffect, forest
+from ensedu.plot.panels import POINTED
 from ensedu.plot.renderings import COLOR, renderings
 from ensedu.plot.style import DARK, GRID, INK, MARKERS, MUTED, PAGE, PALETTE
 from tests.errors import check_error
@@ -73,6 +75,30 @@ def test_rows_show_their_intervals_best_first(look):
         assert lower[0].get_alpha() < 1
         inside = [x for x in row.sources if axes.get_xlim()[0] < x < axes.get_xlim()[1]]
         np.testing.assert_array_equal(lower[0].get_xdata(), inside)
+
+
+@LOOKS
+def test_each_row_says_its_numbers_where_it_stands(look):
+    figure = drawn(draw, look)
+    bands = [artist for artist in figure.artists if artist.get_gid() == POINTED]
+    assert [band.get_label().split("\n")[0] for band in bands] == [
+        f"{name}: {ROWS[key].word}" for key, name in zip(ORDER, LABELS, strict=True)
+    ]
+    assert bands[0].get_label().split("\n")[1:] == [
+        "average −0.80 (−1.20 to −0.40)", "one more data set: −2.00 to 0.40",
+    ]  # fmt: skip
+    assert not any(band.get_visible() for band in bands)
+    (axes,) = figure.axes
+    boxes = [band.get_window_extent() for band in bands]
+    for box_of_row, (upper, lower) in zip(boxes, lanes(axes), strict=True):
+        for line in (*upper, *lower):
+            (x, y), *_ = axes.transData.transform([(0, line.get_ydata()[0])])
+            assert box_of_row.x0 < x < box_of_row.x1 and box_of_row.y0 < y < box_of_row.y1
+    for one, other in pairwise(boxes):
+        assert one.y0 == pytest.approx(other.y1)
+    alone = {"boosting": replace(ROWS["boosting"], sources=[0.4])}
+    (band,) = [part for part in drawn(lambda: draw(alone), look).artists if part.get_gid()]
+    assert band.get_label().endswith("\nthis data set: 0.40")
 
 
 @LOOKS

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgba
 from matplotlib.lines import Line2D
 
 from ensedu.methods import METHODS
@@ -114,6 +114,10 @@ def test_what_is_named_in_the_panel_is_not_in_the_key():
         assert text.get_position() == places[word] and text.get_color() == INK
         assert words(figure).count(word) == 1
     assert {"mean ± 2σ", "no data"} <= set(words(figure))
+    led = {"data": (2.0, -1.0, 1.5, 0.5)}
+    (text,) = drawn(lambda: functions(X, ONE, **ABOUT, named=led), LIGHT[0]).axes[0].texts
+    assert text.get_position() == (2.0, -1.0) and text.xy == (1.5, 0.5)
+    assert text.arrow_patch.get_edgecolor() == to_rgba(INK)
 
 
 def test_the_key_shows_lines_as_they_are_drawn():
@@ -278,6 +282,11 @@ def test_the_look_is_that_of_the_call():
         (lambda: functions(X, ONE, thin=3), TypeError, "thin must be a string"),
         (lambda: functions(X, ONE, named=["data"]), TypeError, "named must be a mapping of words"),
         (lambda: functions(X, ONE, named={3: (0, 0)}), TypeError, "a word of named must be a str"),
+        (
+            lambda: functions(X, ONE, named={"mean": (0, 0, 0, 9)}),
+            ValueError,
+            r"named\['mean'\] must be inside x, -2 to 3, and ylim, .*, got \(0, 0, 0, 9\)",
+        ),
         (
             lambda: functions(X, ONE, named={"mean": (4, 0)}),
             ValueError,

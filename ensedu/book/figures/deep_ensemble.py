@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
@@ -38,20 +39,40 @@ WEIGHTS = (
 )
 
 
-# Where words stand in a panel on the curve.
+# Where words stand in a panel on the curve, and at which x the lines from them end.
 NAMED = {
-    "members": (-1.15, 0.35), "mean": (3.0, 0.75), "true curve": (0.5, 1.5), "data": (-2.9, 0.85),
-    "no data": (0.25, -1.75),
+    "members": (0.9, -1.15, 0.35), "mean": (3.0, 0.85, 2.2), "true curve": (0.1, 1.5, 0.75),
+    "data": (-2.9, 0.95, -3.0),
 }  # fmt: skip
+#: Half of a point, in units of y.
+POINT = 0.07
 
 
 def on_the_curve(trained: ByStart, beliefs: Mapping[str, plot.Belief], thin: str = "") -> Figure:
     """Draw beliefs beside the points, the true curve and the gap."""
-    named = NAMED | ({thin: NAMED["members"]} if thin else {})
     return plot.functions(
         trained.x, beliefs, truth=trained.truth, data=trained.points, shaded=gap.gaps[0],
-        ylim=(-2, 2), thin=thin or None, named=named if len(beliefs) == 1 else None,
+        ylim=(-2, 2), thin=thin or None,
+        named=_named(trained, *beliefs.values(), thin=thin) if len(beliefs) == 1 else None,
     )  # fmt: skip
+
+
+def _named(trained: ByStart, belief: plot.Belief, thin: str) -> dict[str, tuple[float, ...]]:
+    """Return where words stand, each with the place on what it names."""
+    assert belief.mean is not None and belief.members is not None
+    heights = {
+        "members": (trained.x, belief.members.min(axis=0)),
+        "mean": (trained.x, belief.mean),
+        "true curve": (trained.x, trained.truth),
+        "data": (trained.points[0], trained.points[1] + POINT),
+    }
+    named: dict[str, tuple[float, ...]] = {"no data": (0.25, -1.75)}
+    for word, (x, y, to) in NAMED.items():
+        xs, ys = heights[word]
+        nearest = np.abs(xs - to).argmin()
+        called = thin if word == "members" else word
+        named[called] = x, y, float(xs[nearest]), float(ys[nearest])
+    return named
 
 
 class Average:

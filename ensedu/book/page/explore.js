@@ -42,8 +42,48 @@
     return `${PHONE.matches ? "narrow" : "wide"}-${dark ? "dark" : "light"}`;
   };
 
+  // A row of a figure says its numbers where a mouse points at it, or a finger taps it. They stand in
+  // the figure's table, too: this is for the eye alone.
+  const sayWherePointed = (root, rows) => {
+    const frame = root.querySelector(".ensedu-frame");
+    const [band, note] = ["ensedu-band", "ensedu-note-of-row"].map((name) => {
+      const part = document.createElement("div");
+      part.className = name;
+      part.ariaHidden = "true";
+      part.hidden = true;
+      frame.append(part);
+      return part;
+    });
+    const hide = () => {
+      band.hidden = note.hidden = true;
+    };
+    const point = ({ clientX, clientY }) => {
+      const image = [...frame.querySelectorAll("img")].find(({ offsetHeight }) => offsetHeight);
+      const { left, right, top, height } = image.getBoundingClientRect();
+      const share = (clientY - top) / height;
+      const look = PHONE.matches ? 2 : 1;
+      const row = clientX > left && clientX < right
+        && rows().find(({ [look]: [first, last] }) => first <= share && share < last);
+      if (!row) return hide();
+      const [first, last] = row[look].map((end) => end * height + top - frame.getBoundingClientRect().top);
+      band.hidden = note.hidden = false;
+      band.style.top = `${first}px`;
+      band.style.height = `${last - first}px`;
+      note.textContent = row[0];
+      // Below its row, or above it where the frame ends.
+      const below = last + note.offsetHeight < frame.offsetHeight;
+      note.style.top = `${below ? last : first - note.offsetHeight}px`;
+    };
+    frame.addEventListener("pointermove", (event) => event.pointerType === "mouse" && point(event));
+    frame.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && hide());
+    frame.addEventListener("click", point);
+    document.addEventListener("click", ({ target }) => frame.contains(target) || hide());
+    document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
+    return hide;
+  };
+
   const setUp = (root, number) => {
-    const { frames, values, sizes, alts } = JSON.parse(root.querySelector("script").textContent);
+    const { frames, values, sizes, alts, pointed } = JSON.parse(root.querySelector("script").textContent);
     const name = root.dataset.name || `explorer-${number}`;
     const group = root.dataset.group || name;
     const controls = [...root.querySelectorAll(".ensedu-control")].map((element, i) =>
@@ -103,8 +143,11 @@
         image.alt = alts[index];
       });
       live.textContent = alts[index];
+      hidePointed?.();
       root.dataset.shown = String(index);
     };
+
+    const hidePointed = pointed && sayWherePointed(root, () => pointed[Number(root.dataset.shown)]);
 
     // From the first touch on, no step waits for the network: the frames one step away come first,
     // then all together, in which what they share stands once.

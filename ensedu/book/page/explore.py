@@ -15,7 +15,15 @@ import numpy as np
 
 from ensedu.book.page import figure_numbers, slider_checks
 from ensedu.book.page.controls import controls, kind, setting, words
-from ensedu.book.page.frames import BOOK, FRAMES, Frames, check_letters, embedded, ranges
+from ensedu.book.page.frames import (
+    BOOK,
+    FRAMES,
+    Frames,
+    check_letters,
+    embedded,
+    pointed,
+    ranges,
+)
 from ensedu.book.page.said import said
 from ensedu.book.page.sources import Sources, checked_tables, code_of_draw
 from ensedu.common import checks
@@ -172,6 +180,8 @@ class Explorer:
         self._sources = Sources(code_of_draw(draw), tables)
         # The numbers of each frame, in the order of `slider_checks.states`.
         self._numbers: list[list[figure_numbers.Series]] = []
+        # What the rows of each frame say where a reader points at them, wide and narrow.
+        self._pointed: dict[bool, list[list[tuple[str, list[float]]]]] = {}
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
         self.alt()
         folder = os.environ.get(BOOK)
@@ -272,6 +282,8 @@ class Explorer:
         check_letters(figure, look())
         if look() == Look(narrow=False):
             self._numbers.append(figure_numbers.numbers(figure))
+        if not look().dark:
+            self._pointed.setdefault(look().narrow, []).append(pointed(figure))
         return figure
 
     def _compare(self, values: Mapping[str, Any], found: dict[str, Any]) -> None:
@@ -295,6 +307,7 @@ class Explorer:
         """Draw all frames into `folder`; return the first one, the sliders, and what moves them."""
         states = slider_checks.states(self.choices)
         self._numbers.clear()
+        self._pointed.clear()
         frames = Frames([partial(self._readable, state) for state in states], folder)
         frames.check_weight(2 * len(self.choices))
         pictures = frames.pictures(states.index(self.values), self.alt())
@@ -309,6 +322,11 @@ class Explorer:
             "sizes": frames.sizes(),
             "alts": [self._say(state) for state in states],
         }
+        if any(self._pointed[False]):
+            moved["pointed"] = [
+                [(words, wide, narrow) for (words, wide), (_, narrow) in zip(*both, strict=True)]
+                for both in zip(self._pointed[False], self._pointed[True], strict=True)
+            ]
         script = embedded(moved)
         why = f'<p class="ensedu-why">{escape(self.rescale)}</p>' if self.rescale else ""
         return (

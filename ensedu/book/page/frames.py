@@ -13,9 +13,11 @@ from typing import Any
 
 import matplotlib.figure
 import numpy as np
+from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from ensedu.common.text_table import BOOK as BOOK
+from ensedu.plot.panels import POINTED
 from ensedu.plot.renderings import Rendering, color_mapped, renderings
 from ensedu.plot.style import LOOKS, Look, png
 
@@ -134,6 +136,22 @@ def embedded(data: Any) -> str:
     """Return data as JSON for a script of a page."""
     # "<" could end the script; as \u003c it is the same string.
     return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+
+
+def pointed(figure: matplotlib.figure.Figure) -> list[tuple[str, list[float]]]:
+    """Return what bands of a figure say to a reader who points at them, and where they are.
+
+    They begin and end at shares of its height, from above.
+    """
+    bands = [artist for artist in figure.artists if artist.get_gid() == POINTED]
+    return [
+        (
+            str(band.get_label()),
+            [round(1 - band.get_bbox().y1, 4), round(1 - band.get_bbox().y0, 4)],
+        )
+        for band in bands
+        if isinstance(band, Rectangle)
+    ]
 
 
 def check_letters(figure: matplotlib.figure.Figure, look: Look) -> None:

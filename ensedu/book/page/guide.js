@@ -32,7 +32,8 @@ const setUp = (root) => {
   const { name, takes, start, rankings, places } = data;
   const pieces = root.querySelector("template").content;
   const [entries, heads, rows] = ["ul", "thead", "tbody"].map((kind) => pieces.querySelector(kind).children);
-  const said = root.querySelector("[role=status]");
+  const answer = root.querySelector(".ensedu-answer");
+  const said = [...answer.querySelectorAll("[role=status] > span")]; // the second one is seen
   const printed = root.querySelector(".ensedu-setting");
   const advice = root.querySelector(".ensedu-advice");
   const more = root.querySelector(".ensedu-more");
@@ -78,8 +79,10 @@ const setUp = (root) => {
       badge.textContent = changed;
     }
     before = called;
-    const now = `${word}: ${called}. ${beside}`.trim();
-    if (said.textContent !== now) said.textContent = now;
+    answer.dataset.method = first.dataset.method ?? "";
+    [`${word}: `, `${called}.`, beside && ` ${beside}`].forEach((words, i) => {
+      if (said[i].textContent !== words) said[i].textContent = words;
+    });
   };
 
   const set = (setting) => {
@@ -93,7 +96,8 @@ const setUp = (root) => {
     set({ [target.closest("fieldset").dataset.key]: target.value });
     keepSetting(name, answers);
   });
-  root.querySelector(".ensedu-live-only").hidden = false;
+  answer.querySelector("button").addEventListener("click", () => advice.scrollIntoView());
+  for (const part of root.querySelectorAll(".ensedu-live-only")) part.hidden = false;
   // The card itself says it where its title, which ends this far down in pixels, is in sight.
   const head = 32;
   const seen = ([{ isIntersecting }]) => root.toggleAttribute("data-seen", isIntersecting);

@@ -42,9 +42,7 @@ MOST_ANSWERS = 1_000  # combinations, each of which is ranked
 LINKED = re.compile(r"\[([^\[\]]+)\]")
 STATES = ("recommended", "fits", "out", "unknown")
 VERDICT = "verdict"
-#: Median ends of intervals at which a bar is cut: most intervals are a good part of the room. And
-#: how far the numbers above stand apart, in shares of it.
-NEAR, APART = 2.0, 0.15
+APART = 0.15  # how far the numbers above bars stand apart, in shares of their room
 MORE_NOTES = "More about these numbers"
 # Within the book, or a web page; nothing that a browser would run.
 ADDRESS = re.compile(r"https?://\S+|[\w./-]*#[\w:.=&%-]+|[\w./-]+\.html")
@@ -449,7 +447,10 @@ class Guide:
                 f'<div class="ensedu-live-only" hidden>{self._asked()}</div>',
                 f'<p class="ensedu-setting">{escape(self._answered())}</p>',
                 '<div class="ensedu-answer"><p class="ensedu-live" role="status">'
-                f"Answer: {escape(found.first.label)}.</p></div>",
+                '<span class="ensedu-hear">Answer: </span>'
+                f'<span>{escape(found.first.label)}.</span><span class="ensedu-hear"></span></p>'
+                '<button type="button" class="ensedu-live-only" aria-label="Go to the answer" '
+                "hidden></button></div>",
                 f'<ul class="ensedu-advice">{found.first.html(self.costs)}</ul>',
                 f'<div class="ensedu-candidates"{"" if found.rows else " hidden"}>',
                 *(f'<p class="ensedu-key">{note}</p>' for note in notes[:1]),
@@ -561,7 +562,7 @@ def _ruled(found: Ranked) -> str:
 def _room(found: Ranked) -> Ends:
     """Return the room that the bars of all rows share."""
     ends = [(min(ends), max(ends)) for row in found.rows if (ends := row.score.interval)]
-    return bar_room(ends, far=NEAR)
+    return bar_room(ends)
 
 
 def _row(row: Candidate, measure: Measure, room: Ends, titles: Sequence[str]) -> str:

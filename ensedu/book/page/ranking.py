@@ -41,7 +41,8 @@ FAR = 4  # median ends of intervals: a bar that goes further is cut, or no other
 # room, in shares of it.
 STEPS = [float(f"{digit}e{power}") for power in range(-9, 10) for digit in (1, 2, 5)]
 APART, WHOLE = 0.28, 0.1
-BAR = 3.6  # em that a bar takes behind the names, beyond what cells have to spare
+# Em that a bar behind the names, and a mark behind each number, take beyond what cells spare.
+BAR, MARK = 3.6, 0.4
 
 
 @dataclass(frozen=True)
@@ -322,18 +323,18 @@ class Part:
 
     def widths(self) -> tuple[float, float, float]:
         """Return how wide it is in em: with intervals, with bars, and a line of its blocks."""
-        columns = tuple(Column(measure.title + BETTER[measure.better]) for measure in self.measures)
+        columns = tuple(Column(measure.title) for measure in self.measures)
 
         def table(*, intervals: bool) -> float:
             rows = []
             for row in self.rows:
                 cells = []
                 for measure in self.measures:
-                    number, mark, between = self.cell(row, measure)
+                    number, _, between = self.cell(row, measure)
                     parts = between.split() if intervals else []
-                    cells.append(Cell(max(number + mark * 2, *parts, "", key=len)))
+                    cells.append(Cell(max(number, *parts, "", key=len)))
                 rows.append(Row(row.name, tuple(cells), row.method))
-            return Table(columns, tuple(rows)).table_width()
+            return Table(columns, tuple(rows)).table_width() + MARK * len(columns)
 
         room = BAR if any(self.bars(measure)[0] for measure in self.measures) else 0.0
         return table(intervals=True), table(intervals=False) + room, self.text().block_line_width()
@@ -508,7 +509,7 @@ class Ranking:
         if part.compared(measure):
             words = UNCLEAR if part.judged and score and _compared(score) else ""
             words = score.verdict or words if score else ""
-            marked = f'<span class="ensedu-mark" aria-hidden="true">{mark}</span>'
+            marked = f'<span class="ensedu-mark" aria-hidden="true">{mark}</span>' if mark else ""
             marked += f'<span class="ensedu-hear"> {words} </span>' if words else ""
         interval = f'<span class="ensedu-between">{between}</span>' if between else ""
         return (

@@ -49,7 +49,10 @@ def test_an_average_is_drawn_with_its_own_members_alone():
     readable(lambda: AVERAGE.draw(4, "same"))
     for starts, name in ("different", "members"), ("same", "4 members,\none curve"):
         figure = drawn(lambda starts=starts: AVERAGE.draw(4, starts), LIGHT[0])
-        assert [text.get_text() for text in texts(figure) if "member" in text.get_text()] == [name]
+        (word,) = [text for text in texts(figure) if "member" in text.get_text()]
+        assert word.get_text() == name
+        place = np.abs(X - word.xy[0]).argmin()
+        assert word.xy == (X[place], TRAINED.curves[starts][:, place].min())
 
 
 def test_an_average_says_what_it_leaves():

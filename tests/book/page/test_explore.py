@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from ensedu import plot
 from ensedu.book.page.explore import Explorer, explore
+from ensedu.plot.panels import say_where_pointed
 from ensedu.plot.renderings import renderings
 from tests.errors import check_error
 
@@ -136,6 +137,23 @@ def test_a_page_links_the_numbers_of_all_frames(book):
     ]
     other = below(explore(lines, alt="a", k=[3])).a
     assert other["download"] == "figure.csv" and other["href"] != link["href"]
+
+
+def test_a_page_knows_what_is_said_where_a_reader_points(book):
+    def bands(k):
+        figure = plot.style.Figure(figsize=(3.0, 4.0 if plot.look().narrow else 2.0))
+        say_where_pointed(figure, 0.5, k / 2, f"{k}\nhalf inches")
+        return figure
+
+    def data(shown):
+        html = shown._repr_mimebundle_()["text/html"]
+        return json.loads(BeautifulSoup(html, "html.parser").script.string)
+
+    assert data(explore(bands, alt="a", k=[1, 3]))["pointed"] == [
+        [["1\nhalf inches", [0.25, 0.5], [0.125, 0.25]]],
+        [["3\nhalf inches", [0.25, 1.0], [0.125, 0.5]]],
+    ]
+    assert "pointed" not in data(explore(lines, alt="a", k=[3, 5]))
 
 
 def test_numbers_that_were_thinned_say_so(book):
