@@ -118,6 +118,8 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       if (chosen === at) return;
       chosen = at;
       light();
+      const member = sheet.querySelector(`[data-key="${at}"]`).closest(".ensedu-p-member");
+      if (member) members.scrollLeft = member.offsetLeft - members.firstChild.offsetLeft; // to be seen whole
     },
     edit: (at, value, by) => write(at, value, by),
     type: (at, text) => typed(at, text),
@@ -204,7 +206,8 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     }
     const wide = getComputedStyle(box).getPropertyValue("--wide") === "1";
     [...sheet.querySelectorAll(".ensedu-p-kept")].forEach((one, i) => {
-      if (wide !== (one.parentNode === shared)) wide ? shared.append(one) : members.children[i].firstChild.after(one);
+      if (wide && one.parentNode !== shared) shared.append(one);
+      else if (!wide && one.parentNode === shared) members.children[i].firstChild.after(one);
     });
   };
   const refresh = () => {

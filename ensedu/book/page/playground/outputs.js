@@ -33,10 +33,9 @@ export const layOutputs = (cells, state, box, strip) => {
     make("span", { class: "ensedu-p-label" }, `output ${b + 1}`),
     shape("svg", { "aria-hidden": "true", class: "ensedu-p-line" }),
   ];
-  const rows = Array.from({ length: n }, row);
   const columns = ["mean", "spread"].map((array) => cells.group(`${array} of each output`, n, 1, (b) => `${array}:${b}`));
   box.style.setProperty("--rows", n);
-  box.replaceChildren(...head, ...rows.flat(), ...columns);
+  box.replaceChildren(...head, ...Array.from({ length: n }, row).flat(), ...columns);
   strip.replaceChildren(...Array.from({ length: n }, row).flatMap((each) => [...each, make("b"), make("b")]));
   box.setAttribute("aria-label", several ? `Outputs of all ${who}` : "Outputs");
 };
