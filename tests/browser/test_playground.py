@@ -840,7 +840,7 @@ def test_a_finger_taps_drags_sideways_and_scrolls_up_and_down(play):
     page = play(viewport=PHONE, has_touch=True)
 
     def seek(key):
-        page.evaluate("key => cell(key).scrollIntoView({ block: 'center' })", key)
+        page.evaluate("key => cell(key).scrollIntoView({ block: 'center', inline: 'center' })", key)
         page.evaluate(small.AT_REST)
         return at_center(page, key)
 
