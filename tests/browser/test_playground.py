@@ -620,7 +620,7 @@ def test_what_lights_up_is_what_moves(bench, method, passes):
         assert touched == [key]
         assert set(lit_from) == {one for one in values if key in follow[one]}
         assert set(lit_into) == into[key]
-        dots = bench.locator(".ensedu-p-line circle.lit").count()
+        dots = bench.locator(".ensedu-p-outputs circle.lit").count()
         assert dots == sum(one.startswith("y") for one in {key, *lit_into})
 
 
@@ -673,7 +673,7 @@ ACTIVE = """() => {
 }"""
 MINE = ["s:0,0", "r:0,0", "W:0,0,0", "bias:0,0", "y:0,0"]
 WALK = [
-    "batch_ensemble", "inputs m", "outputs n", "members M", "Reset", "Surprise me", "Copy link", "x:0",
+    "batch_ensemble", "inputs m", "outputs n", "members M", "Reset", "Surprise me", "Copy link", "4 challenges", "x:0",
     "weight:0,0", "mean:0", "spread:0", "Undo",
     "Add a member: 6 numbers more", *MINE, *(key.replace(":0", ":1", 1) for key in MINE),
     "Twins", "Two ways", "Out of reach", "When sharing costs",
@@ -840,7 +840,7 @@ def test_a_finger_taps_drags_sideways_and_scrolls_up_and_down(play):
     page = play(viewport=PHONE, has_touch=True)
 
     def seek(key):
-        page.evaluate("key => cell(key).scrollIntoView({ block: 'center' })", key)
+        page.evaluate("key => cell(key).scrollIntoView({ block: 'center', inline: 'center' })", key)
         page.evaluate(small.AT_REST)
         return at_center(page, key)
 
@@ -1165,6 +1165,36 @@ def test_twins_are_made_with_one_edit(play):
     assert not page.locator(".ensedu-p-verdict").is_visible()
 
 
+def test_a_challenge_that_is_met_leads_to_the_next(play):
+    page = play()
+    next_one = page.locator(".ensedu-p-next")
+    meet = {
+        "Twins": lambda: types(page, "r:1,1", shown(page)["r:0,1"]["value"]),
+        "Two ways": lambda: [
+            types(page, key, value * shown(page)[key]["value"])
+            for key, value in {"r:0,0": 2, "r:0,1": 2, "s:0,0": 0.5, "s:0,1": 0.5}.items()
+        ],
+        "Out of reach": lambda: types(page, "weight:1,1,1", 5),
+        "When sharing costs": lambda: page.get_by_label("inputs m").press("Home"),
+    }
+    names = [*meet]
+    ground = "one => getComputedStyle(one).backgroundColor"
+    plain = page.get_by_role("button", name="Twins").evaluate(ground)
+    press(page, names[1])
+    for i in (1, 2, 3, 0):  # from the last to the first
+        assert page.get_by_role("button", name=names[i]).get_attribute("aria-pressed") == "true"
+        assert not next_one.is_visible()
+        meet[names[i]]()
+        assert verdict(page)[0] is True
+        if i:
+            follows = names[(i + 1) % 4]
+            assert next_one.inner_text() == f"Next: {follows}"
+            next_one.click()
+            assert page.evaluate(ACTIVE).startswith(follows)
+            assert page.get_by_role("button", name=names[i]).evaluate(ground) != plain
+    assert not next_one.is_visible()
+
+
 def test_two_ways_to_the_same_matrix(play):
     page = play()
     press(page, "Two ways")
@@ -1305,11 +1335,10 @@ def test_axe_finds_nothing_on_a_desk_and_on_a_phone(play, method, mode):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_phone_shows_all_and_keeps_the_sentence_and_W_in_sight(play, method):
+def test_a_phone_shows_all_and_keeps_in_sight_what_changes_a_number(play, method):
     page = play({"method": method}, viewport=PHONE)
     far = 0 if method == "single" else 3
-    shares = method not in ("single", "deep_ensemble")
-    top = ".ensedu-p-story" + ", [data-key^='weight:'], [data-key^='weight_mean:']" * shares
+    top = ".ensedu-p-stepper, .ensedu-p-strip, .ensedu-p-story"
     for key in (f"y:{far},4", "spread:4"):
         at(page, key).evaluate("one => one.scrollIntoView({ block: 'end' })")
         page.evaluate("key => cell(key).click()", key)
@@ -1406,7 +1435,7 @@ def test_the_page_of_the_book_answers(open_page, chapter):
     assert figure.locator('[data-key^="y:"]').all_inner_texts() == after
 
 
-def test_on_a_phone_the_page_of_the_book_keeps_the_sentence_and_W_in_sight(open_page, chapter):
+def test_a_phone_keeps_in_sight_how_to_change_a_number_and_what_comes_out(open_page, chapter):
     page = open_page(viewport=PHONE, has_touch=True)
     visit(page, chapter)
     last = page.locator('[data-key="y:3,3"]')
@@ -1422,7 +1451,7 @@ def test_on_a_phone_the_page_of_the_book_keeps_the_sentence_and_W_in_sight(open_
         "Math.max(0, ...[...document.querySelectorAll('.bd-header')].map((one) => one.getBoundingClientRect().bottom))"
     )
     own = last.bounding_box()
-    for part in ('[data-key="weight:0,0"]', '[data-key="weight:2,3"]', ".ensedu-p-story"):
+    for part in (".ensedu-p-stepper", ".ensedu-p-strip", ".ensedu-p-story"):
         box = page.locator(part).bounding_box()
         assert header - 1 <= box["y"]
         assert box["y"] + box["height"] <= own["y"]
@@ -1478,7 +1507,7 @@ def test_every_number_has_room_and_both_decimals_in_its_cell(open_page, chapter,
 STRIP = """() => {
   const [, scale] = document.querySelector(".ensedu-p-outputs").children;
   const middle = (one) => { const box = one.getBoundingClientRect(); return box.x + box.width / 2; };
-  const line = document.querySelector(".ensedu-p-line");
+  const line = document.querySelector(".ensedu-p-outputs .ensedu-p-line");
   return {
     width: line.getBoundingClientRect().width,
     words: [...scale.children].map((one) => one.textContent),
@@ -1598,10 +1627,10 @@ def test_no_formula_of_the_count_is_broken(open_page, chapter, viewport):
 def test_what_stays_in_sight_leaves_most_of_a_phone_to_the_members(open_page, chapter):
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     visit(page, chapter)
-    page.locator(".ensedu-p-member").nth(2).scroll_into_view_if_needed()
+    at(page, "y:0,0").evaluate("one => one.scrollIntoView({ block: 'start' })")
     top, bar = (page.locator(one).bounding_box() for one in (".ensedu-p-top", ".bd-header-article"))
     assert abs(top["y"] - bar["height"]) <= 1
-    assert top["y"] + top["height"] <= 0.36 * 844
+    assert top["height"] <= 180
 
 
 def test_on_a_phone_every_number_and_button_has_room_for_a_finger(open_page, chapter):
@@ -1618,6 +1647,82 @@ def test_on_a_phone_every_number_and_button_has_room_for_a_finger(open_page, cha
             }).map((one) => one.dataset.key ?? one.textContent)"""
         )
         assert small_ones == []
+
+
+@pytest.mark.parametrize("method", ["batch_ensemble", "rank1"])
+@pytest.mark.parametrize("viewport", [{"width": 390, "height": 844}, SMALL], ids=["phone", "small"])
+def test_a_swipe_ends_where_one_member_stands_whole_and_the_next_is_seen(
+    open_page, chapter, viewport, method
+):
+    page = open_page(viewport=viewport, has_touch=True, is_mobile=True)
+    visit(page, f"{chapter}#playground:method={method}")
+    members, titles = page.locator(".ensedu-p-members"), page.locator(".ensedu-p-title")
+    at(page, "y:3,3").wait_for()
+    assert titles.all_inner_texts() == [f"member {i} of 4" for i in range(1, 5)]
+    for i, cell in enumerate(("y:0,3", "y:1,0", "y:2,3", "y:3,0")):
+        at(page, cell).focus()
+        page.wait_for_timeout(400)
+        row = members.bounding_box()
+        boxes = [one.bounding_box() for one in page.locator(".ensedu-p-member").all()]
+        assert abs(boxes[i]["x"] - row["x"] - 3) < 2, cell
+        right = row["x"] + row["width"]
+        assert boxes[i]["x"] + boxes[i]["width"] <= right
+        assert i == 3 or boxes[i + 1]["x"] < right - 24
+    members.evaluate("one => one.scrollTo({ left: one.clientWidth / 3 })")
+    page.wait_for_timeout(400)
+    places = [one.bounding_box()["x"] for one in page.locator(".ensedu-p-member").all()]
+    assert min(abs(x - members.bounding_box()["x"] - 3) for x in places) < 2
+
+
+def test_digits_on_a_phone_are_not_small(open_page, chapter):
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    size = "all => Math.min(...all.map((one) => parseFloat(getComputedStyle(one).fontSize)))"
+    for method in METHODS:
+        for sizes in ("", "&ensemble_size=6", "&in_features=4&out_features=5"):
+            visit(page, f"{chapter}#playground:method={method}{sizes}")
+            page.wait_for_timeout(100)
+            smallest = page.locator(".ensedu-p-cell:visible").evaluate_all(size)
+            assert smallest >= (11.5 if "out" in sizes else 13), (method, sizes)
+
+
+def test_a_phone_has_all_outputs_in_small_beside_what_changes_a_number(open_page, chapter):
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    visit(page, chapter)
+    strip = page.locator(".ensedu-p-strip")
+    at(page, "weight:0,1").tap()
+    for array, sign in (("mean", ""), ("spread", "± ")):
+        want = [sign + at(page, f"{array}:{b}").text_content() for b in range(4)]
+        assert strip.locator("b").all_inner_texts()[array == "spread" :: 2] == want
+    assert strip.locator("circle").count() == 4 * 4
+    assert strip.locator("circle.lit").count() == 4
+    assert strip.locator("b.lit").all_inner_texts() == strip.locator("b").all_inner_texts()[2:4]
+    press(page, "Twins")
+    assert not strip.is_visible()
+    desk = open_page()
+    visit(desk, chapter)
+    assert not desk.locator(".ensedu-p-strip").is_visible()
+
+
+def test_nothing_is_empty_between_the_shared_matrix_and_what_comes_out(open_page, chapter):
+    page = open_page(viewport=DESK)
+    visit(page, chapter)
+    matrix, outputs = (
+        page.locator(one).bounding_box()
+        for one in (".ensedu-p-shared .common", ".ensedu-p-outputs")
+    )
+    assert 0 < outputs["x"] - matrix["x"] - matrix["width"] < 60
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_a_link_above_leads_to_the_challenges(open_page, chapter, viewport):
+    page = open_page(viewport=viewport)
+    visit(page, chapter)
+    press(page, "4 challenges")
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.activeElement.textContent").startswith("Twins")
+    first = page.get_by_role("button", name="Twins").bounding_box()
+    bar = page.locator(".bd-header-article").bounding_box()
+    assert bar["height"] <= first["y"] < viewport["height"] / 4
 
 
 def test_the_hint_of_every_method_is_one_line_and_the_key_another(open_page, chapter):
@@ -1745,7 +1850,7 @@ def test_a_phone_begins_with_numbers_and_says_what_a_finger_does(open_page, chap
     visit(page, chapter)
     box = page.locator('[data-key="weight:2,3"]').bounding_box()
     assert box["y"] + box["height"] < PHONE["height"]
-    do = page.locator(".ensedu-p-touch")
+    do = page.locator(".ensedu-p-do .ensedu-t-finger")
     assert do.is_visible()
     first = page.locator('[data-key="x:0"]').bounding_box()
     assert do.bounding_box()["y"] < first["y"] <= 0.65 * PHONE["height"]
@@ -1755,9 +1860,9 @@ def test_a_phone_begins_with_numbers_and_says_what_a_finger_does(open_page, chap
     assert page.locator(".ensedu-p-menu option:checked").text_content() == "rank-1 BNN: 84 numbers"
     desk = open_page()
     visit(desk, chapter)
-    assert not desk.locator(".ensedu-p-touch").is_visible()
+    assert not desk.locator(".ensedu-p-do .ensedu-t-finger").is_visible()
     assert desk.locator(".ensedu-t-keys").is_visible()
-    do = desk.locator(".ensedu-p-mouse").bounding_box()
+    do = desk.locator(".ensedu-p-do .ensedu-t-mouse").bounding_box()
     assert do["y"] + do["height"] < desk.locator(".ensedu-p-member").first.bounding_box()["y"]
 
 
@@ -1815,9 +1920,10 @@ def test_a_phone_has_members_in_a_row_and_over_all_numbers_what_sets_the_layer(o
         for one in (
             ".ensedu-p-menu",
             ".ensedu-p-tools",
+            ".ensedu-p-shared",
             ".ensedu-p-top",
-            ".ensedu-p-outputs",
             ".ensedu-p-members",
+            ".ensedu-p-outputs",
             ".ensedu-p-challenges",
         )
     ]

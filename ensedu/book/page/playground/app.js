@@ -85,27 +85,31 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       prompt("The link to this layer, with every number:", address);
     }
   });
-  const tools = make("div", { class: "ensedu-p-tools", role: "group", "aria-label": "The layer" }, ...layer.sizing, reset, surprise, ...(hooks.change ? [] : [link]));
+  const down = button(`${Object.keys(CHALLENGES).length} challenges`, () => {
+    challenges.element.scrollIntoView({ block: "start" });
+    challenges.element.querySelector("button").focus({ preventScroll: true });
+  });
+  const doings = make("div", { class: "ensedu-p-doings" }, reset, surprise, ...(hooks.change ? [] : [link]), down);
+  const tools = make("div", { class: "ensedu-p-tools", role: "group", "aria-label": "The layer" }, ...layer.sizing, doings);
 
   // The numbers.
   const shared = make("div", { class: "ensedu-p-shared" });
   const outputs = make("div", { class: "ensedu-p-outputs", role: "group" });
+  const strip = make("div", { class: "ensedu-p-strip", "aria-hidden": "true" });
   const members = make("div", { class: "ensedu-p-members" });
   const stepper = stepperPanel({
     nudge: (steps) => write(chosen, stepped(state, chosen, steps), `steps ${chosen}`),
     type: (text) => typed(chosen, text.replace(",", ".")),
   });
-  const more = make("div", { class: "ensedu-p-more" });
   const hand = make("div", { class: "ensedu-p-hand" }, stepper.element, undo);
-  const hands = { "ensedu-p-touch": TOUCH_HINT, "ensedu-p-mouse": MOUSE_HINT };
+  const hands = { "ensedu-t-finger": TOUCH_HINT, "ensedu-t-mouse": MOUSE_HINT };
   const instruction = make("p", { class: "ensedu-p-do" }, ...Object.entries(hands).map(([name, words]) => make("span", { class: name }, words)));
-  const top = make("div", { class: "ensedu-p-top" }, instruction, shared, hand, challenges.answer, story);
+  const top = make("div", { class: "ensedu-p-top" }, instruction, shared, outputs, hand, strip, challenges.answer, story);
   const marks = { touched: "touched", into: "moves with it", from: "goes into it" };
   const key = make("p", { class: "ensedu-p-key" }, ...Object.entries(marks).map(([mark, words]) => make("span", { class: mark }, words)));
   const head = make("div", { class: "ensedu-p-head" }, key, again, layer.add);
   const sheet = make("div", { class: "ensedu-p-sheet" }, top, head, members);
   const hint = make("p", { class: "ensedu-t-note" }, make("span", { class: "ensedu-t-keys" }, `${KEY_HINT} `), HINT);
-  const lead = make("div", { class: "ensedu-p-lead" });
   const count = countPanel();
   const box = make("div", { class: "ensedu-t ensedu-p" }, layer.element, tools, sheet, challenges.element, count.element, hint);
   const cells = cellsOf(sheet, {
@@ -114,6 +118,8 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       if (chosen === at) return;
       chosen = at;
       light();
+      const member = sheet.querySelector(`[data-key="${at}"]`).closest(".ensedu-p-member");
+      if (member) members.scrollLeft = member.offsetLeft - members.firstChild.offsetLeft; // to be seen whole
     },
     edit: (at, value, by) => write(at, value, by),
     type: (at, text) => typed(at, text),
@@ -176,7 +182,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const light = () => {
     lit = { key: chosen, ...explain(state, chosen, numbers) };
     cells.light(lit);
-    drawOutputs(state, numbers, outputs, lit, end);
+    drawOutputs(state, numbers, outputs, strip, lit, end);
     stepper.refresh(state, chosen, numbers[chosen] ?? valueOf(state, chosen), cells.isStored(chosen));
     keep();
     tell(lit.words);
@@ -187,27 +193,22 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     if (whose >= state.ensemble_size) whose = 0;
     [...sheet.querySelectorAll(".ensedu-p-kept")].forEach((one, i) => one.classList.toggle("away", i !== whose));
   };
-  // Where there is little room, outputs and σ scroll away.
+  // Where there is little room, x and W scroll away, and all outputs stand below the members.
   const arrange = () => {
     const narrow = box.clientWidth > 0 && box.clientWidth < NARROW;
-    const follows = (node, other) => other.nextSibling !== node && other.after(node);
     box.dataset.narrow = String(narrow);
-    if (narrow && !lead.isConnected) {
-      lead.append(instruction, undo);
-      tools.after(lead);
-    } else if (!narrow && lead.isConnected) {
-      top.prepend(instruction);
-      hand.append(undo);
-      lead.remove();
+    if (narrow && shared.parentNode === top) {
+      top.before(instruction, shared);
+      members.after(layer.add, outputs);
+    } else if (!narrow && shared.parentNode !== top) {
+      top.prepend(instruction, shared, outputs);
+      head.append(layer.add);
     }
     const wide = getComputedStyle(box).getPropertyValue("--wide") === "1";
     [...sheet.querySelectorAll(".ensedu-p-kept")].forEach((one, i) => {
-      if (wide && one.parentNode !== more) more.append(one);
-      else if (!wide) follows(one, members.children[i].firstChild);
+      if (wide && one.parentNode !== shared) shared.append(one);
+      else if (!wide && one.parentNode === shared) members.children[i].firstChild.after(one);
     });
-    follows(outputs, narrow ? top : shared);
-    if (narrow) follows(more, outputs);
-    else if (more.parentNode !== shared) shared.append(more);
   };
   const refresh = () => {
     const kind = kindOf(state);
@@ -216,6 +217,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     undo.setAttribute("aria-disabled", String(!undos.length));
     box.style.setProperty("--light", kind.color);
     box.style.setProperty("--dark", kind.dark);
+    box.style.setProperty("--m", state.in_features);
     box.style.setProperty("--n", state.out_features);
     again.hidden = !kind.stochastic;
     again.textContent = `Draw again (${state.draw})`;
@@ -223,8 +225,8 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     if (!same(laid, layerOf(state))) {
       const focused = document.activeElement?.dataset?.key;
       laid = layerOf(state);
-      layOut(cells, state, { shared, more, members });
-      layOutputs(cells, state, outputs);
+      layOut(cells, state, { shared, members });
+      layOutputs(cells, state, outputs, strip);
       if (!cells.has(chosen)) chosen = firstOf(state);
       arrange();
       keep();
@@ -246,7 +248,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const sized = new ResizeObserver(() => {
     arrange();
     show();
-    drawOutputs(state, numbers, outputs, lit, end);
+    drawOutputs(state, numbers, outputs, strip, lit, end);
     measure();
   });
   sized.observe(box);

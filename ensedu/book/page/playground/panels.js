@@ -71,16 +71,20 @@ export const layerPanel = ({ choose, resize }) => {
 // The challenges with their tasks, and the `answer` of the open one, which stands over the numbers.
 // `choose(its key, or null)`.
 export const challengePanel = ({ choose }) => {
-  let open = null;
+  let [open, following] = [null, null]; // its key, and the button of the next
   const buttons = Object.entries(CHALLENGES).map(([key, { title, task }]) => {
-    const one = button("", () => choose(open === key ? null : key));
+    const one = button("", () => {
+      one.focus({ preventScroll: true }); // which "Next" had
+      choose(open === key ? null : key);
+    });
     one.append(make("strong", {}, title), " ", make("span", {}, ...written(task)));
     return [key, one];
   });
   const task = make("p", { class: "ensedu-p-task" });
   const verdict = make("p", { class: "ensedu-p-verdict", role: "status" });
+  const next = button("", () => following.click(), { class: "ensedu-p-next" });
   const element = make("div", { class: "ensedu-p-challenges", role: "group", "aria-label": "Challenges" }, make("p", {}, "Challenges"), ...buttons.map(([, one]) => one));
-  const answer = make("div", { class: "ensedu-p-answer" }, task, verdict);
+  const answer = make("div", { class: "ensedu-p-answer" }, task, verdict, next);
   const refresh = (state) => {
     open = state.challenge;
     for (const [key, one] of buttons) one.setAttribute("aria-pressed", String(key === open));
@@ -90,6 +94,11 @@ export const challengePanel = ({ choose }) => {
     if (verdict.textContent !== words) verdict.replaceChildren(...written(words));
     verdict.dataset.done = String(done);
     if (done) buttons.find(([key]) => key === open)[1].dataset.done = "true";
+    // Of those that are not yet met, the one that follows, or the first.
+    const rest = buttons.slice(buttons.findIndex(([key]) => key === open));
+    [, following] = [...rest, ...buttons].find(([, one]) => !one.dataset.done) ?? [];
+    next.hidden = !done || !following;
+    next.textContent = following ? `Next: ${following.firstElementChild.textContent}` : "";
   };
   return { element, answer, refresh };
 };

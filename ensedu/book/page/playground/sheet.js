@@ -11,9 +11,8 @@ const inArea = (area, node) => {
   return node;
 };
 
-// `more` is what of the shared may scroll away: beside the means of a distribution, all else of it.
 // The means and σ of a member's own are in its section; `app.js` shows them above where there is room.
-export const layOut = (cells, state, { shared, more, members }) => {
+export const layOut = (cells, state, { shared, members }) => {
   const kind = kindOf(state);
   const { m, n } = sizesOf(state);
   const lookOf = (array) => {
@@ -28,7 +27,6 @@ export const layOut = (cells, state, { shared, more, members }) => {
   const matrix = (words, keyOf) => group(words, m, n, keyOf);
 
   cells.clear();
-  const beside = [];
   const above = [panel("stack", caption("x"), column("x, the input", (a) => `x:${a}`))];
   if (kind.modulated) {
     above.push(panel("stack", caption("W, in every member"), matrix("W, shared by all members", (a, b) => `weight:${[a, b]}`)));
@@ -38,13 +36,11 @@ export const layOut = (cells, state, { shared, more, members }) => {
       panel("biases", caption(`b, ${words}`), row(`b, ${words}`, (b) => `bias_${end}:${b}`)),
     ];
     const [[means, biases], [scales, biasScales]] = [["mean", "means"], ["std", "σ"]].map(spread);
-    above.push(means);
-    beside.push(scales, caption("b"), biases, biasScales);
+    above.push(means, scales, caption("b"), biases, biasScales);
   } else {
     above.push(make("p", { class: "ensedu-p-none" }, kind.members ? "No W is shared: each member has a matrix of its own." : "One network, with one matrix."));
   }
-  more.replaceChildren(...beside);
-  shared.replaceChildren(...above, more);
+  shared.replaceChildren(...above);
   shared.dataset.columns = String(kind.stochastic ? 3 : 2);
 
   // Of the distributions of a member's r and s: what is stored.
@@ -79,7 +75,7 @@ export const layOut = (cells, state, { shared, more, members }) => {
     grid.append(inArea("lw", caption(...sub("W", index), ...made)), inArea("w", matrix(`W of ${whose}`, (a, b) => weightAt(state, i, a, b))));
     line("b", (b) => biasAt(state, i, b));
     line("y", (b) => `y:${[i, b]}`);
-    const title = make("p", { class: "ensedu-p-title" }, whose);
+    const title = make("p", { class: "ensedu-p-title" }, whose, ...(passesOf(state) > 1 ? [make("span", {}, ` of ${passesOf(state)}`)] : []));
     return make("section", { class: "ensedu-p-member", "aria-label": whose }, title, ...(kind.modulated && kind.stochastic ? [kept(i, whose)] : []), grid);
   };
   members.replaceChildren(...Array.from({ length: passesOf(state) }, member));
