@@ -9,7 +9,7 @@ from scripts.browsing import DESK, PHONE, visit
 
 PAGE = "book/intro.html"
 BAND = "document.querySelector('p.ensedu-t-control strong').textContent"
-LAST = "Now add a point of your own, where there was none."
+LAST = "Add a point of your own, where there was none."
 
 
 @pytest.fixture(params=[DESK, PHONE], ids=["desk", "phone"])
@@ -54,6 +54,11 @@ def test_what_to_try_may_be_done_in_any_order(intro):
     assert asked.inner_text() == f"✓ {second['answer']}\n{first['ask']}"
     intro.get_by_role("slider", name="members").press("Home")
     assert asked.inner_text() == f"✓ {first['answer']}\n{LAST}"
+    plot = intro.locator("canvas[role=application]")
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    plot.click(position={"x": box["width"] / 2, "y": box["height"] / 3})
+    assert asked.inner_text() == "✓ All members learn it, too.\nNow read on."
 
 
 def test_the_sentence_and_the_slider_tell_one_width_of_the_band(intro):

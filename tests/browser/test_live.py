@@ -1455,6 +1455,20 @@ def test_a_guided_experiment_sets_the_state_trains_and_hides_its_answer(live):
     assert state(page) == before
 
 
+def test_who_has_guessed_is_told_at_the_end_of_the_run(live):
+    page = live()
+    title, key = page.evaluate("[ensedu.GUIDES[1].title, ensedu.GUIDES[1].key]")
+    press(page, title)
+    box = page.locator(f"[data-guide={key}]")
+    page.evaluate(
+        "() => { Object.assign(ensedu.GUIDES[1].state, { width: 2 }); ensedu.GUIDES[1].steps = 50; }"
+    )
+    box.get_by_role("radio", name="both", exact=True).check()
+    box.get_by_role("button", name="Run").click()
+    box.locator("[tabindex]", has_text="Not so.").wait_for()
+    assert not box.get_by_role("button", name="Show the answer").is_visible()
+
+
 # Taking it along.
 
 

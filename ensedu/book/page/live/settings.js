@@ -132,14 +132,19 @@ const asking = (panel, element, tries) => {
   const band = make("p", { class: "ensedu-t-control" }, make("span", {}, "inner band"), make("span", { class: "ensedu-t-note" }, "in the widest gap"), make("strong", {}, width));
   element.prepend(asked);
   element.children[1].after(band);
-  const holds = ([key, value]) => panel.trainer.state[key] === value;
-  const left = new Set(tries);
+  const began = panel.trainer.state.points.length;
+  const own = {
+    ask: "Add a point of your own, where there was none.", answer: "All members learn it, too.",
+    holds: ({ points }) => points.length > began,
+  };
+  const set = tries.map((one) => ({ ...one, holds: (state) => Object.entries(one.set).every(([key, value]) => state[key] === value) }));
+  const left = new Set([...set, own]);
   panel.followers.push(() => {
-    const done = [...left].find(({ set }) => Object.entries(set).every(holds));
+    const done = [...left].find(({ holds }) => holds(panel.trainer.state));
     if (asked.firstChild && !done) return;
     left.delete(done);
     const [next] = left;
-    asked.replaceChildren(done ? `✓ ${done.answer}` : "Three things to try:", make("br"), make("strong", {}, next?.ask ?? "Now add a point of your own, where there was none."));
+    asked.replaceChildren(done ? `✓ ${done.answer}` : `${left.size} things to try:`, make("br"), make("strong", {}, next?.ask ?? "Now read on."));
   });
   return (frame) => (width.data = widestBand(frame, panel.trainer.state));
 };
@@ -277,14 +282,17 @@ export const guided = (trainer, root) => {
     if (!beside) root.querySelector(".ensedu-t-stage").scrollIntoView();
     box.scrollIntoView({ block: "nearest" });
   };
+  const refreshers = [];
   const boxes = GUIDES.map((guide, i) => {
     let guess = "";
+    let runs = false;
     const verdict = make("strong");
     const answer = make("p", { hidden: "", tabindex: -1 }, verdict, guide.answer);
     const judge = () => (verdict.textContent = guess && (guess === guide.right ? "✓ Right. " : "Not so. "));
     const guesses = toggle("Your guess", guide.guesses.map((words) => [words, words]), (words) => {
       guess = words;
       judge();
+      ended();
     });
     const begin = button("Run", () => {
       trainer.remember();
@@ -293,15 +301,27 @@ export const guided = (trainer, root) => {
       trainer.settle();
       trainer.restart();
       trainer.play(guide.steps);
+      runs = true;
       keep(boxes[i]);
     });
-    const reveal = button("Show the answer", () => {
+    const show = () => {
       answer.hidden = false;
-      answer.focus({ preventScroll: true });
       reveal.hidden = true;
       boxes[i].dataset.told = "";
+    };
+    const reveal = button("Show the answer", () => {
+      show();
+      answer.focus({ preventScroll: true });
       keep(boxes[i]);
     });
+    // Who has guessed is told at the end of the run.
+    const ended = () => {
+      if (!runs || !trainer.rested || !guess) return;
+      runs = false;
+      show();
+      if (boxes[i].checkVisibility()) trainer.on.tell(guess === guide.right ? "Your guess was right." : "Your guess was not right.");
+    };
+    refreshers.push(ended);
     return make(
       "div", { "data-guide": guide.key }, make("p", {}, make("strong", {}, "Predict. "), guide.question), guesses.element,
       make("div", { class: "ensedu-t-buttons" }, begin, reveal), answer,
@@ -311,5 +331,6 @@ export const guided = (trainer, root) => {
     if (open) keep(boxes.find((box) => box.hasAttribute("data-open")));
   });
   tabs.prepend(make("strong", { "aria-hidden": "true" }, "Try"));
-  return make("div", { class: "ensedu-t-guides" }, tabs, ...boxes);
+  const refresh = () => refreshers.forEach((follow) => follow());
+  return { element: make("div", { class: "ensedu-t-guides" }, tabs, ...boxes), refresh };
 };

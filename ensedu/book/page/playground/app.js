@@ -16,7 +16,7 @@ const COPIED = 2000; // milliseconds for which a button says so
 const NARROW = 660; // pixels
 const HINT = "Each output is y = x W + b, and ∘ multiplies entry by entry.";
 const TOUCH_HINT = "Tap a number, then press + or −.";
-const MOUSE_HINT = "Drag a framed number, or click it and type: which members move?";
+const MOUSE_HINT = "Drag a framed number, or click it and type: what moves with it?";
 const KEY_HINT = "With the keyboard: ↑ and ↓ change the number with the focus, ← and → go on, digits type one; Ctrl+Z undoes.";
 const OWNED = /^([Wybrs]|bias|[rs]_\w+):/; // numbers whose first index is a member's
 const NUMBER = /^\s*[-\u2212]?(\d+\.?\d*|\.\d+)\s*$/;
