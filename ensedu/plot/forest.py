@@ -21,6 +21,7 @@ from ensedu.plot.panels import (
     Number,
     axis_ends,
     cut_to_lines,
+    decimal,
     ends_around_zero,
     inches,
     key_rows,
@@ -313,8 +314,7 @@ def _numbers(row: PooledEffect, name: str, source: str, ends: Ends) -> str:
     """Return the numbers of a row in lines, as a reader points at it."""
     digits = 2 if ends[1] - ends[0] >= 1 else 3
     low, mean, high, *others = (
-        f"{value:z.{digits}f}".replace("-", "\N{MINUS SIGN}")
-        for value in (*row.interval, *row.prediction, *row.sources)
+        decimal(value, digits) for value in (*row.interval, *row.prediction, *row.sources)
     )
     lines = [
         f"{label(name)}: {row.word}" if row.word else label(name),

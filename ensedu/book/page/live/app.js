@@ -80,7 +80,6 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
 
   const settings = small ? smallSettings(trainer, full, tries) : fullSettings(trainer, root);
   const shared = small ? null : sharing(trainer, name);
-  const guides = small ? null : guided(trainer, root);
   if (tries.length) settings.element.append(tools);
   const all = small && make("p", { class: "ensedu-t-all" }, settings.more);
   const below = small
@@ -90,7 +89,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
   // What is seen, what to try, and what sets it: where there is room what is seen stands beside the
   // others; the few settings of the small form stand above.
   const seen = make("div", { class: "ensedu-t-seen" }, ...(tries.length ? [] : [tools]), meter.element, stage.element, ...(matrices ? [stage.matrixFold] : []), stage.key, hint, status, aloud);
-  const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen, all] : [seen, guides.element, settings.element]));
+  const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen, all] : [seen, guided(trainer, root, settings.panel), settings.element]));
   const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${small && !tries.length ? "" : " ensedu-t-beside"}${behind ? " ensedu-t-compared" : ""}${distributions ? " ensedu-t-clouded" : ""}` }, bench, ...below);
 
   const fail = ({ side, step: at, words }) =>
@@ -123,7 +122,6 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     compare.ariaPressed = String(Boolean(trainer.state.other));
     root.dataset.playing = String(trainer.playing);
     settings.panel.refresh();
-    guides?.refresh();
     stage.refresh();
     if (trainer.failed) fail(trainer.failed);
   };

@@ -275,14 +275,14 @@ export const ownData = (trainer, root) => {
   );
 };
 
-export const guided = (trainer, root) => {
+// `panel` tells when training has ended.
+export const guided = (trainer, root, panel) => {
   // What is read stands beside the pictures, on a phone below them: both are in sight.
   const keep = (box) => {
     const beside = getComputedStyle(root.querySelector(".ensedu-t-seen")).position === "sticky";
     if (!beside) root.querySelector(".ensedu-t-stage").scrollIntoView();
     box.scrollIntoView({ block: "nearest" });
   };
-  const refreshers = [];
   const boxes = GUIDES.map((guide, i) => {
     let guess = "";
     let runs = false;
@@ -321,7 +321,7 @@ export const guided = (trainer, root) => {
       show();
       if (boxes[i].checkVisibility()) trainer.on.tell(guess === guide.right ? "Your guess was right." : "Your guess was not right.");
     };
-    refreshers.push(ended);
+    panel.followers.push(ended);
     return make(
       "div", { "data-guide": guide.key }, make("p", {}, make("strong", {}, "Predict. "), guide.question), guesses.element,
       make("div", { class: "ensedu-t-buttons" }, begin, reveal), answer,
@@ -331,6 +331,5 @@ export const guided = (trainer, root) => {
     if (open) keep(boxes.find((box) => box.hasAttribute("data-open")));
   });
   tabs.prepend(make("strong", { "aria-hidden": "true" }, "Try"));
-  const refresh = () => refreshers.forEach((follow) => follow());
-  return { element: make("div", { class: "ensedu-t-guides" }, tabs, ...boxes), refresh };
+  return make("div", { class: "ensedu-t-guides" }, tabs, ...boxes);
 };
