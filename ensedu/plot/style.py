@@ -19,6 +19,7 @@ from matplotlib.ticker import LogFormatterSciNotation
 from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.methods import ROLE_LABELS as ROLE_LABELS
+from ensedu.plot.fonts import LETTERS
 from ensedu.plot.text_layout import number_in_words
 
 # Based on the palette of Okabe and Ito, darkened until each color has a contrast of 3:1 on a white
@@ -128,7 +129,7 @@ def tint(own: str) -> Colormap:
     return LinearSegmentedColormap.from_list("tint", ends)
 
 
-RC: dict[str, Any] = {
+RC: dict[str, Any] = LETTERS | {
     "figure.dpi": 200,  # twice the pixels of the column, for dense screens
     "figure.facecolor": "none",
     "axes.facecolor": "none",

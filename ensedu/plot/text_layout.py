@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib import cbook
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
+
+from ensedu.plot.fonts import LETTERS
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 #: Points: the letters of ticks, entries, numbers and names beside axes.
@@ -18,13 +21,13 @@ LINE = 1.2  # sizes of the letters from one line of a text to the next
 @lru_cache(maxsize=4096)
 def text_width(words: str, size: float | int = 12, weight: str = "normal") -> float:
     """Return how many inches wide a text is in the font of the house style."""
-    font = FontProperties(family="DejaVu Sans", weight=weight, size=size)
-    lines = words.split("\n")
-    points = (
-        text_to_path.get_text_width_height_descent(line, font, bool(cbook.is_math_text(line)))[0]
-        for line in lines
-    )
-    return float(max(points)) / 72
+    with mpl.rc_context(LETTERS):
+        font = FontProperties(weight=weight, size=size)
+        points = (
+            text_to_path.get_text_width_height_descent(line, font, bool(cbook.is_math_text(line)))
+            for line in words.split("\n")
+        )
+        return float(max(width for width, _, _ in points)) / 72
 
 
 def text_height(words: str, size: float | int = 12) -> float:

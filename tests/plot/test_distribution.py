@@ -100,7 +100,7 @@ def test_distribution_writes_entries_where_they_fit():
     expected = [f"{x:.2f}".replace("-", "−") for array in (mean, std) for x in array.ravel()]
     (axes,) = plot.distribution(mean, std, draws).axes
     assert entries(axes) == expected
-    (axes,) = plot.distribution(*given(1, 5, 7)).axes
+    (axes,) = plot.distribution(*given(1, 5, 11)).axes
     assert entries(axes) == []
     with style.rendering(Look(narrow=True)):
         (axes,) = plot.distribution(mean, std, draws).axes

@@ -108,7 +108,7 @@ def test_a_kl_has_a_panel_of_its_own_for_those_that_have_one():
         assert upper.get_xlim() == lower.get_xlim() == (1, EPOCHS)
         names = [text.get_text() for text in texts(figure)]
         assert names.count("rank-1 BNN") == 2
-        assert names.count("single\nnetwork" if look.narrow else "single network") == 1
+        assert names.count("single network") == 1
     assert len(history({"single": run(0)}).axes) == 1
 
 

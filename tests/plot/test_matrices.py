@@ -48,8 +48,8 @@ def test_weight_matrices_write_small_matrices():
     "narrow, shape, written",
     [
         (False, (2, 5, 5), True), (False, (4, 5, 5), False), (False, (1, 9, 2), True),
-        (False, (1, 10, 2), False), (False, (1, 5, 7), False), (True, (1, 5, 5), True),
-        (True, (2, 5, 5), False), (True, (4, 2, 2), True), (True, (4, 2, 3), False),
+        (False, (1, 10, 2), False), (False, (1, 5, 8), False), (True, (1, 5, 5), True),
+        (True, (2, 5, 5), False), (True, (4, 2, 2), True), (True, (4, 2, 4), False),
     ],
 )  # fmt: skip
 def test_entries_are_written_where_they_fit(narrow, shape, written):

@@ -101,7 +101,7 @@ def test_titles_and_labels_of_panels_have_room():
 def test_words_are_broken_or_cut_to_their_room():
     words = "one network of equal parameters"
     assert cut_to_lines(words, 9.0) == words
-    assert cut_to_lines(words, 1.6) == "one network of\nequal parameters"
+    assert cut_to_lines(words, 1.35) == "one network of\nequal parameters"
     cut = cut_to_lines("x" * 1_000, 1.0, 3)
     assert cut.count("\n") == 2 and cut.endswith("…")
     for room, most in itertools.product((0.4, 0.7, 1.1, 1.9), (1, 2, 3)):

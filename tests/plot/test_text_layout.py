@@ -58,9 +58,9 @@ def test_after_four_lines_the_rest_is_left_out():
 
 
 def test_neighbors_stand_in_rows():
-    words, centers = ["1,000"] * 5, [0.2, 0.5, 0.8, 1.1, 1.4]
+    words, centers = ["100,000"] * 5, [0.2, 0.5, 0.8, 1.1, 1.4]
     found = text_layout.rows_of_texts(words, centers, 0.1, 1.6)
-    half = text_layout.text_width("1,000") / 2
+    half = text_layout.text_width("100,000") / 2
     for i, (x, row) in enumerate(found):
         assert 0.1 <= round(x - half, 9) and round(x + half, 9) <= 1.6
         for other, line in found[:i]:
