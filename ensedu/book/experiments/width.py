@@ -23,6 +23,7 @@ On digits, widths of other networks are added that have as many parameters as a 
 `BUDGETED` members: one network, and as many separate ones. They have the rate of the nearest width.
 """
 
+import bisect
 import functools
 import itertools
 import math
@@ -276,10 +277,12 @@ def width_of_equal_size(width: int, members: int, separate: int) -> int:
     """
     total = counting.mlp([64, width, width, 10], "batch_ensemble", members).total
 
-    def excess(own: int) -> int:
-        return abs(separate * counting.mlp([64, own, own, 10]).total - total)
+    def parameters(own: int) -> int:
+        return separate * counting.mlp([64, own, own, 10]).total
 
-    return min(range(1, 4 * width), key=excess)
+    widths = range(1, 4 * width)
+    above = bisect.bisect_left(widths, total, key=parameters)
+    return min(widths[max(above - 1, 0) : above + 1], key=lambda own: abs(parameters(own) - total))
 
 
 #: On digits, widths of as many parameters: of one network, and of `BUDGETED`.
