@@ -46,5 +46,5 @@ def make(style: str, folder: Path) -> None:
 
 if __name__ == "__main__":
     to = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
-    for style in ("Regular", "Bold", "Italic"):
+    for style in ("Regular", "Bold", "Italic", "BoldItalic"):
         make(style, to)

@@ -17,7 +17,8 @@ SCRIPT = Path(__file__).parents[2] / "scripts/fonts.py"
 
 def test_a_figure_is_written_in_the_packages_own_letters():
     for weight, style, file in (
-        ("normal", "normal", "Regular"), ("bold", "normal", "Bold"), ("normal", "italic", "Italic"),
+        ("normal", "normal", "Regular"), ("bold", "normal", "Bold"),
+        ("normal", "italic", "Italic"), ("bold", "italic", "BoldItalic"),
     ):  # fmt: skip
         with house_style():
             found = findfont(FontProperties(weight=weight, style=style))
@@ -34,4 +35,4 @@ def test_the_script_makes_the_files_again(tmp_path):
     subprocess.run([sys.executable, SCRIPT, tmp_path], check=True)
     made = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     assert made == {file.name: file.read_bytes() for file in FOLDER.glob("*.ttf")}
-    assert len(made) == 3
+    assert len(made) == 4
