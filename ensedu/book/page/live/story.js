@@ -32,10 +32,10 @@ export const named = (state, i) => {
   if (called(own) === called(other)) {
     if (own.start !== other.start) parts.push(`starts ${START_WORDS[own.start]}`);
     if (own.kl_weight !== other.kl_weight) parts.push(`KL × ${own.kl_weight}`);
-    if (own.loss !== other.loss) parts.push(own.loss === "mean" ? "average loss" : "mixture loss");
     if (own.ensemble_size !== other.ensemble_size) parts.push(`${own.ensemble_size} draws a step`);
-    if (parts.length === 1 && i) parts.push("as A");
   }
+  if (own.loss !== other.loss) parts.push(own.loss === "mean" ? "average loss" : "mixture loss");
+  if (called(own) === called(other) && parts.length === 1 && i) parts.push("as A");
   return parts.join(", ");
 };
 
@@ -46,7 +46,7 @@ const ofCurves = (frame, state) => {
   if (seen.F === 1) return "one curve, so there is no band but that of the noise.";
   if (areOne(seen)) return "all curves are one, and agree everywhere.";
   const { unit } = state.axes?.[1] ?? { unit: 1 };
-  return `its inner band is ±\u00a0${number(2 * unit * found.near)} at the points, and ±\u00a0${number(2 * unit * found.most)} in the widest gap.`;
+  return `the inner band is ±\u00a0${number(2 * unit * found.near)} at the points, and ±\u00a0${number(2 * unit * found.most)} in the widest gap.`;
 };
 
 // The half width of the first one's inner band, where it is widest between two points.
@@ -71,12 +71,17 @@ const ofDistributions = ({ means, stds }, { prior_scale }) => {
 
 const NO_POINT = "There is no point to learn from: add one.";
 
-// One sentence a side; of two, each has its letter alone, as their names stand over the pictures.
+// One sentence a side; of two, each has its letter alone, as their names stand over the pictures. One alone needs
+// none, but beside a band it has its own.
 export const story = (frame, state, behind = null) => {
   if (!state.points.length) return NO_POINT;
   const ofFunctions = state.task === "regression" ? ofCurves : ofMaps;
   const seen = (side) => (side.moments ? ofDistributions(side.moments, state) : ofFunctions(side, state));
   const both = sides(state);
+  if (both.length === 1 && !behind) {
+    const words = seen(frame.sides[0]);
+    return words[0].toUpperCase() + words.slice(1);
+  }
   return both
     .map((side, i) => `${both.length > 1 ? "AB"[i] : named(state, i)}: ${seen(frame.sides[i])}${behindWords(behind, state, side, number)}`)
     .join(" ");
