@@ -50,7 +50,7 @@ export const letter = (context, { pad, inner }, name, look) => {
   return [[right - 14, right, top, top + 2 * HALF]];
 };
 
-export const labels = (canvas, frame, own, { found, means, truth, points, method, compared, behind, name, said }, color, look) => {
+export const labels = (canvas, frame, own, { found, means, truth, points, method, compared, behind, name, said, taken: marked }, color, look) => {
   const context = canvas.getContext("2d");
   const { pad, inner } = frame;
   const [right, bottom] = [pad.left + inner.w, pad.top + inner.h];
@@ -58,7 +58,7 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
   if (truth) lines.push(strip(frame, own, (g) => truth(own[g])));
   if (found) lines.push(strip(frame, own, (g) => found.mean[g]));
   const dots = points.map(([x, y]) => [frame.x(x), frame.y(y)]);
-  const taken = letter(context, frame, name, look); // (left, right, top, bottom) of names and leaders
+  const taken = [...marked, ...letter(context, frame, name, look)]; // (left, right, top, bottom) of names, leaders and marks
   const before = places.get(canvas) ?? {};
   const now = {};
   places.set(canvas, now);
@@ -167,9 +167,9 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
   const many = found.F > 1;
   const edge = (std, sign) => (g) => found.mean[g] + 2 * sign * std[g];
   if (many && !one) {
-    put("inner band (± 2 std)", strip(frame, own, edge(found.epistemic, 1), edge(found.epistemic, -1)), (from + to) / 2, look.ink, { least: 2 * HALF });
+    put(`inner band: ${thin(method)} differ`, strip(frame, own, edge(found.epistemic, 1), edge(found.epistemic, -1)), (from + to) / 2, look.ink, { least: 2 * HALF });
     put("mean", lines.at(-1), (from + to) / 2, color);
   }
   if (many) put(one ? `${found.F} ${thin(method)}, one curve` : thin(method), one ? lines.at(-1) : strip(frame, own, (g) => outer[0][g]), reach, look.ink);
-  put(many ? "outer band" : "outer band (± 2 std)", strip(frame, own, edge(found.total, -1), edge(many ? found.epistemic : found.total, many ? -1 : 1)), beyond[Math.floor(beyond.length / 2)], look.ink);
+  put(`outer band: ${many ? "+ " : ""}noise (± 2 std)`, strip(frame, own, edge(found.total, -1), edge(many ? found.epistemic : found.total, many ? -1 : 1)), beyond[Math.floor(beyond.length / 2)], look.ink);
 };

@@ -88,11 +88,7 @@ export const story = (frame, state, behind = null) => {
 };
 
 // What is said before there is a picture.
-export const opening = (state) => {
-  if (!state.points.length) return NO_POINT;
-  const called = sides(state).map((_, i) => named(state, i));
-  return `${called.join(" and ")}: nothing is learned yet.`;
-};
+export const opening = (state) => (state.points.length ? "Nothing is learned yet." : NO_POINT);
 
 // What was not lost on the way down, in numbers: below the picture of the losses.
 export const lossWords = (frame, state) =>
