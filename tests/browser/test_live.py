@@ -1508,6 +1508,7 @@ def test_an_experiment_gives_the_readers_own_settings_back(live, way):
     press(page, way)
     assert page.locator("[data-guide]:visible").count() == 0
     assert page.locator(".ensedu-t-settings").is_visible()
+    assert page.evaluate("document.activeElement.textContent") == "Who sees the gap?"
     if way == "Change its settings":
         assert state(page) == tried
         undo.click()
@@ -1719,7 +1720,7 @@ def test_distributions_stand_beside_the_curve_and_go_to_the_prior(live):
     assert page.locator("canvas[data-kind=cloud]").count() == 1
     train(page, 1)
     page.evaluate("until(() => story().includes('above 0.010; the prior has 0.1.'), 'the start')")
-    middle = "Number(/^Rank-1 BNN of 2: half of the σ lie above (.*);/.exec(story())?.[1])"
+    middle = "Number(/^Half of the σ lie above (.*);/.exec(story())?.[1])"
     for scale in (0.3, 0.1):
         settings.get_by_role("radio", name=str(scale), exact=True).check()
         assert state(page)["prior_scale"] == scale

@@ -288,6 +288,7 @@ export const guided = (trainer, root, panel) => {
   };
   const close = (kept) => {
     if (!open) return;
+    if (open.box.contains(document.activeElement)) tabs.element.querySelector("[aria-expanded=true]").focus();
     open = null;
     tabs.show(null);
     trainer.leave(kept);

@@ -32,10 +32,10 @@ export const named = (state, i) => {
   if (called(own) === called(other)) {
     if (own.start !== other.start) parts.push(`starts ${START_WORDS[own.start]}`);
     if (own.kl_weight !== other.kl_weight) parts.push(`KL × ${own.kl_weight}`);
+    if (own.loss !== other.loss) parts.push(own.loss === "mean" ? "average loss" : "mixture loss");
     if (own.ensemble_size !== other.ensemble_size) parts.push(`${own.ensemble_size} draws a step`);
+    if (parts.length === 1 && i) parts.push("as A");
   }
-  if (own.loss !== other.loss) parts.push(own.loss === "mean" ? "average loss" : "mixture loss");
-  if (called(own) === called(other) && parts.length === 1 && i) parts.push("as A");
   return parts.join(", ");
 };
 
