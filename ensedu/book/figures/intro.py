@@ -29,8 +29,8 @@ TRIES = (
 DOUBT = (
     "One network is as sure in the gap, where it has seen no point, as anywhere else. Add "
     "members, and doubt appears there: it is the inner band, how far members differ. The outer "
-    "band adds the noise of the points. Both are ± 2 standard deviations. They train on this "
-    "page, on sixty points."
+    "band adds the noise of the points. Both are ± 2 standard deviations. The networks train on "
+    "this page, on sixty points."
 )
 INSIDE = (
     "A deep ensemble repeats the matrix. BatchEnsemble and the rank-1 BNN share it and repeat "
