@@ -58,7 +58,7 @@ def test_what_to_try_may_be_done_in_any_order(intro):
     plot.scroll_into_view_if_needed()
     box = plot.bounding_box()
     plot.click(position={"x": box["width"] / 2, "y": box["height"] / 3})
-    assert asked.inner_text() == "✓ All members learn it, too.\nNow read on."
+    assert asked.inner_text() == "✓ It is set, and now all members learn it.\nNow read on."
 
 
 def test_the_sentence_and_the_slider_tell_one_width_of_the_band(intro):
@@ -75,9 +75,12 @@ def test_on_a_phone_the_plot_begins_early_and_the_buttons_stand_below_it(open_pa
     assert plot.bounding_box()["y"] <= 420
 
 
-def test_reading_starts_on_the_first_screen(intro):
-    link = intro.get_by_role("link", name="Start reading").first.bounding_box()
-    assert link["y"] + link["height"] <= intro.viewport_size["height"]
+def test_reading_starts_on_the_first_screen_with_its_one_filled_button(intro):
+    link = intro.get_by_role("link", name="Start reading").first
+    box = link.bounding_box()
+    assert box["y"] + box["height"] <= intro.viewport_size["height"] and box["height"] >= 28
+    ground = "(one) => getComputedStyle(one).backgroundColor"
+    assert intro.locator(".ensedu-t-play").evaluate(ground) != link.evaluate(ground)
 
 
 def test_three_buttons_stand_in_one_row_and_one_is_filled(intro):

@@ -315,7 +315,7 @@ def test_some_changes_go_on_and_some_start_anew_and_say_so(live):
         start = {"start": "signs"} if key == "method" else {}
         page.evaluate("part => t.set(part)", {key: value, **start})
         assert aloud(page) == "Begun anew, because what is trained has changed.", key
-        assert story(page).endswith("nothing is learned yet."), key  # the old result is of others
+        assert story(page).endswith("Nothing is learned yet."), key  # the old result is of others
         train(page, 2)
         assert page.evaluate("t.steps") == 2, key
 
@@ -1250,7 +1250,7 @@ def test_the_story_says_what_the_curves_show(live):
     page = live({"ensemble_size": 5, "other": other, "data": "clusters"})
     train(page, 150)
     told, lost = story(page), page.evaluate("losses()")
-    assert told.startswith("A: its inner band is ±")
+    assert told.startswith("A: the inner band is ±")
     grid = np.linspace(-5, 5, 97)
     points = np.array(state(page)["points"])
     sides = page.evaluate(CURVES_OF, [150, "mean"])
@@ -1263,7 +1263,7 @@ def test_the_story_says_what_the_curves_show(live):
         span = slice(sorted_own[widest], sorted_own[widest + 1] + 1)
         most = spread[span].argmax() + span.start
         found = re.search(
-            rf"{letter}: its inner band is ±\s([\d.]+) at the points, and ±\s([\d.]+) in the "
+            rf"{letter}: the inner band is ±\s([\d.]+) at the points, and ±\s([\d.]+) in the "
             r"widest gap\.",
             told,
         )
@@ -1282,7 +1282,7 @@ def test_the_story_stands_there_before_the_first_step_and_holds_no_step(live, pa
     # At once: what was drawn is told as soon as it has been seen.
     script = "part => { begin(part); return [story(), HIGH] }".replace("HIGH", high)
     first, before = page.evaluate(script, part)
-    expected = "There is no point to learn from" if "points" in part else "nothing is learned yet."
+    expected = "There is no point to learn from" if "points" in part else "Nothing is learned yet."
     assert expected in first
     if part.get("points") != []:
         train(page, 30)
@@ -1303,7 +1303,7 @@ def test_the_story_says_what_the_maps_show(live):
       return [...made.map(made.sides[0], 64, 4, 3).disagreement];
     }"""
     split = 100 * np.mean(page.evaluate(script))
-    words = "Deep ensemble of 5: two members choose different classes in {}% of the plane."
+    words = "Two members choose different classes in {}% of the plane."
     page.wait_for_function(
         "told => told.includes(story())",
         arg=[words.format(int(split)), words.format(int(split) + 1)],
@@ -1329,7 +1329,7 @@ def test_the_story_follows_training_and_is_read_aloud_at_a_pause_alone(open_live
     times, words, aloud = zip(*page.evaluate("told"), strict=True)
     # The first tells of the start, before it plays.
     assert (np.diff(times[1:]) > 900).all()
-    assert all(each.startswith("Deep ensemble of 2: its inner band is ±") for each in words)
+    assert all(each.startswith("The inner band is ±") for each in words)
     assert set(aloud[1:]) == {"off"}
     # It may say what it said before: what is gone must come again.
     page.evaluate("""async () => {
@@ -1338,7 +1338,7 @@ def test_the_story_follows_training_and_is_read_aloud_at_a_pause_alone(open_live
       root().querySelector(".ensedu-t-story").firstChild.data = "";
       t.pause();
     }""")
-    page.wait_for_function("told.at(-1)[1].startsWith('Deep ensemble of 2: its inner band is ±')")
+    page.wait_for_function("told.at(-1)[1].startsWith('The inner band is ±')")
     page.wait_for_function("told.at(-1)[2] === 'polite'")
     assert page.locator(".ensedu-t-story").get_attribute("role") == "status"
 
@@ -1351,7 +1351,7 @@ def test_no_picture_of_what_is_learned_stands_over_words_that_nothing_is(open_li
       await until(() => t.steps >= 50, "step 50");
       return story();
     }""")
-    assert told.startswith("Deep ensemble of 2: its inner band is ±")
+    assert told.startswith("The inner band is ±")
 
 
 # Guided experiments.
@@ -1422,51 +1422,110 @@ def test_too_large_a_kl_misses_points_and_spreads_more_at_them(bench, seed):
     assert spread_at(right, x).mean() > 1.3 * spread_at(left, x).mean()
 
 
-def test_a_guided_experiment_sets_the_state_trains_and_hides_its_answer(live):
+@pytest.fixture
+def experiment(live):
+    """Open the second experiment, which is soon done, on a page; return the page and its box."""
+
+    def experiment(**options):
+        page = live(**options)
+        page.evaluate(
+            "() => { Object.assign(ensedu.GUIDES[1].state, { width: 2 }); ensedu.GUIDES[1].steps = 50 }"
+        )
+        title, key = page.evaluate("[ensedu.GUIDES[1].title, ensedu.GUIDES[1].key]")
+        press(page, title)
+        return page, page.locator(f"[data-guide={key}]")
+
+    return experiment
+
+
+def test_experiments_have_states_and_guesses_that_can_be(live):
     page = live()
-    before = state(page)
-    guides = page.evaluate("ensedu.GUIDES.map(({ key, title, state, steps, guesses, right, answer }) => ({ key, title, state, steps, guesses, right, answer }))")  # fmt: skip
+    guides = page.evaluate("ensedu.GUIDES.map(({ state, guesses, right }) => ({ state, guesses, right }))")  # fmt: skip
     assert len(guides) == 4
     for guide in guides:
         assert page.evaluate("state => ensedu.problem(state)", guide["state"]) is None
         assert guide["right"] in guide["guesses"]
-    guide = guides[1]
-    box = page.locator(f"[data-guide={guide['key']}]")
-    press(page, guides[0]["title"])
-    press(page, guide["title"])
+
+
+def test_an_experiment_is_set_at_rest_and_runs_after_a_guess(experiment):
+    page, box = experiment()
+    guide = page.evaluate("ensedu.GUIDES[1]")
+    now = state(page)
+    assert now == now | guide["state"]
+    assert page.evaluate("t.steps") == 0 and story(page).endswith("Nothing is learned yet.")
     assert page.locator("[data-guide]:visible").count() == 1
-    answer = box.locator("[tabindex]")
-    assert not answer.is_visible()
-    # All of it but the width, so that it is soon done.
-    page.evaluate("() => { ensedu.GUIDES[1].state.width = 2 }")
-    box.get_by_role("button", name="Run").click()
-    assert state(page) == before | guide["state"] | {"width": 2}
+    assert not page.locator(".ensedu-t-settings").is_visible()
+    assert page.get_by_role("button", name="Compare").is_disabled()
+    run, answer = box.locator(".ensedu-t-run"), box.locator(".ensedu-t-answer")
+    assert run.inner_text() == "▶ Run" and run.is_disabled()
+    wrong = next(guess for guess in guide["guesses"] if guess != guide["right"])
+    box.get_by_role("radio", name=wrong, exact=True).check()
+    assert run.is_enabled() and not box.get_by_role("button", name="Skip the guess").is_visible()
+    page.evaluate("() => { ensedu.GUIDES[1].steps = 1e6 }")
+    run.click()
+    box.get_by_text(re.compile(r"❚❚ step [1-9][\d,]* of 1,000,000")).wait_for()
+    run.click()  # a pause
+    assert run.inner_text() == "▶ Go on" and answer.inner_text() == ""
+    page.evaluate("() => { ensedu.GUIDES[1].steps = 50 }")
+    page.get_by_role("button", name="Who sees").click()  # closed
+    page.get_by_role("button", name="Who sees").click()  # and begun anew
+    assert run.is_disabled() and box.get_by_role("radio", checked=True).count() == 0
+    box.get_by_role("radio", name=wrong, exact=True).check()
+    run.click()
+    box.locator(".ensedu-t-answer", has_text="Not so.").wait_for()
+    assert page.evaluate("t.steps") == 50
+    assert answer.inner_text() == "Not so. " + guide["answer"]
+    box.get_by_role("radio", name=guide["right"], exact=True).check()
+    assert answer.inner_text() == "✓ Right. " + guide["answer"]
+    assert answer.get_attribute("role") == "status"
+    assert run.inner_text() == "Run again" and run.is_enabled()
+
+
+def test_a_guess_can_be_skipped(experiment):
+    page, box = experiment()
+    box.get_by_role("button", name="Skip the guess").click()
     page.evaluate("rests()")
-    page.evaluate("steps => until(() => t.steps >= steps)", guide["steps"])
-    assert page.evaluate("t.steps") == guide["steps"]
-    assert not answer.is_visible()
-    box.get_by_role("button", name="Show the answer").click()
-    assert answer.inner_text() == guide["answer"]
-    for guess in guide["guesses"]:
-        box.get_by_role("radio", name=guess, exact=True).check()
-        verdict = "✓ Right. " if guess == guide["right"] else "Not so. "
-        assert answer.inner_text() == verdict + guide["answer"]
-    press(page, "Undo")
-    assert state(page) == before
+    box.locator(".ensedu-t-answer", has_text="The deep ensemble").wait_for()
+    assert box.locator(".ensedu-t-answer strong").count() == 0
+    assert box.locator(".ensedu-t-run").evaluate("e => e === document.activeElement")
 
 
-def test_who_has_guessed_is_told_at_the_end_of_the_run(live):
+@pytest.mark.parametrize("way", ["Back to yours", "Who sees the gap?", "Change its settings"])
+def test_an_experiment_gives_the_readers_own_settings_back(live, way):
     page = live()
-    title, key = page.evaluate("[ensedu.GUIDES[1].title, ensedu.GUIDES[1].key]")
-    press(page, title)
-    box = page.locator(f"[data-guide={key}]")
+    press(page, "New seed")  # a way back of the reader's own
+    mine = state(page)
     page.evaluate(
-        "() => { Object.assign(ensedu.GUIDES[1].state, { width: 2 }); ensedu.GUIDES[1].steps = 50; }"
+        "() => { Object.assign(ensedu.GUIDES[1].state, { width: 2 }); ensedu.GUIDES[1].steps = 50 }"
     )
-    box.get_by_role("radio", name="both", exact=True).check()
-    box.get_by_role("button", name="Run").click()
-    box.locator("[tabindex]", has_text="Not so.").wait_for()
-    assert not box.get_by_role("button", name="Show the answer").is_visible()
+    for title in page.evaluate("ensedu.GUIDES.map(({ title }) => title)")[:2]:
+        press(page, title)  # from one to the next
+    undo = page.get_by_role("button", name="Undo")
+    assert undo.is_disabled()
+    press(page, "Skip the guess")
+    page.get_by_role("button", name="Back to yours").wait_for()
+    tried = state(page)
+    press(page, way)
+    assert page.locator("[data-guide]:visible").count() == 0
+    assert page.locator(".ensedu-t-settings").is_visible()
+    assert page.evaluate("document.activeElement.textContent") == "Who sees the gap?"
+    if way == "Change its settings":
+        assert state(page) == tried
+        undo.click()
+    else:
+        assert story(page) == "Your own settings are back."
+    assert state(page) == mine
+    undo.click()
+    assert state(page)["seed"] == mine["seed"] - 1
+
+
+def test_a_link_ends_an_experiment(open_live):
+    page = open_live("begun.html")
+    page.get_by_role("button", name="Do starts matter?").click()
+    page.evaluate("() => { location.hash = '#live:data=moons&other.method=single' }")
+    page.wait_for_function("!document.querySelector('[data-guided]')")
+    assert page.locator("[data-guide]:visible").count() == 0
+    assert page.locator("#live .ensedu-t-stage section").count() == 2
 
 
 # Taking it along.
@@ -1661,7 +1720,7 @@ def test_distributions_stand_beside_the_curve_and_go_to_the_prior(live):
     assert page.locator("canvas[data-kind=cloud]").count() == 1
     train(page, 1)
     page.evaluate("until(() => story().includes('above 0.010; the prior has 0.1.'), 'the start')")
-    middle = "Number(/^Rank-1 BNN of 2: half of the σ lie above (.*);/.exec(story())?.[1])"
+    middle = "Number(/^Half of the σ lie above (.*);/.exec(story())?.[1])"
     for scale in (0.3, 0.1):
         settings.get_by_role("radio", name=str(scale), exact=True).check()
         assert state(page)["prior_scale"] == scale
@@ -1682,7 +1741,7 @@ def test_means_below_0_are_told_until_the_prior_has_them(live):
         "  t.put([side]); }"
     )
     train(page, 1)
-    page.evaluate("until(() => story().includes('half of the σ lie above 0.20'), 'as put')")
+    page.evaluate("until(() => story().includes('Half of the σ lie above 0.20'), 'as put')")
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE])
@@ -1965,21 +2024,66 @@ def test_on_a_phone_open_settings_leave_the_plot_in_sight_at_the_top_of_the_page
         assert covered <= (0.35 * plot["height"] if where == 0 else 0)
 
 
-def test_both_plots_stay_in_sight_while_an_answer_is_read(open_page, server):
-    page = open_page(viewport=DESK)
+@pytest.mark.parametrize(
+    "options",
+    [{"viewport": DESK}, TOUCH | {"viewport": {"width": 390, "height": 844}}],
+    ids=["desk", "phone"],
+)
+def test_an_experiment_moves_no_plot_and_all_of_it_is_in_sight(open_page, server, options):
+    page = open_page(**options)
     page.goto(server + PAGE)
-    page.get_by_role("group", name="Experiments").get_by_role("button").first.click()
-    page.get_by_role("button", name="Run", exact=True).click()
+    tabs = page.get_by_role("group", name="Experiments").get_by_role("button")
+    tabs.nth(1).click()
     page.wait_for_function("document.querySelectorAll('canvas[role=application]').length === 2")
-    page.get_by_role("button", name="Show the answer").click()
     page.evaluate(small.AT_REST)
+    plots = page.locator("canvas[role=application]")
+    ask = page.locator("[data-guide]:visible .ensedu-t-ask, [data-open] > .ensedu-t-ask").first
+    before = [plot.bounding_box() for plot in plots.all()]
+    own = [tabs.nth(1), ask, plots.first, plots.last]
     bar = page.locator(".bd-header-article").bounding_box()
-    parts = page.locator(".ensedu-t-title, canvas[role=application], [data-guide]:visible p")
-    assert parts.count() == 6
-    for part in parts.all():
+    for part in own:
         box = part.bounding_box()
         assert bar["y"] + bar["height"] <= box["y"]
-        assert box["y"] + box["height"] <= DESK["height"]
+        assert box["y"] + box["height"] <= options["viewport"]["height"]
+        assert box["x"] + box["width"] <= options["viewport"]["width"]
+    page.get_by_role("radio", name="both", exact=True).check(force=True)
+    page.get_by_role("button", name="▶ Run").click()
+    page.wait_for_function("document.querySelector('[data-open] .ensedu-t-answer').textContent")
+    answer = page.locator("[data-open] .ensedu-t-answer").bounding_box()
+    if options["viewport"] == DESK:
+        assert answer["y"] + answer["height"] <= DESK["height"]
+    else:  # it begins below the plots
+        assert answer["y"] > before[1]["y"] + before[1]["height"] and answer["y"] + 48 <= 844
+    assert [plot.bounding_box() for plot in plots.all()] == before
+
+
+def test_on_a_phone_experiments_stand_in_one_row_above_the_plot(open_page, server):
+    page = open_page(**TOUCH)
+    page.goto(server + PAGE)
+    tabs = page.get_by_role("group", name="Experiments").get_by_role("button")
+    tabs.first.wait_for()
+    boxes = [tab.bounding_box() for tab in tabs.all()]
+    assert len({box["y"] for box in boxes}) == 1 and boxes[0]["height"] >= 40
+    assert boxes[-1]["x"] > PHONE["width"]  # a finger brings it
+    assert boxes[0]["y"] < page.locator("canvas[role=application]").bounding_box()["y"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    tabs.last.tap()
+    page.evaluate(small.AT_REST)
+    box = tabs.last.bounding_box()
+    assert 0 <= box["x"] and box["x"] + box["width"] <= PHONE["width"]
+
+
+def test_one_button_is_filled_and_what_is_chosen_is_not(live):
+    page = live()
+    filled = """() => [...document.querySelectorAll("button, .ensedu-t-toggle span")].filter((one) => one.checkVisibility() &&
+      getComputedStyle(one).backgroundColor === getComputedStyle(document.querySelector(".ensedu-t-run")).backgroundColor
+    ).map((one) => one.textContent)"""
+    press(page, "Compare")
+    assert page.evaluate(filled) == ["▶ Play"]
+    press(page, "Do starts matter?")
+    assert page.evaluate(filled) == ["▶ Run"]
+    page.get_by_role("radio", name="more alike").check()
+    assert page.evaluate(filled) == ["▶ Run"]
 
 
 def test_on_a_phone_a_comparison_keeps_its_pictures_and_its_key_in_view(open_page, server):
@@ -2141,12 +2245,24 @@ def test_lines_and_bands_bear_their_names_or_a_key_stands_below(live):
         page = live(viewport=viewport)
         page.evaluate(WRITTEN)
         train(page, 3)
-        names = {"true curve", "mean", "members", "members differ (± 2 std)", "+ noise"}
+        names = {
+            "true curve",
+            "mean",
+            "members",
+            "inner band: members differ",
+            "outer band: + noise (± 2 std)",
+        }
         assert names & set(page.evaluate("[...written.keys()]")) == (names if labeled else set())
         key = page.locator(".ensedu-t-key")
         assert key.is_visible() != labeled
         if not labeled:
-            assert key.inner_text().split("\n") == ["mean", "members", "differ", "+ noise", "true"]
+            assert key.inner_text().split("\n") == [
+                "mean",
+                "members",
+                "inner band",
+                "outer band",
+                "true",
+            ]
 
 
 # Curves of members as far apart as a share of what they are in the gap; and their names' places.
@@ -2181,8 +2297,10 @@ def test_names_cover_neither_curve_nor_point_nor_each_other(bench, share, extra,
     bench.evaluate(WRITTEN)
     found = bench.evaluate(SPREAD, [share, extra, height])
     names = [name for name in found["names"] if not re.fullmatch(r"[\u22120-9]+", name[0])]
-    assert {"true curve", "+ noise"} <= {words for words, *_ in names}
-    differ = any("differ" in words for words, *_ in names)
+    assert {"true curve", "outer band: + noise (± 2 std)", "widest gap"} <= {
+        words for words, *_ in names
+    }
+    differ = any("inner" in words for words, *_ in names)
     assert differ == (found["wide"] >= 20) or 12 < found["wide"] < 20  # as a word is high
     for words, left, y, wide in names:
         assert 34 <= left and left + wide <= 632 and 8 <= y - 6 and y + 6 <= height - 24
@@ -2194,6 +2312,29 @@ def test_names_cover_neither_curve_nor_point_nor_each_other(bench, share, extra,
     for (_, left, y, wide), (_, other, beside, room) in itertools.combinations(names, 2):
         apart = left + wide < other or other + room < left
         assert apart or abs(y - beside) >= 13, names
+
+
+def test_the_second_of_two_plots_does_not_repeat_names(live):
+    page = live({"other": OTHER | {"method": "mean_field"}})
+    page.evaluate("""() => {
+      window.names = [];
+      const { fillText } = CanvasRenderingContext2D.prototype;
+      CanvasRenderingContext2D.prototype.fillText = function (words, x, y) {
+        names.push([this.canvas.ariaLabel ?? this.canvas.getAttribute("aria-label"), words]);
+        return fillText.call(this, words, x, y);
+      };
+    }""")
+    train(page, 3)
+    page.evaluate("() => { names.length = 0 }")
+    page.evaluate("t.step()")
+    page.evaluate("until(() => names.some(([canvas]) => canvas.includes(': B')), 'both')")
+    first, second = (
+        {words for canvas, words in page.evaluate("names") if f": {letter}: " in canvas}
+        for letter in "AB"
+    )
+    assert {"true curve", "mean", "members", "widest gap"} <= first
+    both = {one for one in first & second if re.match("[a-z]", one)}
+    assert not both and "draws" in second
 
 
 @pytest.mark.parametrize("part", [{}, {"method": "single", "ensemble_size": 1}])
@@ -2214,16 +2355,18 @@ def test_curves_that_are_one_have_no_names_of_many(live, part):
     page.evaluate(WRITTEN)
     train(page, 3)
     found = set(page.evaluate("[...written.keys()]"))
-    assert not found & {"members", "mean", "members differ (± 2 std)"}
+    assert not found & {"members", "mean", "inner band: members differ"}
     assert ("2 members, one curve" in found) == (part.get("start") == "same")
     phone = live(part, viewport=PHONE)
     train(phone, 3)
     key = phone.locator(".ensedu-t-key")
-    phone.evaluate("until(() => root().querySelector('.ensedu-t-key').innerText.length < 20)")
-    assert key.inner_text().split("\n") == ["mean", "+ noise", "true"]
+    phone.evaluate(
+        "until(() => root().querySelector('.ensedu-t-key').innerText.includes('inner') === false)"
+    )
+    assert key.inner_text().split("\n") == ["mean", "outer band", "true"]
     phone.evaluate("part => t.set(part)", {"method": "deep_ensemble", "ensemble_size": 2, "start": "different"})  # fmt: skip
     train(phone, 3)
-    phone.evaluate("until(() => root().querySelector('.ensedu-t-key').innerText.length > 20)")
+    phone.evaluate("until(() => root().querySelector('.ensedu-t-key').innerText.includes('inner'))")
 
 
 def test_curves_that_differ_beyond_the_gap_do_not_agree_everywhere(bench):

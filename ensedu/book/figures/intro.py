@@ -9,7 +9,7 @@ from ensedu.numpy.variational import softplus
 # What to try with the first figure.
 TRIES = (
     {
-        "ask": "Set the members to 1. How wide is the inner band?",
+        "ask": "The inner band is how far members differ. Set them to 1: how wide is it?",
         "set": {"ensemble_size": 1},
         "answer": "None: one network cannot disagree.",
     },
@@ -28,8 +28,9 @@ TRIES = (
 # Captions.
 DOUBT = (
     "One network is as sure in the gap, where it has seen no point, as anywhere else. Add "
-    "members, and doubt appears there. They train on this page, on sixty points; bands: ± 2 "
-    "standard deviations."
+    "members, and doubt appears there: it is the inner band, how far members differ. The outer "
+    "band adds the noise of the points. Both are ± 2 standard deviations. The networks train on "
+    "this page, on sixty points."
 )
 INSIDE = (
     "A deep ensemble repeats the matrix. BatchEnsemble and the rank-1 BNN share it and repeat "

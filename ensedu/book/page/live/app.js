@@ -82,14 +82,15 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
   const shared = small ? null : sharing(trainer, name);
   if (tries.length) settings.element.append(tools);
   const all = small && make("p", { class: "ensedu-t-all" }, settings.more);
+  const guides = small ? null : guided(trainer, root, settings.panel);
   const below = small
     ? []
-    : [shared, stage.lossFold, ...(matrices ? [] : [stage.matrixFold]), ownData(trainer, root)];
+    : [shared, stage.lossFold, ...(matrices ? [] : [stage.matrixFold]), ownData(trainer, root, () => guides.close(true))];
   if (matrices) stage.matrixFold.open = true;
   // What is seen, what to try, and what sets it: where there is room what is seen stands beside the
   // others; the few settings of the small form stand above.
   const seen = make("div", { class: "ensedu-t-seen" }, ...(tries.length ? [] : [tools]), meter.element, stage.element, ...(matrices ? [stage.matrixFold] : []), stage.key, hint, status, aloud);
-  const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen, all] : [seen, guided(trainer, root, settings.panel), settings.element]));
+  const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen, all] : [guides.element, seen, settings.element]));
   const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${small && !tries.length ? "" : " ensedu-t-beside"}${behind ? " ensedu-t-compared" : ""}${distributions ? " ensedu-t-clouded" : ""}` }, bench, ...below);
 
   const fail = ({ side, step: at, words }) =>
@@ -114,12 +115,14 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     if (playing && !anew && now - metered < COUNT) return;
     metered = now;
     meter.show(frame, trainer.state);
+    guides?.count();
     if (!playing) settings.measure?.(frame);
   };
   const refresh = () => {
     play.textContent = trainer.playing ? "❚❚ Pause" : "▶ Play";
     undo.disabled = !trainer.undos.length;
     compare.ariaPressed = String(Boolean(trainer.state.other));
+    compare.disabled = Boolean(trainer.home);
     root.dataset.playing = String(trainer.playing);
     settings.panel.refresh();
     stage.refresh();
@@ -139,6 +142,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     const { state, error } = decode(asked, first);
     if (error) tell(`This link cannot be followed: ${error}. The trainer ${event ? "stays as it is" : "starts as it always does"}.`);
     else {
+      guides.close(true);
       if (event) trainer.remember();
       if (trainer.apply(state)) root.scrollIntoView({ block: "start" });
     }

@@ -50,7 +50,7 @@ export const letter = (context, { pad, inner }, name, look) => {
   return [[right - 14, right, top, top + 2 * HALF]];
 };
 
-export const labels = (canvas, frame, own, { found, means, truth, points, method, compared, behind, name }, color, look) => {
+export const labels = (canvas, frame, own, { found, means, truth, points, method, compared, behind, name, said, taken: marked }, color, look) => {
   const context = canvas.getContext("2d");
   const { pad, inner } = frame;
   const [right, bottom] = [pad.left + inner.w, pad.top + inner.h];
@@ -58,7 +58,7 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
   if (truth) lines.push(strip(frame, own, (g) => truth(own[g])));
   if (found) lines.push(strip(frame, own, (g) => found.mean[g]));
   const dots = points.map(([x, y]) => [frame.x(x), frame.y(y)]);
-  const taken = letter(context, frame, name, look); // (left, right, top, bottom) of names and leaders
+  const taken = [...marked, ...letter(context, frame, name, look)]; // (left, right, top, bottom) of names, leaders and marks
   const before = places.get(canvas) ?? {};
   const now = {};
   places.set(canvas, now);
@@ -71,8 +71,9 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
   const bundle = outer && strip(frame, own, (g) => outer[0][g], (g) => outer[1][g]);
 
   // A name near `x`, with a leader that ends on `line`; above it (-1), below it (1) or on either
-  // side; none where nothing of `line` is as high as `least`.
+  // side; none where nothing of `line` is as high as `least`, nor where it was `said` before.
   const put = (words, line, x, ink, { side = 0, font = FONT, least = 0 } = {}) => {
+    if (said.has(words)) return;
     context.font = font;
     const half = context.measureText(words).width / 2;
     const wanted = Math.max(pad.left + half + 6, Math.min(right - half - 6, frame.x(x)));
@@ -125,6 +126,7 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
     const { cx, top, low } = best.column;
     const { y } = best;
     now[words] = [cx, y];
+    if (!compared) said.add(words);
     const into = Math.min(5, (low - top) / 2); // a leader ends within a band
     const end = y < top ? top + into : low - into;
     const start = y < top ? y + HALF : y - HALF;
@@ -165,9 +167,9 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
   const many = found.F > 1;
   const edge = (std, sign) => (g) => found.mean[g] + 2 * sign * std[g];
   if (many && !one) {
-    put(`${thin(method)} differ (± 2 std)`, strip(frame, own, edge(found.epistemic, 1), edge(found.epistemic, -1)), (from + to) / 2, look.ink, { least: 2 * HALF });
+    put(`inner band: ${thin(method)} differ`, strip(frame, own, edge(found.epistemic, 1), edge(found.epistemic, -1)), (from + to) / 2, look.ink, { least: 2 * HALF });
     put("mean", lines.at(-1), (from + to) / 2, color);
   }
   if (many) put(one ? `${found.F} ${thin(method)}, one curve` : thin(method), one ? lines.at(-1) : strip(frame, own, (g) => outer[0][g]), reach, look.ink);
-  put(many ? "+ noise" : "noise (± 2 std)", strip(frame, own, edge(found.total, -1), edge(many ? found.epistemic : found.total, many ? -1 : 1)), beyond[Math.floor(beyond.length / 2)], look.ink);
+  put(`outer band: ${many ? "+ " : ""}noise (± 2 std)`, strip(frame, own, edge(found.total, -1), edge(many ? found.epistemic : found.total, many ? -1 : 1)), beyond[Math.floor(beyond.length / 2)], look.ink);
 };

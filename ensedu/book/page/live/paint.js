@@ -1,5 +1,5 @@
 // Pictures on a canvas: curves with their bands, maps, losses, matrices.
-import { forecast } from "./forecast.js";
+import { forecast, widest } from "./forecast.js";
 import { FONT, labels, letter } from "./labels.js";
 import { REACH, TOYS, VIEW } from "./toys.js";
 
@@ -157,13 +157,37 @@ const edges = (context, frame, grid, mean, std, color, width = 1.5) => {
   }
 };
 
+const WIDEST = "widest gap";
+// Where neighbors are farthest apart, low in the plot: a bracket, and its name where there is room, unless it was
+// `said` before. Returns its place.
+const gap = (context, { x, pad, inner }, look, points, said) => {
+  const [left, right] = widest(points).map(x);
+  const y = pad.top + inner.h - 9;
+  context.strokeStyle = context.fillStyle = look.muted;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.moveTo(left, y - 5);
+  context.lineTo(left, y);
+  context.lineTo(right, y);
+  context.lineTo(right, y - 5);
+  context.stroke();
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  const { width } = context.measureText(WIDEST);
+  if (right - left > width + 8 && !said.has(WIDEST)) {
+    said.add(WIDEST);
+    context.fillText(WIDEST, (left + right - width) / 2, y - 9);
+  }
+  return [left, right, y - 18, y];
+};
+
 // Whether names have room beside what they name: the two of a comparison always have.
 export const labeled = (width, compared) => compared || width >= 420;
 
 // Members as thin lines, their mean as a thick one; the outer band is ± 2 standard deviations of a
 // new point, the inner one the part of it in which the members differ. Where they are compared with
 // what stands `behind` them, if anything does, there is the inner one alone. Returns their forecast.
-export const curves = (canvas, { width, height }, side, grid, state, method, look, { chosen, cursor, playing }, { compared, behind, side: name = "" }) => {
+export const curves = (canvas, { width, height }, side, grid, state, method, look, { chosen, cursor, playing }, { compared, behind, side: name = "", said = new Set() }) => {
   const drawing = pen(canvas, height, width, playing);
   const { context } = drawing;
   const frame = frameOf("regression", width, height);
@@ -207,8 +231,9 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
     path(context, frame, grid, (g) => found.mean[g]);
     context.stroke();
   }
+  const taken = found?.F > 1 && state.points.length > 1 && !compared ? [gap(context, frame, look, state.points, said)] : [];
   dots(drawing, frame, look, state, chosen, 3.5);
-  if (labeled(width, compared)) labels(canvas, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind, name }, line, look);
+  if (labeled(width, compared)) labels(canvas, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind, name, said, taken }, line, look);
   crosshair(drawing, frame, look, cursor);
   context.restore();
   return found;

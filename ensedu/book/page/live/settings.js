@@ -5,7 +5,7 @@ import { STARTS, encode, withMethod } from "./link.js";
 import { read } from "./pasted.js";
 import { script } from "./python.js";
 import { sides } from "./runner.js";
-import { START_WORDS, widestBand } from "./story.js";
+import { START_WORDS, opening, widestBand } from "./story.js";
 import { withToy } from "./trainer.js";
 import { MOST_POINTS, TOYS } from "./toys.js";
 
@@ -134,7 +134,7 @@ const asking = (panel, element, tries) => {
   element.children[1].after(band);
   const began = panel.trainer.state.points.length;
   const own = {
-    ask: "Add a point of your own, where there was none.", answer: "All members learn it, too.",
+    ask: "Add a point of your own, where there was none.", answer: "It is set, and now all members learn it.",
     holds: ({ points }) => points.length > began,
   };
   const set = tries.map((one) => ({ ...one, holds: (state) => Object.entries(one.set).every(([key, value]) => state[key] === value) }));
@@ -149,20 +149,21 @@ const asking = (panel, element, tries) => {
   return (frame) => (width.data = widestBand(frame, panel.trainer.state));
 };
 
-// A row of buttons for boxes of which one is open at most; `follow` hears whether one is.
-const tabsOf = (label, groups, follow = () => {}) => {
-  const tabs = Object.entries(groups).map(([words, box]) => {
-    const tab = button(words, () => {
-      const open = tab.ariaExpanded !== "true";
-      Object.values(groups).forEach((each, i) => {
-        each.toggleAttribute("data-open", open && each === box);
-        tabs[i].ariaExpanded = String(open && each === box);
-      });
-      follow(open);
-    }, { "aria-expanded": "false" });
-    return tab;
+// A row of buttons for boxes of which one is open at most; `follow` hears which one is, or null.
+const tabsOf = (label, groups, follow) => {
+  const boxes = Object.values(groups);
+  const tabs = Object.entries(groups).map(([words, box]) => button(words, () => {
+    const opened = box.hasAttribute("data-open") ? null : box;
+    show(opened);
+    follow(opened);
+  }));
+  const show = (opened) => boxes.forEach((box, i) => {
+    box.toggleAttribute("data-open", box === opened);
+    tabs[i].ariaExpanded = String(box === opened);
+    if (box === opened) tabs[i].scrollIntoView({ block: "nearest", inline: "center" });
   });
-  return make("div", { class: "ensedu-t-tabs", role: "group", "aria-label": label }, ...tabs);
+  show(null);
+  return { element: make("div", { class: "ensedu-t-tabs", role: "group", "aria-label": label }, ...tabs), show };
 };
 
 export const fullSettings = (trainer, root) => {
@@ -208,14 +209,14 @@ export const fullSettings = (trainer, root) => {
     element.style.setProperty("--above", `${below - stage.getBoundingClientRect().top}px`);
     stage.scrollIntoView();
   };
-  const tabs = tabsOf("Settings", { Network: network, B: second, Data: points, Training: training, More: rare }, (open) => {
-    rare.open = rare.hasAttribute("data-open");
-    element.toggleAttribute("data-open", open);
+  const tabs = tabsOf("Settings", { Network: network, B: second, Data: points, Training: training, More: rare }, (opened) => {
+    rare.open = opened === rare;
+    element.toggleAttribute("data-open", Boolean(opened));
     sheet();
   });
-  const element = make("div", { class: "ensedu-t-settings" }, tabs, network, points, training, second, rare);
+  const element = make("div", { class: "ensedu-t-settings" }, tabs.element, network, points, training, second, rare);
   panel.followers.push(() => {
-    const [ofFirst, ofSecond] = tabs.children;
+    const [ofFirst, ofSecond] = tabs.element.children;
     ofFirst.textContent = trainer.state.other ? "A" : "Network";
     ofSecond.hidden = second.hidden;
   });
@@ -250,7 +251,8 @@ export const sharing = (trainer, name) => {
   return make("div", { class: "ensedu-t-buttons" }, link, python, text);
 };
 
-export const ownData = (trainer, root) => {
+// `leave` ends an experiment.
+export const ownData = (trainer, root, leave) => {
   const text = make("textarea", {
     rows: 5, class: "ensedu-t-text", spellcheck: "false", placeholder: "x, y\n1.0, 2.5\n2.0, 3.1",
     "aria-label": "Rows of two columns, x and y, or of three, two inputs and a class",
@@ -262,6 +264,7 @@ export const ownData = (trainer, root) => {
     const found = read(content, trainer.state.seed);
     said.textContent = found.error ?? found.words;
     if (found.error) return;
+    leave();
     trainer.change({ data: "own", points: found.points, task: found.task, axes: found.axes });
     trainer.touched = true;
     trainer.play();
@@ -275,61 +278,97 @@ export const ownData = (trainer, root) => {
   );
 };
 
-// `panel` tells when training has ended.
+// Experiments: each sets the trainer, asks for a guess, runs, and tells. `panel` tells when training has ended.
 export const guided = (trainer, root, panel) => {
-  // What is read stands beside the pictures, on a phone below them: both are in sight.
-  const keep = (box) => {
-    const beside = getComputedStyle(root.querySelector(".ensedu-t-seen")).position === "sticky";
-    if (!beside) root.querySelector(".ensedu-t-stage").scrollIntoView();
-    box.scrollIntoView({ block: "nearest" });
+  let open = null; // of one of them, what begins and follows it
+  // All of it is in sight, where it does not stand beside the pictures: below the row of experiments.
+  const show = (box) => {
+    if (getComputedStyle(element).display === "contents") tabs.element.scrollIntoView();
+    else box.scrollIntoView({ block: "nearest" });
   };
-  const boxes = GUIDES.map((guide, i) => {
+  const close = (kept) => {
+    if (!open) return;
+    if (open.box.contains(document.activeElement)) tabs.element.querySelector("[aria-expanded=true]").focus();
+    open = null;
+    tabs.show(null);
+    trainer.leave(kept);
+    show(tabs.element);
+    if (!kept) trainer.on.tell("Your own settings are back.");
+  };
+  const experiments = GUIDES.map((guide) => {
     let guess = "";
-    let runs = false;
-    const verdict = make("strong");
-    const answer = make("p", { hidden: "", tabindex: -1 }, verdict, guide.answer);
-    const judge = () => (verdict.textContent = guess && (guess === guide.right ? "✓ Right. " : "Not so. "));
+    let [runs, told] = [false, false];
+    const answer = make("p", { class: "ensedu-t-answer", role: "status" });
+    const tell = () => {
+      const verdict = guess && make("strong", {}, guess === guide.right ? "✓ Right. " : "Not so. ");
+      answer.replaceChildren(...(told ? [verdict, guide.answer] : []));
+    };
     const guesses = toggle("Your guess", guide.guesses.map((words) => [words, words]), (words) => {
       guess = words;
-      judge();
-      ended();
+      tell();
+      follow();
     });
-    const begin = button("Run", () => {
-      trainer.remember();
-      trainer.touched = true;
-      if (!trainer.apply({ ...trainer.state, ...structuredClone(guide.state) })) return;
-      trainer.settle();
-      trainer.restart();
-      trainer.play(guide.steps);
-      runs = true;
-      keep(boxes[i]);
+    const words = new Text();
+    const run = button(words, () => {
+      if (!runs && trainer.steps) trainer.visit(guide.state);
+      if (trainer.playing) trainer.pause();
+      else {
+        trainer.play(runs ? 0 : guide.steps);
+        runs = true;
+        follow();
+      }
+    }, { class: "ensedu-t-run" });
+    const skip = button("Skip the guess", () => {
+      run.disabled = false;
+      run.focus({ preventScroll: true });
+      run.click();
     });
-    const show = () => {
-      answer.hidden = false;
-      reveal.hidden = true;
-      boxes[i].dataset.told = "";
+    const keep = button("Change its settings", () => close(true));
+    const back = button("Back to yours", () => close(false));
+    // How far it is, where it runs.
+    const count = () => {
+      if (runs && trainer.playing) words.data = `❚❚ step ${trainer.steps.toLocaleString("en")} of ${trainer.until.toLocaleString("en")}`;
     };
-    const reveal = button("Show the answer", () => {
-      show();
-      answer.focus({ preventScroll: true });
-      keep(boxes[i]);
-    });
-    // Who has guessed is told at the end of the run.
-    const ended = () => {
-      if (!runs || !trainer.rested || !guess) return;
-      runs = false;
-      show();
-      if (boxes[i].checkVisibility()) trainer.on.tell(guess === guide.right ? "Your guess was right." : "Your guess was not right.");
+    const follow = () => {
+      if (runs && trainer.rested) {
+        runs = false;
+        told = true;
+        tell();
+      }
+      run.disabled = !guess && !runs && !told;
+      skip.hidden = !run.disabled;
+      keep.hidden = back.hidden = !told;
+      if (!runs || !trainer.playing) words.data = runs ? "▶ Go on" : told ? "Run again" : "▶ Run";
+      count();
     };
-    panel.followers.push(ended);
-    return make(
-      "div", { "data-guide": guide.key }, make("p", {}, make("strong", {}, "Predict. "), guide.question), guesses.element,
-      make("div", { class: "ensedu-t-buttons" }, begin, reveal), answer,
+    const box = make(
+      "div", { "data-guide": guide.key },
+      make("div", { class: "ensedu-t-ask" }, make("p", {}, make("strong", {}, "Predict. "), guide.question), guesses.element, make("div", { class: "ensedu-t-buttons" }, run, skip)),
+      make("div", { class: "ensedu-t-told" }, answer, make("div", { class: "ensedu-t-buttons" }, keep, back)),
     );
+    const begin = () => {
+      guess = "";
+      runs = told = false;
+      guesses.show("");
+      tell();
+      trainer.visit(guide.state);
+      trainer.on.tell(opening(trainer.state), true, 0);
+    };
+    return { box, begin, follow, count };
   });
-  const tabs = tabsOf("Experiments", Object.fromEntries(GUIDES.map(({ title }, i) => [title, boxes[i]])), (open) => {
-    if (open) keep(boxes.find((box) => box.hasAttribute("data-open")));
+  panel.followers.push(() => {
+    open?.follow();
+    root.querySelector(".ensedu-t-bench")?.toggleAttribute("data-guided", Boolean(open));
   });
-  tabs.prepend(make("strong", { "aria-hidden": "true" }, "Try"));
-  return make("div", { class: "ensedu-t-guides" }, tabs, ...boxes);
+  const tabs = tabsOf("Experiments", Object.fromEntries(GUIDES.map(({ title }, i) => [title, experiments[i].box])), (box) => {
+    if (!box) close(false);
+    else {
+      open = experiments.find((each) => each.box === box);
+      open.begin();
+      show(box);
+    }
+  });
+  tabs.element.prepend(make("strong", { "aria-hidden": "true" }, "Try"));
+  const element = make("div", { class: "ensedu-t-guides" }, tabs.element, ...experiments.map(({ box }) => box));
+  return { element, close, count: () => open?.count() };
 };

@@ -23,7 +23,7 @@ const keyOf = (state) => {
   if (state.task === "classification")
     return ["Violet is doubt: mutual information, in bits of what is possible, and the share of pairs of members that choose different classes."];
   const lines = [...new Set(sides(state).map(({ method }) => thin(method)))].join(", ");
-  const items = { mean: "mean", thin: lines, differ: "differ", noise: "+ noise", ...(TOYS[state.data]?.truth ? { truth: "true" } : {}) };
+  const items = { mean: "mean", thin: lines, differ: "inner band", noise: "outer band", ...(TOYS[state.data]?.truth ? { truth: "true" } : {}) };
   return Object.entries(items).map(([kind, words]) => make("span", { "data-kind": kind }, words));
 };
 
@@ -146,6 +146,7 @@ export const stageOf = (root, trainer, hint) => {
       key.hidden = !trainer.plane && labeled(canvases[0].width, Boolean(trainer.behind));
     }
     const seen = [];
+    const said = new Set(); // in the first picture: the second does not repeat it
     for (const one of canvases) {
       const { i, kind, canvas } = one;
       const side = frame?.sides[i];
@@ -155,7 +156,7 @@ export const stageOf = (root, trainer, hint) => {
       if (kind === "curves") {
         const height = heightOf(width, canvases.length);
         const behind = behindOf(trainer.behind, state, shown);
-        seen.push(curves(canvas, { width, height }, side?.means && side, GRID, state, shown.method, look, trainer, { compared: Boolean(trainer.behind), behind, side: name }));
+        seen.push(curves(canvas, { width, height }, side?.means && side, GRID, state, shown.method, look, trainer, { compared: Boolean(trainer.behind), behind, side: name, said }));
       } else if (kind === "cloud") {
         const prior = { mean: METHODS[shown.method].prior_loc, std: state.prior_scale };
         cloud(canvas, { width, height: heightOf(canvases[0].width, canvases.length) }, side?.moments, prior, look.colors[shown.method], look, trainer);

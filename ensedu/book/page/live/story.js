@@ -46,7 +46,7 @@ const ofCurves = (frame, state) => {
   if (seen.F === 1) return "one curve, so there is no band but that of the noise.";
   if (areOne(seen)) return "all curves are one, and agree everywhere.";
   const { unit } = state.axes?.[1] ?? { unit: 1 };
-  return `its inner band is ±\u00a0${number(2 * unit * found.near)} at the points, and ±\u00a0${number(2 * unit * found.most)} in the widest gap.`;
+  return `the inner band is ±\u00a0${number(2 * unit * found.near)} at the points, and ±\u00a0${number(2 * unit * found.most)} in the widest gap.`;
 };
 
 // The half width of the first one's inner band, where it is widest between two points.
@@ -71,23 +71,24 @@ const ofDistributions = ({ means, stds }, { prior_scale }) => {
 
 const NO_POINT = "There is no point to learn from: add one.";
 
-// One sentence a side; of two, each has its letter alone, as their names stand over the pictures.
+// One sentence a side; of two, each has its letter alone, as their names stand over the pictures. One alone needs
+// none, but beside a band it has its own.
 export const story = (frame, state, behind = null) => {
   if (!state.points.length) return NO_POINT;
   const ofFunctions = state.task === "regression" ? ofCurves : ofMaps;
   const seen = (side) => (side.moments ? ofDistributions(side.moments, state) : ofFunctions(side, state));
   const both = sides(state);
+  if (both.length === 1 && !behind) {
+    const words = seen(frame.sides[0]);
+    return words[0].toUpperCase() + words.slice(1);
+  }
   return both
     .map((side, i) => `${both.length > 1 ? "AB"[i] : named(state, i)}: ${seen(frame.sides[i])}${behindWords(behind, state, side, number)}`)
     .join(" ");
 };
 
 // What is said before there is a picture.
-export const opening = (state) => {
-  if (!state.points.length) return NO_POINT;
-  const called = sides(state).map((_, i) => named(state, i));
-  return `${called.join(" and ")}: nothing is learned yet.`;
-};
+export const opening = (state) => (state.points.length ? "Nothing is learned yet." : NO_POINT);
 
 // What was not lost on the way down, in numbers: below the picture of the losses.
 export const lossWords = (frame, state) =>

@@ -53,6 +53,7 @@ export class Trainer {
     this.asked = 0; // when, for the last picture
     this.dirty = true;
     this.undos = [];
+    this.home = null; // what was set before an experiment
     this.runner = new Runner({
       frame: (frame) => {
         this.frame = frame;
@@ -219,6 +220,32 @@ export class Trainer {
     const before = this.undos.pop();
     this.on.tell(before ? "Undone. What was learned meanwhile stays, unless it begins anew." : "There is nothing to undo.");
     if (before && this.apply(before)) this.settle();
+  }
+
+  // An experiment sets all, at rest before the first step; what the reader had set is kept.
+  visit(state) {
+    this.home ??= { state: this.state, undos: this.undos, playing: this.playing || this.rested };
+    this.#set(state, [], false);
+  }
+
+  // Its end gives back what the reader had set; or an experiment is kept, and Undo gives it back.
+  leave(kept) {
+    const { state, undos, playing } = this.home;
+    this.home = null;
+    if (!kept) this.#set(state, undos, playing);
+    else {
+      this.undos = [...undos, state];
+      this.on.refresh();
+    }
+  }
+
+  #set(state, undos, playing) {
+    this.undos = undos;
+    this.touched = true;
+    this.playing = playing;
+    this.rested = false;
+    this.apply({ ...this.state, ...structuredClone(state) }, true);
+    this.settle();
   }
 
   settle() {
