@@ -599,6 +599,6 @@ def test_without_scripts_and_on_paper_the_setting_is_said(open_page, server):
         assert not explorer.locator(".ensedu-sliders").is_visible()
         said = explorer.locator(".ensedu-setting").inner_text()
         width = 50 if options else 1000
-        assert said == f"Set to width {width}, hidden layers 2, ensemble size 4."
+        assert said == f"Set to width {width}, hidden layers 2, members 4."
         alt = explorer.locator(".ensedu-light img").get_attribute("alt")
         assert alt.startswith("A deep ensemble of 4 holds 4.00 times as many numbers")
