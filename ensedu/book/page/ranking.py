@@ -517,7 +517,7 @@ def _lane_html(parts: Mapping[int, str]) -> str:
 
 
 def _unit_and_way(measure: Measure) -> str:
-    """Return the unit of a column, and which way is better: an arrow to the eye, words to the ear."""
+    """Return a column's unit, and which way is better: an arrow to the eye, words to the ear."""
     unit = f'<span class="ensedu-note">{escape(measure.unit)}</span> ' if measure.unit else ""
     return (
         f'{unit}<span class="ensedu-way" aria-hidden="true">{BETTER[measure.better]}</span>'

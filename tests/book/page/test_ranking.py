@@ -143,7 +143,8 @@ def test_a_verdict_is_a_mark_and_a_word():
     assert "95% interval of the difference from single network" in key
     plain = parsed(small({"a": {"NLL": 1}}))
     assert not plain.select(".ensedu-mark, .ensedu-between")
-    assert plain.select_one(".ensedu-key").get_text().startswith("↓\N{NO-BREAK SPACE}lower is better.")
+    words = plain.select_one(".ensedu-key").get_text()
+    assert words.startswith("↓\N{NO-BREAK SPACE}lower is better.")
 
 
 def test_where_nothing_is_judged_nothing_is_unclear():
