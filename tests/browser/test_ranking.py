@@ -233,6 +233,7 @@ def test_without_scripts_and_on_paper_all_is_there(opened):
     assert page.locator("table:visible").count() == 1
     assert page.locator("caption:visible").count() == 1
     assert page.locator("thead button:visible").count() == 5
+    assert page.locator(".ensedu-key").inner_text().startswith("↓\N{NO-BREAK SPACE}lower is better")
     assert page.locator(".ensedu-choices:visible, select:visible").count() == 0
 
 
