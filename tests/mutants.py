@@ -2396,6 +2396,13 @@ MUTANTS = (
         ("tests/plot/test_forest.py",),
         "what is unclear looks as sure as the rest",
     ),
+    Mutant(
+        "ensedu/plot/forest.py",
+        "cut = xlim is not None or any(_leaves(row, ends) for row in rows.values())",
+        "cut = False",
+        ("tests/plot/test_forest.py",),
+        "nobody says what an arrowhead is",
+    ),
     # What pages claim, and where they say so.
     Mutant(
         "tests/book/claiming.py",

@@ -328,6 +328,7 @@ IN_MODULE = {
         "noise_std": lambda: 0.5, "rho": lambda: np.zeros((m, n)),
     },
     "guide": {
+        "href": lambda: "shootout.html#fig-contest",
         "because": lambda: [("It is [small].", "shootout.html#fig-contest")],
         "key": lambda: "memory", "label": lambda: "BatchEnsemble", "method": lambda: "rank1",
         "more": lambda: True, "name": lambda: "guide",

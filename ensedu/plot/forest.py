@@ -47,7 +47,7 @@ from ensedu.plot.text_layout import SMALL
 #: Inches: of a row, and of the lane of its interval and that of its dots from the row's top.
 ROW, LANES = 0.285, (0.09, 0.21)
 #: Inches: how wide names and words may be, for the ends of tick labels, and below for the ticks.
-NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.1, 0.32
+NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.2, 0.32
 #: Inches around axes, for a number beside an arrowhead: on a wide page, and on a narrow one.
 AIRS = 0.34, 0.25
 #: How strong the band of what is practically equal is, on a light page and on a dark one.
@@ -60,8 +60,8 @@ BESIDE = 5
 APART = 0.15
 #: Inches from the upper end of the axis to the first row.
 ABOVE = 0.05
-#: What a mark and its thick line mean.
-MEANS = "average, and where it may lie"
+#: What a mark and its thick line mean, and what an arrowhead does.
+MEANS, OUTSIDE = "average and its interval", "further out"
 #: Words of what is not known, whose marker is hollow.
 UNKNOWN = ("unclear", "")
 
@@ -174,12 +174,14 @@ def forest(
     best = sorted(rows, key=lambda name: rows[name].interval[1], reverse=higher)
     rows = {name: rows[name] for name in best}
     with house_style():
-        return _draw(rows, xlabel, reference, source, band, higher, ends, words)
+        # With ends of its own an axis may have an arrowhead in another figure with the same ends.
+        cut = xlim is not None or any(_leaves(row, ends) for row in rows.values())
+        return _draw(rows, xlabel, reference, source, band, higher, ends, words, cut)
 
 
 def _draw(
     rows: Mapping[str, PooledEffect], xlabel: str, reference: str, source: str, band: Number,
-    higher: bool, ends: Ends, others: Sequence[str],
+    higher: bool, ends: Ends, others: Sequence[str], cut: bool,
 ) -> Figure:  # fmt: skip
     narrow = look().narrow
     air = AIRS[narrow]
@@ -217,6 +219,7 @@ def _draw(
     key = _key(
         cut_to_lines(source, 0.5 * room, 1),
         alone=all(len(row.sources) == 1 for row in rows.values()),
+        cut=cut,
     )
     ways = LINE * key_rows(key) + EDGE + 0.08
     top = ways + LINE * (1 + below_ways + (len(rows) >= LONG)) + 0.04
@@ -244,7 +247,7 @@ def _draw(
             write(figure, left, at, names[name], color=own, weight="bold", bbox=paper, **style)
             write(figure, left + width, at, words[name], ha="right", bbox=paper, **said)
         else:
-            at = top + y + sum(LANES) / 2
+            at = top + y + LANES[0]
             write(
                 figure, left - air, at, names[name], ha="right", color=own, weight="bold",
                 **style | {"fontsize": TITLE},
@@ -332,15 +335,23 @@ def _along(value: Number, width: Number, ends: Ends) -> float:
     return width * (min(max(value, low), high) - low) / (high - low)
 
 
-def _key(source: str, *, alone: bool) -> dict[str, dict[str, Any]]:
+def _leaves(row: PooledEffect, ends: Ends) -> bool:
+    """Say whether an arrowhead stands in a row."""
+    return any(not ends[0] < value < ends[1] for value in (*row.sources, *row.prediction))
+
+
+def _key(source: str, *, alone: bool, cut: bool) -> dict[str, dict[str, Any]]:
     """Return what the marks of all rows mean; dots are alone if no row has several."""
-    return {
+    key: dict[str, dict[str, Any]] = {
         MEANS: {"color": MUTED, "lw": 3.4, "marker": "o", "ms": 8},
-        f"one more {source}": {"color": MUTED, "lw": 1.2},
         f"{'this' if alone else 'each'} {source}": {
             "color": MUTED, "ls": "", "marker": "o", **_dot(alone), "alpha": None,
         },
+        f"one more {source}": {"color": MUTED, "lw": 1.2},
     }  # fmt: skip
+    if cut:
+        key[OUTSIDE] = {"color": MUTED, "ls": "", "marker": "<", "ms": 7, "mew": 0}
+    return key
 
 
 def _write_directions(

@@ -156,7 +156,8 @@ def functions(
         Whether all beliefs stand in one panel, each named at its right end: at most four, each of
         another method, without the members of those that have a mean.
     thin
-        What a thin line beside a mean is, for the key: "members" or "draws" by default.
+        What a thin line beside a mean is, for the key: "members" or "draws" by default. Where
+        there is none, what the line alone is.
     named
         Words of the key to x and y, around which they stand in the first panel instead. Two more
         numbers are where a thin line from them ends.
@@ -385,14 +386,14 @@ def key_entries(rows: Mapping[str, Belief], scene: Scene, thin: str) -> dict[str
     every = rows.values()
     methods = {belief.method for belief in every}
     own = color(methods.pop()) if len(methods) == 1 else MUTED
-    thin = thin if any(belief.several for belief in every) else ""
+    several = any(belief.several for belief in every)
+    alone = all(belief.mean is None for belief in every)
     entries: dict[str, dict[str, Any]] = {}
     if thin:
-        alone = all(belief.mean is None for belief in every)
-        entries[thin] = {"color": own, "lw": 1.6 if alone else 0.9}
+        entries[thin] = {"color": own, "lw": 2 if not several else 1.6 if alone else 0.9}
     if any(belief.banded for belief in every):
         entries["mean ± 2σ"] = {"color": own, "lw": 2, "band": BAND}
-    elif thin and not alone:
+    elif thin and several and not alone:
         entries["mean"] = {"color": own, "lw": 2}
     if scene.truth is not None:
         entries["true curve"] = TRUTH

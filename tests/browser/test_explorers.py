@@ -228,7 +228,7 @@ def test_one_choice_stands_once_stays_in_sight_and_moves_all_figures(open_page, 
                 assert page.evaluate(on_top, at)
         row = table.locator("tbody tr:visible").last
         row.evaluate("(row) => row.scrollIntoView({ block: 'center' })")
-        head, box = table.locator("thead th:visible").first.bounding_box(), bar.bounding_box()
+        head, box = table.locator("thead td:visible").first.bounding_box(), bar.bounding_box()
         header = page.locator(".bd-header-article").bounding_box()
         assert abs(box["y"] - header["y"] - header["height"]) <= 1  # and it below the header
         # The titles stand below the choice, and below where text fades.
@@ -263,12 +263,17 @@ def test_a_row_that_is_pointed_at_says_its_numbers(open_page, server, viewport):
     rows = data_of(figure)["pointed"]
     seen(page, figure)
     assert not note.is_visible()
+    # That rows can be pointed at is said, below the picture, until it is known.
+    hint, height = figure.locator(".ensedu-hint"), figure.bounding_box()["height"]
+    assert hint.inner_text() == f"{'Tap' if touch else 'Point at'} a row for its numbers."
     for words, *places in (rows[0][0], rows[0][-1]):
         box = frame.bounding_box()
         first, last = places[touch]
         at = {"x": box["width"] / 2, "y": box["height"] * (first + last) / 2}
         frame.tap(position=at) if touch else frame.hover(position=at)
         assert note.text_content() == words
+        assert page.locator(".ensedu-hint:visible").count() == 0  # nor at other figures
+        assert figure.bounding_box()["height"] == height  # nothing moves
         shown, box = note.bounding_box(), frame.bounding_box()
         above, below = (box["y"] + box["height"] * end for end in (first, last))
         assert shown["y"] >= below - 1 or shown["y"] + shown["height"] <= above + 1
@@ -599,6 +604,6 @@ def test_without_scripts_and_on_paper_the_setting_is_said(open_page, server):
         assert not explorer.locator(".ensedu-sliders").is_visible()
         said = explorer.locator(".ensedu-setting").inner_text()
         width = 50 if options else 1000
-        assert said == f"Set to width {width}, hidden layers 2, ensemble size 4."
+        assert said == f"Set to width {width}, hidden layers 2, members 4."
         alt = explorer.locator(".ensedu-light img").get_attribute("alt")
         assert alt.startswith("A deep ensemble of 4 holds 4.00 times as many numbers")

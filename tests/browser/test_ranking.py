@@ -187,15 +187,36 @@ def test_the_sorted_columns_differences_are_bars_on_one_scale(opened, viewport):
     assert not page.locator(".ensedu-bar:visible").count()
 
 
-def test_the_sorted_title_alone_has_an_arrow(opened):
+def test_a_title_has_two_triangles_and_that_of_the_sorted_column_one(opened):
     page = opened()
-    arrows = """() => [...document.querySelectorAll("section:not([hidden]) .ensedu-first")]
-      .map((one) => getComputedStyle(one, "::before").content.slice(1, 2))"""
-    nothing = "o"  # of "none"
-    assert page.evaluate(arrows) == [nothing, nothing, "▴", nothing, nothing]
+    seen = """() => [...document.querySelectorAll("section:not([hidden]) .ensedu-sort")]
+      .map((one) => ["::before", "::after"]
+        .map((part) => getComputedStyle(one, part).visibility === "visible"))"""
+    both, up, down = [True, True], [True, False], [False, True]
+    assert page.evaluate(seen) == [both, both, up, both, both]
     title(page, "accuracy").click()
-    assert page.evaluate(arrows) == [nothing, "▾", nothing, nothing, nothing]
-    assert not {"↓", "↑"} & set(page.locator(".ensedu-ranking").inner_text())
+    assert page.evaluate(seen) == [both, down, both, both, both]
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_above_the_bars_stands_what_they_are_of(opened, viewport):
+    page = opened(viewport=viewport)
+    scale = page.locator("section:visible thead [data-column]:visible")
+    for column, named in (("NLL", "NLL"), ("AUROC", "AUROC"), ("parameters", "accuracy")):
+        title(page, column).click()
+        assert scale.locator(".ensedu-of").inner_text() == f"{named} difference"
+        bar = page.locator("section:visible tbody .ensedu-bar:visible").first.bounding_box()
+        box = scale.locator(".ensedu-scale").bounding_box()
+        assert (box["x"], box["width"]) == pytest.approx((bar["x"], bar["width"]), abs=1)
+
+
+def test_a_title_is_two_lines_at_most(opened):
+    for viewport in (DESK, PHONE):
+        page = opened(viewport=viewport)
+        for head in page.locator("thead button:visible").all():
+            assert head.bounding_box()["height"] <= 42
+        words = page.locator(".ensedu-press:visible").inner_text()
+        assert "↑\N{NO-BREAK SPACE}higher is better" in words
 
 
 def test_without_scripts_and_on_paper_all_is_there(opened):
@@ -212,6 +233,7 @@ def test_without_scripts_and_on_paper_all_is_there(opened):
     assert page.locator("table:visible").count() == 1
     assert page.locator("caption:visible").count() == 1
     assert page.locator("thead button:visible").count() == 5
+    assert page.locator(".ensedu-key").inner_text().startswith("↓\N{NO-BREAK SPACE}lower is better")
     assert page.locator(".ensedu-choices:visible, select:visible").count() == 0
 
 
@@ -228,8 +250,8 @@ def test_a_table_by_its_roles(opened):
     page = opened()
     snapshot = page.locator("section:visible table").aria_snapshot()
     for words in (
-        'columnheader "NLL nats, lower is better best first"',
-        'button "NLL nats, lower is better best first"',
+        'columnheader "NLL nats lower is better best first"',
+        'button "NLL nats lower is better best first"',
         'rowheader "single network reference"',
         'cell "0.071 better [−0.053, −0.031]"',
     ):

@@ -188,10 +188,13 @@ def test_a_key_above_the_plot_says_what_its_marks_mean(look):
         if box(text).y0 < y < box(text).y1
         and 0 < box(text).x0 - line.get_window_extent().x1 < 0.2 * figure.dpi
     }
-    assert [*key] == ["average, and where it may lie", "one more data set", "each data set"]
+    assert [*key] == [
+        "average and its interval", "each data set", "one more data set", "further out",
+    ]  # fmt: skip
     assert all(better.y1 < words.y0 and better.y1 < line.get_window_extent().y0
                for words, line in key.values())  # fmt: skip
-    (_, average), (_, thin), (_, dot) = key.values()
+    (_, average), (_, dot), (_, thin), (_, out) = key.values()
+    assert out.get_marker() == "<" and out.get_linestyle() == "None"
     assert average.get_marker() == "o" and average.get_linewidth() == interval.get_linewidth()
     assert thin.get_marker() == "None" and thin.get_linewidth() == prediction.get_linewidth()
     assert dot.get_linestyle() == "None" and dot.get_markersize() == lower[0].get_markersize()
@@ -221,16 +224,14 @@ def test_names_and_words_stand_at_their_rows(look):
     said = said[: len(ROWS)]  # below all, the band has one, too
     assert [text.get_text() for text in said] == [ROWS[name].word for name in ORDER]
     named = {text.get_text(): text for text in texts(figure)}
-    for (upper, lower), name, word, key in zip(lanes(axes), LABELS, said, ORDER, strict=True):
-        high, low = (
-            axes.transData.transform((0, line.get_ydata()[0]))[1] for line in (upper[0], lower[0])
-        )
+    for (upper, _), name, word, key in zip(lanes(axes), LABELS, said, ORDER, strict=True):
+        high = axes.transData.transform((0, upper[0].get_ydata()[0]))[1]
         for text in (named[name], word):
             place = box(text)
             if look.narrow:  # above the row, no farther than its own height
                 assert high + 8 < place.y0 < high + 0.3 * figure.dpi
             else:
-                assert low < (place.y0 + place.y1) / 2 < high
+                assert (place.y0 + place.y1) / 2 == pytest.approx(high, abs=2)
         assert named[name].get_window_extent().x1 < word.get_window_extent().x0
         assert named[name].get_color() == PALETTE.get(ROWS[key].method or key, INK)
         unclear = word.get_text() == "unclear"
@@ -258,9 +259,21 @@ def test_what_leaves_the_axis_is_an_arrowhead_with_its_number(look):
     assert number.get_text() == "2"
     # It stands beside its arrowhead, outside the axis: no dot comes there.
     assert box(number).x1 < axes.bbox.x0 - 3 * figure.dpi / 72
-    # Nothing leaves this one.
-    figure = drawn(lambda: draw(xlim=(-4, 4)), look)
-    assert not any(heads(both, m) for row in lanes(figure.axes[0]) for both in row for m in "<>")
+    assert "further out" in words(figure)
+    # Nothing leaves these, but the first has the axis of others.
+    inside = {name: replace(row, sources=[0.0]) for name, row in ROWS.items()}
+    for ends, told in ((-4, 4), True), (None, False):
+        figure = drawn(lambda ends=ends: draw(inside, xlim=ends), look)
+        rows = lanes(figure.axes[0])
+        assert not any(heads(both, m) for row in rows for both in row for m in "<>")
+        assert ("further out" in words(figure)) == told
+
+
+@LOOKS
+def test_both_ends_of_an_axis_are_numbers(look):
+    figure = drawn(lambda: draw(xlim=(-3, 3)), look)
+    shown = [tick.label1.get_text() for tick in figure.axes[0].xaxis.get_major_ticks()]
+    assert (shown[0], shown[-1]) == ("−3", "3")
 
 
 def test_the_axis_holds_all_intervals_and_not_all_dots():

@@ -20,7 +20,7 @@ from ensedu.uncertainty import Interval
 FOREST = (
     "On average two rivals are better than one network, one is worse, and eleven are unclear "
     "(hollow). The thick line is about the average, the thin one about one more data set, such as "
-    "yours. An arrowhead lies further out, or as many as the number beside it says."
+    "yours. A number beside an arrowhead says how many data sets lie there."
 )
 LUCK = (
     "On concrete a deep ensemble gains little more than half of what luck does. A dot is the NLL "
@@ -29,7 +29,7 @@ LUCK = (
 )
 DOT = (
     "An average is not your data: marks and lines are still those of all sources, each dot is the "
-    "data set that you chose. An arrowhead is a difference of 3 units or more."
+    "data set that you chose."
 )
 TASKS = "Means over splits and seeds, with the differences from one network on this data set alone."
 COST = "What a method gains, in units of NLL, and what it costs, in multiples of one network."

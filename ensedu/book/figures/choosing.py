@@ -40,6 +40,19 @@ TERM = "../glossary.html#term"
 TEMPERATURE, NLL, LAST_LAYER = (
     f"{TERM}-{name}" for name in ("temperature", "negative-log-likelihood", "last-layer-ensemble")
 )
+#: What explains a candidate.
+RIVALS = "../learning/shootout.html#how-far-does-luck-move-a-score"
+EXPLAINED = {
+    **dict.fromkeys(("wide", "long", "boosting", "linear"), RIVALS),
+    reading.SCALED: "../learning/more-from-one-network.html",
+    "deep_ensemble": "../learning/deep-ensembles.html",
+    "batch_ensemble": "../learning/batch-ensemble.html",
+    "rank1": "../learning/rank-1-bnn.html",
+    "mean_field": "../learning/bayes-by-backprop.html",
+    "mc_dropout": "../learning/mc-dropout.html",
+    "last_layer": LAST_LAYER,
+    "swag": f"{TERM}-SWAG", "laplace": f"{TERM}-Laplace-approximation", "ivon": f"{TERM}-IVON",
+}  # fmt: skip
 #: Published NLL of WRN-28-10 on CIFAR-100, by what the table there calls methods.
 CIFAR = {"deterministic": 0.875, "BatchEnsemble": 0.690, "MIMO": 0.690, "deep ensemble": 0.666}
 
@@ -51,12 +64,8 @@ CAPTION = (
 COSTS = ("parameters", "training", "passes")
 NOTES = (
     (
-        "The upper bar is the [95% interval] of all sources, the lower one of your kind alone.",
-        CONTEST,
-    ),
-    (
-        "The upper bar is thick where a method is [better or worse] than one network. Your kind is "
-        "numbers or classes, as you answered.",
+        "Thick: the [95% interval] over all sources. Thin: over your kind alone, numbers or "
+        "classes.",
         CONTEST,
     ),
     ("Verdicts are [the contest's], beside the recommended one.", SCALED),
@@ -97,7 +106,9 @@ MEASURES = {
     "auroc": Measure("AUROC beside one network", "higher", 3),
 }
 #: What is said where the contest has nothing, and beside whom it says the rest.
-UNMEASURED, BESIDE = "not measured for such inputs", "beside the recommended one"
+UNMEASURED, FIRST = "not measured for such inputs", "the recommended one"
+#: How its verdicts lead to that one.
+THAN = {"practically equal": "to", "unclear": "beside"}
 #: Why an answer rules a candidate out, and the place of the cost that does.
 REASONS: Mapping[str, tuple[str, int | None]] = {
     "inputs": ("tables only", None),
@@ -203,9 +214,11 @@ def _candidate(name: str, advice: Advice) -> Candidate:
     elif standing.beside_first is None:
         said, state = "recommended", "recommended"
     else:
-        said, state = f"{_said(standing.beside_first, advice.score)} {BESIDE}", "fits"
+        verdict = standing.beside_first
+        said = f"{_said(verdict, advice.score)} {THAN.get(verdict, 'than')} {FIRST}"
+        state = "fits"
         if standing.stopped:
-            said = f"worse {BESIDE} on {_kind(advice)}"
+            said = f"worse than {FIRST} on {_kind(advice)}"
     says = word(difference, advice.score)
     return Candidate(
         _capital(brief(of_reference(reading.label(name))[0])),
@@ -216,6 +229,7 @@ def _candidate(name: str, advice: Advice) -> Candidate:
         [place for place in reasons.values() if place is not None],
         (own.interval.low, own.interval.high) if own else None,
         _method(name),
+        EXPLAINED[name],
     )
 
 
@@ -274,21 +288,21 @@ def _reason(advice: Advice) -> str:
         )
     if advice.passed and advice.score == "auroc":
         return (
-            f"Its AUROC is [higher] than that of {_short(advice.passed[-1])}, and nothing else "
-            "that fits your answers is shown to be higher still."
+            f"Its AUROC is [higher] than that of {_short(advice.passed[-1])}, and no other method "
+            "that fits your answers is shown to have a higher one."
         )
     if advice.passed:
         return (
-            f"It is [better] than {_short(advice.passed[-1])}, and nothing else that fits your "
-            "answers is better than it."
+            f"It is [better] than {_short(advice.passed[-1])}, and no other method that fits your "
+            "answers is better still."
         )
     if advice.score == "auroc":
         return (
-            "A temperature hardly helps to notice such inputs, but [nothing else] that fits your "
-            "answers is shown to help either."
+            "A temperature hardly helps to notice such inputs, but [no other method] that fits "
+            "your answers is shown to help more."
         )
     return (
-        "Nothing else that fits your answers is [better than it]. Where it is unclear, the cheaper "
+        "No other method that fits your answers is [better]. Where that is unclear, the cheaper "
         "one stays."
     )
 

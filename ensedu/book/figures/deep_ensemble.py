@@ -44,24 +44,26 @@ NAMED = {
     "members": (0.9, -1.15, 0.35), "mean": (3.0, 0.85, 2.2), "true curve": (0.1, 1.5, 0.75),
     "data": (-2.9, 0.95, -3.0),
 }  # fmt: skip
+#: As the trainer says it: what starts are, to whose curves.
+STARTS = {"different": "different", "all the same": "same"}
 #: Half of a point, in units of y.
 POINT = 0.07
 
 
 def on_the_curve(trained: ByStart, beliefs: Mapping[str, plot.Belief], thin: str = "") -> Figure:
-    """Draw beliefs beside the points, the true curve and the gap."""
+    """Draw beliefs beside the points, the true curve and the gap, which the first panel names."""
     return plot.functions(
         trained.x, beliefs, truth=trained.truth, data=trained.points, shaded=gap.gaps[0],
-        ylim=(-2, 2), thin=thin or None,
-        named=_named(trained, *beliefs.values(), thin=thin) if len(beliefs) == 1 else None,
+        ylim=(-2, 2), thin=thin or None, named=_named(trained, next(iter(beliefs.values())), thin),
     )  # fmt: skip
 
 
 def _named(trained: ByStart, belief: plot.Belief, thin: str) -> dict[str, tuple[float, ...]]:
     """Return where words stand, each with the place on what it names."""
-    assert belief.mean is not None and belief.members is not None
+    assert belief.mean is not None
+    members = belief.mean[None] if belief.members is None else belief.members
     heights = {
-        "members": (trained.x, belief.members.min(axis=0)),
+        "members": (trained.x, members.min(axis=0)),
         "mean": (trained.x, belief.mean),
         "true curve": (trained.x, trained.truth),
         "data": (trained.points[0], trained.points[1] + POINT),
@@ -71,7 +73,8 @@ def _named(trained: ByStart, belief: plot.Belief, thin: str) -> dict[str, tuple[
         xs, ys = heights[word]
         nearest = np.abs(xs - to).argmin()
         called = thin if word == "members" else word
-        named[called] = x, y, float(xs[nearest]), float(ys[nearest])
+        if called:
+            named[called] = x, y, float(xs[nearest]), float(ys[nearest])
     return named
 
 
@@ -89,19 +92,22 @@ class Average:
 
     def __init__(self, trained: ByStart, left: Mapping[int, float | int]) -> None:
         self.trained, self.left = trained, left
-        self.choices = {"ensemble_size": [*left], "starts": [*trained.curves]}
+        self.choices = {"ensemble_size": [*left], "starts": [*STARTS]}
 
     def draw(self, ensemble_size: int, starts: str) -> Figure:
         """Draw some members and their average."""
-        own = self.trained.curves[starts][:ensemble_size]
+        own = self.trained.curves[STARTS[starts]][:ensemble_size]
         belief = plot.Belief("deep_ensemble", own.mean(axis=0), members=own)
         # Lines that nobody sees apart are named as the one that is seen.
-        thin = f"{ensemble_size} members,\none curve" if starts == "same" else "members"
+        same = f"{ensemble_size} members,\none curve"
+        thin = same if STARTS[starts] == "same" else "members"
+        if ensemble_size == 1:
+            thin = "one member"
         return on_the_curve(self.trained, {"": belief}, thin=thin)
 
     def say(self, ensemble_size: int, starts: str) -> str:
         """Say the ambiguity decomposition in numbers."""
-        if starts == "same":
+        if STARTS[starts] == "same":
             return (
                 "From one start, and with one order of the examples, all members stay one "
                 "function. Averaging them changes nothing."

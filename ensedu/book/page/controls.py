@@ -9,6 +9,8 @@ NUMBER = re.compile(r"[-−+]?[\d.,]+(e[-+]?\d+)?%?")
 # Letters that stand beside each other on a wide page, and the room around each name, in letters.
 LINE, AROUND = 60, 4
 MOST_BUTTONS = 7  # of numbers: more are slid
+# What a reader calls otherwise than Python does, as the trainer says it.
+SAID = {"ensemble_size": "members"}
 
 
 def kind(options: Sequence[Any]) -> Literal["buttons", "list", "slider"]:
@@ -24,7 +26,7 @@ def kind(options: Sequence[Any]) -> Literal["buttons", "list", "slider"]:
 
 def words(name: str) -> str:
     """Return a slider's name as a reader sees it."""
-    return name.replace("_", " ")
+    return SAID.get(name, name.replace("_", " "))
 
 
 def setting(values: Mapping[str, Any]) -> str:

@@ -43,7 +43,8 @@
   };
 
   // A row of a figure says its numbers where a mouse points at it, or a finger taps it. They stand in
-  // the figure's table, too: this is for the eye alone.
+  // the figure's table, too: this is for the eye alone. Until a reader has done so, a line says it.
+  const hints = [];
   const sayWherePointed = (root, rows) => {
     const frame = root.querySelector(".ensedu-frame");
     const [band, note] = ["ensedu-band", "ensedu-note-of-row"].map((name) => {
@@ -54,6 +55,12 @@
       frame.append(part);
       return part;
     });
+    const hint = document.createElement("p");
+    hint.className = "ensedu-hint";
+    hint.ariaHidden = "true";
+    hint.textContent = `${matchMedia("(hover: hover)").matches ? "Point at" : "Tap"} a row for its numbers.`;
+    frame.after(hint);
+    hints.push(hint);
     const hide = () => {
       band.hidden = note.hidden = true;
     };
@@ -65,6 +72,7 @@
       const row = clientX > left && clientX < right
         && rows().find(({ [look]: [first, last] }) => first <= share && share < last);
       if (!row) return hide();
+      for (const one of hints.splice(0)) one.style.visibility = "hidden"; // nothing below moves
       const [first, last] = row[look].map((end) => end * height + top - frame.getBoundingClientRect().top);
       band.hidden = note.hidden = false;
       band.style.top = `${first}px`;

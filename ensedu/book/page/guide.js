@@ -19,12 +19,13 @@ const ruledOut = (rows) => {
   return `${counts.reduce((sum, count) => sum + count, 0)} ruled out: ${each.join(", ")}`;
 };
 
-// Who else fits: the first by name, and of more than one other how many.
+// Who else fits: the first by name, with their links, and of more than one other how many.
 const NAMED = 3;
 const named = (fit) => {
-  const names = fit.map(({ textContent }) => textContent);
+  const names = fit.map((name) => (name.querySelector("a") ?? name).cloneNode(true));
   if (names.length > NAMED + 1) names.splice(NAMED, Infinity, `${names.length - NAMED} more`);
-  return `Also ${names.length === 1 ? "fits" : "fit"}: ${names.join(" · ")}`;
+  const parts = names.flatMap((name, i) => (i ? [" · ", name] : [name]));
+  return [`Also ${names.length === 1 ? "fits" : "fit"}: `, ...parts];
 };
 
 const setUp = (root) => {
@@ -68,16 +69,13 @@ const setUp = (root) => {
     const count = `${fit.length || "No"} ${fit.length === 1 ? "other fits" : "others fit"}.`;
     const beside = both.flat().length ? count : "";
     const word = { "": "Answer", [called]: "Still" }[before] ?? "Now";
-    const changed = { Answer: "", Still: "No change.", Now: "New answer." }[word];
-    const note = first.querySelector(".ensedu-now");
-    note.textContent = `${changed} ${fit.length ? named(fit) : beside}`.trim();
+    const changed = { Answer: "", Still: "Still the answer.", Now: "New answer." }[word];
+    const badge = document.createElement(word === "Now" ? "strong" : "span");
+    badge.textContent = changed;
+    const others = fit.length ? named(fit) : [beside];
+    const parts = [changed && badge, changed && others[0] && " ", ...others];
+    first.querySelector(".ensedu-now").append(...parts.filter(Boolean));
     if (before) first.classList.add("ensedu-fresh");
-    if (word === "Now") {
-      const badge = document.createElement("strong");
-      note.firstChild.splitText(changed.length);
-      note.firstChild.replaceWith(badge);
-      badge.textContent = changed;
-    }
     before = called;
     answer.dataset.method = first.dataset.method ?? "";
     [`${word}: `, `${called}.`, beside && ` ${beside}`].forEach((words, i) => {

@@ -23,6 +23,7 @@ from ensedu.book.page.ranking import (
     Measure,
     Score,
     bar_html,
+    bar_place,
     bar_room,
     check_interval,
     direction,
@@ -171,12 +172,14 @@ class Candidate:
         The ends of the interval on the reader's own kind of data alone, None if there is none.
     method
         A method's key, for its color.
+    href
+        The address of what explains it, which its name leads to; empty if nothing does.
 
     Raises
     ------
     TypeError, ValueError
         For words that are empty or no strings, a score without an interval, an unknown state or
-        method, and places that no cost has.
+        method, places that no cost has, and an address that is none.
     """
 
     label: str
@@ -187,10 +190,13 @@ class Candidate:
     over: Sequence[int] = ()
     own: Sequence[float | int] | None = None
     method: str | None = None
+    href: str = ""
 
     def __post_init__(self) -> None:
         _words("label", self.label)
         _words("said", self.said)
+        if checks.text("href", self.href):
+            _address("href", self.href)
         if not isinstance(self.score, Score) or self.score.interval is None:
             raise TypeError(
                 f"score must be a Score with an interval, got {checks.given(self.score)}"
@@ -568,7 +574,7 @@ def _room(found: Ranked) -> Ends:
 def _row(row: Candidate, measure: Measure, room: Ends, titles: Sequence[str]) -> str:
     assert row.score.interval is not None
     low, high = row.score.interval
-    bars = bar_html((low, high), room, resolved=bool(row.score.verdict))
+    bars = bar_html((low, high), room, resolved=False)
     verdict = f" {row.score.verdict}" if row.score.verdict else ""
     heard = f"{verdict} {_between(row, measure)}"
     if row.own:
@@ -581,12 +587,15 @@ def _row(row: Candidate, measure: Measure, room: Ends, titles: Sequence[str]) ->
     )
     marked = '<span class="ensedu-hear"> recommended</span>' * (row.state == "recommended")
     own = f' data-method="{row.method}"' if row.method else ""
+    zero = bar_place((0.0, 0.0), room)["zero"]
+    name = f'<a href="{escape(row.href)}">{escape(row.label)}</a>' if row.href else ""
     return (
         f'<tr role="row" class="ensedu-{row.state}"{own}>'
-        f'<th role="rowheader" scope="row"><span>{escape(row.label)}</span>{marked}</th>'
+        f'<th role="rowheader" scope="row"><span>{name or escape(row.label)}</span>{marked}</th>'
         f'<td role="cell"><span class="ensedu-difference">'
         f"<span>{_signed(row.score.mean, measure)}</span>"
-        f'<span class="ensedu-hear">{heard}</span><span class="ensedu-bars">{bars}</span></span>'
+        f'<span class="ensedu-hear">{heard}</span><span class="ensedu-bars" '
+        f'style="--at: {zero:.3f}">{bars}</span></span>'
         f"</td>{costs}</tr>"
     )
 
@@ -639,12 +648,17 @@ def _pairs(name: str, value: Any) -> Sequence[Any]:
                 f"{name}[{i}][0] must have one link in brackets at most, got "
                 f"{checks.shown(pair[0])}"
             )
-        if not ADDRESS.fullmatch(checks.text(f"{name}[{i}][1]", pair[1])):
-            raise ValueError(
-                f"{name}[{i}][1] must be an address such as 'shootout.html#fig-contest', "
-                f"got {checks.shown(pair[1])}"
-            )
+        _address(f"{name}[{i}][1]", checks.text(f"{name}[{i}][1]", pair[1]))
     return value
+
+
+def _address(name: str, value: str) -> None:
+    """Raise unless this is an address."""
+    if not ADDRESS.fullmatch(value):
+        raise ValueError(
+            f"{name} must be an address such as 'shootout.html#fig-contest', "
+            f"got {checks.shown(value)}"
+        )
 
 
 def _key(name: str, value: Any) -> str:

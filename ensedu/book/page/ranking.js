@@ -11,10 +11,13 @@ const tableOf = (section, data, tell) => {
   const heads = [...section.querySelectorAll("thead th")];
   heads.forEach((head, column) => {
     const button = document.createElement("button");
+    const mark = document.createElement("span"); // it is seen, and its words are heard
     const first = document.createElement("span");
     button.type = "button";
-    first.className = "ensedu-first";
-    button.append(...head.childNodes, first);
+    mark.className = "ensedu-sort";
+    first.className = "ensedu-hear";
+    mark.append(first);
+    button.append(...head.childNodes, mark);
     head.append(button);
     button.addEventListener("click", () => tell(data.by[column]));
   });
@@ -25,7 +28,7 @@ const tableOf = (section, data, tell) => {
     const barred = data.bars[column] ? column : data.bars.indexOf(true);
     body.append(...data.orders[column][end].map((place) => rows[place]));
     heads.forEach((head, i) => {
-      head.querySelector(".ensedu-first").textContent = i === column ? `${end} first` : "";
+      head.querySelector(".ensedu-sort > span").textContent = i === column ? ` ${end} first` : "";
       if (i === column) head.setAttribute("aria-sort", data.directions[i][end]);
       else head.removeAttribute("aria-sort");
       for (const { classList } of [head, ...rows.map((row) => row.cells[i + 1])])

@@ -421,8 +421,6 @@ class Ranking:
     def _key(self) -> str:
         """Say what arrows, which only a page without scripts shows, marks and brackets mean."""
         measures = [measure for part in self.parts for measure in part.measures]
-        found = [better for better in BETTER if any(m.better == better for m in measures)]
-        arrows = "; ".join(f"{BETTER[better]} {better} is better" for better in found)
         words = []
         scores = [s for part in self.parts for row in part.rows for s in row.scores.values()]
         if any(score.verdict for score in scores):
@@ -431,13 +429,10 @@ class Ranking:
                 + f" than {self.reference}, no mark: {UNCLEAR}"
             )
         if any(score.interval for score in scores):
-            words.append(
-                f"a bar: the 95% interval of the difference from {self.reference}, in the column "
-                f"that the table is sorted by, or in the first that has bars"
-            )
+            words.append(f"a bar: the 95% interval of the difference from {self.reference}")
         rest = "; ".join(words) + "." * bool(words)
         rest = rest[:1].upper() + rest[1:]
-        return f'<span class="ensedu-arrows">{arrows}. </span>{escape(rest)}'
+        return f'<span class="ensedu-arrows">{_arrows(measures)} </span>{escape(rest)}'
 
     def _section(self, part: Part) -> Iterator[str]:
         side_by_side, barred, line = part.widths()
@@ -445,8 +440,8 @@ class Ranking:
         rows = [part.rows[i] for i in part.order(part.start, ENDS[0])]
         yield (
             f'<section><div class="ensedu-ranked" style="--ensedu-table: {barred:.1f}">'
-            '<div class="ensedu-press ensedu-live-only" hidden>Press a title to sort by its '
-            "column, once more to turn the order.</div>"
+            '<div class="ensedu-press ensedu-live-only" hidden>Press a title to sort, once more to '
+            f"turn the order. {_arrows(part.measures)}</div>"
             f'<div class="ensedu-table-box" style="--ensedu-table: {side_by_side:.1f}; '
             f"--ensedu-line: {line:.1f}; --ensedu-aside: 0; "
             f'--ensedu-columns: {len(part.measures)}">'
@@ -455,7 +450,7 @@ class Ranking:
         )
         if part.option:
             yield f"<caption>{escape(part.option)}</caption>"
-        yield '<thead role="rowgroup"><tr role="row"><td role="cell"></td>'
+        yield f'<thead role="rowgroup"><tr role="row"><td role="cell">{self._scales(part)}</td>'
         for measure in part.measures:
             yield self._title(part, measure)
         yield '</tr></thead><tbody role="rowgroup">'
@@ -469,20 +464,17 @@ class Ranking:
             for measure in part.measures:
                 yield self._cell(part, row, measure)
             yield "</tr>"
-        yield f"</tbody>{self._foot(part)}</table></div></div></section>"
+        yield "</tbody></table></div></div></section>"
 
-    def _foot(self, part: Part) -> str:
-        """Return the scales of the bars, for the eye; nothing where there are none."""
+    def _scales(self, part: Part) -> str:
+        """Return what stands above bars: what they are of, and their scale; or nothing."""
         rooms = {measure.title: part.bars(measure) for measure in part.measures}
-        if not any(found for found, _ in rooms.values()):
-            return ""
-        scales = {
-            i: scale_html(room) for i, (found, room) in enumerate(rooms.values()) if found
-        }  # fmt: skip
-        cells = "<td></td>" * len(part.measures)
-        return (
-            f'<tfoot aria-hidden="true"><tr><td>bar: difference{_lane_html(scales)}</td>{cells}'
-            "</tr></tfoot>"
+        return _lane_html(
+            {
+                i: f'<span class="ensedu-of">{escape(title)} difference</span>{scale_html(room)}'
+                for i, (title, (found, room)) in enumerate(rooms.items())
+                if found
+            }
         )
 
     def _lane(self, part: Part, row: Contestant) -> str:
@@ -499,7 +491,7 @@ class Ranking:
         sort = f' aria-sort="{_directions(measure)[0]}"' if measure is part.start else ""
         return (
             f'<th role="columnheader" scope="col"{sort}{_classes(part, measure)}>'
-            f"<span>{escape(measure.title)}</span> {direction(measure)}</th>"
+            f"<span>{escape(measure.title)}</span> {_unit_and_way(measure)}</th>"
         )
 
     def _cell(self, part: Part, row: Contestant, measure: Measure) -> str:
@@ -522,6 +514,22 @@ def _lane_html(parts: Mapping[int, str]) -> str:
     """Return what stands at the end of a row's name, by the column that it is of."""
     inside = "".join(f'<span data-column="{i}">{part}</span>' for i, part in parts.items())
     return f'<span class="ensedu-lane" aria-hidden="true">{inside}</span>' if inside else ""
+
+
+def _unit_and_way(measure: Measure) -> str:
+    """Return a column's unit, and which way is better: an arrow to the eye, words to the ear."""
+    unit = f'<span class="ensedu-note">{escape(measure.unit)}</span> ' if measure.unit else ""
+    return (
+        f'{unit}<span class="ensedu-way" aria-hidden="true">{BETTER[measure.better]}</span>'
+        f'<span class="ensedu-hear"> {measure.better} is better</span>'
+    )
+
+
+def _arrows(measures: Sequence[Measure]) -> str:
+    """Say what the arrows of some titles mean."""
+    found = [better for better in BETTER if any(m.better == better for m in measures)]
+    said = "; ".join(f"{BETTER[better]}\N{NO-BREAK SPACE}{better} is better" for better in found)
+    return f"{said}."
 
 
 def direction(measure: Measure) -> str:

@@ -120,7 +120,7 @@ def test_reasons_are_those_of_the_answers():
     rows = listed(time="one")
     assert rows["SWAG"].said == "too many passes" and rows["SWAG"].over == [2, 0]
     assert rows["Mean-field BNN"].over == [2, 0, 1]
-    assert rows["Linear model"].said == "worse beside the recommended one"
+    assert rows["Linear model"].said == "worse than the recommended one"
     assert rows["Linear model"].over == []
     assert listed(passes="four")["Deep ensemble"].said == "too many parameters"
     assert listed(passes="many", memory="twenty", time="one")["IVON"].said == "too long to train"

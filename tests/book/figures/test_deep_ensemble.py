@@ -6,7 +6,7 @@ import numpy as np
 
 from ensedu import plot
 from ensedu.book.experiments.averaging import ByStart
-from ensedu.book.figures.deep_ensemble import Average, Correlation, Matrices, Weights
+from ensedu.book.figures.deep_ensemble import STARTS, Average, Correlation, Matrices, Weights
 from tests.plot.looks import LIGHT, drawn, readable, steady, texts
 
 X = np.linspace(-4.6, 4.6, 31)
@@ -39,30 +39,37 @@ def holds(figure, values, color=None):
 def test_an_average_is_drawn_with_its_own_members_alone():
     for size, starts in itertools.product(*AVERAGE.choices.values()):
         figure = drawn(lambda size=size, starts=starts: AVERAGE.draw(size, starts), LIGHT[0])
-        own = TRAINED.curves[starts][:size]
+        own = TRAINED.curves[STARTS[starts]][:size]
         assert holds(figure, own.mean(axis=0), plot.PALETTE["deep_ensemble"])
         shown = [holds(figure, curve) for curve in DIFFERENT]
         if starts == "different" and size > 1:
             assert shown == [i < size for i in range(4)]
     for size in AVERAGE.left:
         readable(lambda size=size: AVERAGE.draw(size, "different"))
-    readable(lambda: AVERAGE.draw(4, "same"))
-    for starts, name in ("different", "members"), ("same", "4 members,\none curve"):
-        figure = drawn(lambda starts=starts: AVERAGE.draw(4, starts), LIGHT[0])
+    readable(lambda: AVERAGE.draw(4, "all the same"))
+    for size, starts, name in (
+        (4, "different", "members"),
+        (4, "all the same", "4 members,\none curve"),
+        (1, "different", "one member"),
+        (1, "all the same", "one member"),
+    ):
+        figure = drawn(lambda size=size, starts=starts: AVERAGE.draw(size, starts), LIGHT[0])
         (word,) = [text for text in texts(figure) if "member" in text.get_text()]
         assert word.get_text() == name
         place = np.abs(X - word.xy[0]).argmin()
-        assert word.xy == (X[place], TRAINED.curves[starts][:, place].min())
+        lowest = TRAINED.curves[STARTS[starts]][:size, place].min()
+        assert word.xy == (X[place], lowest)
+        assert ("mean" in [text.get_text() for text in texts(figure)]) == (size > 1)
 
 
 def test_an_average_says_what_it_leaves():
-    assert AVERAGE.choices == {"ensemble_size": [1, 2, 4], "starts": ["different", "same"]}
+    assert AVERAGE.choices == {"ensemble_size": [1, 2, 4], "starts": ["different", "all the same"]}
     assert AVERAGE.say(1, "different") == "One member. Its mean squared error in the gap is 0.210."
     assert AVERAGE.say(4, "different") == (
         "In the gap, averaging 4 members leaves 0.100 of 0.210 squared error: the difference is "
         "how far they are apart."
     )
-    assert "Averaging them changes nothing" in AVERAGE.say(4, "same")
+    assert "Averaging them changes nothing" in AVERAGE.say(4, "all the same")
     steady(AVERAGE.draw, [*itertools.product(*AVERAGE.choices.values())])
 
 
@@ -99,4 +106,7 @@ def test_weights_have_a_panel_beside_predictions():
     figure = drawn(shown.draw, LIGHT[0])
     assert holds(figure, shown.predictions, plot.PALETTE["deep_ensemble"])
     assert holds(figure, shown.weights, plot.PALETTE["single"])
+    first, other = figure.axes
+    named = [text.get_text() for text in first.texts]
+    assert named == ["no data", "true curve", "data"] and not other.texts
     assert "With weights averaged, it misses them" in shown.say()

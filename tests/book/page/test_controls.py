@@ -9,13 +9,13 @@ CHOICES = {"width": [2, 3, 50, 64, 128, 256, 512, 1024], "ensemble_size": [1, 4]
 
 
 def test_names_are_said_as_words():
-    assert setting({"width": 3, "ensemble_size": 4}) == "width 3, ensemble size 4"
+    assert setting({"width": 3, "ensemble_size": 4}) == "width 3, members 4"
 
 
 def test_two_values_are_a_toggle_and_many_a_slider():
     html = controls(CHOICES, {"width": 3, "ensemble_size": 4}, "key")
     root = BeautifulSoup(html, "html.parser").div
-    assert root["aria-label"] == "width and ensemble size"
+    assert root["aria-label"] == "width and members"
     assert root.has_attr("hidden")  # until a script moves them
     assert [one["data-name"] for one in root.select("[data-name]")] == list(CHOICES)
     (slider,) = root.select("input[type=range]")
@@ -26,7 +26,7 @@ def test_two_values_are_a_toggle_and_many_a_slider():
     first, second = root.select("input[type=radio]")
     assert first["name"] == second["name"]
     assert (first.has_attr("checked"), second.has_attr("checked")) == (False, True)
-    assert root.select_one("[role=radiogroup]")["aria-label"] == "ensemble size"
+    assert root.select_one("[role=radiogroup]")["aria-label"] == "members"
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_live_it_is_sliders_and_an_image():
 
 def test_moving_a_slider_shows_the_frame_of_its_value():
     width, ensemble_size, words, image, caption = explorer().widget().children
-    assert (width.description, ensemble_size.description) == ("width", "ensemble size")
+    assert (width.description, ensemble_size.description) == ("width", "members")
     assert image.value == plot.png(draw(2, 1))
     width.value = 50
     assert image.value == plot.png(draw(50, 1))
@@ -348,7 +348,7 @@ def test_the_page_shows_the_start_without_scripts(from_the_middle):
         assert image["loading"] == "lazy"  # or both themes were fetched
     (sliders,) = [attrs for _, attrs in page.tags if attrs.get("class") == "ensedu-sliders"]
     assert "hidden" in sliders
-    assert "Set to width 3, ensemble size 1." in page.text
+    assert "Set to width 3, members 1." in page.text
     assert [attrs["class"] for _, attrs in page.tags if attrs.get("role") == "status"]
     assert "1 networks of width 3" in page.text
 

@@ -128,7 +128,10 @@ def test_without_a_script_the_first_answers_and_their_list_stand_open():
     ]  # fmt: skip
     assert [row.get("data-method") for row in rows] == ["batch_ensemble", None, "deep_ensemble"]
     assert [len(row.select(".ensedu-over")) for row in rows] == [0, 0, 1]
-    assert [len(row.select(".ensedu-resolved")) for row in rows] == [0, 0, 1]
+    assert not root.select(".ensedu-resolved")  # thick is a bar of all sources
+    assert [row.th.a and row.th.a["href"] for row in rows] == [
+        "batch.html#what", None, "deep.html",
+    ]  # fmt: skip
     assert [row.select_one("[data-label]")["data-label"] for row in rows] == ["networks"] * 3
     # Bars are explained above them.
     key = root.select_one(".ensedu-key")
@@ -258,6 +261,7 @@ BAD = [
     (lambda: candidate(costs=[3]), TypeError, r"costs\[0\] must be a string"),
     (lambda: candidate(own=(1.0, 0.0)), ValueError, "low, high"),
     (lambda: candidate(method="ours"), ValueError, "method must be one of"),
+    (lambda: candidate(href="data:,x"), ValueError, "href must be an address such as"),
     (lambda: guide([ASK], rank, start=3), TypeError, "start must be a mapping"),
     (lambda: guide([ASK], rank, start={"b": "x"}), ValueError, "start has the question 'b'"),
     (lambda: guide([ASK], rank, start={"a": "z"}), ValueError, r"start\['a'\] must be one of"),

@@ -143,7 +143,8 @@ def test_a_verdict_is_a_mark_and_a_word():
     assert "95% interval of the difference from single network" in key
     plain = parsed(small({"a": {"NLL": 1}}))
     assert not plain.select(".ensedu-mark, .ensedu-between")
-    assert plain.select_one(".ensedu-key").get_text().startswith("↓ lower is better.")
+    words = plain.select_one(".ensedu-key").get_text()
+    assert words.startswith("↓\N{NO-BREAK SPACE}lower is better.")
 
 
 def test_where_nothing_is_judged_nothing_is_unclear():
@@ -165,7 +166,7 @@ def test_without_a_script_it_is_a_table_and_nothing_waits():
     for table in root("table"):
         (sort,) = table.select("[aria-sort]")
         assert sort["aria-sort"] == "ascending"
-        assert sort.get_text() == "NLL nats, lower is better"
+        assert sort.get_text() == "NLL nats ↓ lower is better"
     assert parsed(one_table()).table["aria-label"] == "One"
 
 

@@ -114,6 +114,7 @@ SCORES = {
     "batch": Score(-0.13, (-0.3, 0.04)),
     "scaled": Score(0.0, (-0.02, 0.02)),
 }
+EXPLAINED = {"deep": "deep.html", "batch": "batch.html#what", "scaled": ""}
 NETWORKS = {"deep": "4", "batch": "1.1", "scaled": "1"}
 NOTES = [("Bars are [intervals].", "shootout.html#fig-contest")]
 
@@ -133,8 +134,9 @@ def ranked(trained, memory, rows):
         entry = ENTRIES[name]
         over = [0] if state == "out" else []
         return Candidate(
-            entry.label, SCORES[name], said, state, [NETWORKS[name]], over, own, entry.method
-        )
+            entry.label, SCORES[name], said, state, [NETWORKS[name]], over, own, entry.method,
+            EXPLAINED[name],
+        )  # fmt: skip
 
     rows = sorted(map(candidate, SCORES), key=lambda row: row.state != "recommended")
     rows.sort(key=lambda row: row.state == "out")
