@@ -5,8 +5,8 @@ import { cellsOf, hundredths, stepped } from "./cells.js";
 import { CHALLENGES, startOf } from "./challenges.js";
 import { compute, keysOf, kindOf, limitsOf, sizesOf, totalOf, valueOf } from "./layer.js";
 import { capital, figure, nameOf, parsed, written } from "./names.js";
-import { drawOutputs, endOf, layOutputs } from "./outputs.js";
-import { challengePanel, countPanel, layerPanel, stepperPanel } from "./panels.js";
+import { drawOutputs, endsOf, layOutputs } from "./outputs.js";
+import { challengePanel, countPanel, layerPanel, stepperPanel, tabsPanel } from "./panels.js";
 import { layOut } from "./sheet.js";
 import { explain, sumWords } from "./words.js";
 
@@ -24,12 +24,15 @@ const NUMBER = /^\s*[-\u2212]?(\d+\.?\d*|\.\d+)\s*$/;
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 // The number that is touched before a reader touches one.
 const firstOf = (state) => keysOf(state)[0];
+// An open challenge says itself what is counted.
+const sums = (state) => (state.challenge ? "" : sumWords(state));
 const layerOf = ({ method, in_features, out_features, ensemble_size, challenge }) => [method, in_features, out_features, ensemble_size, challenge];
 
 export const mount = (root, { state: first, name = "playground", hooks = {} }) => {
   let state = structuredClone(first);
   let numbers = compute(state);
-  let end = endOf(state); // of the lines of outputs
+  let ends; // of the lines of outputs
+  let mine = { ...state, challenge: null }; // the layer that a challenge stands in for
   let undos = [];
   let gesture = null; // changes of one gesture are undone together
   let chosen = firstOf(state); // the touched number
@@ -37,36 +40,41 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   let lit = null; // what lights up with it
   let settling = 0;
   let laid = null; // for which layer the cells stand
+  let narrow = null; // whether there is little room
 
   // What is told.
   const story = make("p", { class: "ensedu-p-story", role: "status" });
-  const tell = (words) => {
+  const tell = (words, plain = false) => {
+    story.classList.toggle("plain", plain);
     if (story.textContent !== words) story.replaceChildren(...written(words));
   };
 
   // What can be pressed.
   const layer = layerPanel({
-    choose: (method) => change({ ...state, method, challenge: null }, sumWords),
+    choose: (method) => change({ ...own(), method }, sums),
     resize(part) {
-      const challenge = CHALLENGES[state.challenge]?.sizes ? state.challenge : null;
-      change({ ...state, ...part, challenge }, sumWords);
+      const open = CHALLENGES[state.challenge]?.sizes;
+      change({ ...(open ? state : own()), ...part }, sums);
     },
   });
   const challenges = challengePanel({
     choose(key) {
-      change(key === null ? { ...state, challenge: null } : startOf(key), sumWords);
+      change(key === null ? own() : startOf(key), sums);
       if (key !== null) seek(CHALLENGES[key]);
     },
   });
   const undo = button("Undo", () => back());
   const reset = button("Reset", () => {
     const start = state.challenge ? startOf(state.challenge) : structuredClone(first);
-    if (same(start, state)) tell("It is as it was at first.");
-    change(start, (next) => `As it was at first. ${sumWords(next)}`);
+    ends = undefined;
+    if (same(start, state)) refresh();
+    else change(start);
+    tell(`As it was at first. ${sums(state)}`);
   });
   const surprise = button("Surprise me", () => {
     const seed = (state.numbers + 1) % LAYERS.seeds;
-    const next = { ...state, numbers: seed, draw: seed, edits: {}, challenge: null };
+    const next = { ...own(), numbers: seed, draw: seed, edits: {} };
+    ends = undefined;
     change(next, () => `New numbers everywhere, number ${seed}; the layer holds ${totalOf(next.method, sizesOf(next))}, as before.`);
   });
   const again = button("", () => {
@@ -84,19 +92,22 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     } catch {
       prompt("The link to this layer, with every number:", address);
     }
-  });
-  const down = button(`${Object.keys(CHALLENGES).length} challenges`, () => {
-    challenges.element.scrollIntoView({ block: "start" });
-    challenges.element.querySelector("button").focus({ preventScroll: true });
-  });
-  const doings = make("div", { class: "ensedu-p-doings" }, reset, surprise, ...(hooks.change ? [] : [link]), down);
+  }, { class: "ensedu-p-link" });
+  const doings = make("div", { class: "ensedu-p-doings" }, reset, surprise, ...(hooks.change ? [] : [link]), challenges.chip);
   const tools = make("div", { class: "ensedu-p-tools", role: "group", "aria-label": "The layer" }, ...layer.sizing, doings);
 
   // The numbers.
   const shared = make("div", { class: "ensedu-p-shared" });
   const outputs = make("div", { class: "ensedu-p-outputs", role: "group" });
-  const strip = make("div", { class: "ensedu-p-strip", "aria-hidden": "true" });
   const members = make("div", { class: "ensedu-p-members" });
+  const offset = (i) => members.children[i].offsetLeft - members.firstChild.offsetLeft;
+  const bring = (i) => (members.scrollLeft = offset(i)); // to be seen whole
+  const tabs = tabsPanel({ choose: bring });
+  const view = () => {
+    const away = [...members.children].map((_, i) => Math.abs(offset(i) - members.scrollLeft));
+    tabs.show(away.indexOf(Math.min(...away)));
+  };
+  members.addEventListener("scroll", view);
   const stepper = stepperPanel({
     nudge: (steps) => write(chosen, stepped(state, chosen, steps), `steps ${chosen}`),
     type: (text) => typed(chosen, text.replace(",", ".")),
@@ -104,11 +115,11 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const hand = make("div", { class: "ensedu-p-hand" }, stepper.element, undo);
   const hands = { "ensedu-t-finger": TOUCH_HINT, "ensedu-t-mouse": MOUSE_HINT };
   const instruction = make("p", { class: "ensedu-p-do" }, ...Object.entries(hands).map(([name, words]) => make("span", { class: name }, words)));
-  const top = make("div", { class: "ensedu-p-top" }, instruction, shared, outputs, hand, strip, challenges.answer, story);
+  const top = make("div", { class: "ensedu-p-top" }, instruction, shared, outputs, hand, challenges.answer, story);
   const marks = { touched: "touched", into: "moves with it", from: "goes into it" };
   const key = make("p", { class: "ensedu-p-key" }, ...Object.entries(marks).map(([mark, words]) => make("span", { class: mark }, words)));
   const head = make("div", { class: "ensedu-p-head" }, key, again, layer.add);
-  const sheet = make("div", { class: "ensedu-p-sheet" }, top, head, members);
+  const sheet = make("div", { class: "ensedu-p-sheet" }, top, head, tabs.element, members);
   const hint = make("p", { class: "ensedu-t-note" }, make("span", { class: "ensedu-t-keys" }, `${KEY_HINT} `), HINT);
   const count = countPanel();
   const box = make("div", { class: "ensedu-t ensedu-p" }, layer.element, tools, sheet, challenges.element, count.element, hint);
@@ -119,7 +130,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       chosen = at;
       light();
       const member = sheet.querySelector(`[data-key="${at}"]`).closest(".ensedu-p-member");
-      if (member) members.scrollLeft = member.offsetLeft - members.firstChild.offsetLeft; // to be seen whole
+      if (member) bring([...members.children].indexOf(member));
     },
     edit: (at, value, by) => write(at, value, by),
     type: (at, text) => typed(at, text),
@@ -137,10 +148,14 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     settling = setTimeout(settled, SETTLE);
   };
   const leave = () => settling && settled();
+  // A reader's own layer, which is there again when a challenge is left.
+  const own = () => (state.challenge ? mine : state);
   const become = (next, words = null) => {
+    if (next.challenge) mine = own();
     state = next;
     refresh();
-    if (words) tell(words(state));
+    const said = words?.(state);
+    if (said) tell(said);
     settle();
   };
   const change = (next, words = null, by = null) => {
@@ -182,10 +197,10 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const light = () => {
     lit = { key: chosen, ...explain(state, chosen, numbers) };
     cells.light(lit);
-    drawOutputs(state, numbers, outputs, strip, lit, end);
+    drawOutputs(state, numbers, outputs, lit, ends, narrow);
     stepper.refresh(state, chosen, numbers[chosen] ?? valueOf(state, chosen), cells.isStored(chosen));
     keep();
-    tell(lit.words);
+    tell(lit.words, true);
   };
   // Of all members' means and σ, those of the one that was touched last.
   const keep = () => {
@@ -193,17 +208,17 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     if (whose >= state.ensemble_size) whose = 0;
     [...sheet.querySelectorAll(".ensedu-p-kept")].forEach((one, i) => one.classList.toggle("away", i !== whose));
   };
-  // Where there is little room, x and W scroll away, and all outputs stand below the members.
-  const arrange = () => {
-    const narrow = box.clientWidth > 0 && box.clientWidth < NARROW;
+  // Where there is little room, x and W scroll away, and outputs are small.
+  const fit = () => {
+    const now = box.clientWidth > 0 && box.clientWidth < NARROW;
+    if (now === narrow) return;
+    [narrow, laid] = [now, null];
     box.dataset.narrow = String(narrow);
-    if (narrow && shared.parentNode === top) {
-      top.before(instruction, shared);
-      members.after(layer.add, outputs);
-    } else if (!narrow && shared.parentNode !== top) {
-      top.prepend(instruction, shared, outputs);
-      head.append(layer.add);
-    }
+    if (narrow) top.before(instruction, shared);
+    else top.prepend(instruction, shared);
+    (narrow ? sheet : head).append(layer.add);
+  };
+  const place = () => {
     const wide = getComputedStyle(box).getPropertyValue("--wide") === "1";
     [...sheet.querySelectorAll(".ensedu-p-kept")].forEach((one, i) => {
       if (wide && one.parentNode !== shared) shared.append(one);
@@ -213,7 +228,9 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const refresh = () => {
     const kind = kindOf(state);
     numbers = compute(state);
-    end = endOf(state);
+    fit();
+    if (!same(laid, layerOf(state))) ends = undefined;
+    ends = endsOf(numbers, ends);
     undo.setAttribute("aria-disabled", String(!undos.length));
     box.style.setProperty("--light", kind.color);
     box.style.setProperty("--dark", kind.dark);
@@ -226,10 +243,12 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       const focused = document.activeElement?.dataset?.key;
       laid = layerOf(state);
       layOut(cells, state, { shared, members });
-      layOutputs(cells, state, outputs, strip);
+      layOutputs(cells, state, outputs, narrow);
+      tabs.refresh(state);
       if (!cells.has(chosen)) chosen = firstOf(state);
-      arrange();
+      place();
       keep();
+      view();
       if (focused && cells.has(focused)) cells.focus(focused);
     }
     show();
@@ -246,9 +265,12 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   // A number that gets the focus must not lie behind what stays in sight.
   const measure = () => box.style.setProperty("--above", `${top.offsetHeight}px`);
   const sized = new ResizeObserver(() => {
-    arrange();
-    show();
-    drawOutputs(state, numbers, outputs, strip, lit, end);
+    fit();
+    if (laid) {
+      place();
+      show();
+      drawOutputs(state, numbers, outputs, lit, ends, narrow);
+    } else refresh();
     measure();
   });
   sized.observe(box);
@@ -277,9 +299,10 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       tell(`This link cannot be followed: ${error}. The layer ${event ? "stays as it is" : "is as at first"}.`);
       return;
     }
-    if (event) change(next, sumWords);
-    else become(next, sumWords);
-    (state.challenge ? top : root).scrollIntoView({ block: "start" });
+    if (event) change(next, sums);
+    else become(next, sums);
+    if (state.challenge && narrow) seek(CHALLENGES[state.challenge]);
+    else root.scrollIntoView({ block: "start" });
   };
   addEventListener("hashchange", follow);
   addEventListener("pagehide", leave);
@@ -292,7 +315,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     get numbers() {
       return structuredClone(numbers);
     },
-    set: (next) => change(next, sumWords),
+    set: (next) => change(next, sums),
     edit: (at, value) => write(at, value, null),
     destroy() {
       clearTimeout(settling);

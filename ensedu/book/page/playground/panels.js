@@ -1,8 +1,8 @@
 // What stands around the cells: methods and sizes, challenges, the touched number, the count. Each is
 // { element, refresh } and tells what a reader chose.
-import { button, choice, make } from "../common/controls.js";
+import { button, choice, make, toggle } from "../common/controls.js";
 import { CHALLENGES, startOf } from "./challenges.js";
-import { countsOf, kindOf, sizesOf, totalOf } from "./layer.js";
+import { countsOf, kindOf, passesOf, range, sizesOf, totalOf } from "./layer.js";
 import { capital, figure, nameOf, written } from "./names.js";
 
 const NAMES = { in_features: "inputs m", out_features: "outputs n", ensemble_size: "members M" };
@@ -80,11 +80,17 @@ export const challengePanel = ({ choose }) => {
     one.append(make("strong", {}, title), " ", make("span", {}, ...written(task)));
     return [key, one];
   });
+  const first = buttons[0][1];
+  const chip = button("", () => {
+    element.scrollIntoView({ block: "start" });
+    first.focus({ preventScroll: true });
+  }, { class: "ensedu-p-chip" });
   const task = make("p", { class: "ensedu-p-task" });
   const verdict = make("p", { class: "ensedu-p-verdict", role: "status" });
   const next = button("", () => following.click(), { class: "ensedu-p-next" });
+  const leave = button("×", () => buttons.find(([key]) => key === open)[1].click(), { class: "ensedu-p-leave", "aria-label": "Leave the challenge" });
   const element = make("div", { class: "ensedu-p-challenges", role: "group", "aria-label": "Challenges" }, make("p", {}, "Challenges"), ...buttons.map(([, one]) => one));
-  const answer = make("div", { class: "ensedu-p-answer" }, task, verdict, next);
+  const answer = make("div", { class: "ensedu-p-answer" }, make("div", {}, task, verdict, next), leave);
   const refresh = (state) => {
     open = state.challenge;
     for (const [key, one] of buttons) one.setAttribute("aria-pressed", String(key === open));
@@ -94,13 +100,28 @@ export const challengePanel = ({ choose }) => {
     if (verdict.textContent !== words) verdict.replaceChildren(...written(words));
     verdict.dataset.done = String(done);
     if (done) buttons.find(([key]) => key === open)[1].dataset.done = "true";
+    const solved = buttons.filter(([, one]) => one.dataset.done).length;
+    chip.textContent = `Challenges ${solved}/${buttons.length}`;
+    chip.style.setProperty("--share", `${(100 * solved) / buttons.length}%`);
     // Of those that are not yet met, the one that follows, or the first.
     const rest = buttons.slice(buttons.findIndex(([key]) => key === open));
     [, following] = [...rest, ...buttons].find(([, one]) => !one.dataset.done) ?? [];
     next.hidden = !done || !following;
     next.textContent = following ? `Next: ${following.firstElementChild.textContent}` : "";
   };
-  return { element, answer, refresh };
+  return { element, answer, chip, refresh };
+};
+
+// Where members stand in a row, which of them is in view. `choose(i)`.
+export const tabsPanel = ({ choose }) => {
+  const element = make("div", { class: "ensedu-p-tabs" });
+  let control;
+  const refresh = (state) => {
+    const passes = range(passesOf(state));
+    control = toggle(kindOf(state).members ? "member" : "draw", passes.map((i) => [i, String(i + 1)]), choose);
+    element.replaceChildren(...(passes.length > 1 ? [control.element] : []));
+  };
+  return { element, refresh, show: (i) => control.show(i) };
 };
 
 // The touched number, to be changed where there is no keyboard. `nudge(steps)`, `type(text)`.
