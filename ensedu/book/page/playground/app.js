@@ -1,20 +1,20 @@
 // The playground: one state, its changes and the way back, and what is told of them.
-import { button, make } from "../common/controls.js";
+import { button, make, toggle } from "../common/controls.js";
 import { decode, edited, encode, valueProblem } from "./address.js";
 import { cellsOf, hundredths, stepped } from "./cells.js";
 import { CHALLENGES, startOf } from "./challenges.js";
-import { compute, keysOf, kindOf, limitsOf, sizesOf, totalOf, valueOf } from "./layer.js";
+import { compute, keysOf, kindOf, limitsOf, passesOf, range, valueOf } from "./layer.js";
 import { capital, figure, nameOf, parsed, written } from "./names.js";
 import { drawOutputs, endsOf, layOutputs } from "./outputs.js";
-import { challengePanel, countPanel, layerPanel, stepperPanel, tabsPanel } from "./panels.js";
+import { challengePanel, countPanel, layerPanel, stepperPanel } from "./panels.js";
 import { layOut } from "./sheet.js";
 import { explain, sumWords } from "./words.js";
 
 const UNDO = 100;
 const SETTLE = 300; // milliseconds after which a hand has come to rest
-const COPIED = 2000; // milliseconds for which a button says so
 const NARROW = 660; // pixels
 const HINT = "Each output is y = x W + b, and ∘ multiplies entry by entry.";
+const LINK_HINT = " The address of this page leads to your layer, with every number.";
 const TOUCH_HINT = "Tap a number, then press + or −.";
 const MOUSE_HINT = "Drag a framed number, or click it and type: what moves with it?";
 const KEY_HINT = "With the keyboard: ↑ and ↓ change the number with the focus, ← and → go on, digits type one; Ctrl+Z undoes.";
@@ -22,8 +22,6 @@ const OWNED = /^([Wybrs]|bias|[rs]_\w+):/; // numbers whose first index is a mem
 const NUMBER = /^\s*[-\u2212]?(\d+\.?\d*|\.\d+)\s*$/;
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
-// The number that is touched before a reader touches one.
-const firstOf = (state) => keysOf(state)[0];
 // An open challenge says itself what is counted.
 const sums = (state) => (state.challenge ? "" : sumWords(state));
 const layerOf = ({ method, in_features, out_features, ensemble_size, challenge }) => [method, in_features, out_features, ensemble_size, challenge];
@@ -35,7 +33,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   let mine = { ...state, challenge: null }; // the layer that a challenge stands in for
   let undos = [];
   let gesture = null; // changes of one gesture are undone together
-  let chosen = firstOf(state); // the touched number
+  let chosen = keysOf(state)[0]; // the touched number
   let whose = 0; // the member whose means and σ stand above
   let lit = null; // what lights up with it
   let settling = 0;
@@ -52,10 +50,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   // What can be pressed.
   const layer = layerPanel({
     choose: (method) => change({ ...own(), method }, sums),
-    resize(part) {
-      const open = CHALLENGES[state.challenge]?.sizes;
-      change({ ...(open ? state : own()), ...part }, sums);
-    },
+    resize: (part) => change({ ...(CHALLENGES[state.challenge]?.sizes ? state : own()), ...part }, sums),
   });
   const challenges = challengePanel({
     choose(key) {
@@ -69,31 +64,13 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     ends = undefined;
     if (same(start, state)) refresh();
     else change(start);
-    tell(`As it was at first. ${sums(state)}`);
-  });
-  const surprise = button("Surprise me", () => {
-    const seed = (state.numbers + 1) % LAYERS.seeds;
-    const next = { ...own(), numbers: seed, draw: seed, edits: {} };
-    ends = undefined;
-    change(next, () => `New numbers everywhere, number ${seed}; the layer holds ${totalOf(next.method, sizesOf(next))}, as before.`);
+    tell("As it was at first.");
   });
   const again = button("", () => {
     const draw = (state.draw + 1) % LAYERS.seeds;
     change({ ...state, draw }, () => `Draw ${draw}: what is drawn is new, and every stored number as it was.`);
   }, { class: "ensedu-p-again" });
-  const link = button("Copy link", async () => {
-    const address = `${location.href.split("#")[0]}#${name}:${encode(state)}`;
-    try {
-      await navigator.clipboard.writeText(address);
-      tell("The link is copied: it leads to this layer, with every number.");
-      link.style.minWidth = `${link.getBoundingClientRect().width}px`; // no other button moves
-      link.textContent = "Copied ✓";
-      setTimeout(() => (link.textContent = "Copy link"), COPIED);
-    } catch {
-      prompt("The link to this layer, with every number:", address);
-    }
-  }, { class: "ensedu-p-link" });
-  const doings = make("div", { class: "ensedu-p-doings" }, reset, surprise, ...(hooks.change ? [] : [link]), challenges.chip);
+  const doings = make("div", { class: "ensedu-p-doings" }, reset, challenges.chip);
   const tools = make("div", { class: "ensedu-p-tools", role: "group", "aria-label": "The layer" }, ...layer.sizing, doings);
 
   // The numbers.
@@ -102,10 +79,11 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const members = make("div", { class: "ensedu-p-members" });
   const offset = (i) => members.children[i].offsetLeft - members.firstChild.offsetLeft;
   const bring = (i) => (members.scrollLeft = offset(i)); // to be seen whole
-  const tabs = tabsPanel({ choose: bring });
+  const tabs = make("div", { class: "ensedu-p-tabs" });
+  let tab = null; // shows which member is in view
   const view = () => {
     const away = [...members.children].map((_, i) => Math.abs(offset(i) - members.scrollLeft));
-    tabs.show(away.indexOf(Math.min(...away)));
+    tab.show(away.indexOf(Math.min(...away)));
   };
   members.addEventListener("scroll", view);
   const stepper = stepperPanel({
@@ -119,8 +97,8 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const marks = { touched: "touched", into: "moves with it", from: "goes into it" };
   const key = make("p", { class: "ensedu-p-key" }, ...Object.entries(marks).map(([mark, words]) => make("span", { class: mark }, words)));
   const head = make("div", { class: "ensedu-p-head" }, key, again, layer.add);
-  const sheet = make("div", { class: "ensedu-p-sheet" }, top, head, tabs.element, members);
-  const hint = make("p", { class: "ensedu-t-note" }, make("span", { class: "ensedu-t-keys" }, `${KEY_HINT} `), HINT);
+  const sheet = make("div", { class: "ensedu-p-sheet" }, top, head, tabs, members);
+  const hint = make("p", { class: "ensedu-t-note" }, make("span", { class: "ensedu-t-keys" }, `${KEY_HINT} `), HINT, hooks.change ? "" : LINK_HINT);
   const count = countPanel();
   const box = make("div", { class: "ensedu-t ensedu-p" }, layer.element, tools, sheet, challenges.element, count.element, hint);
   const cells = cellsOf(sheet, {
@@ -165,10 +143,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     become(next, words);
   };
   const back = () => {
-    if (!undos.length) {
-      tell("There is nothing to undo.");
-      return;
-    }
+    if (!undos.length) return tell("There is nothing to undo.");
     gesture = null;
     cells.forget();
     become(undos.pop());
@@ -214,8 +189,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     if (now === narrow) return;
     [narrow, laid] = [now, null];
     box.dataset.narrow = String(narrow);
-    if (narrow) top.before(instruction, shared);
-    else top.prepend(instruction, shared);
+    top[narrow ? "before" : "prepend"](instruction, shared);
     (narrow ? sheet : head).append(layer.add);
   };
   const place = () => {
@@ -232,10 +206,8 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     if (!same(laid, layerOf(state))) ends = undefined;
     ends = endsOf(numbers, ends);
     undo.setAttribute("aria-disabled", String(!undos.length));
-    box.style.setProperty("--light", kind.color);
-    box.style.setProperty("--dark", kind.dark);
-    box.style.setProperty("--m", state.in_features);
-    box.style.setProperty("--n", state.out_features);
+    const look = { light: kind.color, dark: kind.dark, m: state.in_features, n: state.out_features };
+    for (const [word, value] of Object.entries(look)) box.style.setProperty(`--${word}`, value);
     again.hidden = !kind.stochastic;
     again.textContent = `Draw again (${state.draw})`;
     for (const panel of [layer, challenges, count]) panel.refresh(state);
@@ -244,10 +216,11 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       laid = layerOf(state);
       layOut(cells, state, { shared, members });
       layOutputs(cells, state, outputs, narrow);
-      tabs.refresh(state);
-      if (!cells.has(chosen)) chosen = firstOf(state);
+      tab = toggle(kind.members ? "member" : "draw", range(passesOf(state)).map((i) => [i, String(i + 1)]), bring);
+      tabs.replaceChildren(tab.element);
+      tabs.hidden = passesOf(state) === 1;
+      if (!cells.has(chosen)) chosen = keysOf(state)[0];
       place();
-      keep();
       view();
       if (focused && cells.has(focused)) cells.focus(focused);
     }
@@ -279,7 +252,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   // What a challenge asks to change comes in sight: its member, where there is little room.
   const seek = ({ sizes, member = 0 }) => {
     measure();
-    if (sizes || box.dataset.narrow === "false") tools.scrollIntoView({ block: "nearest" });
+    if (sizes || !narrow) tools.scrollIntoView({ block: "nearest" });
     else members.children[member].scrollIntoView({ block: "start", inline: "start" });
   };
 
@@ -295,10 +268,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       // A lone % is told as it stands.
     }
     const { state: next, error } = decode(asked, first);
-    if (error) {
-      tell(`This link cannot be followed: ${error}. The layer ${event ? "stays as it is" : "is as at first"}.`);
-      return;
-    }
+    if (error) return tell(`This link cannot be followed: ${error}. The layer ${event ? "stays as it is" : "is as at first"}.`);
     if (event) change(next, sums);
     else become(next, sums);
     if (state.challenge && narrow) seek(CHALLENGES[state.challenge]);

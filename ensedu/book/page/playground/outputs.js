@@ -32,16 +32,15 @@ export const endsOf = (made, [left, right] = [0, 0]) => {
 // In small where there is little room: their mean and spread are told, and not touched.
 export const layOutputs = (cells, state, box, low) => {
   const { n } = sizesOf(state);
-  const kind = kindOf(state);
   const label = (words) => make("span", { class: "ensedu-p-label" }, words);
   const row = (b) => [
     label(`output ${b + 1}`), shape("svg", { "aria-hidden": "true", class: "ensedu-p-line" }),
     ...(low ? [make("b"), make("b")] : []),
   ];
-  const column = (array) => cells.group(`${array} of each output`, n, 1, (b) => `${array}:${b}`);
+  const columns = (low ? [] : ["mean", "spread"]).map((array) => cells.group(`${array} of each output`, n, 1, (b) => `${array}:${b}`));
   box.style.setProperty("--rows", n);
-  box.replaceChildren(...["", "", "mean", "spread"].map(label), ...range(n).flatMap(row), ...(low ? [] : ["mean", "spread"].map(column)));
-  box.setAttribute("aria-label", passesOf(state) > 1 ? `Outputs of all ${kind.members ? "members" : "draws"}` : "Outputs");
+  box.replaceChildren(...["", "", "mean", "spread"].map(label), ...range(n).flatMap(row), ...columns);
+  box.setAttribute("aria-label", passesOf(state) > 1 ? `Outputs of all ${kindOf(state).members ? "members" : "draws"}` : "Outputs");
 };
 
 export const drawOutputs = (state, made, box, lit, [left, right], low) => {

@@ -1,8 +1,8 @@
 // What stands around the cells: methods and sizes, challenges, the touched number, the count. Each is
 // { element, refresh } and tells what a reader chose.
-import { button, choice, make, toggle } from "../common/controls.js";
+import { button, choice, make } from "../common/controls.js";
 import { CHALLENGES, startOf } from "./challenges.js";
-import { countsOf, kindOf, passesOf, range, sizesOf, totalOf } from "./layer.js";
+import { countsOf, kindOf, sizesOf, totalOf } from "./layer.js";
 import { capital, figure, nameOf, written } from "./names.js";
 
 const NAMES = { in_features: "inputs m", out_features: "outputs n", ensemble_size: "members M" };
@@ -42,8 +42,7 @@ export const layerPanel = ({ choose, resize }) => {
   const refresh = (state) => {
     const kind = kindOf(state);
     const several = kind.members || kind.stochastic;
-    const held = (method, sizes) => totalOf(method, sizes);
-    const totals = Object.keys(rows).map((method) => held(method, sizesOf(state)));
+    const totals = Object.keys(rows).map((method) => totalOf(method, sizesOf(state)));
     Object.entries(rows).forEach(([method, { radio, bar, total, option, label }], i) => {
       radio.checked = method === state.method;
       bar.style.setProperty("--share", `${(100 * totals[i]) / Math.max(...totals)}%`);
@@ -59,7 +58,7 @@ export const layerPanel = ({ choose, resize }) => {
     }
     members = state.ensemble_size;
     const full = members === LAYERS.most.ensemble_size;
-    const price = held(state.method, { ...sizesOf(state), M: members + 1 }) - held(state.method, sizesOf(state));
+    const price = totalOf(state.method, { ...sizesOf(state), M: members + 1 }) - totalOf(state.method, sizesOf(state));
     if (!several) add.textContent = "One network has no members";
     else if (full) add.textContent = `${members} ${kind.members ? "members" : "draws"} are the most here`;
     else add.textContent = kind.members ? `Add a member: ${price} numbers more` : "Add a draw: no number more";
@@ -80,10 +79,9 @@ export const challengePanel = ({ choose }) => {
     one.append(make("strong", {}, title), " ", make("span", {}, ...written(task)));
     return [key, one];
   });
-  const first = buttons[0][1];
   const chip = button("", () => {
     element.scrollIntoView({ block: "start" });
-    first.focus({ preventScroll: true });
+    buttons[0][1].focus({ preventScroll: true });
   }, { class: "ensedu-p-chip" });
   const task = make("p", { class: "ensedu-p-task" });
   const verdict = make("p", { class: "ensedu-p-verdict", role: "status" });
@@ -110,18 +108,6 @@ export const challengePanel = ({ choose }) => {
     next.textContent = following ? `Next: ${following.firstElementChild.textContent}` : "";
   };
   return { element, answer, chip, refresh };
-};
-
-// Where members stand in a row, which of them is in view. `choose(i)`.
-export const tabsPanel = ({ choose }) => {
-  const element = make("div", { class: "ensedu-p-tabs" });
-  let control;
-  const refresh = (state) => {
-    const passes = range(passesOf(state));
-    control = toggle(kindOf(state).members ? "member" : "draw", passes.map((i) => [i, String(i + 1)]), choose);
-    element.replaceChildren(...(passes.length > 1 ? [control.element] : []));
-  };
-  return { element, refresh, show: (i) => control.show(i) };
 };
 
 // The touched number, to be changed where there is no keyboard. `nudge(steps)`, `type(text)`.
