@@ -1753,6 +1753,18 @@ def test_a_swipe_ends_where_one_member_stands_whole_and_the_next_is_seen(
     assert min(abs(x - members.bounding_box()["x"] - 3) for x in places) < 2
 
 
+@pytest.mark.parametrize("viewport", [{"width": 390, "height": 844}, SMALL], ids=["phone", "small"])
+def test_six_tabs_stand_in_one_row(open_page, chapter, viewport):
+    page = open_page(viewport=viewport, has_touch=True, is_mobile=True)
+    visit(page, f"{chapter}#playground:ensemble_size=6")
+    tabs = page.locator(".ensedu-p-tabs label")
+    tabs.nth(5).wait_for()
+    boxes = [one.bounding_box() for one in tabs.all()]
+    assert len({box["y"] for box in boxes}) == 1
+    assert all(box["width"] >= 24 and box["height"] >= 40 for box in boxes)
+    assert boxes[-1]["x"] + boxes[-1]["width"] <= viewport["width"] - 20
+
+
 def test_digits_on_a_phone_are_not_small(open_page, chapter):
     page = open_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     size = "all => Math.min(...all.map((one) => parseFloat(getComputedStyle(one).fontSize)))"
