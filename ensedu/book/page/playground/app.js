@@ -1,20 +1,20 @@
 // The playground: one state, its changes and the way back, and what is told of them.
-import { button, make } from "../common/controls.js";
+import { button, make, toggle } from "../common/controls.js";
 import { decode, edited, encode, valueProblem } from "./address.js";
 import { cellsOf, hundredths, stepped } from "./cells.js";
 import { CHALLENGES, startOf } from "./challenges.js";
-import { compute, keysOf, kindOf, limitsOf, sizesOf, totalOf, valueOf } from "./layer.js";
+import { compute, keysOf, kindOf, limitsOf, passesOf, range, valueOf } from "./layer.js";
 import { capital, figure, nameOf, parsed, written } from "./names.js";
-import { drawOutputs, endOf, layOutputs } from "./outputs.js";
+import { drawOutputs, endsOf, layOutputs } from "./outputs.js";
 import { challengePanel, countPanel, layerPanel, stepperPanel } from "./panels.js";
 import { layOut } from "./sheet.js";
 import { explain, sumWords } from "./words.js";
 
 const UNDO = 100;
 const SETTLE = 300; // milliseconds after which a hand has come to rest
-const COPIED = 2000; // milliseconds for which a button says so
 const NARROW = 660; // pixels
 const HINT = "Each output is y = x W + b, and ∘ multiplies entry by entry.";
+const LINK_HINT = " The address of this page leads to your layer, with every number.";
 const TOUCH_HINT = "Tap a number, then press + or −.";
 const MOUSE_HINT = "Drag a framed number, or click it and type: what moves with it?";
 const KEY_HINT = "With the keyboard: ↑ and ↓ change the number with the focus, ← and → go on, digits type one; Ctrl+Z undoes.";
@@ -22,81 +22,70 @@ const OWNED = /^([Wybrs]|bias|[rs]_\w+):/; // numbers whose first index is a mem
 const NUMBER = /^\s*[-\u2212]?(\d+\.?\d*|\.\d+)\s*$/;
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
-// The number that is touched before a reader touches one.
-const firstOf = (state) => keysOf(state)[0];
+// An open challenge says itself what is counted.
+const sums = (state) => (state.challenge ? "" : sumWords(state));
 const layerOf = ({ method, in_features, out_features, ensemble_size, challenge }) => [method, in_features, out_features, ensemble_size, challenge];
 
 export const mount = (root, { state: first, name = "playground", hooks = {} }) => {
   let state = structuredClone(first);
   let numbers = compute(state);
-  let end = endOf(state); // of the lines of outputs
+  let ends; // of the lines of outputs
+  let mine = { ...state, challenge: null }; // the layer that a challenge stands in for
   let undos = [];
   let gesture = null; // changes of one gesture are undone together
-  let chosen = firstOf(state); // the touched number
+  let chosen = keysOf(state)[0]; // the touched number
   let whose = 0; // the member whose means and σ stand above
   let lit = null; // what lights up with it
   let settling = 0;
   let laid = null; // for which layer the cells stand
+  let narrow = null; // whether there is little room
 
   // What is told.
   const story = make("p", { class: "ensedu-p-story", role: "status" });
-  const tell = (words) => {
+  const tell = (words, plain = false) => {
+    story.classList.toggle("plain", plain);
     if (story.textContent !== words) story.replaceChildren(...written(words));
   };
 
   // What can be pressed.
   const layer = layerPanel({
-    choose: (method) => change({ ...state, method, challenge: null }, sumWords),
-    resize(part) {
-      const challenge = CHALLENGES[state.challenge]?.sizes ? state.challenge : null;
-      change({ ...state, ...part, challenge }, sumWords);
-    },
+    choose: (method) => change({ ...own(), method }, sums),
+    resize: (part) => change({ ...(CHALLENGES[state.challenge]?.sizes ? state : own()), ...part }, sums),
   });
   const challenges = challengePanel({
     choose(key) {
-      change(key === null ? { ...state, challenge: null } : startOf(key), sumWords);
+      change(key === null ? own() : startOf(key), sums);
       if (key !== null) seek(CHALLENGES[key]);
     },
   });
   const undo = button("Undo", () => back());
   const reset = button("Reset", () => {
     const start = state.challenge ? startOf(state.challenge) : structuredClone(first);
-    if (same(start, state)) tell("It is as it was at first.");
-    change(start, (next) => `As it was at first. ${sumWords(next)}`);
-  });
-  const surprise = button("Surprise me", () => {
-    const seed = (state.numbers + 1) % LAYERS.seeds;
-    const next = { ...state, numbers: seed, draw: seed, edits: {}, challenge: null };
-    change(next, () => `New numbers everywhere, number ${seed}; the layer holds ${totalOf(next.method, sizesOf(next))}, as before.`);
+    ends = undefined;
+    if (same(start, state)) refresh();
+    else change(start);
+    tell("As it was at first.");
   });
   const again = button("", () => {
     const draw = (state.draw + 1) % LAYERS.seeds;
     change({ ...state, draw }, () => `Draw ${draw}: what is drawn is new, and every stored number as it was.`);
   }, { class: "ensedu-p-again" });
-  const link = button("Copy link", async () => {
-    const address = `${location.href.split("#")[0]}#${name}:${encode(state)}`;
-    try {
-      await navigator.clipboard.writeText(address);
-      tell("The link is copied: it leads to this layer, with every number.");
-      link.style.minWidth = `${link.getBoundingClientRect().width}px`; // no other button moves
-      link.textContent = "Copied ✓";
-      setTimeout(() => (link.textContent = "Copy link"), COPIED);
-    } catch {
-      prompt("The link to this layer, with every number:", address);
-    }
-  });
-  const down = button(`${Object.keys(CHALLENGES).length} challenges`, () => {
-    challenges.element.scrollIntoView({ block: "start" });
-    challenges.element.querySelector("button").focus({ preventScroll: true });
-  });
-  const doings = make("div", { class: "ensedu-p-doings" }, reset, surprise, ...(hooks.change ? [] : [link]), down);
+  const doings = make("div", { class: "ensedu-p-doings" }, reset, challenges.chip);
   const tools = make("div", { class: "ensedu-p-tools", role: "group", "aria-label": "The layer" }, ...layer.sizing, doings);
 
   // The numbers.
   const shared = make("div", { class: "ensedu-p-shared" });
   const outputs = make("div", { class: "ensedu-p-outputs", role: "group" });
-  const strip = make("div", { class: "ensedu-p-strip", "aria-hidden": "true" });
   const members = make("div", { class: "ensedu-p-members" });
+  const offset = (i) => members.children[i].offsetLeft - members.firstChild.offsetLeft;
+  const bring = (i) => (members.scrollLeft = offset(i)); // to be seen whole
+  const tabs = make("div", { class: "ensedu-p-tabs" });
+  let tab = null; // shows which member is in view
+  const view = () => {
+    const away = [...members.children].map((_, i) => Math.abs(offset(i) - members.scrollLeft));
+    tab.show(away.indexOf(Math.min(...away)));
+  };
+  members.addEventListener("scroll", view);
   const stepper = stepperPanel({
     nudge: (steps) => write(chosen, stepped(state, chosen, steps), `steps ${chosen}`),
     type: (text) => typed(chosen, text.replace(",", ".")),
@@ -104,12 +93,12 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const hand = make("div", { class: "ensedu-p-hand" }, stepper.element, undo);
   const hands = { "ensedu-t-finger": TOUCH_HINT, "ensedu-t-mouse": MOUSE_HINT };
   const instruction = make("p", { class: "ensedu-p-do" }, ...Object.entries(hands).map(([name, words]) => make("span", { class: name }, words)));
-  const top = make("div", { class: "ensedu-p-top" }, instruction, shared, outputs, hand, strip, challenges.answer, story);
+  const top = make("div", { class: "ensedu-p-top" }, instruction, shared, outputs, hand, challenges.answer, story);
   const marks = { touched: "touched", into: "moves with it", from: "goes into it" };
   const key = make("p", { class: "ensedu-p-key" }, ...Object.entries(marks).map(([mark, words]) => make("span", { class: mark }, words)));
   const head = make("div", { class: "ensedu-p-head" }, key, again, layer.add);
-  const sheet = make("div", { class: "ensedu-p-sheet" }, top, head, members);
-  const hint = make("p", { class: "ensedu-t-note" }, make("span", { class: "ensedu-t-keys" }, `${KEY_HINT} `), HINT);
+  const sheet = make("div", { class: "ensedu-p-sheet" }, top, head, tabs, members);
+  const hint = make("p", { class: "ensedu-t-note" }, make("span", { class: "ensedu-t-keys" }, `${KEY_HINT} `), HINT, hooks.change ? "" : LINK_HINT);
   const count = countPanel();
   const box = make("div", { class: "ensedu-t ensedu-p" }, layer.element, tools, sheet, challenges.element, count.element, hint);
   const cells = cellsOf(sheet, {
@@ -119,7 +108,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       chosen = at;
       light();
       const member = sheet.querySelector(`[data-key="${at}"]`).closest(".ensedu-p-member");
-      if (member) members.scrollLeft = member.offsetLeft - members.firstChild.offsetLeft; // to be seen whole
+      if (member) bring([...members.children].indexOf(member));
     },
     edit: (at, value, by) => write(at, value, by),
     type: (at, text) => typed(at, text),
@@ -137,10 +126,14 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     settling = setTimeout(settled, SETTLE);
   };
   const leave = () => settling && settled();
+  // A reader's own layer, which is there again when a challenge is left.
+  const own = () => (state.challenge ? mine : state);
   const become = (next, words = null) => {
+    if (next.challenge) mine = own();
     state = next;
     refresh();
-    if (words) tell(words(state));
+    const said = words?.(state);
+    if (said) tell(said);
     settle();
   };
   const change = (next, words = null, by = null) => {
@@ -150,10 +143,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     become(next, words);
   };
   const back = () => {
-    if (!undos.length) {
-      tell("There is nothing to undo.");
-      return;
-    }
+    if (!undos.length) return tell("There is nothing to undo.");
     gesture = null;
     cells.forget();
     become(undos.pop());
@@ -182,10 +172,10 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const light = () => {
     lit = { key: chosen, ...explain(state, chosen, numbers) };
     cells.light(lit);
-    drawOutputs(state, numbers, outputs, strip, lit, end);
+    drawOutputs(state, numbers, outputs, lit, ends, narrow);
     stepper.refresh(state, chosen, numbers[chosen] ?? valueOf(state, chosen), cells.isStored(chosen));
     keep();
-    tell(lit.words);
+    tell(lit.words, true);
   };
   // Of all members' means and σ, those of the one that was touched last.
   const keep = () => {
@@ -193,17 +183,16 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     if (whose >= state.ensemble_size) whose = 0;
     [...sheet.querySelectorAll(".ensedu-p-kept")].forEach((one, i) => one.classList.toggle("away", i !== whose));
   };
-  // Where there is little room, x and W scroll away, and all outputs stand below the members.
-  const arrange = () => {
-    const narrow = box.clientWidth > 0 && box.clientWidth < NARROW;
+  // Where there is little room, x and W scroll away, and outputs are small.
+  const fit = () => {
+    const now = box.clientWidth > 0 && box.clientWidth < NARROW;
+    if (now === narrow) return;
+    [narrow, laid] = [now, null];
     box.dataset.narrow = String(narrow);
-    if (narrow && shared.parentNode === top) {
-      top.before(instruction, shared);
-      members.after(layer.add, outputs);
-    } else if (!narrow && shared.parentNode !== top) {
-      top.prepend(instruction, shared, outputs);
-      head.append(layer.add);
-    }
+    top[narrow ? "before" : "prepend"](instruction, shared);
+    (narrow ? sheet : head).append(layer.add);
+  };
+  const place = () => {
     const wide = getComputedStyle(box).getPropertyValue("--wide") === "1";
     [...sheet.querySelectorAll(".ensedu-p-kept")].forEach((one, i) => {
       if (wide && one.parentNode !== shared) shared.append(one);
@@ -213,12 +202,12 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const refresh = () => {
     const kind = kindOf(state);
     numbers = compute(state);
-    end = endOf(state);
+    fit();
+    if (!same(laid, layerOf(state))) ends = undefined;
+    ends = endsOf(numbers, ends);
     undo.setAttribute("aria-disabled", String(!undos.length));
-    box.style.setProperty("--light", kind.color);
-    box.style.setProperty("--dark", kind.dark);
-    box.style.setProperty("--m", state.in_features);
-    box.style.setProperty("--n", state.out_features);
+    const look = { light: kind.color, dark: kind.dark, m: state.in_features, n: state.out_features };
+    for (const [word, value] of Object.entries(look)) box.style.setProperty(`--${word}`, value);
     again.hidden = !kind.stochastic;
     again.textContent = `Draw again (${state.draw})`;
     for (const panel of [layer, challenges, count]) panel.refresh(state);
@@ -226,10 +215,13 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       const focused = document.activeElement?.dataset?.key;
       laid = layerOf(state);
       layOut(cells, state, { shared, members });
-      layOutputs(cells, state, outputs, strip);
-      if (!cells.has(chosen)) chosen = firstOf(state);
-      arrange();
-      keep();
+      layOutputs(cells, state, outputs, narrow);
+      tab = toggle(kind.members ? "member" : "draw", range(passesOf(state)).map((i) => [i, String(i + 1)]), bring);
+      tabs.replaceChildren(tab.element);
+      tabs.hidden = passesOf(state) === 1;
+      if (!cells.has(chosen)) chosen = keysOf(state)[0];
+      place();
+      view();
       if (focused && cells.has(focused)) cells.focus(focused);
     }
     show();
@@ -246,9 +238,12 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   // A number that gets the focus must not lie behind what stays in sight.
   const measure = () => box.style.setProperty("--above", `${top.offsetHeight}px`);
   const sized = new ResizeObserver(() => {
-    arrange();
-    show();
-    drawOutputs(state, numbers, outputs, strip, lit, end);
+    fit();
+    if (laid) {
+      place();
+      show();
+      drawOutputs(state, numbers, outputs, lit, ends, narrow);
+    } else refresh();
     measure();
   });
   sized.observe(box);
@@ -257,7 +252,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   // What a challenge asks to change comes in sight: its member, where there is little room.
   const seek = ({ sizes, member = 0 }) => {
     measure();
-    if (sizes || box.dataset.narrow === "false") tools.scrollIntoView({ block: "nearest" });
+    if (sizes || !narrow) tools.scrollIntoView({ block: "nearest" });
     else members.children[member].scrollIntoView({ block: "start", inline: "start" });
   };
 
@@ -273,13 +268,11 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       // A lone % is told as it stands.
     }
     const { state: next, error } = decode(asked, first);
-    if (error) {
-      tell(`This link cannot be followed: ${error}. The layer ${event ? "stays as it is" : "is as at first"}.`);
-      return;
-    }
-    if (event) change(next, sumWords);
-    else become(next, sumWords);
-    (state.challenge ? top : root).scrollIntoView({ block: "start" });
+    if (error) return tell(`This link cannot be followed: ${error}. The layer ${event ? "stays as it is" : "is as at first"}.`);
+    if (event) change(next, sums);
+    else become(next, sums);
+    if (state.challenge && narrow) seek(CHALLENGES[state.challenge]);
+    else root.scrollIntoView({ block: "start" });
   };
   addEventListener("hashchange", follow);
   addEventListener("pagehide", leave);
@@ -292,7 +285,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     get numbers() {
       return structuredClone(numbers);
     },
-    set: (next) => change(next, sumWords),
+    set: (next) => change(next, sums),
     edit: (at, value) => write(at, value, null),
     destroy() {
       clearTimeout(settling);

@@ -52,7 +52,7 @@ export const cellsOf = (root, on) => {
     cell.style.setProperty("--signs", cell.textContent.length);
     cell.classList.toggle("typing", typing);
     cell.classList.toggle("negative", value < 0);
-    cell.style.setProperty("--strength", `${Math.round(45 * Math.sqrt(Math.min(1, Math.abs(value) / STRONGEST)))}%`);
+    cell.style.setProperty("--strength", `${Math.round(100 * Math.sqrt(Math.min(1, Math.abs(value) / STRONGEST)))}%`);
     const name = capital(nameOf(on.state(), key));
     if (!isStored(key)) {
       cell.setAttribute("aria-label", `${name}: ${figure(value)}`);

@@ -99,7 +99,7 @@ export const CHALLENGES = {
       const widest = rows[top].reduce((best, each, b) => (Math.abs(each) > Math.abs(rows[top][best]) ? b : best), 0);
       const times = rows[top][widest] === 0 ? 0 : rows[far][widest] / rows[top][widest];
       const r = top === 0 ? [1, times] : [times, 1];
-      return { done: false, words: `Still within reach: r = (${list(r)}) and s = (${list(rows[top])}) make W2 out of W1.` };
+      return { done: false, words: `Not yet: r = (${list(r)}) and s = (${list(rows[top])}) make it.` };
     },
   },
   price: {

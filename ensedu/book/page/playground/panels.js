@@ -42,8 +42,7 @@ export const layerPanel = ({ choose, resize }) => {
   const refresh = (state) => {
     const kind = kindOf(state);
     const several = kind.members || kind.stochastic;
-    const held = (method, sizes) => totalOf(method, sizes);
-    const totals = Object.keys(rows).map((method) => held(method, sizesOf(state)));
+    const totals = Object.keys(rows).map((method) => totalOf(method, sizesOf(state)));
     Object.entries(rows).forEach(([method, { radio, bar, total, option, label }], i) => {
       radio.checked = method === state.method;
       bar.style.setProperty("--share", `${(100 * totals[i]) / Math.max(...totals)}%`);
@@ -59,7 +58,7 @@ export const layerPanel = ({ choose, resize }) => {
     }
     members = state.ensemble_size;
     const full = members === LAYERS.most.ensemble_size;
-    const price = held(state.method, { ...sizesOf(state), M: members + 1 }) - held(state.method, sizesOf(state));
+    const price = totalOf(state.method, { ...sizesOf(state), M: members + 1 }) - totalOf(state.method, sizesOf(state));
     if (!several) add.textContent = "One network has no members";
     else if (full) add.textContent = `${members} ${kind.members ? "members" : "draws"} are the most here`;
     else add.textContent = kind.members ? `Add a member: ${price} numbers more` : "Add a draw: no number more";
@@ -80,11 +79,16 @@ export const challengePanel = ({ choose }) => {
     one.append(make("strong", {}, title), " ", make("span", {}, ...written(task)));
     return [key, one];
   });
+  const chip = button("", () => {
+    element.scrollIntoView({ block: "start" });
+    buttons[0][1].focus({ preventScroll: true });
+  }, { class: "ensedu-p-chip" });
   const task = make("p", { class: "ensedu-p-task" });
   const verdict = make("p", { class: "ensedu-p-verdict", role: "status" });
   const next = button("", () => following.click(), { class: "ensedu-p-next" });
+  const leave = button("×", () => buttons.find(([key]) => key === open)[1].click(), { class: "ensedu-p-leave", "aria-label": "Leave the challenge" });
   const element = make("div", { class: "ensedu-p-challenges", role: "group", "aria-label": "Challenges" }, make("p", {}, "Challenges"), ...buttons.map(([, one]) => one));
-  const answer = make("div", { class: "ensedu-p-answer" }, task, verdict, next);
+  const answer = make("div", { class: "ensedu-p-answer" }, make("div", {}, task, verdict, next), leave);
   const refresh = (state) => {
     open = state.challenge;
     for (const [key, one] of buttons) one.setAttribute("aria-pressed", String(key === open));
@@ -94,13 +98,16 @@ export const challengePanel = ({ choose }) => {
     if (verdict.textContent !== words) verdict.replaceChildren(...written(words));
     verdict.dataset.done = String(done);
     if (done) buttons.find(([key]) => key === open)[1].dataset.done = "true";
+    const solved = buttons.filter(([, one]) => one.dataset.done).length;
+    chip.textContent = `Challenges ${solved}/${buttons.length}`;
+    chip.style.setProperty("--share", `${(100 * solved) / buttons.length}%`);
     // Of those that are not yet met, the one that follows, or the first.
     const rest = buttons.slice(buttons.findIndex(([key]) => key === open));
     [, following] = [...rest, ...buttons].find(([, one]) => !one.dataset.done) ?? [];
     next.hidden = !done || !following;
     next.textContent = following ? `Next: ${following.firstElementChild.textContent}` : "";
   };
-  return { element, answer, refresh };
+  return { element, answer, chip, refresh };
 };
 
 // The touched number, to be changed where there is no keyboard. `nudge(steps)`, `type(text)`.

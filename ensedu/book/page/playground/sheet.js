@@ -75,7 +75,7 @@ export const layOut = (cells, state, { shared, members }) => {
     grid.append(inArea("lw", caption(...sub("W", index), ...made)), inArea("w", matrix(`W of ${whose}`, (a, b) => weightAt(state, i, a, b))));
     line("b", (b) => biasAt(state, i, b));
     line("y", (b) => `y:${[i, b]}`);
-    const title = make("p", { class: "ensedu-p-title" }, whose, ...(passesOf(state) > 1 ? [make("span", {}, ` of ${passesOf(state)}`)] : []));
+    const title = make("p", { class: "ensedu-p-title" }, whose);
     return make("section", { class: "ensedu-p-member", "aria-label": whose }, title, ...(kind.modulated && kind.stochastic ? [kept(i, whose)] : []), grid);
   };
   members.replaceChildren(...Array.from({ length: passesOf(state) }, member));
