@@ -55,7 +55,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const challenges = challengePanel({
     choose(key) {
       change(key === null ? own() : startOf(key), sums);
-      if (key !== null) seek(CHALLENGES[key]);
+      seek(CHALLENGES[key] ?? { sizes: true });
     },
   });
   const undo = button("Undo", () => back());
@@ -93,14 +93,14 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const hand = make("div", { class: "ensedu-p-hand" }, stepper.element, undo);
   const hands = { "ensedu-t-finger": TOUCH_HINT, "ensedu-t-mouse": MOUSE_HINT };
   const instruction = make("p", { class: "ensedu-p-do" }, ...Object.entries(hands).map(([name, words]) => make("span", { class: name }, words)));
-  const top = make("div", { class: "ensedu-p-top" }, instruction, shared, outputs, hand, challenges.answer, story);
+  const top = make("div", { class: "ensedu-p-top" }, instruction, shared, challenges.answer, outputs, hand, story);
   const marks = { touched: "touched", into: "moves with it", from: "goes into it" };
   const key = make("p", { class: "ensedu-p-key" }, ...Object.entries(marks).map(([mark, words]) => make("span", { class: mark }, words)));
   const head = make("div", { class: "ensedu-p-head" }, key, again, layer.add);
   const sheet = make("div", { class: "ensedu-p-sheet" }, top, head, tabs, members);
   const hint = make("p", { class: "ensedu-t-note" }, make("span", { class: "ensedu-t-keys" }, `${KEY_HINT} `), HINT, hooks.change ? "" : LINK_HINT);
   const count = countPanel();
-  const box = make("div", { class: "ensedu-t ensedu-p" }, layer.element, tools, sheet, challenges.element, count.element, hint);
+  const box = make("div", { class: "ensedu-t ensedu-p" }, layer.element, tools, sheet, count.element, hint);
   const cells = cellsOf(sheet, {
     state: () => state,
     choose(at) {
@@ -183,7 +183,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     if (whose >= state.ensemble_size) whose = 0;
     [...sheet.querySelectorAll(".ensedu-p-kept")].forEach((one, i) => one.classList.toggle("away", i !== whose));
   };
-  // Where there is little room, x and W scroll away, and outputs are small.
+  // Where there is little room, x and W scroll away, outputs are small, and all of a challenge stays.
   const fit = () => {
     const now = box.clientWidth > 0 && box.clientWidth < NARROW;
     if (now === narrow) return;
@@ -191,6 +191,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     box.dataset.narrow = String(narrow);
     top[narrow ? "before" : "prepend"](instruction, shared);
     (narrow ? sheet : head).append(layer.add);
+    (narrow ? challenges.answer : doings).prepend(challenges.steps);
   };
   const place = () => {
     const wide = getComputedStyle(box).getPropertyValue("--wide") === "1";

@@ -11,10 +11,11 @@ const STRONGEST = 6; // the size of a number whose cell is fully tinted
 const [SIGN, BESIDE] = [6.3, 2]; // pixels of a sign of the smallest letters, and of room on each side of a number
 const ROOM = 5; // signs of a number, where no width is known yet
 
-// With as many digits as a cell has room for.
+// With three digits, or as many as a cell has room for: all are of one size.
 const short = (value, room) => {
-  const texts = [2, 1, 0].map((digits) => figure(value, digits));
-  return texts.find((text) => text.length <= room) ?? texts[2];
+  const whole = [10, 100].filter((least) => Math.abs(value) >= least).length;
+  const texts = [2, 1, 0].slice(whole).map((digits) => figure(value, digits));
+  return texts.find((text) => text.length <= room) ?? texts.at(-1);
 };
 // Everything that a reader stores has two digits.
 export const hundredths = (value) => Math.round(value * 100) / 100 + 0;

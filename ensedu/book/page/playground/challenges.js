@@ -38,7 +38,6 @@ const rescaled = () => {
 
 export const CHALLENGES = {
   equal: {
-    title: "Twins",
     task: "Make members 1 and 2 the same network, with one edit.",
     start: twins,
     check(state, start) {
@@ -57,7 +56,6 @@ export const CHALLENGES = {
     },
   },
   ways: {
-    title: "Two ways",
     task: "Change r1 and s1, both, so that W1 is what it was.",
     start: () => layer(SHARING, 2, 2, 2),
     check(state, start) {
@@ -72,7 +70,6 @@ export const CHALLENGES = {
     },
   },
   reach: {
-    title: "Out of reach",
     task: "Edit W2 until no r and s could make it out of W1.",
     start: rescaled,
     member: 1,
@@ -103,7 +100,6 @@ export const CHALLENGES = {
     },
   },
   price: {
-    title: "When sharing costs",
     task: `Find sizes where a ${label(SHARING)} holds more than a ${label(OWN)}.`,
     start: () => layer(SHARING, 4, 5, 4),
     sizes: true,

@@ -67,47 +67,42 @@ export const layerPanel = ({ choose, resize }) => {
   return { element, sizing, add, refresh };
 };
 
-// The challenges with their tasks, and the `answer` of the open one, which stands over the numbers.
-// `choose(its key, or null)`.
+// One challenge at a time: the `chip` that opens and leaves it, the `steps` to others, and its task and
+// how far it is, the `answer`. `choose(its key, or null)`.
 export const challengePanel = ({ choose }) => {
-  let [open, following] = [null, null]; // its key, and the button of the next
-  const buttons = Object.entries(CHALLENGES).map(([key, { title, task }]) => {
-    const one = button("", () => {
-      one.focus({ preventScroll: true }); // which "Next" had
-      choose(open === key ? null : key);
-    });
-    one.append(make("strong", {}, title), " ", make("span", {}, ...written(task)));
-    return [key, one];
-  });
-  const chip = button("", () => {
-    element.scrollIntoView({ block: "start" });
-    buttons[0][1].focus({ preventScroll: true });
-  }, { class: "ensedu-p-chip" });
+  const keys = Object.keys(CHALLENGES);
+  const met = new Set();
+  let open = null;
+  const after = (way) => keys[(keys.indexOf(open) + way + keys.length) % keys.length];
+  const missing = () => [...keys.slice(keys.indexOf(open) + 1), ...keys].find((key) => !met.has(key));
+  const leads = () => verdict.dataset.done === "true" && missing();
+  const chip = button("", () => choose(open ? null : missing() ?? keys[0]), { class: "ensedu-p-chip" });
+  const at = make("span", { class: "ensedu-p-at" });
+  const next = button("", () => choose(leads() || after(1)), { class: "ensedu-p-next", "aria-label": "Next challenge" });
+  const back = button("←", () => choose(after(-1)), { "aria-label": "Previous challenge" });
+  const steps = make("div", { class: "ensedu-p-steps", role: "group", "aria-label": "Challenge" }, back, at, next);
   const task = make("p", { class: "ensedu-p-task" });
   const verdict = make("p", { class: "ensedu-p-verdict", role: "status" });
-  const next = button("", () => following.click(), { class: "ensedu-p-next" });
-  const leave = button("×", () => buttons.find(([key]) => key === open)[1].click(), { class: "ensedu-p-leave", "aria-label": "Leave the challenge" });
-  const element = make("div", { class: "ensedu-p-challenges", role: "group", "aria-label": "Challenges" }, make("p", {}, "Challenges"), ...buttons.map(([, one]) => one));
-  const answer = make("div", { class: "ensedu-p-answer" }, make("div", {}, task, verdict, next), leave);
+  const leave = button("×", () => {
+    chip.focus({ preventScroll: true });
+    choose(null);
+  }, { class: "ensedu-p-leave", "aria-label": "Leave the challenge" });
+  const answer = make("div", { class: "ensedu-p-answer" }, make("div", {}, task, verdict), leave);
   const refresh = (state) => {
     open = state.challenge;
-    for (const [key, one] of buttons) one.setAttribute("aria-pressed", String(key === open));
-    answer.hidden = !open;
+    answer.hidden = steps.hidden = !open;
     const { done, words } = open ? CHALLENGES[open].check(state, startOf(open)) : { done: false, words: "" };
+    if (done) met.add(open);
     task.replaceChildren(...written(open ? CHALLENGES[open].task : ""));
     if (verdict.textContent !== words) verdict.replaceChildren(...written(words));
     verdict.dataset.done = String(done);
-    if (done) buttons.find(([key]) => key === open)[1].dataset.done = "true";
-    const solved = buttons.filter(([, one]) => one.dataset.done).length;
-    chip.textContent = `Challenges ${solved}/${buttons.length}`;
-    chip.style.setProperty("--share", `${(100 * solved) / buttons.length}%`);
-    // Of those that are not yet met, the one that follows, or the first.
-    const rest = buttons.slice(buttons.findIndex(([key]) => key === open));
-    [, following] = [...rest, ...buttons].find(([, one]) => !one.dataset.done) ?? [];
-    next.hidden = !done || !following;
-    next.textContent = following ? `Next: ${following.firstElementChild.textContent}` : "";
+    at.textContent = `${keys.indexOf(open) + 1} of ${keys.length}${met.has(open) ? " ✓" : ""}`;
+    next.textContent = leads() ? "Next →" : "→";
+    chip.textContent = `Challenges ${met.size}/${keys.length}`;
+    chip.style.setProperty("--share", `${(100 * met.size) / keys.length}%`);
+    chip.setAttribute("aria-expanded", String(Boolean(open)));
   };
-  return { element, answer, chip, refresh };
+  return { answer, steps, chip, refresh };
 };
 
 // The touched number, to be changed where there is no keyboard. `nudge(steps)`, `type(text)`.

@@ -41,7 +41,7 @@ export const layOut = (cells, state, { shared, members }) => {
     above.push(make("p", { class: "ensedu-p-none" }, kind.members ? "No W is shared: each member has a matrix of its own." : "One network, with one matrix."));
   }
   shared.replaceChildren(...above);
-  shared.dataset.columns = String(kind.stochastic ? 3 : 2);
+  shared.dataset.columns = String(kind.stochastic ? 3 : kind.modulated ? 2 : 1);
 
   // Of the distributions of a member's r and s: what is stored.
   const kept = (i, whose) => {
