@@ -88,7 +88,7 @@ export const CHALLENGES = {
               done: true,
               words:
                 `Done. W2 / W1 has the rows (${list(rows[0])}) and (${list(rows[1])}), and neither is a multiple of the other. ` +
-                `r and s rescale whole rows and columns: no ${label(SHARING)} with this W has this member.`,
+                "In rsᵀ each row is a multiple of s.",
             };
         }
       // Rank 1, or 0: the row of the largest number is s, and r says how often each row has it.
