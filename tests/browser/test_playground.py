@@ -1937,6 +1937,8 @@ def test_a_challenge_brings_in_sight_what_it_asks_to_change(open_page, chapter, 
         page.wait_for_timeout(200)
         box, top = (page.locator(each).bounding_box() for each in (one, ".ensedu-p-top"))
         assert 0 <= box["x"] and box["x"] + box["width"] <= viewport["width"], name
+        asked = page.locator(".ensedu-p-answer").bounding_box()
+        assert 0 <= asked["y"] and asked["y"] + asked["height"] <= viewport["height"], name
         bottom = top["y"] + top["height"]
         if one == ".ensedu-p-tools":
             assert 48 <= box["y"] and box["y"] + box["height"] <= top["y"]

@@ -100,7 +100,7 @@ def test_every_edit_of_a_stored_number_passes_and_no_other():
 
 def test_challenges_are_those_of_the_page():
     text = (HERE / "playground" / "challenges.js").read_text(encoding="utf-8")
-    found = re.findall(r"^  (\w+): \{\n    title:", text, re.MULTILINE)
+    found = re.findall(r"^  (\w+): \{\n    task:", text, re.MULTILINE)
     assert tuple(found) == layer_state.CHALLENGES
 
 
