@@ -47,7 +47,8 @@ def check(page, **chosen):
     if len(names) > 4:
         names[3:] = [f"{len(names) - 3} more"]
     also = f"Also {'fits' if fit == 1 else 'fit'}: {' · '.join(names)}" if names else others
-    assert note == f"{CHANGED[word]} {also}".strip()
+    assert note == also
+    assert "".join(page.locator(".ensedu-changed").all_text_contents()) == CHANGED[word]
     (item,) = page.locator(".ensedu-advice > li").all()
     assert item.locator(".ensedu-method").text_content() == ranking.first.label
     links = [link.get_attribute("href") for link in item.locator("li a").all()]
@@ -63,11 +64,11 @@ def check(page, **chosen):
     assert listed == [row.href for row in ranking.rows if row.href]
     assert item.get_attribute("data-method") == ranking.first.method
     tables = page.locator(".ensedu-candidates table").all()
-    for table, folded in zip(tables, (False, True), strict=True):
+    for table, states in zip(tables, (("recommended", "fits"), (), ("out",)), strict=True):
         rows = table.locator("tbody tr:not(.ensedu-rowgroup)")
         shown = rows.evaluate_all("""(all) => all.map(({ cells: [name], className }) =>
           [name.querySelector("span").textContent, className])""")
-        listed = [row for row in ranking.rows if (row.state == "out") == folded]
+        listed = [row for row in ranking.rows if row.state in states]
         assert shown == [[row.label, f"ensedu-{row.state}"] for row in listed]
         assert table.locator(".ensedu-rowgroup").all_text_contents() == [
             *dict.fromkeys(row.said for row in listed if row.state != "recommended")
@@ -78,6 +79,7 @@ def check(page, **chosen):
         f"{len(listed)} ruled out: {', '.join(f'{said} ({k})' for said, k in why.items())}"
     )
     assert ruled.is_visible() == bool(listed)
+    assert not page.locator(".ensedu-rest").is_visible()
     assert page.locator(".ensedu-candidates").is_visible() == bool(ranking.rows)
     checked = page.locator("input:checked").evaluate_all("(all) => all.map((one) => one.value)")
     assert checked == list((DATA["start"] | chosen).values())
@@ -116,7 +118,7 @@ def test_an_answer_that_changes_nothing_is_answered_too(opened):
     ):
         page.locator(f"[data-key={key}] label:has([value={value}])").first.click()
         words.append(page.locator("[role=status]").text_content().partition(":")[0])
-        badges += page.locator(".ensedu-now strong").all_text_contents()
+        badges += page.locator("strong.ensedu-changed").all_text_contents()
     assert words == ["Still", "Still", "Now", "Now"]
     assert badges == [CHANGED["Now"]] * 2
     assert page.locator(".ensedu-advice > .ensedu-fresh").count() == 1
