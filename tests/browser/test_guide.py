@@ -231,6 +231,28 @@ def test_a_bar_stands_below_its_name_on_a_phone_and_beside_it_on_a_desk(opened):
         assert bar > (0.92 if below else 0.4) * room
 
 
+def test_on_a_phone_the_axis_stays_in_sight_with_its_bars(opened):
+    page = opened(viewport=PHONE | {"height": 300})
+    page.locator(MANY).click()
+    row = page.locator(".ensedu-candidates table").first.locator("tbody tr").last
+    row.evaluate("(one) => scrollBy(0, one.getBoundingClientRect().top - 150)")
+    head = page.locator(".ensedu-candidates thead").first.bounding_box()
+    assert 0 <= head["y"] <= 60 and head["y"] + head["height"] < row.bounding_box()["y"]
+
+
+def test_what_has_changed_stands_right_of_the_title_and_moves_nothing(opened):
+    for viewport in (DESK, PHONE):
+        page = opened(viewport=viewport)
+        page.locator(MANY).click()
+        badge, title = (
+            page.locator(f".ensedu-advice {name}").bounding_box()
+            for name in (".ensedu-changed", ".ensedu-method")
+        )
+        assert badge["y"] + badge["height"] < title["y"] + title["height"] / 2
+        card = page.locator(".ensedu-advice > li").bounding_box()
+        assert card["x"] + card["width"] - badge["x"] - badge["width"] == pytest.approx(13, abs=2)
+
+
 def test_questions_that_are_not_folded_stand_in_one_row(opened):
     page = opened()
     asked = page.locator(".ensedu-live-only > .ensedu-choices > fieldset").all()
@@ -242,6 +264,9 @@ def test_questions_that_are_not_folded_stand_in_one_row(opened):
       .some((one) => one.scrollWidth > one.clientWidth)""")
     assert not wide and not page.evaluate(verdict.SIDEWAYS)
     assert not page.get_by_role("button", name="Go to the answer").is_visible()
+    # Columns are equally wide where all buttons have room.
+    page.add_style_tag(content="fieldset span { font-size: 0.7rem }")
+    assert len({round(question.bounding_box()["width"]) for question in asked}) == 1
 
 
 def test_on_a_phone_the_answer_is_said_only_where_the_card_is_out_of_sight(opened):
@@ -260,7 +285,7 @@ def test_on_a_phone_the_answer_is_said_only_where_the_card_is_out_of_sight(opene
 def test_axe_finds_nothing(opened, mode, viewport):
     page = opened(mode, viewport)
     assert verdict.axe(page, ".ensedu-guide") == []
-    for summary in page.locator("summary").all():
+    for summary in page.locator("summary:visible").all():
         summary.click()
     assert page.locator("tr.ensedu-out:visible").count() == 2
     assert verdict.axe(page, ".ensedu-guide") == []

@@ -299,9 +299,7 @@ def _reason(advice: Advice) -> str:
             "A temperature hardly helps to notice such inputs, but [no other method] that fits "
             "your answers is shown to help more."
         )
-    return (
-        "No other method that fits is [better]. Where that is unclear, the cheaper one stays."
-    )
+    return "No other method that fits is [better]. Where that is unclear, the cheaper one stays."
 
 
 def _costs(contestant: str) -> tuple[str, ...]:

@@ -469,7 +469,7 @@ class Guide:
                 "hidden></button></div>",
                 f'<ul class="ensedu-advice">{found.first.html(self.costs)}</ul>',
                 f'<div class="ensedu-candidates"{"" if found.rows else " hidden"}>',
-                *(f'<p class="ensedu-key">{note}</p>' for note in notes[:1]),
+                *(f'<p class="ensedu-key">{_lines(note)}</p>' for note in notes[:1]),
                 self._table(found, "Candidates that fit", 0),
                 f'<details class="ensedu-rest"{"" if rest else " hidden"}>'
                 f"<summary>{len(rest)} more</summary>",
@@ -625,6 +625,10 @@ def _between(row: Candidate, measure: Measure) -> str:
 
 def _said(words: str, href: str) -> str:
     return f"{''.join(_linked(words))} ({href})".replace("\n", " ")
+
+
+def _lines(html: str) -> str:
+    return "\n".join(f"<span>{line}</span>" for line in html.split("\n"))
 
 
 def _link(words: str, href: str) -> str:

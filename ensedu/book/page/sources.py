@@ -60,13 +60,12 @@ class Sources:
             parts.append(f'<a href="{self.code.address}">drawing code</a>')
         many = len(self.tables) > FEW
         if not many:
-            parts += [f"{_table_links(n)}: <code>{escape(_words(n)[2])}</code>" for n in self.tables]
+            parts += [f"{_table_links(n)}: <code>{_words(n)[2]}</code>" for n in self.tables]
         line = f"<p>{' · '.join(parts)}</p>" if parts else ""
         if many:
             items = "".join(f"<li>{_table_links(name)}</li>" for name in self.tables)
             line += (
-                f"<details><summary>{len(self.tables)} tables</summary>"
-                f"<ul>{items}</ul></details>"
+                f"<details><summary>{len(self.tables)} tables</summary><ul>{items}</ul></details>"
             )
         return f'<div class="ensedu-sources">{line}</div>' if line else ""
 

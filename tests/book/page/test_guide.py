@@ -156,6 +156,8 @@ def test_without_a_script_the_first_answers_and_their_list_stand_open():
     assert [row.select_one("[data-label]")["data-label"] for row in rows] == ["networks"] * 3
     # Bars are explained above them.
     key = root.select_one(".ensedu-key")
+    lines = [line.get_text() for line in key("span")]
+    assert lines == ["Bars are intervals.", "All of them."]
     assert key.a["href"] == NOTES[0][1] and key.find_next_sibling("table") is not None
 
 
