@@ -1721,7 +1721,7 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/book/page/guide.js",
-        "list.hidden = !both.flat().length;",
+        "list.hidden = !parts.flat().length;",
         "list.hidden = false;",
         ("tests/browser/test_guide.py",),
         "where nobody was compared the head of an empty list stands",

@@ -49,6 +49,7 @@ EXAMPLES: dict[str, Any] = {"color": INK, "ls": "", "marker": "o", "ms": 3, "alp
 BAND, SHADE = 0.25, 0.09  # alpha
 #: Inches: how high one panel is, and one of several, on a wide page and on a narrow one.
 HIGH, LOW = (2.9, 1.9), (2.0, 1.6)
+NAMED_HIGH = (2.9, 2.5)  # of one panel in which words stand
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +193,8 @@ def functions(
         if together:
             figure, found = _one_panel(rows, scene, ends, entries)
         else:
-            figure, found = _panel_each(rows, scene, ends, columns, entries)
+            height = LOW if len(rows) > 1 else NAMED_HIGH if direct else HIGH
+            figure, found = _panel_each(rows, scene, ends, columns, entries, height[look().narrow])
         for name, (style, place) in direct.items():
             own = style["color"]
             led = {"arrowstyle": "-", "color": own, "lw": 0.8, "shrinkA": 1, "shrinkB": 1}
@@ -228,10 +230,9 @@ def _places(named: Any, span: Ends, ends: Ends) -> dict[str, tuple[float, ...]]:
 
 def _panel_each(
     rows: Mapping[str, Belief], scene: "Scene", ends: Ends, columns: Any,
-    entries: Mapping[str, dict[str, Any]],
+    entries: Mapping[str, dict[str, Any]], height: float,
 ) -> tuple[Figure, list[Axes]]:  # fmt: skip
     """Draw a panel a belief, its name above it."""
-    height = (HIGH if len(rows) == 1 else LOW)[look().narrow]
     rises = ticks(ends, int(height / 0.33))
     left, right = tick_room(rises), RIGHT
     wide = widths(len(rows), columns, left, right, sharey=True)[1]

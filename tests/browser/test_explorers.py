@@ -246,6 +246,33 @@ def test_one_choice_stands_once_stays_in_sight_and_moves_all_figures(open_page, 
         )
 
 
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_switch_of_a_tall_figure_stays_in_sight_on_a_phone(open_page, server, viewport):
+    page = open_page(viewport=viewport)
+    visit(page, server + "book/learning/shootout.html")
+    figure = page.locator("[data-tall]")
+    assert figure.count() == 1 and figure.get_attribute("data-name") == "fig-contest"
+    switch = figure.locator(".ensedu-sliders")
+    end_at = "(one, y) => scrollBy(0, one.getBoundingClientRect().bottom - y)"
+    figure.evaluate(end_at, 400)
+    if viewport is DESK:
+        assert switch.bounding_box()["y"] < 0
+        return
+    header = page.locator(".bd-header-article").bounding_box()
+    below = header["y"] + header["height"]
+    box = switch.bounding_box()
+    assert 0 <= box["y"] - below <= 6
+    # What it changes is below it, and nothing moves.
+    before = page.evaluate("scrollY")
+    other = figure.locator("label").last.bounding_box()
+    page.mouse.click(other["x"] + 20, other["y"] + 20)
+    page.wait_for_selector("[data-tall][data-shown='1']")
+    assert page.evaluate("scrollY") == before and switch.bounding_box() == box
+    # It leaves with its figure.
+    figure.evaluate(end_at, below)
+    assert switch.bounding_box()["y"] + box["height"] <= below
+
+
 def test_a_phone_shows_the_contest_on_its_first_screen(open_page, server):
     page = open_page(viewport={"width": 390, "height": 844})
     visit(page, server + "book/learning/shootout.html")

@@ -47,7 +47,8 @@ def check(page, **chosen):
     if len(names) > 4:
         names[3:] = [f"{len(names) - 3} more"]
     also = f"Also {'fits' if fit == 1 else 'fit'}: {' · '.join(names)}" if names else others
-    assert note == f"{CHANGED[word]} {also}".strip()
+    assert note == also
+    assert "".join(page.locator(".ensedu-changed").all_text_contents()) == CHANGED[word]
     (item,) = page.locator(".ensedu-advice > li").all()
     assert item.locator(".ensedu-method").text_content() == ranking.first.label
     links = [link.get_attribute("href") for link in item.locator("li a").all()]
@@ -63,11 +64,11 @@ def check(page, **chosen):
     assert listed == [row.href for row in ranking.rows if row.href]
     assert item.get_attribute("data-method") == ranking.first.method
     tables = page.locator(".ensedu-candidates table").all()
-    for table, folded in zip(tables, (False, True), strict=True):
+    for table, states in zip(tables, (("recommended", "fits"), (), ("out",)), strict=True):
         rows = table.locator("tbody tr:not(.ensedu-rowgroup)")
         shown = rows.evaluate_all("""(all) => all.map(({ cells: [name], className }) =>
           [name.querySelector("span").textContent, className])""")
-        listed = [row for row in ranking.rows if (row.state == "out") == folded]
+        listed = [row for row in ranking.rows if row.state in states]
         assert shown == [[row.label, f"ensedu-{row.state}"] for row in listed]
         assert table.locator(".ensedu-rowgroup").all_text_contents() == [
             *dict.fromkeys(row.said for row in listed if row.state != "recommended")
@@ -78,6 +79,7 @@ def check(page, **chosen):
         f"{len(listed)} ruled out: {', '.join(f'{said} ({k})' for said, k in why.items())}"
     )
     assert ruled.is_visible() == bool(listed)
+    assert not page.locator(".ensedu-rest").is_visible()
     assert page.locator(".ensedu-candidates").is_visible() == bool(ranking.rows)
     checked = page.locator("input:checked").evaluate_all("(all) => all.map((one) => one.value)")
     assert checked == list((DATA["start"] | chosen).values())
@@ -116,7 +118,7 @@ def test_an_answer_that_changes_nothing_is_answered_too(opened):
     ):
         page.locator(f"[data-key={key}] label:has([value={value}])").first.click()
         words.append(page.locator("[role=status]").text_content().partition(":")[0])
-        badges += page.locator(".ensedu-now strong").all_text_contents()
+        badges += page.locator("strong.ensedu-changed").all_text_contents()
     assert words == ["Still", "Still", "Now", "Now"]
     assert badges == [CHANGED["Now"]] * 2
     assert page.locator(".ensedu-advice > .ensedu-fresh").count() == 1
@@ -229,6 +231,28 @@ def test_a_bar_stands_below_its_name_on_a_phone_and_beside_it_on_a_desk(opened):
         assert bar > (0.92 if below else 0.4) * room
 
 
+def test_on_a_phone_the_axis_stays_in_sight_with_its_bars(opened):
+    page = opened(viewport=PHONE | {"height": 300})
+    page.locator(MANY).click()
+    row = page.locator(".ensedu-candidates table").first.locator("tbody tr").last
+    row.evaluate("(one) => scrollBy(0, one.getBoundingClientRect().top - 150)")
+    head = page.locator(".ensedu-candidates thead").first.bounding_box()
+    assert 0 <= head["y"] <= 60 and head["y"] + head["height"] < row.bounding_box()["y"]
+
+
+def test_what_has_changed_stands_right_of_the_title_and_moves_nothing(opened):
+    for viewport in (DESK, PHONE):
+        page = opened(viewport=viewport)
+        page.locator(MANY).click()
+        badge, title = (
+            page.locator(f".ensedu-advice {name}").bounding_box()
+            for name in (".ensedu-changed", ".ensedu-method")
+        )
+        assert badge["y"] + badge["height"] < title["y"] + title["height"] / 2
+        card = page.locator(".ensedu-advice > li").bounding_box()
+        assert card["x"] + card["width"] - badge["x"] - badge["width"] == pytest.approx(13, abs=2)
+
+
 def test_questions_that_are_not_folded_stand_in_one_row(opened):
     page = opened()
     asked = page.locator(".ensedu-live-only > .ensedu-choices > fieldset").all()
@@ -240,6 +264,9 @@ def test_questions_that_are_not_folded_stand_in_one_row(opened):
       .some((one) => one.scrollWidth > one.clientWidth)""")
     assert not wide and not page.evaluate(verdict.SIDEWAYS)
     assert not page.get_by_role("button", name="Go to the answer").is_visible()
+    # Columns are equally wide where all buttons have room.
+    page.add_style_tag(content="fieldset span { font-size: 0.7rem }")
+    assert len({round(question.bounding_box()["width"]) for question in asked}) == 1
 
 
 def test_on_a_phone_the_answer_is_said_only_where_the_card_is_out_of_sight(opened):
@@ -258,7 +285,7 @@ def test_on_a_phone_the_answer_is_said_only_where_the_card_is_out_of_sight(opene
 def test_axe_finds_nothing(opened, mode, viewport):
     page = opened(mode, viewport)
     assert verdict.axe(page, ".ensedu-guide") == []
-    for summary in page.locator("summary").all():
+    for summary in page.locator("summary:visible").all():
         summary.click()
     assert page.locator("tr.ensedu-out:visible").count() == 2
     assert verdict.axe(page, ".ensedu-guide") == []

@@ -208,6 +208,9 @@ def test_above_the_bars_stands_what_they_are_of(opened, viewport):
         bar = page.locator("section:visible tbody .ensedu-bar:visible").first.bounding_box()
         box = scale.locator(".ensedu-scale").bounding_box()
         assert (box["x"], box["width"]) == pytest.approx((bar["x"], bar["width"]), abs=1)
+        # On a phone, where names stand above numbers, it is on their line of the head.
+        title_of_numbers = page.locator("section:visible thead th").first.bounding_box()
+        assert (box["y"] + box["height"] <= title_of_numbers["y"]) == (viewport is PHONE)
 
 
 def test_a_title_is_two_lines_at_most(opened):

@@ -62,10 +62,10 @@ CAPTION = (
 )
 #: What a candidate costs, one network's being 1, but for passes.
 COSTS = ("parameters", "training", "passes")
+UNIT = ("[× one network]", COST)
 NOTES = (
     (
-        "Thick: the [95% interval] over all sources. Thin: over your kind alone, numbers or "
-        "classes.",
+        "Thick: the [95% interval] over all sources.\nThin: your kind alone, numbers or classes.",
         CONTEST,
     ),
     ("Verdicts are [the contest's], beside the recommended one.", SCALED),
@@ -124,8 +124,8 @@ COUNTED = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field", "last_layer
 QUESTIONS = (
     Question("outside", "Must it notice unfamiliar inputs?", {"no": "no", "yes": "yes"}),
     Question(
-        "memory", "How many networks fit into memory?",
-        {"one": "about one", "four": "about four", "twenty": "no limit"},
+        "memory", "About how many networks fit into memory?",
+        {"one": "one", "four": "four", "twenty": "no limit"},
     ),
     Question(
         "passes", "How many runs for a prediction?",
@@ -194,10 +194,8 @@ def recommended(advice: Advice) -> Entry:
     ]
     if advice.answers["trained"] == "yes":
         lead.append(("SWAG is fitted [while a network trains], so it trains anew, too.", CONTEST))
-    lead.append(("Its costs are [multiples of one network's].", COST))
-    return Entry(
-        _label(first.contestant), lead, _method(first.contestant), _costs(first.contestant)
-    )
+    named = first.contestant
+    return Entry(_label(named), lead, _method(named), _costs(named), UNIT)
 
 
 def _candidate(name: str, advice: Advice) -> Candidate:
@@ -301,10 +299,7 @@ def _reason(advice: Advice) -> str:
             "A temperature hardly helps to notice such inputs, but [no other method] that fits "
             "your answers is shown to help more."
         )
-    return (
-        "No other method that fits your answers is [better]. Where that is unclear, the cheaper "
-        "one stays."
-    )
+    return "No other method that fits is [better]. Where that is unclear, the cheaper one stays."
 
 
 def _costs(contestant: str) -> tuple[str, ...]:

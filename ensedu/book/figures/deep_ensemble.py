@@ -107,17 +107,14 @@ class Average:
 
     def say(self, ensemble_size: int, starts: str) -> str:
         """Say the ambiguity decomposition in numbers."""
-        if STARTS[starts] == "same":
-            return (
-                "From one start, and with one order of the examples, all members stay one "
-                "function. Averaging them changes nothing."
-            )
         one, left = self.left[1], self.left[ensemble_size]
         if ensemble_size == 1:
             return f"One member. Its mean squared error in the gap is {one:.3f}."
+        if STARTS[starts] == "same":
+            return "With one start and one order of examples, all members stay one curve."
         return (
             f"In the gap, averaging {ensemble_size} members leaves {left:.3f} of {one:.3f} squared "
-            "error: the difference is how far they are apart."
+            "error."
         )
 
 

@@ -10,7 +10,7 @@ NUMBER = re.compile(r"[-−+]?[\d.,]+(e[-+]?\d+)?%?")
 LINE, AROUND = 60, 4
 MOST_BUTTONS = 7  # of numbers: more are slid
 # What a reader calls otherwise than Python does, as the trainer says it.
-SAID = {"ensemble_size": "members"}
+SAID = {"ensemble_size": "members", "beside": "compared with"}
 
 
 def kind(options: Sequence[Any]) -> Literal["buttons", "list", "slider"]:

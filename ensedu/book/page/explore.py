@@ -36,6 +36,7 @@ __all__ = ["Drawn", "Explorer", "explore"]
 
 MOST_SLIDERS = 3
 MOST_FRAMES = 150
+TALL = 2  # heights of a phone's frame, in its widths, from which on it fills the screen
 
 
 @runtime_checkable
@@ -327,6 +328,9 @@ class Explorer:
                 [(words, wide, narrow) for (words, wide), (_, narrow) in zip(*both, strict=True)]
                 for both in zip(self._pointed[False], self._pointed[True], strict=True)
             ]
+        # Of what is taller than a phone's screen the switch stays in sight.
+        tall = any(high > TALL * wide for *_, wide, high in moved["sizes"])
+        data += " data-tall" * (tall and len(self.choices) == 1)
         script = embedded(moved)
         why = f'<p class="ensedu-why">{escape(self.rescale)}</p>' if self.rescale else ""
         return (

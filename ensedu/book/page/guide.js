@@ -39,8 +39,8 @@ const setUp = (root) => {
   const advice = root.querySelector(".ensedu-advice");
   const more = root.querySelector(".ensedu-more");
   const list = root.querySelector(".ensedu-candidates");
-  const ruled = list.querySelector(".ensedu-ruled");
-  const tables = [...list.querySelectorAll("table")]; // who fits, and who is ruled out
+  const folds = [...list.querySelectorAll("details:has(table)")];
+  const tables = [...list.querySelectorAll("table")]; // who fits, who fits, too, and who is ruled out
   const questions = [...root.querySelectorAll("fieldset")];
   const answers = { ...start };
   let before = "";
@@ -53,28 +53,34 @@ const setUp = (root) => {
       return `${question.querySelector("legend").textContent} ${chosen.parentElement.textContent}.`;
     });
     printed.textContent = words.join(" ");
-    const [entry, head, ...both] = rankings[places[placeOf(takes, answers)]];
+    const [entry, head, ...parts] = rankings[places[placeOf(takes, answers)]];
     const first = entries[entry].cloneNode(true);
     advice.replaceChildren(first);
     tables.forEach((table, i) => {
       table.tHead.replaceChildren(heads[head].cloneNode(true));
-      table.tBodies[0].replaceChildren(...both[i].map((row) => rows[row].cloneNode(true)));
+      table.tBodies[0].replaceChildren(...parts[i].map((row) => rows[row].cloneNode(true)));
     });
-    list.hidden = !both.flat().length;
-    ruled.hidden = !both[1].length;
-    ruled.querySelector("summary").textContent = ruledOut(tables[1].tBodies[0].rows);
+    list.hidden = !parts.flat().length;
+    const [rest, ruled] = folds.map((fold, i) => {
+      fold.hidden = !parts[i + 1].length;
+      return fold.querySelector("summary");
+    });
+    rest.textContent = `${tables[1].querySelectorAll("tbody tr:not(.ensedu-rowgroup)").length} more`;
+    ruled.textContent = ruledOut(tables[2].tBodies[0].rows);
     // What an answer has changed, even where the recommendation stays.
     const called = first.querySelector(".ensedu-method").textContent;
     const fit = [...list.querySelectorAll(".ensedu-fits th > span:first-child")];
     const count = `${fit.length || "No"} ${fit.length === 1 ? "other fits" : "others fit"}.`;
-    const beside = both.flat().length ? count : "";
+    const beside = parts.flat().length ? count : "";
     const word = { "": "Answer", [called]: "Still" }[before] ?? "Now";
     const changed = { Answer: "", Still: "Still the answer.", Now: "New answer." }[word];
-    const badge = document.createElement(word === "Now" ? "strong" : "span");
-    badge.textContent = changed;
-    const others = fit.length ? named(fit) : [beside];
-    const parts = [changed && badge, changed && others[0] && " ", ...others];
-    first.querySelector(".ensedu-now").append(...parts.filter(Boolean));
+    if (changed) {
+      const badge = document.createElement(word === "Now" ? "strong" : "span");
+      badge.className = "ensedu-changed";
+      badge.textContent = changed;
+      first.querySelector(".ensedu-method").after(badge);
+    }
+    first.querySelector(".ensedu-now").append(...(fit.length ? named(fit) : [beside]));
     if (before) first.classList.add("ensedu-fresh");
     before = called;
     answer.dataset.method = first.dataset.method ?? "";

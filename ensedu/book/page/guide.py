@@ -45,6 +45,7 @@ STATES = ("recommended", "fits", "out", "unknown")
 VERDICT = "verdict"
 APART = 0.15  # how far the numbers above bars stand apart, in shares of their room
 MORE_NOTES = "More about these numbers"
+MOST_SHOWN, SHOWN = 7, 6  # of more that fit so many stand in the list, and all others folded
 # Within the book, or a web page; nothing that a browser would run.
 ADDRESS = re.compile(r"https?://\S+|[\w./-]*#[\w:.=&%-]+|[\w./-]+\.html")
 
@@ -105,21 +106,26 @@ class Entry:
         A method's key, for its color.
     costs
         What it costs, in the order of the guide's `costs`; none where that is not known.
+    unit
+        What its costs are multiples of, as a pair such as those of its evidence; None for nothing.
 
     Raises
     ------
     TypeError, ValueError
-        For words that are empty or no strings, no evidence, evidence that is no pairs, an address
-        that is none, and an unknown method.
+        For words that are empty or no strings, no evidence, evidence or a unit that is no pair, an
+        address that is none, and an unknown method.
     """
 
     label: str
     because: Sequence[tuple[str, str]]
     method: str | None = None
     costs: Sequence[str] = ()
+    unit: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         _words("label", self.label)
+        if self.unit is not None:
+            _pair("unit", self.unit)
         if not _pairs("because", self.because):
             raise ValueError("because must have at least one pair, got none")
         if self.method is not None:
@@ -130,7 +136,8 @@ class Entry:
     def text(self, titles: Sequence[str]) -> str:
         """The entry as text, its costs behind their titles."""
         costs = [f"{title} {cost}" for title, cost in zip(titles, self.costs, strict=False)]
-        known = [f"It costs: {', '.join(costs)}."] if costs else []
+        of = f", {_said(*self.unit)}" if self.unit else ""
+        known = [f"It costs: {', '.join(costs)}{of}."] if costs else []
         return " ".join([f"{self.label}.", *(_said(*pair) for pair in self.because), *known])
 
     def html(self, titles: Sequence[str]) -> str:
@@ -140,12 +147,13 @@ class Entry:
             f"<div><dt>{escape(title)}</dt><dd>{escape(cost)}</dd></div>"
             for title, cost in zip(titles, self.costs, strict=False)
         )
-        listed = f'<dl class="ensedu-costs">{costs}</dl>' if costs else ""
+        of = f'<p class="ensedu-unit">{_link(*self.unit)}</p>' if self.unit else ""
+        listed = f'<div class="ensedu-paid"><dl class="ensedu-costs">{costs}</dl>{of}</div>'
         own = f' data-method="{self.method}"' if self.method else ""
         return (
             f'<li{own}><p class="ensedu-method">{escape(self.label)}</p>'
             f'<p class="ensedu-now"></p><ul>{reasons}</ul>'
-            f"{listed}</li>"
+            f"{listed if costs else ''}</li>"
         )
 
 
@@ -223,7 +231,8 @@ class Ranked:
         What is recommended.
     rows
         All candidates, first those that fit, then those that are ruled out, which stand folded;
-        none where there is no list. Neighbors of which the same is said stand below these words.
+        none where there is no list. Of more than seven that fit six are shown, and the others
+        stand folded, too. Neighbors of which the same is said stand below these words.
     measure
         What their differences are of; needed with rows.
 
@@ -273,7 +282,7 @@ def guide(
         What the candidates' costs are called.
     notes
         How the list of candidates is read, and its evidence: pairs as those of an `Entry`. The
-        first stands above the list, all others folded below it.
+        first stands above the list, its lines below each other, all others folded below it.
     start
         The first answer to some of the questions; by default their first option.
 
@@ -395,8 +404,8 @@ class Guide:
         """Return what the page's script needs: which ranking each combination of answers has.
 
         A ranking is the place of what is recommended, that of the list's head, those of its rows,
-        and those of its folded rows, each among its `pieces`; `places` has one for each
-        combination, in their order.
+        of those that are too many, and of those that are ruled out, each among its `pieces`;
+        `places` has one for each combination, in their order.
         """
         return self._looked_up()[0]
 
@@ -420,8 +429,8 @@ class Guide:
                     place(entries, found.first.html(self.costs)),
                     place(heads, self._head(found)),
                     *(
-                        tuple(place(rows, row) for row in self._rows(found, folded))
-                        for folded in (False, True)
+                        tuple(place(rows, row) for row in self._rows(found, part))
+                        for part in range(len(_parts(found)))
                     ),
                 ),
             )
@@ -442,6 +451,7 @@ class Guide:
         about = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         found = self.ranking()
         data, (entries, heads, rows) = self._looked_up()
+        _, rest, out = _parts(found)
         notes = [_link(*pair) for pair in self.notes]
         folded = (
             f'<details class="ensedu-notes"><summary>{MORE_NOTES}</summary>'
@@ -459,11 +469,15 @@ class Guide:
                 "hidden></button></div>",
                 f'<ul class="ensedu-advice">{found.first.html(self.costs)}</ul>',
                 f'<div class="ensedu-candidates"{"" if found.rows else " hidden"}>',
-                *(f'<p class="ensedu-key">{note}</p>' for note in notes[:1]),
-                self._table(found, "Candidates that fit", folded=False),
-                f'<details class="ensedu-ruled"{"" if _folded(found) else " hidden"}>'
-                f"<summary>{escape(_ruled(found))}</summary>",
-                self._table(found, "Candidates that are ruled out", folded=True),
+                *(f'<p class="ensedu-key">{_lines(note)}</p>' for note in notes[:1]),
+                self._table(found, "Candidates that fit", 0),
+                f'<details class="ensedu-rest"{"" if rest else " hidden"}>'
+                f"<summary>{len(rest)} more</summary>",
+                self._table(found, "More candidates that fit", 1),
+                "</details>",
+                f'<details class="ensedu-ruled"{"" if out else " hidden"}>'
+                f"<summary>{escape(_ruled(out))}</summary>",
+                self._table(found, "Candidates that are ruled out", 2),
                 "</details>",
                 *([folded] if notes[1:] else []),
                 f"</div><template><ul>{''.join(entries)}</ul><table><thead>{''.join(heads)}</thead>"
@@ -485,23 +499,22 @@ class Guide:
         cells = "".join(f'<th role="columnheader" scope="col">{title}</th>' for title in titles)
         return f'<tr role="row"><td role="cell"></td>{cells}</tr>'
 
-    def _table(self, found: Ranked, called: str, *, folded: bool) -> str:
+    def _table(self, found: Ranked, called: str, part: int) -> str:
         return (
             f'<table class="ensedu-table" role="table" aria-label="{called}">'
             f'<thead role="rowgroup">{self._head(found)}</thead>'
-            f'<tbody role="rowgroup">{"".join(self._rows(found, folded))}</tbody></table>'
+            f'<tbody role="rowgroup">{"".join(self._rows(found, part))}</tbody></table>'
         )
 
-    def _rows(self, found: Ranked, folded: bool) -> Iterator[str]:
-        """Yield rows of a list, their bars on one scale, those of a kind below what is said."""
+    def _rows(self, found: Ranked, part: int) -> Iterator[str]:
+        """Yield rows of a part, their bars on one scale, those of a kind below what is said."""
         if not found.rows:
             return
         assert found.measure is not None
         room = _room(found)
-        said = ""
-        for row in found.rows:
-            if (row.state == "out") != folded:
-                continue
+        parts = _parts(found)
+        said = parts[0][-1].said if part == 1 and parts[1] else ""  # which goes on
+        for row in parts[part]:
             if row.said != said and row.state != "recommended":
                 yield (
                     f'<tr role="row" class="ensedu-rowgroup"><th role="rowheader" scope="rowgroup" '
@@ -554,15 +567,17 @@ class Guide:
         return " ".join(words)
 
 
-def _folded(found: Ranked) -> list[Candidate]:
-    return [row for row in found.rows if row.state == "out"]
+def _parts(found: Ranked) -> tuple[Sequence[Candidate], ...]:
+    """Return the rows that are listed, those that are too many, and those that are ruled out."""
+    fit = [row for row in found.rows if row.state != "out"]
+    shown = SHOWN if len(fit) > MOST_SHOWN else len(fit)
+    return fit[:shown], fit[shown:], [row for row in found.rows if row.state == "out"]
 
 
-def _ruled(found: Ranked) -> str:
+def _ruled(out: Sequence[Candidate]) -> str:
     """Return what the fold of those who are ruled out is called: how many, and for what."""
-    folded = _folded(found)
-    why = Counter(row.said for row in folded)
-    return f"{len(folded)} ruled out: {', '.join(f'{said} ({k})' for said, k in why.items())}"
+    why = Counter(row.said for row in out)
+    return f"{len(out)} ruled out: {', '.join(f'{said} ({k})' for said, k in why.items())}"
 
 
 def _room(found: Ranked) -> Ends:
@@ -609,7 +624,11 @@ def _between(row: Candidate, measure: Measure) -> str:
 
 
 def _said(words: str, href: str) -> str:
-    return f"{''.join(_linked(words))} ({href})"
+    return f"{''.join(_linked(words))} ({href})".replace("\n", " ")
+
+
+def _lines(html: str) -> str:
+    return "\n".join(f"<span>{line}</span>" for line in html.split("\n"))
 
 
 def _link(words: str, href: str) -> str:
@@ -641,15 +660,20 @@ def _pairs(name: str, value: Any) -> Sequence[Any]:
     if not isinstance(value, (list, tuple)):
         raise TypeError(f"{name} must be {accepted}, got {checks.given(value)}")
     for i, pair in enumerate(value):
-        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise TypeError(f"{name}[{i}] must be one of {accepted}, got {checks.given(pair)}")
-        if len(LINKED.findall(_words(f"{name}[{i}][0]", pair[0]))) > 1:
-            raise ValueError(
-                f"{name}[{i}][0] must have one link in brackets at most, got "
-                f"{checks.shown(pair[0])}"
-            )
-        _address(f"{name}[{i}][1]", checks.text(f"{name}[{i}][1]", pair[1]))
+        _pair(f"{name}[{i}]", pair)
     return value
+
+
+def _pair(name: str, value: Any) -> None:
+    """Raise unless this is a sentence and the address that it links to."""
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        accepted = "a pair of a sentence and an address"
+        raise TypeError(f"{name} must be {accepted}, got {checks.given(value)}")
+    if len(LINKED.findall(_words(f"{name}[0]", value[0]))) > 1:
+        raise ValueError(
+            f"{name}[0] must have one link in brackets at most, got {checks.shown(value[0])}"
+        )
+    _address(f"{name}[1]", checks.text(f"{name}[1]", value[1]))
 
 
 def _address(name: str, value: str) -> None:

@@ -58,15 +58,14 @@ class Sources:
         parts = [numbers] if numbers else []
         if self.code:
             parts.append(f'<a href="{self.code.address}">drawing code</a>')
-        named = [_table_links(name) for name in self.tables]
-        if len(named) <= FEW:
-            parts, named = parts + named, []
+        many = len(self.tables) > FEW
+        if not many:
+            parts += [f"{_table_links(n)}: <code>{_words(n)[2]}</code>" for n in self.tables]
         line = f"<p>{' · '.join(parts)}</p>" if parts else ""
-        if named:
-            items = "".join(f"<li>{one}</li>" for one in named)
+        if many:
+            items = "".join(f"<li>{_table_links(name)}</li>" for name in self.tables)
             line += (
-                f"<details><summary>{len(named)} tables that it reads</summary>"
-                f"<ul>{items}</ul></details>"
+                f"<details><summary>{len(self.tables)} tables</summary><ul>{items}</ul></details>"
             )
         return f'<div class="ensedu-sources">{line}</div>' if line else ""
 
@@ -142,13 +141,11 @@ def _commanded(names: Sequence[str]) -> str:
 
 
 def _table_links(name: str) -> str:
-    kind, called, command = _words(name)
+    kind, called, _ = _words(name)
     table = f"{SITE}{RESULTS}{name}.json"
     if name in OTHERS:
-        links = f'<a href="{table}">{kind} {escape(called)}</a>'
-    else:
-        links = (
-            f'<a href="{EXPERIMENT}{name}">{kind} {escape(called)}</a> '
-            f'(<a href="{table}">its table</a>)'
-        )
-    return f"{links}: <code>{escape(command)}</code>"
+        return f'<a href="{table}">{kind} {escape(called)}</a>'
+    return (
+        f'<a href="{EXPERIMENT}{name}">{kind} {escape(called)}</a> '
+        f'(<a href="{table}">its table</a>)'
+    )

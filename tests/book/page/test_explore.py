@@ -353,6 +353,16 @@ def test_the_page_shows_the_start_without_scripts(from_the_middle):
     assert "1 networks of width 3" in page.text
 
 
+def test_only_a_single_switch_over_a_tall_figure_stays_in_sight(book):
+    def marked(high, **options):
+        shown = explore(lambda **_: Figure(figsize=(4, high)), alt="{k}", **options)
+        html = shown._repr_mimebundle_()["text/html"]
+        return BeautifulSoup(html, "html.parser").div.has_attr("data-tall")
+
+    assert marked(8.2, k=[1, 2])
+    assert not marked(7.8, k=[1, 2]) and not marked(8.2, k=[1, 2], other=[1, 2])
+
+
 def test_room_is_kept_for_the_tallest_frame_and_the_longest_sentence(book):
     heights = {2: 2, 3: 5, 50: 3}
     alts = {2: "short", 3: "shorter", 50: "the longest"}

@@ -51,8 +51,8 @@ def test_what_the_script_looks_up_is_each_piece_and_each_ranking_once():
         wanted = ranked(**each)
         assert text_of(entries[entry]).startswith(wanted.first.label)
         assert ("NLL" in heads[head]) == bool(wanted.rows)
-        for own, folded in zip(lists, (False, True), strict=True):
-            listed = [row for row in wanted.rows if (row.state == "out") == folded]
+        for own, states in zip(lists, (("recommended", "fits"), (), ("out",)), strict=True):
+            listed = [row for row in wanted.rows if row.state in states]
             shown = [BeautifulSoup(rows[i], "html.parser").tr for i in own]
             others = [row for row in shown if "ensedu-rowgroup" not in row["class"]]
             assert [(row.th.span.get_text(), row["class"]) for row in others] == [
@@ -68,7 +68,10 @@ def test_what_is_said_of_several_neighbors_stands_once_above_them():
         *(candidate(name, said=words, state="out") for name, words in [*said.items()][3:]),
     ]
     root = parsed(guide([ASK], lambda a: Ranked(LAST.first, rows, MEASURE)))
-    listed, folded = ([tr.th.span or tr.th for tr in body("tr")] for body in root("tbody")[:2])
+    listed, rest, folded = (
+        [tr.th.span or tr.th for tr in body("tr")] for body in root("tbody")[:3]
+    )
+    assert not rest and root.select_one(".ensedu-rest").has_attr("hidden")
     assert [th.get_text() for th in listed] == [
         "first", "unclear", "one", "two", "worse", "three",
     ]  # fmt: skip
@@ -80,11 +83,29 @@ def test_what_is_said_of_several_neighbors_stands_once_above_them():
     assert alone.select_one(".ensedu-ruled").has_attr("hidden")
 
 
+def test_of_more_than_seven_that_fit_six_stand_in_the_list():
+    rows = [
+        candidate("first", said="chosen", state="recommended"),
+        *(candidate(str(i), said="unclear" if i < 6 else "worse") for i in range(7)),
+    ]
+    for number, shown, rest in ((8, 6, ["5", "worse", "6"]), (7, 7, [])):
+        few = rows[:number]
+        root = parsed(guide([ASK], lambda a, few=few: Ranked(LAST.first, few, MEASURE)))
+        listed, more, _ = root("tbody")[:3]
+        assert len(listed.select("tr:not(.ensedu-rowgroup)")) == shown
+        # What is said of the rows above is not said again.
+        assert [(tr.th.span or tr.th).get_text() for tr in more("tr")] == rest
+        fold = root.select_one(".ensedu-rest")
+        assert fold.has_attr("hidden") != bool(rest)
+        assert fold.summary.get_text() == f"{number - shown} more"
+
+
 def test_what_the_recommended_one_costs_stands_in_figures_below_their_titles():
     first = parsed(advice(start={"memory": "two"})).select_one(".ensedu-advice")
     assert [(one.dt.get_text(), one.dd.get_text()) for one in first.select("dl > div")] == [
         ("networks", "1.1")
     ]
+    assert first.select_one(".ensedu-unit a")["href"] == "#fig-one"
     assert not parsed(guide([ASK], rank)).dl
 
 
@@ -100,12 +121,12 @@ def test_text():
         "What fits into memory? one network; two networks; four or more.",
         "How many rows? two; three; five; seven; eleven.",
         "BatchEnsemble. It is nearly as small as one. (shootout.html#fig-size) "
-        "It costs passes. (#fig-cost) It costs: networks 1.1.",
+        "It takes passes. (#fig-cost) It costs: networks 1.1, of one (#fig-one).",
         "                         verdict                  NLL ↓, nats    networks",
         "BatchEnsemble            recommended    −0.13   [−0.30, 0.04]         1.1",
         "Scale its temperature    unclear         0.00   [−0.02, 0.02]           1",
         "Deep ensemble            needs room     −0.31  [−0.50, −0.12]           4",
-        "Bars are intervals. (shootout.html#fig-contest)",
+        "Bars are intervals. All of them. (shootout.html#fig-contest)",
     ]
 
 
@@ -135,6 +156,8 @@ def test_without_a_script_the_first_answers_and_their_list_stand_open():
     assert [row.select_one("[data-label]")["data-label"] for row in rows] == ["networks"] * 3
     # Bars are explained above them.
     key = root.select_one(".ensedu-key")
+    lines = [line.get_text() for line in key("span")]
+    assert lines == ["Bars are intervals.", "All of them."]
     assert key.a["href"] == NOTES[0][1] and key.find_next_sibling("table") is not None
 
 
@@ -276,7 +299,8 @@ BAD = [
     (lambda: Entry("", WHY), ValueError, "label must be words"),
     (lambda: Entry("one", []), ValueError, "because must have at least one pair"),
     (lambda: Entry("one", "Why."), TypeError, "because must be pairs"),
-    (lambda: Entry("one", ["Why."]), TypeError, r"because\[0\] must be one of pairs"),
+    (lambda: Entry("one", WHY, unit="× one"), TypeError, "unit must be a pair of"),
+    (lambda: Entry("one", ["Why."]), TypeError, r"because\[0\] must be a pair"),
     (lambda: Entry("one", [("[a] [b]", "#a")]), ValueError, r"because\[0\]\[0\] must have one l"),
     (
         lambda: Entry("one", [("Why.", "javascript:alert(1)")]), ValueError,

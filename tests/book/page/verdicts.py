@@ -97,9 +97,10 @@ ENTRIES = {
     "batch": Entry(
         "BatchEnsemble",
         [("It is nearly as small as one.", "shootout.html#fig-size"),
-         ("It costs [passes].", "#fig-cost")],
+         ("It takes [passes].", "#fig-cost")],
         "batch_ensemble",
         ["1.1"],
+        ("[of one]", "#fig-one"),
     ),
     "deep": Entry(
         "Deep ensemble", [("It is [best] wherever it fits.", "shootout.html#fig-contest")],
@@ -116,7 +117,7 @@ SCORES = {
 }
 EXPLAINED = {"deep": "deep.html", "batch": "batch.html#what", "scaled": ""}
 NETWORKS = {"deep": "4", "batch": "1.1", "scaled": "1"}
-NOTES = [("Bars are [intervals].", "shootout.html#fig-contest")]
+NOTES = [("Bars are [intervals].\nAll of them.", "shootout.html#fig-contest")]
 
 
 def ranked(trained, memory, rows):
