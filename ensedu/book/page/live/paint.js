@@ -316,7 +316,10 @@ export const losses = (canvas, height, records, methods, look) => {
   context.strokeRect(pad.left + 0.5, pad.top - 3.5, width - pad.left - pad.right, height - pad.top - pad.bottom + 7);
   context.textAlign = "center";
   context.textBaseline = "top";
-  for (let step = 10; step <= last; step *= 10) context.fillText(step.toLocaleString("en"), x(step), height - pad.bottom + 7);
+  for (let step = 10; step <= last; step *= 10) {
+    const words = step.toLocaleString("en");
+    context.fillText(words, Math.min(x(step), width - 1 - context.measureText(words).width / 2), height - pad.bottom + 7);
+  }
   context.textAlign = "left";
   context.fillText("step", pad.left, height - pad.bottom + 7);
   context.fillText("NLL", pad.left + 6, height - pad.bottom - 14);

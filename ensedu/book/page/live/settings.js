@@ -212,6 +212,7 @@ export const fullSettings = (trainer, root) => {
   const tabs = tabsOf("Settings", { Network: network, B: second, Data: points, Training: training, More: rare }, (opened) => {
     rare.open = opened === rare;
     element.toggleAttribute("data-open", Boolean(opened));
+    element.parentElement.toggleAttribute("data-set", Boolean(opened));
     sheet();
   });
   const element = make("div", { class: "ensedu-t-settings" }, tabs.element, network, points, training, second, rare);
@@ -323,7 +324,7 @@ export const guided = (trainer, root, panel) => {
       run.focus({ preventScroll: true });
       run.click();
     });
-    const keep = button("Change its settings", () => close(true));
+    const keep = button("Change it", () => close(true));
     const back = button("Back to yours", () => close(false));
     // How far it is, where it runs.
     const count = () => {
@@ -335,16 +336,17 @@ export const guided = (trainer, root, panel) => {
         told = true;
         tell();
       }
+      box.toggleAttribute("data-told", told);
       run.disabled = !guess && !runs && !told;
       skip.hidden = !run.disabled;
-      keep.hidden = back.hidden = !told;
+      keep.hidden = back.hidden = !told || runs;
       if (!runs || !trainer.playing) words.data = runs ? "▶ Go on" : told ? "Run again" : "▶ Run";
       count();
     };
     const box = make(
       "div", { "data-guide": guide.key },
       make("div", { class: "ensedu-t-ask" }, make("p", {}, make("strong", {}, "Predict. "), guide.question), guesses.element, make("div", { class: "ensedu-t-buttons" }, run, skip)),
-      make("div", { class: "ensedu-t-told" }, answer, make("div", { class: "ensedu-t-buttons" }, keep, back)),
+      make("div", { class: "ensedu-t-told", "data-words": guide.answer }, answer, make("div", { class: "ensedu-t-buttons" }, keep, back)),
     );
     const begin = () => {
       guess = "";
