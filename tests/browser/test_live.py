@@ -2037,7 +2037,7 @@ def test_an_experiment_moves_no_plot_and_all_of_it_is_in_sight(open_page, server
     page.wait_for_function("document.querySelectorAll('canvas[role=application]').length === 2")
     page.evaluate(small.AT_REST)
     plots = page.locator("canvas[role=application]")
-    ask = page.locator("[data-guide]:visible .ensedu-t-ask, [data-open] > .ensedu-t-ask").first
+    ask = page.locator("[data-open] > .ensedu-t-ask > p")
     before = [plot.bounding_box() for plot in plots.all()]
     own = [tabs.nth(1), ask, plots.first, plots.last]
     bar = page.locator(".bd-header-article").bounding_box()

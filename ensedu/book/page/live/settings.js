@@ -124,7 +124,7 @@ export const smallSettings = (trainer, full, tries) => {
   return { panel, element, more, measure: tries.length ? asking(panel, element, tries) : null };
 };
 
-// Above the settings stands what to try, in any order, with the answer to what was done last; and
+// Above the settings stands what to try, one after the other, and what was done last as long as it holds; and
 // below the first of them how wide the band is. Returns what measures that.
 const asking = (panel, element, tries) => {
   const asked = make("p", { class: "ensedu-t-try", role: "status" });
@@ -132,19 +132,24 @@ const asking = (panel, element, tries) => {
   const band = make("p", { class: "ensedu-t-control" }, make("span", {}, "inner band"), make("span", { class: "ensedu-t-note" }, "in the widest gap"), make("strong", {}, width));
   element.prepend(asked);
   element.children[1].after(band);
-  const began = panel.trainer.state.points.length;
+  let began = 0; // how many points there were when one was asked for
   const own = {
-    ask: "Add a point of your own, where there was none.", answer: "It is set, and now all members learn it.",
+    ask: "Add a point where there was none.", answer: "Your point is set, and is learned now.",
     holds: ({ points }) => points.length > began,
   };
   const set = tries.map((one) => ({ ...one, holds: (state) => Object.entries(one.set).every(([key, value]) => state[key] === value) }));
-  const left = new Set([...set, own]);
+  const all = [...set, own];
+  let [at, done] = [0, null]; // what is asked, and what was done last while it holds
   panel.followers.push(() => {
-    const done = [...left].find(({ holds }) => holds(panel.trainer.state));
-    if (asked.firstChild && !done) return;
-    left.delete(done);
-    const [next] = left;
-    asked.replaceChildren(done ? `✓ ${done.answer}` : `${left.size} things to try:`, make("br"), make("strong", {}, next?.ask ?? "Now read on."));
+    const { state } = panel.trainer;
+    if (all[at]?.holds(state)) {
+      done = all[at];
+      at += 1;
+      if (all[at] === own) began = state.points.length;
+    } else if (done && !done.holds(state)) done = null;
+    else if (asked.firstChild) return;
+    const next = all[at] ? [`${at + 1} of ${all.length}: `, make("strong", {}, all[at].ask)] : [make("strong", {}, "Now read on.")];
+    asked.replaceChildren(...(done ? [`✓ ${done.answer}`, make("br")] : []), ...next);
   });
   return (frame) => (width.data = widestBand(frame, panel.trainer.state));
 };
