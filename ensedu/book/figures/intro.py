@@ -11,17 +11,17 @@ TRIES = (
     {
         "ask": "The inner band is how far members differ. Set them to 1: how wide is it?",
         "set": {"ensemble_size": 1},
-        "answer": "None: one network cannot disagree.",
+        "answer": "None: 1 member cannot disagree.",
     },
     {
-        "ask": "Set the members to 16. Where do they differ most?",
+        "ask": "Set them to 16. Where do they differ most?",
         "set": {"ensemble_size": 16, "start": "different"},
-        "answer": "They part where there is no point.",
+        "answer": "With 16, where there is no point.",
     },
     {
-        "ask": "Start all members the same. What is left of the inner band?",
+        "ask": "Start all members the same: what is left?",
         "set": {"start": "same"},
-        "answer": "Nothing: all are one network.",
+        "answer": "Nothing: one start, one network.",
     },
 )
 

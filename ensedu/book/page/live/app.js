@@ -85,11 +85,11 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
   const guides = small ? null : guided(trainer, root, settings.panel);
   const below = small
     ? []
-    : [shared, stage.lossFold, ...(matrices ? [] : [stage.matrixFold]), ownData(trainer, root, () => guides.close(true))];
+    : [stage.lossFold, ...(matrices ? [] : [stage.matrixFold]), ownData(trainer, root, () => guides.close(true))];
   if (matrices) stage.matrixFold.open = true;
   // What is seen, what to try, and what sets it: where there is room what is seen stands beside the
   // others; the few settings of the small form stand above.
-  const seen = make("div", { class: "ensedu-t-seen" }, ...(tries.length ? [] : [tools]), meter.element, stage.element, ...(matrices ? [stage.matrixFold] : []), stage.key, hint, status, aloud);
+  const seen = make("div", { class: "ensedu-t-seen" }, ...(tries.length ? [] : [tools]), meter.element, stage.element, ...(matrices ? [stage.matrixFold] : []), stage.key, hint, status, aloud, ...(shared ? [shared] : []));
   const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen, all] : [guides.element, seen, settings.element]));
   const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${small && !tries.length ? "" : " ensedu-t-beside"}${behind ? " ensedu-t-compared" : ""}${distributions ? " ensedu-t-clouded" : ""}` }, bench, ...below);
 

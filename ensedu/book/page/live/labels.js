@@ -35,22 +35,7 @@ const between = (line, left, right) => {
 };
 const beside = (line, at) => line.reduce((best, each) => (Math.abs(each[0] - at) < Math.abs(best[0] - at) ? each : best));
 
-// The letter of a side of a comparison, in the upper right corner; returns its place.
-export const letter = (context, { pad, inner }, name, look) => {
-  if (!name) return [];
-  const [right, top] = [pad.left + inner.w - 6, pad.top + 4];
-  context.font = BOLD;
-  context.textAlign = "right";
-  context.textBaseline = "top";
-  context.strokeStyle = look.page;
-  context.fillStyle = look.ink;
-  context.lineWidth = 4;
-  context.strokeText(name, right, top);
-  context.fillText(name, right, top);
-  return [[right - 14, right, top, top + 2 * HALF]];
-};
-
-export const labels = (canvas, frame, own, { found, means, truth, points, method, compared, behind, name, said, taken: marked }, color, look) => {
+export const labels = (canvas, frame, own, { found, means, truth, points, method, compared, behind, said, taken: marked }, color, look) => {
   const context = canvas.getContext("2d");
   const { pad, inner } = frame;
   const [right, bottom] = [pad.left + inner.w, pad.top + inner.h];
@@ -58,7 +43,7 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
   if (truth) lines.push(strip(frame, own, (g) => truth(own[g])));
   if (found) lines.push(strip(frame, own, (g) => found.mean[g]));
   const dots = points.map(([x, y]) => [frame.x(x), frame.y(y)]);
-  const taken = [...marked, ...letter(context, frame, name, look)]; // (left, right, top, bottom) of names, leaders and marks
+  const taken = [...marked]; // (left, right, top, bottom) of names, leaders and marks
   const before = places.get(canvas) ?? {};
   const now = {};
   places.set(canvas, now);

@@ -1,6 +1,6 @@
 // Pictures on a canvas: curves with their bands, maps, losses, matrices.
 import { forecast, widest } from "./forecast.js";
-import { FONT, labels, letter } from "./labels.js";
+import { FONT, labels } from "./labels.js";
 import { REACH, TOYS, VIEW } from "./toys.js";
 
 // Colors of what is drawn, for a light or a dark ground.
@@ -187,7 +187,7 @@ export const labeled = (width, compared) => compared || width >= 420;
 // Members as thin lines, their mean as a thick one; the outer band is ± 2 standard deviations of a
 // new point, the inner one the part of it in which the members differ. Where they are compared with
 // what stands `behind` them, if anything does, there is the inner one alone. Returns their forecast.
-export const curves = (canvas, { width, height }, side, grid, state, method, look, { chosen, cursor, playing }, { compared, behind, side: name = "", said = new Set() }) => {
+export const curves = (canvas, { width, height }, side, grid, state, method, look, { chosen, cursor, playing }, { compared, behind, said = new Set() }) => {
   const drawing = pen(canvas, height, width, playing);
   const { context } = drawing;
   const frame = frameOf("regression", width, height);
@@ -231,9 +231,9 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
     path(context, frame, grid, (g) => found.mean[g]);
     context.stroke();
   }
-  const taken = found?.F > 1 && state.points.length > 1 && !compared ? [gap(context, frame, look, state.points, said)] : [];
+  const taken = found && state.points.length > 1 && !compared ? [gap(context, frame, look, state.points, said)] : [];
   dots(drawing, frame, look, state, chosen, 3.5);
-  if (labeled(width, compared)) labels(canvas, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind, name, said, taken }, line, look);
+  if (labeled(width, compared)) labels(canvas, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind, said, taken }, line, look);
   crosshair(drawing, frame, look, cursor);
   context.restore();
   return found;
@@ -260,7 +260,7 @@ const image = (drawing, frame, size, colors, weights) => {
 
 // `what`: "mean" shows the probability of each class, "information" the mutual information and
 // "disagreement" how often two functions choose different classes, both from 0 to 1.
-export const map = (canvas, { width, height }, side, what, state, look, { chosen, cursor, playing }, name = "") => {
+export const map = (canvas, { width, height }, side, what, state, look, { chosen, cursor, playing }) => {
   const drawing = pen(canvas, height, width, playing);
   const frame = frameOf("classification", width, height);
   if (side) {
@@ -284,7 +284,6 @@ export const map = (canvas, { width, height }, side, what, state, look, { chosen
   axes(drawing, frame, look, state.axes);
   // On a map of doubt points only say where the data are.
   dots(drawing, frame, look, state, chosen, what === "mean" ? 4.5 : 2);
-  letter(drawing.context, frame, name, look);
   crosshair(drawing, frame, look, cursor);
 };
 
@@ -316,7 +315,10 @@ export const losses = (canvas, height, records, methods, look) => {
   context.strokeRect(pad.left + 0.5, pad.top - 3.5, width - pad.left - pad.right, height - pad.top - pad.bottom + 7);
   context.textAlign = "center";
   context.textBaseline = "top";
-  for (let step = 10; step <= last; step *= 10) context.fillText(step.toLocaleString("en"), x(step), height - pad.bottom + 7);
+  for (let step = 10; step <= last; step *= 10) {
+    const words = step.toLocaleString("en");
+    context.fillText(words, Math.min(x(step), width - 1 - context.measureText(words).width / 2), height - pad.bottom + 7);
+  }
   context.textAlign = "left";
   context.fillText("step", pad.left, height - pad.bottom + 7);
   context.fillText("NLL", pad.left + 6, height - pad.bottom - 14);

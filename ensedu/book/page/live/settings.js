@@ -124,7 +124,7 @@ export const smallSettings = (trainer, full, tries) => {
   return { panel, element, more, measure: tries.length ? asking(panel, element, tries) : null };
 };
 
-// Above the settings stands what to try, in any order, with the answer to what was done last; and
+// Above the settings stands what to try, one after the other, and what was done last as long as it holds; and
 // below the first of them how wide the band is. Returns what measures that.
 const asking = (panel, element, tries) => {
   const asked = make("p", { class: "ensedu-t-try", role: "status" });
@@ -132,19 +132,24 @@ const asking = (panel, element, tries) => {
   const band = make("p", { class: "ensedu-t-control" }, make("span", {}, "inner band"), make("span", { class: "ensedu-t-note" }, "in the widest gap"), make("strong", {}, width));
   element.prepend(asked);
   element.children[1].after(band);
-  const began = panel.trainer.state.points.length;
+  let began = 0; // how many points there were when one was asked for
   const own = {
-    ask: "Add a point of your own, where there was none.", answer: "It is set, and now all members learn it.",
+    ask: "Add a point where there was none.", answer: "Your point is set, and is learned now.",
     holds: ({ points }) => points.length > began,
   };
   const set = tries.map((one) => ({ ...one, holds: (state) => Object.entries(one.set).every(([key, value]) => state[key] === value) }));
-  const left = new Set([...set, own]);
+  const all = [...set, own];
+  let [at, done] = [0, null]; // what is asked, and what was done last while it holds
   panel.followers.push(() => {
-    const done = [...left].find(({ holds }) => holds(panel.trainer.state));
-    if (asked.firstChild && !done) return;
-    left.delete(done);
-    const [next] = left;
-    asked.replaceChildren(done ? `✓ ${done.answer}` : `${left.size} things to try:`, make("br"), make("strong", {}, next?.ask ?? "Now read on."));
+    const { state } = panel.trainer;
+    if (all[at]?.holds(state)) {
+      done = all[at];
+      at += 1;
+      if (all[at] === own) began = state.points.length;
+    } else if (done && !done.holds(state)) done = null;
+    else if (asked.firstChild) return;
+    const next = all[at] ? [`${at + 1} of ${all.length}: `, make("strong", {}, all[at].ask)] : [make("strong", {}, "Now read on.")];
+    asked.replaceChildren(...(done ? [`✓ ${done.answer}`, make("br")] : []), ...next);
   });
   return (frame) => (width.data = widestBand(frame, panel.trainer.state));
 };
@@ -212,6 +217,7 @@ export const fullSettings = (trainer, root) => {
   const tabs = tabsOf("Settings", { Network: network, B: second, Data: points, Training: training, More: rare }, (opened) => {
     rare.open = opened === rare;
     element.toggleAttribute("data-open", Boolean(opened));
+    element.parentElement.toggleAttribute("data-set", Boolean(opened));
     sheet();
   });
   const element = make("div", { class: "ensedu-t-settings" }, tabs.element, network, points, training, second, rare);
@@ -323,7 +329,7 @@ export const guided = (trainer, root, panel) => {
       run.focus({ preventScroll: true });
       run.click();
     });
-    const keep = button("Change its settings", () => close(true));
+    const keep = button("Change it", () => close(true));
     const back = button("Back to yours", () => close(false));
     // How far it is, where it runs.
     const count = () => {
@@ -335,16 +341,17 @@ export const guided = (trainer, root, panel) => {
         told = true;
         tell();
       }
+      box.toggleAttribute("data-told", told);
       run.disabled = !guess && !runs && !told;
       skip.hidden = !run.disabled;
-      keep.hidden = back.hidden = !told;
+      keep.hidden = back.hidden = !told || runs;
       if (!runs || !trainer.playing) words.data = runs ? "▶ Go on" : told ? "Run again" : "▶ Run";
       count();
     };
     const box = make(
       "div", { "data-guide": guide.key },
       make("div", { class: "ensedu-t-ask" }, make("p", {}, make("strong", {}, "Predict. "), guide.question), guesses.element, make("div", { class: "ensedu-t-buttons" }, run, skip)),
-      make("div", { class: "ensedu-t-told" }, answer, make("div", { class: "ensedu-t-buttons" }, keep, back)),
+      make("div", { class: "ensedu-t-told", "data-words": guide.answer }, answer, make("div", { class: "ensedu-t-buttons" }, keep, back)),
     );
     const begin = () => {
       guess = "";

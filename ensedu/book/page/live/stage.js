@@ -152,15 +152,14 @@ export const stageOf = (root, trainer, hint) => {
       const side = frame?.sides[i];
       const shown = sides(state)[i];
       const width = (one.width ??= canvas.clientWidth || 320);
-      const name = state.other ? "AB"[i] : "";
       if (kind === "curves") {
         const height = heightOf(width, canvases.length);
         const behind = behindOf(trainer.behind, state, shown);
-        seen.push(curves(canvas, { width, height }, side?.means && side, GRID, state, shown.method, look, trainer, { compared: Boolean(trainer.behind), behind, side: name, said }));
+        seen.push(curves(canvas, { width, height }, side?.means && side, GRID, state, shown.method, look, trainer, { compared: Boolean(trainer.behind), behind, said }));
       } else if (kind === "cloud") {
         const prior = { mean: METHODS[shown.method].prior_loc, std: state.prior_scale };
         cloud(canvas, { width, height: heightOf(canvases[0].width, canvases.length) }, side?.moments, prior, look.colors[shown.method], look, trainer);
-      } else map(canvas, { width, height: squareOf(width) }, side?.map && side, kind, state, look, trainer, name);
+      } else map(canvas, { width, height: squareOf(width) }, side?.map && side, kind, state, look, trainer);
     }
     if (!frame) return;
     key.toggleAttribute("data-one", !key.hidden && seen.length > 0 && seen.every((found) => found && areOne(found)));
