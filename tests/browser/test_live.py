@@ -2194,7 +2194,6 @@ def test_maps_of_a_comparison_are_large_and_in_view_with_their_words(open_page, 
 
 def test_two_of_one_method_are_told_apart(live):
     page = live({"other": OTHER | {"method": "deep_ensemble", "start": "different"}})
-    page.evaluate(WRITTEN)
     usual = page.evaluate("stateOf({})")
     same = {key: usual[key] for key in OTHER}
     cases = {
@@ -2214,7 +2213,6 @@ def test_two_of_one_method_are_told_apart(live):
     )
     title = page.locator(".ensedu-t-title").last.inner_text()
     assert title.startswith("B: ") and title.endswith(", 3 draws a step")
-    page.evaluate("until(() => written.has('A') && written.has('B'), 'the letters')")
 
 
 def test_numbers_beside_losses_are_not_cut(bench):

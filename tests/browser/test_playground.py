@@ -1943,8 +1943,13 @@ def test_a_challenge_brings_in_sight_what_it_asks_to_change(open_page, chapter, 
         if one == ".ensedu-p-tools":
             assert 48 <= box["y"] and box["y"] + box["height"] <= top["y"]
         else:
-            assert bottom - 1 <= box["y"] <= bottom + (80 if narrow else 160), name
+            assert bottom - 1 <= box["y"] <= bottom + (130 if narrow else 160), name
             assert box["y"] + box["height"] <= viewport["height"]
+            if narrow:  # W, too, where there is room
+                above = page.locator(".ensedu-p-shared").bounding_box()["y"]
+                member = page.locator(one.split()[0]).bounding_box()
+                below = member["y"] + member["height"]
+                assert above >= 48 or below - above + 64 >= viewport["height"], name
 
 
 def test_members_stay_where_they_are_when_the_method_changes_or_a_challenge_begins(

@@ -17,6 +17,7 @@
       element,
       values,
       name: element.dataset.name,
+      words: element.querySelector("span").textContent,
       shared: null, // the control that several figures have together
       get position() {
         if (list) return list.selectedIndex;
@@ -131,7 +132,7 @@
     // The next frame is decoded before it replaces this one, so nothing flashes.
     const show = async () => {
       controls.forEach((one) => one.say());
-      printed.textContent = `Set to ${state().map(([key, value]) => `${key.replaceAll("_", " ")} ${value}`).join(", ")}.`;
+      printed.textContent = `Set to ${controls.map((one) => `${one.words} ${one.values[one.position]}`).join(", ")}.`;
       const mine = ++turn;
       const index = indexOf(positions());
       const next = new Image();
@@ -267,7 +268,7 @@
     const bar = document.createElement("div");
     bar.className = "ensedu-sliders ensedu-shared";
     bar.role = "group";
-    bar.ariaLabel = `${one.name.replaceAll("_", " ")}, of ${sharing.length} figures`;
+    bar.ariaLabel = `${one.words}, of ${sharing.length} figures`;
     bar.append(element);
 
     const box = together(sharing.map(({ explorer }) => explorer.root));

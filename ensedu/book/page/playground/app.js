@@ -250,11 +250,17 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   sized.observe(box);
   sized.observe(top);
 
-  // What a challenge asks to change comes in sight: its member, where there is little room.
+  // What a challenge asks to change comes in sight: where there is little room, its member, and with
+  // it W if both fit.
   const seek = ({ sizes, member = 0 }) => {
     measure();
     if (sizes || !narrow) tools.scrollIntoView({ block: "nearest" });
-    else members.children[member].scrollIntoView({ block: "start", inline: "start" });
+    else {
+      const one = members.children[member];
+      one.scrollIntoView({ block: "start", inline: "start" });
+      const high = one.getBoundingClientRect().bottom - shared.getBoundingClientRect().top;
+      if (shared.childElementCount && high + 64 < innerHeight) shared.scrollIntoView({ block: "start" });
+    }
   };
 
   // An address names this playground, and all of its state.
