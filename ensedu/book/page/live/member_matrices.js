@@ -5,7 +5,7 @@
 // and which are distributions. So a method that is put together of what others are made of needs no
 // line here: a matrix of all or of each member, a shared one times r sᵀ, means with standard
 // deviations. W is (M, m, n), the bias (M, n).
-import { addTimes, arrayOf, inverseSoftplus, repeated, sigmoid, softplus, summed } from "./arrays.js";
+import { arrayOf, inverseSoftplus, repeated, sigmoid, softplus, summed } from "./arrays.js";
 
 // mean + softplus(ρ) ε, for as many samples of one distribution as there is noise for.
 const drawnFrom = (mean, rho, noise) => {

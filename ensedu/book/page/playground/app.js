@@ -14,6 +14,7 @@ const UNDO = 100;
 const SETTLE = 300; // milliseconds after which a hand has come to rest
 const NARROW = 660; // pixels
 const HINT = "Each output is y = x W + b, and ∘ multiplies entry by entry.";
+const HEADER = 64; // pixels of a page's head, below which what is scrolled to begins
 const LINK_HINT = " The address of this page leads to your layer, with every number.";
 const TOUCH_HINT = "Tap a number, then press + or −.";
 const MOUSE_HINT = "Drag a framed number, or click it and type: what moves with it?";
@@ -259,7 +260,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       const one = members.children[member];
       one.scrollIntoView({ block: "start", inline: "start" });
       const high = one.getBoundingClientRect().bottom - shared.getBoundingClientRect().top;
-      if (shared.childElementCount && high + 64 < innerHeight) shared.scrollIntoView({ block: "start" });
+      if (shared.childElementCount && high + HEADER < innerHeight) shared.scrollIntoView({ block: "start" });
     }
   };
 
