@@ -114,9 +114,7 @@ def weight_matrices(
             x = start + i % across * step
             y = EDGE + above + i // across * pitch
             if i >= M:
-                colored_cells.draw_frame(
-                    axes, weights[0], (x, y), cell, edgecolor=GRID, lw=0.8
-                )
+                colored_cells.draw_frame(axes, weights[0], (x, y), cell, edgecolor=GRID, lw=0.8)
                 continue
             matrix = weights[i]
             axes.text(x + width / 2, y - 0.08, lines[i], ha="center", va="bottom", fontsize=TITLE)
