@@ -329,7 +329,7 @@ IN_MODULE = {
     },
     "guide": {
         "href": lambda: "shootout.html#fig-contest",
-        "unit": lambda: ("[× one network]", "shootout.html#fig-contest"),
+        "unit": lambda: ("compared with [one network]", "shootout.html#fig-contest"),
         "because": lambda: [("It is [small].", "shootout.html#fig-contest")],
         "key": lambda: "memory", "label": lambda: "BatchEnsemble", "method": lambda: "rank1",
         "more": lambda: True, "name": lambda: "guide",

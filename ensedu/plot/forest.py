@@ -36,8 +36,9 @@ from ensedu.plot.style import (
     MARKERS,
     MUTED,
     PAGE,
+    PALETTE,
+    SHARED,
     Figure,
-    color,
     house_style,
     label,
     look,
@@ -45,7 +46,7 @@ from ensedu.plot.style import (
 from ensedu.plot.text_layout import SMALL
 
 #: Inches: of a row, and of the lane of its interval and that of its dots from the row's top.
-ROW, LANES = 0.285, (0.09, 0.21)
+ROW, LANES = 0.31, (0.085, 0.19)
 #: Inches: how wide names and words may be, for the ends of tick labels, and below for the ticks.
 NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.2, 0.32
 #: Inches around axes, for a number beside an arrowhead: on a wide page, and on a narrow one.
@@ -82,7 +83,7 @@ class PooledEffect:
         What all this says, such as "better". The marker of what is "unclear", or says nothing, is
         hollow.
     method
-        A key of `ensedu.methods.METHODS`, for its color and marker; by default ink, and a dot.
+        A key of `ensedu.methods.METHODS`, for its color and marker; by default gray, and a dot.
 
     Raises
     ------
@@ -238,9 +239,9 @@ def _draw(
         y = ABOVE + k * step + above
         _draw_row(axes, row, y, ends, name)
         say_where_pointed(figure, top + y - above, step, _numbers(row, name, source, ends))
-        own = color(row.method or name)
+        own = _color(row.method or name, MUTED)
         style: dict[str, Any] = {"va": "baseline" if narrow else "center", "linespacing": 1.0}
-        said = style | known[name] | {"color": INK if known[name] else MUTED}
+        said = style | known[name] | {"color": INK if known[name] else SHARED}
         if narrow:
             at = top + y - 0.06
             paper = {"facecolor": PAGE, "lw": 0, "pad": 1.2}
@@ -276,7 +277,7 @@ def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str)
     """Draw the intervals of a row in its upper lane, and its sources in the lower one."""
     upper, lower = (top + lane for lane in LANES)
     method = row.method or name
-    own, called = color(method), label(name)
+    own, called = _color(method, SHARED), label(name)
     low, mean, high = row.interval
     inside = [value for value in row.sources if ends[0] < value < ends[1]]
     axes.plot(
@@ -329,6 +330,11 @@ def _numbers(row: PooledEffect, name: str, source: str, ends: Ends) -> str:
     return "\n".join(lines)
 
 
+def _color(method: str, other: str) -> str:
+    """Return the color of a method, or another one for those without a color of their own."""
+    return PALETTE.get(method, other)
+
+
 def _along(value: Number, width: Number, ends: Ends) -> float:
     """Return how many inches right of the axis's beginning a value stands, inside of it."""
     low, high = ends
@@ -372,7 +378,7 @@ def _write_directions(
     middle = min(max(zero, low + half), high - half)
     write(
         figure, middle, top + (0.5 + below) * LINE, words, va="center", ha="center", weight="bold",
-        color=color("single"),
+        color=PALETTE["single"],
     )  # fmt: skip
 
 

@@ -42,6 +42,8 @@ from ensedu.plot.text_layout import SMALL
 FEW = 8
 #: More bands than this in one panel cover each other.
 MOST_TOGETHER = 4
+#: Between the ticks of a y-axis there are at most so many steps.
+MOST_STEPS = 5
 TRUTH: dict[str, Any] = {"color": INK, "lw": 1.2, "ls": (0, (4, 3))}
 #: Where a band does not hold it.
 MISSED: dict[str, Any] = {"color": INK, "lw": 2.8, "solid_capstyle": "butt"}
@@ -233,7 +235,7 @@ def _panel_each(
     entries: Mapping[str, dict[str, Any]], height: float,
 ) -> tuple[Figure, list[Axes]]:  # fmt: skip
     """Draw a panel a belief, its name above it."""
-    rises = ticks(ends, int(height / 0.33))
+    rises = _rises(ends, height)
     left, right = tick_room(rises), RIGHT
     wide = widths(len(rows), columns, left, right, sharey=True)[1]
     out = overhang(scene.span, wide)
@@ -256,12 +258,17 @@ def _panel_each(
     return figure, found
 
 
+def _rises(ends: Ends, height: float) -> dict[float, str]:
+    """Return the ticks of a y-axis that is so many inches high."""
+    return ticks(ends, min(MOST_STEPS, int(height / 0.33)))
+
+
 def _one_panel(
     rows: Mapping[str, Belief], scene: "Scene", ends: Ends, entries: Mapping[str, dict[str, Any]]
 ) -> tuple[Figure, list[Axes]]:
     """Draw all beliefs into one panel, each named at its right end."""
     height = HIGH[look().narrow]
-    rises = ticks(ends, int(height / 0.33))
+    rises = _rises(ends, height)
     names = [
         (label(name), float(scene.x[-1]), float(belief.curves[:, -1].mean()), color(belief.method))
         for name, belief in rows.items()

@@ -12,7 +12,16 @@ from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.plot import colored_cells, figure_checks, text_layout
 from ensedu.plot.panels import cut_to_lines
-from ensedu.plot.style import MUTED, PALETTE, Figure, canvas, heat_colors, house_style, look
+from ensedu.plot.style import (
+    GRID,
+    MUTED,
+    PALETTE,
+    Figure,
+    canvas,
+    heat_colors,
+    house_style,
+    look,
+)
 from ensedu.plot.text_layout import SMALL
 
 MOST_MEMBERS = 16
@@ -36,6 +45,7 @@ def weight_matrices(
     annotate: bool = True,
     value_range: float | int | None = None,
     method: str | None = None,
+    places: int | None = None,
 ) -> Figure:
     """Draw each member's matrix as a heat map: a row an input, a column an output.
 
@@ -53,17 +63,25 @@ def weight_matrices(
     method
         The method that stores these matrices, such as ``"deep_ensemble"``: a frame in its color
         says so. By default there is no frame, as around what is computed.
+    places
+        How many members have a place, at most 16: one without a member is an empty gray frame, so
+        that a slider which adds members moves none. By default there are as many as members.
 
     Raises
     ------
     TypeError, ValueError
-        For an array of another shape, more than 16 members, or a bad option.
+        For an array of another shape, more than 16 members, fewer places than members, or another
+        bad option.
     """
     figure_checks.array("weights", weights, ("M", "m", "n"))
     M, m, n = weights.shape
     if M > MOST_MEMBERS:
         raise ValueError(f"weights has {M} members, accepted are 1 to {MOST_MEMBERS}")
-    names = _titles(titles, M)
+    if places is None:
+        places = M
+    elif not M <= checks.positive_int("places", places) <= MOST_MEMBERS:
+        raise ValueError(f"places must be {M} to {MOST_MEMBERS}, got {places!r}")
+    names = _titles(titles, M, places)
     checks.boolean("annotate", annotate)
     value_range = figure_checks.color_range("value_range", value_range, weights)
     own = None if method is None else PALETTE[checks.one_of("method", method, STORED)]
@@ -76,8 +94,8 @@ def weight_matrices(
         + max(text_layout.text_width(str(m), SMALL), text_layout.text_width("00", SMALL))
         + 0.12
     )
-    across, slot = _slots_side_by_side(names if titles else [], M, wide - left - EDGE)
-    rows = ceil(M / across)
+    across, slot = _slots_side_by_side(names if titles else [], places, wide - left - EDGE)
+    rows = ceil(places / across)
     cell, written = _cell_size(weights, slot, min(slot, HIGH.get(rows, LOW)), annotate)
     width, height = n * cell[0], m * cell[1]
     lines = [cut_to_lines(name, slot, LINES, TITLE) for name in names] if titles else names
@@ -92,9 +110,13 @@ def weight_matrices(
     bottom = EDGE + rows * pitch - GAP
     with house_style():
         figure, axes = canvas(wide, bottom + 2 * LINE + 0.45)
-        for i, matrix in enumerate(weights):
+        for i in range(places):
             x = start + i % across * step
             y = EDGE + above + i // across * pitch
+            if i >= M:
+                colored_cells.draw_frame(axes, weights[0], (x, y), cell, edgecolor=GRID, lw=0.8)
+                continue
+            matrix = weights[i]
             axes.text(x + width / 2, y - 0.08, lines[i], ha="center", va="bottom", fontsize=TITLE)
             colored_cells.draw_heat(axes, matrix, (x, y), cell, value_range)
             if own:
@@ -120,11 +142,11 @@ def weight_matrices(
     return figure
 
 
-def _titles(titles: Sequence[str] | None, M: int) -> list[str]:
+def _titles(titles: Sequence[str] | None, M: int, places: int) -> list[str]:
     if titles is None:
         # Many members are narrow: only the first has room beside it for what is counted.
-        words = [f"member {i + 1}" if i == 0 or M <= 9 else f"{i + 1}" for i in range(M)]
-        return words if M > 1 else [""]
+        words = [f"member {i + 1}" if i == 0 or places <= 9 else f"{i + 1}" for i in range(M)]
+        return words if places > 1 else [""]
     if isinstance(titles, str) or not isinstance(titles, Sequence):
         raise TypeError(f"titles must be a sequence of {M} strings, got {checks.given(titles)}")
     if len(titles) != M:

@@ -10,7 +10,7 @@ from ensedu.methods import METHODS
 from ensedu.plot import PooledEffect, forest
 from ensedu.plot.panels import POINTED
 from ensedu.plot.renderings import COLOR, renderings
-from ensedu.plot.style import DARK, GRID, INK, MARKERS, MUTED, PAGE, PALETTE
+from ensedu.plot.style import DARK, GRID, INK, MARKERS, MUTED, PAGE, PALETTE, SHARED
 from tests.errors import check_error
 from tests.plot.looks import LIGHT, box, drawn, limits, readable, repeats, texts
 
@@ -68,7 +68,7 @@ def test_rows_show_their_intervals_best_first(look):
         assert prediction.get_linewidth() < interval.get_linewidth() / 2
         assert prediction.get_alpha() < 1 and interval.get_alpha() is None
         assert tuple(mean.get_xdata()) == (row.interval[1],)
-        own = PALETTE.get(method, INK)
+        own = PALETTE.get(method, SHARED)
         assert {line.get_color() for line in upper + lower} == {own}
         assert mean.get_marker() == MARKERS.get(method, "o")
         assert mean.get_markerfacecolor() == (PAGE if row.word == "unclear" else own)
@@ -233,10 +233,10 @@ def test_names_and_words_stand_at_their_rows(look):
             else:
                 assert (place.y0 + place.y1) / 2 == pytest.approx(high, abs=2)
         assert named[name].get_window_extent().x1 < word.get_window_extent().x0
-        assert named[name].get_color() == PALETTE.get(ROWS[key].method or key, INK)
+        assert named[name].get_color() == PALETTE.get(ROWS[key].method or key, MUTED)
         unclear = word.get_text() == "unclear"
         assert (word.get_color(), word.get_weight()) == (
-            (MUTED, "normal") if unclear else (INK, "bold")
+            (SHARED, "normal") if unclear else (INK, "bold")
         )
 
 

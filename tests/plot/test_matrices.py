@@ -175,6 +175,23 @@ def test_weight_matrices_are_readable_with_any_numbers_and_titles(members, unit,
     readable(lambda: plot.weight_matrices(unit * random(members, 5, 5), titles=titles))
 
 
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_member_stands_at_its_place_however_many_others_are_there(look):
+    with style.rendering(look):
+        figures = [plot.weight_matrices(random(k, 3, 5), places=4) for k in range(1, 5)]
+    corners = [[corner(mesh) for mesh in meshes(figure.axes[0])] for figure in figures]
+    for k, found in enumerate(corners, 1):
+        np.testing.assert_allclose(found, corners[-1][:k])
+    assert len({figure.get_figheight() for figure in figures}) == 1
+    # The places of the others are frames, and have no names.
+    (axes,) = figures[1].axes
+    wide = size(meshes(axes)[0])[0]
+    empty = [patch.get_xy() for patch in axes.patches if np.isclose(patch.get_width(), wide)]
+    np.testing.assert_allclose(empty, corners[-1][2:])
+    assert [w for w in words(axes) if "member" in w] == ["member 1", "member 2"]
+    readable(lambda: plot.weight_matrices(random(2, 3, 5), places=4))
+
+
 def test_the_same_input_gives_the_same_picture():
     repeats(lambda: plot.weight_matrices(random(2, 3, 5), method="single"))
 
@@ -204,6 +221,9 @@ BAD = [
     (lambda: matrices(1, value_range=10**400), TypeError, ("value_range", "1000")),
     (lambda: matrices(1, method="rank1"), ValueError, ("method", "'rank1'", "'deep_ensemble'")),
     (lambda: matrices(1, method=1), TypeError, ("method", "1", "'deep_ensemble'")),
+    (lambda: matrices(3, places=2), ValueError, ("places", "2", "3 to 16")),
+    (lambda: matrices(3, places=17), ValueError, ("places", "17", "3 to 16")),
+    (lambda: matrices(1, places=1.5), TypeError, ("places", "1.5")),
 ]  # fmt: skip
 
 

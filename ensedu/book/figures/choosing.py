@@ -62,10 +62,15 @@ CAPTION = (
 )
 #: What a candidate costs, one network's being 1, but for passes.
 COSTS = ("parameters", "training", "passes")
-UNIT = ("[× one network]", COST)
+UNIT = ("compared with [one network]", COST)
 NOTES = (
     (
-        "Thick: the [95% interval] over all sources.\nThin: your kind alone, numbers or classes.",
+        "[95% interval]\non your kind alone",
+        CONTEST,
+    ),
+    (
+        "The thick bar is the [95% interval] over all sources, the thin one that over your kind of "
+        "target alone, numbers or classes.",
         CONTEST,
     ),
     ("Verdicts are [the contest's], beside the recommended one.", SCALED),
@@ -286,8 +291,8 @@ def _reason(advice: Advice) -> str:
         )
     if advice.passed and advice.score == "auroc":
         return (
-            f"Its AUROC is [higher] than that of {_short(advice.passed[-1])}, and no other method "
-            "that fits your answers is shown to have a higher one."
+            f"Its AUROC is [higher] than that of {_short(advice.passed[-1])}, and none that fits "
+            "your answers is shown to be higher."
         )
     if advice.passed:
         return (

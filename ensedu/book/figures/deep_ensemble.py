@@ -135,7 +135,10 @@ class Matrices:
     def draw(self, ensemble_size: int, width: int) -> Figure:
         """Draw one matrix a member."""
         return plot.weight_matrices(
-            self.weights[ensemble_size, width], value_range=0.7, method="deep_ensemble"
+            self.weights[ensemble_size, width],
+            value_range=0.7,
+            method="deep_ensemble",
+            places=max(self.choices["ensemble_size"]),
         )
 
     def say(self, ensemble_size: int, width: int) -> str:

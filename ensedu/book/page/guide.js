@@ -97,8 +97,11 @@ const setUp = (root) => {
   };
 
   root.addEventListener("change", ({ target }) => {
+    const { top } = target.getBoundingClientRect();
     set({ [target.closest("fieldset").dataset.key]: target.value });
     keepSetting(name, answers);
+    // The card above may grow, and what was pressed stays below the finger.
+    scrollBy({ top: target.getBoundingClientRect().top - top, behavior: "instant" });
   });
   answer.querySelector("button").addEventListener("click", () => advice.scrollIntoView());
   for (const part of root.querySelectorAll(".ensedu-live-only")) part.hidden = false;

@@ -107,7 +107,7 @@ class Entry:
     costs
         What it costs, in the order of the guide's `costs`; none where that is not known.
     unit
-        What its costs are multiples of, as a pair such as those of its evidence; None for nothing.
+        What its costs are compared with, as a pair such as those of its evidence; None for nothing.
 
     Raises
     ------
@@ -137,7 +137,7 @@ class Entry:
         """The entry as text, its costs behind their titles."""
         costs = [f"{title} {cost}" for title, cost in zip(titles, self.costs, strict=False)]
         of = f", {_said(*self.unit)}" if self.unit else ""
-        known = [f"It costs: {', '.join(costs)}{of}."] if costs else []
+        known = [f"It costs{of}: {', '.join(costs)}."] if costs else []
         return " ".join([f"{self.label}.", *(_said(*pair) for pair in self.because), *known])
 
     def html(self, titles: Sequence[str]) -> str:
@@ -148,7 +148,7 @@ class Entry:
             for title, cost in zip(titles, self.costs, strict=False)
         )
         of = f'<p class="ensedu-unit">{_link(*self.unit)}</p>' if self.unit else ""
-        listed = f'<div class="ensedu-paid"><dl class="ensedu-costs">{costs}</dl>{of}</div>'
+        listed = f'<div class="ensedu-paid">{of}<dl class="ensedu-costs">{costs}</dl></div>'
         own = f' data-method="{self.method}"' if self.method else ""
         return (
             f'<li{own}><p class="ensedu-method">{escape(self.label)}</p>'
@@ -282,7 +282,8 @@ def guide(
         What the candidates' costs are called.
     notes
         How the list of candidates is read, and its evidence: pairs as those of an `Entry`. The
-        first stands above the list, its lines below each other, all others folded below it.
+        first stands in the head of the list, its lines below each other, all others folded below
+        it.
     start
         The first answer to some of the questions; by default their first option.
 
@@ -393,7 +394,7 @@ class Guide:
         found = self.ranking()
         lines.append(found.first.text(self.costs))
         if found.rows:
-            lines += [repr(self._text(found)), *(_said(*pair) for pair in self.notes)]
+            lines += [repr(self._text(found)), *(_said(*pair) for pair in self.notes[1:])]
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -460,7 +461,7 @@ class Guide:
         return "\n".join(
             [
                 f'<div class="ensedu-guide"{about}>',
-                f'<div class="ensedu-live-only" hidden>{self._asked()}</div>',
+                f'<div class="ensedu-live-only" hidden>{self._asked(more=False)}</div>',
                 f'<p class="ensedu-setting">{escape(self._answered())}</p>',
                 '<div class="ensedu-answer"><p class="ensedu-live" role="status">'
                 '<span class="ensedu-hear">Answer: </span>'
@@ -468,8 +469,8 @@ class Guide:
                 '<button type="button" class="ensedu-live-only" aria-label="Go to the answer" '
                 "hidden></button></div>",
                 f'<ul class="ensedu-advice">{found.first.html(self.costs)}</ul>',
+                self._folded(),
                 f'<div class="ensedu-candidates"{"" if found.rows else " hidden"}>',
-                *(f'<p class="ensedu-key">{_lines(note)}</p>' for note in notes[:1]),
                 self._table(found, "Candidates that fit", 0),
                 f'<details class="ensedu-rest"{"" if rest else " hidden"}>'
                 f"<summary>{len(rest)} more</summary>",
@@ -497,7 +498,8 @@ class Guide:
         )
         titles = [measured, *map(escape, self.costs)]
         cells = "".join(f'<th role="columnheader" scope="col">{title}</th>' for title in titles)
-        return f'<tr role="row"><td role="cell"></td>{cells}</tr>'
+        key = "".join(f'<p class="ensedu-key">{_lines(_link(*one))}</p>' for one in self.notes[:1])
+        return f'<tr role="row"><td role="cell">{key}</td>{cells}</tr>'
 
     def _table(self, found: Ranked, called: str, part: int) -> str:
         return (
@@ -546,19 +548,24 @@ class Guide:
             ),
         )
 
-    def _asked(self) -> str:
-        """Return all questions as groups of buttons, some folded."""
-        groups = {False: "", True: ""}
-        for each in self.questions:
-            groups[each.more] += radios(
-                each.text, self.name, each.key, each.options, self.start[each.key]
-            )
-        boxes = {more: f'<div class="ensedu-choices">{one}</div>' for more, one in groups.items()}
-        if not groups[True]:
-            return boxes[False]
+    def _asked(self, *, more: bool) -> str:
+        """Return the questions of a kind as groups of buttons, empty if there is none."""
+        groups = (
+            radios(each.text, self.name, each.key, each.options, self.start[each.key])
+            for each in self.questions
+            if each.more == more
+        )
+        inside = "".join(groups)
+        return f'<div class="ensedu-choices">{inside}</div>' if inside else ""
+
+    def _folded(self) -> str:
+        """Return the fold below the answer, which opens without moving it."""
+        asked = self._asked(more=True)
+        if not asked:
+            return ""
         return (
-            f'{boxes[False]}<details class="ensedu-more"><summary>More questions</summary>'
-            f"{boxes[True]}</details>"
+            '<details class="ensedu-more ensedu-live-only" hidden><summary>More questions'
+            f"</summary>{asked}</details>"
         )
 
     def _answered(self) -> str:

@@ -211,7 +211,7 @@ def effects(
 def _color_of(contestant: str) -> str | None:
     """Return the method whose color a contestant has, if it has one."""
     method = CONTESTANTS[contestant.removesuffix("_scaled")].method
-    return method if contestant in (method, SCALED) else None
+    return method if contestant == method else None
 
 
 def unplanned(

@@ -89,7 +89,7 @@ def test_the_forest_has_the_pooled_numbers():
     names = ["deep_ensemble", "wide", reading.SCALED]
     found = reading.effects(names)
     assert [*found] == ["deep ensemble", "one larger network", "one network, with a temperature"]
-    assert [one.method for one in found.values()] == ["deep_ensemble", None, "single"]
+    assert [one.method for one in found.values()] == ["deep_ensemble", None, None]
     for name, one in zip(names, found.values(), strict=True):
         own = reading.compared()[name]
         assert one.interval == (own.interval.low, own.interval.mean, own.interval.high)
