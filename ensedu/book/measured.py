@@ -25,9 +25,11 @@ def load(name: str) -> dict[str, Any]:
         If there is none of this name; the message lists those that exist.
     """
     checks.one_of("name", name, names())
-    return json.loads(
-        (files("ensedu.book") / "results" / f"{name}.json").read_text(encoding="utf-8")
-    )
+    return json.loads(_text(name))
+
+
+def _text(name: str) -> str:
+    return (files("ensedu.book") / "results" / f"{name}.json").read_text(encoding="utf-8")
 
 
 def row(rows: Iterable[Mapping[str, Any]], **keys: Any) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 The build computes a notebook again where a table changed and a module that it imports reads tables.
 """
 
+import functools
 from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -12,7 +13,12 @@ __all__ = ["names"]
 
 def names() -> list[str]:
     """Return the names of all measurements that exist, in order."""
-    return sorted(_names(files("ensedu.book") / "results", ""))
+    return [*_sorted()]
+
+
+@functools.cache
+def _sorted() -> tuple[str, ...]:
+    return tuple(sorted(_names(files("ensedu.book") / "results", "")))
 
 
 def _names(folder: Traversable, before: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ A module in `tests/book/claims` makes the claims of one chapter::
 Here stands how a page is read, and how a table is changed; `test_claims.py` runs all claims.
 """
 
+import functools
 import json
 import re
 import sys
@@ -19,11 +20,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from ensedu.book import measured, measured_names
+from ensedu.book import measured
 
 MOST_WORDS = 8
 #: What a sentence must not say unclaimed: a digit, or one of the contest's words.
@@ -301,23 +301,15 @@ def needless(claims: Claims, page: list[Sentence]) -> list[str]:
 
 
 @contextmanager
-def changed(change: Change, folder: Path) -> Iterator[None]:
-    """Let `measured` read the tables as they are after a change, from an empty folder."""
-    results = measured.files("ensedu.book") / "results"
-    for name in measured.names():
-        link = folder / "results" / f"{name}.json"
-        link.parent.mkdir(parents=True, exist_ok=True)
-        if name != change.table:
-            link.symlink_to(results / f"{name}.json")
-            continue
-        table = measured.load(name)
-        change.apply(table)
-        link.write_text(json.dumps(table), encoding="utf-8")
+def changed(change: Change) -> Iterator[None]:
+    """Let `measured` read the tables as they are after a change."""
     assert change.table in measured.names(), f"{change}: there is no such table"
+    table = measured.load(change.table)
+    change.apply(table)
+    text, read = json.dumps(table), measured._text
     try:
-        with (
-            mock.patch.object(measured, "files", lambda _: folder),
-            mock.patch.object(measured_names, "files", lambda _: folder),
+        with mock.patch.object(
+            measured, "_text", lambda name: text if name == change.table else read(name)
         ):
             forget(change.table)
             yield
@@ -331,13 +323,18 @@ CONTEST, ITS_TABLES = "ensedu.book.experiments.contest", "contest/"
 
 def forget(table: str) -> None:
     """Empty the caches of all modules that read measurements, and may have read this table."""
-    for name, module in [*sys.modules.items()]:
-        if not name.startswith(("ensedu.book.", "tests.book.")):
-            continue
-        if name.startswith(CONTEST) and not table.startswith(ITS_TABLES):
-            continue
-        kept = [*vars(module).values()]
+    ours = tuple(name for name in sys.modules if name.startswith(("ensedu.book.", "tests.book.")))
+    for name, cache in caches(ours):
+        if table.startswith(ITS_TABLES) or not name.startswith(CONTEST):
+            cache.cache_clear()
+
+
+@functools.lru_cache(maxsize=1)
+def caches(modules: tuple[str, ...]) -> list[tuple[str, Any]]:
+    """Return the caches in those modules that read measurements, each with its module's name."""
+    found = []
+    for name in modules:
+        kept = [*vars(sys.modules[name]).values()]
         if any(one is measured or one is measured.load for one in kept):
-            for one in kept:
-                if hasattr(one, "cache_clear"):
-                    one.cache_clear()
+            found += [(name, one) for one in kept if hasattr(one, "cache_clear")]
+    return found

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ensedu.book import measured, measured_names
+from ensedu.book import measured
 from ensedu.book.experiments.contest import mixes, reading
 from tests.book import claiming
 from tests.book.claiming import Change, Claims, changed, needless, place, plain, sentences, unsaid
@@ -80,13 +80,11 @@ def deeper():
 
 
 @pytest.fixture
-def tables(tmp_path, monkeypatch):
-    """A folder with one small table, read in place of the book's."""
-    (tmp_path / "results").mkdir()
-    (tmp_path / "results" / "ponds.json").write_text(json.dumps(TABLE))
-    (tmp_path / "results" / "lakes.json").write_text("{}")
-    for module in (measured, measured_names):
-        monkeypatch.setattr(module, "files", lambda _: tmp_path)
+def tables(monkeypatch):
+    """Two small tables, read in place of the book's."""
+    texts = {"lakes": "{}", "ponds": json.dumps(TABLE)}
+    monkeypatch.setattr(measured, "names", lambda: [*texts])
+    monkeypatch.setattr(measured, "_text", texts.__getitem__)
     claiming.forget("ponds")
     yield
     claiming.forget("ponds")
@@ -171,9 +169,9 @@ def test_a_key_is_used_once():
     ],
     ids=str,
 )
-def test_a_changed_table_breaks_its_claim(tables, tmp_path, change):
+def test_a_changed_table_breaks_its_claim(tables, change):
     deeper()
-    with changed(change, tmp_path / "other"):
+    with changed(change):
         assert measured.names() == ["lakes", "ponds"]
         with pytest.raises(AssertionError):
             deeper()
@@ -181,10 +179,10 @@ def test_a_changed_table_breaks_its_claim(tables, tmp_path, change):
     assert measured.load("ponds") == TABLE
 
 
-def test_what_a_claim_does_not_read_does_not_break_it(tables, tmp_path):
-    with changed(Change("ponds", "rows", {}, "m", times=2), tmp_path / "other"):
+def test_what_a_claim_does_not_read_does_not_break_it(tables):
+    with changed(Change("ponds", "rows", {}, "m", times=2)):
         deeper()
-    with changed(Change("ponds", "shore", times=2), tmp_path / "another"):
+    with changed(Change("ponds", "shore", times=2)):
         deeper()
         assert measured.load("ponds")["shore"] == 0.5
 
@@ -197,8 +195,8 @@ def test_what_a_claim_does_not_read_does_not_break_it(tables, tmp_path):
         (Change("lake", "shore", times=2), "there is no such table"),
     ],
 )
-def test_a_change_that_changes_nothing_is_an_error(tables, tmp_path, change, message):
-    with pytest.raises(AssertionError, match=message), changed(change, tmp_path / "other"):
+def test_a_change_that_changes_nothing_is_an_error(tables, change, message):
+    with pytest.raises(AssertionError, match=message), changed(change):
         pass
 
 

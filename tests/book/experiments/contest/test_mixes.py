@@ -11,37 +11,49 @@ from ensedu.book.experiments.contest.tasks import TASKS
 from ensedu.contest.tasks import given
 from ensedu.data import concrete
 
-OWN = given(TASKS["concrete"](), 0)
-STRENGTH = OWN.center + OWN.unit * OWN.test[1][:, 0]
-DISTANCE = np.array(
-    [min(np.linalg.norm(row - other) for other in OWN.fit[0]) for row in OWN.test[0]]
-)
 WATER, AGE = (concrete().names.index(name) for name in ("water", "age"))
 
 
-def test_each_is_a_row_that_nobody_was_trained_on():
+@pytest.fixture(scope="module")
+def own():
+    """The rows of concrete that the contest's first repetition trains on, and tests."""
+    return given(TASKS["concrete"](), 0)
+
+
+@pytest.fixture(scope="module")
+def strength(own):
+    return own.center + own.unit * own.test[1][:, 0]
+
+
+@pytest.fixture(scope="module")
+def distance(own):
+    """Of each row to test, from the nearest to train on."""
+    return np.linalg.norm(own.test[0][:, None] - own.fit[0], axis=2).min(axis=1)
+
+
+def test_each_is_a_row_that_nobody_was_trained_on(strength, distance):
     for mix in mixes.chosen():
-        assert mix.strength == pytest.approx(STRENGTH[mix.row])
-        assert mix.distance == pytest.approx(DISTANCE[mix.row])
+        assert mix.strength == pytest.approx(strength[mix.row])
+        assert mix.distance == pytest.approx(distance[mix.row])
         assert mix.distance > 0
     kinds = [mix.kind for mix in mixes.chosen()]
     assert kinds == ["ordinary"] * 3 + ["unusual"] * 3
 
 
-def test_ordinary_ones_lie_near_the_rows_to_train_on_and_spread_in_strength():
+def test_ordinary_ones_lie_near_the_rows_to_train_on_and_spread_in_strength(strength, distance):
     for mix, percent in zip(mixes.chosen()[:3], (10, 50, 90), strict=True):
-        assert mix.distance <= np.median(DISTANCE)
-        wanted = np.percentile(STRENGTH, percent)
-        near = DISTANCE <= np.median(DISTANCE)
-        assert abs(mix.strength - wanted) == pytest.approx(np.abs(STRENGTH[near] - wanted).min())
+        assert mix.distance <= np.median(distance)
+        wanted = np.percentile(strength, percent)
+        near = distance <= np.median(distance)
+        assert abs(mix.strength - wanted) == pytest.approx(np.abs(strength[near] - wanted).min())
 
 
-def test_unusual_ones_are_the_farthest_recipes():
-    recipes = {tuple(row) for row in np.delete(OWN.test[0], AGE, axis=1)}
+def test_unusual_ones_are_the_farthest_recipes(own, distance):
+    recipes = {tuple(row) for row in np.delete(own.test[0], AGE, axis=1)}
     farthest = {
         recipe: max(
-            distance
-            for row, distance in zip(OWN.test[0], DISTANCE, strict=True)
+            away
+            for row, away in zip(own.test[0], distance, strict=True)
             if tuple(np.delete(row, AGE)) == recipe
         )
         for recipe in recipes
@@ -50,8 +62,8 @@ def test_unusual_ones_are_the_farthest_recipes():
     np.testing.assert_allclose([mix.distance for mix in mixes.chosen()[3:]], wanted)
 
 
-def test_unusual_ones_are_called_by_their_ingredients():
-    little, with_cement, much = (OWN.test[0][mix.row] for mix in mixes.chosen()[3:])
+def test_unusual_ones_are_called_by_their_ingredients(own):
+    little, with_cement, much = (own.test[0][mix.row] for mix in mixes.chosen()[3:])
     assert little[WATER] < -2.5
     assert much[WATER] > 2.5
     assert with_cement[WATER] > 1
