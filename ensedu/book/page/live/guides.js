@@ -52,8 +52,8 @@ export const GUIDES = [
       other: against("batch_ensemble", "normal-0.1"),
     },
     steps: 1500,
-    answer: "Which of the two spreads more in the gap changes with the seed, as \u201cNew seed\u201d shows.",
-    why: "The curves do not follow the matrices (open \u201cThe members' matrices\u201d). Matrices that look different need not be functions that differ, and small differences add up over layers and biases.",
+    answer: "Which of the two spreads more in the gap changes with the seed, as \u201cNew seed\u201d shows. Their curves do not follow their matrices.",
+    why: "Matrices that look different (open \u201cThe members' matrices\u201d) need not be functions that differ, and small differences add up over layers and biases.",
   },
   {
     key: "kl-too-large",
