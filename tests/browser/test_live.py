@@ -2265,7 +2265,9 @@ def test_lines_and_bands_bear_their_names_or_a_key_stands_below(live):
         if not labeled:
             assert key.inner_text() == "mean members inner band outer band true"
             method = state(page)["method"]
-            colors = "e => [...new Set([...e.querySelectorAll('i')].map((one) => one.dataset.method))]"
+            colors = (
+                "e => [...new Set([...e.querySelectorAll('i')].map((one) => one.dataset.method))]"
+            )
             assert key.evaluate(colors) == [method, None]
             page.evaluate("part => t.set(part)", {"other": OTHER | {"method": "mean_field"}})
             assert key.evaluate(colors) == [method, "mean_field", None]
