@@ -22,8 +22,8 @@ export const GUIDES = [
       other: against("deep_ensemble", "same"),
     },
     steps: 1000,
-    answer:
-      "One curve, at every step: the same start, the same data and the same rule give the same network four times. Nothing in the training makes members differ; their starts do.",
+    answer: "The four networks in B are one curve, at every step.",
+    why: "The same start, the same data and the same rule give the same network four times. Nothing in the training makes members differ; their starts do.",
   },
   {
     key: "data-in-the-gap",
@@ -37,8 +37,8 @@ export const GUIDES = [
       other: against("mean_field", "different"),
     },
     steps: 2000,
-    answer:
-      "The deep ensemble: its members part between the clusters and agree on them. The mean-field BNN doubts least between the clusters. With one hidden layer of ReLUs, weights that are independent of each other give a variance that cannot be large between two points and small at both; with dropout it cannot, either (Foong et al. 2020). That lies in the approximation, not in Bayes' rule. (A is sure too early: the true curve leaves its band.)",
+    answer: "The deep ensemble does: its members part between the clusters. The mean-field BNN doubts least there.",
+    why: "With one hidden layer of ReLUs, weights that are independent of each other give a variance that cannot be large between two points and small at both; with dropout it cannot, either (Foong et al. 2020). That lies in the approximation, not in Bayes' rule. (A is sure too early: the true curve leaves its band.)",
   },
   {
     key: "signs-or-near-one",
@@ -52,8 +52,8 @@ export const GUIDES = [
       other: against("batch_ensemble", "normal-0.1"),
     },
     steps: 1500,
-    answer:
-      "The curves do not follow the matrices (open \u201cThe members' matrices\u201d): which of the two spreads more in the gap changes with the seed, as \u201cNew seed\u201d shows. Matrices that look different need not be functions that differ, and small differences add up over layers and biases.",
+    answer: "Which of the two spreads more in the gap changes with the seed, as \u201cNew seed\u201d shows. Their curves do not follow their matrices.",
+    why: "Matrices that look different (open \u201cThe members' matrices\u201d) need not be functions that differ, and small differences add up over layers and biases.",
   },
   {
     key: "kl-too-large",
@@ -67,7 +67,7 @@ export const GUIDES = [
       other: against("mean_field", "different", { kl_weight: 10 }),
     },
     steps: 3000,
-    answer:
-      "Flatter, and wider where there are data. The weights stay nearer to the prior, whose mean is 0: the curve misses points that it could reach, and what it draws differs more at the points. A weight other than 1 answers another question than Bayes' rule does.",
+    answer: "B is flatter, and its draws differ more at the points.",
+    why: "The weights stay nearer to the prior, whose mean is 0, so the curve misses points that it could reach. A weight other than 1 answers another question than Bayes' rule does.",
   },
 ];

@@ -158,9 +158,8 @@ const edges = (context, frame, grid, mean, std, color, width = 1.5) => {
 };
 
 const WIDEST = "widest gap";
-// Where neighbors are farthest apart, low in the plot: a bracket, and its name where there is room, unless it was
-// `said` before. Returns its place.
-const gap = (context, { x, pad, inner }, look, points, said) => {
+// Where neighbors are farthest apart, low in the plot: a bracket, and its name where there is room. Returns its place.
+const gap = (context, { x, pad, inner }, look, points) => {
   const [left, right] = widest(points).map(x);
   const y = pad.top + inner.h - 9;
   context.strokeStyle = context.fillStyle = look.muted;
@@ -174,10 +173,7 @@ const gap = (context, { x, pad, inner }, look, points, said) => {
   context.textAlign = "left";
   context.textBaseline = "middle";
   const { width } = context.measureText(WIDEST);
-  if (right - left > width + 8 && !said.has(WIDEST)) {
-    said.add(WIDEST);
-    context.fillText(WIDEST, (left + right - width) / 2, y - 9);
-  }
+  if (right - left > width + 8) context.fillText(WIDEST, (left + right - width) / 2, y - 9);
   return [left, right, y - 18, y];
 };
 
@@ -231,7 +227,7 @@ export const curves = (canvas, { width, height }, side, grid, state, method, loo
     path(context, frame, grid, (g) => found.mean[g]);
     context.stroke();
   }
-  const taken = found && state.points.length > 1 && !compared ? [gap(context, frame, look, state.points, said)] : [];
+  const taken = found && state.points.length > 1 && !compared ? [gap(context, frame, look, state.points)] : [];
   dots(drawing, frame, look, state, chosen, 3.5);
   if (labeled(width, compared)) labels(canvas, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind, said, taken }, line, look);
   crosshair(drawing, frame, look, cursor);

@@ -305,6 +305,7 @@ export const guided = (trainer, root, panel) => {
     let guess = "";
     let [runs, told] = [false, false];
     const answer = make("p", { class: "ensedu-t-answer", role: "status" });
+    const why = fold("Why?", make("p", {}, guide.why));
     const tell = () => {
       const verdict = guess && make("strong", {}, guess === guide.right ? "✓ Right. " : "Not so. ");
       answer.replaceChildren(...(told ? [verdict, guide.answer] : []));
@@ -351,11 +352,11 @@ export const guided = (trainer, root, panel) => {
     const box = make(
       "div", { "data-guide": guide.key },
       make("div", { class: "ensedu-t-ask" }, make("p", {}, make("strong", {}, "Predict. "), guide.question), guesses.element, make("div", { class: "ensedu-t-buttons" }, run, skip)),
-      make("div", { class: "ensedu-t-told", "data-words": guide.answer }, answer, make("div", { class: "ensedu-t-buttons" }, keep, back)),
+      make("div", { class: "ensedu-t-told", "data-words": guide.answer }, answer, why, make("div", { class: "ensedu-t-buttons" }, keep, back)),
     );
     const begin = () => {
       guess = "";
-      runs = told = false;
+      runs = told = why.open = false;
       guesses.show("");
       tell();
       trainer.visit(guide.state);

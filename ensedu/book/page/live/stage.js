@@ -24,12 +24,14 @@ const keyOf = (state) => {
     return ["Violet is doubt: mutual information, in bits of what is possible, and the share of pairs of members that choose different classes."];
   const lines = [...new Set(sides(state).map(({ method }) => thin(method)))].join(", ");
   const items = { mean: "mean", thin: lines, differ: "inner band", noise: "outer band", ...(TOYS[state.data]?.truth ? { truth: "true" } : {}) };
-  return Object.entries(items).map(([kind, words]) => make("span", { "data-kind": kind }, words));
+  const methods = [...new Set(sides(state).map(({ method }) => method))];
+  const swatches = (kind) => (kind === "truth" ? [{}] : methods.map((method) => ({ "data-method": method }))).map((own) => make("i", own));
+  return Object.entries(items).flatMap(([kind, words]) => [make("span", { "data-kind": kind }, ...swatches(kind), words), " "]);
 };
 
 // Two pictures stand below each other, and both are in sight.
 const heightOf = (width, pictures) => {
-  if (pictures > 1 && innerWidth <= PHONE) return 190;
+  if (pictures > 1 && innerWidth <= PHONE) return 183;
   const [least, most] = pictures > 1 ? [150, 0.25] : [210, 0.45];
   return Math.round(Math.max(least, Math.min(HIGHEST, 0.6 * width, most * innerHeight)));
 };
@@ -110,9 +112,6 @@ export const stageOf = (root, trainer, hint) => {
       const what = kind === "curves" ? `Curves of all members${before}` : `Map, ${MAPS[kind]}`;
       canvas.setAttribute("aria-label", `${what}: ${named(trainer.state, i)}, ${trainer.state.points.length} points`);
     }
-    // The colors of its bands are those of the picture, where there is one.
-    if (trainer.state.other) delete key.dataset.method;
-    else key.dataset.method = trainer.state.method;
     key.replaceChildren(...keyOf(trainer.state));
   };
 

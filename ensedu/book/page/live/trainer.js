@@ -6,7 +6,7 @@ import { MOST_POINTS, REACH, TOYS, VIEW, points, rounded } from "./toys.js";
 const REST = TRAINING.rest; // steps after which a run that began by itself pauses
 const SETTLE = 300; // milliseconds after which a hand has come to rest
 const UNDO = 50;
-const FRAME = 22; // milliseconds at least between two pictures: training needs the time more
+const FRAME = 30; // milliseconds at least between two pictures: training needs the time more
 const FINEST = 64; // pixels of a map a side, when it rests
 
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -57,6 +57,8 @@ export class Trainer {
     this.runner = new Runner({
       frame: (frame) => {
         this.frame = frame;
+        // The next one is computed while this one is drawn.
+        if (this.playing && this.seen && !this.dirty) this.#next(performance.now());
         on.draw(false);
       },
       // An answer to what was asked before may come late.
@@ -146,23 +148,26 @@ export class Trainer {
     this.#wake();
   }
 
+  // A picture of the screen is waited for only where it is too early, or something is set.
   #wake() {
     if (this.waiting || !this.seen) return;
     this.waiting = requestAnimationFrame((now) => {
       this.waiting = 0;
-      if (!this.playing && !this.dirty) return;
-      if (now - this.asked < FRAME) {
-        this.#wake();
-        return;
-      }
-      if (this.dirty) this.on.draw(true);
-      if (!this.runner.asked) {
-        this.dirty = false;
-        this.asked = now;
-        this.runner.frame(this.state, { finest: FINEST, layer: this.matrices ? this.layer : null, distributions: this.distributions });
-      }
-      this.#wake();
+      if (this.playing || this.dirty) this.#next(now);
     });
+  }
+
+  #next(now) {
+    if (now - this.asked < FRAME) {
+      this.#wake();
+      return;
+    }
+    if (this.dirty) this.on.draw(true);
+    if (!this.runner.asked) {
+      this.dirty = false;
+      this.asked = now;
+      this.runner.frame(this.state, { finest: FINEST, layer: this.matrices ? this.layer : null, distributions: this.distributions });
+    } else if (this.dirty) this.#wake();
   }
 
   // Changes: checked, sent to the Worker, and remembered for the way back.
