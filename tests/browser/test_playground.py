@@ -1778,9 +1778,7 @@ def test_on_a_phone_every_number_and_button_has_room_for_a_finger(open_page, cha
 
 @pytest.mark.parametrize("method", ["batch_ensemble", "rank1"])
 @pytest.mark.parametrize("viewport", [{"width": 390, "height": 844}, SMALL], ids=["phone", "small"])
-def test_a_swipe_ends_where_one_member_stands_alone(
-    open_page, chapter, viewport, method
-):
+def test_a_swipe_ends_where_one_member_stands_alone(open_page, chapter, viewport, method):
     page = open_page(viewport=viewport, has_touch=True, is_mobile=True)
     visit(page, f"{chapter}#playground:method={method}")
     members, tabs = page.locator(".ensedu-p-members"), page.get_by_role("radiogroup", name="member")
