@@ -9,6 +9,7 @@ from scripts.browsing import DESK, PHONE, visit
 
 PAGE = "book/intro.html"
 BAND = "document.querySelector('p.ensedu-t-control strong').textContent"
+TRY = ".ensedu-t-try [role=status]"
 LAST = "4 of 4: Add a point where there was none."
 
 
@@ -21,7 +22,7 @@ def intro(open_page, server, request):
 
 
 def test_what_to_try_is_ticked_when_it_is_done_and_the_band_is_measured(intro):
-    asked, band = intro.locator(".ensedu-t-try"), intro.locator("p.ensedu-t-control strong")
+    asked, band = intro.locator(TRY), intro.locator("p.ensedu-t-control strong")
     members = intro.get_by_role("slider", name="members")
     intro.wait_for_function(BAND)
     # What is asked, what answers it and the slider are in one view; nothing moves when it is done.
@@ -35,7 +36,7 @@ def test_what_to_try_is_ticked_when_it_is_done_and_the_band_is_measured(intro):
     for one, do in zip(TRIES, steps, strict=True):
         assert asked.inner_text().endswith(one["ask"])
         do()
-        intro.locator(".ensedu-t-try", has_text=f"✓ {one['answer']}").wait_for()
+        intro.locator(TRY, has_text=f"✓ {one['answer']}").wait_for()
         none = one["answer"].startswith(("No", "Nothing"))
         intro.wait_for_function(f"none => {BAND}.endsWith('0.00') === none", arg=none)
     assert members.bounding_box() == boxes[1]
@@ -44,7 +45,7 @@ def test_what_to_try_is_ticked_when_it_is_done_and_the_band_is_measured(intro):
 
 
 def test_an_answer_stands_with_its_own_question_as_long_as_it_holds(intro):
-    asked = intro.locator(".ensedu-t-try")
+    asked = intro.locator(TRY)
     first, second, third = TRIES
     asked_first = f"1 of 4: {first['ask']}"
     same, different = (
@@ -66,15 +67,39 @@ def test_an_answer_stands_with_its_own_question_as_long_as_it_holds(intro):
     plot.scroll_into_view_if_needed()
     box = plot.bounding_box()
     plot.click(position={"x": box["width"] / 2, "y": box["height"] / 3})
-    assert asked.inner_text() == "✓ Your point is set, and is learned now.\nNow read on."
+    assert asked.inner_text() == "✓ Your point is set: watch the members learn it.\nNow read on."
     undo.click()
     assert asked.inner_text() == "Now read on."
 
 
-def test_the_sentence_and_the_slider_tell_one_width_of_the_band(intro):
+def test_what_to_try_can_be_skipped_and_leads_to_where_reading_starts(intro):
+    asked, skip = intro.locator(TRY), intro.get_by_role("button", name="skip")
+    members = intro.get_by_role("slider", name="members")
+    place = members.bounding_box()
+    for i, one in enumerate(TRIES, 1):
+        assert asked.inner_text() == f"{i} of 4: {one['ask']}"
+        assert skip.bounding_box()["height"] >= 40
+        skip.click()
+    assert asked.inner_text() == LAST
+    skip.press("Enter")
+    assert not skip.is_visible() and members.bounding_box() == place
+    on = intro.get_by_role("link", name="Now read on.")
+    assert on.evaluate("one => one === document.activeElement")
+    starts = "one => one.href"
+    assert on.evaluate(starts) == intro.locator(".ensedu-first").evaluate(starts)
+
+
+def test_the_sentence_tells_the_width_of_the_band_that_is_seen_once(intro):
     intro.wait_for_function("document.querySelector('.ensedu-t-story').textContent.includes('±')")
-    told = intro.locator(".ensedu-t-story").inner_text()
-    assert f"and {intro.evaluate(BAND)} in the widest gap" in told
+    told = intro.locator(".ensedu-t-story")
+    assert f"and {intro.evaluate(BAND)} in the widest gap" in told.inner_text()
+    # The number is seen once, and what else is told is seen in the same place.
+    clip = "one => getComputedStyle(one).clipPath"
+    assert told.evaluate(clip) == "inset(50%)"
+    height = told.bounding_box()["height"]
+    intro.get_by_role("button", name="Reset").click()
+    intro.locator(".ensedu-t-story", has_text="Reset").wait_for()
+    assert told.evaluate(clip) == "none" and told.bounding_box()["height"] == height
 
 
 def test_on_a_phone_the_plot_begins_early_and_the_buttons_stand_below_it(open_page, server):
@@ -82,9 +107,12 @@ def test_on_a_phone_the_plot_begins_early_and_the_buttons_stand_below_it(open_pa
     visit(page, server + PAGE)
     plot = page.locator("canvas[role=application]")
     plot.wait_for()
-    assert plot.bounding_box()["y"] <= 455
+    assert plot.bounding_box()["y"] <= 420
+    (start,) = page.get_by_role("link", name="Start reading").all()
+    assert "ensedu-first" in start.get_attribute("class")
 
 
+@pytest.mark.parametrize("intro", [DESK], ids=["desk"], indirect=True)
 def test_reading_starts_on_the_first_screen_with_its_one_filled_button(intro):
     link = intro.get_by_role("link", name="Start reading").first
     box = link.bounding_box()

@@ -18,6 +18,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
   // Only what is `loud` is read aloud: answers, and what is seen at a pause.
   const tell = (words, loud = true, time = KEEP) => {
     const live = loud ? "polite" : "off";
+    status.classList.remove("ensedu-t-heard");
     if (status.textContent !== words || status.ariaLive !== live) {
       if (status.ariaLive !== live) status.ariaLive = live;
       if (loud) status.textContent = words; // another node is read aloud
@@ -102,7 +103,8 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
   const sum = () => {
     if (!trainer.frame || trainer.failed) return;
     tell(story(trainer.frame, trainer.state, behind), !trainer.playing, SAY);
-    settings.measure?.(trainer.frame); // the same number, at the same time
+    // Where the same number is seen above, at the same time, the sentence is only heard.
+    status.classList.toggle("ensedu-t-heard", Boolean(settings.measure?.(trainer.frame)));
   };
   let metered = 0; // when
   const draw = (anew) => {

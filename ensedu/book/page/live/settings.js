@@ -127,30 +127,36 @@ export const smallSettings = (trainer, full, tries) => {
 // Above the settings stands what to try, one after the other, and what was done last as long as it holds; and
 // below the first of them how wide the band is. Returns what measures that.
 const asking = (panel, element, tries) => {
-  const asked = make("p", { class: "ensedu-t-try", role: "status" });
+  const asked = make("span", { role: "status" });
+  const skip = button("skip", () => follow(true), { class: "ensedu-t-skip" });
+  const first = document.querySelector("a.ensedu-first"); // where the page says that reading starts
+  const on = first ? make("a", { href: first.href }, "Now read on.") : make("strong", {}, "Now read on.");
   const width = new Text();
   const band = make("p", { class: "ensedu-t-control" }, make("span", {}, "inner band"), make("span", { class: "ensedu-t-note" }, "in the widest gap"), make("strong", {}, width));
-  element.prepend(asked);
+  element.prepend(make("p", { class: "ensedu-t-try" }, asked, skip));
   element.children[1].after(band);
   let began = 0; // how many points there were when one was asked for
   const own = {
-    ask: "Add a point where there was none.", answer: "Your point is set, and is learned now.",
+    ask: "Add a point where there was none.", answer: "Your point is set: watch the members learn it.",
     holds: ({ points }) => points.length > began,
   };
   const set = tries.map((one) => ({ ...one, holds: (state) => Object.entries(one.set).every(([key, value]) => state[key] === value) }));
   const all = [...set, own];
   let [at, done] = [0, null]; // what is asked, and what was done last while it holds
-  panel.followers.push(() => {
+  const follow = (skipped) => {
     const { state } = panel.trainer;
-    if (all[at]?.holds(state)) {
-      done = all[at];
+    if (skipped || all[at]?.holds(state)) {
+      done = skipped ? null : all[at];
       at += 1;
       if (all[at] === own) began = state.points.length;
     } else if (done && !done.holds(state)) done = null;
     else if (asked.firstChild) return;
-    const next = all[at] ? [`${at + 1} of ${all.length}: `, make("strong", {}, all[at].ask)] : [make("strong", {}, "Now read on.")];
+    const next = all[at] ? [`${at + 1} of ${all.length}: `, make("strong", {}, all[at].ask)] : [on];
     asked.replaceChildren(...(done ? [`✓ ${done.answer}`, make("br")] : []), ...next);
-  });
+    skip.hidden = !all[at];
+    if (skipped && skip.hidden) on.focus();
+  };
+  panel.followers.push(() => follow(false));
   return (frame) => (width.data = widestBand(frame, panel.trainer.state));
 };
 

@@ -59,10 +59,10 @@ export const layerPanel = ({ choose, resize }) => {
     members = state.ensemble_size;
     const full = members === LAYERS.most.ensemble_size;
     const price = totalOf(state.method, { ...sizesOf(state), M: members + 1 }) - totalOf(state.method, sizesOf(state));
-    if (!several) add.textContent = "One network has no members";
-    else if (full) add.textContent = `${members} ${kind.members ? "members" : "draws"} are the most here`;
+    add.hidden = !several;
+    if (full) add.textContent = `${members} ${kind.members ? "members" : "draws"} are the most here`;
     else add.textContent = kind.members ? `Add a member: ${price} numbers more` : "Add a draw: no number more";
-    add.setAttribute("aria-disabled", String(full || !several));
+    add.setAttribute("aria-disabled", String(full));
   };
   return { element, sizing, add, refresh };
 };
