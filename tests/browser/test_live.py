@@ -2273,9 +2273,21 @@ def test_lines_and_bands_bear_their_names_or_a_key_stands_below(live):
             assert key.evaluate(colors) == [method, "mean_field", None]
 
 
-# Curves of members as far apart as a share of what they are in the gap; and their names' places.
+# Curves of members as far apart as a share of what they are in the gap; and the places of their
+# names, and along x of what leads from them: upright strokes.
 SPREAD = """([share, extra, height]) => {
   written.clear();
+  const leaders = [];
+  let drawn = [];
+  const pen = CanvasRenderingContext2D.prototype;
+  const { beginPath, moveTo, lineTo, stroke } = pen;
+  pen.beginPath = function () { drawn = []; beginPath.call(this); };
+  pen.moveTo = function (x, y) { drawn.push([x, y]); moveTo.call(this, x, y); };
+  pen.lineTo = function (x, y) { drawn.push([x, y]); lineTo.call(this, x, y); };
+  pen.stroke = function () {
+    if (drawn.length === 2 && drawn[0][0] === drawn[1][0]) leaders.push(drawn[0][0]);
+    stroke.call(this);
+  };
   const state = stateOf({ noise: 0.1 });
   state.points = [...state.points, ...extra];
   const truth = ensedu.TOYS.gap.truth;
@@ -2287,10 +2299,11 @@ SPREAD = """([share, extra, height]) => {
   const size = { width: 640, height };
   const canvas = document.createElement("canvas");
   ensedu.curves(canvas, size, { means, raw: null }, ensedu.GRID, state, "batch_ensemble", look, {}, {});
+  Object.assign(pen, { beginPath, moveTo, lineTo, stroke });
   const view = ensedu.frameOf("regression", size.width, size.height);
   const line = (of) => [...ensedu.GRID].map((x) => [view.x(x), view.y(of(x))]);
   return {
-    names: [...written].map(([words, place]) => [words, ...place]),
+    leaders, names: [...written].map(([words, place]) => [words, ...place]),
     lines: [line(truth), line((x) => truth(x) + 0.3 * share * bump(x))],
     dots: state.points.map(([x, y]) => [view.x(x), view.y(y)]),
     wide: view.y(0) - view.y(4 * share * 0.6 * Math.SQRT2),
@@ -2299,7 +2312,11 @@ SPREAD = """([share, extra, height]) => {
 
 
 @pytest.mark.parametrize("share", [0, 0.05, 0.4, 1])
-@pytest.mark.parametrize("extra", [[], [[0.1, 1.3], [-0.4, -0.2]]], ids=["gap", "filled"])
+@pytest.mark.parametrize(
+    "extra",
+    [[], [[0.1, 1.3], [-0.4, -0.2]], [[3, -1.5], [3.2, -1.2]]],
+    ids=["gap", "filled", "low"],
+)
 @pytest.mark.parametrize("height", [210, 340])
 def test_names_cover_neither_curve_nor_point_nor_each_other(bench, share, extra, height):
     bench.evaluate(WRITTEN)
@@ -2320,6 +2337,8 @@ def test_names_cover_neither_curve_nor_point_nor_each_other(bench, share, extra,
     for (_, left, y, wide), (_, other, beside, room) in itertools.combinations(names, 2):
         apart = left + wide < other or other + room < left
         assert apart or abs(y - beside) >= 13, names
+    leaders = sorted(found["leaders"])
+    assert all(b - a >= 24 for a, b in itertools.pairwise(leaders))
 
 
 def test_the_second_of_two_plots_does_not_repeat_names(live):
@@ -2355,6 +2374,29 @@ def test_losses_bear_the_names_of_their_axes_and_lines(live, part):
     names = page.evaluate("[...written.keys()]")
     assert "step" in names
     assert ("average" in names) == ("mixture" in names) == (not part)
+
+
+def test_names_beside_losses_cover_no_spike(bench):
+    bench.evaluate(WRITTEN)
+    found = bench.evaluate("""() => {
+      const steps = [...Array(400).keys()].map((i) => i + 1);
+      const line = (level, spikes) => steps.map((t) => level + 3 / t + (spikes.includes(t) ? 0.8 : 0));
+      const near = [...Array(40).keys()].map((i) => 20 + 7 * i);
+      const side = { average: line(1, near), mixture: line(0, near.map((t) => t + 3)) };
+      const points = [];
+      const canvas = document.createElement("canvas");
+      const context = canvas.getContext("2d");
+      const { lineTo } = context;
+      context.lineTo = (x, y) => { points.push([x, y]); lineTo.call(context, x, y); };
+      ensedu.losses(canvas, 150, { steps, sides: [side] }, ["single"], ensedu.looks(document.body));
+      return { average: written.get("average"), mixture: written.get("mixture"), points };
+    }""")
+    for name, sign in (("average", 0), ("mixture", -1)):
+        x, y, wide = found[name]
+        left = x + sign * wide
+        assert not [
+            at for at, drawn in found["points"] if left < at < left + wide and abs(drawn - y) < 6
+        ]
 
 
 @pytest.mark.parametrize("part", [{"start": "same"}, {"method": "single", "ensemble_size": 1}])

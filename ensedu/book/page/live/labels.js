@@ -7,10 +7,12 @@ const BOLD = `600 ${FONT}`;
 const HALF = 8; // pixels from the middle of a word to its top or bottom
 const FREE = 5; // pixels between a word and what it may not cover
 const DOT = 4; // pixels from the middle of a point to its edge
+const SHORT = 3; // pixels of a leader that is not drawn
 const STEP = [12, 6]; // pixels between two places that are tried, along x and y
 const COVERED = 1000; // what a place costs that covers anything, in pixels of distance
 const ACROSS = 60; // one whose leader crosses a line
-const CUT = 30; // one among the thin lines
+const CUT = 30; // one among the thin lines, or whose leader stands beside another
+const APART = 24; // pixels between two leaders
 const CALM = 30; // how much better a new place must be than the last
 
 // What thin lines are.
@@ -44,6 +46,7 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
   if (found) lines.push(strip(frame, own, (g) => found.mean[g]));
   const dots = points.map(([x, y]) => [frame.x(x), frame.y(y)]);
   const taken = [...marked]; // (left, right, top, bottom) of names, leaders and marks
+  const leaders = []; // where they stand along x
   const before = places.get(canvas) ?? {};
   const now = {};
   places.set(canvas, now);
@@ -82,17 +85,19 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
       const away = Math.max(0, leader[1] - leader[0] - HALF) + aside(cx);
       if (away >= limit) return away;
       const reach = [y - HALF - FREE, y + HALF + FREE];
+      const led = leader[1] - leader[0] > HALF + SHORT;
       const covers =
         cx - half < pad.left + 4 || cx + half > right - 4 || y - HALF < pad.top || y + HALF > bottom ||
         low < pad.top || top > bottom || (side < 0 && y > top) || (side > 0 && y < low) ||
         near.seen.some((each) => meet(each, reach)) ||
         near.dots.some(([, dot]) => dot > reach[0] - DOT && dot < reach[1] + DOT) ||
-        near.taken.some((each) => meet(each.slice(2), [y - HALF, y + HALF]));
+        near.taken.some((each) => meet(each.slice(2), [y - HALF, y + HALF])) ||
+        near.taken.some((each) => meet(each, [cx - 2, cx + 2]) && meet(each.slice(2), leader));
       const across =
         near.crossed.some((each) => each > leader[0] && each < leader[1]) ||
-        near.dots.some(([x, dot]) => Math.abs(x - cx) < FREE && dot > leader[0] - DOT && dot < leader[1] + DOT) ||
-        near.taken.some((each) => meet(each, [cx - 2, cx + 2]) && meet(each.slice(2), leader));
-      return away + COVERED * covers + ACROSS * across + CUT * meet(near.thin, reach);
+        near.dots.some(([x, dot]) => Math.abs(x - cx) < FREE && dot > leader[0] - DOT && dot < leader[1] + DOT);
+      const close = led && leaders.some((x) => Math.abs(x - cx) < APART);
+      return away + COVERED * covers + ACROSS * across + CUT * (meet(near.thin, reach) + close);
     };
     const last = before[words] && { column: column(before[words][0]), y: before[words][1] };
     const good = ({ low, top }) => low - top >= least;
@@ -117,13 +122,14 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
     const start = y < top ? y + HALF : y - HALF;
     context.strokeStyle = context.fillStyle = ink;
     taken.push([cx - half, cx + half, y - HALF, y + HALF]);
-    if ((y < top || y > low) && Math.abs(end - start) > 3) {
+    if ((y < top || y > low) && Math.abs(end - start) > SHORT) {
       context.lineWidth = 1;
       context.beginPath();
       context.moveTo(cx, start);
       context.lineTo(cx, end);
       context.stroke();
       taken.push([cx - 2, cx + 2, Math.min(start, end), Math.max(start, end)]);
+      leaders.push(cx);
     }
     context.textAlign = "left";
     context.textBaseline = "middle";

@@ -283,6 +283,7 @@ export const map = (canvas, { width, height }, side, what, state, look, { chosen
   crosshair(drawing, frame, look, cursor);
 };
 
+const BELOW = 16; // pixels below the lowest loss, for a name
 // Losses over steps, on a scale that keeps the first ones and the last ones apart: solid the
 // average NLL of the members, dashed the NLL of their mixture.
 export const losses = (canvas, height, records, methods, look) => {
@@ -301,7 +302,7 @@ export const losses = (canvas, height, records, methods, look) => {
   const pad = { left: Math.max(46, Math.ceil(widest) + 8), right: 8, top: 8, bottom: 22 };
   const x = (step) => pad.left + ((width - pad.left - pad.right) * Math.log1p(step)) / Math.log1p(last);
   const y = (value) =>
-    pad.top + ((height - pad.top - pad.bottom) * (bend(high) - bend(value))) / (bend(high) - bend(low));
+    pad.top + ((height - pad.top - pad.bottom - BELOW) * (bend(high) - bend(value))) / (bend(high) - bend(low));
   context.strokeStyle = look.grid;
   context.fillStyle = look.muted;
   context.lineWidth = 1;
@@ -340,8 +341,11 @@ export const losses = (canvas, height, records, methods, look) => {
   context.fillStyle = look.ink;
   context.lineWidth = 3;
   // Lines fall to the right: there is room above that end, and below the other one.
-  for (const [words, align, side, place] of [["average", "left", 1, y(average[t])], ["mixture", "right", -1, y(mixture[t])]]) {
-    const inside = Math.max(pad.top + 6, Math.min(height - pad.bottom - 6, place - 6 * side));
+  for (const [words, align, side, line] of [["average", "left", 1, average], ["mixture", "right", -1, mixture]]) {
+    const long = 8 + context.measureText(words).width;
+    const beside = line.filter((_, i) => (at[i] - at[t]) * side >= 0 && (at[i] - at[t]) * side <= long).map(y);
+    const edge = side > 0 ? Math.min(...beside) : Math.max(...beside);
+    const inside = Math.max(pad.top + 6, Math.min(height - pad.bottom - 6, edge - 8 * side));
     context.textAlign = align;
     context.strokeText(words, at[t] + 6 * side, inside);
     context.fillText(words, at[t] + 6 * side, inside);
