@@ -18,9 +18,9 @@ from ensedu.uncertainty import Interval
 
 # Captions.
 FOREST = (
-    "On average two rivals are better than one network, one is worse, and eleven are unclear "
-    "(hollow). The thick line is about the average, the thin one about one more data set, such as "
-    "yours. A number beside an arrowhead says how many data sets lie there."
+    "On average most rivals are unclear (hollow) beside one network, with or without a "
+    "temperature. The thick line is about the average, the thin one about one more data set, such "
+    "as yours. A number beside an arrowhead says how many data sets lie there."
 )
 LUCK = (
     "On concrete a deep ensemble gains little more than half of what luck does. A dot is the NLL "

@@ -65,7 +65,7 @@ COSTS = ("parameters", "training", "passes")
 UNIT = ("compared with [one network]", COST)
 NOTES = (
     (
-        "[95% interval]\non your kind alone",
+        "[95% interval]\non your kind of data",
         CONTEST,
     ),
     (

@@ -40,6 +40,7 @@ BUNDLE = Bundle("ensedu_guide", ("common/widget", "common/address", "guide"), di
 
 MOST_QUESTIONS = 8
 MOST_ANSWERS = 1_000  # combinations, each of which is ranked
+PLURAL = re.compile(r"(?<=ss)es$|(?<=[^s])s$")  # what one of a thing lacks
 LINKED = re.compile(r"\[([^\[\]]+)\]")
 STATES = ("recommended", "fits", "out", "unknown")
 VERDICT = "verdict"
@@ -134,8 +135,8 @@ class Entry:
             _words(f"costs[{i}]", cost)
 
     def text(self, titles: Sequence[str]) -> str:
-        """The entry as text, its costs behind their titles."""
-        costs = [f"{title} {cost}" for title, cost in zip(titles, self.costs, strict=False)]
+        """The entry as text, its costs before their titles."""
+        costs = [f"{cost} {title}" for title, cost in self._paid(titles)]
         of = f", {_said(*self.unit)}" if self.unit else ""
         known = [f"It costs{of}: {', '.join(costs)}."] if costs else []
         return " ".join([f"{self.label}.", *(_said(*pair) for pair in self.because), *known])
@@ -145,7 +146,7 @@ class Entry:
         reasons = "".join(f"<li>{_link(*pair)}</li>" for pair in self.because)
         costs = "".join(
             f"<div><dt>{escape(title)}</dt><dd>{escape(cost)}</dd></div>"
-            for title, cost in zip(titles, self.costs, strict=False)
+            for title, cost in self._paid(titles)
         )
         of = f'<p class="ensedu-unit">{_link(*self.unit)}</p>' if self.unit else ""
         listed = f'<div class="ensedu-paid">{of}<dl class="ensedu-costs">{costs}</dl></div>'
@@ -155,6 +156,11 @@ class Entry:
             f'<p class="ensedu-now"></p><ul>{reasons}</ul>'
             f"{listed if costs else ''}</li>"
         )
+
+    def _paid(self, titles: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield its costs with their titles, which are singular where it costs 1."""
+        for title, cost in zip(titles, self.costs, strict=False):
+            yield PLURAL.sub("", title) if cost == "1" else title, cost
 
 
 @dataclass(frozen=True)

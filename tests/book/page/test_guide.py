@@ -109,6 +109,16 @@ def test_what_the_recommended_one_costs_stands_in_figures_below_their_titles():
     assert not parsed(guide([ASK], rank)).dl
 
 
+@pytest.mark.parametrize(
+    ("cost", "heard", "title"),
+    [("1", "1 pass", "pass"), ("4", "4 passes", "passes"), ("1.0 ×", "1.0 × passes", "passes")],
+)
+def test_one_pass_is_no_passes(cost, heard, title):
+    one = Entry("Any", [("It is.", "#fig-one")], costs=[cost])
+    assert one.text(["passes"]).endswith(f"It costs: {heard}.")
+    assert BeautifulSoup(one.html(["passes"]), "html.parser").dt.get_text() == title
+
+
 def text_of(html):
     return BeautifulSoup(html, "html.parser").get_text()
 
@@ -121,7 +131,7 @@ def test_text():
         "What fits into memory? one network; two networks; four or more.",
         "How many rows? two; three; five; seven; eleven.",
         "BatchEnsemble. It is nearly as small as one. (shootout.html#fig-size) "
-        "It takes passes. (#fig-cost) It costs, of one (#fig-one): networks 1.1.",
+        "It takes passes. (#fig-cost) It costs, of one (#fig-one): 1.1 networks.",
         "                         verdict                  NLL ↓, nats    networks",
         "BatchEnsemble            recommended    −0.13   [−0.30, 0.04]         1.1",
         "Scale its temperature    unclear         0.00   [−0.02, 0.02]           1",
