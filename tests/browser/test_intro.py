@@ -40,8 +40,8 @@ def test_what_to_try_is_ticked_when_it_is_done_and_the_band_is_measured(intro):
         none = one["answer"].startswith(("No", "Nothing"))
         intro.wait_for_function(f"none => {BAND}.endsWith('0.00') === none", arg=none)
     assert members.bounding_box() == boxes[1]
-    members.press("Home")  # what is done stays done
-    assert asked.inner_text() == f"✓ {TRIES[-1]['answer']}\n{LAST}"
+    members.press("Home")  # what is done is not asked again
+    assert asked.inner_text() == LAST
 
 
 def test_an_answer_stands_with_its_own_question_as_long_as_it_holds(intro):
@@ -61,7 +61,10 @@ def test_an_answer_stands_with_its_own_question_as_long_as_it_holds(intro):
     assert asked.inner_text() == f"2 of 4: {second['ask']}"
     intro.get_by_role("slider", name="members").press("End")
     assert asked.inner_text() == f"✓ {second['answer']}\n3 of 4: {third['ask']}"
-    same.check()
+    intro.get_by_role("slider", name="members").press("Home")
+    same.check()  # with one member, where it shows nothing
+    assert asked.inner_text() == f"3 of 4: {third['ask']}"
+    intro.get_by_role("slider", name="members").press("End")
     assert asked.inner_text() == f"✓ {third['answer']}\n{LAST}"
     plot = intro.locator("canvas[role=application]")
     plot.scroll_into_view_if_needed()
@@ -72,6 +75,12 @@ def test_an_answer_stands_with_its_own_question_as_long_as_it_holds(intro):
     assert asked.inner_text() == "Now read on."
 
 
+MIDDLE = """one => {
+  const last = [...one.getClientRects()].at(-1);
+  return last.y + last.height / 2;
+}"""
+
+
 def test_what_to_try_can_be_skipped_and_leads_to_where_reading_starts(intro):
     asked, skip = intro.locator(TRY), intro.get_by_role("button", name="skip")
     members = intro.get_by_role("slider", name="members")
@@ -79,6 +88,8 @@ def test_what_to_try_can_be_skipped_and_leads_to_where_reading_starts(intro):
     for i, one in enumerate(TRIES, 1):
         assert asked.inner_text() == f"{i} of 4: {one['ask']}"
         assert skip.bounding_box()["height"] >= 40
+        words = asked.locator("strong")
+        assert abs(skip.evaluate(MIDDLE) - words.evaluate(MIDDLE)) <= 4  # in their last line
         skip.click()
     assert asked.inner_text() == LAST
     skip.press("Enter")
@@ -110,6 +121,21 @@ def test_on_a_phone_the_plot_begins_early_and_the_buttons_stand_below_it(open_pa
     assert plot.bounding_box()["y"] <= 420
     (start,) = page.get_by_role("link", name="Start reading").all()
     assert "ensedu-first" in start.get_attribute("class")
+
+
+def test_on_a_phone_what_is_told_takes_the_place_of_how_to_add_a_point(open_page, server):
+    page = open_page(viewport=PHONE, is_mobile=True, has_touch=True)
+    visit(page, server + PAGE)
+    hint, link = page.locator(".ensedu-t-hint"), page.locator(".ensedu-t-all a")
+    hint.wait_for()
+    places = [one.bounding_box() for one in (hint, link)]
+    assert places[1]["y"] - places[0]["y"] - places[0]["height"] <= 12
+    page.get_by_role("button", name="Reset").click()
+    page.locator(".ensedu-t-story", has_text="Reset").wait_for()
+    assert not hint.is_visible() and link.bounding_box() == places[1]
+    page.get_by_role("button", name="Play").click()
+    hint.wait_for()
+    assert link.bounding_box() == places[1]
 
 
 @pytest.mark.parametrize("intro", [DESK], ids=["desk"], indirect=True)

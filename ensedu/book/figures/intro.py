@@ -19,8 +19,8 @@ TRIES = (
         "answer": "With 16, where there is no point.",
     },
     {
-        "ask": "Start all members the same: what is left?",
-        "set": {"start": "same"},
+        "ask": "With 16 members, start all the same: what is left?",
+        "set": {"ensemble_size": 16, "start": "same"},
         "answer": "Nothing: one start, one network.",
     },
 )
