@@ -2369,6 +2369,7 @@ def test_losses_bear_the_names_of_their_axes_and_lines(live, part):
     page = live(part)
     page.evaluate(WRITTEN)
     page.evaluate("root().querySelector('details:has(.ensedu-t-losses)').open = true")
+    page.evaluate("until(() => written.has('Losses come with the first steps.'), 'the words')")
     train(page, 40)
     page.evaluate("until(() => written.has('NLL'), 'the losses')")
     names = page.evaluate("[...written.keys()]")

@@ -289,7 +289,12 @@ const BELOW = 16; // pixels below the lowest loss, for a name
 export const losses = (canvas, height, records, methods, look) => {
   const { context, width } = pen(canvas, height);
   const all = records.sides.flatMap((side) => [...side.average, ...side.mixture]).filter(Number.isFinite);
-  if (all.length < 4) return;
+  if (all.length < 4) {
+    context.fillStyle = look.muted;
+    context.textAlign = "center";
+    context.fillText("Losses come with the first steps.", width / 2, height / 2);
+    return;
+  }
   const low = all.reduce((a, b) => Math.min(a, b));
   const high = Math.max(all.reduce((a, b) => Math.max(a, b)), low + 1e-3);
   const last = Math.max(10, records.steps[records.steps.length - 1]);
