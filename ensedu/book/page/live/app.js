@@ -15,10 +15,10 @@ const KEEP = 3000; // milliseconds that an answer to the reader stands at least
 export const mount = (root, { state: first, small = false, matrices = false, distributions = false, tries = [], name = "live", hooks = {}, full = "", behind = null }) => {
   const status = make("p", { class: "ensedu-t-story", role: "status" }, opening(first));
   let spoken = { until: 0, steps: -1, state: null }; // how long it stands, and about what
-  // Only what is `loud` is read aloud: answers, and what is seen at a pause.
-  const tell = (words, loud = true, time = KEEP) => {
+  // Only what is `loud` is read aloud: answers, and what is seen at a pause. What is `heard` is not seen.
+  const tell = (words, loud = true, time = KEEP, heard = false) => {
     const live = loud ? "polite" : "off";
-    status.classList.remove("ensedu-t-heard");
+    seen.toggleAttribute("data-heard", heard);
     if (status.textContent !== words || status.ariaLive !== live) {
       if (status.ariaLive !== live) status.ariaLive = live;
       if (loud) status.textContent = words; // another node is read aloud
@@ -102,9 +102,9 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     );
   const sum = () => {
     if (!trainer.frame || trainer.failed) return;
-    tell(story(trainer.frame, trainer.state, behind), !trainer.playing, SAY);
     // Where the same number is seen above, at the same time, the sentence is only heard.
-    status.classList.toggle("ensedu-t-heard", Boolean(settings.measure?.(trainer.frame)));
+    const measured = Boolean(settings.measure?.(trainer.frame));
+    tell(story(trainer.frame, trainer.state, behind), !trainer.playing, SAY, measured);
   };
   let metered = 0; // when
   const draw = (anew) => {

@@ -20,7 +20,7 @@ CLASSES = {"light": ("#3a6fb0", "#c4572b", "#7d8a00"), "dark": ("#79b3f2", "#ff9
 DOUBT = {"light": "#5b1e86", "dark": "#e0b3ff"}
 #: How much of a method's color the band of the noise has, that of the members, and the edge.
 NOISE = {"light": 0.16, "dark": 0.36}
-DIFFER = {"light": 0.3, "dark": 0.26}
+DIFFER = {"light": 0.3, "dark": 0.33}
 EDGE = {"light": 0.4, "dark": 0.75}
 #: How much of the ink is in lines of members and of their mean.
 LIFT = {"light": 0.0, "dark": 0.65}
