@@ -269,6 +269,7 @@ GOOD = {
     "kl": en.KLWeight,
     "minibatches": lambda: "geometric",
     "pi": lambda: 0.5,
+    "places": lambda: 3,
     "points": lambda: {"single": [("a", 1.0, 1e9)]},
     "posterior_std": lambda: 0.1,
     "prior": priors.Normal,
