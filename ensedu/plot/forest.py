@@ -239,7 +239,7 @@ def _draw(
         y = ABOVE + k * step + above
         _draw_row(axes, row, y, ends, name)
         say_where_pointed(figure, top + y - above, step, _numbers(row, name, source, ends))
-        own = _color(row.method or name, MUTED)
+        own = PALETTE.get(row.method or name, MUTED)
         style: dict[str, Any] = {"va": "baseline" if narrow else "center", "linespacing": 1.0}
         said = style | known[name] | {"color": INK if known[name] else SHARED}
         if narrow:
@@ -277,7 +277,7 @@ def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str)
     """Draw the intervals of a row in its upper lane, and its sources in the lower one."""
     upper, lower = (top + lane for lane in LANES)
     method = row.method or name
-    own, called = _color(method, SHARED), label(name)
+    own, called = PALETTE.get(method, SHARED), label(name)
     low, mean, high = row.interval
     inside = [value for value in row.sources if ends[0] < value < ends[1]]
     axes.plot(
@@ -328,11 +328,6 @@ def _numbers(row: PooledEffect, name: str, source: str, ends: Ends) -> str:
     if len(row.sources) == 1:
         lines.append(f"this {source}: {others[2]}")
     return "\n".join(lines)
-
-
-def _color(method: str, other: str) -> str:
-    """Return the color of a method, or another one for those without a color of their own."""
-    return PALETTE.get(method, other)
 
 
 def _along(value: Number, width: Number, ends: Ends) -> float:

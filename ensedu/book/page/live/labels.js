@@ -91,8 +91,7 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
         low < pad.top || top > bottom || (side < 0 && y > top) || (side > 0 && y < low) ||
         near.seen.some((each) => meet(each, reach)) ||
         near.dots.some(([, dot]) => dot > reach[0] - DOT && dot < reach[1] + DOT) ||
-        near.taken.some((each) => meet(each.slice(2), [y - HALF, y + HALF])) ||
-        near.taken.some((each) => meet(each, [cx - 2, cx + 2]) && meet(each.slice(2), leader));
+        near.taken.some((each) => meet(each.slice(2), [y - HALF, y + HALF]) || (meet(each, [cx - 2, cx + 2]) && meet(each.slice(2), leader)));
       const across =
         near.crossed.some((each) => each > leader[0] && each < leader[1]) ||
         near.dots.some(([x, dot]) => Math.abs(x - cx) < FREE && dot > leader[0] - DOT && dot < leader[1] + DOT);
