@@ -78,6 +78,12 @@ HELP = """
     const view = ensedu.frameOf(t.state.task, box.width, box.height);
     return [box.left + view.x(x), box.top + view.y(y)];
   };
+  // A pen on a copy of what a Worker has drawn.
+  const copyOf = (canvas) => {
+    const pen = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
+    pen.drawImage(canvas, 0, 0);
+    return pen;
+  };
   const flat = (sides) => JSON.stringify(sides.map((side) => Object.entries(side).map(([name, array]) => [name, [...array]])));
 """
 
@@ -114,12 +120,43 @@ def open_live(browser, home):
         yield open_one
 
 
+# What is written on canvases: in `written` where each text stood last, (x, y, its width), and in
+# `writing` all of it, [number of the canvas, text]. Workers, which draw most, report theirs.
+SPY = """
+  window.written = new Map();
+  window.writing = [];
+  const heard = ([canvas, words, ...place]) => {
+    written.set(words, place);
+    writing.push([canvas, words]);
+  };
+  const listen = (Pen, tell) => {
+    const { fillText } = Pen.prototype;
+    const canvases = new Map();
+    Pen.prototype.fillText = function (words, x, y) {
+      if (!canvases.has(this.canvas)) canvases.set(this.canvas, canvases.size);
+      tell([canvases.get(this.canvas), words, x, y, this.measureText(words).width]);
+      return fillText.call(this, words, x, y);
+    };
+  };
+  listen(CanvasRenderingContext2D, heard);
+  new BroadcastChannel("written").onmessage = ({ data }) => heard(data);
+  const inWorker = `{ const channel = new BroadcastChannel("written");
+    (${listen})(OffscreenCanvasRenderingContext2D, (found) => channel.postMessage(found)); }`;
+  window.Blob = class extends Blob {
+    constructor(parts, options) { super([inWorker, ...parts], options); }
+  };
+  null;
+"""
+
+
 @pytest.fixture
 def live(open_live):
     """Open a page with a trainer, paused; what is given is other than usual."""
 
-    def live(state=None, mode="light", mount=None, **options):
+    def live(state=None, mode="light", mount=None, spied=False, **options):
         page = open_live(mode=mode, **options)
+        if spied:
+            page.evaluate(SPY)
         page.evaluate("([part, rest]) => { begin(part, rest) }", [state or {}, mount or {}])
         page.evaluate("until(() => meter(), 'the first picture')")
         return page
@@ -895,15 +932,7 @@ def test_more_rows_than_fit_are_drawn_at_random(bench):
 
 
 def test_own_data_are_pasted_or_opened_and_the_axes_show_their_units(live, tmp_path):
-    page = live()
-    page.evaluate("""() => {
-      window.written = new Set();
-      const write = CanvasRenderingContext2D.prototype.fillText;
-      CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
-        written.add(text);
-        return write.call(this, text, ...rest);
-      };
-    }""")
+    page = live(spied=True)
     page.get_by_text("Your own data").click()
     box = page.get_by_label("Rows of two columns")
     box.fill("year;price\n2000;1,5\n2010;2,5\n2020;oops")
@@ -918,7 +947,7 @@ def test_own_data_are_pasted_or_opened_and_the_axes_show_their_units(live, tmp_p
     assert (found["data"], found["task"]) == ("own", "regression")
     assert found["points"] == [[-4, -2], [0, -1.5], [4, 2]]
     page.evaluate("until(() => written.has('year') && written.has('price'))")
-    written = page.evaluate("[...written]")
+    written = page.evaluate("[...written.keys()]")
     assert {"2000", "2010", "2020"} <= {text.replace(",", "") for text in written}
     train(page, 5)
     file = tmp_path / "classes.csv"
@@ -985,9 +1014,27 @@ def ground(page):
     """The color in the corner of the first picture, and of its axes."""
     return page.evaluate("""() => {
       const canvas = root().querySelector("canvas");
-      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const { data } = copyOf(canvas).getImageData(0, 0, canvas.width, canvas.height);
       return [canvas.width, canvas.getBoundingClientRect().width, [...new Uint32Array(data.buffer)].reduce((a, b) => (a * 31 + b) % 1000003, 0)];
     }""")
+
+
+def test_the_thread_that_answers_the_reader_draws_no_picture_of_training(live):
+    page = live()
+    page.evaluate("""() => {
+      window.pens = 0;
+      const { getContext } = HTMLCanvasElement.prototype;
+      HTMLCanvasElement.prototype.getContext = function (...given) {
+        pens += 1;
+        return getContext.apply(this, given);
+      };
+    }""")
+    _, _, before = ground(page)
+    train(page, 20)
+    assert ground(page)[2] != before
+    assert page.evaluate("pens") == 0
+    page.evaluate("losses()")
+    assert page.evaluate("pens") > 0
 
 
 def test_pictures_follow_the_width_and_the_theme(live):
@@ -1657,8 +1704,7 @@ NAMED = "NUTS (± 2 std)"
 
 
 def test_a_band_stands_behind_its_own_model_and_points_alone(live):
-    page = live(COMPARED, mount=MOUNT)
-    page.evaluate(WRITTEN)
+    page = live(COMPARED, mount=MOUNT, spied=True)
 
     def changed(part):
         """Whether the band has its name, and what is said, after a change and two steps."""
@@ -1764,7 +1810,7 @@ def test_a_cloud_has_its_dots_at_their_places(live, viewport):
     assert 0 < left < right < box["width"] and 0 < high < low < box["height"]
     colors = canvas.evaluate(
         """(canvas, [left, right, low, width]) => {
-          const pen = canvas.getContext("2d");
+          const pen = copyOf(canvas);
           const ratio = canvas.width / width;
           const at = (x) => [...pen.getImageData(Math.round(ratio * x), Math.round(ratio * low), 1, 1).data];
           return [at(left), at(right)];
@@ -1808,8 +1854,7 @@ def test_a_comparison_with_a_band_can_be_read_and_does_not_jump(live, mode, view
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
 def test_two_bands_bear_their_names_and_no_more(live, viewport):
-    page = live(COMPARED, mount=MOUNT, viewport=viewport)
-    page.evaluate(WRITTEN)
+    page = live(COMPARED, mount=MOUNT, spied=True, viewport=viewport)
     for seed, steps in itertools.product((3, 4, 5), (0, 60)):
         page.evaluate("seed => t.set({ seed })", seed)
         train(page, 1 + steps)
@@ -2225,7 +2270,7 @@ def test_two_of_one_method_are_told_apart(live):
 
 
 def test_numbers_beside_losses_are_not_cut(bench):
-    bench.evaluate(WRITTEN)
+    bench.evaluate(SPY)
     ends = bench.evaluate("""() => {
       const canvas = document.createElement("canvas");
       const side = { average: [0.00004321, 0.5, 1], mixture: [0.00004321, 0.5, 1] };
@@ -2237,21 +2282,9 @@ def test_numbers_beside_losses_are_not_cut(bench):
     assert all(left >= 0 for words, left in ends if re.fullmatch(r"[0-9.]+", words))
 
 
-WRITTEN = """
-  window.written = new Map();
-  const { fillText } = CanvasRenderingContext2D.prototype;
-  CanvasRenderingContext2D.prototype.fillText = function (words, x, y) {
-    written.set(words, [x, y, this.measureText(words).width]);
-    return fillText.call(this, words, x, y);
-  };
-  null;
-"""
-
-
 def test_lines_and_bands_bear_their_names_or_a_key_stands_below(live):
     for viewport, labeled in ((DESK, True), (PHONE, False)):
-        page = live(viewport=viewport)
-        page.evaluate(WRITTEN)
+        page = live(spied=True, viewport=viewport)
         train(page, 3)
         names = {
             "true curve",
@@ -2320,7 +2353,7 @@ SPREAD = """([share, extra, height]) => {
 )
 @pytest.mark.parametrize("height", [210, 340])
 def test_names_cover_neither_curve_nor_point_nor_each_other(bench, share, extra, height):
-    bench.evaluate(WRITTEN)
+    bench.evaluate(SPY)
     found = bench.evaluate(SPREAD, [share, extra, height])
     names = [name for name in found["names"] if not re.fullmatch(r"[\u22120-9]+", name[0])]
     assert {"true curve", "outer band: + noise (± 2 std)", "widest gap"} <= {
@@ -2343,22 +2376,13 @@ def test_names_cover_neither_curve_nor_point_nor_each_other(bench, share, extra,
 
 
 def test_the_second_of_two_plots_does_not_repeat_names(live):
-    page = live({"other": OTHER | {"method": "mean_field"}})
-    page.evaluate("""() => {
-      window.names = [];
-      const { fillText } = CanvasRenderingContext2D.prototype;
-      CanvasRenderingContext2D.prototype.fillText = function (words, x, y) {
-        names.push([this.canvas.ariaLabel ?? this.canvas.getAttribute("aria-label"), words]);
-        return fillText.call(this, words, x, y);
-      };
-    }""")
+    page = live({"other": OTHER | {"method": "mean_field"}}, spied=True)
     train(page, 3)
-    page.evaluate("() => { names.length = 0 }")
+    page.evaluate("() => { writing.length = 0 }")
     page.evaluate("t.step()")
-    page.evaluate("until(() => names.some(([canvas]) => canvas.includes(': B')), 'both')")
+    page.evaluate("until(() => writing.some(([, words]) => words.includes('draws')), 'both')")
     first, second = (
-        {words for canvas, words in page.evaluate("names") if f": {letter}: " in canvas}
-        for letter in "AB"
+        {words for canvas, words in page.evaluate("writing") if canvas == i} for i in range(2)
     )
     assert {"true curve", "mean", "members", "widest gap"} <= first
     both = {one for one in first & second if re.match("[a-z]", one)}
@@ -2367,8 +2391,7 @@ def test_the_second_of_two_plots_does_not_repeat_names(live):
 
 @pytest.mark.parametrize("part", [{}, {"method": "single", "ensemble_size": 1}])
 def test_losses_bear_the_names_of_their_axes_and_lines(live, part):
-    page = live(part)
-    page.evaluate(WRITTEN)
+    page = live(part, spied=True)
     page.evaluate("root().querySelector('details:has(.ensedu-t-losses)').open = true")
     page.evaluate("until(() => written.has('Losses come with the first steps.'), 'the words')")
     train(page, 40)
@@ -2379,7 +2402,7 @@ def test_losses_bear_the_names_of_their_axes_and_lines(live, part):
 
 
 def test_names_beside_losses_cover_no_spike(bench):
-    bench.evaluate(WRITTEN)
+    bench.evaluate(SPY)
     found = bench.evaluate("""() => {
       const steps = [...Array(400).keys()].map((i) => i + 1);
       const line = (level, spikes) => steps.map((t) => level + 3 / t + (spikes.includes(t) ? 0.8 : 0));
@@ -2403,8 +2426,7 @@ def test_names_beside_losses_cover_no_spike(bench):
 
 @pytest.mark.parametrize("part", [{"start": "same"}, {"method": "single", "ensemble_size": 1}])
 def test_curves_that_are_one_have_no_names_of_many(live, part):
-    page = live(part)
-    page.evaluate(WRITTEN)
+    page = live(part, spied=True)
     train(page, 3)
     found = set(page.evaluate("[...written.keys()]"))
     assert not found & {"members", "mean", "inner band: members differ"}

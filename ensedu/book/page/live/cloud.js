@@ -16,8 +16,8 @@ export const cloudFrame = (width, height) => {
 };
 
 // `moments`: { means, stds } or null; `prior`: its { mean, std }.
-export const cloud = (canvas, { width, height }, moments, prior, color, look, { playing }) => {
-  const { context } = pen(canvas, height, width, playing);
+export const cloud = (canvas, size, moments, prior, color, look) => {
+  const { context, width, height } = pen(canvas, size);
   const { pad, inner, x, y } = cloudFrame(width, height);
   context.strokeStyle = look.grid;
   context.fillStyle = look.muted;

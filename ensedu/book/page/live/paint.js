@@ -14,15 +14,13 @@ const channels = (color) => [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2),
 const mixed = (colors, weights, c) => colors.reduce((sum, color, i) => sum + weights[i] * color[c], 0);
 const faded = (color, alpha) => `rgba(${channels(color).join(",")},${alpha})`;
 
-// Fit a canvas to its size on the page, and return a pen in CSS pixels: what moves needs no more than
-// two of the screen's for each.
-export const pen = (canvas, height, width = canvas.clientWidth || 320, moves = false) => {
-  const ratio = Math.min(moves ? 2 : 3, globalThis.devicePixelRatio || 1);
+// Fit a canvas to its size in CSS pixels, `ratio` of the screen's for each, and return a pen that
+// counts the former.
+export const pen = (canvas, { width, height, ratio = 1 }) => {
   const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== w || canvas.height !== h) {
     canvas.width = w;
     canvas.height = h;
-    canvas.style.height = `${height}px`;
   }
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -30,6 +28,15 @@ export const pen = (canvas, height, width = canvas.clientWidth || 320, moves = f
   context.font = FONT;
   context.lineJoin = "round";
   return { context, width, height };
+};
+
+// What moves needs no more than two of the screen's pixels for each of the page's.
+export const ratioOf = (moves) => Math.min(moves ? 2 : 3, devicePixelRatio);
+
+// A pen for a canvas as wide as it is on the page, and so many pixels high.
+const penOnPage = (canvas, height) => {
+  if (canvas.style.height !== `${height}px`) canvas.style.height = `${height}px`;
+  return pen(canvas, { width: canvas.clientWidth || 320, height, ratio: ratioOf(false) });
 };
 
 const TINY = 150; // pixels below which a map has no ticks
@@ -183,9 +190,9 @@ export const labeled = (width, compared) => compared || width >= 420;
 // Members as thin lines, their mean as a thick one; the outer band is ± 2 standard deviations of a
 // new point, the inner one the part of it in which the members differ. Where they are compared with
 // what stands `behind` them, if anything does, there is the inner one alone. Returns their forecast.
-export const curves = (canvas, { width, height }, side, grid, state, method, look, { chosen, cursor, playing }, { compared, behind, said = new Set() }) => {
-  const drawing = pen(canvas, height, width, playing);
-  const { context } = drawing;
+export const curves = (canvas, size, side, grid, state, method, look, { chosen, cursor }, { compared, behind, said = new Set() }) => {
+  const drawing = pen(canvas, size);
+  const { context, width, height } = drawing;
   const frame = frameOf("regression", width, height);
   const color = look.colors[method];
   const line = `rgb(${[0, 1, 2].map((c) => mixed([color, look.ink].map(channels), [1 - look.lift, look.lift], c)).join(",")})`;
@@ -256,9 +263,9 @@ const image = (drawing, frame, size, colors, weights) => {
 
 // `what`: "mean" shows the probability of each class, "information" the mutual information and
 // "disagreement" how often two functions choose different classes, both from 0 to 1.
-export const map = (canvas, { width, height }, side, what, state, look, { chosen, cursor, playing }) => {
-  const drawing = pen(canvas, height, width, playing);
-  const frame = frameOf("classification", width, height);
+export const map = (canvas, size, side, what, state, look, { chosen, cursor }) => {
+  const drawing = pen(canvas, size);
+  const frame = frameOf("classification", size.width, size.height);
   if (side) {
     const found = side.map;
     const pixels = found.size ** 2;
@@ -287,7 +294,7 @@ const BELOW = 16; // pixels below the lowest loss, for a name
 // Losses over steps, on a scale that keeps the first ones and the last ones apart: solid the
 // average NLL of the members, dashed the NLL of their mixture.
 export const losses = (canvas, height, records, methods, look) => {
-  const { context, width } = pen(canvas, height);
+  const { context, width } = penOnPage(canvas, height);
   const all = records.sides.flatMap((side) => [...side.average, ...side.mixture]).filter(Number.isFinite);
   if (all.length < 4) {
     context.fillStyle = look.muted;
@@ -365,7 +372,7 @@ export const matrices = (canvas, values, M, m, n, look) => {
   const side = Math.min(165, (width - gap * (columns - 1)) / columns);
   const [w, h] = m > n ? [side * Math.max(0.2, n / m), side] : [side, side * Math.max(0.2, m / n)];
   const rows = Math.ceil(M / columns);
-  const { context } = pen(canvas, rows * (h + 20));
+  const { context } = penOnPage(canvas, rows * (h + 20));
   const sizes = Float32Array.from(values, Math.abs).sort();
   const largest = sizes[Math.floor(0.98 * (sizes.length - 1))] || 1;
   const colors = look.heat.map(channels);

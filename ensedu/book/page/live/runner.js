@@ -1,9 +1,6 @@
 // The page's end of the Worker: what trains, on what, and the pictures that come back.
-import { REACH, VIEW } from "./toys.js";
+import { GRID, REACH } from "./toys.js";
 import { ENGINE } from "./worker.js";
-
-const GRID_POINTS = TRAINING.grid_points;
-export const GRID = Float64Array.from({ length: GRID_POINTS }, (_, i) => -VIEW.x + (2 * VIEW.x * i) / (GRID_POINTS - 1));
 
 export const sides = (state) => (state.other ? [state, state.other] : [state]);
 export const classesOf = (state) => (state.points.some((point) => point[2] === 2) ? 3 : 2);
@@ -76,6 +73,15 @@ export class Runner {
     this.#send("pause", {});
   }
 
+  // Canvases that are drawn in the Worker, from now on.
+  hang(canvases) {
+    this.#send("hang", { canvases }, canvases);
+  }
+
+  scene(scene) {
+    this.#send("scene", { scene });
+  }
+
   frame(state, { finest, layer, distributions }) {
     if (this.asked) return;
     this.asked = true;
@@ -100,7 +106,7 @@ export class Runner {
     this.worker.terminate();
   }
 
-  #send(kind, rest) {
-    this.worker.postMessage({ kind, ...rest });
+  #send(kind, rest, given = []) {
+    this.worker.postMessage({ kind, ...rest }, given);
   }
 }

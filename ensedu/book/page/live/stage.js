@@ -1,12 +1,10 @@
 // The pictures of one or two networks, and what is folded below them.
 import { choice, fold, make } from "../common/controls.js";
 import { behindOf } from "./behind.js";
-import { cloud } from "./cloud.js";
 import { edit } from "./editor.js";
-import { areOne } from "./forecast.js";
 import { thin } from "./labels.js";
-import { curves, labeled, looks, losses, map, matrices, squareOf } from "./paint.js";
-import { GRID, sides, specOf } from "./runner.js";
+import { labeled, looks, losses, matrices, ratioOf, squareOf } from "./paint.js";
+import { sides, specOf } from "./runner.js";
 import { lossWords, named } from "./story.js";
 import { TOYS } from "./toys.js";
 
@@ -82,6 +80,7 @@ export const stageOf = (root, trainer, hint) => {
     });
     const focused = element.contains(document.activeElement);
     element.replaceChildren(...sections);
+    trainer.runner.hang(canvases.map(({ canvas }) => canvas.transferControlToOffscreen()));
     if (focused) canvases.find(({ canvas }) => canvas.tabIndex === 0).canvas.focus({ preventScroll: true });
     const { dataset } = element.closest(".ensedu-t-bench");
     dataset.sides = String(sections.length);
@@ -134,34 +133,33 @@ export const stageOf = (root, trainer, hint) => {
     });
   };
 
-  // `anew`: the theme or the size may be another. While it trains neither is asked for, nor is a word
+  // What the Worker draws: each picture's size on the page is found here.
+  const pictures = () => canvases.map(({ i, kind, canvas }) => {
+    const { method } = sides(trainer.state)[i];
+    const width = canvas.clientWidth || 320;
+    const height = kind in MAPS ? squareOf(width) : heightOf(canvases[0].canvas.clientWidth || 320, canvases.length);
+    canvas.style.height = `${height}px`;
+    return {
+      kind, side: i, method, width, height, behind: behindOf(trainer.behind, trainer.state, sides(trainer.state)[i]),
+      prior: { mean: METHODS[method].prior_loc, std: trainer.state.prior_scale },
+    };
+  });
+  const setScene = () => {
+    const { state, playing, chosen, cursor, behind } = trainer;
+    look = looks(root);
+    const all = pictures();
+    key.hidden = !trainer.plane && labeled(all[0].width, Boolean(behind));
+    trainer.runner.scene({ state, look, ratio: ratioOf(playing), chosen, cursor, compared: Boolean(behind), pictures: all });
+  };
+
+  // `anew`: what is seen besides the networks may be another. While it trains nothing is measured, nor is a word
   // written: a slow phone would lay out the page for each picture.
   const draw = (anew) => {
     const { state, frame } = trainer;
     follow();
-    if (anew || !look) {
-      look = looks(root);
-      for (const one of canvases) one.width = one.canvas.clientWidth || 320;
-      key.hidden = !trainer.plane && labeled(canvases[0].width, Boolean(trainer.behind));
-    }
-    const seen = [];
-    const said = new Set(); // in the first picture: the second does not repeat it
-    for (const one of canvases) {
-      const { i, kind, canvas } = one;
-      const side = frame?.sides[i];
-      const shown = sides(state)[i];
-      const width = (one.width ??= canvas.clientWidth || 320);
-      if (kind === "curves") {
-        const height = heightOf(width, canvases.length);
-        const behind = behindOf(trainer.behind, state, shown);
-        seen.push(curves(canvas, { width, height }, side?.means && side, GRID, state, shown.method, look, trainer, { compared: Boolean(trainer.behind), behind, said }));
-      } else if (kind === "cloud") {
-        const prior = { mean: METHODS[shown.method].prior_loc, std: state.prior_scale };
-        cloud(canvas, { width, height: heightOf(canvases[0].width, canvases.length) }, side?.moments, prior, look.colors[shown.method], look, trainer);
-      } else map(canvas, { width, height: squareOf(width) }, side?.map && side, kind, state, look, trainer);
-    }
+    if (anew || !look) setScene();
     if (!frame) return;
-    key.toggleAttribute("data-one", !key.hidden && seen.length > 0 && seen.every((found) => found && areOne(found)));
+    key.toggleAttribute("data-one", !key.hidden && frame.one);
     if (lossFold.open) {
       losses(lossCanvas, 150, frame.records, sides(state).map(({ method }) => method), look);
       lossCanvas.setAttribute("aria-label", `Losses over ${frame.steps} steps`);

@@ -1,7 +1,8 @@
 // What is seen, in words: for readers who hear the page, and for all when it rests.
 import { behindWords } from "./behind.js";
 import { areOne, differ, forecast } from "./forecast.js";
-import { GRID, sides } from "./runner.js";
+import { sides } from "./runner.js";
+import { GRID } from "./toys.js";
 
 export const START_WORDS = {
   different: "different", same: "all the same", signs: "random signs",

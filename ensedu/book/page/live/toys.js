@@ -5,6 +5,9 @@ import { Random } from "../common/random.js";
 // What is seen of a curve, and how far a map reaches.
 export const VIEW = TRAINING.view;
 export const REACH = TRAINING.reach;
+// Where curves are computed.
+const PLACES_ALONG = TRAINING.grid_points - 1;
+export const GRID = Float64Array.from({ length: PLACES_ALONG + 1 }, (_, i) => -VIEW.x + (2 * VIEW.x * i) / PLACES_ALONG);
 export const MOST_POINTS = TRAINING.most_points;
 
 export const rounded = (value) => Math.round(value * 1000) / 1000 + 0; // no -0

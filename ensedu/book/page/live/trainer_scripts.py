@@ -72,23 +72,23 @@ BUNDLE = Bundle(
     "ensedu",
     worker=(
         "common/random", "live/arrays", "live/member_matrices", "live/network", "live/losses",
-        "live/adam", "live/worker",
+        "live/adam", "live/toys", "live/forecast", "live/behind", "live/labels", "live/paint",
+        "live/cloud", "live/painter", "live/worker",
     ),
     worker_constants=lambda: {
         "METHODS": {method: network_row(METHODS[method]) for method in trainer_state.STARTS},
         "TRAINING": shared_numbers.described(),
+        "HOUSE": house(),
+        "TOY_SETS": toys.described(),
     },
     page=(
-        "common/fields", "live/toys", "live/pasted", "live/link", "live/forecast", "live/behind",
-        "live/labels", "live/paint", "live/cloud", "live/runner", "live/story", "live/python",
+        "common/fields", "live/pasted", "live/link", "live/runner", "live/story", "live/python",
         "live/guides", "common/controls", "live/trainer", "live/editor", "live/stage",
         "live/settings", "live/gauge", "live/app", "digit/bits", "digit/networks", "digit/words",
         "digit/pad", "digit/answers", "digit/figure", "common/widget", "live/start",
     ),
     constants=lambda: {
-        "HOUSE": house(),
         "SETTINGS": trainer_state.described(),
-        "TOY_SETS": toys.described(),
         "DIGIT": drawings.described() | stored_networks.described(),
     },
 )  # fmt: skip

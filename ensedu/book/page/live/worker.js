@@ -1,6 +1,7 @@
-// What runs in the Worker: one or two networks that train on the same data, in step.
+// What runs in the Worker: one or two networks that train on the same data, in step, and their pictures.
 import { Adam, step } from "./adam.js";
 import { Network } from "./network.js";
+import { Painter } from "./painter.js";
 import { Random } from "../common/random.js";
 
 const SLICE = 8; // milliseconds of training between two looks at the messages
@@ -170,8 +171,9 @@ const combine = (outputs, B, k, from, pixels, found) => {
   }
 };
 
-// Answer the messages of a page: "start", "set", "go", "pause", "frame", "weights", "put".
+// Answer the messages of a page: "start", "set", "go", "pause", "hang", "scene", "frame", "weights", "put".
 export const serve = (scope) => {
+  const painter = new Painter();
   let training = null;
   let turn = 0; // of the page's runs: answers carry it, so that late ones are known
   let until = 0;
@@ -223,6 +225,7 @@ export const serve = (scope) => {
       turn = asked;
       going = false;
       training = new Training(specs, data, options, seed);
+      painter.show([]);
     },
     set({ data, options }) {
       training.set(data, options);
@@ -237,6 +240,12 @@ export const serve = (scope) => {
     pause() {
       going = false;
     },
+    hang({ canvases }) {
+      painter.hang(canvases);
+    },
+    scene({ scene }) {
+      painter.set(scene);
+    },
     frame({ grid, reach, classes, finest, layer, distributions }) {
       const { head } = training.options;
       const began = performance.now();
@@ -250,8 +259,9 @@ export const serve = (scope) => {
         matrices: layer === null ? null : new Float32Array(side.net.made(layer, side.shown[0]).W),
       }));
       if (!grid) pixelTime = (performance.now() - began) / (sides.length * size * size);
+      const one = painter.show(sides);
       const { steps, records } = training;
-      scope.postMessage({ kind: "frame", turn, steps, records, sides });
+      scope.postMessage({ kind: "frame", turn, steps, records, sides, one });
     },
     weights() {
       const sides = training.sides.map((side) => training.weights(side));
