@@ -18,7 +18,7 @@ const CALM = 30; // how much better a new place must be than the last
 // What thin lines are.
 export const thin = (method) => (METHODS[method].stochastic ? "draws" : "members");
 
-const places = new WeakMap(); // of each canvas, where its names stood last
+const places = new WeakMap(); // of each pen, where its names stood last
 
 const meet = ([low, high], [from, to]) => low < to && high > from;
 
@@ -37,8 +37,7 @@ const between = (line, left, right) => {
 };
 const beside = (line, at) => line.reduce((best, each) => (Math.abs(each[0] - at) < Math.abs(best[0] - at) ? each : best));
 
-export const labels = (canvas, frame, own, { found, means, truth, points, method, compared, behind, said, taken: marked }, color, look) => {
-  const context = canvas.getContext("2d");
+export const labels = (context, frame, own, { found, means, truth, points, method, compared, behind, said, taken: marked }, color, look) => {
   const { pad, inner } = frame;
   const [right, bottom] = [pad.left + inner.w, pad.top + inner.h];
   const lines = [];
@@ -47,9 +46,9 @@ export const labels = (canvas, frame, own, { found, means, truth, points, method
   const dots = points.map(([x, y]) => [frame.x(x), frame.y(y)]);
   const taken = [...marked]; // (left, right, top, bottom) of names, leaders and marks
   const leaders = []; // where they stand along x
-  const before = places.get(canvas) ?? {};
+  const before = places.get(context) ?? {};
   const now = {};
-  places.set(canvas, now);
+  places.set(context, now);
   const most = (f) => Array.from(own, (_, g) => {
     let best = means[g];
     for (let i = 1; i < found.F; i += 1) best = f(best, means[i * own.length + g]);

@@ -14,6 +14,9 @@ const channels = (color) => [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2),
 const mixed = (colors, weights, c) => colors.reduce((sum, color, i) => sum + weights[i] * color[c], 0);
 const faded = (color, alpha) => `rgba(${channels(color).join(",")},${alpha})`;
 
+// Firefox gives the pen of a canvas that was handed over once, and throws the second time.
+const pens = new WeakMap();
+
 // Fit a canvas to its size in CSS pixels, `ratio` of the screen's for each, and return a pen that
 // counts the former.
 export const pen = (canvas, { width, height, ratio = 1 }) => {
@@ -22,7 +25,8 @@ export const pen = (canvas, { width, height, ratio = 1 }) => {
     canvas.width = w;
     canvas.height = h;
   }
-  const context = canvas.getContext("2d");
+  if (!pens.has(canvas)) pens.set(canvas, canvas.getContext("2d"));
+  const context = pens.get(canvas);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
   context.font = FONT;
@@ -236,7 +240,7 @@ export const curves = (canvas, size, side, grid, state, method, look, { chosen, 
   }
   const taken = found && state.points.length > 1 && !compared ? [gap(context, frame, look, state.points)] : [];
   dots(drawing, frame, look, state, chosen, 3.5);
-  if (labeled(width, compared)) labels(canvas, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind, said, taken }, line, look);
+  if (labeled(width, compared)) labels(context, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind, said, taken }, line, look);
   crosshair(drawing, frame, look, cursor);
   context.restore();
   return found;
