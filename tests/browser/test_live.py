@@ -1022,17 +1022,17 @@ def ground(page):
 def test_the_thread_that_answers_the_reader_draws_no_picture_of_training(live):
     page = live()
     page.evaluate("""() => {
-      window.pens = 0;
-      const { getContext } = HTMLCanvasElement.prototype;
-      HTMLCanvasElement.prototype.getContext = function (...given) {
-        pens += 1;
-        return getContext.apply(this, given);
+      window.pictures = 0;
+      const { clearRect } = CanvasRenderingContext2D.prototype;
+      CanvasRenderingContext2D.prototype.clearRect = function (...given) {
+        pictures += 1;
+        clearRect.apply(this, given);
       };
     }""")
     train(page, 20)
-    assert page.evaluate("pens") == 0
+    assert page.evaluate("pictures") == 0
     page.evaluate("losses()")
-    page.evaluate("until(() => pens > 0, 'the losses, which the page draws')")
+    page.evaluate("until(() => pictures > 0, 'the losses, which the page draws')")
 
 
 def test_pictures_follow_the_width_and_the_theme(live):
