@@ -21,6 +21,7 @@ from ensedu.book.page.frames import (
     Frames,
     check_letters,
     embedded,
+    kept,
     pointed,
     ranges,
 )
@@ -89,8 +90,9 @@ def explore(
         Why axes or color ranges change with the sliders. Without a reason they must not.
     table
         The measured table that the rows come from, one of `ensedu.book.measured.names()`, or
-        several. Below the figure a page links it and its experiment, and says the command that
-        computes it, beside the figure's numbers as CSV and its drawing code.
+        several; those of one experiment may be a mapping to what readers call them. Below the
+        figure a page links it and its experiment, and says the command that computes it, beside
+        the figure's numbers as CSV and its drawing code.
     **sliders
         None for a figure that stands still, or up to three sliders: a name and the values that it
         takes, such as ``width=[5, 50, 500]``. Underscores of the name become spaces. Up to seven
@@ -140,9 +142,10 @@ def explore(
     values = slider_checks.first_values(start, choices)
     if linked is not None:
         check_linked(linked, choices)
+    called = table if isinstance(table, Mapping) else {}
     return Explorer(
         draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked,
-        tables=checked_tables(table),
+        sources=Sources(code_of_draw(draw), checked_tables(table), called),
     )  # fmt: skip
 
 
@@ -165,7 +168,7 @@ class Explorer:
         name: str,
         rescale: str,
         linked: "Explorer | None",
-        tables: tuple[str, ...],
+        sources: Sources,
     ) -> None:
         self._draw, self._alt = draw, alt
         self._frames: dict[tuple[Any, ...], bytes] = {}
@@ -178,11 +181,13 @@ class Explorer:
             self._group.append(self)
         self.values, self.choices = values, choices
         self.caption, self.name, self.rescale = caption, name, rescale
-        self._sources = Sources(code_of_draw(draw), tables)
+        self._sources = sources
         # The numbers of each frame, in the order of `slider_checks.states`.
         self._numbers: list[list[figure_numbers.Series]] = []
         # What the rows of each frame say where a reader points at them, wide and narrow.
         self._pointed: dict[bool, list[list[tuple[str, list[float]]]]] = {}
+        # What stays in sight of narrow frames.
+        self._kept: list[list[float]] = []
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
         self.alt()
         folder = os.environ.get(BOOK)
