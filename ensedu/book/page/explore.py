@@ -60,7 +60,7 @@ def explore(
     start: Mapping[str, Any] | None = None,
     linked: "Explorer | None" = None,
     rescale: str = "",
-    table: str | Sequence[str] = (),
+    table: str | Sequence[str] | Mapping[str, str] = (),
     **sliders: Sequence[Any] | np.ndarray,
 ) -> "Explorer":
     """Return an object that shows `draw` with sliders when a notebook cell ends with it.
@@ -290,6 +290,8 @@ class Explorer:
             self._numbers.append(figure_numbers.numbers(figure))
         if not look().dark:
             self._pointed.setdefault(look().narrow, []).append(pointed(figure))
+        if look() == Look(narrow=True):
+            self._kept.append(kept(figure))
         return figure
 
     def _compare(self, values: Mapping[str, Any], found: dict[str, Any]) -> None:
@@ -314,6 +316,7 @@ class Explorer:
         states = slider_checks.states(self.choices)
         self._numbers.clear()
         self._pointed.clear()
+        self._kept.clear()
         frames = Frames([partial(self._readable, state) for state in states], folder)
         frames.check_weight(2 * len(self.choices))
         pictures = frames.pictures(states.index(self.values), self.alt())
@@ -333,19 +336,30 @@ class Explorer:
                 [(words, wide, narrow) for (words, wide), (_, narrow) in zip(*both, strict=True)]
                 for both in zip(self._pointed[False], self._pointed[True], strict=True)
             ]
-        # Of what is taller than a phone's screen the switch stays in sight.
+        # Of what is taller than a phone's screen the switch stays in sight, and the axis below it.
         tall = any(high > TALL * wide for *_, wide, high in moved["sizes"])
-        data += " data-tall" * (tall and len(self.choices) == 1)
+        tall = tall and len(self.choices) == 1
+        data += " data-tall" * tall
+        axis = self._axis(frames.pictures(states.index(self.values), "")) if tall else ""
         script = embedded(moved)
         why = f'<p class="ensedu-why">{escape(self.rescale)}</p>' if self.rescale else ""
         return (
             f'<div class="ensedu-explorer"{data}>'
             f"{controls(self.choices, self.values, frames.key)}"
             f"{said(self.alt(), moved['alts'])}"
-            f"{_framed(pictures, frames.room())}{why}"
+            f"{_framed(pictures + axis, frames.room())}{why}"
             f'<p class="ensedu-setting">Set to {escape(setting(self.values))}.</p>'
             f'<script type="application/json">{script}</script>{below}</div>'
         )
+
+    def _axis(self, pictures: str) -> str:
+        """Return what all narrow frames keep in sight, at the same place: a part of pictures."""
+        first, *others = self._kept
+        if not first or any(other != first for other in others):
+            return ""
+        begin, end = first
+        style = f"--ensedu-begin: {begin}; --ensedu-high: {end - begin:.4f}"
+        return f'<div class="ensedu-axis" aria-hidden="true" style="{style}">{pictures}</div>'
 
     def _link_to_numbers(self, folder: Path, states: list[dict[str, Any]]) -> str:
         """Write the numbers of all frames beside them; return a link, nothing without numbers."""
