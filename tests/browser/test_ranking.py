@@ -148,6 +148,20 @@ def test_nothing_moves_when_it_is_sorted(opened, width):
     assert len(heights) == len(widths) == 1
 
 
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_titles_stay_in_sight_with_their_rows(opened, viewport):
+    page = opened(viewport=viewport)
+    table, head = page.locator("table:visible"), page.locator("thead th:visible").first
+    end_at = "(one, y) => scrollBy(0, one.getBoundingClientRect().bottom - y)"
+    table.evaluate(end_at, 260)
+    box = head.bounding_box()
+    assert 0 <= box["y"] <= 110
+    on_top = "([x, y]) => !!document.elementFromPoint(x, y).closest('thead')"
+    assert page.evaluate(on_top, [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
+    table.evaluate(end_at, 0)
+    assert head.bounding_box()["y"] < 0
+
+
 BARS = """() => [...document.querySelectorAll(".ensedu-bar")]
   .filter((bar) => bar.checkVisibility({ visibilityProperty: true }))
   .map((bar) => {

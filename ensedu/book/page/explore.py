@@ -323,8 +323,13 @@ class Explorer:
         named = {"name": self.name, "caption": self.caption, "group": self.group}
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         below = self._sources.html(self._link_to_numbers(folder, states))
+        # Of what is taller than a phone's screen the axis stays in sight, and the only switch.
+        tall = any(high > TALL * wide for *_, wide, high in frames.sizes())
+        tall = tall and len(self.choices) <= 1
+        axis = self._axis(frames.pictures(states.index(self.values), "")) if tall else ""
         if not self.choices:
-            return f'<div class="ensedu-explorer"{data}>{_framed(pictures)}{below}</div>'
+            frame = _framed(pictures + axis, frames.room() if axis else "")
+            return f'<div class="ensedu-explorer"{data}>{frame}{below}</div>'
         moved = {
             "frames": FRAMES + frames.key,
             "values": [[str(value) for value in values] for values in self.choices.values()],
@@ -336,11 +341,7 @@ class Explorer:
                 [(words, wide, narrow) for (words, wide), (_, narrow) in zip(*both, strict=True)]
                 for both in zip(self._pointed[False], self._pointed[True], strict=True)
             ]
-        # Of what is taller than a phone's screen the switch stays in sight, and the axis below it.
-        tall = any(high > TALL * wide for *_, wide, high in moved["sizes"])
-        tall = tall and len(self.choices) == 1
         data += " data-tall" * tall
-        axis = self._axis(frames.pictures(states.index(self.values), "")) if tall else ""
         script = embedded(moved)
         why = f'<p class="ensedu-why">{escape(self.rescale)}</p>' if self.rescale else ""
         return (
