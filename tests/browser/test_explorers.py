@@ -262,6 +262,8 @@ def test_the_switch_of_a_tall_figure_stays_in_sight_on_a_phone(open_page, server
     below = header["y"] + header["height"]
     box = switch.bounding_box()
     assert 0 <= box["y"] - below <= 6
+    rows = {label.bounding_box()["y"] for label in switch.locator("label").all()}
+    assert len(rows) == 1  # one row of buttons, however narrow
     # Below it the axis, as wide as the picture, and nothing of that is seen above it.
     axis = figure.locator(".ensedu-axis")
     first, picture = axis.bounding_box(), figure.locator(".ensedu-frame > picture:visible")
