@@ -84,7 +84,7 @@ HIDDEN = """() => {
   return [...document.querySelectorAll("article :is(h1, h2, h3, p, pre, table, figure, img)")]
     .filter((element) => element.tagName === "IMG" || element.textContent.trim())
     .filter((element) => !element.matches(".toggler")) // in an index, it folds by script
-    .filter((element) => !element.closest(".ensedu-dark")) // beside the same picture in light
+    .filter((element) => !element.closest(".ensedu-dark, .ensedu-axis")) // shown beside it
     .filter((element) => !element.parentElement.closest("details:not([open])"))
     .filter((element) => !element.checkVisibility(seen))
     .map((element) => element.outerHTML.slice(0, 120));

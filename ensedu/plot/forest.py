@@ -24,6 +24,7 @@ from ensedu.plot.panels import (
     decimal,
     ends_around_zero,
     inches,
+    keep_in_sight,
     key_rows,
     place,
     say_where_pointed,
@@ -130,7 +131,7 @@ def forest(
     other. What leaves the axis is an arrowhead at its end, with a number beside it if it is
     several. On a wide page names stand to the left of their rows and words to the right; on a
     narrow one both stand above their rows. On a page with sliders a row says its numbers where a
-    reader points at it.
+    reader points at it, and of many rows the axis stays in sight on a phone.
 
     Parameters
     ----------
@@ -215,8 +216,7 @@ def _draw(
     width = look().width - left - right
     lines = max(text.count("\n") for text in (*names.values(), *words.values()))
     step = ROW + above + LINE * lines
-    beside = sum(map(inches, _directions(higher))) + APART + inches(reference, weight="bold")
-    below_ways = narrow or beside > width
+    below_ways = not _stands_between(reference, width, higher, ends)
     key = _key(
         cut_to_lines(source, 0.5 * room, 1),
         alone=all(len(row.sources) == 1 for row in rows.values()),
@@ -255,7 +255,9 @@ def _draw(
             )  # fmt: skip
             write(figure, left + width + air, at, words[name], **said)
     set_row_axis(axes, ends, width, OUT)
-    axes.tick_params(axis="x", labeltop=len(rows) >= LONG)
+    if len(rows) >= LONG:
+        axes.tick_params(axis="x", labeltop=True)
+        keep_in_sight(figure, ways, top - ways)
     write_key(figure, key)
     _write_directions(figure, ways, left, width, reference, higher, ends, below_ways)
     if band:
@@ -375,6 +377,13 @@ def _write_directions(
         figure, middle, top + (0.5 + below) * LINE, words, va="center", ha="center", weight="bold",
         color=PALETTE["single"],
     )  # fmt: skip
+
+
+def _stands_between(reference: str, width: Number, higher: bool, ends: Ends) -> bool:
+    """Say whether what stands at 0 has room there, between the words for both ways."""
+    first, last = (inches(words) + APART / 2 for words in _directions(higher))
+    half, zero = inches(reference, weight="bold") / 2, _along(0, width, ends)
+    return first + half <= zero <= width - last - half
 
 
 def _directions(higher: bool) -> tuple[str, str]:

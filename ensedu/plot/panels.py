@@ -32,8 +32,9 @@ SAMPLE, SPACE, AFTER = 0.27, 0.07, 0.2
 RIGHT = 0.15
 #: Inches from axes to names behind their right end.
 START = 0.24
-#: What bands are called that say something to a reader who points at them.
-POINTED = "pointed"
+#: What bands are called that say something to a reader who points at them, and that which stays in
+#: sight while a reader scrolls past a tall figure.
+POINTED, KEPT = "pointed", "kept"
 MOST_PANELS, MOST_INCHES, LEAST_INCHES = 100, 50.0, 0.4
 
 
@@ -154,9 +155,18 @@ def say_where_pointed(figure: Figure, top: Number, height: Number, words: str) -
 
     It is as wide as the figure, and begins so many inches below its upper edge.
     """
+    _add_band(figure, top, height, gid=POINTED, label=words)
+
+
+def keep_in_sight(figure: Figure, top: Number, height: Number) -> None:
+    """Let a page keep a band of a tall figure, such as its axis, above what a reader looks at."""
+    _add_band(figure, top, height, gid=KEPT)
+
+
+def _add_band(figure: Figure, top: Number, height: Number, **style: Any) -> None:
     high = figure.get_figheight()
     band = Rectangle((0, 1 - (top + height) / high), 1, height / high, visible=False)
-    band.set(transform=figure.transFigure, gid=POINTED, label=words)
+    band.set(transform=figure.transFigure, **style)
     figure.add_artist(band)
 
 

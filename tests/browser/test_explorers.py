@@ -262,14 +262,35 @@ def test_the_switch_of_a_tall_figure_stays_in_sight_on_a_phone(open_page, server
     below = header["y"] + header["height"]
     box = switch.bounding_box()
     assert 0 <= box["y"] - below <= 6
+    rows = {label.bounding_box()["y"] for label in switch.locator("label").all()}
+    assert len(rows) == 1  # one row of buttons, however narrow
+    # Below it the axis, as wide as the picture, and nothing of that is seen above it.
+    axis = figure.locator(".ensedu-axis")
+    first, picture = axis.bounding_box(), figure.locator(".ensedu-frame > picture:visible")
+    assert 0 <= first["y"] - box["y"] - box["height"] <= 6 and first["height"] < 50
+    whole = picture.locator("img").bounding_box()
+    assert (first["x"], first["width"]) == (whole["x"], whole["width"])
+    for x, y in ((0.05, 0.5), (0.5, 0.1), (0.95, 0.9)):
+        at = [first["x"] + first["width"] * x, first["y"] + first["height"] * y]
+        on_top = "([x, y]) => !!document.elementFromPoint(x, y).closest('.ensedu-axis')"
+        assert page.evaluate(on_top, at)
     # What it changes is below it, and nothing moves.
     before = page.evaluate("scrollY")
     other = figure.locator("label").last.bounding_box()
     page.mouse.click(other["x"] + 20, other["y"] + 20)
     page.wait_for_selector("[data-tall][data-shown='1']")
     assert page.evaluate("scrollY") == before and switch.bounding_box() == box
-    # It leaves with its figure.
+    assert axis.bounding_box() == first
+    shown, part = (one.locator("img:visible") for one in (picture, axis))
+    source = "(image) => image.currentSrc"
+    assert part.evaluate(source) == shown.evaluate(source) and part.get_attribute("alt") == ""
+    # Where it is drawn it covers itself.
+    figure.evaluate("(one) => one.scrollIntoView()")
+    places = (one.bounding_box()["y"] for one in (part, shown))
+    assert next(places) == pytest.approx(next(places), abs=0.5)
+    # They leave with their figure.
     figure.evaluate(end_at, below)
+    assert axis.bounding_box()["y"] < below
     assert switch.bounding_box()["y"] + box["height"] <= below
 
 
@@ -277,7 +298,7 @@ def test_a_phone_shows_the_contest_on_its_first_screen(open_page, server):
     page = open_page(viewport={"width": 390, "height": 844})
     visit(page, server + "book/learning/shootout.html")
     figure = page.locator(".ensedu-explorer[data-name=fig-contest]")
-    assert figure.locator("picture:visible").bounding_box()["y"] <= 480
+    assert figure.locator(".ensedu-frame > picture:visible").bounding_box()["y"] <= 480
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
@@ -290,9 +311,11 @@ def test_a_row_that_is_pointed_at_says_its_numbers(open_page, server, viewport):
     rows = data_of(figure)["pointed"]
     seen(page, figure)
     assert not note.is_visible()
-    # That rows can be pointed at is said, below the picture, until it is known.
+    # That rows can be pointed at is said, above the picture, until it is known.
     hint, height = figure.locator(".ensedu-hint"), figure.bounding_box()["height"]
     assert hint.inner_text() == f"{'Tap' if touch else 'Point at'} a row for its numbers."
+    place = hint.bounding_box()
+    assert 0 <= frame.bounding_box()["y"] - place["y"] - place["height"] <= 8
     for words, *places in (rows[0][0], rows[0][-1]):
         box = frame.bounding_box()
         first, last = places[touch]

@@ -8,7 +8,7 @@ import pytest
 
 from ensedu.methods import METHODS
 from ensedu.plot import PooledEffect, forest
-from ensedu.plot.panels import POINTED
+from ensedu.plot.panels import KEPT, POINTED
 from ensedu.plot.renderings import COLOR, renderings
 from ensedu.plot.style import DARK, GRID, INK, MARKERS, MUTED, PAGE, PALETTE, SHARED
 from tests.errors import check_error
@@ -111,16 +111,20 @@ def test_where_more_is_better_the_greatest_is_first(look):
 
 
 @LOOKS
-def test_both_ways_have_a_word_and_zero_a_name(look):
-    figure = drawn(draw, look)
+@pytest.mark.parametrize("called", ["one network", "one network of as many parameters"])
+def test_both_ways_have_a_word_and_zero_a_name(look, called):
+    figure = drawn(lambda: draw(reference=called), look)
     (axes,) = figure.axes
     found = {text.get_text(): text.get_window_extent() for text in texts(figure)}
     assert found["← better"].x0 == pytest.approx(axes.bbox.x0, abs=3)
     assert found["worse →"].x1 == pytest.approx(axes.bbox.x1, abs=3)
     zero = axes.transData.transform((0, 0))[0]
-    name = found["one network"]
+    name = found[called]
     assert (name.x0 + name.x1) / 2 == pytest.approx(zero, abs=3) and name.y0 > axes.bbox.y1
-    assert (name.y1 < found["← better"].y0) == look.narrow  # else it stands between both ways
+    # It stands between both ways, or below them where it has no room there.
+    below = look.narrow and called != "one network"
+    assert (name.y1 < found["← better"].y0) == below
+    assert below or found["← better"].x1 < name.x0 < name.x1 < found["worse →"].x0
     assert [tuple(line.get_xdata()) for line in axes.lines].count((0, 0)) == 1
     assert XLABEL in " ".join(words(figure)).replace("\n", " ")
 
@@ -139,6 +143,13 @@ def test_a_long_plot_has_its_numbers_above_and_below(look, k):
     assert "0" in shown[1] and shown[0] == (shown[1] if k == 8 else set())
     name = next(text for text in texts(figure) if text.get_text() == "one network")
     assert name.get_window_extent().y0 > axes.bbox.y1 + 15 * (k == 8)
+    # They stay in sight, with what says which way is better, and no row does.
+    kept = [band.get_window_extent() for band in figure.artists if band.get_gid() == KEPT]
+    assert len(kept) == (k == 8)
+    for band in kept:
+        ways = next(box(text) for text in texts(figure) if text.get_text() == "← better")
+        assert band.y0 == pytest.approx(axes.bbox.y1) and ways.y1 < band.y1
+        assert (band.x0, band.x1) == pytest.approx((figure.bbox.x0, figure.bbox.x1))
 
 
 def test_words_of_other_figures_have_their_room():

@@ -60,17 +60,17 @@
     hint.className = "ensedu-hint";
     hint.ariaHidden = "true";
     hint.textContent = `${matchMedia("(hover: hover)").matches ? "Point at" : "Tap"} a row for its numbers.`;
-    frame.after(hint);
+    frame.before(hint);
     hints.push(hint);
     const hide = () => {
       band.hidden = note.hidden = true;
     };
-    const point = ({ clientX, clientY }) => {
+    const point = ({ clientX, clientY, target }) => {
       const image = [...frame.querySelectorAll("img")].find(({ offsetHeight }) => offsetHeight);
       const { left, right, top, height } = image.getBoundingClientRect();
       const share = (clientY - top) / height;
       const look = PHONE.matches ? 2 : 1;
-      const row = clientX > left && clientX < right
+      const row = clientX > left && clientX < right && !target.closest(".ensedu-axis")
         && rows().find(({ [look]: [first, last] }) => first <= share && share < last);
       if (!row) return hide();
       for (const one of hints.splice(0)) one.style.visibility = "hidden"; // nothing below moves
@@ -89,6 +89,12 @@
     document.addEventListener("click", ({ target }) => frame.contains(target) || hide());
     document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
     return hide;
+  };
+
+  // What lies below a bar that stays in sight knows how high it is.
+  const measureBar = (bar, box) => {
+    const measure = () => box.style.setProperty("--ensedu-bar", `${bar.offsetHeight}px`);
+    new ResizeObserver(measure).observe(bar);
   };
 
   const setUp = (root, number) => {
@@ -144,12 +150,12 @@
       }
       if (mine !== turn) return;
       const [width, height, narrowWidth, narrowHeight] = sizes[index];
-      pictures.forEach((picture, theme) => {
-        const [wide, narrow] = LOOKS.slice(2 * theme);
+      pictures.forEach((picture, i) => {
+        const [wide, narrow] = LOOKS.slice(2 * (i % 2));
         const image = picture.querySelector("img");
         place(picture.querySelector("source"), source(index, narrow), narrowWidth, narrowHeight);
         place(image, source(index, wide), width, height);
-        image.alt = alts[index];
+        if (image.alt) image.alt = alts[index]; // that of an axis is not heard
       });
       live.textContent = alts[index];
       hidePointed?.();
@@ -219,7 +225,9 @@
       element.addEventListener("focusin", fetchAll, { once: true });
     }
     root.addEventListener("pointerenter", fetchAll, { once: true });
-    root.querySelector(".ensedu-sliders").hidden = false;
+    const bar = root.querySelector(".ensedu-sliders");
+    bar.hidden = false;
+    if ("tall" in root.dataset) measureBar(bar, root);
     root.dataset.shown = String(indexOf(positions()));
     controls.forEach((one) => one.say());
     explorers.set(name, { root, group, controls, state, follow, set, moved, rest });
@@ -275,9 +283,7 @@
     let before = first.root;
     while (before.parentElement !== box) before = before.parentElement;
     box.insertBefore(bar, before);
-    // The titles of a table stay in sight below it.
-    const height = () => box.style.setProperty("--ensedu-bar", `${bar.offsetHeight}px`);
-    new ResizeObserver(height).observe(bar);
+    measureBar(bar, box); // the titles of a table stay in sight below it
     one.shared = control(element, one.values);
     one.say();
     element.addEventListener("input", () => {

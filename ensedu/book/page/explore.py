@@ -21,6 +21,7 @@ from ensedu.book.page.frames import (
     Frames,
     check_letters,
     embedded,
+    kept,
     pointed,
     ranges,
 )
@@ -59,7 +60,7 @@ def explore(
     start: Mapping[str, Any] | None = None,
     linked: "Explorer | None" = None,
     rescale: str = "",
-    table: str | Sequence[str] = (),
+    table: str | Sequence[str] | Mapping[str, str] = (),
     **sliders: Sequence[Any] | np.ndarray,
 ) -> "Explorer":
     """Return an object that shows `draw` with sliders when a notebook cell ends with it.
@@ -89,8 +90,9 @@ def explore(
         Why axes or color ranges change with the sliders. Without a reason they must not.
     table
         The measured table that the rows come from, one of `ensedu.book.measured.names()`, or
-        several. Below the figure a page links it and its experiment, and says the command that
-        computes it, beside the figure's numbers as CSV and its drawing code.
+        several; those of one experiment may be a mapping to what readers call them. Below the
+        figure a page links it and its experiment, and says the command that computes it, beside
+        the figure's numbers as CSV and its drawing code.
     **sliders
         None for a figure that stands still, or up to three sliders: a name and the values that it
         takes, such as ``width=[5, 50, 500]``. Underscores of the name become spaces. Up to seven
@@ -140,9 +142,10 @@ def explore(
     values = slider_checks.first_values(start, choices)
     if linked is not None:
         check_linked(linked, choices)
+    called = table if isinstance(table, Mapping) else {}
     return Explorer(
         draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked,
-        tables=checked_tables(table),
+        sources=Sources(code_of_draw(draw), checked_tables(table), called),
     )  # fmt: skip
 
 
@@ -165,7 +168,7 @@ class Explorer:
         name: str,
         rescale: str,
         linked: "Explorer | None",
-        tables: tuple[str, ...],
+        sources: Sources,
     ) -> None:
         self._draw, self._alt = draw, alt
         self._frames: dict[tuple[Any, ...], bytes] = {}
@@ -178,11 +181,13 @@ class Explorer:
             self._group.append(self)
         self.values, self.choices = values, choices
         self.caption, self.name, self.rescale = caption, name, rescale
-        self._sources = Sources(code_of_draw(draw), tables)
+        self._sources = sources
         # The numbers of each frame, in the order of `slider_checks.states`.
         self._numbers: list[list[figure_numbers.Series]] = []
         # What the rows of each frame say where a reader points at them, wide and narrow.
         self._pointed: dict[bool, list[list[tuple[str, list[float]]]]] = {}
+        # What stays in sight of narrow frames.
+        self._kept: list[list[float]] = []
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
         self.alt()
         folder = os.environ.get(BOOK)
@@ -285,6 +290,8 @@ class Explorer:
             self._numbers.append(figure_numbers.numbers(figure))
         if not look().dark:
             self._pointed.setdefault(look().narrow, []).append(pointed(figure))
+        if look() == Look(narrow=True):
+            self._kept.append(kept(figure))
         return figure
 
     def _compare(self, values: Mapping[str, Any], found: dict[str, Any]) -> None:
@@ -309,14 +316,20 @@ class Explorer:
         states = slider_checks.states(self.choices)
         self._numbers.clear()
         self._pointed.clear()
+        self._kept.clear()
         frames = Frames([partial(self._readable, state) for state in states], folder)
         frames.check_weight(2 * len(self.choices))
         pictures = frames.pictures(states.index(self.values), self.alt())
         named = {"name": self.name, "caption": self.caption, "group": self.group}
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         below = self._sources.html(self._link_to_numbers(folder, states))
+        # Of what is taller than a phone's screen the axis stays in sight, and the only switch.
+        tall = any(high > TALL * wide for *_, wide, high in frames.sizes())
+        tall = tall and len(self.choices) <= 1
+        axis = self._axis(frames.pictures(states.index(self.values), "")) if tall else ""
         if not self.choices:
-            return f'<div class="ensedu-explorer"{data}>{_framed(pictures)}{below}</div>'
+            frame = _framed(pictures + axis, frames.room() if axis else "")
+            return f'<div class="ensedu-explorer"{data}>{frame}{below}</div>'
         moved = {
             "frames": FRAMES + frames.key,
             "values": [[str(value) for value in values] for values in self.choices.values()],
@@ -328,19 +341,26 @@ class Explorer:
                 [(words, wide, narrow) for (words, wide), (_, narrow) in zip(*both, strict=True)]
                 for both in zip(self._pointed[False], self._pointed[True], strict=True)
             ]
-        # Of what is taller than a phone's screen the switch stays in sight.
-        tall = any(high > TALL * wide for *_, wide, high in moved["sizes"])
-        data += " data-tall" * (tall and len(self.choices) == 1)
+        data += " data-tall" * tall
         script = embedded(moved)
         why = f'<p class="ensedu-why">{escape(self.rescale)}</p>' if self.rescale else ""
         return (
             f'<div class="ensedu-explorer"{data}>'
             f"{controls(self.choices, self.values, frames.key)}"
             f"{said(self.alt(), moved['alts'])}"
-            f"{_framed(pictures, frames.room())}{why}"
+            f"{_framed(pictures + axis, frames.room())}{why}"
             f'<p class="ensedu-setting">Set to {escape(setting(self.values))}.</p>'
             f'<script type="application/json">{script}</script>{below}</div>'
         )
+
+    def _axis(self, pictures: str) -> str:
+        """Return what all narrow frames keep in sight, at the same place: a part of pictures."""
+        first, *others = self._kept
+        if not first or any(other != first for other in others):
+            return ""
+        begin, end = first
+        style = f"--ensedu-begin: {begin}; --ensedu-high: {end - begin:.4f}"
+        return f'<div class="ensedu-axis" aria-hidden="true" style="{style}">{pictures}</div>'
 
     def _link_to_numbers(self, folder: Path, states: list[dict[str, Any]]) -> str:
         """Write the numbers of all frames beside them; return a link, nothing without numbers."""

@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from ensedu.common.text_table import BOOK as BOOK
-from ensedu.plot.panels import POINTED
+from ensedu.plot.panels import KEPT, POINTED
 from ensedu.plot.renderings import Rendering, color_mapped, renderings
 from ensedu.plot.style import LOOKS, Look, png
 
@@ -143,15 +143,27 @@ def pointed(figure: matplotlib.figure.Figure) -> list[tuple[str, list[float]]]:
 
     They begin and end at shares of its height, from above.
     """
-    bands = [artist for artist in figure.artists if artist.get_gid() == POINTED]
-    return [
-        (
-            str(band.get_label()),
-            [round(1 - band.get_bbox().y1, 4), round(1 - band.get_bbox().y0, 4)],
-        )
-        for band in bands
-        if isinstance(band, Rectangle)
-    ]
+    bands = _bands(figure, POINTED)
+    return [(str(band.get_label()), [round(end, 4) for end in _ends(band)]) for band in bands]
+
+
+def kept(figure: matplotlib.figure.Figure) -> list[float]:
+    """Return where the band of a figure is that stays in sight; nothing if it has none.
+
+    It begins and ends at shares of its width, from above.
+    """
+    wide, high = figure.get_size_inches()
+    bands = _bands(figure, KEPT)
+    return [round(end * high / wide, 4) for band in bands[:1] for end in _ends(band)]
+
+
+def _bands(figure: matplotlib.figure.Figure, called: str) -> list[Rectangle]:
+    found = (artist for artist in figure.artists if artist.get_gid() == called)
+    return [artist for artist in found if isinstance(artist, Rectangle)]
+
+
+def _ends(band: Rectangle) -> tuple[float, float]:
+    return 1 - band.get_bbox().y1, 1 - band.get_bbox().y0
 
 
 def check_letters(figure: matplotlib.figure.Figure, look: Look) -> None:

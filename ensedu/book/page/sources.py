@@ -2,8 +2,8 @@
 
 import ast
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from importlib.util import find_spec
@@ -48,10 +48,14 @@ class Code:
 
 @dataclass(frozen=True)
 class Sources:
-    """What stands below a figure: links on a page, the same as text elsewhere."""
+    """What stands below a figure: links on a page, the same as text elsewhere.
+
+    Tables that are `called` something else than their names are all of one experiment.
+    """
 
     code: Code | None
     tables: tuple[str, ...]
+    called: Mapping[str, str] = field(default_factory=dict)
 
     def html(self, numbers: str = "") -> str:
         """Return a line of links, after that to the `numbers`; nothing if there are none."""
@@ -63,11 +67,17 @@ class Sources:
             parts += [f"{_table_links(n)}: <code>{_words(n)[2]}</code>" for n in self.tables]
         line = f"<p>{' · '.join(parts)}</p>" if parts else ""
         if many:
-            items = "".join(f"<li>{_table_links(name)}</li>" for name in self.tables)
-            line += (
-                f"<details><summary>{len(self.tables)} tables</summary><ul>{items}</ul></details>"
-            )
+            line += f"<details><summary>{len(self.tables)} tables</summary>{self._list()}</details>"
         return f'<div class="ensedu-sources">{line}</div>' if line else ""
+
+    def _list(self) -> str:
+        """Return links to all tables, and to what computes them."""
+        links = [*map(_table_links, self.tables)]
+        above = ""
+        if self.called:
+            links = [_table_link(name, self.called[name]) for name in self.tables]
+            above = f'<p>Computed by <a href="{EXPERIMENT}{self.tables[0]}">one experiment</a>:</p>'
+        return f"{above}<ul>{''.join(f'<li>{link}</li>' for link in links)}</ul>"
 
     def text(self) -> str:
         """Return the same in words."""
@@ -75,15 +85,20 @@ class Sources:
         if self.code:
             parts.append(f"drawing code: {self.code.module}.{self.code.name}")
         few = [f"{kind} {name}: {command}" for kind, name, command in map(_words, self.tables)]
-        return " · ".join(parts + (few if len(few) <= FEW else [_commanded(self.tables)]))
+        many = ", ".join(self.called.get(name, name) for name in self.tables)
+        many = f"{len(self.tables)} tables: {many}"
+        return " · ".join(parts + (few if len(few) <= FEW else [many]))
 
 
 def checked_tables(table: Any) -> tuple[str, ...]:
-    """Return the names of measured tables: one, several, or none; each must exist."""
+    """Return the names of measured tables: one, several, or none; each must exist.
+
+    Several may be the keys of what readers call them.
+    """
     if isinstance(table, str):
         named: Sequence[str] = [table]
-    elif isinstance(table, Sequence):
-        named = table
+    elif isinstance(table, Sequence | Mapping):
+        named = [*table]
     else:
         raise TypeError(f"table must be a name or several, got {checks.given(table)}")
     exist = names()
@@ -136,16 +151,13 @@ def _words(name: str) -> tuple[str, str, str]:
     return "experiment", name, f"make results NAME={name}"
 
 
-def _commanded(names: Sequence[str]) -> str:
-    return f"{len(names)} tables: {', '.join(names)}"
+def _table_link(name: str, words: str) -> str:
+    return f'<a href="{SITE}{RESULTS}{name}.json">{escape(words)}</a>'
 
 
 def _table_links(name: str) -> str:
     kind, called, _ = _words(name)
-    table = f"{SITE}{RESULTS}{name}.json"
     if name in OTHERS:
-        return f'<a href="{table}">{kind} {escape(called)}</a>'
-    return (
-        f'<a href="{EXPERIMENT}{name}">{kind} {escape(called)}</a> '
-        f'(<a href="{table}">its table</a>)'
-    )
+        return _table_link(name, f"{kind} {called}")
+    experiment = f'<a href="{EXPERIMENT}{name}">{kind} {escape(called)}</a>'
+    return f"{experiment} ({_table_link(name, 'its table')})"

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from ensedu import plot
 from ensedu.book.page.explore import Explorer, explore
-from ensedu.plot.panels import say_where_pointed
+from ensedu.plot.panels import keep_in_sight, say_where_pointed
 from ensedu.plot.renderings import renderings
 from tests.errors import check_error
 
@@ -361,6 +361,26 @@ def test_only_a_single_switch_over_a_tall_figure_stays_in_sight(book):
 
     assert marked(8.2, k=[1, 2])
     assert not marked(7.8, k=[1, 2]) and not marked(8.2, k=[1, 2], other=[1, 2])
+
+
+def test_the_axis_of_a_tall_figure_stays_in_sight_where_all_frames_have_it_at_one_place(book):
+    def axis(high, tops, **choices):
+        def draw(k=1, **_):
+            figure = Figure(figsize=(4, high + k / 10))
+            if tops[k]:
+                keep_in_sight(figure, tops[k], 0.5)
+            return figure
+
+        html = explore(draw, alt="a", **choices)._repr_mimebundle_()["text/html"]
+        return BeautifulSoup(html, "html.parser").select(".ensedu-frame > .ensedu-axis")
+
+    (kept,) = axis(8.2, {1: 0.8, 2: 0.8}, k=[1, 2])
+    assert kept["style"] == "--ensedu-begin: 0.2; --ensedu-high: 0.1250"  # in widths
+    assert kept["aria-hidden"] == "true"
+    assert [image["alt"] for image in kept.select("img")] == ["", ""]
+    assert len(axis(8.2, {1: 0.8})) == 1 and not axis(7.8, {1: 0.8})
+    assert not axis(8.2, {1: 0.8, 2: 0.8}, k=[1, 2], other=[1, 2])
+    assert not axis(8.2, {1: 0.8, 2: 0.9}, k=[1, 2]) and not axis(8.2, {1: 0, 2: 0}, k=[1, 2])
 
 
 def test_room_is_kept_for_the_tallest_frame_and_the_longest_sentence(book):

@@ -92,9 +92,20 @@ def test_many_tables_fold():
     assert "<details>" not in Sources(None, ("bayes", "nuts")).html()
 
 
+def test_many_tables_have_words_and_one_experiment():
+    called = {"contest/gpa2": "grades", "contest/telco": "customers", "contest/hpc": "<jobs>"}
+    named = Sources(None, checked_tables(called), called)
+    assert named.html().count("<li>") == 3
+    assert '<a href="ensedu-experiment:contest/gpa2">one experiment</a>:' in named.html()
+    link = '<li><a href="ensedu-site:_static/results/contest/hpc.json">&lt;jobs&gt;</a></li>'
+    assert link in named.html()
+    assert named.text() == "3 tables: grades, customers, <jobs>"
+
+
 @pytest.mark.bad_input
 def test_tables_must_exist():
     assert checked_tables(["zoo", "bayes", "zoo"]) == ("zoo", "bayes")
+    assert checked_tables({"zoo": "animals"}) == ("zoo",)
     assert checked_tables(()) == ()
     for given, error in (("bays", ValueError), (["zoo", "x"], ValueError), (3, TypeError)):
         with pytest.raises(error) as raised:
