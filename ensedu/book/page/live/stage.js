@@ -12,6 +12,7 @@ import { TOYS } from "./toys.js";
 
 const PHONE = 600; // pixels, as in the sheet of styles
 const HIGHEST = 460;
+const KEY = 24; // pixels of the key, where two stand beside each other for one that needs none
 
 const MAPS = {
   mean: "probability of each class",
@@ -138,6 +139,7 @@ export const stageOf = (root, trainer, hint) => {
   // written: a slow phone would lay out the page for each picture.
   const draw = (anew) => {
     const { state, frame } = trainer;
+    const beside = trainer.beside ? sides(state).length : 1; // as high as one picture of all their width
     follow();
     if (anew || !look) {
       look = looks(root);
@@ -152,7 +154,7 @@ export const stageOf = (root, trainer, hint) => {
       const shown = sides(state)[i];
       const width = (one.width ??= canvas.clientWidth || 320);
       if (kind === "curves") {
-        const height = heightOf(width, canvases.length);
+        const height = heightOf(beside * width, canvases.length / beside) - (key.hidden || !labeled(beside * width, false) ? 0 : KEY);
         const behind = behindOf(trainer.behind, state, shown);
         seen.push(curves(canvas, { width, height }, side?.means && side, GRID, state, shown.method, look, trainer, { compared: Boolean(trainer.behind), behind, said }));
       } else if (kind === "cloud") {
