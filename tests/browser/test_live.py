@@ -2355,7 +2355,7 @@ def test_names_cover_neither_curve_nor_point_nor_each_other(bench, share, extra,
 
 
 def test_the_second_of_two_plots_does_not_repeat_names(live):
-    page = live({"other": OTHER | {"method": "mean_field"}})
+    page = live({"other": OTHER | {"method": "mean_field"}}, mount={"small": True})
     page.evaluate("""() => {
       window.names = [];
       const { fillText } = CanvasRenderingContext2D.prototype;
