@@ -14,7 +14,7 @@ export const GUIDES = [
     key: "equal-starts",
     title: "Do starts matter?",
     question:
-      "In A four networks start from numbers of their own, in B all four start from the same. What will those in B look like after 1,000 steps?",
+      "In A, four networks start from numbers of their own; in B, all four start from the same. What will those in B look like after 1,000 steps?",
     guesses: ["as in A", "more alike", "one curve"],
     right: "one curve",
     state: {
@@ -44,7 +44,7 @@ export const GUIDES = [
     key: "signs-or-near-one",
     title: "Do random signs help?",
     question:
-      "Two BatchEnsembles of four: in A their r and s start as random signs, in B near 1. In which will the four curves differ more in the gap?",
+      "Two BatchEnsembles of four: r and s start as random signs in A, and near 1 in B. In which will the four curves differ more in the gap?",
     guesses: ["A", "B", "the seed decides"],
     right: "the seed decides",
     state: {
