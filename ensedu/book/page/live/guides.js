@@ -52,7 +52,7 @@ export const GUIDES = [
       other: against("batch_ensemble", "normal-0.1"),
     },
     steps: 1500,
-    answer: "Which of the two spreads more in the gap changes with the seed, as \u201cNew seed\u201d shows. Their curves do not follow their matrices.",
+    answer: "Which of the two spreads more in the gap changes with the seed: press \u201cChange it\u201d and \u201cNew seed\u201d to see it. Their curves do not follow their matrices.",
     why: "The four matrices of A have next to nothing in common, and those of B stay near copies (open \u201cThe members' matrices\u201d). But matrices that look different need not be functions that differ, and small differences add up over layers and biases.",
   },
   {
