@@ -4,6 +4,7 @@ import { hintOf } from "./editor.js";
 import { gauge } from "./gauge.js";
 import { decode, encode } from "./link.js";
 import { fullSettings, guided, ownData, sharing, smallSettings } from "./settings.js";
+import { sides } from "./runner.js";
 import { stageOf } from "./stage.js";
 import { named, opening, story } from "./story.js";
 import { Trainer } from "./trainer.js";
@@ -11,6 +12,11 @@ import { Trainer } from "./trainer.js";
 const COUNT = 250; // milliseconds between two numbers of the meter
 const SAY = 1000; // milliseconds between two sentences while it trains
 const KEEP = 3000; // milliseconds that an answer to the reader stands at least
+// Lines in a square of 16 pixels, for a phone, which has no room for words of full size.
+const ICONS = {
+  Reset: "M4 3v10M13 3v10L6 8z", Step: "M3 3v10l7-5zM12 3v10", "New seed": "M2.5 2.5h11v11h-11zM6 6h0M10 10h0M10 6h0M6 10h0",
+  Undo: "M6 2.5 2.5 6 6 9.5M2.5 6H10a3.5 3.5 0 0 1 0 7H6", Compare: "M1.5 3h5v10h-5zM9.5 3h5v10h-5z",
+};
 
 export const mount = (root, { state: first, small = false, matrices = false, distributions = false, tries = [], name = "live", hooks = {}, full = "", behind = null }) => {
   const status = make("p", { class: "ensedu-t-story", role: "status" }, opening(first));
@@ -47,6 +53,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     },
   }, behind);
   trainer.distributions = distributions;
+  trainer.beside = !small;
 
   const hint = hintOf(`${name}-hint`, small);
   const stage = stageOf(root, trainer, hint.id);
@@ -56,27 +63,26 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     if (trainer.playing) trainer.pause();
     else trainer.play();
   }, { class: "ensedu-t-play" });
-  const step = button("Step", () => {
+  const tool = (words, tell, attributes) => {
+    const element = button(words, tell, attributes);
+    if (!small) element.insertAdjacentHTML("afterbegin", `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${ICONS[words]}"/></svg>`);
+    return element;
+  };
+  const step = tool("Step", () => {
     trainer.touched = true;
     trainer.step();
   });
-  const reset = button("Reset", () => {
+  const reset = tool("Reset", () => {
     trainer.restart();
     refresh();
     tell("Reset: the same start once more.");
   });
-  const seed = button("New seed", () => trainer.change({ seed: (trainer.state.seed + 1) % 1000000 }));
-  const undo = button("Undo", () => trainer.undo());
-  const compare = button("Compare", () => {
-    trainer.compare();
-    stage.draw(true); // now, because where to scroll depends on how high the pictures are
-    stage.element.scrollIntoView({ block: "nearest" });
-  }, { title: "Train two networks on the same points; both begin anew" });
-  // On a phone the second row stands below the pictures.
-  const rows = small ? [[play, reset, seed, undo]] : [[play, reset, compare], [step, seed, undo]];
+  const seed = tool("New seed", () => trainer.change({ seed: (trainer.state.seed + 1) % 1000000 }));
+  const undo = tool("Undo", () => trainer.undo());
+  const compare = tool("Compare", () => trainer.compare(), { title: "Train two networks on the same points; both begin anew" });
   const tools = make(
     "div", { class: "ensedu-t-tools", role: "group", "aria-label": "Training" },
-    ...rows.map((row) => make("div", { class: "ensedu-t-buttons" }, ...row)),
+    play, reset, ...(small ? [seed, undo] : [step, seed, undo, compare]),
   );
 
   const settings = small ? smallSettings(trainer, full, tries) : fullSettings(trainer, root);
@@ -92,7 +98,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
   // others; the few settings of the small form stand above.
   const seen = make("div", { class: "ensedu-t-seen" }, ...(tries.length ? [] : [tools]), meter.element, stage.element, ...(matrices ? [stage.matrixFold] : []), stage.key, hint, status, aloud, ...(shared ? [shared] : []));
   const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen, all] : [guides.element, seen, settings.element]));
-  const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : ""}${small && !tries.length ? "" : " ensedu-t-beside"}${behind ? " ensedu-t-compared" : ""}${distributions ? " ensedu-t-clouded" : ""}` }, bench, ...below);
+  const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : " ensedu-t-full"}${small && !tries.length ? "" : " ensedu-t-beside"}${behind ? " ensedu-t-compared" : ""}${distributions ? " ensedu-t-clouded" : ""}` }, bench, ...below);
 
   const fail = ({ side, step: at, words }) =>
     tell(
@@ -107,6 +113,7 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     tell(story(trainer.frame, trainer.state, behind), !trainer.playing, SAY, measured);
   };
   let metered = 0; // when
+  let pictured = sides(first).length;
   const draw = (anew) => {
     stage.draw(anew);
     const { frame, failed, playing } = trainer;
@@ -128,6 +135,9 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     root.dataset.playing = String(trainer.playing);
     settings.panel.refresh();
     stage.refresh();
+    // At once, because pictures without a size would move what stands below them.
+    if (pictured !== sides(trainer.state).length) stage.draw(true);
+    pictured = sides(trainer.state).length;
     if (trainer.failed) fail(trainer.failed);
   };
 

@@ -14,7 +14,7 @@ export const GUIDES = [
     key: "equal-starts",
     title: "Do starts matter?",
     question:
-      "Four networks learn the same points in the same order. In A each starts from numbers of its own, in B all start from the same. What will the four in B look like after 1,000 steps?",
+      "In A, four networks start from numbers of their own; in B, all four start from the same. What will those in B look like after 1,000 steps?",
     guesses: ["as in A", "more alike", "one curve"],
     right: "one curve",
     state: {
@@ -29,7 +29,7 @@ export const GUIDES = [
     key: "data-in-the-gap",
     title: "Who sees the gap?",
     question:
-      "Two clusters of points, and nothing between them. A is a deep ensemble, B a mean-field BNN, both with one hidden layer. Which of them will doubt more between the clusters than at them?",
+      "Two clusters of points, and nothing between them. A is a deep ensemble, B a mean-field BNN. Which will doubt more between the clusters than at them?",
     guesses: ["A", "B", "both"],
     right: "A",
     state: {
@@ -44,7 +44,7 @@ export const GUIDES = [
     key: "signs-or-near-one",
     title: "Do random signs help?",
     question:
-      "Two BatchEnsembles of four. In A r and s start as random signs, and the four matrices have next to nothing in common. In B they start near 1, and the matrices stay near copies. In which will the four curves differ more in the gap?",
+      "Two BatchEnsembles of four: r and s start as random signs in A, and near 1 in B. In which will the four curves differ more in the gap?",
     guesses: ["A", "B", "the seed decides"],
     right: "the seed decides",
     state: {
@@ -52,14 +52,14 @@ export const GUIDES = [
       other: against("batch_ensemble", "normal-0.1"),
     },
     steps: 1500,
-    answer: "Which of the two spreads more in the gap changes with the seed, as \u201cNew seed\u201d shows. Their curves do not follow their matrices.",
-    why: "Matrices that look different (open \u201cThe members' matrices\u201d) need not be functions that differ, and small differences add up over layers and biases.",
+    answer: "Which of the two spreads more in the gap changes with the seed: press \u201cChange it\u201d and \u201cNew seed\u201d to see it. Their curves do not follow their matrices.",
+    why: "The four matrices of A have next to nothing in common, and those of B stay near copies (open \u201cThe members' matrices\u201d). But matrices that look different need not be functions that differ, and small differences add up over layers and biases.",
   },
   {
     key: "kl-too-large",
     title: "Too much prior?",
     question:
-      "A mean-field BNN, trained twice on the same points. In B its KL counts ten times, as if there were a tenth of the points. What will B look like?",
+      "A mean-field BNN learns the same points twice. In B its KL counts ten times, as if there were a tenth of the points. What will B look like?",
     guesses: ["flatter", "like A", "nearer the points"],
     right: "flatter",
     state: {

@@ -171,7 +171,6 @@ const tabsOf = (label, groups, follow) => {
   const show = (opened) => boxes.forEach((box, i) => {
     box.toggleAttribute("data-open", box === opened);
     tabs[i].ariaExpanded = String(box === opened);
-    if (box === opened) tabs[i].scrollIntoView({ block: "nearest", inline: "center" });
   });
   show(null);
   return { element: make("div", { class: "ensedu-t-tabs", role: "group", "aria-label": label }, ...tabs), show };
@@ -290,21 +289,19 @@ export const ownData = (trainer, root, leave) => {
   );
 };
 
+// What an experiment has set, but for what the titles of its pictures say.
+const setBy = ({ state: { data, noise, hidden_layers, width, lr }, steps }) =>
+  `Set here: ${TOYS[data].label}, noise σ ${noise}, ${hidden_layers} hidden layer${hidden_layers > 1 ? "s" : ""} of ${width}, learning rate ${lr}, ${steps.toLocaleString("en")} steps. Close it, and your own settings are back.`;
+
 // Experiments: each sets the trainer, asks for a guess, runs, and tells. `panel` tells when training has ended.
 export const guided = (trainer, root, panel) => {
   let open = null; // of one of them, what begins and follows it
-  // All of it is in sight, where it does not stand beside the pictures: below the row of experiments.
-  const show = (box) => {
-    if (getComputedStyle(element).display === "contents") tabs.element.scrollIntoView();
-    else box.scrollIntoView({ block: "nearest" });
-  };
   const close = (kept) => {
     if (!open) return;
     if (open.box.contains(document.activeElement)) tabs.element.querySelector("[aria-expanded=true]").focus();
     open = null;
     tabs.show(null);
     trainer.leave(kept);
-    show(tabs.element);
     if (!kept) trainer.on.tell("Your own settings are back.");
   };
   const experiments = GUIDES.map((guide) => {
@@ -357,8 +354,9 @@ export const guided = (trainer, root, panel) => {
     };
     const box = make(
       "div", { "data-guide": guide.key },
-      make("div", { class: "ensedu-t-ask" }, make("p", {}, make("strong", {}, "Predict. "), guide.question), guesses.element, make("div", { class: "ensedu-t-buttons" }, run, skip)),
-      make("div", { class: "ensedu-t-told", "data-words": guide.answer }, answer, why, make("div", { class: "ensedu-t-buttons" }, keep, back)),
+      make("p", { class: "ensedu-t-ask" }, make("strong", {}, "Predict. "), guide.question),
+      guesses.element, make("div", { class: "ensedu-t-buttons" }, run, skip, keep, back),
+      make("p", { class: "ensedu-t-note" }, setBy(guide)), answer, why,
     );
     const begin = () => {
       guess = "";
@@ -379,7 +377,7 @@ export const guided = (trainer, root, panel) => {
     else {
       open = experiments.find((each) => each.box === box);
       open.begin();
-      show(box);
+      root.querySelector(".ensedu-t-stage").scrollIntoView({ block: "nearest" });
     }
   });
   tabs.element.prepend(make("strong", { "aria-hidden": "true" }, "Try"));

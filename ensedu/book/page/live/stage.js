@@ -10,6 +10,7 @@ import { TOYS } from "./toys.js";
 
 const PHONE = 600; // pixels, as in the sheet of styles
 const HIGHEST = 460;
+const KEY = 24; // pixels of the key, where two stand beside each other for one that needs none
 
 const MAPS = {
   mean: "probability of each class",
@@ -26,6 +27,8 @@ const keyOf = (state) => {
   const swatches = (kind) => (kind === "truth" ? [{}] : methods.map((method) => ({ "data-method": method }))).map((own) => make("i", own));
   return Object.entries(items).flatMap(([kind, words]) => [make("span", { "data-kind": kind }, ...swatches(kind), words), " "]);
 };
+
+const widthOf = (canvas) => canvas.clientWidth || 320;
 
 // Two pictures stand below each other, and both are in sight.
 const heightOf = (width, pictures) => {
@@ -134,10 +137,10 @@ export const stageOf = (root, trainer, hint) => {
   };
 
   // What the Worker draws: each picture's size on the page is found here.
-  const pictures = () => canvases.map(({ i, kind, canvas }) => {
+  const pictures = (curve) => canvases.map(({ i, kind, canvas }) => {
     const { method } = sides(trainer.state)[i];
-    const width = canvas.clientWidth || 320;
-    const height = kind in MAPS ? squareOf(width) : heightOf(canvases[0].canvas.clientWidth || 320, canvases.length);
+    const width = widthOf(canvas);
+    const height = kind in MAPS ? squareOf(width) : curve;
     canvas.style.height = `${height}px`;
     return {
       kind, side: i, method, width, height, behind: behindOf(trainer.behind, trainer.state, sides(trainer.state)[i]),
@@ -147,9 +150,13 @@ export const stageOf = (root, trainer, hint) => {
   const setScene = () => {
     const { state, playing, chosen, cursor, behind } = trainer;
     look = looks(root);
-    const all = pictures();
-    key.hidden = !trainer.plane && labeled(all[0].width, Boolean(behind));
-    trainer.runner.scene({ state, look, ratio: ratioOf(playing), chosen, cursor, compared: Boolean(behind), pictures: all });
+    const compared = Boolean(behind);
+    const width = widthOf(canvases[0].canvas);
+    key.hidden = !trainer.plane && labeled(width, compared);
+    const beside = trainer.beside ? sides(state).length : 1; // as high as one picture of all their width
+    const names = key.hidden || !labeled(beside * width, false) ? 0 : KEY;
+    const curve = heightOf(beside * width, canvases.length / beside) - names;
+    trainer.runner.scene({ state, look, ratio: ratioOf(playing), chosen, cursor, compared, pictures: pictures(curve) });
   };
 
   // `anew`: what is seen besides the networks may be another. While it trains nothing is measured, nor is a word
