@@ -145,7 +145,7 @@ def explore(
     called = table if isinstance(table, Mapping) else {}
     return Explorer(
         draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked,
-        sources=Sources(code_of_draw(draw), checked_tables(table), called),
+        tables=checked_tables(table), called=called,
     )  # fmt: skip
 
 
@@ -168,7 +168,8 @@ class Explorer:
         name: str,
         rescale: str,
         linked: "Explorer | None",
-        sources: Sources,
+        tables: tuple[str, ...],
+        called: Mapping[str, str],
     ) -> None:
         self._draw, self._alt = draw, alt
         self._frames: dict[tuple[Any, ...], bytes] = {}
@@ -181,7 +182,7 @@ class Explorer:
             self._group.append(self)
         self.values, self.choices = values, choices
         self.caption, self.name, self.rescale = caption, name, rescale
-        self._sources = sources
+        self._sources = Sources(code_of_draw(draw), tables, called)
         # The numbers of each frame, in the order of `slider_checks.states`.
         self._numbers: list[list[figure_numbers.Series]] = []
         # What the rows of each frame say where a reader points at them, wide and narrow.
