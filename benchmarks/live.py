@@ -5,11 +5,11 @@
 
 One trainer alone on its page, networks 1-50-50-1 of M = 8 on 64 points, for each method: on a desk,
 with the page slowed down fourfold, and as wide as a phone; with both, it also draws the maps of two
-classes. A step or a frame counts when the picture that shows it is drawn. A beat is a turn of the
-browser, in which the page could answer a finger; it is late when the last one is more than 50 ms
-ago. Chromium runs without a window and without a GPU; it reports tasks of its main thread from
-50 ms on. It slows the page down, and not the Worker: so a slow processor trains fewer steps than
-that column says.
+classes. A step or a frame counts when the Worker has drawn the picture that shows it. A beat is a
+turn of the browser, in which the page could answer a finger; it is late when the last one is more
+than 50 ms ago. Chromium runs without a window and without a GPU; it reports tasks of its main
+thread from 50 ms on. It slows that thread down, and not the Worker, which trains and draws: on a
+slow processor there are fewer steps and frames than those columns say.
 """
 
 import argparse
