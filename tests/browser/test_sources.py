@@ -67,6 +67,8 @@ def test_code_opens_at_its_function(page, server):
 def test_a_table_names_its_command_and_opens(page, home):
     visit(page, home + CHOOSING)
     line = below(page, "fig-choose-conformal")
+    assert "make" not in line.inner_text()
+    line.locator("summary").press("Enter")
     assert "make results NAME=contest/concrete" in line.inner_text()
     address = line.get_by_text("its table").evaluate("(link) => link.href")
     page.goto(address)

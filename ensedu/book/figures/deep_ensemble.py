@@ -113,8 +113,8 @@ class Average:
         if STARTS[starts] == "same":
             return "With one start and one order of examples, all members stay one curve."
         return (
-            f"In the gap, averaging {ensemble_size} members leaves {left:.3f} of {one:.3f} squared "
-            "error."
+            f"In the gap, the average of {ensemble_size} members has a squared error of "
+            f"{left:.3f}, one member {one:.3f}."
         )
 
 

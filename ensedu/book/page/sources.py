@@ -58,21 +58,24 @@ class Sources:
     called: Mapping[str, str] = field(default_factory=dict)
 
     def html(self, numbers: str = "") -> str:
-        """Return a line of links, after that to the `numbers`; nothing if there are none."""
+        """Return a line of links, after that to the `numbers`, and folded those to tables."""
         parts = [numbers] if numbers else []
         if self.code:
             parts.append(f'<a href="{self.code.address}">drawing code</a>')
-        many = len(self.tables) > FEW
-        if not many:
-            parts += [f"{_table_links(n)}: <code>{_words(n)[2]}</code>" for n in self.tables]
         line = f"<p>{' · '.join(parts)}</p>" if parts else ""
-        if many:
-            line += f"<details><summary>{len(self.tables)} tables</summary>{self._list()}</details>"
+        if self.tables:
+            words = f"{len(self.tables)} table{'s' if len(self.tables) > 1 else ''}"
+            line += f"<details><summary>{words}</summary>{self._list()}</details>"
         return f'<div class="ensedu-sources">{line}</div>' if line else ""
 
     def _list(self) -> str:
-        """Return links to all tables, and to what computes them."""
+        """Return links to all tables, and to what computes them; of a few also the commands."""
         links = [*map(_table_links, self.tables)]
+        if len(links) <= FEW:
+            links = [
+                f"{link}: <code>{_words(name)[2]}</code>"
+                for name, link in zip(self.tables, links, strict=True)
+            ]
         above = ""
         if self.called:
             links = [_table_link(name, self.called[name]) for name in self.tables]

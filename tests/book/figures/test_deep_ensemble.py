@@ -67,7 +67,7 @@ def test_an_average_says_what_it_leaves():
     for starts in STARTS:
         assert AVERAGE.say(1, starts) == "One member. Its mean squared error in the gap is 0.210."
     assert AVERAGE.say(4, "different") == (
-        "In the gap, averaging 4 members leaves 0.100 of 0.210 squared error."
+        "In the gap, the average of 4 members has a squared error of 0.100, one member 0.210."
     )
     assert "all members stay one curve" in AVERAGE.say(4, "all the same")
     steady(AVERAGE.draw, [*itertools.product(*AVERAGE.choices.values())])

@@ -170,7 +170,7 @@ def test_a_page_says_where_a_figure_comes_from(book):
     live = explore(lambda: Figure(), alt="a")
     assert below(live) is None
     words = below(explore(lambda: Figure(), alt="a", table="bayes")).text
-    assert words == "experiment bayes (its table): make results NAME=bayes"
+    assert words == "1 tableexperiment bayes (its table): make results NAME=bayes"
     ours = explore(plot.network, alt="{sizes}", sizes=[(1, 2, 1)])
     assert below(ours).text == "drawing code"
 

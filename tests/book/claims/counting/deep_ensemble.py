@@ -53,19 +53,19 @@ def gains() -> np.ndarray:
     return ((one**2 - four**2) / (2 * gap.noise**2)).mean(axis=1)
 
 
-@CLAIMS.says("four", "hold 4 × 2,701 = 10,804 numbers")
+@CLAIMS.says("four", "hold 4 × 2,701 = 10,804 parameters")
 def _() -> None:
     four, five = (counting.mlp([1, 50, 50, 1], "deep_ensemble", M).total for M in (4, 5))
     assert (four, five - four) == (10_804, 2701)
 
 
-@CLAIMS.says("kappa", "Here \\kappa is 0.766", alike("regions", 1.01), alike("gap", 0.99))
-@CLAIMS.says("left", "Four leave 82.5% and 86.4% of the", alike("regions", 0.99))
+@CLAIMS.says("kappa", "Here \\kappa is about 0.8", alike("regions", 0.97), alike("gap", 1.04))
+@CLAIMS.says("left", "Four members leave about 85% of the", alike("regions", 0.99))
 def _() -> None:
     found = [kappa("regions"), kappa("gap")]
-    assert [round(own, 3) for own in found] == [0.766, 0.818]
+    assert [round(own, 1) for own in found] == [0.8, 0.8] and min(found) > 0.75
     four = [averaging.averaged_error(1.0, own, 4) for own in found]
-    assert [round(100 * own, 1) for own in four] == [82.5, 86.4]
+    assert all(abs(own - 0.85) < 0.03 for own in four)
 
 
 @CLAIMS.says("curve", "The curve is \\sin(1.5x) + 0.2x")
@@ -120,7 +120,10 @@ def _() -> None:
     assert round(example.gap_nll_parts("deep_ensemble")[1].mean, 2) == -5.06
 
 
+@CLAIMS.says("unclear", "Whether its curve is better, too, is", erring("deep_ensemble", 0.8))
 @CLAIMS.says("split", "Its NLL is 1.58 lower than one", erring("deep_ensemble", 1.02))
+@CLAIMS.says("zero", "Its interval includes 0, so it is", erring("deep_ensemble", 0.8))
+@CLAIMS.says("gain", "How can a curve gain 1.58 when its", erring("deep_ensemble", 0.96))
 @CLAIMS.says("doubt", "The other 5.06 come from the wider", erring("single", 1.02))
 @CLAIMS.says("squares", "Their averages are 0.2509 and 0.2193", erring("single", 0.99))
 @CLAIMS.says("most", "On one data set the curve gains", erring("deep_ensemble", 0.98))
