@@ -131,7 +131,8 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
     play.textContent = trainer.playing ? "❚❚ Pause" : "▶ Play";
     undo.disabled = !trainer.undos.length;
     compare.ariaPressed = String(Boolean(trainer.state.other));
-    compare.disabled = Boolean(trainer.home);
+    // An experiment has a button of its own.
+    for (const one of [play, reset, step, seed, compare]) one.disabled = Boolean(trainer.home);
     root.dataset.playing = String(trainer.playing);
     settings.panel.refresh();
     stage.refresh();
