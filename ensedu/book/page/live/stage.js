@@ -44,6 +44,7 @@ export const stageOf = (root, trainer, hint) => {
   const matrixBox = make("div", { class: "ensedu-t-matrices" });
   let canvases = [];
   let built = "";
+  let handed = false; // whether the Worker has the canvases
   let followed = null; // the state whose names are shown
   let look = null;
 
@@ -83,7 +84,7 @@ export const stageOf = (root, trainer, hint) => {
     });
     const focused = element.contains(document.activeElement);
     element.replaceChildren(...sections);
-    trainer.runner.hang(canvases.map(({ canvas }) => canvas.transferControlToOffscreen()));
+    handed = false;
     if (focused) canvases.find(({ canvas }) => canvas.tabIndex === 0).canvas.focus({ preventScroll: true });
     const { dataset } = element.closest(".ensedu-t-bench");
     dataset.sides = String(sections.length);
@@ -156,7 +157,12 @@ export const stageOf = (root, trainer, hint) => {
     const beside = trainer.beside ? sides(state).length : 1; // as high as one picture of all their width
     const names = key.hidden || !labeled(beside * width, false) ? 0 : KEY;
     const curve = heightOf(beside * width, canvases.length / beside) - names;
-    trainer.runner.scene({ state, look, ratio: ratioOf(playing), chosen, cursor, compared, pictures: pictures(curve) });
+    const seen = pictures(curve);
+    // Their room is kept at once, but to hand canvases over takes a browser long the first time.
+    if (!trainer.seen) return;
+    if (!handed) trainer.runner.hang(canvases.map(({ canvas }) => canvas.transferControlToOffscreen()));
+    handed = true;
+    trainer.runner.scene({ state, look, ratio: ratioOf(playing), chosen, cursor, compared, pictures: seen });
   };
 
   // `anew`: what is seen besides the networks may be another. While it trains nothing is measured, nor is a word
