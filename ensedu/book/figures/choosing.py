@@ -89,7 +89,7 @@ NOTES = (
 )
 CAPTION_SOURCES = (
     "Beside one network with a temperature most differences are unclear, and so are the averages "
-    "that decide. Color is the difference in NLL, deepest from 2 units on. Stripes: the 95% "
+    "that decide. Color is the difference in NLL, strongest from 2 units on. Stripes: the 95% "
     "interval over splits includes 0. In the last row they are the contest's verdict."
 )
 CAPTION_CONFORMAL = (
