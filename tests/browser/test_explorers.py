@@ -335,6 +335,10 @@ def test_a_row_that_is_pointed_at_says_its_numbers(open_page, server, viewport):
     assert note.text_content() == rows[1][-1][0]
     page.keyboard.press("Escape")
     assert not note.is_visible()
+    frame.tap(position=at) if touch else frame.hover(position={**at, "x": at["x"] + 3})
+    assert note.is_visible()
+    page.evaluate("scrollBy(0, -100)")
+    page.wait_for_function("(note) => note.hidden", arg=note.element_handle())
 
 
 def test_every_chapter_has_sliders_over_width_and_ensemble_size(site):

@@ -6,6 +6,7 @@
   const FORCED = matchMedia("(forced-colors: active)");
   const DARK = matchMedia("(prefers-color-scheme: dark)");
   const LOOKS = ["wide-light", "narrow-light", "wide-dark", "narrow-dark"];
+  const STILL = 24; // pixels that a page may scroll below a finger that taps
   const explorers = new Map();
 
   // A slider, buttons or a list, as positions among their values.
@@ -62,6 +63,7 @@
     hint.textContent = `${matchMedia("(hover: hover)").matches ? "Point at" : "Tap"} a row for its numbers.`;
     frame.before(hint);
     hints.push(hint);
+    let shownAt = 0; // where the page stood when they were said
     const hide = () => {
       band.hidden = note.hidden = true;
     };
@@ -76,6 +78,7 @@
       for (const one of hints.splice(0)) one.style.visibility = "hidden"; // nothing below moves
       const [first, last] = row[look].map((end) => end * height + top - frame.getBoundingClientRect().top);
       band.hidden = note.hidden = false;
+      shownAt = scrollY;
       band.style.top = `${first}px`;
       band.style.height = `${last - first}px`;
       note.textContent = row[0];
@@ -87,6 +90,8 @@
     frame.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && hide());
     frame.addEventListener("click", point);
     document.addEventListener("click", ({ target }) => frame.contains(target) || hide());
+    // Its row may be gone below what stays in sight.
+    document.addEventListener("scroll", () => Math.abs(scrollY - shownAt) > STILL && hide(), { passive: true });
     document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
     return hide;
   };
