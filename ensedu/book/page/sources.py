@@ -70,16 +70,14 @@ class Sources:
 
     def _list(self) -> str:
         """Return links to all tables, and to what computes them; of a few also the commands."""
-        links = [*map(_table_links, self.tables)]
-        if len(links) <= FEW:
-            links = [
-                f"{link}: <code>{_words(name)[2]}</code>"
-                for name, link in zip(self.tables, links, strict=True)
-            ]
         above = ""
         if self.called:
             links = [_table_link(name, self.called[name]) for name in self.tables]
             above = f'<p>Computed by <a href="{EXPERIMENT}{self.tables[0]}">one experiment</a>:</p>'
+        elif len(self.tables) <= FEW:
+            links = [f"{_table_links(n)}: <code>{_words(n)[2]}</code>" for n in self.tables]
+        else:
+            links = [*map(_table_links, self.tables)]
         return f"{above}<ul>{''.join(f'<li>{link}</li>' for link in links)}</ul>"
 
     def text(self) -> str:

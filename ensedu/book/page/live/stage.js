@@ -139,12 +139,13 @@ export const stageOf = (root, trainer, hint) => {
 
   // What the Worker draws: each picture's size on the page is found here.
   const pictures = (curve) => canvases.map(({ i, kind, canvas }) => {
-    const { method } = sides(trainer.state)[i];
+    const own = sides(trainer.state)[i];
+    const { method } = own;
     const width = widthOf(canvas);
     const height = kind in MAPS ? squareOf(width) : curve;
     canvas.style.height = `${height}px`;
     return {
-      kind, side: i, method, width, height, behind: behindOf(trainer.behind, trainer.state, sides(trainer.state)[i]),
+      kind, side: i, method, width, height, behind: behindOf(trainer.behind, trainer.state, own),
       prior: { mean: METHODS[method].prior_loc, std: trainer.state.prior_scale },
     };
   });
