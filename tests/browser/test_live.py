@@ -59,11 +59,12 @@ HELP = """
     look();
   });
   const rests = () => until(() => root().dataset.playing === "false", "rest");
-  // Until the trainer has so many steps more, and shows it.
+  // Until the trainer has so many steps more, and shows it; a spy has heard of it, too.
   const train = async (steps) => {
     const end = t.steps + steps;
     t.play(steps);
     await until(() => root().dataset.playing === "false" && t.steps >= end, `step ${end}`);
+    await window.heardAll?.();
   };
   const meter = () => root().querySelector(".ensedu-t-meter").textContent.replace(/\\s+/g, " ").trim();
   const losses = () => {
@@ -121,7 +122,8 @@ def open_live(browser, home):
 
 
 # What is written on canvases: in `written` where each text stood last, (x, y, its width), and in
-# `writing` all of it, [number of the canvas, text]. Workers, which draw most, report theirs.
+# `writing` all of it, [number of the canvas, text]. Workers, which draw most, report theirs; a
+# report may come after the message that followed it, so `heardAll` asks for an echo behind it.
 SPY = """
   window.written = new Map();
   window.writing = [];
@@ -139,9 +141,17 @@ SPY = """
     };
   };
   listen(CanvasRenderingContext2D, heard);
-  new BroadcastChannel("written").onmessage = ({ data }) => heard(data);
-  const inWorker = `{ const channel = new BroadcastChannel("written");
-    (${listen})(OffscreenCanvasRenderingContext2D, (found) => channel.postMessage(found)); }`;
+  const channel = crypto.randomUUID(); // of this page alone
+  const reports = new BroadcastChannel(channel);
+  let echo = null;
+  window.heardAll = () => new Promise((resolve) => {
+    echo = resolve;
+    reports.postMessage("ask");
+  });
+  reports.onmessage = ({ data }) => (data === "echo" ? echo() : heard(data));
+  const inWorker = `{ const reports = new BroadcastChannel("${channel}");
+    reports.onmessage = ({ data }) => data === "ask" && reports.postMessage("echo");
+    (${listen})(OffscreenCanvasRenderingContext2D, (found) => reports.postMessage(found)); }`;
   window.Blob = class extends Blob {
     constructor(parts, options) { super([inWorker, ...parts], options); }
   };
@@ -1517,7 +1527,7 @@ def test_an_experiment_is_set_at_rest_and_runs_after_a_guess(experiment):
     box.get_by_role("radio", name=wrong, exact=True).check()
     run.click()
     box.locator(".ensedu-t-answer", has_text="Not so.").wait_for()
-    assert page.evaluate("t.steps") == 50
+    page.evaluate("until(() => t.steps === 50, 'the last picture')")
     assert answer.inner_text() == "Not so. " + guide["answer"]
     why = box.get_by_text(guide["why"])
     assert not why.is_visible()
