@@ -141,7 +141,7 @@ SPY = """
     };
   };
   listen(CanvasRenderingContext2D, heard);
-  const channel = crypto.randomUUID(); // of this page alone
+  const channel = `written ${Math.random()}`; // of this page alone
   const reports = new BroadcastChannel(channel);
   let echo = null;
   window.heardAll = () => new Promise((resolve) => {
@@ -816,11 +816,10 @@ def test_the_address_holds_all_and_opens_it_again(open_live):
     trainer.get_by_label("data").select_option("clusters")
     canvas = trainer.locator("canvas").first
     canvas.click(position={"x": 150, "y": 60})
-    page.wait_for_function("location.hash.startsWith('#live:')")
-    link = page.evaluate("location.hash.slice(6)")
-    found = page.evaluate("(link) => ensedu.decode(link, stateOf({})).state", link)
+    own = "ensedu.decode(location.hash.slice(6), stateOf({})).state"
+    page.wait_for_function(f"{own}?.points.length === 61")
+    link, found = page.evaluate(f"[location.hash.slice(6), {own}]")
     assert (found["method"], found["other"]["method"]) == ("batch_ensemble", "deep_ensemble")
-    assert len(found["points"]) == 61
     page.goto(page.url.replace("#", "?anew#"))  # a reload would keep the place
     assert trainer.locator("section").count() == 2
     page.wait_for_function("document.querySelector('#live .ensedu-t-meter').textContent")
@@ -829,7 +828,7 @@ def test_the_address_holds_all_and_opens_it_again(open_live):
     assert trainer.get_by_label("data").input_value() == "clusters"
     trainer.get_by_label("learning rate").press("ArrowRight")
     page.wait_for_function("old => location.hash.slice(6) !== old", arg=link)
-    again = page.evaluate("ensedu.decode(location.hash.slice(6), stateOf({})).state")
+    again = page.evaluate(own)
     assert again == found | {"lr": 0.03}
 
 
@@ -1650,8 +1649,8 @@ def test_words_change_in_their_node_while_it_trains(live):
         .observe(root().querySelector(".ensedu-t-bench"), { childList: true, attributes: true, subtree: true });
       t.play(1e9);
     }""")
-    before = page.evaluate("meter()")
-    page.evaluate("nodes = 0")  # the buttons have followed
+    # The buttons and the plot's height have followed.
+    before = page.evaluate("until(() => t.steps > 20).then(() => { nodes = 0; return meter() })")
     page.evaluate("before => until(() => t.steps > 200 && meter() !== before)", before)
     page.wait_for_timeout(2500)  # more than two sentences
     assert page.evaluate("nodes") <= 1  # that it is no longer read aloud
