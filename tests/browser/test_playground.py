@@ -332,6 +332,22 @@ def test_numbers_are_those_of_the_layers_after_100_random_edits(bench, method):
         assert stored(check_numbers(page)) == want
 
 
+def test_an_edit_has_the_page_laid_out_once(bench):
+    """A drag changes a number many times a second, also on a phone."""
+    session = bench.context.new_cdp_session(bench)
+    session.send("Performance.enable")
+
+    def layouts():
+        found = session.send("Performance.getMetrics")["metrics"]
+        return next(one["value"] for one in found if one["name"] == "LayoutCount")
+
+    begin(bench, method="rank1", in_features=4, out_features=4, ensemble_size=4)
+    bench.evaluate("() => { t.edit('x:0', 1); document.body.offsetHeight }")
+    before = layouts()
+    bench.evaluate("() => { for (let i = 0; i < 20; i += 1) t.edit('x:0', i / 10) }")
+    assert layouts() - before <= 22  # and what a frame between lays out
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_every_stored_number_has_a_cell_and_is_counted(bench, method):
     row = methods.METHODS[method]

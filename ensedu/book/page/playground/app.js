@@ -1,5 +1,5 @@
 // The playground: one state, its changes and the way back, and what is told of them.
-import { button, make, toggle } from "../common/controls.js";
+import { button, make, reword, toggle } from "../common/controls.js";
 import { decode, edited, encode, valueProblem } from "./address.js";
 import { cellsOf, hundredths, stepped } from "./cells.js";
 import { CHALLENGES, startOf } from "./challenges.js";
@@ -172,8 +172,8 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
   const show = () => cells.show((one) => numbers[one] ?? valueOf(state, one));
   const light = () => {
     lit = { key: chosen, ...explain(state, chosen, numbers) };
-    cells.light(lit);
     drawOutputs(state, numbers, outputs, lit, ends, narrow);
+    cells.light(lit);
     stepper.refresh(state, chosen, numbers[chosen] ?? valueOf(state, chosen), cells.isStored(chosen));
     keep();
     tell(lit.words, true);
@@ -200,20 +200,23 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       if (wide && one.parentNode !== shared) shared.append(one);
       else if (!wide && one.parentNode === shared) members.children[i].firstChild.after(one);
     });
+    cells.measure();
   };
   const refresh = () => {
     const kind = kindOf(state);
     numbers = compute(state);
-    fit();
-    if (!same(laid, layerOf(state))) ends = undefined;
+    if (!laid) fit();
+    const anew = !same(laid, layerOf(state));
+    if (anew) ends = undefined;
     ends = endsOf(numbers, ends);
     undo.setAttribute("aria-disabled", String(!undos.length));
     const look = { light: kind.color, dark: kind.dark, m: state.in_features, n: state.out_features };
     for (const [word, value] of Object.entries(look)) box.style.setProperty(`--${word}`, value);
     again.hidden = !kind.stochastic;
-    again.textContent = `Draw again (${state.draw})`;
-    for (const panel of [layer, challenges, count]) panel.refresh(state);
-    if (!same(laid, layerOf(state))) {
+    reword(again, `Draw again (${state.draw})`);
+    challenges.refresh(state);
+    if (anew) {
+      for (const panel of [layer, count]) panel.refresh(state);
       const focused = document.activeElement?.dataset?.key;
       laid = layerOf(state);
       layOut(cells, state, { shared, members });
@@ -226,8 +229,8 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
       view();
       if (focused && cells.has(focused)) cells.focus(focused);
     }
+    light(); // it measures, before numbers change
     show();
-    light();
   };
 
   box.addEventListener("keydown", (event) => {

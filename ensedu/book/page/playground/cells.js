@@ -1,5 +1,5 @@
 // One number each: what is stored can be dragged, typed and stepped through; what is made, asked.
-import { make } from "../common/controls.js";
+import { make, reword } from "../common/controls.js";
 import { isScale, limitsOf, valueOf } from "./layer.js";
 import { capital, figure, nameOf } from "./names.js";
 
@@ -49,16 +49,14 @@ export const cellsOf = (root, on) => {
   const show = (key, value) => {
     const cell = cells.get(key);
     const typing = typed?.key === key;
-    cell.textContent = typing ? typed.text : short(value, Number(cell.parentNode.dataset.room));
-    cell.style.setProperty("--signs", cell.textContent.length);
+    const words = typing ? typed.text : short(value, Number(cell.parentNode.dataset.room));
+    reword(cell, words);
+    cell.style.setProperty("--signs", words.length);
     cell.classList.toggle("typing", typing);
     cell.classList.toggle("negative", value < 0);
     cell.style.setProperty("--strength", `${Math.round(100 * Math.sqrt(Math.min(1, Math.abs(value) / STRONGEST)))}%`);
     const name = capital(nameOf(on.state(), key));
-    if (!isStored(key)) {
-      cell.setAttribute("aria-label", `${name}: ${figure(value)}`);
-      return;
-    }
+    if (!isStored(key)) return cell.setAttribute("aria-label", `${name}: ${figure(value)}`);
     const { low, high } = limitsOf(key);
     const said = { label: name, valuenow: value, valuemin: low, valuemax: high, valuetext: figure(value) };
     for (const [word, given] of Object.entries(said)) cell.setAttribute(`aria-${word}`, given);
@@ -121,11 +119,8 @@ export const cellsOf = (root, on) => {
     } else if (typed && event.key === "Escape") {
       typed = null;
       again(key);
-    } else if (typed && event.key === "Enter") {
-      commit();
-    } else {
-      return;
-    }
+    } else if (typed && event.key === "Enter") commit();
+    else return;
     event.preventDefault();
     event.stopPropagation();
   });
@@ -152,10 +147,13 @@ export const cellsOf = (root, on) => {
       }
       return node;
     },
-    show(valueAt) {
+    // How many signs have room, wherever cells have a width.
+    measure() {
       const groups = [...new Set([...cells.values()].map((cell) => cell.parentNode))];
       const rooms = groups.map(({ firstChild }) => Math.floor((firstChild.getBoundingClientRect().width - 1 - 2 * BESIDE) / SIGN));
       groups.forEach((group, i) => (group.dataset.room = rooms[i] > 0 ? rooms[i] : ROOM));
+    },
+    show(valueAt) {
       for (const key of cells.keys()) show(key, valueAt(key));
     },
     // `lit` has the key that is touched, those it is made from, and those it goes into.

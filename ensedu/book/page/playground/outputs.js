@@ -1,5 +1,5 @@
 // What comes out: each output of all members on a line, their mean and their spread.
-import { make } from "../common/controls.js";
+import { make, reword } from "../common/controls.js";
 import { kindOf, passesOf, range, sizesOf } from "./layer.js";
 import { figure } from "./names.js";
 
@@ -32,14 +32,15 @@ export const endsOf = (made, [left, right] = [0, 0]) => {
 // In small where there is little room: their mean and spread are told, and not touched.
 export const layOutputs = (cells, state, box, low) => {
   const { n } = sizesOf(state);
-  const label = (words) => make("span", { class: "ensedu-p-label" }, words);
+  const label = (...words) => make("span", { class: "ensedu-p-label" }, ...words);
   const row = (b) => [
     label(`output ${b + 1}`), shape("svg", { "aria-hidden": "true", class: "ensedu-p-line" }),
     ...(low ? [make("b"), make("b")] : []),
   ];
   const columns = (low ? [] : ["mean", "spread"]).map((array) => cells.group(`${array} of each output`, n, 1, (b) => `${array}:${b}`));
   box.style.setProperty("--rows", n);
-  box.replaceChildren(...["", "", "mean", "spread"].map(label), ...range(n).flatMap(row), ...columns);
+  const ticks = range(3).map(() => make("span"));
+  box.replaceChildren(label(), label(...ticks), label("mean"), label("spread"), ...range(n).flatMap(row), ...columns);
   box.setAttribute("aria-label", passesOf(state) > 1 ? `Outputs of all ${kindOf(state).members ? "members" : "draws"}` : "Outputs");
 };
 
@@ -47,23 +48,20 @@ export const drawOutputs = (state, made, box, lit, [left, right], low) => {
   const isLit = (key) => lit.key === key || lit.into.includes(key);
   const [edge, r, deep] = low ? [5, 3.5, 6] : [EDGE, 4.5, 9];
   const along = (value) => (value - left) / (right - left);
-  box.children[1].replaceChildren(
-    ...[left, 0, right].map((value) => {
-      const tick = make("span", {}, figure(value));
-      tick.style.left = `calc(${edge}px + ${along(value)} * (100% - ${2 * edge}px))`;
-      return tick;
-    }),
-  );
-  box.querySelectorAll(".ensedu-p-line").forEach((line, b) => {
-    const size = line.getBoundingClientRect();
-    const [width, height] = [size.width || WIDTH, size.height || HEIGHT];
+  const lines = [...box.querySelectorAll(".ensedu-p-line")];
+  const sizes = lines.map((line) => line.getBoundingClientRect()); // before anything changes
+  [left, 0, right].forEach((value, i) => {
+    const tick = box.children[1].children[i];
+    reword(tick, figure(value));
+    tick.style.left = `calc(${edge}px + ${along(value)} * (100% - ${2 * edge}px))`;
+  });
+  lines.forEach((line, b) => {
+    const [width, height] = [sizes[b].width || WIDTH, sizes[b].height || HEIGHT];
     const middle = height / 2;
     const x = (value) => edge + along(Math.min(right, Math.max(left, value))) * (width - 2 * edge);
     line.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const [mean, spread] = [made[`mean:${b}`], made[`spread:${b}`]];
-    const dots = range(passesOf(state)).map((i) =>
-      shape("circle", { cx: x(made[`y:${[i, b]}`]), cy: middle, r, class: isLit(`y:${[i, b]}`) ? "lit" : "" }),
-    );
+    const dots = range(passesOf(state)).map((i) => shape("circle", { cx: x(made[`y:${[i, b]}`]), cy: middle, r, class: isLit(`y:${[i, b]}`) ? "lit" : "" }));
     line.replaceChildren(
       shape("line", { x1: edge, x2: width - edge, y1: middle, y2: middle, class: "axis" }),
       ...[left, 0, right].map((value) => shape("line", { x1: x(value), x2: x(value), y1: 0, y2: height, class: value ? "axis" : "axis zero" })),
@@ -74,7 +72,7 @@ export const drawOutputs = (state, made, box, lit, [left, right], low) => {
   });
   box.querySelectorAll("b").forEach((one, k) => {
     const key = `${k % 2 ? "spread" : "mean"}:${Math.floor(k / 2)}`;
-    one.textContent = `${k % 2 ? "± " : ""}${figure(made[key])}`;
+    reword(one, `${k % 2 ? "± " : ""}${figure(made[key])}`);
     one.classList.toggle("lit", isLit(key));
   });
 };

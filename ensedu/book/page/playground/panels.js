@@ -1,6 +1,6 @@
 // What stands around the cells: methods and sizes, challenges, the touched number, the count. Each is
 // { element, refresh } and tells what a reader chose.
-import { button, choice, make } from "../common/controls.js";
+import { button, choice, make, reword } from "../common/controls.js";
 import { CHALLENGES, startOf } from "./challenges.js";
 import { countsOf, kindOf, sizesOf, totalOf } from "./layer.js";
 import { capital, figure, nameOf, written } from "./names.js";
@@ -89,16 +89,17 @@ export const challengePanel = ({ choose }) => {
   }, { class: "ensedu-p-leave", "aria-label": "Leave the challenge" });
   const answer = make("div", { class: "ensedu-p-answer" }, make("div", {}, task, verdict), leave);
   const refresh = (state) => {
+    const before = open;
     open = state.challenge;
     answer.hidden = steps.hidden = !open;
     const { done, words } = open ? CHALLENGES[open].check(state, startOf(open)) : { done: false, words: "" };
     if (done) met.add(open);
-    task.replaceChildren(...written(open ? CHALLENGES[open].task : ""));
+    if (open !== before) task.replaceChildren(...written(open ? CHALLENGES[open].task : ""));
     if (verdict.textContent !== words) verdict.replaceChildren(...written(words));
     verdict.dataset.done = String(done);
-    at.textContent = `${keys.indexOf(open) + 1} of ${keys.length}${met.has(open) ? " ✓" : ""}`;
-    next.textContent = leads() ? "Next →" : "→";
-    chip.textContent = `Challenges ${met.size}/${keys.length}`;
+    reword(at, `${keys.indexOf(open) + 1} of ${keys.length}${met.has(open) ? " ✓" : ""}`);
+    reword(next, leads() ? "Next →" : "→");
+    reword(chip, `Challenges ${met.size}/${keys.length}`);
     chip.style.setProperty("--share", `${(100 * met.size) / keys.length}%`);
     chip.setAttribute("aria-expanded", String(Boolean(open)));
   };
