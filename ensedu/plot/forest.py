@@ -329,6 +329,8 @@ def _numbers(row: PooledEffect, name: str, source: str, ends: Ends) -> str:
     ]
     if len(row.sources) == 1:
         lines.append(f"this {source}: {others[2]}")
+    if row.word == "unclear" and not row.interval[0] <= 0 <= row.interval[2]:
+        lines.append("clear alone, not among so many rivals")
     return "\n".join(lines)
 
 

@@ -102,6 +102,17 @@ def test_each_row_says_its_numbers_where_it_stands(look):
 
 
 @LOOKS
+def test_a_row_clear_of_0_says_why_it_is_unclear(look):
+    def says(interval):
+        row = {"boosting": replace(ROWS["boosting"], interval=interval)}
+        (band,) = (part for part in drawn(lambda: draw(row), look).artists if part.get_gid())
+        return band.get_label().endswith("\nclear alone, not among so many rivals")
+
+    assert says((-0.9, -0.5, -0.1)) and says((0.1, 0.5, 0.9))
+    assert not says((-0.9, -0.1, 0.7))
+
+
+@LOOKS
 def test_where_more_is_better_the_greatest_is_first(look):
     figure = drawn(lambda: draw(higher=True), look)
     means = [float(upper[2].get_xdata()[0]) for upper, _ in lanes(figure.axes[0])]
