@@ -114,13 +114,6 @@ def _svg(draw):
     return buffer.getvalue()
 
 
-def steady(draw, every, looks=LIGHT):
-    """Fail unless all frames of a figure, one a tuple of choices, have the same axes and colors."""
-    for look in looks:
-        first, *others = (limits(drawn(lambda one=one: draw(*one), look)) for one in every)
-        assert others and all(other == first for other in others), look
-
-
 def limits(figure):
     """The limits and ticks of every axis that is shown, and the range of every color map."""
     axes = [

@@ -14,7 +14,7 @@ from ensedu.book.figures.bayesian_cnn import (
 )
 from ensedu.book.page.said import too_much
 from ensedu.plot.style import LOOKS
-from tests.plot.looks import drawn, readable, steady
+from tests.plot.looks import drawn, readable
 
 rng = np.random.default_rng(0)
 PIXELS = rng.random((40, 28, 28))
@@ -54,11 +54,6 @@ CHOSEN = [
 @pytest.mark.parametrize(("shown", "choice"), CHOSEN)
 def test_sentences_say_one_thing(shown, choice):
     assert not too_much(shown.say(choice))
-
-
-@pytest.mark.parametrize("shown", [IMAGES, WINDOWS, SIGMAS])
-def test_axes_stay_whatever_is_chosen(shown):
-    steady(shown.draw, [(choice,) for one, choice in CHOSEN if one is shown])
 
 
 @pytest.mark.parametrize("image", [1, 8])

@@ -7,7 +7,7 @@ import numpy as np
 from ensedu import plot
 from ensedu.book.experiments.averaging import ByStart
 from ensedu.book.figures.deep_ensemble import STARTS, Average, Correlation, Matrices, Weights
-from tests.plot.looks import LIGHT, drawn, readable, steady, texts
+from tests.plot.looks import LIGHT, drawn, readable, texts
 
 X = np.linspace(-4.6, 4.6, 31)
 DIFFERENT = np.stack([np.sin(X) + shift for shift in (-0.5, -0.1, 0.1, 0.3)])
@@ -70,7 +70,6 @@ def test_an_average_says_what_it_leaves():
         "In the gap, the average of 4 members has a squared error of 0.100, one member 0.210."
     )
     assert "all members stay one curve" in AVERAGE.say(4, "all the same")
-    steady(AVERAGE.draw, [*itertools.product(*AVERAGE.choices.values())])
 
 
 def test_matrices_are_those_of_the_size_and_the_width():

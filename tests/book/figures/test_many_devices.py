@@ -7,7 +7,7 @@ import pytest
 from ensedu import plot
 from ensedu.book.figures.many_devices import Projected, Sent, Steps
 from ensedu.book.page.said import too_much
-from tests.plot.looks import LIGHT, drawn, readable, steady, texts
+from tests.plot.looks import LIGHT, drawn, readable, texts
 
 METHODS = ("deep_ensemble", "batch_ensemble", "rank1")
 SIZES = [*itertools.product(Steps.choices["width"], Steps.choices["scaling"])]
@@ -33,10 +33,6 @@ def test_steps_are_ratios_to_the_median_on_one_process(width, scaling):
     readable(lambda: STEPS.draw(width, scaling))
     assert STEPS.ratio(scaling, width, "rank1") == [1.5, 2, 3.5]
     assert not too_much(STEPS.say(width, scaling))
-
-
-def test_steps_have_one_axis():
-    steady(STEPS.draw, SIZES)
 
 
 @pytest.mark.parametrize(

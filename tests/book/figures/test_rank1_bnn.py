@@ -8,7 +8,7 @@ import pytest
 
 from ensedu import plot
 from ensedu.book.figures.rank1_bnn import Distribution, KLWeight, Learned, Weight, numbers_table
-from tests.plot.looks import LIGHT, drawn, readable, steady
+from tests.plot.looks import LIGHT, drawn, readable
 
 WEIGHT = Weight(draws=7, seed=3)
 RNG = np.random.default_rng(0)
@@ -34,11 +34,6 @@ CASES = [
 @pytest.mark.parametrize(("shown", "case"), CASES)
 def test_readable(shown, case):
     readable(lambda: shown.draw(*case))
-
-
-@pytest.mark.parametrize("shown", [WEIGHT, DISTRIBUTION, KL])
-def test_axes_stay_whatever_the_slider_says(shown):
-    steady(shown.draw, [*itertools.product(*shown.choices.values())])
 
 
 def test_a_weight_says_where_its_draws_lie():

@@ -8,7 +8,7 @@ from ensedu import plot
 from ensedu.book.figures.speed_and_memory import Memory, Times
 from ensedu.book.page.said import too_much
 from ensedu.plot.style import LOOKS
-from tests.plot.looks import LIGHT, drawn, readable, steady
+from tests.plot.looks import LIGHT, drawn, readable
 
 RATIOS = {
     (50, 1): {"single": 0.28, "deep_ensemble": 0.57, "batch_ensemble": 0.79},
@@ -70,8 +70,3 @@ def test_memory_says_both_ends():
     assert MEMORY.say(1000, 2) == (
         "A BatchEnsemble keeps 30% of a deep ensemble's bytes with one example, 30% with 1,000."
     )
-
-
-def test_axes_stay_whatever_the_sliders_say():
-    steady(TIMES.draw, [(width,) for width in TIMES.choices["width"]])
-    steady(MEMORY.draw, [(512, 2), (1024, 4)])
