@@ -93,11 +93,9 @@ def test_a_page_fetches_no_numbers(page, server):
     assert asked and not [url for url in asked if url.endswith((".csv", ".json"))]
 
 
-@pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("name", [CONTEST, CHOOSING])
-def test_the_line_fits_a_phone(open_page, server, mode, name):
-    page = open_page(mode, viewport=PHONE | {"width": 390})
+def test_the_line_fits_a_phone(open_page, server, name):
+    page = open_page(viewport=PHONE | {"width": 390})
     visit(page, server + name)
     lines = page.locator(BELOW).all()
     assert lines and not [line for line in lines if line.evaluate(SPILLS)]
-    assert not list(accessible(page))
