@@ -191,6 +191,15 @@ def train(page, steps):
     page.evaluate("steps => train(steps)", steps)
 
 
+def soon(page, true):
+    """Wait until what Python asks, and no script can, is true."""
+    for _ in range(100):
+        if true():
+            return
+        page.wait_for_timeout(50)
+    assert true()
+
+
 def press(page, name):
     page.get_by_role("button", name=name, exact=True).click()
 
@@ -1053,8 +1062,7 @@ def test_pictures_follow_the_width_and_the_theme(live):
     page.set_viewport_size(DESK)
     assert ground(page)[0] == width
     page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
-    page.wait_for_timeout(100)
-    assert ground(page)[1] != light
+    soon(page, lambda: ground(page)[1] != light)
 
 
 # What goes wrong.
@@ -1196,14 +1204,12 @@ def test_two_trainers_do_not_disturb_each_other_and_destroy_ends_all(live):
       return [both[0] === single[0], both[1] === single[1], kept];
     }"""
     assert page.evaluate(script) == [True, True, 60]
-    page.wait_for_timeout(300)  # a Worker takes a moment to end
-    assert len(page.workers) == 2
+    soon(page, lambda: len(page.workers) == 2)  # a Worker takes a moment to end
     page.evaluate("() => { t.play(); u.play() }")
     page.evaluate("until(() => t.steps > 20)")
     page.evaluate("() => { t.destroy(); u.destroy() }")
     assert page.locator(".ensedu-t").count() == 0
-    page.wait_for_timeout(300)
-    assert len(page.workers) == 0
+    soon(page, lambda: len(page.workers) == 0)
     page.set_viewport_size(PHONE)
     page.evaluate("() => { location.hash = '#live:width=7'; document.documentElement.dataset.theme = 'dark' }")  # fmt: skip
     page.wait_for_timeout(100)
