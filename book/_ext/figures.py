@@ -65,12 +65,15 @@ APPS = {
     "ensedu-ranking": ("ranking.js", VERDICT_STYLE),
     "ensedu-guide": ("guide.js", VERDICT_STYLE),
 }
-# How a page looks around what is as wide as the screen; what to try stands in
-# one more.
-WIDE = re.compile(
-    r'<div class="ensedu-(playground"|trainer"(?![^>]* data-small)'
-    r'|trainer"[^>]* data-tries=)'
-)
+# How a page looks around some of them, by how their HTML begins.
+TRIES = r'trainer"[^>]* data-tries='
+FULL_FORM = r'trainer"(?![^>]* data-small)'
+AROUND = {
+    "wide.css": re.compile(
+        rf'<div class="ensedu-(playground"|{FULL_FORM}|{TRIES})'
+    ),
+    "tries.css": re.compile(rf'<div class="ensedu-{TRIES}'),
+}
 # What says itself which values a link may set.
 TAKES = ("ensedu-ranking", "ensedu-guide")
 SENTENCES = "sentences.txt"
@@ -188,11 +191,9 @@ def load_apps(app, pagename, templatename, context, doctree):
     for name, (script, *styles) in APPS.items():
         if any(html.startswith(f'<div class="{name}"') for html in htmls):
             loaded |= dict.fromkeys((script, *(style.name for style in styles)))
-    wide = [found[0] for found in map(WIDE.match, htmls) if found]
-    if wide:
-        loaded["wide.css"] = None
-    if any(root.endswith("data-tries=") for root in wide):
-        loaded["tries.css"] = None
+    for style, begins in AROUND.items():
+        if any(map(begins.match, htmls)):
+            loaded[style] = None
     for file in loaded:
         if file in BUNDLES:
             app.add_js_file(file, loading_method="async")

@@ -316,9 +316,8 @@ def test_on_a_phone_the_answer_is_said_only_where_the_card_is_out_of_sight(opene
         )
 
 
-@pytest.mark.parametrize(
-    ("mode", "viewport"), [("light", DESK), ("dark", PHONE)], ids=["desk", "phone"]
-)
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
 def test_axe_finds_nothing(opened, mode, viewport):
     page = opened(mode, viewport)
     assert verdict.axe(page, ".ensedu-guide") == []

@@ -44,6 +44,14 @@ def test_what_to_try_is_ticked_when_it_is_done_and_the_band_is_measured(intro):
     assert asked.inner_text() == LAST
 
 
+def test_on_a_wide_screen_the_plot_is_as_wide_as_its_place(open_page, server):
+    page = open_page(viewport={"width": 1920, "height": 1080})
+    visit(page, server + PAGE)
+    page.locator(".ensedu-trainer .ensedu-t").wait_for()
+    row, stage = (page.locator(f".ensedu-t-{part}").bounding_box() for part in ("row", "stage"))
+    assert row["width"] == stage["width"] > 736  # which is 46 rem
+
+
 def test_an_answer_stands_with_its_own_question_as_long_as_it_holds(intro):
     asked = intro.locator(TRY)
     first, second, third = TRIES

@@ -258,9 +258,8 @@ def test_without_scripts_and_on_paper_all_is_there(opened):
     assert page.locator(".ensedu-choices:visible, select:visible").count() == 0
 
 
-@pytest.mark.parametrize(
-    ("mode", "viewport"), [("light", DESK), ("dark", PHONE)], ids=["desk", "phone"]
-)
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
 def test_axe_finds_nothing(opened, mode, viewport):
     page = opened(mode, viewport)
     assert verdict.axe(page, ".ensedu-ranking") == []

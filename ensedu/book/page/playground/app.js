@@ -207,8 +207,7 @@ export const mount = (root, { state: first, name = "playground", hooks = {} }) =
     numbers = compute(state);
     if (!laid) fit();
     const anew = !same(laid, layerOf(state));
-    if (anew) ends = undefined;
-    ends = endsOf(numbers, ends);
+    ends = endsOf(numbers, anew ? undefined : ends);
     undo.setAttribute("aria-disabled", String(!undos.length));
     const look = { light: kind.color, dark: kind.dark, m: state.in_features, n: state.out_features };
     for (const [word, value] of Object.entries(look)) box.style.setProperty(`--${word}`, value);
