@@ -70,7 +70,7 @@ test-long: $(READY) ## Run the property tests with 1,000 examples each
 	$(PYTEST) -n $(WORKERS) -m "hypothesis" --hypothesis-profile=long $(UNIT)
 
 mutants: $(READY) ## Break lines one by one: each time a test must fail (ONLY=torch/whole for some)
-	$(PY) scripts/mutants.py --only '$(ONLY)'
+	$(PY) -m scripts.mutants --only '$(ONLY)'
 
 test-portable: $(READY) ## Run the notebooks as older processors would compute them
 	ATEN_CPU_CAPABILITY=default $(NBVAL)
