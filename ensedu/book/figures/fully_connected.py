@@ -15,7 +15,6 @@ NETWORK = (
     "Each line is a weight, each unit after the input has a bias. Areas are true: a matrix twice "
     "as large holds twice as many weights."
 )
-WIDTH = "Twice the width is about four times the numbers."
 START = (
     "Fifty equal units a layer do the work of one: here the curve has one bend at most. From a "
     "random start it follows the points."
@@ -49,37 +48,6 @@ class Network:
         return (
             f"A network {'-'.join(map(str, sizes))} holds {counting.mlp(sizes).total:,} numbers, "
             f"{squares:,} of them as weights between hidden layers."
-        )
-
-
-class Width:
-    """How the numbers of a network grow with its width.
-
-    Parameters
-    ----------
-    widths
-        Of the hidden layers.
-    whole, outer
-        The numbers of the whole network, and of its two outer layers, by width.
-    """
-
-    def __init__(self, widths: Sequence[int], whole: Sequence[int], outer: Sequence[int]) -> None:
-        self.widths, self.whole, self.outer = widths, whole, outer
-
-    def draw(self) -> Figure:
-        """Draw a curve each."""
-        curves = {"whole network": self.whole, "outer layers": self.outer}
-        return plot.growth_curves(
-            self.widths, curves, xlabel="hidden width", ylabel="numbers of a network 1-h-h-1",
-            colors=dict.fromkeys(curves, "single"),
-        )  # fmt: skip
-
-    def say(self) -> str:
-        """Say how both bend."""
-        return (
-            f"Two curves over the hidden width from {self.widths[0]} to {self.widths[-1]}. The "
-            f"count of the whole network bends upward from {self.whole[0]:,} to over "
-            f"{self.whole[-1] // 1000 * 1000:,}; that of its two outer layers stays near zero."
         )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ensedu import counting, plot
-from ensedu.book.figures.fully_connected import Learned, Network, Signal, Start, Width
+from ensedu.book.figures.fully_connected import Learned, Network, Signal, Start
 from tests.plot.looks import LIGHT, drawn, limits, readable, texts
 
 X = np.linspace(-4.6, 4.6, 31)
@@ -17,7 +17,6 @@ START = Start(
     {0: Learned(X / 5, 1.25), 1000: Learned(np.sin(X), 0.0123)},
     0.02,
 )  # fmt: skip
-WIDTH = Width([10, 50, 100], whole=[141, 2701, 10401], outer=[31, 151, 301])
 FALLING = [2.0 ** (-k * np.arange(9)) for k in (0, 0.5, 1)]
 SIGNAL = Signal({50: FALLING, 200: FALLING[::-1]}, 6)
 
@@ -41,13 +40,6 @@ def test_a_network_says_the_count_of_its_parts():
         inner = sum(m * n for m, n in itertools.pairwise(sizes[1:-1]))
         assert said.endswith(f" {inner:,} of them as weights between hidden layers.")
     readable(lambda: shown.draw(16, 2))
-
-
-def test_the_width_has_a_curve_for_the_whole_and_one_for_its_outer_layers():
-    readable(WIDTH.draw)
-    found = curves(drawn(WIDTH.draw, LIGHT[0]))
-    assert holds(found, WIDTH.whole) and holds(found, WIDTH.outer)
-    assert "bends upward from 141 to over 10,000;" in WIDTH.say()
 
 
 @pytest.mark.parametrize("steps", START.choices["steps"])
