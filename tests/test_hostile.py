@@ -506,7 +506,6 @@ OTHERS = {
         },
         "xlim": lambda: (0, 1), "ylim": lambda: (0, 1), "most": lambda: 1.0,
     },
-    "plot.correlation": {"values": lambda: {"a": np.arange(42.0).reshape(M, m, n)}},
     "plot.distribution": {"draws": lambda: np.ones((M, m, n))},
     "plot.growth_curves": {
         "x": lambda: [1.0, 2.0], "xlim": lambda: (1.0, 2.0), "ylim": lambda: (0.5, 2.0),

@@ -3,8 +3,8 @@
 `key` says how to read them all. `network` draws nodes and edges with their counts,
 `weight_matrices` heat maps, `parameter_bars` totals and their roles, `in_words` the same as a
 sentence, `growth_curves` totals against a size, `modulation` how BatchEnsemble makes its members,
-`weight_density` one random weight, `distribution` matrices with their spread,
-`correlation` which of their entries move together, and `inside` the whole book in one figure.
+`weight_density` one random weight, `distribution` matrices with their spread, and `inside` the
+whole book in one figure.
 `ratios` and `roofline` draw what was measured, `functions` curves with their bands, and
 `scored_curves` what each of several methods believes of one curve, and their scores. `history`
 draws trainings, `reliability` how often methods are right against how sure they are, `dots` a dot a
@@ -20,7 +20,6 @@ except ImportError as error:
     ) from error
 
 from ensedu.plot.bars import in_words, parameter_bars
-from ensedu.plot.correlation import correlation
 from ensedu.plot.curves import growth_curves
 from ensedu.plot.density import weight_density
 from ensedu.plot.distribution import distribution
@@ -64,7 +63,6 @@ __all__ = [
     "Figure",
     "Look",
     "PooledEffect",
-    "correlation",
     "distribution",
     "dots",
     "effects",

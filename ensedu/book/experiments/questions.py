@@ -12,7 +12,6 @@ QUESTIONS: Mapping[str, str] = {
 } | {
     "contest/pilot": "How many steps, and which rates and decays, does the contest allow?",
     "contest/concrete-predictions": "What do contestants predict for each mixture of concrete?",
-    "averaging": "How much of the members' squared error does their average keep?",
     "bandit": "How does a network's doubt change what an agent eats?",
     "bandit-tuning": "Which hyperparameters does each agent of the bandit get?",
     "batch-ensemble-rates": "How do the average and the sum of losses bear a rising rate?",
@@ -31,8 +30,6 @@ QUESTIONS: Mapping[str, str] = {
     "gradient-flow": "How far do weights and kernel of one network move, by width?",
     "images-out": "Where is a doubled photograph invented, and do networks say so?",
     "kernel-width": "How do entries of the tangent kernel approach their limits?",
-    "kl-weight": "How does the weight of the KL move a rank-1 BNN's standard deviations?",
-    "kl-weight-curves": "What does a rank-1 BNN look like at each weight of the KL?",
     "lifelong": "How much does a member of its own help a later task?",
     "lifelong-tuning": "Which rate does each way to learn task after task get?",
     "live": "How fast does the trainer on a page train and draw?",

@@ -1,6 +1,6 @@
-"""What *BatchEnsemble* draws and says: how members are made of one matrix, and how they begin."""
+"""What *BatchEnsemble* draws and says: how members are made of one matrix, and what has rank 1."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
@@ -19,19 +19,6 @@ MEMBERS = (
 RANK = (
     "One member of a layer with 4 inputs and 5 outputs. In the ratio, right, each row is one "
     "pattern times a number."
-)
-BREAK_EVEN = (
-    "Numbers in a square layer of four members. From width 3 on BatchEnsemble is smaller, and the "
-    "wider, the more it saves."
-)
-STARTS = (
-    "First layer of 200-200-10 before training, random data. Right: what the average of four "
-    "losses keeps along a member's gradient of W."
-)
-LIVE = (
-    "A BatchEnsemble trains on this page. Members' matrices: blue is below 0, red above. From "
-    "signs they have little in common; from near 1 they look alike, and yet the curves part in "
-    "the gap."
 )
 
 #: What fast weights start from, by the name of their start.
@@ -96,82 +83,3 @@ class Rank:
         """Say which rank each has."""
         ranks = self.ranks(fast_weights).items()
         return f"{', '.join(f'{name} has rank {k}' for name, k in ranks)}."
-
-
-class BreakEven:
-    """From which width on a BatchEnsemble layer holds fewer numbers.
-
-    Parameters
-    ----------
-    members
-        M, of both ensembles.
-    totals
-        By method and by width, the numbers of a square layer.
-    first
-        The first width at which the BatchEnsemble is smaller.
-    """
-
-    def __init__(self, members: int, totals: Mapping[str, Mapping[int, int]], first: int) -> None:
-        self.members, self.totals, self.first = members, totals, first
-
-    def draw(self) -> Figure:
-        """Draw a curve a method, with a ring at that width."""
-        widths = [*next(iter(self.totals.values()))]
-        return plot.growth_curves(
-            widths, {method: [*own.values()] for method, own in self.totals.items()},
-            xlabel="width h of a layer h → h", ylabel=f"numbers, {self.members} members",
-            marks={"batch_ensemble": self.first},
-        )  # fmt: skip
-
-    def say(self) -> str:
-        """Say where they cross."""
-        first, *_, last = next(iter(self.totals.values()))
-        return (
-            f"Two curves over the width from {first} to {last}. The deep ensemble's curve rises "
-            "steeply, that of BatchEnsemble slowly; they cross between "
-            f"{self.first - 1} and {self.first}, where a ring marks the first width at which "
-            "BatchEnsemble is smaller."
-        )
-
-
-class Starts:
-    """How members begin, by the start of their fast weights.
-
-    Parameters
-    ----------
-    members
-        M, whose losses are averaged.
-    correlations
-        Of two members' outputs, a value a seed.
-    left
-        What the average of losses leaves of a member's gradient of W.
-    """
-
-    titles = ("correlation of outputs", "gradient that is left")
-
-    def __init__(
-        self, members: int, correlations: Mapping[str, Sequence[float | int]],
-        left: Mapping[str, Sequence[float | int]],
-    ) -> None:  # fmt: skip
-        self.members, self.values = members, (correlations, left)
-
-    def draw(self) -> Figure:
-        """Draw a panel each."""
-        correlation, gradient = self.titles
-        return plot.dots(
-            dict(zip(self.titles, self.values, strict=True)),
-            colors=dict.fromkeys(self.values[0], "batch_ensemble"),
-            xlim={correlation: (-0.15, 1.1), gradient: (0, 1.1)},
-        )
-
-    def say(self) -> str:
-        """Say the means of both."""
-        correlations, left = (
-            ", ".join(f"{name} {round(np.mean(own), 2) + 0:.2f}" for name, own in values.items())
-            for values in self.values
-        )
-        return (
-            "Two panels, a row of dots a start. Correlation of two members' outputs: "
-            f"{correlations}. What an average of {self.members} losses leaves of the gradient of "
-            f"W: {left}."
-        )

@@ -1,7 +1,6 @@
-"""What *What is inside a rank-1 BNN?* draws and says: random weights, and what training leaves."""
+"""What *What is inside a rank-1 BNN?* draws and says: random weights, and numbers drawn."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -10,7 +9,6 @@ from numpy import ndarray as Array
 from ensedu import plot
 from ensedu.book.page.method_table import method_table
 from ensedu.common.text_table import Table
-from ensedu.data import gap
 from ensedu.plot.style import Figure
 
 # Captions.
@@ -22,24 +20,7 @@ DISTRIBUTION = (
     "A random matrix, and three draws of it. Below each draw: red entries moved away from 0, blue "
     "ones towards 0 or past it."
 )
-CORRELATION = (
-    "Correlation of each two entries of a 3 by 5 matrix, over 20,000 draws. Blocks: entries of one "
-    "row; short diagonals: of one column."
-)
-CORRELATION_ALT = (
-    "Two heat maps of 15 by 15 correlations. In the rank-1 one, blocks of 5 by 5 along the "
-    "diagonal are filled with red and blue; every other block has only a colored diagonal. In the "
-    "mean-field one only the diagonal is red, everything else has the color of 0."
-)
 NUMBERS = "Random numbers of one pass: 4 members, 128 examples"
-KL = (
-    "The running example's rank-1 BNN, trained with the KL times this weight: eight draws of its "
-    "curve, on one typical data set of eight."
-)
-LIVE = (
-    "A rank-1 BNN trains on this page, with the KL from N(1, 0.1²). Thin: sixteen draws, four of "
-    "each member. Drop a point into the gap, and they come closer there."
-)
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -107,46 +88,6 @@ class Distribution:
             "mean-field": "Mean-field, with the same mean and standard deviation of each entry: "
             "colors without a pattern. Nothing moves together.",
         }[method]
-
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """What training leaves: a belief with its draws, and the median σ."""
-
-    belief: plot.Belief
-    median: float
-
-
-class KLWeight:
-    """What training with other weights of the KL leaves.
-
-    Parameters
-    ----------
-    x
-        (B,), where the curves are drawn.
-    data
-        x and y of the points, (N,) each.
-    learned
-        By the weight of the KL, as it is called.
-    """
-
-    def __init__(
-        self, x: Float[Array, " B"], data: tuple[Float[Array, " N"], Float[Array, " N"]],
-        learned: Mapping[str, Learned],
-    ) -> None:  # fmt: skip
-        self.x, self.data, self.learned = x, data, learned
-        self.choices = {"kl_weight": [*learned]}
-
-    def draw(self, kl_weight: str) -> Figure:
-        """Draw the band, and the draws as thin lines."""
-        return plot.functions(
-            self.x, {"": self.learned[kl_weight].belief}, truth=gap.truth(self.x), data=self.data,
-            shaded=gap.gaps[0], ylim=(-2.5, 2.5), thin="draws",
-        )  # fmt: skip
-
-    def say(self, kl_weight: str) -> str:
-        """Say what became of the standard deviations."""
-        return f"KL × {kl_weight}: half of all σ end above {self.learned[kl_weight].median:.2g}."
 
 
 def numbers_table(numbers: Mapping[str, tuple[int, int]]) -> Table:

@@ -68,6 +68,13 @@ def test_scores_of_an_ensemble_and_of_each_alone(forecasts):
     assert alone["rmse"] == pytest.approx(errors.mean(), rel=1e-12)
 
 
+def test_the_error_in_common_against_a_loop():
+    errors = np.random.default_rng(0).standard_normal((5, 7)) + 0.3
+    pairs = [np.mean(errors[i] * errors[j]) for i, j in combinations(range(5), 2)]
+    wanted = np.mean(pairs) / np.mean([np.mean(e**2) for e in errors])
+    assert table_one.error_in_common(errors) == pytest.approx(wanted, rel=1e-12)
+
+
 def test_forecasts_are_in_the_units_of_the_target():
     x = np.random.default_rng(0).standard_normal((20, 3))
     y = 1000.0 + 50 * x[:, :1]

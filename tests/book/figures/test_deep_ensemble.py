@@ -6,7 +6,7 @@ import numpy as np
 
 from ensedu import plot
 from ensedu.book.experiments.averaging import ByStart
-from ensedu.book.figures.deep_ensemble import STARTS, Average, Correlation, Matrices, Weights
+from ensedu.book.figures.deep_ensemble import STARTS, Average, Matrices
 from tests.plot.looks import LIGHT, drawn, readable, texts
 
 X = np.linspace(-4.6, 4.6, 31)
@@ -18,11 +18,6 @@ TRAINED = ByStart(
 AVERAGE = Average(TRAINED, {1: 0.21, 2: 0.14, 4: 0.1})
 RNG = np.random.default_rng(0)
 MATRICES = Matrices({(M, h): RNG.uniform(-0.5, 0.5, (M, h, h)) for M in (1, 3) for h in (2, 5)})
-CORRELATION = Correlation(
-    [1, 4, 16],
-    {"at the data": [1, 0.825, 0.78], "in the gap": [1, 0.864, 0.83]},
-    [1, 0.25, 0.0625],
-)
 
 
 def holds(figure, values, color=None):
@@ -88,24 +83,3 @@ def test_matrices_are_those_of_the_size_and_the_width():
             )
     assert MATRICES.say(1, 5) == "One member is one network: one matrix of 25 weights."
     assert MATRICES.say(3, 5) == "3 members store 75 weights, and share none of them."
-
-
-def test_a_correlation_has_a_curve_a_place_and_one_of_independent_errors():
-    readable(CORRELATION.draw)
-    figure = drawn(CORRELATION.draw, LIGHT[0])
-    for values in CORRELATION.left.values():
-        assert holds(figure, values, plot.PALETTE["deep_ensemble"])
-    assert holds(figure, CORRELATION.independent, plot.PALETTE["single"])
-    assert "82.5% is left at four members where there are data and 86.4%" in CORRELATION.say()
-
-
-def test_weights_have_a_panel_beside_predictions():
-    shown = Weights(TRAINED, np.cos(X), 0 * X + 0.3)
-    readable(shown.draw)
-    figure = drawn(shown.draw, LIGHT[0])
-    assert holds(figure, shown.predictions, plot.PALETTE["deep_ensemble"])
-    assert holds(figure, shown.weights, plot.PALETTE["single"])
-    first, other = figure.axes
-    named = [text.get_text() for text in first.texts]
-    assert named == ["no data", "true curve", "data"] and not other.texts
-    assert "With weights averaged, it misses them" in shown.say()

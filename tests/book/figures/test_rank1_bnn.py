@@ -7,27 +7,17 @@ import numpy as np
 import pytest
 
 from ensedu import plot
-from ensedu.book.figures.rank1_bnn import Distribution, KLWeight, Learned, Weight, numbers_table
-from tests.plot.looks import LIGHT, drawn, readable
+from ensedu.book.figures.rank1_bnn import Distribution, Weight, numbers_table
+from tests.plot.looks import readable
 
 WEIGHT = Weight(draws=7, seed=3)
 RNG = np.random.default_rng(0)
 MEAN, STD = RNG.standard_normal((3, 5)) / 4, RNG.uniform(0.1, 0.3, (3, 5))
 DRAWS = {name: MEAN + STD * RNG.standard_normal((2, 3, 5)) / 2 for name in ("rank1", "mean_field")}
 DISTRIBUTION = Distribution(MEAN, STD, DRAWS)
-X = np.linspace(-4, 4, 11)
-LEARNED = {
-    words: Learned(
-        plot.Belief("rank1", size * np.sin(X), np.full(11, 0.2), np.stack([np.sin(X), np.cos(X)])),
-        median=0.0123,
-    )
-    for words, size in (("0", 1.0), ("10", 0.5))
-}  # fmt: skip
-KL = KLWeight(X, (np.array([-3.0, 2.5]), np.array([0.5, -0.5])), LEARNED)
 CASES = [
     *((WEIGHT, case) for case in itertools.product(*WEIGHT.choices.values())),
     *((DISTRIBUTION, (name,)) for name in ("rank-1", "mean-field")),
-    *((KL, (words,)) for words in LEARNED),
 ]
 
 
@@ -55,15 +45,6 @@ def test_a_button_shows_the_draws_of_its_method(name):
     assert mean is MEAN and std is STD and draws is DRAWS[name]
     assert distribution.call_args.kwargs["method"] == name
     assert ("without a pattern" in DISTRIBUTION.say(method)) == (name == "mean_field")
-
-
-def test_each_weight_of_the_kl_has_its_curve_and_its_median():
-    assert KL.choices == {"kl_weight": ["0", "10"]}
-    for words, size in (("0", 1.0), ("10", 0.5)):
-        (axes,) = drawn(lambda words=words: KL.draw(words), LIGHT[0]).axes
-        curves = [line.get_ydata() for line in axes.lines if len(line.get_xdata()) == 11]
-        assert any(np.array_equal(curve, size * np.sin(X)) for curve in curves)
-    assert KL.say("10") == "KL × 10: half of all σ end above 0.012."
 
 
 def test_the_table_has_a_row_each_and_the_second_decides():

@@ -1,4 +1,4 @@
-"""What *What is inside a BatchEnsemble?* claims, by counts, by its tables, and by new layers."""
+"""What *What is inside a BatchEnsemble?* claims, by counts and by new layers."""
 
 from itertools import product
 from math import comb
@@ -7,13 +7,9 @@ import numpy as np
 
 from ensedu import counting
 from ensedu import numpy as en
-from ensedu.book import measured
-from ensedu.book.experiments import averaging
-from ensedu.book.experiments import running_example as example
-from ensedu.uncertainty import paired
-from tests.book.claiming import Change, Claims
+from tests.book.claiming import Claims
 
-PROOF, EXAMPLE = "a step of a proof", "an example in two numbers"
+PROOF = "a step of a proof"
 CLAIMS = Claims(
     "counting/batch-ensemble",
     unclaimed={
@@ -26,40 +22,14 @@ CLAIMS = Claims(
         "independent entries of W of mean 0": "an assumption",
         "and each that remains carries": PROOF,
         "For a member with itself it is": PROOF,
-        "enter only L_1, so each of": "the slope of an average",
-        "Say that member 1 alone would give": EXAMPLE,
-        "If member 2 wants the same, g_2": EXAMPLE,
-        "Set the starts to N(1, 0.1²)": "what a reader tries",
-        "is in nats for a new point": "how to read a score",
-        "report 95.31% correct for one network": "what others published",
-        "TabM, which builds on BatchEnsemble, reports better": "what others published",
         "so it pulls them to 0": "what weight decay is",
     },
 )
-SIGNS, NEAR = "batch_ensemble_signs", "batch_ensemble_normal"
 
 
 def layer(m: int, n: int, members: int, seed: int = 0, **start) -> en.BatchEnsembleLinear:
     """Return a layer from this seed."""
     return en.BatchEnsembleLinear(m, n, members, rng=np.random.default_rng(seed), **start)
-
-
-def scored(name: str, place: str, part: str = "difference", times: float = 1.2) -> Change:
-    """Return a change of a contestant's NLL beside one network's."""
-    where = {"contestant": name, "place": place, "score": "nll"}
-    return Change("running-example", "summary", where, part, times=times)
-
-
-def run(name: str, place: str, times: float, score: str = "nll") -> Change:
-    """Return a change of a contestant's score in each run."""
-    return Change("running-example", "rows", {"contestant": name}, place, score, times=times)
-
-
-def lower(name: str, place: str) -> float:
-    """Return how much lower its NLL is than one network's, surely."""
-    row = example.summary_row(name, place, "nll")
-    assert row["high"] < 0
-    return -round(row["difference"], 2)
 
 
 @CLAIMS.says("entries", "All 2,500: entry")
@@ -105,6 +75,18 @@ def _() -> None:
     assert round(mean) == 46 and round(full, 2) == 0.08
 
 
+@CLAIMS.says("first", "square layer is smaller from width 3")
+def _() -> None:
+    saved = []
+    for width in range(1, 100):
+        batch, deep = (
+            counting.layer(width, width, method, 4).total
+            for method in ("batch_ensemble", "deep_ensemble")
+        )
+        saved.append(1 - batch / deep)
+    assert saved[1] < 0 < saved[2] and (np.diff(saved) > 0).all()
+
+
 @CLAIMS.says("member", "For 50 → 50 these are 150, where")
 @CLAIMS.says("smaller", "the left side of prop-be-smaller is at")
 def _() -> None:
@@ -122,75 +104,17 @@ def _() -> None:
 
 @CLAIMS.says("correlate", "as if each had a matrix of")
 @CLAIMS.says("correlate-again", "start uncorrelated from random signs, and correlate")
-@CLAIMS.says("fast", "sum moves W nearly four times too")
 def _() -> None:
-    """Of eight layers: correlations of outputs, and what an average leaves of a gradient of W."""
-    for std, left in ((0.1, 0.94), (0.5, None), (None, 1 / 4)):
+    """Of 20 layers, on random inputs."""
+    for std in (0.1, 0.5, None):
         start = {"init": "normal", "init_std": std} if std else {"init": "signs"}
-        begun = []
-        for seed in range(8):
-            rng = np.random.default_rng(seed)
-            net = en.mlp([200, 200, 10], "batch_ensemble", 4, rng=rng, **start)
-            begun.append(averaging.begun(net, seed))
-        correlation, kept = np.mean(begun, axis=0)
-        assert abs(correlation - ((1 + std**2) ** -2 if std else 0)) < 0.03
-        assert left is None or abs(kept - left) < 0.01
-
-
-@CLAIMS.says("starts", "from random signs and from N(1, 0.25²)")
-def _() -> None:
-    for name, init, std in ((SIGNS, "signs", None), (NEAR, "normal", 0.25)):
-        recipe = example.CONTESTANTS[name]
-        options = recipe.options(recipe.setting)
-        assert options["init"] == init and options.get("init_std") == std
-
-
-@CLAIMS.says(
-    "gap", "it gains 8.84 nats over one network", scored(SIGNS, "gap"), scored(NEAR, "gap"),
-    scored(SIGNS, "gap", "high", -1), run(SIGNS, "gap", 1.02, "rmse"),
-    run(NEAR, "gap", 1.02, "rmse"),
-)  # fmt: skip
-@CLAIMS.says(
-    "data", "Where there are data it gains 0.10", scored(SIGNS, "regions"),
-    scored(NEAR, "regions"), scored(NEAR, "regions", "high", -1),
-)  # fmt: skip
-def _() -> None:
-    assert [lower(name, "gap") for name in (SIGNS, NEAR)] == [8.84, 8.04]
-    assert [lower(name, "regions") for name in (SIGNS, NEAR)] == [0.10, 0.04]
-    for name, wanted in ((SIGNS, (-4.53, -4.31)), (NEAR, (-2.49, -5.54))):
-        parts = example.gap_nll_parts(name)
-        assert tuple(round(part.mean, 2) for part in parts) == wanted
-        assert all(part.high < 0 for part in parts)
-
-
-@CLAIMS.says(
-    "beside", "which gains 6.64 with 2.8 times", scored("deep_ensemble", "gap"),
-    run(SIGNS, "gap", 1.1), run(NEAR, "gap", 1.1),
-)  # fmt: skip
-@CLAIMS.says(
-    "pairs", "On each of the 20 data sets",
-    Change("running-example", "rows", {"data_seed": 3}, "data_seed", to=2),
-)  # fmt: skip
-@CLAIMS.says(
-    "first", "the first is lower by 0.01, the", run(SIGNS, "regions", 1.1),
-    run("deep_ensemble", "regions", 1.1),
-)  # fmt: skip
-def _() -> None:
-    assert lower("deep_ensemble", "gap") == 6.64
-    deep, own = map(example.parameters, ("deep_ensemble", SIGNS))
-    assert own == 3812 and round(deep / own, 1) == 2.8
-    rows = measured.load("running-example")["rows"]
-    assert len({row["data_seed"] for row in rows}) == 20
-    for name, place, wanted in (
-        (SIGNS, "gap", -2.21), (NEAR, "gap", -1.40), (SIGNS, "regions", -0.01),
-        (NEAR, "regions", 0.04),
-    ):  # fmt: skip
-        batch, deep = (
-            np.array([row[place]["nll"] for row in rows if row["contestant"] == who])
-            for who in (name, "deep_ensemble")
-        )
-        found = paired(batch - deep)
-        assert round(found.mean, 2) == wanted and found.low * found.high > 0
+        found = []
+        for seed in range(20):
+            own = layer(200, 200, 2, seed, **start)
+            own.params["bias"][...] = 0
+            x = np.random.default_rng([seed, 1]).standard_normal((64, 200))
+            found.append(np.corrcoef(*own.forward(x).reshape(2, -1))[0, 1])
+        assert abs(np.mean(found) - ((1 + std**2) ** -2 if std else 0)) < 0.02
 
 
 @CLAIMS.says("thin", "of four members holds 2h + 8 numbers")
