@@ -1,4 +1,4 @@
-"""What *Which ensemble holds how much?* claims, by counts, its table, and what others published."""
+"""What *Which ensemble holds how much?* claims, by counts and by what others published."""
 
 import itertools
 
@@ -8,48 +8,19 @@ from torch import nn
 
 from ensedu import costs, counting
 from ensedu import torch as et
-from ensedu.book.experiments import running_example as example
 from ensedu.book.figures import comparison
 from ensedu.methods import size_option
 from ensedu.torch import models
-from tests.book.claiming import Change, Claims
-from tests.book.claims.learning.shootout import word
+from tests.book.claiming import Claims
 
 CLAIMS = Claims(
     "counting/comparison",
     unclaimed={
         "first layer, 1 channel to 6": "the cell below counts it",
-        "is in nats a point": "how to read a score",
         "which sets random units to": "what the method is",
-        "What is random averages 32 passes": "the protocol",
         "so member 1 depends on member 2": "the folded check below shows it",
     },
 )
-#: Clear differences from one network, in nats a point.
-REGIONS = {
-    "deep_ensemble": -0.08, "batch_ensemble_signs": -0.10, "batch_ensemble_normal": -0.04,
-    "rank1": 0.09, "mean_field": 0.28, "mc_dropout": 0.32,
-}  # fmt: skip
-GAP = {
-    "wide": -6.08, "deep_ensemble": -6.64, "batch_ensemble_signs": -8.84,
-    "batch_ensemble_normal": -8.04, "rank1": -9.69, "mean_field": -8.71, "mc_dropout": -9.67,
-}  # fmt: skip
-
-
-def clear(place: str) -> dict[str, float]:
-    """Return differences from one network whose interval does not hold 0."""
-    found = {name: example.summary_row(name, place, "nll") for name in GAP}
-    return {
-        name: round(row["difference"], 2)
-        for name, row in found.items()
-        if row["low"] * row["high"] > 0
-    }
-
-
-def scored(name: str, place: str, part: str = "difference", times: float = 1.2) -> Change:
-    """Return a change of a contestant's difference."""
-    where = {"contestant": name, "place": place, "score": "nll"}
-    return Change("running-example", "summary", where, part, times=times)
 
 
 def converted(model: nn.Module, method: str, members: int = 4) -> counting.Count:
@@ -118,33 +89,6 @@ def _() -> None:
     more = [converted(resnet, "rank1", M).total - one for M in (1, 10)]
     assert (one, more[0]) == (25_557_032, 104_278)
     assert [f"{100 * each / one:.2g}" for each in more] == ["0.41", "4.1"]
-
-
-@CLAIMS.says(
-    "at-data", "the deep ensemble gains 0.08 nats",
-    scored("deep_ensemble", "regions"), scored("batch_ensemble_signs", "regions"),
-    scored("batch_ensemble_normal", "regions", times=1.5),
-)  # fmt: skip
-@CLAIMS.says("larger", "Of the larger network it is unclear", scored("wide", "regions", "low", -1))
-@CLAIMS.says(
-    "losses", "A rank-1 BNN loses 0.09, mean-field 0.28",
-    scored("rank1", "regions"), scored("mean_field", "regions"), scored("mc_dropout", "regions"),
-)  # fmt: skip
-def _() -> None:
-    assert clear("regions") == REGIONS
-
-
-@CLAIMS.says(
-    "in-gap", "In the gap all gain: the larger network",
-    *(scored(name, "gap") for name in GAP), scored("wide", "gap", "high", -1),
-)  # fmt: skip
-def _() -> None:
-    assert clear("gap") == GAP
-
-
-@CLAIMS.says("contest", "and MC dropout are unclear there")
-def _() -> None:
-    assert word("mean_field") == word("mc_dropout") == "unclear"
 
 
 @CLAIMS.says("cifar", "0.875 to 0.690 with 0.2% more")
