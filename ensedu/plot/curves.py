@@ -17,7 +17,6 @@ Ends = Sequence[float | int] | np.ndarray | Sequence[int] | np.ndarray
 EDGE = 0.08  # inches between the edge of the figure and what is written
 LEAD = 0.27  # inches from a curve's end to its name
 AIR = 0.1  # inches between two ticks' labels
-RING = 9  # points from the middle of a ring to where nothing of it is
 
 
 def growth_curves(
@@ -29,7 +28,6 @@ def growth_curves(
     log: bool = False,
     log_x: bool = False,
     relative_to: str | None = None,
-    marks: Mapping[str, float | int] | None = None,
     colors: Mapping[str, str] | None = None,
     xlim: Ends | None = None,
     ylim: Ends | None = None,
@@ -49,9 +47,6 @@ def growth_curves(
         logarithmic x-axis there is a tick at each x.
     relative_to
         One of the names: each curve is divided by that one.
-    marks
-        Some of the names to the x from which that curve lies below another, say a break-even
-        point: a ring on the curve, with "from 3" beside it.
     colors
         Names that are no methods to the method whose color, marker and line they have.
     xlim, ylim
@@ -61,8 +56,8 @@ def growth_curves(
     Raises
     ------
     TypeError, ValueError
-        For lengths that differ, values that do not increase or are not finite, a name unknown, a
-        mark outside x, ends that do not rise or leave something out.
+        For lengths that differ, values that do not increase or are not finite, a name unknown,
+        ends that do not rise or leave something out.
     """
     xs = figure_checks.series("x", x)
     if (np.diff(xs) <= 0).any():
@@ -85,7 +80,6 @@ def growth_curves(
         curves = {name: values / base for name, values in curves.items()}
     if log and any((values <= 0).any() for values in curves.values()):
         raise ValueError("totals must be above 0 for log=True")
-    points = _points_of_marks(marks, xs, curves, log, log_x)
     every = np.concatenate(list(curves.values()))
     x_ends = _ends_of_totals("xlim", xlim, xs, log_x)
     y_ends = _ends_of_totals("ylim", ylim, every, log)
@@ -110,7 +104,6 @@ def growth_curves(
         _write_names_at_ends(
             axes, {name: values[-1] for name, values in curves.items()}, xs[-1], looks
         )
-        _draw_marks(axes, points, looks)
     return label_layout.figure_of(axes)
 
 
@@ -223,56 +216,3 @@ def _write_names_at_ends(
             arrowprops={"arrowstyle": "-", "color": color(looks[name]), "lw": 0.8, "shrinkA": 1,
                         "shrinkB": 6, "relpos": (0, 0.5)},
         )  # fmt: skip
-
-
-def _points_of_marks(
-    marks: Mapping[str, float | int] | None, xs: np.ndarray, curves: Mapping[str, np.ndarray],
-    log: bool, log_x: bool,
-) -> dict[str, tuple[float, float]]:  # fmt: skip
-    """Return where each mark lies on its curve, which is straight between two totals as drawn."""
-    points = {}
-    for name, x in figure_checks.optional_mapping("marks", marks, "numbers").items():
-        ys = curves[checks.one_of("marks: a name", name, tuple(curves))]
-        x = checks.real(f"marks[{name!r}]", x)
-        if not xs[0] <= x <= xs[-1]:
-            raise ValueError(
-                f"marks[{name!r}] must be from {xs[0]:g} to {xs[-1]:g}, as x is, got {x:g}"
-            )
-        at, from_ = (np.log(x), np.log(xs)) if log_x else (x, xs)
-        y = np.exp(np.interp(at, from_, np.log(ys))) if log else np.interp(at, from_, ys)
-        points[name] = (x, float(y))
-    return points
-
-
-def _draw_marks(
-    axes: Axes, points: Mapping[str, tuple[float, float]], looks: Mapping[str, str]
-) -> None:
-    """Draw a ring at each point, and its x where label and leader cover the least."""
-    if not points:
-        return
-    panel = label_layout.panel_box(axes)
-    lines = label_layout.segments_of_curves(
-        [label_layout.in_points(axes, line.get_xydata()) for line in axes.lines]
-    )
-    rings = {name: label_layout.in_points(axes, xy) for name, xy in points.items()}
-    taken = [(ring - RING, ring + RING) for ring in rings.values()]
-    for name, ring in rings.items():
-        x, y = points[name]
-        own = color(looks[name])
-        axes.plot(
-            [x], [y], ls="", marker="o", ms=13, mfc="none", mec=own, mew=2, clip_on=False,
-            gid=f"mark {name}", label=f"{label(name)}, mark",
-        )  # fmt: skip
-        words = f"from {text_layout.number_in_words(x)}"
-        size = np.array(
-            [text_layout.text_width(words, SMALL, "bold"), text_layout.text_height(words, SMALL)]
-        )
-        half = 36 * size + 4
-        offset = label_layout.free_offset(ring, half, panel, taken, lines, clear=RING)
-        axes.annotate(
-            words, xy=(x, y), xytext=tuple(offset), textcoords="offset points", color=own,
-            weight="bold", ha="center", va="center", annotation_clip=False, fontsize=SMALL,
-            arrowprops={"arrowstyle": "-", "color": own, "lw": 0.8, "shrinkA": 1, "shrinkB": 7.5},
-        )  # fmt: skip
-        taken.append((ring + offset - half, ring + offset + half))
-        lines = np.concatenate([lines, [[ring, ring + offset]]])

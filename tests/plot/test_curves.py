@@ -5,7 +5,6 @@ from functools import cache
 import numpy as np
 import pytest
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
 
 from ensedu import counting, plot
 from ensedu.methods import METHODS
@@ -30,11 +29,6 @@ def layers(x, names=THREE):
     return {name: [counting.layer(h, h, name, 4).total for h in x] for name in names}
 
 
-def marked(x, log=False, log_x=False, **marks):
-    axes = {"xlabel": "x", "ylabel": "y", "log": log, "log_x": log_x}
-    return plot.growth_curves(x, layers(x), **axes, marks=marks)
-
-
 def curves(x=(1, 2), totals=None, **options):
     totals = {"single": [3, 4]} if totals is None else totals
     return plot.growth_curves(x, totals, **({"xlabel": "x", "ylabel": "y"} | options))
@@ -46,6 +40,7 @@ def words(axes):
 
 DEVICES = [1, 2, 4, 16, 64, 256, 1024, 4096]
 WIDTHS = list(range(2, 21))
+LAYERS, DOUBLING = range(1, 13), [1, 2, 4, 8, 16, 32, 64]
 FIGURES = {
     "all methods": lambda: curves(range(1, 10), growth(), xlabel="of x", ylabel="of y"),
     "logarithmic": lambda: curves(range(1, 10), growth(), log=True),
@@ -64,20 +59,13 @@ FIGURES = {
     "negative numbers": lambda: curves((-2, 1), {"single": [-30, 5]}),
     "relative": lambda: curves(WIDTHS, {
         name: [total([1, h, h, 1], name) for h in WIDTHS] for name in METHODS
-    }, relative_to="single", marks={
-        name: counting.break_even_width([1, None, None, 1], name, 4) for name in THREE[1:]
-    }),
+    }, relative_to="single"),
     "devices": lambda: curves(
         DEVICES, {"rank1": [100 / (1 + d / 700) for d in DEVICES]}, log_x=True
     ),
-    "marked": lambda: marked(range(1, 13), batch_ensemble=3, rank1=6),
-    "marked log": lambda: marked(
-        [10, 30, 100, 300, 1000], log=True, batch_ensemble=200, rank1=600.5
-    ),
-    "doubling": lambda: marked([1, 2, 4, 8, 16, 32, 64], log_x=True, batch_ensemble=3, rank1=6),
-    "marks at one place": lambda: marked(
-        [10, 100, 1000], log=True, batch_ensemble=10, rank1=10, deep_ensemble=1000
-    ),
+    "layers": lambda: curves(LAYERS, layers(LAYERS)),
+    "layers log": lambda: curves(LAYERS, layers(LAYERS), log=True),
+    "doubling": lambda: curves(DOUBLING, layers(DOUBLING), log_x=True),
 }  # fmt: skip
 
 
@@ -93,7 +81,7 @@ def test_curves_are_readable(name):
         readable_figure(shown(name, look), look)
 
 
-@pytest.mark.parametrize("name", ["relative", "marked log"])
+@pytest.mark.parametrize("name", ["relative", "layers log"])
 def test_same_input_same_bytes(name):
     repeats(FIGURES[name])
 
@@ -144,27 +132,6 @@ def test_curves_relative_to_one_of_them():
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["1×", "2×"]
 
 
-@pytest.mark.parametrize("log_x", [False, True])
-@pytest.mark.parametrize("log", [False, True])
-@pytest.mark.parametrize("x, words_", [(3, "from 3"), (4.5, "from 4.5")])
-def test_marks_lie_on_their_curves(log, log_x, x, words_):
-    figure = marked(range(1, 13), log, log_x, rank1=x)
-    (axes,) = figure.axes
-    (ring,) = [line for line in axes.lines if line.get_gid() == "mark rank1"]
-    low, high = (counting.layer(h, h, "rank1", 4).total for h in (int(x), int(x) + 1))
-    part = np.log(x / int(x)) / np.log(1 + 1 / int(x)) if log_x else x - int(x)
-    y = low ** (1 - part) * high**part if log else low + part * (high - low)
-    assert ring.get_xdata() == [x]
-    np.testing.assert_allclose(ring.get_ydata(), [y])
-    assert ring.get_markerfacecolor() == "none"
-    (text,) = [text for text in axes.texts if text.get_text() == words_]
-    assert ring.get_markeredgecolor() == text.get_color() == plot.PALETTE["rank1"]
-    # The straight line between two totals passes through the ring, as drawn.
-    ends = axes.transData.transform([(int(x), low), (int(x) + 1, high)])
-    point = axes.transData.transform((x, y))
-    np.testing.assert_allclose(point, (1 - part) * ends[0] + part * ends[1])
-
-
 def test_a_short_logarithmic_axis_has_more_than_powers_of_ten():
     for last, expected in ((70, {1, 2, 5, 10, 20, 50}), (5000, {1, 10, 100, 1000})):
         (axes,) = curves((1, 2), {"single": [1, last]}, log=True).axes
@@ -176,48 +143,21 @@ def test_a_short_logarithmic_axis_has_more_than_powers_of_ten():
 
 
 def test_a_logarithmic_x_axis_names_each_x():
-    sizes = [1, 2, 4, 8, 16, 32, 64]
-    (axes,) = marked(sizes, log_x=True).axes
+    (axes,) = curves(DOUBLING, layers(DOUBLING), log_x=True).axes
     assert axes.get_xscale() == "log"
-    assert [label.get_text() for label in axes.get_xticklabels()] == [str(x) for x in sizes]
+    assert [label.get_text() for label in axes.get_xticklabels()] == [str(x) for x in DOUBLING]
     assert len(axes.xaxis.get_minorticklocs()) == 0
 
 
 def test_of_ticks_that_stand_too_close_some_have_no_label():
     def labels(x):
-        (axes,) = drawn(lambda: marked(x, log_x=True), LIGHT[1]).axes
+        (axes,) = drawn(lambda: curves(x, layers(x), log_x=True), LIGHT[1]).axes
         assert list(axes.get_xticks()) == x
         return [label.get_text() for label in axes.get_xticklabels()]
 
-    assert labels([1, 2, 4, 8, 16, 32, 64]) == ["1", "2", "4", "8", "16", "32", "64"]
+    assert labels(DOUBLING) == ["1", "2", "4", "8", "16", "32", "64"]
     found = labels(DEVICES)
     assert found[0] == "1" and found[-1] == "4,096" and 3 < len(set(found)) < len(DEVICES)
-
-
-def test_marks_follow_ratios_and_may_be_none():
-    totals = {"deep_ensemble": [10, 20], "rank1": [20, 10]}
-    options = {"xlabel": "x", "ylabel": "y", "relative_to": "deep_ensemble"}
-    (axes,) = plot.growth_curves([1, 2], totals, marks={"rank1": 2}, **options).axes
-    assert axes.lines[-1].get_ydata() == [0.5]
-    unmarked = plot.png(plot.growth_curves([1, 2], totals, **options))
-    assert plot.png(plot.growth_curves([1, 2], totals, marks={}, **options)) == unmarked
-
-
-@pytest.mark.parametrize("log", [False, True])
-@LOOKS
-def test_labels_of_marks_are_off_the_curves(log, look):
-    figure = drawn(lambda: marked(range(1, 13), log, batch_ensemble=3, rank1=6), look)
-    # An SVG has 72 points an inch, whatever the figure has.
-    for dpi in (200, 72):
-        figure.set_dpi(dpi)
-        figure.draw_without_rendering()
-        (axes,) = figure.axes
-        labels = [Text.get_window_extent(t) for t in axes.texts if t.get_text().startswith("from")]
-        assert len(labels) == 2
-        for line in axes.lines:
-            path = axes.transData.transform_path(line.get_path())
-            assert not any(path.intersects_bbox(box, filled=False) for box in labels)
-        assert all(axes.bbox.contains(*corner) for box in labels for corner in box.corners())
 
 
 @pytest.mark.parametrize(("look", "log"), [(LIGHT[0], True), (LIGHT[1], False)])
@@ -251,9 +191,7 @@ def test_names_at_the_ends_of_equal_curves_are_all_there(look):
 
 def test_colors_are_of_the_house():
     (axes,) = shown("relative", LIGHT[0]).axes
-    assert {line.get_color() for line in axes.lines if not line.get_gid()} == set(
-        style.PALETTE.values()
-    )
+    assert {line.get_color() for line in axes.lines} == set(style.PALETTE.values())
 
 
 NAN = float("nan")
@@ -281,12 +219,6 @@ BAD = [
     (lambda: curves(relative_to="mine", totals={"mine": [0, 1]}), ValueError, ("totals['mine']",)),
     (lambda: curves(log_x=1), TypeError, ("log_x", "1", "True or False")),
     (lambda: curves(x=[0, 2], log_x=True), ValueError, ("x", "above 0", "log_x", "got 0")),
-    (lambda: curves(marks=3), TypeError, ("marks", "mapping", "3")),
-    (lambda: curves(marks={1: 1}), TypeError, ("marks", "key 1")),
-    (lambda: curves(marks={"rank1": 1}), ValueError, ("marks", "'rank1'", "'single'")),
-    (lambda: curves(marks={"single": "a"}), TypeError, ("marks['single']", "'a'")),
-    (lambda: curves(marks={"single": NAN}), ValueError, ("marks['single']", "nan")),
-    (lambda: curves(marks={"single": 2.5}), ValueError, ("marks['single']", "1 to 2", "2.5")),
     (lambda: curves(xlim=5), TypeError, ("xlim", "5")),
     (lambda: curves(xlim=(0, 1, 2)), ValueError, ("xlim", "(3,)")),
     (lambda: curves(ylim=(9, 0)), ValueError, ("ylim", "(9, 0)")),
@@ -307,13 +239,11 @@ def test_bad_input(case):
 def test_a_name_has_the_look_of_a_method():
     figure = plot.growth_curves(
         [1, 2, 3], {"mine": [1, 2, 3], "single": [3, 4, 5]}, xlabel="x", ylabel="y",
-        colors={"mine": "rank1"}, marks={"mine": 2},
+        colors={"mine": "rank1"},
     )  # fmt: skip
     (axes,) = figure.axes
     own, line = style.PALETTE["rank1"], axes.lines[0]
     assert (line.get_color(), line.get_marker()) == (own, style.MARKERS["rank1"])
     assert line.get_linestyle() == Line2D([], [], ls=style.LINES["rank1"]).get_linestyle()
     named = {text.get_text(): text.get_color() for text in axes.texts}
-    assert named["mine"] == own and named["from 2"] == own
-    (ring,) = [line for line in axes.lines if line.get_gid() == "mark mine"]
-    assert ring.get_markeredgecolor() == own
+    assert named["mine"] == own
