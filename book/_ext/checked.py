@@ -8,7 +8,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 
-PAGE = "book/checked"
+LABEL = "how-a-number-is-checked"  # a section of the reading guide
 CLAIMS = "tests/book/claims"
 
 
@@ -27,9 +27,9 @@ def tell_claims(app, doctree):
     line = nodes.paragraph(classes=["ensedu-checked"])
     link = addnodes.pending_xref(
         refdomain="std",
-        reftype="doc",
+        reftype="ref",
         refdoc=docname,
-        reftarget=f"/{PAGE}",
+        reftarget=LABEL,
         refexplicit=True,
         refwarn=True,
     )

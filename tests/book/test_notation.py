@@ -1,10 +1,11 @@
-"""One letter for one thing: each formula of the book uses the letters of the notation page."""
+"""One letter for one thing: each formula of the book uses the letters of the reading guide."""
 
 import re
 from collections import defaultdict
 
-import nbformat
 import pytest
+
+from tests.book.conftest import NOTEBOOKS, read
 
 GREEK = {
     f"\\{name}"
@@ -26,10 +27,21 @@ def letters(formula):
     return [token for token in tokens if token in GREEK or token[0] != "\\"]
 
 
+def words(page):
+    """Return the text of a notebook."""
+    cells = read(page).cells
+    return "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+
+
 @pytest.fixture(scope="module")
-def symbols(root):
-    """The symbols that each section of the notation page explains."""
-    text = (root / "book" / "notation.md").read_text(encoding="utf-8")
+def guide():
+    """The tables of letters."""
+    return words("book/reading-guide").partition("\n## The letters\n")[2]
+
+
+@pytest.fixture(scope="module")
+def symbols(guide):
+    """The symbols that each table explains."""
     return {
         section.partition("\n")[0]: [
             symbol.strip()
@@ -37,26 +49,22 @@ def symbols(root):
             for formula in FORMULA.findall(cell)
             for symbol in formula.strip("$").split(",")
         ]
-        for section in text.split("\n## ")[1:]
+        for section in guide.split("\n### ")[1:]
     }
 
 
 @pytest.fixture(scope="module")
-def known(root):
-    """Every letter on the notation page."""
-    text = (root / "book" / "notation.md").read_text(encoding="utf-8")
-    return {letter for formula in FORMULA.findall(text) for letter in letters(formula)}
+def known(guide):
+    """Every letter of the tables."""
+    return {letter for formula in FORMULA.findall(guide) for letter in letters(formula)}
 
 
 @pytest.fixture
 def formulas(page, root):
     """The formulas in the text of a page."""
-    if (root / f"{page}.ipynb").exists():
-        cells = nbformat.read(root / f"{page}.ipynb", as_version=4).cells
-        text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    else:
-        text = (root / f"{page}.md").read_text(encoding="utf-8")
-    return FORMULA.findall(text)
+    if page in NOTEBOOKS:
+        return FORMULA.findall(words(page))
+    return FORMULA.findall((root / f"{page}.md").read_text(encoding="utf-8"))
 
 
 def test_no_letter_has_two_meanings(symbols):

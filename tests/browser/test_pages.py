@@ -112,7 +112,7 @@ def test_a_first_visit_says_nothing_wrong(browser, server):
 
 def test_names_in_tables_break_behind_underscores_alone(open_page, server):
     page = open_page(viewport={"width": 360, "height": 740})
-    visit(page, server + "book/notation.html")
+    visit(page, server + "book/reading-guide.html")
     broken = page.evaluate(BROKEN)
     assert broken == []
     assert page.locator("table code wbr").count() > 5
