@@ -11,7 +11,7 @@ from ensedu.methods import METHODS
 
 API = Path(__file__).parents[1] / "book" / "api"
 #: The page of each table.
-PAGES = {"starts": "converting", "zoo": "converting", "speed": "costs", "whole": "costs"}
+PAGES = {"starts": "ensembles", "zoo": "ensembles", "speed": "counting", "whole": "counting"}
 #: Layers beside other packages, four members: (inputs and outputs, examples).
 SIZES = ((50, 32), (256, 32), (256, 256), (1024, 256))
 PACKAGES = ("ensedu", "tabm", "torch-uncertainty", "bayesian-torch", "BLiTZ")

@@ -365,7 +365,7 @@ def test_the_examples_of_the_help_run(arguments, nets, capsys):
     sys.modules.pop("nets", None)
 
 
-@pytest.mark.parametrize("page", ["book/api/command.md", "README.md"])
+@pytest.mark.parametrize("page", ["book/api/counting.md", "README.md"])
 def test_what_a_page_shows_is_what_is_printed(page, nets, capsys):
     text = (ROOT / page).read_text(encoding="utf-8").replace("\\\n", " ")
     shown = re.findall(r"^\$ python -m ensedu (.*)\n((?:.*\n)*?)```", text, flags=re.MULTILINE)

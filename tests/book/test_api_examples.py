@@ -2,7 +2,6 @@
 
 import re
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas
 import pytest
@@ -14,8 +13,8 @@ from ensedu.running.machine import one_thread
 from ensedu.sklearn import EnsembleRegressor
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-#: Their examples run in `test_training_page.py` and `test_command.py`.
-ELSEWHERE = {"training", "command"}
+#: Its examples run in `test_training_page.py`.
+ELSEWHERE = {"training"}
 ROWS = re.compile(r"^\| (.*?) \|", flags=re.MULTILINE)
 
 
@@ -37,8 +36,7 @@ def ran(root, tmp_path, monkeypatch):
                 exec(compile(program, f"{name}.md", "exec"), found)
         return found
 
-    yield run
-    plt.close("all")
+    return run
 
 
 def test_a_page_opens_with_an_example_and_says_when_to_take_what(root):
@@ -65,26 +63,21 @@ def test_page_index(ran, capsys):
 
 
 def test_page_counting(ran):
-    assert ran("counting")["formula"].total == 50 * 50 + 4 * (50 + 50 + 50)
-
-
-def test_page_costs(ran):
+    found = ran("counting")
+    assert found["formula"].total == 50 * 50 + 4 * (50 + 50 + 50)
     # Two operations a weight for each of four members.
-    assert ran("costs")["shared"].product_flops == 4 * 2 * 2048**2
+    assert found["shared"].product_flops == 4 * 2 * 2048**2
 
 
-def test_page_numpy(ran):
-    assert ran("numpy")["outputs"].shape == (4, 60, 1)
+def test_page_layers(ran):
+    found = ran("layers")
+    assert found["read"].shape == found["used"].shape == (4, 11, 10)
+    assert found["outputs"].shape == (4, 60, 1)
 
 
-def test_page_torch(ran):
-    found = ran("torch")
-    assert found["curves"].shape == (32, 60, 1)
-    assert found["probabilities"].shape == (360, 10)
-
-
-def test_page_converting(ran):
-    found = ran("converting")
+def test_page_ensembles(ran):
+    # What compiles and exports runs in `tests/torch/test_compilers.py`.
+    found = ran("ensembles", 1)
     assert found["outputs"].shape == (4, 2, 10)
     x = torch.randn(2, 1, 28, 28)
     with torch.no_grad():
@@ -93,43 +86,11 @@ def test_page_converting(ran):
     assert 0 < float((members - plain).norm() / plain.norm().mul(2)) < 0.5
 
 
-@pytest.mark.compiled
-def test_page_compilers(ran):
-    # The last one is for ONNX, see tests/peers.
-    assert ran("compilers", 2)["y"].shape == (3, 4, 2)
-
-
-def test_page_distributed(ran):
-    assert ran("distributed")["members"].shape == (4, 5, 10)
-
-
-def test_page_explore(ran):
-    assert repr(ran("explore")["sliders"]) == "Explorer(width=2 of [2, 5])"
-
-
-def test_page_plot(ran, tmp_path):
-    ran("plot")
-    assert (tmp_path / "counts.png").stat().st_size > 5_000
-
-
-def test_page_priors(ran):
-    # A scale of 0.1 in prior and start: what a weight pays is what its mean is away from 1.
-    assert 0 < float(ran("priors")["divergence"].detach()) < np.inf
-
-
-def test_page_bayes(ran):
-    found = ran("bayes")
+def test_page_theory(ran):
+    found = ran("theory")
     assert (found["too_sure"] < 1).all()
     np.testing.assert_allclose(found["exact"].mean.ravel(), [0, 0.5], atol=0.05)
-
-
-def test_page_ntk(ran):
-    found = ran("ntk")
     assert np.abs(found["zero"]).max() == 0 < np.abs(found["near_zero"]).max()
-
-
-def test_page_perturbations(ran):
-    found = ran("perturbations")
     assert found["full"].shape == found["cheap"].shape == (1000, 7, 5)
     np.testing.assert_allclose(found["cheap"].var(axis=0), found["full"].var(axis=0), rtol=0.4)
 
@@ -141,13 +102,6 @@ def test_page_uncertainty(ran):
     assert found["calibrated"].guarantee(0.9) == 0.9
 
 
-def test_page_contest(ran, capsys):
-    found = ran("contest")
-    words = capsys.readouterr().out
-    assert re.fullmatch(r"(\w+: 5\.\d\d nats an example, \d\d away\n){2}", words)
-    assert [len(row["nll"]) for row in found["rows"].values()] == [4, 1]
-
-
 def test_page_sklearn(ran, capsys):
     found = ran("sklearn")
     (inside,) = re.fullmatch(r"(\d+)% inside\n", capsys.readouterr().out).groups()
@@ -157,8 +111,12 @@ def test_page_sklearn(ran, capsys):
     assert np.isfinite(found["high"] - found["low"]).all()
 
 
-def test_page_data(ran):
-    np.testing.assert_allclose(ran("data")["x"], [[1, 0], [-1, 0]], atol=1e-12)
+def test_page_data(ran, capsys):
+    np.testing.assert_allclose(ran("data", 1)["x"], [[1, 0], [-1, 0]], atol=1e-12)
+    found = ran("data")
+    words = capsys.readouterr().out
+    assert re.fullmatch(r"(\w+: 5\.\d\d nats an example, \d\d away\n){2}", words)
+    assert [len(row["nll"]) for row in found["rows"].values()] == [4, 1]
 
 
 def frame(**columns):

@@ -1,5 +1,6 @@
 """The page "Training": its plain loop is `fit`, to the bit."""
 
+import contextlib
 import re
 
 import pytest
@@ -9,18 +10,21 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
-def ran(root):
+def ran(root, tmp_path_factory):
     """What the page's programs leave behind; not those for Lightning, see tests/peers."""
     blocks = BLOCK.findall((root / "book/api/training.md").read_text(encoding="utf-8"))
-    assert ["lightning" in block for block in blocks] == [False, False, True, True, False, False]
+    assert ["lightning" in block for block in blocks] == [False] * 2 + [True] * 2 + [False] * 3
     found = {}
     with torch.random.fork_rng(devices=[]):
         for block in blocks[:2]:
             exec(compile(block, "training.md", "exec"), found)
         found["start"] = found["untrained"]()
         found["stream"] = dict(found)
-        for block in blocks[4:]:
+        for block in blocks[4:6]:
             exec(compile(block, "training.md", "exec"), found["stream"])
+        found["kept"] = dict(found["stream"])
+        with contextlib.chdir(tmp_path_factory.mktemp("runs")):
+            exec(compile(blocks[6], "training.md", "exec"), found["kept"])
     return found
 
 
@@ -69,3 +73,8 @@ def test_labels_are_taken_out_of_the_dicts_of_a_loader(ran):
     inputs, labels = ran["stream"]["inputs"], ran["stream"]["labels"]
     assert [*inputs] == ["input_ids"] and inputs["input_ids"].shape == (3, 7)
     assert labels.tolist() == [0, 0, 0]
+
+
+def test_a_checkpoint_is_loaded_again(ran):
+    assert ran["kept"]["probabilities"].shape == (360, 10)
+    assert ran["kept"]["again"] is not ran["kept"]["net"]

@@ -1,7 +1,7 @@
 """What ``torch.compile``, ``torch.export`` and ``torch.func`` do with every layer and network.
 
 All of `CASES` pass, all of `LIMITS` are refused. Both serve ONNX too, in `tests/peers`, and
-`book/api/compilers.md` shows `LIMITS`.
+the section *Compile and export* of `book/api/ensembles.md` shows `LIMITS`.
 """
 
 import inspect
@@ -31,7 +31,8 @@ BATCHES = (2, 5, 101)
 FORMS = (et.BatchEnsembleLinear, et.BatchEnsembleConv2d, et.Rank1Linear, et.Rank1Conv2d)
 # Torch's own code generator and forward mode load what they need with torch.jit.
 jit = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
-PAGE = Path(__file__).parents[2] / "book" / "api" / "compilers.md"
+PAGE = Path(__file__).parents[2] / "book" / "api" / "ensembles.md"
+SECTION = PAGE.read_text(encoding="utf-8").split("\n## Compile and export\n")[1].split("\n## ")[0]
 
 
 class Small(nn.Module):
@@ -472,7 +473,7 @@ def test_limits_hold(what):
 
 
 def test_the_page_shows_the_limits():
-    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("- ")]
+    rows = [line for line in SECTION.splitlines() if line.startswith("- ")]
     assert rows == [
         f"- **{what}**, by `{where}`: *{words}*. Instead: {instead}."
         for (what, where), (words, instead) in LIMITS.items()
@@ -481,7 +482,7 @@ def test_the_page_shows_the_limits():
 
 def blocks():
     """The blocks of Python on the page, in order."""
-    return re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    return re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
 
 
 @pytest.mark.compiled
