@@ -36,7 +36,6 @@ LOCATIONS = {
     "one-run-curves": "one_run.CURVES",
     "variance-head": "variance_head.EXPERIMENT",
     "batch-ensemble-training-tuning": "training_batch_ensemble.TUNING",
-    "batch-ensemble-rates": "training_batch_ensemble.RISING",
     "batch-ensemble-training": "training_batch_ensemble.EXPERIMENT",
     "lifelong-tuning": "lifelong.TUNING",
     "lifelong": "lifelong.EXPERIMENT",

@@ -14,7 +14,6 @@ QUESTIONS: Mapping[str, str] = {
     "contest/concrete-predictions": "What do contestants predict for each mixture of concrete?",
     "bandit": "How does a network's doubt change what an agent eats?",
     "bandit-tuning": "Which hyperparameters does each agent of the bandit get?",
-    "batch-ensemble-rates": "How do the average and the sum of losses bear a rising rate?",
     "batch-ensemble-training": "How do start and loss of a BatchEnsemble set its members apart?",
     "batch-ensemble-training-tuning": "Which rate does each start and loss of a BatchEnsemble get?",
     "bayes": "How do weight of the KL, start, draws and steps change a mean-field fit?",

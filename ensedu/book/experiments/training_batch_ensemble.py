@@ -10,8 +10,7 @@ tried. Two things changed: before anything else was computed the rates were move
 of a first grid most had their best at the upper end; and the starts were at first the same on all
 splits, so that no interval held their luck, and the table was computed again.
 Differences in NLL of `PAIRS` on digits are averaged over starts; the interval is over splits, and
-corrected because they share training images; Holm's method adjusts the p-values. `RISING`, losses
-at many learning rates, rests on the splits apart, and no test is made of it.
+corrected because they share training images; Holm's method adjusts the p-values.
 """
 
 import functools
@@ -39,7 +38,6 @@ from ensedu.torch.train.losses import softmax_cross_entropy
 __all__ = [
     "CONTESTANTS",
     "EXPERIMENT",
-    "RISING",
     "TUNING",
     "Recipe",
     "examples",
@@ -82,7 +80,7 @@ class Recipe:
 
     label: str
     method: str
-    chosen: int | None = None
+    chosen: int
     #: Of `ensedu.torch.mlp`.
     options: dict[str, Any] = field(default_factory=dict)
     loss: str = "mean"
@@ -97,7 +95,7 @@ class Recipe:
         """The learning rate: that which was chosen on digits, and one for all on MNIST."""
         if data != "digits":
             return FIXED
-        return RATES[self.optimizer][checks.natural_int("chosen", self.chosen)]
+        return RATES[self.optimizer][self.chosen]
 
 
 def _normal(std: float) -> dict[str, Any]:
@@ -129,12 +127,10 @@ CONTESTANTS = {
     "sgd_fast": Recipe(
         "SGD, r and s 4 × faster", BATCH, 0, optimizer="sgd", fast_lr_factor=float(MEMBERS)
     ),
-    "signs_sum": Recipe("Adam, sum", BATCH, loss="sum"),
-    "sgd_sum": Recipe("SGD, sum", BATCH, loss="sum", optimizer="sgd"),
 }  # fmt: skip
-#: By data, those of the table: the others are shown at many learning rates.
+#: By data, those of the table.
 COMPARED = {
-    "digits": [name for name, row in CONTESTANTS.items() if row.chosen is not None],
+    "digits": [*CONTESTANTS],
     "mnist5000": ["single", "wide", "deep_ensemble", "signs", "normal"],
 }
 #: What is compared on digits.
@@ -298,21 +294,6 @@ TUNING = Experiment(
     run=tune,
     settings={"budgets": BUDGETS},
     summarize=best_rates,
-)
-#: Learning rates that rise by the factor 4 = M.
-RISING = Experiment(
-    name="batch-ensemble-rates",
-    about="nll as in batch-ensemble-training-tuning: a BatchEnsemble from signs, trained on the "
-    "average and on the sum of its members' losses, at rising learning rates",
-    budget="as batch-ensemble-training-tuning, 3 splits apart, one start",
-    cases=[
-        {"data": "digits", "contestant": name, "lr": lr, "split": 1000 + split}
-        for name in ("signs", "signs_sum", "sgd", "sgd_sum")
-        for lr in (0.0005, 0.002, 0.008, 0.032, 0.128, 0.512)
-        for split in range(3)
-    ],
-    run=tune,
-    settings={"budgets": BUDGETS},
 )
 EXPERIMENT = Experiment(
     name="batch-ensemble-training",

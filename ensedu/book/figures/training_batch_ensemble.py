@@ -4,21 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jaxtyping import Float
-from numpy import ndarray as Array
-
-from ensedu.book.figures.mixes import MIXES
 from ensedu.plot.panels import RIGHT, inches, panels, set_axis
-from ensedu.plot.style import INK, MARKERS, PAGE, Figure, color, house_style, look
+from ensedu.plot.style import INK, MARKERS, Figure, color, house_style
 
 # Captions.
 LIVE = (
     "Members that start the same stay the same if they see the same examples. A: the four start "
     "from random signs, and in the gap they come apart. B: all four start from the same fast "
     "weights, so they remain one curve. The buttons choose where those of A start."
-)
-ENGINEER = (
-    "A BatchEnsemble's intervals are wider for all but the weak mix, and yet one is wrong. " + MIXES
 )
 LIVE_ALT = (
     "Two panels with 60 points on a wave, none in a gap in the middle: two BatchEnsembles of four, "
@@ -29,25 +22,15 @@ ALIKE = (
     "as four networks do. How often two members disagree on test images, divided by how often they "
     "would if each were wrong independently. Means over 10 splits."
 )
-RATES = (
-    "With SGD, the sum of losses is the average at four times the learning rate. With Adam both "
-    "have the same NLL at the same rate, up to rates at which training fails. A BatchEnsemble of "
-    "four from random signs, digits, 40 epochs: NLL of test images, a mean over 3 splits. A curve "
-    "ends where the loss is no number any more."
-)
 DIVERSITY = (
     "Members that differ more make a good ensemble, or a bad one. Marks: trained on the average of "
     "the members' losses. An arrow leads to the same ensemble trained on its own loss. Digits, "
     "each end at its own learning rate; means over 10 splits, 3 initializations on each."
 )
-CONTEST = (
-    "The BatchEnsemble is better than one network; beside the two others it is unclear. Left is "
-    "better. Each dot is one data set: a few far to the left make much of the average."
-)
 
-ORANGE, GRAY = color("batch_ensemble"), color("single")
-#: Inches that panels are high, and of one row.
-HIGH, ROW = 3.0, 0.5
+GRAY = color("single")
+#: Inches of a row.
+ROW = 0.5
 #: The method that a row of `Alike` has the color of, if it is not a BatchEnsemble.
 OTHERS = {"deep ensemble": "deep_ensemble"}
 #: Where a name stands beside the dot of `Diversity`.
@@ -106,45 +89,6 @@ class Alike:
             f"On {images}, members from random signs reach {signs:.2f} of independent errors' "
             f"disagreement, a deep ensemble {deep:.2f}."
         )
-
-
-class Rates:
-    """The NLL over the learning rate, on the average and on the sum of losses.
-
-    Parameters
-    ----------
-    rates
-        The learning rates.
-    nll
-        By optimizer, the NLL on the average and on the sum at each rate, nan where training fails.
-    """
-
-    def __init__(
-        self, rates: Sequence[float], nll: Mapping[str, tuple[Float[Array, " K"], ...]]
-    ) -> None:
-        self.rates, self.nll = list(rates), nll
-
-    def draw(self) -> Figure:
-        """Draw a panel an optimizer, and the name of each curve into the last one."""
-        full: dict[str, Any] = {"color": ORANGE, "marker": "^", "lw": 2.4}
-        open_: dict[str, Any] = {"color": ORANGE, "marker": "o", "lw": 1.4, "ls": "--", "mfc": PAGE}
-        with house_style():
-            figure, found = panels(len(self.nll), height=HIGH, sharey=not look().narrow)
-            for axes, (title, (average, total)) in zip(found, self.nll.items(), strict=True):
-                axes.plot(self.rates, average, label="average", **full)
-                axes.plot(self.rates, total, label="sum", **open_)
-                axes.set(title=title, xscale="log", yscale="log", xlabel="learning rate")
-                axes.set_ylabel("NLL")
-                axes.minorticks_off()
-                set_axis(axes.xaxis, (4e-4, 0.7), {x: f"{x:g}" for x in (0.001, 0.01, 0.1)})
-                set_axis(axes.yaxis, (0.04, 3), {y: f"{y:g}" for y in (0.05, 0.1, 0.2, 0.5, 1, 2)})
-            for words, place in (("sum", (0.0005, 0.2)), ("average", (0.006, 0.9))):
-                axes.annotate(words, place, color=ORANGE, weight="bold")
-        return figure
-
-    def say(self) -> str:
-        """Say how far the curves are apart."""
-        return "With SGD the curve of the sum is that of the average, four times to the left."
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,18 @@
 """What *Training a BatchEnsemble* draws is what it is given, and each sentence says one thing."""
 
-import numpy as np
 import pytest
 from matplotlib.text import Annotation
 
-from ensedu.book.figures.training_batch_ensemble import Alike, Diversity, Rates, Trained
+from ensedu.book.figures.training_batch_ensemble import Alike, Diversity, Trained
 from ensedu.book.page.said import too_much
 from ensedu.plot.style import LOOKS
-from tests.plot.looks import LIGHT, drawn, readable
+from tests.plot.looks import drawn, readable
 
 ALIKE = Alike(
     {
         "digits": {"N(1, 0.1²)": 0.05, "random signs": 0.56, "deep ensemble": 0.6},
         "MNIST-5000": {"random signs": 0.3, "deep ensemble": 0.2},
     }
-)
-RATES = Rates(
-    [0.0005, 0.002, 0.008, 0.032],
-    {
-        "Adam": (np.array([0.1, 0.07, 0.05, 2]), np.array([0.1, 0.07, 0.06, 1])),
-        "SGD": (np.array([2.2, 0.2, 0.1, 0.06]), np.array([0.2, 0.1, 0.06, np.nan])),
-    },
 )
 DIVERSITY = Diversity(
     {
@@ -55,20 +47,6 @@ def test_alike_says_what_signs_and_a_deep_ensemble_reach():
         "deep ensemble 0.60."
     )
     assert not any(too_much(ALIKE.say(images)) for images in ALIKE.ratios)
-
-
-def test_rates_are_two_curves_an_optimizer():
-    readable(RATES.draw)
-    for look in LIGHT:
-        for axes, (title, curves) in zip(
-            drawn(RATES.draw, look).axes, RATES.nll.items(), strict=True
-        ):
-            assert axes.get_title() == title
-            for line, nll in zip(axes.lines, curves, strict=True):
-                np.testing.assert_array_equal(line.get_xydata().T, [RATES.rates, nll])
-                low, high = axes.get_ylim()
-                assert low < np.nanmin(nll) <= np.nanmax(nll) < high
-    assert not too_much(RATES.say())
 
 
 def test_an_arrow_leads_from_the_average_to_the_mixture():
