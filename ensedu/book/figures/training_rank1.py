@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ensedu.book.figures.mixes import MIXES
 from ensedu.plot.panels import RIGHT, ends_room, inches, name_ends, panels, set_axis
 from ensedu.plot.style import Figure, color, house_style
 
@@ -24,13 +23,6 @@ TRAP = (
     "Under the narrow normal prior the means that start at −1 cross 0, and meanwhile the NLL of "
     "the training images rises; under a Cauchy prior most of them stay. Both from random signs; "
     "means over 10 splits, 2 initializations on each."
-)
-CONTEST = (
-    "Beside one network the rank-1 BNN is unclear, beside a BatchEnsemble it is worse, and beside "
-    "a deep ensemble unclear. Left is better. Each dot is one data set."
-)
-ENGINEER = (
-    "A rank-1 BNN's intervals are wider for five of six mixes, and yet one is wrong. " + MIXES
 )
 
 GREEN, GRAY = color("rank1"), color("single")
