@@ -2281,7 +2281,7 @@ MUTANTS = (
         "low, high, at = axis.get_transform().transform([*axis.get_view_interval(), value])",
         "low, high, at = *axis.get_view_interval(), value",
         ("tests/book/figures/test_bayes_by_backprop.py",),
-        "names on a logarithmic axis stand where a straight one has them",
+        "names on an axis of square roots stand where a straight one has them",
     ),
     Mutant(
         "ensedu/book/figures/training_batch_ensemble.py",

@@ -14,8 +14,6 @@ from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
 from ensedu import plot
-from ensedu.book.experiments import nuts
-from ensedu.data import gap
 from ensedu.plot.panels import ends_room, name_curves
 from ensedu.plot.style import INK, MUTED, Figure, color
 from ensedu.plot.text_layout import SMALL
@@ -35,11 +33,6 @@ ELLIPSES = (
     "An upright ellipse cannot follow a leaning one. It is too short along it, so each weight is "
     "too sure, and it sticks out across it, so the line is too unsure at 3. Ellipses: two standard "
     "deviations. Right: the standard deviation of the line's height."
-)
-LAST = (
-    "Without its correlations, the last layer becomes twice as unsure at the points. In the gap "
-    "both versions are too sure, because they treat the hidden layer as known. One data set; the "
-    "hidden layer is the same."
 )
 DISTANCES = (
     "None of these has the right standard deviation in all three places. Above 1 it is less sure "
@@ -122,66 +115,6 @@ class Lines:
         return (
             f"With inputs around {inputs_around} each weight has {part:.2f} of its true standard "
             "deviation."
-        )
-
-
-class Doubt:
-    """The standard deviations of f(x) of a network's last layer, beside those of NUTS.
-
-    Parameters
-    ----------
-    x
-        (B,): where f is drawn.
-    exact, last, apart
-        (B,) each: of NUTS, of the last layer's exact posterior, and of the same one without its
-        correlations.
-    inputs
-        (N,): where the data lie.
-    """
-
-    def __init__(
-        self, x: Float[Array, " B"], exact: Float[Array, " B"], last: Float[Array, " B"],
-        apart: Float[Array, " B"], inputs: Float[Array, " N"],
-    ) -> None:  # fmt: skip
-        self.x, self.inputs = x, inputs
-        self.curves = {
-            "NUTS": (exact, EXACT),
-            "last layer": (last, EXACT | {"ls": (0, (1, 1))}),
-            "last layer, independent": (apart, APART),
-        }
-
-    def draw(self) -> Figure:
-        """Draw all three in one panel."""
-        with plot.house_style():
-            right = ends_room(self.curves)
-            figure, [axes] = plot.panels(1, height=2.4, right=right, above=0.4)
-            curves = [(y, style | {"label": name}) for name, (y, style) in self.curves.items()]
-            draw_doubt(axes, self.x, curves, self.inputs)
-            axes.set(xlim=(self.x[0], self.x[-1]), yscale="log", ylim=(0.01, 1.5))
-            axes.set_yticks([0.01, 0.03, 0.1, 0.3, 1], ["0.01", "0.03", "0.1", "0.3", "1"])
-            axes.minorticks_off()
-            axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
-            name_curves(figure, axes)
-        return figure
-
-    def ratio(self, name: str, place: str) -> float:
-        """Return the mean over x of one's standard deviation over that of NUTS."""
-        rows = nuts.inputs_by_place(self.x)[place]
-        return float((self.curves[name][0] / self.curves["NUTS"][0])[rows].mean())
-
-    def say(self) -> str:
-        """Say what both miss."""
-        near, apart, between = (
-            self.ratio(*one)
-            for one in (
-                ("last layer", "regions"),
-                ("last layer, independent", "regions"),
-                ("last layer", "gap"),
-            )
-        )
-        return (
-            f"The last layer has {near:.1f} of NUTS's doubt at the data, {apart:.1f} if "
-            f"independent, and {between:.1f} in the gap."
         )
 
 

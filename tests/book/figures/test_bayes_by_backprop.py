@@ -15,17 +15,10 @@ from ensedu.uncertainty import Interval
 from tests.plot.looks import LIGHT, drawn, readable, texts
 
 GRID = nuts.grid()
-AT = nuts.inputs_by_place(GRID)
 
 
 def lines_of(axes):
     return [np.array(line.get_xydata()) for line in axes.lines]
-
-
-def by_place(regions, gap, outside=1.0):
-    values = np.full_like(GRID, outside)
-    values[AT["regions"]], values[AT["gap"]] = regions, gap
-    return values
 
 
 def test_the_band_of_nuts_and_its_data_are_of_one_draw():
@@ -79,34 +72,6 @@ def test_the_sentence_of_a_line_is_the_theorem():
     assert f"{part:.2f}" in figures.Lines(np.zeros(2), {3: one}).say(3)
 
 
-def last():
-    inputs = np.array([-2.0, 3.0])
-    return figures.Doubt(GRID, by_place(0.2, 0.8), by_place(0.1, 0.08), by_place(0.4, 0.1), inputs)
-
-
-def test_the_doubt_of_a_last_layer_is_beside_that_of_nuts():
-    shown = last()
-    assert shown.say() == (
-        "The last layer has 0.5 of NUTS's doubt at the data, 2.0 if independent, and 0.1 in the "
-        "gap."
-    )
-    (axes,) = drawn(shown.draw, Look()).axes
-    curves = lines_of(axes)[:3]
-    for curve, (values, _) in zip(curves, shown.curves.values(), strict=True):
-        np.testing.assert_array_equal(curve, np.stack([GRID, values], 1))
-    names = {"NUTS", "last layer", "last layer, independent"}
-    assert names <= {text.get_text() for text in texts(axes.figure)}
-    readable(shown.draw)
-
-
-def test_names_stand_at_the_ends_of_curves_on_a_logarithmic_axis():
-    figure = drawn(last().draw, Look())
-    (axes,) = figure.axes
-    (text,) = (text for text in texts(figure) if text.get_text() == "NUTS")
-    middle = text.get_window_extent().get_points()[:, 1].mean()
-    assert abs(middle - axes.transData.transform((GRID[-1], 1.0))[1]) < 0.35 * figure.dpi
-
-
 RATIOS = {
     "single": {"regions": 0.0, "gap": 0.0, "outside": 0.0},
     "deep_ensemble": {"regions": 0.15, "gap": 0.49, "outside": 0.58},
@@ -126,6 +91,15 @@ def test_distances_are_lines_over_places():
     found = [one[:, 1].tolist() for one in lines_of(axes) if len(one) == 3]
     assert found == [list(own.values()) for own in RATIOS.values()]
     readable(shown.draw)
+
+
+def test_names_stand_at_the_ends_of_curves_on_an_axis_of_square_roots():
+    high = RATIOS | {"single": {"regions": 0.0, "gap": 0.0, "outside": 2.0}}
+    figure = drawn(figures.Distances(high, NAMES).draw, Look())
+    (axes,) = figure.axes
+    (text,) = (text for text in texts(figure) if text.get_text() == NAMES["single"])
+    middle = text.get_window_extent().get_points()[:, 1].mean()
+    assert abs(middle - axes.transData.transform((2, 2.0))[1]) < 0.1 * figure.dpi
 
 
 def effect(mean):
@@ -155,7 +129,7 @@ def test_settings_say_best_and_worst_of_those_that_are_clear():
     "say",
     [
         lambda: figures.Lines(GRID, {3: line(0.5)}).say(3),
-        last().say, figures.Distances(RATIOS, NAMES).say,
+        figures.Distances(RATIOS, NAMES).say,
     ],
 )  # fmt: skip
 def test_a_sentence_says_one_thing(say):

@@ -16,6 +16,7 @@ from ensedu.common.training_plan import minibatch_kl_weights
 from ensedu.data import gap
 from ensedu.numpy import variational
 from ensedu.priors import Normal
+from ensedu.torch import predict
 from tests.book.claiming import Change, Claims
 from tests.book.conftest import read
 
@@ -193,10 +194,14 @@ def _() -> None:
 
 @CLAIMS.says("twenty", "with 20 inputs instead of one")
 @CLAIMS.says("doubles", "the doubt at the data doubles")
-@CLAIMS.says("last", "both curves fall far below NUTS")
+@CLAIMS.says("last", "both versions are far below NUTS")
 def _() -> None:
     cells = found()
-    precision, (exact, last, apart) = cells["precision"], cells["stds"]
+    precision, grid = cells["precision"], torch.tensor(cells["band"]["x"])[:, None]
+    hidden = predict(cells["net"][:-1], grid)[0].numpy() / nuts.WIDTH**0.5
+    curve, exact = np.insert(hidden, 0, 1, axis=1), np.array(cells["band"]["std"])
+    each = precision, np.diag(np.diag(precision))
+    last, apart = (cells["doubt"](curve, own) for own in each)
     assert len(precision) == 1 + 20  # and a bias
     assert (np.diag(precision) ** -0.5 < np.sqrt(np.diag(np.linalg.inv(precision)))).all()
     places = nuts.inputs_by_place(nuts.grid())
@@ -225,13 +230,13 @@ def _() -> None:
     assert table["settings"]["chains"] == 4
     assert 4 * table["settings"]["draws"] == 8000
     assert max(row["r_hat"] for row in rows) <= 1.001
-    assert min(row["effective_draws"] for row in rows) == 6190
+    assert min(row["effective_draws"] for row in rows) > 6000
     assert all(1022 <= row["steps"] <= 1023 for row in rows)
 
 
 @CLAIMS.says("others", "The other four methods of the figure")
 @CLAIMS.says(
-    "means", "Means over 5 data sets", Change("nuts-distances", "settings", "starts", to=4)
+    "means", "on each of 5 data sets", Change("nuts-distances", "settings", "starts", to=4)
 )
 def _() -> None:
     table = measured.load("nuts-distances")
