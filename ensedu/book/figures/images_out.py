@@ -19,10 +19,6 @@ CROPS = (
     "panels: what a network was given, what it made of that, its σ for each pixel, and how far off "
     "it was, in gray levels of 255."
 )
-BY_METHOD = (
-    "Means over our five photographs, with 95% intervals over 4 seeds: gains on bicubic "
-    "interpolation, which has the one σ that suits each photograph best. Higher is better."
-)
 BY_PHOTOGRAPH = (
     "One network by photograph: how much of its squared error lies in the tenth of the pixels with "
     "the largest σ, and how many nats a pixel it gains on bicubic interpolation."

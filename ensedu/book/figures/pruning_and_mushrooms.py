@@ -3,12 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from numpy import ndarray as Array
-
 from ensedu import plot
 from ensedu.plot.panels import write_key
 from ensedu.plot.style import INK, PAGE, Figure, color
-from ensedu.plot.text_layout import SMALL
 from ensedu.uncertainty import Interval
 
 # Captions.
@@ -22,41 +19,20 @@ REGRET = (
     "minus that of a greedy network that found the same ones, over twelve seeds. The BNN has a "
     "tenth of the KL."
 )
-NOISE = (
-    "The larger the batch, the more it pays to give each example noise of its own. Variance of the "
-    "gradient of a batch's mean NLL over samples, summed over all weights; 64-50-10, trained on "
-    "digits, 10 networks."
-)
 #: The method whose color an agent has.
 COLORS = {
     "greedy": "single", "5% random": "single", "deep ensemble": "deep_ensemble",
     "BNN": "mean_field", "BNN, whole KL": "mean_field",
 }  # fmt: skip
-OURS = color("mean_field")
-BNN: dict[str, Any] = {"color": OURS, "lw": 2, "ms": 5}
-#: How three curves of distributions look.
-THREE: tuple[dict[str, Any], ...] = (
-    BNN | {"ls": "-", "marker": "o"},
-    BNN | {"ls": "--", "marker": "s", "mfc": PAGE},
-    BNN | {"ls": ":", "marker": "D"},
-)
+BNN: dict[str, Any] = {"color": color("mean_field"), "lw": 2, "ms": 5}
 #: How the curves of `Cuts` look, by their place, and what others published.
 LOOKS: tuple[dict[str, Any], ...] = (
-    {"color": color("single"), "lw": 2, "ms": 5, "marker": "."}, *THREE[:2]
-)  # fmt: skip
+    {"color": color("single"), "lw": 2, "ms": 5, "marker": "."},
+    BNN | {"ls": "-", "marker": "o"},
+    BNN | {"ls": "--", "marker": "s", "mfc": PAGE},
+)
 FOUND: dict[str, Any] = {"color": INK, "lw": 1.5, "ls": ":", "marker": "D", "ms": 4}
 PUBLISHED = "published"
-#: How the curves of `Noise` look.
-WAYS = dict(zip(("weights", "local", "flipout"), THREE, strict=True))
-#: What stands beside curves of their variances, and where in the panel.
-BESIDE = {
-    "mean": {
-        "weights": (0.72, 0.6), "Flipout, local\nreparameterization": (0.33, 0.13)
-    },
-    "rho": {
-        "weights": (0.72, 0.72), "Flipout": (0.8, 0.35), "local reparameterization": (0.42, 0.08)
-    },
-}  # fmt: skip
 
 
 class Cuts:
@@ -138,43 +114,3 @@ class Regret:
             f"Least has the {best}: {-one.mean:.0f} below {next(iter(self.regrets))}, with an "
             f"interval from {one.low:+.0f} to {one.high:+.0f}."
         ).replace("-", "\N{MINUS SIGN}")
-
-
-class Noise:
-    """The variance of a gradient over the batch size, for each way to draw.
-
-    Parameters
-    ----------
-    sizes
-        K batch sizes.
-    variances
-        By part, "mean" and "rho", and way to draw, K variances.
-    """
-
-    def __init__(self, sizes: Sequence[int], variances: Mapping[str, Mapping[str, Array]]) -> None:
-        self.sizes, self.variances = list(sizes), variances
-
-    def draw(self) -> Figure:
-        """Draw a panel a part."""
-        with plot.house_style():
-            figure, found = plot.panels(2, height=2.4)
-            for axes, (part, own) in zip(found, self.variances.items(), strict=True):
-                for way, style in WAYS.items():
-                    axes.plot(self.sizes, own[way], label=way, **style)
-                for words, place in BESIDE[part].items():
-                    axes.text(*place, words, transform=axes.transAxes, color=OURS, ha="center",
-                              va="center", weight="bold", fontsize=SMALL)  # fmt: skip
-                axes.set(xscale="log", yscale="log", xlim=(0.9, 570), xlabel="batch size B")
-                axes.set_title(f"gradient in {'μ' if part == 'mean' else 'ρ'}: variance")
-                axes.set_xticks([1, 8, 64, 512], ["1", "8", "64", "512"])
-                axes.minorticks_off()
-        return figure
-
-    def say(self) -> str:
-        """Say who is quiet in ρ."""
-        own, at = self.variances["rho"], self.sizes.index(32)
-        local, flipout = (own[way][at] / own["weights"][at] for way in ("local", "flipout"))
-        return (
-            f"In ρ, at 32 examples, local reparameterization has {local:.2f} of the variance of "
-            f"weight sampling, Flipout {flipout:.2f}."
-        )

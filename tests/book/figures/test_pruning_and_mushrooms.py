@@ -67,20 +67,3 @@ def test_regret_names_the_least():
     low, high = (f"{end:+.0f}".replace("-", "−") for end in (one.low, one.high))
     assert said == (f"Least has the BNN: 200 below greedy, with an interval from {low} to {high}.")
     assert not too_much(said)
-
-
-def test_noise_is_that_of_each_way():
-    sizes = [1, 32, 512]
-    variances = {
-        part: {way: np.array([1.0, 0.4, 0.1]) * k for way, k in zip(figures.WAYS, ks, strict=True)}
-        for part, ks in (("mean", (1, 0.9, 1.1)), ("rho", (1, 0.03, 0.55)))
-    }
-    shown = figures.Noise(sizes, variances)
-    assert shown.say() == (
-        "In ρ, at 32 examples, local reparameterization has 0.03 of the variance of weight "
-        "sampling, Flipout 0.55."
-    )
-    for axes, own in zip(drawn(shown.draw, Look()).axes, variances.values(), strict=True):
-        for line, values in zip(axes.lines, own.values(), strict=True):
-            np.testing.assert_array_equal(line.get_xydata(), np.stack([sizes, values], 1))
-    readable(shown.draw)

@@ -15,7 +15,6 @@ CLAIMS = Claims(
         "biases of member 1": "what learns the first task",
         "the trained W of task 1": "what is tried",
         "need not tell 8 from 9": "a guess, and called so",
-        "The reference became a random": "how the protocol came about, which nothing holds",
     },
 )
 

@@ -27,7 +27,6 @@ CLAIMS = Claims(
         "and set the lowest to 0": "how weights are dropped",
         "learned from 60,000 digits": "what the paper reports",
         "eats if that one network predicts more": "what Thompson sampling is",
-        "Which eight was fixed after": "how the protocol came about, which nothing holds",
     },
 )
 
@@ -225,7 +224,7 @@ def _() -> None:
 @CLAIMS.says("less", "148 less regret", worth("thompson", 1.05))
 @CLAIMS.says("behind", "it ends 202 behind", worth("whole", 1.05))
 @CLAIMS.says("coins", "in 5% of its decisions ends 450 behind", worth("explore", 0.9))
-@CLAIMS.says("holm", "by Holm over all five comparisons", worth("random", 0.9))
+@CLAIMS.says("holm", "by Holm over all five comparisons", worth("random", 0.1))
 def _() -> None:
     """148 and 203 are 147.5 and 202.5."""
     others = [*COINS, *SURE]
@@ -240,7 +239,6 @@ def _() -> None:
     assert np.isclose(against["whole"].mean, 203, rtol=0, atol=0.5)
     assert round(against["explore"].mean) == 450
     assert round(regret("greedy").mean()) == 2628
-    assert round(regret("random").mean(), -1) == 10150
     assert bandits.COINS == {"explore": 0.05, "random": 1.0}
 
 
@@ -283,12 +281,13 @@ def _() -> None:
         assert own[64] / own[16] < 0.65 < 0.8 < own[512] / own[128]
 
 
-@CLAIMS.says("goes-on", "The noise of both goes on falling", noisy("flipout", "rho", 512, 2))
+@CLAIMS.says("goes-on", "the noise of both goes on falling", noisy("flipout", "rho", 512, 2))
 @CLAIMS.says("four-percent", "leave 4% of the variance", noisy("local", "mean", 512, 1.3))
 @CLAIMS.says("quieter", "is quieter from the first example on", noisy("local", "rho", 1, 3))
 @CLAIMS.says("begins-there", "leaves 8% in the end", noisy("flipout", "rho", 1, 1.2))
 def _() -> None:
     assert BATCHES[-1] == 512
+    assert len(measured.load("bayes-noise")["rows"]) == 10
     left = {}
     for way in bayes.ESTIMATORS[1:]:
         for part in ("mean", "rho"):
