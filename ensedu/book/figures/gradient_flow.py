@@ -16,11 +16,6 @@ FIRST = (
     "A wide network trains as its start foresees, a narrow one does not. Six points pull outputs "
     "up (red) or down (blue); right: by how much a pull at 30° moves each output."
 )
-WIDE = (
-    "The wider the network, the less each weight moves, and the kernel's motion falls even "
-    "faster. A dot is one training from its own initialization, at time 64; dotted: in proportion "
-    "to 1/√width."
-)
 UNITS = (
     "In the narrow network hidden units turn and grow; in the wide one they end about where they "
     "began. A ring is a unit at the start, its dot the same unit at time 64; sixteen are shown."
@@ -33,7 +28,6 @@ POINT: dict[str, Any] = {"color": INK, "marker": "o", "ms": 6, "ls": ""}
 DOT: dict[str, Any] = {"marker": "o", "ls": "", "ms": 6}
 START = DOT | {"color": GRAY, "mfc": "none", "zorder": 3}
 KEY = {"the network": REAL, "if its kernel stood still": STILL, "data": POINT}
-SMALL = DOT | {"color": GRAY, "ms": 6, "mew": 0, "alpha": 0.5}
 SHOWN = 16  # units of each network
 
 
@@ -109,54 +103,6 @@ class First:
         return (
             f"At time {time} the network is {away:.2f} from the data (root mean square), and the "
             f"dashes up to {np.abs(outputs - still).max():.2f} off."
-        )
-
-
-class Wide:
-    """How far weights and kernels move, by width.
-
-    Parameters
-    ----------
-    weights, kernels
-        Widths to how far they move, one a training: weights by so much, kernels over their size.
-    """
-
-    def __init__(
-        self,
-        weights: Mapping[int, Sequence[float | int]],
-        kernels: Mapping[int, Sequence[float | int]],
-    ) -> None:
-        self.weights, self.kernels = weights, kernels
-
-    def draw(self) -> Figure:
-        """Draw both, beside what falls like 1/√width."""
-        widths = [*self.weights]
-        ends = np.array([widths[0] / 1.6, widths[-1] * 1.6])
-        with house_style():
-            figure, both = panels(2, height=2.4, left=0.62, sharey=True)
-            for axes, found in zip(both, (self.weights, self.kernels), strict=True):
-                for width, values in found.items():
-                    axes.plot([width] * len(values), values, **SMALL)
-                first = np.exp(np.mean(np.log(found[widths[0]])))
-                axes.plot(
-                    ends, first * np.sqrt(widths[0] / ends), color=INK, lw=1.6, ls=(0, (1, 2))
-                )
-                axes.set(xscale="log", yscale="log", xlim=ends, ylim=(0.005, 1.5), xlabel="width")
-                axes.set_xticks(widths, [f"{width:,}" for width in widths])
-                axes.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
-                axes.minorticks_off()
-            for axes, title in zip(both, ("a weight moves by", "the kernel moves by"), strict=True):
-                axes.set_title(title)
-            both[1].text(ends[1] / 1.2, 0.12, "1 / √width", color=INK, ha="right")
-        return figure
-
-    def say(self) -> str:
-        """Say how far both move in the widest networks."""
-        width = [*self.weights][-1]
-        weight, kernel = (np.mean(found[width]) for found in (self.weights, self.kernels))
-        return (
-            f"At width {width:,} weights move by {weight:.2f} (root mean square), and the kernel "
-            f"by {kernel:.0%} of its size."
         )
 
 

@@ -1,15 +1,14 @@
-"""What *Width or members* draws and says: how many members a width carries, and what they cost."""
+"""What *Width or members* draws and says: how many members a width carries."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu import plot
-from ensedu.plot.panels import ends_room, key_room, name_curves, panels, write_key
-from ensedu.plot.style import GRID, LABELS, MARKERS, Figure, color, house_style
+from ensedu.plot.panels import ends_room, name_curves, panels
+from ensedu.plot.style import LABELS, MARKERS, Figure, color, house_style
 
 # Captions.
 CARRIED = (
@@ -27,11 +26,6 @@ GAP = (
     "ensemble of the same width: 95% intervals over ten splits of digits; full marker: clear. In "
     "points right is better, in NLL left."
 )
-BOUGHT = (
-    "With as many parameters, sharing buys width. Compare along a vertical line; the two stand at "
-    "the BatchEnsembles of width 64 and 256. Markers: widths from 16 to 256. Lower is better."
-)
-
 RANGES = "each kind of images has a range of its own"
 #: What a reader chooses, to the task.
 IMAGES = {"digits": "digits", "MNIST-5000": "mnist5000", "convolutions": "convolution"}
@@ -181,65 +175,4 @@ class Gap:
         return (
             f"At {name} members are {-narrow[1]:.1f} points worse on their training images, in the "
             f"widest layers {abs(wide[1]):.1f}."
-        )
-
-
-class Bought:
-    """The NLL over the number of parameters.
-
-    Parameters
-    ----------
-    nll, parameters
-        Of the same ensembles; one network is a deep ensemble of one.
-    """
-
-    def __init__(self, nll: Scores, parameters: Scores) -> None:
-        self.nll, self.parameters = nll, parameters
-        self.choices = {"members": [2, 4, 8], "images": [*IMAGES][:2]}
-
-    def lines(
-        self, members: int, images: str
-    ) -> dict[str, dict[int, tuple[float | int, float | int]]]:
-        """Return methods to widths, to (parameters, NLL)."""
-        found: dict[str, dict[int, tuple[float | int, float | int]]] = {}
-        for name, method, count in (
-            ("single", DEEP, 1), (DEEP, DEEP, members), (BATCH, BATCH, members)
-        ):  # fmt: skip
-            nll = of_task(self.nll, IMAGES[images], method)
-            size = of_task(self.parameters, IMAGES[images], method)
-            found[name] = {width: (size[width][count], nll[width][count]) for width in nll}
-        return found
-
-    def draw(self, members: int, images: str) -> Figure:
-        """Draw a line a method."""
-        looks: dict[str, dict[str, Any]] = {
-            LABELS[name]: {"color": color(name), "marker": MARKERS[name], "ms": 6, "lw": 2.2}
-            for name in ("single", DEEP, BATCH)
-        }
-        looks[LABELS["single"]] |= {"ls": ":", "lw": 1.4}
-        task = IMAGES[images]
-        every = [value for key, own in self.nll.items() if key[0] == task for value in own.values()]
-        lines = self.lines(members, images)
-        with house_style():
-            figure, (axes,) = panels(1, height=2.9, left=0.6, top=key_room())
-            for width in (64, 256):
-                axes.axvline(lines[BATCH][width][0], color=GRID, lw=1)
-            for own, look in zip(lines.values(), looks.values(), strict=True):
-                axes.plot(*np.array([*own.values()]).T, **look)
-            axes.set(xscale="log", xlabel="parameters", ylim=ends_around(every))
-            axes.set(xlim=(1100, 4_000_000))
-            ticks = {2e3: "2,000", 2e4: "20,000", 2e5: "200,000", 2e6: "2 million"}
-            axes.set_xticks([*ticks], [*ticks.values()])
-            axes.minorticks_off()
-            axes.set_title("NLL", loc="left")
-            write_key(figure, looks)
-        return figure
-
-    def say(self, members: int, images: str) -> str:
-        """Say what both have at width 64."""
-        lines = self.lines(members, images)
-        (few, _), (many, _) = lines[BATCH][64], lines[DEEP][64]
-        return (
-            f"At width 64 the deep ensemble has {many / few:.1f} times the BatchEnsemble's "
-            "parameters."
         )

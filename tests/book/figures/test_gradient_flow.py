@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ensedu.book.figures.gradient_flow import First, Units, Wide
+from ensedu.book.figures.gradient_flow import First, Units
 from ensedu.book.page.said import too_much
 from ensedu.plot.style import LOOKS
 from tests.plot.looks import drawn, readable
@@ -23,9 +23,6 @@ FIRST = First(
         for width in (5, 20)
     },
 )  # fmt: skip
-WEIGHTS = {16: (0.4, 0.5, 0.6), 64: (0.2, 0.25, 0.3), 1024: (0.04, 0.05, 0.07)}
-KERNELS = {16: (0.3, 0.6, 0.9), 64: (0.15, 0.2, 0.25), 1024: (0.01, 0.02, 0.03)}
-WIDE = Wide(WEIGHTS, KERNELS)
 ANGLE = np.linspace(-100, 100, 20) + np.linspace(0, 15, 3)[:, None]
 ADDS = np.linspace(-4, 5, 20) * np.array([1.0, 1.2, 1.5])[:, None]
 UNITS = Units({16: (ANGLE, ADDS), 1024: (ANGLE[:1] + np.zeros((3, 1)), ADDS)})
@@ -51,24 +48,6 @@ def test_points_pull_and_both_curves_are_drawn():
     assert FIRST.say(4, 20) == (
         "At time 4 the network is 0.10 from the data (root mean square), and the dashes up to 0.05 "
         "off."
-    )
-
-
-def test_a_training_is_a_dot_beside_a_line_through_the_narrowest():
-    readable(WIDE.draw)
-    assert not too_much(WIDE.say())
-    for look in LOOKS:
-        both = drawn(WIDE.draw, look).axes
-        for axes, found in zip(both, (WEIGHTS, KERNELS), strict=True):
-            *dots, line = axes.lines
-            for own, (width, values) in zip(dots, found.items(), strict=True):
-                assert own.get_xydata().tolist() == [[width, value] for value in values]
-            # In proportion to 1 / √width, through the geometric mean at width 16.
-            products = line.get_ydata() * np.sqrt(line.get_xdata())
-            np.testing.assert_allclose(products, 4 * np.prod(found[16]) ** (1 / 3), rtol=1e-12)
-            assert axes.get_ylim() == both[0].get_ylim()
-    assert WIDE.say() == (
-        "At width 1,024 weights move by 0.05 (root mean square), and the kernel by 2% of its size."
     )
 
 

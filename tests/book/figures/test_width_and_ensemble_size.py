@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ensedu import plot
-from ensedu.book.figures.width_and_ensemble_size import IMAGES, Bought, Carried, Gap, Pull
+from ensedu.book.figures.width_and_ensemble_size import Carried, Gap, Pull
 from ensedu.book.page.said import too_much
 from ensedu.plot.style import LOOKS
 from tests.plot.looks import LIGHT, drawn, limits, readable
@@ -35,8 +35,7 @@ def nll(task, method, width, m):
 
 
 NLL = scores(nll)
-SIZE = scores(lambda task, method, width, m: 50.0 * width * (m if method == DEEP else 1 + m / 10))
-CARRIED, BOUGHT = Carried(NLL), Bought(NLL, SIZE)
+CARRIED = Carried(NLL)
 TITLES = "member, training, points", "ensemble, NLL"
 GAP = Gap(
     {
@@ -52,8 +51,7 @@ PULL = Pull((16, 64), {2: np.array([0.1, 0.06]), 8: np.array([0.27, 0.12])}, 0.4
 
 
 @pytest.mark.parametrize(
-    ("figure", "moves"), [(CARRIED, "images"), (GAP, ""), (BOUGHT, "images")],
-    ids=["carried", "gap", "bought"],
+    ("figure", "moves"), [(CARRIED, "images"), (GAP, "")], ids=["carried", "gap"]
 )  # fmt: skip
 def test_axes_stay_where_no_other_images_are_chosen(figure, moves):
     every = [
@@ -117,22 +115,4 @@ def test_what_is_clear_is_full():
     assert GAP.say(8) == (
         "At width 16 members are 8.0 points worse on their training images, in the widest layers "
         "0.0."
-    )
-
-
-@pytest.mark.parametrize("images", BOUGHT.choices["images"])
-def test_a_score_stands_over_its_parameters(images):
-    task = IMAGES[images]
-    for look in LOOKS:
-        *prices, single, deep, batch = drawn(lambda: BOUGHT.draw(4, images), look).axes[0].lines
-        for line, method, m in ((single, DEEP, 1), (deep, DEEP, 4), (batch, BATCH, 4)):
-            wanted = [
-                (SIZE[task, method, width][m], NLL[task, method, width][m])
-                for width in WIDTHS[task]
-            ]
-            np.testing.assert_array_equal(line.get_xydata(), wanted)
-        for line, width in zip(prices, (64, 256), strict=True):
-            assert {*line.get_xdata()} == {SIZE[task, BATCH, width][4]}
-    assert BOUGHT.say(4, images) == (
-        "At width 64 the deep ensemble has 2.9 times the BatchEnsemble's parameters."
     )
