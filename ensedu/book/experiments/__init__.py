@@ -64,7 +64,6 @@ LOCATIONS = {
     "embedded-training": "embedded.TRAINING",
     "embedded-spread": "embedded.SPREAD",
     "perturbed-network": "perturbed.NETWORK",
-    "perturbed-minima": "perturbed.MINIMA",
     "perturbed": "perturbed.EXPERIMENT",
     "width-tuning": "width.TUNING",
     "width": "width.EXPERIMENT",

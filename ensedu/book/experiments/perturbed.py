@@ -12,16 +12,11 @@ distance relative to it (Frobenius norms)::
     again          the same law, drawn anew: what sampling alone does
     rank1          W ∘ r sᵀ, normal r and s, whose covariance the full one has
     coupled        the same, but both from the same normal numbers: nearly without that noise
-    two_values     the same covariance, from r and s that are 1 ± a number
-    first_order    what a straight line makes of the covariance, without draws
     mean_field     entries scaled independently, each with the same variance
-    additive       the same noise on every entry, with the same variance in total
-    shifted        rank-1 with r of mean 1.1
 
 All of this was settled on one part with fewer draws, before the tables were computed.
 
-`clouds` and `one_draw_each` are for the pictures: what some of these laws draw of the first
-network's matrix, and where its score goes.
+`clouds` is for a picture: where the score of the first network goes under three of these laws.
 """
 
 from collections.abc import Callable, Sequence
@@ -58,7 +53,6 @@ __all__ = [
     "EXPERIMENT",
     "KINDS",
     "LAYER",
-    "MINIMA",
     "NETWORK",
     "SCALES",
     "SIZES",
@@ -68,10 +62,8 @@ __all__ = [
     "digits_of_part",
     "distance",
     "first_score",
-    "one_draw_each",
     "polished",
     "run",
-    "run_minimum",
     "run_network",
     "score_at",
 ]
@@ -82,18 +74,8 @@ PARTS, EXAMPLES = 7, 256
 DECAY = 1e-3
 SCALES = (0.01, 0.03, 0.1, 0.3, 1.0)
 STATES = ("minimum", "halfway")
-#: Those compared with a full perturbation, and how the book calls them.
-KINDS = {
-    "again": "the same law again",
-    "rank1": "rank-1",
-    "coupled": "rank-1, same random numbers",
-    "two_values": "rank-1 of two values",
-    "first_order": "first order",
-    "mean_field": "independent entries",
-    "additive": "additive noise",
-    "shifted": "rank-1, mean 1.1",
-}
-SHIFT = 1.1
+#: Those compared with a full perturbation.
+KINDS = ("again", "rank1", "coupled", "mean_field")
 
 
 def digits_of_part(number: int) -> tuple[Float[Array, "B 64"], Int[Array, " B"]]:
@@ -209,23 +191,6 @@ def run_network(number: int, **options: Any) -> dict[str, Any]:
     return {state: found[state].tolist() for state in STATES}
 
 
-def run_minimum(number: int, **options: Any) -> dict[str, Any]:
-    """Return what tells that a network is at a local minimum: gradient norms and eigenvalues."""
-    loss, found = Descent(number), trained(number, **options)
-    x, y = digits_of_part(number)
-    with one_thread():
-        values = np.linalg.eigvalsh(loss.hessian(found["minimum"]))
-        return {
-            "loss": {name: float(loss(torch.from_numpy(own))) for name, own in found.items()},
-            "gradient": {
-                name: float(np.linalg.norm(loss.gradient(own))) for name, own in found.items()
-            },
-            "least": float(values[0]),
-            "greatest": float(values[-1]),
-            "accuracy": float(np.mean(network(found["minimum"])(x).argmax(axis=1) == y)),
-        }
-
-
 def distance(one: Float[Array, "p p"], reference: Float[Array, "p p"]) -> float:
     """Return how far a covariance is from another, relative to that one (Frobenius norms)."""
     return float(np.linalg.norm(one - reference) / np.linalg.norm(reference))
@@ -235,29 +200,14 @@ def perturbation_laws(
     weight: Float[Array, "m n"], scale: float, rng: Generator, draws: int
 ) -> dict[str, Callable[[], Float[Array, "S m n"]]]:
     """Return what draws matrices of each law: ``"full"``, and those of `KINDS` that are laws."""
-    m, n = weight.shape
     r_cov, s_cov = variances(weight, scale)
-    relative, var = separable(r_cov, s_cov), scale**2 / 2
-    each = (1 + var) ** 2 - 1  # the variance of r_a s_j
-    noise = np.sqrt(each * np.mean(weight**2))
-
-    def free() -> Array:
-        return rng.standard_normal((draws, m, n))
-
-    def two_values() -> Array:
-        r, s = (1 + np.sqrt(var) * rng.choice([-1.0, 1.0], (draws, size)) for size in (m, n))
-        return weight * r[:, :, None] * s[:, None, :]
-
+    relative = separable(r_cov, s_cov)
+    each = np.sqrt(relative[0, 0, 0, 0])  # the standard deviation of r_a s_j
     return {
         "full": lambda: multiplicative(weight, relative, rng=rng, draws=draws),
         "again": lambda: multiplicative(weight, relative, rng=rng, draws=draws),
         "rank1": lambda: rank1(weight, r_cov, s_cov, rng=rng, draws=draws),
-        "two_values": two_values,
-        "mean_field": lambda: weight * (1 + np.sqrt(each) * free()),
-        "additive": lambda: weight + noise * free(),
-        "shifted": lambda: rank1(
-            weight, r_cov, s_cov, rng=rng, draws=draws, r_mean=np.full(m, SHIFT)
-        ),
+        "mean_field": lambda: weight * (1 + each * rng.standard_normal((draws, *weight.shape))),
     }
 
 
@@ -295,72 +245,63 @@ def first_score(state: str) -> Score:
 def clouds(sizes: Sequence[float], draws: int = 300) -> dict[float, dict[str, Float[Array, "S 2"]]]:
     """Return scores of three laws at the first minimum, by size, in two directions of 35.
 
-    They are those in which the score varies most under ``"full"``, in its standard deviations.
+    In the first one small noise in rows and columns moves the score most; of those that it does not
+    reach, independent entries move it most in the second. Both are in standard deviations of
+    ``"full"`` along the first.
     """
     score, found = first_score("minimum"), {}
+    weight, curvature = score.weight, hessian(score, score.weight)
+    small = spread_of(weight, separable(*variances(weight, 1e-4))) / 1e-4**2
+    reached = np.linalg.eigh(first_order(curvature, small))[1]  # rising variance, in columns
+    beyond = reached[:, : 1 - sum(weight.shape)]
+    free = beyond.T @ first_order(curvature, np.diag(weight.ravel() ** 2)) @ beyond
+    axes = np.stack([reached[:, -1], beyond @ np.linalg.eigh(free)[1][:, -1]], axis=1)
     for size in sizes:
-        full, pair = coupled_draws(score.weight, size, np.random.default_rng(20), draws)
-        laws = perturbation_laws(score.weight, size, np.random.default_rng(21), draws)
+        full, pair = coupled_draws(weight, size, np.random.default_rng(20), draws)
+        laws = perturbation_laws(weight, size, np.random.default_rng(21), draws)
         own = {"full": full, "rank-1": pair, "independent entries": laws["mean_field"]()}
-        scores = {name: score(matrices).reshape(draws, -1) for name, matrices in own.items()}
-        values, vectors = np.linalg.eigh(spread(scores["full"]))
-        axes = vectors[:, [-1, -2]] / np.sqrt(values[[-1, -2]])
-        axes *= np.sign(axes.sum(axis=0))
-        found[size] = {name: points @ axes for name, points in scores.items()}
+        points = {name: score(V).reshape(draws, -1) @ axes for name, V in own.items()}
+        unit = points["full"][:, 0].std(ddof=1)
+        found[size] = {name: one / unit for name, one in points.items()}
     return found
 
 
-def one_draw_each(size: float) -> dict[str, Float[Array, "m n"]]:
-    """Return Z of one draw of four laws, in sizes; the two in the middle share their numbers."""
-    weight, rng = first_score("minimum").weight, np.random.default_rng(5)
-    full, pair = coupled_draws(weight, size, np.random.default_rng(4), 2)
-    rows = rank1(weight, size**2 * np.eye(len(weight)), rng=rng, draws=1)
-    free = perturbation_laws(weight, size, rng, 1)["mean_field"]()
-    own = {"rank-1, s = 1": rows, "rank-1": pair, "full, matched": full, "independent": free}
-    return {name: (matrices[0] / weight - 1) / size for name, matrices in own.items()}
-
-
 def run(number: int, state: str, draws: int, **options: Any) -> dict[str, Any]:
-    """Return lists over `SCALES`: distances of each law, and how far mean scores are from 0.
+    """Return distances of each law, lists over `SCALES`, and what tells a local minimum.
 
-    ``means`` are lengths of the mean score over the root of its total variance.
+    ``gradient`` is the norm of the loss's gradient by all 555 numbers, ``least`` the least
+    eigenvalue of its Hessian.
     """
+    numbers, loss = trained(number, **options)[state], Descent(number)
     with one_thread():
-        score = score_at(trained(number, **options)[state], number)
         rng = np.random.default_rng([number, STATES.index(state), 41])
-        return measure_layer(score, hessian(score, score.weight), rng, draws)
+        return {
+            "distances": distances(score_at(numbers, number), rng, draws),
+            "gradient": float(np.linalg.norm(loss.gradient(numbers))),
+            "least": float(np.linalg.eigvalsh(loss.hessian(numbers))[0]),
+        }
 
 
-def measure_layer(
-    score: Score, curvature: Float[Array, "mn mn"], rng: Generator, draws: int
-) -> dict[str, Any]:
-    """Return what `run` does, of a score with this Hessian."""
-    weight = score.weight
-    distances: dict[str, list[float]] = {name: [] for name in KINDS}
-    means: dict[str, list[float]] = {}
+def distances(score: Score, rng: Generator, draws: int) -> dict[str, list[float]]:
+    """Return `KINDS` to distances of the score's covariance from that of the full law."""
+    found: dict[str, list[float]] = {name: [] for name in KINDS}
     for scale in SCALES:
-        found: dict[str, Array] = {}
-        for name, draw in perturbation_laws(weight, scale, rng, draws).items():
-            scores = score(draw())
-            found[name] = spread(scores)
-            length = np.linalg.norm(scores.mean(axis=0)) / np.sqrt(np.trace(found[name]))
-            means.setdefault(name, []).append(float(length))
-        reference = found.pop("full")
-        line = spread_of(weight, separable(*variances(weight, scale)))
-        found["first_order"] = first_order(curvature, line)
-        for name, covariance in found.items():
-            distances[name].append(distance(covariance, reference))
-        one, other = (spread(score(own)) for own in coupled_draws(weight, scale, rng, draws))
-        distances["coupled"].append(distance(other, one))
-    return {"distances": distances, "means": means}
+        laws = perturbation_laws(score.weight, scale, rng, draws)
+        own = {name: spread(score(draw())) for name, draw in laws.items()}
+        reference = own.pop("full")
+        for name, covariance in own.items():
+            found[name].append(distance(covariance, reference))
+        one, other = (spread(score(V)) for V in coupled_draws(score.weight, scale, rng, draws))
+        found["coupled"].append(distance(other, one))
+    return found
 
 
 def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return, for each state, means over networks and what is resolved.
+    """Return, for each state, mean distances over networks and what is resolved.
 
-    ``distances`` has an entry for each of `KINDS` and size, with the 95 % interval of its mean;
-    ``difference`` is from ``again``, the noise of sampling, and ``resolved`` says whether it is not
-    0 after Holm's correction over all of a state. ``means`` are those of the rows.
+    An entry for each of `KINDS` and size, with the 95 % interval of its mean; ``difference`` is
+    from ``again``, the noise of sampling, and ``resolved`` says whether it is not 0 after Holm's
+    correction over all of a state.
     """
     table: dict[str, Any] = {}
     for state in STATES:
@@ -380,11 +321,7 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
         adjusted = uncertainty.holm([one.p for _, one in judged]).tolist()
         for (entry, one), p in zip(judged, adjusted, strict=True):
             entry |= {"difference": one.mean, "adjusted": p, "resolved": p < LEVEL}
-        means = {
-            name: np.mean([row["means"][name] for row in own], axis=0).tolist()
-            for name in own[0]["means"]
-        }
-        table[state] = {"distances": entries, "means": means}
+        table[state] = entries
     return table
 
 
@@ -400,23 +337,14 @@ NETWORK = Experiment(
     settings=TRAINING,
     digits=8,
 )
-MINIMA = Experiment(
-    name="perturbed-minima",
-    about="seven such networks on parts of the digits that have none in common: regularized loss, "
-    "norm of its gradient by all 555 numbers, least and greatest eigenvalue of its Hessian at the "
-    "minimum, accuracy there on the digits it learned",
-    budget="one start a part; L-BFGS and three steps of Newton's method, no tuning",
-    cases=[{"number": number} for number in range(PARTS)],
-    run=run_minimum,
-    settings=TRAINING,
-)
 EXPERIMENT = Experiment(
     name="perturbed",
     about="covariance of the score of the middle matrix, (7, 5), under perturbations of sizes 0.01 "
     "to 1: distances from that of a full normal one with multiplicative covariance, relative to "
-    "it, Frobenius norms; means are lengths of the mean score over the root of its total variance; "
-    "the summary has means over networks, and says where a distance is not that of the same law "
-    "drawn again (paired t-tests over seven networks, with Holm's correction for each state)",
+    "it, Frobenius norms; gradient, the norm of the regularized loss's by all 555 numbers, and "
+    "least, the least eigenvalue of its Hessian; the summary has means over networks, and says "
+    "where a distance is not that of the same law drawn again (paired t-tests over seven networks, "
+    "with Holm's correction for each state)",
     budget="7 parts of the digits, one network on each, 5,000 draws of each law and size",
     cases=[{"number": number, "state": state} for number in range(PARTS) for state in STATES],
     run=run,

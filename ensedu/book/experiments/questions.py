@@ -42,7 +42,6 @@ QUESTIONS: Mapping[str, str] = {
     "one-run-curves": "Where do the functions that one run passes lie apart?",
     "output-width": "How do outputs at the start become Gaussian as the width grows?",
     "perturbed": "How far is a rank-1 perturbation from a full one, by size?",
-    "perturbed-minima": "How close to a minimum are the networks that are perturbed?",
     "perturbed-network": "Which network is perturbed, halfway down and at a minimum?",
     "pruning": "What can a mean-field network's weights be spared, by prior?",
     "pruning-tuning": "Which rate does each prior of the pruned networks get?",

@@ -10,8 +10,8 @@ from ensedu.common import arrays
 from ensedu.common.arrays import check_float64
 
 __all__ = [
+    "check_covariances",
     "check_weight",
-    "checked_moments",
     "checked_relative",
     "separable",
     "spread",
@@ -25,24 +25,16 @@ SLACK = 1e-9
 Covariance = Float[Array, "m n m n"]
 
 
-def separable(
-    r_cov: Float[Array, "m m"],
-    s_cov: Float[Array, "n n"] | None = None,
-    *,
-    r_mean: Float[Array, " m"] | None = None,
-    s_mean: Float[Array, " n"] | None = None,
-) -> Covariance:
-    """The covariance of r sᵀ, ``E[r_a r_a'] E[s_j s_j'] - E[r_a] E[s_j] E[r_a'] E[s_j']``.
+def separable(r_cov: Float[Array, "m m"], s_cov: Float[Array, "n n"] | None = None) -> Covariance:
+    """The covariance of r sᵀ, ``E[r_a r_a'] E[s_j s_j'] - 1``.
 
-    r and s are independent of each other, and of any law with these moments.
+    r and s are independent of each other, of mean 1, and of any law with these covariances.
 
     Parameters
     ----------
     r_cov, s_cov
-        Covariances, symmetric and without negative eigenvalues. Without `s_cov` s stands still.
-        Without it, and without `s_mean`, the result is (m, 1, m, 1), and fits any n.
-    r_mean, s_mean
-        Means, by default 1.
+        Covariances, symmetric and without negative eigenvalues. Without `s_cov` s stands still, and
+        the result is (m, 1, m, 1), which fits any n.
 
     Raises
     ------
@@ -50,10 +42,9 @@ def separable(
         For arrays of other shapes or dtypes, numbers that are not finite, and what is no
         covariance.
     """
-    r_cov, s_cov, r_mean, s_mean = checked_moments(r_cov, s_cov, r_mean, s_mean)
-    r_means, s_means = np.multiply.outer(r_mean, r_mean), np.multiply.outer(s_mean, s_mean)
-    both = np.multiply.outer(r_means + r_cov, s_means + s_cov)  # (m, m, n, n)
-    return (both - np.multiply.outer(r_means, s_means)).transpose(0, 2, 1, 3)
+    check_covariances(r_cov, s_cov)
+    s_cov = np.zeros((1, 1)) if s_cov is None else s_cov
+    return (np.multiply.outer(1 + r_cov, 1 + s_cov) - 1).transpose(0, 2, 1, 3)
 
 
 def spread_of(
@@ -103,33 +94,16 @@ def checked_relative(weight: Any, relative: Any) -> Covariance:
     return np.broadcast_to(relative, (m, n, m, n))
 
 
-def checked_moments(
-    r_cov: Any, s_cov: Any, r_mean: Any, s_mean: Any, shape: tuple[int, int] | None = None
-) -> tuple[Array, Array, Array, Array]:
-    """Return checked moments of r and s, with 1 and 0 for what is not given."""
-    m: int | str = "m" if shape is None else shape[0]
-    n: int | str = "n" if shape is None else shape[1]
+def check_covariances(r_cov: Any, s_cov: Any, shape: tuple[int, int] | None = None) -> None:
+    """Check the covariances of r and s, of a weight of this shape."""
     like = "" if shape is None else "weight"
-    _check_covariance("r_cov", r_cov, m, like)
-    if s_cov is not None:
-        _check_covariance("s_cov", s_cov, n, like)
-        n = len(s_cov)
-    sizes = {"r_mean": (r_mean, len(r_cov), "r_cov"), "s_mean": (s_mean, n, "s_cov")}
-    for name, (value, size, other) in sizes.items():
-        if value is not None:
+    for name, value, size in zip(
+        ("r_cov", "s_cov"), (r_cov, s_cov), shape or ("m", "n"), strict=True
+    ):
+        if name == "r_cov" or value is not None:
             check_float64(name, value)
-            arrays.check_array(name, value, "f", "floats", (size,), like=like or other)
-            arrays.check_finite(name, value)
-    if s_mean is None:
-        s_mean = np.ones(n if isinstance(n, int) else 1)
-    s_cov = np.zeros(2 * s_mean.shape) if s_cov is None else s_cov
-    return r_cov, s_cov, np.ones(len(r_cov)) if r_mean is None else r_mean, s_mean
-
-
-def _check_covariance(name: str, value: Any, size: int | str, like: str) -> None:
-    check_float64(name, value)
-    arrays.check_array(name, value, "f", "floats", (size, size), like=like)
-    symmetric_root(name, value)
+            arrays.check_array(name, value, "f", "floats", (size, size), like=like)
+            symmetric_root(name, value)
 
 
 def symmetric_root(name: str, covariance: Float[Array, "p p"]) -> Float[Array, "p p"]:

@@ -7,8 +7,8 @@ from numpy.random import Generator
 from ensedu.common import checks
 from ensedu.common.arrays import check_rng
 from ensedu.theory.perturbations.covariances import (
+    check_covariances,
     check_weight,
-    checked_moments,
     checked_relative,
     symmetric_root,
 )
@@ -52,16 +52,14 @@ def rank1(
     *,
     rng: Generator,
     draws: int,
-    r_mean: Float[Array, " m"] | None = None,
-    s_mean: Float[Array, " n"] | None = None,
 ) -> Float[Array, "S m n"]:
-    """Draw ``W ∘ r sᵀ`` with normal r and s: m + n numbers each, or m where s stands still.
+    """Draw ``W ∘ r sᵀ`` with normal r and s of mean 1: m + n numbers, or m where s stands still.
 
     Parameters
     ----------
     weight
         W.
-    r_cov, s_cov, r_mean, s_mean
+    r_cov, s_cov
         As for `separable`.
     rng
         The source of the numbers.
@@ -74,11 +72,11 @@ def rank1(
         As `separable` and `multiplicative` do.
     """
     check_weight(weight)
-    given, still = (r_cov, s_cov, r_mean, s_mean), s_cov is None
-    r_cov, s_cov, r_mean, s_mean = checked_moments(*given, shape=weight.shape)
+    check_covariances(r_cov, s_cov, weight.shape)
     draws, rng = checks.positive_int("draws", draws), check_rng("rng", rng)
-    r = r_mean + rng.standard_normal((draws, len(r_mean))) @ symmetric_root("r_cov", r_cov)
-    s = s_mean[None]
-    if not still:
-        s = s + rng.standard_normal((draws, len(s_mean))) @ symmetric_root("s_cov", s_cov)
-    return weight * r[:, :, None] * s[:, None, :]
+    r = 1 + rng.standard_normal((draws, len(r_cov))) @ symmetric_root("r_cov", r_cov)
+    scaled = weight * r[:, :, None]
+    if s_cov is None:
+        return scaled
+    s = 1 + rng.standard_normal((draws, len(s_cov))) @ symmetric_root("s_cov", s_cov)
+    return scaled * s[:, None, :]

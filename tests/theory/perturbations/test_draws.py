@@ -20,20 +20,16 @@ def test_draws_have_their_moments():
     W, R, S = some_weight(), covariance(1, m, 0.2), covariance(2, n, 0.2)
     rng, draws = np.random.default_rng(3), 40_000
     both = separable(R, S)
-    for name, V, relative, mean in (
-        ("full", multiplicative(W, both, rng=rng, draws=draws), both, W),
-        ("rank-1", rank1(W, R, S, rng=rng, draws=draws), both, W),
-        ("rows", rank1(W, R, rng=rng, draws=draws), separable(R), W),
-        ("full rows", multiplicative(W, separable(R), rng=rng, draws=draws), separable(R), W),
+    for name, V, relative in (
+        ("full", multiplicative(W, both, rng=rng, draws=draws), both),
+        ("rank-1", rank1(W, R, S, rng=rng, draws=draws), both),
+        ("rows", rank1(W, R, rng=rng, draws=draws), separable(R)),
+        ("full rows", multiplicative(W, separable(R), rng=rng, draws=draws), separable(R)),
     ):
         assert V.shape == (draws, m, n)
-        assert in_errors(V, mean, spread_of(W, relative)) < 6, name
-    means = {"r_mean": np.linspace(0.5, 1.5, m), "s_mean": np.linspace(-1, 2, n)}
-    V = rank1(W, R, S, rng=rng, draws=draws, **means)
-    mean = W * np.outer(*means.values())
-    assert in_errors(V, mean, spread_of(W, separable(R, S, **means))) < 6
-    # The check above can fail.
-    assert in_errors(V, W, spread_of(W, both)) > 50
+        assert in_errors(V, W, spread_of(W, relative)) < 6, name
+        # The check can fail.
+        assert in_errors(V, W, spread_of(W, separable(R + S[:m, :m], S))) > 20, name
 
 
 def test_what_does_not_depend_on_columns_is_rank_1_already():
