@@ -114,7 +114,7 @@ def _() -> None:
 
 
 @CLAIMS.says(
-    "unclear", "drawn again: the difference is unclear",
+    "unclear", "of full noise is: the difference is unclear",
     summary("rank1", 0.1, "resolved", to=True), summary("rank1", 0.03, "resolved", to=True),
 )  # fmt: skip
 def _() -> None:
