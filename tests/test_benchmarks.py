@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks import gpu, measure, targets, whole
+from benchmarks import gpu, measure, scaling, targets, whole
 from ensedu.torch import ensemble
 
 
@@ -118,9 +118,7 @@ def test_the_layers_import_with_the_stand_in_for_jaxtyping():
     root = Path(__file__).parents[1]
     folder = root / "benchmarks" / "stand_in"
     code = (
-        "import jaxtyping, ensedu.torch.train.distributed; "
-        "import ensedu.running.machine; "
-        "print(jaxtyping.__file__)"
+        "import jaxtyping, ensedu.torch; import ensedu.running.machine; print(jaxtyping.__file__)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code],
@@ -129,6 +127,15 @@ def test_the_layers_import_with_the_stand_in_for_jaxtyping():
         text=True,
     )
     assert ran.stdout.strip() == str(folder / "jaxtyping.py"), ran.stderr
+
+
+def test_of_a_deep_ensemble_each_process_trains_its_part_of_the_members():
+    for ranks in (1, 2):
+        net, step = scaling.training("deep_ensemble", 7, 0, ranks)
+        before = [p.detach().clone() for p in net.parameters()]
+        step()
+        assert net[0].ensemble_size == scaling.MEMBERS // ranks
+        assert not any(map(torch.equal, before, net.parameters()))
 
 
 def test_a_whole_model_takes_the_same_step_in_turn_mapped_and_stacked():

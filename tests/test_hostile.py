@@ -512,7 +512,6 @@ OTHERS = {
     },
     "plot.in_words": {"parts": lambda: True},
     "plot.network": {"widest": lambda: 50},
-    "plot.ratios": {"xlim": lambda: (0.5, 4.0)},
     "plot.weight_density": {
         "mean": lambda: 1.0, "std": lambda: 0.5, "draws": lambda: np.ones(4),
         "xlim": lambda: (-3.0, 3.0),

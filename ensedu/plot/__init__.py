@@ -5,7 +5,7 @@
 sentence, `growth_curves` totals against a size, `modulation` how BatchEnsemble makes its members,
 `weight_density` one random weight, `distribution` matrices with their spread, and `inside` the
 whole book in one figure.
-`ratios` and `roofline` draw what was measured, `functions` curves with their bands, and
+`roofline` draws what was measured, `functions` curves with their bands, and
 `scored_curves` what each of several methods believes of one curve, and their scores. `history`
 draws trainings, `reliability` how often methods are right against how sure they are, `dots` a dot a
 seed, with paired differences, `effects` differences whose intervals are known, `forest` those that
@@ -34,7 +34,6 @@ from ensedu.plot.matrices import weight_matrices
 from ensedu.plot.modulation import modulation
 from ensedu.plot.network import network
 from ensedu.plot.panels import panels
-from ensedu.plot.ratios import ratios
 from ensedu.plot.reliability import reliability
 from ensedu.plot.roofline import roofline
 from ensedu.plot.scored_curves import scored_curves
@@ -80,7 +79,6 @@ __all__ = [
     "panels",
     "parameter_bars",
     "png",
-    "ratios",
     "reliability",
     "rendering",
     "roofline",

@@ -37,7 +37,6 @@ CHAPTERS = (
     "book/learning/more-from-one-network.html",
     "book/learning/images-out.html",
     *(f"book/theory/{name}.html" for name in THEORY),
-    "book/cost/many-devices.html",
     "book/cost/relatives.html",
 )
 EXPLORERS = ".ensedu-explorer:has(.ensedu-sliders)"

@@ -1,7 +1,7 @@
-"""What *Speed and memory* draws and says: measured times, and the bytes that training keeps."""
+"""What *Speed and memory* draws and says: times, bytes that are kept, and many devices."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ensedu import plot
 from ensedu.plot.style import MUTED, Figure
@@ -23,6 +23,11 @@ MEMORY = (
     "A BatchEnsemble keeps less than a deep ensemble, but less of it is saved while it scales. The "
     "line falls where the rule begins to fold. Counted with Adam, without what is needed for a "
     "moment only."
+)
+PROJECTED = (
+    "With many devices a ring waits for its messages. Projected, not measured: networks "
+    "64-256-256-10, four members and 128 examples a device, one thread each. A rank-1 BNN sends "
+    "what a BatchEnsemble sends."
 )
 METHODS = ("deep_ensemble", "batch_ensemble")
 
@@ -112,4 +117,56 @@ class Memory:
         return (
             f"A BatchEnsemble keeps {100 * one:.0f}% of a deep ensemble's bytes with one example, "
             f"{100 * many:.0f}% with {width:,}."
+        )
+
+
+class Projected:
+    """What is left of each device's speed.
+
+    Parameters
+    ----------
+    left
+        The part of a BatchEnsemble, by devices, bytes a second, seconds a message, and the way.
+    """
+
+    devices = (1, 2, 4, 16, 64, 256, 1024, 4096)
+    start: ClassVar = {"gigabytes_per_second": 1, "microseconds_a_message": 10}
+    choices: ClassVar = {
+        "gigabytes_per_second": [0.1, 1, 10],
+        "microseconds_a_message": [0, 1, 10, 100],
+        "all_reduce": ["in a ring", "by halves"],
+    }
+
+    def __init__(self, left: Callable[[int, float | int, float | int, str], float | int]) -> None:
+        self.left = left
+
+    def of(
+        self,
+        gigabytes_per_second: float | int,
+        microseconds_a_message: float | int,
+        all_reduce: str,
+    ) -> list[float | int]:
+        """Return percents, one a number of devices."""
+        network = 1e9 * gigabytes_per_second, 1e-6 * microseconds_a_message, all_reduce
+        return [100 * self.left(R, *network) for R in self.devices]
+
+    def draw(self, **network: Any) -> Figure:
+        """Draw both methods over the number of devices."""
+        return plot.growth_curves(
+            self.devices,
+            {
+                "deep_ensemble": [100] * len(self.devices),
+                "batch_ensemble": self.of(**network),
+            },
+            xlabel="devices, four members each",
+            ylabel="speed of each device, % of one alone",
+            log_x=True,
+            ylim=(0, 105),
+        )
+
+    def say(self, **network: Any) -> str:
+        """Say what is left at the end."""
+        return (
+            f"Of its speed each device keeps {self.of(**network)[-2]:.0f}% among 1,024, with a "
+            "BatchEnsemble."
         )

@@ -12,9 +12,7 @@ A folder gets its name when all of it is on the disk, so a process that is kille
 leaves nothing that looks whole; the next `save` removes what it left. Loading reads and compares
 everything before it changes anything, and takes weights that are not finite only if asked to.
 
-A `ensedu.torch.train.distributed.ShardedEnsemble` is saved as the whole network that it was made
-of, so any number of processes can load it, and so can that network itself. Its processes call each
-function together, and process 0 alone reads and writes::
+In a loop of your own::
 
     # Step 0 where there is nothing yet; without missing_ok that is an error.
     start = resume("runs/a", net, optimizer, missing_ok=True).step
@@ -40,8 +38,6 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.torch.train import folders
-from ensedu.torch.train.distributed.group import ask_first
-from ensedu.torch.train.distributed.shards import ShardedEnsemble
 from ensedu.torch.train.folder_search import check_checkpoint, check_place, newest_by
 from ensedu.torch.train.saved_checks import NO_SETTINGS, check_finite, check_settings
 
@@ -75,20 +71,19 @@ def save(
 ) -> Path:
     """Write a checkpoint of the state after `step` steps, drop old ones, and return its folder.
 
-    `net` is any module, or a `ensedu.torch.train.distributed.ShardedEnsemble`; `optimizer` has
-    parameters of it alone, or is ``None``. Of its settings those are kept that JSON can hold, a
-    learning rate as a number, also where it is a tensor of one. Also kept are the states of
-    `generators`, by name, those of process 0, and `extra`, as JSON can hold it. So many complete
-    checkpoints as `keep` says stay; what else there is in `folder`, or in one of them, is left
-    alone.
+    `net` is any module; `optimizer` has parameters of it alone, or is ``None``. Of its settings
+    those are kept that JSON can hold, a learning rate as a number, also where it is a tensor of
+    one. Also kept are the states of `generators`, by name, and `extra`, as JSON can hold it. So
+    many complete checkpoints as `keep` says stay; what else there is in `folder`, or in one of
+    them, is left alone.
 
     Raises
     ------
     TypeError, ValueError
         For a bad argument, parameters of an optimizer that are none of the net's, states that are
-        no dense tensors with values, or have members that cannot be told apart, and a `folder` that
-        is a checkpoint itself. Without `nonfinite_ok` also for NaN in net or optimizer, and for
-        infinite parameters, which would take the place of good ones.
+        no dense tensors with values, and a `folder` that is a checkpoint itself. Without
+        `nonfinite_ok` also for NaN in net or optimizer, and for infinite parameters, which would
+        take the place of good ones.
     FileExistsError, OSError
         If there is a checkpoint of this step that is not damaged, or something else of its name; if
         this one cannot be written.
@@ -106,12 +101,8 @@ def save(
     values, table["optimizer"], table["settings"] = _state(net, optimizer, generators)
     if not nonfinite_ok:
         check_finite("net and optimizer", values, _parameters(net))
-
-    def write() -> Path:
-        check_place(folder)
-        return folders.write(path, table, values, keep)
-
-    return _on_first_process(net, write)
+    check_place(folder)
+    return folders.write(path, table, values, keep)
 
 
 def newest(folder: str | PathLike[str], *, missing_ok: bool = False) -> Checkpoint:
@@ -200,25 +191,15 @@ def _path(name: str, value: Any) -> Path:
     return Path(value)
 
 
-def _on_first_process(net: nn.Module, make: Callable[[], Any]) -> Any:
-    return ask_first(make) if isinstance(net, ShardedEnsemble) else make()
-
-
-def _local_module(net: Any) -> nn.Module:
-    if not isinstance(net, nn.Module):
-        raise TypeError(f"net must be a torch.nn.Module, got {type(net).__name__}")
-    return net.net if isinstance(net, ShardedEnsemble) else net
-
-
 def _state(
     net: nn.Module, optimizer: torch.optim.Optimizer | None, generators: Generators | None
 ) -> tuple[dict[str, Tensor], dict[str, Any], list[dict[str, Any]]]:
     """Return all tensors by name, what an optimizer must be to take them, and its settings."""
-    values: dict[str, Any] = {
-        f"model:{name}": v for name, v in _local_module(net).state_dict().items()
-    }
+    if not isinstance(net, nn.Module):
+        raise TypeError(f"net must be a torch.nn.Module, got {type(net).__name__}")
+    values: dict[str, Any] = {f"model:{name}": v for name, v in net.state_dict().items()}
     about: dict[str, Any] = {"optimizer": type(optimizer).__qualname__} if optimizer else {}
-    for parameter, (name, group) in _optimized_names(_local_module(net), optimizer).items():
+    for parameter, (name, group) in _optimized_names(net, optimizer).items():
         about[f"group:{name}"] = group
         for key, value in optimizer.state.get(parameter, {}).items():
             values[f"optimizer.{key}:{name}"] = value
@@ -231,8 +212,6 @@ def _state(
                 f"net and optimizer must keep dense tensors with values, got {kind} for {name}"
             )
     values = {name: value.detach().cpu() for name, value in values.items()}
-    if isinstance(net, ShardedEnsemble):
-        values, about = net.values_of_all(values), net.values_of_all(about)
     generators = {} if generators is None else generators
     if not isinstance(generators, Mapping) or not all(
         isinstance(one, torch.Generator) for one in generators.values()
@@ -251,10 +230,8 @@ def _state(
 
 
 def _parameters(net: nn.Module) -> set[str]:
-    """Return under which names the parameters of the whole net are saved."""
-    found = _local_module(net).named_parameters(remove_duplicate=False)
-    names = {f"model:{name}": True for name, _ in found}
-    return set(net.values_of_all(names) if isinstance(net, ShardedEnsemble) else names)
+    """Return under which names the parameters of a net are saved."""
+    return {f"model:{name}" for name, _ in net.named_parameters(remove_duplicate=False)}
 
 
 def _plain(value: Any) -> Any:
@@ -306,10 +283,10 @@ def _load_what_fits(
     nonfinite_ok: bool,
     place: Path,
 ) -> Checkpoint:
-    """Check that what process 0 reads fits, and only then put it in place."""
+    """Check that what is read fits, and only then put it in place."""
     checks.boolean("nonfinite_ok", nonfinite_ok)
     values, about, _ = _state(net, optimizer, generators)
-    content = _on_first_process(net, read)
+    content = read()
     if content is None:
         return Checkpoint(0, {}, place)
     path, table, found = content
@@ -328,8 +305,6 @@ def _load_what_fits(
         check_finite(str(path), found, _parameters(net))
     if optimizer is not None:
         check_settings(path, table["settings"], optimizer.param_groups)
-    if isinstance(net, ShardedEnsemble):
-        found = {key: net.own_part(key, value) for key, value in found.items()}
     for name, one in (generators or {}).items():
         try:
             torch.Generator(one.device).set_state(found[f"generator:{name}"])
@@ -338,7 +313,7 @@ def _load_what_fits(
     if optimizer is not None:
         before = optimizer.state, optimizer.param_groups
         try:
-            _restore(_local_module(net), optimizer, found, table["settings"])
+            _restore(net, optimizer, found, table["settings"])
         except Exception as error:  # each class of optimizers has its own
             optimizer.state, optimizer.param_groups = before
             kind = type(optimizer).__name__
@@ -346,9 +321,7 @@ def _load_what_fits(
             raise ValueError(f"{path} has no state that a {kind} takes: {words}") from error
     for name, one in (generators or {}).items():
         one.set_state(found[f"generator:{name}"])
-    _local_module(net).load_state_dict(
-        {k: found[f"model:{k}"] for k in _local_module(net).state_dict()}
-    )
+    net.load_state_dict({k: found[f"model:{k}"] for k in net.state_dict()})
     return Checkpoint(table["step"], table["extra"], path)
 
 

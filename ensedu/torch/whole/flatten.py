@@ -92,10 +92,6 @@ class FlatEnsemble(nn.Module):
             more += ", or another number of samples"
         raise AttributeError(f"ensemble_size cannot be set, got {value!r}; accepted is {more}")
 
-    def keep_members(self, number: int) -> None:
-        """Say how many members the layers hold, where a process has cut them to its own."""
-        self._passes.ensemble_size = number
-
     @property
     def samples(self) -> int | None:
         """Number of samples S; it can be set, to any number for a method that draws.

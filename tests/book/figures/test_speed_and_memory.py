@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from ensedu import plot
-from ensedu.book.figures.speed_and_memory import Memory, Times
+from ensedu.book.figures.speed_and_memory import Memory, Projected, Times
 from ensedu.book.page.said import too_much
 from ensedu.plot.style import LOOKS
 from tests.plot.looks import LIGHT, drawn, readable
@@ -32,6 +32,11 @@ def kept(method, width, batch, members):
 
 
 MEMORY = Memory(STEPS, kept)
+HALF = Projected(
+    lambda R, bandwidth, latency, way: 1 / (1 + latency * R) / (1 + (way == "by halves"))
+)
+NETWORKS = [dict(zip(HALF.choices, values, strict=True))
+            for values in itertools.product(*HALF.choices.values())]  # fmt: skip
 
 
 @pytest.mark.parametrize("width", TIMES.choices["width"])
@@ -70,3 +75,19 @@ def test_memory_says_both_ends():
     assert MEMORY.say(1000, 2) == (
         "A BatchEnsemble keeps 30% of a deep ensemble's bytes with one example, 30% with 1,000."
     )
+
+
+def test_what_is_left_is_drawn_in_percent_beside_all_of_it():
+    for network in NETWORKS:
+        deep, shared = drawn(lambda n=network: HALF.draw(**n), LIGHT[0]).axes[0].lines[:2]
+        assert set(deep.get_ydata()) == {100}
+        assert shared.get_ydata().tolist() == HALF.of(**network)
+        assert shared.get_color() == plot.PALETTE["batch_ensemble"]
+        assert not too_much(HALF.say(**network))
+    readable(lambda: HALF.draw(**NETWORKS[0]))
+
+
+def test_units_reach_the_formula():
+    seen = []
+    Projected(lambda *given: seen.append(given) or 1).of(0.1, 10, "in a ring")
+    assert seen[1] == (2, 1e8, pytest.approx(1e-5), "in a ring")

@@ -6,10 +6,12 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ensedu import costs
+import ensedu.numpy as reference
+from ensedu import costs, counting
 from ensedu.book import measured
 from ensedu.torch import BatchEnsembleLinear, DeepEnsembleLinear, products
 from tests.book.claiming import Change, Claims
+from tests.book.conftest import ran
 
 CLAIMS = Claims(
     "cost/speed-and-memory",
@@ -22,6 +24,7 @@ CLAIMS = Claims(
     },
 )
 METHODS = DEEP, SHARED = ("deep_ensemble", "batch_ensemble")
+RANK1 = "rank1"
 
 
 VIEWS = {"expand", "t", "transpose", "unsqueeze", "view", "_unsafe_view", "reshape", "randn"}
@@ -207,23 +210,6 @@ def _() -> None:
     assert all(reached(2048, 256, method)[0] > 0.98 for method in METHODS)
 
 
-@CLAIMS.says(
-    "seventh", "takes a seventh of the time of four", of_pass(1024, 1, "single", "ratio", 1.2)
-)
-@CLAIMS.says("cache", "Its 4.2 MB arrive at 29 GB", of_pass(1024, 1, "single", "seconds", 1.1))
-@CLAIMS.says(
-    "in-turn-bytes", "of four in turn only at 17", of_pass(1024, 1, "loop", "seconds", 1.1)
-)
-@CLAIMS.says("memory-sends", "Memory sends about 27, so a part", of_rates("bytes_per_second", 1.1))
-def _() -> None:
-    assert round(gain(1024, 1, "single")) == 7
-    moved = costs.layer(1024, 1024, batch_size=1).bytes
-    seconds = micro(1024, 1, "single") / 1e6
-    assert round(moved / 1e6, 1) == 4.2
-    assert [round(moved / seconds / 1e9), round(rates()[1] / 1e9)] == [29, 27]
-    assert round(4 * moved / micro(1024, 1, "loop") / 1e3) == 17
-
-
 @CLAIMS.says("rule", "chooses by this rule at every call")
 @CLAIMS.says("form", "So fold multiplies less exactly if B")
 @CLAIMS.says("beside", "pass of scale multiplies $B(m + n)$ numbers")
@@ -279,6 +265,7 @@ def trained(method: str, width: int, ensemble_size: int) -> int:
 @CLAIMS.says("saves", "and that saves 50 MB")
 @CLAIMS.says("keeps", "with 1,024 examples, scale keeps 34 MB more")
 @CLAIMS.says("at-most", "so it keeps at most $8Mmn$ bytes")
+@CLAIMS.says("sgd-most", "That is less than the $8Mmn$ that")
 @CLAIMS.says("sgd", "With plain SGD a parameter takes 8 bytes")
 @CLAIMS.says("never", "three members or more never keep more")
 @CLAIMS.says("inputs", "Every ensemble keeps its inputs, $MBm$ numbers")
@@ -348,3 +335,109 @@ def _() -> None:
 
     assert round(seconds(DEEP, "limit") / seconds(SHARED, "ensedu"), 1) == 3.5
     assert round(gain(1024, 1), 1) == 2.2
+
+
+def on_two(width: int, method: str) -> float:
+    """Return how many times as long a step takes on two processes as on one, in the median."""
+    return measured.row(measured.load("scaling")["rows"], width=width, method=method)["ratio"][1]
+
+
+def of_step(width: int, method: str, times: float) -> Change:
+    """Return a change of it."""
+    return Change("scaling", "rows", {"width": width, "method": method}, "ratio", times=times)
+
+
+def projection() -> dict[str, Any]:
+    """Return what the cell with the formula defines."""
+    return ran(f"book/{CLAIMS.chapter}", "def left(", np=np, PEAK=rates()[0])
+
+
+@CLAIMS.says("deep-on-two", "ensemble's step took 1.23 times as long", of_step(256, DEEP, 1.1))
+@CLAIMS.says("shared-on-two", "a BatchEnsemble's took 1.47 times", of_step(256, SHARED, 1.1))
+@CLAIMS.says("waits", "The formula leaves out that devices wait", of_step(256, SHARED, 0.5))
+@CLAIMS.says(
+    "gains-less", "gains less from a second device",
+    of_step(64, SHARED, 0.2), of_step(1024, RANK1, 0.2),
+)  # fmt: skip
+def _() -> None:
+    assert [round(on_two(256, method), 2) for method in METHODS] == [1.23, 1.47]
+    assert on_two(256, SHARED) > formula_on_two()
+    for width in (64, 256, 1024):
+        for method in (SHARED, RANK1):
+            assert on_two(width, method) > on_two(width, DEEP)
+
+
+def formula_on_two() -> float:
+    """Return what the formula says of it at 1 GB a second and 10 microseconds a message."""
+    return 1 / (2 * projection()["left"](2, 1e9, 1e-5, "in a ring"))
+
+
+@CLAIMS.says("halved", "where the formula says 0.6", of_rates("flops_per_second", 5))
+@CLAIMS.says("eight", "eight members of width 256 to two", Change("scaling", "ensemble_size", to=4))
+def _() -> None:
+    """Also where r, s and biases are summed, as they are when processes divide the examples."""
+    assert round(formula_on_two(), 1) == 0.6
+    found, table = projection(), measured.load("scaling")
+    assert table["ensemble_size"] == 2 * found["MEMBERS"]
+    assert table["batch_size"] == found["B"]
+    every = 4 * counting.mlp(found["SIZES"], SHARED, table["ensemble_size"]).total
+    sending = 2e-5 + every / 1e9
+    computing = found["operations"] / rates()[0]
+    assert round((computing + sending) / (2 * computing), 1) == 0.6
+
+
+@CLAIMS.says("ring", "leaves each of 1,024 devices 11%", of_rates("flops_per_second", 2))
+@CLAIMS.says("messages", "because it waits for 2,046 messages")
+@CLAIMS.says("by-halves", "20 of them, and 74% are left", of_rates("flops_per_second", 2))
+def _() -> None:
+    left = projection()["left"]
+    found = [round(100 * left(1024, 1e9, 1e-5, way)) for way in ("in a ring", "by halves")]
+    assert found == [11, 74]
+    assert (2 * 1023, 2 * np.log2(1024)) == (2046, 20)
+
+
+@CLAIMS.says("sum", "Its gradient is a sum over members")
+@CLAIMS.says("nothing", "of a deep ensemble have nothing to tell")
+@CLAIMS.says("summary-sent", "Members of a deep ensemble send nothing")
+def _() -> None:
+    """With the reference layer: parts of its members, or of their examples, add up."""
+    rng = np.random.default_rng(0)
+    M, B, m, n = 4, 6, 2, 3
+    whole = reference.BatchEnsembleLinear(m, n, M, rng=rng, init="normal")
+    x, grad = rng.standard_normal((M, B, m)), rng.standard_normal((M, B, n))
+
+    def shared_gradient(members: slice, examples: slice) -> np.ndarray:
+        part = reference.BatchEnsembleLinear(m, n, len(range(M)[members]), rng=rng)
+        part.params = {k: v if k == "weight" else v[members] for k, v in whole.params.items()}
+        part.forward(x[members, examples])
+        part.backward(grad[members, examples])
+        return part.grads["weight"]
+
+    every = slice(None)
+    expected = shared_gradient(every, every)
+    for parts in (
+        [(slice(0, 1), every), (slice(1, M), every)],
+        [(every, slice(0, 2)), (every, slice(2, B))],
+    ):
+        summed = sum(shared_gradient(*part) for part in parts)
+        assert np.allclose(summed, expected, rtol=0, atol=1e-13)
+    assert counting.mlp([64, 256, 256, 10], DEEP, 4).shared == 0
+
+
+@CLAIMS.says("bytes", "it sends as many bytes in")
+@CLAIMS.says("pieces", "together 1/2 + 1/4")
+@CLAIMS.says("at-most-twice", "sends at most twice the gradient, among")
+def _() -> None:
+    for turns in range(1, 11):
+        R = 2**turns
+        assert np.isclose(sum(2.0**-k for k in range(1, turns + 1)), 1 - 1 / R)
+        assert 2 * (R - 1) / R < 2
+
+
+@CLAIMS.says("ex-bytes", "= 7 MB in 14 messages")
+@CLAIMS.says("ex-members", "The number of members does not matter")
+def _() -> None:
+    G, R = 4 * counting.batch_ensemble(1000, 1000, ensemble_size=8).shared, 8
+    assert G == 4 * counting.batch_ensemble(1000, 1000, ensemble_size=16).shared
+    assert (G, 2 * (R - 1) * G // R, 2 * (R - 1)) == (4_000_000, 7_000_000, 14)
+    assert np.isclose(14 * 1e-5 + 7e6 / 1e9, 7.14e-3)
