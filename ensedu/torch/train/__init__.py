@@ -1,1 +1,1 @@
-"""Train and predict: losses, the training loop, checkpoints, several processes."""
+"""Train and predict: losses, the training loop, checkpoints."""

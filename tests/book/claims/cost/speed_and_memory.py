@@ -373,7 +373,9 @@ def formula_on_two() -> float:
 
 
 @CLAIMS.says("halved", "where the formula says 0.6", of_rates("flops_per_second", 5))
-@CLAIMS.says("eight", "eight members of width 256 to two", Change("scaling", "ensemble_size", to=4))
+@CLAIMS.says(
+    "eight-members", "eight members of width 256 to two", Change("scaling", "ensemble_size", to=4)
+)
 def _() -> None:
     """Also where r, s and biases are summed, as they are when processes divide the examples."""
     assert round(formula_on_two(), 1) == 0.6
@@ -387,6 +389,7 @@ def _() -> None:
 
 
 @CLAIMS.says("ring", "leaves each of 1,024 devices 11%", of_rates("flops_per_second", 2))
+@CLAIMS.says("rates", "With 1 GB a second and 10 microseconds")
 @CLAIMS.says("messages", "because it waits for 2,046 messages")
 @CLAIMS.says("by-halves", "20 of them, and 74% are left", of_rates("flops_per_second", 2))
 def _() -> None:
