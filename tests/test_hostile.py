@@ -459,11 +459,6 @@ OTHERS = {
     },
     "plot.Look": {"narrow": lambda: True, "dark": lambda: True},
     "plot.rendering": {"look": plot.Look},
-    "plot.scored_curves": {
-        "x": lambda: np.arange(4.0), "truth": lambda: np.ones(4),
-        "data": lambda: (np.ones(3), np.ones(3)), "reference": lambda: "a",
-        "levels": lambda: {"NLL": 1.0}, "ylim": lambda: (0, 1), "xlim": lambda: {"NLL": (0, 1)},
-    },
     "plot.dots": {
         "values": lambda: {"NLL": {"single": [1.0, 2.0], "rank1": [3.0, 4.0]}},
         "reference": lambda: "single", "xlim": lambda: {"NLL": (0, 1)},

@@ -4,9 +4,7 @@
 `weight_matrices` heat maps, `parameter_bars` totals and their roles, `in_words` the same as a
 sentence, `growth_curves` totals against a size, `modulation` how BatchEnsemble makes its members,
 `weight_density` one random weight, `distribution` matrices with their spread, and `inside` the
-whole book in one figure.
-`roofline` draws what was measured, `functions` curves with their bands, and
-`scored_curves` what each of several methods believes of one curve, and their scores. `history`
+whole book in one figure. `roofline` draws what was measured, `functions` curves with their bands. `history`
 draws trainings, `reliability` how often methods are right against how sure they are, `dots` a dot a
 seed, with paired differences, `effects` differences whose intervals are known, `forest` those that
 are pooled over data sets, and `panels` makes axes for a figure of your own.
@@ -36,7 +34,6 @@ from ensedu.plot.network import network
 from ensedu.plot.panels import panels
 from ensedu.plot.reliability import reliability
 from ensedu.plot.roofline import roofline
-from ensedu.plot.scored_curves import scored_curves
 from ensedu.plot.style import (
     LABELS,
     LINES,
@@ -82,7 +79,6 @@ __all__ = [
     "reliability",
     "rendering",
     "roofline",
-    "scored_curves",
     "use_style",
     "weight_density",
     "weight_matrices",

@@ -37,15 +37,11 @@ __all__ = [
     "CONTESTANTS",
     "CURVES",
     "EXPERIMENT",
-    "TABLES",
     "TUNING",
-    "Compared",
     "Recipe",
     "deep_ensemble",
     "draw",
-    "gap_nll_parts",
     "new_points",
-    "parameters",
     "run",
     "starts",
     "summary_row",
@@ -65,10 +61,6 @@ GRID = {"low": -4.6, "high": 4.6, "number": 93}
 #: member in the gap is the median.
 TYPICAL = 2
 PLACES = ("regions", "gap")
-#: What `Compared` reads.
-TABLES = ("running-example", "running-example-curves")
-#: Those that one network has, too.
-SCORES = ("rmse", "nll", "coverage")
 
 
 @dataclass(frozen=True)
@@ -290,127 +282,6 @@ def summary_row(contestant: str, place: str, score: str) -> Mapping[str, Any]:
     checks.one_of("place", place, PLACES)
     summary = measured.load("running-example")["summary"]
     return measured.row(summary, contestant=contestant, place=place, score=score)
-
-
-def parameters(contestant: str) -> int:
-    """Return how many parameters a contestant has."""
-    _contestant(contestant)
-    rows = measured.load("running-example")["rows"]
-    return measured.row(rows, contestant=contestant, data_seed=0)["parameters"]
-
-
-def gap_nll_parts(contestant: str) -> tuple[uncertainty.Interval, uncertainty.Interval]:
-    """Return what of the difference in NLL in the gap is due to the curve, and what to doubt.
-
-    The curve's part is the difference that its average curve would make with the band of one
-    network, which is the known noise alone: half the squared error over the variance of the noise.
-    The rest is due to a wider band. Paired differences from one network over data, in nats.
-    """
-    _contestant(contestant)
-    rows = measured.load("running-example")["rows"]
-
-    def gap_scores(name: str, score: str) -> Array:
-        return np.array([row["gap"][score] for row in rows if row["contestant"] == name])
-
-    def differences(of: Callable[[str], Array]) -> Array:
-        return of(contestant) - of("single")
-
-    curve = differences(lambda name: gap_scores(name, "rmse") ** 2 / (2 * gap.noise**2))
-    whole = differences(lambda name: gap_scores(name, "nll"))
-    return uncertainty.paired(curve), uncertainty.paired(whole - curve)
-
-
-class Compared:
-    """Contestants with their curves, and how their scores differ from those of one network.
-
-    Reads the committed tables: the curves are those of one draw of data and one start, the scores
-    means over all. Behind a name stands its number of parameters.
-
-    Parameters
-    ----------
-    names
-        Keys of `CONTESTANTS`, ``"single"`` among them.
-    scores
-        The title of a column to a place, ``"gap"`` or ``"regions"``, where the data lie, and a
-        score, ``"nll"`` (nats), ``"rmse"`` or ``"coverage"``: ``{"NLL in the gap": ("gap",
-        "nll")}``.
-    """
-
-    def __init__(self, names: Sequence[str], scores: Mapping[str, tuple[str, str]]) -> None:
-        for name in names:
-            checks.one_of("names: a name", name, CONTESTANTS)
-        if "single" not in names:
-            raise ValueError(
-                f"names must hold 'single', from which others differ, got {list(names)}"
-            )
-        for title, (place, score) in scores.items():
-            checks.one_of(f"scores[{title!r}]: a place", place, PLACES)
-            checks.one_of(f"scores[{title!r}]: a score", score, SCORES)
-        self.names, self.scores = names, scores
-
-    @property
-    def caption(self) -> str:
-        """How to read it."""
-        words = (
-            "Curve and band of each, with the number of parameters; the true curve is bold where "
-            "the band misses it. Differences are from one network, over 20 data sets with 5 starts "
-            "on each."
-        )
-        error = any(score == "rmse" for _, score in self.scores.values())
-        return words + error * " Error: root mean squared distance to the true curve."
-
-    def draw(self) -> Any:
-        """Draw a panel a contestant, and a column a score."""
-        from ensedu.plot import Belief, scored_curves  # needs Matplotlib, which no training does
-
-        table = measured.load("running-example-curves")
-        grid = table["settings"]
-        x = np.linspace(grid["low"], grid["high"], grid["number"])
-        beliefs, labels = {}, {}
-        for name in self.names:
-            row = CONTESTANTS[name]
-            found = measured.row(table["rows"], contestant=name)
-            mean, spread, curves = (np.array(found[key]) for key in ("mean", "spread", "members"))
-            labels[name] = f"{row.label} ({parameters(name):,})"
-            beliefs[labels[name]] = Belief(row.method, mean, np.hypot(spread, gap.noise), curves)
-        differences: dict[str, dict[str, tuple[float, float, float]]] = {}
-        levels = {}
-        for title, (place, score) in self.scores.items():
-            column, levels[title] = (
-                differences.setdefault(title, {}),
-                summary_row("single", place, score)["mean"],
-            )
-            for name, label in labels.items():
-                if name != "single":
-                    entry = summary_row(name, place, score)
-                    column[label] = (entry["low"], entry["difference"], entry["high"])
-        data_x, data_y = gap.sample(np.random.default_rng(grid["data_seed"]))
-        lower = all(score in ("nll", "rmse") for _, score in self.scores.values())
-        better = "\N{LEFTWARDS ARROW} better; " if lower else ""
-        return scored_curves(
-            x, beliefs, differences, truth=gap.truth(x), data=(data_x[:, 0], data_y[:, 0]),
-            reference=labels["single"], levels=levels, shaded=gap.gaps[0],
-            xlabel=f"{better}difference, 95% interval",
-        )  # fmt: skip
-
-    def say(self) -> str:
-        """Say what is drawn: a sentence a contestant."""
-        sentences = ["Each contestant's curve, and its differences from one network."]
-        for name in self.names:
-            rows = {title: summary_row(name, *score) for title, score in self.scores.items()}
-            found = [
-                f"{title} {_with_sign(row['mean'], '')}"
-                if name == "single"
-                else f"{title} {_with_sign(row['difference'])}, "
-                f"from {_with_sign(row['low'])} to {_with_sign(row['high'])}"
-                for title, row in rows.items()
-            ]
-            sentences.append(f"{CONTESTANTS[name].label}: {'; '.join(found)}.")
-        return " ".join(sentences)
-
-
-def _with_sign(value: float, sign: str = "+") -> str:
-    return f"{value:{sign}.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def best_settings(rows: list[dict[str, Any]]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What chapters of Part II draw of six mixtures of concrete: the intervals of two methods."""
+"""Six mixtures of concrete, the intervals that one network gives them, and those of a method."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,14 +6,15 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
+from ensedu.book.experiments.contest import reading
 from ensedu.book.experiments.contest.mixes import Mix
 from ensedu.plot.panels import LINE, RIGHT, inches, panels
-from ensedu.plot.style import INK, MUTED, PAGE, Figure, color, house_style, label, look
+from ensedu.plot.style import INK, MUTED, PAGE, Figure, color, house_style, look
 
-# The end of each caption.
 MIXES = (
-    "90% intervals for six mixes on which no network was trained. Dots: the strengths that were "
-    "measured. The lower three mixes are unlike all those of training."
+    "Every method misses the mix of much cement and water, as one network does. 90% intervals for "
+    "six mixes on which no network was trained. Dots: the strengths that were measured. The lower "
+    "three mixes are unlike all those of training."
 )
 
 #: Of a row: how far below its middle each interval lies, and its name if it stands above.
@@ -21,34 +22,28 @@ LANES, SHIFT, ABOVE = (-0.2, 0.2), 0.16, -0.32
 #: Inches of a row, where names stand beside it, and where they stand above.
 ROW, TALL = 0.52, 0.68
 TITLE = "strength, MPa"
-REFERENCE = "one network"
 
 
 class Mixes:
-    """Intervals of a method and of one network.
+    """Intervals of one network, and of one method.
 
     Parameters
     ----------
     mixes
         As `ensedu.book.experiments.contest.mixes.chosen` returns them.
     intervals
-        Keys of methods, the gray reference first, to (low, high) of each mix, (2, 6).
-    names
-        What methods are called, where it is not as everywhere.
+        Contestants, the gray reference first, to (low, high) of each mix, (2, 6).
     """
 
-    def __init__(
-        self,
-        mixes: Sequence[Mix],
-        intervals: Mapping[str, Float[Array, "2 K"]],
-        names: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, mixes: Sequence[Mix], intervals: Mapping[str, Float[Array, "2 K"]]) -> None:
         self.mixes, self.intervals = mixes, intervals
-        reference, *others = intervals
-        self.names = {reference: REFERENCE, **{key: label(key) for key in others}, **(names or {})}
+        self.reference, *others = intervals
+        self.keys = {reading.label(key): key for key in others}
+        self.choices = {"method": [*self.keys]}
 
-    def draw(self) -> Figure:
+    def draw(self, method: str) -> Figure:
         """Draw a row a mix, both intervals and what was measured."""
+        shown = {reading.label(self.reference): self.reference, method: self.keys[method]}
         rows, narrow = np.arange(len(self.mixes)), look().narrow
         strengths = np.array([mix.strength for mix in self.mixes])
         left = RIGHT if narrow else RIGHT + max(inches(mix.name) for mix in self.mixes) + LINE
@@ -56,11 +51,11 @@ class Mixes:
         down = SHIFT if narrow else 0.0
         with house_style():
             figure, (axes,) = panels(1, height=height, left=left)
-            for (key, ends), lane in zip(self.intervals.items(), LANES, strict=True):
-                y = rows + lane + down
-                axes.hlines(y, *ends, color=color(key), lw=4, label=self.names[key])
+            for (name, key), lane in zip(shown.items(), LANES, strict=True):
+                ends, y = self.intervals[key], rows + lane + down
+                axes.hlines(y, *ends, color=color(key), lw=4, label=name)
                 axes.annotate(
-                    self.names[key], (ends[1, 0], y[0]), (7, 0), textcoords="offset points",
+                    name, (ends[1, 0], y[0]), (7, 0), textcoords="offset points",
                     color=color(key), va="center",
                 )  # fmt: skip
             axes.plot(
@@ -81,15 +76,13 @@ class Mixes:
                 )  # fmt: skip
         return figure
 
-    def say(self) -> str:
-        """Say which strengths lie outside of the last method's interval."""
-        *_, (key, (low, high)) = self.intervals.items()
+    def say(self, method: str) -> str:
+        """Say which strengths lie outside of the method's intervals."""
         missed = [
             mix.name
-            for mix, a, b in zip(self.mixes, low, high, strict=True)
-            if not a <= mix.strength <= b
+            for mix, low, high in zip(self.mixes, *self.intervals[self.keys[method]], strict=True)
+            if not low <= mix.strength <= high
         ]
-        own = self.names[key]
         if not missed:
-            return f"All six strengths lie in the intervals of {own}."
-        return f"Not in the interval of {own}: {', '.join(missed)}."
+            return f"All six strengths lie in the intervals of {method}."
+        return f"Not in the interval of {method}: {', '.join(missed)}."

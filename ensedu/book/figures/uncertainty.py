@@ -13,9 +13,16 @@ from numpy import ndarray as Array
 
 from ensedu import plot
 from ensedu.book.experiments.exact import GRID, Exact
-from ensedu.book.figures.mixes import MIXES
 from ensedu.data import gap
-from ensedu.plot.panels import ends_room, name_curves, panels
+from ensedu.plot.panels import (
+    LINE,
+    RIGHT,
+    decimal,
+    ends_room,
+    name_curves,
+    panels,
+    write,
+)
 from ensedu.plot.style import INK, MUTED, Figure, color, house_style
 
 # Captions.
@@ -24,7 +31,6 @@ CURVE = (
     "mean ± 2 standard deviations (σ), blue for what is not known of it, gray for the noise on "
     "top. Below: both σ. Shaded: the gap, where there are no points."
 )
-ENGINEER = "Four networks miss the mix of much cement and water as one network does. " + MIXES
 DRAWS = (
     "Four curves that may all be true say only roughly how much is not known; 64 say it well. "
     "Solid: exact. Thin and dashed: curves drawn from the posterior of 64 points, noise 0.2, and "
@@ -34,20 +40,22 @@ DIGIT = (
     "Members may agree on what is no digit. What one network says to a drawing, and members: "
     "percent for each digit, and the entropy of their mean in its two parts."
 )
-SURE = (
-    "All are sure of digits more often than of letters, but still sure of many letters. Rings: "
-    "test digits; dots: letters drawn by program. Means over 10 splits, on each the best of four "
-    "hyperparameter settings."
-)
 TRAINED = (
     "Their error is a multiple of their spread, and in the gap they agree more with more "
     "points and steps, without a clear change of the error. Five networks, mean squares, the "
     "noise left out; means over 20 data sets with 95% intervals."
 )
+METHODS = (
+    "In the gap methods differ most, in their curves and in how far they doubt them. Mean ± 2 "
+    "standard deviations, with the noise, of a method and of one network, on one data set. Above: "
+    "nats a point, means over 20 data sets."
+)
 
 BLUE = color("deep_ensemble")
 #: Of the grid: among the points, in the gap.
 AMONG, INSIDE = (int(np.abs(GRID - x).argmin()) for x in (-2.5, 0.25))
+#: Inches from the end of one column of scores to that of the next.
+COLUMN = 0.9
 PLACES = {"regions": "among the points", "gap": "in the gap"}
 
 
@@ -157,43 +165,6 @@ class Members:
         return f"In the gap {members} members say σ {said:.2f}; exact is {exactly:.2f}."
 
 
-class Sure:
-    """Of how many digits, and of how many letters, each method is sure.
-
-    Parameters
-    ----------
-    shares
-        By method, of digits and of letters.
-    """
-
-    def __init__(self, shares: Mapping[str, tuple[float, float]]) -> None:
-        self.shares = shares
-
-    def draw(self) -> Figure:
-        """Draw a row a method."""
-        with house_style():
-            figure, (axes,) = panels(1, height=2.1, left=1.4, above=0.3)
-            for y, (method, shares) in enumerate(self.shares.items()):
-                own = color(method)
-                digits, letters = 100 * shares[0], 100 * shares[1]
-                axes.plot([letters, digits], [y, y], color=own, lw=1.2, alpha=0.6)
-                axes.plot(digits, y, "o", color=own, ms=8, mfc="none", mew=2)
-                axes.plot(letters, y, "s", color=own, ms=8)
-                for words, x in (("digits", digits), ("letters", letters)) if y == 0 else ():
-                    axes.annotate(
-                        words, (x, y), (0, 9), textcoords="offset points", ha="center", color=own
-                    )
-            axes.set(xlim=(0, 100), ylim=(len(self.shares) - 0.5, -0.7))
-            axes.set_yticks(range(len(self.shares)), [plot.LABELS[name] for name in self.shares])
-            axes.set_xlabel("% with above 90% for one digit")
-        return figure
-
-    def say(self) -> str:
-        """Say of how many letters two are sure."""
-        one, four = (f"{self.shares[name][1]:.0%}" for name in ("single", "deep_ensemble"))
-        return f"One network is sure of {one} of the letters, a deep ensemble of {four}."
-
-
 class Trained:
     """Error and spread of trained members, over the number of points.
 
@@ -240,4 +211,67 @@ class Trained:
         return (
             f"With {self.numbers[-1]} points the error is {among:.0f} times the spread among "
             f"them, {inside:.0f} times in the gap."
+        )
+
+
+class Methods:
+    """What a method believes of one curve, beside one network, and what it pays for it.
+
+    Parameters
+    ----------
+    x
+        (B,): where they are drawn.
+    beliefs
+        By what methods are called, the gray reference first.
+    nll
+        Theirs, where the data are and in the gap.
+    points
+        x and y of the data, (N, 1) each.
+    """
+
+    def __init__(
+        self, x: Float[Array, " B"], beliefs: Mapping[str, plot.Belief],
+        nll: Mapping[str, tuple[float, float]],
+        points: tuple[Float[Array, "N 1"], Float[Array, "N 1"]],
+    ) -> None:  # fmt: skip
+        self.x, self.beliefs, self.nll, self.points = x, beliefs, nll, points
+        self.reference, *others = beliefs
+        self.choices = {"method": others}
+
+    def draw(self, method: str) -> Figure:
+        """Draw both curves with their bands, and above them both scores."""
+        x, truth, left = self.x, gap.truth(self.x), 0.5
+        with house_style():
+            figure, (axes,) = panels(1, height=2.4, left=left, above=0.15, top=3 * LINE)
+            axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
+            columns = [figure.get_figwidth() - RIGHT - room for room in (COLUMN, 0)]
+            for at, words in zip(columns, ("NLL at the data", "in the gap"), strict=True):
+                write(figure, at, LINE, words, ha="right")
+            for row, name in enumerate((self.reference, method), start=2):
+                own = self.beliefs[name]
+                larger = name != self.reference and own.method == "single"
+                ink = INK if larger else color(own.method)
+                low, high = own.mean - 2 * own.std, own.mean + 2 * own.std
+                axes.fill_between(x, low, high, color=ink, alpha=0.25, lw=0, label=name)
+                axes.plot(x, own.mean, color=ink, lw=2, label=name)
+                write(figure, left, row * LINE, name, color=ink, weight="bold")
+                for at, value in zip(columns, self.nll[name], strict=True):
+                    write(figure, at, row * LINE, decimal(value, 2), color=ink, ha="right")
+            axes.plot(x, truth, color=INK, lw=1.2, ls=(0, (4, 3)), label="true curve")
+            axes.annotate(
+                "true curve", (x[-1], truth[-1]), (0, 4), textcoords="offset points", ha="right",
+                color=INK,
+            )  # fmt: skip
+            axes.plot(*self.points, "o", color=INK, ms=3, alpha=0.6, label="data")
+            axes.set(xlim=(x[0], x[-1]), ylim=(-1.9, 1.9), xticks=[-4, -2, 0, 2, 4])
+            axes.set(xlabel="x", yticks=[-1, 0, 1])
+        return figure
+
+    def say(self, method: str) -> str:
+        """Say how much more or less it pays than the reference."""
+        data, inside = np.subtract(self.nll[method], self.nll[self.reference])
+        more, less = ("more" if one > 0 else "less" for one in (data, inside))
+        return (
+            f"{method[0].upper()}{method[1:]} pays {abs(data):.2f} nats {more} than "
+            f"{self.reference} at the data, and {abs(inside):.2f} {less} in the gap."
         )

@@ -22,40 +22,39 @@ MIXES = [
 STRENGTHS = np.array([mix.strength for mix in MIXES])
 AROUND = np.stack([STRENGTHS - 5, STRENGTHS + 7])
 SHIFTED = AROUND + np.array([0, 0, 0, 0, 13, 0])
-SHOWN = Mixes(MIXES, {"single": AROUND, "mc_dropout": SHIFTED})
+SHOWN = Mixes(MIXES, {"single": AROUND, "mc_dropout": SHIFTED, "swag": AROUND - 1})
 
 
-def test_each_mix_has_both_intervals_and_its_strength():
-    readable(SHOWN.draw)
+@pytest.mark.parametrize(("method", "key"), [("MC dropout", "mc_dropout"), ("SWAG", "swag")])
+def test_each_mix_has_both_intervals_and_its_strength(method, key):
+    assert SHOWN.choices == {"method": ["MC dropout", "SWAG"]}
+    readable(lambda: SHOWN.draw(method))
     for look in LOOKS:
-        figure = drawn(SHOWN.draw, look)
+        figure = drawn(lambda: SHOWN.draw(method), look)
         (axes,) = figure.axes
-        for lines, key in zip(axes.collections, ("single", "mc_dropout"), strict=True):
+        for lines, own in zip(axes.collections, ("single", key), strict=True):
             ends = np.array(lines.get_segments())[:, :, 0].T
-            np.testing.assert_allclose(ends, SHOWN.intervals[key])
+            np.testing.assert_allclose(ends, SHOWN.intervals[own])
         dots = axes.lines[0]
         np.testing.assert_array_equal(dots.get_xdata(), STRENGTHS)
         assert {text.get_text() for text in texts(figure)} >= {mix.name for mix in MIXES}
-        named = [text for text in axes.texts if text.get_text() == "MC dropout"]
-        assert [text.get_color() for text in named] == [color("mc_dropout")]
+        named = {text.get_text(): text.get_color() for text in axes.texts}
+        assert (named["one network"], named[method]) == (color("single"), color(key))
         assert dots.get_color() == INK
 
 
+def test_all_choices_have_one_axis():
+    ends = [drawn(lambda m=m: SHOWN.draw(m), LOOKS[0]).axes[0].get_xlim() for m in SHOWN.keys]
+    assert len({*ends}) == 1
+
+
 @pytest.mark.parametrize(
-    ("own", "words"),
+    ("method", "words"),
     [
-        (SHIFTED, "Not in the interval of MC dropout: cement and water."),
-        (AROUND, "All six strengths lie in the intervals of MC dropout."),
+        ("MC dropout", "Not in the interval of MC dropout: cement and water."),
+        ("SWAG", "All six strengths lie in the intervals of SWAG."),
     ],
 )
-def test_it_says_whom_the_intervals_miss(own, words):
-    said = Mixes(MIXES, {"single": AROUND, "mc_dropout": own}).say()
-    assert said == words
-    assert not too_much(said)
-
-
-def test_names_may_be_others():
-    figure = drawn(
-        Mixes(MIXES, {"single": AROUND, "rank1": AROUND}, {"rank1": "SWAG"}).draw, LOOKS[0]
-    )
-    assert {"one network", "SWAG"} <= {text.get_text() for text in texts(figure)}
+def test_it_says_whom_the_intervals_miss(method, words):
+    assert SHOWN.say(method) == words
+    assert not too_much(words)

@@ -7,7 +7,7 @@ import pytest
 
 from ensedu import plot
 from ensedu.book.experiments.exact import CHOICES, GRID, exact
-from ensedu.book.figures.uncertainty import AMONG, INSIDE, Curve, Members, Sure, Trained
+from ensedu.book.figures.uncertainty import AMONG, INSIDE, Curve, Members, Methods, Trained
 from ensedu.book.page.said import too_much
 from ensedu.data import gap
 from ensedu.plot.style import INK, LOOKS
@@ -21,8 +21,17 @@ DRAWN = {
     for members, sample in product((4, 11), (1, 2, 3))
 }
 MEMBERS = Members(KNOWN, DRAWN)
-SHARES = {"single": (0.91, 0.47), "deep_ensemble": (0.93, 0.52), "mean_field": (0.61, 0.13)}
-SURE = Sure(SHARES)
+X = np.linspace(-4.6, 4.6, 47)
+BELIEFS = {
+    name: plot.Belief(method, np.sin(X) + shift, np.full(47, 0.1 + shift))
+    for name, method, shift in (
+        ("one network", "single", 0.0), ("one larger network", "single", 0.1),
+        ("BatchEnsemble from N(1, σ²)", "batch_ensemble", 0.2),
+    )
+}  # fmt: skip
+PAID = dict(zip(BELIEFS, [(-0.5, 12.0), (-0.6, 7.0), (-0.25, 14.0)], strict=True))
+POINTS = gap.sample(np.random.default_rng(0))
+METHODS = Methods(X, BELIEFS, PAID, POINTS)
 
 
 def cells(mean):
@@ -91,22 +100,40 @@ def test_members_are_all_there_with_their_standard_deviation():
     assert told.startswith("In the gap 11 members") and not too_much(told)
 
 
-def test_each_method_has_a_hollow_and_a_filled_mark():
-    readable(SURE.draw)
-    for look in LIGHT:
-        (axes,) = drawn(SURE.draw, look).axes
-        marks = [line for line in axes.lines if line.get_marker() != "None"]
-        for (method, shares), pair in zip(
-            SHARES.items(), zip(marks[::2], marks[1::2], strict=True), strict=True
+@pytest.mark.parametrize("method", METHODS.choices["method"])
+def test_a_method_stands_beside_one_network_with_both_scores(method):
+    assert METHODS.choices == {"method": [*BELIEFS][1:]}
+    readable(lambda: METHODS.draw(method))
+    for look in LOOKS:
+        figure = drawn(lambda: METHODS.draw(method), look)
+        (axes,) = figure.axes
+        one, own, truth, dots = axes.lines
+        inks = plot.PALETTE["single"], INK if "larger" in method else plot.PALETTE["batch_ensemble"]
+        for line, band, name, ink in zip(
+            (one, own), axes.collections, ("one network", method), inks, strict=True
         ):
-            assert [line.get_color() for line in pair] == [plot.PALETTE[method]] * 2
-            assert [line.get_xdata()[0] for line in pair] == pytest.approx(100 * np.array(shares))
-            assert [line.get_markerfacecolor() == "none" for line in pair] == [True, False]
-        at = {text.get_text(): text.xy[0] for text in axes.texts}
-        assert at == pytest.approx({"digits": 91, "letters": 47})
-    said = SURE.say()
-    assert said == "One network is sure of 47% of the letters, a deep ensemble of 52%."
-    assert not too_much(said)
+            belief = BELIEFS[name]
+            np.testing.assert_array_equal(line.get_ydata(), belief.mean)
+            assert line.get_color() == ink
+            heights = band.get_paths()[0].vertices[:, 1]
+            assert heights.max() == pytest.approx((belief.mean + 2 * belief.std).max())
+            assert heights.min() == pytest.approx((belief.mean - 2 * belief.std).min())
+        np.testing.assert_array_equal(truth.get_ydata(), gap.truth(X))
+        np.testing.assert_array_equal(dots.get_xydata(), np.concatenate(POINTS, axis=1))
+        scores = [f"{value:.2f}".replace("-", "−") for value in PAID["one network"] + PAID[method]]
+        assert [text.get_text() for text in figure.texts] == [
+            "NLL at the data", "in the gap", "one network", *scores[:2], method, *scores[2:]
+        ]  # fmt: skip
+
+
+def test_a_method_says_what_it_pays_more_or_less():
+    assert METHODS.say("one larger network") == (
+        "One larger network pays 0.10 nats less than one network at the data, and 5.00 less in the "
+        "gap."
+    )
+    assert "0.25 nats more" in METHODS.say("BatchEnsemble from N(1, σ²)")
+    assert "2.00 more in the gap" in METHODS.say("BatchEnsemble from N(1, σ²)")
+    assert not any(too_much(METHODS.say(method)) for method in METHODS.choices["method"])
 
 
 @pytest.mark.parametrize("noise", FOUND)
