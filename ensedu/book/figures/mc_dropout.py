@@ -7,7 +7,6 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.book.figures.bayes_by_backprop import draw_doubt
-from ensedu.book.figures.mixes import MIXES
 from ensedu.data import gap
 from ensedu.plot.panels import ends_room, name_curves, panels
 from ensedu.plot.style import MUTED, Figure, color, house_style
@@ -17,7 +16,6 @@ LIVE = (
     "The band of MC dropout follows the rate that you choose, also where there are points. Four "
     "networks beside it agree there. Bands: ± 2 standard deviations."
 )
-ENGINEER = "MC dropout's interval is much wider for an ordinary mix, too, the weak one. " + MIXES
 LIVE_ALT = (
     "Two panels with 60 points on a wave, none in a gap in the middle: MC dropout and a deep "
     "ensemble of four, before training."

@@ -6,10 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.book.experiments.contest import reading
-from ensedu.book.figures import best
 from ensedu.book.figures.bayes_by_backprop import ellipse
-from ensedu.book.figures.mixes import MIXES
 from ensedu.data import gap
 from ensedu.plot.panels import ends_room, name_curves, panels
 from ensedu.plot.style import INK, MUTED, Figure, color, house_style
@@ -19,10 +16,6 @@ PATHS = (
     "Five networks that one run passed, and five runs. At the points both differ about alike; in "
     "the shaded gap the networks of one run differ far less. Once its rate has fallen to zero, "
     "they are practically one network."
-)
-ENGINEER = (
-    "SWAG's intervals are wider for most mixes, and where both are wrong its own lies further off. "
-    + MIXES
 )
 TEMPERATURE = (
     "One number lowers the confidence until it fits, and changes no answer. Left: the loss on "
@@ -38,13 +31,8 @@ WALKS = (
     "circle is set by the learning rate. Ellipses: two standard deviations, of SWAG and of the "
     "posterior."
 )
-CONTEST = (
-    "Left is better. What one run gives is unclear, what four give is not. Hollow: unclear, "
-    "or a comparison that nobody had planned, without a word. Each dot is one data set."
-)
 
 BLUE, GRAY = color("deep_ensemble"), color("single")
-SCALED_SWAG = "swag_scaled"
 #: What stands at the end of a line, in two lines where there is room for no more.
 ENDS = {
     "last network": "last\nnetwork", "last five epochs": "last five\nepochs", "SWAG": "SWAG",
@@ -238,17 +226,3 @@ class Walks:
 def swag_covariance(seen: Float[Array, "K W"]) -> Float[Array, "W W"]:
     """Return that of SWAG's Gaussian: half of each variance is diagonal."""
     return (np.cov(seen.T) + np.diag(seen.var(axis=0))) / 2
-
-
-class Contest(best.Contest):
-    """What can be had from one training beside one network, by what readers call it."""
-
-    def __init__(self, effects: best.Effects) -> None:
-        super().__init__(effects, {reading.label(SCALED_SWAG): "SWAG, with temperature"})
-
-    def say(self) -> str:
-        """Say what a temperature and SWAG gain."""
-        scaled, swag = (
-            -self.effects[reading.label(name)].interval[1] for name in (reading.SCALED, "swag")
-        )
-        return f"A temperature gains {scaled:.2f} units, SWAG {swag:.2f}; both are unclear."

@@ -5,10 +5,7 @@ import pytest
 import torch
 
 from ensedu import plot
-from ensedu.book.experiments.contest import reading
 from ensedu.book.figures.more_from_one_network import (
-    SCALED_SWAG,
-    Contest,
     Paths,
     Runs,
     Temperature,
@@ -18,7 +15,7 @@ from ensedu.book.figures.more_from_one_network import (
 from ensedu.book.page.said import too_much
 from ensedu.contest.swag import draw_weights
 from ensedu.plot.style import INK, LOOKS
-from tests.plot.looks import LIGHT, drawn, readable, texts
+from tests.plot.looks import drawn, readable
 
 GRID = np.linspace(-4.6, 4.6, 47)
 RNG = np.random.default_rng(0)
@@ -50,18 +47,6 @@ COVARIANCE = np.array([[0.04, -0.03], [-0.03, 0.03]])
 BEST = np.array([0.7, -1.1])
 SEEN = BEST + 0.05 * RNG.standard_normal((101, 2)) + 0.01
 WALKS = Walks({"0.05": BEST + (SEEN - BEST) / 2, "0.2": SEEN}, BEST, COVARIANCE)
-CONTEST = Contest(
-    {
-        reading.label(name): plot.PooledEffect(
-            (mean - 0.1, mean, mean + 0.1), (mean - 0.9, mean + 0.9), [mean - 0.2, mean + 0.2],
-            word, method,
-        )
-        for name, mean, word, method in (
-            (reading.SCALED, -0.15, "unclear", "single"), ("swag", -0.25, "unclear", None),
-            ("deep_ensemble", -0.4, "better", "deep_ensemble"), (SCALED_SWAG, -0.3, "", None),
-        )
-    }
-)  # fmt: skip
 
 
 @pytest.mark.parametrize("rate", CURVES)
@@ -144,13 +129,3 @@ def test_the_covariance_is_that_of_the_contests_swag():
     generator = torch.Generator().manual_seed(0)
     samples = np.array([draw_weights(seen, generator).numpy() for _ in range(20_000)])
     np.testing.assert_allclose(np.cov(samples.T), swag_covariance(seen.numpy()), rtol=0.06)
-
-
-def test_the_contest_has_a_row_each():
-    assert CONTEST.say() == "A temperature gains 0.15 units, SWAG 0.25; both are unclear."
-    assert not too_much(CONTEST.say())
-    readable(CONTEST.draw)
-    for look in LIGHT:
-        said = {" ".join(text.get_text().split()) for text in texts(drawn(CONTEST.draw, look))}
-        names = {"temperature alone", "SWAG", "SWAG, with temperature", "deep ensemble"}
-        assert names | {"better", "unclear"} <= said

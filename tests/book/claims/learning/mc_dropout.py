@@ -204,7 +204,7 @@ def _() -> None:
     "steps", "change the NLL by −0.044, −0.017",
     of_step(400, "decay", "difference", 1.1), of_step(1200, "averaging", "difference", 2),
 )  # fmt: skip
-@CLAIMS.says("tested", "were tested in NLL, for each number of")
+@CLAIMS.says("tested", "For each number of digits three steps were")
 @CLAIMS.says("only", "with a corrected p-value of 0.042")
 def _() -> None:
     names = "training", "averaging", "decay"
@@ -307,25 +307,9 @@ def _() -> None:
     "sixteen", "dropout is 16 megapascals wide", mixed("single", 1.2), mixed("mc_dropout", 1.1)
 )
 def _() -> None:
-    ordinary = np.array([mix.kind == "ordinary" for mix in mixes.chosen()])
-    wider = {
-        name: lengths(name)[~ordinary].mean() / lengths(name)[ordinary].mean()
-        for name in ("mc_dropout", "single")
-    }
-    assert abs(wider["mc_dropout"] - 4 / 3) < 0.02
-    assert abs(wider["single"] - 5 / 4) < 0.02
-    weak = [mix.name for mix in mixes.chosen()].index("weak")
-    assert ordinary[weak]
-    assert [round(lengths(name)[weak]) for name in ("mc_dropout", "single")] == [16, 11]
-
-
-@CLAIMS.says("missed", "MC dropout misses as well")
-def _() -> None:
-    strengths = np.array([mix.strength for mix in mixes.chosen()])
-    for name in ("mc_dropout", "single"):
-        low, high = mixes.intervals(name)
-        missed = [i for i in range(6) if not low[i] <= strengths[i] <= high[i]]
-        assert [mixes.chosen()[i].name for i in missed] == ["cement and water"]
+    weak = mixes.chosen()[0]
+    assert (weak.name, weak.kind) == ("weak", "ordinary")
+    assert [round(lengths(name)[0]) for name in ("mc_dropout", "single")] == [16, 11]
 
 
 @CLAIMS.says("two-layers", "nothing in one layer; with two")

@@ -250,7 +250,7 @@ def _() -> None:
 
 
 @CLAIMS.says(
-    "holm", "all 37 comparisons were fixed",
+    "holm", "All 37 comparisons share one correction",
     Change(TABLE, "summary", {"contestant": "holds end"}, "adjusted", times=0.5),
 )  # fmt: skip
 def _() -> None:
@@ -312,20 +312,20 @@ def _() -> None:
         assert len(own.calibrate[0]) <= 400
 
 
-@CLAIMS.says("none-better", "no method in the contest is better")
+@CLAIMS.says("none-better", "have no temperature, is better than one network")
 def _() -> None:
     words = {one.word for one in reading.compared("nll", reading.SCALED).values()}
     assert "better" not in words
 
 
-@CLAIMS.says("swag", "It gains 0.18 units", row("mnist", "swag", 2))
+@CLAIMS.says("swag", "There SWAG gains 0.18 units", row("mnist", "swag", 2))
 @CLAIMS.says("summary", "a temperature and SWAG are both unclear")
 def _() -> None:
     assert (round(mean("swag"), 2), word("swag")) == (-0.18, "unclear")
     assert word(reading.SCALED) == "unclear"
 
 
-@CLAIMS.says("ensemble", "Four networks are better than one", row("diamonds", "deep_ensemble", 2))
+@CLAIMS.says("ensemble", "four networks are better than one", row("diamonds", "deep_ensemble", 2))
 def _() -> None:
     assert word("deep_ensemble") == "better"
 
@@ -357,21 +357,18 @@ def _() -> None:
     assert (scatter(0.2)[:2] < std / 3).all()
 
 
+@CLAIMS.says("wider", "SWAG is less sure than one network of")
 @CLAIMS.says(
-    "measured", "Its strength was 24 MPa", Change(mixes.TABLE, "rows", {"contestant": "swag"},
-    "mean", times=1.1),
+    "further-off", "its wider interval lies further off",
+    Change(mixes.TABLE, "rows", {"contestant": "swag"}, "mean", times=0.9),
+    Change(mixes.TABLE, "rows", {"contestant": "swag"}, "std", times=0.7),
 )  # fmt: skip
-@CLAIMS.says("expects", "One network expects 39")
 def _() -> None:
-    found = mixes.chosen()
-    (at,) = (i for i, mix in enumerate(found) if mix.name == "cement and water")
+    unusual = [mix.kind == "unusual" for mix in mixes.chosen()]
+    (at,) = (i for i, mix in enumerate(mixes.chosen()) if mix.name == "cement and water")
     one, swag = (mixes.intervals(name) for name in ("single", "swag"))
-    middle = [round(float(own.mean(0)[at])) for own in (one, swag)]
-    assert (round(found[at].strength), *middle) == (24, 39, 44)
-    wider = (swag[1] - swag[0]) / (one[1] - one[0])
-    assert [*(wider > 1)] == [False, *[True] * 5]
-    assert wider[3:].min() > wider[:3].max()
-    assert one[0, at] > found[at].strength < swag[0, at]
+    assert ((swag[1] - swag[0]) > (one[1] - one[0]))[unusual].all()
+    assert mixes.chosen()[at].strength < one[0, at] < swag[0, at]
 
 
 @CLAIMS.says("ex-walk", "SWA keeps the mean, 1.1, and SWAG")
