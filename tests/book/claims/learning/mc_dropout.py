@@ -206,6 +206,7 @@ def _() -> None:
 )  # fmt: skip
 @CLAIMS.says("tested", "For each number of digits three steps were")
 @CLAIMS.says("only", "with a corrected p-value of 0.042")
+@CLAIMS.says("as-well", "three with 400 digits as well")
 def _() -> None:
     names = "training", "averaging", "decay"
     wanted = {400: [-0.044, -0.017, -0.051], 1200: [-0.019, 0.002, -0.009]}
