@@ -31,7 +31,7 @@ from ensedu.priors import Normal
 from ensedu.running.experiment import Experiment
 from ensedu.running.machine import one_thread
 from ensedu.running.seeding import seeded
-from ensedu.torch import KLWeight, fit, half_squared_error, mlp, predict
+from ensedu.torch import fit, half_squared_error, mlp, predict
 
 __all__ = [
     "CONTESTANTS",
@@ -123,26 +123,23 @@ def nll(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def trained(
-    row: Recipe, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int,
-    beta: float = 1.0,
+    row: Recipe, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int
 ) -> nn.Module:  # fmt: skip
-    """Return a contestant, trained on one draw of data from one start, with the KL times beta."""
+    """Return a contestant, trained on one draw of data from one start."""
     size = size_option(row.method, MEMBERS) if METHODS[row.method].members else {}
     with seeded(seed):
         net = mlp(row.sizes, row.method, **size, **row.options(setting), dtype=torch.float64)
-    _train(net, setting, data_seed, seed, epochs, batch_size, beta)
+    _train(net, setting, data_seed, seed, epochs, batch_size)
     return net
 
 
 def _train(
-    net: nn.Module, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int,
-    beta: float = 1.0,
+    net: nn.Module, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int
 ) -> None:  # fmt: skip
     x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(data_seed)))
     with one_thread():
         fit(
-            net, x, y, nll, epochs=epochs, batch_size=batch_size, lr=setting["lr"],
-            kl=KLWeight(beta), seed=seed,
+            net, x, y, nll, epochs=epochs, batch_size=batch_size, lr=setting["lr"], seed=seed,
         )  # fmt: skip
 
 
