@@ -434,14 +434,3 @@ def _() -> None:
     once, twice = (exact(*one, "bumps").unknown[at] for one in ((64, 0.1), (256, 0.2)))
     assert abs(twice / once - 1) < 0.05
     assert np.isclose(1 / np.sqrt(2 * (51 - 1)), 0.1)
-
-
-@CLAIMS.says("ex-agree", "64 of 68, or 94%")
-@CLAIMS.says("ex-part", "do not agree it says 50%, and that")
-def _() -> None:
-    """By counting 200,000 cases."""
-    right = np.random.default_rng(0).random((2, 200_000)) < 0.8
-    agree = right[0] == right[1]
-    assert round(0.64 / 0.68, 2) == 0.94
-    assert abs(right[0][agree].mean() - 0.64 / 0.68) < 0.005
-    assert abs(right[0][~agree].mean() - 0.5) < 0.01
