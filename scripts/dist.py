@@ -34,7 +34,7 @@ DOCSTRINGS = """
 import doctest, importlib
 for name in (
     "counting.formulas", "counting.comparisons", "counting.real_arrays", "costs", "methods",
-    "theory.relatives", "theory.conjugate", "numpy.training",
+    "theory.conjugate", "numpy.training",
 ):
     found = doctest.testmod(importlib.import_module(f"ensedu.{name}"))
     assert found.attempted and not found.failed, (name, found)

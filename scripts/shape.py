@@ -30,9 +30,9 @@ SCREEN = {"width": 1280, "height": 900}
 MAX_TOP = 700  # of the first figure, so that the first screen shows most of it
 BOXES = """() => {
   const seen = { opacityProperty: true, visibilityProperty: true };
-  const kinds = ["explorer", "trainer", "digit", "ranking", "guide"];
-  const shown = `:is(${kinds.map((kind) => `.ensedu-${kind}`).join(", ")})`;
-  const boxes = [...document.querySelectorAll(`article figure:has(${shown})`)]
+  const kinds = ["explorer", "trainer", "digit"];
+  const shown = kinds.map((kind) => `figure:has(.ensedu-${kind})`).join(", ");
+  const boxes = [...document.querySelectorAll(`article :is(${shown}, .ensedu-table-box)`)]
     .filter((figure) => figure.checkVisibility(seen))
     .map((figure) => figure.getBoundingClientRect());
   return {
@@ -47,7 +47,7 @@ TITLES = (
 
 
 def measure(page):
-    """Return the height of an open page, and the top of its first figure."""
+    """Return the height of an open page, and the top of its first figure or table."""
     page.set_viewport_size(SCREEN)
     boxes = page.evaluate(BOXES)
     page.set_viewport_size(DESK)
@@ -55,7 +55,7 @@ def measure(page):
 
 
 def shapely(page):
-    """A chapter shows a figure on its first screen."""
+    """A chapter shows a figure, or a table, on its first screen."""
     if not urlsplit(page.url).path.lstrip("/").startswith(CHAPTERS):
         return
     boxes = measure(page)

@@ -24,11 +24,11 @@ import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import costs, counting, data, methods, plot, priors, uncertainty
 from ensedu.book import measured
-from ensedu.book.page import explore, guide, live, method_table, playground, ranking
+from ensedu.book.page import explore, live, method_table, playground
 from ensedu.book.page.live import toys
 from ensedu.common import training_plan
 from ensedu.data import bandit
-from ensedu.theory import conjugate, ntk, perturbations, pruning, relatives
+from ensedu.theory import conjugate, ntk, perturbations, pruning
 from ensedu.torch.train import losses
 
 pytestmark = pytest.mark.bad_input
@@ -40,8 +40,8 @@ INTERFACE = (
 )  # fmt: skip
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
-    playground, method_table, live, toys, conjugate, pruning, bandit, ntk, perturbations, relatives,
-    guide, ranking, training_plan,
+    playground, method_table, live, toys, conjugate, pruning, bandit, ntk, perturbations,
+    training_plan,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 
@@ -328,24 +328,6 @@ IN_MODULE = {
         "features": lambda: np.ones((B, m)), "targets": lambda: np.ones((B, n)),
         "noise_std": lambda: 0.5, "rho": lambda: np.zeros((m, n)),
     },
-    "guide": {
-        "href": lambda: "shootout.html#fig-contest",
-        "unit": lambda: ("compared with [one network]", "shootout.html#fig-contest"),
-        "because": lambda: [("It is [small].", "shootout.html#fig-contest")],
-        "key": lambda: "memory", "label": lambda: "BatchEnsemble", "method": lambda: "rank1",
-        "more": lambda: True, "name": lambda: "guide",
-        "options": lambda: {"one": "one network", "four": "four"}, "costs": lambda: ["passes"],
-        "questions": lambda: [guide.Question("memory", "Memory?", {"one": "1", "four": "4"})],
-        "rank": lambda: lambda memory: guide.Ranked(
-            guide.Entry("rank-1", [("It is small.", "#fig-size")])
-        ),
-        "start": lambda: {"memory": "four"}, "text": lambda: "What fits?",
-        "first": lambda: guide.Entry("rank-1", [("It is small.", "#fig-size")]),
-        "measure": lambda: ranking.Measure("NLL", "lower"),
-        "notes": lambda: [("Bars are [intervals].", "#fig-size")], "over": lambda: [],
-        "own": lambda: (-1.0, 0.5), "rows": lambda: [], "said": lambda: "unclear",
-        "score": lambda: ranking.Score(-1.0, (-2.0, 0.5)), "state": lambda: "fits",
-    },
     "ntk": {
         "activation": lambda: "erf", "bar": lambda: False, "bias_std": lambda: 0.1,
         "block_size": lambda: 2, "gamma": lambda: 2.0,
@@ -381,18 +363,6 @@ IN_MODULE = {
         "size": lambda: 3, "std": lambda: 0.1, "targets": lambda: ("t",),
         "test": lambda: np.array([3, 4]), "train": lambda: np.array([0, 1, 2]),
         "unknown": lambda: "ignore", "y": lambda: np.ones((B, 1)),
-    },
-    "ranking": {
-        "better": lambda: "lower", "choose": lambda: "",
-        "columns": lambda: [ranking.Measure("NLL", "lower")], "digits": lambda: 3,
-        "interval": lambda: (-0.5, -0.25), "mean": lambda: 1.5, "name": lambda: "fig-a",
-        "reference": lambda: "single", "rows": lambda: {"single": {"NLL": 1.5}},
-        "start": lambda: "NLL", "title": lambda: "NLL", "unit": lambda: "nats",
-        "verdict": lambda: "better",
-    },
-    "relatives": {
-        "alpha": lambda: 2, "columns": lambda: 2, "gamma": lambda: 1, "rank": lambda: 2,
-        "relative": lambda: "packed",
     },
     "method_table": {
         "columns": lambda: {"k": 1}, "corner": lambda: "words", "decisive": lambda: ("single", "k"),
@@ -477,8 +447,8 @@ OTHERS = {
         "effects": lambda: {
             "single": plot.PooledEffect((1.0, 2.0, 3.0), (0.0, 4.0), [1.0, 3.0], "worse")
         },
-        "reference": lambda: "one network", "source": lambda: "data set", "band": lambda: 0.25,
-        "higher": lambda: True, "xlim": lambda: (-1, 4), "words": lambda: ["better", "unclear"],
+        "reference": lambda: "one network", "source": lambda: "data set",
+        "xlim": lambda: (-1, 4), "words": lambda: ["better", "unclear"],
     },
     "plot.functions": {
         "x": lambda: np.arange(4.0), "truth": lambda: np.ones(4),
@@ -602,8 +572,7 @@ LEFT_OUT = {
     "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Interval",
     "uncertainty.Reliability", "uncertainty.VarianceParts", "conjugate.Posterior",
     "pruning.Pruned", "bandit.Mushrooms", "ntk.EmbeddedEnsemble", "ntk.Kernel", "ntk.Limit",
-    "ntk.Pass", "relatives.Numbers", "relatives.Relative",
-    "guide.Guide", "ranking.Ranking", "training_plan.Plan",
+    "ntk.Pass", "training_plan.Plan",
 }  # fmt: skip
 
 

@@ -50,13 +50,13 @@ def test_a_method_is_named_in_few_files():
 
     Its row, a file for each backend, the layers that extend it, and a script.
     An experiment names those that it compares, on a page and in its figures too, as the contest
-    does, and a relative what it is made of.
+    does.
     """
     package = Path(str(files("ensedu")))
     sources = {
         path: path.read_text(encoding="utf-8")
         for path in [*package.rglob("*.py"), *package.rglob("*.js")]
-        if path.name not in ("__init__.py", "layer_classes.py", "guides.js", "relatives.py")
+        if path.name not in ("__init__.py", "layer_classes.py", "guides.js")
         and not {"experiments", "figures", "contest"} & {*path.parts}
     }
     # Examples in docstrings are no code.

@@ -10,14 +10,14 @@ from pathlib import Path
 import yaml
 
 import ensedu
-from ensedu.book.page import digit, guide, live, playground, ranking, scripts
+from ensedu.book.page import digit, live, playground, scripts
 from ensedu.book.page.live.trainer_scripts import BUNDLE as TRAINER
 from ensedu.book.page.playground.layer_scripts import BUNDLE as LAYER
 from ensedu.common.optional import NAMES
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "ensedu"
-BUNDLES = (TRAINER, LAYER, ranking.BUNDLE, guide.BUNDLE)
+BUNDLES = (TRAINER, LAYER)
 ALONE = "explore.js"  # on every page, and of one file
 
 

@@ -43,7 +43,7 @@
 
   const MENUS = [
     "script", "style", "nav", "button", "select", ".headerlink", ".bd-sidebar-secondary", ".bd-header-article",
-    "#jb-print-docs-body", ".prev-next-footer", ".ensedu-sliders", ".ensedu-choices", "details.ensedu-fold", "mjx-container",
+    "#jb-print-docs-body", ".prev-next-footer", ".ensedu-sliders", "details.ensedu-fold", "mjx-container",
   ];
   const text = (html, anchor) => {
     const page = new DOMParser().parseFromString(html, "text/html");

@@ -20,7 +20,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 import ensedu.book.page.explore
-from ensedu.book.page import digit, guide, live, playground, ranking
+from ensedu.book.page import digit, live, playground
 from ensedu.book.page.frames import FRAMES
 from ensedu.book.page.live import trainer_state
 from ensedu.book.page.live.trainer_scripts import BUNDLE as TRAINER
@@ -40,20 +40,12 @@ FIGURES = (
     '<div class="ensedu-trainer"',
     '<div class="ensedu-digit"',
     '<div class="ensedu-playground"',
-    '<div class="ensedu-ranking"',
-    '<div class="ensedu-guide"',
 )
 # What lives on some pages, by the class of its HTML: what changes its options,
 # its script, and how it looks. Pages without it load nothing.
 LIVE_STYLE = Path(live.__file__).with_name("live.css")
 PLAYGROUND_STYLE = Path(playground.__file__).with_name("playground.css")
-VERDICT_STYLE = Path("verdict.css")  # in the folder of style sheets
-BUNDLES = {
-    "live.js": TRAINER,
-    "playground.js": LAYER,
-    "ranking.js": ranking.BUNDLE,
-    "guide.js": guide.BUNDLE,
-}
+BUNDLES = {"live.js": TRAINER, "playground.js": LAYER}
 CHANGES = {
     "ensedu-trainer": trainer_state.changed,
     "ensedu-playground": layer_state.changed,
@@ -62,8 +54,6 @@ APPS = {
     "ensedu-trainer": ("live.js", LIVE_STYLE),
     "ensedu-digit": ("live.js", LIVE_STYLE),
     "ensedu-playground": ("playground.js", LIVE_STYLE, PLAYGROUND_STYLE),
-    "ensedu-ranking": ("ranking.js", VERDICT_STYLE),
-    "ensedu-guide": ("guide.js", VERDICT_STYLE),
 }
 # How a page looks around some of them, by how their HTML begins.
 TRIES = r'trainer"[^>]* data-tries='
@@ -74,8 +64,6 @@ AROUND = {
     ),
     "tries.css": re.compile(rf'<div class="ensedu-{TRIES}'),
 }
-# What says itself which values a link may set.
-TAKES = ("ensedu-ranking", "ensedu-guide")
 SENTENCES = "sentences.txt"
 FULL = "book/live"  # the page that has all settings
 
@@ -138,8 +126,6 @@ def check_links(app, doctree, docname):
             values = json.loads(root.script.string)["values"]
             names = [control["data-name"] for control in controls]
             known[name] = dict(zip(names, values, strict=True))
-        elif root["class"][0] in TAKES:
-            known[name] = json.loads(root.script.string)["takes"]
     for link in doctree.findall(nodes.reference):
         if LINK not in link["classes"]:
             continue

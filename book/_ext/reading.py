@@ -19,8 +19,7 @@ DISPLAYED = 5  # words; a formula inside a line is one word
 FOLDED = "details:not([open]), .admonition.dropdown, .toggle"
 # No text of the page: what one clicks, draws or hides, and the bibliography.
 FIGURES = ", ".join(
-    f".ensedu-{kind}"
-    for kind in ("explorer", "trainer", "digit", "ranking", "guide")
+    f".ensedu-{kind}" for kind in ("explorer", "trainer", "digit")
 )
 OTHER = f"script, style, .headerlink, {FIGURES}, .citation-list"
 

@@ -52,7 +52,9 @@ ROW, LANES = 0.31, (0.085, 0.19)
 NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.2, 0.32
 #: Inches around axes, for a number beside an arrowhead: on a wide page, and on a narrow one.
 AIRS = 0.34, 0.25
-#: How strong the band of what is practically equal is, on a light page and on a dark one.
+#: The difference up to which two contestants are practically equal.
+EQUAL = 0.25
+#: How strong its band is, on a light page and on a dark one.
 BAND = 0.25
 #: Rows from which on the numbers of the axis stand above them as well.
 LONG = 8
@@ -62,6 +64,8 @@ BESIDE = 5
 APART = 0.15
 #: Inches from the upper end of the axis to the first row.
 ABOVE = 0.05
+#: Which way is better.
+WAYS = "\N{LEFTWARDS ARROW} better", "worse \N{RIGHTWARDS ARROW}"
 #: What a mark and its thick line mean, and what an arrowhead does.
 MEANS, OUTSIDE = "average and its interval", "further out"
 #: Words of what is not known, whose marker is hollow.
@@ -119,8 +123,6 @@ def forest(
     xlabel: str,
     reference: str = "one network",
     source: str = "data set",
-    band: Number = 0.25,
-    higher: bool = False,
     xlim: Ends | None = None,
     words: Sequence[str] = (),
 ) -> Figure:
@@ -143,13 +145,9 @@ def forest(
         What stands at 0.
     source
         What a source is called.
-    band
-        The difference up to which two contestants are practically equal; 0 draws none.
-    higher
-        Whether what is greater is better.
     xlim
-        Ends of the axis, around 0, the band and all means. By default it holds all intervals; some
-        dots may leave it.
+        Ends of the axis, around 0, the band of what is practically equal, and all means. By default
+        it holds all intervals; some dots may leave it.
     words
         Words of other figures with the same axis, which all begin and end where this one does.
 
@@ -169,21 +167,18 @@ def forest(
         raise TypeError(f"words must be a list or tuple of texts, got {checks.given(words)}")
     for i, word in enumerate(words):
         figure_checks.text(f"words[{i}]", word)
-    checks.real("band", band, high=figure_checks.MOST)
-    checks.not_negative("band", band)
-    checks.boolean("higher", higher)
-    ends = _checked_ends(rows, band, xlim)
-    best = sorted(rows, key=lambda name: rows[name].interval[1], reverse=higher)
+    ends = _checked_ends(rows, xlim)
+    best = sorted(rows, key=lambda name: rows[name].interval[1])
     rows = {name: rows[name] for name in best}
     with house_style():
         # With ends of its own an axis may have an arrowhead in another figure with the same ends.
         cut = xlim is not None or any(_leaves(row, ends) for row in rows.values())
-        return _draw(rows, xlabel, reference, source, band, higher, ends, words, cut)
+        return _draw(rows, xlabel, reference, source, ends, words, cut)
 
 
 def _draw(
-    rows: Mapping[str, PooledEffect], xlabel: str, reference: str, source: str, band: Number,
-    higher: bool, ends: Ends, others: Sequence[str], cut: bool,
+    rows: Mapping[str, PooledEffect], xlabel: str, reference: str, source: str, ends: Ends,
+    others: Sequence[str], cut: bool,
 ) -> Figure:  # fmt: skip
     narrow = look().narrow
     air = AIRS[narrow]
@@ -216,7 +211,7 @@ def _draw(
     width = look().width - left - right
     lines = max(text.count("\n") for text in (*names.values(), *words.values()))
     step = ROW + above + LINE * lines
-    below_ways = not _stands_between(reference, width, higher, ends)
+    below_ways = not _stands_between(reference, width, ends)
     key = _key(
         cut_to_lines(source, 0.5 * room, 1),
         alone=all(len(row.sources) == 1 for row in rows.values()),
@@ -226,15 +221,11 @@ def _draw(
     top = ways + LINE * (1 + below_ways + (len(rows) >= LONG)) + 0.04
     under = cut_to_lines(xlabel, room, 3)
     high = ABOVE + step * len(rows)
-    foot = LINE if band else 0.0
-    below = top + high + foot + TICKS + LINE * (1 + under.count("\n")) + 0.08
+    below = top + high + LINE + TICKS + LINE * (1 + under.count("\n")) + 0.08
     figure = Figure(figsize=(look().width, below))
-    axes = place(figure, left, top, width, high + foot)
-    axes.set_ylim(high + foot, 0)
-    if band:
-        axes.axvspan(
-            -band, band, foot / (high + foot), color=MUTED, alpha=BAND, lw=0, zorder=0
-        )  # fmt: skip
+    axes = place(figure, left, top, width, high + LINE)
+    axes.set_ylim(high + LINE, 0)
+    axes.axvspan(-EQUAL, EQUAL, LINE / (high + LINE), color=MUTED, alpha=BAND, lw=0, zorder=0)
     for k, (name, row) in enumerate(rows.items()):
         y = ABOVE + k * step + above
         _draw_row(axes, row, y, ends, name)
@@ -259,17 +250,16 @@ def _draw(
         axes.tick_params(axis="x", labeltop=True)
         keep_in_sight(figure, ways, top - ways)
     write_key(figure, key)
-    _write_directions(figure, ways, left, width, reference, higher, ends, below_ways)
-    if band:
-        equal = cut_to_lines("practically equal", width, 1)
-        half = inches(equal) / 2
-        middle = left + min(max(_along(0, width, ends), half), width - half)
-        write(
-            figure, middle, top + high + foot / 2, equal, ha="center", va="center", color=MUTED,
-            bbox={"facecolor": PAGE, "lw": 0, "pad": 0.8},
-        )  # fmt: skip
+    _write_directions(figure, ways, left, width, reference, ends, below_ways)
+    equal = cut_to_lines("practically equal", width, 1)
+    half = inches(equal) / 2
+    middle = left + min(max(_along(0, width, ends), half), width - half)
     write(
-        figure, EDGE + room / 2, top + high + foot + TICKS, under, ha="center", va="top",
+        figure, middle, top + high + LINE / 2, equal, ha="center", va="center", color=MUTED,
+        bbox={"facecolor": PAGE, "lw": 0, "pad": 0.8},
+    )  # fmt: skip
+    write(
+        figure, EDGE + room / 2, top + high + LINE + TICKS, under, ha="center", va="top",
         color=MUTED,
     )  # fmt: skip
     return figure
@@ -360,19 +350,19 @@ def _key(source: str, *, alone: bool, cut: bool) -> dict[str, dict[str, Any]]:
 
 
 def _write_directions(
-    figure: Figure, top: Number, left: Number, width: Number, reference: str, higher: bool,
-    ends: Ends, below: bool,
+    figure: Figure, top: Number, left: Number, width: Number, reference: str, ends: Ends,
+    below: bool,
 ) -> None:  # fmt: skip
     """Write which way is better, and what stands at 0: between both, or below them."""
     low, high = left, left + width
-    for x, ha, text in zip((low, high), ("left", "right"), _directions(higher), strict=True):
+    for x, ha, text in zip((low, high), ("left", "right"), WAYS, strict=True):
         write(figure, x, top + LINE / 2, text, va="center", ha=ha, color=INK)
     words = cut_to_lines(reference, width, 1, weight="bold")
     half, zero = inches(words, weight="bold") / 2, left + _along(0, width, ends)
     if below:
         low, high = EDGE, look().width - EDGE
     else:
-        first, last = (inches(text) + APART / 2 for text in _directions(higher))
+        first, last = (inches(text) + APART / 2 for text in WAYS)
         low, high = low + first, high - last
     middle = min(max(zero, low + half), high - half)
     write(
@@ -381,16 +371,11 @@ def _write_directions(
     )  # fmt: skip
 
 
-def _stands_between(reference: str, width: Number, higher: bool, ends: Ends) -> bool:
+def _stands_between(reference: str, width: Number, ends: Ends) -> bool:
     """Say whether what stands at 0 has room there, between the words for both ways."""
-    first, last = (inches(words) + APART / 2 for words in _directions(higher))
+    first, last = (inches(words) + APART / 2 for words in WAYS)
     half, zero = inches(reference, weight="bold") / 2, _along(0, width, ends)
     return first + half <= zero <= width - last - half
-
-
-def _directions(higher: bool) -> tuple[str, str]:
-    first, last = ("worse", "better") if higher else ("better", "worse")
-    return f"\N{LEFTWARDS ARROW} {first}", f"{last} \N{RIGHTWARDS ARROW}"
 
 
 def _dot(alone: bool) -> dict[str, Any]:
@@ -398,13 +383,13 @@ def _dot(alone: bool) -> dict[str, Any]:
     return {"ms": 6.5, "mec": PAGE, "mew": 0.7} if alone else {"ms": 4.5, "alpha": 0.55, "mew": 0}
 
 
-def _checked_ends(rows: Mapping[str, PooledEffect], band: Number, xlim: Any) -> Ends:
+def _checked_ends(rows: Mapping[str, PooledEffect], xlim: Any) -> Ends:
     """Return the ends of the axis: around all means and the band, by default all intervals."""
     if xlim is None:
         drawn = [(*row.interval, *row.prediction) for row in rows.values()]
-        return ends_around_zero([-band, band, *chain.from_iterable(drawn)])
+        return ends_around_zero([-EQUAL, EQUAL, *chain.from_iterable(drawn)])
     low, high = axis_ends("xlim", xlim)
-    means = np.array([-band, band, *(row.interval[1] for row in rows.values())])
+    means = np.array([-EQUAL, EQUAL, *(row.interval[1] for row in rows.values())])
     if low >= means.min() or high <= means.max():
         raise ValueError(
             f"xlim must hold the band and all means, {means.min():g} to {means.max():g}, "

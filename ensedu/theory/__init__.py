@@ -1,5 +1,5 @@
 """What can be computed instead of trained.
 
 `ntk` has tangent kernels and their limits, `perturbations` those of a weight matrix, `conjugate` an
-exact posterior, `pruning` masks of weights, `relatives` the counts of methods beyond the book's.
+exact posterior, `pruning` masks of weights.
 """

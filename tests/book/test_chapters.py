@@ -87,11 +87,13 @@ def tags(cell):
 
 
 def is_figure(cell):
-    """Also a ranking, whose text is the table itself; the build folds its code, too."""
-    return cell.source.rpartition("\n\n")[2].startswith("ranking(") or any(
+    """Also a table of the house, whose text is the table itself; the build folds its code, too."""
+    last = ast.parse(cell.source).body[-1]
+    called = last.value.func if isinstance(getattr(last, "value", None), ast.Call) else last
+    return ast.unparse(called).rpartition(".")[2] in ("method_table", "table") or any(
         output.get("data", {})
         .get("text/plain", "")
-        .startswith(("Explorer(", "Live(", "DrawDigit(", "Guide("))
+        .startswith(("Explorer(", "Live(", "DrawDigit("))
         for output in cell.outputs
     )
 

@@ -49,7 +49,7 @@ def test_no_output_is_exempt_from_comparison(notebook):
 
 
 # How the text form begins of what becomes a figure of the book.
-FIGURES = ("Explorer(", "Live(", "DrawDigit(", "Guide(")
+FIGURES = ("Explorer(", "Live(", "DrawDigit(")
 
 
 def shown(cell):

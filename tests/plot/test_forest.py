@@ -113,15 +113,6 @@ def test_a_row_clear_of_0_says_why_it_is_unclear(look):
 
 
 @LOOKS
-def test_where_more_is_better_the_greatest_is_first(look):
-    figure = drawn(lambda: draw(higher=True), look)
-    means = [float(upper[2].get_xdata()[0]) for upper, _ in lanes(figure.axes[0])]
-    assert means == sorted(means, reverse=True)
-    found = {text.get_text(): text.get_window_extent() for text in texts(figure)}
-    assert found["← worse"].x1 < found["better →"].x0
-
-
-@LOOKS
 @pytest.mark.parametrize("called", ["one network", "one network of as many parameters"])
 def test_both_ways_have_a_word_and_zero_a_name(look, called):
     figure = drawn(lambda: draw(reference=called), look)
@@ -184,10 +175,10 @@ def test_a_dot_of_its_own_is_larger_and_not_faint():
 @LOOKS
 def test_a_band_says_below_it_what_is_practically_equal(look):
     rows = {name: row for name, row in ROWS.items() if row.word != "practically equal"}
-    figure = drawn(lambda: draw(rows, band=0.3), look)
+    figure = drawn(lambda: draw(rows), look)
     (axes,) = figure.axes
     (band,) = axes.patches
-    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((-0.3, 0.3))
+    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((-0.25, 0.25))
     (equal,) = (box(text) for text in texts(figure) if text.get_text() == "practically equal")
     zero = axes.transData.transform((0, 0))[0]
     assert (equal.x0 + equal.x1) / 2 == pytest.approx(zero, abs=3)
@@ -228,13 +219,6 @@ def test_a_key_calls_a_dot_of_its_own_this_one(look):
     rows = {name: replace(row, sources=[0.5]) for name, row in ROWS.items()}
     assert "this data set" in words(drawn(lambda: draw(rows), look))
     assert "each data set" not in words(drawn(lambda: draw(rows), look))
-
-
-@LOOKS
-def test_no_band_has_no_words(look):
-    figure = drawn(lambda: draw(band=0), look)
-    assert not figure.axes[0].patches
-    assert not [text for text in words(figure) if "practically equal" in text and text not in WORDS]
 
 
 @LOOKS
@@ -359,8 +343,6 @@ BAD = [
     (ask(reference=None), TypeError, ("reference", "None")),
     (ask(source=3), TypeError, ("source", "3")),
     (ask(words=["better", 3]), TypeError, ("words[1]", "3")),
-    (ask(band=-1), ValueError, ("band", "0 or more", "-1")),
-    (ask(higher=1), TypeError, ("higher", "True or False", "1")),
     (ask(xlim=(1, -1)), ValueError, ("xlim", "rise", "(1, -1)")),
     (ask(xlim=(-0.8, 1)), ValueError, ("xlim", "-0.8 to 0.6", "-0.8 to 1")),
     (ask(xlim=(-1, 0.6)), ValueError, ("xlim", "-0.8 to 0.6", "-1 to 0.6")),

@@ -1,17 +1,21 @@
-"""What *Which one is best?* draws and says: who is better than one network, and at what cost."""
+"""What *Which one is best?* draws and says: who is better than one network, and by how much."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu import plot
-from ensedu.book.page.ranking import Measure, Score
+from ensedu.book.experiments.contest import reading
+from ensedu.book.page.method_table import method_table
+from ensedu.common.text_table import Table
 from ensedu.contest.sensitivity import Sensitivity
 from ensedu.contest.statistics import CLIP
+from ensedu.methods import METHODS
 from ensedu.plot.panels import RIGHT, TITLE, inches, panels, set_axis, ticks, ticks_along
 from ensedu.plot.style import INK, MUTED, Figure, color, house_style, label
 from ensedu.uncertainty import Interval
@@ -31,11 +35,9 @@ DOT = (
     "An average is not your data: marks and lines are still those of all sources, each dot is the "
     "data set that you chose."
 )
-TASKS = "Means over splits and seeds, with the differences from one network on this data set alone."
-COST = "What a method gains, in units of NLL, and what it costs, in multiples of one network."
-AUROC = (
-    "Little is gained: how much better than one network a rival tells out-of-distribution inputs "
-    "by its doubt. Right is better. We had not planned to judge this, so no mark has a word."
+SCORES = (
+    "{}: means over splits and seeds, and how the NLL differs from one network's on this data set "
+    "alone, with its 95% interval."
 )
 
 #: What 1 is, in words that need no statistics.
@@ -56,23 +58,16 @@ BESIDE = {
 REFERENCE, ROW = "one network", 0.42
 #: The most names that one sentence holds.
 NAMED = 3
-#: The columns of scores, by score.
+#: The columns of scores, with their digits, by score; AUROC alone is better where it is higher.
 COLUMNS = {
-    "nll": Measure("NLL", "lower", 3, "nats"),
-    "error": Measure("error", "lower", 2, "%"),
-    "rmse": Measure("RMSE", "lower", 3),
-    "brier": Measure("Brier", "lower", 3),
-    "crps": Measure("CRPS", "lower", 3),
-    "auroc": Measure("AUROC", "higher", 3),
+    "nll": ("NLL, nats", 3),
+    "error": ("error, %", 1),
+    "rmse": ("RMSE", 2),
+    "brier": ("Brier", 3),
+    "crps": ("CRPS", 2),
+    "auroc": ("AUROC", 2),
 }
-
-#: The columns of costs, by cost.
-PAID = {
-    "kept": Measure("parameters", "lower", 2, "×"),
-    "train_seconds": Measure("training", "lower", 2, "×"),
-    "predict_seconds": Measure("prediction", "lower", 1, "×"),
-}
-GAIN = Measure("NLL", "lower", 2, "units")
+DIFFERENCE = "NLL minus one network's"
 
 Effects = Mapping[str, plot.PooledEffect]
 
@@ -80,6 +75,12 @@ Effects = Mapping[str, plot.PooledEffect]
 def brief(name: str) -> str:
     """Return a name that a phone has room for."""
     return BRIEF.get(name, name)
+
+
+def row_name(contestant: str) -> str:
+    """Return how a table calls a contestant: a method by its key, which has its color."""
+    method = contestant in METHODS and contestant != "single"
+    return contestant if method else brief(reading.label(contestant))
 
 
 def of_reference(name: str) -> tuple[str, str]:
@@ -208,22 +209,6 @@ class Contest:
         return plot.forest(rows, xlabel=UNIT)
 
 
-class Beside:
-    """One contestant's difference from each of several, by what these are called."""
-
-    def __init__(self, effects: Effects) -> None:
-        self.effects = {f"beside {name}": one for name, one in effects.items()}
-
-    def draw(self) -> Figure:
-        """Draw a row a comparison."""
-        return plot.forest(self.effects, xlabel=UNIT, reference="the other")
-
-    def say(self) -> str:
-        """Say what it gains on the first."""
-        (name, one), *_ = self.effects.items()
-        return f"On average it gains {-one.interval[1]:.2f} units {name}: {one.word}."
-
-
 class Dots:
     """The averages of all data sets, with the dots of one.
 
@@ -253,56 +238,25 @@ class Dots:
         return f"Of these {len(own)}, {brief(lowest)} has the lowest NLL on {data}."
 
 
-class Auroc:
-    """By how much each contestant tells other inputs better than one network does."""
+def table(means: Mapping[str, Mapping[str, tuple[float, Interval | None]]], data: str) -> Table:
+    """Return a row a contestant: its mean scores, and how its NLL differs from one network's.
 
-    def __init__(self, effects: Effects) -> None:
-        self.effects = effects
-
-    def draw(self) -> Figure:
-        """Draw a row a contestant."""
-        rows = {brief(name): one for name, one in self.effects.items()}
-        return plot.forest(rows, xlabel="AUROC minus one network's", band=0, higher=True)
-
-    def say(self) -> str:
-        """Say who does best."""
-        name = best_first(self.effects)[-1]
-        gain = self.effects[name].interval[1]
-        return f"Highest is {brief(name)}, {gain:.3f} above one network on average."
-
-
-def paid(
-    effects: Effects, costs: Mapping[str, Mapping[str, float]]
-) -> dict[str, dict[str, float | Score]]:
-    """Return the rows of a ranking: by contestant what it gains, and what it costs.
-
-    `costs` are by contestant and cost, in multiples of one network's.
+    `means` are by contestant and score, one network among them; `data` is what they are of.
     """
-    rows: dict[str, dict[str, float | Score]] = {}
-    for name, own in costs.items():
-        row: dict[str, float | Score] = {PAID[cost].title: value for cost, value in own.items()}
-        if name in effects:
-            one = effects[name]
-            low, mean, high = one.interval
-            verdict = one.word if one.word in ("better", "worse") else ""
-            row[GAIN.title] = Score(mean, (low, high), verdict)
-        else:
-            row[GAIN.title] = 0.0
-        rows[brief(name)] = row
-    return rows
-
-
-def scored(
-    means: Mapping[str, Mapping[str, tuple[float, Interval | None]]],
-) -> dict[str, dict[str, float | Score]]:
-    """Return the rows of a ranking: by contestant and title a mean, and how far one network is."""
-    return {
-        brief(name): {
-            COLUMNS[score].title: mean if far is None else Score(mean, (far.low, far.high))
-            for score, (mean, far) in scores.items()
-        }
-        for name, scores in means.items()
-    }
+    rows: dict[str, dict[str, Any]] = {}
+    for name, own in means.items():
+        far = own["nll"][1]
+        row = rows[row_name(name)] = {}
+        for score, (mean, _) in own.items():
+            row[COLUMNS[score][0]] = mean
+            if score == "nll":
+                row[DIFFERENCE] = far and (far.low, far.mean, far.high)
+    shown = [*next(iter(rows.values()))]
+    digits = {title: number for title, number in COLUMNS.values() if title in shown}
+    return method_table(
+        rows, columns=digits | {DIFFERENCE: digits["NLL, nats"]},
+        colors={row_name("single"): "single"}, caption=SCORES.format(data[0].upper() + data[1:]),
+    )  # fmt: skip
 
 
 def ways(

@@ -211,7 +211,6 @@
       live.ariaLive = "polite";
       show();
       for (const other of explorers.values()) if (other.set !== set) other.follow(group, state());
-      tell(group, state());
     };
     const follow = (moving, settings) => {
       if (moving !== group) return;
@@ -238,25 +237,14 @@
     explorers.set(name, { root, group, controls, state, follow, set, moved, rest });
   };
 
-  // A table of the page may have the same choice; see ranking.js.
-  const MOVED = "ensedu-moved";
-  const tell = (group, settings) => {
-    const detail = { group, settings: Object.fromEntries(settings), from: MOVED };
-    document.dispatchEvent(new CustomEvent(MOVED, { detail }));
-  };
-  document.addEventListener(MOVED, ({ detail: { group, settings, from } }) => {
-    if (from === MOVED) return;
-    for (const explorer of explorers.values()) explorer.follow(group, Object.entries(settings));
-  });
-
   const together = (elements) => {
     let box = elements[0];
     while (!elements.every((element) => box.contains(element))) box = box.parentElement;
     return box;
   };
 
-  // A control that several figures of a group, or a ranking, have with the same values stands once,
-  // above the first of them, and stays in sight while one of them is.
+  // A control that several figures of a group have with the same values stands once, above the first
+  // of them, and stays in sight while one of them is.
   const share = () => {
     const several = new Map();
     for (const explorer of explorers.values())
@@ -264,11 +252,6 @@
         const key = JSON.stringify([explorer.group, one.name, one.values]);
         several.set(key, [...(several.get(key) ?? []), { explorer, one }]);
       }
-    for (const root of document.querySelectorAll(".ensedu-ranking[data-choose]")) {
-      const { group, choose } = root.dataset;
-      const { takes } = JSON.parse(root.querySelector("script").textContent);
-      several.get(JSON.stringify([group, choose, takes.show]))?.push({ explorer: { root } });
-    }
     for (const sharing of several.values()) if (sharing.length > 1) shareOne(sharing);
   };
 
@@ -288,7 +271,7 @@
     let before = first.root;
     while (before.parentElement !== box) before = before.parentElement;
     box.insertBefore(bar, before);
-    measureBar(bar, box); // the titles of a table stay in sight below it
+    measureBar(bar, box); // what is followed stands below it
     one.shared = control(element, one.values);
     one.say();
     element.addEventListener("input", () => {
@@ -298,16 +281,11 @@
     element.addEventListener("change", first.rest);
 
     for (const { explorer, one: own } of sharing) {
-      if (!own) {
-        explorer.root.dataset.shared = ""; // a ranking follows by itself
-        continue;
-      }
       const sliders = explorer.root.querySelector(".ensedu-sliders");
       own.element.hidden = true;
       sliders.hidden = !sliders.querySelector(".ensedu-control:not([hidden])");
     }
     for (const explorer of explorers.values()) explorer.follow(first.group, first.state());
-    tell(first.group, first.state());
     // It lies over the page only while one of its figures is in sight below it.
     const under = Math.round(parseFloat(getComputedStyle(bar).top) || 0) + bar.offsetHeight;
     const seen = new Set();

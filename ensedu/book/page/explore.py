@@ -141,7 +141,7 @@ def explore(
     slider_checks.check_alt(alt, choices)
     values = slider_checks.first_values(start, choices)
     if linked is not None:
-        check_linked(linked, choices)
+        _check_linked(linked, choices)
     called = table if isinstance(table, Mapping) else {}
     return Explorer(
         draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked,
@@ -392,7 +392,7 @@ def _framed(pictures: str, room: str = "") -> str:
     return f'<div class="ensedu-frame"{style}>{pictures}</div>'
 
 
-def check_linked(linked: Any, choices: Mapping[str, Any]) -> None:
+def _check_linked(linked: Any, choices: Mapping[str, Any]) -> None:
     """Check that another explorer has a name, and one of these sliders."""
     if not isinstance(linked, Explorer):
         raise TypeError(f"linked must be an Explorer, got {checks.given(linked)}")

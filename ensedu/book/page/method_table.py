@@ -36,7 +36,8 @@ def method_table(
         name, with its color beside it; rows that are all methods come in the order of
         `ensedu.methods.METHODS`. A title may be a pair (group, title): neighbors of one group get
         a common head. A value is an integer, a float, a string, a `Count`, of which its total is
-        shown, (low, mean, high) for a number in an interval, or None for what is missing.
+        shown, (low, mean, high) for a number in an interval, a pair of strings of which the second
+        explains the first, or None for what is missing.
     columns
         The digits behind the point of a column, or a template of its numbers such as
         ``"{:+,}"``; by default floats have two digits, and integers are shown in full.
@@ -239,11 +240,17 @@ def _number(value: Any) -> int | None:
 
 
 def _text(name: str, value: Any, template: str) -> tuple[str, str]:
-    """Return a value as a cell shows it, and its interval."""
+    """Return a value as a cell shows it, and what explains it, such as its interval."""
     if value is None:
         return MISSING, ""
     if isinstance(value, str):
         return value, ""
+    if (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and all(isinstance(each, str) for each in value)
+    ):
+        return value
     if not isinstance(value, tuple):
         return _written(name, value, template), ""
     if len(value) != 3:

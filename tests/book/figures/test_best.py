@@ -7,7 +7,6 @@ from ensedu import plot
 from ensedu.book.experiments.contest import reading
 from ensedu.book.figures import best
 from ensedu.book.page.frames import ranges
-from ensedu.book.page.ranking import Score
 from ensedu.book.page.said import too_much
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.sensitivity import Sensitivity
@@ -111,42 +110,28 @@ def test_a_data_set_is_one_dot_a_row():
     readable(lambda: dots.draw("loans"))
 
 
-def test_a_rival_is_a_row_of_those_it_stands_beside():
-    shown = best.Beside(
-        {"one network": effect(-0.6, "better"), "a deep ensemble": effect(-0.3, "unclear")}
-    )
-    readable(shown.draw)
-    words = {" ".join(word.split()) for word in said(drawn(shown.draw, LIGHT[0]))}
-    assert {"beside one network", "beside a deep ensemble", "better", "unclear"} <= words
-    assert shown.say() == "On average it gains 0.60 units beside one network: better."
-
-
-def test_what_is_paid_stands_beside_what_it_gains():
-    effects = {"swag": effect(-0.5, "better"), LONG: effect(0.2, "unclear")}
-    own = {"kept": 2.0, "train_seconds": 3.0, "predict_seconds": 5.0}
-    found = best.paid(effects, {"single": dict.fromkeys(own, 1.0), "swag": own, LONG: own})
-    prices = {"parameters": 2.0, "training": 3.0, "prediction": 5.0}
-    assert found == {
-        "single": dict.fromkeys(prices, 1.0) | {"NLL": 0.0},
-        "swag": prices | {"NLL": Score(-0.5, (-0.6, -0.3), "better")},
-        "temperature alone": prices | {"NLL": Score(0.2, (0.2 - 0.1, 0.4))},
-    }
-
-
-def test_more_auroc_is_better():
-    found = best.Auroc({"a": effect(0.01, ""), "b": effect(0.03, "")})
-    assert found.say() == "Highest is b, 0.030 above one network on average."
-    figure = found.draw()
-    assert "better →" in said(figure)
-    readable(found.draw)
-
-
-def test_scores_of_one_data_set_have_intervals_and_no_verdicts():
+def test_a_table_of_one_data_set_has_means_and_differences_and_no_word():
     far = Interval(-0.2, -0.5, 0.1, 5, 0.1)
-    found = best.scored({"single": {"nll": (0.5, None)}, LONG: {"nll": (0.3, far)}})
-    assert found == {
-        "single": {"NLL": 0.5}, "temperature alone": {"NLL": Score(0.3, (-0.5, 0.1))},
-    }  # fmt: skip
+    scores = {"rmse": (7.0, far), "auroc": (0.6, None)}
+    found = best.table(
+        {
+            "single": {"nll": (0.5, None), **scores}, "rank1": {"nll": (0.25, far), **scores},
+            "single_scaled": {"nll": (0.3, far), **scores},
+        },
+        "MNIST-5000, MLP",
+    )  # fmt: skip
+    assert [column.title for column in found.columns] == [
+        "NLL, nats", best.DIFFERENCE, "RMSE", "AUROC",
+    ]  # fmt: skip
+    assert [(row.title, row.method) for row in found.rows] == [
+        ("one network", "single"), ("rank-1 BNN", "rank1"), ("temperature alone", ""),
+    ]  # fmt: skip
+    cells = [[(cell.text, cell.aside) for cell in row.cells[:2]] for row in found.rows]
+    between = ("−0.200", "[−0.500, 0.100]")
+    assert cells == [
+        [("0.500", ""), ("–", "")], [("0.250", ""), between], [("0.300", ""), between],
+    ]  # fmt: skip
+    assert found.caption.startswith("MNIST-5000, MLP: means")
 
 
 def test_ways_show_the_data_set_that_helped_most():

@@ -80,6 +80,15 @@ def test_groups_intervals_words_and_what_is_missing():
     assert labels == ["CIFAR-10, NLL", "CIFAR-10, accuracy, %", "change", "from"]
 
 
+def test_a_word_may_have_what_explains_it_beside_it():
+    rows = {"a": {"x": ("better", "[−2, −1]"), "y": 1}, "b": {"x": None, "y": 2}}
+    assert repr(table(rows)).splitlines() == [
+        "                    x    y", "a    better  [−2, −1]    1", "b         –              2",
+    ]  # fmt: skip
+    (words, _), _ = (row("td") for row in parsed(table(rows)).tbody("tr"))
+    assert words.find(class_="ensedu-aside").get_text() == "[−2, −1]"
+
+
 def test_several_cells_decide():
     rows = {"a": {"x": 1, "y": 2}, "b": {"x": 33, "y": 4}}
     found = table(rows, decisive=[("a", "x"), ("b", "y")])
@@ -131,6 +140,7 @@ BAD = [
     (lambda: table({"a": {"x": float("nan")}}), ValueError, r"rows\['a'\]\['x'\] must be a finite"),
     (lambda: table({"a": {"x": -(10**5000)}}), ValueError, r"rows\['a'\]\['x'\] must be an int"),
     (lambda: table({"a": {"x": (1, 2)}}), ValueError, r"\['x'\] must be \(low, mean, high\), got"),
+    (lambda: table({"a": {"x": ("1", 2)}}), ValueError, r"must be \(low, mean, high\), got"),
     (lambda: table({"a": {"x": (1, 3, 2)}}), ValueError, r"\(low, mean, high\) in this order"),
     (lambda: table({"a": {"x": (2, 1, 3)}}), ValueError, r"\(low, mean, high\) in this order"),
     (lambda: table({"a": {"x": (1, "2", 3)}}), TypeError, r"rows\['a'\]\['x'\]\[1\] must be"),

@@ -41,9 +41,9 @@ def test_names_are_found_on_their_lines():
 
 
 def test_the_code_of_a_drawing_is_that_of_its_function():
-    method = Code("ensedu.book.figures.best", "Auroc.draw")
-    assert code_of_draw(best.Auroc({}).draw) == method
-    assert code_of_draw(partial(partial(best.Auroc({}).draw, 1), 2)) == method
+    method = Code("ensedu.book.figures.best", "Dots.draw")
+    assert code_of_draw(best.Dots({}, {}).draw) == method
+    assert code_of_draw(partial(partial(best.Dots({}, {}).draw, 1), 2)) == method
     function = Code("ensedu.book.figures.choosing", "draw_ends")
     assert code_of_draw(choosing.draw_ends) == function
     assert code_of_draw(plot.network) == Code("ensedu.plot.network", "network")
@@ -52,7 +52,7 @@ def test_the_code_of_a_drawing_is_that_of_its_function():
 
 
 def test_what_a_notebook_draws_itself_has_its_code_there():
-    assert code_of_draw(lambda: best.Auroc({}).draw()) is None
+    assert code_of_draw(lambda: best.Dots({}, {}).draw("a")) is None
     assert code_of_draw(print) is None
 
 

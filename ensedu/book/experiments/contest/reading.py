@@ -13,10 +13,10 @@ from ensedu.book import measured
 from ensedu.book.experiments.contest.tasks import LABELS, SAME_SOURCE, SEEN, TASKS
 from ensedu.common import checks
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
+from ensedu.contest.networks import MEMBERS, PASSES
 from ensedu.contest.sensitivity import Sensitivity, sensitivity
 from ensedu.contest.statistics import (
     CLIP,
-    LEAST_SOURCES,
     Pooled,
     TaskScores,
     mean_intervals,
@@ -25,12 +25,12 @@ from ensedu.contest.statistics import (
     task_difference,
     verdict,
 )
+from ensedu.methods import METHODS
 from ensedu.plot import PooledEffect
 from ensedu.uncertainty import Interval
 
 __all__ = [
     "COSTS",
-    "KINDS",
     "SCALED",
     "SCORES",
     "compared",
@@ -39,7 +39,8 @@ __all__ = [
     "forests",
     "label",
     "means",
-    "poolable",
+    "passes",
+    "prices",
     "robustness",
     "rows",
     "tables",
@@ -59,10 +60,10 @@ SCORES = {
     "crps": ("log ratio", False, (False,)),
     "auroc": ("difference", True, (True, False)),
 }
-#: Which sources are pooled, and whether a task of classes, and one of a number, is among them.
-KINDS = {"all": (True, False), "classes": (True,), "numbers": (False,)}
-#: What a contestant costs: numbers that a forecast needs, and seconds of one thread.
+#: What a contestant costs: parameters that a prediction needs, and seconds of one thread.
 COSTS = ("kept", "train_seconds", "predict_seconds")
+#: Who runs its network once a weight sample, without being a random method of the book.
+SAMPLED = ("swag", "ivon")
 
 
 def tasks() -> list[str]:
@@ -113,25 +114,23 @@ def task_scores(score: str) -> tuple[TaskScores, ...]:
 
 
 @functools.cache
-def compared(
-    score: str = "nll", reference: str = REFERENCE, kind: str = "all"
-) -> dict[str, Pooled]:
+def compared(score: str = "nll", reference: str = REFERENCE) -> dict[str, Pooled]:
     """Return how each contestant differs from a reference, one of them or `SCALED`.
 
     A pair has one word, whoever of both is the reference. Holm's p-value is that among all
     differences from one network, which was asked beforehand; of a pair without it the larger of
     the two, each among all differences from one of the pair.
     """
-    found = _family(score, reference, kind)
+    found = _family(score, reference)
     if SCORES[score][0] != "units":
         return found
-    return {name: _of_the_pair(one, name, score, reference, kind) for name, one in found.items()}
+    return {name: _of_the_pair(one, name, score, reference) for name, one in found.items()}
 
 
-def _of_the_pair(one: Pooled, name: str, score: str, reference: str, kind: str) -> Pooled:
+def _of_the_pair(one: Pooled, name: str, score: str, reference: str) -> Pooled:
     if reference == REFERENCE:
         return one
-    mirrored = _family(score, name, kind)[reference].adjusted
+    mirrored = _family(score, name)[reference].adjusted
     asked = (mirrored,) if name == REFERENCE else (mirrored, one.adjusted)
     adjusted = max(p for p in asked if p is not None)
     higher = SCORES[score][1]
@@ -139,30 +138,22 @@ def _of_the_pair(one: Pooled, name: str, score: str, reference: str, kind: str) 
 
 
 @functools.cache
-def _family(score: str, reference: str, kind: str) -> dict[str, Pooled]:
+def _family(score: str, reference: str) -> dict[str, Pooled]:
     scale, higher, _ = SCORES[checks.one_of("score", score, SCORES)]
     names = [name for name in (*CONTESTANTS, SCALED) if name != reference]
     return pooled(
-        _of_kind(score, kind), reference=reference, contestants=names, scale=scale, higher=higher
+        task_scores(score), reference=reference, contestants=names, scale=scale, higher=higher
     )
-
-
-def poolable(score: str, kind: str) -> bool:
-    """Say whether a kind has tables of enough sources to be pooled."""
-    return len({task.source for task in _of_kind(score, kind)}) >= LEAST_SOURCES
-
-
-def _of_kind(score: str, kind: str) -> list[TaskScores]:
-    kinds = KINDS[checks.one_of("kind", kind, KINDS)]
-    return [task for task in task_scores(score) if task.classes in kinds]
 
 
 @functools.cache
 def costs(contestant: str) -> dict[str, float]:
     """Return each of `COSTS` in multiples of one network's: the geometric mean over tasks.
 
-    Of a task the median over its splits counts, each beside one network on the same split.
+    Of a task the median over its splits counts, each beside one network on the same split. A
+    temperature costs nothing.
     """
+    contestant = contestant.removesuffix("_scaled")
     found: dict[str, list[float]] = {cost: [] for cost in COSTS}
     for task in tasks():
         own, one = (
@@ -173,6 +164,27 @@ def costs(contestant: str) -> dict[str, float]:
             ratios = [np.mean(a[cost]) / np.mean(b[cost]) for a, b in zip(own, one, strict=True)]
             logs.append(float(np.log(np.median(ratios))))
     return {cost: float(np.exp(np.mean(logs))) for cost, logs in found.items()}
+
+
+def passes(contestant: str) -> int | None:
+    """Return how often a network, or a member, runs for a prediction; None of what is no network.
+
+    The members of a last layer have one body, which runs once.
+    """
+    name = contestant.removesuffix("_scaled")
+    row = METHODS.get(CONTESTANTS[name].method)
+    if row is None:
+        return None
+    if row.stochastic or name in SAMPLED:
+        return PASSES
+    return MEMBERS if row.members and not row.body else 1
+
+
+def prices() -> dict[str, dict[str, float | None]]:
+    """Return `costs` and `passes` of all, one network with a temperature behind one network."""
+    others = [name for name in CONTESTANTS if name != REFERENCE]
+    names = (REFERENCE, SCALED, *others)
+    return {name: costs(name) | {"passes": passes(name)} for name in names}
 
 
 def robustness(contestant: str, reference: str = REFERENCE) -> Sensitivity:

@@ -9,7 +9,10 @@ import pytest
 from ensedu.book.experiments.contest import reading
 from ensedu.book.experiments.contest.tasks import TASKS
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
-from ensedu.contest.statistics import CLIP, mean_intervals, pooled, source_means
+from ensedu.contest.networks import MEMBERS, PASSES
+from ensedu.contest.statistics import CLIP, DELTA, mean_intervals, pooled, source_means
+from ensedu.plot.forest import EQUAL
+from tests.contest import small
 
 SIMULATED = 2000
 
@@ -43,12 +46,11 @@ def test_all_but_the_reference_are_compared_and_what_a_temperature_cannot_change
     assert REFERENCE in reading.compared("nll", reading.SCALED)
 
 
-@pytest.mark.parametrize("kind", reading.KINDS)
-def test_a_pair_has_one_word_whoever_is_the_reference(kind):
+def test_a_pair_has_one_word_whoever_is_the_reference():
     turned = {"better": "worse", "worse": "better"}
     names = [*CONTESTANTS, reading.SCALED]
     for one, other in itertools.combinations(names, 2):
-        there, back = (reading.compared("nll", b, kind)[a] for a, b in ((one, other), (other, one)))
+        there, back = (reading.compared("nll", b)[a] for a, b in ((one, other), (other, one)))
         assert back.word == turned.get(there.word, there.word), (one, other)
         assert back.adjusted == there.adjusted
 
@@ -90,6 +92,7 @@ def test_the_forest_has_the_pooled_numbers():
     found = reading.effects(names)
     assert [*found] == ["deep ensemble", "one larger network", "one network, with a temperature"]
     assert [one.method for one in found.values()] == ["deep_ensemble", None, None]
+    assert EQUAL == DELTA
     for name, one in zip(names, found.values(), strict=True):
         own = reading.compared()[name]
         assert one.interval == (own.interval.low, own.interval.mean, own.interval.high)
@@ -124,16 +127,6 @@ def test_what_is_no_contestant_cannot_be_compared(argument):
         reading.unplanned(**{"contestant": "wide_scaled", argument: "wider"})
 
 
-@pytest.mark.parametrize("kind", ["classes", "numbers"])
-def test_a_kind_is_pooled_from_its_own_sources(kind):
-    own = reading.compared("nll", kind=kind)["deep_ensemble"]
-    wanted = {
-        TASKS[task]().source for task in reading.tasks()
-        if bool(TASKS[task]().classes) == (kind == "classes")
-    }  # fmt: skip
-    assert {*own.sources} == wanted and own.interval.n == len(wanted)
-
-
 def test_costs_are_ratios_on_the_same_split():
     assert reading.costs(REFERENCE) == dict.fromkeys(reading.COSTS, 1.0)
     logs = []
@@ -146,6 +139,40 @@ def test_costs_are_ratios_on_the_same_split():
     assert reading.costs("deep_ensemble")["kept"] == pytest.approx(
         math.exp(sum(logs) / len(logs)), rel=1e-12
     )
+
+
+def test_passes_are_those_that_run():
+    """Each has an output; but where one body serves all members they cost no time."""
+    task = small.task(steps=1)
+
+    def outputs(name):
+        job = small.job(task, CONTESTANTS[name])
+        return len(CONTESTANTS[name].train(job)(job.given.test[0]).mean)
+
+    for name in (
+        "wide", "long", "deep_ensemble", "batch_ensemble", "rank1", "mean_field", "mc_dropout",
+        "swag",
+    ):  # fmt: skip
+        assert outputs(name) == reading.passes(name), name
+    assert outputs("last_layer") == MEMBERS and reading.passes("last_layer") == 1
+    assert reading.costs("last_layer")["predict_seconds"] < 1.2
+
+
+def test_passes_are_those_of_the_measured_time():
+    """What is no network has none, and those with many take long."""
+    for name in CONTESTANTS:
+        passes = reading.passes(name)
+        assert (passes is None) == (name in ("boosting", "linear"))
+        if passes == PASSES:
+            assert reading.costs(name)["predict_seconds"] > 2, name
+
+
+def test_prices_are_those_of_all_and_a_temperature_costs_nothing():
+    found = reading.prices()
+    assert [*found][:3] == [REFERENCE, reading.SCALED, "wide"]
+    assert {*found} == {*CONTESTANTS, reading.SCALED}
+    assert found[reading.SCALED] == dict.fromkeys([*reading.COSTS, "passes"], 1)
+    assert found["rank1"] == reading.costs("rank1") | {"passes": 32}
 
 
 def test_forests_stand_beside_one_network_and_beside_one_with_a_temperature():
