@@ -391,11 +391,10 @@ def key_rows(entries: Mapping[str, Any]) -> int:
     return max((row for _, row in _key_places(entries).values()), default=-1) + 1
 
 
-def write_key(figure: Figure, entries: Mapping[str, dict[str, Any]], top: Number = 0.0) -> None:
+def write_key(figure: Figure, entries: Mapping[str, dict[str, Any]]) -> None:
     """Write what lines and areas mean, in as many rows as they need: above all panels.
 
     `entries` are words to the style of a line; its ``band`` is the alpha of an area around it.
-    `top` is for a key elsewhere: how many inches it begins below the top of the figure.
     """
     high, inch = figure.get_figheight(), figure.dpi_scale_trans
     for words, (x, row) in _key_places(entries).items():
@@ -403,7 +402,7 @@ def write_key(figure: Figure, entries: Mapping[str, dict[str, Any]], top: Number
         band = style.pop("band", 0)
         x, y, size = (
             EDGE + x,
-            high - top - EDGE - (row + 0.5) * LINE,
+            high - EDGE - (row + 0.5) * LINE,
             _sample_inches(entries[words]),
         )
         if band:

@@ -37,7 +37,6 @@ CHAPTERS = (
     "book/learning/more-from-one-network.html",
     "book/learning/images-out.html",
     *(f"book/theory/{name}.html" for name in THEORY),
-    "book/cost/relatives.html",
 )
 EXPLORERS = ".ensedu-explorer:has(.ensedu-sliders)"
 NAME = re.compile(r'class="ensedu-control" data-name="(\w+)"')
@@ -136,9 +135,6 @@ def check(page, explorer, data=None, look="wide-light"):
 def move(page, explorer, i, key):
     """Press a key on the control of this number; return how many values it has."""
     control = explorer.locator(".ensedu-control").nth(i)
-    if not control.is_visible():  # one for several figures
-        name = control.get_attribute("data-name")
-        control = page.locator(f'.ensedu-shared .ensedu-control[data-name="{name}"]')
     radios, options = control.locator("input[type=radio]"), control.locator("select option")
     if radios.count():
         # Buttons have no ends: their arrows go around.
@@ -199,50 +195,6 @@ def test_the_sentence_under_a_figure_says_one_thing(site):
     }
     assert not saying_more
     assert (site.parent / "sentences.txt").read_text(encoding="utf-8").startswith("0 of ")
-
-
-def test_one_choice_stands_once_stays_in_sight_and_moves_all_figures(open_page, server):
-    for viewport in (DESK, PHONE):
-        page = open_page(viewport=viewport)
-        visit(page, server + "book/learning/shootout.html")
-        bar = page.locator(".ensedu-shared")
-        assert bar.count() == 1 and bar.locator("select").count() == 1
-        narrow = "wide" if viewport is DESK else "narrow"
-        figure = page.locator(".ensedu-explorer[data-group=fig-contest-dot]")
-        table = page.locator(".ensedu-ranking[data-name=fig-contest-tasks]")
-        assert not figure.locator(".ensedu-sliders").is_visible()
-        assert not table.locator(".ensedu-choices").is_visible()
-        for value in ("tumors", "digits"):
-            bar.locator("select").select_option(value)
-            check(page, figure, look=f"{narrow}-light")
-            assert seen(page, figure)["spoken"] == [value]
-            assert table.locator("input:checked").get_attribute("value") == value
-            for part in (figure, table):
-                part.evaluate("(root) => root.scrollIntoView({ block: 'start' })")
-                page.wait_for_function("!document.querySelector('.ensedu-passed')")
-                box, top = bar.bounding_box(), part.bounding_box()["y"]
-                assert 0 <= box["y"] < 130 and top < viewport["height"]
-                at = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
-                on_top = "([x, y]) => !!document.elementFromPoint(x, y).closest('.ensedu-shared')"
-                assert page.evaluate(on_top, at)
-        row = table.locator("tbody tr:visible").last
-        row.evaluate("(row) => row.scrollIntoView({ block: 'center' })")
-        head, box = table.locator("thead td:visible").first.bounding_box(), bar.bounding_box()
-        header = page.locator(".bd-header-article").bounding_box()
-        assert abs(box["y"] - header["y"] - header["height"]) <= 1  # and it below the header
-        # The titles stand below the choice, and below where text fades.
-        assert 10 <= head["y"] - box["y"] - box["height"] <= 13
-        table.locator("input[value=concrete]").evaluate("(radio) => radio.click()")
-        assert bar.locator("select").input_value() == "concrete"
-        assert seen(page, figure)["spoken"] == ["concrete"]
-        page.locator("#summary").scroll_into_view_if_needed()
-        # It lies over no prose: neither behind the last figure nor before the first.
-        page.evaluate("document.querySelector('#who-is-better-than-one-network').scrollIntoView()")
-        page.wait_for_selector(".ensedu-passed")
-        page.evaluate("document.querySelector('#summary').scrollIntoView()")
-        page.wait_for_function(
-            "document.querySelector('.ensedu-shared').getBoundingClientRect().bottom < 0"
-        )
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
@@ -502,12 +454,6 @@ def test_values_in_the_text_set_sliders(page, server):
         for link in page.locator("a.ensedu-set").all():
             name, _, state = link.get_attribute("href").removeprefix("#").partition(":")
             links += 1
-            ranking = page.locator(f'.ensedu-ranking[data-name="{name}"]')
-            if ranking.count():
-                link.click()
-                said = ranking.locator("[role=status]").inner_text().lower()
-                assert all(value.lower() in said for _, value in parse_qsl(state)), said
-                continue
             explorer = page.locator(f'.ensedu-explorer[data-name="{name}"]')
             controls = explorer.locator(".ensedu-control").all()
             names = [control.get_attribute("data-name") for control in controls]

@@ -7,7 +7,6 @@ from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 
-from scripts.browsing import PHONE
 from scripts.check_site import THEME, open_context, visit
 
 # Names in tables of which a part, up to an underscore, takes more than one line.
@@ -127,20 +126,16 @@ def test_small_letters_of_a_phone_can_be_read(open_page, server):
         assert small == [], address
 
 
-def test_on_paper_the_contest_is_of_the_data_that_were_chosen(open_page, server):
+def test_on_paper_a_figure_says_how_it_was_set_and_no_table_is_cut(open_page, server):
     page = open_page()
     visit(page, server + "book/learning/shootout.html")
-    page.locator(".ensedu-shared select").select_option("digits")
+    figure = page.locator(".ensedu-explorer[data-name=fig-contest-dot]")
+    figure.locator("select").select_option("digits")
     page.emulate_media(media="print")
-    table = page.locator("[data-name=fig-contest-tasks] table:visible")
-    assert table.count() == 1
-    assert table.locator("caption").inner_text() == "digits"
     whole = "(table) => getComputedStyle(table).breakInside"
-    assert all(each.evaluate(whole) == "avoid" for each in page.locator("table:visible").all())
-    said = page.locator(
-        ".ensedu-explorer[data-group=fig-contest-dot] .ensedu-setting"
-    ).all_inner_texts()
-    assert said and set(said) == {"Set to data digits."}
+    tables = page.locator("table:visible").all()
+    assert tables and all(each.evaluate(whole) == "avoid" for each in tables)
+    assert figure.locator(".ensedu-setting").inner_text() == "Set to data digits."
 
 
 def test_the_switch_of_light_and_dark_is_remembered(browser, server):
@@ -155,24 +150,8 @@ def test_the_switch_of_light_and_dark_is_remembered(browser, server):
     context.close()
 
 
-def test_a_phone_shows_the_guides_answer_with_its_questions(open_page, server):
+def test_a_phone_shows_what_methods_cost_on_the_first_screen(open_page, server):
     page = open_page(viewport={"width": 390, "height": 844})
     visit(page, server + "book/cost/choosing.html")
-    question = page.locator(".ensedu-guide fieldset").first.bounding_box()
-    answer = page.locator(".ensedu-advice .ensedu-method").bounding_box()
-    assert question["y"] > 0 and answer["y"] + answer["height"] < 620
-
-
-def test_what_is_followed_stands_below_the_bar_that_stays(open_page, server):
-    page = open_page(viewport=PHONE)
-    page.goto(server + "book/learning/shootout.html")
-    bar = page.locator(".ensedu-shared")
-    parts = [
-        page.locator("figure:has([data-name=fig-contest-dot])"),
-        page.locator("[data-name=fig-contest-tasks] thead button:visible").first,
-    ]
-    for part in parts:
-        part.evaluate("one => one.scrollIntoView({ block: 'start', behavior: 'instant' })")
-        box = bar.bounding_box()
-        assert part.bounding_box()["y"] >= box["y"] + box["height"]
-    assert page.locator("#pst-back-to-top").count() == 0
+    row = page.locator(".ensedu-prices tbody tr").nth(1).bounding_box()
+    assert row["y"] + row["height"] < 700

@@ -27,6 +27,7 @@ def page(before, *heights, after=0, folded=""):
     return PAGE.format(before=before, figures=figures, after=after)
 
 
+TABLE = '<div class="ensedu-table-box" style="height: 300px"></div>'
 FOLDED = f"<details><summary>More</summary>{FIGURE.format(5000)}</details>"
 HIDDEN = f'<div style="visibility: hidden">{FIGURE.format(600)}</div>'
 LATE = "first figure below 700 px"
@@ -38,6 +39,7 @@ SHAPES = {
     "few": (page(100, 400, after=1000), []),
     "folded": (page(900, folded=FOLDED), [("chapter without a figure", "")]),
     "hidden": (page(701, 300, folded=HIDDEN), [(LATE, "701")]),
+    "table": (page(300, folded=TABLE), []),
     "none": (page(900), [("chapter without a figure", "")]),
 }
 BOOK = "book/counting"

@@ -8,13 +8,13 @@ import re
 import pytest
 
 from ensedu.book import measured
-from ensedu.book.figures import relatives
+from ensedu.book.experiments.contest import reading
+from ensedu.book.experiments.contest.tasks import LABELS
 from scripts.browsing import PHONE, visit
 from scripts.check_site import accessible
 
 CONTEST = "book/learning/shootout.html"
 CHOOSING = "book/cost/choosing.html"
-RELATIVES = "book/cost/relatives.html"
 BELOW = "figcaption .ensedu-sources"
 SPILLS = "(box) => box.scrollWidth > box.clientWidth"
 
@@ -34,39 +34,37 @@ def test_links_lead_somewhere(page, server):
 
 
 def test_numbers_are_those_of_the_figure(page, server):
-    visit(page, server + RELATIVES)
-    found = below(page, "fig-choose-relatives").get_by_text("Numbers (CSV)")
+    visit(page, server + CONTEST)
+    found = below(page, "fig-contest-dot").get_by_text("Numbers (CSV)")
     address = found.evaluate("(link) => link.href")
     rows = list(csv.DictReader(io.StringIO(page.request.get(address).text())))
-    assert {(row["network"], row["members"]) for row in rows} == {
-        (network, members) for network in relatives.NETWORKS for members in "248"
-    }
+    assert {row["data"] for row in rows} == {LABELS[task] for task in reading.tasks()}
     shown = {
-        row["series"]: float(row["x"])
-        for row in rows
-        if (row["network"], row["members"]) == ("wide", "4")
+        row["data"]: float(row["x"]) for row in rows if row["series"] == "deep ensemble, sources"
     }
-    for name, (trained, _) in relatives.relatives(4, "wide").items():
-        assert shown[f"{name}, to train"] == pytest.approx(trained, rel=1e-5)
+    wanted = reading.compared()["deep_ensemble"].tasks
+    # The others are arrowheads.
+    inside = {LABELS[one.task]: one.scaled for one in wanted if not one.clipped}
+    assert shown == pytest.approx(inside, rel=1e-5)
     with page.expect_download() as download:
         found.click()
-    assert download.value.suggested_filename == "fig-choose-relatives.csv"
+    assert download.value.suggested_filename == "fig-contest-dot.csv"
 
 
 def test_code_opens_at_its_function(page, server):
-    visit(page, server + RELATIVES)
-    below(page, "fig-choose-relatives").get_by_text("drawing code").click()
-    page.wait_for_url("**/code/ensedu/book/figures/relatives.html#draw")
+    visit(page, server + CONTEST)
+    below(page, "fig-contest-dot").get_by_text("drawing code").click()
+    page.wait_for_url("**/code/ensedu/book/figures/best.html#Dots.draw")
     line = page.locator(":target")
-    assert line.text_content().startswith("def draw(")
+    assert line.text_content().strip().startswith("def draw(")
     assert line.bounding_box()["y"] < page.viewport_size["height"]
     assert not list(accessible(page))
 
 
 @pytest.mark.parametrize("home", ["server", "folder"], indirect=True)
 def test_a_table_names_its_command_and_opens(page, home):
-    visit(page, home + CHOOSING)
-    line = below(page, "fig-choose-conformal")
+    visit(page, home + CONTEST)
+    line = below(page, "fig-contest-luck")
     assert "make" not in line.inner_text()
     line.locator("summary").press("Enter")
     assert "make results NAME=contest/concrete" in line.inner_text()

@@ -8,8 +8,13 @@ import pytest
 
 from book._ext import palette
 from ensedu import counting
+from ensedu.book.experiments.contest import reading
+from ensedu.book.figures import choosing
 from ensedu.book.page.method_table import method_table
+from ensedu.contest.contestants import CONTESTANTS
+from ensedu.contest.statistics import Pooled
 from ensedu.methods import METHODS
+from ensedu.uncertainty import Interval
 from tests.book.page.tables import scores, totals
 
 CSS = Path(__file__).parents[2] / "book" / "_css"
@@ -86,6 +91,18 @@ def of_many_sizes():
             )
 
 
+def prices():
+    """What *Choosing* shows, with the widest words and numbers."""
+    one = {"kept": 22.0, "train_seconds": 3.73, "predict_seconds": 34.2, "passes": 32}
+    interval = Interval(-0.5, -1.09, -0.27, 17, 0.01)
+    said = Pooled(
+        interval=interval, prediction=(-4.0, 2.0), unscaled=interval, sources={}, tasks=(),
+        adjusted=0.03, word="practically equal",
+    )  # fmt: skip
+    names = [reading.SCALED, *CONTESTANTS]
+    return choosing.table(dict.fromkeys(names[2:], said), dict.fromkeys(names, one))
+
+
 @pytest.mark.parametrize("width", [320, 360])
 def test_no_table_scrolls_sideways_on_a_phone(open_tables, width):
     small = method_table({method: {"numbers": 13 * (i + 1)} for i, method in enumerate(METHODS)})
@@ -94,16 +111,17 @@ def test_no_table_scrolls_sideways_on_a_phone(open_tables, width):
         totals(*METHODS, relative_to="single"),
         scores(),
         counting.mlp([1, 50, 50, 1], "rank1", 4)._as_table(),
+        prices(),
         *of_many_sizes(),
     ]
     found = open_tables(shown, width).evaluate(SEEN)
     assert not [each for each in found if each["scrolls"] or each["beyond"]]
-    assert [each["stacked"] for each in found[:4]] == [width < 360, True, True, True]
+    assert [each["stacked"] for each in found[:5]] == [width < 360, True, True, True, True]
 
 
 @pytest.mark.parametrize("width", [440, 601, 660, 740, 900])
 def test_a_table_fits_where_it_does_not_stack(open_tables, width):
-    found = open_tables(list(of_many_sizes()), width).evaluate(SEEN)
+    found = open_tables([prices(), *of_many_sizes()], width).evaluate(SEEN)
     assert not [each for each in found if each["scrolls"] or each["beyond"]]
     assert {each["stacked"] for each in found} == {False, True}
 

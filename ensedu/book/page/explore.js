@@ -19,7 +19,6 @@
       values,
       name: element.dataset.name,
       words: element.querySelector("span").textContent,
-      shared: null, // the control that several figures have together
       get position() {
         if (list) return list.selectedIndex;
         return range ? Number(range.value) : radios.findIndex((radio) => radio.checked);
@@ -30,8 +29,6 @@
         else radios[position].checked = true;
       },
       say() {
-        if (this.shared) this.shared.position = this.position;
-        this.shared?.say();
         if (!range) return;
         range.setAttribute("aria-valuetext", values[range.value]);
         element.querySelector("output").value = values[range.value];
@@ -94,12 +91,6 @@
     document.addEventListener("scroll", () => Math.abs(scrollY - shownAt) > STILL && hide(), { passive: true });
     document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
     return hide;
-  };
-
-  // What lies below a bar that stays in sight knows how high it is.
-  const measureBar = (bar, box) => {
-    const measure = () => box.style.setProperty("--ensedu-bar", `${bar.offsetHeight}px`);
-    new ResizeObserver(measure).observe(bar);
   };
 
   const setUp = (root, number) => {
@@ -231,74 +222,14 @@
     root.addEventListener("pointerenter", fetchAll, { once: true });
     const bar = root.querySelector(".ensedu-sliders");
     bar.hidden = false;
-    if ("tall" in root.dataset) measureBar(bar, root);
+    if ("tall" in root.dataset) {
+      // The axis below a bar that stays in sight knows how high it is.
+      const measure = () => root.style.setProperty("--ensedu-bar", `${bar.offsetHeight}px`);
+      new ResizeObserver(measure).observe(bar);
+    }
     root.dataset.shown = String(indexOf(positions()));
     controls.forEach((one) => one.say());
-    explorers.set(name, { root, group, controls, state, follow, set, moved, rest });
-  };
-
-  const together = (elements) => {
-    let box = elements[0];
-    while (!elements.every((element) => box.contains(element))) box = box.parentElement;
-    return box;
-  };
-
-  // A control that several figures of a group have with the same values stands once, above the first
-  // of them, and stays in sight while one of them is.
-  const share = () => {
-    const several = new Map();
-    for (const explorer of explorers.values())
-      for (const one of explorer.controls) {
-        const key = JSON.stringify([explorer.group, one.name, one.values]);
-        several.set(key, [...(several.get(key) ?? []), { explorer, one }]);
-      }
-    for (const sharing of several.values()) if (sharing.length > 1) shareOne(sharing);
-  };
-
-  const shareOne = (sharing) => {
-    const [{ explorer: first, one }] = sharing;
-    const element = one.element.cloneNode(true);
-    for (const part of element.querySelectorAll("[name], [list], [id]"))
-      for (const key of ["name", "list", "id"])
-        if (part.hasAttribute(key)) part.setAttribute(key, `${part.getAttribute(key)}-shared`);
-    const bar = document.createElement("div");
-    bar.className = "ensedu-sliders ensedu-shared";
-    bar.role = "group";
-    bar.ariaLabel = `${one.words}, of ${sharing.length} figures`;
-    bar.append(element);
-
-    const box = together(sharing.map(({ explorer }) => explorer.root));
-    let before = first.root;
-    while (before.parentElement !== box) before = before.parentElement;
-    box.insertBefore(bar, before);
-    measureBar(bar, box); // what is followed stands below it
-    one.shared = control(element, one.values);
-    one.say();
-    element.addEventListener("input", () => {
-      one.position = one.shared.position;
-      first.moved();
-    });
-    element.addEventListener("change", first.rest);
-
-    for (const { explorer, one: own } of sharing) {
-      const sliders = explorer.root.querySelector(".ensedu-sliders");
-      own.element.hidden = true;
-      sliders.hidden = !sliders.querySelector(".ensedu-control:not([hidden])");
-    }
-    for (const explorer of explorers.values()) explorer.follow(first.group, first.state());
-    // It lies over the page only while one of its figures is in sight below it.
-    const under = Math.round(parseFloat(getComputedStyle(bar).top) || 0) + bar.offsetHeight;
-    const seen = new Set();
-    const watch = new IntersectionObserver(
-      (entries) => {
-        for (const { target, isIntersecting } of entries)
-          seen[isIntersecting ? "add" : "delete"](target);
-        bar.classList.toggle("ensedu-passed", !seen.size);
-      },
-      { rootMargin: `-${under}px 0px 0px 0px` },
-    );
-    for (const { explorer } of sharing)
-      watch.observe(explorer.root.closest("figure") ?? explorer.root);
+    explorers.set(name, { root, follow, set, moved });
   };
 
   // An address, or a link in the text, names a figure and its setting: #fig-counts:width=50.
@@ -317,7 +248,6 @@
   const start = () => {
     const roots = document.querySelectorAll(".ensedu-explorer:has(> .ensedu-sliders)");
     roots.forEach((root, i) => setUp(root, i + 1));
-    share();
     follow(location.hash);
     addEventListener("hashchange", () => follow(location.hash));
     document.addEventListener("click", (event) => {

@@ -83,9 +83,7 @@ def explore(
     start
         The value where each slider starts; by default its first.
     linked
-        Another explorer, with a name, of the same page: sliders that both have move together. One
-        that both have with the same values stands on the page only once, above the first of the
-        figures that it moves, and stays in sight while a reader passes them.
+        Another explorer, with a name, of the same page: sliders that both have move together.
     rescale
         Why axes or color ranges change with the sliders. Without a reason they must not.
     table
