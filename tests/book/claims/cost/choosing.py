@@ -147,12 +147,12 @@ def _() -> None:
 
 
 @CLAIMS.says(
-    "told", "a little better than one network did",
+    "told", "was about two hundredths above that of one",
     row("gpa2", "deep_ensemble", "auroc", times=0.8),
 )  # fmt: skip
 def _() -> None:
     told = reading.compared("auroc")["deep_ensemble"]
-    assert told.interval.low > 0 and told.interval.mean < 0.03 and told.word is None
+    assert told.interval.low > 0 and 0.015 < told.interval.mean < 0.025 and told.word is None
 
 
 @CLAIMS.says("small", "on small networks and at most 3,000")
