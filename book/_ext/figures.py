@@ -21,7 +21,6 @@ from sphinx.util import logging
 
 import ensedu.book.page.explore
 from ensedu.book.page import digit, live, playground
-from ensedu.book.page.frames import FRAMES
 from ensedu.book.page.live import trainer_state
 from ensedu.book.page.live.trainer_scripts import BUNDLE as TRAINER
 from ensedu.book.page.playground import layer_state
@@ -31,7 +30,6 @@ from ensedu.book.page.said import too_much
 LOG = logging.getLogger(__name__)
 SCRIPT = "explore.js"
 KEY = re.compile(r"_static/frames/([0-9a-f]{16})")
-BELOW = re.compile(r'<div class="ensedu-sources">.*?</div>', re.DOTALL)
 LINK = "ensedu-set"  # the class of a link that sets sliders
 EXPLORER = '<div class="ensedu-explorer"'
 # How the HTML of what becomes a figure begins.
@@ -65,7 +63,6 @@ AROUND = {
     "tries.css": re.compile(rf'<div class="ensedu-{TRIES}'),
 }
 SENTENCES = "sentences.txt"
-FULL = "book/live"  # the page that has all settings
 
 
 def drawn(app):
@@ -93,10 +90,6 @@ class NumberFigures(SphinxTransform):
         figure = nodes.figure("", html, align="default")
         if caption := root.get("data-caption"):
             figure += nodes.caption(caption, caption)
-            # Where it comes from stands below what it means.
-            if below := BELOW.search(html.astext()):
-                html.children = [nodes.Text(BELOW.sub("", html.astext()))]
-                figure += nodes.raw("", below[0], format="html")
         if name := root.get("data-name"):
             figure["names"].append(name)
             self.document.note_explicit_target(figure)
@@ -157,16 +150,6 @@ def takes(change, state, settings):
     except (TypeError, ValueError):
         return False
     return True
-
-
-def point_to_frames(app, doctree, docname):
-    """Write addresses of frames, and of a page, as seen from this page."""
-    up = "../" * docname.count("/")
-    for node in doctree.findall(nodes.raw):
-        html = node.astext().replace(FRAMES, f"{up}_static/frames/")
-        html = html.replace(live.FULL, f"{up}{FULL}.html")
-        if html != node.astext():
-            node.children = [nodes.Text(html)]
 
 
 def load_apps(app, pagename, templatename, context, doctree):
@@ -243,7 +226,6 @@ def setup(app):
     app.add_js_file(SCRIPT, loading_method="async")
     app.add_transform(NumberFigures)
     app.connect("doctree-resolved", check_links)
-    app.connect("doctree-resolved", point_to_frames, priority=900)
     app.connect("html-page-context", load_apps)
     app.connect("build-finished", copy_frames)
     app.connect("build-finished", list_sentences)

@@ -2,9 +2,10 @@
 
 A cell with the tag `check` begins with a comment, `# Checked: …`, and one with
 the tag `yours` with `# Yours: …`: that is the line. They are executed and
-tested as any other.
+tested as any other. What a figure comes from folds with its code.
 """
 
+import re
 from html import escape
 
 from docutils import nodes
@@ -17,6 +18,7 @@ FIRST = {
     "yours": ("# Yours: ", "Try it in Jupyter: "),
 }
 TABLE = '<table class="ensedu-table"'
+MENU = re.compile(r'<ul class="ensedu-sources">.*?</ul>', re.DOTALL)
 
 
 class FoldCells(SphinxTransform):
@@ -32,10 +34,11 @@ class FoldCells(SphinxTransform):
             tags = cell["cell_metadata"].get("tags", ())
             if tag := next(filter(tags.__contains__, FIRST), None):
                 cell.children = fold(tag, first_line(cell, tag), cell.children)
-            elif shown := what_it_shows(cell):
+            elif shows(cell):
                 code, *outputs = cell.children
-                words = f"Code of this {shown}"
-                cell.children = [*outputs, *fold("code", words, [code])]
+                menu = cut_menu(cell)
+                words = "Data and code" if menu else "Code"
+                cell.children = [*outputs, *fold("menu", words, [*menu, code])]
             else:
                 continue
             for child in cell.children:
@@ -43,12 +46,19 @@ class FoldCells(SphinxTransform):
             cell.attributes.pop("hide_mode", None)  # folded already
 
 
-def what_it_shows(cell):
-    """Return "figure" or "table" for a cell that shows one, else ""."""
-    if any(cell.findall(nodes.figure)):
-        return "figure"
+def shows(cell):
+    """Whether a cell shows a figure or a table."""
     tables = (TABLE in output.astext() for output in cell.findall(nodes.raw))
-    return "table" if any(tables) else ""
+    return any(cell.findall(nodes.figure)) or any(tables)
+
+
+def cut_menu(cell):
+    """Take out of what a cell shows the list of what that comes from."""
+    for shown in cell.findall(nodes.raw):
+        if menu := MENU.search(shown.astext()):
+            shown.children = [nodes.Text(MENU.sub("", shown.astext()))]
+            return [nodes.raw("", menu[0], format="html")]
+    return []
 
 
 def first_line(cell, tag):

@@ -1,49 +1,31 @@
-"""What stands below figures: pages of code, and copies of measured tables.
+"""What the menus of figures link: pages of code, and copies of measured tables.
 
-A line below a figure links the code that draws it, the table that its rows
-come from, and the experiment that computed that. Of what any page links, the
-site has a page or a copy, so it works without a network.
+Of what any page links, the site has a page or a copy, so it works without a
+network.
 """
 
+import ast
 import re
 import shutil
 from html import escape
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 from docutils import nodes
 
-from ensedu.book.experiments import LOCATIONS
-from ensedu.book.page.sources import (
-    EXPERIMENT,
-    PAGES,
-    RESULTS,
-    SITE,
-    Code,
-    lines_of_names,
-    source,
-)
+from ensedu.book.page.frames import SITE
+from ensedu.book.page.sources import PAGES, RESULTS
 
 CODE = re.compile(rf'href="(?:\.\./)*{PAGES}([a-z0-9_/]+)\.html#')
 TABLE = re.compile(rf'href="(?:\.\./)*{RESULTS}([A-Za-z0-9_/-]+)\.json"')
-LINE = re.compile(r' id="line-(\d+)"')
-EXPERIMENTS = re.compile(rf'(?<="){EXPERIMENT}([^"]+)')
 
 
-def code_of_experiment(table):
-    """Return where the experiment of a table stands."""
-    module, _, name = LOCATIONS[table].partition(".")
-    return Code(f"ensedu.book.experiments.{module}", name)
-
-
-def point_to_sources(app, doctree, docname):
-    """Write addresses of code and tables as seen from this page."""
-    up = "../" * docname.count("/")
+def point_to_site(app, doctree, docname):
+    """Write addresses of the site as seen from this page."""
     for node in doctree.findall(nodes.raw):
-        html = EXPERIMENTS.sub(
-            lambda found: code_of_experiment(found[1]).address, node.astext()
-        ).replace(SITE, up)
-        if html != node.astext():
+        if SITE in node.astext():
+            html = node.astext().replace(SITE, "../" * docname.count("/"))
             node.children = [nodes.Text(html)]
 
 
@@ -58,15 +40,18 @@ def linked(app, pattern):
     )
 
 
-def named(code, lines):
-    """Give a line on which a name begins that name as its id, others none."""
-    names = {str(line): name for name, line in lines.items()}
-
-    def anchor(found):
-        name = names.get(found[1])
-        return f' id="{name}"' if name else ""
-
-    return LINE.sub(anchor, code)
+def lines_of_names(statements, before=""):
+    """Return on which line each function, class, method and value begins."""
+    found = {}
+    for node in statements:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found[before + node.name] = node.lineno
+        if isinstance(node, ast.ClassDef):
+            found |= lines_of_names(node.body, f"{before}{node.name}.")
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            for target in getattr(node, "targets", [getattr(node, "target", None)]):
+                found[before + ast.unparse(target)] = node.lineno
+    return found
 
 
 def pages_of_code(app):
@@ -76,11 +61,12 @@ def pages_of_code(app):
     shutil.rmtree(Path(app.outdir) / PAGES, ignore_errors=True)
     for path in linked(app, CODE):
         module = path.replace("/", ".")
-        text = source(module)
+        text = Path(find_spec(module).origin).read_text(encoding="utf-8")
         code = app.builder.highlighter.highlight_block(
             text, "python", linespans="line"
         )
-        code = named(code, lines_of_names(text))
+        for name, line in lines_of_names(ast.parse(text).body).items():
+            code = code.replace(f'id="line-{line}"', f'id="{name}"')
         # A phone is narrow.
         title = re.sub(r"([._])", r"\1<wbr>", escape(module))
         body = f'<h1>{title}</h1><div class="ensedu-code">{code}</div>'
@@ -101,7 +87,7 @@ def copy_tables(app, exception):
 
 def setup(app):
     """Register with Sphinx."""
-    app.connect("doctree-resolved", point_to_sources, priority=900)
+    app.connect("doctree-resolved", point_to_site, priority=900)
     app.connect("html-collect-pages", pages_of_code)
     app.connect("build-finished", copy_tables)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,16 +4,36 @@
 what its keys mean.
 """
 
+import functools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from numbers import Number
 from typing import Any
 
-from ensedu.book.measured_names import names
 from ensedu.common import checks
 
 __all__ = ["load", "names", "row"]
+
+
+def names() -> list[str]:
+    """Return the names of all measurements that exist, in order."""
+    return [*_sorted()]
+
+
+@functools.cache
+def _sorted() -> tuple[str, ...]:
+    return tuple(sorted(_names(files("ensedu.book") / "results", "")))
+
+
+def _names(folder: Traversable, before: str) -> Iterator[str]:
+    """Yield the names of the files in a folder and in those inside."""
+    for file in folder.iterdir():
+        if file.is_dir():
+            yield from _names(file, f"{before}{file.name}/")
+        elif file.name.endswith(".json"):
+            yield before + file.name.removesuffix(".json")
 
 
 def load(name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import matplotlib.figure
 import numpy as np
 
-from ensedu.book.page import figure_numbers, slider_checks
+from ensedu.book.page import figure_numbers, slider_checks, sources
 from ensedu.book.page.controls import controls, kind, setting, words
 from ensedu.book.page.frames import (
     BOOK,
@@ -26,7 +26,6 @@ from ensedu.book.page.frames import (
     ranges,
 )
 from ensedu.book.page.said import said
-from ensedu.book.page.sources import Sources, checked_tables, code_of_draw
 from ensedu.common import checks
 from ensedu.plot.style import Look, look, png
 
@@ -60,7 +59,7 @@ def explore(
     start: Mapping[str, Any] | None = None,
     linked: "Explorer | None" = None,
     rescale: str = "",
-    table: str | Sequence[str] | Mapping[str, str] = (),
+    table: str | Sequence[str] = (),
     **sliders: Sequence[Any] | np.ndarray,
 ) -> "Explorer":
     """Return an object that shows `draw` with sliders when a notebook cell ends with it.
@@ -88,9 +87,8 @@ def explore(
         Why axes or color ranges change with the sliders. Without a reason they must not.
     table
         The measured table that the rows come from, one of `ensedu.book.measured.names()`, or
-        several; those of one experiment may be a mapping to what readers call them. Below the
-        figure a page links it and its experiment, and says the command that computes it, beside
-        the figure's numbers as CSV and its drawing code.
+        several. The fold below the figure links it and its experiment, and says the command that
+        computes it, between the figure's numbers as CSV and its drawing code.
     **sliders
         None for a figure that stands still, or up to three sliders: a name and the values that it
         takes, such as ``width=[5, 50, 500]``. Underscores of the name become spaces. Up to seven
@@ -140,10 +138,9 @@ def explore(
     values = slider_checks.first_values(start, choices)
     if linked is not None:
         _check_linked(linked, choices)
-    called = table if isinstance(table, Mapping) else {}
     return Explorer(
         draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked,
-        tables=checked_tables(table), called=called,
+        tables=sources.checked_tables(table),
     )  # fmt: skip
 
 
@@ -167,7 +164,6 @@ class Explorer:
         rescale: str,
         linked: "Explorer | None",
         tables: tuple[str, ...],
-        called: Mapping[str, str],
     ) -> None:
         self._draw, self._alt = draw, alt
         self._frames: dict[tuple[Any, ...], bytes] = {}
@@ -180,7 +176,7 @@ class Explorer:
             self._group.append(self)
         self.values, self.choices = values, choices
         self.caption, self.name, self.rescale = caption, name, rescale
-        self._sources = Sources(code_of_draw(draw), tables, called)
+        self._sources = tables, sources.code_of_draw(draw)
         # The numbers of each frame, in the order of `slider_checks.states`.
         self._numbers: list[list[figure_numbers.Series]] = []
         # What the rows of each frame say where a reader points at them, wide and narrow.
@@ -240,7 +236,7 @@ class Explorer:
             for name, options in self.choices.items()
         }
         image = ipywidgets.Image(format="png", layout={"max_width": "100%", "width": "740px"})
-        below = self._sources.text()
+        below = sources.text(*self._sources)
         under = f"<br><small>{escape(below)}</small>" if below else ""
         said = ipywidgets.HTML()
         caption = ipywidgets.HTML(f"<em>{escape(self.caption)}</em>{under}")
@@ -321,7 +317,7 @@ class Explorer:
         pictures = frames.pictures(states.index(self.values), self.alt())
         named = {"name": self.name, "caption": self.caption, "group": self.group}
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
-        below = self._sources.html(self._link_to_numbers(folder, states))
+        below = sources.menu(self._link_to_numbers(folder, states), *self._sources)
         # Of what is taller than a phone's screen the axis stays in sight, and the only switch.
         tall = any(high > TALL * wide for *_, wide, high in frames.sizes())
         tall = tall and len(self.choices) <= 1
@@ -371,11 +367,8 @@ class Explorer:
         # The content names it, as it does the frames.
         file = f"{hashlib.sha256(text.encode()).hexdigest()[:16]}-numbers.csv"
         (folder / file).write_text(text, encoding="utf-8")
-        title = f' title="{escape(part)}"' if part else ""
-        return (
-            f'<a href="{FRAMES}{file}" download="{self.name or "figure"}.csv"{title}>'
-            "Numbers (CSV)</a>"
-        )
+        link = f'<a href="{FRAMES}{file}" download="{self.name or "figure"}.csv">'
+        return f"{link}Numbers (CSV)</a>{escape(part and f', of {part}')}"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         folder = os.environ.get(BOOK)

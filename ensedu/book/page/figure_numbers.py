@@ -5,27 +5,19 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib.figure
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.collections import (
-    FillBetweenPolyCollection,
-    LineCollection,
-    PathCollection,
-    QuadMesh,
-)
-from matplotlib.container import BarContainer, ErrorbarContainer
+from matplotlib.collections import FillBetweenPolyCollection, LineCollection, QuadMesh
+from matplotlib.container import BarContainer
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 
-__all__ = ["MOST_CELLS", "MOST_KB", "MOST_POINTS", "Series", "numbers", "table"]
+__all__ = ["MOST_CELLS", "MOST_KB", "Series", "numbers", "table"]
 
-MOST_KB = 500  # of a file; beyond that curves are thinned, and then one setting stands for all
-MOST_POINTS = 100  # of a thinned curve
+MOST_KB = 500  # of a file: beyond that one setting stands for all
 MOST_CELLS = 4096  # of a matrix: larger ones are pictures
 #: What a point has, in this order; only what any of them has is written.
 COLUMNS = ("x", "y", "low", "high", "value")
@@ -35,24 +27,12 @@ Numbers = dict[str, np.ndarray]
 States = list[tuple[Mapping[str, Any], list["Series"]]]
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(NamedTuple):
     """What one artist draws: arrays of one length by column, of `COLUMNS`."""
 
     panel: str
     name: str
     points: Numbers
-    #: Whether fewer points say the same.
-    curve: bool = False
-
-    def thinned(self) -> "Series":
-        """Return at most `MOST_POINTS` of a curve's points, the first and the last among them."""
-        length = len(next(iter(self.points.values())))
-        if not self.curve or length <= MOST_POINTS:
-            return self
-        kept = np.linspace(0, length - 1, MOST_POINTS).round().astype(int)
-        points = {column: values[kept] for column, values in self.points.items()}
-        return Series(self.panel, self.name, points, curve=True)
 
 
 def numbers(figure: matplotlib.figure.Figure) -> list[Series]:
@@ -60,40 +40,29 @@ def numbers(figure: matplotlib.figure.Figure) -> list[Series]:
 
     A series is called what its artist's label says, else what it is, and counted. Left out are
     artists with a label of ours that begins with "_", such as "_tick", lines that span the axes,
-    what is drawn into axes that are off (the cells of a matrix stay, by column and row), and
-    matrices of more than `MOST_CELLS` cells.
+    what is drawn into axes that are off (the cells of a matrix stay), and matrices of more than
+    `MOST_CELLS` cells.
     """
     shown = [a for a in figure.axes if a.get_visible() and a.get_label() != "<colorbar>"]
-    found = [(axes, list(_series_of_axes(axes))) for axes in shown]
-    found = [(axes, series) for axes, series in found if series]
+    found = [(axes, series) for axes in shown if (series := _series(axes))]
     return [
-        Series(_panel(axes) or (f"panel {i}" if len(found) > 1 else ""), *rest)
+        Series(_panel(axes) or (f"panel {i}" if len(found) > 1 else ""), *one)
         for i, (axes, series) in enumerate(found, start=1)
-        for rest in series
+        for one in series
     ]
 
 
 def table(states: States, start: int) -> tuple[str, str]:
-    """Return the series of each state of the sliders as CSV, and what had to be left out.
+    """Return the series of each state of the sliders as CSV, and which state has to do for all.
 
-    If the file had more than `MOST_KB`, its curves are thinned; if that does not suffice, it has
-    the state `start` alone.
+    That is `start`, if the file of all had more than `MOST_KB`.
     """
     text = _written(states)
-    if len(text.encode()) <= 1000 * MOST_KB:
-        return text, ""
-    few = [(values, [one.thinned() for one in series]) for values, series in states]
-    text = _written(few)
-    said = f"at most {MOST_POINTS} points of a curve"
-    if len(text.encode()) <= 1000 * MOST_KB:
-        return text, said
     values = states[start][0]
+    if len(text.encode()) <= 1000 * MOST_KB or not values:
+        return text, ""
     setting = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in values.items())
-    alone = f"{setting} alone" if setting else ""
-    text = _written([states[start]])
-    if alone and len(text.encode()) <= 1000 * MOST_KB:
-        return text, alone
-    return _written([few[start]]), ", ".join(filter(None, (alone, said)))
+    return _written([states[start]]), f"{setting} alone"
 
 
 def _written(states: States) -> str:
@@ -105,11 +74,11 @@ def _written(states: States) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([*states[0][0], "panel", "series", *used])
     for values, series in states:
-        for one in series:
-            before = *values.values(), one.panel, one.name
-            for i in range(len(next(iter(one.points.values())))):
-                point = (one.points.get(column) for column in used)
-                writer.writerow([*before, *("" if p is None else f"{p[i]:.6g}" for p in point)])
+        for panel, name, points in series:
+            columns = [points.get(column) for column in used]
+            for i in range(len(next(iter(points.values())))):
+                point = ("" if column is None else f"{column[i]:.6g}" for column in columns)
+                writer.writerow([*values.values(), panel, name, *point])
     return file.getvalue()
 
 
@@ -121,77 +90,47 @@ def _panel(axes: Axes) -> str:
     return " ".join((called or by).split())
 
 
-def _series_of_axes(axes: Axes) -> Iterator[tuple[str, Numbers, bool]]:
-    """Yield the name of each series, its points, and whether it is a curve."""
-    names = _names_of_containers(axes)
+def _series(axes: Axes) -> list[tuple[str, Numbers]]:
+    """Return the name of each series, and its points."""
     kept = []
     for kind, artist, points in _drawn(axes):
         finite = np.logical_and.reduce([np.isfinite(values) for values in points.values()])
-        if finite.any() and artist.get_visible():
+        label = str(artist.get_label() or "")
+        if finite.any() and not OURS.match(label):
             points = {column: values[finite] for column, values in points.items()}
-            label = names.get(artist, str(artist.get_label() or ""))
-            if OURS.match(label):
-                continue  # drawn to be looked at: a tick, a scale of colors
             kept.append((kind, "" if label.startswith("_") else label, points))
     titles = [label or kind for kind, label, _ in kept]
     several = {title for title, count in Counter(titles).items() if count > 1}
     met: Counter[str] = Counter()
-    for title, (kind, label, points) in zip(titles, kept, strict=True):
+    found = []
+    for title, (_, label, points) in zip(titles, kept, strict=True):
         met[title] += 1
         numbered = title in several or not label
-        name = " ".join(f"{title} {met[title] if numbered else ''}".split())
-        yield name, points, kind in ("line", "band")
-
-
-def _names_of_containers(axes: Axes) -> dict[Any, str]:
-    """Return, of artists that belong together, the name of the whole."""
-    found: dict[Any, str] = {}
-    for whole in axes.containers:
-        if isinstance(whole, ErrorbarContainer):
-            line, caps, bars = whole.lines
-            found |= dict.fromkeys(filter(None, (line, *caps, *bars)), str(whole.get_label()))
+        found.append((f"{title} {met[title]}" if numbered else title, points))
     return found
 
 
 def _drawn(axes: Axes) -> Iterator[tuple[str, Any, Numbers]]:
     """Yield what axes show: its kind, the artist, and its points by column."""
-    for image in (*axes.images, *axes.collections):
+    shown = [one for one in (*axes.images, *axes.lines, *axes.collections) if one.get_visible()]
+    for image in shown:
         if isinstance(image, (AxesImage, QuadMesh)) and _colored(image):
-            yield "cells", image, _cells(image, axes.axison)
+            yield "cells", image, _cells(image)
     if not axes.axison:
         return
     for bars in axes.containers:
         if isinstance(bars, BarContainer) and len(bars):
-            yield "bars", _Whole(bars), _bars(bars)
-    for artist in (*axes.lines, *axes.collections):
-        if not _in_data(artist, axes):
-            continue
+            yield "bars", bars, _bars(bars)
+    for artist in shown:
+        if not all(artist.get_transform().contains_branch_seperately(axes.transData)):
+            continue  # a line that spans the axes
         if isinstance(artist, Line2D):
             x, y = (np.asarray(values, dtype=float) for values in artist.get_data(orig=False))
             yield ("line" if artist.get_linestyle() != "None" else "dots"), artist, {"x": x, "y": y}
-        elif isinstance(artist, PathCollection):
-            x, y = np.ma.filled(np.ma.asarray(artist.get_offsets(), dtype=float), np.nan).T
-            colors = artist.get_array()
-            more = {} if colors is None else {"value": np.asarray(colors, dtype=float).ravel()}
-            yield "dots", artist, {"x": x, "y": y} | more
         elif isinstance(artist, LineCollection):
-            yield from (("intervals", artist, points) for points in _segments(artist))
+            yield "intervals", artist, _intervals(artist)
         elif isinstance(artist, FillBetweenPolyCollection):
             yield "band", artist, _band(artist)
-
-
-class _Whole:
-    """A container as an artist: with a label, and whether it is seen."""
-
-    def __init__(self, bars: BarContainer) -> None:
-        self.get_label, self.get_visible = bars.get_label, bars.patches[0].get_visible
-
-
-def _in_data(artist: Artist, axes: Axes) -> bool:
-    """Whether both coordinates of an artist are those of its axes."""
-    dots = isinstance(artist, PathCollection)
-    transform = artist.get_offset_transform() if dots else artist.get_transform()  # type: ignore[attr-defined]
-    return all(transform.contains_branch_seperately(axes.transData))
 
 
 def _colored(image: AxesImage | QuadMesh) -> bool:
@@ -200,49 +139,28 @@ def _colored(image: AxesImage | QuadMesh) -> bool:
     return values is not None and values.ndim == 2 and values.size <= MOST_CELLS
 
 
-def _cells(image: AxesImage | QuadMesh, axis: bool) -> Numbers:
-    """Return the middle of each cell, or where no axis tells it column and row, from 1."""
+def _cells(image: AxesImage | QuadMesh) -> Numbers:
+    """Return column and row of each cell, from 1, and what it shows."""
     values: np.ndarray = np.ma.filled(np.ma.asarray(image.get_array(), dtype=float), np.nan)
-    rows, columns = values.shape
-    if not axis:
-        x, y = np.meshgrid(np.arange(1.0, columns + 1), np.arange(1.0, rows + 1))
-    elif isinstance(image, QuadMesh):
-        corners = np.asarray(image.get_coordinates(), dtype=float)
-        x, y = np.moveaxis((corners[:-1, :-1] + corners[1:, 1:]) / 2, -1, 0)
-    else:
-        left, right, bottom, top = image.get_extent()
-        if image.origin == "upper":
-            bottom, top = top, bottom
-        across = left + (right - left) * (np.arange(columns) + 0.5) / columns
-        up = bottom + (top - bottom) * (np.arange(rows) + 0.5) / rows
-        x, y = np.meshgrid(across, up)
-    return {"x": x.ravel(), "y": y.ravel(), "value": values.ravel()}
+    rows, columns = np.indices(values.shape) + 1.0
+    return {"x": columns.ravel(), "y": rows.ravel(), "value": values.ravel()}
 
 
 def _bars(bars: BarContainer) -> Numbers:
     """Return the middle of each bar, and its two ends."""
     boxes = [(b.get_x(), b.get_y(), b.get_width(), b.get_height()) for b in bars.patches]
     x, y, width, height = np.array(boxes, dtype=float).T
-    if bars.orientation == "horizontal":
-        return {"y": y + height / 2, "low": x, "high": x + width}
     return {"x": x + width / 2, "low": y, "high": y + height}
 
 
-def _segments(lines: LineCollection) -> Iterator[Numbers]:
-    """Yield upright lines by x, flat ones by y, then each that is neither."""
-    upright, flat, others = [], [], []
-    for segment in lines.get_segments():
-        ends = np.asarray(segment, dtype=float)
-        if len(ends) == 2 and ends[0, 0] == ends[1, 0]:
-            upright.append((ends[0, 0], *ends[:, 1]))
-        elif len(ends) == 2 and ends[0, 1] == ends[1, 1]:
-            flat.append((ends[0, 1], *ends[:, 0]))
-        elif len(ends):
-            others.append(ends)
-    for axis, found in (("x", upright), ("y", flat)):
-        if found:
-            yield dict(zip((axis, "low", "high"), np.array(found).T, strict=True))
-    yield from ({"x": ends[:, 0], "y": ends[:, 1]} for ends in others)
+def _intervals(lines: LineCollection) -> Numbers:
+    """Return where upright, or flat, lines stand, and their ends; of others both ends."""
+    ends = np.array([line for line in lines.get_segments() if len(line) == 2]).reshape(-1, 2, 2)
+    for at, axis in enumerate("xy"):
+        first, last = ends[:, 0], ends[:, 1]
+        if (first[:, at] == last[:, at]).all():
+            return {axis: first[:, at], "low": first[:, 1 - at], "high": last[:, 1 - at]}
+    return {"x": ends[..., 0].ravel(), "y": ends[..., 1].ravel()}
 
 
 def _band(band: FillBetweenPolyCollection) -> Numbers:
@@ -257,7 +175,5 @@ def _band(band: FillBetweenPolyCollection) -> Numbers:
             half = (len(corners) - 3) // 2
             there, back = corners[1 : half + 1], corners[half + 2 : 2 * half + 2][::-1]
             pieces.append(np.column_stack([there, back]))
-    x, low, other, high = np.concatenate(pieces).T if pieces else np.empty((4, 0))
-    if band.t_direction == "y":  # type: ignore[attr-defined]
-        return {"y": low, "low": x, "high": other}
+    x, low, _, high = np.concatenate(pieces).T if pieces else np.empty((4, 0))
     return {"x": x, "low": low, "high": high}

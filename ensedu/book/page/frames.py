@@ -21,7 +21,8 @@ from ensedu.plot.panels import KEPT, POINTED
 from ensedu.plot.renderings import Rendering, color_mapped, renderings
 from ensedu.plot.style import LOOKS, Look, png
 
-FRAMES = "ensedu-frames:"  # stands before a frame's file name until a page knows where they lie
+SITE = "ensedu-site:"  # stands before an address of the site until a page knows where it lies
+FRAMES = f"{SITE}_static/frames/"
 PHONE = "(max-width: 600px)"  # from here down a page shows narrow figures
 # Pixels: the column of text of a phone, 360 wide, and of the narrowest page with wide figures.
 COLUMN = {True: 312, False: 553}

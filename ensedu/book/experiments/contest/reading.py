@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.book import measured
-from ensedu.book.experiments.contest.tasks import LABELS, SAME_SOURCE, SEEN, TASKS
+from ensedu.book.experiments.contest.tasks import SAME_SOURCE, SEEN, TASKS
 from ensedu.common import checks
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
 from ensedu.contest.networks import MEMBERS, PASSES
@@ -71,9 +71,9 @@ def tasks() -> list[str]:
     return [task for task in TASKS if f"contest/{task}" in measured.names()]
 
 
-def tables() -> dict[str, str]:
-    """Return the names of their tables, to what a page calls them."""
-    return {f"contest/{task}": LABELS[task] for task in tasks()}
+def tables() -> list[str]:
+    """Return the names of their tables."""
+    return [f"contest/{task}" for task in tasks()]
 
 
 @functools.cache

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ensedu.book.page import slider_checks
-from ensedu.book.page.frames import BOOK, Frames, embedded
+from ensedu.book.page.frames import BOOK, SITE, Frames, embedded
 from ensedu.book.page.live import reference_band, trainer_state
 from ensedu.book.page.live.trainer_picture import TrainerPicture
 from ensedu.common import checks
@@ -30,7 +30,7 @@ from ensedu.methods import METHODS
 
 __all__ = ["live"]
 
-FULL = "ensedu-live:"  # stands for the address of the page that has all settings
+FULL = f"{SITE}book/live.html"  # the page that has all settings
 
 
 def live(
