@@ -14,18 +14,55 @@ from pathlib import Path
 
 from docutils import nodes
 
+from ensedu.book.experiments import LOCATIONS
 from ensedu.book.page.frames import SITE
-from ensedu.book.page.sources import PAGES, RESULTS
+from ensedu.book.page.sources import Code
 
+PAGES, RESULTS = "code/", "_static/results/"
 CODE = re.compile(rf'href="(?:\.\./)*{PAGES}([a-z0-9_/]+)\.html#')
 TABLE = re.compile(rf'href="(?:\.\./)*{RESULTS}([A-Za-z0-9_/-]+)\.json"')
+TABLES = re.compile(r"<li data-tables>(.*?)</li>")
+# What computes the tables that no experiment does.
+OTHERS = {
+    "live": "make bench-live",
+    "scaling": "make scaling",
+    "speed-cpu": "make bench",
+    "tangents": "make bench-tangents",
+    "whole-models": "make bench",
+    "zoo": "make zoo",
+}
+
+
+def computed(tables):
+    """Return a line for each experiment, with the tables that it computes."""
+    found = {}
+    for name in tables:
+        found.setdefault(LOCATIONS.get(name, name), []).append(name)
+    return "".join(map(line, found.values()))
+
+
+def line(names):
+    """Return links to tables, and what computes them."""
+    address = f'<a href="{SITE}{RESULTS}{{0}}.json">{{0}}</a>'
+    links = ", ".join(map(address.format, names))
+    first, *more = names
+    if first in OTHERS:
+        by, command = "a script", OTHERS[first]
+    else:
+        module, _, name = LOCATIONS[first].partition(".")
+        experiment = Code(f"ensedu.book.experiments.{module}", name)
+        by = experiment.link("this experiment")
+        command = f"make results NAME={'…' if more else first}"
+    tables = f"Table{'s' * bool(more)} {links}, computed by {by}"
+    return f"<li>{tables}: <code>{command}</code></li>"
 
 
 def point_to_site(app, doctree, docname):
-    """Write addresses of the site as seen from this page."""
+    """Say what computes tables; write addresses as seen from this page."""
     for node in doctree.findall(nodes.raw):
-        if SITE in node.astext():
-            html = node.astext().replace(SITE, "../" * docname.count("/"))
+        html = TABLES.sub(lambda f: computed(f[1].split()), node.astext())
+        html = html.replace(SITE, "../" * docname.count("/"))
+        if html != node.astext():
             node.children = [nodes.Text(html)]
 
 
@@ -49,8 +86,12 @@ def lines_of_names(statements, before=""):
         if isinstance(node, ast.ClassDef):
             found |= lines_of_names(node.body, f"{before}{node.name}.")
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
-            for target in getattr(node, "targets", [getattr(node, "target", None)]):
-                found[before + ast.unparse(target)] = node.lineno
+            assigned = (
+                node.targets if isinstance(node, ast.Assign) else [node.target]
+            )
+            found |= {
+                before + ast.unparse(name): node.lineno for name in assigned
+            }
     return found
 
 
