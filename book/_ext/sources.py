@@ -27,7 +27,6 @@ OTHERS = {
     "live": "make bench-live",
     "scaling": "make scaling",
     "speed-cpu": "make bench",
-    "tangents": "make bench-tangents",
     "whole-models": "make bench",
     "zoo": "make zoo",
 }

@@ -57,7 +57,6 @@ def live(
     other: dict[str, Any] | None = None,
     behind: dict[str, Any] | None = None,
     small: bool = False,
-    matrices: bool = False,
     distributions: bool = False,
     tries: Sequence[Mapping[str, Any]] = (),
     name: str = "",
@@ -121,8 +120,6 @@ def live(
         Whether to show the small form: curves, and two settings alone. They are the members and
         their start, or for distributions of all weights the KL weight and `initial_std`; for
         dropout it is the rate `p` alone.
-    matrices
-        Whether the small form shows the members' matrices, too.
     distributions
         Whether the small form shows the mean and the standard deviation of each distribution beside
         a curve; its settings are then their start and ``prior_scale``.
@@ -158,7 +155,7 @@ def live(
         "initial_std": initial_std, "p": p, "noise": noise, "seed": seed, "other": other,
     })  # fmt: skip
     band = reference_band.checked_band(behind, state)
-    flags = {"small": small, "matrices": matrices, "distributions": distributions}
+    flags = {"small": small, "distributions": distributions}
     for title, flag in flags.items():
         checks.boolean(title, flag)
     if distributions:

@@ -18,7 +18,7 @@ const ICONS = {
   Undo: "M6 2.5 2.5 6 6 9.5M2.5 6H10a3.5 3.5 0 0 1 0 7H6", Compare: "M1.5 3h5v10h-5zM9.5 3h5v10h-5z",
 };
 
-export const mount = (root, { state: first, small = false, matrices = false, distributions = false, tries = [], name = "live", hooks = {}, full = "", behind = null }) => {
+export const mount = (root, { state: first, small = false, distributions = false, tries = [], name = "live", hooks = {}, full = "", behind = null }) => {
   const status = make("p", { class: "ensedu-t-story", role: "status" }, opening(first));
   let spoken = { until: 0, steps: -1, state: null }; // how long it stands, and about what
   // Only what is `loud` is read aloud: answers, and what is seen at a pause. What is `heard` is not seen.
@@ -92,11 +92,10 @@ export const mount = (root, { state: first, small = false, matrices = false, dis
   const guides = small ? null : guided(trainer, root, settings.panel);
   const below = small
     ? []
-    : [stage.lossFold, ...(matrices ? [] : [stage.matrixFold]), ownData(trainer, root, () => guides.close(true))];
-  if (matrices) stage.matrixFold.open = true;
+    : [stage.lossFold, stage.matrixFold, ownData(trainer, root, () => guides.close(true))];
   // What is seen, what to try, and what sets it: where there is room what is seen stands beside the
   // others; the few settings of the small form stand above.
-  const seen = make("div", { class: "ensedu-t-seen" }, ...(tries.length ? [] : [tools]), meter.element, stage.element, ...(matrices ? [stage.matrixFold] : []), stage.key, hint, status, aloud, ...(shared ? [shared] : []));
+  const seen = make("div", { class: "ensedu-t-seen" }, ...(tries.length ? [] : [tools]), meter.element, stage.element, stage.key, hint, status, aloud, ...(shared ? [shared] : []));
   const bench = make("div", { class: "ensedu-t-bench" }, ...(small ? [settings.element, seen, all] : [guides.element, seen, settings.element]));
   const box = make("div", { class: `ensedu-t${small ? " ensedu-t-small" : " ensedu-t-full"}${small && !tries.length ? "" : " ensedu-t-beside"}${behind ? " ensedu-t-compared" : ""}${distributions ? " ensedu-t-clouded" : ""}` }, bench, ...below);
 

@@ -265,8 +265,7 @@ const image = (drawing, frame, size, colors, weights) => {
   drawing.context.drawImage(mapPen.canvas, frame.pad.left, frame.pad.top, frame.inner.w, frame.inner.h);
 };
 
-// `what`: "mean" shows the probability of each class, "information" the mutual information and
-// "disagreement" how often two functions choose different classes, both from 0 to 1.
+// `what`: "mean" shows the probability of each class, "information" the mutual information, from 0 to what is possible.
 export const map = (canvas, size, side, what, state, look, { chosen, cursor }) => {
   const drawing = pen(canvas, size);
   const frame = frameOf("classification", size.width, size.height);
@@ -281,9 +280,8 @@ export const map = (canvas, size, side, what, state, look, { chosen, cursor }) =
         for (let c = 0; c < k; c += 1) weights[c] = found.mean[c * pixels + i];
       });
     } else {
-      const [values, most] = what === "information" ? [found.information, Math.log2(k)] : [found.disagreement, 1];
       image(drawing, frame, found.size, [channels(look.doubt), page], (i, weights) => {
-        weights[0] = Math.min(1, values[i] / most);
+        weights[0] = Math.min(1, found.information[i] / Math.log2(k));
         weights[1] = 1 - weights[0];
       });
     }

@@ -15,12 +15,11 @@ const KEY = 24; // pixels of the key, where two stand beside each other for one 
 const MAPS = {
   mean: "probability of each class",
   information: "mutual information",
-  disagreement: "disagreement",
 };
 // What the lines and colors of the pictures mean, where they bear no names.
 const keyOf = (state) => {
   if (state.task === "classification")
-    return ["Violet is doubt: mutual information, in bits of what is possible, and the share of pairs of members that choose different classes."];
+    return ["Violet is the members' doubt: their mutual information, from 0 to all that is possible."];
   const lines = [...new Set(sides(state).map(({ method }) => thin(method)))].join(", ");
   const items = { mean: "mean", thin: lines, differ: "inner band", noise: "outer band", ...(TOYS[state.data]?.truth ? { truth: "true" } : {}) };
   const methods = [...new Set(sides(state).map(({ method }) => method))];

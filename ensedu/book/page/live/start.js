@@ -10,11 +10,10 @@ const EACH = 1000; // milliseconds between two reports of the weights to Python
 export const begin = () => {
   onPage(".ensedu-trainer", (root) => {
     const state = JSON.parse(root.querySelector(":scope > script").textContent);
-    const { name, small, matrices, distributions, tries, full, behind } = root.dataset;
+    const { name, small, distributions, tries, full, behind } = root.dataset;
     mount(root, {
-      state, small: small !== undefined, matrices: matrices !== undefined,
-      distributions: distributions !== undefined, tries: JSON.parse(tries ?? "[]"), name, full,
-      behind: behind && JSON.parse(behind),
+      state, small: small !== undefined, distributions: distributions !== undefined,
+      tries: JSON.parse(tries ?? "[]"), name, full, behind: behind && JSON.parse(behind),
     });
   });
   onPage(".ensedu-digit", (root) => digits(root));
@@ -38,7 +37,6 @@ export const render = view("ensedu-trainer", (root, model, number) => {
   const controller = mount(root, {
     state: model.get("_state"),
     small: model.get("_small"),
-    matrices: model.get("_matrices"),
     distributions: model.get("_distributions"),
     tries: model.get("_tries"),
     behind: model.get("_behind"),

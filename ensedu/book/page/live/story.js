@@ -56,10 +56,8 @@ export const widestBand = ({ sides: [side] }, state) => {
   return found ? `±\u00a0${number(2 * found.most)}` : "";
 };
 
-const ofMaps = ({ map: { disagreement } }) => {
-  const split = disagreement.reduce((a, b) => a + b, 0) / disagreement.length;
-  return `two members choose different classes in ${Math.round(100 * split)}% of the plane.`;
-};
+const ofMaps = ({ map: { information } }) =>
+  `the members' doubt is at most ${number(information.reduce((a, b) => Math.max(a, b)))} bits in the plane.`;
 
 const middle = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 

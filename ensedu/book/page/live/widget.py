@@ -46,14 +46,13 @@ class Live(anywidget.AnyWidget):
     steps = traitlets.Int(0, read_only=True)
     _state = traitlets.Dict().tag(sync=True)
     _small = traitlets.Bool().tag(sync=True)
-    _matrices = traitlets.Bool().tag(sync=True)
     _distributions = traitlets.Bool().tag(sync=True)
     _tries = traitlets.List().tag(sync=True)
     _behind = traitlets.Dict(allow_none=True).tag(sync=True)
 
     def __init__(
         self, state: dict[str, Any], behind: dict[str, Any] | None = None, *,
-        small: bool = False, matrices: bool = False, distributions: bool = False,
+        small: bool = False, distributions: bool = False,
         tries: Sequence[Mapping[str, Any]] = (), alt: str = "",
     ) -> None:  # fmt: skip
         self._alt = alt
@@ -62,7 +61,7 @@ class Live(anywidget.AnyWidget):
         self._given = False  # whether the weights were set in Python
         points, own = trainer_state.array_of(state), trainer_state.without_points(state)
         super().__init__(
-            _state=state, _small=small, _matrices=matrices, _distributions=distributions,
+            _state=state, _small=small, _distributions=distributions,
             _behind=behind, _tries=list(tries), points=points, options=own, weights=self._heard,
         )  # fmt: skip
         self.on_msg(self._hear)

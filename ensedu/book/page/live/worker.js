@@ -104,16 +104,10 @@ export class Training {
   }
 
   // Over `size`² pixels of [-reach, reach]², from the top left: the mean probability of each class
-  // (k, size²), the mutual information in bits (size²), and the share of pairs of functions that
-  // choose different classes (size²).
+  // (k, size²), and the mutual information in bits (size²).
   map(side, size, reach, k) {
     const pixels = size * size;
-    const found = {
-      size,
-      mean: new Float32Array(k * pixels),
-      information: new Float32Array(pixels),
-      disagreement: new Float32Array(pixels),
-    };
+    const found = { size, mean: new Float32Array(k * pixels), information: new Float32Array(pixels) };
     for (let from = 0; from < pixels; from += CHUNK) {
       const B = Math.min(CHUNK, pixels - from);
       const x = new Float64Array(2 * B);
@@ -139,16 +133,13 @@ const combine = (outputs, B, k, from, pixels, found) => {
   const entropy = (p) => (p > 0 ? -p * Math.log2(p) : 0);
   const p = new Float64Array(k);
   const mean = new Float64Array(k);
-  const votes = new Float64Array(k);
   for (let b = 0; b < B; b += 1) {
     mean.fill(0);
-    votes.fill(0);
     let own = 0;
     for (let f = 0; f < F; f += 1) {
       const start = (f * B + b) * k;
       let best = 0;
       for (let c = 1; c < k; c += 1) if (outputs[start + c] > outputs[start + best]) best = c;
-      votes[best] += 1;
       let sum = 0;
       for (let c = 0; c < k; c += 1) {
         p[c] = Math.exp(outputs[start + c] - outputs[start + best]);
@@ -160,14 +151,11 @@ const combine = (outputs, B, k, from, pixels, found) => {
       }
     }
     let total = 0;
-    let pairs = 0; // of different functions that choose one class, each pair twice
     for (let c = 0; c < k; c += 1) {
       found.mean[c * pixels + from + b] = mean[c];
       total += entropy(mean[c]);
-      pairs += votes[c] * (votes[c] - 1);
     }
     found.information[from + b] = Math.max(0, total - own);
-    found.disagreement[from + b] = F > 1 ? 1 - pairs / (F * (F - 1)) : 0;
   }
 };
 
