@@ -1305,13 +1305,6 @@ MUTANTS = (
         ("tests/plot/test_label_layout.py",),
         "the leader of a label crosses lines",
     ),
-    Mutant(
-        "ensedu/plot/reliability.py",
-        "        _draw_diagonal(axes, across, up)\n",
-        "",
-        ("tests/plot/test_reliability.py",),
-        "the line of perfect calibration is not there",
-    ),
     # The book: pages, experiments, the command, its extensions and scripts.
     Mutant(
         "ensedu/book/page/frames.py",

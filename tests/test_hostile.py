@@ -456,20 +456,10 @@ OTHERS = {
         "together": lambda: False, "thin": lambda: "draws",
         "named": lambda: {"data": (1, 0.5)},
     },
-    "plot.history": {
-        "runs": lambda: {"single": [{"nll": 1.0, "kl": 0.0, "beta": 1.0, "validation": 2.0}]},
-        "xlim": lambda: (1, 2), "ylim": lambda: (0, 1), "kl_ylim": lambda: (0, 1),
-    },
     "plot.panels": {
         "count": lambda: 2, "height": lambda: 1.0, "columns": lambda: (2, 1),
         "sharex": lambda: True, "sharey": lambda: True, "left": lambda: 0.5, "right": lambda: 0.1,
         "above": lambda: 0.3, "below": lambda: 0.5, "top": lambda: 0.0,
-    },
-    "plot.reliability": {
-        "tables": lambda: {
-            "single": uncertainty.reliability(np.full((B, 2), 0.5), np.zeros(B, int), bins=3)
-        },
-        "xlim": lambda: (0, 1), "ylim": lambda: (0, 1), "most": lambda: 1.0,
     },
     "plot.distribution": {"draws": lambda: np.ones((M, m, n))},
     "plot.growth_curves": {

@@ -4,10 +4,9 @@
 `weight_matrices` heat maps, `parameter_bars` totals and their roles, `in_words` the same as a
 sentence, `growth_curves` totals against a size, `modulation` how BatchEnsemble makes its members,
 `weight_density` one random weight, `distribution` matrices with their spread, and `inside` the
-whole book in one figure. `roofline` draws what was measured, `functions` curves with their bands. `history`
-draws trainings, `reliability` how often methods are right against how sure they are, `dots` a dot a
-seed, with paired differences, `effects` differences whose intervals are known, `forest` those that
-are pooled over data sets, and `panels` makes axes for a figure of your own.
+whole book in one figure. `roofline` draws what was measured, `functions` curves with their bands.
+`dots` draws a dot a seed, with paired differences, `effects` differences whose intervals are known,
+`forest` those that are pooled over data sets, and `panels` makes axes for a figure of your own.
 """
 
 try:
@@ -25,14 +24,12 @@ from ensedu.plot.dots import dots
 from ensedu.plot.effects import effects
 from ensedu.plot.forest import PooledEffect, forest
 from ensedu.plot.functions import Belief, functions
-from ensedu.plot.history import history
 from ensedu.plot.inside import inside
 from ensedu.plot.key import key
 from ensedu.plot.matrices import weight_matrices
 from ensedu.plot.modulation import modulation
 from ensedu.plot.network import network
 from ensedu.plot.panels import panels
-from ensedu.plot.reliability import reliability
 from ensedu.plot.roofline import roofline
 from ensedu.plot.style import (
     LABELS,
@@ -65,7 +62,6 @@ __all__ = [
     "forest",
     "functions",
     "growth_curves",
-    "history",
     "house_style",
     "in_words",
     "inside",
@@ -76,7 +72,6 @@ __all__ = [
     "panels",
     "parameter_bars",
     "png",
-    "reliability",
     "rendering",
     "roofline",
     "use_style",

@@ -326,11 +326,6 @@ def ends_room(names: Iterable[str]) -> float:
     return START + max(inches(_name_at_end(name), weight="bold") for name in names) + EDGE
 
 
-def ends_height(names: Iterable[str]) -> float:
-    """Return how many inches axes must be high, so that `name_ends` has room."""
-    return LINE * sum(1 + _name_at_end(name).count("\n") for name in names)
-
-
 def _name_at_end(name: str) -> str:
     return cut_to_lines(name, 1.2 if look().narrow else 2.0, weight="bold")
 
