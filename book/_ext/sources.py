@@ -76,6 +76,11 @@ def linked(app, pattern):
     )
 
 
+def text_of(module):
+    """Return the text of a module."""
+    return Path(find_spec(module).origin).read_text(encoding="utf-8")
+
+
 def lines_of_names(statements, before=""):
     """Return on which line each function, class, method and value begins."""
     found = {}
@@ -101,7 +106,7 @@ def pages_of_code(app):
     shutil.rmtree(Path(app.outdir) / PAGES, ignore_errors=True)
     for path in linked(app, CODE):
         module = path.replace("/", ".")
-        text = Path(find_spec(module).origin).read_text(encoding="utf-8")
+        text = text_of(module)
         code = app.builder.highlighter.highlight_block(
             text, "python", linespans="line"
         )

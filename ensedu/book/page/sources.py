@@ -51,6 +51,7 @@ def checked_tables(table: Any) -> tuple[str, ...]:
         raise TypeError(f"table must be a name or several, got {checks.given(table)}")
     named = tuple(dict.fromkeys([table] if isinstance(table, str) else table))
     for name in named:
+        checks.text("table", name)
         if not (files("ensedu.book") / "results" / f"{name}.json").is_file():
             raise ValueError(f"table must be in ensedu/book/results, got {checks.given(name)}")
     return named

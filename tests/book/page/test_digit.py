@@ -11,6 +11,7 @@ from ensedu.book.experiments.digit_networks import TRIES
 from ensedu.book.page.digit import EXAMPLES, START, DrawDigit, script
 from ensedu.book.page.digit.drawings import seen
 from ensedu.book.page.digit.stored_networks import probabilities, unpacked
+from ensedu.book.page.frames import FRAMES
 from ensedu.plot.style import LOOKS, rendering
 from tests.errors import check_error
 
@@ -85,7 +86,7 @@ def test_in_the_book_a_figure_stands_in_for_the_script(monkeypatch, tmp_path):
     assert html.count(f'alt="A drawing that may be {START}, and the 8 × 8 pixels') == 2
     names = {path.name for path in tmp_path.iterdir()}
     assert len(names) == 4
-    assert set(re.findall(r'"ensedu-frames:([^"]+)"', html)) == names
+    assert set(re.findall(f'"{FRAMES}([^"]+)"', html)) == names
     assert "arrays" not in html  # they come when somebody touches the square
 
 

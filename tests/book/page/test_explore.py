@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from ensedu import plot
 from ensedu.book.page.explore import Explorer, explore
+from ensedu.book.page.frames import FRAMES
 from ensedu.plot.panels import keep_in_sight, say_where_pointed
 from ensedu.plot.renderings import renderings
 from tests.errors import check_error
@@ -126,8 +127,8 @@ def below(shown):
 
 def test_a_page_links_the_numbers_of_all_frames(book):
     link = below(explore(lines, alt="a", name="fig-a", k=[3, 5], start={"k": 5})).a
-    assert (link.text, link["download"], link.get("title")) == ("Numbers (CSV)", "fig-a.csv", None)
-    file = book / link["href"].removeprefix("ensedu-frames:")
+    assert (link.text, link["download"]) == ("Numbers (CSV)", "fig-a.csv")
+    file = book / link["href"].removeprefix(FRAMES)
     assert file.read_text().splitlines() == [
         "k,panel,series,x,y",
         "3,loss,train,1,3",
@@ -156,23 +157,23 @@ def test_a_page_knows_what_is_said_where_a_reader_points(book):
     assert "pointed" not in data(explore(lines, alt="a", k=[3, 5]))
 
 
-def test_numbers_that_were_thinned_say_so(book):
-    def curve():
+def test_a_file_with_one_setting_alone_says_so(book):
+    def curve(k):
         figure = Figure(figsize=(3.0, 2.0))
-        figure.add_subplot().plot(np.arange(60_000), label="long")
+        figure.add_subplot().plot(np.arange(20_000) + k, label="long")
         return figure
 
-    link = below(explore(curve, alt="a")).a
-    assert link["title"] == "at most 100 points of a curve"
+    shown = below(explore(curve, alt="a", rescale="they do", k=[3, 5], start={"k": 5}))
+    assert shown.text == "Numbers (CSV), of k 5 alone"
 
 
 def test_a_page_says_where_a_figure_comes_from(book):
     live = explore(lambda: Figure(), alt="a")
     assert below(live) is None
-    words = below(explore(lambda: Figure(), alt="a", table="bayes")).text
-    assert words == "1 tableexperiment bayes (its table): make results NAME=bayes"
+    item = below(explore(lambda: Figure(), alt="a", table="bayes")).li
+    assert item.text == "bayes" and "data-tables" in item.attrs
     ours = explore(plot.network, alt="{sizes}", sizes=[(1, 2, 1)])
-    assert below(ours).text == "drawing code"
+    assert below(ours).text == "Drawing code"
 
 
 def test_in_jupyter_it_says_the_same_in_words():
@@ -180,7 +181,7 @@ def test_in_jupyter_it_says_the_same_in_words():
                     sizes=[(1, 2, 1)])  # fmt: skip
     *_, caption = shown.widget().children
     assert "drawing code: ensedu.plot.network.network" in caption.value
-    assert "experiment bayes: make results NAME=bayes" in caption.value
+    assert "tables: bayes" in caption.value
     assert "<small>" not in explorer().widget().children[-1].value
 
 
@@ -311,7 +312,7 @@ def test_in_the_book_all_frames_are_drawn_in_four_looks(book):
     assert data["values"] == [["2", "3", "50"], ["1", "2"]]
     states = list(itertools.product([2, 3, 50], [1, 2]))
     assert data["alts"] == [f'{width} "wide" </script>, {members}' for width, members in states]
-    key = data["frames"].removeprefix("ensedu-frames:")
+    key = data["frames"].removeprefix(FRAMES)
     expected = set()
     for index, (width, members) in enumerate(states):
         sizes = []
@@ -490,7 +491,7 @@ BAD = [
     (lambda: explorer(name=1), TypeError, ("name", "string", "1")),
     (lambda: explorer(rescale=True), TypeError, ("rescale", "string", "True")),
     (lambda: explorer(table=3), TypeError, ("table", "3", "name")),
-    (lambda: explorer(table="bays"), ValueError, ("table", "'bays'", "'bayes'", "'zoo'")),
+    (lambda: explorer(table="bays"), ValueError, ("table", "'bays'", "ensedu/book/results")),
     (lambda: explorer(table=["bayes", None]), TypeError, ("table", "None")),
     (lambda: explorer(linked=7), TypeError, ("linked", "Explorer", "7")),
     (lambda: explorer(linked=explorer()), ValueError, ("linked", "with a name")),

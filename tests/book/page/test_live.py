@@ -30,7 +30,7 @@ def test_in_the_book_it_is_html_with_a_picture(monkeypatch, tmp_path):
     root = page_of(tmp_path, monkeypatch, name="fig-a", caption="a < b", width=5, seed=2)
     assert root["class"] == ["ensedu-trainer"]
     assert (root["data-name"], root["data-caption"]) == ("fig-a", "a < b")
-    assert not {"data-small", "data-matrices", "data-full"} & root.attrs.keys()
+    assert not {"data-small", "data-full"} & root.attrs.keys()
     assert json.loads(root.script.string) == dict(live(width=5, seed=2)._state)
     pictures = root.select(".ensedu-still picture")
     assert [picture["class"] for picture in pictures] == [["ensedu-light"], ["ensedu-dark"]]
@@ -63,9 +63,9 @@ def test_a_band_to_compare_with_stands_on_the_page_and_in_the_widget(monkeypatch
 
 
 def test_the_small_form_leads_to_all_settings(monkeypatch, tmp_path):
-    root = page_of(tmp_path, monkeypatch, small=True, matrices=True, width=5)
-    assert {"data-small", "data-matrices"} <= root.attrs.keys()
-    assert root["data-full"] == "ensedu-live:"
+    root = page_of(tmp_path, monkeypatch, small=True, width=5)
+    assert "data-small" in root.attrs
+    assert root["data-full"] == "ensedu-site:book/live.html"
 
 
 RANK1 = {"method": "rank1", "small": True, "distributions": True, "width": 5}

@@ -1,22 +1,16 @@
-"""Below a figure stand its drawing code, its table, and what computes that."""
+"""Below a figure stand its numbers, its tables, what computes those, and its drawing code."""
 
+import ast
 from functools import partial
 
 import pytest
 
+from book._ext.sources import OTHERS, computed, lines_of_names, text_of
 from ensedu import plot
 from ensedu.book import measured
 from ensedu.book.experiments import LOCATIONS
 from ensedu.book.figures import best, choosing
-from ensedu.book.page.sources import (
-    OTHERS,
-    Code,
-    Sources,
-    checked_tables,
-    code_of_draw,
-    lines_of_names,
-    source,
-)
+from ensedu.book.page.sources import Code, checked_tables, code_of_draw, menu, text
 
 TEXT = """VALUE = 3
 OTHER: int = 5
@@ -35,8 +29,12 @@ class Three:
 """
 
 
+def lines_of_module(name):
+    return lines_of_names(ast.parse(text_of(name)).body)
+
+
 def test_names_are_found_on_their_lines():
-    found = lines_of_names(TEXT)
+    found = lines_of_names(ast.parse(TEXT).body)
     assert found == {"VALUE": 1, "OTHER": 2, "one": 6, "Three": 12, "Three.four": 14}
 
 
@@ -47,8 +45,8 @@ def test_the_code_of_a_drawing_is_that_of_its_function():
     function = Code("ensedu.book.figures.choosing", "draw_ends")
     assert code_of_draw(choosing.draw_ends) == function
     assert code_of_draw(plot.network) == Code("ensedu.plot.network", "network")
-    line = lines_of_names(source(function.module))["draw_ends"]
-    assert source(function.module).splitlines()[line - 1].startswith("def draw_ends(")
+    line = lines_of_module(function.module)["draw_ends"]
+    assert text_of(function.module).splitlines()[line - 1].startswith("def draw_ends(")
 
 
 def test_what_a_notebook_draws_itself_has_its_code_there():
@@ -58,60 +56,45 @@ def test_what_a_notebook_draws_itself_has_its_code_there():
 
 def test_each_table_has_a_command_and_each_experiment_its_code():
     assert set(measured.names()) <= LOCATIONS.keys() | OTHERS.keys()
-    for name in measured.names():
-        [line] = Sources(None, (name,)).text().splitlines()
-        if name in OTHERS:
-            assert line == f"table {name}: {OTHERS[name]}"
-            continue
-        assert line == f"experiment {name}: make results NAME={name}"
-        place, _, own = LOCATIONS[name].partition(".")
-        assert own in lines_of_names(source(f"ensedu.book.experiments.{place}"))
+    for place in set(LOCATIONS.values()):
+        module, _, name = place.partition(".")
+        assert name in lines_of_module(f"ensedu.book.experiments.{module}")
 
 
-def test_a_page_links_code_table_and_experiment():
-    html = Sources(Code("ensedu.a.b", "C.d"), ("bayes",)).html("<b>N</b>")
+def test_a_menu_lists_numbers_tables_and_code():
+    html = menu("<b>N</b>", ("bayes", "zoo"), Code("ensedu.a.b", "C.d"))
     assert html == (
-        '<div class="ensedu-sources"><p><b>N</b> · '
-        '<a href="ensedu-site:code/ensedu/a/b.html#C.d">drawing code</a></p>'
-        "<details><summary>1 table</summary><ul><li>"
-        '<a href="ensedu-experiment:bayes">experiment bayes</a> '
-        '(<a href="ensedu-site:_static/results/bayes.json">its table</a>): '
-        "<code>make results NAME=bayes</code></li></ul></details></div>"
+        '<ul class="ensedu-sources"><li><b>N</b></li><li data-tables>bayes zoo</li>'
+        '<li><a href="ensedu-site:code/ensedu/a/b.html#C.d">Drawing code</a></li></ul>'
     )
-    assert Sources(None, ("zoo",)).html() == (
-        '<div class="ensedu-sources"><details><summary>1 table</summary><ul><li>'
-        '<a href="ensedu-site:_static/results/zoo.json">'
-        "table zoo</a>: <code>make zoo</code></li></ul></details></div>"
+    assert menu("", (), None) == ""
+
+
+def test_the_build_says_what_computes_tables():
+    table = '<a href="ensedu-site:_static/results/{0}.json">{0}</a>'.format
+    where = "ensedu-site:code/ensedu/book/experiments"
+    assert computed(["bayes", "zoo"]) == (
+        f'<li>Table {table("bayes")}, computed by <a href="{where}/bayes.html#EXPERIMENT">'
+        "this experiment</a>: <code>make results NAME=bayes</code></li>"
+        f"<li>Table {table('zoo')}, computed by a script: <code>make zoo</code></li>"
     )
-    assert Sources(None, ()).html() == Sources(None, ()).text() == ""
+    both = computed(["contest/gpa2", "contest/telco"])
+    assert f"<li>Tables {table('contest/gpa2')}, {table('contest/telco')}, computed by" in both
+    assert both.count("<li>") == 1 and f"{where}/contest.html#TABLES" in both
+    assert "<code>make results NAME=…</code>" in both
 
 
-def test_many_tables_have_no_commands():
-    three = Sources(None, ("bayes", "nuts", "zoo"))
-    assert "<summary>3 tables</summary>" in three.html() and "make" not in three.html()
-    assert three.html().count("<li>") == 3
-    assert three.text() == "3 tables: bayes, nuts, zoo"
-    assert "make" in Sources(None, ("bayes", "nuts")).html()
-
-
-def test_many_tables_have_words_and_one_experiment():
-    called = {"contest/gpa2": "grades", "contest/telco": "customers", "contest/hpc": "<jobs>"}
-    named = Sources(None, checked_tables(called), called)
-    assert named.html().count("<li>") == 3
-    assert '<a href="ensedu-experiment:contest/gpa2">one experiment</a>:' in named.html()
-    link = '<li><a href="ensedu-site:_static/results/contest/hpc.json">&lt;jobs&gt;</a></li>'
-    assert link in named.html()
-    assert named.text() == "3 tables: grades, customers, <jobs>"
+def test_in_words_it_says_the_same():
+    both = text(("bayes", "zoo"), Code("ensedu.a.b", "C.d"))
+    assert both == "drawing code: ensedu.a.b.C.d · tables: bayes, zoo"
+    assert text((), None) == ""
 
 
 @pytest.mark.bad_input
 def test_tables_must_exist():
     assert checked_tables(["zoo", "bayes", "zoo"]) == ("zoo", "bayes")
-    assert checked_tables({"zoo": "animals"}) == ("zoo",)
+    assert checked_tables("contest/gpa2") == ("contest/gpa2",)
     assert checked_tables(()) == ()
     for given, error in (("bays", ValueError), (["zoo", "x"], ValueError), (3, TypeError)):
-        with pytest.raises(error) as raised:
+        with pytest.raises(error, match="table must be"):
             checked_tables(given)
-        assert "table must be" in str(raised.value)
-    with pytest.raises(ValueError, match="'bayes'"):
-        checked_tables("bays")
