@@ -1,4 +1,4 @@
-"""Below figures: one quiet fold, with numbers that can be read, and code and tables that are there."""
+"""Below figures: one fold, with numbers that can be read, and code and tables that are there."""
 
 import csv
 import io

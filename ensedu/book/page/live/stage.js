@@ -14,7 +14,7 @@ const KEY = 24; // pixels of the key, where two stand beside each other for one 
 
 const MAPS = {
   mean: "probability of each class",
-  information: "mutual information",
+  information: "members' doubt",
 };
 // What the lines and colors of the pictures mean, where they bear no names.
 const keyOf = (state) => {
