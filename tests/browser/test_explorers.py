@@ -455,7 +455,7 @@ def test_linked_explorers_share_a_slider(page, server, site):
                     value = seen(page, mover)["spoken"][k]
                     options = data_of(follower)["values"][f]
                     assert seen(page, follower)["spoken"][f] == value or value not in options
-    assert pairs >= 2
+    assert pairs
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 from ensedu.book.page.frames import SITE
 from ensedu.common import checks
 
-__all__ = ["CODE", "Code", "checked_tables", "code_of_draw", "menu", "text"]
-
-CODE = f"{SITE}code/"  # where pages of code lie
+__all__ = ["Code", "checked_tables", "code_of_draw", "menu", "text"]
 
 
 class Code(NamedTuple):
@@ -23,7 +21,7 @@ class Code(NamedTuple):
     def link(self, words: str) -> str:
         """Return a link to where the site shows it."""
         page = self.module.replace(".", "/")
-        return f'<a href="{CODE}{page}.html#{self.name}">{words}</a>'
+        return f'<a href="{SITE}code/{page}.html#{self.name}">{words}</a>'
 
 
 def menu(numbers: str, tables: Iterable[str], code: Code | None) -> str:
