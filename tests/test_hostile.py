@@ -400,7 +400,7 @@ OTHERS = {
         "loss": lambda: "mixture", "lr": lambda: 0.1, "weight_decay": lambda: 0.1,
         "kl_weight": lambda: 0.5, "prior_scale": lambda: 0.5, "p": lambda: 0.5,
         "noise": lambda: 0.1, "seed": lambda: 3, "other": lambda: None, "small": lambda: True,
-        "matrices": lambda: True, "name": lambda: "a-name", "caption": lambda: "words",
+        "name": lambda: "a-name", "caption": lambda: "words",
         "alt": lambda: "words", "initial_std": lambda: 0.1, "behind": lambda: None,
         "distributions": lambda: False,
         "tries": lambda: [{"ask": "?", "set": {"ensemble_size": 1}, "answer": "!"}],

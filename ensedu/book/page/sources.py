@@ -1,7 +1,7 @@
 """Where a figure comes from: its numbers, its measured tables, and its drawing code."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -45,14 +45,13 @@ def text(tables: Iterable[str], code: Code | None) -> str:
 
 def checked_tables(table: Any) -> tuple[str, ...]:
     """Return the names of measured tables: one, several, or none; each must exist."""
-    if not isinstance(table, Iterable):
+    named = [table] if isinstance(table, str) else table
+    if not isinstance(named, Sequence) or not all(isinstance(name, str) for name in named):
         raise TypeError(f"table must be a name or several, got {checks.given(table)}")
-    named = tuple(dict.fromkeys([table] if isinstance(table, str) else table))
     for name in named:
-        checks.text("table", name)
         if not (files("ensedu.book") / "results" / f"{name}.json").is_file():
             raise ValueError(f"table must be in ensedu/book/results, got {checks.given(name)}")
-    return named
+    return tuple(dict.fromkeys(named))
 
 
 def code_of_draw(draw: Callable[..., Any]) -> Code | None:
