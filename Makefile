@@ -27,7 +27,7 @@ TYPED   := --jaxtyping-packages=ensedu,beartype.beartype -m "not (bad_input or c
 SHARED  := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 NBVAL   := $(PYTEST) $(SHARED) --nbval book
 # Tables that other packages compute, and which of the tables asked for are, or are not, of these.
-FOREIGN := nuts nuts-curves images-out contest/concrete-predictions contest/gpa2 contest/college_distance contest/deliveries contest/computers contest/saratoga contest/check_times contest/wage contest/concrete contest/diamonds contest/hpc contest/churn contest/telco contest/breast_cancer contest/cells contest/leaves contest/credit contest/digits contest/mnist contest/lenet
+FOREIGN := nuts images-out contest/concrete-predictions contest/gpa2 contest/college_distance contest/deliveries contest/computers contest/saratoga contest/check_times contest/wage contest/concrete contest/diamonds contest/hpc contest/churn contest/telco contest/breast_cancer contest/cells contest/leaves contest/credit contest/digits contest/mnist contest/lenet
 THERE   := $(if $(NAME),$(filter $(FOREIGN),$(NAME)),$(FOREIGN))
 HERE    := $(if $(NAME),$(filter-out $(FOREIGN),$(NAME)),--here)
 

@@ -50,9 +50,7 @@ LOCATIONS = {
     "pruning-tuning": "pruning.TUNING",
     "pruning": "pruning.EXPERIMENT",
     "nuts": "nuts.EXPERIMENT",
-    "nuts-curves": "nuts.CURVES",
     "nuts-distances": "nuts_distances.EXPERIMENT",
-    "nuts-distances-curves": "nuts_distances.CURVES",
     "bayes": "bayes.EXPERIMENT",
     "bayes-noise": "bayes.NOISE",
     "bayesian-cnn": "bayesian_cnn.EXPERIMENT",
@@ -73,7 +71,7 @@ LOCATIONS = {
 } | {f"contest/{task}": "contest.TABLES" for task in CONTEST}
 
 #: Which tables need a package that the book does without, and has in .venv-others alone.
-NEEDS = {"nuts": "numpyro", "nuts-curves": "numpyro", "images-out": "skimage"} | {
+NEEDS = {"nuts": "numpyro", "images-out": "skimage"} | {
     name: "laplace" for name in LOCATIONS if name.startswith("contest/")
 }
 

@@ -37,7 +37,6 @@ from ensedu.running.experiment import Experiment
 
 __all__ = [
     "COARSE",
-    "CURVES",
     "EXPERIMENT",
     "MODEL",
     "PLACES",
@@ -45,7 +44,6 @@ __all__ = [
     "SIZES",
     "coarse_grid",
     "curve",
-    "draw",
     "grid",
     "inputs_by_place",
     "log_joint",
@@ -177,16 +175,6 @@ def run(data_seed: int, chains: int, warmup: int, draws: int, accept: float) -> 
     }
 
 
-def draw(
-    data_seed: int, chains: int, warmup: int, draws: int, accept: float, number: int
-) -> dict[str, Any]:
-    """Return functions drawn from the posterior on the grid, (number, B), and their bands."""
-    found, _ = posterior(data_seed, chains=chains, warmup=warmup, draws=draws, accept=accept)
-    f = curve(found.reshape(-1, NUMBER), grid())
-    bands = np.percentile(f, (2.5, 25, 50, 75, 97.5), axis=0)
-    return {"percentiles": bands.tolist(), "draws": f[:: len(f) // number][:number].tolist()}
-
-
 def agreement(f: Float[Array, "C S B"]) -> dict[str, float]:
     """Return the worst split R-hat and the least effective sample size of f over x.
 
@@ -255,10 +243,6 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, float]:
     }
 
 
-BUDGET = (
-    "4 chains of NUTS, float64, 2,000 draws each after 1,000 of warm-up, no thinning, trees of "
-    "depth 10 at most; the prior fixed before, lengths and acceptance on data of other seeds"
-)
 EXPERIMENT = Experiment(
     name="nuts",
     about="the posterior of f(x), 1-20-1 with tanh, on the running example's data: mean and std on "
@@ -266,18 +250,11 @@ EXPERIMENT = Experiment(
     "R-hat of f(x), effective_draws, the least of all x, divergences after warm-up, steps, mean "
     "gradients a draw; between_chains, Wasserstein-1 distance of two chains' draws of f from the "
     "other two's, the mean over x; scores as in running-example",
-    budget=BUDGET,
+    budget="4 chains of NUTS, float64, 2,000 draws each after 1,000 of warm-up, no thinning, "
+    "trees of depth 10 at most; the prior fixed before, lengths and acceptance on data of other "
+    "seeds",
     cases=[{"data_seed": data_seed} for data_seed in range(10)],
     run=run,
     settings=SETTINGS,
     summarize=summarize,
-)
-CURVES = Experiment(
-    name="nuts-curves",
-    about="functions drawn from that posterior on the running example's grid, and the percentiles "
-    "2.5, 25, 50, 75 and 97.5 of all draws",
-    budget=BUDGET,
-    cases=[{"data_seed": 0}],
-    run=draw,
-    settings={**SETTINGS, "number": 40},
 )

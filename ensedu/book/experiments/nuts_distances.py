@@ -32,7 +32,7 @@ from ensedu.running.seeding import seeded
 from ensedu.torch import MeanFieldLinear, fit, mlp, predict
 from ensedu.torch.variational import inverse_softplus, normal_kl, softplus
 
-__all__ = ["CONTESTANTS", "CURVES", "EXPERIMENT", "beliefs", "distances", "draw", "run", "trained"]
+__all__ = ["CONTESTANTS", "EXPERIMENT", "beliefs", "distances", "run", "trained"]
 
 #: Members of a deep ensemble and of a rank-1 BNN.
 MEMBERS = {"deep_ensemble": 5, "rank1": 4}
@@ -109,13 +109,12 @@ class Factorized(nn.Module):
 
 
 def trained(
-    contestant: str, data_seed: int, starts: int, steps: list[int], rates: list[float],
-    only: int | None = None,
-) -> list[nn.Module]:  # fmt: skip
+    contestant: str, data_seed: int, starts: int, steps: list[int], rates: list[float]
+) -> list[nn.Module]:
     """Return a contestant, trained from so many starts of its own on one draw of data.
 
     Networks without noise are one stack in training, and so are the factorized posteriors: Adam
-    moves each as if it were alone. Of those that are no stack, `only` trains one start.
+    moves each as if it were alone.
     """
     row = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
     first = starts * data_seed
@@ -124,8 +123,7 @@ def trained(
     size = MEMBERS.get(contestant)
     if contestant in STACKED:
         return [_train_network(row, data_seed, first, starts * (size or 1), steps, rates)]
-    chosen = range(starts) if only is None else [only]
-    return [_train_network(row, data_seed, first + i, size, steps, rates) for i in chosen]
+    return [_train_network(row, data_seed, first + i, size, steps, rates) for i in range(starts)]
 
 
 def _train_network(
@@ -230,17 +228,6 @@ def free_energies(
         return stack.free_energies(*_data(data_seed), samples=4 * passes).tolist()
 
 
-def draw(
-    contestant: str, data_seed: int, start: int, starts: int, steps: list[int],
-    rates: list[float], passes: int,
-) -> dict[str, Any]:  # fmt: skip
-    """Return mean and standard deviation of a contestant's curves on the grid, of one start."""
-    nets = trained(contestant, data_seed, starts, steps, rates, only=start)
-    found = beliefs(contestant, nets, nuts.grid(), starts, passes)
-    f = found[start if len(found) == starts else 0]
-    return {"mean": f.mean(0).tolist(), "std": f.std(0).tolist()}
-
-
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return means over draws of data with 95 % intervals; averages over starts come first."""
     found = []
@@ -256,10 +243,6 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 SETTINGS = {"starts": 5, "steps": [1500, 1000, 500], "rates": [0.05, 0.01, 0.002], "passes": 1024}
-BUDGET = (
-    "5 draws of data x 5 starts, 3,000 full-batch steps of Adam each at falling rates, alike for "
-    "all; settings of the running example, no tuning"
-)
 EXPERIMENT = Experiment(
     name="nuts-distances",
     about="how far f(x) of each contestant is from the table nuts on the same data, each a list "
@@ -267,7 +250,8 @@ EXPERIMENT = Experiment(
     "means, in units of y; std_ratio, its standard deviation over that of NUTS; wasserstein, "
     "Wasserstein-1 distance of the distributions of f(x); free_energy, the negative ELBO in nats, "
     "of the model that is the same; the summary holds means over data with 95 % intervals",
-    budget=BUDGET,
+    budget="5 draws of data x 5 starts, 3,000 full-batch steps of Adam each at falling rates, "
+    "alike for all; settings of the running example, no tuning",
     cases=[
         {"contestant": name, "data_seed": data_seed}
         for data_seed in range(5)
@@ -276,13 +260,4 @@ EXPERIMENT = Experiment(
     run=run,
     settings=SETTINGS,
     summarize=summarize,
-)
-CURVES = Experiment(
-    name="nuts-distances-curves",
-    about="mean and std of f(x) of each contestant of nuts-distances on the grid of the running "
-    "example, of one start on the data of one seed there",
-    budget=BUDGET,
-    cases=[{"contestant": name} for name in CONTESTANTS],
-    run=draw,
-    settings={"data_seed": 0, "start": 0, **SETTINGS},
 )

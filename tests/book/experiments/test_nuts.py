@@ -94,17 +94,6 @@ def test_chains_agree_on_all_data():
     assert table["summary"]["r_hat"] == max(row["r_hat"] for row in table["rows"])
 
 
-def test_curves_are_of_the_same_posterior():
-    (row,) = measured.load("nuts-curves")["rows"]
-    reference = measured.row(measured.load("nuts")["rows"], data_seed=0)
-    assert np.shape(row["draws"]) == (40, 93)
-    middle = np.array(reference["quantiles"])[:, 24:26].mean(1)
-    np.testing.assert_allclose(np.array(row["percentiles"])[2, ::4], middle, atol=0.05)
-    inside = nuts.inputs_by_place(nuts.grid())["regions"]
-    x = np.array(row["draws"])[:, inside]
-    np.testing.assert_allclose(x.mean(0), np.array(reference["mean"])[inside], atol=0.1)
-
-
 def test_a_short_chain_agrees_with_the_table():
     pytest.importorskip("numpyro")
     row = measured.row(measured.load("nuts")["rows"], data_seed=0)

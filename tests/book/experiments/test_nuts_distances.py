@@ -91,18 +91,3 @@ def test_a_reduced_run_agrees_with_the_table():
         wanted = np.mean(row[place]["std_ratio"])
         assert np.mean(found[place]["std_ratio"]) == pytest.approx(wanted, rel=0.2), place
     assert np.mean(found["free_energy"]) > np.mean(row["free_energy"])
-
-
-def test_a_curve_is_that_of_a_row():
-    """Of the same start, and so at the same distance."""
-    reference = measured.row(measured.load("nuts")["rows"], data_seed=0)
-    for row in measured.load("nuts-distances-curves")["rows"]:
-        mean, std = (np.array(row[key])[:: nuts.COARSE] for key in ("mean", "std"))
-        table = measured.load("nuts-distances")["rows"]
-        own = measured.row(table, contestant=row["contestant"], data_seed=0)
-        for place, here in nuts.inputs_by_place(nuts.coarse_grid()).items():
-            apart = np.abs(mean - np.array(reference["mean"])[:: nuts.COARSE])[here].mean()
-            ratio = (std / np.array(reference["std"])[:: nuts.COARSE])[here].mean()
-            # Draws for the grid are others.
-            assert apart == pytest.approx(own[place]["mean_difference"][0], rel=0.1, abs=0.02)
-            assert ratio == pytest.approx(own[place]["std_ratio"][0], rel=0.12)
