@@ -10,7 +10,6 @@ __all__ = ["QUESTIONS"]
 QUESTIONS: Mapping[str, str] = {
     f"contest/{task}": f"Which methods are better than one network on {task}?" for task in TASKS
 } | {
-    "contest/pilot": "How many steps, and which rates and decays, does the contest allow?",
     "contest/concrete-predictions": "What do contestants predict for each mixture of concrete?",
     "bandit": "How does a network's doubt change what an agent eats?",
     "bandit-tuning": "Which hyperparameters does each agent of the bandit get?",

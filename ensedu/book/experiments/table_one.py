@@ -110,12 +110,12 @@ COMPARISONS = (
 )
 
 
-def equal_width(inputs: int, width: int = WIDTH, networks: int = MEMBERS) -> int:
-    """Return the hidden width of the network with as many parameters as so many of `width`.
+def equal_width(inputs: int) -> int:
+    """Return the hidden width of the network with as many parameters as `MEMBERS` of `WIDTH`.
 
     A network of ``inputs-h-2`` has ``h (inputs + 3) + 2``. The nearest whole h; of two, the larger.
     """
-    wanted = networks * (width * (inputs + 3) + 2) - 2
+    wanted = MEMBERS * (WIDTH * (inputs + 3) + 2) - 2
     return int(np.floor(wanted / (inputs + 3) + 0.5))
 
 

@@ -109,7 +109,6 @@ PAIRS = (
     ("published", "signs"),
     ("normal", "batch"), ("signs", "batch"), ("normal", "wide"), ("normal", "deep_ensemble"),
 )  # fmt: skip
-SCORES = ("accuracy", "nll", "member_nll", "draw_nll", "point_nll", "prior_nll", "disagreement")
 CURVES = ("train_nll", "kl", "nll", "draw_nll", "negative", "sigma")
 Noise = list[tuple[Tensor, Tensor]]
 
@@ -317,11 +316,9 @@ def prior_nlls(
     return math.log(passes) - torch.logsumexp(-torch.stack(each), 0)
 
 
-def stacked_test_examples(
-    splits: Sequence[int], starts: int, data: str = "digits"
-) -> tuple[Tensor, Tensor]:
+def stacked_test_examples(splits: Sequence[int], starts: int) -> tuple[Tensor, Tensor]:
     """Return the images and labels that test each network, (G, B, m) and (G, B)."""
-    parts = [before.examples(data, split)[1] for split in splits for _ in range(starts)]
+    parts = [before.examples("digits", split)[1] for split in splits for _ in range(starts)]
     return torch.stack([x for x, _ in parts]), torch.stack([torch.from_numpy(y) for _, y in parts])
 
 

@@ -187,12 +187,12 @@ class Plane:
     def __init__(self, known: Mapping[str, Known]) -> None:
         self.known = known
 
-    def picked(self, own: Known, number: int = 10) -> list[int]:
-        """Return images that are not sure, each far from those before."""
+    def picked(self, own: Known) -> list[int]:
+        """Return ten images that are not sure, each far from those before."""
         at = (own.parts / self.ENDS[:, None]).T
         left = np.flatnonzero((at > 0.14).all(axis=1))
         chosen = [int(left[at[left].sum(axis=1).argmax()])]
-        while len(chosen) < number:
+        while len(chosen) < 10:
             apart = ((at[left][:, None] - at[chosen]) ** 2).sum(axis=-1)
             chosen.append(int(left[apart.min(axis=1).argmax()]))
         return chosen

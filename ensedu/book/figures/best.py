@@ -189,26 +189,6 @@ class Luck:
         return f"On {self.data} the {name} gains {self.gain / self.unit:.1f} units."
 
 
-class Contest:
-    """A few contestants beside one network, which a chapter says one thing of.
-
-    Parameters
-    ----------
-    effects
-        By what readers call contestants.
-    names
-        What a phone has room for, where it is not as everywhere.
-    """
-
-    def __init__(self, effects: Effects, names: Mapping[str, str]) -> None:
-        self.effects, self.names = effects, names
-
-    def draw(self) -> Figure:
-        """Draw a row a contestant."""
-        rows = {self.names.get(name, brief(name)): one for name, one in self.effects.items()}
-        return plot.forest(rows, xlabel=UNIT)
-
-
 class Dots:
     """The averages of all data sets, with the dots of one.
 

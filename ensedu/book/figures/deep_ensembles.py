@@ -7,8 +7,9 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
+from ensedu import plot
 from ensedu.book.experiments.contest import reading
-from ensedu.book.figures import best
+from ensedu.book.figures.best import UNIT, Effects, brief
 from ensedu.plot.panels import ends_room, name_ends, panels
 from ensedu.plot.style import INK, Figure, color, house_style
 
@@ -109,11 +110,17 @@ class Members:
         )
 
 
-class Contest(best.Contest):
+class Contest:
     """A deep ensemble and one larger network beside one network, by what readers call them."""
 
-    def __init__(self, effects: best.Effects) -> None:
-        super().__init__(effects, {reading.label(name): short for name, short in SHORT.items()})
+    def __init__(self, effects: Effects) -> None:
+        self.effects = effects
+
+    def draw(self) -> Figure:
+        """Draw a row a contestant."""
+        short = {reading.label(name): words for name, words in SHORT.items()}
+        rows = {short.get(name, brief(name)): one for name, one in self.effects.items()}
+        return plot.forest(rows, xlabel=UNIT)
 
     def say(self) -> str:
         """Say what both reach with a temperature."""

@@ -8,12 +8,9 @@ from ensedu.book import measured
 from ensedu.book.experiments.contest.tasks import TASKS
 from ensedu.book.experiments.questions import QUESTIONS
 
-#: A pilot of the contest, its single forecasts, and tasks that may be without a table.
-CONTEST = {f"contest/{name}" for name in (*TASKS, "pilot", "concrete-predictions")}
-
 
 def test_each_table_has_its_question_and_each_question_its_table():
-    assert {*measured.names()} | CONTEST == {*QUESTIONS}
+    assert {*measured.names()} == {*QUESTIONS}
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

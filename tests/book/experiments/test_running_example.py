@@ -171,9 +171,9 @@ def test_the_typical_start_errs_as_one_network_does_on_average():
 
 def test_a_deep_ensemble_of_four_is_the_contestant(monkeypatch):
     monkeypatch.setitem(example.SETTINGS, "epochs", 7)
-    ours = example.deep_ensemble(4, data_seed=2, seed=3)
+    ours = example.deep_ensemble(4)
     row = CONTESTANTS["deep_ensemble"]
-    theirs = example.trained(row, row.setting, 2, 3, 7, SETTINGS["batch_size"])
+    theirs = example.trained(row, row.setting, 0, example.TYPICAL, 7, SETTINGS["batch_size"])
     for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
         assert torch.equal(one, other)
 

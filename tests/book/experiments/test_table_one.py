@@ -29,13 +29,13 @@ def forecasts():
     return mean, variance, rng.standard_normal((11, 1))
 
 
-@pytest.mark.parametrize(("inputs", "width", "networks"), [(8, 50, 5), (13, 50, 5), (3, 7, 2)])
-def test_no_other_width_comes_nearer(inputs, width, networks):
+@pytest.mark.parametrize("inputs", [3, 8, 13])
+def test_no_other_width_comes_nearer(inputs):
     def parameters(h):
         return counting.mlp([inputs, h, 2]).total
 
-    wanted = networks * parameters(width)
-    found = equal_width(inputs, width, networks)
+    wanted = table_one.MEMBERS * parameters(table_one.WIDTH)
+    found = equal_width(inputs)
     apart = {h: abs(parameters(h) - wanted) for h in range(1, 2 * found)}
     assert apart[found] == min(apart.values())
 

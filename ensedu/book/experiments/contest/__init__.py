@@ -1,7 +1,7 @@
 """The contest: the one experiment that says which method is better, on 18 independent sources.
 
 The protocol was fixed, and committed, before the first row; numbers that it needed were chosen on
-two tables that are not in it, `PILOTS`, by the rows to select on.
+two tables that are not in it, Sacramento and attrition of modeldata, by the rows to select on.
 
 - **Tasks**: `ensedu.book.experiments.contest.tasks`, nine sources of numbers and nine of classes.
 - **Parts**: five splits of each task, three of LeNet-5. A fifth of the rows is to test on, each row
@@ -44,15 +44,14 @@ two tables that are not in it, `PILOTS`, by the rows to select on.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ensedu.book import measured
-from ensedu.book.experiments.contest.tasks import PILOTS, TASKS
+from ensedu.book.experiments.contest.tasks import TASKS
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, HALVES
-from ensedu.contest.rounds import Choice, choose, fresh_start, run_split, seed_of
+from ensedu.contest.rounds import Choice, fresh_start, run_split
 from ensedu.contest.tasks import SPLITS, given
 from ensedu.running.experiment import Experiment
 from ensedu.running.machine import one_thread
@@ -65,10 +64,6 @@ ENTRANTS = CONTESTANTS | HALVES | AGAIN
 HALVED = ("concrete", "digits")
 #: Of LeNet-5, whose source has another task, so many splits.
 LENET_SPLITS = 3
-#: Who is tried on other numbers of steps, before the contest.
-PILOTED = (
-    "single", "deep_ensemble", "batch_ensemble", "rank1", "mean_field", "mc_dropout", "ivon",
-)  # fmt: skip
 
 
 def run(task: str, contestant: str, split: int) -> dict[str, Any]:
@@ -104,14 +99,6 @@ def takes_part(task: str, contestant: str) -> bool:
     return task in HALVED or contestant not in HALVES
 
 
-def pilot(task: str, contestant: str, steps: int) -> dict[str, Any]:
-    """Return what each setting and length is worth on the rows to select on."""
-    own = replace(PILOTS[task](), steps=steps)
-    with one_thread():
-        found = choose(own, given(own, 0), CONTESTANTS[contestant], seed_of("pilot", contestant))
-    return {"select_nll": found.nll, "epochs": found.epochs}
-
-
 def _table(task: str) -> Experiment:
     return Experiment(
         name=f"contest/{task}",
@@ -135,20 +122,6 @@ def _table(task: str) -> Experiment:
     )
 
 
-#: What the protocol's numbers of steps, rates and decays were chosen by.
-PILOT = Experiment(
-    name="contest/pilot",
-    about="select_nll of each setting at each length in epochs, nats an example of standardized "
-    "targets",
-    budget="six settings, three lengths, one start each, one split; the rows to select on alone",
-    cases=[
-        {"task": task, "contestant": name, "steps": steps}
-        for task in PILOTS
-        for steps in (1000, 4000)
-        for name in PILOTED
-    ],
-    run=pilot,
-)
 #: Single forecasts.
 PREDICTIONS = Experiment(
     name="contest/concrete-predictions",

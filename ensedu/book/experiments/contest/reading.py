@@ -187,8 +187,8 @@ def prices() -> dict[str, dict[str, float | None]]:
     return {name: costs(name) | {"passes": passes(name)} for name in names}
 
 
-def robustness(contestant: str, reference: str = REFERENCE) -> Sensitivity:
-    """Return the difference of an NLL in other ways.
+def robustness(contestant: str) -> Sensitivity:
+    """Return how an NLL differs from one network's, in other ways.
 
     ``"new"`` are tasks on which nothing had been compared, ``"mlps"`` all but LeNet-5's.
     """
@@ -196,7 +196,7 @@ def robustness(contestant: str, reference: str = REFERENCE) -> Sensitivity:
         "new": [task for task in tasks() if task not in SEEN],
         "mlps": [task for task in tasks() if task != "lenet"],
     }
-    return sensitivity(task_scores("nll"), contestant, reference=reference, groups=groups)
+    return sensitivity(task_scores("nll"), contestant, reference=REFERENCE, groups=groups)
 
 
 def label(contestant: str) -> str:
@@ -205,13 +205,11 @@ def label(contestant: str) -> str:
     return name + ", with a temperature" * contestant.endswith("_scaled")
 
 
-def effects(
-    names: Sequence[str], score: str = "nll", reference: str = REFERENCE
-) -> dict[str, PooledEffect]:
-    """Return what `ensedu.plot.forest` draws, by what readers call contestants."""
+def effects(names: Sequence[str], reference: str = REFERENCE) -> dict[str, PooledEffect]:
+    """Return the differences in NLL that `ensedu.plot.forest` draws, by readers' names."""
     found = {}
     for name in names:
-        one = compared(score, reference)[name]
+        one = compared("nll", reference)[name]
         own = one.interval
         found[label(name)] = PooledEffect(
             (own.low, own.mean, own.high), one.prediction, [*one.sources.values()], one.word or "",

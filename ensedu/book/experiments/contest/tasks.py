@@ -40,7 +40,6 @@ __all__ = [
     "FOREIGN",
     "LABELS",
     "MOST_ROWS",
-    "PILOTS",
     "SAME_SOURCE",
     "SEEN",
     "TASKS",
@@ -77,8 +76,6 @@ LABELS = {
     "digits": "digits",
     "mnist": "MNIST-5000, MLP",
     "lenet": "MNIST-5000, LeNet-5",
-    "sacramento": "homes",
-    "attrition": "employees",
 }
 #: Whose rows a task has that is not a source of its own.
 SAME_SOURCE = {"lenet": "mnist"}
@@ -288,27 +285,6 @@ def lenet() -> Task:
     )  # fmt: skip
 
 
-# Tables outside the contest.
-
-
-@cache
-def sacramento() -> Task:
-    """The logarithm of a home's price in US dollars, Sacramento (R's modeldata).
-
-    ``zip`` is left out: it has 68 words, and latitude and longitude are there. Homes at one place
-    are a group.
-    """
-    frame = read("modeldata", "Sacramento", without=["zip"])
-    place = ["latitude", "longitude"]
-    return table("sacramento", frame, "price", together=place, log=True)
-
-
-@cache
-def attrition() -> Task:
-    """Whether an employee leaves, 16% do; made up by IBM (R's modeldata)."""
-    return table("attrition", read("modeldata", "attrition"), "Attrition")
-
-
 #: The contest's tasks, numbers first.
 TASKS: dict[str, Callable[[], Task]] = {
     "gpa2": gpa2,
@@ -331,8 +307,6 @@ TASKS: dict[str, Callable[[], Task]] = {
     "mnist": mnist,
     "lenet": lenet,
 }
-#: What epochs and the like are chosen on, before the contest.
-PILOTS: dict[str, Callable[[], Task]] = {"sacramento": sacramento, "attrition": attrition}
 #: Tasks on which methods had been compared before the protocol was final.
 SEEN = ("concrete", "diamonds", "breast_cancer", "digits", "mnist", "lenet")
 

