@@ -131,16 +131,3 @@ def test_a_short_measurement_of_noise():
         small, large = found["local"][part]
         assert 0 < large < small
         assert large < found["weights"][part][1]
-
-
-def test_flipout_is_weight_sampling_for_one_example_and_both_are_quieter_for_many():
-    table = measured.load("bayes-noise")
-    sizes = table["settings"]["sizes"]
-    for part in ("mean", "rho"):
-        weights, local, flipout = (
-            np.mean([row[kind][part] for row in table["rows"]], axis=0) for kind in bayes.ESTIMATORS
-        )
-        assert flipout[0] == pytest.approx(weights[0], rel=0.15)
-        many = [k for k, B in enumerate(sizes) if B >= 32]
-        assert (local[many] < weights[many]).all()
-        assert (flipout[many] < weights[many]).all()
