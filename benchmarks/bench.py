@@ -16,8 +16,6 @@ cells       one method at one size (m, M, B), m inputs and outputs. Each of `con
 headline    a pass forward with M 4, by width and batch: `single` network, `loop` over members,
             `deep_ensemble`, `batch_ensemble`; ratios are to the loop
 forms       BatchEnsemble, forward and backward: the form `chosen`, and `fold over scale`
-mixed       the two forms and two more, which scale with one vector and fold the other, for m
-            inputs and n outputs where these write fewer numbers; ratios are to the chosen form
 roofline    operations a second in a large product, bytes a second from memory
 training    an epoch of digits; ratios are to members trained one after another
 """
@@ -37,20 +35,12 @@ from benchmarks import contestants, measure, targets
 from ensedu.methods import size_option
 from ensedu.running import json_files
 from ensedu.running.machine import machine, restart_with_settings
-from ensedu.torch import product_forms, products, stacked_product
 
 WIDTHS, MEMBERS, BATCHES = (50, 256, 1024), (4, 16), (1, 32, 256, 1024)
 CURVES = {
     "headline": ((*WIDTHS, 2048), (1, 8, 32, 256, 1024)),
     "forms": (WIDTHS, (1, 32, 64, 256, 512, 1024)),
 }
-# Scale with r and fold s where m < B < n, fold r and scale with s where n < B < m.
-MIXED = [
-    (m, n, B)
-    for low, high, batches in ((64, 1024, (100, 256, 500)), (256, 768, (300, 400, 600)))
-    for m, n in ((low, high), (high, low))
-    for B in batches
-]
 DIGITS = (64, 64, 64, 10)
 TARGETED = ("limit", "ensedu", "tabm")
 
@@ -156,35 +146,6 @@ def forms(m, M, B, seconds):
     }
 
 
-def mixed(m, n, B, seconds, M=4):
-    """Time all four ways to modulate, forward and backward, where one in between writes least."""
-    torch.manual_seed(0)
-    shapes = (M, B, m), (n, m), (M, m), (M, n), (M, 1, n)
-    x, weight, r, s, bias = tensors = [torch.randn(k).requires_grad_() for k in shapes]
-    forms = {
-        "scale": lambda: product_forms.scale(x, weight, r[:, None], s[:, None], bias),
-        "fold": lambda: product_forms.fold(x, weight, r, s, bias),
-        "scale r, fold s": lambda: stacked_product.stacked_product(
-            x * r[:, None], weight * s[:, :, None], bias
-        ),
-        "fold r, scale s": lambda: torch.addcmul(
-            bias, stacked_product.stacked_product(x, weight * r[:, None], None), s[:, None]
-        ),
-    }
-    slope = torch.randn(M, B, n)
-
-    def train(form):
-        for tensor in tensors:
-            tensor.grad = None
-        form().backward(slope)
-
-    runs = {name: lambda form=form: train(form) for name, form in forms.items()}
-    chosen = "fold" if products.folds(B, m, n) else "scale"
-    found = measure.compare(runs, chosen, seconds=seconds)
-    over = {name: times["ratio"] for name, times in found.items()}
-    return {"m": m, "n": n, "M": M, "B": B, "chosen": chosen, "over the chosen": over}
-
-
 def roofline(seconds, wide=8192):
     """Measure what the machine can: operations a second, and bytes a second from memory."""
     side = 1024
@@ -260,8 +221,6 @@ def main(arguments=None):
     for name, measured in (("headline", headline), ("forms", forms)):
         grid = ((50,), (32,)) if options.quick else CURVES[name]
         result[name] = [measured(m, 4, B, seconds) for m, B in itertools.product(*grid)]
-    grid = [(16, 32, 24)] if options.quick else MIXED
-    result["mixed"] = [mixed(*sizes, seconds) for sizes in grid]
     members, batch_size = (MEMBERS[:1], 512) if options.quick else (MEMBERS, 32)
     result["training"] = [training(M, batch_size, 15 * seconds) for M in members]
     json_files.write_json(options.path, result)

@@ -14,7 +14,6 @@ from ensedu.uncertainty import Interval
 from tests.plot.looks import LIGHT, drawn, readable, texts
 
 LONG, SHORT = "one network, with a temperature", "one network + temperature"
-WORDS = ("better", "better by little", "unclear", "practically equal", "worse")
 
 
 def effect(mean, word, method=None):

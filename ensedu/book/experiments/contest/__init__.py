@@ -56,7 +56,7 @@ from ensedu.contest.tasks import SPLITS, given
 from ensedu.running.experiment import Experiment
 from ensedu.running.machine import one_thread
 
-__all__ = ["ENTRANTS", "HALVED", "TABLES", "run", "takes_part"]
+__all__ = ["ENTRANTS", "TABLES", "run"]
 
 #: Who takes part in some table.
 ENTRANTS = CONTESTANTS | HALVES | AGAIN
@@ -94,11 +94,6 @@ def predictions(contestant: str) -> dict[str, Any]:
     }
 
 
-def takes_part(task: str, contestant: str) -> bool:
-    """Say whether a contestant is in the table of a task."""
-    return task in HALVED or contestant not in HALVES
-
-
 def _table(task: str) -> Experiment:
     return Experiment(
         name=f"contest/{task}",
@@ -115,7 +110,7 @@ def _table(task: str) -> Experiment:
             {"task": task, "contestant": name, "split": split}
             for split in range(LENET_SPLITS if task == "lenet" else SPLITS)
             for name in ENTRANTS
-            if takes_part(task, name)
+            if task in HALVED or name not in HALVES
         ],
         run=run,
         digits=5,
