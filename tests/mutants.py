@@ -1298,13 +1298,6 @@ MUTANTS = (
         ("tests/plot/test_renderings.py",),
         "a color map stays light on a dark page",
     ),
-    Mutant(
-        "ensedu/plot/label_layout.py",
-        "cost += 5 * _segments_cross(start, end,",
-        "cost += 0 * _segments_cross(start, end,",
-        ("tests/plot/test_label_layout.py",),
-        "the leader of a label crosses lines",
-    ),
     # The book: pages, experiments, the command, its extensions and scripts.
     Mutant(
         "ensedu/book/page/frames.py",

@@ -4,9 +4,9 @@
 `weight_matrices` heat maps, `parameter_bars` totals and their roles, `in_words` the same as a
 sentence, `growth_curves` totals against a size, `modulation` how BatchEnsemble makes its members,
 `weight_density` one random weight, `distribution` matrices with their spread, and `inside` the
-whole book in one figure. `roofline` draws what was measured, `functions` curves with their bands.
-`dots` draws a dot a seed, with paired differences, `effects` differences whose intervals are known,
-`forest` those that are pooled over data sets, and `panels` makes axes for a figure of your own.
+whole book in one figure. `functions` draws curves with their bands, `effects` differences whose
+intervals are known, `forest` those that are pooled over data sets, and `panels` makes axes for a
+figure of your own.
 """
 
 try:
@@ -30,7 +30,6 @@ from ensedu.plot.matrices import weight_matrices
 from ensedu.plot.modulation import modulation
 from ensedu.plot.network import network
 from ensedu.plot.panels import panels
-from ensedu.plot.roofline import roofline
 from ensedu.plot.style import (
     LABELS,
     LINES,
@@ -73,7 +72,6 @@ __all__ = [
     "parameter_bars",
     "png",
     "rendering",
-    "roofline",
     "use_style",
     "weight_density",
     "weight_matrices",

@@ -11,14 +11,6 @@ TIMES = (
     "A narrow layer is fastest when its members are stacked, a wide one when they share and get "
     "few examples. Measured: a forward pass of a layer, four members, one thread."
 )
-ROOF = (
-    "A BatchEnsemble does more with each byte, so it starts further right under the roof. Measured "
-    "passes of a layer of width 2,048, four members, with 1 to 256 examples."
-)
-ROOF_ALT = (
-    "A roof that rises and then is flat. Both ensembles climb to the flat part with 256 examples; "
-    "the BatchEnsemble starts higher."
-)
 MEMORY = (
     "A BatchEnsemble keeps less than a deep ensemble, but less of it is saved while it scales. The "
     "line falls where the rule begins to fold. Counted with Adam, without what is needed for a "

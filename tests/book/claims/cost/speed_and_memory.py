@@ -193,6 +193,7 @@ def _() -> None:
         assert own.num_activations == M * B * (m + n)
 
 
+@CLAIMS.says("both-wait", "At width 2,048 and with one example both")
 @CLAIMS.says("four-times", "it could be four times as fast", of_rates("bytes_per_second", 100))
 @CLAIMS.says("twice", "Measured it is twice as fast", of_pass(2048, 1, SHARED, "seconds", 1.2))
 @CLAIMS.says("forty", "but at 40% of the memory", of_pass(2048, 1, SHARED, "seconds", 1.05))
@@ -203,6 +204,9 @@ def _() -> None:
 @CLAIMS.says("used", "that is read is used 256 times")
 def _() -> None:
     deep, shared = (cost(2048, 1, method) for method in METHODS)
+    peak, bandwidth = rates()
+    assert max(deep.intensity, shared.intensity) < peak / bandwidth
+    assert round(shared.intensity / deep.intensity) == 4
     assert 3.9 < deep.seconds(*rates()) / shared.seconds(*rates()) < 4
     assert 1.9 < micro(2048, 1, DEEP) / micro(2048, 1, SHARED) < 2.2
     parts = [round(100 * reached(2048, 1, method)[1]) for method in (SHARED, DEEP)]
