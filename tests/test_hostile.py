@@ -429,11 +429,6 @@ OTHERS = {
     },
     "plot.Look": {"narrow": lambda: True, "dark": lambda: True},
     "plot.rendering": {"look": plot.Look},
-    "plot.dots": {
-        "values": lambda: {"NLL": {"single": [1.0, 2.0], "rank1": [3.0, 4.0]}},
-        "reference": lambda: "single", "xlim": lambda: {"NLL": (0, 1)},
-        "difference_xlim": lambda: {"NLL": (0, 1)},
-    },
     "plot.effects": {
         "columns": lambda: {"NLL": {"single": (1.0, 2.0, 3.0)}},
         "resolved": lambda: {"NLL": ["single"]}, "levels": lambda: {"NLL": "words"},
@@ -465,7 +460,6 @@ OTHERS = {
     "plot.growth_curves": {
         "x": lambda: [1.0, 2.0], "xlim": lambda: (1.0, 2.0), "ylim": lambda: (0.5, 2.0),
     },
-    "plot.in_words": {"parts": lambda: True},
     "plot.network": {"widest": lambda: 50},
     "plot.weight_density": {
         "mean": lambda: 1.0, "std": lambda: 0.5, "draws": lambda: np.ones(4),

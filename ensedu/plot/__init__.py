@@ -1,8 +1,8 @@
 """Figures in one house style: arrays and Counts in, a Matplotlib `Figure` out.
 
 `key` says how to read them all. `network` draws nodes and edges with their counts,
-`weight_matrices` heat maps, `parameter_bars` totals and their roles, `in_words` the same as a
-sentence, `growth_curves` totals against a size, `modulation` how BatchEnsemble makes its members,
+`weight_matrices` heat maps, `parameter_bars` totals and their roles, `growth_curves` totals
+against a size, `modulation` how BatchEnsemble makes its members,
 `weight_density` one random weight, `distribution` matrices with their spread, and `inside` the
 whole book in one figure. `functions` draws curves with their bands, `effects` differences whose
 intervals are known, `forest` those that are pooled over data sets, and `panels` makes axes for a
@@ -16,11 +16,10 @@ except ImportError as error:
         'ensedu.plot needs Matplotlib, which comes with pip install ".[book]"'
     ) from error
 
-from ensedu.plot.bars import in_words, parameter_bars
+from ensedu.plot.bars import parameter_bars
 from ensedu.plot.curves import growth_curves
 from ensedu.plot.density import weight_density
 from ensedu.plot.distribution import distribution
-from ensedu.plot.dots import dots
 from ensedu.plot.effects import effects
 from ensedu.plot.forest import PooledEffect, forest
 from ensedu.plot.functions import Belief, functions
@@ -56,13 +55,11 @@ __all__ = [
     "Look",
     "PooledEffect",
     "distribution",
-    "dots",
     "effects",
     "forest",
     "functions",
     "growth_curves",
     "house_style",
-    "in_words",
     "inside",
     "key",
     "look",

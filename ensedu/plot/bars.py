@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
 
-from ensedu.common import checks
 from ensedu.counting import Count
 from ensedu.methods import METHODS, ROLE_LABELS, ROLES
 from ensedu.plot import figure_checks, text_layout
@@ -40,28 +39,26 @@ EXACT = 10**13  # totals from here on are rounded
 ROOMY = 9_999_999  # up to here more digits move no words while a slider moves
 
 
-def parameter_bars(counts: Mapping[str, Count], *, relative_to: str | None = None) -> Figure:
+def parameter_bars(counts: Mapping[str, Count]) -> Figure:
     """Draw each Count as one bar, as long as its total, of pieces as long as its roles.
 
-    All bars have one axis, in multiples of the total of a reference, whose end is a line through
-    all of them. It ends at the longest bar. Beside or above a bar stand total and ratio, below it
-    how many numbers each role has.
+    All bars have one axis, in multiples of the total of ``"single"`` if it is there, else of the
+    first one, whose end is a line through all of them. It ends at the longest bar. Beside or above
+    a bar stand total and ratio, below it how many numbers each role has.
 
     Parameters
     ----------
     counts
         Names to Counts, drawn from top to bottom. A method's name gives its color and label; any
         other name is its own label.
-    relative_to
-        The name that stands at 1×; by default ``"single"`` if it is there, else the first one.
 
     Raises
     ------
     TypeError, ValueError
-        If `counts` is no mapping of strings to Counts, or is empty; if it lacks `relative_to`, or
-        that has a total of 0.
+        If `counts` is no mapping of strings to Counts, or is empty; if what stands at 1×
+        has a total of 0.
     """
-    named, reference, ratios = _multiples_of_reference(counts, relative_to)
+    named, reference, ratios = _multiples_of_reference(counts)
     longest = max(1.0, *ratios.values())
     narrow, wide = look().narrow, look().width
     sums = {
@@ -106,33 +103,6 @@ def parameter_bars(counts: Mapping[str, Count], *, relative_to: str | None = Non
         page.set_ylim(height, 0)
         _multiples_axis(figure, height, (begin, room), longest, places)
     return figure
-
-
-def in_words(
-    counts: Mapping[str, Count], *, relative_to: str | None = None, parts: bool = False
-) -> str:
-    """Say what `parameter_bars` shows in a sentence, for its alt text: totals and their ratios.
-
-    With `parts` it also says how many numbers each role has. The reference stands first.
-    Raises as `parameter_bars` does, and if `parts` is not a bool.
-
-    Examples
-    --------
-    >>> from ensedu import counting
-    >>> in_words({"single": counting.layer(3, 4), "deep_ensemble": counting.deep_ensemble(3, 4, 2)})
-    'Numbers to train: single network 16, deep ensemble 32 (2.00 × as many).'
-    """
-    named, reference, ratios = _multiples_of_reference(counts, relative_to)
-    checks.boolean("parts", parts)
-    said: list[str] = []
-    for name in [reference, *(name for name in named if name != reference)]:
-        words = f"{label(name)} {exact_digits(named[name].total)}"
-        if name != reference:
-            words += f" ({_multiple_words(ratios[name])}{' as many' if len(said) == 1 else ''})"
-        if parts:
-            words += ": " + (" + ".join(_words_by_role(named[name], name).values()) or "nothing")
-        said.append(words)
-    return f"Numbers to train: {('; ' if parts else ', ').join(said)}."
 
 
 def draw_shares(
@@ -232,19 +202,16 @@ def _multiple_ticks(longest: float | int, width: float | int) -> dict[float, str
     return found
 
 
-def _multiples_of_reference(
-    counts: Any, relative_to: Any
-) -> tuple[dict[str, Count], str, dict[str, float]]:
+def _multiples_of_reference(counts: Any) -> tuple[dict[str, Count], str, dict[str, float]]:
     """Return the Counts, the name of the reference, and each total in multiples of its total."""
     named = figure_checks.counts("counts", counts)
-    if relative_to is None:
-        relative_to = "single" if "single" in named else next(iter(named))
-    one = named[checks.one_of("relative_to", relative_to, named)].total
+    reference = "single" if "single" in named else next(iter(named))
+    one = named[reference].total
     if not one:
         raise ValueError(
-            f"counts[{relative_to!r}] must have a total above 0, since others are multiples of it"
+            f"counts[{reference!r}] must have a total above 0, since others are multiples of it"
         )
-    return named, relative_to, {name: count.total / one for name, count in named.items()}
+    return named, reference, {name: count.total / one for name, count in named.items()}
 
 
 def _words_by_role(count: Count, name: str, least: int = 0) -> dict[str, str]:

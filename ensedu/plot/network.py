@@ -7,18 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 from matplotlib.collections import LineCollection
-from matplotlib.patches import Circle
+from matplotlib.patches import Circle, Rectangle
 
-from ensedu import counting, methods
+from ensedu import counting
 from ensedu.common import checks
-from ensedu.methods import METHODS, ROLE_LABELS, ROLES
-from ensedu.plot import stored_areas, text_layout
+from ensedu.plot import text_layout
 from ensedu.plot.style import (
     INK,
     MUTED,
     PAGE,
     PALETTE,
-    SHARED,
     Figure,
     canvas,
     house_style,
@@ -28,8 +26,12 @@ from ensedu.plot.style import (
 MOST_SIZES = 11
 LETTERS = 11  # points
 RADIUS = 0.06
-BESIDE = 0.24  # inches: from the last node past a name and to the edge, without the name
+FAN, STEP, HIGH = 5, 0.22, 1.3  # nodes of a wide layer, inches between two, and of all nodes
 ROOM = 1.6  # inches: the most for what a layer stores
+APART = 0.06  # inches: of that room, what is left free of two matrices of the widest layer
+HAIR = 0.6 / 72  # inches: what is thinner would not be seen
+CELL = 0.07  # inches: from here up each number is a square of its own
+OWN = PALETTE["single"]
 
 
 class Column(NamedTuple):
@@ -39,34 +41,17 @@ class Column(NamedTuple):
     dots: float | None
 
 
-def network(
-    sizes: Sequence[int],
-    method: str = "single",
-    ensemble_size: int | None = None,
-    *,
-    widest: int | None = None,
-) -> Figure:
+def network(sizes: Sequence[int], *, widest: int | None = None) -> Figure:
     """Draw a multilayer perceptron, what its layers store, and what they count.
 
-    On top are nodes and edges: a deep ensemble is one network a member, a last-layer ensemble one
-    group of outputs a member. Wide edges are weights with a standard deviation, crossed nodes are
-    dropped. Of wide layers and large ensembles only a few nodes and members are drawn.
-
-    Below stands what each layer stores, but for biases, in one scale for all: a matrix of m inputs
-    and n outputs is a rectangle of height m and width n, so that its area tells how many weights it
-    has. BatchEnsemble and rank-1 layers have r of each member to the left of their matrix and s
-    above it, one strip a member. Standard deviations are hatched.
-
-    What all members share is gray; what a member owns has the method's color.
+    On top are nodes and edges, of wide layers only a few. Below stands what each layer stores, but
+    for biases, in one scale for all: a matrix of m inputs and n outputs is a rectangle of height m
+    and width n, so that its area tells how many weights it has.
 
     Parameters
     ----------
     sizes
         2 to 11 positive integers: inputs, hidden widths, outputs.
-    method
-        A key of `ensedu.methods.METHODS`.
-    ensemble_size
-        Number of members M, for a method that has them.
     widest
         The width whose matrices fill the room, by default that of the widest layer. Figures of the
         same `widest` have the same scale: a slider over widths gives its largest.
@@ -74,14 +59,12 @@ def network(
     Raises
     ------
     TypeError, ValueError
-        For sizes that are not such integers, an unknown method, members that it does not have, an
-        ensemble size below 1, and a `widest` that one of the sizes exceeds.
+        For sizes that are not such integers, and a `widest` that one of them exceeds.
     """
-    count = counting.mlp(sizes, method, ensemble_size)
+    count = counting.mlp(sizes)
     sizes = checks.layer_sizes("sizes", sizes)
     if len(sizes) > MOST_SIZES:
         raise ValueError(f"sizes must have 2 to {MOST_SIZES} entries, got {len(sizes)}")
-    M, _ = methods.checked_sizes(method, ensemble_size, None)
     most = max(sizes) if widest is None else checks.positive_int("widest", widest)
     if most < max(sizes):
         raise ValueError(f"widest must be at least {max(sizes)}, the largest of sizes, got {most}")
@@ -90,11 +73,11 @@ def network(
         ends = (sizes[0], sizes[-1]) if len(sizes) > 2 else (most, most)
         reserved = (ends[0], *[most] * (len(sizes) - 2), ends[1])
     with house_style():
-        drawing = _Drawing(sizes, reserved, method, M)
+        drawing = _Drawing(sizes, reserved)
         drawing.widths()
-        drawing.nets()
+        drawing.net()
         drawing.stored(most)
-        drawing.table(count, counting.mlp(reserved, method, ensemble_size))
+        drawing.table(count, counting.mlp(reserved))
         return drawing.finish()
 
 
@@ -105,18 +88,11 @@ class _Drawing:
     nothing.
     """
 
-    def __init__(
-        self, sizes: tuple[int, ...], reserved: tuple[int, ...], method: str, M: int
-    ) -> None:
-        self.sizes, self.reserved, self.method, self.M = sizes, reserved, method, M
-        self.row, self.own, self.narrow = METHODS[method], PALETTE[method], look().narrow
-        self.ink = SHARED if self.row.modulated or self.row.body else self.own
+    def __init__(self, sizes: tuple[int, ...], reserved: tuple[int, ...]) -> None:
+        self.sizes, self.reserved, self.narrow = sizes, reserved, look().narrow
         left, right = (0.36, 3.56) if self.narrow else (1.55, 6.05)
         # A single layer looks lost at full width.
         margin = 1.0 if len(sizes) == 2 and not self.narrow else 0.0
-        if self.row.body:
-            name = text_layout.text_width(self._beside(M), LETTERS)
-            right = min(right, look().width - BESIDE - name)
         self.x = np.linspace(left + margin, right - margin, len(sizes))
         self.gap = float(self.x[1] - self.x[0])
         self.figure, self.axes = canvas(look().width, 1.0)
@@ -140,86 +116,61 @@ class _Drawing:
                 self._text(center, self.y, role, MUTED)
         self.y += 0.2
 
-    def nets(self) -> None:
-        """Draw nodes and edges, of members that have their own one below the other."""
-        members = [1]
-        if self.row.members and not self.row.modulated:
-            members = list(range(1, self.M + 1)) if self.M <= 4 else [1, 2, 3, self.M]
-        several = len(members) > 1
-        heads, copies = several and bool(self.row.body), several and not self.row.body
-        most, step, height = (3, 0.155, 0.74) if copies else (5, 0.22, 1.3)
-        named = 0.2 if several and self.narrow else 0.0  # room for a name above
-        # A group of outputs is as high as its nodes, a network the same whatever its widths.
-        each = 0.15 * min(self.sizes[-1], 4) + 0.2 if heads else height
-        each += named if copies else 0.0
-        middles = each * (np.arange(len(members)) + 0.5)
-        middles[-1] += 0.26 if members[-1] > len(members) else 0.0
-        inner = max(height, middles[-1] + each / 2)
-        middles += self.y + (inner - middles[-1] - each / 2) / 2
-        middles += named if heads else named / 2
-        if self.row.body:
-            center = self.y + inner / 2 + (named if heads else 0.0)
-            body = [_place_nodes(size, most, step, center) for size in self.sizes[:-1]]
-            self._net(self.x[:-1], body, self.ink)
-            last = (3, 0.15) if heads else (most, step)
-            for middle in middles:
-                group = _place_nodes(self.sizes[-1], *last, middle)
-                self._net(self.x[-2:], [body[-1], group], self.own, inputs=False)
-        else:
-            for middle in middles:
-                columns = [_place_nodes(size, most, step, middle) for size in self.sizes]
-                self._net(self.x, columns, self.ink)
-        if several:
-            self._members(members, middles, each, heads)
-        self.y += inner + (named if heads else 0.0) + 0.16
+    def net(self) -> None:
+        """Draw nodes, and the edges between their columns."""
+        columns = [_place_nodes(size, self.y + HIGH / 2) for size in self.sizes]
+        for ends, (left, right) in zip(pairwise(self.x), pairwise(columns), strict=True):
+            lines = [[(ends[0], a), (ends[1], b)] for a in left.nodes for b in right.nodes]
+            self.axes.add_collection(LineCollection(lines, zorder=1, colors=OWN, lw=0.7, alpha=0.7))
+        for x, column in zip(self.x, columns, strict=True):
+            for y in column.nodes:
+                self.axes.add_artist(Circle((x, y), RADIUS, fc=OWN, ec=OWN, lw=1.0, zorder=3))
+            if column.dots is not None:
+                self._text(x, column.dots, "⋮", OWN, fontsize=13)
+        self.y += HIGH + 0.16
 
     def stored(self, widest: int) -> None:
         """Draw what each layer stores, in one scale, in the middle between its nodes."""
         room = min(self.gap - 0.1, ROOM)
-        unit = stored_areas.number_side(self.method, widest, room)
-        kinds = methods.layer_methods(self.method, len(self.sizes) - 1)
-
-        def placed(sizes: Sequence[int]) -> list[stored_areas.PlacedLayer]:
-            return [
-                stored_areas.place_layer(kind, m, n, self.M, unit, room, widest)
-                for kind, (m, n) in zip(kinds, pairwise(sizes), strict=True)
-            ]
-
-        height = max(layer.height for layer in placed(self.reserved))
+        # So that two matrices of the widest layer stand side by side.
+        unit = (room - APART) / (2 * widest)
+        height = max(max(m * unit, HAIR) for m in self.reserved[:-1])
         words = "weights, areas to scale"
         if self.narrow:
             self._text(0.1, self.y + 0.08, words, MUTED, ha="left")
             self.y += 0.3
         else:
             self._text(0.1, self.y + height / 2, words.replace(", ", ",\n"), MUTED, ha="left")
-        for center, layer in zip((self.x[:-1] + self.x[1:]) / 2, placed(self.sizes), strict=True):
-            x, y = center - layer.width / 2, self.y + (height - layer.height) / 2
-            stored_areas.draw_layer(self.axes, layer, x, y, self.method)
-            for across, down, letter in layer.letters if self.gap >= 0.8 else []:
-                self._text(x + across, y + down, letter, self.own, style="italic", weight="bold")
+        for center, (m, n) in zip(self._centers(), pairwise(self.sizes), strict=True):
+            self._matrix(center, self.y + height / 2, m, n, unit)
         self.y += height + 0.26
 
+    def _matrix(self, center: float, middle: float, m: int, n: int, unit: float) -> None:
+        """Draw a matrix around a point, its numbers as squares where they are large enough."""
+        width, height = max(n * unit, HAIR), max(m * unit, HAIR)
+        x, y = center - width / 2, middle - height / 2
+        self.axes.add_artist(Rectangle((x, y), width, height, fc=OWN, lw=0, gid="matrix"))
+        if width >= CELL * n:
+            across, down = (x + width * np.arange(1, n) / n, y + height * np.arange(1, m) / m)
+            lines = [[(a, y), (a, y + height)] for a in across]
+            lines += [[(x, b), (x + width, b)] for b in down]
+            self.axes.add_collection(LineCollection(lines, colors=PAGE, lw=0.8))
+
     def table(self, count: counting.Count, reserved: counting.Count) -> None:
-        """Write the sum of each layer, one row a role, and the total."""
-        centers = (self.x[:-1] + self.x[1:]) / 2
+        """Write the sum of each layer, weights and biases, and the total."""
+        centers = self._centers()
         sign = "+" if self.narrow else "+ "
-        terms = self._terms(self.sizes)
-        room = self.gap - 0.05
-        longest = (f"{sign}{term}" for _, _, row in self._terms(self.reserved) for term in row)
-        if max(text_layout.text_width(term, LETTERS) for term in longest) > room:
-            terms = []  # the sums alone
-        begun = set()
-        for name, ink, entries in terms:
-            name = name if self.narrow else name.replace(" ", "\n")
-            lines = 0.1 * name.count("\n")
-            self.y += lines
+        terms = _terms(self.sizes, sign)
+        longest = (term for row in _terms(self.reserved, sign).values() for term in row)
+        if max(text_layout.text_width(term, LETTERS) for term in longest) > self.gap - 0.05:
+            terms = {}  # the sums alone
+        for name, row in terms.items():
+            ink = OWN if name == "weights" else INK
             self._text(0.1, self.y, name, ink, ha="left")
             self.y += 0.2 if self.narrow else 0.0
-            for center, entry in zip(centers, entries, strict=True):
-                if entry:
-                    self._text(center, self.y, sign * (center in begun) + entry, ink)
-                    begun.add(center)
-            self.y += 0.27 + lines
+            for center, term in zip(centers, row, strict=True):
+                self._text(center, self.y, term, ink)
+            self.y += 0.27
         if terms:
             self.axes.plot(self.x[[0, -1]], [self.y - 0.1] * 2, color=MUTED, lw=0.8)
             self.y += 0.09
@@ -235,40 +186,13 @@ class _Drawing:
         beside = 0.2 + text_layout.text_width(totals[1], 12, "bold") <= first and not self.narrow
         self.y += 0.0 if beside else 0.3
         self._text(
-            0.1, top if beside else self.y, totals[0], self.own, ha="left", weight="bold",
-            fontsize=12,
-        )  # fmt: skip
+            0.1, top if beside else self.y, totals[0], OWN, ha="left", weight="bold", fontsize=12
+        )
         self.y += 0.2
 
-    def _terms(self, sizes: Sequence[int]) -> list[tuple[str, str, list[str]]]:
-        """Return the rows of the sums: (name, color, one term a layer)."""
-        kinds = methods.layer_methods(self.method, len(self.sizes) - 1)
-        layers = [methods.role_sums(kind) for kind in kinds]
-        # Without members there are none that would share.
-        names = ROLE_LABELS | ({} if self.row.members else {"shared": "weights"})
-        body = MUTED if self.row.members else self.own  # gray that is strong enough for letters
-        colors = dict(zip(ROLES, (body, self.own, self.own, INK), strict=True))
-        return [
-            (
-                names[role],
-                colors[role],
-                [
-                    self._filled(layer.get(role, ""), m, n)
-                    for layer, (m, n) in zip(layers, pairwise(sizes), strict=True)
-                ],
-            )
-            for role in ROLES
-            if any(role in layer for layer in layers)
-        ]
-
-    def _filled(self, term: str, m: int, n: int) -> str:
-        """Return a term such as "M · (m + n)" with numbers for its letters; a factor of 1 goes."""
-        term = term.replace(" · ", "·")
-        if self.narrow:
-            term = term.replace(" + ", "+")
-        if self.M == 1:
-            term = term.removeprefix("M·")
-        return term.translate({ord("M"): f"{self.M}", ord("m"): f"{m:,}", ord("n"): f"{n:,}"})
+    def _centers(self) -> Float[np.ndarray, " layers"]:
+        """Return the middles between the columns of nodes."""
+        return (self.x[:-1] + self.x[1:]) / 2
 
     def _text(self, x: float | int, y: float | int, words: str, color: str, **style: Any) -> None:
         kind: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": LETTERS} | style
@@ -285,63 +209,19 @@ class _Drawing:
         places += text_layout.rows_of_texts(longest, centers, 0.06, edge, 12, "bold")
         self.y += 0.22 * max(row for _, row in places)
 
-    def _beside(self, member: int) -> str:
-        """Name a member to the right of its outputs, where a narrow figure has room for digits."""
-        return f"{member:,}" if self.narrow else f"member {member:,}"
 
-    def _members(
-        self, members: Sequence[int], middles: Float[np.ndarray, " members"], each: float | int,
-        heads: bool,
-    ) -> None:  # fmt: skip
-        """Name the members, with dots before the last one where some are left out."""
-        above = each / 2 if self.narrow and not heads else 0.0
-        x = self.x[-1] + 0.16 if heads else 0.1
-        for member, y in zip(members, middles, strict=True):
-            name = self._beside(member) if heads else f"member {member:,}"
-            self._text(x, y - above, name, self.own, ha="left")
-        if heads and self.narrow:
-            y = middles[0] - each / 2 - 0.06
-            self._text(look().width - 0.06, y, "member", self.own, ha="right")
-        if members[-1] > len(members):
-            y = (middles[-2] + middles[-1]) / 2 - (0.1 if above else 0.0)
-            self._text(x + (0.05 if heads and self.narrow else 0.3), y, "⋮", MUTED, fontsize=16)
-
-    def _net(
-        self, x: Float[np.ndarray, " columns"], columns: Sequence[Column], ink: str,
-        inputs: bool = True,
-    ) -> None:  # fmt: skip
-        """Draw columns of nodes, and the edges between them; the first column may be there."""
-        for ends, (left, right) in zip(pairwise(x), pairwise(columns), strict=True):
-            lines = [[(ends[0], a), (ends[1], b)] for a in left.nodes for b in right.nodes]
-            if self.row.spread and not self.row.modulated:
-                self._lines(lines, colors=ink, lw=4.0, alpha=0.16)
-            self._lines(lines, colors=ink, lw=0.7, alpha=0.7)
-        for i, (center, column) in enumerate(zip(x, columns, strict=True)):
-            if i or inputs:
-                dropped = self.row.drops_units and 0 < i < len(x) - 1
-                self._nodes(center, column, ink, dropped)
-
-    def _nodes(self, x: float | int, column: Column, ink: str, dropped: bool) -> None:
-        """Draw the nodes of one layer; `dropped` crosses every second one."""
-        for k, y in enumerate(column.nodes):
-            out = dropped and k % 2 == 1
-            self.axes.add_artist(
-                Circle((x, y), RADIUS, fc=PAGE if out else ink, ec=ink, lw=1.0,
-                       ls="--" if out else "-", zorder=3)
-            )  # fmt: skip
-            if out:
-                self.axes.plot(x, y, marker="x", color=ink, ms=6, mew=1.2, zorder=4)
-        if column.dots is not None:
-            self._text(x, column.dots, "⋮", ink, fontsize=13)
-
-    def _lines(self, lines: list[list[tuple[float, float]]], **style: Any) -> None:
-        self.axes.add_collection(LineCollection(lines, zorder=1, **style))
+def _terms(sizes: Sequence[int], sign: str) -> dict[str, list[str]]:
+    """Return the rows of the sums: one term a layer."""
+    return {
+        "weights": [f"{m:,}·{n:,}" for m, n in pairwise(sizes)],
+        "biases": [f"{sign}{n:,}" for n in sizes[1:]],
+    }
 
 
-def _place_nodes(width: int, most: int, step: float | int, middle: float | int) -> Column:
-    """Place the nodes of one layer: all up to 5, or `most` of many."""
-    if width <= 5:
-        step = min(0.36, step * most / max(1, width - 1) if width > most else step * 5 / width)
+def _place_nodes(width: int, middle: float) -> Column:
+    """Place the nodes of one layer: all up to 5, or 5 of many."""
+    if width <= FAN:
+        step = min(0.36, STEP * FAN / width)
         return Column(middle + step * (np.arange(width) - (width - 1) / 2), None)
-    places = middle + step * (np.arange(most + 1) - most / 2)
-    return Column(np.delete(places, most - 1), places[most - 1])
+    places = middle + STEP * (np.arange(FAN + 1) - FAN / 2)
+    return Column(np.delete(places, FAN - 1), places[FAN - 1])

@@ -215,15 +215,13 @@ def ticks(ends: Ends, most: int, whole: bool = False) -> dict[float, str]:
     return {v: number(0.0 if abs(v) < slack else v) for v in map(float, values)}
 
 
-def ticks_along(
-    ends: Ends, width: Number, whole: bool = False, out: Number = math.inf
-) -> dict[float, str]:
+def ticks_along(ends: Ends, width: Number, out: Number = math.inf) -> dict[float, str]:
     """Return as many ticks of an x-axis of so many inches as have room for their labels.
 
     No label stands out of the axis by more than `out` inches.
     """
     for most in range(max(1, min(8, int(width / 0.38))), 0, -1):
-        labels = ticks(ends, most, whole)
+        labels = ticks(ends, most)
         edges = _label_edges(labels, ends, width)
         if all(left - right >= 0.2 for (_, right), (left, _) in itertools.pairwise(edges)):
             return {
@@ -257,15 +255,14 @@ def set_axis(axis: Axis, ends: Ends, labels: Mapping[Number, str]) -> None:
     axis.axes.set(**{f"{axis.axis_name}lim": ends})  # type: ignore[attr-defined]
 
 
-def set_row_axis(axes: Axes, ends: Ends, width: Number, out: Number, zero: bool = True) -> None:
-    """Give axes whose rows are named elsewhere ticks of x alone, and a line at 0 if asked for."""
+def set_row_axis(axes: Axes, ends: Ends, width: Number, out: Number) -> None:
+    """Give axes whose rows are named elsewhere ticks of x alone, and a line at 0."""
     set_axis(axes.xaxis, ends, ticks_along(ends, width, out=out))
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
     axes.set_axisbelow(True)
-    if zero:
-        axes.axvline(0, color=MUTED, lw=1.2, zorder=1)
+    axes.axvline(0, color=MUTED, lw=1.2, zorder=1)
 
 
 def ends_around_zero(values: Iterable[Number]) -> tuple[float, float]:
@@ -281,9 +278,9 @@ def tick_room(labels: Mapping[Number, str]) -> float:
     return 0.14 + max(map(inches, labels.values()), default=0.0)
 
 
-def number(value: Number, digits: int = 6, sign: str = "") -> str:
+def number(value: Number) -> str:
     """Return a number in few letters, with a minus that is as wide as a digit."""
-    return f"{value:{sign}.{digits}g}".replace("-", "\N{MINUS SIGN}")
+    return f"{value:.6g}".replace("-", "\N{MINUS SIGN}")
 
 
 def decimal(value: Number, decimals: int, sign: str = "") -> str:

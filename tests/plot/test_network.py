@@ -1,163 +1,150 @@
 """The network shows its sizes and counts, and areas that are true to what its layers store."""
 
+from itertools import pairwise
+
+import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
+from matplotlib.patches import Circle, Rectangle
 
 from ensedu import counting, plot
-from ensedu.methods import METHODS
 from ensedu.plot import style
 from tests.errors import check_error
-from tests.plot.looks import readable, repeats
-from tests.plot.networks import INPUTS, LOOKS, SIZES, areas, members, network, nodes, words
+from tests.plot.looks import LIGHT, box, drawn, readable, repeats
+
+SIZES = [1, 50, 50, 1]
+LOOKS = pytest.mark.parametrize("look", LIGHT, ids=["wide", "narrow"])
 
 
-def table(axes):
-    """The texts of 11 points below all areas: the sums, without their results."""
-    low = (areas(axes)[:, 1] + areas(axes)[:, 3]).max()
-    return [text for text in axes.texts if text.get_size() == 11 and text.get_position()[1] > low]
+def network(sizes, look=LIGHT[0], widest=None):
+    """The axes of a network, laid out."""
+    return drawn(lambda: plot.network(sizes, widest=widest), look).axes[0]
 
 
-def edges(axes):
-    """The number of edges of each fan between two columns."""
-    fans = [c for c in axes.collections if isinstance(c, LineCollection) and c.get_zorder() == 1]
-    return [len(fan.get_segments()) for fan in fans if fan.get_linewidth()[0] < 2]
+def words(axes):
+    return [text.get_text() for text in axes.texts]
 
 
-@pytest.mark.parametrize("sizes, method, number", INPUTS)
-def test_networks_are_readable(sizes, method, number):
-    readable(lambda: network(sizes, method, number, plot.look()).figure)
+def nodes(axes):
+    return [patch for patch in axes.patches if isinstance(patch, Circle)]
+
+
+def matrices(axes):
+    """The rectangles of what is stored, one row each: left, top, width, height in inches."""
+    patches = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    return np.array([[*p.get_xy(), p.get_width(), p.get_height()] for p in patches])
+
+
+def lines(axes, ink):
+    """How many lines of this color each collection has."""
+    found = [c for c in axes.collections if isinstance(c, LineCollection)]
+    return [len(c.get_segments()) for c in found if to_hex(c.get_color()[0]) == ink]
+
+
+INPUTS = [
+    SIZES, [1, 5, 5, 1], [1, 1], [1, *[50] * 9, 1], [784, 300, 300, 100, 10], [10**6, 10**9, 3],
+    [10**12, 10**12],
+]  # fmt: skip
 
 
 @LOOKS
-# The last has room for its terms in a narrow figure while its layers are narrow.
-@pytest.mark.parametrize(
-    "method, number",
-    [*((name, 4) for name in METHODS), ("deep_ensemble", 1000), ("batch_ensemble", 128)],
-)
-def test_another_width_moves_nothing(method, number, look):
-    frames = [network([1, width, width, 1], method, number, look, widest=50) for width in (1, 50)]
+@pytest.mark.parametrize("sizes", INPUTS)
+def test_networks_are_readable(sizes, look):
+    readable(lambda: plot.network(sizes), (look,))
+    axes = network(sizes, look)
+    # No area covers a text, or leaves its place between the nodes and the sums.
+    inch, tall = axes.figure.dpi, axes.figure.get_figheight()
+    for left, top, width, height in matrices(axes):
+        assert left > 0 and top > max(node.center[1] for node in nodes(axes))
+        for text in axes.texts:
+            place = box(text)
+            apart = place.x1 / inch < left or place.x0 / inch > left + width
+            below = tall - place.y1 / inch + 0.05 > top + height
+            assert apart or below or tall - place.y0 / inch - 0.05 < top, text.get_text()
+    for (left, _, width, _), (right, *_) in pairwise(matrices(axes)):
+        assert left + width < right
+
+
+@LOOKS
+def test_another_width_moves_nothing(look):
+    frames = [network([1, width, width, 1], look, widest=50) for width in (1, 50)]
     assert len({axes.figure.get_figheight() for axes in frames}) == 1
-    kept = [
+    first, second = (
         {
-            (text.get_text(), text.get_position())
+            text.get_text(): text.get_position()
             for text in axes.texts
-            if text.get_text() in ("shared", "weights", "biases", "hidden", "output")
+            if text.get_text() in ("weights", "biases", "hidden", "output")
         }
         for axes in frames
-    ]
-    assert kept[0] and all(each == kept[0] for each in kept)
-    totals = [[t.get_position() for t in a.texts if "total" in t.get_text()] for a in frames]
-    assert totals[0] and all(each == totals[0] for each in totals)
+    )
+    assert first and first == second
+    first, second = ([t.get_position() for t in a.texts if "total" in t.get_text()] for a in frames)
+    assert first and first == second
 
 
 @LOOKS
-@pytest.mark.parametrize("method", METHODS)
-def test_network_writes_the_counts(method, look):
-    axes = network(SIZES, method, look=look)
-    count = counting.mlp(SIZES, method, members(method, 4))
+def test_network_writes_the_counts(look):
+    axes = network(SIZES, look)
+    count = counting.mlp(SIZES)
     assert [w for w in words(axes) if w.startswith("= ")] == [
         f"= {layer.total:,}" for layer in count.layers
     ]
     assert f"total {count.total:,}" in words(axes)
-    assert [w for w in words(axes)[:4]] == ["1", "50", "50", "1"]
+    assert words(axes)[:4] == ["1", "50", "50", "1"]
 
 
 @LOOKS
-@pytest.mark.parametrize("method", METHODS)
-def test_terms_of_the_network_add_up(method, look):
-    axes = network([2, 3, 5], method, 7, look)
-    layers = counting.mlp([2, 3, 5], method, members(method, 7)).layers
-    columns = {}
-    for text in table(axes):
-        entry = text.get_text().removeprefix("+").strip()
-        if entry[0].isdigit():
-            columns.setdefault(round(text.get_position()[0], 3), []).append(entry)
-    sums = [
-        sum(eval(term.replace("·", "*")) for term in columns[center]) for center in sorted(columns)
-    ]
-    assert sums == [layer.total for layer in layers]
+def test_terms_of_the_network_add_up(look):
+    sign = "+" if look.narrow else "+ "
+    said = words(network([2, 3, 5], look))
+    assert said[-9:] == [
+        "weights", "2·3", "3·5", "biases", f"{sign}3", f"{sign}5", "= 9", "= 20", "total 29"
+    ]  # fmt: skip
 
 
 def test_network_draws_every_node_and_edge_of_a_small_network():
     axes = network([2, 3, 4])
     assert len(nodes(axes)) == 2 + 3 + 4
-    assert edges(axes) == [6, 12]
+    assert lines(axes, style.PALETTE["single"]) == [6, 12]
 
 
 @LOOKS
-def test_network_repeats_a_deep_ensemble_and_shares_a_batch_ensemble(look):
-    deep = network([2, 3], "deep_ensemble", 3, look)
-    batch = network([2, 3], "batch_ensemble", 3, look)
-    assert [len(nodes(axes)) for axes in (deep, batch)] == [3 * 5, 5]
-    assert [w for w in words(deep) if "member " in w] == ["member 1", "member 2", "member 3"]
-    assert not [w for w in words(batch) if "member " in w]
+def test_network_elides_wide_layers(look):
+    axes = network([1, 1000, 1], look)
+    assert "⋮" in words(axes) and "1,000" in words(axes)
+    assert len(nodes(axes)) == 1 + 5 + 1
 
 
 @LOOKS
-def test_network_repeats_the_outputs_of_a_last_layer_ensemble(look):
-    axes = network([2, 5, 3], "last_layer", 4, look)
-    own = plot.PALETTE["last_layer"]
-    colors = [to_hex(node.get_facecolor()) for node in nodes(axes)]
-    assert colors == [style.SHARED] * (2 + 5) + [own] * (4 * 3)
-    # A narrow figure says once what the numbers are.
-    names = ["member", "1", "2", "3", "4"] if look.narrow else [f"member {i}" for i in range(1, 5)]
-    assert [t.get_text() for t in axes.texts if t.get_color() == own and t.get_size() == 11][
-        : len(names)
-    ] == sorted(names, key=lambda name: name == "member")
-    fans = [c for c in axes.collections if isinstance(c, LineCollection) and c.get_zorder() == 1]
-    assert edges(axes) == [2 * 5] + [5 * 3] * 4
-    assert [to_hex(c.get_color()[0]) for c in fans] == [style.SHARED] + [own] * 4
-    ends = {tuple(segment[-1]) for c in fans[1:] for segment in c.get_segments()}
-    assert ends == {tuple(node.center) for node in nodes(axes)[-4 * 3 :]}
-    # One member is one network: nothing is named.
-    axes = network([2, 5, 3], "last_layer", 1, look)
-    assert len(nodes(axes)) == 2 + 5 + 3
-    assert not [w for w in words(axes) if w.startswith("member")]
+def test_areas_are_true_to_scale_between_their_nodes(look):
+    sizes = [11, 17, 13]
+    axes = network(sizes, look)
+    found = matrices(axes)
+    unit = found[0, 2] / sizes[1]
+    for (_, top, width, height), (m, n) in zip(found, pairwise(sizes), strict=True):
+        assert (width, height) == pytest.approx((n * unit, m * unit))
+        assert top + height / 2 == pytest.approx(found[0, 1] + found[0, 3] / 2)
+    middles = sorted({node.center[0] for node in nodes(axes)})
+    np.testing.assert_allclose(
+        found[:, 0] + found[:, 2] / 2, [sum(p) / 2 for p in pairwise(middles)]
+    )
 
 
 @LOOKS
-@pytest.mark.parametrize(
-    "method, names",
-    [
-        ("single", ["weights", "biases"]),
-        ("deep_ensemble", ["own", "biases"]),
-        ("rank1", ["shared", "own", "standard deviations", "biases"]),
-        ("mean_field", ["weights", "standard deviations", "biases"]),
-        ("last_layer", ["shared", "own", "biases"]),
-    ],
-)
-def test_network_names_the_rows_of_the_sum(method, names, look):
-    axes = network([2, 3, 5], method, 7, look)
-    rows = [t.get_text() for t in table(axes) if t.get_position()[0] == 0.1]
-    assert [row.replace("\n", " ") for row in rows] == names
+def test_a_matrix_a_tenth_as_wide_is_drawn_a_tenth_as_wide(look):
+    small, large = (matrices(network([1, w, w, 1], look, widest=50))[1, 2:] for w in (5, 50))
+    assert small == pytest.approx(large / 10)
+    assert large[0] == pytest.approx(large[1])
 
 
-def test_the_first_term_of_a_layer_has_no_sign():
-    axes = network([2, 3, 5], "last_layer", 7)
-    assert {"2·3", "+ 3", "7·3·5", "+ 7·5"} <= set(words(axes))
-
-
-@LOOKS
-def test_network_elides_wide_layers_and_many_members(look):
-    axes = network([1, 1000, 1], "deep_ensemble", 9, look)
-    assert [w for w in words(axes) if "member " in w] == [f"member {i}" for i in (1, 2, 3, 9)]
-    assert "⋮" in words(axes)
-    assert "1,000" in words(axes)
-    assert len(nodes(axes)) == 4 * (1 + 3 + 1)
-
-
-def test_every_second_hidden_unit_is_dropped():
-    axes = network([3, 5, 5, 3], "mc_dropout")
-    hollow = [node.center for node in nodes(axes) if to_hex(node.get_facecolor()) == style.PAGE]
-    assert len(hollow) == 2 * 2
-    crosses = {(line.get_xdata()[0], line.get_ydata()[0]) for line in axes.lines if
-               line.get_marker() == "x"}  # fmt: skip
-    assert crosses == {tuple(center) for center in hollow}
+def test_numbers_are_squares_of_their_own_where_they_are_large():
+    assert lines(network([5, 3]), style.PAGE) == [4 + 2]
+    assert lines(network([5, 3], widest=50), style.PAGE) == []
 
 
 def test_same_input_same_bytes():
-    repeats(lambda: plot.network(SIZES, "rank1", 4))
+    repeats(lambda: plot.network(SIZES))
 
 
 BAD = [
@@ -166,10 +153,6 @@ BAD = [
     (lambda: plot.network([5, 0]), ValueError, ("sizes[1]", "0")),
     (lambda: plot.network(7), TypeError, ("sizes", "7")),
     (lambda: plot.network([2] * 12), ValueError, ("sizes", "2 to 11", "12")),
-    (lambda: plot.network([2, 3], "swag"), ValueError, ("method", "'swag'", "'rank1'")),
-    (lambda: plot.network([2, 3], "rank1", 0), ValueError, ("ensemble_size", "0")),
-    (lambda: plot.network([2, 3], "rank1"), TypeError, ("ensemble_size", "None")),
-    (lambda: plot.network([2, 3], "mc_dropout", 2), ValueError, ("ensemble_size", "no members")),
     (lambda: plot.network([2, 7, 3], widest=5), ValueError, ("widest", "at least 7", "got 5")),
     (lambda: plot.network([2, 3], widest=0), ValueError, ("widest", "positive", "0")),
     (lambda: plot.network([2, 3], widest="50"), TypeError, ("widest", "'50'")),

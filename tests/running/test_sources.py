@@ -63,7 +63,7 @@ def test_what_is_not_read_of_a_package_is_left_out():
     found = read("def draw():\n    return plot.network([1, 2])")
     assert {"plot/__init__.py", "plot/network.py", "plot/style.py"} <= found
     assert not {"plot/forest.py", "plot/effects.py"} & found
-    for code in ("print(plot.network, getattr(plot, 'dots'))", "plot.network, plot.forest.x", ""):
+    for code in ("print(plot.network, getattr(plot, 'key'))", "plot.network, plot.forest.x", ""):
         assert {"plot/forest.py"} <= read(code)
 
 

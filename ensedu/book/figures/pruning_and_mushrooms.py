@@ -15,13 +15,13 @@ CUTS = (
     "least to greatest, of 5 splits. Published: a network five times as large, on 60,000 digits."
 )
 REGRET = (
-    "Doubt has not clearly helped to decide. Left is better: regret after 2,000 mushrooms, and "
-    "minus that of a greedy network that found the same ones, over twelve seeds. The BNN has a "
-    "tenth of the KL."
+    "Doubt has not clearly helped to decide. Left is better: regret after 2,000 mushrooms, minus "
+    "that of a greedy network that found the same ones, over twelve seeds. The BNN has a tenth of "
+    "the KL."
 )
 #: The method whose color an agent has.
 COLORS = {
-    "greedy": "single", "5% random": "single", "deep ensemble": "deep_ensemble",
+    "5% random": "single", "deep ensemble": "deep_ensemble",
     "BNN": "mean_field", "BNN, whole KL": "mean_field",
 }  # fmt: skip
 BNN: dict[str, Any] = {"color": color("mean_field"), "lw": 2, "ms": 5}
@@ -85,32 +85,34 @@ class Cuts:
 
 
 class Regret:
-    """What agents regret in the end, an agent a row with its seeds, the greedy one first.
+    """How much more than the greedy agent others regret in the end, an agent a row.
 
     Parameters
     ----------
-    regrets
-        By agent, what each seed regrets.
     against
-        By agent, the paired difference from the first one.
+        By agent, the paired difference from the greedy one.
+    greedy
+        What that one regrets.
     """
 
-    def __init__(
-        self, regrets: Mapping[str, Sequence[float]], against: Mapping[str, Interval]
-    ) -> None:
-        self.regrets, self.against = regrets, against
+    def __init__(self, against: Mapping[str, Interval], greedy: float | int) -> None:
+        self.against, self.greedy = against, greedy
 
     def draw(self) -> Figure:
-        """Draw all agents, and their differences from the first."""
-        first = next(iter(self.regrets))
-        colors = {name: COLORS[name] for name in self.regrets}
-        return plot.dots({"regret": self.regrets}, reference=first, colors=colors)
+        """Draw the difference of each agent with its interval."""
+        title = "regret"
+        return plot.effects(
+            {title: {name: (one.low, one.mean, one.high) for name, one in self.against.items()}},
+            resolved={title: [n for n, one in self.against.items() if one.low * one.high > 0]},
+            levels={title: f"greedy: {self.greedy:,.0f}"},
+            colors={name: COLORS[name] for name in self.against},
+        )
 
     def say(self) -> str:
-        """Say how far the least regret is from the first one's."""
+        """Say how far the least regret is from the greedy one's."""
         best = min(self.against, key=lambda name: self.against[name].mean)
         one = self.against[best]
         return (
-            f"Least has the {best}: {-one.mean:.0f} below {next(iter(self.regrets))}, with an "
+            f"Least has the {best}: {-one.mean:.0f} below greedy, with an "
             f"interval from {one.low:+.0f} to {one.high:+.0f}."
         ).replace("-", "\N{MINUS SIGN}")

@@ -4,7 +4,7 @@ import numpy as np
 
 from ensedu.book.figures import pruning_and_mushrooms as figures
 from ensedu.book.page.said import too_much
-from ensedu.plot.style import Look
+from ensedu.plot.style import PAGE, Look
 from ensedu.uncertainty import paired
 from tests.plot.looks import drawn, readable, texts
 
@@ -50,20 +50,25 @@ AGAINST = {
 }
 
 
+REGRET = figures.Regret(AGAINST, np.mean(SEEDS["greedy"]))
+
+
 def test_regret_is_a_row_an_agent_beside_greedy():
-    shown = figures.Regret(SEEDS, AGAINST)
-    figure = drawn(shown.draw, Look())
+    figure = drawn(REGRET.draw, Look())
+    (axes,) = figure.axes
     words = {text.get_text() for text in texts(figure)}
-    assert {*SEEDS, "+533", "−200"} <= words
-    assert "difference from greedy" in words
-    first = [line for line in figure.axes[0].lines if line.get_alpha()]
-    assert [list(line.get_xdata()) for line in first] == list(SEEDS.values())
-    readable(shown.draw)
+    assert {*AGAINST, "+533", "−200", "greedy: 2,367"} <= words
+    intervals, means = axes.lines[:-1:2], axes.lines[1::2]
+    for line, mean, one in zip(intervals, means, AGAINST.values(), strict=True):
+        assert [*line.get_xdata(), *mean.get_xdata()] == [one.low, one.high, one.mean]
+    hollow = [mean.get_markerfacecolor() == PAGE for mean in means]
+    assert hollow == [one.low <= 0 <= one.high for one in AGAINST.values()]
+    readable(REGRET.draw)
 
 
 def test_regret_names_the_least():
     one = AGAINST["BNN"]
-    said = figures.Regret(SEEDS, AGAINST).say()
+    said = REGRET.say()
     low, high = (f"{end:+.0f}".replace("-", "−") for end in (one.low, one.high))
     assert said == (f"Least has the BNN: 200 below greedy, with an interval from {low} to {high}.")
     assert not too_much(said)

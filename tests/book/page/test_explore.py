@@ -25,7 +25,7 @@ from tests.errors import check_error
 
 
 def draw(width, ensemble_size=1):
-    return plot.network([1, width, 1], "deep_ensemble", ensemble_size)
+    return plot.network([1, *[width] * ensemble_size, 1])
 
 
 ALT = "{ensemble_size} networks of width {width}"
@@ -177,7 +177,7 @@ def test_a_page_says_where_a_figure_comes_from(book):
 
 
 def test_in_jupyter_it_says_the_same_in_words():
-    shown = explore(partial(plot.network, method="single"), alt="a", table="bayes",
+    shown = explore(partial(plot.network, widest=5), alt="a", table="bayes",
                     sizes=[(1, 2, 1)])  # fmt: skip
     *_, caption = shown.widget().children
     assert "drawing code: ensedu.plot.network.network" in caption.value

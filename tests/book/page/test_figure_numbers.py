@@ -200,10 +200,6 @@ def test_a_figure_that_stands_still_has_all_its_numbers(monkeypatch):
 def test_figures_of_the_package_name_their_series(narrow):
     with plot.style.rendering(plot.Look(narrow)):
         effects = plot.effects({"NLL": {"rank1": (-3, -2, -1), "single": (1, 2, 3)}})
-        dots = plot.dots({"error": {"single": [2, 3, 5], "rank1": [7, 11, 13]}})
     found = [(one.panel, one.name, one.points["x"].tolist()) for one in numbers(effects)]
     assert ("NLL", "rank-1 BNN, interval", [-3, -1]) in found
     assert ("NLL", "single network, mean", [2]) in found
-    found = {one.name: one.points["x"].tolist() for one in numbers(dots)}
-    assert found["rank-1 BNN, seeds"] == [7, 11, 13]
-    assert found["single network, mean"] == pytest.approx([10 / 3])
