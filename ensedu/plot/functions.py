@@ -125,13 +125,13 @@ def functions(
     x: Float[Array, " N"],
     beliefs: Mapping[str, Belief],
     *,
+    ylim: Ends,
     truth: Float[Array, " N"] | None = None,
     data: tuple[Float[Array, " D"], Float[Array, " D"]] | None = None,
     shaded: Ends | None = None,
-    ylim: Ends | None = None,
     columns: int | tuple[int, int] | None = None,
     together: bool = False,
-    thin: str | None = None,
+    thin: str = "",
     named: Mapping[str, Sequence[Number]] | None = None,
     xlabel: str = "x",
 ) -> Figure:
@@ -145,22 +145,21 @@ def functions(
         (N,), where the curves are drawn, increasing.
     beliefs
         Names to `Belief`. A method's key gives its label; "" has no title.
+    ylim
+        Ends of the y-axis.
     truth
         (N,), the curve that the data come from.
     data
         x and y of the examples, (D,) each.
     shaded
         Ends of an interval of x, such as a gap in the data, from low to high.
-    ylim
-        Ends of the y-axis. By default it holds all curves and data; bands may leave it.
     columns
         How many panels stand side by side, as in `panels`.
     together
         Whether all beliefs stand in one panel, each named at its right end: at most four, each of
         another method, without the members of those that have a mean.
     thin
-        What a thin line beside a mean is, for the key: "members" or "draws" by default. Where
-        there is none, what the line alone is.
+        What a thin line beside a mean is, for the key. Where there is none, what the line alone is.
     named
         Words of the key to x and y, around which they stand in the first panel instead. Two more
         numbers are where a thin line from them ends.
@@ -173,8 +172,8 @@ def functions(
         For other arrays, ends that do not rise, places outside the panel, and what cannot stand in
         one panel.
     """
-    scene = Scene(x, truth, data, None if shaded is None else axis_ends("shaded", shaded))
-    rows = checked_beliefs(beliefs, scene)
+    scene = _Scene(x, truth, data, None if shaded is None else axis_ends("shaded", shaded))
+    rows = _checked_beliefs(beliefs, scene)
     checks.boolean("together", together)
     methods = {belief.method for belief in rows.values()}
     if together and (len(rows) > MOST_TOGETHER or len(methods) < len(rows)):
@@ -182,10 +181,10 @@ def functions(
             f"together must be False for more than {MOST_TOGETHER} beliefs, or two of one method, "
             f"got True for {len(rows)} of {len(methods)}"
         )
-    words = thin_line_words(rows) if thin is None else figure_checks.text("thin", thin)
+    figure_checks.text("thin", thin)
     figure_checks.text("xlabel", xlabel)
-    ends = ends_of_beliefs(rows, scene) if ylim is None else axis_ends("ylim", ylim)
-    entries = key_entries(rows, scene, "" if together else words)
+    ends = axis_ends("ylim", ylim)
+    entries = _key_entries(rows, scene, "" if together else thin)
     direct = {
         name: (entries.pop(name), place)
         for name, place in _places({} if named is None else named, scene.span, ends).items()
@@ -231,7 +230,7 @@ def _places(named: Any, span: Ends, ends: Ends) -> dict[str, tuple[float, ...]]:
 
 
 def _panel_each(
-    rows: Mapping[str, Belief], scene: "Scene", ends: Ends, columns: Any,
+    rows: Mapping[str, Belief], scene: "_Scene", ends: Ends, columns: Any,
     entries: Mapping[str, dict[str, Any]], height: float,
 ) -> tuple[Figure, list[Axes]]:  # fmt: skip
     """Draw a panel a belief, its name above it."""
@@ -251,7 +250,8 @@ def _panel_each(
         right=right, above=0.1 + 0.22 * lines, below=BELOW, top=top,
     )  # fmt: skip
     for axes, title, belief in zip(found, titles, rows.values(), strict=True):
-        name_panel(axes, title, belief)
+        own = color(belief.method)
+        axes.set_title(title, loc="left", pad=4, fontsize=TITLE, weight="bold", color=own)
         scene.draw(axes, belief)
     scene.set_axes(found[0], wide, ends, rises)
     write_key(figure, entries)
@@ -264,7 +264,7 @@ def _rises(ends: Ends, height: float) -> dict[float, str]:
 
 
 def _one_panel(
-    rows: Mapping[str, Belief], scene: "Scene", ends: Ends, entries: Mapping[str, dict[str, Any]]
+    rows: Mapping[str, Belief], scene: "_Scene", ends: Ends, entries: Mapping[str, dict[str, Any]]
 ) -> tuple[Figure, list[Axes]]:
     """Draw all beliefs into one panel, each named at its right end."""
     height = HIGH[look().narrow]
@@ -288,7 +288,7 @@ def _one_panel(
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class _Scene:
     """What beliefs are about: where they are drawn, and what is drawn with each."""
 
     x: Array
@@ -354,7 +354,7 @@ def _draw_belief(axes: Axes, x: Array, belief: Belief, alone: bool) -> None:
         axes.plot(x, belief.mean, color=own, lw=2, ls=line, label=f"{called}, mean")
 
 
-def checked_beliefs(beliefs: Any, scene: Scene) -> dict[str, Belief]:
+def _checked_beliefs(beliefs: Any, scene: _Scene) -> dict[str, Belief]:
     """Return beliefs over the x of a scene by name."""
     rows = figure_checks.mapping("beliefs", beliefs, "Beliefs")
     for name, belief in rows.items():
@@ -366,30 +366,7 @@ def checked_beliefs(beliefs: Any, scene: Scene) -> dict[str, Belief]:
     return rows
 
 
-def ends_of_beliefs(rows: Mapping[str, Belief], scene: Scene) -> tuple[float, float]:
-    """Return what holds all curves and data, with a margin; bands may leave it."""
-    values = [part for belief in rows.values() for part in (belief.mean, belief.members)]
-    values += [scene.truth, None if scene.data is None else scene.data[1]]
-    every = np.concatenate([value.ravel() for value in values if value is not None])
-    low, high = float(every.min()), float(every.max())
-    margin = 0.1 * (high - low) or max(1.0, abs(high))
-    return low - margin, high + margin
-
-
-def name_panel(axes: Axes, title: str, belief: Belief) -> None:
-    """Write above a panel what it shows."""
-    own = color(belief.method)
-    axes.set_title(title, loc="left", pad=4, fontsize=TITLE, weight="bold", color=own)
-
-
-def thin_line_words(rows: Mapping[str, Belief]) -> str:
-    """Say what thin lines are: members of methods that have them, draws of others."""
-    known = {METHODS[belief.method].members for belief in rows.values() if belief.several}
-    words = {True: "members", False: "draws"}
-    return " or ".join(words[kind] for kind in sorted(known, reverse=True))
-
-
-def key_entries(rows: Mapping[str, Belief], scene: Scene, thin: str) -> dict[str, dict[str, Any]]:
+def _key_entries(rows: Mapping[str, Belief], scene: _Scene, thin: str) -> dict[str, dict[str, Any]]:
     """Return the words of a key to the looks of what is drawn; `thin` is what thin lines are."""
     every = rows.values()
     methods = {belief.method for belief in every}

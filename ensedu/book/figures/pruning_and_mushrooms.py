@@ -103,7 +103,6 @@ class Regret:
         title = "regret"
         return plot.effects(
             {title: {name: (one.low, one.mean, one.high) for name, one in self.against.items()}},
-            resolved={title: [n for n, one in self.against.items() if one.low * one.high > 0]},
             levels={title: f"greedy: {self.greedy:,.0f}"},
             colors={name: COLORS[name] for name in self.against},
         )
