@@ -442,7 +442,7 @@ OTHERS = {
         "effects": lambda: {
             "single": plot.PooledEffect((1.0, 2.0, 3.0), (0.0, 4.0), [1.0, 3.0], "worse")
         },
-        "reference": lambda: "one network", "source": lambda: "data set",
+        "reference": lambda: "one network",
         "xlim": lambda: (-1, 4), "words": lambda: ["better", "unclear"],
     },
     "plot.functions": {
@@ -458,14 +458,16 @@ OTHERS = {
     },
     "plot.distribution": {"draws": lambda: np.ones((M, m, n))},
     "plot.growth_curves": {
-        "x": lambda: [1.0, 2.0], "xlim": lambda: (1.0, 2.0), "ylim": lambda: (0.5, 2.0),
+        "x": lambda: [1.0, 2.0], "ylim": lambda: (0.5, 2.0),
     },
     "plot.network": {"widest": lambda: 50},
     "plot.weight_density": {
         "mean": lambda: 1.0, "std": lambda: 0.5, "draws": lambda: np.ones(4),
-        "xlim": lambda: (-3.0, 3.0),
+        "xlim": lambda: (-3.0, 3.0), "top": lambda: 1.0,
     },
-    "plot.weight_matrices": {"method": lambda: "deep_ensemble"},
+    "plot.weight_matrices": {
+        "method": lambda: "deep_ensemble", "value_range": lambda: 1.0,
+    },
     "toys.points": {"name": lambda: "gap", "noise": lambda: 0.1, "seed": lambda: 3},
     "torch.check_members": {"inputs*": lambda: torch.ones(B, m)},
     "torch.ensemble": {

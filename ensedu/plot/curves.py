@@ -25,12 +25,11 @@ def growth_curves(
     *,
     xlabel: str,
     ylabel: str,
+    ylim: Ends,
     log: bool = False,
     log_x: bool = False,
     relative_to: str | None = None,
     colors: Mapping[str, str] | None = None,
-    xlim: Ends | None = None,
-    ylim: Ends | None = None,
 ) -> Figure:
     """Draw one curve a method over `x`, with its name at its right end.
 
@@ -42,6 +41,8 @@ def growth_curves(
         Names to K totals. A method's name gives its color, marker, line and label.
     xlabel, ylabel
         What the axes say.
+    ylim
+        The two ends of the y-axis, which hold all that is drawn.
     log, log_x
         Whether the y-axis, the x-axis is logarithmic; totals, x must then be above 0. On a
         logarithmic x-axis there is a tick at each x.
@@ -49,9 +50,6 @@ def growth_curves(
         One of the names: each curve is divided by that one.
     colors
         Names that are no methods to the method whose color, marker and line they have.
-    xlim, ylim
-        The two ends of an axis, which hold all that is drawn. By default they follow from it; a
-        slider gives them, so that its frames have the same axes.
 
     Raises
     ------
@@ -81,8 +79,13 @@ def growth_curves(
     if log and any((values <= 0).any() for values in curves.values()):
         raise ValueError("totals must be above 0 for log=True")
     every = np.concatenate(list(curves.values()))
-    x_ends = _ends_of_totals("xlim", xlim, xs, log_x)
-    y_ends = _ends_of_totals("ylim", ylim, every, log)
+    low, high = axis_ends("ylim", ylim)
+    if log and low <= 0:
+        raise ValueError(f"ylim must be above 0 on a logarithmic axis, got {low:g}")
+    if low > every.min() or high < every.max():
+        raise ValueError(
+            f"ylim must hold all from {every.min():g} to {every.max():g}, got {low:g} to {high:g}"
+        )
 
     with house_style():
         axes = _growth_axes(list(curves))
@@ -94,33 +97,15 @@ def growth_curves(
             )  # fmt: skip
         axes.grid(axis="y")
         axes.set(yscale="log" if log else "linear", xscale="log" if log_x else "linear")
-        axes.set(xlim=x_ends, ylim=y_ends)
-        if not log and ylim is None and every.min() >= 0:
-            axes.set_ylim(bottom=0)
+        axes.set_ylim(low, high)
         times = "×" if relative_to is not None else ""
-        ticks = _y_ticks(axes, every if ylim is None else np.array(y_ends), times)
+        ticks = _y_ticks(axes, times)
         _fit_labels(axes, ticks, xlabel, ylabel)
-        _x_ticks(axes, xs, fixed=xlim is not None)
+        _x_ticks(axes, xs)
         _write_names_at_ends(
             axes, {name: values[-1] for name, values in curves.items()}, xs[-1], looks
         )
     return label_layout.figure_of(axes)
-
-
-def _ends_of_totals(
-    name: str, value: Any, drawn: np.ndarray, log: bool
-) -> tuple[float, float] | tuple[None, None]:
-    """Return `value` as the ends of an axis that hold all that is drawn."""
-    if value is None:
-        return None, None
-    low, high = axis_ends(name, value)
-    if log and low <= 0:
-        raise ValueError(f"{name} must be above 0 on a logarithmic axis, got {low:g}")
-    if low > drawn.min() or high < drawn.max():
-        raise ValueError(
-            f"{name} must hold all from {drawn.min():g} to {drawn.max():g}, got {low:g} to {high:g}"
-        )
-    return low, high
 
 
 def _growth_axes(names: Sequence[str]) -> Axes:
@@ -140,11 +125,11 @@ def _name_height(end: str) -> float:
     return text_layout.text_height(end, SMALL) + 0.05
 
 
-def _y_ticks(axes: Axes, ends: np.ndarray, times: str) -> float:
+def _y_ticks(axes: Axes, times: str) -> float:
     """Set the ticks of y, and return how many inches wide their longest label is."""
     low, high = axes.get_ylim()
     if axes.get_yscale() == "log":
-        values = label_layout.log_ticks(low, high, ends.max() / ends.min())
+        values = label_layout.log_ticks(low, high)
     else:
         values = label_layout.ticks_within(axes.yaxis.get_majorticklocs(), low, high)
     words = [text_layout.number_in_words(y) + times for y in values]
@@ -169,18 +154,15 @@ def _fit_labels(axes: Axes, ticks: float | int, xlabel: str, ylabel: str) -> Non
     label_layout.name_x(axes, under)
 
 
-def _x_ticks(axes: Axes, xs: np.ndarray, *, fixed: bool) -> None:
-    """Set the ticks of x: at each number drawn, or at round ones; `fixed` looks at the ends alone.
+def _x_ticks(axes: Axes, xs: np.ndarray) -> None:
+    """Set the ticks of x: at each number drawn, or at round ones.
 
     Of ticks that stand too close some have no label.
     """
     low, high = axes.get_xlim()
-    tries: list[Any] = []
-    if axes.get_xscale() == "log":
-        tries = [label_layout.log_ticks(low, high, high / low) if fixed else xs]
-    else:
-        if not fixed and np.diff(xs).min() >= 0.06 * (xs[-1] - xs[0]):
-            tries = [xs]
+    log = axes.get_xscale() == "log"
+    tries: list[Any] = [xs] if log or np.diff(xs).min() >= 0.06 * (xs[-1] - xs[0]) else []
+    if not log:
         whole = bool((xs == np.round(xs)).all())
         tries += [MaxNLocator(n, integer=whole).tick_values(low, high) for n in range(8, 0, -1)]
     tries = [label_layout.ticks_within(values, low, high) for values in tries]

@@ -8,21 +8,19 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 
 from ensedu.common import checks
-from ensedu.methods import METHODS
 from ensedu.plot import figure_checks, text_layout
 from ensedu.plot.panels import axis_ends, number, place, set_axis, ticks
 from ensedu.plot.style import GRID, INK, PALETTE, Figure, house_style, look
 from ensedu.plot.text_layout import SMALL
 
 Side = Literal["left", "center", "right"]
-SPREAD = tuple(key for key, method in METHODS.items() if method.spread)
 EDGE = 0.14  # inches: left and right of the axis
 NAME = 0.3  # inches: above the density, where the mean is named
 STROKE = 0.22  # inches: the height of a draw
 BELOW = 0.56  # inches: below the density, for the draws and how many they are
 LETTERS = 12  # points
 MOST_DRAWS = 1000
-LEAST = 1e-4  # of the mean: ticks show six digits
+OWN = PALETTE["rank1"]
 
 
 def weight_density(
@@ -30,9 +28,8 @@ def weight_density(
     std: float | int,
     draws: Float[np.ndarray, "S"],
     *,
-    xlim: tuple[float | int, float | int] | None = None,
-    top: float | int | None = None,
-    method: str = SPREAD[0],
+    xlim: tuple[float | int, float | int],
+    top: float | int,
 ) -> Figure:
     """Draw the density of one random weight, and below it each draw as a stroke.
 
@@ -45,13 +42,9 @@ def weight_density(
     draws
         (S,), 1 to 1,000 draws of the weight.
     xlim
-        The weights at the ends of the axis; by default so that 4 standard deviations to either
-        side of the mean, and all draws, are shown.
+        The weights at the ends of the axis.
     top
-        The greatest density of the axis; by default a little more than that of the mean. Pass both
-        to keep the axes while a slider moves.
-    method
-        A method with standard deviations, which gives the color; the rank-1 BNN by default.
+        The greatest density of the axis.
 
     Raises
     ------
@@ -63,23 +56,9 @@ def weight_density(
     S = len(figure_checks.array("draws", draws, ("S",)))
     if S > MOST_DRAWS:
         raise ValueError(f"draws has S = {S}, accepted is up to {MOST_DRAWS:,}")
-    own = PALETTE[checks.one_of("method", method, SPREAD)]
-    if xlim is None:
-        if std < LEAST * abs(mean):
-            raise ValueError(
-                f"std must be at least {LEAST:g} of the mean, or xlim given, "
-                f"got {std:g} for a mean of {mean:g}"
-            )
-        low = min(mean - 4 * std, float(draws.min()))
-        high = max(mean + 4 * std, float(draws.max()))
-    else:
-        low, high = axis_ends("xlim", xlim)
+    low, high = axis_ends("xlim", xlim)
     peak = 1 / (std * np.sqrt(2 * np.pi))
-    top = (
-        1.08 * peak
-        if top is None
-        else checks.real("top", top, low=1 / figure_checks.MOST, high=figure_checks.MOST)
-    )
+    top = checks.real("top", top, low=1 / figure_checks.MOST, high=figure_checks.MOST)
 
     wide = look().width
     tall = 1.4 if look().narrow else 1.6
@@ -94,20 +73,20 @@ def weight_density(
         near = mean + std * np.linspace(-5, 5, 201)
         x = np.array([low, *near[(near > low) & (near < high)], high])
         y = peak * np.exp(-(((x - mean) / std) ** 2) / 2)
-        axes.fill_between(x, y, color=own, alpha=0.15, lw=0, label="_area")
+        axes.fill_between(x, y, color=OWN, alpha=0.15, lw=0, label="_area")
         middle = np.abs(x - mean) <= std
-        axes.fill_between(x, y, where=middle, facecolor="none", edgecolor=own, lw=0, hatch="////",
+        axes.fill_between(x, y, where=middle, facecolor="none", edgecolor=OWN, lw=0, hatch="////",
                           alpha=0.5, label="_area")  # fmt: skip
-        axes.plot(x, y, color=own, label="density")
+        axes.plot(x, y, color=OWN, label="density")
         axes.axhline(0, color=GRID, lw=0.8)
         ends = -0.06 * unit, -(0.06 + STROKE) * unit
-        axes.vlines(draws, *ends, color=own, lw=1.4, label="draws")
-        words: dict[str, Any] = {"color": own, "weight": "bold", "fontsize": SMALL}
+        axes.vlines(draws, *ends, color=OWN, lw=1.4, label="draws")
+        words: dict[str, Any] = {"color": OWN, "weight": "bold", "fontsize": SMALL}
         many = f"{S:,} draw{'s' if S > 1 else ''}"
         axes.text(low, -(STROKE + 0.2) * unit, many, va="center", **words)
         if low <= mean <= high:
-            axes.vlines(mean, 0, top, color=own, lw=1.4, ls=":", label="mean")
-            _write_moments(axes, mean, std, min(0.607 * peak, 0.9 * top), own)
+            axes.vlines(mean, 0, top, color=OWN, lw=1.4, ls=":", label="mean")
+            _write_moments(axes, mean, std, min(0.607 * peak, 0.9 * top))
     return figure
 
 
@@ -134,7 +113,7 @@ def _label_ends(words: str, part: float) -> tuple[float, float, Side]:
     return at - width / 2, at + width / 2, "center"
 
 
-def _write_moments(axes: Axes, mean: float, std: float, y: float, own: str) -> None:
+def _write_moments(axes: Axes, mean: float, std: float, y: float) -> None:
     """Write mean and standard deviation where they are seen."""
     low, high = axes.get_xlim()
     inch = (high - low) / (look().width - 2 * EDGE)

@@ -41,7 +41,6 @@ WORDS = {
     False: "Each entry is drawn on its own: no row or column moves together.",
 }
 CAPTIONS = {key: WORDS[method.modulated] for key, method in METHODS.items() if method.spread}
-FIRST, *_ = CAPTIONS
 
 
 def distribution(
@@ -49,9 +48,9 @@ def distribution(
     std: Float[np.ndarray, "m n"],
     draws: Float[np.ndarray, "S m n"],
     *,
-    method: str = FIRST,
-    value_range: float | int | None = None,
-    std_range: float | int | None = None,
+    method: str,
+    value_range: float | int,
+    std_range: float | int,
 ) -> Figure:
     """Draw a layer's mean matrix, its standard deviations and matrices drawn from it.
 
@@ -69,11 +68,9 @@ def distribution(
         (S, m, n), 1 to 6 matrices of the layer.
     method
         A method with standard deviations: the color of the frames, and what is said below them.
-        The rank-1 BNN by default.
     value_range, std_range
         The scale of mean and draws runs from ``-value_range`` to ``value_range``, that of the
-        standard deviations from 0 to ``std_range``; by default to the greatest absolute entry.
-        Pass both to keep the scales while a slider moves.
+        standard deviations from 0 to ``std_range``.
 
     Raises
     ------
@@ -92,8 +89,8 @@ def distribution(
     if (std < 0).any():
         raise ValueError(f"std must hold standard deviations >= 0, got {std.min()}")
     own = PALETTE[checks.one_of("method", method, tuple(CAPTIONS))]
-    value_range = figure_checks.color_range("value_range", value_range, mean, draws)
-    std_range = figure_checks.color_range("std_range", std_range, std)
+    value_range = figure_checks.color_range("value_range", value_range)
+    std_range = figure_checks.color_range("std_range", std_range)
 
     narrow, wide = look().narrow, look().width
     across = S if S <= (3 if narrow else 4) else ceil(S / 2)

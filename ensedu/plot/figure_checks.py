@@ -24,11 +24,9 @@ def array(name: str, value: Any, shape: arrays.Shape, like: str = "") -> np.ndar
     return value
 
 
-def color_range(name: str, value: Any, *drawn: np.ndarray) -> float:
-    """Return `value` as the end of a color scale, by default the greatest number that is drawn."""
-    if value is not None:
-        return checks.real(name, value, low=1 / MOST, high=MOST)
-    return max(float(np.abs(array).max()) for array in drawn) or 1.0
+def color_range(name: str, value: Any) -> float:
+    """Return `value` as the end of a color scale."""
+    return checks.real(name, value, low=1 / MOST, high=MOST)
 
 
 def mapping(name: str, value: Any, what: str) -> dict[str, Any]:

@@ -122,7 +122,6 @@ def forest(
     *,
     xlabel: str,
     reference: str = "one network",
-    source: str = "data set",
     xlim: Ends | None = None,
     words: Sequence[str] = (),
 ) -> Figure:
@@ -143,8 +142,6 @@ def forest(
         What a difference of 1 is, in words.
     reference
         What stands at 0.
-    source
-        What a source is called.
     xlim
         Ends of the axis, around 0, the band of what is practically equal, and all means. By default
         it holds all intervals; some dots may leave it.
@@ -161,7 +158,7 @@ def forest(
     for name, row in rows.items():
         if not isinstance(row, PooledEffect):
             raise TypeError(f"effects[{name!r}] must be a PooledEffect, got {checks.given(row)}")
-    for name, value in (("xlabel", xlabel), ("reference", reference), ("source", source)):
+    for name, value in (("xlabel", xlabel), ("reference", reference)):
         figure_checks.text(name, value)
     if not isinstance(words, list | tuple):
         raise TypeError(f"words must be a list or tuple of texts, got {checks.given(words)}")
@@ -173,11 +170,11 @@ def forest(
     with house_style():
         # With ends of its own an axis may have an arrowhead in another figure with the same ends.
         cut = xlim is not None or any(_leaves(row, ends) for row in rows.values())
-        return _draw(rows, xlabel, reference, source, ends, words, cut)
+        return _draw(rows, xlabel, reference, ends, words, cut)
 
 
 def _draw(
-    rows: Mapping[str, PooledEffect], xlabel: str, reference: str, source: str, ends: Ends,
+    rows: Mapping[str, PooledEffect], xlabel: str, reference: str, ends: Ends,
     others: Sequence[str], cut: bool,
 ) -> Figure:  # fmt: skip
     narrow = look().narrow
@@ -212,11 +209,7 @@ def _draw(
     lines = max(text.count("\n") for text in (*names.values(), *words.values()))
     step = ROW + above + LINE * lines
     below_ways = not _stands_between(reference, width, ends)
-    key = _key(
-        cut_to_lines(source, 0.5 * room, 1),
-        alone=all(len(row.sources) == 1 for row in rows.values()),
-        cut=cut,
-    )
+    key = _key(alone=all(len(row.sources) == 1 for row in rows.values()), cut=cut)
     ways = LINE * key_rows(key) + EDGE + 0.08
     top = ways + LINE * (1 + below_ways + (len(rows) >= LONG)) + 0.04
     under = cut_to_lines(xlabel, room, 3)
@@ -229,7 +222,7 @@ def _draw(
     for k, (name, row) in enumerate(rows.items()):
         y = ABOVE + k * step + above
         _draw_row(axes, row, y, ends, name)
-        say_where_pointed(figure, top + y - above, step, _numbers(row, name, source, ends))
+        say_where_pointed(figure, top + y - above, step, _numbers(row, name, ends))
         own = PALETTE.get(row.method or name, MUTED)
         style: dict[str, Any] = {"va": "baseline" if narrow else "center", "linespacing": 1.0}
         said = style | known[name] | {"color": INK if known[name] else SHARED}
@@ -306,7 +299,7 @@ def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str)
                 )  # fmt: skip
 
 
-def _numbers(row: PooledEffect, name: str, source: str, ends: Ends) -> str:
+def _numbers(row: PooledEffect, name: str, ends: Ends) -> str:
     """Return the numbers of a row in lines, as a reader points at it."""
     digits = 2 if ends[1] - ends[0] >= 1 else 3
     low, mean, high, *others = (
@@ -315,10 +308,10 @@ def _numbers(row: PooledEffect, name: str, source: str, ends: Ends) -> str:
     lines = [
         f"{label(name)}: {row.word}" if row.word else label(name),
         f"average {mean} ({low} to {high})",
-        f"one more {source}: {others[0]} to {others[1]}",
+        f"one more data set: {others[0]} to {others[1]}",
     ]
     if len(row.sources) == 1:
-        lines.append(f"this {source}: {others[2]}")
+        lines.append(f"this data set: {others[2]}")
     if row.word == "unclear" and not row.interval[0] <= 0 <= row.interval[2]:
         lines.append("clear alone, not among so many rivals")
     return "\n".join(lines)
@@ -335,14 +328,14 @@ def _leaves(row: PooledEffect, ends: Ends) -> bool:
     return any(not ends[0] < value < ends[1] for value in (*row.sources, *row.prediction))
 
 
-def _key(source: str, *, alone: bool, cut: bool) -> dict[str, dict[str, Any]]:
+def _key(*, alone: bool, cut: bool) -> dict[str, dict[str, Any]]:
     """Return what the marks of all rows mean; dots are alone if no row has several."""
     key: dict[str, dict[str, Any]] = {
         MEANS: {"color": MUTED, "lw": 3.4, "marker": "o", "ms": 8},
-        f"{'this' if alone else 'each'} {source}": {
+        f"{'this' if alone else 'each'} data set": {
             "color": MUTED, "ls": "", "marker": "o", **_dot(alone), "alpha": None,
         },
-        f"one more {source}": {"color": MUTED, "lw": 1.2},
+        "one more data set": {"color": MUTED, "lw": 1.2},
     }  # fmt: skip
     if cut:
         key[OUTSIDE] = {"color": MUTED, "ls": "", "marker": "<", "ms": 7, "mew": 0}

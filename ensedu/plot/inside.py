@@ -21,7 +21,6 @@ from ensedu.plot.bars import (
     exact_digits,
     flow_in_lines,
 )
-from ensedu.plot.panels import cut_to_lines
 from ensedu.plot.style import (
     GRID,
     INK,
@@ -75,14 +74,13 @@ COUNT = 0.56  # inches: the height of one, with its bar
 TOP, BETWEEN = 0.42, 0.2  # inches: for what the columns are, and between two rows
 BAND, NUMBERED = 0.05, 0.2  # inches: the hatched margin of a draw, and its number above it
 BAR = (0.24, 0.16)  # inches: the height of a count's bar, wide and narrow
+COUNTED = "numbers to train"
 NOTE = "Colored squares are stored; faint ones are computed from them."
 
 
 def inside(
     parts: Mapping[str, Mapping[str, Float[np.ndarray, "..."]]],
     counts: Mapping[str, Count],
-    *,
-    counts_title: str = "numbers to train",
 ) -> Figure:
     """Draw one small layer under several methods: each colored square is one stored number.
 
@@ -103,8 +101,6 @@ def inside(
         layer also has samples (M, m, n), the matrices of M forward passes.
     counts
         The same methods to their Counts.
-    counts_title
-        What the counts are.
 
     Raises
     ------
@@ -116,7 +112,6 @@ def inside(
     if named.keys() != rows.keys():
         raise ValueError(f"counts must have the keys {list(rows)}, got {list(named)}")
     named = {method: named[method] for method in rows}
-    figure_checks.text("counts_title", counts_title)
 
     narrow, wide = look().narrow, look().width
     room = wide - 2 * EDGE
@@ -140,9 +135,7 @@ def inside(
         pen = InsidePen(axes, cell, rows, first)
         y = TOP
         if not narrow:
-            title = cut_to_lines(counts_title, COUNTS)
-            y += LINE * title.count("\n")
-            axes.text(wide - EDGE - COUNTS, y - 0.1, title, va="bottom", fontsize=SMALL)
+            axes.text(wide - EDGE - COUNTS, y - 0.1, COUNTED, va="bottom", fontsize=SMALL)
         pen.headers(M, n, y - 0.18)
         for method, arrays in rows.items():
             line, lines = y, LINE * (1 + captions[method].count("\n"))
@@ -169,17 +162,15 @@ def inside(
             size = (named[method].total * length / longest, BAR[narrow])
             draw_shares(axes, named[method], method, (left, top), size)
         axes.plot([EDGE, wide - EDGE], [y, y], color=GRID, lw=0.8)
-        y = _write_inside_key(axes, named, counts_title, y + 0.1, room)
+        y = _write_inside_key(axes, named, y + 0.1, room)
         figure.set_figheight(y + 0.06)
         axes.set_ylim(y + 0.06, 0)
     return figure
 
 
-def _write_inside_key(
-    axes: Axes, counts: Mapping[str, Count], title: str, y: float, room: float
-) -> float:
+def _write_inside_key(axes: Axes, counts: Mapping[str, Count], y: float, room: float) -> float:
     """Say what squares and bars are, from y on; return where that ends."""
-    note = f"{NOTE} Bars: {title}." if look().narrow else NOTE
+    note = f"{NOTE} Bars: {COUNTED}." if look().narrow else NOTE
     note = text_layout.wrapped(note, room, SMALL)
     axes.text(EDGE, y, note, va="top", color=MUTED, fontsize=SMALL)
     y += LINE * (1 + note.count("\n")) + 0.08

@@ -20,9 +20,9 @@ def figure_of(axes: Axes) -> Figure:
     return cast(Figure, axes.figure)
 
 
-def log_ticks(low: float | int, high: float | int, span: float | int) -> list[float]:
+def log_ticks(low: float | int, high: float | int) -> list[float]:
     """Return powers of ten inside two ends, and numbers between them where they are too few."""
-    found = LogLocator(subs=(1, 2, 5) if span < 300 else (1,)).tick_values(low, high)
+    found = LogLocator(subs=(1, 2, 5) if high / low < 300 else (1,)).tick_values(low, high)
     few = ticks_within(found, low, high)
     return few if len(few) > 1 else ticks_within(MaxNLocator(4).tick_values(low, high), low, high)
 

@@ -41,9 +41,9 @@ STORED = tuple(key for key, method in METHODS.items() if not (method.modulated o
 def weight_matrices(
     weights: Float[np.ndarray, "M m n"],
     *,
+    value_range: float | int,
     titles: Sequence[str] | None = None,
     annotate: bool = True,
-    value_range: float | int | None = None,
     method: str | None = None,
     places: int | None = None,
 ) -> Figure:
@@ -53,13 +53,12 @@ def weight_matrices(
     ----------
     weights
         (M, m, n), at most 16 members, as a layer's ``weight_matrices()`` gives them.
+    value_range
+        The scale runs from ``-value_range`` to ``value_range``, the same in all panels.
     titles
         One title a member; by default "member 1", "member 2", … (and none for one member).
     annotate
         Whether to write the entries into their cells, if all fit.
-    value_range
-        The scale runs from ``-value_range`` to ``value_range``, the same in all panels; by default
-        the greatest absolute entry. Pass it to keep the scale while a slider moves.
     method
         The method that stores these matrices, such as ``"deep_ensemble"``: a frame in its color
         says so. By default there is no frame, as around what is computed.
@@ -83,7 +82,7 @@ def weight_matrices(
         raise ValueError(f"places must be {M} to {MOST_MEMBERS}, got {places!r}")
     names = _titles(titles, M, places)
     checks.boolean("annotate", annotate)
-    value_range = figure_checks.color_range("value_range", value_range, weights)
+    value_range = figure_checks.color_range("value_range", value_range)
     own = None if method is None else PALETTE[checks.one_of("method", method, STORED)]
 
     wide = look().width

@@ -45,8 +45,8 @@ def modulation(
     r: Float[np.ndarray, "M m"],
     s: Float[np.ndarray, "M n"],
     *,
-    value_range: float | int | None = None,
-    factor_range: float | int | None = None,
+    value_range: float | int,
+    factor_range: float | int,
 ) -> Figure:
     """Draw W ∘ r sᵀ for each member of a BatchEnsemble layer, one column a member.
 
@@ -63,8 +63,7 @@ def modulation(
         (M, m) and (M, n), the vectors of up to 4 members.
     value_range, factor_range
         The scale of W and W ∘ r sᵀ runs from ``-value_range`` to ``value_range``, that of r, s and
-        r sᵀ from ``-factor_range`` to ``factor_range``; by default to the greatest absolute entry.
-        Pass both to keep the scales while a slider moves.
+        r sᵀ from ``-factor_range`` to ``factor_range``.
 
     Raises
     ------
@@ -80,8 +79,8 @@ def modulation(
             raise ValueError(f"{where} has {name} = {size}, accepted is up to {most}")
     outer = r[:, :, None] * s[:, None, :]
     members = weight * outer
-    values = figure_checks.color_range("value_range", value_range, weight, members)
-    factors = figure_checks.color_range("factor_range", factor_range, r, s, outer)
+    values = figure_checks.color_range("value_range", value_range)
+    factors = figure_checks.color_range("factor_range", factor_range)
 
     narrow, wide = look().narrow, look().width
     sizes = _sizes(M, m, n, weight, r, s, outer, members)

@@ -17,7 +17,7 @@ FIXED = {"xlim": (-3, 3), "top": 1.7}
 
 def density(mean=1.0, std=0.5, draws=None, **options):
     draws = mean + std * NOISE if draws is None else draws
-    return plot.weight_density(mean, std, draws, **options)
+    return plot.weight_density(mean, std, draws, **FIXED | options)
 
 
 def strokes(axes):
@@ -27,21 +27,19 @@ def strokes(axes):
 
 
 def test_density_is_that_of_the_normal_distribution():
-    (axes,) = density(mean=0.75, std=0.25, **FIXED).axes
+    (axes,) = density(mean=0.75, std=0.25).axes
     x, y = axes.lines[0].get_data()
     expected = np.exp(-((x - 0.75) ** 2) / (2 * 0.25**2)) / np.sqrt(2 * np.pi * 0.25**2)
     np.testing.assert_allclose(y, expected, atol=1e-12)
     assert (x[0], x[-1]) == (-3, 3)
     assert y.max() == pytest.approx(0.3989422804 / 0.25)
     assert axes.lines[0].get_color() == plot.PALETTE["rank1"]
-    (axes,) = density(method="mean_field").axes
-    assert axes.lines[0].get_color() == plot.PALETTE["mean_field"]
 
 
 def test_each_draw_is_a_stroke():
     draws = np.array([0.2, -1.5, 2.25])
     kept = draws.copy()
-    (axes,) = density(draws=draws, **FIXED).axes
+    (axes,) = density(draws=draws).axes
     assert strokes(axes) == (list(kept), 1.0)
     np.testing.assert_array_equal(draws, kept)
     assert {"3 draws", "μ = 1", "σ = 0.5", "weight"} <= {*words(axes), axes.get_xlabel()}
@@ -51,7 +49,7 @@ def test_each_draw_is_a_stroke():
 
 
 def test_one_standard_deviation_is_hatched():
-    (axes,) = density(mean=0.5, std=0.25, **FIXED).axes
+    (axes,) = density(mean=0.5, std=0.25).axes
     (hatched,) = [c for c in axes.collections if isinstance(c, PolyCollection) and c.get_hatch()]
     x = np.concatenate([path.vertices[:, 0] for path in hatched.get_paths()])
     assert (x.min(), x.max()) == pytest.approx((0.25, 0.75), abs=0.02)
@@ -63,22 +61,16 @@ def test_one_standard_deviation_is_hatched():
 
 
 def test_the_standard_deviation_is_named_where_there_is_room():
-    (axes,) = density(mean=2.9, std=0.5, **FIXED).axes
+    (axes,) = density(mean=2.9, std=0.5).axes
     (text,) = [t for t in axes.texts if t.get_text() == "σ = 0.5"]
     assert text.get_position()[0] < 2.4 and text.get_ha() == "right"
     assert axes.lines[3].get_xdata() == [2.4]
 
 
-def test_the_axis_holds_all_by_default():
-    (axes,) = density(mean=2.0, std=0.5, draws=np.array([-7.0, 3.0])).axes
-    assert axes.get_xlim() == (-7, 4)
-    assert axes.get_ylim()[1] == pytest.approx(1.08 * 0.3989422804 / 0.5)
-
-
 @pytest.mark.parametrize("narrow", [False, True])
 def test_a_slider_keeps_the_axes(narrow):
     with style.rendering(Look(narrow)):
-        found = [limits(density(mean, std, **FIXED)) for mean, std in ((-1, 1), (0, 0.25), (5, 40))]
+        found = [limits(density(mean, std)) for mean, std in ((-1, 1), (0, 0.25), (5, 40))]
     assert all(one == found[0] for one in found)
 
 
@@ -95,14 +87,15 @@ def test_a_slider_keeps_the_axes(narrow):
     ],
 )
 def test_density_is_readable(mean, std):
-    readable(lambda: density(mean, std, **FIXED))
+    readable(lambda: density(mean, std))
 
 
 @pytest.mark.parametrize(
     ("mean", "unit"), [(0.0, 1e-90), (-321.0, 0.00123), (0.0, 12345.0), (-321.0, 1e90)]
 )
 def test_density_is_readable_with_any_numbers(mean, unit):
-    readable(lambda: density(mean * unit, unit))
+    ends = (mean - 4) * unit, (mean + 4) * unit
+    readable(lambda: density(mean * unit, unit, xlim=ends, top=0.43 / unit))
 
 
 def test_the_same_input_gives_the_same_picture():
@@ -110,11 +103,10 @@ def test_the_same_input_gives_the_same_picture():
 
 
 BAD = [
-    (lambda: plot.weight_density("1", 1, NOISE), TypeError, ("mean", "'1'")),
+    (lambda: density("1", draws=NOISE), TypeError, ("mean", "'1'")),
     (lambda: density(mean=float("nan")), ValueError, ("mean", "nan")),
     (lambda: density(std=0), ValueError, ("std", "above 1e-100", "0")),
     (lambda: density(std=-1.0), ValueError, ("std", "above 1e-100", "-1")),
-    (lambda: density(mean=1e6, std=1.0), ValueError, ("std", "0.0001", "xlim", "1e+06")),
     (lambda: density(draws=[1.0]), TypeError, ("draws", "(S,)", "list")),
     (lambda: density(draws=np.ones((2, 3))), ValueError, ("draws", "(2, 3)", "(S,)")),
     (lambda: density(draws=np.ones(0)), ValueError, ("draws", "(0,)")),
@@ -123,7 +115,6 @@ BAD = [
     (lambda: density(xlim=(3, -3)), ValueError, ("xlim", "rise", "(3, -3)")),
     (lambda: density(xlim=3), TypeError, ("xlim", "3")),
     (lambda: density(top=0), ValueError, ("top", "above 1e-100", "0")),
-    (lambda: density(method="single"), ValueError, ("method", "'single'", "'rank1'")),
 ]
 
 

@@ -12,6 +12,12 @@ from tests.plot.looks import limits, readable, repeats
 from tests.plot.meshes import entries, frames, least_contrast, meshes, words
 
 
+def distribute(mean, std, draws, method="rank1", value_range=2, std_range=3):
+    return plot.distribution(
+        mean, std, draws, method=method, value_range=value_range, std_range=std_range
+    )
+
+
 def given(S, m, n, unit=1.0):
     """The mean of a rank-1 layer, the standard deviations of its entries, and draws."""
     rng = np.random.default_rng(0)
@@ -26,14 +32,13 @@ def test_distribution_draws_what_it_is_given(method, look):
     mean, std, draws = given(5, 3, 7)
     kept = mean.copy(), std.copy(), draws.copy()
     with style.rendering(look):
-        (axes,) = plot.distribution(mean, std, draws, method=method).axes
+        (axes,) = distribute(mean, std, draws, method=method).axes
     first, second, *rest = meshes(axes)
-    limit = max(abs(mean).max(), abs(draws).max())
     for mesh, values in [(first, mean), *zip(rest[::2], draws, strict=True)]:
         np.testing.assert_array_equal(mesh.get_array(), values)
-        assert mesh.get_clim() == (-limit, limit)
+        assert mesh.get_clim() == (-2, 2)
     np.testing.assert_array_equal(second.get_array(), std)
-    assert second.get_clim() == (0, std.max())
+    assert second.get_clim() == (0, 3)
     ends = [style.PAGE, plot.PALETTE[method]]
     ends = [style.DARK[color] for color in ends] if look.dark else ends
     assert [to_hex(second.get_cmap()(end)) for end in (0.0, 1.0)] == ends
@@ -46,7 +51,7 @@ def test_distribution_draws_what_it_is_given(method, look):
 
 @pytest.mark.parametrize("method, stored", [("rank1", False), ("mean_field", True)])
 def test_frames_say_what_is_stored_and_what_is_random(method, stored):
-    (axes,) = plot.distribution(*given(3, 2, 5), method=method).axes
+    (axes,) = distribute(*given(3, 2, 5), method=method).axes
     own = plot.PALETTE[method]
     mean, spread, *draws = frames(axes)
     assert mean == ((style.SHARED, True) if stored else (style.MUTED, False))
@@ -66,7 +71,7 @@ def test_frames_say_what_is_stored_and_what_is_random(method, stored):
 def test_rows_of_a_rank1_layer_move_together():
     mean, std, _ = given(1, 5, 7)
     factor = np.array([1.75, 0.25, 1.0, 1.375, -0.5])
-    (axes,) = plot.distribution(mean, std, (mean * factor[:, None])[None]).axes
+    (axes,) = distribute(mean, std, (mean * factor[:, None])[None]).axes
     change = meshes(axes)[-1]
     np.testing.assert_allclose(
         change.get_array(), np.repeat((factor[:, None] - 1) / 0.75, 7, axis=1), atol=1e-12
@@ -76,7 +81,7 @@ def test_rows_of_a_rank1_layer_move_together():
 
 def test_distribution_without_spread_has_no_change():
     mean = np.array([[1.0, -2.0], [0.0, 3.0]])
-    (axes,) = plot.distribution(mean, 0 * mean, mean[None], value_range=4).axes
+    (axes,) = distribute(mean, 0 * mean, mean[None], value_range=4, std_range=1).axes
     first, second, draw, change = meshes(axes)
     assert first.get_clim() == draw.get_clim() == (-4, 4)
     assert second.get_clim() == (0, 1)
@@ -85,12 +90,9 @@ def test_distribution_without_spread_has_no_change():
 
 def test_a_slider_keeps_the_scales():
     mean, std, draws = given(3, 5, 7)
-    found = [
-        limits(plot.distribution(mean, k * std, k * draws, value_range=2, std_range=3))
-        for k in (0.1, 1, 5)
-    ]
+    found = [limits(distribute(mean, k * std, k * draws)) for k in (0.1, 1, 5)]
     assert found[0] == found[1] == found[2]
-    (axes,) = plot.distribution(mean, std, draws, value_range=2, std_range=3).axes
+    (axes,) = distribute(mean, std, draws).axes
     assert [mesh.get_clim() for mesh in meshes(axes)[:3]] == [(-2, 2), (0, 3), (-2, 2)]
     assert {"−2", "2", "0", "3"} <= set(words(axes))
 
@@ -98,12 +100,12 @@ def test_a_slider_keeps_the_scales():
 def test_distribution_writes_entries_where_they_fit():
     mean, std, draws = given(3, 5, 5)
     expected = [f"{x:.2f}".replace("-", "−") for array in (mean, std) for x in array.ravel()]
-    (axes,) = plot.distribution(mean, std, draws).axes
+    (axes,) = distribute(mean, std, draws).axes
     assert entries(axes) == expected
-    (axes,) = plot.distribution(*given(1, 5, 11)).axes
+    (axes,) = distribute(*given(1, 5, 11)).axes
     assert entries(axes) == []
     with style.rendering(Look(narrow=True)):
-        (axes,) = plot.distribution(mean, std, draws).axes
+        (axes,) = distribute(mean, std, draws).axes
     assert entries(axes) == []
 
 
@@ -112,7 +114,7 @@ def test_distribution_writes_entries_where_they_fit():
 def test_entries_can_be_read_in_their_cells(method, look):
     values = np.linspace(-1, 1, 9).reshape(3, 3)
     with style.rendering(look):
-        (axes,) = plot.distribution(values, (values + 1) / 2, values[None], method=method).axes
+        (axes,) = distribute(values, (values + 1) / 2, values[None], method=method).axes
     assert len(entries(axes)) == 3 * 9
     assert least_contrast(axes) >= 4.5
 
@@ -123,16 +125,16 @@ def test_entries_can_be_read_in_their_cells(method, look):
     ("mean_field", (2, 1, 1)), ("rank1", (6, 1, 16)),
 ])  # fmt: skip
 def test_distribution_is_readable(method, sizes):
-    readable(lambda: plot.distribution(*given(*sizes), method=method))
+    readable(lambda: distribute(*given(*sizes), method=method))
 
 
 @pytest.mark.parametrize("unit", [1e-9, 0.00123, 12345.0, 1e90])
 def test_distribution_is_readable_with_any_numbers(unit):
-    readable(lambda: plot.distribution(*given(2, 3, 5, unit), method="mean_field"))
+    readable(lambda: distribute(*given(2, 3, 5, unit), "mean_field", 2 * unit, 3 * unit))
 
 
 def test_the_same_input_gives_the_same_picture():
-    repeats(lambda: plot.distribution(*given(2, 3, 5)))
+    repeats(lambda: distribute(*given(2, 3, 5)))
 
 
 def ones(*shape):
@@ -140,7 +142,7 @@ def ones(*shape):
 
 
 def distribution(S=2, m=2, n=3, std=1.0, **options):
-    return plot.distribution(ones(m, n), np.full((m, n), std), ones(S, m, n), **options)
+    return distribute(ones(m, n), np.full((m, n), std), ones(S, m, n), **options)
 
 
 BAD = [
@@ -151,9 +153,9 @@ BAD = [
     (lambda: distribution(method="single"), ValueError, ("method", "'single'", "'rank1'")),
     (lambda: distribution(value_range=float("nan")), ValueError, ("value_range", "nan")),
     (lambda: distribution(std_range=-1), ValueError, ("std_range", "-1")),
-    (lambda: plot.distribution(ones(2, 3), ones(3, 2), 1), ValueError, ("std", "(2, 3)")),
+    (lambda: distribute(ones(2, 3), ones(3, 2), 1), ValueError, ("std", "(2, 3)")),
     (
-        lambda: plot.distribution(ones(2, 3), ones(2, 3), ones(2, 3)), ValueError,
+        lambda: distribute(ones(2, 3), ones(2, 3), ones(2, 3)), ValueError,
         ("draws", "(S, 2, 3)"),
     ),
 ]  # fmt: skip

@@ -306,7 +306,7 @@ def test_it_is_readable_in_every_look():
     readable(lambda: draw(dict.fromkeys((*METHODS, long), effect)))
     far = PooledEffect((4.0, 5.0, 6.0), (1.0, 9.0), [4.0, 6.0], "worse by little")
     readable(lambda: draw({long: far}))
-    readable(lambda: draw({long: far}, reference=long, source=long, xlabel=long))
+    readable(lambda: draw({long: far}, reference=long, xlabel=long))
 
 
 def test_every_color_has_one_for_dark_pages():
@@ -341,7 +341,6 @@ BAD = [
     (ask(rows={"a": (1, 2, 3)}), TypeError, ("effects['a']", "PooledEffect", "(1, 2, 3)")),
     (ask(xlabel=3), TypeError, ("xlabel", "3")),
     (ask(reference=None), TypeError, ("reference", "None")),
-    (ask(source=3), TypeError, ("source", "3")),
     (ask(words=["better", 3]), TypeError, ("words[1]", "3")),
     (ask(xlim=(1, -1)), ValueError, ("xlim", "rise", "(1, -1)")),
     (ask(xlim=(-0.8, 1)), ValueError, ("xlim", "-0.8 to 0.6", "-0.8 to 1")),

@@ -33,8 +33,8 @@ def parts(M=M, m=m, n=n, seed=0):
     }
 
 
-def inside(given=None, counts=COUNTS, **options):
-    return plot.inside(given or parts(), counts, **options)
+def inside(given=None, counts=COUNTS):
+    return plot.inside(given or parts(), counts)
 
 
 def some(*methods, **sizes):
@@ -69,8 +69,7 @@ def test_readable_alone(method):
 @pytest.mark.parametrize("total", [0, 10**60])
 def test_readable_with_large_counts(total):
     counts = {key: Count(total, biases=2 * total) for key in SHAPES}
-    title = "numbers of the whole network 1-50-50-1"
-    readable(lambda: inside(parts(M=1), counts, counts_title=title))
+    readable(lambda: inside(parts(M=1), counts))
 
 
 @pytest.mark.parametrize("look", LOOKS)
@@ -182,8 +181,8 @@ def member(i):
 
 @pytest.mark.parametrize("look", LIGHT)
 def test_inside_writes_the_counts(look):
-    title = "of 1-50-50-1"
-    (axes,) = drawn(lambda: inside(counts_title=title), look).axes
+    title = "numbers to train"
+    (axes,) = drawn(inside, look).axes
     written = " ".join(" ".join(words(axes)).split())
     assert {f"{COUNTS[k].total:,}" for k in SHAPES} <= set(words(axes))
     assert f"Bars: {title}." in written if look.narrow else title in words(axes)
@@ -285,7 +284,6 @@ BAD = [
     (lambda: inside(changed("rank1", "s_mean", np.ones((M, m)))), ("s_mean", "(5, 7)")),
     (lambda: inside(changed("rank1", "s_std", -np.ones((M, n)))), ("s_std", "-1")),
     (lambda: inside(parts(m=9)), ("m = 9", "up to 8")),
-    (lambda: inside(counts_title=r"$\frac$"), ("counts_title", "formula", "frac")),
 ]
 
 
