@@ -1267,7 +1267,7 @@ MUTANTS = (
         "ensedu/plot/colored_cells.py",
         "color=INKS[int(luminance(colors[row, column]) < MIDDLE)]",
         "color=INKS[0]",
-        ("tests/plot/test_modulation.py",),
+        ("tests/plot/test_distribution.py",),
         "entries of dark cells cannot be read",
     ),
     Mutant(

@@ -12,9 +12,8 @@ from ensedu import counting, plot
 from ensedu.counting import Count
 from ensedu.methods import METHODS, ROLE_LABELS, ROLES, size_option
 from ensedu.plot import bars, style
-from ensedu.plot.style import LOOKS
 from tests.errors import check_error
-from tests.plot.looks import LIGHT, drawn, limits, readable, repeats
+from tests.plot.looks import LIGHT, drawn, readable
 
 M = 5
 LONG = "a package of a long name, and of a longer one"
@@ -273,14 +272,6 @@ def test_ticks_are_round_and_have_room(longest, ticks):
 ])  # fmt: skip
 def test_the_axis_ends_at_the_longest_bar_or_at_the_reference(name, end):
     assert plot.parameter_bars(CASES[name]).axes[1].get_xlim() == pytest.approx((0, end))
-
-
-def test_dark_figures_are_the_same():
-    assert len({str(limits(of_all(look))) for look in LOOKS}) == 2
-
-
-def test_same_input_same_bytes():
-    repeats(lambda: plot.parameter_bars(COUNTS))
 
 
 FORMULA = r"$\frac$"  # that lacks its arguments

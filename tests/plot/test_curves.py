@@ -198,11 +198,6 @@ def test_names_at_the_ends_of_equal_curves_are_all_there(look):
     assert set(plot.LABELS.values()) <= {text.get_text().replace("\n", " ") for text in found}
 
 
-def test_colors_are_of_the_house():
-    (axes,) = shown("relative", LIGHT[0]).axes
-    assert {line.get_color() for line in axes.lines} == set(style.PALETTE.values())
-
-
 NAN = float("nan")
 FORMULA = r"$\frac$"  # that lacks its arguments
 BAD = [

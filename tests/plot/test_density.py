@@ -8,7 +8,7 @@ from ensedu import plot
 from ensedu.plot import style
 from ensedu.plot.style import Look
 from tests.errors import check_error
-from tests.plot.looks import limits, readable, repeats
+from tests.plot.looks import limits, readable
 from tests.plot.meshes import words
 
 NOISE = np.random.default_rng(0).normal(size=23)
@@ -96,10 +96,6 @@ def test_density_is_readable(mean, std):
 def test_density_is_readable_with_any_numbers(mean, unit):
     ends = (mean - 4) * unit, (mean + 4) * unit
     readable(lambda: density(mean * unit, unit, xlim=ends, top=0.43 / unit))
-
-
-def test_the_same_input_gives_the_same_picture():
-    repeats(density)
 
 
 BAD = [

@@ -6,7 +6,7 @@ import pytest
 
 from ensedu.plot import effects
 from ensedu.plot.style import INK, MARKERS, PAGE, PALETTE
-from tests.plot.looks import LIGHT, drawn, readable, repeats, texts
+from tests.plot.looks import LIGHT, drawn, readable, texts
 
 NLL = {
     "a larger network": (-0.03, -0.011, 0.02),
@@ -93,10 +93,6 @@ def test_it_is_readable_in_every_look():
 
 def test_names_that_are_no_methods_are_ink():
     assert rows(effects({"a": {"b": (0, 1, 2)}}).axes[0])[0][0].get_color() == INK
-
-
-def test_it_repeats():
-    repeats(lambda: effects(SCORES))
 
 
 @pytest.mark.bad_input

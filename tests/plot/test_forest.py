@@ -12,7 +12,7 @@ from ensedu.plot.panels import KEPT, POINTED
 from ensedu.plot.renderings import COLOR, renderings
 from ensedu.plot.style import DARK, GRID, INK, MARKERS, MUTED, PAGE, PALETTE, SHARED
 from tests.errors import check_error
-from tests.plot.looks import LIGHT, box, drawn, limits, readable, repeats, texts
+from tests.plot.looks import LIGHT, box, drawn, limits, readable, texts
 
 LOOKS = pytest.mark.parametrize("look", LIGHT, ids=["wide", "narrow"])
 ROWS = {
@@ -313,10 +313,6 @@ def test_every_color_has_one_for_dark_pages():
     found = {color for one in renderings(draw).values() for color in COLOR.findall(one.svg)}
     assert found >= {INK, MUTED, GRID, PAGE, PALETTE["rank1"]}
     assert found <= {*DARK, *DARK.values()}
-
-
-def test_it_repeats():
-    repeats(draw)
 
 
 def effect(**change):

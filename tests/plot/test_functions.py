@@ -10,8 +10,8 @@ from matplotlib.lines import Line2D
 
 from ensedu import plot
 from ensedu.methods import METHODS
-from ensedu.plot import Belief, look, rendering
-from ensedu.plot.style import INK, LABELS, MUTED, PALETTE, Look
+from ensedu.plot import Belief
+from ensedu.plot.style import INK, LABELS, PALETTE
 from tests.plot.looks import LIGHT, drawn, limits, readable, repeats, texts
 
 N, D, M = 11, 7, 3
@@ -203,25 +203,8 @@ def test_small_bundles_can_be_read():
     readable(lambda: functions(X, beliefs, columns=(4, 2), thin=LONG))
 
 
-def test_colors_are_those_of_the_palette():
-    figure = functions(X, THREE, **ABOUT)
-    inks = {
-        to_hex(line.get_color()) for line in figure.findobj(match=type(figure.axes[0].lines[0]))
-    }
-    known = {*PALETTE.values(), INK, MUTED}
-    # Spines, ticks and grids are drawn by the style.
-    assert {line.get_color() for axes in figure.axes for line in axes.lines} <= known
-    assert inks <= {*known, "#b8b8b8"}
-
-
 def test_the_same_figure_has_the_same_bytes():
     repeats(lambda: functions(X, THREE, **ABOUT))
-
-
-def test_the_look_is_that_of_the_call():
-    with rendering(Look(narrow=True)):
-        assert functions(X, ONE).get_figwidth() == look().width == 4
-    assert functions(X, ONE).get_figwidth() == 7.2
 
 
 @pytest.mark.bad_input

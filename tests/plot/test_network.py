@@ -11,7 +11,7 @@ from matplotlib.patches import Circle, Rectangle
 from ensedu import counting, plot
 from ensedu.plot import style
 from tests.errors import check_error
-from tests.plot.looks import LIGHT, box, drawn, readable, repeats
+from tests.plot.looks import LIGHT, box, drawn, readable
 
 SIZES = [1, 50, 50, 1]
 LOOKS = pytest.mark.parametrize("look", LIGHT, ids=["wide", "narrow"])
@@ -141,10 +141,6 @@ def test_a_matrix_a_tenth_as_wide_is_drawn_a_tenth_as_wide(look):
 def test_numbers_are_squares_of_their_own_where_they_are_large():
     assert lines(network([5, 3]), style.PAGE) == [4 + 2]
     assert lines(network([5, 3], widest=50), style.PAGE) == []
-
-
-def test_same_input_same_bytes():
-    repeats(lambda: plot.network(SIZES))
 
 
 BAD = [

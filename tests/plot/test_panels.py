@@ -16,7 +16,7 @@ from ensedu.plot.panels import (
     number,
     ticks,
 )
-from ensedu.plot.style import Figure, Look
+from ensedu.plot.style import Figure
 from ensedu.plot.text_layout import text_width
 from tests.plot.looks import LIGHT, readable
 
@@ -174,8 +174,3 @@ def test_labels_move_apart_no_further_than_they_must():
 def test_bad_input(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
-
-
-def test_looks_decide_the_width():
-    for look in (Look(), Look(narrow=True, dark=True)):
-        assert boxes(look, 2, height=1)[0].get_figwidth() == look.width
