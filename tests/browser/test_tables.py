@@ -73,22 +73,22 @@ SEEN = """() => [...document.querySelectorAll(".ensedu-table-box")].map((box) =>
 
 
 def of_many_sizes():
-    """Tables of 1 to 9 columns of 1 to 13 letters, grouped, with ratios or without."""
+    """Tables of 1 to 9 columns of 1 to 13 letters, grouped, with what explains them or without."""
     rng = np.random.default_rng(0)
     for columns in range(1, 10):
         for digits in (1, 4, 7, 10):
-            rows = {
-                method: {
-                    (f"width {i // 3}" if columns % 2 else "", f"M = {i}"): int(
-                        rng.integers(10 ** (digits - 1), 10**digits)
+            rows = {}
+            for method in METHODS:
+                low, high = 10 ** (digits - 1), 10**digits
+                numbers = [f"{number:,}" for number in rng.integers(low, high, columns)]
+                rows[method] = {
+                    (f"width {i // 3}" if columns % 2 else "", f"M = {i}"): (
+                        number,
+                        "1.41 ×" if digits % 2 else "",
                     )
-                    for i in range(columns)
+                    for i, number in enumerate(numbers)
                 }
-                for method in METHODS
-            }
-            yield method_table(
-                rows, relative_to="single" if digits % 2 else None, caption="Numbers"
-            )
+            yield method_table(rows, caption="Numbers")
 
 
 def prices():
@@ -108,7 +108,7 @@ def test_no_table_scrolls_sideways_on_a_phone(open_tables, width):
     small = method_table({method: {"numbers": 13 * (i + 1)} for i, method in enumerate(METHODS)})
     shown = [
         small,
-        totals(*METHODS, relative_to="single"),
+        totals(*METHODS),
         scores(),
         counting.mlp([1, 50, 50, 1], "rank1", 4)._as_table(),
         prices(),
@@ -128,7 +128,7 @@ def test_a_table_fits_where_it_does_not_stack(open_tables, width):
 
 def test_where_there_is_room_a_table_is_one(open_tables):
     shown = [
-        totals(*METHODS, relative_to="single"),
+        totals(*METHODS),
         counting.mlp([1, 50, 50, 1], "rank1", 4)._as_table(),
         scores(),
     ]

@@ -1,7 +1,6 @@
 """Tables of methods and numbers: aligned text in a notebook, a table of the house on a page."""
 
 from collections.abc import Mapping
-from fractions import Fraction
 from numbers import Integral
 from string import Formatter
 from typing import Any
@@ -21,7 +20,6 @@ def method_table(
     rows: Mapping[str, Mapping[Any, Any]],
     *,
     columns: Mapping[Any, Any] | None = None,
-    relative_to: str | None = None,
     decisive: Any = None,
     colors: Mapping[str, str] | None = None,
     caption: str = "",
@@ -41,9 +39,6 @@ def method_table(
     columns
         The digits behind the point of a column, or a template of its numbers such as
         ``"{:+,}"``; by default floats have two digits, and integers are shown in full.
-    relative_to
-        The row by whose counts those of a column are divided, beside them: "3,812  1.41 ×". Counts
-        are integers and Counts.
     decisive
         The cell that decides, (row, column), or several: bold on a page, an arrow in text.
     colors
@@ -56,8 +51,7 @@ def method_table(
     TypeError, ValueError
         For no rows or columns, rows that do not all have the columns of the first, a value of
         another kind or not finite, an interval whose mean lies outside, a template that fits no
-        number, a row, column or method that does not exist, and a `relative_to` whose counts are
-        missing or 0.
+        number, and a row, column or method that does not exist.
 
     Examples
     --------
@@ -67,12 +61,11 @@ def method_table(
     ...     {
     ...         "batch_ensemble": {"numbers": counting.mlp(sizes, "batch_ensemble", 4)},
     ...         "single": {"numbers": counting.mlp(sizes)},
-    ...     },
-    ...     relative_to="single",
+    ...     }
     ... )
-                            numbers
-    single network    2,701  1.00 ×
-    BatchEnsemble     3,812  1.41 ×
+                    numbers
+    single network    2,701
+    BatchEnsemble     3,812
     """
     values = _values(rows)
     titles = list(next(iter(values.values())))
@@ -81,16 +74,11 @@ def method_table(
     own = {name: name for name in values if name in METHODS} | _colors(colors, values)
     checks.text("caption", caption)
     checks.text("corner", corner)
-    relative = {} if relative_to is None else _relative(relative_to, values, titles)
     if values.keys() <= METHODS.keys():
         values = {name: values[name] for name in METHODS if name in values}
 
     def cell(name: str, title: Any) -> Cell:
-        value = values[name][title]
-        text, aside = _text(f"rows[{name!r}][{title!r}]", value, formats[title])
-        number = _number(value)
-        if title in relative and number is not None:
-            aside = _ratio(Fraction(number, relative[title]))
+        text, aside = _text(f"rows[{name!r}][{title!r}]", values[name][title], formats[title])
         return Cell(text, aside, (name, title) in marked)
 
     return Table(
@@ -212,26 +200,6 @@ def _colors(value: Any, values: Mapping[str, Any]) -> dict[str, str]:
     return dict(value or {})
 
 
-def _relative(
-    name: Any, values: Mapping[str, Mapping[Any, Any]], titles: list[Any]
-) -> dict[Any, int]:
-    """Return the count that those of each column are divided by, for columns of counts."""
-    checks.one_of("relative_to", name, values)
-    found = {}
-    for title in titles:
-        numbers = [row[title] for row in values.values() if row[title] is not None]
-        if numbers and all(_number(value) is not None for value in numbers):
-            if not (base := _number(values[name][title])):
-                raise ValueError(
-                    f"relative_to is {name!r}, which has {values[name][title]!r} in the column "
-                    f"{title!r}; accepted are counts other than 0"
-                )
-            found[title] = base
-    if not found:
-        raise ValueError(f"relative_to is {name!r}, but no column of rows holds counts alone")
-    return found
-
-
 def _number(value: Any) -> int | None:
     """Return an integer, or a Count's total; None for any other value."""
     if isinstance(value, Count):
@@ -280,12 +248,6 @@ def _written(name: str, value: Any, template: str) -> str:
             f"{checks.shown(number)}: {error}"
         ) from None
     return text.replace("-", "−")
-
-
-def _ratio(ratio: Fraction) -> str:
-    """Return a ratio with two digits, exactly rounded however long its parts are."""
-    hundredths = round(100 * abs(ratio))
-    return f"{'−' * (ratio < 0)}{hundredths // 100:,}.{hundredths % 100:02} ×"
 
 
 def _column(title: Any, values: list[Any]) -> Column:
