@@ -25,12 +25,11 @@ THINS = " ,.:;'()[]ijl"
 
 @dataclass(frozen=True)
 class Column:
-    """What a column is called, and its group; whether it holds words, and whether sums."""
+    """What a column is called, and its group; whether it holds words."""
 
     title: str
     group: str = ""
     words: bool = False
-    total: bool = False
 
     @property
     def label(self) -> str:
@@ -160,14 +159,13 @@ class Table:
 
     def _row_html(self, row: Row) -> str:
         own = f' data-method="{escape(row.method)}"' if row.method else ""
-        sums = ' class="ensedu-total"' if row.total else ""
         name = f'<th role="rowheader" scope="row">{escape(row.title)}</th>'
         cells = "".join(
             f'<td role="cell" data-label="{escape(column.label)}"{_class_attribute(column)}>'
             f"{_cell_html(cell, any(other.aside for other in self._cells_of_column(i)))}</td>"
             for i, (column, cell) in enumerate(zip(self.columns, row.cells, strict=True))
         )
-        return f'<tr role="row"{sums}{own}>{name if any(self._row_names) else ""}{cells}</tr>'
+        return f'<tr role="row"{own}>{name if any(self._row_names) else ""}{cells}</tr>'
 
     def table_width(self) -> float:
         """How wide it is as a table."""
@@ -206,10 +204,7 @@ def _aligned_column(column: Column, cells: list[Cell]) -> list[str]:
 
 
 def _class_attribute(column: Column) -> str:
-    names = [
-        name for name, on in (("ensedu-words", column.words), ("ensedu-total", column.total)) if on
-    ]
-    return f' class="{" ".join(names)}"' if names else ""
+    return ' class="ensedu-words"' if column.words else ""
 
 
 def _cell_html(cell: Cell, aside_of_any: bool) -> str:

@@ -82,8 +82,7 @@ class Count:
             )
             for name, part in zip(names, (*self.layers, self), strict=True)
         ]
-        columns = (Column(title, total=role == "total") for role, title in titles.items())
-        return Table(tuple(columns), tuple(rows))
+        return Table(tuple(map(Column, titles.values())), tuple(rows))
 
 
 def sum_of_layers(layers: Sequence[Count]) -> Count:

@@ -252,24 +252,16 @@ def test_a_row_that_is_pointed_at_says_its_numbers(open_page, server, viewport):
     page.wait_for_function("(note) => note.hidden", arg=note.element_handle())
 
 
-def test_comparisons_have_sliders_over_width_layers_and_members(site):
-    assert {"width", "hidden_layers", "ensemble_size"} <= SLIDERS[COMPARISON]
-    assert "ensemble_size" in SLIDERS[BATCH]
-
-
 def corners(number):
     """First and last values of sliders: of each two of them, every pair."""
     rows = itertools.product(("Home", "End"), repeat=number)
     return [ends for ends in rows if number < 3 or ends.count("End") % 2 == 0]
 
 
-@pytest.mark.parametrize(
-    ("home", "chapter"),
-    [*(("server", chapter) for chapter in SLIDERS), ("folder", COMPARISON)],
-    indirect=["home"],
-)
-def test_keys_move_every_slider_and_no_frame_is_blank_below(page, home, chapter):
-    visit(page, home + chapter)
+@pytest.mark.parametrize("home", ["server", "folder"], indirect=True)
+def test_keys_move_every_slider(page, home):
+    """Of one page: how a frame is found by its values is the same on all."""
+    visit(page, home + COMPARISON)
     explorers = page.locator(EXPLORERS).all()
     assert explorers
 
@@ -280,26 +272,34 @@ def test_keys_move_every_slider_and_no_frame_is_blank_below(page, home, chapter)
             assert move(page, explorer, i, key) == len(data["values"][i])
         here = check(page, explorer, data, look)
         assert here == [ends[key][i] for i, key in enumerate(keys)]
-        if home.startswith("http"):  # from a folder, no script may read a picture
-            assert page.evaluate(BLANK, explorer.element_handle()) < 40, (keys, look)
         return here
 
-    # Every corner and step on one page: how a frame is found by its values is the same on all.
-    whole = chapter == COMPARISON
     for explorer in explorers:
         data = data_of(explorer)
-        number = len(data["values"])
-        for keys in reversed(corners(number) if whole else [["Home"] * number]):
+        for keys in reversed(corners(len(data["values"]))):
             here = to(explorer, keys, "wide-light")
-        for i, values in enumerate(data["values"] if whole else []):
+        for i, values in enumerate(data["values"]):
             move(page, explorer, i, "ArrowRight")
             here[i] = min(1, len(values) - 1)
             assert check(page, explorer, data) == here
     page.set_viewport_size(PHONE)
     for explorer in explorers:
-        for key in ("Home", "End") if whole else ("End",):
+        for key in ("Home", "End"):
             to(explorer, [key] * len(data_of(explorer)["values"]), "narrow-light")
+
+
+@pytest.mark.parametrize("chapter", SLIDERS)
+def test_no_frame_is_blank_below_and_no_control_leaves_its_box(page, server, chapter):
+    visit(page, server + chapter)
+    for viewport in (DESK, PHONE):
+        page.set_viewport_size(viewport)
+        for explorer in page.locator(EXPLORERS).all():
+            seen(page, explorer)
+            assert page.evaluate(BLANK, explorer.element_handle()) < 40
     # The longest values stand last.
+    for explorer in page.locator(EXPLORERS).all():
+        for i in range(explorer.locator(".ensedu-control").count()):
+            move(page, explorer, i, "End")
     for viewport in (PHONE, SMALL):
         page.set_viewport_size(viewport)
         assert page.evaluate(OUTSIDE) == []

@@ -214,8 +214,8 @@ def at(page, x, y):
 
 def test_play_pause_step_reset_and_new_start(live):
     page = live({"width": 50, "hidden_layers": 3, "ensemble_size": 8})  # has not ended at Pause
-    steps = "t.steps"
-    assert page.evaluate(steps) == 0
+    page.wait_for_timeout(200)  # a reader who asks for less motion begins it
+    assert page.evaluate("t.steps") == 0
     press(page, "Step")
     page.evaluate("until(() => t.steps === 1)")
     for _ in range(5):  # faster than pictures come
@@ -863,6 +863,13 @@ def test_every_preset_trains(live):
         page.evaluate(f"until(() => {matrices})")
 
 
+def test_points_are_those_that_python_draws(bench):
+    for name, toy in toys.TOYS.items():
+        for noise, seed in ((toy.noise, 0), (0.7, 812)):
+            found = bench.evaluate("(given) => ensedu.points(...given)", [name, noise, seed])
+            assert found == pytest.approx(toys.points(name, noise, seed), abs=0.0011), name
+
+
 COLUMNS = {
     "1,2\n3,4": ("xy", 2),
     "x,y\n1,2\n3,4\n": ("xy", 2),
@@ -1121,38 +1128,24 @@ def test_nothing_runs_off_the_screen(open_live):
     assert page.evaluate(weights) == 0
     page.evaluate("root().scrollIntoView()")
     page.evaluate("until(() => t.steps > 2)")
-
-
-@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-def test_a_run_begins_by_itself_and_rests_at_3000_unless_motion_is_reduced(open_live, motion):
-    page = open_live(motion=motion)
-    page.evaluate("() => { begin({ width: 2, method: 'single', ensemble_size: 1, points: [[0, 0], [1, 1]] }) }")  # fmt: skip
-    if motion == "reduce":
-        page.evaluate("until(() => meter())")
-        page.wait_for_timeout(200)
-        assert page.evaluate("t.steps") == 0
-        assert page.get_by_role("button", name="▶ Play").is_visible()
-        return
-    page.evaluate("until(() => root().dataset.playing === 'false' && t.steps > 1)")
-    page.evaluate("until(() => t.steps === 3000)")
-    page.evaluate("until(() => meter().startsWith('step 3,000 '))")
-    press(page, "▶ Play")  # the reader's own has no end
-    page.evaluate("until(() => t.steps > 3200)")
-    press(page, "❚❚ Pause")
-
-
-def test_a_pause_of_the_reader_lasts(open_live):
-    page = open_live(motion="no-preference")
-    page.add_style_tag(content=".space { height: 3000px }")
-    page.evaluate("() => { begin({ width: 100, ensemble_size: 16, hidden_layers: 3 }) }")
-    page.evaluate("root().scrollIntoView()")
-    page.evaluate("until(() => t.steps > 3)")
+    # A pause of the reader lasts.
     press(page, "❚❚ Pause")
     page.evaluate("scrollTo(0, 0)")
     page.wait_for_timeout(150)
     page.evaluate("root().scrollIntoView()")
     page.wait_for_timeout(150)
     assert page.get_by_role("button", name="▶ Play").is_visible()
+
+
+def test_a_run_begins_by_itself_and_rests_at_3000(open_live):
+    page = open_live(motion="no-preference")
+    page.evaluate("() => { begin({ width: 2, method: 'single', ensemble_size: 1, points: [[0, 0], [1, 1]] }) }")  # fmt: skip
+    page.evaluate("until(() => root().dataset.playing === 'false' && t.steps > 1)")
+    page.evaluate("until(() => t.steps === 3000)")
+    page.evaluate("until(() => meter().startsWith('step 3,000 '))")
+    press(page, "▶ Play")  # the reader's own has no end
+    page.evaluate("until(() => t.steps > 3200)")
+    press(page, "❚❚ Pause")
 
 
 def test_what_was_asked_before_a_restart_is_not_answered_after_it(bench):
@@ -1659,15 +1652,12 @@ def test_words_change_in_their_node_while_it_trains(live):
 
 
 FORMS = {
-    "one": {},
     "two": {"other": OTHER},
     "maps": {"data": "blobs", "other": {**OTHER, "method": "rank1", "start": "signs"}},
 }
 
 
-@pytest.mark.parametrize(
-    ("form", "mode"), [("one", "light"), ("two", "dark"), ("maps", "light"), ("maps", "dark")]
-)
+@pytest.mark.parametrize(("form", "mode"), [("two", "dark"), ("maps", "light")])
 def test_axe_finds_nothing_on_a_desk_and_on_a_phone(live, form, mode):
     page = live(FORMS[form], mode)
     train(page, 3)
@@ -1750,20 +1740,35 @@ def test_a_side_of_another_method_has_no_band(live):
     assert " NUTS: " in own and " NUTS is hidden: it had the mean-field BNN." in beside
 
 
-def test_the_small_form_of_distributions_sets_what_trains_them_and_begins_anew(live):
-    page = live(COMPARED, mount=MOUNT)
-    settings = page.locator(".ensedu-t-settings")
-    assert settings.get_by_role("slider").count() == 0
+SMALL_FORMS = {
+    "distributions": (
+        COMPARED, {"behind": BEHIND}, {"KL weight": ("kl_weight", 10), "initial σ": ("initial_std", 0.01)},
+    ),
+    "dropped units": (
+        {"method": "mc_dropout", "width": 50, "other": {**OTHER, "method": "deep_ensemble"}}, {},
+        {"rate": ("p", 0.5)},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", SMALL_FORMS)
+def test_the_small_form_sets_what_trains_its_method_and_begins_anew(live, form):
+    part, rest, settings = SMALL_FORMS[form]
+    page = live(part, mount={"small": True, **rest})
+    shown = page.locator(".ensedu-t-settings")
+    assert shown.get_by_role("slider").count() == 0
+    assert shown.get_by_role("radiogroup").count() == len(settings)
+    before = state(page)
     train(page, 5)
-    for name, key, value in (("KL weight", "kl_weight", 10), ("initial σ", "initial_std", 0.01)):
-        page.get_by_role("radiogroup", name=name).get_by_role("radio", name=str(value), exact=True).check()  # fmt: skip
+    for name, (key, value) in settings.items():
+        shown.get_by_role("radiogroup", name=name).get_by_role("radio", name=str(value), exact=True).check()  # fmt: skip
         assert state(page)[key] == value
         assert aloud(page) == "Begun anew, because what is trained has changed."
         train(page, 3)
         assert page.evaluate("t.steps") == 3
-    press(page, "Undo")
-    press(page, "Undo")
-    assert state(page) == page.evaluate("part => stateOf(part)", COMPARED)
+    for _ in settings:
+        press(page, "Undo")
+    assert state(page) == before
 
 
 CLOUDED = {
@@ -1802,10 +1807,9 @@ def test_means_below_0_are_told_until_the_prior_has_them(live):
     page.evaluate("until(() => story().includes('Half of the σ lie above 0.20'), 'as put')")
 
 
-@pytest.mark.parametrize("viewport", [DESK, PHONE])
-def test_a_cloud_has_its_dots_at_their_places(live, viewport):
-    page = live(CLOUDED, mount={"small": True, "distributions": True}, viewport=viewport)
-    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+def test_a_cloud_has_its_dots_at_their_places(live):
+    page = live(CLOUDED, mount={"small": True, "distributions": True}, viewport=PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     canvas = page.locator("canvas[data-kind=cloud]")
     box = canvas.bounding_box()
     found = page.evaluate(
@@ -1827,20 +1831,6 @@ def test_a_cloud_has_its_dots_at_their_places(live, viewport):
     # Near 1 at the start, and nothing at -1.
     assert colors[0][3] == 0
     assert colors[1][3] > 0 and colors[1][1] > colors[1][0]
-
-
-def test_the_small_form_of_what_drops_units_sets_the_rate_and_begins_anew(live):
-    other = {**OTHER, "method": "deep_ensemble"}
-    page = live({"method": "mc_dropout", "width": 50, "other": other}, mount={"small": True})
-    settings = page.locator(".ensedu-t-settings")
-    assert settings.get_by_role("slider").count() == 0
-    assert settings.get_by_role("radiogroup").count() == 1
-    train(page, 5)
-    page.get_by_role("radio", name="0.5", exact=True).check()
-    assert state(page)["p"] == 0.5
-    assert aloud(page) == "Begun anew, because what is trained has changed."
-    train(page, 3)
-    assert page.evaluate("t.steps") == 3
 
 
 @pytest.mark.parametrize(("mode", "viewport"), [("light", DESK), ("dark", PHONE)])
@@ -1879,37 +1869,6 @@ def test_two_bands_bear_their_names_and_no_more(live, viewport):
     assert not page.locator(".ensedu-t-key").is_visible()
 
 
-# In the book.
-
-LIVE = "book/live.html"
-
-
-@pytest.fixture
-def chapter(site, server):
-    if not (site / LIVE).exists():
-        pytest.skip(f"{LIVE} is not built yet")
-    return server + LIVE
-
-
-def test_the_page_of_the_book_begins_when_it_is_seen(open_page, chapter):
-    page = open_page()
-    page.goto(chapter)
-    trainer = page.locator(".ensedu-trainer .ensedu-t").first
-    trainer.scroll_into_view_if_needed()
-    trainer.get_by_role("button", name="▶ Play").click()
-    meter = "document.querySelector('.ensedu-trainer .ensedu-t-meter').textContent"
-    page.wait_for_function(f"/^step [1-9]/.test({meter})")
-    assert not page.locator(".ensedu-trainer .ensedu-still").first.is_visible()
-
-
-def test_the_page_of_the_book_opens_a_link(open_page, chapter):
-    page = open_page()
-    page.goto(f"{chapter}#live:data=moons&method=mc_dropout")
-    trainer = page.locator(".ensedu-trainer[data-name=live]")
-    assert trainer.get_by_label("data").input_value() == "moons"
-    assert trainer.get_by_label("method").first.input_value() == "mc_dropout"
-
-
 # The page as a whole.
 
 PAGE = "book/live.html"
@@ -1925,9 +1884,7 @@ SHIFTS = """
 """
 
 
-@pytest.mark.parametrize("viewport", [DESK, {"width": 1920, "height": 1080}], ids=["desk", "large"])
-def test_all_controls_stand_beside_the_plot_on_one_screen(open_page, server, viewport):
-    page = open_page(viewport=viewport)
+def test_all_controls_stand_beside_the_plot_on_one_screen(page, server):
     page.goto(f"{server}{PAGE}")
     chosen = page.locator(".ensedu-t-settings select").filter(has_text="BatchEnsemble").first
     assert not page.locator(".bd-sidebar-secondary").is_visible()
@@ -1937,14 +1894,12 @@ def test_all_controls_stand_beside_the_plot_on_one_screen(open_page, server, vie
         boxes = page.evaluate(BOXES)
         plot, controls = boxes["stage"], boxes["settings"]
         assert plot["right"] < controls["left"] and abs(plot["top"] - boxes["guides"]["top"]) < 80
-        assert controls["bottom"] <= viewport["height"], method
-        assert boxes["story"]["bottom"] <= viewport["height"], method
+        assert controls["bottom"] <= DESK["height"], method
+        assert boxes["story"]["bottom"] <= DESK["height"], method
         assert plot["width"] >= 560
 
 
-@pytest.mark.parametrize(
-    ("viewport", "least"), [(DESK, 380), ({"width": 1920, "height": 1080}, 600), (PHONE, 200)]
-)
+@pytest.mark.parametrize(("viewport", "least"), [(DESK, 380), (PHONE, 200)], ids=["desk", "phone"])
 def test_the_map_of_classes_is_large(open_page, server, viewport, least):
     page = open_page(viewport=viewport)
     page.goto(f"{server}{PAGE}#live:data=moons")
@@ -1979,24 +1934,15 @@ def test_on_a_phone_the_plot_stays_while_all_controls_pass_below(open_page, serv
             assert above["y"] + above["height"] <= box["y"] + 1
             assert box["y"] < own["y"] and own["y"] + own["height"] <= PHONE["height"] + 1
             assert tab.bounding_box()["y"] >= box["y"]
+        # At the top of the page it leaves more than half.
+        page.evaluate("scrollTo(0, 0)")
+        page.evaluate(small.AT_REST)
+        assert page.locator(".ensedu-t-title").is_visible()
+        assert sheet.bounding_box()["height"] <= 0.45 * PHONE["height"] + 1
         tab.tap()
 
 
 TOUCH = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{}, TOUCH | {"viewport": {"width": 390, "height": 844}}],
-    ids=["desk", "phone"],
-)
-def test_the_first_experiment_is_on_the_first_screen(open_page, server, options):
-    page = open_page(**options)
-    page.goto(server + PAGE)
-    first = page.get_by_role("group", name="Experiments").get_by_role("button").first
-    first.wait_for()
-    box = first.bounding_box()
-    assert box["y"] + box["height"] <= page.viewport_size["height"]
 
 
 @pytest.mark.parametrize("options", [{}, TOUCH], ids=["mouse", "finger"])
@@ -2063,28 +2009,6 @@ def test_on_a_phone_settings_open_one_group_at_a_time_below_the_picture(open_pag
     assert not desk.get_by_role("group", name="Settings").is_visible()
 
 
-def test_on_a_phone_open_settings_leave_the_plot_in_sight(open_page, server):
-    page = open_page(**TOUCH | {"viewport": {"width": 390, "height": 844}})
-    page.goto(server + PAGE)
-    more = page.get_by_role("button", name="More", exact=True)
-    more.tap()
-    page.evaluate(small.AT_REST)
-    sheet, plot = page.locator(".ensedu-t-settings"), page.locator("canvas[role=application]")
-    bar, box, own = page.locator(".bd-header-article").bounding_box(), sheet.bounding_box(), plot.bounding_box()  # fmt: skip
-    assert page.locator(".ensedu-t-title").bounding_box()["y"] >= bar["y"] + bar["height"]
-    assert own["y"] + own["height"] <= box["y"]
-    for control in sheet.locator(".ensedu-t-control:visible").all():
-        own = control.bounding_box()
-        assert box["y"] < own["y"] and own["y"] + own["height"] <= box["y"] + box["height"] + 1
-    # At the top of the page it leaves more than half, and can be closed.
-    page.evaluate("scrollTo(0, 0)")
-    page.evaluate(small.AT_REST)
-    assert page.locator(".ensedu-t-title").is_visible()
-    assert sheet.bounding_box()["height"] <= 0.45 * 844 + 1
-    more.tap()
-    assert not sheet.locator(".ensedu-t-control").first.is_visible()
-
-
 @pytest.mark.parametrize(
     "options",
     [{"viewport": DESK}, TOUCH | {"viewport": {"width": 390, "height": 844}}],
@@ -2099,6 +2023,7 @@ def test_an_experiment_moves_nothing_and_all_of_it_is_in_sight(open_page, server
     alone = plots.bounding_box()
     tabs = page.get_by_role("group", name="Experiments").get_by_role("button")
     chips = [tab.bounding_box() for tab in tabs.all()]
+    assert all(box["y"] + box["height"] <= options["viewport"]["height"] for box in chips)
     tabs.nth(1).click()
     page.wait_for_function("document.querySelectorAll('canvas[role=application]').length === 2")
     page.evaluate(small.AT_REST)
@@ -2127,9 +2052,8 @@ def test_an_experiment_moves_nothing_and_all_of_it_is_in_sight(open_page, server
         assert not page.get_by_text("Set here:").locator("visible=true").count()
 
 
-@pytest.mark.parametrize("width", [360, 390])
-def test_on_a_phone_all_experiments_stand_above_the_plot(open_page, server, width):
-    page = open_page(**TOUCH | {"viewport": {"width": width, "height": 844}})
+def test_on_a_phone_all_experiments_stand_above_the_plot(open_page, server):
+    page, width = open_page(**TOUCH), PHONE["width"]
     page.goto(server + PAGE)
     tabs = page.get_by_role("group", name="Experiments").get_by_role("button")
     tabs.first.wait_for()
@@ -2182,11 +2106,8 @@ def test_on_a_phone_a_comparison_keeps_its_pictures_and_its_key_in_view(open_pag
 @pytest.mark.parametrize(
     ("address", "above", "below"), [("book/intro.html", 0, 4), (PAGE, 6, 0)], ids=["intro", "live"]
 )
-@pytest.mark.parametrize("width", [360, 390])
-def test_on_a_phone_all_buttons_stand_in_one_full_row(
-    open_page, server, address, above, below, width
-):
-    page = open_page(**{**TOUCH, "viewport": {**PHONE, "width": width}})
+def test_on_a_phone_all_buttons_stand_in_one_full_row(open_page, server, address, above, below):
+    page, width = open_page(**TOUCH), PHONE["width"]
     page.goto(server + address)
     page.locator(".ensedu-t-tools button").first.wait_for()
     boxes = page.evaluate("""() => [...document.querySelectorAll(".ensedu-t-tools button")].map((one) => {
@@ -2251,9 +2172,7 @@ def test_two_curves_of_a_comparison_fill_the_place_of_one(open_page, server, vie
         assert page.get_by_role("radiogroup", name=name, exact=True).is_visible()
 
 
-@pytest.mark.parametrize("viewport", [DESK, {"width": 1600, "height": 900}], ids=str)
-def test_maps_of_a_comparison_are_large_and_in_view_with_their_words(open_page, server, viewport):
-    page = open_page(viewport=viewport)
+def test_maps_of_a_comparison_are_large_and_in_view_with_their_words(page, server):
     page.goto(server + PAGE + "#live:data=moons&other.method=batch_ensemble")
     page.locator(".ensedu-t-stage section").nth(1).wait_for()
     boxes = [one.bounding_box() for one in page.locator(".ensedu-t-stage canvas").all()]
@@ -2263,7 +2182,7 @@ def test_maps_of_a_comparison_are_large_and_in_view_with_their_words(open_page, 
     assert upper[0]["y"] + upper[0]["height"] <= lower[0]["y"]
     assert min(box["width"] - 42 for box in boxes) >= 150  # without the ticks
     story = page.locator(".ensedu-t-story").bounding_box()
-    assert story["y"] + story["height"] <= viewport["height"]
+    assert story["y"] + story["height"] <= DESK["height"]
 
 
 def test_two_of_one_method_are_told_apart(live):
@@ -2518,5 +2437,9 @@ def test_nothing_jumps_while_the_page_opens_and_trains(open_page, server, viewpo
     page.add_init_script(SHIFTS)
     page.goto(server + PAGE)
     page.get_by_role("button", name="▶ Play").click()
+    page.wait_for_function(
+        "/^step [1-9]/.test(document.querySelector('.ensedu-t-meter').textContent)"
+    )
+    assert not page.locator(".ensedu-trainer .ensedu-still").first.is_visible()
     page.wait_for_timeout(1500)
     assert page.evaluate("shifts.reduce((a, b) => a + b, 0)") < 0.05

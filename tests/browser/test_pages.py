@@ -126,16 +126,12 @@ def test_small_letters_of_a_phone_can_be_read(open_page, server):
         assert small == [], address
 
 
-def test_on_paper_a_figure_says_how_it_was_set_and_no_table_is_cut(open_page, server):
-    page = open_page()
+def test_on_paper_no_table_is_cut(page, server):
     visit(page, server + "book/learning/shootout.html")
-    figure = page.locator(".ensedu-explorer[data-name=fig-contest-dot]")
-    figure.locator("select").select_option("digits")
     page.emulate_media(media="print")
     whole = "(table) => getComputedStyle(table).breakInside"
     tables = page.locator("table:visible").all()
     assert tables and all(each.evaluate(whole) == "avoid" for each in tables)
-    assert figure.locator(".ensedu-setting").inner_text() == "Set to data digits."
 
 
 def test_the_switch_of_light_and_dark_is_remembered(browser, server):

@@ -17,7 +17,7 @@ from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 
 from ensedu import plot
-from ensedu.book.page.explore import Explorer, explore
+from ensedu.book.page.explore import explore
 from ensedu.book.page.frames import FRAMES
 from ensedu.plot.panels import keep_in_sight, say_where_pointed
 from ensedu.plot.renderings import renderings
@@ -96,12 +96,6 @@ def test_moving_a_slider_shows_the_frame_of_its_value():
     assert image.value == plot.png(draw(50, 2))
     assert "2 networks of width 50" in words.value
     assert "A &lt; B" in caption.value
-
-
-def test_sliders_begin_at_the_start():
-    width, _, _, image, _ = explorer(start={"width": 3}).widget().children
-    assert width.value == 3
-    assert image.value == plot.png(draw(3, 1))
 
 
 def test_each_frame_is_drawn_once():
@@ -191,20 +185,14 @@ def test_figures_of_pyplot_are_closed():
     assert not plt.fignum_exists(71)
 
 
-def test_two_values_are_a_toggle():
-    width, ensemble_size, *_ = explorer(width=range(2, 10)).widget().children
-    assert type(width).__name__ == "SelectionSlider"
-    assert type(ensemble_size).__name__ == "ToggleButtons"
-
-
-def test_names_are_buttons_or_a_list():
+def test_in_jupyter_values_have_the_controls_of_a_page():
     short, long = ["a", "b", "c"], ["a", "b" * 30, "c" * 30]
-    shown = explore(lambda short, long: Figure(), alt="a", short=short, long=long)
-    buttons, dropdown, *_ = shown.widget().children
-    assert type(buttons).__name__ == "ToggleButtons"
-    assert type(dropdown).__name__ == "Dropdown"
-    dropdown.value = long[2]
-    assert shown.values == {"short": "a", "long": long[2]}
+    shown = explore(lambda **_: Figure(), alt="a", short=short, long=long, number=range(2, 10))
+    *made, _, _, _ = shown.widget().children
+    kinds = ["ToggleButtons", "Dropdown", "SelectionSlider"]
+    assert [type(one).__name__ for one in made] == kinds
+    made[1].value = long[2]
+    assert shown.values == {"short": "a", "long": long[2], "number": 2}
 
 
 def test_linked_explorers_move_together():
@@ -254,48 +242,14 @@ def test_axes_and_colors_stay_unless_a_reason_is_given(frame, what, book, monkey
     assert "ensedu-why" not in same._repr_mimebundle_()["text/html"]
 
 
-def test_ticks_are_compared_too(book):
-    def ticked(step):
-        figure = rescaled(6)
-        figure.axes[0].set_xticks(range(0, 7, step))
-        return figure
-
-    with pytest.raises(ValueError, match="x-axis 1"):
-        explore(ticked, alt="a", step=[2, 3])
-
-
-@pytest.mark.parametrize(
-    ("words", "points", "width", "enough"),
-    [
-        ("small", 10.1, 4.0, False),
-        ("small", 10.2, 4.0, True),
-        ("small", 10.2, 4.1, False),  # a wider figure is shown smaller
-        ("$r^2$", 10.5, 4.0, False),
-        ("$r^2$", 10.6, 4.0, True),
-        ("$r$", 10.2, 4.0, True),
-    ],
-)
-def test_letters_can_be_read_on_a_phone(words, points, width, enough, book):
+def test_letters_that_are_too_small_for_a_phone_stop_the_build(book):
     def written():
-        figure = Figure(figsize=(width if plot.look().narrow else 7.2, 2))
-        figure.text(0.1, 0.5, words, size=points if plot.look().narrow else 12)
+        figure = Figure(figsize=(4.0 if plot.look().narrow else 7.2, 2))
+        figure.text(0.1, 0.5, "small", size=10.1 if plot.look().narrow else 12)
         return figure
 
-    if enough:
-        assert explore(written, alt="a")._repr_mimebundle_()
-        return
-    with pytest.raises(ValueError, match=r"draw must give .* pixels .* narrow-light page") as error:
+    with pytest.raises(ValueError, match=r"draw must give .* narrow-light page, .* 'small'"):
         explore(written, alt="a")
-    assert repr(words) in str(error.value)
-
-
-def test_rows_of_a_matrix_are_no_axis(book):
-    def matrix(size):
-        figure = Figure()
-        figure.add_subplot().imshow(np.ones((size, size)), vmin=0, vmax=1)
-        return figure
-
-    assert explore(matrix, alt="a", size=[2, 3])._repr_mimebundle_()["text/html"]
 
 
 def data_of(page):
@@ -464,13 +418,10 @@ BAD = [
     (lambda: explorer(alt=7), TypeError, ("alt", "7", "string")),
     (lambda: explorer(alt=" "), ValueError, ("alt", "' '")),
     (lambda: explorer(alt="{depth}"), ValueError, ("alt", "'depth'", "'width'")),
-    (lambda: explorer(alt="{}"), ValueError, ("alt", "''", "'width'")),
     (lambda: explorer(alt="{width"), ValueError, ("alt", "template", "{width")),
     (lambda: explorer(alt="{width:{depth}}"), ValueError, ("alt", "'depth'", "'width'")),
-    (lambda: explorer(alt="{width!z}"), ValueError, ("alt", "{'width': 2, ", "{width!z}")),
     (lambda: explorer(alt="{width:q}"), ValueError, ("alt", "{'width': 2, ", "'q'")),
     (lambda: explorer(alt="{width:d}", width=[2, "x"]), ValueError, ("alt", "{'width': 'x', ")),
-    (lambda: explorer(alt="{width:d}", width=[None]), ValueError, ("alt", "{'width': None, ")),
     (lambda: explorer(alt=lambda **values: None), TypeError, ("alt", "None", "string")),
     (
         lambda: explore(lambda width: Figure(), alt="a", k=[1]),
@@ -480,7 +431,6 @@ BAD = [
     (lambda: explore(Figure, alt="a", k=[1]), TypeError, ("draw", "Figure", "function")),
     (lambda: explorer(alt=lambda width: "a"), TypeError, ("alt", "['width', 'ensemble_size']")),
     (lambda: explorer(alt=str), TypeError, ("alt", "str", "function")),
-    (lambda: explorer(alt="{width.real}"), ValueError, ("alt", "'width.real'", "'width'")),
     (lambda: explorer(width=[torch.ones((), device="meta")]), TypeError, ("width[0]", "meta")),
     (lambda: explorer(width=np.array(2)), ValueError, ("width", "at least one", "array(2)")),
     (lambda: explorer(start={"width": np.ones(2)}), TypeError, ("start['width']", "(2,)")),
@@ -519,10 +469,6 @@ BAD = [
 @pytest.mark.parametrize("case", range(len(BAD)))
 def test_bad_input(case):
     check_error(*BAD[case])
-
-
-def test_any_matplotlib_figure_will_do():
-    assert isinstance(explore(lambda k: Figure(), alt="nothing", k=[1]), Explorer)
 
 
 def test_what_knows_how_it_is_drawn_and_said():

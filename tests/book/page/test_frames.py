@@ -105,14 +105,20 @@ def test_small_letters_are_refused_and_hidden_ones_are_not():
             check_letters(drawing(2.0), look)
 
 
-@pytest.mark.parametrize(("narrow", "points"), [(False, 10.3125), (True, 8.123)])
-def test_letters_are_measured_on_the_page_of_their_look(narrow, points):
-    """11 pixels where 553 show 7.2 inches, and 312 show 3.2."""
+@pytest.mark.parametrize(
+    ("narrow", "words", "pixels", "points"),
+    [
+        (False, "a word", 11, 10.3125), (True, "a word", 11, 8.123),
+        (True, "$r$", 11, 8.123), (True, "$r^2$", 8, 8.44),
+    ],
+)  # fmt: skip
+def test_letters_are_measured_on_the_page_of_their_look(narrow, words, pixels, points):
+    """553 pixels show 7.2 inches, and 312 show 3.2; an exponent is smaller than its letter."""
     look = plot.Look(narrow=narrow)
     with plot.rendering(look):
-        check_letters(drawing(1.001 * points), look)
-        with pytest.raises(ValueError, match="letters of 11 pixels"):
-            check_letters(drawing(0.999 * points), look)
+        check_letters(drawing(1.001 * points, words), look)
+        with pytest.raises(ValueError, match=f"letters of {pixels} pixels"):
+            check_letters(drawing(0.999 * points, words), look)
 
 
 def test_ranges_are_those_of_axes_with_their_ticks_and_of_colors():
@@ -121,6 +127,8 @@ def test_ranges_are_those_of_axes_with_their_ticks_and_of_colors():
     assert ranges(figure) == ranges(same)
     assert ranges(figure)["x-axis 1"] != ranges(other)["x-axis 1"]
     assert ranges(figure)["y-axis 1"] == ranges(other)["y-axis 1"]
+    same.axes[0].set_xticks([0, 3])
+    assert ranges(figure)["x-axis 1"] != ranges(same)["x-axis 1"]
     matrix = Figure()
     matrix.add_subplot().imshow([[0.0, 1.0]], vmin=0, vmax=2)
     assert ranges(matrix) == {"color ranges": [(0, 2)]}
