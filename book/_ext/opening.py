@@ -16,9 +16,8 @@ The answer.
 :::::
 ```
 
-So JupyterLab, which knows admonitions, shows a box, too. `:::::{opening}` is
-the same without title and class. The reading time is measured on the finished
-page.
+So JupyterLab, which knows admonitions, shows a box, too. The reading time is
+measured on the finished page.
 """
 
 from docutils import nodes
@@ -32,12 +31,28 @@ LABEL, TITLE = "About this chapter", "You will be able to"
 TIME = '<span class="ensedu-minutes"></span>'  # until the page is finished
 
 
-class Opening(SphinxDirective):
-    """Goals, prerequisites and a question, in one box of two columns."""
+class OpeningOrOther(SphinxDirective, Admonition):
+    """An admonition; if its class is `opening`, a box of two columns.
 
-    has_content = True
+    It holds goals, prerequisites and a question.
+    """
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    option_spec = Admonition.option_spec
 
     def run(self):
+        """Lay out the box, or any other admonition."""
+        if "opening" not in self.options.get("class", ()):
+            return Admonition.run(self)
+        if self.arguments[0] != TITLE:
+            raise self.error(
+                f"an opening must have the title {TITLE!r}, "
+                f"got {self.arguments[0]!r}"
+            )
+        return self.box()
+
+    def box(self):
         """Parse the body as text of the page, and lay it out."""
         body = nodes.container()
         self.state.nested_parse(self.content, self.content_offset, body)
@@ -87,25 +102,6 @@ class Opening(SphinxDirective):
         )
 
 
-class OpeningOrOther(Opening, Admonition):
-    """An admonition, which is the box if its class is `opening`."""
-
-    required_arguments = 1
-    final_argument_whitespace = True
-    option_spec = Admonition.option_spec
-
-    def run(self):
-        """Lay out the box, or any other admonition."""
-        if "opening" not in self.options.get("class", ()):
-            return Admonition.run(self)
-        if self.arguments[0] != TITLE:
-            raise self.error(
-                f"an opening must have the title {TITLE!r}, "
-                f"got {self.arguments[0]!r}"
-            )
-        return Opening.run(self)
-
-
 def html(text):
     """Return a node that stands for itself."""
     return nodes.raw("", text, format="html")
@@ -130,7 +126,6 @@ def tell_time(app, pagename, templatename, context, doctree):
 
 def setup(app):
     """Register with Sphinx."""
-    app.add_directive("opening", Opening)
     app.add_directive("admonition", OpeningOrOther, override=True)
     app.connect("html-page-context", tell_time, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

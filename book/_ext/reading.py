@@ -32,7 +32,6 @@ class Reading:
     numbers: int  # words with a digit
     figures: int
     code: int  # lines
-    printed: int  # lines that code printed, whose words are among the words
 
     @property
     def minutes(self):
@@ -50,10 +49,8 @@ def read(html):
     figures = len(page.select(FIGURES))
     for other in page.select(OTHER):
         other.extract()
-    code, printed = [], []
-    for block in page.select("pre"):
-        output = block.find_parent(class_="cell_output")
-        (printed if output else code).append(block)
+    # What code printed is among the words.
+    code = page.select("pre:not(.cell_output *)")
     for block in code:
         block.extract()
     for formula in page.select(".math"):
@@ -69,7 +66,6 @@ def read(html):
         numbers=sum(any(map(str.isdigit, word)) for word in words),
         figures=figures,
         code=sum(map(lines, code)),
-        printed=sum(map(lines, printed)),
     )
 
 

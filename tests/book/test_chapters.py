@@ -74,7 +74,7 @@ def opening(notebook):
     """Return the body of the box that the third cell begins with."""
     cell = notebook.cells[2]
     assert cell.cell_type == "markdown"
-    assert cell.source.startswith((":::::{opening}\n", OPENING)), cell.source
+    assert cell.source.startswith(OPENING), cell.source
     return directives(cell.source, "opening|admonition")[0][1]
 
 

@@ -52,9 +52,8 @@ def built(root, tmp_path_factory):
     for name, body in pages.items():
         (source / f"{name}.md").write_text(page(body))
     (source / "other.md").write_text(f"# Other\n\n{OTHER}")
-    (source / "short.md").write_text(page(SOUND, ":::::{opening}\n"))
     (source / "titled.md").write_text(page(SOUND, HEAD.replace("You will", "You may")))
-    listed = "\n".join(["other", "short", "titled", *pages])
+    listed = "\n".join(["other", "titled", *pages])
     (source / "index.md").write_text(f"# Book\n\n```{{toctree}}\n{listed}\n```\n")
     (source / "conf.py").write_text(CONF.format(folder=str(root / "book" / "_ext")))
     command = [sys.executable, "-m", "sphinx", "-q", "-E", source, source / "html"]
@@ -63,9 +62,8 @@ def built(root, tmp_path_factory):
     return source / "html", done.stderr
 
 
-@pytest.mark.parametrize("name", ["sound", "short"])
-def test_box_holds_goals_time_and_question(built, name):
-    box = BeautifulSoup((built[0] / f"{name}.html").read_text(), "html.parser").aside
+def test_box_holds_goals_time_and_question(built):
+    box = BeautifulSoup((built[0] / "sound.html").read_text(), "html.parser").aside
     assert box["aria-label"] == "About this chapter"
     goals, predict = box.find_all("div", recursive=False)
     assert [item.get_text(strip=True) for item in goals.find_all("li")] == [
@@ -115,29 +113,29 @@ FIGURE = (
 @pytest.mark.parametrize(
     ("html", "counted"),
     [
-        ("<p>One two, <em>three</em>. – 4</p>", (4, 0, 0, 0)),
-        ("<h2>One<a class='headerlink'>#</a></h2>", (1, 0, 0, 0)),
-        ("<details><summary>no</summary><p>no</p><pre>no</pre></details><p>One</p>", (1, 0, 0, 0)),
-        ("<details open=''><summary>One</summary><p>two</p></details>", (2, 0, 0, 0)),
-        ("<div class='admonition dropdown'><p>no</p></div>", (0, 0, 0, 0)),
-        ("<div class='admonition note'><p>One</p></div>", (1, 0, 0, 0)),
-        (FIGURE, (2, 1, 0, 0)),
-        (f"<details>{FIGURE}</details>", (0, 0, 0, 0)),
-        ("<div class='cell_input'><pre>a = 1\n\nb = 2\n</pre></div>", (0, 0, 2, 0)),
-        ("<div class='cell_output'><pre>one two\nthree\n</pre></div>", (3, 0, 0, 2)),
+        ("<p>One two, <em>three</em>. – 4</p>", (4, 0, 0)),
+        ("<h2>One<a class='headerlink'>#</a></h2>", (1, 0, 0)),
+        ("<details><summary>no</summary><p>no</p><pre>no</pre></details><p>One</p>", (1, 0, 0)),
+        ("<details open=''><summary>One</summary><p>two</p></details>", (2, 0, 0)),
+        ("<div class='admonition dropdown'><p>no</p></div>", (0, 0, 0)),
+        ("<div class='admonition note'><p>One</p></div>", (1, 0, 0)),
+        (FIGURE, (2, 1, 0)),
+        (f"<details>{FIGURE}</details>", (0, 0, 0)),
+        ("<div class='cell_input'><pre>a = 1\n\nb = 2\n</pre></div>", (0, 0, 2)),
+        ("<div class='cell_output'><pre>one two\nthree\n</pre></div>", (3, 0, 0)),
         (
             "<div class='cell_input'><pre>x</pre></div><div class='cell_output'><pre>x</pre></div>",
-            (1, 0, 1, 1),
+            (1, 0, 1),
         ),
-        ("<p>If <span class='math'>\\(a + b\\)</span>, so</p>", (3, 0, 0, 0)),
-        ("<div class='math'>\\[a + b\\]</div>", (5, 0, 0, 0)),
-        ("<div class='citation-list'>no</div><script>no</script>", (0, 0, 0, 0)),
-        ("", (0, 0, 0, 0)),
+        ("<p>If <span class='math'>\\(a + b\\)</span>, so</p>", (3, 0, 0)),
+        ("<div class='math'>\\[a + b\\]</div>", (5, 0, 0)),
+        ("<div class='citation-list'>no</div><script>no</script>", (0, 0, 0)),
+        ("", (0, 0, 0)),
     ],
 )
 def test_what_is_read(html, counted):
     found = read(html)
-    assert (found.words, found.figures, found.code, found.printed) == counted
+    assert (found.words, found.figures, found.code) == counted
 
 
 def test_numbers_are_words_with_a_digit():
