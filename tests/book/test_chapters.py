@@ -75,7 +75,7 @@ def opening(notebook):
     cell = notebook.cells[2]
     assert cell.cell_type == "markdown"
     assert cell.source.startswith(OPENING), cell.source
-    return directives(cell.source, "opening|admonition")[0][1]
+    return directives(cell.source, "admonition")[0][1]
 
 
 def goals(notebook):
