@@ -35,7 +35,7 @@ HERE    := $(if $(NAME),$(filter-out $(FOREIGN),$(NAME)),--here)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book check-site test test-typed test-long test-portable mutants test-peers test-tangents test-firefox zoo test-launch bench scaling results lab refresh cheat-sheet picture dist lint format clean
+.PHONY: help book check-site test test-typed test-long test-portable mutants test-peers test-tangents test-firefox zoo test-launch bench bench-live scaling results lab refresh cheat-sheet picture dist lint format clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -110,6 +110,9 @@ results: $(READY) $(if $(THERE),$(OTHERS)/ready) ## Compute the tables of long r
 	$(if $(THERE),$(OTHERS)/bin/python -m ensedu.book.experiments $(THERE))
 	$(if $(HERE),$(PY) -m ensedu.book.experiments $(HERE))
 	$(PY) scripts/tables.py
+
+bench-live: book ## Time training and drawing on a page, in Chromium
+	$(PY) benchmarks/live.py ensedu/book/results/live.json
 
 lab: $(READY) ## Open JupyterLab on the book
 	$(PY) -m jupyterlab book
