@@ -63,9 +63,6 @@ COLUMNS = {
     "nll": ("NLL, nats", 3),
     "error": ("error, %", 1),
     "rmse": ("RMSE", 2),
-    "brier": ("Brier", 3),
-    "crps": ("CRPS", 2),
-    "auroc": ("AUROC", 2),
 }
 DIFFERENCE = "NLL minus one network's"
 
@@ -227,8 +224,8 @@ def table(means: Mapping[str, Mapping[str, tuple[float, Interval | None]]], data
     for name, own in means.items():
         far = own["nll"][1]
         row = rows[row_name(name)] = {}
-        for score, (mean, _) in own.items():
-            row[COLUMNS[score][0]] = mean
+        for score in filter(COLUMNS.__contains__, own):
+            row[COLUMNS[score][0]] = own[score][0]
             if score == "nll":
                 row[DIFFERENCE] = far and (far.low, far.mean, far.high)
     shown = [*next(iter(rows.values()))]
