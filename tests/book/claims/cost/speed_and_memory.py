@@ -193,6 +193,12 @@ def _() -> None:
         assert own.num_activations == M * B * (m + n)
 
 
+@CLAIMS.says("corner", "on our machine at 3.8 operations a byte", of_rates("bytes_per_second", 2))
+def _() -> None:
+    peak, bandwidth = rates()
+    assert round(peak / bandwidth, 1) == 3.8
+
+
 @CLAIMS.says("both-wait", "At width 2,048 and with one example both")
 @CLAIMS.says("four-times", "it could be four times as fast", of_rates("bytes_per_second", 100))
 @CLAIMS.says("twice", "Measured it is twice as fast", of_pass(2048, 1, SHARED, "seconds", 1.2))
@@ -353,7 +359,7 @@ def of_step(width: int, method: str, times: float) -> Change:
 
 def projection() -> dict[str, Any]:
     """Return what the cell with the formula defines."""
-    return ran(f"book/{CLAIMS.chapter}", "def left(", np=np, PEAK=rates()[0])
+    return ran(f"book/{CLAIMS.chapter}", "def left(", np=np, measured=measured)
 
 
 @CLAIMS.says("deep-on-two", "took 1.2 times as long for a step", of_step(256, DEEP, 1.1))
@@ -376,7 +382,7 @@ def formula_on_two() -> float:
     return 1 / (2 * projection()["left"](2, 1e9, 1e-5, "in a ring"))
 
 
-@CLAIMS.says("halved", "where the formula says 0.6", of_rates("flops_per_second", 5))
+@CLAIMS.says("halved", "10 microseconds a message, says 0.6", of_rates("flops_per_second", 5))
 @CLAIMS.says(
     "eight-members", "eight members of width 256 to two", Change("scaling", "ensemble_size", to=4)
 )

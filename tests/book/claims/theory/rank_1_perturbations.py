@@ -24,7 +24,7 @@ CLAIMS = Claims(
         "and an entry's variance is 0": "a proof",
         "the mean is no longer near 0": "a proposition",
         "a mean of Z other than 0": "a proposition",
-        "If Z has mean 0 and its tails": "a proposition",
+        "If Z has mean 0 and its fourth": "a proposition",
     },
 )
 
