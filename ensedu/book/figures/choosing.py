@@ -17,8 +17,9 @@ from ensedu.plot.text_layout import SMALL
 
 CAPTION = (
     "What each method gains, and what you pay. NLL: the contest's word beside one network, with "
-    "the 95% interval of the average difference, in units; less is better. Parameters and times "
-    "are multiples of one network's."
+    "the 95% interval of the average difference, in units; less is better. Among so many rivals "
+    "one may be unclear whose interval leaves out 0. Parameters and times are multiples of one "
+    "network's."
 )
 #: Em of the table where its rows are lines, in fonts that run wide.
 WIDE = 45

@@ -17,9 +17,9 @@ MEMORY = (
     "moment only."
 )
 PROJECTED = (
-    "With many devices a ring waits for its messages. Projected, not measured: networks "
-    "64-256-256-10, four members and 128 examples a device, one thread each. A rank-1 BNN sends "
-    "what a BatchEnsemble sends."
+    "The more devices, the longer a step waits for their messages. Projected, not measured: "
+    "networks 64-256-256-10, four members and 128 examples a device, one thread each. A rank-1 BNN "
+    "sends what a BatchEnsemble sends."
 )
 METHODS = ("deep_ensemble", "batch_ensemble")
 

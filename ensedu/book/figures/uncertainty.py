@@ -269,9 +269,12 @@ class Methods:
 
     def say(self, method: str) -> str:
         """Say how much more or less it pays than the reference."""
-        data, inside = np.subtract(self.nll[method], self.nll[self.reference])
+        # Of what is shown, so that a reader who subtracts finds the same.
+        own, other = (np.round(self.nll[name], 2) for name in (method, self.reference))
+        data, inside = own - other
         more, less = ("more" if one > 0 else "less" for one in (data, inside))
+        at_data = f"{abs(data):.2f} nats {more} than" if abs(data) > 0.005 else "as much as"
         return (
-            f"{method[0].upper()}{method[1:]} pays {abs(data):.2f} nats {more} than "
-            f"{self.reference} at the data, and {abs(inside):.2f} {less} in the gap."
+            f"{method[0].upper()}{method[1:]} pays {at_data} {self.reference} at the data, "
+            f"and {abs(inside):.2f} {'nats ' * (at_data == 'as much as')}{less} in the gap."
         )
