@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
@@ -31,7 +30,7 @@ MADE = {
     "last_layer": "W:shared , last Wᵢ:own",
 }
 #: Em that the table needs as a table: each row has two lines there.
-WIDE = 38
+WIDE = 38.0
 
 
 def made(method: str) -> str:
@@ -87,9 +86,13 @@ def _operations(
 class Sheet(Table):
     """A table whose symbols stand in boxes; where it is wide, a row has two lines."""
 
+    def table_width(self) -> float:
+        """Return `WIDE`."""
+        return WIDE
+
     def html(self) -> str:
         """Return it for the book's page."""
-        text = re.sub("(--ensedu-table: )[0-9.]+", rf"\g<1>{WIDE}", super().html())
+        text = super().html()
         for method in METHODS:
             symbols = re.escape(made(method))
             row = rf'(data-method="{method}">.*?)<(\w+)>{symbols}</\2>'
@@ -103,7 +106,7 @@ def sheet(rows: Mapping[str, Mapping[str, Any]]) -> Sheet:
     """Return the table of these rows, each with the symbols of `made`; the last two are ratios."""
     *_, train, predict = next(iter(rows.values()))
     whole = method_table(rows, columns=dict.fromkeys((train, predict), "{:.2f} ×"))
-    return Sheet(**{part.name: getattr(whole, part.name) for part in fields(whole)})
+    return Sheet(**vars(whole))
 
 
 STYLE = """<style>
