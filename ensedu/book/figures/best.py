@@ -58,7 +58,7 @@ BESIDE = {
 REFERENCE, ROW = "one network", 0.42
 #: The most names that one sentence holds.
 NAMED = 3
-#: The columns of scores, with their digits, by score; AUROC alone is better where it is higher.
+#: The columns of scores, with their digits, by score.
 COLUMNS = {
     "nll": ("NLL, nats", 3),
     "error": ("error, %", 1),
@@ -224,14 +224,15 @@ def table(means: Mapping[str, Mapping[str, tuple[float, Interval | None]]], data
     for name, own in means.items():
         far = own["nll"][1]
         row = rows[row_name(name)] = {}
-        for score in filter(COLUMNS.__contains__, own):
-            row[COLUMNS[score][0]] = own[score][0]
+        for score, (title, _) in COLUMNS.items():
+            if score in own:
+                row[title] = own[score][0]
             if score == "nll":
                 row[DIFFERENCE] = far and (far.low, far.mean, far.high)
     shown = [*next(iter(rows.values()))]
     digits = {title: number for title, number in COLUMNS.values() if title in shown}
     return method_table(
-        rows, columns=digits | {DIFFERENCE: digits["NLL, nats"]},
+        rows, columns=digits | {DIFFERENCE: COLUMNS["nll"][1]},
         colors={row_name("single"): "single"}, caption=SCORES.format(data[0].upper() + data[1:]),
     )  # fmt: skip
 

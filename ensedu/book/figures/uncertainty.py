@@ -273,8 +273,10 @@ class Methods:
         own, other = (np.round(self.nll[name], 2) for name in (method, self.reference))
         data, inside = own - other
         more, less = ("more" if one > 0 else "less" for one in (data, inside))
-        at_data = f"{abs(data):.2f} nats {more} than" if abs(data) > 0.005 else "as much as"
+        pays = f"{method[0].upper()}{method[1:]} pays"
+        at_data, gap_pays = f"{self.reference} at the data", f"{abs(inside):.2f}"
+        if not round(data, 2):
+            return f"{pays} as much as {at_data}, and {gap_pays} nats {less} in the gap."
         return (
-            f"{method[0].upper()}{method[1:]} pays {at_data} {self.reference} at the data, "
-            f"and {abs(inside):.2f} {'nats ' * (at_data == 'as much as')}{less} in the gap."
+            f"{pays} {abs(data):.2f} nats {more} than {at_data}, and {gap_pays} {less} in the gap."
         )
