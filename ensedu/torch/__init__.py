@@ -28,8 +28,7 @@ from ensedu.torch.train.fitting import fit
 from ensedu.torch.train.losses import elbo, gaussian_nll, half_squared_error, softmax_cross_entropy
 from ensedu.torch.train.parameter_groups import parameter_groups
 from ensedu.torch.train.predicting import predict
-from ensedu.torch.whole.compare import check_members
-from ensedu.torch.whole.swap import ensemble
+from ensedu.torch.whole.build import ensemble
 
 __all__ = [
     "AvgPool2d",
@@ -50,7 +49,6 @@ __all__ = [
     "Sequential",
     "Tile",
     "Validation",
-    "check_members",
     "elbo",
     "ensemble",
     "fit",

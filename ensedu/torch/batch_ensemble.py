@@ -13,7 +13,7 @@ from ensedu.torch.linear import LinearLayer
 from ensedu.torch.products import modulated_product
 
 
-class _BatchEnsemble(MemberLayer):
+class BatchEnsembleArrays(MemberLayer):
     """The parameters of both layers: one weight, and r, s and a bias a member."""
 
     method: ClassVar = "batch_ensemble"
@@ -47,7 +47,7 @@ class _BatchEnsemble(MemberLayer):
         return self.modulated_weights(self.weight, self.r, self.s)
 
 
-class BatchEnsembleLinear(LinearLayer, _BatchEnsemble):
+class BatchEnsembleLinear(LinearLayer, BatchEnsembleArrays):
     """``y_i = ((x_i ∘ r_i) W) ∘ s_i + b_i``: (M, B, m) or (B, m) -> (M, B, n).
 
     Wen et al. 2020, eq. 3 and 5. ``weight`` is (n, m) as in ``nn.Linear``; ``r`` (M, m), ``s``
@@ -102,7 +102,7 @@ class BatchEnsembleLinear(LinearLayer, _BatchEnsemble):
         )
 
 
-class BatchEnsembleConv2d(ConvLayer, _BatchEnsemble):
+class BatchEnsembleConv2d(ConvLayer, BatchEnsembleArrays):
     """``y_i = conv(x_i ∘ r_i, W) ∘ s_i + b_i``: (M, B, C_in, H, W) or (B, C_in, H, W) in.
 
     Wen et al. 2020: r scales the input channels, s the output channels, so that member i's kernel

@@ -16,7 +16,7 @@ from ensedu.torch.variational import Distributions, inverse_softplus, softplus
 ESTIMATORS = ("weights", "local", "flipout")
 
 
-class _MeanField(Distributions):
+class MeanFieldArrays(Distributions):
     """The parameters of both layers, mean and ρ of every weight and bias, and what they do."""
 
     method: ClassVar = "mean_field"
@@ -184,7 +184,7 @@ class _MeanField(Distributions):
         return noise["weight"].transpose(-behind, 1 - behind), noise.get("bias")
 
 
-class MeanFieldLinear(LinearLayer, _MeanField):
+class MeanFieldLinear(LinearLayer, MeanFieldArrays):
     """``y = x W + b`` with ``W = weight_mean + softplus(weight_rho) ∘ ε``, and b alike.
 
     Blundell et al. 2015, sec. 3.2. ``weight_mean`` and ``weight_rho`` are (n, m), ``bias_mean``
@@ -236,7 +236,7 @@ class MeanFieldLinear(LinearLayer, _MeanField):
         return (*input_shape[:-1], self.outputs)
 
 
-class MeanFieldConv2d(ConvLayer, _MeanField):
+class MeanFieldConv2d(ConvLayer, MeanFieldArrays):
     """A convolution whose every weight and bias is ``mean + softplus(rho) ∘ ε``.
 
     Blundell et al. 2015, sec. 3.2, for the kernels of a convolution: ``weight_mean`` and

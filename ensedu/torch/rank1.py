@@ -16,7 +16,7 @@ from ensedu.torch.products import modulated_product
 from ensedu.torch.variational import Distributions, inverse_softplus, softplus
 
 
-class _Rank1(MemberLayer, Distributions):
+class Rank1Arrays(MemberLayer, Distributions):
     """The parameters of both layers: one weight, and distributions of r and s a member."""
 
     method: ClassVar = "rank1"
@@ -140,7 +140,7 @@ class _Rank1(MemberLayer, Distributions):
         )
 
 
-class Rank1Linear(LinearLayer, _Rank1):
+class Rank1Linear(LinearLayer, Rank1Arrays):
     """``y_i = ((x_i ∘ r_i) W) ∘ s_i + b_i``, r_i and s_i drawn anew in each forward pass.
 
     Dusenberry et al. 2020, eq. 3: ``r = r_mean + softplus(r_rho) ∘ ε``, s alike; weight (n, m)
@@ -203,7 +203,7 @@ class Rank1Linear(LinearLayer, _Rank1):
         return y.unflatten(0, (-1, self.ensemble_size))
 
 
-class Rank1Conv2d(ConvLayer, _Rank1):
+class Rank1Conv2d(ConvLayer, Rank1Arrays):
     """``y_i = conv(x_i ∘ r_i, W) ∘ s_i + b_i``, r_i and s_i drawn anew in each forward pass.
 
     Dusenberry et al. 2020: r scales the input channels and s the output channels, as in

@@ -14,7 +14,7 @@ from ensedu.torch.network import Tile
 from ensedu.torch.train.examples import rows_of
 from ensedu.torch.train.modes import batches_of_members, in_mode
 from ensedu.torch.train.streams import inputs_of, is_stream
-from ensedu.torch.whole.flat_parts import FlatPart
+from ensedu.torch.whole.members import ModelEnsemble
 from ensedu.torch.whole.inputs import Inputs, as_arguments, call, number_of_examples, to_device
 from ensedu.torch.whole.nested_tensors import join_nested, map_tensors, named_tensors
 
@@ -136,7 +136,7 @@ def draws_noise(net: nn.Module) -> bool:
 
 
 def _module_draws(module: nn.Module) -> bool:
-    if isinstance(module, FlatPart):
+    if isinstance(module, ModelEnsemble):
         return module.draws
     return isinstance(module, (WeightLayer, MCDropout)) and hasattr(module, "noise")
 

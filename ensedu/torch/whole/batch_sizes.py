@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from torch import Tensor
-
 from ensedu.torch.base import check_dense
-from ensedu.torch.whole.nested_tensors import branches, named_tensors
+from ensedu.torch.whole.nested_tensors import named_tensors
 
 
 def shared_batch_size(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
@@ -15,7 +13,6 @@ def shared_batch_size(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     """
     shapes: list[tuple[str, tuple[int, ...]]] = []
     for name, tree in (("input", args), *kwargs.items()):
-        _refuse_lists_of_images(tree, name)
         for key, x in named_tensors(tree, name):
             shapes.append((key, tuple(x.shape)))
     sizes = [shape[0] for _, shape in shapes if shape]
@@ -46,16 +43,3 @@ def batch_size_of_each_member(members: int, args: tuple[Any, ...], kwargs: dict[
             f"({members}, B, ...): a batch for each member"
         )
     return first[1]
-
-
-def _refuse_lists_of_images(tree: Any, name: str) -> None:
-    """Refuse a list of images (C, H, W): their first axis would pass for a batch."""
-    if type(tree) is list and tree and all(isinstance(x, Tensor) and x.ndim == 3 for x in tree):
-        if all(x.shape[0] in (1, 3) for x in tree):
-            raise ValueError(
-                f"{name} is a list of tensors of shapes {[tuple(x.shape) for x in tree]}, which "
-                "look like images (C, H, W); accepted are images stacked to (B, C, H, W), for "
-                "tensors with a batch axis a tuple, and lists of images for a deep ensemble"
-            )
-    for _, path, part in branches(tree) or ():
-        _refuse_lists_of_images(part, name + path)

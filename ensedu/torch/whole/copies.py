@@ -4,7 +4,6 @@ import copy
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -12,22 +11,10 @@ from torch import Tensor, nn
 
 from ensedu.torch.base import class_path
 from ensedu.torch.whole.batch_sizes import batch_size_of_each_member
-from ensedu.torch.whole.compare import (
-    Originals,
-    is_compared,
-    is_traced,
-    refuse_calls_of,
-    root_mean_square,
-)
-from ensedu.torch.whole.nested_tensors import (
-    check_inputs,
-    first_that_is_not_dense,
-    map_tensors,
-    stack_nested,
-)
-from ensedu.torch.whole.one_member import checked_index, copy_in_eval_mode, detached_tensors
+from ensedu.torch.whole.nested_tensors import map_tensors, stack_nested
+from ensedu.torch.whole.one_member import checked_index, detached_tensors
 from ensedu.torch.whole.refusals import refuse_frozen
-from ensedu.torch.whole.shared_names import is_within, named_parts, tensors_of, unshared_parameters
+from ensedu.torch.whole.roles import is_within, named_parts, tensors_of
 
 # Tensors of fewer entries say too little about the distribution that they were drawn from.
 FEWEST_ENTRIES = 16
@@ -46,11 +33,8 @@ class MemberCopies(nn.Module):
         super().__init__()
         self.members = nn.ModuleList(members)
         self.training = self.members.training = members[0].training
-        #: The modules of the model that was converted.
-        self.originals = Originals()
         #: Whether an input is (M, B, …), a batch for each member, instead of one for all.
         self.own_batches = False
-        self._number = 0  # of passes
         self._shared = tuple(f"{name}." for name in shared)
 
     @property
@@ -75,50 +59,26 @@ class MemberCopies(nn.Module):
         return "per_member" if role == "shared" and not own.startswith(self._shared) else role
 
     def member(self, index: int | tuple[int, ...], noise: None = None) -> nn.Module:
-        """Return a copy of one member; raises as `FlatEnsemble.member` does."""
+        """Return a copy of one member; raises as `ModelEnsemble.member` does."""
         if noise:
             raise ValueError(f"noise must be left out where nothing is drawn, got {noise!r}")
         member = self.members[checked_index(index, self.leading)[0]]
         return copy.deepcopy(member, detached_tensors(member))
 
-    def eval_copy(self, *, shares: bool = True) -> "MemberCopies":
-        """Return a copy in eval mode, which `shares` the parameters of this one."""
-        return copy_in_eval_mode(self, shares)
-
-    def check_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Check that inputs are tensors, or hold such."""
-        if not is_traced():
-            check_inputs(next(iter(self.members)).forward, args, kwargs)
-
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        self.check_inputs(args, kwargs)
         if self.own_batches:
             batch_size_of_each_member(len(self.members), args, kwargs)
 
-        def copied(x: Tensor, i: int) -> Tensor:
-            # A member that works in place would change the next one's input.
-            return (x[i] if self.own_batches else x).clone()
-
         def inputs_of(tree: Any, i: int) -> Any:
-            return map_tensors(lambda _, x: copied(x, i), tree, "input")
+            # A member that works in place would change the next one's input.
+            return map_tensors(
+                lambda _, x: (x[i] if self.own_batches else x).clone(), tree, "input", strict=False
+            )
 
-        number = 0 if is_traced() else self._number + 1
-        with refuse_calls_of(self.originals) if number and is_compared(number) else nullcontext():
-            try:
-                outputs = [
-                    member(*inputs_of(args, i), **inputs_of(kwargs, i))
-                    for i, member in enumerate(self.members)
-                ]
-            except (RuntimeError, TypeError) as error:
-                what = first_that_is_not_dense(next(iter(self.members)).forward, args, kwargs)
-                if not what:
-                    raise
-                raise TypeError(
-                    f"{what}, which the model does not take, {error}; accepted is what it takes, "
-                    "such as dense tensors"
-                ) from error
-        if number:
-            self._number = number
+        outputs = [
+            member(*inputs_of(args, i), **inputs_of(kwargs, i))
+            for i, member in enumerate(self.members)
+        ]
         return stack_nested(outputs, "the output")
 
     def extra_repr(self) -> str:
@@ -215,9 +175,11 @@ def _reset_all(member: nn.Module, shared: tuple[str, ...]) -> None:
             _reset_method(module)()
     fixed = [
         f"{name} ({class_path(owner)})"
-        for name, owner in unshared_parameters(member, shared)
+        for path, owner in member.named_modules()
+        for name, value in owner.named_parameters(prefix=path, recurse=False)
+        if name in own
         # On the meta device there are no values to look at.
-        if (_reset_method(owner) is None if own[name].is_meta else bool(own[name].isnan().any()))
+        and (_reset_method(owner) is None if value.is_meta else bool(value.isnan().any()))
     ]
     if fixed:
         raise ValueError(
@@ -238,7 +200,7 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
     for name, value in model.named_parameters():
         if value.is_meta or value.numel() < FEWEST_ENTRIES or is_within(name, shared):
             continue
-        old, new = (root_mean_square(part) for part in (value, member.get_parameter(name)))
+        old, new = (_root_mean_square(part) for part in (value, member.get_parameter(name)))
         # The size of few entries varies by itself.
         alike = MOST_APART * (1 + 2 / value.numel() ** 0.5)
         if max(old, new) > alike * min(old, new):
@@ -251,3 +213,7 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
             "model does with initialize=lambda: Net(), a function that returns a new model",
             stacklevel=4,
         )
+
+
+def _root_mean_square(x: Tensor) -> float:
+    return float(x.detach().double().square().mean().sqrt())

@@ -18,25 +18,29 @@ CONSTANTS = (
 )  # fmt: skip
 
 
-def map_tensors(function: Callable[[str, Tensor], Any], tree: Any, name: str) -> Any:
+def map_tensors(
+    function: Callable[[str, Tensor], Any], tree: Any, name: str, *, strict: bool = True
+) -> Any:
     """Return `tree` with ``function(name, tensor)`` in place of each tensor.
 
     Tuples (named ones too), lists, dicts and dataclasses, such as transformers' ``ModelOutput``,
     are walked, numbers, strings and ``None`` are kept; anything else could hide tensors, and is a
-    ``TypeError``.
+    ``TypeError``, or kept where that is not `strict`.
     """
     if isinstance(tree, Tensor):
         return function(name, tree)
     if isinstance(tree, CONSTANTS):
         return tree
     parts = branches(tree)
+    if parts is None and not strict:
+        return tree
     if parts is None:
         raise TypeError(
             f"{name} of the model is a {class_path(tree)}, accepted are tensors, numbers, strings "
             "and None, in tuples, lists, dicts and dataclasses (a model of transformers leaves its "
             "cache out with use_cache=False)"
         )
-    values = [map_tensors(function, part, name + path) for _, path, part in parts]
+    values = [map_tensors(function, part, name + path, strict=strict) for _, path, part in parts]
     if dataclasses.is_dataclass(tree):
         return type(tree)(**{key: x for (key, _, _), x in zip(parts, values, strict=True)})
     if isinstance(tree, dict):

@@ -1,6 +1,5 @@
 """One member of a converted model as a plain module."""
 
-import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,8 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.torch.base import OfThread, WeightLayer
-from ensedu.torch.variational import softplus
+from ensedu.torch.base import OfThread
 
 
 class _Calls(OfThread):
@@ -56,46 +54,11 @@ def checked_index(index: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(one) for one in given)
 
 
-def layer_of_member(
-    layer: WeightLayer,
-    shell: nn.Module,
-    place: tuple[int, ...],
-    noise: dict[str, Tensor] | None,
-) -> nn.Module:
-    """Return a copy of `shell`, a plain layer, with the weight and bias of one member."""
-    if getattr(layer, "per_example", False):
-        raise ValueError("a member is one function only where per_example=False, got True")
-    if noise is not None and "output" in noise:
-        raise ValueError(
-            'noise["output"] makes another function for each example; accepted is noise of the '
-            "weights, net.noise(generator)"
-        )
-    with torch.no_grad():
-        weight = layer.stored_weights(noise)[place]
-        bias = getattr(layer, "bias", None)
-        if bias is not None:
-            bias = bias[place[-1]]
-        elif getattr(layer, "bias_mean", None) is not None:
-            bias = (layer.bias_mean + softplus(layer.bias_rho) * noise["bias"])[place]
-    plain = copy.deepcopy(shell)
-    trains = {name.removesuffix("_mean"): p.requires_grad for name, p in layer.named_parameters()}
-    plain.weight = nn.Parameter(weight.clone(), trains["weight"])
-    plain.bias = None if bias is None else nn.Parameter(bias.clone(), trains["bias"])
-    return plain.train(layer.training)
-
-
 def restart_masks(model: nn.Module, _: Any) -> None:
     """Let a pass of a member, and no part of one before, begin with the first masks."""
     for part in model.modules():
         if isinstance(part, FixedDropout):
             part.restart()
-
-
-def copy_in_eval_mode(net: nn.Module, shares: bool) -> Any:
-    """Return a copy in eval mode, which `shares` the parameters of `net`."""
-    kept = net.parameters() if shares else ()
-    memo: dict[int, Any] = {id(parameter): parameter for parameter in kept}
-    return copy.deepcopy(net, memo | detached_tensors(net)).eval()
 
 
 def detached_tensors(model: nn.Module) -> dict[int, Any]:

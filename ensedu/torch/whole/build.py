@@ -1,0 +1,271 @@
+"""Turn any model into an ensemble."""
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from ensedu.common import checks
+from ensedu.methods import METHODS, checked_sizes
+from ensedu.torch.dropout import DROPOUT_MODULES
+from ensedu.torch.whole.copies import copy_model
+from ensedu.torch.whole.members import ModelEnsemble
+from ensedu.torch.whole.one_member import detached_tensors
+from ensedu.torch.whole.refusals import (
+    refuse_captured,
+    refuse_compiled,
+    refuse_ensembles,
+    refuse_lazy,
+    refuse_undroppable,
+    warn_of_unregistered,
+)
+from ensedu.torch.whole.roles import Plan, is_within, names_of, plan
+from ensedu.torch.whole.running import DROPOUT_AXES
+from ensedu.torch.whole.weights import layer_like, layer_options, weight_like
+
+
+def ensemble(
+    model: nn.Module,
+    method: str,
+    ensemble_size: int | None = None,
+    *,
+    samples: int | None = None,
+    shared: Sequence[str | type] = (),
+    modulated: Sequence[str | type] = (),
+    **options: Any,
+) -> Any:
+    """Turn a model into an ensemble: what it returns gets an axis of members, (B, …) to (M, B, …).
+
+    Member i is the model itself with weights of its own, so members cannot mix, whatever the model
+    does. `model` is not changed.
+
+    - ``"deep_ensemble"``: M copies of everything; ``initialize=lambda: Net()``, a function that
+      returns a new model, starts each as the model itself starts.
+    - ``"batch_ensemble"``: weights ``W ∘ r_i s_iᵀ`` for linear layers, convolutions, attention and
+      recurrent layers, and a bias a member; ``"rank1"`` draws r and s. W starts at the model's own.
+      To start near a trained model, start r and s near 1, ``init="normal", init_std=0.03``, and
+      distributions narrow, ``posterior_std``.
+    - ``"mean_field"``: a distribution of each weight and bias, around the model's own.
+    - ``"mc_dropout"``: the model's ``nn.Dropout`` modules stay active, in eval mode too, with one
+      mask a sample (not what attention and RNN modules drop by a number of their own, nor
+      functional dropout).
+    - ``"last_layer"``: each member has a new `head` on one body, which runs once.
+
+    Normalization, embeddings, vectors and positions stay, one copy for all members
+    (`ensedu.torch.whole.roles`). Running statistics, and what else a model keeps in floating-point
+    buffers, are a member's where biases are; elsewhere they move by the mean. In training mode
+    members are independent, too: each has its own statistics of a batch, and masks of dropout, but
+    for a body that runs once.
+
+    All run at once under ``torch.func.vmap``; where it has no rule for what a model does, in turn:
+    exact, and slower; a warning names the operation. A layer with distributions draws once a pass;
+    with ``per_example=True``, and estimators other than ``"weights"``, at each call.
+
+    Parameters
+    ----------
+    model
+        Any module, whose outputs are tensors, alone or in tuples, lists, dicts and dataclasses.
+    method
+        A key of `ensedu.methods.METHODS` but ``"single"``.
+    ensemble_size
+        Number of members M, for a method that has them.
+    samples
+        Number of samples S, for a method that draws: the output is (S, B, …), or (S, M, B, …)
+        for a method with members. Without members it is 1 by default. ``net.samples = 30`` changes
+        it.
+    shared
+        Names of modules and parameters of which all members use one copy, unchanged; patterns of
+        names, ``"*.attn"``; and types of modules, ``nn.MultiheadAttention``.
+    modulated
+        Names, patterns and types of what has matrices of the model's own, to be scaled as weights
+        are: over their first axis by s, and over the second by r.
+    options
+        Further arguments of the method's layers (``init``, ``prior``, …). For ``"deep_ensemble"``
+        ``initialize``, a function without arguments that returns a new model, or one that
+        initializes one member in place; by default each module's ``reset_parameters()`` is called,
+        inner modules first. For ``"last_layer"`` ``head``, the name of the module that each member
+        has.
+
+    Returns
+    -------
+    ModelEnsemble or MemberCopies
+        Both have ``member(index, noise=None)``, one member as a plain module, ``leading``, the axes
+        in front of the batch, and ``ensemble_size``; the first also ``samples``, ``noise`` and
+        ``in_turn``.
+
+    Raises
+    ------
+    TypeError
+        For a `model` that is no module, and for an option that the method does not have.
+    ValueError
+        For members or samples that the method does not have; for matrices of the model's own that
+        are neither `shared` nor `modulated`, and ties between what is and what is not; for lazy
+        parameters, functions that hold modules of the model, compiled models, ensembles inside, and
+        a model with nothing to convert; for a deep ensemble, for parameters that are frozen or that
+        no ``reset_parameters()`` fills. All in question are named.
+
+    Warns
+    -----
+    UserWarning
+        Where a deep ensemble's members start by ``reset_parameters()``, and that is not how the
+        model started, or it has been trained. Where modules stand in plain lists, tuples or dicts
+        of Python, which nothing converts; they are named. In the first pass where members must run
+        in turn.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> net = ensemble(nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 2)), "rank1", 3)
+    >>> net(torch.zeros(11, 5)).shape
+    torch.Size([3, 11, 2])
+    """
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
+    row = METHODS[
+        checks.one_of(
+            "method", method, [k for k, r in METHODS.items() if r.members or r.stochastic]
+        )
+    ]
+    M, S = checked_sizes(method, ensemble_size, samples)
+    if row.apart:
+        known = ["initialize"]
+    else:
+        known = [] if row.drops_units else [*layer_options(method)]
+        known += ["head"] if row.body else []
+    for option in options:
+        if option not in known:
+            raise TypeError(
+                f"options of {method!r} are {', '.join(known) or 'none'}, got {option!r}"
+            )
+    refuse_compiled(model)
+    names = names_of(model, shared, "shared")
+    scaled = names_of(model, modulated, "modulated")
+    refuse_lazy(model)
+    refuse_captured(model)
+    refuse_ensembles(model)
+    warn_of_unregistered(model)
+    if row.apart:
+        return copy_model(model, M, names, options.get("initialize"))
+    sizes = (S, M if row.members else None)
+    if row.drops_units:
+        found = _dropouts(model, names)
+        return ModelEnsemble(
+            _without_values(model), _copied(model), Plan((), {}), sizes, dropouts=found
+        )
+    if row.body:
+        plans = _plan_of_head(model, options.pop("head", None))
+    else:
+        plans = plan(model, names, scaled)
+        if not plans.sources:
+            raise ValueError(
+                "model has no layer to swap; accepted is a model with a weight, such as that of an "
+                "nn.Linear or nn.Conv2d, that is not listed in shared"
+            )
+    members = {"ensemble_size": M} if row.members else {}
+    stored = _with_arrays(model, plans, method, members, options)
+    if row.members and not row.body:
+        _give_buffers(stored, M)
+    return ModelEnsemble(
+        _without_values(model), stored, plans, sizes, has_body=bool(row.body)
+    )
+
+
+def _plan_of_head(model: nn.Module, head: Any) -> Plan:
+    """Plan for one layer that each member has."""
+    products = {
+        name: module
+        for name, module in model.named_modules()
+        if type(module) in (nn.Linear, nn.Conv2d)
+    }
+    if not isinstance(head, str) or head not in products:
+        error = ValueError if isinstance(head, str) else TypeError
+        raise error(
+            f"head must be the name of an nn.Linear or nn.Conv2d of the model, got {head!r}; it "
+            f"has {', '.join(list(products)[-20:]) or 'none'}"
+        )
+    others = [
+        name for name, _ in model.named_parameters() if not is_within(name, (head,))
+    ] if head else []
+    return plan(model, tuple(others), ())
+
+
+def _dropouts(model: nn.Module, shared: tuple[str, ...]) -> tuple[str, ...]:
+    found = {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, DROPOUT_MODULES) and not is_within(name, shared)
+    }
+    refuse_undroppable(found, tuple(DROPOUT_AXES))
+    return tuple(found)
+
+
+def _copied(model: nn.Module) -> nn.Module:
+    return copy.deepcopy(model, detached_tensors(model))
+
+
+def _without_values(model: nn.Module) -> nn.Module:
+    """Return a copy of the model's code whose parameters and buffers take no memory."""
+    memo: dict[int, Any] = detached_tensors(model)
+    for parameter in model.parameters():
+        empty = torch.empty_like(parameter, device="meta")
+        memo[id(parameter)] = nn.Parameter(empty, parameter.requires_grad)
+    for buffer in model.buffers():
+        memo[id(buffer)] = torch.empty_like(buffer, device="meta")
+    return copy.deepcopy(model, memo)
+
+
+def _with_arrays(
+    model: nn.Module, plans: Plan, method: str, members: dict[str, int], options: dict[str, Any]
+) -> nn.Module:
+    """Return a copy of a model with the method's arrays in place of parameters."""
+    stored = _copied(model)
+    biases = plans.weights
+    placed: set[str] = set()
+    for name, (path, kind) in plans.sources.items():
+        owner_path, _, key = name.rpartition(".")
+        if path in plans.layers:
+            if path not in placed:
+                layer = layer_like(model.get_submodule(path), method, members, options)
+                stored = _replaced(stored, model, path, layer)
+            placed.add(path)
+            continue
+        owner = stored.get_submodule(owner_path)
+        if kind == "bias":
+            owner._parameters[key] = None
+            continue
+        if path not in placed:
+            plain = model.get_submodule(owner_path)
+            values = {
+                "weight": model.get_parameter(name),
+                "bias": model.get_parameter(biases[path]) if biases[path] else None,
+            }
+            placed.add(path)
+            layer = weight_like(plain, key, values, method, members, options)
+        del owner._parameters[key]
+        owner._modules[key] = layer
+    return stored
+
+
+def _replaced(stored: nn.Module, model: nn.Module, path: str, layer: nn.Module) -> nn.Module:
+    """Return `stored` with `layer` wherever the model has the module of this path."""
+    if not path:
+        return layer
+    module = model.get_submodule(path)
+    for name, other in model.named_modules(remove_duplicate=False):
+        if other is module:
+            owner, _, key = name.rpartition(".")
+            stored.get_submodule(owner)._modules[key] = layer
+    return stored
+
+
+def _give_buffers(stored: nn.Module, members: int) -> None:
+    """Give each member running statistics, and all else that floating-point buffers hold."""
+    known: dict[int, Any] = {}
+    for module in stored.modules():
+        for key, value in module._buffers.items():
+            if value is not None and value.is_floating_point():
+                rows = value.expand(members, *value.shape).clone()
+                module._buffers[key] = known.setdefault(id(value), rows)

@@ -1,0 +1,208 @@
+"""Which parameters of a model do what in an ensemble of it.
+
+- Weights of products have a shared copy and fast weights r and s for each member, or distributions:
+  those of ``nn.Linear``, convolutions and transposed ones, ``nn.Bilinear``, recurrent layers and
+  their cells, and ``nn.MultiheadAttention``, whose three projections each have an r.
+- Their biases are a member's own.
+- Normalization, embeddings, vectors (class tokens, scales), and what has a first axis of 1
+  (positions) are shared.
+- Any other matrix is an error, unless it is listed as `shared` or as `modulated`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn.modules.conv import _ConvNd
+from torch.nn.utils.parametrize import ParametrizationList
+
+from ensedu.common import checks
+from ensedu.torch.base import NORMALIZATIONS, class_path
+
+#: What multiplies its input with a weight.
+PRODUCTS = (
+    nn.Linear, _ConvNd, nn.Bilinear, nn.MultiheadAttention, nn.RNNBase, nn.RNNCellBase,
+)  # fmt: skip
+#: One copy for all members, as in the published counts.
+KEPT = (*NORMALIZATIONS, nn.Embedding, nn.EmbeddingBag)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which parameters have arrays of members, and where those are.
+
+    Attributes
+    ----------
+    layers
+        Paths of each ``nn.Linear`` and ``nn.Conv2d`` that becomes a layer of the method.
+    sources
+        By the name of a parameter, the path of the arrays of its method, and ``"weight"`` or
+        ``"bias"``: the layer's own path, or the name of the weight that first has them.
+    """
+
+    layers: tuple[str, ...]
+    sources: dict[str, tuple[str, str]]
+
+    @property
+    def weights(self) -> dict[str, str]:
+        """The names of all weights outside of `layers`, and those of their biases, or ""."""
+        found: dict[str, str] = {}
+        for name, (path, kind) in self.sources.items():
+            if path not in self.layers:
+                found[path] = name if kind == "bias" else found.get(path, "")
+        return found
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A parameter where a module has it."""
+
+    path: str
+    owner: nn.Module
+    key: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.path}.{self.key}".lstrip(".")
+
+
+def plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, ...]) -> Plan:
+    """Say what of a model has arrays of members.
+
+    Raises ``ValueError``, which names all, for matrices of the model's own, and for a tie between
+    what members have and what they share.
+    """
+    modules = dict(model.named_modules())
+    uses: dict[int, list[_Use]] = {}
+    for path, owner in modules.items():
+        for key, parameter in owner.named_parameters(recurse=False):
+            uses.setdefault(id(parameter), []).append(_Use(path, owner, key))
+    matrices, ties, fast = [], [], []
+    for own in uses.values():
+        roles = [_role(use, modules, shared, modulated) for use in own]
+        if "matrix" in roles:
+            use = own[roles.index("matrix")]
+            size = tuple(getattr(use.owner, use.key).shape)
+            matrices.append(f"{use.name} {size} of {class_path(use.owner)}")
+        elif set(roles) == {"fast"}:
+            fast.append(own)
+        elif "fast" in roles:
+            names = [use.name for use in own]
+            ties.append(f"{' = '.join(names)} (list {names[roles.index('fast')]} as shared)")
+    if matrices:
+        raise ValueError(
+            f"model has matrices of its own, {'; '.join(matrices)}: list each as shared, one for "
+            "all members, or as modulated, W ∘ s rᵀ for each. Accepted as they are: the weights of "
+            "linear layers, convolutions, attention and recurrent layers, normalization, "
+            "embeddings and vectors"
+        )
+    if ties:
+        raise ValueError(
+            f"model has tied weights, which members have and share at once: {'; '.join(ties)}; "
+            "accepted are ties between products"
+        )
+    layers: list[str] = []
+    sources: dict[str, tuple[str, str]] = {}
+    for own in fast:
+        first = own[0]
+        bias = _bias_of(first, modules, shared, uses)
+        module = first.owner
+        plain = type(module) in (nn.Linear, nn.Conv2d) and "forward" not in vars(module)
+        if plain and len(own) == 1 and (bias or module.bias is None):
+            layers.append(first.path)
+        path = first.path if first.path in layers else first.name
+        sources |= {use.name: (path, "weight") for use in own}
+        sources |= {bias: (path, "bias")} if bias else {}
+    return Plan(tuple(layers), sources)
+
+
+def _role(
+    use: _Use, modules: dict[str, nn.Module], shared: tuple[str, ...], modulated: tuple[str, ...]
+) -> str:
+    parameter = getattr(use.owner, use.key)
+    if is_within(use.name, shared) or isinstance(use.owner, KEPT):
+        return "shared"
+    if is_within(use.name, modulated):
+        return "fast" if parameter.ndim > 1 else "shared"
+    if isinstance(_multiplier(use, modules)[1], PRODUCTS):
+        # Weight normalization keeps the length of each row apart, (n, 1).
+        length = use.key == "weight_g" or (use.key == "original0" and len(use.owner) == 1)
+        return "fast" if "weight" in use.name and parameter.ndim > 1 and not length else "shared"
+    longer = [size for size in parameter.shape if size > 1]
+    return "matrix" if len(longer) > 1 and parameter.shape[0] > 1 else "shared"
+
+
+def _multiplier(use: _Use, modules: dict[str, nn.Module]) -> tuple[str, nn.Module, str]:
+    """Return path and module of what multiplies with a parameter, and what that calls it."""
+    if not isinstance(use.owner, ParametrizationList):
+        return use.path, use.owner, use.key.removesuffix("_v").removesuffix("_orig")
+    path, _, name = use.path.rpartition(".parametrizations.")
+    if not name:  # of the model itself
+        path, name = "", use.path.removeprefix("parametrizations.")
+    return path, modules[path], name
+
+
+def _bias_of(
+    use: _Use, modules: dict[str, nn.Module], shared: tuple[str, ...], uses: dict[int, list[_Use]]
+) -> str:
+    """Return the name of the bias that goes with a weight, "" without."""
+    path, module, key = _multiplier(use, modules)
+    bias = module._parameters.get(key.replace("weight", "bias"))
+    name = f"{path}.{key.replace('weight', 'bias')}".lstrip(".")
+    if "weight" not in key or bias is None or is_within(name, shared) or len(uses[id(bias)]) > 1:
+        return ""
+    transposed = getattr(module, "transposed", False)
+    weight = getattr(use.owner, use.key)
+    outputs = weight.shape[1] * module.groups if transposed else weight.shape[0]
+    return name if tuple(bias.shape) == (outputs,) else ""
+
+
+def names_of(
+    model: nn.Module, given: Any, argument: str = "shared"
+) -> tuple[str, ...]:
+    """Return the names of all parts that names, patterns and types mean."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise TypeError(
+            f"{argument} must be a sequence of names, patterns such as '*.attn' and types, got "
+            f"{checks.given(given)}"
+        )
+    known = dict(named_parts(model))
+    found: dict[str, None] = {}
+    for one in given:
+        if isinstance(one, type):
+            names = [name for name, part in known.items() if isinstance(part, one)]
+        elif isinstance(one, str):
+            names = [name for name in known if name == one or fnmatchcase(name, one)]
+        else:
+            raise TypeError(
+                f"{argument} must hold names, patterns and types, got {checks.given(one)}"
+            )
+        if not names:
+            raise ValueError(
+                f"{argument} must hold names of modules or parameters of the model, patterns of "
+                f"such, or types of modules, got {one!r}; "
+                f"it has {', '.join(sorted(known)[:20])}{', ...' if len(known) > 20 else ''}"
+            )
+        found |= dict.fromkeys(names)
+    meant = {id(known[name]) for name in found}  # by other names, too
+    return tuple(name for name, part in known.items() if id(part) in meant)
+
+
+def named_parts(model: nn.Module) -> Iterator[tuple[str, nn.Module | nn.Parameter]]:
+    """Yield every module but the model itself, and every parameter, with its name."""
+    for name, module in model.named_modules(remove_duplicate=False):
+        if name:
+            yield name, module
+    yield from model.named_parameters(remove_duplicate=False)
+
+
+def tensors_of(part: nn.Module | nn.Parameter) -> list[Tensor]:
+    """Return the parameters and buffers of a part."""
+    return [part] if isinstance(part, nn.Parameter) else [*part.parameters(), *part.buffers()]
+
+
+def is_within(name: str, parts: tuple[str, ...]) -> bool:
+    """Whether a name is one of `parts` or stands below one; "" is the whole model."""
+    return any(part in ("", name) or name.startswith(f"{part}.") for part in parts)
