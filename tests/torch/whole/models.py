@@ -31,8 +31,9 @@ class Entry:
         The last layer, for ``"last_layer"``; ``None`` where that has no layer of its own.
     shared, modulated
         What the methods with fast weights cannot do without.
-    turns
-        In which modes, and with which methods, vmap has no rule: ``{"eval": FAST, …}``.
+    turns, turns_in_training
+        With which methods members run in turn, in either mode or in training mode alone, because
+        vmap has no rule for what the model does with what differs by member.
     refused
         What methods say instead of an output.
     draws
@@ -44,7 +45,8 @@ class Entry:
     head: str | None = "head"
     shared: tuple[Any, ...] = ()
     modulated: tuple[Any, ...] = ()
-    turns: tuple[tuple[str, str], ...] = ()
+    turns: tuple[str, ...] = ()
+    turns_in_training: tuple[str, ...] = ()
     refused: str = ""
     draws: bool = False
 
@@ -240,7 +242,7 @@ class WeightNorm(Model):
         return self.head(torch.tanh(self.fc(x)).mean((2, 3)))
 
 
-@add("spectral norm", vectors)
+@add("spectral norm", vectors, turns_in_training=FAST)
 class SpectralNorm(Vectors):
     def parts(self):
         fc = parametrizations.spectral_norm(nn.Linear(m, n))
@@ -329,7 +331,7 @@ class Reads(Model):
         return self.head(self.drop(torch.tanh(self.fc(x))))
 
 
-@add("LSTM", sequence)
+@add("LSTM", sequence, turns=FAST)
 class Lstm(Reads):
     def parts(self):
         read = nn.LSTM(m, m, 2, batch_first=True, bidirectional=True, proj_size=3)
@@ -340,7 +342,7 @@ class Lstm(Reads):
         return self.answer(states), last
 
 
-@add("GRU, time first", texts)
+@add("GRU, time first", texts, turns=FAST)
 class TimeFirst(Reads):
     def parts(self):
         return super().parts() | {"read": nn.GRU(m, m)}
@@ -350,7 +352,7 @@ class TimeFirst(Reads):
         return self.answer(states.mean(0))
 
 
-@add("GRU cell", sequence)
+@add("GRU cell", sequence, turns=FAST)
 class Cell(Reads):
     def parts(self):
         return super().parts() | {"embed": nn.RNN(m, m, batch_first=True), "read": nn.GRUCell(m, m)}
@@ -362,7 +364,7 @@ class Cell(Reads):
         return self.answer(state)
 
 
-@add("packed sequences", texts)
+@add("packed sequences", texts, turns=FAST)
 class Packed(Reads):
     """In an order of their own all the way."""
 
@@ -399,7 +401,7 @@ class Autoencoder(Model):
         return F.linear(h, self.fc.weight.t())
 
 
-@add("tied decoder", texts, shared=("embed", "head.weight"), head=None)
+@add("tied decoder", texts, shared=("embed", "head.weight"), head=None, turns=FAST)
 class TiedDecoder(Reads):
     def __init__(self):
         super().__init__()
@@ -407,7 +409,7 @@ class TiedDecoder(Reads):
         self.head.weight = self.embed.weight
 
     def forward(self, ids, sizes):
-        return self.head(torch.tanh(self.read(self.embed(ids))[0]))
+        return self.head(self.drop(torch.tanh(self.read(self.embed(ids))[0])))
 
 
 @add("einsum", vectors, modulated=("matrix",))
@@ -482,7 +484,7 @@ class Cubed(torch.autograd.Function):
         return 3 * x**2 * gradient
 
 
-@add("function of its own", vectors)
+@add("function of its own", vectors, turns=METHODS[1:])
 class OwnFunction(Vectors):
     def forward(self, x):
         return self.head(Cubed.apply(self.hidden(x)))
@@ -529,7 +531,7 @@ class Sorted(Vectors):
         return self.head(self.hidden(x[order]) + self.hidden(x).cumsum(0))
 
 
-@add("early exit", vectors)
+@add("early exit", vectors, turns=METHODS[1:])
 class EarlyExit(Vectors):
     def parts(self):
         return super().parts() | {"other": nn.Linear(n, n)}
@@ -542,7 +544,7 @@ class EarlyExit(Vectors):
         return y
 
 
-@add("experts", vectors)
+@add("experts", vectors, turns=(*FAST, "mc_dropout"))
 class Experts(Vectors):
     def parts(self):
         experts = nn.ModuleList(nn.Linear(m, n) for _ in range(3))
@@ -556,7 +558,7 @@ class Experts(Vectors):
         return self.head(torch.tanh(h))
 
 
-@add("another way by value", vectors)
+@add("another way by value", vectors, turns=METHODS[1:])
 class ByValue(Vectors):
     def forward(self, x):
         y = self.head(self.hidden(x))
@@ -573,10 +575,8 @@ class Filter(Vectors):
 @add("graph", lambda: (torch.randn(B, m), torch.tensor([[0, 1, 2, 0], [1, 2, 4, 4]])))
 class Graph(Vectors):
     def forward(self, nodes, edges):
-        received = nodes.new_zeros(len(nodes), n).index_add(
-            0, edges[1], self.hidden(nodes)[edges[0]]
-        )
-        return self.head(received)
+        sent = self.hidden(nodes)[edges[0]]
+        return self.head(nodes.new_zeros(len(nodes), n).index_add(0, edges[1], sent))
 
 
 @add("images of any size", lambda: [torch.randn(3, 4, 5), torch.randn(3, 6, 7)])
@@ -640,7 +640,7 @@ class Loss(Vectors):
         return F.cross_entropy(y, labels), y
 
 
-@add("moving averages", vectors)
+@add("moving averages", vectors, turns_in_training=("mean_field", "mc_dropout"))
 class Averages(Vectors):
     def __init__(self):
         super().__init__()

@@ -5,20 +5,21 @@ import io
 import itertools
 import pickle
 import warnings
+from typing import ClassVar
 
+import hypothesis
 import pytest
 import torch
-from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
+from torch.nn.utils import parametrizations
 
 import ensedu.torch as et
 from ensedu import counting
 from ensedu.methods import METHODS as TABLE
 from ensedu.methods import size_option
 from ensedu.priors import Normal
-from ensedu.torch import models
 from ensedu.torch.base import WeightLayer
 from tests.torch.threads import Meet, at_once, meeting
 from tests.torch.whole.law import check_pass, converted, draw_apart, loss, places, seeded, tensors
@@ -33,6 +34,8 @@ OPTIONS = {
 }
 DRAW = [method for method in METHODS if TABLE[method].stochastic]
 DOUBLE = {"rtol": 1e-11, "atol": 1e-11}
+# Torch says so where vmap has a loop of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:There is a performance drop")
 
 
 def numbers(*shape, seed=0):
@@ -69,7 +72,7 @@ def check_members(net, x, **noise):
 # Sizes, noise and samples.
 
 
-@given(st.sampled_from(METHODS), *[st.integers(1, 4)] * 3, st.booleans())
+@hypothesis.given(st.sampled_from(METHODS), *[st.integers(1, 4)] * 3, st.booleans())
 def test_any_sizes(method, number, samples, batch, training):
     net = vectors(method, number=number).train(training)
     if method != "mc_dropout":
@@ -166,7 +169,7 @@ def test_masks_of_samples_are_one_for_the_batch_and_drop_as_often_as_they_should
     check_members(net, x, noise=noise)
     member = net.member(0, noise)
     assert torch.equal(member(x)[0], member(x)[0])  # each pass begins with the first mask
-    with pytest.raises(ValueError, match="noise has nothing for|noise has no mask for"):
+    with pytest.raises(ValueError, match="noise has nothing for channels"):
         net(x, noise={})
 
 
@@ -188,7 +191,6 @@ def test_in_training_each_member_has_masks_of_its_own_but_for_a_body_that_is_one
 def test_each_member_mixes_a_batch_in_an_order_of_its_own(method, monkeypatch):
     entry = MODELS["mixup"]
     net, (x,) = converted(entry, method).train(), entry.batch()
-    net.model.drop.p = 0 if method != "deep_ensemble" else None
     for part in net.modules():
         part.train(not isinstance(part, nn.Dropout))
     noise = noise_of(net) if method == "rank1" else {}
@@ -285,7 +287,7 @@ def test_states_copies_and_pickles_are_the_same_ensemble(method):
     other.load_state_dict(torch.load(buffer, weights_only=True))
     (x,), outputs = entry.batch(), []
     twins = [net, other, copy.deepcopy(net), torch.load(whole, weights_only=False)]
-    for twin in (*twins, pickle.loads(pickle.dumps(net)), net.eval_copy().train()):
+    for twin in (*twins, pickle.loads(pickle.dumps(net)), net.double()):
         torch.manual_seed(0)
         outputs.append(twin(x))
     assert all(torch.equal(outputs[0], y) for y in outputs)
@@ -315,11 +317,14 @@ def test_modes_frozen_weights_and_types_follow_the_model(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ["residual, BatchNorm", "vision transformer", "LSTM", "bilinear"])
+@pytest.mark.parametrize(
+    "name", ["residual, BatchNorm", "vision transformer", "cross attention", "GRU, time first"]
+)
 def test_autocast_is_torchs_own(name, method):
     entry = MODELS[name]
     net = converted(entry, method).float()
-    args = [x.float() for x in entry.batch()]
+    net.in_turn = method in entry.turns
+    args = [x.float() if x.is_floating_point() else x for x in entry.batch()]
     noise = noise_of(net, *args) if method in DRAW else {}
     full = tensors(net.eval()(*args, **noise))
     member = net.member(0, *noise.values())
@@ -387,13 +392,13 @@ def test_options_reach_every_layer_and_the_divergence_is_their_sum():
         "rank1": {"prior": prior, "init": "signs", "init_std": 0.3, "posterior_std": 0.2},
         "mean_field": {"prior": prior, "posterior_std": 0.2, "estimator": "weights"},
     }
-    for method, given in options.items():
-        net = converted(MODELS["bilinear"], method, **given)
+    for method, own in options.items():
+        net = converted(MODELS["bilinear"], method, **own)
         layers = [part for part in net.modules() if isinstance(part, WeightLayer)]
         assert len(layers) == 3
-        assert all({name: getattr(one, name) for name in given} == given for one in layers)
-        known = sum(one.kl().mean() for one in layers) if method in DRAW else 0.0
-        torch.testing.assert_close(et.kl(net), torch.as_tensor(known))
+        assert all({name: getattr(one, name) for name in own} == own for one in layers)
+        known = sum(one.kl().mean() for one in layers) if method in DRAW else 0
+        torch.testing.assert_close(float(et.kl(net)), float(known))
 
 
 def norms():
@@ -410,50 +415,47 @@ class Tokens(nn.Module):
         self.token, self.positions = (nn.Parameter(torch.ones(1, k, 7)) for k in (1, 4))
 
 
-# model, entries that are shared, in r, in s, in biases of members; of the weights that have members
+# model, entries in r, in s, of weights and of biases that have members; shared entries, and biases
 ROLES = {
-    "linear": (lambda: nn.Linear(7, 11), 0, 7, 11, 11, 77),
-    "grouped": (lambda: nn.Conv2d(4, 6, 3, groups=2), 0, 4, 6, 6, 108),
-    "signals": (lambda: nn.Conv1d(3, 5, 2, bias=False), 0, 3, 5, 0, 30),
-    "transposed": (lambda: nn.ConvTranspose2d(4, 6, 3, groups=2), 0, 4, 6, 6, 108),
-    "bilinear": (lambda: nn.Bilinear(7, 3, 11), 0, 7, 11, 11, 231),
-    "attention": (lambda: nn.MultiheadAttention(6, 2), 0, 18 + 6, 18 + 6, 18 + 6, 4 * 36),
+    "linear": (lambda: nn.Linear(7, 11), 7, 11, 77, 11),
+    "grouped": (lambda: nn.Conv2d(4, 6, 3, groups=2), 4, 6, 108, 6),
+    "signals": (lambda: nn.Conv1d(3, 5, 2, bias=False), 3, 5, 30, 0),
+    "transposed": (lambda: nn.ConvTranspose2d(4, 6, 3, groups=2), 4, 6, 108, 6),
+    "bilinear": (lambda: nn.Bilinear(7, 3, 11), 7, 11, 231, 11),
+    "attention": (lambda: nn.MultiheadAttention(6, 2), 18 + 6, 18 + 6, 144, 18 + 6),
     "cross attention": (
         lambda: nn.MultiheadAttention(6, 2, kdim=3, vdim=5, add_bias_kv=True),
-        12, 6 + 3 + 5 + 6, 4 * 6, 4 * 6, 6 * (6 + 3 + 5 + 6),
+        6 + 3 + 5 + 6, 4 * 6, 6 * (6 + 3 + 5 + 6), 4 * 6, 12,
     ),
-    "LSTM": (lambda: nn.LSTM(7, 5), 0, 7 + 5, 20 + 20, 40, 20 * 12),
-    "cell": (lambda: nn.GRUCell(7, 5), 0, 7 + 5, 15 + 15, 30, 15 * 12),
-    "weight norm": (
-        lambda: nn.utils.parametrizations.weight_norm(nn.Linear(7, 11)), 11, 7, 11, 11, 77,
+    "LSTM": (lambda: nn.LSTM(7, 5), 7 + 5, 20 + 20, 20 * 12, 40),
+    "cell": (lambda: nn.GRUCell(7, 5), 7 + 5, 15 + 15, 15 * 12, 30),
+    "weight norm": (lambda: parametrizations.weight_norm(nn.Linear(7, 11)), 7, 11, 77, 11, 11),
+    "grouped weight norm": (
+        lambda: parametrizations.weight_norm(nn.Conv2d(4, 6, 3, groups=2)), 4, 6, 108, 6, 6,
     ),
-    "spectral norm": (
-        lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(7, 11)), 0, 7, 11, 11, 77,
-    ),
-    "normalization": (norms, 15 * 5 + 19 * 5 - 2 * 5, 0, 0, 0, 0),
-    "tokens": (Tokens, 7 + 7 + 28, 0, 0, 0, 0),
+    "old weight norm": (MODELS["old weight norm"].build, 7 + n, n + n, 7 * n + n * n, n + n, n),
+    "spectral norm": (lambda: parametrizations.spectral_norm(nn.Linear(7, 11)), 7, 11, 77, 11),
+    "normalization": (norms, 0, 0, 0, 0, 35 + 95, 25),
+    "tokens": (Tokens, 0, 0, 0, 0, 7 + 7 + 28),
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
 @pytest.mark.parametrize("kind", ROLES)
 def test_what_parameters_do(kind):
-    build, shared, r, s, biases, weights = ROLES[kind]
-    model = build()
-    norm_biases = sum(
-        p.numel() for name, p in model.named_parameters() if "bias" in name
-    ) * (not biases)  # fmt: skip
-    model = nn.ModuleDict({"part": model, "linear": nn.Linear(2, 3)})
+    build, r, s, weights, own, shared, shared_biases = (*ROLES[kind], 0, 0)[:7]
+    model = nn.ModuleDict({"part": build(), "linear": nn.Linear(2, 3)})
     for method in FAST:
-        count = counting.count(et.ensemble(model, method, **size_option(method, M)))
-        linear = counting.layer(2, 3, method, **size_option(method, M))
-        own = M * (r + s) if method != "mean_field" else 0
-        known = counting.Count(
-            shared=shared + weights - norm_biases,
-            per_member=own,
-            scales={"batch_ensemble": 0, "rank1": own, "mean_field": weights}[method],
-            biases=(2 if method == "mean_field" else M) * biases + norm_biases,
+        fast = M * (r + s) if method != "mean_field" else 0
+        count = counting.Count(
+            shared=shared + weights,
+            per_member=fast,
+            scales={"batch_ensemble": 0, "rank1": fast, "mean_field": weights}[method],
+            biases=(2 if method == "mean_field" else M) * own + shared_biases,
         )
-        assert count == known + linear
+        linear = counting.layer(2, 3, method, **size_option(method, M))
+        net = et.ensemble(model, method, **size_option(method, M))
+        assert counting.count(net) == count + linear
 
 
 def test_shared_takes_names_patterns_and_types():
@@ -496,14 +498,15 @@ def test_ties_of_one_kind_stay_ties():
     # One module of two names is no tie.
     fc = nn.Linear(m, m)
     twice = Entry(lambda: nn.Sequential(fc, nn.Tanh(), fc), MODELS["mixup"].inputs)
-    check_pass(twice, converted(twice, "batch_ensemble"), [twice.model() for _ in range(M)], "")
+    net = converted(twice, "batch_ensemble")
+    check_pass(twice, net, [twice.model() for _ in range(M)], "batch_ensemble")
 
 
 # A last-layer ensemble runs its body once.
 
 
 class Counts(nn.Linear):
-    rows = []
+    rows: ClassVar = []
 
     def forward(self, x):
         Counts.rows.append(tuple(x.shape))
@@ -590,13 +593,13 @@ DROPOUT = "model has no dropout to keep active, got "
 HEAD = "head must be the name of an nn.Linear or nn.Conv2d of the model"
 REFUSED = [
     ("batch_ensemble", lambda: Keeps(captured), {}, ValueError, "act is a function that holds a"),
-    ("deep_ensemble", lambda: Keeps(captured_twice), {}, ValueError, "act is a function that holds"),
+    ("deep_ensemble", lambda: Keeps(captured_twice), {}, ValueError, "act is a function"),
     ("mean_field", hooked, {}, ValueError, "_forward_hooks is a function that holds a nn.Linear"),
     ("rank1", lambda: nn.Sequential(nn.LazyLinear(2)), {}, ValueError, "lazy parameters"),
-    ("batch_ensemble", lambda: et.ensemble(nn.Linear(7, 2), "rank1", 3), {}, ValueError, "an ensemble"),
+    ("rank1", lambda: et.ensemble(nn.Linear(7, 2), "rank1", 3), {}, ValueError, "an ensemble"),
     ("batch_ensemble", nn.Identity, {}, ValueError, "accepted"),
     ("batch_ensemble", lambda: nn.BatchNorm1d(3), {}, ValueError, "accepted"),
-    ("rank1", lambda: tied(nn.Embedding(19, 7), nn.Linear(7, 19)), {}, ValueError, "0.weight = 1.weight"),
+    ("rank1", lambda: tied(nn.Embedding(7, 7), nn.Linear(7, 7)), {}, ValueError, "1.weight"),
     ("batch_ensemble", MODELS["einsum"].model, {}, ValueError, "matrix (11, 5, 11)"),
     ("mc_dropout", lambda: nn.Linear(7, 2), {}, ValueError, DROPOUT + "none; accepted are Dropout"),
     ("mc_dropout", Functional, {}, ValueError, "(a call of torch.nn.functional.dropout is none)"),
@@ -606,12 +609,12 @@ REFUSED = [
     ("mc_dropout", Vectors, {"shared": ["drop"]}, ValueError, DROPOUT + "none"),
     ("mc_dropout", Vectors, {"p": 0.5}, TypeError, "options of 'mc_dropout' are none, got 'p'"),
     ("mc_dropout", Vectors, {"ensemble_size": 3}, ValueError, "accepted is samples=3"),
-    ("mc_dropout", Vectors, {"samples": 0}, ValueError, "samples must be a positive integer, got 0"),
+    ("mc_dropout", Vectors, {"samples": 0}, ValueError, "samples must be a positive integer"),
     ("batch_ensemble", Vectors, {"samples": 2}, ValueError, "which draws nothing"),
     ("batch_ensemble", Vectors, {"modulated": ["fcs"]}, ValueError, "modulated must hold names"),
     ("last_layer", Vectors, {}, TypeError, HEAD),
     ("last_layer", Vectors, {"head": "drop"}, ValueError, "got 'drop'; it has fc, head"),
-    ("last_layer", Vectors, {"head": "head", "init": "signs"}, TypeError, "options of 'last_layer'"),
+    ("last_layer", Vectors, {"head": "fc", "init": "signs"}, TypeError, "options of 'last_layer'"),
     ("single", Vectors, {}, ValueError, "method must be one of 'deep_ensemble', 'batch_ensemble'"),
 ]  # fmt: skip
 
@@ -629,6 +632,7 @@ def test_what_cannot_be_is_named(method, build, options, error, words):
 
 
 @pytest.mark.compiled
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 def test_compiled_models_are_named():
     for model in (torch.compile(nn.Linear(7, 2)), nn.Sequential(torch.compile(nn.Linear(7, 2)))):
         with pytest.raises(ValueError, match=r"is compiled .* accepted is the model itself"):

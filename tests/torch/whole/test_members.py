@@ -38,8 +38,9 @@ def test_each_member_is_what_it_is_alone(name, method, training):
         check_pass(entry, net, alones, method, 0)
         with torch.no_grad():
             check_pass(entry, net, alones, method, 1)
-    turns = ("training" if training else "eval", method) in entry.turns
-    assert len(seen) == turns
+    turns = method in entry.turns or (training and method in entry.turns_in_training)
+    seen = [str(one.message) for one in seen if "performance drop" not in str(one.message)]
+    assert ["in turn" in words for words in seen] == [True] * turns, seen
     assert getattr(net, "in_turn", False) is turns
 
 
@@ -47,7 +48,7 @@ def test_each_member_is_what_it_is_alone(name, method, training):
 @pytest.mark.parametrize("name", [name for name, x in MODELS.items() if x.shared or x.modulated])
 def test_what_a_model_needs_is_named(name, method):
     entry = MODELS[name]
-    with pytest.raises(ValueError, match="list .* as shared") as raised:
+    with pytest.raises(ValueError, match=r"list .* as shared") as raised:
         converted(entry, method, shared=(), modulated=())
     for need in (*entry.shared, *entry.modulated):
         assert isinstance(need, type) or need in str(raised.value)
