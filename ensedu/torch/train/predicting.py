@@ -14,8 +14,8 @@ from ensedu.torch.network import Tile
 from ensedu.torch.train.examples import rows_of
 from ensedu.torch.train.modes import batches_of_members, in_mode
 from ensedu.torch.train.streams import inputs_of, is_stream
-from ensedu.torch.whole.members import ModelEnsemble
 from ensedu.torch.whole.inputs import Inputs, as_arguments, call, number_of_examples, to_device
+from ensedu.torch.whole.members import ModelEnsemble
 from ensedu.torch.whole.nested_tensors import join_nested, map_tensors, named_tensors
 
 __all__ = ["draws_noise", "predict", "predict_minibatches"]

@@ -168,9 +168,7 @@ def ensemble(
     stored = _with_arrays(model, plans, method, members, options)
     if row.members and not row.body:
         _give_buffers(stored, M)
-    return ModelEnsemble(
-        _without_values(model), stored, plans, sizes, has_body=bool(row.body)
-    )
+    return ModelEnsemble(_without_values(model), stored, plans, sizes, has_body=bool(row.body))
 
 
 def _plan_of_head(model: nn.Module, head: Any) -> Plan:
@@ -186,9 +184,11 @@ def _plan_of_head(model: nn.Module, head: Any) -> Plan:
             f"head must be the name of an nn.Linear or nn.Conv2d of the model, got {head!r}; it "
             f"has {', '.join(list(products)[-20:]) or 'none'}"
         )
-    others = [
-        name for name, _ in model.named_parameters() if not is_within(name, (head,))
-    ] if head else []
+    others = (
+        [name for name, _ in model.named_parameters() if not is_within(name, (head,))]
+        if head
+        else []
+    )
     return plan(model, tuple(others), ())
 
 

@@ -3,7 +3,6 @@
 import copy
 import inspect
 import warnings
-from math import prod
 from typing import Any
 
 import torch
@@ -13,11 +12,10 @@ from torch.func import functional_call, vmap
 from ensedu.common import checks
 from ensedu.torch.base import check_generator
 from ensedu.torch.whole.batch_sizes import batch_size_of_each_member
-from ensedu.torch.whole.nested_tensors import map_tensors, named_tensors, stack_nested
+from ensedu.torch.whole.nested_tensors import map_tensors, named_tensors
 from ensedu.torch.whole.one_member import (
     FixedDropout,
     checked_index,
-    detached_tensors,
     restart_masks,
 )
 from ensedu.torch.whole.roles import Plan
@@ -301,13 +299,9 @@ class ModelEnsemble(nn.Module):
         if self._dropouts:
             self._free[0].parts.run = run
         axis = 0 if self.own_batches else None
-        every = vmap(
-            member, in_dims=(0, 0, axis, axis), randomness=self._randomness
-        )
+        every = vmap(member, in_dims=(0, 0, axis, axis), randomness=self._randomness)
         ys = iter(every(own, masks, args, kwargs))
-        return self._with_leading_axes(
-            map_tensors(lambda _, y: next(ys), found[0], "the output")
-        )
+        return self._with_leading_axes(map_tensors(lambda _, y: next(ys), found[0], "the output"))
 
     def _layers(self) -> dict[str, Any]:
         paths = {path for path, _ in self._plan.sources.values()}

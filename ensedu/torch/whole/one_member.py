@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks

@@ -12,6 +12,7 @@ from ensedu.torch.base import class_path
 from ensedu.torch.dropout import DROPOUT_MODULES
 from ensedu.torch.whole.roles import is_within
 
+
 def refuse_lazy(model: nn.Module) -> None:
     """Refuse parameters that have no shape yet."""
     names = [name for name, p in model.named_parameters() if nn.parameter.is_lazy(p)]

@@ -109,7 +109,11 @@ def plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, ...]) 
         first = own[0]
         bias = _bias_of(first, modules, shared, uses)
         module = first.owner
-        plain = type(module) in (nn.Linear, nn.Conv2d) and "forward" not in vars(module)
+        plain = type(module) in (nn.Linear, nn.Conv2d) and module._parameters.keys() == {
+            "weight",
+            "bias",
+        }
+        plain = plain and "forward" not in vars(module)
         if plain and len(own) == 1 and (bias or module.bias is None):
             layers.append(first.path)
         path = first.path if first.path in layers else first.name
@@ -159,9 +163,7 @@ def _bias_of(
     return name if tuple(bias.shape) == (outputs,) else ""
 
 
-def names_of(
-    model: nn.Module, given: Any, argument: str = "shared"
-) -> tuple[str, ...]:
+def names_of(model: nn.Module, given: Any, argument: str = "shared") -> tuple[str, ...]:
     """Return the names of all parts that names, patterns and types mean."""
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise TypeError(

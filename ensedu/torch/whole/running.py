@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 from torch._C import _functorch as functorch
-from torch.func import functional_call, vmap
+from torch._functorch.vmap import lazy_load_decompositions, vmap_increment_nesting
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from ensedu.torch.base import WeightLayer
+from ensedu.torch.base import MemberLayer, WeightLayer
 from ensedu.torch.dropout import MCDropout, checked_mask
-from ensedu.torch.variational import softplus
+from ensedu.torch.variational import Distributions, softplus
 from ensedu.torch.whole.nested_tensors import map_tensors, named_tensors, stack_nested
 from ensedu.torch.whole.roles import PRODUCTS, Plan
 
@@ -29,6 +29,9 @@ OF_MODULES = frozenset(vars(nn.Module())) - {"training"}
 CONSTANTS = (bool, int, float, str, type(None))
 # How many axes behind the batch a dropout drops on their own; None for all.
 DROPOUT_AXES = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d: 1}
+
+# Of these vmap's rules take longer, and more memory, than one call with all examples.
+EACH_EXAMPLE = (nn.GroupNorm, nn.LayerNorm)
 
 Noise = dict[str, dict[str, Tensor]]
 
@@ -67,7 +70,7 @@ class Run:
     def noise_of(self, path: str, shape: tuple[int, ...] | None = None) -> dict[str, Tensor] | None:
         """Return the noise of a layer: what is given, or one draw for the whole pass."""
         layer = self.layers[path]
-        if not hasattr(layer, "noise"):
+        if not isinstance(layer, Distributions):
             return None
         if path in self.noise:
             return self.noise[path]
@@ -105,6 +108,10 @@ class Run:
         if self.member is not None:
             return values[self.member]
         return functorch._add_batch_dim(values, 0, self.level)
+
+    def with_members(self, y: Tensor) -> Tensor:
+        """Return what all members have of y, (members, …)."""
+        return functorch._remove_batch_dim(y, self.level, self.rows, 0)
 
     def is_at_once(self) -> bool:
         """Whether all members run, and no other transform of ``torch.func`` is inside."""
@@ -155,7 +162,9 @@ def missing_noise(path: str) -> ValueError:
 
 def depends_on_input(layer: WeightLayer) -> bool:
     """Whether what a layer draws has the shape of its input or of its output."""
-    return getattr(layer, "per_example", False) or getattr(layer, "estimator", "weights") != "weights"
+    return (
+        getattr(layer, "per_example", False) or getattr(layer, "estimator", "weights") != "weights"
+    )
 
 
 def draw(
@@ -213,18 +222,28 @@ class Parts:
     def __init__(self) -> None:
         self.run: Any = None
 
-    def product(self, path: str, module: Any, x: Tensor) -> Tensor:
+    def product(self, path: str, module: Any, input: Tensor) -> Tensor:
         """A layer: that of all members at once, or the plain one with a member's arrays."""
         run = self.run
-        if run.is_at_once() and isinstance(x, Tensor):
+        if run.is_at_once() and isinstance(input, Tensor):
             layer = run.layers[path]
-            if x.ndim > 0 if layer.batch_axis == -2 else x.ndim in (3, 4):
-                return run.for_all(partial(_layer_of_all, run, path, layer), x)
-        return type(module).forward(module, x)
+            if input.ndim > 0 if layer.batch_axis == -2 else input.ndim in (3, 4):
+                return run.for_all(partial(_layer_of_all, run, path, layer), input)
+        return type(module).forward(module, input)
 
-    def dropout(self, path: str, module: Any, x: Tensor) -> Tensor:
-        """Dropout with one mask a sample for the whole batch."""
+    def each_example(self, module: Any, input: Tensor) -> Tensor:
+        """What looks at one example alone takes all members' as one batch."""
         run = self.run
+        if not run.is_at_once() or not functorch.is_batchedtensor(input):
+            return type(module).forward(module, input)
+        return run.for_all(
+            lambda x, _: type(module).forward(module, x.flatten(0, 1)).unflatten(0, x.shape[:2]),
+            input,
+        )
+
+    def dropout(self, path: str, module: Any, input: Tensor) -> Tensor:
+        """Dropout with one mask a sample for the whole batch."""
+        run, x = self.run, input
         drops = DROPOUT_AXES[type(module)]
         key = run.call_of(path)
 
@@ -243,9 +262,9 @@ class Parts:
         mask = mask_of(x.shape, x.device)
         return x * (mask.to(x) / (1 - module.p))
 
-    def normalize(self, module: Any, x: Tensor) -> Tensor:
+    def normalize(self, module: Any, input: Tensor) -> Tensor:
         """BatchNorm, of which vmap has a slow rule: a call a member."""
-        run = self.run
+        run, x = self.run, input
         buffers = module.running_mean, module.running_var
         if not run.is_at_once() or not any(
             functorch.is_batchedtensor(one) for one in (x, *buffers) if one is not None
@@ -253,7 +272,11 @@ class Parts:
             return type(module).forward(module, x)
         module._check_input_dim(x)
         momentum = module.momentum
-        if module.training and module.track_running_stats and module.num_batches_tracked is not None:
+        if (
+            module.training
+            and module.track_running_stats
+            and module.num_batches_tracked is not None
+        ):
             module.num_batches_tracked.add_(1)
             if momentum is None:
                 momentum = 1.0 / float(module.num_batches_tracked)
@@ -278,7 +301,8 @@ class Parts:
                 None if one is None else one[0] if one[1] else one[0].repeat(run.rows, 1)
                 for one in owned
             ]
-            rows = [normalized(x[i], *(s if s is None else s[i] for s in stats)) for i in range(run.rows)]
+            moving = [[None] * run.rows if one is None else one for one in stats]
+            rows = [normalized(*own) for own in zip(x.unbind(), *moving, strict=True)]
             if one_for_all:  # it moves by the mean over the members
                 for one, moved in zip(owned, stats, strict=True):
                     one[0].copy_(moved.mean(0))
@@ -290,7 +314,7 @@ class Parts:
 def _layer_of_all(run: Run, path: str, layer: Any, x: Tensor, differ: bool) -> Tensor:
     """Apply an ensemble's layer to what all members give to theirs, with any axes between."""
     leading = run.leading
-    sampled = len(leading) > 1 or not hasattr(layer, "ensemble_size")
+    sampled = len(leading) > 1 or not isinstance(layer, MemberLayer)
     if differ:
         x = x.unflatten(0, leading) if len(leading) > 1 else x
     elif sampled:
@@ -347,7 +371,7 @@ class _State:
 
     def __init__(self, skeleton: "Skeleton", run: Run, clones: bool) -> None:
         self._skeleton, self._run = skeleton, run
-        self._buffers: list[tuple[Slot, Any, bool, int]] = []
+        self._buffers: list[tuple[Slot, Any, bool]] = []
         # A buffer of two names is one.
         known: dict[int, Tensor] = {}
         for slot in skeleton.buffers:
@@ -355,10 +379,14 @@ class _State:
             owned = stored is not None and skeleton.owns_buffers and stored.is_floating_point()
             if stored is not None and id(stored) not in known:
                 repeated = owned and len(stored) != run.rows
-                rows = stored.repeat(run.rows // len(stored), *[1] * (stored.ndim - 1)) if repeated else stored
+                rows = (
+                    stored.repeat(run.rows // len(stored), *[1] * (stored.ndim - 1))
+                    if repeated
+                    else stored
+                )
                 known[id(stored)] = rows.clone() if clones and not repeated else rows
             value = None if stored is None else known[id(stored)]
-            self._buffers.append((slot, value, owned, 0 if value is None else value._version))
+            self._buffers.append((slot, value, owned))
         self._filled: list[Any] = []
         self._moved: list[tuple[Slot, Any, str | None]] = []
 
@@ -366,7 +394,7 @@ class _State:
         """Give the skeleton the state of the member that runs, or of all."""
         run, self._filled = self._run, []
         copies: dict[int, Tensor] = {}
-        for slot, value, owned, _ in self._buffers:
+        for slot, value, owned in self._buffers:
             if owned:
                 value = run.own(value)
             elif run.member is not None and value is not None:
@@ -400,10 +428,10 @@ class _State:
                 self._skeleton.carried.add((path, slot.key))
         if self._run.member is None:
             reassigned = {id(slot) for slot, _, _ in self._moved}
-            for slot, value, owned, version in self._buffers:
-                if value is not None and value._version != version and id(slot) not in reassigned:
-                    if value is not slot.there[slot.key]:
-                        self._store(slot, value, owned)
+            for slot, value, owned in self._buffers:
+                # Torch's BatchNorm moves its statistics without a new version.
+                if value is not slot.there[slot.key] and id(slot) not in reassigned:
+                    self._store(slot, value, owned)
 
     @torch.no_grad()
     def _store(self, slot: Slot, value: Tensor, differs: bool) -> None:
@@ -482,6 +510,8 @@ class Skeleton:
                 module.forward = partial(self.parts.dropout, path, module)
             if isinstance(module, _BatchNorm) and type(module).forward is _BatchNorm.forward:
                 module.forward = partial(self.parts.normalize, module)
+            if type(module) in EACH_EXAMPLE:
+                module.forward = partial(self.parts.each_example, module)
             for key in module._parameters:
                 name = f"{path}.{key}".lstrip(".")
                 if name in plan.sources:
@@ -529,28 +559,31 @@ class Skeleton:
 
         The state of the model moves in the net, too; without `keeps` it does not, in eval mode.
         """
-        found: dict[str, Any] = {}
         with self._of(run, keeps):
             for _, _, path, _ in self._formed:
                 run.arrays(path)
             trains = any(there["training"] for _, there, _ in self._constants)
             state = _State(self, run, clones=trains or not keeps)
 
-            def members(token: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-                run.level = functorch.maybe_get_level(token)
-                self._fill(run, keeps)
-                state.fill()
-                args, kwargs = inputs()
-                found["outputs"] = outputs = self.model(*args, **kwargs)
-                return [y for _, y in named_tensors(outputs, "the output")], state.changed()
-
-            ys, moved = vmap(members, randomness=randomness)(torch.empty(run.rows))
+            # As torch.func.vmap does, without its search through inputs and outputs.
+            lazy_load_decompositions()
+            # Of an operation without a rule Torch warns, and loops over the members.
+            functorch._set_vmap_fallback_warning_enabled(False)
+            try:
+                with vmap_increment_nesting(run.rows, randomness) as run.level:
+                    self._fill(run, keeps)
+                    state.fill()
+                    args, kwargs = inputs()
+                    outputs = self.model(*args, **kwargs)
+                    outputs = map_tensors(lambda _, y: run.with_members(y), outputs, "the output")
+                    moved = [run.with_members(x) for x in state.changed()]
+            finally:
+                functorch._set_vmap_fallback_warning_enabled(True)
             run.level = None
             if keeps:
                 self._keep_constants()
                 state.keep(moved)
-        of_all = iter(ys)
-        return map_tensors(lambda _, y: next(of_all), found["outputs"], "the output")
+        return outputs
 
     def run_in_turn(self, run: Run, inputs: Callable[[], tuple[Any, Any]], *, keeps: bool) -> Any:
         """`run`, one member after the other."""

@@ -48,6 +48,9 @@ class WeightOfAnyShape(WeightLayer):
         self.fan_in = prod(shape[1:])
         self._make_parameters(**options)
 
+    def _example_axes(self) -> tuple[int, ...]:
+        return (self.inputs,)
+
     def modulated_weights(self, weight: Tensor, r: Tensor, s: Tensor) -> Tensor:
         """``W ∘ s rᵀ`` as the weight is stored, over all axes of its kernel."""
         along_first, along_second = (r, s) if self.transposed else (s, r)
