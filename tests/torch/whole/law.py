@@ -182,11 +182,12 @@ def check_pass(entry, net, alones, method, number=0):
     states = [state(net, plain, place, given) for place in places(net)]
     for place, alone, own in zip(places(net), alones, states, strict=True):
         shown = net.member(place if len(place) > 1 else place[0], *noise.values()).state_dict()
-        for name in plain.state_dict():
+        assert list(shown) == list(plain.state_dict())
+        for name in shown:
             torch.testing.assert_close(
-                shown[name], own[name].detach(), **EXACT, msg=lambda m: f"{name}: {m}"
+                shown[name], own[name].detach(), **EXACT, msg=f"{name}: {{}}".format
             )
-        alone.load_state_dict({name: own[name].detach() for name in plain.state_dict()})
+        alone.load_state_dict({name: own[name].detach() for name in shown})
         thin(alone, place, given)
     output = tensors(net(*copy.deepcopy(args), **noise))
     torch.backends.mha.set_fastpath_enabled(False)  # which is blind to what stands for a dropout
@@ -206,7 +207,7 @@ def check_pass(entry, net, alones, method, number=0):
             axes = list(range(len(net.leading) - (method in ("batch_ensemble", "rank1"))))
             after = after.mean(axes, keepdim=True).expand_as(after) if axes else after
         after = after.flatten(0, len(net.leading) - 1)
-        torch.testing.assert_close(torch.stack(found), after, **EXACT, msg=lambda m: f"{name}: {m}")
+        torch.testing.assert_close(torch.stack(found), after, **EXACT, msg=f"{name}: {{}}".format)
     if torch.is_grad_enabled():
         check_gradients(net, alones, states, rows, expected)
 
@@ -225,4 +226,4 @@ def check_gradients(net, alones, states, rows, expected):
         torch.autograd.grad(x, parameters, materialize_grads=True) for x in (total, sum(chained))
     )
     for name, one, other in zip(names, found, known, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-8, atol=1e-9, msg=lambda m: f"{name}: {m}")
+        torch.testing.assert_close(one, other, rtol=1e-8, atol=1e-9, msg=f"{name}: {{}}".format)

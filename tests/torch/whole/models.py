@@ -4,7 +4,7 @@ import warnings
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -16,38 +16,26 @@ from torch.utils.checkpoint import checkpoint
 M, S, B, L, m, n = 3, 2, 5, 6, 7, 11
 FAST = ("batch_ensemble", "rank1", "mean_field")
 METHODS = ("deep_ensemble", *FAST, "mc_dropout", "last_layer")
-Pair = namedtuple("Pair", "logits hidden")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One model.
-
-    Attributes
-    ----------
-    build, inputs
-        Functions without arguments, in Torch's own float; what they draw is seeded and doubled.
-    head
-        The last layer, for ``"last_layer"``; ``None`` where that has no layer of its own.
-    shared, modulated
-        What the methods with fast weights cannot do without.
-    turns, turns_in_training
-        With which methods members run in turn, in either mode or in training mode alone, because
-        vmap has no rule for what the model does with what differs by member.
-    refused
-        What methods say instead of an output.
-    draws
-        Whether it draws, besides dropout, in training mode.
-    """
+    """One model: `build` and `inputs` are functions of what one draws and doubles."""
 
     build: Callable[[], nn.Module]
     inputs: Callable[[], tuple[Any, ...]]
+    #: The last layer, for ``"last_layer"``; ``None`` where that has no layer of its own.
     head: str | None = "head"
+    #: What the methods with fast weights cannot do without.
     shared: tuple[Any, ...] = ()
     modulated: tuple[Any, ...] = ()
+    #: With which methods vmap has no rule for what the model does with what differs by member, so
+    #: that members run in turn: in both modes, or in training mode alone.
     turns: tuple[str, ...] = ()
     turns_in_training: tuple[str, ...] = ()
+    #: What all methods say instead of an output.
     refused: str = ""
+    #: Whether it draws, besides dropout, in training mode.
     draws: bool = False
 
     def model(self) -> nn.Module:
@@ -60,7 +48,8 @@ class Entry:
     def batch(self, number: int = 0) -> tuple[Any, ...]:
         """Its inputs, other values for each number."""
         torch.manual_seed(number + 1)
-        return tuple(double(x) for x in self.inputs())
+        found = self.inputs()
+        return tuple(map(double, found if isinstance(found, tuple) else (found,)))
 
 
 MODELS: dict[str, Entry] = {}
@@ -74,49 +63,45 @@ def double(x: Any) -> Any:
 
 
 def add(name: str, inputs: Callable[[], Any], **what: Any) -> Callable[..., Any]:
-    """Put a class, or a function that builds, into the table; one input needs no tuple."""
-
-    def given():
-        found = inputs()
-        return found if isinstance(found, tuple) else (found,)
+    """Put a class, or a function that builds, into the table."""
 
     def keep(build):
-        MODELS[name] = Entry(build, given, **what)
+        MODELS[name] = Entry(build, inputs, **what)
         return build
 
     return keep
 
 
-def image(channels: int = 3, *sides: int) -> Callable[[], torch.Tensor]:
-    return lambda: torch.randn(B, channels, *(sides or (7, 5)))
-
-
-def vectors() -> torch.Tensor:
-    return torch.randn(B, m)
-
-
-def sequence() -> torch.Tensor:
-    return torch.randn(B, L, m)
+def image(*sides: int) -> Callable[[], torch.Tensor]:
+    return lambda: torch.randn(B, *sides)
 
 
 def texts() -> tuple[torch.Tensor, torch.Tensor]:
     return torch.randint(19, (B, L)), torch.randint(1, L + 1, (B,))
 
 
+vectors, sequence = image(m), image(L, m)
+
+
 class Model(nn.Module):
-    """A model that takes its parts by name."""
+    """A model that makes its parts, and those of its bases, by their names."""
+
+    parts: ClassVar[dict[str, Callable[[], Any]]] = {}
 
     def __init__(self) -> None:
         super().__init__()
-        for name, part in self.parts().items():
-            setattr(self, name, part)
+        for kind in reversed(type(self).__mro__):
+            for name, build in vars(kind).get("parts", {}).items():
+                setattr(self, name, build())
 
 
 class Vectors(Model):
     """What vectors go through."""
 
-    def parts(self):
-        return {"fc": nn.Linear(m, n), "drop": nn.Dropout(0.3), "head": nn.Linear(n, 2)}
+    parts: ClassVar = {
+        "fc": lambda: nn.Linear(m, n), "drop": lambda: nn.Dropout(0.3),
+        "head": lambda: nn.Linear(n, 2),
+    }  # fmt: skip
 
     def hidden(self, x):
         return self.drop(torch.tanh(self.fc(x)))
@@ -125,98 +110,88 @@ class Vectors(Model):
         return self.head(self.hidden(x))
 
 
-# Perceptrons and convolutions.
-
-
-@add("activations in place", vectors, head="5")
-def _():
-    return nn.Sequential(
-        nn.Linear(m, n), nn.ReLU(inplace=True), nn.Linear(n, 13, bias=False), nn.PReLU(13),
-        nn.Dropout(0.3), nn.Linear(13, 2),
-    )  # fmt: skip
-
-
-@add("one layer", lambda: torch.randn(B, 2, 3, m), head="")
-def _():
-    return nn.Linear(m, 2)
-
-
-class Residual(nn.Module):
+class Residual(nn.Sequential):
     """A block, and a way around it."""
 
-    def __init__(self, *block):
-        super().__init__()
-        self.block = nn.Sequential(*block)
-
     def forward(self, x):
-        return F.relu(x + self.block(x), inplace=True)
+        return F.relu(x + super().forward(x), inplace=True)
 
 
-@add("residual, GroupNorm", image(), head="5")
-def _():
-    return nn.Sequential(
+# Perceptrons and convolutions.
+
+add("one layer", image(2, 3, m), head="")(lambda: nn.Linear(m, 2))
+add("activations in place", vectors, head="5")(
+    lambda: nn.Sequential(
+        nn.Linear(m, n), nn.ReLU(inplace=True), nn.Linear(n, 13, bias=False), nn.PReLU(13),
+        nn.Dropout(0.3), nn.Linear(13, 2),
+    )
+)  # fmt: skip
+add("residual, GroupNorm", image(3, 7, 5), head="5")(
+    lambda: nn.Sequential(
         nn.Conv2d(3, 6, 3), Residual(nn.GroupNorm(2, 6), nn.Conv2d(6, 6, 3, padding=1)),
         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.3), nn.Linear(6, 2),
-    )  # fmt: skip
-
-
-@add("residual, BatchNorm", image(), head="5")
-def _():
-    block = [nn.Conv2d(5, 5, 3, padding=1, bias=False), nn.BatchNorm2d(5), nn.Dropout2d(0.3)]
-    return nn.Sequential(
-        nn.Conv2d(3, 5, 3), nn.BatchNorm2d(5), Residual(*block), nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(), nn.Linear(5, 2),
-    )  # fmt: skip
-
-
-@add("normalization first", vectors, head="5")
-def _():
-    return nn.Sequential(
+    )
+)  # fmt: skip
+add("residual, BatchNorm", image(3, 7, 5), head="5")(
+    lambda: nn.Sequential(
+        nn.Conv2d(3, 5, 3), nn.BatchNorm2d(5),
+        Residual(nn.Conv2d(5, 5, 3, padding=1, bias=False), nn.BatchNorm2d(5), nn.Dropout2d(0.3)),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(5, 2),
+    )
+)  # fmt: skip
+add("normalization first", vectors, head="5")(
+    lambda: nn.Sequential(
         nn.BatchNorm1d(m), nn.Linear(m, n), nn.GELU(), nn.BatchNorm1d(n, momentum=None),
         nn.Dropout(0.3), nn.Linear(n, 2),
-    )  # fmt: skip
-
-
-@add("groups of channels", image(4), head="5")
-def _():
-    return nn.Sequential(
+    )
+)  # fmt: skip
+add("groups of channels", image(4, 7, 5), head="5")(
+    lambda: nn.Sequential(
         nn.Conv2d(4, 4, 3, groups=4, padding="same"), nn.InstanceNorm2d(4, affine=True),
         nn.Conv2d(4, 6, (3, 2), groups=2, stride=2, padding=1, padding_mode="circular"),
         nn.Dropout(0.3), nn.Flatten(), nn.Linear(72, 2),
-    )  # fmt: skip
-
-
-@add("signals", image(3, 13), head="4")
-def _():
-    return nn.Sequential(
+    )
+)  # fmt: skip
+add("signals", image(3, 13), head="4")(
+    lambda: nn.Sequential(
         nn.Conv1d(3, 5, 3, dilation=2), nn.SiLU(), nn.Dropout1d(0.3),
         nn.ConvTranspose1d(5, 7, 3, stride=2), nn.Linear(19, 2),
-    )  # fmt: skip
-
-
-@add("volumes", image(2, 5, 4, 3), head="3")
-def _():
-    return nn.Sequential(nn.Conv3d(2, 5, 2), nn.Dropout3d(0.3), nn.Flatten(2), nn.Linear(24, 2))
-
-
-@add("decoder", image(4, 3, 5), head="3")
-def _():
-    return nn.Sequential(
+    )
+)  # fmt: skip
+add("volumes", image(2, 5, 4, 3), head="3")(
+    lambda: nn.Sequential(
+        nn.Conv3d(2, 5, 2), nn.Dropout3d(0.3), nn.Flatten(2), nn.Linear(24, 2)
+    )
+)  # fmt: skip
+add("decoder", image(4, 3, 5), head="3")(
+    lambda: nn.Sequential(
         nn.ConvTranspose2d(4, 6, 3, stride=2, groups=2), nn.ELU(), nn.Dropout(0.3),
         nn.Conv2d(6, 2, 1),
-    )  # fmt: skip
+    )
+)  # fmt: skip
+add("old weight norm", vectors, head="4")(
+    lambda: nn.Sequential(
+        torch.nn.utils.weight_norm(nn.Linear(m, n)), nn.Tanh(), Residual(nn.Linear(n, n)),
+        nn.Dropout(), nn.Linear(n, 2),
+    )
+)  # fmt: skip
+add("weight norm", image(4, 7, 5), head="3")(
+    lambda: nn.Sequential(
+        parametrizations.weight_norm(nn.Conv2d(4, 6, 3, groups=2)), nn.Tanh(), nn.Flatten(),
+        nn.Linear(90, 2),
+    )
+)  # fmt: skip
 
 
 @add("U-Net", image(2, 6, 4))
 class UNet(Model):
-    def parts(self):
-        return {
-            "down": nn.Conv2d(2, 3, 3, padding=1),
-            "inside": nn.Conv2d(3, 5, 3, padding=1),
-            "drop": nn.Dropout2d(0.3),
-            "up": nn.ConvTranspose2d(5, 3, 2, 2),
-            "head": nn.Conv2d(6, 2, 1),
-        }
+    parts: ClassVar = {
+        "down": lambda: nn.Conv2d(2, 3, 3, padding=1),
+        "inside": lambda: nn.Conv2d(3, 5, 3, padding=1),
+        "drop": lambda: nn.Dropout2d(0.3),
+        "up": lambda: nn.ConvTranspose2d(5, 3, 2, 2),
+        "head": lambda: nn.Conv2d(6, 2, 1),
+    }
 
     def forward(self, x):
         wide = F.relu(self.down(x), inplace=True)
@@ -224,29 +199,9 @@ class UNet(Model):
         return self.head(torch.cat([self.up(deep), wide], 1))
 
 
-@add("old weight norm", vectors, head="4")
-def _():
-    first = torch.nn.utils.weight_norm(nn.Linear(m, n))
-    return nn.Sequential(first, nn.Tanh(), Residual(nn.Linear(n, n)), nn.Dropout(), nn.Linear(n, 2))
-
-
-@add("weight norm", image(4))
-class WeightNorm(Model):
-    def parts(self):
-        return {
-            "fc": parametrizations.weight_norm(nn.Conv2d(4, 6, 3, groups=2)),
-            "head": nn.Linear(6, 2),
-        }
-
-    def forward(self, x):
-        return self.head(torch.tanh(self.fc(x)).mean((2, 3)))
-
-
 @add("spectral norm", vectors, turns_in_training=FAST)
 class SpectralNorm(Vectors):
-    def parts(self):
-        fc = parametrizations.spectral_norm(nn.Linear(m, n))
-        return super().parts() | {"fc": fc}
+    parts: ClassVar = {"fc": lambda: parametrizations.spectral_norm(nn.Linear(m, n))}
 
 
 # Attention, and layers that read.
@@ -254,22 +209,18 @@ class SpectralNorm(Vectors):
 
 @add("vision transformer", image(3, 4, 6))
 class VisionTransformer(Model):
-    def __init__(self):
-        super().__init__()
-        self.token = nn.Parameter(torch.randn(1, 1, 14))
-        self.positions = nn.Parameter(torch.randn(1, 7, 14))
-        self.scale = nn.Parameter(torch.rand(14))
-
-    def parts(self):
-        return {
-            "patches": nn.Conv2d(3, 14, 2, 2),
-            "before": nn.LayerNorm(14),
-            "qkv": nn.Linear(14, 42),
-            "out": nn.Linear(14, 14, bias=False),
-            "mlp": nn.Sequential(nn.RMSNorm(14), nn.Linear(14, n), nn.GELU(), nn.Dropout(0.3),
-                                 nn.Linear(n, 14)),
-            "head": nn.Linear(14, 2),
-        }  # fmt: skip
+    parts: ClassVar = {
+        "token": lambda: nn.Parameter(torch.randn(1, 1, 14)),
+        "positions": lambda: nn.Parameter(torch.randn(1, 7, 14)),
+        "scale": lambda: nn.Parameter(torch.rand(14)),
+        "patches": lambda: nn.Conv2d(3, 14, 2, 2),
+        "before": lambda: nn.LayerNorm(14),
+        "qkv": lambda: nn.Linear(14, 42),
+        "out": lambda: nn.Linear(14, 14, bias=False),
+        "after": lambda: nn.RMSNorm(14),
+        "mlp": lambda: nn.Sequential(nn.Linear(14, n), nn.Dropout(0.3), nn.Linear(n, 14)),
+        "head": lambda: nn.Linear(14, 2),
+    }
 
     def forward(self, x):
         x = self.patches(x).flatten(2).mT
@@ -277,38 +228,42 @@ class VisionTransformer(Model):
         qkv = self.qkv(self.before(x)).unflatten(-1, (3, 2, 7)).permute(2, 0, 3, 1, 4)
         attended = F.scaled_dot_product_attention(*qkv).transpose(1, 2).flatten(2)
         x = x + self.scale * self.out(attended)
-        return self.head((x + self.mlp(x))[:, 0])
+        return self.head((x + self.mlp(self.after(x)))[:, 0])
 
 
+@add("encoder", texts)
 class Encoder(Model):
-    first = True
+    parts: ClassVar = {
+        "embed": lambda: nn.Embedding(19, 14),
+        "layer": lambda: nn.TransformerEncoderLayer(14, 2, n, batch_first=True),
+        "head": lambda: nn.Linear(14, 2),
+    }
 
-    def parts(self):
-        layer = nn.TransformerEncoderLayer(14, 2, n, batch_first=self.first, norm_first=self.first)
-        layer.self_attn.dropout = 0.0  # by a number, which no mask reaches
-        return {"embed": nn.Embedding(19, 14), "layer": layer, "head": nn.Linear(14, 2)}
+    def __init__(self):
+        super().__init__()
+        self.layer.self_attn.dropout = 0.0  # by a number, which no mask reaches
 
     def forward(self, ids, sizes):
         missing = torch.arange(L) >= sizes[:, None]
-        x = self.embed(ids if self.first else ids.T)
+        first = self.layer.self_attn.batch_first
+        x = self.embed(ids) if first else self.embed(ids.T)
         x = self.layer(x, src_key_padding_mask=missing)
-        there = ~missing if self.first else ~missing.T
-        return self.head((x * there[..., None]).sum(1 if self.first else 0))
-
-
-add("encoder", texts)(Encoder)
+        return self.head(((x if first else x.transpose(0, 1)) * ~missing[..., None]).sum(1))
 
 
 @add("encoder, time first", texts)
 class TimeFirstEncoder(Encoder):
-    first = False
+    parts: ClassVar = {"layer": lambda: nn.TransformerEncoderLayer(14, 2, n, norm_first=True)}
 
 
 @add("cross attention", lambda: (sequence(), torch.randn(B, 4, 3), torch.randn(B, 4, 5)))
 class CrossAttention(Model):
-    def parts(self):
-        attention = nn.MultiheadAttention(m, 7, kdim=3, vdim=5, batch_first=True, add_bias_kv=True)
-        return {"attend": attention, "head": nn.Linear(m, 2)}
+    parts: ClassVar = {
+        "attend": lambda: nn.MultiheadAttention(
+            m, 7, kdim=3, vdim=5, batch_first=True, add_bias_kv=True
+        ),
+        "head": lambda: nn.Linear(m, 2),
+    }
 
     def forward(self, x, keys, values):
         attended, weights = self.attend(x, keys, values)
@@ -318,14 +273,13 @@ class CrossAttention(Model):
 class Reads(Model):
     """What texts go through before they differ."""
 
-    def parts(self):
-        return {
-            "embed": nn.Embedding(19, m),
-            "read": nn.GRU(m, m, batch_first=True),
-            "drop": nn.Dropout(0.3),
-            "fc": nn.Linear(m, n),
-            "head": nn.Linear(n, 2),
-        }
+    parts: ClassVar = {
+        "embed": lambda: nn.Embedding(19, m),
+        "read": lambda: nn.GRU(m, m, batch_first=True),
+        "drop": lambda: nn.Dropout(0.3),
+        "fc": lambda: nn.Linear(m, n),
+        "head": lambda: nn.Linear(n, 2),
+    }
 
     def answer(self, x):
         return self.head(self.drop(torch.tanh(self.fc(x))))
@@ -333,9 +287,10 @@ class Reads(Model):
 
 @add("LSTM", sequence, turns=FAST)
 class Lstm(Reads):
-    def parts(self):
-        read = nn.LSTM(m, m, 2, batch_first=True, bidirectional=True, proj_size=3)
-        return super().parts() | {"embed": nn.Identity(), "read": read, "fc": nn.Linear(6, n)}
+    parts: ClassVar = {
+        "read": lambda: nn.LSTM(m, m, 2, batch_first=True, bidirectional=True),
+        "fc": lambda: nn.Linear(2 * m, n),
+    }
 
     def forward(self, x):
         states, (last, _) = self.read(x)
@@ -344,22 +299,20 @@ class Lstm(Reads):
 
 @add("GRU, time first", texts, turns=FAST)
 class TimeFirst(Reads):
-    def parts(self):
-        return super().parts() | {"read": nn.GRU(m, m)}
+    parts: ClassVar = {"read": lambda: nn.GRU(m, m)}
 
     def forward(self, ids, sizes):
         states, _ = self.read(self.embed(ids).transpose(0, 1))
-        return self.answer(states.mean(0))
+        return self.answer(states).mean(0)
 
 
-@add("GRU cell", sequence, turns=FAST)
+@add("GRU cell", sequence)
 class Cell(Reads):
-    def parts(self):
-        return super().parts() | {"embed": nn.RNN(m, m, batch_first=True), "read": nn.GRUCell(m, m)}
+    parts: ClassVar = {"read": lambda: nn.GRUCell(m, m)}
 
     def forward(self, x):
         state = torch.zeros_like(x[:, 0])
-        for step in self.embed(x)[0].unbind(1):
+        for step in x.unbind(1):
             state = self.read(step, state)
         return self.answer(state)
 
@@ -388,35 +341,32 @@ class Masked(Reads):
 
 
 @add("tied autoencoder", vectors, head=None)
-class Autoencoder(Model):
-    def parts(self):
-        return {"fc": nn.Linear(m, n), "other": nn.Linear(n, n), "again": nn.Linear(n, n)}
+class Autoencoder(Vectors):
+    parts: ClassVar = {"head": lambda: nn.Linear(n, n), "again": lambda: nn.Linear(n, n)}
 
     def __init__(self):
         super().__init__()
-        self.again.weight = self.other.weight
+        self.again.weight = self.head.weight
 
     def forward(self, x):
-        h = self.again(torch.tanh(self.other(torch.tanh(self.fc(x)))))
-        return F.linear(h, self.fc.weight.t())
+        return F.linear(self.again(torch.tanh(super().forward(x))), self.fc.weight.t())
 
 
 @add("tied decoder", texts, shared=("embed", "head.weight"), head=None, turns=FAST)
 class TiedDecoder(Reads):
+    parts: ClassVar = {"head": lambda: nn.Linear(m, 19)}
+
     def __init__(self):
         super().__init__()
-        self.head = nn.Linear(m, 19)
         self.head.weight = self.embed.weight
 
     def forward(self, ids, sizes):
-        return self.head(self.drop(torch.tanh(self.read(self.embed(ids))[0])))
+        return self.head(self.drop(self.read(self.embed(ids))[0]))
 
 
 @add("einsum", vectors, modulated=("matrix",))
 class Einsum(Vectors):
-    def __init__(self):
-        super().__init__()
-        self.matrix = nn.Parameter(torch.randn(n, 5, n) / 7)
+    parts: ClassVar = {"matrix": lambda: nn.Parameter(torch.randn(n, 5, n) / 7)}
 
     def forward(self, x):
         return self.head(torch.einsum("bi,ijk->bk", self.hidden(x), self.matrix))
@@ -424,10 +374,10 @@ class Einsum(Vectors):
 
 @add("list of matrices", vectors, modulated=(nn.ParameterList,), shared=("other",))
 class Matrices(Vectors):
-    def __init__(self):
-        super().__init__()
-        self.matrices = nn.ParameterList([torch.randn(n, n) / 3, torch.randn(n, n) / 3])
-        self.other = nn.Parameter(torch.randn(n, n))
+    parts: ClassVar = {
+        "matrices": lambda: nn.ParameterList(torch.randn(n, n) / 3 for _ in range(2)),
+        "other": lambda: nn.Parameter(torch.randn(n, n)),
+    }
 
     def forward(self, x):
         h = self.hidden(x)
@@ -438,8 +388,7 @@ class Matrices(Vectors):
 
 @add("bilinear", lambda: (vectors(), torch.randn(B, 3)))
 class Bilinear(Vectors):
-    def parts(self):
-        return super().parts() | {"both": nn.Bilinear(n, 3, n)}
+    parts: ClassVar = {"both": lambda: nn.Bilinear(n, 3, n)}
 
     def forward(self, x, y):
         return self.head(self.both(self.hidden(x), y))
@@ -456,11 +405,12 @@ class StandardizedConv(nn.Conv2d):
         return F.conv2d(x, weight, self.bias, self.stride, self.padding)
 
 
-@add("subclasses that do more", image(), head="4")
-def _():
-    return nn.Sequential(
-        StandardizedConv(3, 5, 3), nn.Flatten(), ClampedLinear(75, n), nn.Dropout(), nn.Linear(n, 2)
+add("subclasses that do more", image(3, 7, 5), head="4")(
+    lambda: nn.Sequential(
+        StandardizedConv(3, 5, 3), nn.Flatten(), ClampedLinear(75, n), nn.Dropout(),
+        nn.Linear(n, 2),
     )
+)  # fmt: skip
 
 
 @add("penalty on its weights", vectors)
@@ -480,14 +430,13 @@ class Cubed(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        (x,) = ctx.saved_tensors
-        return 3 * x**2 * gradient
+        return 3 * ctx.saved_tensors[0] ** 2 * gradient
 
 
 @add("function of its own", vectors, turns=METHODS[1:])
 class OwnFunction(Vectors):
     def forward(self, x):
-        return self.head(Cubed.apply(self.hidden(x)))
+        return Cubed.apply(self.head(self.hidden(x)))
 
 
 # Examples that meet, move, and go ways of their own.
@@ -514,16 +463,6 @@ class Siamese(Vectors):
         return a * b
 
 
-@add("second input scales", lambda: (vectors(), vectors()))
-class Film(Vectors):
-    def parts(self):
-        return super().parts() | {"condition": nn.Linear(m, 2 * n)}
-
-    def forward(self, x, y):
-        scale, shift = self.condition(y).chunk(2, -1)
-        return self.head(self.hidden(x) * (1 + scale) + shift)
-
-
 @add("sorted by score", vectors)
 class Sorted(Vectors):
     def forward(self, x):
@@ -533,8 +472,7 @@ class Sorted(Vectors):
 
 @add("early exit", vectors, turns=METHODS[1:])
 class EarlyExit(Vectors):
-    def parts(self):
-        return super().parts() | {"other": nn.Linear(n, n)}
+    parts: ClassVar = {"other": lambda: nn.Linear(n, n)}
 
     def forward(self, x):
         h = self.hidden(x)
@@ -546,9 +484,10 @@ class EarlyExit(Vectors):
 
 @add("experts", vectors, turns=(*FAST, "mc_dropout"))
 class Experts(Vectors):
-    def parts(self):
-        experts = nn.ModuleList(nn.Linear(m, n) for _ in range(3))
-        return super().parts() | {"router": nn.Linear(m, 3), "experts": experts}
+    parts: ClassVar = {
+        "router": lambda: nn.Linear(m, 3),
+        "experts": lambda: nn.ModuleList(nn.Linear(m, n) for _ in range(3)),
+    }
 
     def forward(self, x):
         choice = self.router(x).argmax(-1)
@@ -581,23 +520,15 @@ class Graph(Vectors):
 
 @add("images of any size", lambda: [torch.randn(3, 4, 5), torch.randn(3, 6, 7)])
 class Images(Model):
-    def parts(self):
-        return {"head": nn.Conv2d(3, 2, 1)}
+    parts: ClassVar = {"head": lambda: nn.Conv2d(3, 2, 1)}
 
     def forward(self, images):
         return [{"mean": self.head(image).mean((1, 2))} for image in images]
 
 
-@add("axes dropped", vectors)
-class Squeezes(Vectors):
-    def forward(self, x):
-        return self.head(self.hidden(x)[:, None].squeeze())
-
-
 @add("around the head, twice", vectors)
 class Around(Vectors):
-    def parts(self):
-        return super().parts() | {"head": nn.Linear(n, n), "end": nn.Linear(n, 2)}
+    parts: ClassVar = {"head": lambda: nn.Linear(n, n), "end": lambda: nn.Linear(n, 2)}
 
     def forward(self, x):
         h = self.hidden(x)
@@ -613,10 +544,12 @@ class InPlace(Vectors):
         h = 2 * self.hidden(x).unsqueeze(1)
         h[:, :, :3] += 1
         h.transpose_(1, 2).clamp_(min=-0.5)
-        return self.head(h.squeeze(2)).unsqueeze(-1)
+        return self.head(h[..., None].squeeze()).unsqueeze(-1)
 
 
 # Outputs, and what stays from pass to pass.
+
+Pair = namedtuple("Pair", "logits hidden")
 
 
 @dataclass
