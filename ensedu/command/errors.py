@@ -22,7 +22,7 @@ class CommandError(Exception):
 def with_option_name(error: BaseException) -> str:
     """Return what an error says, with an argument as the option that it is here."""
     words = str(error)
-    return f"--{words}" if words.startswith(("head ", "shared ")) else words
+    return f"--{words}" if words.startswith(("head ", "shared ", "modulated ")) else words
 
 
 def type_and_message(error: BaseException) -> str:

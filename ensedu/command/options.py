@@ -83,6 +83,10 @@ def parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
         help="modules and parameters that stay one copy for all members, by name or by pattern, "
         "'*.attn'",
     )  # fmt: skip
+    add(
+        "--modulated", nargs="+", action="extend", default=[], metavar="NAME",
+        help="matrices of the model's own, by name or by pattern, that members scale as weights",
+    )  # fmt: skip
     add("--head", metavar="NAME", help="the layer that each member has, for last_layer")
     add(
         "--input", type=_separated_sizes, metavar="SIZES",

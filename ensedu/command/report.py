@@ -57,12 +57,13 @@ def count_model(options: argparse.Namespace) -> dict[str, Any]:
 
 def _rows_by_method(options: argparse.Namespace, found: Any, device: str) -> list[dict[str, Any]]:
     """Return what each method makes of the model, the single network first."""
-    from ensedu.torch.whole.shared_names import names_of_shared
+    from ensedu.torch.whole.roles import names_of
 
     model = build_model(found, options.model, device)
     asked = options.method or ["all"]
     try:
-        names_of_shared(model, options.shared)
+        for name in ("shared", "modulated"):
+            names_of(model, getattr(options, name), name)
     except ValueError as error:
         raise CommandError(with_option_name(error)) from None
     if options.head is not None and not {"all", "last_layer"} & set(asked):
@@ -123,9 +124,10 @@ def _converted(model: Any, key: str, options: argparse.Namespace, size: int) -> 
         more["initialize"] = _leave_as_copied  # a count asks for no values
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "members 1 and 2 start equal")
-        net = ensemble(model, key, **size_option(key, size), shared=options.shared, **more)
-    net.comparing = False  # members are compared where they are used
-    return net
+        return ensemble(
+            model, key, **size_option(key, size),
+            shared=options.shared, modulated=options.modulated, **more,
+        )  # fmt: skip
 
 
 def _leave_as_copied(member: Any) -> None:
@@ -144,7 +146,6 @@ def _count_flops(net: Any, options: argparse.Namespace, device: str) -> int:
     try:
         x = torch.zeros(shape, dtype=dtype, device=device)
         with _everything_by_products(), torch.no_grad(), torch.device(device):
-            _run_body_once_if_it_can(net, x)
             with FlopCounterMode(display=False) as counter:
                 net(x)
     except Exception as error:
@@ -156,23 +157,6 @@ def _count_flops(net: Any, options: argparse.Namespace, device: str) -> int:
             trace_in_readers_code(error),
         ) from None
     return counter.get_total_flops()
-
-
-def _run_body_once_if_it_can(net: Any, x: Any) -> None:
-    """Let a last-layer ensemble run as it will, by its shapes alone: there may be no values."""
-    from ensedu.torch.whole.nested_tensors import named_tensors
-
-    if getattr(net, "runs_body_once", False) is False:
-        return
-    shapes = []
-    for once in (False, True):
-        net.runs_body_once = once
-        try:
-            shapes.append([(name, y.shape) for name, y in named_tensors(net(x))])
-        except Exception:
-            if not once:
-                raise
-    net.runs_body_once = shapes[1:] == shapes[:1]
 
 
 @contextlib.contextmanager

@@ -188,18 +188,16 @@ def network(contestant: str) -> nn.Module:
     if contestant not in BAYESIAN:
         return plain
     own = BAYESIAN[contestant]
-    net = ensemble(
+    return ensemble(
         plain, "mean_field", prior=Normal(0.0, own.prior_std), posterior_std=own.start,
         estimator=own.estimator,
     )  # fmt: skip
-    net.comparing = False
-    return net
 
 
 def layers(net: nn.Module) -> dict[str, Any]:
     """Return the layers that have weights, by `LAYERS`."""
     children = dict(getattr(net, "model", net).named_children())
-    return {name: getattr(children[at], "layer", children[at]) for at, name in LAYERS.items()}
+    return {name: children[at] for at, name in LAYERS.items()}
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from ensedu.torch.whole.one_member import (
     restart_masks,
 )
 from ensedu.torch.whole.roles import Plan
-from ensedu.torch.whole.running import Noise, Run, Skeleton, draw
+from ensedu.torch.whole.running import Noise, Run, Skeleton, Traced, draw
 
 
 class ModelEnsemble(nn.Module):
@@ -59,14 +59,18 @@ class ModelEnsemble(nn.Module):
         self.in_turn = False
         #: Whether an input is (M, B, …), a batch for each member, instead of one for all.
         self.own_batches = False
+        self._make_ready()
+
+    def _make_ready(self) -> None:
         self._free = [self._skeleton()]
+        self._traced = Traced(copy.deepcopy(self._plain[0]), self._dropouts)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_free": []}
+        return {**vars(self), "_free": [], "_traced": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._free = [self._skeleton()]
+        self._make_ready()
 
     @property
     def leading(self) -> tuple[int, ...]:
@@ -265,42 +269,40 @@ class ModelEnsemble(nn.Module):
         return map_tensors(lambda _, y: y.unflatten(0, self.leading), outputs, "the output")
 
     def _trace(self, run: Run, args: Any, kwargs: Any) -> Any:
-        """Run as a compiler can follow: every array formed, and no state of Python's."""
-        layers, there = self._layers(), dict(self.model.named_modules())
-        run.layers = layers
-        shared: dict[str, Tensor] = {}
-        own: dict[str, Tensor] = {}
-        for path, module in self._plain[0].named_modules():
+        """Run as a compiler can follow: all arrays formed, and no state but buffers."""
+        run.layers = self._layers()
+        there = dict(self.model.named_modules())
+        # What is the same for all members, and what they have of their own.
+        shared: dict[str, Tensor | None] = {}
+        own: dict[str, Tensor | None] = {}
+        for path, module in self._traced.model.named_modules():
+            module.training = there[path].training
+            start = f"{path}." if path else ""
             for key in module._parameters:
-                name = f"{path}.{key}".lstrip(".")
-                if name in self._plan.sources:
-                    where, kind = self._plan.sources[name]
-                    own[name] = run.arrays(where)[kind]
+                if source := self._plan.sources.get(start + key):
+                    own[start + key] = run.arrays(source[0])[source[1]]
                 elif module._parameters[key] is not None:
-                    shared[name] = there[path]._parameters[key]
-            for key in module._buffers:
-                value = there[path]._buffers[key]
-                if value is not None:
-                    name = f"{path}.{key}".lstrip(".")
+                    shared[start + key] = there[path]._parameters[key]
+            for key, value in there[path]._buffers.items():
+                if value is not None and key in module._buffers:
                     owned = self._owns_buffers and value.is_floating_point()
-                    (own if owned else shared)[name] = value
-        masks = {path: run.noise.get(path, {}) for path in self._dropouts}
-        model = self._free[0].model if self._dropouts else self._plain[0]
+                    (own if owned else shared)[start + key] = value
         found: list[Any] = []
 
-        def member(own: dict[str, Tensor], masks: Noise, own_args: Any, own_kwargs: Any) -> Any:
+        def member(own: Any, masks: Noise, args: Any, kwargs: Any) -> list[Tensor]:
             run.noise = masks
             run.calls.clear()
-            values = {**shared, **own}
-            outputs = functional_call(model, values, own_args, own_kwargs, tie_weights=False)
+            outputs = functional_call(
+                self._traced.model, {**shared, **own}, args, kwargs, tie_weights=False
+            )
             found.append(outputs)
             return [y for _, y in named_tensors(outputs, "the output")]
 
-        if self._dropouts:
-            self._free[0].parts.run = run
+        self._traced.parts.run = run
+        masks = {path: run.noise.get(path, {}) for path in self._dropouts}
         axis = 0 if self.own_batches else None
-        every = vmap(member, in_dims=(0, 0, axis, axis), randomness=self._randomness)
-        ys = iter(every(own, masks, args, kwargs))
+        axes = (0, 0, axis, axis)
+        ys = iter(vmap(member, axes, randomness=self._randomness)(own, masks, args, kwargs))
         return self._with_leading_axes(map_tensors(lambda _, y: next(ys), found[0], "the output"))
 
     def _layers(self) -> dict[str, Any]:
@@ -308,8 +310,9 @@ class ModelEnsemble(nn.Module):
         return {path: self.model.get_submodule(path) for path in sorted(paths)}
 
     def _skeleton(self) -> Skeleton:
+        layers = self._layers()
         return Skeleton(
-            copy.deepcopy(self._plain[0]), self.model, self._layers(), self._plan, self._dropouts,
+            copy.deepcopy(self._plain[0]), self.model, layers, self._plan, self._dropouts,
             self._owns_buffers, self._carried,
         )  # fmt: skip
 

@@ -262,6 +262,12 @@ class Parts:
         mask = mask_of(x.shape, x.device)
         return x * (mask.to(x) / (1 - module.p))
 
+    def plain_dropout(self, module: Any, input: Tensor) -> Tensor:
+        """``nn.Dropout``, whose rule under ``vmap`` knows no batch of any size."""
+        if not module.training:
+            return input
+        return input * ((torch.rand_like(input) >= module.p) / (1 - module.p))
+
     def normalize(self, module: Any, input: Tensor) -> Tensor:
         """BatchNorm, of which vmap has a slow rule: a call a member."""
         run, x = self.run, input
@@ -340,6 +346,8 @@ def _mask(
     number = key.rpartition(" ")[2]
     name = "mask" if number == "0" else f"mask{number}"
     own = run.noise.setdefault(path, {})
+    if torch.compiler.is_compiling():  # which is in vmap, of one member
+        return own[name] if run.given else torch.rand(1, *shape[1:], device=device) >= p
     every = (run.rows, *shape)
     if name not in own:
         if run.given:
@@ -417,7 +425,7 @@ class _State:
         return [x for slot, value, _ in self._moved for _, x in named_tensors(value, slot.key)]
 
     def keep(self, moved: list[Tensor]) -> None:
-        """Keep in the net what has changed: `moved` are the tensors of `changed`, for all members."""
+        """Keep in the net what has changed; `moved` is what `changed` returned, of all members."""
         tensors = iter(moved)
         for slot, value, path in self._moved:
             of_all = map_tensors(lambda _, x: next(tensors), value, slot.key)
@@ -453,6 +461,18 @@ class _State:
             stored.copy_(value)
         else:
             slot.there[slot.key] = value
+
+
+class Traced:
+    """A copy of the model for compilers, which follow no way out of ``vmap``."""
+
+    def __init__(self, model: nn.Module, dropouts: tuple[str, ...]) -> None:
+        self.model, self.parts = model, Parts()
+        for path, module in model.named_modules():
+            if path in dropouts:
+                module.forward = partial(self.parts.dropout, path, module)
+            elif type(module) is nn.Dropout:
+                module.forward = partial(self.parts.plain_dropout, module)
 
 
 class Skeleton:
@@ -591,7 +611,8 @@ class Skeleton:
         moved: list[list[Tensor]] = []
         with self._of(run, keeps):
             state = _State(self, run, clones=True)
-            for run.member in range(run.rows):
+            for member in range(run.rows):
+                run.member = member
                 run.calls.clear()
                 self._fill(run, keeps)
                 state.fill()
