@@ -21,17 +21,13 @@ DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
 EXACT = {"rtol": 1e-9, "atol": 1e-10}
 
 
-def seeded(number=0):
-    return torch.Generator().manual_seed(number)
-
-
-def converted(entry, method, **options):
+def converted(entry, method, number=M, **options):
     """An ensemble of a model in the table, with all that it needs, its members far apart."""
     if method in FAST:
         options = {"shared": entry.shared, "modulated": entry.modulated} | options
-    options |= {"head": entry.head} if method == "last_layer" else {}
-    options |= {"initialize": draw_apart} if method == "deep_ensemble" else {}
-    net = et.ensemble(entry.model(), method, **size_option(method, M), **options)
+    needs = {"last_layer": {"head": entry.head}, "deep_ensemble": {"initialize": draw_apart}}
+    options = needs.get(method, {}) | options
+    net = et.ensemble(entry.model(), method, **size_option(method, number), **options)
     draw_apart(net)
     return net
 
@@ -50,10 +46,9 @@ def draw_apart(net):
 
 def noise_for(net, method, args, number=0):
     """What to give a pass so that it draws nothing itself."""
-    if not TABLE[method].stochastic:
-        return {}
+    generator = torch.Generator().manual_seed(number)
     inputs = copy.deepcopy(args) if method == "mc_dropout" else ()
-    return {"noise": net.noise(seeded(number), *inputs)}
+    return {"noise": net.noise(generator, *inputs)} if TABLE[method].stochastic else {}
 
 
 def places(net):
