@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils import parametrizations
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.utils._pytree import tree_map
 from torch.utils.checkpoint import checkpoint
 
 M, S, B, L, m, n = 3, 2, 5, 6, 7, 11
@@ -48,18 +49,11 @@ class Entry:
     def batch(self, number: int = 0) -> tuple[Any, ...]:
         """Its inputs, other values for each number."""
         torch.manual_seed(number + 1)
-        found = self.inputs()
-        return tuple(map(double, found if isinstance(found, tuple) else (found,)))
+        found = tree_map(lambda x: x.double() if x.is_floating_point() else x, self.inputs())
+        return found if isinstance(found, tuple) else (found,)
 
 
 MODELS: dict[str, Entry] = {}
-
-
-def double(x: Any) -> Any:
-    """Numbers in float64, and whatever else as it is."""
-    if isinstance(x, list):
-        return [double(part) for part in x]
-    return x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x
 
 
 def add(name: str, inputs: Callable[[], Any], **what: Any) -> Callable[..., Any]:
@@ -117,81 +111,77 @@ class Residual(nn.Sequential):
         return F.relu(x + super().forward(x), inplace=True)
 
 
-# Perceptrons and convolutions.
+class ClampedLinear(nn.Linear):
+    def forward(self, x):
+        return super().forward(x).clamp(-0.5, 0.5) * (2 if self.training else 1)
 
-add("one layer", image(2, 3, m), head="")(lambda: nn.Linear(m, 2))
-add("activations in place", vectors, head="5")(
-    lambda: nn.Sequential(
+
+class StandardizedConv(nn.Conv2d):
+    def forward(self, x):
+        weight = self.weight - self.weight.mean((1, 2, 3), keepdim=True)
+        return F.conv2d(x, weight, self.bias, self.stride, self.padding)
+
+
+# Perceptrons and convolutions: inputs, the last layer, and what the model consists of.
+SEQUENTIAL = {
+    "activations in place": (vectors, "5", lambda: [
         nn.Linear(m, n), nn.ReLU(inplace=True), nn.Linear(n, 13, bias=False), nn.PReLU(13),
         nn.Dropout(0.3), nn.Linear(13, 2),
-    )
-)  # fmt: skip
-add("residual, GroupNorm", image(3, 7, 5), head="5")(
-    lambda: nn.Sequential(
+    ]),
+    "residual, GroupNorm": (image(3, 7, 5), "5", lambda: [
         nn.Conv2d(3, 6, 3), Residual(nn.GroupNorm(2, 6), nn.Conv2d(6, 6, 3, padding=1)),
         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.3), nn.Linear(6, 2),
-    )
-)  # fmt: skip
-add("residual, BatchNorm", image(3, 7, 5), head="5")(
-    lambda: nn.Sequential(
+    ]),
+    "residual, BatchNorm": (image(3, 7, 5), "5", lambda: [
         nn.Conv2d(3, 5, 3), nn.BatchNorm2d(5),
         Residual(nn.Conv2d(5, 5, 3, padding=1, bias=False), nn.BatchNorm2d(5), nn.Dropout2d(0.3)),
         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(5, 2),
-    )
-)  # fmt: skip
-add("normalization first", vectors, head="5")(
-    lambda: nn.Sequential(
+    ]),
+    "normalization first": (vectors, "5", lambda: [
         nn.BatchNorm1d(m), nn.Linear(m, n), nn.GELU(), nn.BatchNorm1d(n, momentum=None),
         nn.Dropout(0.3), nn.Linear(n, 2),
-    )
-)  # fmt: skip
-add("groups of channels", image(4, 7, 5), head="5")(
-    lambda: nn.Sequential(
+    ]),
+    "groups of channels": (image(4, 7, 5), "5", lambda: [
         nn.Conv2d(4, 4, 3, groups=4, padding="same"), nn.InstanceNorm2d(4, affine=True),
         nn.Conv2d(4, 6, (3, 2), groups=2, stride=2, padding=1, padding_mode="circular"),
         nn.Dropout(0.3), nn.Flatten(), nn.Linear(72, 2),
-    )
-)  # fmt: skip
-add("signals", image(3, 13), head="4")(
-    lambda: nn.Sequential(
+    ]),
+    "signals": (image(3, 13), "4", lambda: [
         nn.Conv1d(3, 5, 3, dilation=2), nn.SiLU(), nn.Dropout1d(0.3),
         nn.ConvTranspose1d(5, 7, 3, stride=2), nn.Linear(19, 2),
-    )
-)  # fmt: skip
-add("volumes", image(2, 5, 4, 3), head="3")(
-    lambda: nn.Sequential(
-        nn.Conv3d(2, 5, 2), nn.Dropout3d(0.3), nn.Flatten(2), nn.Linear(24, 2)
-    )
-)  # fmt: skip
-add("decoder", image(4, 3, 5), head="3")(
-    lambda: nn.Sequential(
+    ]),
+    "volumes": (image(2, 5, 4, 3), "3", lambda: [
+        nn.Conv3d(2, 5, 2), nn.Dropout3d(0.3), nn.Flatten(2), nn.Linear(24, 2),
+    ]),
+    "decoder": (image(4, 3, 5), "3", lambda: [
         nn.ConvTranspose2d(4, 6, 3, stride=2, groups=2), nn.ELU(), nn.Dropout(0.3),
         nn.Conv2d(6, 2, 1),
-    )
-)  # fmt: skip
-add("old weight norm", vectors, head="4")(
-    lambda: nn.Sequential(
+    ]),
+    "old weight norm": (vectors, "4", lambda: [
         torch.nn.utils.weight_norm(nn.Linear(m, n)), nn.Tanh(), Residual(nn.Linear(n, n)),
         nn.Dropout(), nn.Linear(n, 2),
-    )
-)  # fmt: skip
-add("weight norm", image(4, 7, 5), head="3")(
-    lambda: nn.Sequential(
+    ]),
+    "weight norm": (image(4, 7, 5), "3", lambda: [
         parametrizations.weight_norm(nn.Conv2d(4, 6, 3, groups=2)), nn.Tanh(), nn.Flatten(),
         nn.Linear(90, 2),
-    )
-)  # fmt: skip
+    ]),
+    "subclasses that do more": (image(3, 7, 5), "4", lambda: [
+        StandardizedConv(3, 5, 3), nn.Flatten(), ClampedLinear(75, n), nn.Dropout(),
+        nn.Linear(n, 2),
+    ]),
+}  # fmt: skip
+for name, (given, head, layers) in SEQUENTIAL.items():
+    add(name, given, head=head)(lambda layers=layers: nn.Sequential(*layers()))
+add("one layer", image(2, 3, m), head="")(lambda: nn.Linear(m, 2))
 
 
 @add("U-Net", image(2, 6, 4))
 class UNet(Model):
     parts: ClassVar = {
-        "down": lambda: nn.Conv2d(2, 3, 3, padding=1),
-        "inside": lambda: nn.Conv2d(3, 5, 3, padding=1),
-        "drop": lambda: nn.Dropout2d(0.3),
+        "down": lambda: nn.Conv2d(2, 3, 3, padding=1), "head": lambda: nn.Conv2d(6, 2, 1),
+        "inside": lambda: nn.Conv2d(3, 5, 3, padding=1), "drop": lambda: nn.Dropout2d(0.3),
         "up": lambda: nn.ConvTranspose2d(5, 3, 2, 2),
-        "head": lambda: nn.Conv2d(6, 2, 1),
-    }
+    }  # fmt: skip
 
     def forward(self, x):
         wide = F.relu(self.down(x), inplace=True)
@@ -214,13 +204,11 @@ class VisionTransformer(Model):
         "positions": lambda: nn.Parameter(torch.randn(1, 7, 14)),
         "scale": lambda: nn.Parameter(torch.rand(14)),
         "patches": lambda: nn.Conv2d(3, 14, 2, 2),
-        "before": lambda: nn.LayerNorm(14),
-        "qkv": lambda: nn.Linear(14, 42),
-        "out": lambda: nn.Linear(14, 14, bias=False),
-        "after": lambda: nn.RMSNorm(14),
+        "before": lambda: nn.LayerNorm(14), "after": lambda: nn.RMSNorm(14),
+        "qkv": lambda: nn.Linear(14, 42), "out": lambda: nn.Linear(14, 14, bias=False),
         "mlp": lambda: nn.Sequential(nn.Linear(14, n), nn.Dropout(0.3), nn.Linear(n, 14)),
         "head": lambda: nn.Linear(14, 2),
-    }
+    }  # fmt: skip
 
     def forward(self, x):
         x = self.patches(x).flatten(2).mT
@@ -275,11 +263,9 @@ class Reads(Model):
 
     parts: ClassVar = {
         "embed": lambda: nn.Embedding(19, m),
-        "read": lambda: nn.GRU(m, m, batch_first=True),
-        "drop": lambda: nn.Dropout(0.3),
-        "fc": lambda: nn.Linear(m, n),
-        "head": lambda: nn.Linear(n, 2),
-    }
+        "read": lambda: nn.GRU(m, m, batch_first=True), "drop": lambda: nn.Dropout(0.3),
+        "fc": lambda: nn.Linear(m, n), "head": lambda: nn.Linear(n, 2),
+    }  # fmt: skip
 
     def answer(self, x):
         return self.head(self.drop(torch.tanh(self.fc(x))))
@@ -328,16 +314,7 @@ class Packed(Reads):
         return self.answer(states[torch.arange(B), sizes[order] - 1])[order.argsort()]
 
 
-@add("words that are there", texts)
-class Masked(Reads):
-    def forward(self, ids, sizes):
-        x, there = self.embed(ids), torch.arange(L) < sizes[:, None]
-        scores = (x @ x.mT).masked_fill(~there[:, None, :], -torch.inf)
-        hidden = self.answer(scores.softmax(-1) @ x)
-        return (hidden * there[..., None]).sum(1) / sizes[:, None]
-
-
-# Weights that are tied, the model's own, or more than a product.
+# Weights that are tied or the model's own, and what takes other ways.
 
 
 @add("tied autoencoder", vectors, head=None)
@@ -394,32 +371,6 @@ class Bilinear(Vectors):
         return self.head(self.both(self.hidden(x), y))
 
 
-class ClampedLinear(nn.Linear):
-    def forward(self, x):
-        return super().forward(x).clamp(-0.5, 0.5) * (2 if self.training else 1)
-
-
-class StandardizedConv(nn.Conv2d):
-    def forward(self, x):
-        weight = self.weight - self.weight.mean((1, 2, 3), keepdim=True)
-        return F.conv2d(x, weight, self.bias, self.stride, self.padding)
-
-
-add("subclasses that do more", image(3, 7, 5), head="4")(
-    lambda: nn.Sequential(
-        StandardizedConv(3, 5, 3), nn.Flatten(), ClampedLinear(75, n), nn.Dropout(),
-        nn.Linear(n, 2),
-    )
-)  # fmt: skip
-
-
-@add("penalty on its weights", vectors)
-class Penalty(Vectors):
-    def forward(self, x):
-        penalty = sum(p.square().sum() for p in self.parameters())
-        return self.head(self.hidden(x)), penalty + self.fc.weight.abs().sum()
-
-
 class Cubed(torch.autograd.Function):
     """Has no rule for vmap."""
 
@@ -433,41 +384,45 @@ class Cubed(torch.autograd.Function):
         return 3 * ctx.saved_tensors[0] ** 2 * gradient
 
 
-@add("function of its own", vectors, turns=METHODS[1:])
-class OwnFunction(Vectors):
-    def forward(self, x):
-        return Cubed.apply(self.head(self.hidden(x)))
-
-
-# Examples that meet, move, and go ways of their own.
-
-
-@add("mean over the batch", vectors)
-class Centered(Vectors):
-    def forward(self, x):
-        h = self.hidden(x)
-        return self.head(h - h.mean(0))
-
-
-@add("similarities of pairs", vectors)
-class Contrastive(Vectors):
-    def forward(self, x):
-        z = F.normalize(self.head(self.hidden(x)), dim=-1)
-        return F.cross_entropy(z @ z.T / 0.3, torch.arange(len(z)))
-
-
-@add("pair in one batch", lambda: (vectors(), vectors()))
-class Siamese(Vectors):
-    def forward(self, x, y):
-        a, b = self.head(self.hidden(torch.cat([x, y]))).chunk(2)
-        return a * b
-
-
-@add("sorted by score", vectors)
-class Sorted(Vectors):
-    def forward(self, x):
-        order = self.head(self.hidden(x))[:, 0].argsort()
-        return self.head(self.hidden(x[order]) + self.hidden(x).cumsum(0))
+# Vectors that go through the same, and then: inputs, what else is to say, and the forward pass.
+FORWARDS = {
+    "penalty on its weights": (vectors, {}, lambda self, x: (
+        self.head(self.hidden(x)),
+        sum(p.square().sum() for p in self.parameters()) + self.fc.weight.abs().sum(),
+    )),
+    "function of its own": (vectors, {"turns": METHODS[1:]}, lambda self, x: (
+        Cubed.apply(self.head(self.hidden(x)))
+    )),
+    "mean over the batch": (vectors, {}, lambda self, x: (
+        self.head((h := self.hidden(x)) - h.mean(0))
+    )),
+    "similarities of pairs": (vectors, {}, lambda self, x: F.cross_entropy(
+        (z := F.normalize(self.head(self.hidden(x)), dim=-1)) @ z.T / 0.3, torch.arange(len(z))
+    )),
+    "pair in one batch": (lambda: (vectors(), vectors()), {}, lambda self, x, y: (
+        self.head(self.hidden(torch.cat([x, y]))).unflatten(0, (2, -1)).prod(0)
+    )),
+    "sorted by score": (vectors, {}, lambda self, x: self.head(
+        self.hidden(x[self.head(self.hidden(x))[:, 0].argsort()]) + self.hidden(x).cumsum(0)
+    )),
+    "another way by value": (vectors, {"turns": METHODS[1:]}, lambda self, x: (
+        y if (y := self.head(self.hidden(x))).sum() > 0 else 2 * y
+    )),
+    "as many rows as pass": (vectors, {"refused": "output of the model must be the same"},
+        lambda self, x: (y := self.head(self.hidden(x)))[y[:, 0] > self.head.bias[0]],
+    ),
+    "what no axis fits": (vectors, {"refused": r"is a builtins\.object, accepted .* use_cache"},
+        lambda self, x: (self.head(self.hidden(x)), object()),
+    ),
+    "loss beside logits": (lambda: (vectors(), torch.arange(B) % 2), {}, lambda self, x, labels: (
+        F.cross_entropy(y := self.head(self.hidden(x)), labels), y
+    )),
+    "checkpoint inside": (vectors, {}, lambda self, x: (
+        self.head(checkpoint(self.hidden, x, use_reentrant=False))
+    )),
+}  # fmt: skip
+for name, (given, what, forward) in FORWARDS.items():
+    add(name, given, **what)(type("Forward", (Vectors,), {"forward": forward}))
 
 
 @add("early exit", vectors, turns=METHODS[1:])
@@ -495,27 +450,6 @@ class Experts(Vectors):
         for i, expert in enumerate(self.experts):
             h[choice == i] = self.drop(expert(x[choice == i]))
         return self.head(torch.tanh(h))
-
-
-@add("another way by value", vectors, turns=METHODS[1:])
-class ByValue(Vectors):
-    def forward(self, x):
-        y = self.head(self.hidden(x))
-        return y if y.sum() > 0 else 2 * y
-
-
-@add("as many rows as pass", vectors, refused="the output of the model must be the same")
-class Filter(Vectors):
-    def forward(self, x):
-        y = self.head(self.hidden(x))
-        return y[y[:, 0] > y[:, 0].median() + self.head.bias[0]]
-
-
-@add("graph", lambda: (torch.randn(B, m), torch.tensor([[0, 1, 2, 0], [1, 2, 4, 4]])))
-class Graph(Vectors):
-    def forward(self, nodes, edges):
-        sent = self.hidden(nodes)[edges[0]]
-        return self.head(nodes.new_zeros(len(nodes), n).index_add(0, edges[1], sent))
 
 
 @add("images of any size", lambda: [torch.randn(3, 4, 5), torch.randn(3, 6, 7)])
@@ -566,13 +500,6 @@ class Outputs(Vectors):
         return {"pair": Pair(y, (h, None)), "all": [Output(y + 1, (h,))], "rows": len(x), "a": "b"}
 
 
-@add("loss beside logits", lambda: (vectors(), torch.arange(B) % 2))
-class Loss(Vectors):
-    def forward(self, x, labels):
-        y = self.head(self.hidden(x))
-        return F.cross_entropy(y, labels), y
-
-
 @add("moving averages", vectors, turns_in_training=("mean_field", "mc_dropout"))
 class Averages(Vectors):
     def __init__(self):
@@ -601,12 +528,6 @@ class State(Vectors):
             h = h + self.state
         self.state, self.steps = h.detach(), self.steps + 1
         return self.head(h) * self.steps
-
-
-@add("checkpoint inside", vectors)
-class Checkpointed(Vectors):
-    def forward(self, x):
-        return self.head(checkpoint(self.hidden, x, use_reentrant=False))
 
 
 @add("mixup", vectors, draws=True)

@@ -148,5 +148,5 @@ def test_another_start_than_the_models_own_is_said():
 @pytest.mark.parametrize("seed", range(5))
 def test_torchs_own_start_is_no_news(seed):
     torch.manual_seed(seed)
-    for model in (models.lenet5(), models.wide_resnet(10, 1), nn.LSTM(6, 5), nn.Linear(4, 4)):
+    for model in (models.lenet5(), nn.LSTM(6, 5), nn.Linear(4, 4)):
         et.ensemble(model, "deep_ensemble", M)  # warnings are errors here
