@@ -56,12 +56,6 @@ def places(net):
     return list(itertools.product(*map(range, net.leading)))
 
 
-def own_noise(noise, path):
-    """What noise has for one part."""
-    found = ((*key.rpartition("."), value) for key, value in noise.items())
-    return {key: value for place, _, key, value in found if place == path}
-
-
 def multiplier(name):
     """The path of what multiplies with a weight, normalized or not, and what that calls it."""
     outside, parametrized, inside = name.partition("parametrizations.")
@@ -105,7 +99,7 @@ def value(net, plain, names, place, noise):
         if hasattr(layer, key):
             return getattr(layer, key)
         mean, std = getattr(layer, f"{key}_mean"), getattr(layer, f"{key}_rho").exp().log1p()
-        eps = own_noise(noise, path)[key]
+        eps = noise[f"{path}.{key}".lstrip(".")]
         axes = (1, 2) if key == "weight" else (0, 0)  # noise has the book's axes
         return mean + std * eps.transpose(*axes)
 
@@ -149,7 +143,7 @@ class Thinned(nn.Module):
 
 def thin(alone, place, noise):
     for path, part in list(alone.named_modules()):
-        masks = [own[place] for key, own in own_noise(noise, path).items() if "mask" in key]
+        masks = [own[place] for key, own in noise.items() if key.startswith(f"{path}.mask")]
         if masks:
             alone.set_submodule(path, Thinned(masks, getattr(part, "p", None)))
 

@@ -30,14 +30,11 @@ class Entry:
     #: What the methods with fast weights cannot do without.
     shared: tuple[Any, ...] = ()
     modulated: tuple[Any, ...] = ()
-    #: With which methods vmap has no rule for what the model does with what differs by member, so
-    #: that members run in turn: in both modes, or in training mode alone.
+    #: With which methods vmap has no rule for what differs by member, so that they run in turn.
     turns: tuple[str, ...] = ()
     turns_in_training: tuple[str, ...] = ()
-    #: What all methods say instead of an output.
-    refused: str = ""
-    #: Whether it draws, besides dropout, in training mode.
-    draws: bool = False
+    refused: str = ""  # what all methods say instead of an output
+    draws: bool = False  # in training mode, besides dropout
 
     def model(self) -> nn.Module:
         """The model in float64, the same whenever one asks."""
@@ -341,26 +338,16 @@ class TiedDecoder(Reads):
         return self.head(self.drop(self.read(self.embed(ids))[0]))
 
 
-@add("einsum", vectors, modulated=("matrix",))
-class Einsum(Vectors):
-    parts: ClassVar = {"matrix": lambda: nn.Parameter(torch.randn(n, 5, n) / 7)}
-
-    def forward(self, x):
-        return self.head(torch.einsum("bi,ijk->bk", self.hidden(x), self.matrix))
-
-
-@add("list of matrices", vectors, modulated=(nn.ParameterList,), shared=("other",))
+@add("matrices of its own", vectors, modulated=(nn.ParameterList,), shared=("other",))
 class Matrices(Vectors):
     parts: ClassVar = {
-        "matrices": lambda: nn.ParameterList(torch.randn(n, n) / 3 for _ in range(2)),
+        "matrices": lambda: nn.ParameterList([torch.randn(n, 5, n) / 7, torch.randn(n, n) / 3]),
         "other": lambda: nn.Parameter(torch.randn(n, n)),
     }
 
     def forward(self, x):
-        h = self.hidden(x)
-        for matrix in self.matrices:
-            h = torch.tanh(h @ matrix) + h @ self.other
-        return self.head(h)
+        h = torch.einsum("bi,ijk->bk", self.hidden(x), self.matrices[0])
+        return self.head(torch.tanh(h @ self.matrices[1]) + h @ self.other)
 
 
 @add("bilinear", lambda: (vectors(), torch.randn(B, 3)))
@@ -409,7 +396,7 @@ FORWARDS = {
         y if (y := self.head(self.hidden(x))).sum() > 0 else 2 * y
     )),
     "as many rows as pass": (vectors, {"refused": "output of the model must be the same"},
-        lambda self, x: (y := self.head(self.hidden(x)))[y[:, 0] > self.head.bias[0]],
+        lambda self, x: (y := self.head(self.hidden(x)))[y > y.median() + self.head.bias[0]],
     ),
     "what no axis fits": (vectors, {"refused": r"is a builtins\.object, accepted .* use_cache"},
         lambda self, x: (self.head(self.hidden(x)), object()),
@@ -458,17 +445,6 @@ class Images(Model):
 
     def forward(self, images):
         return [{"mean": self.head(image).mean((1, 2))} for image in images]
-
-
-@add("around the head, twice", vectors)
-class Around(Vectors):
-    parts: ClassVar = {"head": lambda: nn.Linear(n, n), "end": lambda: nn.Linear(n, 2)}
-
-    def forward(self, x):
-        h = self.hidden(x)
-        for _ in range(2):
-            h = h + torch.tanh(self.head(self.drop(h)))
-        return self.end(torch.cat([self.head(h), h], 1)[:, 3 : 3 + n].reshape(len(x), -1))
 
 
 @add("in place on its input", vectors)
