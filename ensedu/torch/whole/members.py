@@ -281,7 +281,7 @@ class ModelEnsemble(nn.Module):
     def _skeleton(self, *, traced: bool = False) -> Skeleton:
         return Skeleton(
             copy.deepcopy(self._plain[0]), self.model, self._layers, self._plan, self._dropouts,
-            self._owns_buffers, self._carried, traced=traced,
+            self._owns_buffers, self._randomness == "different", self._carried, traced=traced,
         )  # fmt: skip
 
     def _paths_that_draw(self) -> list[str]:
