@@ -81,13 +81,11 @@ def held(net, name):
 def factors(owner, key, weight, r, s):
     """What multiplies each entry of a weight: s of its output times r of its input."""
     parts = 3 if key == "in_proj_weight" else getattr(owner, "groups", 1)
-    inputs, outputs = [], []
-    for i in range(weight.shape[0]):
-        for j in range(weight.shape[1]):
-            pair = i, i // (weight.shape[0] // parts) * weight.shape[1] + j
-            from_to = pair if getattr(owner, "transposed", False) else pair[::-1]
-            inputs.append(from_to[0]), outputs.append(from_to[1])
-    return (s[outputs] * r[inputs]).view(*weight.shape[:2], *[1] * (weight.ndim - 2))
+    first, second = torch.meshgrid(*map(torch.arange, weight.shape[:2]), indexing="ij")
+    second = first // (weight.shape[0] // parts) * weight.shape[1] + second
+    transposed = getattr(owner, "transposed", False)
+    inputs, outputs = (first, second) if transposed else (second, first)
+    return (s[outputs] * r[inputs])[(..., *[None] * (weight.ndim - 2))]
 
 
 def value(net, plain, names, place, noise):
@@ -188,15 +186,16 @@ def check_pass(entry, net, alones, method, number=0):
             assert y.shape == known.shape
             torch.testing.assert_close(y, known, **EXACT)
     assert not torch.allclose(rows[0][0], rows[1][0]), "members are alike"
+    moved = [state(net, plain, place, given) for place in places(net)]
     for name, like in plain.named_buffers():
-        found = [state(net, plain, place, given)[name] for place in places(net)]
         after = torch.stack([alone.get_buffer(name) for alone in alones]).unflatten(0, net.leading)
         if like.is_floating_point() and not hasattr(net, "members"):
             # One for all moves by the mean over all, one a member by the mean over its samples.
             axes = list(range(len(net.leading) - (method in ("batch_ensemble", "rank1"))))
             after = after.mean(axes, keepdim=True).expand_as(after) if axes else after
         after = after.flatten(0, len(net.leading) - 1)
-        torch.testing.assert_close(torch.stack(found), after, **EXACT, msg=f"{name}: {{}}".format)
+        found = torch.stack([own[name] for own in moved])
+        torch.testing.assert_close(found, after, **EXACT, msg=f"{name}: {{}}".format)
     if torch.is_grad_enabled():
         check_gradients(net, alones, states, rows, expected)
 
