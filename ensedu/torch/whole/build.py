@@ -17,12 +17,13 @@ from ensedu.torch.whole.refusals import (
     refuse_captured,
     refuse_compiled,
     refuse_ensembles,
+    refuse_hooks_of_parameters,
     refuse_lazy,
     refuse_undroppable,
     warn_of_unregistered,
 )
 from ensedu.torch.whole.roles import Plan, is_within, names_of, plan
-from ensedu.torch.whole.running import DROPOUT_AXES
+from ensedu.torch.whole.running import DROPOUT_AXES, HOOKS
 from ensedu.torch.whole.weights import layer_like, layer_options, weight_like
 
 
@@ -145,6 +146,7 @@ def ensemble(
     scaled = names_of(model, modulated, "modulated")
     refuse_lazy(model)
     refuse_captured(model)
+    refuse_hooks_of_parameters(model)
     refuse_ensembles(model)
     warn_of_unregistered(model)
     if row.apart:
@@ -229,6 +231,8 @@ def _with_arrays(
         if path in plans.layers:
             if path not in placed:
                 layer = layer_like(model.get_submodule(path), method, members, options)
+                plain = vars(stored.get_submodule(path))
+                vars(layer).update({key: plain[key] for key in HOOKS})
                 stored = _replaced(stored, model, path, layer)
             placed.add(path)
             continue

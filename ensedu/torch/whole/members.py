@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.torch.base import check_generator
-from ensedu.torch.whole.batch_sizes import batch_size_of_each_member
+from ensedu.torch.whole.inputs import check_own_batches
 from ensedu.torch.whole.nested_tensors import map_tensors
 from ensedu.torch.whole.one_member import (
     FixedDropout,
@@ -220,7 +220,7 @@ class ModelEnsemble(nn.Module):
         if noise is not None and not self._takes_noise:
             noise, kwargs = None, {**kwargs, "noise": noise}
         if self.own_batches:
-            batch_size_of_each_member(self.ensemble_size or 1, args, kwargs)
+            check_own_batches(self.ensemble_size or 1, args, kwargs)
         run = Run(self._layers, self.leading, self._noise_by_part(noise))
         return self._run(run, args, kwargs, keeps=True)
 
@@ -236,22 +236,21 @@ class ModelEnsemble(nn.Module):
         def inputs() -> tuple[Any, Any]:
             return self._inputs_of(run, args), self._inputs_of(run, kwargs)
 
-        try:
-            if self.in_turn:
-                outputs = skeleton.run_in_turn(run, inputs, keeps=keeps)
-            else:
-                outputs = self._at_once(skeleton, run, inputs, keeps)
-        finally:
-            self._free.append(skeleton)
+        if self.in_turn:
+            outputs = skeleton.run_in_turn(run, inputs, keeps=keeps)
+        else:
+            outputs, skeleton = self._at_once(skeleton, run, inputs, keeps)
+        self._free.append(skeleton)  # one that failed has tensors of that pass
         return self._with_leading_axes(outputs)
 
     def _at_once(self, skeleton: Skeleton, run: Run, inputs: Any, keeps: bool) -> Any:
         try:
-            return skeleton.run(run, inputs, self._randomness, keeps=keeps)
+            return skeleton.run(run, inputs, self._randomness, keeps=keeps), skeleton
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
             why = str(error)
+        skeleton = self._skeleton()
         outputs = skeleton.run_in_turn(run, inputs, keeps=keeps)
         self.in_turn = True
         warnings.warn(
@@ -259,7 +258,7 @@ class ModelEnsemble(nn.Module):
             "net.in_turn = True says that it may",
             stacklevel=5,
         )
-        return outputs
+        return outputs, skeleton
 
     def _inputs_of(self, run: Run, tree: Any) -> Any:
         def given(_: str, x: Tensor) -> Tensor:

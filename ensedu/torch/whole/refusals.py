@@ -57,6 +57,16 @@ def refuse_ensembles(model: nn.Module) -> None:
             )
 
 
+def refuse_hooks_of_parameters(model: nn.Module) -> None:
+    """Refuse hooks on parameters themselves, which no copy has."""
+    names = [name for name, parameter in model.named_parameters() if parameter._backward_hooks]
+    if names:
+        raise ValueError(
+            f"model has parameters with hooks, {', '.join(names)}, which a copy would not have; "
+            "accepted are hooks of modules"
+        )
+
+
 def refuse_captured(model: nn.Module) -> None:
     """Refuse functions kept on modules that hold a module: a copy would still run the original."""
     own = {id(module) for module in model.modules()}
