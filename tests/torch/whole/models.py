@@ -101,6 +101,11 @@ class Vectors(Model):
         return self.head(self.hidden(x))
 
 
+def forwards(forward, **parts):
+    """Return a class of what vectors go through with this forward pass, and these parts besides."""
+    return type("Forward", (Vectors,), {"forward": forward, "parts": parts})
+
+
 class Residual(nn.Sequential):
     """A block, and a way around it."""
 
@@ -186,12 +191,15 @@ class UNet(Model):
         return self.head(torch.cat([self.up(deep), wide], 1))
 
 
-@add("spectral norm", vectors, turns_in_training=FAST)
-class SpectralNorm(Vectors):
-    parts: ClassVar = {"fc": lambda: parametrizations.spectral_norm(nn.Linear(m, n))}
-
-
-# Attention, and layers that read.
+add("spectral norm", vectors, turns_in_training=FAST)(
+    forwards(Vectors.forward, fc=lambda: parametrizations.spectral_norm(nn.Linear(m, n)))
+)
+add("bilinear", lambda: (vectors(), torch.randn(B, 3)))(
+    forwards(
+        lambda self, x, y: self.head(self.both(self.hidden(x), y)),
+        both=lambda: nn.Bilinear(n, 3, n),
+    )
+)
 
 
 @add("vision transformer", image(3, 4, 6))
@@ -311,9 +319,6 @@ class Packed(Reads):
         return self.answer(states[torch.arange(B), sizes[order] - 1])[order.argsort()]
 
 
-# Weights that are tied or the model's own, and what takes other ways.
-
-
 @add("tied autoencoder", vectors, head=None)
 class Autoencoder(Vectors):
     parts: ClassVar = {"head": lambda: nn.Linear(n, n), "again": lambda: nn.Linear(n, n)}
@@ -348,14 +353,6 @@ class Matrices(Vectors):
     def forward(self, x):
         h = torch.einsum("bi,ijk->bk", self.hidden(x), self.matrices[0])
         return self.head(torch.tanh(h @ self.matrices[1]) + h @ self.other)
-
-
-@add("bilinear", lambda: (vectors(), torch.randn(B, 3)))
-class Bilinear(Vectors):
-    parts: ClassVar = {"both": lambda: nn.Bilinear(n, 3, n)}
-
-    def forward(self, x, y):
-        return self.head(self.both(self.hidden(x), y))
 
 
 class Cubed(torch.autograd.Function):
@@ -409,7 +406,7 @@ FORWARDS = {
     )),
 }  # fmt: skip
 for name, (given, what, forward) in FORWARDS.items():
-    add(name, given, **what)(type("Forward", (Vectors,), {"forward": forward}))
+    add(name, given, **what)(forwards(forward))
 
 
 @add("early exit", vectors, turns=METHODS[1:])
@@ -457,8 +454,6 @@ class InPlace(Vectors):
         return self.head(h[..., None].squeeze()).unsqueeze(-1)
 
 
-# Outputs, and what stays from pass to pass.
-
 Pair = namedtuple("Pair", "logits hidden")
 
 
@@ -476,7 +471,7 @@ class Outputs(Vectors):
         return {"pair": Pair(y, (h, None)), "all": [Output(y + 1, (h,))], "rows": len(x), "a": "b"}
 
 
-@add("moving averages", vectors, turns_in_training=("mean_field", "mc_dropout"))
+@add("moving averages", vectors, turns_in_training=("mc_dropout",))
 class Averages(Vectors):
     def __init__(self):
         super().__init__()
