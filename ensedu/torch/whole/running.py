@@ -398,16 +398,18 @@ class Skeleton:
 
         The state of the model moves in the net, too; without `keeps` it does not, in eval mode.
         """
-        trains = any(there["training"] for _, there, _ in self._constants)
-        shared, own = self._values(run, clones=trains or not keeps)
+        # In training mode a pass that fails half-way must not have moved anything.
+        clones = not keeps or any(there["training"] for _, there, _ in self._constants)
+        shared, own = self._values(run, clones=clones)
         lazy_load_decompositions()
         # Of an operation without a rule Torch warns, and loops over the members.
         functorch._set_vmap_fallback_warning_enabled(False)
         try:
             with vmap_increment_nesting(run.rows, randomness) as run.level:
                 values = {**shared, **{key: run.own(value) for key, value in own.items()}}
+                before = dict(values)
                 outputs = self._call(run, values, *inputs(), keeps)
-                state = self._state(values)
+                state = self._state(values, {} if clones else before)
                 moved = [map_tensors(lambda _, x: run.of_all(x)[0], x, "") for *_, x in state]
                 differ = [any(run.of_all(x)[1] for _, x in named_tensors(x)) for *_, x in state]
 
@@ -432,7 +434,7 @@ class Skeleton:
                 values = shared | {key: run.own(value) for key, value in own.items()}
                 values |= {key: shared[key].clone() for key, *_ in self._buffers if key in shared}
                 outputs.append(self._call(run, values, *inputs(), keeps))
-                states.append(self._state(values))
+                states.append(self._state(values, {}))
         finally:
             run.member = None
         moved = [stack_nested([x for *_, x in rows], "") for rows in zip(*states, strict=True)]
@@ -498,21 +500,25 @@ class Skeleton:
         return functional_call(self.model, values, args, kwargs, tie_weights=False)
 
     def _state(
-        self, values: dict[str, Tensor]
+        self, values: dict[str, Tensor], unmoved: dict[str, Tensor]
     ) -> list[tuple[str | None, dict[str, Any], str, Any]]:
-        """Return the buffers after a pass, and what tensors the model has left on its modules.
+        """Return buffers after a pass but those `unmoved`, and tensors that it left on modules.
 
-        Of each the path of the module for an attribute, where it stands, its name, and its value.
+        Of each the path of its module for an attribute, where it stands, its name, and its value.
         """
         state: list[Any] = [
-            (None, there, key, values[name]) for name, there, key in self._buffers if name in values
+            (None, there, key, values[name])
+            for name, there, key in self._buffers
+            if name in values and values[name] is not unmoved.get(name)
         ]
         for path, (module, there) in self._modules.items():
-            for key in vars(module).keys() - OF_MODULES:
+            for key, value in vars(module).items():
+                if key in OF_MODULES or not isinstance(value, (Tensor, list, tuple, dict)):
+                    continue
                 first, ids = self._first.get((path, key), (None, []))
-                value = vars(module)[key]
-                new = _ids(value)
-                if new and new != ids and key != "_flat_weights":
+                if value is first and isinstance(value, (Tensor, tuple)):
+                    continue
+                if (new := _ids(value)) and new != ids and key != "_flat_weights":
                     state.append((path, vars(there), key, value))
                     vars(module)[key] = first
         return state
@@ -553,8 +559,6 @@ class Skeleton:
 
 def _ids(value: Any) -> list[int]:
     """Tell apart the tensors of an attribute, where it is one or holds them."""
-    if not isinstance(value, (Tensor, list, tuple, dict)):
-        return []
     try:
         return [id(x) for _, x in named_tensors(value)]
     except TypeError:
