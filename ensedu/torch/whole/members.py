@@ -274,10 +274,6 @@ class ModelEnsemble(nn.Module):
             return outputs
         return map_tensors(lambda _, y: y.unflatten(0, self.leading), outputs, "the output")
 
-    def _layers(self) -> dict[str, Any]:
-        paths = {path for path, _ in self._plan.sources.values()}
-        return {path: self.model.get_submodule(path) for path in sorted(paths)}
-
     def _skeleton(self, *, traced: bool = False) -> Skeleton:
         return Skeleton(
             copy.deepcopy(self._plain[0]), self.model, self._layers, self._plan, self._dropouts,
@@ -321,10 +317,7 @@ def _member_array(run: Run, path: str, kind: str) -> tuple[Tensor, bool]:
             'noise["output"] makes another function for each example; accepted is noise of the '
             "weights, net.noise(generator)"
         )
-    try:
-        value = run.arrays(path)[kind]
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{path or 'the model'}: {error}") from None
+    value = run.arrays(path)[kind]
     trained = getattr(layer, kind, None)
     trained = getattr(layer, f"{kind}_mean") if trained is None else trained
     return value, trained.requires_grad
