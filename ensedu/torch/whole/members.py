@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.torch.base import check_generator
-from ensedu.torch.whole.batch_sizes import batch_size_of_each_member
+from ensedu.torch.whole.inputs import check_own_batches
 from ensedu.torch.whole.nested_tensors import map_tensors
 from ensedu.torch.whole.one_member import (
     FixedDropout,
@@ -220,7 +220,7 @@ class ModelEnsemble(nn.Module):
         if noise is not None and not self._takes_noise:
             noise, kwargs = None, {**kwargs, "noise": noise}
         if self.own_batches:
-            batch_size_of_each_member(self.ensemble_size or 1, args, kwargs)
+            check_own_batches(self.ensemble_size or 1, args, kwargs)
         run = Run(self._layers, self.leading, self._noise_by_part(noise))
         return self._run(run, args, kwargs, keeps=True)
 
@@ -277,7 +277,7 @@ class ModelEnsemble(nn.Module):
     def _skeleton(self, *, traced: bool = False) -> Skeleton:
         return Skeleton(
             copy.deepcopy(self._plain[0]), self.model, self._layers, self._plan, self._dropouts,
-            self._owns_buffers, self._carried, traced=traced,
+            self._owns_buffers, self._randomness == "different", self._carried, traced=traced,
         )  # fmt: skip
 
     def _paths_that_draw(self) -> list[str]:

@@ -280,21 +280,21 @@ class Parts:
         if not run.is_at_once():
             return type(module).forward(module, input)
         owned = {key: run.of_all(value) for key, value in kept.items() if value is not None}
-        differ = any(differs for _, differs in owned.values())
-        if not differ and not (module.training and run.of_all(input)[1]):
+        if not any(differs for _, differs in owned.values()):
+            if module.training:
+                return type(module).forward(module, input)
             return self.each_example(module, input)
 
         def of_all(x: Tensor, differ: bool) -> Tensor:
-            rows, moved = [], []
+            rows = []
             for i, own in enumerate(x.unbind() if differ else [x] * run.rows):
-                moved.append({key: v[i] if d else v.clone() for key, (v, d) in owned.items()})
-                module._buffers = {**kept, **moved[-1]}
+                # Of what is one for all, the number of batches, the first member counts.
+                stats = {
+                    k: v[i] if d else v if i == 0 else v.clone() for k, (v, d) in owned.items()
+                }
+                module._buffers = {**kept, **stats}
                 rows.append(type(module).forward(module, own))
             module._buffers = kept
-            for key, (value, differs) in owned.items():
-                if not differs:  # one for all moves by the mean
-                    together = torch.stack([one[key] for one in moved])
-                    value.copy_(together.mean(0) if value.is_floating_point() else together[0])
             return torch.stack(rows)
 
         return run.for_all(of_all, input)
@@ -334,8 +334,8 @@ class Skeleton:
         Those arrays, and which parameters they stand for.
     dropouts
         Paths of dropout that stays active.
-    owns_buffers
-        Whether running statistics and the like are a member's.
+    owns_buffers, apart
+        Whether running statistics and the like are a member's, or only move apart in a pass.
     carried
         By path and name, attributes in which the model has left tensors.
     traced
@@ -350,12 +350,13 @@ class Skeleton:
         plan: Plan,
         dropouts: tuple[str, ...],
         owns_buffers: bool,
+        apart: bool,
         carried: set[tuple[str, str]],
         *,
         traced: bool = False,
     ) -> None:
         self.model, self.layers, self.parts = model, layers, Parts()
-        self._plan, self._owns_buffers, self._carried = plan, owns_buffers, carried
+        self._owns_buffers, self._apart, self._carried = owns_buffers, apart, carried
         # By path, what a module is here and there, in the net.
         self._modules = {
             path: (module, stored.get_submodule(path)) for path, module in model.named_modules()
@@ -368,14 +369,14 @@ class Skeleton:
                 keys = module._parameters
                 module._parameters = Formed(keys, partial(self.parts.read, path))
         self._parameters: list[Any] = []
-        self._buffers: list[tuple[str, dict[str, Any], str]] = []
+        self._buffers: list[Any] = []
         for path, (module, there) in self._modules.items():
             start = f"{path}." if path else ""
             for key in () if path in self._lazy else module._parameters:
                 source, product = plan.sources.get(start + key), isinstance(module, PRODUCTS)
                 self._parameters.append((start + key, there._parameters, key, source, product))
             for key in module._buffers:
-                self._buffers.append((start + key, there._buffers, key))
+                self._buffers.append((start + key, module._buffers, there._buffers, key))
         self._constants = [
             (vars(module), vars(there), [k for k, v in vars(module).items() if k in vars(there)
              and k not in OF_MODULES and isinstance(v, CONSTANTS)])
@@ -468,7 +469,8 @@ class Skeleton:
         self.parts.run = run
         for module, there in self._modules.values():
             module.training = there.training
-        shared, own = self._values(run, clones=False)
+        clones = any(module.training for module, _ in self._modules.values())
+        shared, own = self._values(run, clones=clones)
         found: list[Any] = []
 
         def member(own: Any, noise: Noise, args: Any, kwargs: Any) -> list[Tensor]:
@@ -482,6 +484,16 @@ class Skeleton:
         axes = (0, 0, axis, axis)
         masks = {path: noise for path, noise in run.noise.items() if path not in self.layers}
         ys = iter(vmap(member, axes, randomness=randomness)(own, masks, args, kwargs))
+        if clones:
+            state = [
+                (None, there, key, None) for name, _, there, key in self._buffers
+                if name in own or name in shared
+            ]  # fmt: skip
+            moved = [
+                own.get(n, shared.get(n)) for n, *_ in self._buffers if n in own or n in shared
+            ]
+            differ = [name in own for name, *_ in self._buffers if name in own or name in shared]
+            self._keep(run, state, moved, differ, keeps=True)
         return map_tensors(lambda _, y: next(ys), found[-1], "the output")
 
     def _values(self, run: Run, *, clones: bool) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
@@ -495,16 +507,18 @@ class Skeleton:
                 # Under vmap a product adds its bias by itself, which autocast does not shorten.
                 (own if source else shared)[name] = value.to(short) if short and product else value
         known: dict[int, Tensor] = {}  # a buffer of two names is one
-        for name, there, key in self._buffers:
+        for name, _, there, key in self._buffers:
             if (value := there[key]) is None:
                 continue
-            owned = self._owns_buffers and value.is_floating_point()
+            # What moves is a row of each member or sample, and begins with what it was before.
+            moves = value.is_floating_point() and (clones and self._apart)
+            owned = value.is_floating_point() and self._owns_buffers
             if id(value) not in known:
-                # Samples of a member begin with what it has.
-                times = run.rows // len(value) if owned else 1
-                rows = value.repeat(times, *[1] * (value.ndim - 1)) if times > 1 else value
-                known[id(value)] = rows.clone() if clones and rows is value else rows
-            (own if owned else shared)[name] = known[id(value)]
+                rows = value if owned else value[None] if moves else value
+                if (owned or moves) and len(rows) != run.rows:
+                    rows = rows.repeat(run.rows // len(rows), *[1] * (rows.ndim - 1))
+                known[id(value)] = rows.clone() if clones else rows
+            (own if owned or moves else shared)[name] = known[id(value)]
         return shared, own
 
     def _call(
@@ -533,10 +547,12 @@ class Skeleton:
         Of each the path of its module for an attribute, where it stands, its name, and its value.
         """
         state: list[Any] = [
-            (None, there, key, values[name])
-            for name, there, key in self._buffers
-            if name in values and values[name] is not unmoved.get(name)
+            (None, there, key, values[name] if name in values else here[key])
+            for name, here, there, key in self._buffers
+            if values.get(name, here[key]) is not unmoved.get(name)
         ]
+        for name, here, _, key in self._buffers:
+            here[key] = here[key] if name in values else None
         for path, (module, there) in self._modules.items():
             for key, value in vars(module).items():
                 if key in OF_MODULES or not isinstance(value, (Tensor, list, tuple, dict)):
@@ -566,21 +582,21 @@ class Skeleton:
                 self._carried.add((path, key))
                 continue
             stored, floats = there[key], value.is_floating_point()
-            if differs and self._owns_buffers and floats:
-                value = value.unflatten(0, (-1, run.leading[-1]))
-            elif not differs:
-                value = value[None]
-            if value.shape[1:] != stored.shape:
-                there[key] = value.mean(0) if floats else value[0]
-            elif floats:
-                stored += (value - stored).mean(0)
-            elif bool((value == value[0]).all()):
-                stored.copy_(value[0])
-            else:
+            if differs and not floats and not bool((value == value[0]).all()):
                 raise ValueError(
                     f"the model writes another {key} for each member, a buffer of {value.dtype} "
                     "that is one for all; accepted is one of floating point, or a deep ensemble"
                 )
+            if not differs:
+                value = value[None]
+            elif floats and self._owns_buffers:
+                value = value.unflatten(0, (-1, run.leading[-1]))
+            if stored is None or value.shape[1:] != stored.shape:
+                there[key] = value.mean(0) if floats else value[0]
+            elif floats and differs:  # by the mean over samples, which leaves alone what is equal
+                stored += (value - stored).mean(0)
+            else:
+                stored.copy_(value[0])
 
 
 def _ids(value: Any) -> list[int]:
