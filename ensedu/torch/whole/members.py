@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.torch.base import check_generator
+from ensedu.torch.base import check_dense, check_generator
 from ensedu.torch.whole.inputs import check_own_batches
 from ensedu.torch.whole.nested_tensors import map_tensors
 from ensedu.torch.whole.one_member import (
@@ -185,8 +185,17 @@ class ModelEnsemble(nn.Module):
         for path, module in list(member.named_modules()):
             self._take_values(module, there[path], path, run, row, place[-1])
         for path in self._dropouts:
-            masks = [mask[place] for mask in (own or {}).get(path, {}).values()]
-            fixed = FixedDropout(masks, member.get_submodule(path).p)
+            masks = (own or {}).get(path, {})
+            for key, mask in masks.items():
+                name = f"{path or 'the model'}: noise[{key!r}]"
+                check_dense(name, mask)
+                if tuple(mask.shape[:1]) != self.leading:
+                    raise ValueError(
+                        f"{name} has shape {tuple(mask.shape)}, accepted is a mask for each of "
+                        f"{self.samples} samples, as net.noise() returns it"
+                    )
+            rows = [mask[place] for mask in masks.values()]
+            fixed = FixedDropout(rows, member.get_submodule(path).p)
             if not path:
                 return fixed
             member.set_submodule(path, fixed)
