@@ -17,9 +17,9 @@ from ensedu.torch.whole.refusals import (
     refuse_captured,
     refuse_compiled,
     refuse_ensembles,
-    refuse_hooks_of_parameters,
     refuse_lazy,
     refuse_undroppable,
+    refuse_watched,
     warn_of_unregistered,
 )
 from ensedu.torch.whole.roles import Plan, is_within, names_of, plan
@@ -103,9 +103,9 @@ def ensemble(
     ValueError
         For members or samples that the method does not have; for matrices of the model's own that
         are neither `shared` nor `modulated`, and ties between what is and what is not; for lazy
-        parameters, functions that hold modules of the model, compiled models, ensembles inside, and
-        a model with nothing to convert; for a deep ensemble, for parameters that are frozen or that
-        no ``reset_parameters()`` fills. All in question are named.
+        parameters and such with hooks, functions that hold modules of the model, compiled models,
+        ensembles inside, and a model with nothing to convert; for a deep ensemble, for parameters
+        that are frozen or that no ``reset_parameters()`` fills. All in question are named.
 
     Warns
     -----
@@ -145,8 +145,8 @@ def ensemble(
     names = names_of(model, shared, "shared")
     scaled = names_of(model, modulated, "modulated")
     refuse_lazy(model)
+    refuse_watched(model)
     refuse_captured(model)
-    refuse_hooks_of_parameters(model)
     refuse_ensembles(model)
     warn_of_unregistered(model)
     if row.apart:
@@ -231,8 +231,6 @@ def _with_arrays(
         if path in plans.layers:
             if path not in placed:
                 layer = layer_like(model.get_submodule(path), method, members, options)
-                plain = vars(stored.get_submodule(path))
-                vars(layer).update({key: plain[key] for key in HOOKS})
                 stored = _replaced(stored, model, path, layer)
             placed.add(path)
             continue
@@ -255,6 +253,8 @@ def _with_arrays(
 
 def _replaced(stored: nn.Module, model: nn.Module, path: str, layer: nn.Module) -> nn.Module:
     """Return `stored` with `layer` wherever the model has the module of this path."""
+    plain = vars(stored.get_submodule(path))
+    vars(layer).update((key, plain[key]) for key in (*HOOKS, "_is_full_backward_hook"))
     if not path:
         return layer
     module = model.get_submodule(path)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.torch.base import check_generator
+from ensedu.torch.base import check_dense, check_generator
 from ensedu.torch.whole.inputs import check_own_batches
 from ensedu.torch.whole.nested_tensors import map_tensors
 from ensedu.torch.whole.one_member import (
@@ -185,8 +185,17 @@ class ModelEnsemble(nn.Module):
         for path, module in list(member.named_modules()):
             self._take_values(module, there[path], path, run, row, place[-1])
         for path in self._dropouts:
-            masks = [mask[place] for mask in (own or {}).get(path, {}).values()]
-            fixed = FixedDropout(masks, member.get_submodule(path).p)
+            masks = (own or {}).get(path, {})
+            for key, mask in masks.items():
+                name = f"{path or 'the model'}: noise[{key!r}]"
+                check_dense(name, mask)
+                if tuple(mask.shape[:1]) != self.leading:
+                    raise ValueError(
+                        f"{name} has shape {tuple(mask.shape)}, accepted is a mask for each of "
+                        f"{self.samples} samples, as net.noise() returns it"
+                    )
+            rows = [mask[place] for mask in masks.values()]
+            fixed = FixedDropout(rows, member.get_submodule(path).p)
             if not path:
                 return fixed
             member.set_submodule(path, fixed)
@@ -273,10 +282,6 @@ class ModelEnsemble(nn.Module):
             return outputs
         return map_tensors(lambda _, y: y.unflatten(0, self.leading), outputs, "the output")
 
-    def _layers(self) -> dict[str, Any]:
-        paths = {path for path, _ in self._plan.sources.values()}
-        return {path: self.model.get_submodule(path) for path in sorted(paths)}
-
     def _skeleton(self, *, traced: bool = False) -> Skeleton:
         return Skeleton(
             copy.deepcopy(self._plain[0]), self.model, self._layers, self._plan, self._dropouts,
@@ -320,10 +325,7 @@ def _member_array(run: Run, path: str, kind: str) -> tuple[Tensor, bool]:
             'noise["output"] makes another function for each example; accepted is noise of the '
             "weights, net.noise(generator)"
         )
-    try:
-        value = run.arrays(path)[kind]
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{path or 'the model'}: {error}") from None
+    value = run.arrays(path)[kind]
     trained = getattr(layer, kind, None)
     trained = getattr(layer, f"{kind}_mean") if trained is None else trained
     return value, trained.requires_grad

@@ -4,6 +4,7 @@ A `Run` knows the noise of a pass, and which member runs, or that all do. A `Ske
 the model that takes its values from there.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,9 +28,9 @@ from ensedu.torch.whole.nested_tensors import map_tensors, named_tensors, stack_
 from ensedu.torch.whole.roles import PRODUCTS, Plan
 
 # What every module has, which is no state of a model.
-OF_MODULES = frozenset(vars(nn.Module())) - {"training"}
-#: What looks on at passes of a module.
-HOOKS = [key for key in vars(nn.Module()) if key.startswith(("_forward_", "_backward_"))]
+OF_MODULES = frozenset(vars(nn.Module())) - {"training", "_is_full_backward_hook"}
+# Functions that run before and behind a module's forward pass, and its backward pass.
+HOOKS = tuple(key for key in OF_MODULES if re.match("_(forward|backward).*hooks", key))
 CONSTANTS = (bool, int, float, str, type(None))
 # How many axes behind the batch a dropout drops on their own; None for all.
 DROPOUT_AXES = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d: 1}
@@ -142,10 +143,8 @@ class Run:
             self._missing(path)
             source = {} if self.generator is None else {"generator": self.generator}
             own[name] = torch.rand(self.rows, 1, *shape[1:], device=device, **source) >= p
-        try:
+        with named_errors(path):
             return checked_mask({"mask": own[name]}, every, len(shape) - 1)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{path or 'the model'}: {error}") from None
 
     def _missing(self, path: str) -> None:
         if self.given:
@@ -157,9 +156,12 @@ class Run:
     def arrays(self, path: str) -> dict[str, Tensor | None]:
         """Return the weight and bias of all members, (members, …)."""
         if path not in self._formed:
+            layer = self.layers[path]
             with self.outside():
-                layer, noise = self.layers[path], self.noise_of(path)
-                weight, bias = layer.stored_weights(noise), getattr(layer, "bias", None)
+                noise = self.noise_of(path)
+                with named_errors(path):
+                    weight = layer.stored_weights(noise)
+                bias = getattr(layer, "bias", None)
                 if getattr(layer, "bias_mean", None) is not None:
                     bias = layer.bias_mean + softplus(layer.bias_rho) * noise["bias"]
                 if bias is not None:
@@ -167,6 +169,15 @@ class Run:
                 weight = weight.flatten(0, len(self.leading) - 1)
                 self._formed[path] = {"weight": weight, "bias": bias}
         return self._formed[path]
+
+
+@contextmanager
+def named_errors(path: str) -> Iterator[None]:
+    """Let an error begin with the part that it is about."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{path or 'the model'}: {error}") from None
 
 
 def depends_on_input(layer: Any) -> bool:
@@ -303,7 +314,9 @@ def _layer_of_all(run: Run, path: str, layer: Any, x: Tensor, differ: bool) -> T
     if len(between) != 1:
         x = x.reshape(*x.shape[:axes], prod(between), *x.shape[layer.batch_axis + 1 :])
     noise = run.noise_of(path, tuple(x.shape))
-    y = layer(x) if noise is None else layer(x, noise)
+    # Its hooks are those of the module whose place it takes, which calls them.
+    with named_errors(path):
+        y = layer.forward(x) if noise is None else layer.forward(x, noise)
     y = y.flatten(0, 1) if len(leading) > 1 else y
     return y if len(between) == 1 else y.reshape(len(y), *between, *y.shape[2:])
 
@@ -374,8 +387,14 @@ class Skeleton:
             for path, (module, _) in self._modules.items()
             for key, value in vars(module).items()
         }
+        # Later hooks stand in the net, too; the model's own are bound to its modules here.
+        self._hooks: list[tuple[dict[str, Any], dict[str, Any], str, dict[int, Any]]] = []
         for module, there in self._modules.values():
-            vars(module).update({key: vars(there)[key] for key in HOOKS})
+            for key in HOOKS:
+                if own := vars(module)[key]:
+                    self._hooks.append((vars(module), vars(there), key, own))
+                else:
+                    vars(module)[key] = vars(there)[key]
 
     def _forward_of(
         self, path: str, module: nn.Module, dropouts: tuple[str, ...], traced: bool
@@ -383,6 +402,8 @@ class Skeleton:
         parts, kind = self.parts, type(module)
         if path in dropouts:
             return partial(parts.dropout, path, module)
+        if "forward" in vars(module):  # the model's own
+            return None
         if isinstance(module, nn.RNNBase):
             return partial(parts.recurrent, module)
         if traced:
@@ -508,6 +529,10 @@ class Skeleton:
             for key in names:
                 here[key] = there[key]
             here["training"] &= keeps
+            if run.level is not None and (here["_backward_hooks"] or here["_backward_pre_hooks"]):
+                raise RuntimeError("hooks of a backward pass, which would see none")
+        for here, there, key, own in self._hooks:
+            here[key] = {number: own.get(number, hook) for number, hook in there[key].items()}
         for path, key in self._carried:
             here, there = map(vars, self._modules[path])
             here[key] = map_tensors(lambda _, x: run.own(x), there[key], key)
