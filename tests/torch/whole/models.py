@@ -191,7 +191,7 @@ class UNet(Model):
         return self.head(torch.cat([self.up(deep), wide], 1))
 
 
-add("spectral norm", vectors, turns_in_training=FAST)(
+add("spectral norm", vectors, turns_in_training=(*FAST, "mc_dropout"))(
     forwards(Vectors.forward, fc=lambda: parametrizations.spectral_norm(nn.Linear(m, n)))
 )
 add("bilinear", lambda: (vectors(), torch.randn(B, 3)))(
@@ -471,7 +471,7 @@ class Outputs(Vectors):
         return {"pair": Pair(y, (h, None)), "all": [Output(y + 1, (h,))], "rows": len(x), "a": "b"}
 
 
-@add("moving averages", vectors, turns_in_training=("mc_dropout",))
+@add("moving averages", vectors)
 class Averages(Vectors):
     def __init__(self):
         super().__init__()
