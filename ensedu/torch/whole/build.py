@@ -154,6 +154,7 @@ def ensemble(
     sizes = (S, M if row.members else None)
     if row.drops_units:
         found = _dropouts(model, names)
+        model = _unfused(model)
         return ModelEnsemble(
             _without_values(model), _copied(model), Plan((), {}), sizes, dropouts=found
         )
@@ -202,6 +203,17 @@ def _dropouts(model: nn.Module, shared: tuple[str, ...]) -> tuple[str, ...]:
     }
     refuse_undroppable(found, tuple(DROPOUT_AXES))
     return tuple(found)
+
+
+def _unfused(model: nn.Module) -> nn.Module:
+    """Return a copy whose transformer layers call their parts, dropout among them."""
+    copied = _copied(model)
+    for module in copied.modules():
+        if isinstance(module, nn.TransformerEncoderLayer):
+            module.activation_relu_or_gelu = 0
+        elif isinstance(module, nn.TransformerEncoder):
+            module.enable_nested_tensor = module.use_nested_tensor = False
+    return copied
 
 
 def _copied(model: nn.Module) -> nn.Module:

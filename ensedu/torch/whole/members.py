@@ -3,6 +3,7 @@
 import copy
 import inspect
 import warnings
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from ensedu.torch.whole.one_member import (
     restart_masks,
 )
 from ensedu.torch.whole.roles import Plan
-from ensedu.torch.whole.running import Noise, Run, Skeleton, draw
+from ensedu.torch.whole.running import Noise, Run, Skeleton, constants_of, draw
 
 
 class ModelEnsemble(nn.Module):
@@ -52,7 +53,7 @@ class ModelEnsemble(nn.Module):
         self._randomness = "same" if has_body else "different"
         # A model may have an input of this name itself.
         self._takes_noise = "noise" not in inspect.signature(model.forward).parameters
-        self._carried: set[tuple[str, str]] = set()
+        self._carried: dict[tuple[str, str], bool] = {}
         self.training = model.training
         #: Whether members run one after the other. It turns ``True`` where they must.
         self.in_turn = False
@@ -63,7 +64,7 @@ class ModelEnsemble(nn.Module):
     def _make_ready(self) -> None:
         paths = dict.fromkeys(path for path, _ in self._plan.sources.values())
         self._layers = {path: self.model.get_submodule(path) for path in paths}
-        self._free, self._traced = [self._skeleton()], self._skeleton(traced=True)
+        self._free, self._traced = [self._skeleton()], self._skeleton("traced")
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_layers": {}, "_free": [], "_traced": None}
@@ -219,11 +220,14 @@ class ModelEnsemble(nn.Module):
             if value is not None and key in module._buffers:
                 owned = self._owns_buffers and value.is_floating_point()
                 module._buffers[key] = (value[member] if owned else value).detach().clone()
-        for where, key in self._carried:
+        for key in constants_of(module, there):
+            vars(module)[key] = vars(there)[key]
+        for (where, key), differs in self._carried.items():
             if where == path:
-                own = map_tensors(lambda _, x: x[row].detach().clone(), vars(there)[key], key)
-                vars(module)[key] = own
-        module.training = there.training
+                vars(module)[key] = map_tensors(
+                    lambda _, x, own=differs: (x[row] if own else x).detach().clone(),
+                    vars(there)[key], key,
+                )  # fmt: skip
 
     def forward(self, *args: Any, noise: Any = None, **kwargs: Any) -> Any:
         if noise is not None and not self._takes_noise:
@@ -245,8 +249,9 @@ class ModelEnsemble(nn.Module):
         def inputs() -> tuple[Any, Any]:
             return self._inputs_of(run, args), self._inputs_of(run, kwargs)
 
+        fresh = partial(self._skeleton, "in turn")
         if self.in_turn:
-            outputs = skeleton.run_in_turn(run, inputs, keeps=keeps)
+            outputs = skeleton.run_in_turn(run, inputs, fresh, keeps=keeps)
         else:
             outputs, skeleton = self._at_once(skeleton, run, inputs, keeps)
         self._free.append(skeleton)  # one that failed has tensors of that pass
@@ -259,13 +264,13 @@ class ModelEnsemble(nn.Module):
             raise
         except RuntimeError as error:
             why = str(error)
-        skeleton = self._skeleton()
-        outputs = skeleton.run_in_turn(run, inputs, keeps=keeps)
+        skeleton, fresh = self._skeleton(), partial(self._skeleton, "in turn")
+        outputs = skeleton.run_in_turn(run, inputs, fresh, keeps=keeps)
         self.in_turn = True
         warnings.warn(
             f"members run in turn, which takes longer, where torch.func.vmap refuses: {why}. "
             "net.in_turn = True says that it may",
-            stacklevel=5,
+            stacklevel=6,
         )
         return outputs, skeleton
 
@@ -282,10 +287,10 @@ class ModelEnsemble(nn.Module):
             return outputs
         return map_tensors(lambda _, y: y.unflatten(0, self.leading), outputs, "the output")
 
-    def _skeleton(self, *, traced: bool = False) -> Skeleton:
+    def _skeleton(self, way: str = "at once") -> Skeleton:
         return Skeleton(
             copy.deepcopy(self._plain[0]), self.model, self._layers, self._plan, self._dropouts,
-            self._owns_buffers, self._randomness == "different", self._carried, traced=traced,
+            self._owns_buffers, self._randomness == "different", self._carried, way,
         )  # fmt: skip
 
     def _paths_that_draw(self) -> list[str]:

@@ -22,7 +22,7 @@ class FixedDropout(nn.Module):
         self.p, self.number = p, len(masks)
         self._calls = _Calls()
         for i, mask in enumerate(masks):
-            self.register_buffer(f"mask{i}", mask.clone())
+            self.register_buffer(f"mask{i}", mask.clone(), persistent=False)
 
     def forward(self, input: Tensor) -> Tensor:  # the name that nn.Dropout has for it
         if not self.number:

@@ -86,6 +86,11 @@ class Run:
         axis, x = functorch.maybe_get_bdim(x), functorch.get_unwrapped(x)
         return (x.movedim(axis, 0) if axis else x), True
 
+    def spread(self, differ: bool, _: str, x: Tensor) -> Tensor:
+        """Return what all members have of x, (members, …) where they `differ` in something."""
+        x, own = self.of_all(x)
+        return x if own or not differ else x.expand(self.rows, *x.shape)
+
     def is_at_once(self) -> bool:
         """Whether all members run, and inside of no other transform of ``torch.func``."""
         if self.level is None or torch.compiler.is_compiling():
@@ -225,9 +230,13 @@ class Parts:
     def __init__(self) -> None:
         self.run: Any = None
 
+    def is_at_once(self) -> bool:
+        """Whether a pass of all members runs; a part may be computed again for the gradient."""
+        return self.run is not None and self.run.is_at_once()
+
     def product(self, path: str, module: Any, input: Tensor) -> Tensor:
         """A layer: that of the method for all members, or the plain one with a member's arrays."""
-        if self.run.is_at_once() and isinstance(input, Tensor):
+        if self.is_at_once() and isinstance(input, Tensor):
             layer = self.run.layers[path]
             if input.ndim > 0 if layer.batch_axis == -2 else input.ndim in (3, 4):
                 return self.run.for_all(partial(_layer_of_all, self.run, path, layer), input)
@@ -246,6 +255,11 @@ class Parts:
     def dropout(self, path: str, module: Any, input: Tensor) -> Tensor:
         """Dropout with one mask a sample for the whole batch."""
         run, drops = self.run, DROPOUT_AXES[type(module)]
+        if run is None:
+            raise RuntimeError(
+                f"{path or 'the model'} is called outside of a pass, as torch.utils.checkpoint "
+                "does for the gradient, where its masks are gone; accepted is no checkpoint there"
+            )
         own = input.ndim - 1 if drops is None else drops
         shape = (*input.shape[: 1 + own], *[1] * (input.ndim - 1 - own))
         if torch.compiler.is_compiling():  # the noise is that of one member
@@ -264,9 +278,20 @@ class Parts:
             return input
         return input * ((torch.rand_like(input) >= module.p) / (1 - module.p))
 
+    def traced_norm(self, module: Any, input: Tensor) -> Tensor:
+        """BatchNorm, whose rule under ``vmap`` takes no batch of any size, in eval mode."""
+        if module.training or module.running_mean is None:
+            return type(module).forward(module, input)
+        scale = torch.rsqrt(module.running_var + module.eps)
+        scale = scale if module.weight is None else scale * module.weight
+        shift = -module.running_mean * scale
+        shift = shift if module.bias is None else shift + module.bias
+        behind = [1] * (input.ndim - 2)
+        return input * scale.reshape(-1, *behind) + shift.reshape(-1, *behind)
+
     def each_example(self, module: Any, input: Tensor) -> Tensor:
         """What looks at one example alone takes all members' as one batch."""
-        if not self.run.is_at_once() or not self.run.of_all(input)[1]:
+        if not self.is_at_once() or not self.run.of_all(input)[1]:
             return type(module).forward(module, input)
 
         def of_all(x: Tensor, differ: bool) -> Tensor:
@@ -277,7 +302,7 @@ class Parts:
     def normalize(self, module: Any, input: Tensor) -> Tensor:
         """BatchNorm, of which vmap has a slow rule: a call a member."""
         run, kept = self.run, module._buffers
-        if not run.is_at_once():
+        if not self.is_at_once():
             return type(module).forward(module, input)
         owned = {key: run.of_all(value) for key, value in kept.items() if value is not None}
         if not any(differs for _, differs in owned.values()):
@@ -286,14 +311,16 @@ class Parts:
             return self.each_example(module, input)
 
         def of_all(x: Tensor, differ: bool) -> Tensor:
+            x_of = x.unbind() if differ else [x] * run.rows
+            # Of what is one for all, the number of batches, each counts from the same.
+            stats = {
+                key: value.unbind() if d else [value.clone() for _ in x_of[1:]] + [value]
+                for key, (value, d) in owned.items()
+            }
             rows = []
-            for i, own in enumerate(x.unbind() if differ else [x] * run.rows):
-                # Of what is one for all, the number of batches, the first member counts.
-                stats = {
-                    k: v[i] if d else v if i == 0 else v.clone() for k, (v, d) in owned.items()
-                }
-                module._buffers = {**kept, **stats}
-                rows.append(type(module).forward(module, own))
+            for i, one in enumerate(x_of):
+                module._buffers = {**kept, **{key: values[i] for key, values in stats.items()}}
+                rows.append(type(module).forward(module, one))
             module._buffers = kept
             return torch.stack(rows)
 
@@ -337,9 +364,11 @@ class Skeleton:
     owns_buffers, apart
         Whether running statistics and the like are a member's, or only move apart in a pass.
     carried
-        By path and name, attributes in which the model has left tensors.
-    traced
-        Whether compilers follow it, which know no way out of ``vmap``.
+        By path and name, attributes with tensors that the model has left, and whether members
+        differ in them.
+    way
+        ``"at once"``; ``"in turn"``, for one member, which keeps its values for the gradient; or
+        ``"traced"``, for compilers, which know no way out of ``vmap``.
     """
 
     def __init__(
@@ -351,9 +380,8 @@ class Skeleton:
         dropouts: tuple[str, ...],
         owns_buffers: bool,
         apart: bool,
-        carried: set[tuple[str, str]],
-        *,
-        traced: bool = False,
+        carried: dict[tuple[str, str], bool],
+        way: str,
     ) -> None:
         self.model, self.layers, self.parts = model, layers, Parts()
         self._owns_buffers, self._apart, self._carried = owns_buffers, apart, carried
@@ -361,9 +389,9 @@ class Skeleton:
         self._modules = {
             path: (module, stored.get_submodule(path)) for path, module in model.named_modules()
         }
-        self._lazy = () if traced else plan.layers
+        self._way, self._lazy = way, plan.layers if way == "at once" else ()
         for path, (module, _) in self._modules.items():
-            if other := self._forward_of(path, module, dropouts, traced):
+            if other := self._forward_of(path, module, dropouts):
                 module.forward = other
             if path in self._lazy:
                 keys = module._parameters
@@ -374,14 +402,16 @@ class Skeleton:
             start = f"{path}." if path else ""
             for key in () if path in self._lazy else module._parameters:
                 source, product = plan.sources.get(start + key), isinstance(module, PRODUCTS)
-                self._parameters.append((start + key, there._parameters, key, source, product))
+                here = module._parameters
+                self._parameters.append(
+                    (start + key, here, there._parameters, key, source, product)
+                )
             for key in module._buffers:
                 self._buffers.append((start + key, module._buffers, there._buffers, key))
         self._constants = [
-            (vars(module), vars(there), [k for k, v in vars(module).items() if k in vars(there)
-             and k not in OF_MODULES and isinstance(v, CONSTANTS)])
+            (vars(module), vars(there), constants_of(module, there))
             for module, there in self._modules.values()
-        ]  # fmt: skip
+        ]
         self._first = {
             (path, key): (value, _ids(value))
             for path, (module, _) in self._modules.items()
@@ -396,24 +426,23 @@ class Skeleton:
                 else:
                     vars(module)[key] = vars(there)[key]
 
-    def _forward_of(
-        self, path: str, module: nn.Module, dropouts: tuple[str, ...], traced: bool
-    ) -> Any:
+    def _forward_of(self, path: str, module: nn.Module, dropouts: tuple[str, ...]) -> Any:
         parts, kind = self.parts, type(module)
+        norm = isinstance(module, _BatchNorm) and kind.forward is _BatchNorm.forward
         if path in dropouts:
             return partial(parts.dropout, path, module)
         if "forward" in vars(module):  # the model's own
             return None
         if isinstance(module, nn.RNNBase):
             return partial(parts.recurrent, module)
-        if traced:
-            return partial(parts.traced_dropout, module) if kind is nn.Dropout else None
+        if self._way == "traced":
+            if kind is nn.Dropout:
+                return partial(parts.traced_dropout, module)
+            return partial(parts.traced_norm, module) if norm else None
         if path in self._lazy:
             return partial(parts.product, path, module)
-        if kind in EACH_EXAMPLE:
-            return partial(parts.each_example, module)
-        if isinstance(module, _BatchNorm) and kind.forward is _BatchNorm.forward:
-            return partial(parts.normalize, module)
+        if self._way == "at once" and (norm or kind in EACH_EXAMPLE):
+            return partial(parts.normalize if norm else parts.each_example, module)
         return None
 
     def run(self, run: Run, inputs: Inputs, randomness: str, *, keeps: bool) -> Any:
@@ -428,13 +457,16 @@ class Skeleton:
         # Of an operation without a rule Torch warns, and loops over the members.
         functorch._set_vmap_fallback_warning_enabled(False)
         try:
-            with vmap_increment_nesting(run.rows, randomness) as run.level:
+            with _no_checkpoints(), vmap_increment_nesting(run.rows, randomness) as run.level:
                 values = {**shared, **{key: run.own(value) for key, value in own.items()}}
                 before = dict(values)
                 outputs = self._call(run, values, *inputs(), keeps)
                 state = self._state(values, {} if clones else before)
-                moved = [map_tensors(lambda _, x: run.of_all(x)[0], x, "") for *_, x in state]
                 differ = [any(run.of_all(x)[1] for _, x in named_tensors(x)) for *_, x in state]
+                moved = [
+                    map_tensors(partial(run.spread, d), x, key)
+                    for (_, _, key, x), d in zip(state, differ, strict=True)
+                ]
 
                 def with_members(_: str, y: Tensor) -> Tensor:
                     return functorch._remove_batch_dim(y, run.level, run.rows, 0)
@@ -446,24 +478,28 @@ class Skeleton:
         self._keep(run, state, moved, differ, keeps)
         return outputs
 
-    def run_in_turn(self, run: Run, inputs: Inputs, *, keeps: bool) -> Any:
-        """`run`, one member after the other."""
-        shared, own = self._values(run, clones=True)
+    def run_in_turn(
+        self, run: Run, inputs: Inputs, fresh: Callable[[], "Skeleton"], *, keeps: bool
+    ) -> Any:
+        """`run`, one member after the other; each in a `fresh` copy where it needs a gradient.
+
+        What a checkpoint computes again for the gradient finds the values of its member there.
+        """
         outputs, states = [], []
-        try:
-            for member in range(run.rows):
-                run.member = member
-                run.calls.clear()
-                values = shared | {key: run.own(value) for key, value in own.items()}
-                values |= {key: shared[key].clone() for key, *_ in self._buffers if key in shared}
-                outputs.append(self._call(run, values, *inputs(), keeps))
-                states.append(self._state(values, {}))
-        finally:
-            run.member = None
+        skeletons = [fresh() if torch.is_grad_enabled() else self for _ in range(run.rows)]
+        shared, own = skeletons[0]._values(run, clones=True)
+        for run.member, one in enumerate(skeletons):
+            run.calls.clear()
+            values = shared | {key: run.own(value) for key, value in own.items()}
+            values |= {key: shared[key].clone() for key, *_ in self._buffers if key in shared}
+            outputs.append(one._call(run, values, *inputs(), keeps))
+            states.append(one._state(values, {}))
+            one.parts.run = None
+        run.member = None
         moved = [
             stack_nested([x for *_, x in rows], rows[0][2]) for rows in zip(*states, strict=True)
         ]
-        self._keep(run, states[0], moved, [True] * len(moved), keeps)
+        one._keep(run, states[-1], moved, [True] * len(moved), keeps)
         return stack_nested(outputs, "the output")
 
     def trace(self, run: Run, args: Any, kwargs: Any, randomness: str, own_batches: bool) -> Any:
@@ -497,7 +533,7 @@ class Skeleton:
         """Return what is the same for all members, and (members, …) of what is not, by name."""
         shared: dict[str, Tensor] = {}
         own: dict[str, Tensor] = {}
-        for name, there, key, source, product in self._parameters:
+        for name, _, there, key, source, product in self._parameters:
             value = run.arrays(source[0])[source[1]] if source else there.get(key)
             if value is not None:
                 kind = value.device.type
@@ -535,8 +571,13 @@ class Skeleton:
             here[key] = {number: own.get(number, hook) for number, hook in there[key].items()}
         for path, key in self._carried:
             here, there = map(vars, self._modules[path])
-            here[key] = map_tensors(lambda _, x: run.own(x), there[key], key)
-        return functional_call(self.model, values, args, kwargs, tie_weights=False)
+            own = run.own if self._carried[path, key] else lambda x: x
+            here[key] = map_tensors(lambda _, x, own=own: own(x), there[key], key)
+        if self._way == "at once":
+            return functional_call(self.model, values, args, kwargs, tie_weights=False)
+        for name, here, _, key, *_ in (*self._parameters, *self._buffers):
+            here[key] = values.get(name)
+        return self.model(*args, **kwargs)
 
     def _state(
         self, values: dict[str, Tensor], unmoved: dict[str, Tensor]
@@ -552,9 +593,16 @@ class Skeleton:
         ]
         for name, here, _, key in self._buffers:
             here[key] = here[key] if name in values else None
-        for path, (module, there) in self._modules.items():
-            for key, value in vars(module).items():
-                if key in OF_MODULES or not isinstance(value, (Tensor, list, tuple, dict)):
+        for (path, (module, there)), (_, _, names) in zip(
+            self._modules.items(), self._constants, strict=True
+        ):
+            for key, value in [*vars(module).items()]:
+                if key in OF_MODULES:
+                    continue
+                if isinstance(value, CONSTANTS) and key not in names:  # counted from the class's
+                    names.append(key)
+                    vars(there)[key] = getattr(type(module), key, None)
+                if not isinstance(value, (Tensor, list, tuple, dict)):
                     continue
                 first, ids = self._first.get((path, key), (None, []))
                 if value is first and isinstance(value, (Tensor, tuple)):
@@ -578,7 +626,7 @@ class Skeleton:
         for (path, there, key, _), value, differs in zip(state, moved, differ, strict=True):
             if path is not None:
                 there[key] = value
-                self._carried.add((path, key))
+                self._carried[path, key] = differs
                 continue
             stored, floats = there[key], value.is_floating_point()
             if differs and not floats and not bool((value == value[0]).all()):
@@ -596,6 +644,25 @@ class Skeleton:
                 stored += (value - stored).mean(0)
             else:
                 stored.copy_(value[0])
+
+
+def constants_of(module: nn.Module, there: nn.Module) -> list[str]:
+    """Return the names of what a model may count and switch on a module, and its mode."""
+    return [
+        key
+        for key, value in vars(there).items()
+        if isinstance(value, CONSTANTS) and key not in OF_MODULES and hasattr(module, key)
+    ]
+
+
+@contextmanager
+def _no_checkpoints() -> Iterator[None]:
+    """Refuse checkpoints: when they compute something again, vmap is over."""
+    if torch._C._autograd._top_saved_tensors_default_hooks(False) is not None:
+        yield  # the reader's own, around the whole pass
+        return
+    with torch.autograd.graph.disable_saved_tensors_hooks("checkpoints inside"):
+        yield
 
 
 def _ids(value: Any) -> list[int]:
