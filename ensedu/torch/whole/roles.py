@@ -3,7 +3,8 @@
 - Weights of products have a shared copy and fast weights r and s for each member, or distributions:
   those of ``nn.Linear``, convolutions and transposed ones, ``nn.Bilinear``, recurrent layers and
   their cells, and ``nn.MultiheadAttention``, whose three projections each have an r.
-- Their biases are a member's own.
+- Their biases are a member's own (but those of an attention's projections with sizes of their own,
+  ``kdim`` or ``vdim``, which stand in one vector, and those of further layers with a tied weight).
 - Normalization, embeddings, vectors (class tokens, scales), and what has a first axis of 1
   (positions) are shared.
 - Any other matrix is an error, unless it is listed as `shared` or as `modulated`.

@@ -401,8 +401,8 @@ FORWARDS = {
     "loss beside logits": (lambda: (vectors(), torch.arange(B) % 2), {}, lambda self, x, labels: (
         F.cross_entropy(y := self.head(self.hidden(x)), labels), y
     )),
-    "checkpoint inside": (vectors, {}, lambda self, x: (
-        self.head(checkpoint(self.hidden, x, use_reentrant=False))
+    "checkpoint inside": (vectors, {"turns": METHODS[1:]}, lambda self, x: (
+        self.head(self.drop(checkpoint(self.fc, x, use_reentrant=False).tanh()))
     )),
 }  # fmt: skip
 for name, (given, what, forward) in FORWARDS.items():

@@ -336,7 +336,7 @@ ROLES = {
     "attention": (lambda: nn.MultiheadAttention(6, 2), 18 + 6, 18 + 6, 144, 18 + 6),
     "cross attention": (
         lambda: nn.MultiheadAttention(6, 2, kdim=3, vdim=5, add_bias_kv=True),
-        6 + 3 + 5 + 6, 4 * 6, 6 * (6 + 3 + 5 + 6), 4 * 6, 12,
+        6 + 3 + 5 + 6, 4 * 6, 6 * (6 + 3 + 5 + 6), 6, 0, 18 + 12,
     ),
     "LSTM": (lambda: nn.LSTM(7, 5), 7 + 5, 20 + 20, 20 * 12, 40),
     "cell": (lambda: nn.GRUCell(7, 5), 7 + 5, 15 + 15, 15 * 12, 30),
