@@ -148,7 +148,7 @@ def _() -> None:
 @CLAIMS.says("refused", "Ours raises an error instead, which names")
 def _() -> None:
     model = nn.Sequential(nn.ParameterList([torch.ones(8, 8)]), nn.Linear(8, 8))
-    with pytest.raises(ValueError, match="0.0 .*shared.*modulated"):
+    with pytest.raises(ValueError, match=r"0\.0 .*shared.*modulated"):
         et.ensemble(model, "batch_ensemble", 4)
 
 
