@@ -245,22 +245,21 @@ class ModelEnsemble(nn.Module):
         def inputs() -> tuple[Any, Any]:
             return self._inputs_of(run, args), self._inputs_of(run, kwargs)
 
-        try:
-            if self.in_turn:
-                outputs = skeleton.run_in_turn(run, inputs, keeps=keeps)
-            else:
-                outputs = self._at_once(skeleton, run, inputs, keeps)
-        finally:
-            self._free.append(skeleton)
+        if self.in_turn:
+            outputs = skeleton.run_in_turn(run, inputs, keeps=keeps)
+        else:
+            outputs, skeleton = self._at_once(skeleton, run, inputs, keeps)
+        self._free.append(skeleton)  # one that failed has tensors of that pass
         return self._with_leading_axes(outputs)
 
     def _at_once(self, skeleton: Skeleton, run: Run, inputs: Any, keeps: bool) -> Any:
         try:
-            return skeleton.run(run, inputs, self._randomness, keeps=keeps)
+            return skeleton.run(run, inputs, self._randomness, keeps=keeps), skeleton
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
             why = str(error)
+        skeleton = self._skeleton()
         outputs = skeleton.run_in_turn(run, inputs, keeps=keeps)
         self.in_turn = True
         warnings.warn(
@@ -268,7 +267,7 @@ class ModelEnsemble(nn.Module):
             "net.in_turn = True says that it may",
             stacklevel=5,
         )
-        return outputs
+        return outputs, skeleton
 
     def _inputs_of(self, run: Run, tree: Any) -> Any:
         def given(_: str, x: Tensor) -> Tensor:

@@ -4,7 +4,6 @@ A `Run` knows the noise of a pass, and which member runs, or that all do. A `Ske
 the model that takes its values from there.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,8 +28,8 @@ from ensedu.torch.whole.roles import PRODUCTS, Plan
 
 # What every module has, which is no state of a model.
 OF_MODULES = frozenset(vars(nn.Module())) - {"training", "_is_full_backward_hook"}
-# Functions that run before and behind a module's forward pass, and its backward pass.
-HOOKS = tuple(key for key in OF_MODULES if re.match("_(forward|backward).*hooks", key))
+#: What looks on at passes of a module.
+HOOKS = [key for key in vars(nn.Module()) if key.startswith(("_forward_", "_backward_"))]
 CONSTANTS = (bool, int, float, str, type(None))
 # How many axes behind the batch a dropout drops on their own; None for all.
 DROPOUT_AXES = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d: 1}
@@ -460,7 +459,9 @@ class Skeleton:
                 states.append(self._state(values, {}))
         finally:
             run.member = None
-        moved = [stack_nested([x for *_, x in rows], "") for rows in zip(*states, strict=True)]
+        moved = [
+            stack_nested([x for *_, x in rows], rows[0][2]) for rows in zip(*states, strict=True)
+        ]
         self._keep(run, states[0], moved, [True] * len(moved), keeps)
         return stack_nested(outputs, "the output")
 
@@ -485,27 +486,24 @@ class Skeleton:
         masks = {path: noise for path, noise in run.noise.items() if path not in self.layers}
         ys = iter(vmap(member, axes, randomness=randomness)(own, masks, args, kwargs))
         if clones:
-            state = [
-                (None, there, key, None) for name, _, there, key in self._buffers
-                if name in own or name in shared
-            ]  # fmt: skip
-            moved = [
-                own.get(n, shared.get(n)) for n, *_ in self._buffers if n in own or n in shared
-            ]
-            differ = [name in own for name, *_ in self._buffers if name in own or name in shared]
-            self._keep(run, state, moved, differ, keeps=True)
+            names = [one for one in self._buffers if one[0] in own or one[0] in shared]
+            state = [(None, there, key, None) for _, _, there, key in names]
+            moved = [(own if name in own else shared)[name] for name, *_ in names]
+            self._keep(run, state, moved, [name in own for name, *_ in names], keeps=True)
         return map_tensors(lambda _, y: next(ys), found[-1], "the output")
 
     def _values(self, run: Run, *, clones: bool) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Return what is the same for all members, and (members, …) of what is not, by name."""
         shared: dict[str, Tensor] = {}
         own: dict[str, Tensor] = {}
-        short = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
         for name, there, key, source, product in self._parameters:
             value = run.arrays(source[0])[source[1]] if source else there.get(key)
             if value is not None:
-                # Under vmap a product adds its bias by itself, which autocast does not shorten.
-                (own if source else shared)[name] = value.to(short) if short and product else value
+                kind = value.device.type
+                if product and torch.is_autocast_enabled(kind):
+                    # Under vmap a product adds its bias by itself, which autocast does not shorten.
+                    value = value.to(torch.get_autocast_dtype(kind))
+                (own if source else shared)[name] = value
         known: dict[int, Tensor] = {}  # a buffer of two names is one
         for name, _, there, key in self._buffers:
             if (value := there[key]) is None:
@@ -570,7 +568,7 @@ class Skeleton:
         self, run: Run, state: Any, moved: list[Any], differ: list[bool], keeps: bool
     ) -> None:
         """Keep in the net what a pass has changed; `moved` holds that of all members."""
-        self.parts.run = None
+        self.parts.run = None  # and with it what the pass has formed
         if not keeps:
             return
         for here, there, names in self._constants:
