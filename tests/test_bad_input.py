@@ -581,7 +581,7 @@ ENSEMBLE = [
     (lambda: ensemble(torch.nn.ReLU()), ValueError, ["model", "no layer to swap", "nn.Linear"]),
     (lambda: ensemble(tied()), ValueError, ["embed.weight = decode.weight", "tied", "shared"]),
     (lambda: ensemble(tied(), shared=["embed"]), ValueError, ["embed.weight = decode.weight", "tied", "shared"]),
-    (lambda: ensemble(watched()), ValueError, ["hooks", "0.weight", "hooks of modules"]),
+    (lambda: ensemble(watched()), ValueError, ["hooks", "0.weight", "ensemble's own"]),
     (lambda: ensemble(ensemble(method="deep_ensemble")), ValueError, ["model", "ensemble already"]),
     (lambda: ensemble(frozen(), "deep_ensemble"), ValueError, ["frozen", "0.weight", "shared"]),
     (lambda: ensemble(torch.nn.utils.spectral_norm(torch.nn.Linear(m, n)), "deep_ensemble"), ValueError, ["weight_orig", "Linear", "initialize"]),

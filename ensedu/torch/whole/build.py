@@ -17,9 +17,9 @@ from ensedu.torch.whole.refusals import (
     refuse_captured,
     refuse_compiled,
     refuse_ensembles,
-    refuse_hooks_of_parameters,
     refuse_lazy,
     refuse_undroppable,
+    refuse_watched,
     warn_of_unregistered,
 )
 from ensedu.torch.whole.roles import Plan, is_within, names_of, plan
@@ -145,8 +145,8 @@ def ensemble(
     names = names_of(model, shared, "shared")
     scaled = names_of(model, modulated, "modulated")
     refuse_lazy(model)
+    refuse_watched(model)
     refuse_captured(model)
-    refuse_hooks_of_parameters(model)
     refuse_ensembles(model)
     warn_of_unregistered(model)
     if row.apart:
@@ -231,8 +231,6 @@ def _with_arrays(
         if path in plans.layers:
             if path not in placed:
                 layer = layer_like(model.get_submodule(path), method, members, options)
-                plain = vars(stored.get_submodule(path))
-                vars(layer).update({k: plain[k] for k in (*HOOKS, "_is_full_backward_hook")})
                 stored = _replaced(stored, model, path, layer)
             placed.add(path)
             continue
@@ -255,6 +253,8 @@ def _with_arrays(
 
 def _replaced(stored: nn.Module, model: nn.Module, path: str, layer: nn.Module) -> nn.Module:
     """Return `stored` with `layer` wherever the model has the module of this path."""
+    plain = vars(stored.get_submodule(path))
+    vars(layer).update((key, plain[key]) for key in (*HOOKS, "_is_full_backward_hook"))
     if not path:
         return layer
     module = model.get_submodule(path)

@@ -4,6 +4,7 @@ A `Run` knows the noise of a pass, and which member runs, or that all do. A `Ske
 the model that takes its values from there.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,8 +29,8 @@ from ensedu.torch.whole.roles import PRODUCTS, Plan
 
 # What every module has, which is no state of a model.
 OF_MODULES = frozenset(vars(nn.Module())) - {"training", "_is_full_backward_hook"}
-#: What looks on at passes of a module.
-HOOKS = [key for key in vars(nn.Module()) if key.startswith(("_forward_", "_backward_"))]
+# Functions that run before and behind a module's forward pass, and its backward pass.
+HOOKS = tuple(key for key in OF_MODULES if re.match("_(forward|backward).*hooks", key))
 CONSTANTS = (bool, int, float, str, type(None))
 # How many axes behind the batch a dropout drops on their own; None for all.
 DROPOUT_AXES = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d: 1}
