@@ -60,7 +60,7 @@ class _Use:
     """A parameter where a module has it."""
 
     path: str
-    owner: nn.Module
+    owner: Any
     key: str
 
     @property
