@@ -196,7 +196,7 @@ def _plan_of_head(model: nn.Module, head: Any) -> Plan:
 
 
 def _dropouts(model: nn.Module, shared: tuple[str, ...]) -> tuple[str, ...]:
-    found = {
+    found: dict[str, Any] = {
         name: module
         for name, module in model.named_modules()
         if isinstance(module, DROPOUT_MODULES) and not is_within(name, shared)

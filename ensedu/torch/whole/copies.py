@@ -171,8 +171,9 @@ def _reset_all(member: nn.Module, shared: tuple[str, ...]) -> None:
         for parameter in own.values():
             parameter.fill_(float("nan"))
     for name, module in reversed(list(member.named_modules())):
-        if not is_within(name, shared) and _reset_method(module) is not None:
-            _reset_method(module)()
+        reset = _reset_method(module)
+        if not is_within(name, shared) and reset is not None:
+            reset()
     fixed = [
         f"{name} ({class_path(owner)})"
         for path, owner in member.named_modules()

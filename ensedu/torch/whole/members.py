@@ -196,7 +196,8 @@ class ModelEnsemble(nn.Module):
                         f"{self.samples} samples, as net.noise() returns it"
                     )
             rows = [mask[place] for mask in masks.values()]
-            fixed = FixedDropout(rows, member.get_submodule(path).p)
+            dropout: Any = member.get_submodule(path)
+            fixed = FixedDropout(rows, dropout.p)
             if not path:
                 return fixed
             member.set_submodule(path, fixed)
@@ -330,7 +331,7 @@ def _member_array(run: Run, path: str, kind: str) -> tuple[Tensor, bool]:
             'noise["output"] makes another function for each example; accepted is noise of the '
             "weights, net.noise(generator)"
         )
-    value = run.arrays(path)[kind]
+    value: Any = run.arrays(path)[kind]
     trained = getattr(layer, kind, None)
     trained = getattr(layer, f"{kind}_mean") if trained is None else trained
     return value, trained.requires_grad

@@ -40,11 +40,12 @@ def map_tensors(
             "cache out with use_cache=False)"
         )
     values = [map_tensors(function, part, name + path, strict=strict) for _, path, part in parts]
+    kind: Any = type(tree)
     if dataclasses.is_dataclass(tree):
-        return type(tree)(**{key: x for (key, _, _), x in zip(parts, values, strict=True)})
+        return kind(**{key: x for (key, _, _), x in zip(parts, values, strict=True)})
     if isinstance(tree, dict):
-        return type(tree)((key, x) for (key, _, _), x in zip(parts, values, strict=True))
-    return type(tree)(*values) if hasattr(tree, "_fields") else type(tree)(values)
+        return kind((key, x) for (key, _, _), x in zip(parts, values, strict=True))
+    return kind(*values) if hasattr(tree, "_fields") else kind(values)
 
 
 def branches(tree: Any) -> list[tuple[Any, str, Any]] | None:

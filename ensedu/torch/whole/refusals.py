@@ -154,7 +154,7 @@ def _holds_something(module: nn.Module) -> bool:
     return drops or any(True for _ in (*module.parameters(), *module.buffers()))
 
 
-def refuse_undroppable(found: dict[str, nn.Module], known: tuple[type, ...]) -> None:
+def refuse_undroppable(found: dict[str, Any], known: tuple[type, ...]) -> None:
     """Refuse a model without dropout that draws masks, and kinds of dropout that shift values."""
     other = [
         f"{name} ({class_path(part)})" for name, part in found.items() if type(part) not in known

@@ -61,7 +61,7 @@ class Use:
     """A parameter where a module has it."""
 
     path: str
-    owner: nn.Module
+    owner: Any
     key: str
 
     @property

@@ -14,19 +14,18 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-
-# The parts of torch.func.vmap: it searches inputs and outputs at each call, and lets nobody out.
-from torch._C import _functorch as functorch
 from torch._functorch.vmap import lazy_load_decompositions, vmap_increment_nesting
 from torch.func import functional_call, vmap
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from ensedu.torch.base import MemberLayer
 from ensedu.torch.dropout import checked_mask
-from ensedu.torch.variational import Distributions, softplus
+from ensedu.torch.variational import softplus
 from ensedu.torch.whole.nested_tensors import map_tensors, named_tensors, stack_nested
 from ensedu.torch.whole.roles import PRODUCTS, Plan
 
+# The parts of torch.func.vmap: it searches inputs and outputs at each call, and lets nobody out.
+functorch: Any = torch._C._functorch
 # What every module has, which is no state of a model.
 OF_MODULES = frozenset(vars(nn.Module())) - {"training", "_is_full_backward_hook"}
 # Functions that run before and behind a module's forward pass, and its backward pass.
@@ -123,11 +122,12 @@ class Run:
     def noise_of(self, path: str, shape: tuple[int, ...] | None = None) -> dict[str, Tensor] | None:
         """Return the noise of a layer for an input: what is given, or one draw a pass."""
         layer = self.layers[path]
-        if not isinstance(layer, Distributions):
+        if not hasattr(layer, "noise"):
             return None
         if not depends_on_input(layer) or self.given:
             if path not in self.noise:
-                self.noise[path] = self._missing(path) or draw(layer, self, path)
+                self._missing(path)
+                self.noise[path] = draw(layer, self, path)
             return self.noise[path]
         if shape is None:
             raise ValueError(
@@ -146,8 +146,8 @@ class Run:
         own = self.noise.setdefault(path, {})
         if name not in own:
             self._missing(path)
-            source = {} if self.generator is None else {"generator": self.generator}
-            own[name] = torch.rand(self.rows, 1, *shape[1:], device=device, **source) >= p
+            sizes = (self.rows, 1, *shape[1:])
+            own[name] = torch.rand(sizes, generator=self.generator, device=device) >= p
         with named_errors(path):
             return checked_mask({"mask": own[name]}, every, len(shape) - 1)
 
@@ -163,7 +163,7 @@ class Run:
         if path not in self._formed:
             layer = self.layers[path]
             with self.outside():
-                noise = self.noise_of(path)
+                noise: Any = self.noise_of(path)
                 with named_errors(path):
                     weight = layer.stored_weights(noise)
                 bias = getattr(layer, "bias", None)
@@ -537,7 +537,8 @@ class Skeleton:
             value = run.arrays(source[0])[source[1]] if source else there.get(key)
             if value is not None:
                 kind = value.device.type
-                if product and torch.is_autocast_enabled(kind):
+                short = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+                if product and short:
                     # Under vmap a product adds its bias by itself, which autocast does not shorten.
                     value = value.to(torch.get_autocast_dtype(kind))
                 (own if source else shared)[name] = value
@@ -570,9 +571,9 @@ class Skeleton:
         for here, there, key, own in self._hooks:
             here[key] = {number: own.get(number, hook) for number, hook in there[key].items()}
         for path, key in self._carried:
-            here, there = map(vars, self._modules[path])
+            module, kept = self._modules[path]
             own = run.own if self._carried[path, key] else lambda x: x
-            here[key] = map_tensors(lambda _, x, own=own: own(x), there[key], key)
+            vars(module)[key] = map_tensors(lambda _, x, own=own: own(x), vars(kept)[key], key)
         if self._way == "at once":
             return functional_call(self.model, values, args, kwargs, tie_weights=False)
         for name, here, _, key, *_ in (*self._parameters, *self._buffers):

@@ -19,7 +19,14 @@ from ensedu.torch.rank1 import Rank1Arrays
 FROM_MODEL = {"weight": "weight", "weight_mean": "weight", "bias": "bias", "bias_mean": "bias"}
 # What is frozen with it: a distribution around a fixed mean has a fixed spread.
 FROZEN_WITH = FROM_MODEL | {"weight_rho": "weight", "bias_rho": "bias"}
-GEOMETRY = ("stride", "padding", "dilation", "groups", "padding_mode")
+# What such a layer takes over from the one in whose place it stands.
+SETTINGS = {
+    "Linear": ("in_features", "out_features"),
+    "Conv2d": (
+        "in_channels", "out_channels", "kernel_size",
+        "stride", "padding", "dilation", "groups", "padding_mode",
+    ),
+}  # fmt: skip
 
 
 class WeightOfAnyShape(WeightLayer):
@@ -47,7 +54,8 @@ class WeightOfAnyShape(WeightLayer):
         first, second = shape[0], shape[1] * groups
         self.outputs, self.inputs = (second, first) if transposed else (first, second)
         self.fan_in = prod(shape[1:])
-        self._make_parameters(**options)
+        make: Any = self._make_parameters  # that of the method
+        make(**options)
 
     def _example_axes(self) -> tuple[int, ...]:
         return (self.inputs,)
@@ -91,20 +99,13 @@ def layer_options(method: str) -> dict[str, Any]:
     return {name: one.default for name, one in parameters.items() if name not in taken}
 
 
-def layer_like(
-    module: nn.Linear | nn.Conv2d, method: str, members: dict[str, int], options: dict[str, Any]
-) -> Any:
+def layer_like(module: Any, method: str, members: dict[str, int], options: dict[str, Any]) -> Any:
     """Return the method's layer in place of a plain one, at whose weight and bias it starts."""
-    if isinstance(module, nn.Linear):
-        kind, sizes, geometry = "Linear", (module.in_features, module.out_features), {}
-    else:
-        kind, sizes = "Conv2d", (module.in_channels, module.out_channels, module.kernel_size)
-        geometry = {name: getattr(module, name) for name in GEOMETRY}
-    like = {"device": module.weight.device, "dtype": module.weight.dtype}
-    bias = module.bias is not None
+    kind = "Linear" if isinstance(module, nn.Linear) else "Conv2d"
     layer = layer_class(method, kind)(
-        *sizes, *members.values(), bias=bias, **like, **geometry, **options
-    )
+        **{name: getattr(module, name) for name in SETTINGS[kind]}, **members, **options,
+        bias=module.bias is not None, device=module.weight.device, dtype=module.weight.dtype,
+    )  # fmt: skip
     _start_at(layer, {"weight": module.weight, "bias": module.bias})
     return layer.train(module.training)
 
@@ -112,13 +113,13 @@ def layer_like(
 def weight_like(
     owner: nn.Module,
     key: str,
-    values: dict[str, nn.Parameter | None],
+    values: dict[str, Any],
     method: str,
     members: dict[str, int],
     options: dict[str, Any],
 ) -> Any:
     """Return the arrays of a method around the weight `key` of some other module."""
-    weight: Any = values["weight"]
+    weight = values["weight"]
     geometry: dict[str, Any] = {}
     if isinstance(owner, _ConvNd):
         geometry = {"groups": owner.groups, "transposed": owner.transposed}
@@ -143,7 +144,7 @@ def weight_like(
 
 
 @torch.no_grad()
-def _start_at(layer: WeightLayer, values: dict[str, nn.Parameter | None]) -> None:
+def _start_at(layer: Any, values: dict[str, Any]) -> None:
     if METHODS[layer.method].apart:
         return  # each member has a start of its own
     for name, parameter in layer.named_parameters():
