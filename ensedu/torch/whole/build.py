@@ -21,7 +21,7 @@ from ensedu.torch.whole.refusals import (
     refuse_undroppable,
     warn_of_unregistered,
 )
-from ensedu.torch.whole.roles import Plan, is_within, names_of, plan
+from ensedu.torch.whole.roles import Plan, Use, is_within, multiplier, names_of, plan
 from ensedu.torch.whole.running import DROPOUT_AXES
 from ensedu.torch.whole.weights import layer_like, layer_options, weight_like
 
@@ -222,7 +222,7 @@ def _with_arrays(
 ) -> nn.Module:
     """Return a copy of a model with the method's arrays in place of parameters."""
     stored = _copied(model)
-    biases = plans.weights
+    modules, biases = dict(model.named_modules()), plans.weights
     placed: set[str] = set()
     for name, (path, kind) in plans.sources.items():
         owner_path, _, key = name.rpartition(".")
@@ -237,13 +237,14 @@ def _with_arrays(
             owner._parameters[key] = None
             continue
         if path not in placed:
-            plain = model.get_submodule(owner_path)
+            use = Use(owner_path, model.get_submodule(owner_path), key)
             values = {
                 "weight": model.get_parameter(name),
                 "bias": model.get_parameter(biases[path]) if biases[path] else None,
             }
             placed.add(path)
-            layer = weight_like(plain, key, values, method, members, options)
+            _, plain, of = multiplier(use, modules)
+            layer = weight_like(plain, of, values, method, members, options)
         del owner._parameters[key]
         owner._modules[key] = layer
     return stored

@@ -56,7 +56,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class _Use:
+class Use:
     """A parameter where a module has it."""
 
     path: str
@@ -75,10 +75,10 @@ def plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, ...]) 
     what members have and what they share.
     """
     modules = dict(model.named_modules())
-    uses: dict[int, list[_Use]] = {}
+    uses: dict[int, list[Use]] = {}
     for path, owner in modules.items():
         for key, parameter in owner.named_parameters(recurse=False):
-            uses.setdefault(id(parameter), []).append(_Use(path, owner, key))
+            uses.setdefault(id(parameter), []).append(Use(path, owner, key))
     matrices, ties, fast = [], [], []
     for own in uses.values():
         roles = [_role(use, modules, shared, modulated) for use in own]
@@ -123,14 +123,14 @@ def plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, ...]) 
 
 
 def _role(
-    use: _Use, modules: dict[str, nn.Module], shared: tuple[str, ...], modulated: tuple[str, ...]
+    use: Use, modules: dict[str, nn.Module], shared: tuple[str, ...], modulated: tuple[str, ...]
 ) -> str:
     parameter = getattr(use.owner, use.key)
     if is_within(use.name, shared) or isinstance(use.owner, KEPT):
         return "shared"
     if is_within(use.name, modulated):
         return "fast" if parameter.ndim > 1 else "shared"
-    if isinstance(_multiplier(use, modules)[1], PRODUCTS):
+    if isinstance(multiplier(use, modules)[1], PRODUCTS):
         # Weight normalization keeps the length of each row apart, (n, 1).
         length = use.key == "weight_g" or (use.key == "original0" and len(use.owner) == 1)
         return "fast" if "weight" in use.name and parameter.ndim > 1 and not length else "shared"
@@ -138,7 +138,7 @@ def _role(
     return "matrix" if len(longer) > 1 and parameter.shape[0] > 1 else "shared"
 
 
-def _multiplier(use: _Use, modules: dict[str, nn.Module]) -> tuple[str, nn.Module, str]:
+def multiplier(use: Use, modules: dict[str, nn.Module]) -> tuple[str, nn.Module, str]:
     """Return path and module of what multiplies with a parameter, and what that calls it."""
     if not isinstance(use.owner, ParametrizationList):
         return use.path, use.owner, use.key.removesuffix("_v").removesuffix("_orig")
@@ -149,18 +149,21 @@ def _multiplier(use: _Use, modules: dict[str, nn.Module]) -> tuple[str, nn.Modul
 
 
 def _bias_of(
-    use: _Use, modules: dict[str, nn.Module], shared: tuple[str, ...], uses: dict[int, list[_Use]]
+    use: Use, modules: dict[str, nn.Module], shared: tuple[str, ...], uses: dict[int, list[Use]]
 ) -> str:
     """Return the name of the bias that goes with a weight, "" without."""
-    path, module, key = _multiplier(use, modules)
+    path, module, key = multiplier(use, modules)
     bias = module._parameters.get(key.replace("weight", "bias"))
     name = f"{path}.{key.replace('weight', 'bias')}".lstrip(".")
     if "weight" not in key or bias is None or is_within(name, shared) or len(uses[id(bias)]) > 1:
         return ""
-    transposed = getattr(module, "transposed", False)
     weight = getattr(use.owner, use.key)
-    outputs = weight.shape[1] * module.groups if transposed else weight.shape[0]
-    return name if tuple(bias.shape) == (outputs,) else ""
+    outputs = [weight.shape[0]]
+    if getattr(module, "transposed", False):
+        outputs = [weight.shape[1] * module.groups]
+    elif not isinstance(module, PRODUCTS):  # which of its axes is that of outputs, its bias says
+        outputs.append(weight.shape[1])
+    return name if bias.shape in [(one,) for one in outputs] else ""
 
 
 def names_of(model: nn.Module, given: Any, argument: str = "shared") -> tuple[str, ...]:

@@ -123,6 +123,8 @@ def weight_like(
         geometry = {"groups": owner.groups, "transposed": owner.transposed}
     elif isinstance(owner, nn.MultiheadAttention) and key == "in_proj_weight":
         geometry = {"groups": 3}
+    elif values["bias"] is not None:
+        geometry = {"transposed": len(values["bias"]) != len(weight)}
     if options.get("per_example"):
         raise ValueError(
             "per_example must be False for a model with weights other than those of nn.Linear and "
