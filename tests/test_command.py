@@ -120,19 +120,24 @@ class Recurrent(nn.Module):
 
 
 class Around(nn.Module):
-    """Something goes around the head, or is as long as the input was."""
+    """Something goes around the head."""
 
-    def __init__(self, flat=False):
+    def __init__(self):
         super().__init__()
-        self.body, self.head, self.flat = nn.Linear(5, 7), nn.Linear(7, 7), flat
+        self.body, self.head = nn.Linear(5, 7), nn.Linear(7, 7)
 
     def forward(self, x):
         h = self.body(x)
-        return self.head(h).reshape(len(x), -1) if self.flat else h + self.head(h)
+        return (h + self.head(h)).reshape(len(x), -1)
 
 
-def flat():
-    return Around(flat=True)
+class Matrices(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = (nn.Parameter(torch.ones(5, n)) for n in (7, 3))
+
+    def forward(self, x):
+        return x @ self.first, x @ self.second
 
 
 def lazy():
@@ -275,15 +280,31 @@ def test_flops_of_attention_and_of_recurrent_layers(nets, report):
     """Torch's fused kernels for them are unknown to its counter, which would say 0."""
     B, T, k, wide = 2, 3, 6, 13
     size = "--input", str(T), "--batch", str(B), "--integers"
-    rows = report("readers_nets:Tied", *size, "--shared", "*.self_attn", "last", "words")
+    rows = report("readers_nets:Tied", *size, "--shared", "last", "words")
     attention = 4 * B * T * k * k + 2 * B * T * T * k
     products = attention + 2 * B * T * k * wide + B * T * k * 11
     assert rows["single"]["flops"] == 2 * products
     assert rows["deep_ensemble"]["flops"] == rows["rank1"]["flops"] == 4 * 2 * products
+    # Its query, key and value have r and s each.
+    own = 4 * (6 * k + 2 * k + 2 * (k + wide))
+    assert rows["batch_ensemble"]["per_member"] == own == rows["rank1"]["scales"]
+    once = report("readers_nets:Tied", *size, "--shared", "*.self_attn", "last", "words")
+    # All members attend alike to one input.
+    assert once["rank1"]["flops"] == 2 * (attention + 4 * (products - attention))
     # The weight of words and of the last layer is one.
     assert rows["single"]["total"] == 11 * k + 4 * (k * k + k) + 2 * k * wide + wide + k + 4 * k
     rows = report("readers_nets:Recurrent", "--input", f"{T},5", "--batch", str(B))
-    assert rows["deep_ensemble"]["flops"] == 4 * 2 * (B * T * 4 * 7 * (5 + 7))
+    for method in ("deep_ensemble", "batch_ensemble", "mean_field"):
+        assert rows[method]["flops"] == 4 * 2 * (B * T * 4 * 7 * (5 + 7))
+
+
+def test_matrices_of_the_models_own_are_shared_or_modulated(nets, report):
+    options = "--modulated", "fir*", "--shared", "second", "--input", "5"
+    rows = report("readers_nets:Matrices", *options, "--ensemble-size", "2")
+    assert rows["batch_ensemble"]["total"] == 35 + 15 + 2 * (5 + 7)
+    assert rows["batch_ensemble"]["flops"] == 2 * (2 * 35 + 15)
+    rows = report("readers_nets:Matrices", "--shared", "second")
+    assert "first (5, 7) of readers_nets.Matrices" in rows["rank1"]["refused"]
 
 
 def test_shared_modules_and_the_head(nets, report):
@@ -295,7 +316,8 @@ def test_shared_modules_and_the_head(nets, report):
 
 NAMES = {
     LENET: ("--head", "11", "--input", "1,28,28"),
-    "readers_nets:Tied": ("--shared", "*.self_attn", "last", "words", "--input", "3", "--integers"),
+    "readers_nets:Tied": ("--shared", "last", "words", "--input", "3", "--integers"),
+    "readers_nets:Matrices": ("--modulated", "first", "second", "--input", "5"),
     "readers_nets:Recurrent": ("--input", "3,5"),
     "readers_nets:ready": ("--input", "5"),
     "readers_nets:caster": ("--input", "5", "--head", "1"),
@@ -318,11 +340,10 @@ def test_the_version(capsys):
     assert capsys.readouterr().out == f"ensedu {about['project']['version']}\n"
 
 
-@pytest.mark.parametrize("model", ["Around", "flat"])
-def test_a_body_that_cannot_run_once_counts_for_each_member(nets, report, model):
+def test_a_body_counts_once_whatever_goes_around_its_head(nets, report):
     size = "--method", "last_layer", "--head", "head", "--input", "5", "--batch", "2"
-    rows = report(f"readers_nets:{model}", *size, "--ensemble-size", "3")
-    assert rows["last_layer"]["flops"] == 3 * 2 * 2 * (35 + 49)
+    rows = report("readers_nets:Around", *size, "--ensemble-size", "3")
+    assert rows["last_layer"]["flops"] == 2 * 2 * (35 + 3 * 49)
 
 
 def test_help_needs_no_torch():
@@ -401,7 +422,10 @@ def test_the_script_of_an_installed_package():
         (("readers_nets:words",), ["torch.nn.Module", "['no', 'module'] (list)"]),
         (("readers_nets:lazy",), ["lazy parameter"]),
         (("readers_nets:net", "--method", "rank2"), ["--method", "'rank2'", "'rank1'"]),
-        (("readers_nets:Tied", "--method", "rank1"), ["rank1: ", "attention.self_attn", "shared"]),
+        (
+            ("readers_nets:Tied", "--method", "rank1"),
+            ["rank1: ", "words.weight = last.weight", "shared"],
+        ),
         (("readers_nets:net", "--ensemble-size", "0"), ["--ensemble-size", "positive", "'0'"]),
         (("readers_nets:net", "--batch", "two"), ["--batch", "positive integer", "'two'"]),
         (("readers_nets:net", "--input", "5x7"), ["--input", "3,224,224", "'5x7'"]),
@@ -414,6 +438,7 @@ def test_the_script_of_an_installed_package():
         (("readers_nets:net", "--batch", "7"), ["--batch is for --input"]),
         (("readers_nets:net", "--integers"), ["--integers is for --input"]),
         (("readers_nets:net", "--shared", "9"), ["--shared", "'9'", "0.weight"]),
+        (("readers_nets:net", "--modulated", "9"), ["--modulated", "'9'", "0.weight"]),
         (("readers_nets:net", "--method", "last_layer"), ["--head must", "None; it has 0, 2"]),
         (("readers_nets:net", "--method", "rank1", "--head", "2"), ["--head is for"]),
     ],

@@ -469,9 +469,9 @@ OTHERS = {
         "method": lambda: "deep_ensemble", "value_range": lambda: 1.0,
     },
     "toys.points": {"name": lambda: "gap", "noise": lambda: 0.1, "seed": lambda: 3},
-    "torch.check_members": {"inputs*": lambda: torch.ones(B, m)},
     "torch.ensemble": {
-        "shared": lambda: (), "samples": lambda: None, "init": lambda: "signs",
+        "shared": lambda: (), "modulated": lambda: (), "samples": lambda: None,
+        "init": lambda: "signs",
         "prior": priors.Normal,
     },
     # No distributions, float64 and one step: no value makes the loss overflow.
@@ -596,10 +596,9 @@ def good(path, function):
 
 
 def call(function, arguments):
-    """Call a function; what stands behind a ``*`` gets one value."""
-    spread = [arguments[name] for name in ("layers*", "inputs*") if name in arguments]
-    named = {name: value for name, value in arguments.items() if name[-1] != "*"}
-    return function(*named.values(), *spread) if spread else function(**named)
+    """Call a function; what stands behind a ``*`` gets one value, and is all there is."""
+    spread = [arguments[name] for name in arguments if name[-1] == "*"]
+    return function(*spread) if spread else function(**arguments)
 
 
 def methods_of(path, kind):
@@ -626,7 +625,7 @@ def outcome(name, function, arguments):
     except (TypeError, ValueError) as error:
         if type(error) not in (TypeError, ValueError):
             return f"{type(error).__name__}: {error}"
-        word = rf"{name}\b" if name[-1] != "*" else name.removesuffix("s*")  # one of "inputs*"
+        word = rf"{name}\b" if name[-1] != "*" else name.removesuffix("s*")  # one of "layers*"
         if not re.search(rf"\b{word}", str(error)):
             return f"not named: {error}"
     except Exception as error:

@@ -4,16 +4,21 @@ import pytest
 import torch
 from torch import nn
 
+import ensedu.torch as et
 from ensedu import counting
+from ensedu.methods import size_option
 from ensedu.torch import models
-from tests.torch.whole.cases import MEMBER_METHODS, check_against_loop, convert, numbers
+from tests.torch.whole.law import check_pass, converted
+from tests.torch.whole.models import FAST, Entry
 
 
-# Narrow blocks of both networks, and WRN-28-1, meet all methods in whole/test_swap.py.
 @pytest.mark.large
-def test_a_network_of_published_size_equals_loop_over_members():
-    inputs = numbers(2, 3, 32, 32)
-    check_against_loop(models.resnet50, lambda: (inputs,), dict, "head.2", "rank1", number=2)
+@torch.no_grad()
+@pytest.mark.parametrize("build", [models.resnet50, lambda: models.wide_resnet(28, 1)])
+def test_members_of_a_network_of_published_size_are_what_they_are_alone(build):
+    entry = Entry(build, lambda: torch.randn(2, 3, 32, 32))
+    net = converted(entry, "rank1", 2).eval()
+    check_pass(entry, net, [entry.model().eval() for _ in range(2)], "rank1")
 
 
 @pytest.mark.parametrize(
@@ -43,9 +48,9 @@ def test_published_counts(build, head, totals):
         model = build()
     single, *others = totals
     assert counting.count(model).total == single
-    heads = {"head": head}
-    for method, total in zip((*MEMBER_METHODS, "last_layer"), others, strict=True):
-        net = convert(model, method, 4, **(heads if method == "last_layer" else {}))
+    for method, total in zip(("deep_ensemble", *FAST, "last_layer"), others, strict=True):
+        options = {"head": head} if method == "last_layer" else {}
+        net = et.ensemble(model, method, **size_option(method, 4), **options)
         count = counting.count(net)
         assert count.total == total == sum(p.numel() for p in net.parameters())
         assert (count.shared == 0) == (method == "deep_ensemble")
@@ -58,7 +63,7 @@ def test_the_networks_are_those_of_the_papers():
     block = ["Conv2d", "ReLU", "MaxPool2d"]
     assert kinds == [*block, *block, "Flatten", *["Linear", "ReLU"] * 2, "Linear"]
 
-    resnet, x = models.resnet50().eval(), numbers(1, 3, 64, 64).float()
+    resnet, x = models.resnet50().eval(), torch.randn(1, 3, 64, 64)
     shapes = []
     for name, part in resnet.named_children():
         x = part(x)
@@ -68,7 +73,7 @@ def test_the_networks_are_those_of_the_papers():
     stages = [(256, 16, 16)] * 3 + [(512, 8, 8)] * 4 + [(1024, 4, 4)] * 6 + [(2048, 2, 2)] * 3
     assert shapes == stages
 
-    wide, x = models.wide_resnet(16, 1).eval(), numbers(1, 3, 32, 32).float()
+    wide, x = models.wide_resnet(16, 1).eval(), torch.randn(1, 3, 32, 32)
     shapes = []
     for name, part in wide.named_children():
         start, x = x, part(x)

@@ -19,10 +19,11 @@ from ensedu.torch.whole.refusals import (
     refuse_ensembles,
     refuse_lazy,
     refuse_undroppable,
+    refuse_watched,
     warn_of_unregistered,
 )
 from ensedu.torch.whole.roles import Plan, Use, is_within, multiplier, names_of, plan
-from ensedu.torch.whole.running import DROPOUT_AXES
+from ensedu.torch.whole.running import DROPOUT_AXES, HOOKS
 from ensedu.torch.whole.weights import layer_like, layer_options, weight_like
 
 
@@ -102,9 +103,9 @@ def ensemble(
     ValueError
         For members or samples that the method does not have; for matrices of the model's own that
         are neither `shared` nor `modulated`, and ties between what is and what is not; for lazy
-        parameters, functions that hold modules of the model, compiled models, ensembles inside, and
-        a model with nothing to convert; for a deep ensemble, for parameters that are frozen or that
-        no ``reset_parameters()`` fills. All in question are named.
+        parameters and such with hooks, functions that hold modules of the model, compiled models,
+        ensembles inside, and a model with nothing to convert; for a deep ensemble, for parameters
+        that are frozen or that no ``reset_parameters()`` fills. All in question are named.
 
     Warns
     -----
@@ -144,6 +145,7 @@ def ensemble(
     names = names_of(model, shared, "shared")
     scaled = names_of(model, modulated, "modulated")
     refuse_lazy(model)
+    refuse_watched(model)
     refuse_captured(model)
     refuse_ensembles(model)
     warn_of_unregistered(model)
@@ -252,6 +254,8 @@ def _with_arrays(
 
 def _replaced(stored: nn.Module, model: nn.Module, path: str, layer: nn.Module) -> nn.Module:
     """Return `stored` with `layer` wherever the model has the module of this path."""
+    plain = vars(stored.get_submodule(path))
+    vars(layer).update((key, plain[key]) for key in (*HOOKS, "_is_full_backward_hook"))
     if not path:
         return layer
     module = model.get_submodule(path)

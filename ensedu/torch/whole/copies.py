@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.torch.base import class_path
-from ensedu.torch.whole.batch_sizes import batch_size_of_each_member
+from ensedu.torch.whole.inputs import check_own_batches
 from ensedu.torch.whole.nested_tensors import map_tensors, stack_nested
 from ensedu.torch.whole.one_member import checked_index, detached_tensors
 from ensedu.torch.whole.refusals import refuse_frozen
@@ -67,7 +67,7 @@ class MemberCopies(nn.Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         if self.own_batches:
-            batch_size_of_each_member(len(self.members), args, kwargs)
+            check_own_batches(len(self.members), args, kwargs)
 
         def inputs_of(tree: Any, i: int) -> Any:
             # A member that works in place would change the next one's input.

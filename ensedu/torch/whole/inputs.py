@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from ensedu.common import checks
-from ensedu.torch.base import not_dense
-from ensedu.torch.whole.batch_sizes import shared_batch_size
-from ensedu.torch.whole.nested_tensors import map_tensors
+from ensedu.torch.base import check_dense, not_dense
+from ensedu.torch.whole.nested_tensors import map_tensors, named_tensors
 
 __all__ = [
     "Inputs",
@@ -66,14 +65,34 @@ def number_of_examples(name: str, x: Any) -> int:
         )
     if isinstance(x, dict) and not all(isinstance(key, str) for key in x):
         raise TypeError(f"{name} must have strings for names, got {checks.shown([*x])}")
-    args, kwargs = as_arguments(x)
     try:
-        examples = shared_batch_size(args, kwargs)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}: {error}") from error
+        shapes = {key: tuple(own.shape) for key, own in named_tensors(x, name)}
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from error
+    sizes = [shape[0] for shape in shapes.values() if shape]
+    examples = next((size for size in sizes if size != 1), 1)
+    if not sizes or set(sizes) - {examples, 1}:
+        raise ValueError(
+            f"{name} has tensors of shapes {shapes}, accepted is at least one tensor, all with one "
+            "first axis, the batch, or with 1 there; what has another is a constant of the model"
+        )
     if not examples:
         raise ValueError(f"{name} must hold at least one example, got none")
     return examples
+
+
+def check_own_batches(members: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Check that the tensors among inputs are (members, B, …), a batch for each member."""
+    found = named_tensors((args, kwargs), "input")
+    for key, x in found:
+        check_dense(key, x)
+    shapes = {key: tuple(x.shape) for key, x in found}
+    first = next((shape[:2] for shape in shapes.values()), ())
+    if len(first) < 2 or first[0] != members or any(s[:2] != first for s in shapes.values()):
+        raise ValueError(
+            f"the inputs of the model have shapes {shapes}, accepted with own_batches is "
+            f"({members}, B, ...): a batch for each member"
+        )
 
 
 def map_examples(function: Callable[[Tensor], Tensor], x: Inputs, examples: int) -> Any:

@@ -7,19 +7,18 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, vmap
 
 from ensedu.common import checks
-from ensedu.torch.base import check_generator
-from ensedu.torch.whole.batch_sizes import batch_size_of_each_member
-from ensedu.torch.whole.nested_tensors import map_tensors, named_tensors
+from ensedu.torch.base import check_dense, check_generator
+from ensedu.torch.whole.inputs import check_own_batches
+from ensedu.torch.whole.nested_tensors import map_tensors
 from ensedu.torch.whole.one_member import (
     FixedDropout,
     checked_index,
     restart_masks,
 )
 from ensedu.torch.whole.roles import Plan
-from ensedu.torch.whole.running import Noise, Run, Skeleton, Traced, draw
+from ensedu.torch.whole.running import Noise, Run, Skeleton, draw
 
 
 class ModelEnsemble(nn.Module):
@@ -62,11 +61,12 @@ class ModelEnsemble(nn.Module):
         self._make_ready()
 
     def _make_ready(self) -> None:
-        self._free = [self._skeleton()]
-        self._traced = Traced(copy.deepcopy(self._plain[0]), self._dropouts)
+        paths = dict.fromkeys(path for path, _ in self._plan.sources.values())
+        self._layers = {path: self.model.get_submodule(path) for path in paths}
+        self._free, self._traced = [self._skeleton()], self._skeleton(traced=True)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_free": [], "_traced": None}
+        return {**vars(self), "_layers": {}, "_free": [], "_traced": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -123,10 +123,10 @@ class ModelEnsemble(nn.Module):
         dropout) and there is none.
         """
         check_generator(generator)
-        layers = self._layers()
+        layers = self._layers
         parts: Noise = {}
         if (args or kwargs) and self._paths_that_draw():
-            run = Run(self.leading, generator=generator)
+            run = Run(layers, self.leading, generator=generator)
             self._run(run, args, kwargs, keeps=False)
             for key, own in run.noise.items():
                 path, _, call = key.partition(" ")
@@ -135,7 +135,9 @@ class ModelEnsemble(nn.Module):
         for path in self._paths_that_draw():
             if path not in parts and path in layers:
                 if not (args or kwargs) or not getattr(layers[path], "per_example", False):
-                    parts[path] = draw(layers[path], self.leading, generator, path)
+                    parts[path] = draw(
+                        layers[path], Run(layers, self.leading, None, generator), path
+                    )
             elif path not in parts and not (args or kwargs):
                 raise ValueError(
                     f"noise of {path or 'the model'} depends on its input as every mask of "
@@ -178,14 +180,22 @@ class ModelEnsemble(nn.Module):
         row = 0
         for one, size in zip(place, self.leading, strict=True):
             row = row * size + one
-        run = Run(self.leading, own)
-        run.layers = self._layers()
+        run = Run(self._layers, self.leading, own)
         member, there = copy.deepcopy(self._plain[0]), dict(self.model.named_modules())
         for path, module in list(member.named_modules()):
             self._take_values(module, there[path], path, run, row, place[-1])
         for path in self._dropouts:
-            masks = [mask[place] for mask in (own or {}).get(path, {}).values()]
-            fixed = FixedDropout(masks, member.get_submodule(path).p)
+            masks = (own or {}).get(path, {})
+            for key, mask in masks.items():
+                name = f"{path or 'the model'}: noise[{key!r}]"
+                check_dense(name, mask)
+                if tuple(mask.shape[:1]) != self.leading:
+                    raise ValueError(
+                        f"{name} has shape {tuple(mask.shape)}, accepted is a mask for each of "
+                        f"{self.samples} samples, as net.noise() returns it"
+                    )
+            rows = [mask[place] for mask in masks.values()]
+            fixed = FixedDropout(rows, member.get_submodule(path).p)
             if not path:
                 return fixed
             member.set_submodule(path, fixed)
@@ -219,13 +229,14 @@ class ModelEnsemble(nn.Module):
         if noise is not None and not self._takes_noise:
             noise, kwargs = None, {**kwargs, "noise": noise}
         if self.own_batches:
-            batch_size_of_each_member(self.ensemble_size or 1, args, kwargs)
-        run = Run(self.leading, self._noise_by_part(noise))
-        if torch.compiler.is_compiling():
-            return self._trace(run, args, kwargs)
+            check_own_batches(self.ensemble_size or 1, args, kwargs)
+        run = Run(self._layers, self.leading, self._noise_by_part(noise))
         return self._run(run, args, kwargs, keeps=True)
 
     def _run(self, run: Run, args: Any, kwargs: Any, *, keeps: bool) -> Any:
+        if torch.compiler.is_compiling():
+            outputs = self._traced.trace(run, args, kwargs, self._randomness, self.own_batches)
+            return self._with_leading_axes(outputs)
         try:
             skeleton = self._free.pop()
         except IndexError:  # other threads have all that there are
@@ -234,26 +245,29 @@ class ModelEnsemble(nn.Module):
         def inputs() -> tuple[Any, Any]:
             return self._inputs_of(run, args), self._inputs_of(run, kwargs)
 
-        try:
-            if not self.in_turn:
-                try:
-                    outputs = skeleton.run(run, inputs, self._randomness, keeps=keeps)
-                    return self._with_leading_axes(outputs)
-                except torch.OutOfMemoryError:
-                    raise
-                except RuntimeError as error:
-                    why = str(error)
+        if self.in_turn:
             outputs = skeleton.run_in_turn(run, inputs, keeps=keeps)
-        finally:
-            self._free.append(skeleton)
-        if not self.in_turn:
-            self.in_turn = True
-            warnings.warn(
-                f"members run in turn, which takes longer, where torch.func.vmap refuses: {why}. "
-                "net.in_turn = True says that it may",
-                stacklevel=4,
-            )
+        else:
+            outputs, skeleton = self._at_once(skeleton, run, inputs, keeps)
+        self._free.append(skeleton)  # one that failed has tensors of that pass
         return self._with_leading_axes(outputs)
+
+    def _at_once(self, skeleton: Skeleton, run: Run, inputs: Any, keeps: bool) -> Any:
+        try:
+            return skeleton.run(run, inputs, self._randomness, keeps=keeps), skeleton
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            why = str(error)
+        skeleton = self._skeleton()
+        outputs = skeleton.run_in_turn(run, inputs, keeps=keeps)
+        self.in_turn = True
+        warnings.warn(
+            f"members run in turn, which takes longer, where torch.func.vmap refuses: {why}. "
+            "net.in_turn = True says that it may",
+            stacklevel=5,
+        )
+        return outputs, skeleton
 
     def _inputs_of(self, run: Run, tree: Any) -> Any:
         def given(_: str, x: Tensor) -> Tensor:
@@ -268,56 +282,14 @@ class ModelEnsemble(nn.Module):
             return outputs
         return map_tensors(lambda _, y: y.unflatten(0, self.leading), outputs, "the output")
 
-    def _trace(self, run: Run, args: Any, kwargs: Any) -> Any:
-        """Run as a compiler can follow: all arrays formed, and no state but buffers."""
-        run.layers = self._layers()
-        there = dict(self.model.named_modules())
-        # What is the same for all members, and what they have of their own.
-        shared: dict[str, Tensor | None] = {}
-        own: dict[str, Tensor | None] = {}
-        for path, module in self._traced.model.named_modules():
-            module.training = there[path].training
-            start = f"{path}." if path else ""
-            for key in module._parameters:
-                if source := self._plan.sources.get(start + key):
-                    own[start + key] = run.arrays(source[0])[source[1]]
-                elif module._parameters[key] is not None:
-                    shared[start + key] = there[path]._parameters[key]
-            for key, value in there[path]._buffers.items():
-                if value is not None and key in module._buffers:
-                    owned = self._owns_buffers and value.is_floating_point()
-                    (own if owned else shared)[start + key] = value
-        found: list[Any] = []
-
-        def member(own: Any, masks: Noise, args: Any, kwargs: Any) -> list[Tensor]:
-            run.noise = masks
-            run.calls.clear()
-            outputs = functional_call(
-                self._traced.model, {**shared, **own}, args, kwargs, tie_weights=False
-            )
-            found.append(outputs)
-            return [y for _, y in named_tensors(outputs, "the output")]
-
-        self._traced.parts.run = run
-        masks = {path: run.noise.get(path, {}) for path in self._dropouts}
-        axis = 0 if self.own_batches else None
-        axes = (0, 0, axis, axis)
-        ys = iter(vmap(member, axes, randomness=self._randomness)(own, masks, args, kwargs))
-        return self._with_leading_axes(map_tensors(lambda _, y: next(ys), found[0], "the output"))
-
-    def _layers(self) -> dict[str, Any]:
-        paths = {path for path, _ in self._plan.sources.values()}
-        return {path: self.model.get_submodule(path) for path in sorted(paths)}
-
-    def _skeleton(self) -> Skeleton:
-        layers = self._layers()
+    def _skeleton(self, *, traced: bool = False) -> Skeleton:
         return Skeleton(
-            copy.deepcopy(self._plain[0]), self.model, layers, self._plan, self._dropouts,
-            self._owns_buffers, self._carried,
+            copy.deepcopy(self._plain[0]), self.model, self._layers, self._plan, self._dropouts,
+            self._owns_buffers, self._randomness == "different", self._carried, traced=traced,
         )  # fmt: skip
 
     def _paths_that_draw(self) -> list[str]:
-        return [*(p for p, one in self._layers().items() if hasattr(one, "noise")), *self._dropouts]
+        return [*(p for p, one in self._layers.items() if hasattr(one, "noise")), *self._dropouts]
 
     def _noise_by_part(self, noise: dict[str, Tensor] | None) -> Noise | None:
         if noise is None:
@@ -353,10 +325,7 @@ def _member_array(run: Run, path: str, kind: str) -> tuple[Tensor, bool]:
             'noise["output"] makes another function for each example; accepted is noise of the '
             "weights, net.noise(generator)"
         )
-    try:
-        value = run.arrays(path)[kind]
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{path or 'the model'}: {error}") from None
+    value = run.arrays(path)[kind]
     trained = getattr(layer, kind, None)
     trained = getattr(layer, f"{kind}_mean") if trained is None else trained
     return value, trained.requires_grad

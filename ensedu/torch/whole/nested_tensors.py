@@ -2,7 +2,6 @@
 
 import dataclasses
 import enum
-import inspect
 import numbers
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -48,59 +47,6 @@ def map_tensors(
     return type(tree)(*values) if hasattr(tree, "_fields") else type(tree)(values)
 
 
-def check_inputs(
-    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> None:
-    """Check that inputs are tensors or hold such; errors have the names that `forward` has."""
-    for key, path, leaf in _leaves_of_inputs(args, kwargs):
-        if not isinstance(leaf, (Tensor, *CONSTANTS)):
-            raise TypeError(
-                f"{_argument_name(forward, key)}{path} must be a tensor, or tensors, numbers, "
-                "strings and None in tuples, lists, dicts and dataclasses, got a "
-                f"{class_path(leaf)}"
-            )
-
-
-def first_that_is_not_dense(
-    forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> str:
-    """Say which input is a sparse, nested or quantized tensor, "" if none is."""
-    for key, path, leaf in _leaves_of_inputs(args, kwargs):
-        if isinstance(leaf, Tensor) and (what := not_dense(leaf)):
-            return f"{_argument_name(forward, key)}{path} is {what}"
-    return ""
-
-
-def _leaves_of_inputs(
-    args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Iterator[tuple[int | str, str, Any]]:
-    named: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
-    for key, tree in named:
-        for path, leaf in _leaves(tree):
-            yield key, path, leaf
-
-
-def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield what a tree holds, with paths, and what is no tree as it is."""
-    parts = None if isinstance(tree, (Tensor, *CONSTANTS)) else branches(tree)
-    if parts is None:
-        yield path, tree
-    for _, key, part in parts or ():
-        yield from _leaves(part, path + key)
-
-
-def _argument_name(forward: Callable[..., Any], key: int | str) -> str:
-    """Return the name of an input that was given by its place or by its name."""
-    if isinstance(key, str):
-        return key
-    names = [
-        name
-        for name, one in inspect.signature(forward).parameters.items()
-        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
-    ]
-    return names[key] if key < len(names) else f"input[{key}]"
-
-
 def branches(tree: Any) -> list[tuple[Any, str, Any]] | None:
     """List what a tree holds, as key, path and value, or return ``None`` for what is no tree."""
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
@@ -127,11 +73,6 @@ def named_tensors(tree: Any, name: str = "") -> list[tuple[str, Tensor]]:
     return found
 
 
-def named_constants(tree: Any, name: str = "") -> list[tuple[str, Any]]:
-    """List all of a tree that is no tensor, with its names."""
-    return [(name + path, x) for path, x in _leaves(tree) if isinstance(x, CONSTANTS)]
-
-
 def stack_nested(trees: Sequence[Any], name: str) -> Any:
     """Return one tree of the shape of all `trees`, with their tensors stacked along a first axis.
 
@@ -145,7 +86,7 @@ def stack_nested(trees: Sequence[Any], name: str) -> Any:
             raise ValueError(
                 f"{name} of the model must be the same for all members but for the values in "
                 f"tensors, got {walks[0]} for member 1 and {walk} for member {i + 1}; accepted is "
-                "to call each of net.members by itself"
+                "to call each member by itself, net.member(i)"
             )
     stacks = {
         parts[0][0]: torch.stack([x for _, x in parts])
@@ -160,7 +101,10 @@ def join_nested(trees: Sequence[Any], name: str, axis: int) -> Any:
     All that is no tensor must be equal.
     """
     tensors = [dict(named_tensors(tree, name)) for tree in trees]
-    forms = [[*own, *named_constants(tree, name)] for own, tree in zip(tensors, trees, strict=True)]
+    forms = [
+        [(path, x if isinstance(x, CONSTANTS) else "tensor") for path, x in _structure(tree, name)]
+        for tree in trees
+    ]
     for form in forms:
         if form != forms[0]:
             raise ValueError(f"{name} must have one form in all passes, got {forms[0]} and {form}")
@@ -174,7 +118,7 @@ def _structure(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
         if tree.is_nested:
             raise TypeError(
                 f"{path} of the model is {not_dense(tree)}, accepted are dense ones; what else "
-                "members return, each of net.members gives by itself"
+                "members return, each gives by itself, net.member(i)"
             )
         yield path, ("tensor", tuple(tree.shape))
     elif isinstance(tree, CONSTANTS):

@@ -23,6 +23,20 @@ def refuse_lazy(model: nn.Module) -> None:
         )
 
 
+def refuse_watched(model: nn.Module) -> None:
+    """Refuse hooks of parameters, which no copy of a parameter has."""
+    names = [
+        name
+        for name, parameter in model.named_parameters()
+        if parameter._backward_hooks or parameter._post_accumulate_grad_hooks
+    ]
+    if names:
+        raise ValueError(
+            f"model has hooks of parameters, {', '.join(names)}, which an ensemble would lose; "
+            "accepted are hooks of the ensemble's own parameters"
+        )
+
+
 def refuse_frozen(model: nn.Module, shared: tuple[str, ...]) -> None:
     """Refuse frozen parameters that new members would draw anew."""
     names = [

@@ -1,39 +1,44 @@
-"""A pass of all members through one model: at once by ``torch.func.vmap``, or in turn.
+"""A pass of all members through one model: at once under ``vmap``, or in turn.
 
-A `Skeleton` is a copy of the model without values. A `Run` fills it with those of one member, or
-with those of all members under ``vmap``, lets it run, and takes back what it has changed.
+A `Run` knows the noise of a pass, and which member runs, or that all do. A `Skeleton` is a copy of
+the model that takes its values from there.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+# The parts of torch.func.vmap: it searches inputs and outputs at each call, and lets nobody out.
 from torch._C import _functorch as functorch
 from torch._functorch.vmap import lazy_load_decompositions, vmap_increment_nesting
-from torch.nn import functional as F
+from torch.func import functional_call, vmap
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from ensedu.torch.base import MemberLayer, WeightLayer
-from ensedu.torch.dropout import MCDropout, checked_mask
+from ensedu.torch.base import MemberLayer
+from ensedu.torch.dropout import checked_mask
 from ensedu.torch.variational import Distributions, softplus
 from ensedu.torch.whole.nested_tensors import map_tensors, named_tensors, stack_nested
 from ensedu.torch.whole.roles import PRODUCTS, Plan
 
 # What every module has, which is no state of a model.
-OF_MODULES = frozenset(vars(nn.Module())) - {"training"}
+OF_MODULES = frozenset(vars(nn.Module())) - {"training", "_is_full_backward_hook"}
+# Functions that run before and behind a module's forward pass, and its backward pass.
+HOOKS = tuple(key for key in OF_MODULES if re.match("_(forward|backward).*hooks", key))
 CONSTANTS = (bool, int, float, str, type(None))
 # How many axes behind the batch a dropout drops on their own; None for all.
 DROPOUT_AXES = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d: 1}
-
-# Of these vmap's rules take longer, and more memory, than one call with all examples.
+# Of these vmap's rules take longer, and more memory, than one call with all members' examples.
 EACH_EXAMPLE = (nn.GroupNorm, nn.LayerNorm)
 
 Noise = dict[str, dict[str, Tensor]]
+Inputs = Callable[[], tuple[Any, Any]]
 
 
 class Run:
@@ -41,90 +46,55 @@ class Run:
 
     Parameters
     ----------
+    layers
+        The arrays of members, by their path.
     leading
         The axes in front of the batch.
     noise
-        By path, what is given; ``None`` to draw.
+        What is given, by path; ``None`` to draw.
     generator
         What to draw from.
     """
 
     def __init__(
         self,
+        layers: dict[str, Any],
         leading: tuple[int, ...],
         noise: Noise | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
-        self.leading, self.rows = leading, prod(leading)
-        #: The arrays of members by their path.
-        self.layers: dict[str, Any] = {}
-        self.given = noise is not None
-        self.noise: Noise = {} if noise is None else noise
+        self.layers, self.leading, self.rows = layers, leading, prod(leading)
+        self.given, self.noise = noise is not None, noise or {}
         self.generator = generator
-        #: Which member runs, and the level of ``vmap`` at which all do.
+        #: The member that runs; the level of ``vmap`` at which all do.
         self.member: int | None = None
         self.level: int | None = None
+        #: How often each part was called.
         self.calls: Counter[str] = Counter()
-        self.formed: dict[str, dict[str, Tensor | None]] = {}
-
-    def noise_of(self, path: str, shape: tuple[int, ...] | None = None) -> dict[str, Tensor] | None:
-        """Return the noise of a layer: what is given, or one draw for the whole pass."""
-        layer = self.layers[path]
-        if not isinstance(layer, Distributions):
-            return None
-        if path in self.noise:
-            return self.noise[path]
-        if self.given:
-            raise missing_noise(path)
-        if not depends_on_input(layer):
-            self.noise[path] = draw(layer, self.leading, self.generator, path)
-            return self.noise[path]
-        if shape is None:
-            raise ValueError(
-                f"{path or 'the model'} draws for each example, and so has no one weight for a "
-                "member; accepted is per_example=False, or estimator='weights'"
-            )
-        key = self.call_of(path)
-        if key not in self.noise:
-            self.noise[key] = layer.noise(self.generator, shape)
-        return self.noise[key]
-
-    def call_of(self, path: str) -> str:
-        """Return the key of this call of a part: it may have many in a pass."""
-        number = self.calls[path]
-        self.calls[path] += 1
-        return f"{path} {number}"
-
-    def arrays(self, path: str) -> dict[str, Tensor | None]:
-        """Return the weights and biases of all members, (members, …)."""
-        if path not in self.formed:
-            with self.outside():
-                noise = self.noise_of(path)
-                self.formed[path] = arrays_of(self.layers[path], self.leading, noise)
-        return self.formed[path]
+        self._formed: dict[str, dict[str, Tensor | None]] = {}
 
     def own(self, values: Tensor) -> Tensor:
-        """Return the part of the member that runs of what all have, (members, …)."""
+        """Return what the member that runs has of (members, …)."""
         if self.member is not None:
             return values[self.member]
         return functorch._add_batch_dim(values, 0, self.level)
 
-    def with_members(self, y: Tensor) -> Tensor:
-        """Return what all members have of y, (members, …)."""
-        return functorch._remove_batch_dim(y, self.level, self.rows, 0)
+    def of_all(self, x: Tensor) -> tuple[Tensor, bool]:
+        """Return what all members have of x, (members, …), or x itself where they do not differ."""
+        if not functorch.is_batchedtensor(x) or functorch.maybe_get_level(x) != self.level:
+            return x, False
+        axis, x = functorch.maybe_get_bdim(x), functorch.get_unwrapped(x)
+        return (x.movedim(axis, 0) if axis else x), True
 
     def is_at_once(self) -> bool:
-        """Whether all members run, and no other transform of ``torch.func`` is inside."""
+        """Whether all members run, and inside of no other transform of ``torch.func``."""
         if self.level is None or torch.compiler.is_compiling():
             return False
         return functorch.peek_interpreter_stack().level() == self.level
 
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """Leave ``vmap`` for a few lines, as the rule of an ``autograd.Function`` does.
-
-        Such a function is Torch's public way, and takes some 0.3 ms a call.
-        """
+        """Leave ``vmap``, as the rule of an ``autograd.Function`` does, which takes 0.3 ms."""
         if self.level is None:
             yield
             return
@@ -136,69 +106,102 @@ class Run:
 
     def for_all(self, function: Callable[[Tensor, bool], Tensor], x: Tensor) -> Tensor:
         """Return ``function(x of all members, whether they differ)`` to each member."""
-        x, differ = self.of_all(x)
-        inside = functorch.pop_dynamic_layer_stack()
-        try:
-            y = function(x, differ)
-        finally:
-            functorch.push_dynamic_layer_stack(inside)
-        return functorch._add_batch_dim(y, 0, self.level)
+        with self.outside():
+            y = function(*self.of_all(x))
+        return self.own(y)
 
-    def of_all(self, x: Tensor) -> tuple[Tensor, bool]:
-        """Return what all members have of x, (members, …), or x itself if that is the same."""
-        if not functorch.is_batchedtensor(x) or functorch.maybe_get_level(x) != self.level:
-            return x, False
-        axis, x = functorch.maybe_get_bdim(x), functorch.get_unwrapped(x)
-        return (x.movedim(axis, 0) if axis else x), True
+    def call_of(self, path: str) -> int:
+        """Return how often a part was called before in this pass."""
+        self.calls[path] += 1
+        return self.calls[path] - 1
+
+    def noise_of(self, path: str, shape: tuple[int, ...] | None = None) -> dict[str, Tensor] | None:
+        """Return the noise of a layer for an input: what is given, or one draw a pass."""
+        layer = self.layers[path]
+        if not isinstance(layer, Distributions):
+            return None
+        if not depends_on_input(layer) or self.given:
+            if path not in self.noise:
+                self.noise[path] = self._missing(path) or draw(layer, self, path)
+            return self.noise[path]
+        if shape is None:
+            raise ValueError(
+                f"{path or 'the model'} draws for each example, and no member has one weight; "
+                "accepted is per_example=False, or estimator='weights'"
+            )
+        key = f"{path} {self.call_of(path)}"
+        if key not in self.noise:
+            self.noise[key] = layer.noise(self.generator, shape)
+        return self.noise[key]
+
+    def mask_of(self, path: str, p: float, shape: tuple[int, ...], device: Any) -> Tensor:
+        """Return the mask of this call of a dropout, for all members."""
+        number = self.call_of(path)
+        name, every = f"mask{number or ''}", (self.rows, *shape)
+        own = self.noise.setdefault(path, {})
+        if name not in own:
+            self._missing(path)
+            source = {} if self.generator is None else {"generator": self.generator}
+            own[name] = torch.rand(self.rows, 1, *shape[1:], device=device, **source) >= p
+        with named_errors(path):
+            return checked_mask({"mask": own[name]}, every, len(shape) - 1)
+
+    def _missing(self, path: str) -> None:
+        if self.given:
+            raise ValueError(
+                f"noise has nothing for {path or 'the model'}, accepted is what net.noise() "
+                "returns for such inputs"
+            )
+
+    def arrays(self, path: str) -> dict[str, Tensor | None]:
+        """Return the weight and bias of all members, (members, …)."""
+        if path not in self._formed:
+            layer = self.layers[path]
+            with self.outside():
+                noise = self.noise_of(path)
+                with named_errors(path):
+                    weight = layer.stored_weights(noise)
+                bias = getattr(layer, "bias", None)
+                if getattr(layer, "bias_mean", None) is not None:
+                    bias = layer.bias_mean + softplus(layer.bias_rho) * noise["bias"]
+                if bias is not None:
+                    bias = bias.expand(*self.leading, bias.shape[-1]).reshape(self.rows, -1)
+                weight = weight.flatten(0, len(self.leading) - 1)
+                self._formed[path] = {"weight": weight, "bias": bias}
+        return self._formed[path]
 
 
-def missing_noise(path: str) -> ValueError:
-    """Say that noise was given, but not for this part."""
-    return ValueError(
-        f"noise has nothing for {path or 'the model'}, accepted is what net.noise() returns for "
-        "such inputs"
-    )
+@contextmanager
+def named_errors(path: str) -> Iterator[None]:
+    """Let an error begin with the part that it is about."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{path or 'the model'}: {error}") from None
 
 
-def depends_on_input(layer: WeightLayer) -> bool:
+def depends_on_input(layer: Any) -> bool:
     """Whether what a layer draws has the shape of its input or of its output."""
-    return (
-        getattr(layer, "per_example", False) or getattr(layer, "estimator", "weights") != "weights"
-    )
+    estimator = getattr(layer, "estimator", "weights")
+    return getattr(layer, "per_example", False) or estimator != "weights"
 
 
-def draw(
-    layer: Any, leading: tuple[int, ...], generator: torch.Generator | None, path: str
-) -> dict[str, Tensor]:
+def draw(layer: Any, run: Run, path: str) -> dict[str, Tensor]:
     """Draw what makes one function of each member's layer, for any input."""
     if getattr(layer, "per_example", False):
         raise ValueError(
             f"noise of {path or 'the model'} depends on its input for per_example=True; accepted "
             "are the inputs too, net.noise(generator, x)"
         )
-    if not depends_on_input(layer):
-        pixels = [1] * (-2 - layer.batch_axis)
-        return layer.noise(generator, (*leading, 1, layer.inputs, *pixels))
-    # Noise of the weights makes one function of a layer that draws outputs, too.
-    drawn = [layer.noise(generator) for _ in range(prod(leading))]
-    return {key: torch.stack([one[key] for one in drawn]) for key in drawn[0]}
-
-
-def arrays_of(
-    layer: Any, leading: tuple[int, ...], noise: dict[str, Tensor] | None
-) -> dict[str, Tensor | None]:
-    """Return each member's weight and bias, (members, …)."""
-    weight = layer.stored_weights(noise)
-    bias: Tensor | None = getattr(layer, "bias", None)
-    if getattr(layer, "bias_mean", None) is not None:
-        bias = layer.bias_mean + softplus(layer.bias_rho) * noise["bias"]
-    if bias is not None:
-        bias = bias.expand(*leading, bias.shape[-1]).flatten(0, len(leading) - 1)
-    return {"weight": weight.flatten(0, len(leading) - 1), "bias": bias}
+    if depends_on_input(layer):  # noise of the weights makes one function of such a layer, too
+        drawn = [layer.noise(run.generator) for _ in range(run.rows)]
+        return {key: torch.stack([one[key] for one in drawn]) for key in drawn[0]}
+    pixels = [1] * (-2 - layer.batch_axis)
+    return layer.noise(run.generator, (*run.leading, 1, layer.inputs, *pixels))
 
 
 class Formed(dict[str, Any]):
-    """The parameters of a layer whose weights are formed only where the model itself reads them."""
+    """Parameters of a layer that are formed only where the model itself reads them."""
 
     def __init__(self, keys: Any, read: Callable[[str], Tensor | None]) -> None:
         super().__init__(dict.fromkeys(keys))
@@ -217,281 +220,126 @@ class Formed(dict[str, Any]):
 
 
 class Parts:
-    """What stands in a skeleton for layers, dropout and BatchNorm, in the run that it is in."""
+    """What some modules of a skeleton do instead of their own forward pass."""
 
     def __init__(self) -> None:
         self.run: Any = None
 
     def product(self, path: str, module: Any, input: Tensor) -> Tensor:
-        """A layer: that of all members at once, or the plain one with a member's arrays."""
-        run = self.run
-        if run.is_at_once() and isinstance(input, Tensor):
-            layer = run.layers[path]
+        """A layer: that of the method for all members, or the plain one with a member's arrays."""
+        if self.run.is_at_once() and isinstance(input, Tensor):
+            layer = self.run.layers[path]
             if input.ndim > 0 if layer.batch_axis == -2 else input.ndim in (3, 4):
-                return run.for_all(partial(_layer_of_all, run, path, layer), input)
+                return self.run.for_all(partial(_layer_of_all, self.run, path, layer), input)
         return type(module).forward(module, input)
 
-    def each_example(self, module: Any, input: Tensor) -> Tensor:
-        """What looks at one example alone takes all members' as one batch."""
-        run = self.run
-        if not run.is_at_once() or not functorch.is_batchedtensor(input):
-            return type(module).forward(module, input)
-        return run.for_all(
-            lambda x, _: type(module).forward(module, x.flatten(0, 1)).unflatten(0, x.shape[:2]),
-            input,
-        )
+    def read(self, path: str, key: str) -> Tensor | None:
+        """What such a layer has for its weight or bias, where something reads it."""
+        values = self.run.arrays(path)[key]
+        return None if values is None else self.run.own(values)
+
+    def recurrent(self, module: Any, *args: Any, **kwargs: Any) -> Any:
+        """An RNN, which keeps a list of its parameters."""
+        module._flat_weights = [getattr(module, name) for name in module._flat_weights_names]
+        return type(module).forward(module, *args, **kwargs)
 
     def dropout(self, path: str, module: Any, input: Tensor) -> Tensor:
         """Dropout with one mask a sample for the whole batch."""
-        run, x = self.run, input
-        drops = DROPOUT_AXES[type(module)]
-        key = run.call_of(path)
+        run, drops = self.run, DROPOUT_AXES[type(module)]
+        own = input.ndim - 1 if drops is None else drops
+        shape = (*input.shape[: 1 + own], *[1] * (input.ndim - 1 - own))
+        if torch.compiler.is_compiling():  # the noise is that of one member
+            name = f"mask{run.call_of(path) or ''}"
+            drawn = None if run.given else torch.rand(1, *shape[1:], device=input.device)
+            mask = run.noise[path][name] if drawn is None else drawn >= module.p
+        else:
+            with run.outside():
+                masks = run.mask_of(path, module.p, shape, input.device)
+            mask = run.own(masks)
+        return input * (mask.to(input) / (1 - module.p))
 
-        def mask_of(shape: torch.Size, device: torch.device) -> Tensor:
-            own = len(shape) - 1 if drops is None else drops
-            shape = torch.Size((*shape[: 1 + own], *[1] * (len(shape) - 1 - own)))
-            return _mask(run, key, path, module.p, shape, device)
-
-        if run.is_at_once():
-
-            def of_all(x: Tensor, differ: bool) -> Tensor:
-                mask = mask_of(x.shape[1:] if differ else x.shape, x.device)
-                return x * (mask.to(x) / (1 - module.p))
-
-            return run.for_all(of_all, x)
-        mask = mask_of(x.shape, x.device)
-        return x * (mask.to(x) / (1 - module.p))
-
-    def plain_dropout(self, module: Any, input: Tensor) -> Tensor:
-        """``nn.Dropout``, whose rule under ``vmap`` knows no batch of any size."""
+    def traced_dropout(self, module: Any, input: Tensor) -> Tensor:
+        """``nn.Dropout``, whose rule under ``vmap`` takes no batch of any size."""
         if not module.training:
             return input
         return input * ((torch.rand_like(input) >= module.p) / (1 - module.p))
 
-    def normalize(self, module: Any, input: Tensor) -> Tensor:
-        """BatchNorm, of which vmap has a slow rule: a call a member."""
-        run, x = self.run, input
-        buffers = module.running_mean, module.running_var
-        if not run.is_at_once() or not any(
-            functorch.is_batchedtensor(one) for one in (x, *buffers) if one is not None
-        ):
-            return type(module).forward(module, x)
-        module._check_input_dim(x)
-        momentum = module.momentum
-        if (
-            module.training
-            and module.track_running_stats
-            and module.num_batches_tracked is not None
-        ):
-            module.num_batches_tracked.add_(1)
-            if momentum is None:
-                momentum = 1.0 / float(module.num_batches_tracked)
-        trains = module.training or buffers[0] is None
-        if module.training and not module.track_running_stats:
-            buffers = None, None
-        owned = [None if one is None else run.of_all(one) for one in buffers]
+    def each_example(self, module: Any, input: Tensor) -> Tensor:
+        """What looks at one example alone takes all members' as one batch."""
+        if not self.run.is_at_once() or not self.run.of_all(input)[1]:
+            return type(module).forward(module, input)
 
         def of_all(x: Tensor, differ: bool) -> Tensor:
-            x = x if differ else x.expand(run.rows, *x.shape)
-            one_for_all = owned[0] is not None and not owned[0][1]
+            return type(module).forward(module, x.flatten(0, 1)).unflatten(0, x.shape[:2])
 
-            def normalized(x: Tensor, *stats: Tensor | None) -> Tensor:
-                return F.batch_norm(
-                    x, *stats, module.weight, module.bias, trains, momentum or 0.0, module.eps
-                )
+        return self.run.for_all(of_all, input)
 
-            if one_for_all and not trains:
-                y = normalized(x.flatten(0, 1), *(one[0] for one in owned))
-                return y.unflatten(0, x.shape[:2])
-            stats = [
-                None if one is None else one[0] if one[1] else one[0].repeat(run.rows, 1)
-                for one in owned
-            ]
-            moving = [[None] * run.rows if one is None else one for one in stats]
-            rows = [normalized(*own) for own in zip(x.unbind(), *moving, strict=True)]
-            if one_for_all:  # it moves by the mean over the members
-                for one, moved in zip(owned, stats, strict=True):
-                    one[0].copy_(moved.mean(0))
+    def normalize(self, module: Any, input: Tensor) -> Tensor:
+        """BatchNorm, of which vmap has a slow rule: a call a member."""
+        run, kept = self.run, module._buffers
+        if not run.is_at_once():
+            return type(module).forward(module, input)
+        owned = {key: run.of_all(value) for key, value in kept.items() if value is not None}
+        if not any(differs for _, differs in owned.values()):
+            if module.training:
+                return type(module).forward(module, input)
+            return self.each_example(module, input)
+
+        def of_all(x: Tensor, differ: bool) -> Tensor:
+            rows = []
+            for i, own in enumerate(x.unbind() if differ else [x] * run.rows):
+                # Of what is one for all, the number of batches, the first member counts.
+                stats = {
+                    k: v[i] if d else v if i == 0 else v.clone() for k, (v, d) in owned.items()
+                }
+                module._buffers = {**kept, **stats}
+                rows.append(type(module).forward(module, own))
+            module._buffers = kept
             return torch.stack(rows)
 
-        return run.for_all(of_all, x)
+        return run.for_all(of_all, input)
 
 
 def _layer_of_all(run: Run, path: str, layer: Any, x: Tensor, differ: bool) -> Tensor:
     """Apply an ensemble's layer to what all members give to theirs, with any axes between."""
     leading = run.leading
     sampled = len(leading) > 1 or not isinstance(layer, MemberLayer)
-    if differ:
-        x = x.unflatten(0, leading) if len(leading) > 1 else x
-    elif sampled:
+    if differ and len(leading) > 1:
+        x = x.unflatten(0, leading)
+    elif sampled and not differ:
         x = x.expand(*leading, *x.shape)
     axes = len(leading) if differ or sampled else 0
-    linear = layer.batch_axis == -2
-    between = x.shape[axes:-1] if linear else x.shape[axes:-3]
+    # Between members and features may be one axis of examples, more, or none.
+    between = x.shape[axes : layer.batch_axis + 1]
     if len(between) != 1:
-        x = x.flatten(axes, len(between) + axes - 1) if between else x.unsqueeze(axes)
+        x = x.reshape(*x.shape[:axes], prod(between), *x.shape[layer.batch_axis + 1 :])
     noise = run.noise_of(path, tuple(x.shape))
-    y = layer(x) if noise is None else layer(x, noise)
-    if len(leading) > 1:
-        y = y.flatten(0, 1)
-    if len(between) != 1:
-        y = y.unflatten(1, between) if between else y.squeeze(1)
-    return y
-
-
-def _mask(
-    run: Run, key: str, path: str, p: float, shape: torch.Size, device: torch.device
-) -> Tensor:
-    """Return the mask of this call, of the member that runs, or of all."""
-    number = key.rpartition(" ")[2]
-    name = "mask" if number == "0" else f"mask{number}"
-    own = run.noise.setdefault(path, {})
-    if torch.compiler.is_compiling():  # which is in vmap, of one member
-        return own[name] if run.given else torch.rand(1, *shape[1:], device=device) >= p
-    every = (run.rows, *shape)
-    if name not in own:
-        if run.given:
-            raise missing_noise(path)
-        own[name] = MCDropout(p, feature_axes=len(shape) - 1).noise(
-            run.generator, every, device=device
-        )["mask"]
-    try:
-        mask = checked_mask({"mask": own[name]}, every, len(shape) - 1)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{path or 'the model'}: {error}") from None
-    return mask if run.member is None else mask[run.member]
-
-
-class Slot(NamedTuple):
-    """A tensor of the model's state: here in the skeleton, there in the net."""
-
-    here: dict[str, Any]
-    there: dict[str, Any]
-    key: str
-
-
-class _State:
-    """The buffers of a run, and the tensors that the model leaves on its modules.
-
-    A model may move them in place or put others there. In the net they are a member's, or one for
-    all, which moves by the mean.
-    """
-
-    def __init__(self, skeleton: "Skeleton", run: Run, clones: bool) -> None:
-        self._skeleton, self._run = skeleton, run
-        self._buffers: list[tuple[Slot, Any, bool]] = []
-        # A buffer of two names is one.
-        known: dict[int, Tensor] = {}
-        for slot in skeleton.buffers:
-            stored = slot.there[slot.key]
-            owned = stored is not None and skeleton.owns_buffers and stored.is_floating_point()
-            if stored is not None and id(stored) not in known:
-                repeated = owned and len(stored) != run.rows
-                rows = (
-                    stored.repeat(run.rows // len(stored), *[1] * (stored.ndim - 1))
-                    if repeated
-                    else stored
-                )
-                known[id(stored)] = rows.clone() if clones and not repeated else rows
-            value = None if stored is None else known[id(stored)]
-            self._buffers.append((slot, value, owned))
-        self._filled: list[Any] = []
-        self._moved: list[tuple[Slot, Any, str | None]] = []
-
-    def fill(self) -> None:
-        """Give the skeleton the state of the member that runs, or of all."""
-        run, self._filled = self._run, []
-        copies: dict[int, Tensor] = {}
-        for slot, value, owned in self._buffers:
-            if owned:
-                value = run.own(value)
-            elif run.member is not None and value is not None:
-                value = copies.setdefault(id(value), value.clone())
-            slot.here[slot.key] = value
-            self._filled.append(value)
-        for path, key in self._skeleton.carried:
-            here, there = self._skeleton.attributes(path)
-            here[key] = map_tensors(lambda _, x: run.own(x), there[key], key)
-
-    def changed(self) -> list[Tensor]:
-        """Return the tensors of all state that is another one than before, and of all in turn."""
-        self._moved = [
-            (slot, slot.here[slot.key], None)
-            for (slot, *_), filled in zip(self._buffers, self._filled, strict=True)
-            if slot.here[slot.key] is not None
-            and (self._run.member is not None or slot.here[slot.key] is not filled)
-        ]
-        self._moved += self._skeleton.new_attributes()
-        return [x for slot, value, _ in self._moved for _, x in named_tensors(value, slot.key)]
-
-    def keep(self, moved: list[Tensor]) -> None:
-        """Keep in the net what has changed; `moved` is what `changed` returned, of all members."""
-        tensors = iter(moved)
-        for slot, value, path in self._moved:
-            of_all = map_tensors(lambda _, x: next(tensors), value, slot.key)
-            if path is None:
-                self._store(slot, of_all, True)
-            else:
-                slot.there[slot.key] = of_all
-                self._skeleton.carried.add((path, slot.key))
-        if self._run.member is None:
-            reassigned = {id(slot) for slot, _, _ in self._moved}
-            for slot, value, owned in self._buffers:
-                # Torch's BatchNorm moves its statistics without a new version.
-                if value is not slot.there[slot.key] and id(slot) not in reassigned:
-                    self._store(slot, value, owned)
-
-    @torch.no_grad()
-    def _store(self, slot: Slot, value: Tensor, differs: bool) -> None:
-        owned = self._skeleton.owns_buffers and value.is_floating_point()
-        if differs and owned:
-            value = value.unflatten(0, (-1, self._run.leading[-1])).mean(0)
-        elif differs and (value.is_floating_point() or value.is_complex()):
-            value = value.mean(0)
-        elif differs:
-            if not bool((value == value[0]).all()):
-                raise ValueError(
-                    f"the model writes another {slot.key} for each member, a buffer of "
-                    f"{value.dtype} that is one for all; accepted is one of floating point, or a "
-                    "deep ensemble"
-                )
-            value = value[0]
-        stored = slot.there[slot.key]
-        if stored is not None and stored.shape == value.shape and stored.dtype == value.dtype:
-            stored.copy_(value)
-        else:
-            slot.there[slot.key] = value
-
-
-class Traced:
-    """A copy of the model for compilers, which follow no way out of ``vmap``."""
-
-    def __init__(self, model: nn.Module, dropouts: tuple[str, ...]) -> None:
-        self.model, self.parts = model, Parts()
-        for path, module in model.named_modules():
-            if path in dropouts:
-                module.forward = partial(self.parts.dropout, path, module)
-            elif type(module) is nn.Dropout:
-                module.forward = partial(self.parts.plain_dropout, module)
+    # Its hooks are those of the module whose place it takes, which calls them.
+    with named_errors(path):
+        y = layer.forward(x) if noise is None else layer.forward(x, noise)
+    y = y.flatten(0, 1) if len(leading) > 1 else y
+    return y if len(between) == 1 else y.reshape(len(y), *between, *y.shape[2:])
 
 
 class Skeleton:
-    """A copy of the model which one pass at a time fills with the values of its members.
+    """A copy of the model which one pass at a time runs with the values of its members.
 
     Parameters
     ----------
     model
-        A copy of the model, whose tensors nobody reads.
+        A copy of the model, whose own values nobody reads.
     stored
-        The same model, with the arrays of members where it had parameters.
-    plan
-        Which parameters those are.
+        The model with the arrays of members where it had parameters.
+    layers, plan
+        Those arrays, and which parameters they stand for.
     dropouts
         Paths of dropout that stays active.
-    owns_buffers
-        Whether running statistics and the like are a member's.
+    owns_buffers, apart
+        Whether running statistics and the like are a member's, or only move apart in a pass.
     carried
-        Attributes in which the model has left tensors, by path and name.
+        By path and name, attributes in which the model has left tensors.
+    traced
+        Whether compilers follow it, which know no way out of ``vmap``.
     """
 
     def __init__(
@@ -502,167 +350,257 @@ class Skeleton:
         plan: Plan,
         dropouts: tuple[str, ...],
         owns_buffers: bool,
+        apart: bool,
         carried: set[tuple[str, str]],
+        *,
+        traced: bool = False,
     ) -> None:
-        self.model, self.parts, self.owns_buffers = model, Parts(), owns_buffers
-        self.layers = layers
-        self.carried = carried
-        self._there = dict(stored.named_modules())
-        self._here = {path: vars(module) for path, module in model.named_modules()}
-        self._rnns = [one for one in model.modules() if isinstance(one, nn.RNNBase)]
-        self._constants, self._shared, self._formed = list[Any](), list[Any](), list[Any]()
-        self.buffers: list[Slot] = []
-        for path, module in model.named_modules():
-            there = self._there[path]
-            names = [
-                key
-                for key, value in vars(module).items()
-                if isinstance(value, CONSTANTS) and key not in OF_MODULES and key in vars(there)
-            ]
-            self._constants.append((vars(module), vars(there), names))
-            for hooks in ("_forward_hooks", "_forward_pre_hooks"):
-                setattr(module, hooks, getattr(there, hooks))
-            if path in plan.layers:
-                module.forward = partial(self.parts.product, path, module)
-                module._parameters = Formed(module._parameters, partial(self._read, path))
-                continue
-            if path in dropouts:
-                module.forward = partial(self.parts.dropout, path, module)
-            if isinstance(module, _BatchNorm) and type(module).forward is _BatchNorm.forward:
-                module.forward = partial(self.parts.normalize, module)
-            if type(module) in EACH_EXAMPLE:
-                module.forward = partial(self.parts.each_example, module)
-            for key in module._parameters:
-                name = f"{path}.{key}".lstrip(".")
-                if name in plan.sources:
-                    self._formed.append((module._parameters, key, *plan.sources[name]))
-                elif module._parameters[key] is not None:
-                    product = isinstance(module, PRODUCTS)
-                    self._shared.append((module._parameters, key, there._parameters, product))
-            self.buffers += [Slot(module._buffers, there._buffers, key) for key in module._buffers]
-
-        self._first = {
-            (path, key): (value, _leaves(value))
-            for path, here in self._here.items()
-            for key, value in here.items()
-            if key not in OF_MODULES
+        self.model, self.layers, self.parts = model, layers, Parts()
+        self._owns_buffers, self._apart, self._carried = owns_buffers, apart, carried
+        # By path, what a module is here and there, in the net.
+        self._modules = {
+            path: (module, stored.get_submodule(path)) for path, module in model.named_modules()
         }
+        self._lazy = () if traced else plan.layers
+        for path, (module, _) in self._modules.items():
+            if other := self._forward_of(path, module, dropouts, traced):
+                module.forward = other
+            if path in self._lazy:
+                keys = module._parameters
+                module._parameters = Formed(keys, partial(self.parts.read, path))
+        self._parameters: list[Any] = []
+        self._buffers: list[Any] = []
+        for path, (module, there) in self._modules.items():
+            start = f"{path}." if path else ""
+            for key in () if path in self._lazy else module._parameters:
+                source, product = plan.sources.get(start + key), isinstance(module, PRODUCTS)
+                self._parameters.append((start + key, there._parameters, key, source, product))
+            for key in module._buffers:
+                self._buffers.append((start + key, module._buffers, there._buffers, key))
+        self._constants = [
+            (vars(module), vars(there), [k for k, v in vars(module).items() if k in vars(there)
+             and k not in OF_MODULES and isinstance(v, CONSTANTS)])
+            for module, there in self._modules.values()
+        ]  # fmt: skip
+        self._first = {
+            (path, key): (value, _ids(value))
+            for path, (module, _) in self._modules.items()
+            for key, value in vars(module).items()
+        }
+        # Later hooks stand in the net, too; the model's own are bound to its modules here.
+        self._hooks: list[tuple[dict[str, Any], dict[str, Any], str, dict[int, Any]]] = []
+        for module, there in self._modules.values():
+            for key in HOOKS:
+                if own := vars(module)[key]:
+                    self._hooks.append((vars(module), vars(there), key, own))
+                else:
+                    vars(module)[key] = vars(there)[key]
 
-    def attributes(self, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return those of a module here, and there in the net."""
-        return self._here[path], vars(self._there[path])
-
-    def new_attributes(self) -> list[tuple[Slot, Any, str]]:
-        """Take back the tensors that the model has left on its modules, with their paths."""
-        found: list[tuple[Slot, Any, str]] = []
-        for path, here in self._here.items():
-            for key in [key for key in here if key not in OF_MODULES]:
-                value = here[key]
-                if not isinstance(value, (Tensor, list, tuple, dict)) or key in ("_flat_weights",):
-                    continue
-                first, leaves = self._first.get((path, key), (None, []))
-                new = _leaves(value)
-                if new and [id(x) for x in new] != [id(x) for x in leaves]:
-                    found.append((Slot(here, vars(self._there[path]), key), value, path))
-                    here[key] = first
-        return found
-
-    def _read(self, path: str, key: str) -> Tensor | None:
-        run = self.parts.run
-        value = run.arrays(path)[key]
-        return None if value is None else run.own(value)
-
-    def run(
-        self, run: Run, inputs: Callable[[], tuple[Any, Any]], randomness: str, *, keeps: bool
+    def _forward_of(
+        self, path: str, module: nn.Module, dropouts: tuple[str, ...], traced: bool
     ) -> Any:
+        parts, kind = self.parts, type(module)
+        if path in dropouts:
+            return partial(parts.dropout, path, module)
+        if "forward" in vars(module):  # the model's own
+            return None
+        if isinstance(module, nn.RNNBase):
+            return partial(parts.recurrent, module)
+        if traced:
+            return partial(parts.traced_dropout, module) if kind is nn.Dropout else None
+        if path in self._lazy:
+            return partial(parts.product, path, module)
+        if kind in EACH_EXAMPLE:
+            return partial(parts.each_example, module)
+        if isinstance(module, _BatchNorm) and kind.forward is _BatchNorm.forward:
+            return partial(parts.normalize, module)
+        return None
+
+    def run(self, run: Run, inputs: Inputs, randomness: str, *, keeps: bool) -> Any:
         """Run all members at once, and return what they return, with members in front of tensors.
 
         The state of the model moves in the net, too; without `keeps` it does not, in eval mode.
         """
-        with self._of(run, keeps):
-            for _, _, path, _ in self._formed:
-                run.arrays(path)
-            trains = any(there["training"] for _, there, _ in self._constants)
-            state = _State(self, run, clones=trains or not keeps)
+        # In training mode a pass that fails half-way must not have moved anything.
+        clones = not keeps or any(there["training"] for _, there, _ in self._constants)
+        shared, own = self._values(run, clones=clones)
+        lazy_load_decompositions()
+        # Of an operation without a rule Torch warns, and loops over the members.
+        functorch._set_vmap_fallback_warning_enabled(False)
+        try:
+            with vmap_increment_nesting(run.rows, randomness) as run.level:
+                values = {**shared, **{key: run.own(value) for key, value in own.items()}}
+                before = dict(values)
+                outputs = self._call(run, values, *inputs(), keeps)
+                state = self._state(values, {} if clones else before)
+                moved = [map_tensors(lambda _, x: run.of_all(x)[0], x, "") for *_, x in state]
+                differ = [any(run.of_all(x)[1] for _, x in named_tensors(x)) for *_, x in state]
 
-            # As torch.func.vmap does, without its search through inputs and outputs.
-            lazy_load_decompositions()
-            # Of an operation without a rule Torch warns, and loops over the members.
-            functorch._set_vmap_fallback_warning_enabled(False)
-            try:
-                with vmap_increment_nesting(run.rows, randomness) as run.level:
-                    self._fill(run, keeps)
-                    state.fill()
-                    args, kwargs = inputs()
-                    outputs = self.model(*args, **kwargs)
-                    outputs = map_tensors(lambda _, y: run.with_members(y), outputs, "the output")
-                    moved = [run.with_members(x) for x in state.changed()]
-            finally:
-                functorch._set_vmap_fallback_warning_enabled(True)
+                def with_members(_: str, y: Tensor) -> Tensor:
+                    return functorch._remove_batch_dim(y, run.level, run.rows, 0)
+
+                outputs = map_tensors(with_members, outputs, "the output")
+        finally:
             run.level = None
-            if keeps:
-                self._keep_constants()
-                state.keep(moved)
+            functorch._set_vmap_fallback_warning_enabled(True)
+        self._keep(run, state, moved, differ, keeps)
         return outputs
 
-    def run_in_turn(self, run: Run, inputs: Callable[[], tuple[Any, Any]], *, keeps: bool) -> Any:
+    def run_in_turn(self, run: Run, inputs: Inputs, *, keeps: bool) -> Any:
         """`run`, one member after the other."""
-        outputs: list[Any] = []
-        moved: list[list[Tensor]] = []
-        with self._of(run, keeps):
-            state = _State(self, run, clones=True)
+        shared, own = self._values(run, clones=True)
+        outputs, states = [], []
+        try:
             for member in range(run.rows):
                 run.member = member
                 run.calls.clear()
-                self._fill(run, keeps)
-                state.fill()
-                args, kwargs = inputs()
-                outputs.append(self.model(*args, **kwargs))
-                moved.append(state.changed())
-            if keeps:
-                self._keep_constants()
-                state.keep([torch.stack(rows) for rows in zip(*moved, strict=True)])
+                values = shared | {key: run.own(value) for key, value in own.items()}
+                values |= {key: shared[key].clone() for key, *_ in self._buffers if key in shared}
+                outputs.append(self._call(run, values, *inputs(), keeps))
+                states.append(self._state(values, {}))
+        finally:
+            run.member = None
+        moved = [
+            stack_nested([x for *_, x in rows], rows[0][2]) for rows in zip(*states, strict=True)
+        ]
+        self._keep(run, states[0], moved, [True] * len(moved), keeps)
         return stack_nested(outputs, "the output")
 
-    @contextmanager
-    def _of(self, run: Run, keeps: bool) -> Iterator[None]:
-        run.layers, self.parts.run = self.layers, run
-        try:
-            yield
-        finally:
-            run.level = run.member = self.parts.run = None
+    def trace(self, run: Run, args: Any, kwargs: Any, randomness: str, own_batches: bool) -> Any:
+        """`run` as a compiler can follow: all arrays formed, and no state but buffers."""
+        self.parts.run = run
+        for module, there in self._modules.values():
+            module.training = there.training
+        clones = any(module.training for module, _ in self._modules.values())
+        shared, own = self._values(run, clones=clones)
+        found: list[Any] = []
 
-    def _fill(self, run: Run, keeps: bool) -> None:
-        """Put the arrays of the member that runs, or of all, into the copy."""
-        for own, there, names in self._constants:
+        def member(own: Any, noise: Noise, args: Any, kwargs: Any) -> list[Tensor]:
+            run.noise = noise
+            run.calls.clear()
+            values = {**shared, **own}
+            found.append(functional_call(self.model, values, args, kwargs, tie_weights=False))
+            return [y for _, y in named_tensors(found[-1], "the output")]
+
+        axis = 0 if own_batches else None
+        axes = (0, 0, axis, axis)
+        masks = {path: noise for path, noise in run.noise.items() if path not in self.layers}
+        ys = iter(vmap(member, axes, randomness=randomness)(own, masks, args, kwargs))
+        if clones:
+            names = [one for one in self._buffers if one[0] in own or one[0] in shared]
+            state = [(None, there, key, None) for _, _, there, key in names]
+            moved = [(own if name in own else shared)[name] for name, *_ in names]
+            self._keep(run, state, moved, [name in own for name, *_ in names], keeps=True)
+        return map_tensors(lambda _, y: next(ys), found[-1], "the output")
+
+    def _values(self, run: Run, *, clones: bool) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """Return what is the same for all members, and (members, …) of what is not, by name."""
+        shared: dict[str, Tensor] = {}
+        own: dict[str, Tensor] = {}
+        for name, there, key, source, product in self._parameters:
+            value = run.arrays(source[0])[source[1]] if source else there.get(key)
+            if value is not None:
+                kind = value.device.type
+                if product and torch.is_autocast_enabled(kind):
+                    # Under vmap a product adds its bias by itself, which autocast does not shorten.
+                    value = value.to(torch.get_autocast_dtype(kind))
+                (own if source else shared)[name] = value
+        known: dict[int, Tensor] = {}  # a buffer of two names is one
+        for name, _, there, key in self._buffers:
+            if (value := there[key]) is None:
+                continue
+            # What moves is a row of each member or sample, and begins with what it was before.
+            moves = value.is_floating_point() and (clones and self._apart)
+            owned = value.is_floating_point() and self._owns_buffers
+            if id(value) not in known:
+                rows = value if owned else value[None] if moves else value
+                if (owned or moves) and len(rows) != run.rows:
+                    rows = rows.repeat(run.rows // len(rows), *[1] * (rows.ndim - 1))
+                known[id(value)] = rows.clone() if clones else rows
+            (own if owned or moves else shared)[name] = known[id(value)]
+        return shared, own
+
+    def _call(
+        self, run: Run, values: dict[str, Tensor], args: Any, kwargs: Any, keeps: bool
+    ) -> Any:
+        """Run the model with these values."""
+        self.parts.run = run
+        for here, there, names in self._constants:
             for key in names:
-                own[key] = there[key]
-            if not keeps:
-                own["training"] = False
-        short = None
-        if run.level is not None and torch.is_autocast_enabled("cpu"):
-            short = torch.get_autocast_dtype("cpu")
-        for here, key, there, product in self._shared:
-            value = there[key]
-            # Under vmap a product adds its bias by itself, which autocast does not shorten.
-            here[key] = value.to(short) if short and product else value
-        for here, key, path, kind in self._formed:
-            value = run.arrays(path)[kind]
-            value = value.to(short) if short and value is not None else value
-            here[key] = None if value is None else run.own(value)
-        for rnn in self._rnns:
-            rnn._flat_weights = [rnn._parameters[name] for name in rnn._flat_weights_names]
+                here[key] = there[key]
+            here["training"] &= keeps
+            if run.level is not None and (here["_backward_hooks"] or here["_backward_pre_hooks"]):
+                raise RuntimeError("hooks of a backward pass, which would see none")
+        for here, there, key, own in self._hooks:
+            here[key] = {number: own.get(number, hook) for number, hook in there[key].items()}
+        for path, key in self._carried:
+            here, there = map(vars, self._modules[path])
+            here[key] = map_tensors(lambda _, x: run.own(x), there[key], key)
+        return functional_call(self.model, values, args, kwargs, tie_weights=False)
 
-    def _keep_constants(self) -> None:
-        """Let the model count, and switch, as it does alone."""
-        for own, there, names in self._constants:
+    def _state(
+        self, values: dict[str, Tensor], unmoved: dict[str, Tensor]
+    ) -> list[tuple[str | None, dict[str, Any], str, Any]]:
+        """Return buffers after a pass but those `unmoved`, and tensors that it left on modules.
+
+        Of each the path of its module for an attribute, where it stands, its name, and its value.
+        """
+        state: list[Any] = [
+            (None, there, key, values[name] if name in values else here[key])
+            for name, here, there, key in self._buffers
+            if values.get(name, here[key]) is not unmoved.get(name)
+        ]
+        for name, here, _, key in self._buffers:
+            here[key] = here[key] if name in values else None
+        for path, (module, there) in self._modules.items():
+            for key, value in vars(module).items():
+                if key in OF_MODULES or not isinstance(value, (Tensor, list, tuple, dict)):
+                    continue
+                first, ids = self._first.get((path, key), (None, []))
+                if value is first and isinstance(value, (Tensor, tuple)):
+                    continue
+                if (new := _ids(value)) and new != ids and key != "_flat_weights":
+                    state.append((path, vars(there), key, value))
+                    vars(module)[key] = first
+        return state
+
+    @torch.no_grad()
+    def _keep(
+        self, run: Run, state: Any, moved: list[Any], differ: list[bool], keeps: bool
+    ) -> None:
+        """Keep in the net what a pass has changed; `moved` holds that of all members."""
+        self.parts.run = None  # and with it what the pass has formed
+        if not keeps:
+            return
+        for here, there, names in self._constants:
             for key in names:
-                there[key] = own[key]
+                there[key] = here[key]
+        for (path, there, key, _), value, differs in zip(state, moved, differ, strict=True):
+            if path is not None:
+                there[key] = value
+                self._carried.add((path, key))
+                continue
+            stored, floats = there[key], value.is_floating_point()
+            if differs and not floats and not bool((value == value[0]).all()):
+                raise ValueError(
+                    f"the model writes another {key} for each member, a buffer of {value.dtype} "
+                    "that is one for all; accepted is one of floating point, or a deep ensemble"
+                )
+            if not differs:
+                value = value[None]
+            elif floats and self._owns_buffers:
+                value = value.unflatten(0, (-1, run.leading[-1]))
+            if stored is None or value.shape[1:] != stored.shape:
+                there[key] = value.mean(0) if floats else value[0]
+            elif floats and differs:  # by the mean over samples, which leaves alone what is equal
+                stored += (value - stored).mean(0)
+            else:
+                stored.copy_(value[0])
 
 
-def _leaves(value: Any) -> list[Tensor]:
-    """The tensors in an attribute, where it is one or holds them in lists, tuples and dicts."""
+def _ids(value: Any) -> list[int]:
+    """Tell apart the tensors of an attribute, where it is one or holds them."""
     try:
-        return [x for _, x in named_tensors(value)]
+        return [id(x) for _, x in named_tensors(value)]
     except TypeError:
         return []

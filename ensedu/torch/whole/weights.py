@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd
 
+from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleArrays
 from ensedu.torch.layer_classes import layer_class
@@ -143,7 +144,7 @@ def weight_like(
 
 @torch.no_grad()
 def _start_at(layer: WeightLayer, values: dict[str, nn.Parameter | None]) -> None:
-    if layer.method == "last_layer" or layer.method == "deep_ensemble":
+    if METHODS[layer.method].apart:
         return  # each member has a start of its own
     for name, parameter in layer.named_parameters():
         if name in FROM_MODEL:

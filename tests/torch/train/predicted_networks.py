@@ -39,6 +39,6 @@ def converted(method, **options):
     with torch.no_grad():  # statistics of a training that was
         for part in net.modules():
             if isinstance(part, nn.BatchNorm2d):
-                part.running_mean.copy_(numbers(2))
-                part.running_var.copy_(1 + numbers(2).square())
+                part.running_mean.copy_(numbers(*part.running_mean.shape))
+                part.running_var.copy_(1 + numbers(*part.running_var.shape).square())
     return net

@@ -18,8 +18,7 @@ def model():
 
 
 def train(number, size, split=False, net=None, **more):
-    if net is None:
-        net = et.ensemble(model(), "deep_ensemble", M, initialize=model) if split else model()
+    net = net or et.ensemble(model(), "batch_ensemble", M)
     x, y = torch.randn(number, 5), torch.randn(number, 2)
     return et.fit(net, x, y, et.half_squared_error, epochs=1, batch_size=size, split=split, **more)
 
@@ -27,7 +26,7 @@ def train(number, size, split=False, net=None, **more):
 @pytest.mark.bad_input
 @given(number=st.integers(1, 13), size=st.integers(1, 13), split=st.booleans())
 def test_an_error_names_what_works(number, size, split):
-    """By hand: which examples are dealt out together."""
+    """By hand: which examples are dealt out together; without a split, all to each member."""
     members = M if split else 1
     size = max(1, min(number, size) // members) * members
     if size > number:
@@ -64,15 +63,11 @@ def test_an_error_names_what_works(number, size, split):
     ],
 )
 def test_the_words(number, size, split, accepted):
-    with pytest.raises(ValueError, match=r"no minibatch of 1 example") as raised:
-        train(number, size, split)
-    assert str(raised.value).endswith(f"got {size} of {number} examples; accepted {accepted}")
-    assert "more than 1 value per channel" in str(raised.value.__cause__)
-
-
-def test_members_in_one_batch_are_enough():
-    """A converted model repeats the example for each member, which has its own inside of it."""
-    train(25, 6, net=et.ensemble(model(), "batch_ensemble", M))
+    for net in (None, *([] if split else [model()])):
+        with pytest.raises(ValueError, match=r"no minibatch of 1 example") as raised:
+            train(number, size, split, net)
+        assert str(raised.value).endswith(f"got {size} of {number} examples; accepted {accepted}")
+        assert "more than 1 value per channel" in str(raised.value.__cause__)
 
 
 @pytest.mark.bad_input

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 import ensedu.torch as et
 from tests.torch.threads import PATIENCE, Meet, at_once
-from tests.torch.train.trained_networks import B, M, converted, data, m, n, numbers
+from tests.torch.train.trained_networks import B, M, data, m, n, numbers
 
 NAMED = "accepted is a copy for each thread"
 
@@ -157,17 +157,13 @@ def test_no_thread_trains_what_another_predicts_nor_the_other_way_round(monkeypa
 
 
 def test_predictions_at_once_leave_a_batch_for_each_member(monkeypatch):
-    net = converted("batch_ensemble").eval()
-    net.model[3] = nn.Sequential(nn.Flatten(), Meet())
-    net.comparing, x = False, numbers(B, 1, 4, 4)
+    net, x = et.ensemble(plain(), "batch_ensemble", M).eval(), numbers(B, m)
     expected, net.own_batches = et.predict(net, x), True
     with pausing(monkeypatch, lambda: et.predict(net, x), lambda: et.predict(net, x)) as (a, b):
         assert torch.equal(a, expected) and torch.equal(b, expected)
     assert net.own_batches
-    with pausing(monkeypatch, lambda: et.predict(net, x), lambda: net(x.expand(M, *x.shape))) as (
-        a,
-        b,
-    ):
+    own = x.expand(M, *x.shape)
+    with pausing(monkeypatch, lambda: et.predict(net, x), lambda: net(own)) as (a, b):
         assert torch.equal(a, expected) and NAMED in b
     net.own_batches = False
     with pausing(

@@ -276,12 +276,12 @@ def test_each_rho_of_a_converted_model_gets_the_gradient_of_the_bound(S):
     x, y, N = numbers(B, m), torch.arange(B) % k, 41
     noise = net.noise(torch.Generator().manual_seed(3), x)
     found = et.elbo(net, x, y, et.softmax_cross_entropy, num_examples=N, beta=0.5, noise=noise)
-    prior = in_torch(net.model[0].layer.prior)
+    prior = in_torch(net.model[0].prior)
     q = [
         Normal(
             getattr(layer, f"{name}_mean"), nn.functional.softplus(getattr(layer, f"{name}_rho"))
         )
-        for layer in (net.model[0].layer, net.model[2].layer)
+        for layer in (net.model[0], net.model[2])
         for name in "rs"
     ]
     divergence = sum(kl_divergence(each, prior).sum() for each in q) / M

@@ -6,15 +6,15 @@ from torch import nn
 
 import ensedu.torch as et
 from ensedu.methods import size_option
-from tests.torch.whole.cases import FLAT, OPTIONS, B, M, floats
+from tests.torch.whole.models import FAST, M
 
 
 @pytest.mark.bad_input
 def test_weight_decay_pulls_on_weights_alone():
     model = nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(48, 2))
-    x = floats(B, 1, 6, 6)
-    for method in ("deep_ensemble", *FLAT, "last_layer"):
-        options = OPTIONS[method] | ({"head": "3"} if method == "last_layer" else {})
+    x = torch.randn(5, 1, 6, 6)
+    for method in ("deep_ensemble", *FAST, "last_layer"):
+        options = {"head": "3"} if method == "last_layer" else {}
         net = et.ensemble(model, method, **size_option(method, M), **options)
         groups = et.parameter_groups(net, weight_decay=0.5)
         given = {id(p): group["weight_decay"] for group in groups for p in group["params"]}
@@ -36,9 +36,9 @@ def test_weight_decay_pulls_on_weights_alone():
     for name, parameter in net.named_parameters():
         kept = torch.equal(parameter, before[name])
         assert kept != (name.endswith("weight") and ".1." not in name), name
-    net.model[0].layer.weight.requires_grad_(False)
+    net.model[0].weight.requires_grad_(False)
     groups = et.parameter_groups(net, weight_decay=0.0)
-    assert all(p is not net.model[0].layer.weight for group in groups for p in group["params"])
+    assert all(p is not net.model[0].weight for group in groups for p in group["params"])
     for bad, error in ((-1, ValueError), ("1", TypeError), (float("nan"), ValueError)):
         with pytest.raises(error, match="weight_decay must be"):
             et.parameter_groups(net, weight_decay=bad)
