@@ -1,7 +1,7 @@
 """The architectures of the zoo: small, with random weights, in float64, from five libraries."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import diffusers
@@ -11,47 +11,21 @@ import torch
 import torchvision.models as tv
 import transformers as hf
 from torch import Tensor, nn
-from transformers.models.llama.modeling_llama import LlamaRMSNorm
-from transformers.models.t5.modeling_t5 import T5LayerNorm
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One architecture.
-
-    Attributes
-    ----------
-    name, library
-        What the table calls it, and where it comes from.
-    build
-        A function that makes the model.
-    inputs
-        A function of the batch size B that returns its inputs by name.
-    head
-        The last layer, for ``"last_layer"``.
-    shared
-        What all members must share, where a method cannot do without.
-    quick
-        Whether it is one of the few that run with every check.
-    """
-
-    name: str
-    library: str
-    build: Callable[[], nn.Module]
-    inputs: Callable[[int], dict[str, Any]]
-    head: str
-    shared: tuple[str | type, ...] = ()
-    quick: bool = False
+from transformers.pytorch_utils import Conv1D
 
 
 def image(name: str, side: int, *, channels: int = 3) -> Callable[[int], dict[str, Any]]:
     """Square images (B, C, side, side)."""
-    return lambda B: {name: torch.randn(B, channels, side, side, dtype=torch.float64)}
+    return lambda B: {name: torch.randn(B, channels, side, side).double()}
 
 
 def tokens(B: int, length: int = 7) -> Tensor:
     """Token numbers (B, length) below 31."""
     return torch.randint(1, 31, (B, length))
+
+
+#: Most models' inputs.
+IMAGES = image("x", 64)
 
 
 def text(B: int) -> dict[str, Tensor]:
@@ -61,11 +35,39 @@ def text(B: int) -> dict[str, Tensor]:
     return {"input_ids": tokens(B), "attention_mask": mask}
 
 
-class Anchors(nn.Module):
-    """RetinaNet up to the scores and boxes of all anchors: what follows finds another number of
-    boxes for each member."""
+@dataclass(frozen=True)
+class Entry:
+    """One architecture.
 
-    def __init__(self, *, listed: bool) -> None:
+    Attributes
+    ----------
+    name
+        What the table calls it, with the library that it comes from.
+    build
+        A function that makes the model.
+    head
+        The last layer, for ``"last_layer"``.
+    inputs
+        A function of the batch size B that returns its inputs by name.
+    given
+        Arguments that say what becomes of matrices of the model's own, and of tied weights.
+    quick
+        Whether it is one of the few that run with every check.
+    """
+
+    name: str
+    build: Callable[[], nn.Module]
+    head: str
+    inputs: Callable[[int], dict[str, Any]] = IMAGES
+    given: dict[str, tuple[str | type, ...]] = field(default_factory=dict)
+    quick: bool = False
+
+
+class Anchors(nn.Module):
+    """RetinaNet, of a list of images, up to the scores and boxes of all anchors: what follows finds
+    another number of boxes for each member."""
+
+    def __init__(self) -> None:
         super().__init__()
         body = tv.detection.backbone_utils.resnet_fpn_backbone(
             backbone_name="resnet18", weights=None, trainable_layers=5, returned_layers=[3, 4]
@@ -78,94 +80,90 @@ class Anchors(nn.Module):
             max_size=64,
             anchor_generator=tv.detection.anchor_utils.AnchorGenerator(sizes, ((1.0,),) * 3),
         )
-        self.listed = listed
 
-    def forward(self, images: Any) -> dict[str, Tensor]:
-        if self.listed:
-            images = self.net.transform(images)[0].tensors
+    def forward(self, images: list[Tensor]) -> dict[str, Tensor]:
+        images = self.net.transform(images)[0].tensors
         return self.net.head(list(self.net.backbone(images).values()))
 
 
-#: Of a transformer in the style of BERT, for all that are.
+class LanguageModel(nn.Module):
+    """An LSTM that reads (length, B) and returns its state, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(31, 24)
+        self.rnn = nn.LSTM(24, 16, 2, dropout=0.1)
+        self.decoder = nn.Linear(16, 31)
+
+    def forward(self, tokens: Tensor) -> tuple[Tensor, Any]:
+        y, state = self.rnn(self.embedding(tokens))
+        return self.decoder(y), state
+
+
+#: Of transformers' configurations, most of which know all of these.
 SIZES = {
     "vocab_size": 31,
     "hidden_size": 24,
     "num_hidden_layers": 2,
     "num_attention_heads": 3,
     "intermediate_size": 48,
+    "max_position_embeddings": 16,
+    "use_cache": False,
 }
 
 
 ZOO = (
+    Entry("LSTM (torch)", LanguageModel, "decoder", lambda B: {"tokens": tokens(7, B)}, quick=True),
     Entry(
-        "ResNet-18",
-        "torchvision",
-        lambda: tv.resnet18(num_classes=5),
-        image("x", 64),
-        "fc",
+        "Transformer (torch)",
+        lambda: nn.Transformer(24, 2, 2, 2, 48, batch_first=True),
+        "decoder.layers.1.linear2",
+        lambda B: {"src": torch.randn(B, 7, 24).double(), "tgt": torch.randn(B, 5, 24).double()},
     ),
+    Entry("ResNet-18 (torchvision)", lambda: tv.resnet18(num_classes=5), "fc"),
     Entry(
-        "EfficientNet-B0",
-        "torchvision",
-        lambda: tv.efficientnet_b0(num_classes=5),
-        image("x", 64),
-        "classifier.1",
+        "EfficientNet-B0 (torchvision)", lambda: tv.efficientnet_b0(num_classes=5), "classifier.1"
     ),
+    Entry("RegNet-X (torchvision)", lambda: tv.regnet_x_400mf(num_classes=5), "fc"),
     Entry(
-        "RegNet-X", "torchvision", lambda: tv.regnet_x_400mf(num_classes=5), image("x", 64), "fc"
-    ),
-    Entry(
-        "Inception v3",
-        "torchvision",
+        "Inception v3 (torchvision)",
         lambda: tv.inception_v3(weights=None, init_weights=True, num_classes=5, aux_logits=False),
-        image("x", 75),
         "fc",
+        image("x", 75),
     ),
     Entry(
-        "MobileNetV3",
-        "torchvision",
+        "MobileNetV3 (torchvision)",
         lambda: tv.mobilenet_v3_small(num_classes=5),
-        image("x", 64),
         "classifier.3",
         quick=True,
     ),
     Entry(
-        "DenseNet",
-        "torchvision",
+        "DenseNet (torchvision)",
         lambda: tv.DenseNet(12, (3, 3, 3, 3), 24, num_classes=5),
-        image("x", 64),
         "classifier",
     ),
     Entry(
-        "ConvNeXt",
-        "torchvision",
+        "ConvNeXt (torchvision)",
         lambda: tv.ConvNeXt(
             [tv.convnext.CNBlockConfig(16, 32, 2), tv.convnext.CNBlockConfig(32, None, 2)],
             num_classes=5,
         ),
-        image("x", 64),
         "classifier.2",
-        shared=("*.layer_scale",),
     ),
     Entry(
-        "ViT",
-        "torchvision",
+        "ViT (torchvision)",
         lambda: tv.VisionTransformer(32, 8, 2, 3, 24, 48, dropout=0.1, num_classes=5),
-        image("x", 32),
         "heads.head",
-        shared=("class_token", "*.pos_embedding", nn.MultiheadAttention),
+        image("x", 32),
     ),
     Entry(
-        "Swin",
-        "torchvision",
+        "Swin (torchvision)",
         lambda: tv.SwinTransformer([4, 4], 24, [2, 2], [3, 6], [4, 4], dropout=0.1, num_classes=5),
-        image("x", 64),
         "head",
-        shared=("*.attn",),
+        given={"shared": ("*.relative_position_bias_table",)},
     ),
     Entry(
-        "SwinV2",
-        "torchvision",
+        "SwinV2 (torchvision)",
         lambda: tv.SwinTransformer(
             [4, 4],
             24,
@@ -176,44 +174,35 @@ ZOO = (
             block=tv.swin_transformer.SwinTransformerBlockV2,
             downsample_layer=tv.swin_transformer.PatchMergingV2,
         ),
-        image("x", 64),
         "head",
-        shared=("*.attn",),
     ),
     Entry(
-        "DeepLabV3",
-        "torchvision",
+        "DeepLabV3 (torchvision)",
         lambda: tv.segmentation.deeplabv3_mobilenet_v3_large(
             weights=None, weights_backbone=None, num_classes=5
         ),
-        image("x", 64),
         "classifier.4",
     ),
     Entry(
-        "R3D-18",
-        "torchvision",
-        lambda: tv.video.r3d_18(num_classes=5),
-        lambda B: {"x": torch.randn(B, 3, 5, 16, 16, dtype=torch.float64)},
+        "R3D (torchvision)",
+        lambda: tv.video.resnet.VideoResNet(
+            tv.video.resnet.BasicBlock,
+            [tv.video.resnet.Conv3DSimple] * 4,
+            [1] * 4,
+            tv.video.resnet.BasicStem,
+            num_classes=5,
+        ),
         "fc",
-        shared=(nn.Conv3d,),
+        lambda B: {"x": torch.randn(B, 3, 5, 16, 16).double()},
     ),
     Entry(
-        "RetinaNet",
-        "torchvision",
-        lambda: Anchors(listed=False),
-        image("images", 64),
+        "RetinaNet, list of images (torchvision)",
+        Anchors,
         "net.head.classification_head.cls_logits",
+        lambda B: {"images": list(torch.randn(B, 3, 64, 64).double())},
     ),
     Entry(
-        "RetinaNet, list of images",
-        "torchvision",
-        lambda: Anchors(listed=True),
-        lambda B: {"images": list(torch.randn(B, 3, 64, 64, dtype=torch.float64))},
-        "net.head.classification_head.cls_logits",
-    ),
-    Entry(
-        "MLP-Mixer",
-        "timm",
+        "MLP-Mixer (timm)",
         lambda: timm.models.MlpMixer(
             num_classes=5,
             img_size=64,
@@ -222,20 +211,14 @@ ZOO = (
             drop_rate=0.1,
             proj_drop_rate=0.1,
         ),
-        image("x", 64),
         "head",
         quick=True,
     ),
     Entry(
-        "DenseNet-121",
-        "timm",
-        lambda: timm.create_model("densenet121", num_classes=5),
-        image("x", 64),
-        "classifier",
+        "DenseNet-121 (timm)", lambda: timm.create_model("densenet121", num_classes=5), "classifier"
     ),
     Entry(
-        "MaxViT (rmlp_pico_rw)",
-        "timm",
+        "MaxViT (rmlp_pico_rw) (timm)",
         lambda: timm.create_model(
             "maxvit_rmlp_pico_rw_256",
             img_size=64,
@@ -243,39 +226,53 @@ ZOO = (
             num_classes=5,
             drop_rate=0.1,
         ),
-        image("x", 64),
         "head.fc",
-        shared=("*.rel_pos",),
         quick=True,
     ),
     Entry(
-        "EfficientNet (tf)",
-        "timm",
+        "EfficientNet (tf) (timm)",
         lambda: timm.create_model("tf_efficientnet_b0", num_classes=5),
-        image("x", 64),
         "classifier",
     ),
     Entry(
-        "LeViT",
-        "timm",
+        "LeViT (timm)",
         lambda: timm.create_model("levit_128s", img_size=64, num_classes=5),
-        image("x", 64),
         "head.linear",
-        shared=("*.attention_biases",),
+        given={"shared": ("*.attention_biases",)},
     ),
     Entry(
-        "ViT",
-        "timm",
+        "ViT (timm)",
         lambda: timm.create_model(
             "vit_tiny_patch16_224", img_size=64, depth=2, num_classes=5, drop_rate=0.1
         ),
-        image("x", 64),
         "head",
-        shared=("cls_token", "pos_embed"),
     ),
     Entry(
-        "U-Net",
-        "segmentation-models-pytorch",
+        "NF-RegNet (timm)",
+        lambda: timm.models.NormFreeNet(
+            timm.models.nfnet.NfCfg(
+                (1, 1, 1, 1),
+                (16, 32, 32, 64),
+                stem_chs=16,
+                group_size=8,
+                reg=True,
+                attn_layer="se",
+                attn_kwargs={"rd_ratio": 0.5},
+                num_features=64,
+            ),
+            num_classes=5,
+        ),
+        "head.fc",
+    ),
+    Entry(
+        "XCiT (timm)",
+        lambda: timm.create_model(
+            "xcit_nano_12_p16_224", img_size=64, embed_dim=48, depth=2, num_classes=5
+        ),
+        "head",
+    ),
+    Entry(
+        "U-Net (segmentation-models-pytorch)",
         lambda: smp.Unet(
             "mobilenet_v2",
             encoder_depth=4,
@@ -283,86 +280,64 @@ ZOO = (
             decoder_channels=(64, 32, 16, 8),
             classes=5,
         ),
-        image("x", 64),
         "segmentation_head.0",
         quick=True,
     ),
     Entry(
-        "BERT",
-        "transformers",
-        lambda: hf.BertForSequenceClassification(
-            hf.BertConfig(**SIZES, max_position_embeddings=16, num_labels=5)
-        ),
-        text,
+        "BERT (transformers)",
+        lambda: hf.BertForSequenceClassification(hf.BertConfig(**SIZES, num_labels=5)),
         "classifier",
+        text,
         quick=True,
     ),
     Entry(
-        "DistilBERT",
-        "transformers",
+        "DistilBERT (transformers)",
         lambda: hf.DistilBertForSequenceClassification(
-            hf.DistilBertConfig(
-                vocab_size=31,
-                dim=24,
-                n_layers=2,
-                n_heads=3,
-                hidden_dim=48,
-                max_position_embeddings=16,
-                num_labels=5,
-            )
+            hf.DistilBertConfig(**SIZES, hidden_dim=48, num_labels=5)
         ),
-        text,
         "classifier",
+        text,
     ),
     Entry(
-        "GPT-2",
-        "transformers",
-        lambda: hf.GPT2LMHeadModel(
-            hf.GPT2Config(
-                vocab_size=31,
-                n_embd=24,
-                n_layer=2,
-                n_head=3,
-                n_positions=16,
-                bos_token_id=0,
-                eos_token_id=0,
-                use_cache=False,
+        "GPT-2 (transformers)",
+        lambda: hf.GPT2LMHeadModel(hf.GPT2Config(**SIZES, bos_token_id=0, eos_token_id=0)),
+        "lm_head",
+        text,
+        given={"shared": ("lm_head",), "modulated": (Conv1D,)},
+    ),
+    Entry(
+        "Llama (transformers)",
+        lambda: hf.LlamaForCausalLM(hf.LlamaConfig(**SIZES)),
+        "lm_head",
+        text,
+    ),
+    Entry(
+        "Mixtral (transformers)",
+        lambda: hf.MixtralForCausalLM(
+            hf.MixtralConfig(
+                **SIZES, num_key_value_heads=3, num_local_experts=4, experts_implementation="eager"
             )
         ),
-        text,
         "lm_head",
+        text,
+        given={"modulated": ("*.mlp",)},
     ),
     Entry(
-        "Llama",
-        "transformers",
-        lambda: hf.LlamaForCausalLM(
-            hf.LlamaConfig(**SIZES, max_position_embeddings=16, use_cache=False)
-        ),
-        text,
+        "Mamba (transformers)",
+        lambda: hf.MambaForCausalLM(hf.MambaConfig(**SIZES, state_size=4)),
         "lm_head",
-        shared=(LlamaRMSNorm,),
+        lambda B: {"input_ids": tokens(B)},
+        given={"shared": ("lm_head", "*.A_log")},
     ),
     Entry(
-        "T5",
-        "transformers",
-        lambda: hf.T5ForConditionalGeneration(
-            hf.T5Config(
-                vocab_size=31,
-                d_model=24,
-                d_kv=8,
-                d_ff=48,
-                num_layers=2,
-                num_heads=3,
-                use_cache=False,
-            )
-        ),
+        "T5 (transformers)",
+        lambda: hf.T5ForConditionalGeneration(hf.T5Config(**SIZES, d_kv=8, d_ff=48, num_layers=2)),
+        "lm_head",
         lambda B: {**text(B), "decoder_input_ids": tokens(B, 5)},
-        "lm_head",
-        shared=(T5LayerNorm, "lm_head", "*.wo"),
+        given={"shared": ("lm_head",)},
     ),
     Entry(
-        "wav2vec 2.0",
-        "transformers",
+        "wav2vec 2.0 (transformers)",
         lambda: hf.Wav2Vec2ForCTC(
             hf.Wav2Vec2Config(
                 **SIZES,
@@ -373,13 +348,11 @@ ZOO = (
                 num_conv_pos_embedding_groups=2,
             )
         ),
-        lambda B: {"input_values": torch.randn(B, 400, dtype=torch.float64)},
         "lm_head",
-        shared=(nn.Conv1d, "*.masked_spec_embed"),
+        lambda B: {"input_values": torch.randn(B, 400).double()},
     ),
     Entry(
-        "UNet2DModel",
-        "diffusers",
+        "UNet2DModel (diffusers)",
         lambda: diffusers.UNet2DModel(
             sample_size=16,
             block_out_channels=(16, 32),
@@ -388,8 +361,27 @@ ZOO = (
             down_block_types=("DownBlock2D", "AttnDownBlock2D"),
             up_block_types=("AttnUpBlock2D", "UpBlock2D"),
         ),
-        lambda B: {**image("sample", 16)(B), "timestep": torch.arange(3, 3 + B)},
         "conv_out",
+        lambda B: {**image("sample", 16)(B), "timestep": torch.arange(3, 3 + B)},
         quick=True,
+    ),
+    Entry(
+        "DiT (diffusers)",
+        lambda: diffusers.DiTTransformer2DModel(
+            num_attention_heads=3,
+            attention_head_dim=8,
+            in_channels=4,
+            out_channels=4,
+            num_layers=2,
+            sample_size=8,
+            norm_num_groups=4,
+            num_embeds_ada_norm=31,
+        ),
+        "proj_out_2",
+        lambda B: {
+            **image("hidden_states", 8, channels=4)(B),
+            "timestep": torch.arange(3, 3 + B),
+            "class_labels": torch.arange(B),
+        },
     ),
 )

@@ -1,10 +1,11 @@
-"""Plain copies of a model, one a member, from the weights that an ensemble's layers say they have.
+"""Plain copies of a model, one a member, from the arrays that an ensemble holds.
 
-Nothing here calls the ensemble's own way back to plain members.
+Nothing here calls the ensemble's own way back to plain members, nor how its layers form weights.
 """
 
 import copy
 import itertools
+import re
 import traceback
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -33,24 +34,31 @@ def stir(model: nn.Module) -> None:
 
 def draw_apart(net: nn.Module) -> None:
     """Move what belongs to members, and give distributions a spread that shows."""
-    for layer in layers(net).values():
-        for name, x in layer.named_parameters():
+    if hasattr(net, "members"):
+        return stir(net.members)
+    for holder in holders(net).values():
+        for name, x in holder.named_parameters():
             if name in ("r_rho", "s_rho"):
                 x.uniform_(-3, -1)  # standard deviations of 0.05 to 0.3
             elif name in ("weight_rho", "bias_rho"):
-                size = layer.weight_mean.std() * torch.empty_like(x).uniform_(0.1, 0.5)
+                size = holder.weight_mean.std() * torch.empty_like(x).uniform_(0.1, 0.5)
                 x.copy_(torch.log(torch.expm1(size)))
             elif name == "bias" or name.startswith(("r", "s")):
                 x.add_(torch.randn_like(x) * 0.2)
+    for x in net.model.buffers():
+        if is_of_members(net, x):
+            x.mul_(torch.empty_like(x).uniform_(0.9, 1.1))
 
 
-def layers(net: nn.Module) -> dict[str, WeightLayer]:
-    """Every layer that tells members apart, by the path of the plain one in the original."""
-    return {
-        path.removesuffix(".layer"): part
-        for path, part in net.model.named_modules(remove_duplicate=False)
-        if isinstance(part, WeightLayer)
-    }
+def is_of_members(net: nn.Module, buffer: Tensor) -> bool:
+    """Whether each member has a row of a buffer: where it has fast weights."""
+    scaled = any(part.method in ("batch_ensemble", "rank1") for part in holders(net).values())
+    return scaled and buffer.is_floating_point()
+
+
+def holders(net: nn.Module) -> dict[str, WeightLayer]:
+    """What tells members apart, by the path of a layer in the model, or by the name of a weight."""
+    return {path: part for path, part in net.model.named_modules() if isinstance(part, WeightLayer)}
 
 
 def plain(model: nn.Module, net: nn.Module, i: int, noise: dict[str, Tensor]) -> nn.Module:
@@ -59,16 +67,29 @@ def plain(model: nn.Module, net: nn.Module, i: int, noise: dict[str, Tensor]) ->
     if hasattr(net, "members"):
         alone.load_state_dict(net.members[i].state_dict())
         return alone
-    for path, layer in layers(net).items():
-        own, target = own_noise(noise, path), alone.get_submodule(path)
-        target.weight.copy_(weight(layer, target, i, own))
-        if target.bias is not None:
-            target.bias.copy_(bias(layer, i, own))
+    for path, holder in holders(net).items():
+        own, (name, bias, module) = own_noise(noise, path), targets(model, path)
+        alone.get_parameter(name).copy_(weight(holder, module, i, own))
+        if (value := array(holder, "bias", i, own)) is not None:
+            alone.get_parameter(bias).copy_(value)
+    for path, x in alone.named_buffers():
+        stored = net.model.get_buffer(path)
+        x.copy_(stored[i] if is_of_members(net, stored) else stored)
     for path, part in list(alone.named_modules(remove_duplicate=False)):
         masks = [own[i] for key, own in own_noise(noise, path).items() if key.startswith("mask")]
         if masks:
             alone.set_submodule(path, Thinned(masks, part.p))
     return alone
+
+
+def targets(model: nn.Module, path: str) -> tuple[str, str, nn.Module]:
+    """Return the names of the weight and bias that a holder has, and the module that multiplies."""
+    weight = f"{path}.weight".lstrip(".") if path in dict(model.named_modules()) else path
+    # A parametrization stands in for a weight of the module around it.
+    around = re.sub(r"parametrizations\.(\w+)\.original\d?$", r"\1", weight)
+    owner, _, key = around.rpartition(".")
+    bias = re.sub("_(v|orig)$", "", key).replace("weight", "bias") if "weight" in key else ""
+    return weight, f"{owner}.{bias}".lstrip("."), model.get_submodule(owner)
 
 
 def own_noise(noise: dict[str, Tensor], path: str) -> dict[str, Tensor]:
@@ -77,40 +98,40 @@ def own_noise(noise: dict[str, Tensor], path: str) -> dict[str, Tensor]:
     return {key: value for name, _, key, value in found if name == path}
 
 
-def weight(
-    layer: WeightLayer, target: nn.Linear | nn.Conv2d, i: int, noise: dict[str, Tensor]
-) -> Tensor:
-    """The weight of member or sample i, as Torch's own layer stores it."""
-    if getattr(target, "groups", 1) > 1:
-        return in_groups(layer, target, i, noise)
-    matrix = layer.weight_matrices(noise or None)[i]  # (m, n) or (C_in, C_out, k, k)
-    return matrix.transpose(0, 1)
+def array(holder: WeightLayer, key: str, i: int, noise: dict[str, Tensor]) -> Tensor | None:
+    """Row i of what each member has, or draw i of what has a distribution; ``None`` if neither."""
+    if (rows := getattr(holder, key, None)) is not None:
+        return rows[i]
+    mean, rho = (getattr(holder, f"{key}_{part}", None) for part in ("mean", "rho"))
+    if mean is None:
+        return None
+    eps = noise[key][i]
+    if key in ("r", "s"):
+        mean, rho = mean[i], rho[i]
+    elif key == "weight":  # of which noise has the inputs first, as the book's matrices do
+        eps = eps.transpose(0, 1)
+    return mean + F.softplus(rho) * eps
 
 
-def in_groups(layer: WeightLayer, conv: nn.Conv2d, i: int, noise: dict[str, Tensor]) -> Tensor:
-    """The same by hand: the matrices of a wide depthwise convolution are mostly zeros."""
-    if layer.method == "mean_field":
-        # (C_in of a group, C_out, k, k), as all noise in the book's axes
-        return layer.weight_mean + F.softplus(layer.weight_rho) * noise["weight"][i].transpose(0, 1)
-    if layer.method == "rank1":
-        r = layer.r_mean[i] + F.softplus(layer.r_rho[i]) * noise["r"][i]
-        s = layer.s_mean[i] + F.softplus(layer.s_rho[i]) * noise["s"][i]
-    else:
-        r, s = layer.r[i], layer.s[i]
-    folded = layer.weight.clone()
-    wide, high = conv.in_channels // conv.groups, conv.out_channels // conv.groups
-    for group in range(conv.groups):
-        inputs = r[group * wide : (group + 1) * wide]
-        outputs = s[group * high : (group + 1) * high]
-        folded[group * high : (group + 1) * high] *= torch.outer(outputs, inputs)[..., None, None]
-    return folded
+def weight(holder: WeightLayer, module: nn.Module, i: int, noise: dict[str, Tensor]) -> Tensor:
+    """The weight of member or sample i, as a plain module stores it."""
+    if holder.method not in ("batch_ensemble", "rank1"):
+        return array(holder, "weight", i, noise)
+    r, s = (array(holder, key, i, noise) for key in ("r", "s"))
+    n, wide = holder.weight.shape[:2]
+    # A module of a library's own may have its inputs first, as transposed convolutions do.
+    rows, columns = (r, s) if getattr(module, "transposed", len(s) != n) else (s, r)
+    groups = groups_of(holder.weight, module)
+    group = torch.arange(n)[:, None] // (n // groups)  # of each row, whose columns are its own
+    factors = rows[:, None] * columns.view(groups, wide)[group, torch.arange(wide)]
+    return holder.weight * factors[(..., *[None] * (holder.weight.ndim - 2))]
 
 
-def bias(layer: WeightLayer, i: int, noise: dict[str, Tensor]) -> Tensor:
-    """The bias of member or sample i."""
-    if hasattr(layer, "bias"):
-        return layer.bias[i]
-    return layer.bias_mean + F.softplus(layer.bias_rho) * noise["bias"][i]
+def groups_of(weight: Tensor, module: nn.Module) -> int:
+    """Into how many blocks of rows a weight falls whose inputs are scaled apart."""
+    if isinstance(module, nn.MultiheadAttention) and len(weight) == 3 * module.embed_dim:
+        return 3  # query, key and value
+    return getattr(module, "groups", 1)
 
 
 class Thinned(nn.Module):

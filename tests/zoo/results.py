@@ -37,14 +37,8 @@ def write(rows: list[dict[str, Any]], members: int) -> None:
 def table(found: dict[str, Any]) -> str:
     """The results in Markdown: architectures down, methods across, notes below."""
     rows = found["rows"]
-    errors = list(
-        dict.fromkeys(
-            cell["result"]
-            for row in rows
-            for cell in row["methods"].values()
-            if cell["result"] != "exact"
-        )
-    )
+    cells = [cell for row in rows for cell in row["methods"].values()]
+    errors = list(dict.fromkeys(cell["result"] for cell in cells if cell["result"] != "exact"))
     columns: dict[tuple[str, ...], list[str]] = {}  # methods with the same marks share a column
     for key in rows[0]["methods"]:
         marks = tuple(mark(row["methods"][key], errors) for row in rows)
@@ -52,22 +46,19 @@ def table(found: dict[str, Any]) -> str:
     head = ["architecture", *(", ".join(names) for names in columns.values())]
     lines = [head, ["---", *[":-:"] * len(columns)]]
     for i, row in enumerate(rows):
-        shared = next((c["shared"] for c in row["methods"].values() if "shared" in c), [])
-        name = f"{row['architecture']} ({row['library']})"
-        name += ": " * bool(shared) + ", ".join(f"`{what}`" for what in shared)
-        lines.append([name, *(column[i] for column in columns)])
-    notes = [f"{RAISED[i]} {error}" for i, error in enumerate(errors)]
+        given = {f": `{cell['given']}`" for cell in row["methods"].values() if "given" in cell}
+        lines.append(["".join([row["architecture"], *given]), *(column[i] for column in columns)])
+    notes = "; ".join(f"{RAISED[i]} {error}" for i, error in enumerate(errors))
     return "\n".join(
         [
-            summary(found),
+            summary(found, cells),
             "",
             ":::{dropdown} All of them",
             "",
             *("| " + " | ".join(line) + " |" for line in lines),
             "",
-            "✓ exact; ✓ˢ exact with what stands after the name listed as `shared`; "
-            + "; ".join(notes)
-            + ".",
+            "✓ exact; ✓ˢ exact with what stands after the name; ᵗ members run in turn, the others "
+            f"at once; {notes}.",
             ":::",
             "",
         ]
@@ -77,20 +68,19 @@ def table(found: dict[str, Any]) -> str:
 def mark(cell: dict[str, Any], errors: list[str]) -> str:
     """One cell of the table."""
     if cell["result"] == "exact":
-        return "✓ˢ" if "shared" in cell else "✓"
+        return "✓" + "ˢ" * ("given" in cell) + "ᵗ" * ("in_turn" in cell)
     return RAISED[errors.index(cell["result"])]
 
 
-def summary(found: dict[str, Any]) -> str:
+def summary(found: dict[str, Any], cells: list[dict[str, Any]]) -> str:
     """How many conversions there are of each kind."""
-    cells = [cell for row in found["rows"] for cell in row["methods"].values()]
     exact = [cell for cell in cells if cell["result"] == "exact"]
-    shared = sum("shared" in cell for cell in exact)
+    given = sum("given" in cell for cell in exact)
     versions = ", ".join(
         f"{name} {number}" for name, number in found["machine"]["versions"].items()
     )
     return (
-        f"{len(found['rows'])} architectures, {len(cells)} conversions: {len(exact) - shared} are "
-        f"exact as they are, {shared} with `shared`, and {len(cells) - len(exact)} are an error "
-        f"that says why not. Tried with {versions}."
+        f"{len(found['rows'])} architectures, {len(cells)} conversions: {len(exact) - given} are "
+        f"exact as they are, {given} with `shared` or `modulated`, and {len(cells) - len(exact)} "
+        f"are an error that says why not. Tried with {versions}."
     )

@@ -1,6 +1,7 @@
 """One architecture under one method: exact, or the error that says why not."""
 
 import re
+import warnings
 from typing import Any
 
 import torch
@@ -11,7 +12,6 @@ from ensedu.methods import METHODS, size_option
 from ensedu.torch import ensemble
 from tests.zoo import oracle
 from tests.zoo.models import Entry
-from tests.zoo.oracle import named
 
 M = 3
 #: The second size meets an ensemble that has run already.
@@ -19,31 +19,29 @@ BATCHES = (2, 1)
 CLOSE = 1e-10
 #: Members that differ by less would show no mix-up.
 APART = 1e-3
-KEYS = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field", "mc_dropout", "last_layer")
+SCALED = ("batch_ensemble", "rank1", "mean_field")
+KEYS = ("deep_ensemble", *SCALED, "mc_dropout", "last_layer")
+PRODUCTS = (
+    nn.Linear, nn.Bilinear, nn.modules.conv._ConvNd, nn.MultiheadAttention, nn.RNNBase,
+)  # fmt: skip
 
 
 @torch.no_grad()
 def trial(entry: Entry, method: str) -> dict[str, Any]:
     """Return what became of `entry` under `method`.
 
-    ``{"result": "exact", "parameters": …}``, with ``"shared"`` where it takes that, or the class
-    and first words of the package's own error. Anything else fails: an error of another class, an
-    output that is not its members', a wrong count.
+    ``{"result": "exact", "parameters": …}``, with ``"given"`` where it takes that, and
+    ``"in_turn"``, or the class and first words of the package's own error. Anything else fails: an
+    error of another class, an output that is not its members', a wrong count.
     """
     try:
-        return {"result": "exact", "parameters": prove(entry, method)}
-    except (AttributeError, TypeError, ValueError) as error:
-        if not named(error):
+        return prove(entry, method)
+    except (TypeError, ValueError) as error:
+        if not oracle.named(error):
             raise
         words = f"{type(error).__name__}: {first_words(str(error))}"
-    prove_refusal(entry, method)
-    if entry.shared and method != "last_layer" and "no dropout" not in words:
-        parameters = prove(entry, method, shared=entry.shared)
-        return {
-            "result": "exact",
-            "shared": list(map(told, entry.shared)),
-            "parameters": parameters,
-        }
+    if entry.given and method in SCALED:
+        return prove(entry, method, **entry.given) | {"given": told(entry.given)}
     return {"result": words}
 
 
@@ -52,7 +50,7 @@ def make(entry: Entry) -> nn.Module:
     return entry.build().double().eval()
 
 
-def prove(entry: Entry, method: str, *, batches: tuple[int, ...] = BATCHES, **options: Any) -> int:
+def prove(entry: Entry, method: str, **options: Any) -> dict[str, Any]:
     """Convert, and compare each member with a plain copy; return the number of parameters."""
     torch.manual_seed(0)
     model = make(entry)
@@ -62,16 +60,15 @@ def prove(entry: Entry, method: str, *, batches: tuple[int, ...] = BATCHES, **op
     if method == "last_layer":
         options["head"] = entry.head
     net = ensemble(model, method, **size_option(method, M), **options)
-    if method == "deep_ensemble":
-        for part in net.members:
-            oracle.stir(part)
-    else:
-        oracle.draw_apart(net)
-    compare(model, net, [entry.inputs(B) for B in batches], draws=METHODS[method].stochastic)
+    oracle.draw_apart(net)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "members run in turn")
+        compare(model, net, [entry.inputs(B) for B in BATCHES], draws=METHODS[method].stochastic)
     total = counting.count(net).total
     assert total == sum(parameter.numel() for parameter in net.parameters())
-    assert total == expected_count(model, net, method)
-    return total
+    assert total == expected_count(model, net, method, "modulated" in options)
+    in_turn = {"in_turn": True} if getattr(net, "in_turn", False) else {}
+    return {"result": "exact", "parameters": total} | in_turn
 
 
 def compare(
@@ -96,34 +93,35 @@ def compare(
             assert max(map(oracle.off, alone[one], alone[other])) > APART, "members are alike"
 
 
-def expected_count(model: nn.Module, net: nn.Module, method: str) -> int:
-    """How many numbers the ensemble should hold, from the plain model's layers."""
-    one = sum(parameter.numel() for parameter in model.parameters())
+def expected_count(model: nn.Module, net: nn.Module, method: str, modulated: bool) -> int:
+    """How many numbers the ensemble should hold, from the plain model's weights."""
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    total = sum(parameter.numel() for parameter in model.parameters())
     if method == "deep_ensemble":
-        return M * one
-    total = one
-    for path in oracle.layers(net):
-        layer = model.get_submodule(path)
-        linear = isinstance(layer, nn.Linear)
-        m = layer.in_features if linear else layer.in_channels
-        n = layer.out_features if linear else layer.out_channels
-        biases = 0 if layer.bias is None else n
+        return M * total
+    scaled = [oracle.targets(model, path) for path in oracle.holders(net)]
+    if method in SCALED:
+        # Tied weights have their first name.
+        names = [
+            name
+            for name, parameter in model.named_parameters()
+            if isinstance(oracle.targets(model, name)[2], PRODUCTS)
+            and "weight" in name
+            and parameter.ndim > 1
+            and not name.endswith("original0")  # the lengths of weight normalization
+        ]
+        found = {name for name, _, _ in scaled}
+        assert found > set(names) if modulated else found == set(names)
+    for name, bias, module in scaled:
+        weight, biases = parameters[name], parameters[bias].numel() if bias in parameters else 0
+        sides = weight.shape[0] + weight.shape[1] * oracle.groups_of(weight, module)
         total += {
-            "batch_ensemble": M * (m + n) + (M - 1) * biases,
-            "rank1": 2 * M * (m + n) + (M - 1) * biases,
-            "mean_field": layer.weight.numel() + biases,
-            "last_layer": (M - 1) * (layer.weight.numel() + biases),
+            "batch_ensemble": M * sides + (M - 1) * biases,
+            "rank1": 2 * M * sides + (M - 1) * biases,
+            "mean_field": weight.numel() + biases,
+            "last_layer": (M - 1) * (weight.numel() + biases),
         }[method]
     return total
-
-
-def prove_refusal(entry: Entry, method: str) -> None:
-    """A batch of another size, on a new ensemble, may be exact or refused, but never wrong."""
-    try:
-        prove(entry, method, batches=BATCHES[::-1])
-    except (AttributeError, TypeError, ValueError) as error:
-        if not named(error):
-            raise
 
 
 def first_words(message: str) -> str:
@@ -131,8 +129,10 @@ def first_words(message: str) -> str:
     return re.split(r"[:,;(\[]", re.sub(r"^\S+: ", "", message))[0].strip()
 
 
-def told(shared: str | type) -> str:
-    """How one writes a member of `shared`."""
-    if isinstance(shared, str):
-        return f'"{shared}"'
-    return f"nn.{shared.__name__}" if hasattr(nn, shared.__name__) else shared.__name__
+def told(given: dict[str, tuple[str | type, ...]]) -> str:
+    """How one writes the arguments of an entry."""
+    lists = {
+        key: ", ".join(f'"{one}"' if isinstance(one, str) else one.__name__ for one in parts)
+        for key, parts in given.items()
+    }
+    return ", ".join(f"{key}=[{parts}]" for key, parts in lists.items())
