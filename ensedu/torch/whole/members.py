@@ -225,10 +225,11 @@ class ModelEnsemble(nn.Module):
             vars(module)[key] = vars(there)[key]
         for (where, key), differs in self._carried.items():
             if where == path:
-                vars(module)[key] = map_tensors(
-                    lambda _, x, own=differs: (x[row] if own else x).detach().clone(),
-                    vars(there)[key], key,
-                )  # fmt: skip
+
+                def own(_: str, x: Tensor, differs: bool = differs) -> Tensor:
+                    return (x[row] if differs else x).detach().clone()
+
+                vars(module)[key] = map_tensors(own, vars(there)[key], key)
 
     def forward(self, *args: Any, noise: Any = None, **kwargs: Any) -> Any:
         if noise is not None and not self._takes_noise:

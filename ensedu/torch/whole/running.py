@@ -85,6 +85,10 @@ class Run:
         axis, x = functorch.maybe_get_bdim(x), functorch.get_unwrapped(x)
         return (x.movedim(axis, 0) if axis else x), True
 
+    def kept(self, differs: bool, _: str, x: Tensor) -> Tensor:
+        """Return what the member that runs has of a tensor that an earlier pass has left."""
+        return self.own(x) if differs else x
+
     def spread(self, differ: bool, _: str, x: Tensor) -> Tensor:
         """Return what all members have of x, (members, …) where they `differ` in something."""
         x, own = self.of_all(x)
@@ -572,8 +576,8 @@ class Skeleton:
             here[key] = {number: own.get(number, hook) for number, hook in there[key].items()}
         for path, key in self._carried:
             module, kept = self._modules[path]
-            own = run.own if self._carried[path, key] else lambda x: x
-            vars(module)[key] = map_tensors(lambda _, x, own=own: own(x), vars(kept)[key], key)
+            differs = self._carried[path, key]
+            vars(module)[key] = map_tensors(partial(run.kept, differs), vars(kept)[key], key)
         if self._way == "at once":
             return functional_call(self.model, values, args, kwargs, tie_weights=False)
         for name, here, _, key, *_ in (*self._parameters, *self._buffers):
