@@ -53,6 +53,8 @@ class Run:
         What is given, by path; ``None`` to draw.
     generator
         What to draw from.
+    apart
+        Whether members draw masks of dropout, and move running statistics, each for itself.
     """
 
     def __init__(
@@ -61,7 +63,9 @@ class Run:
         leading: tuple[int, ...],
         noise: Noise | None = None,
         generator: torch.Generator | None = None,
+        apart: bool = True,
     ) -> None:
+        self.apart, self.randomness = apart, "different" if apart else "same"
         self.layers, self.leading, self.rows = layers, leading, prod(leading)
         self.given, self.noise = noise is not None, noise or {}
         self.generator = generator
@@ -365,8 +369,8 @@ class Skeleton:
         Those arrays, and which parameters they stand for.
     dropouts
         Paths of dropout that stays active.
-    owns_buffers, apart
-        Whether running statistics and the like are a member's, or only move apart in a pass.
+    owns_buffers
+        Whether running statistics and the like are a member's.
     carried
         By path and name, attributes with tensors that the model has left, and whether members
         differ in them.
@@ -383,12 +387,11 @@ class Skeleton:
         plan: Plan,
         dropouts: tuple[str, ...],
         owns_buffers: bool,
-        apart: bool,
         carried: dict[tuple[str, str], bool],
         way: str,
     ) -> None:
         self.model, self.layers, self.parts = model, layers, Parts()
-        self._owns_buffers, self._apart, self._carried = owns_buffers, apart, carried
+        self._owns_buffers, self._carried = owns_buffers, carried
         # By path, what a module is here and there, in the net.
         self._modules = {
             path: (module, stored.get_submodule(path)) for path, module in model.named_modules()
@@ -449,7 +452,7 @@ class Skeleton:
             return partial(parts.normalize if norm else parts.each_example, module)
         return None
 
-    def run(self, run: Run, inputs: Inputs, randomness: str, *, keeps: bool) -> Any:
+    def run(self, run: Run, inputs: Inputs, *, keeps: bool) -> Any:
         """Run all members at once, and return what they return, with members in front of tensors.
 
         The state of the model moves in the net, too; without `keeps` it does not, in eval mode.
@@ -461,7 +464,7 @@ class Skeleton:
         # Of an operation without a rule Torch warns, and loops over the members.
         functorch._set_vmap_fallback_warning_enabled(False)
         try:
-            with _no_checkpoints(), vmap_increment_nesting(run.rows, randomness) as run.level:
+            with _no_checkpoints(), vmap_increment_nesting(run.rows, run.randomness) as run.level:
                 values = {**shared, **{key: run.own(value) for key, value in own.items()}}
                 before = dict(values)
                 outputs = self._call(run, values, *inputs(), keeps)
@@ -506,7 +509,7 @@ class Skeleton:
         one._keep(run, states[-1], moved, [True] * len(moved), keeps)
         return stack_nested(outputs, "the output")
 
-    def trace(self, run: Run, args: Any, kwargs: Any, randomness: str, own_batches: bool) -> Any:
+    def trace(self, run: Run, args: Any, kwargs: Any, own_batches: bool) -> Any:
         """`run` as a compiler can follow: all arrays formed, and no state but buffers."""
         self.parts.run = run
         for module, there in self._modules.values():
@@ -525,7 +528,7 @@ class Skeleton:
         axis = 0 if own_batches else None
         axes = (0, 0, axis, axis)
         masks = {path: noise for path, noise in run.noise.items() if path not in self.layers}
-        ys = iter(vmap(member, axes, randomness=randomness)(own, masks, args, kwargs))
+        ys = iter(vmap(member, axes, randomness=run.randomness)(own, masks, args, kwargs))
         if clones:
             names = [one for one in self._buffers if one[0] in own or one[0] in shared]
             state = [(None, there, key, None) for _, _, there, key in names]
@@ -551,7 +554,7 @@ class Skeleton:
             if (value := there[key]) is None:
                 continue
             # What moves is a row of each member or sample, and begins with what it was before.
-            moves = value.is_floating_point() and (clones and self._apart)
+            moves = value.is_floating_point() and clones and run.apart
             owned = value.is_floating_point() and self._owns_buffers
             if id(value) not in known:
                 rows = value if owned else value[None] if moves else value
