@@ -29,7 +29,7 @@ from ensedu.torch.train.examples import (
     has_members,
     number_of_members,
 )
-from ensedu.torch.train.folder_keeper import FolderKeeper
+from ensedu.torch.train.keeping import FolderKeeper
 from ensedu.torch.train.losses import elbo
 from ensedu.torch.train.modes import (
     autocast_name,
