@@ -212,7 +212,7 @@ def _check_finite(what: str, values: dict[str, Tensor], net: nn.Module, nonfinit
     """Check that no value is NaN, and no parameter infinite: a buffer may mask by infinities."""
     if checks.boolean("nonfinite_ok", nonfinite_ok):
         return
-    parameters = {f"model:{name}" for name, _ in net.named_parameters(remove_duplicate=False)}
+    parameters = {f"model:{name}" for name, _ in net.named_parameters()}
     for name, value in values.items():
         place = first_not_finite(value, infinite_ok=name not in parameters)
         if place is not None:
@@ -243,39 +243,37 @@ def _restore(
     _check_finite(str(told.path), values, net, nonfinite_ok)
     if optimizer is not None:
         before = optimizer.state, optimizer.param_groups
-        names = [key.removeprefix("group:") for key in own if key != "optimizer"]
+        states: dict[str, dict[str, Tensor]] = {
+            name.removeprefix("group:"): {} for name in own if name != "optimizer"
+        }
+        for name, one in values.items():
+            if name.startswith("optimizer."):
+                key, _, parameter = name.removeprefix("optimizer.").partition(":")
+                states[parameter][key] = one
+        packed = optimizer.state_dict()
+        packed["state"] = {i: state for i, state in enumerate(states.values()) if state}
+        for group, saved in zip(packed["param_groups"], settings, strict=True):
+            group |= {key: _like(group.get(key), one) for key, one in saved.items()}
         try:
-            _restore_optimizer(net, optimizer, names, settings, values)
+            optimizer.load_state_dict(packed)
+            # Torch has put them on their devices, but cast all but "step" to the parameter's dtype.
+            for name, state in states.items():
+                now = optimizer.state[net.get_parameter(name)] if state else {}
+                now |= {key: one.to(now[key].device) for key, one in state.items()}
         except Exception:  # each class of optimizers has its own
             optimizer.state, optimizer.param_groups = before
             raise
-    for name, one in (generators or {}).items():
-        one.set_state(values[f"generator:{name}"])
+    for name, generator in (generators or {}).items():
+        generator.set_state(values[f"generator:{name}"])
     net.load_state_dict({name: values[f"model:{name}"] for name in net.state_dict()})
     return told
 
 
-def _restore_optimizer(
-    net: nn.Module, optimizer: Optimizer, names: list[str], settings: list[dict[str, Any]],
-    values: dict[str, Tensor],
-) -> None:  # fmt: skip
-    states: dict[str, dict[str, Tensor]] = {}
-    for name, value in values.items():
-        key, _, parameter = name.removeprefix("optimizer.").partition(":")
-        if name.startswith("optimizer."):
-            states.setdefault(parameter, {})[key] = value
-    packed = optimizer.state_dict()
-    packed["state"] = {i: states[name] for i, name in enumerate(names) if name in states}
-    for group, saved in zip(packed["param_groups"], settings, strict=True):
-        for key, value in saved.items():
-            mine = group.get(key)  # a tensor stays one, as a compiler needs it
-            plain = tuple(value) if isinstance(value, list) else value
-            group[key] = torch.full_like(mine, value) if isinstance(mine, Tensor) else plain
-    optimizer.load_state_dict(packed)
-    # Torch has put them on their devices, but cast all but "step" to the dtype of the parameter.
-    for name, state in states.items():
-        now = optimizer.state[net.get_parameter(name)]
-        now |= {key: value.to(now[key].device) for key, value in state.items()}
+def _like(own: Any, saved: Any) -> Any:
+    """Return a setting as an optimizer has its own: in a tuple, or in a tensor for a compiler."""
+    if isinstance(own, Tensor):
+        return torch.full_like(own, saved)
+    return tuple(saved) if isinstance(saved, list) else saved
 
 
 def _step(file: Path) -> int:
@@ -299,10 +297,9 @@ def _is_ours(file: Path) -> bool:
 
 
 def _is_whole(file: Path) -> bool:
-    try:
+    with suppress(OSError):
         return bool(_read(file))
-    except OSError:
-        return False
+    return False
 
 
 def _newest(folder: Any, missing_ok: bool) -> Content:

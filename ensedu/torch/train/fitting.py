@@ -129,7 +129,7 @@ def fit(
         compared. The data of a stream are not compared either, and it goes on to the same bits
         where its order and content follow from Torch's generator or its own ``generator``; what its
         workers or dataset draw elsewhere does not. The weights of the best epoch are in the folder
-        ``best`` inside: load those after one with `patience`.
+        ``best`` inside: `load` its `newest` after one with `patience`.
     callback
         Called with a copy of each row, once its epoch is saved: here a logger hangs. A training
         that goes on calls it for new rows alone.

@@ -287,7 +287,7 @@ def test_the_newest_are_kept(tmp_path):
 
 def test_what_is_damaged_is_none_of_those_kept_and_is_written_again(tmp_path):
     run = Run()
-    one, two, three = (run.save(tmp_path, step, keep=3) for step in (1, 2, 3))
+    _, two, three = (run.save(tmp_path, step, keep=3) for step in (1, 2, 3))
     os.truncate(two, 3000)
     os.truncate(three, 0)
     run.save(tmp_path, 4)
