@@ -22,7 +22,7 @@ from tests.torch.train.trained_networks import (
     network,
     same,
     told,
-)  # fmt: skip
+)
 
 RUNS = {
     "deterministic": lambda: (network("batch_ensemble"), *data()),
@@ -50,40 +50,25 @@ def whole_run(name, folder, every, nll=et.softmax_cross_entropy):
     return net.state_dict(), made[0].state_dict()["state"], rows, kept, chosen
 
 
-def killed_while_saving(call, run):
-    """Run until the disk is waited for once more than so often: once a checkpoint."""
-    sync, calls = os.fsync, []
+def until(calls, function):
+    """A function that kills its process when it is called once more than so often."""
+    left = iter(range(calls))
 
-    def counted(file):
-        calls.append(file)
-        if len(calls) > call:
+    @wraps(function)
+    def counted(*args):
+        if next(left, None) is None:
             os.kill(os.getpid(), signal.SIGKILL)
-        sync(file)
+        return function(*args)
 
-    os.fsync = counted
-    run(et.softmax_cross_entropy)
-
-
-def killed_in_training(call, run):
-    """Run until the loss is asked for once more than so often, for training or validation."""
-    calls = []
-
-    @wraps(et.softmax_cross_entropy)
-    def nll(outputs, targets):
-        calls.append(1)
-        if len(calls) > call:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return et.softmax_cross_entropy(outputs, targets)
-
-    run(nll)
+    return counted
 
 
 # In an epoch there are 4 steps and 2 minibatches of validation, then the best and the epoch are
-# saved, at a sync each. Where the end comes is nothing to the kind of network: the cheapest dies at
-# each, the others with a checkpoint to go on from.
+# saved, and each waits for the disk once. Where the end comes is nothing to the kind of network:
+# the cheapest dies at each, the others with a checkpoint to go on from.
 @pytest.mark.large
 @pytest.mark.parametrize(
-    ("name", "every", "steps", "syncs"),
+    ("name", "every", "losses", "syncs"),
     [
         ("deterministic", 1, (0, 5, 6, 13), (0, 1, 2, 3)),
         ("deterministic", 3, (19,), (1, 2)),
@@ -91,24 +76,21 @@ def killed_in_training(call, run):
         ("converted", 3, (19,), (2,)),
     ],
 )
-def test_a_killed_training_goes_on_to_the_same_bits(tmp_path, name, every, steps, syncs):
+def test_a_killed_training_goes_on_to_the_same_bits(tmp_path, name, every, losses, syncs):
     expected = whole_run(name, tmp_path / "whole", every)
     state, last = expected[0], expected[3]
     assert any(not same(state[key], last[f"model:{key}"]) for key in state)  # back to the best
-    deaths = [(killed_in_training, call) for call in steps]
-    deaths += [(killed_while_saving, call) for call in syncs]
-    for i, (death, call) in enumerate(deaths):
-        for folder in (tmp_path / str(i), tmp_path / "again and again"):
+    for death in [(call, 999) for call in losses] + [(999, call) for call in syncs]:
+        for folder in (tmp_path / str(death), tmp_path / "again and again"):
             with copied_process():
                 child = os.fork()
             if child == 0:
-                try:
-                    death(call, partial(whole_run, name, folder, every))
-                finally:
-                    os._exit(1)
+                os.fsync = until(death[1], os.fsync)
+                whole_run(name, folder, every, until(death[0], et.softmax_cross_entropy))
+                os._exit(0)
             ended = os.waitpid(child, 0)[1]
             assert ended == signal.SIGKILL or folder.name == "again and again"
-        assert same(whole_run(name, tmp_path / str(i), every), expected), (death.__name__, call)
+        assert same(whole_run(name, tmp_path / str(death), every), expected), death
     for _ in range(2):  # once more there is nothing left to do
         assert same(whole_run(name, folder, every), expected)
 
@@ -191,34 +173,27 @@ def test_another_training_in_the_folder_is_refused(tmp_path, words):
     assert same(net.state_dict(), before)
 
 
-def test_a_checkpoint_of_no_training_is_refused(tmp_path):
-    net, settings = network("single"), {"x": X, "y": Y, "checkpoint": tmp_path}
-    save(tmp_path, net, None, 3)
-    with pytest.raises(ValueError, match=r"num_examples = 22, got .* with nothing"):
-        train(net, **settings)
-
-
-def test_a_folder_that_cannot_be_made_is_refused_before_the_training(tmp_path):
+def test_a_folder_that_cannot_be_made_or_has_others_is_refused_before_the_training(tmp_path):
     (tmp_path / "file").touch()
-    for path in (tmp_path / "file", tmp_path / "file" / "a", "x" * 5000, "a\0b"):
-        with pytest.raises(ValueError, match="checkpoint must be a folder that can be made"):
+    save(tmp_path, network("single"), None, 3)
+    words = "checkpoint must be a folder that can be made"
+    for path in (tmp_path, tmp_path / "file", tmp_path / "file" / "a", "x" * 5000, "a\0b"):
+        none = r"num_examples = 22, got .* with nothing"
+        with pytest.raises(ValueError, match=none if path == tmp_path else words):
             train(network("single"), X, Y, told([]), checkpoint=path)
 
 
-class Exploding(torch.optim.SGD):
-    """Puts an infinity into a parameter at its eighth step, the last of the second epoch."""
-
-    steps = 0
-
-    def step(self, closure=None):
-        super().step()
-        self.steps += 1
-        if self.steps == 8:
-            self.param_groups[0]["params"][0].data[0, 0] = math.inf
-
-
 def test_no_checkpoint_holds_what_is_not_finite(tmp_path):
-    with pytest.raises(FloatingPointError, match=r"0\.weight is not finite at step 8 \(epoch 2\)"):
-        train(network("single"), X, Y, epochs=9, checkpoint=tmp_path, optimizer=Exploding)
+    net = network("single")
+
+    def nll(outputs, targets):
+        calls.append(1)
+        if len(calls) == 8:  # the last step of the second epoch
+            net[2].bias.register_hook(lambda grad: grad + math.inf)
+        return et.softmax_cross_entropy(outputs, targets)
+
+    calls = []
+    with pytest.raises(FloatingPointError, match=r"2\.bias is not finite at step 8 \(epoch 2\)"):
+        train(net, X, Y, nll, epochs=9, checkpoint=tmp_path)
     (found,) = tmp_path.glob("**/step-*")
     assert all(value.isfinite().all() for value in load_file(found).values())
