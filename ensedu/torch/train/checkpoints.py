@@ -308,7 +308,10 @@ def _newest(folder: Any, missing_ok: bool) -> Content:
     checks.boolean("missing_ok", missing_ok)
     for file in reversed(_files(folder)):
         try:
-            return _read(file)
+            content = _read(file)
+            if content[0].step != _step(file):
+                raise OSError(f"{file} is of step {content[0].step}")
+            return content
         except OSError as error:
             errors.append(str(error))
             warnings.warn(f"checkpoint {file} cannot be read: {error}", stacklevel=3)
@@ -334,15 +337,15 @@ def _read(file: Path) -> Content:
         blank = data.replace(table["sha256"].encode(), NO_SUM, 1)
         if hashlib.sha256(blank).hexdigest() != table["sha256"]:
             raise ValueError("its SHA-256 is not the one in it")
-        if NAME.fullmatch(file.name) and table["step"] != _step(file):
-            raise ValueError(f"it is of step {table['step']}")
         told = Checkpoint(table["step"], table["extra"], file)
         return told, table["about"], table["settings"], safetensors.torch.load(data)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(file)) from None
+    except MemoryError:  # which is no damage
+        raise
     except Exception as error:  # of bytes that may be anything
         words = f"{type(error).__name__}: {error}"
-        raise OSError(f"{file} is damaged, or no checkpoint of its name: {words}") from None
+        raise OSError(f"{file} is damaged, or no checkpoint: {words}") from None
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -425,6 +425,9 @@ def test_a_wrong_place_is_named_and_starts_nothing(tmp_path):
         with pytest.raises(OSError, match=str(place)):
             call(place)
     assert run.state() == before
-    path.rename(tmp_path / "run" / named(9)[0])
-    with pytest.warns(UserWarning, match="it is of step 3"), pytest.raises(OSError):
+    path = path.rename(tmp_path / "run" / named(9)[0])
+    with pytest.warns(UserWarning, match="is of step 3"), pytest.raises(OSError):
         newest(tmp_path / "run")
+    with pytest.raises(FileExistsError, match=str(path)):
+        run.save(tmp_path / "run", 9)
+    assert run.load(path).step == 3
