@@ -241,6 +241,8 @@ class ModelEnsemble(nn.Module):
         return self._run(run, args, kwargs, keeps=True)
 
     def _run(self, run: Run, args: Any, kwargs: Any, *, keeps: bool) -> Any:
+        if torch.compiler.is_compiling() and self.in_turn:
+            return _uncompiled(self._run, run, args, kwargs, keeps)
         if torch.compiler.is_compiling():
             outputs = self._traced.trace(run, args, kwargs, self.own_batches)
             return self._with_leading_axes(outputs)
@@ -320,6 +322,12 @@ class ModelEnsemble(nn.Module):
 
     def extra_repr(self) -> str:
         return f"leading={self.leading}"
+
+
+@torch.compiler.disable
+def _uncompiled(pass_: Any, run: Run, args: Any, kwargs: Any, keeps: bool) -> Any:
+    """Run members in turn, which no compiler follows, outside of its graph."""
+    return pass_(run, args, kwargs, keeps=keeps)
 
 
 def _member_array(run: Run, path: str, kind: str) -> tuple[Tensor, bool]:

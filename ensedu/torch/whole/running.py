@@ -33,6 +33,8 @@ HOOKS = tuple(key for key in OF_MODULES if re.match("_(forward|backward).*hooks"
 CONSTANTS = (bool, int, float, str, type(None))
 # How many axes behind the batch a dropout drops on their own; None for all.
 DROPOUT_AXES = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d: 1}
+# How many axes their batches have.
+BATCHED = {nn.Dropout1d: 3, nn.Dropout2d: 4, nn.Dropout3d: 5}
 # Of these vmap's rules take longer, and more memory, than one call with all members' examples.
 EACH_EXAMPLE = (nn.GroupNorm, nn.LayerNorm)
 
@@ -281,10 +283,19 @@ class Parts:
         return input * (mask.to(input) / (1 - module.p))
 
     def traced_dropout(self, module: Any, input: Tensor) -> Tensor:
-        """``nn.Dropout``, whose rule under ``vmap`` takes no batch of any size."""
-        if not module.training:
-            return input
-        return input * ((torch.rand_like(input) >= module.p) / (1 - module.p))
+        """Dropout, whose rule under ``vmap`` takes no batch of any size."""
+        drops, batched = DROPOUT_AXES[type(module)], BATCHED.get(type(module), input.ndim)
+        if not module.training or input.ndim != batched:
+            return type(module).forward(module, input)
+        # Of some kinds whole channels go.
+        channels = input if drops is None else input.flatten(2)[..., 0]
+        kept = (torch.rand_like(channels) >= module.p) / (1 - module.p)
+        return input * kept[(..., *[None] * (input.ndim - kept.ndim))]
+
+    def traced_linear(self, module: Any, input: Tensor) -> Tensor:
+        """``nn.Linear``, which under ``vmap`` asks some inputs for a size that is a symbol."""
+        y = input @ module.weight.mT
+        return y if module.bias is None else y + module.bias
 
     def traced_norm(self, module: Any, input: Tensor) -> Tensor:
         """BatchNorm, whose rule under ``vmap`` takes no batch of any size, in eval mode."""
@@ -443,9 +454,11 @@ class Skeleton:
         if isinstance(module, nn.RNNBase):
             return partial(parts.recurrent, module)
         if self._way == "traced":
-            if kind is nn.Dropout:
-                return partial(parts.traced_dropout, module)
-            return partial(parts.traced_norm, module) if norm else None
+            if norm:
+                return partial(parts.traced_norm, module)
+            if kind is nn.Linear:
+                return partial(parts.traced_linear, module)
+            return partial(parts.traced_dropout, module) if kind in DROPOUT_AXES else None
         if path in self._lazy:
             return partial(parts.product, path, module)
         if self._way == "at once" and (norm or kind in EACH_EXAMPLE):
