@@ -315,7 +315,7 @@ def test_compiled_whole_with_a_graph_a_form(name):
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("method", ["batch_ensemble", "last_layer"])
-def test_an_ensemble_trains_compiled_on_batches_of_many_sizes(method):
+def test_an_ensemble_trains_and_predicts_compiled_on_batches_of_many_sizes(method):
     """Statistics move as without a compiler; each member has masks of its own, but for a body."""
     torch.manual_seed(0)
     net = et.ensemble(Trains(), method, M, **({"head": "last"} if method == "last_layer" else {}))
@@ -332,6 +332,10 @@ def test_an_ensemble_trains_compiled_on_batches_of_many_sizes(method):
             assert torch.equal(mask, mask[..., :1, :1].expand_as(mask)) == channels
             assert torch.equal(mask[0], mask[1]) == (method == "last_layer")
     assert (mask > 0).float().mean() == pytest.approx(0.7, abs=0.1)
+    net.eval(), plain.eval()
+    for B in BATCHES:
+        x = torch.randn(B, *IMAGE)
+        torch.testing.assert_close(whole(x)[0], plain(x)[0], rtol=1e-4, atol=1e-5)
 
 
 @jit
