@@ -4,6 +4,7 @@ All of `CASES` pass, all of `LIMITS` are refused. Both serve ONNX too, in `tests
 the section *Compile and export* of `book/api/ensembles.md` shows `LIMITS`.
 """
 
+import copy
 import inspect
 import re
 from collections.abc import Callable
@@ -45,6 +46,40 @@ class Small(nn.Module):
 
     def forward(self, x):
         return self.last(self.features(x).flatten(1))
+
+
+class Trains(nn.Module):
+    """What runs otherwise in training, and masks by the way."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.last = nn.Conv2d(m, n, 3), nn.BatchNorm2d(n), nn.Linear(n, 2)
+        self.drops = nn.ModuleList([nn.Dropout(0.3), nn.Dropout2d(0.3)])
+
+    def forward(self, x):
+        h = self.norm(self.conv(x))
+        pixels = h.flatten(2).mT.contiguous()
+        return self.last(pixels).mean(1), [drop(torch.ones_like(h)) for drop in self.drops]
+
+
+class Recurrent(nn.Sequential):
+    """Has a layer for which ``vmap`` has no rule."""
+
+    def __init__(self):
+        super().__init__(nn.Flatten(2), nn.GRU(30, n, batch_first=True))
+
+    def forward(self, x):
+        return super().forward(x)[0]
+
+
+class Functional(nn.Linear):
+    """Drops without a module for it."""
+
+    def __init__(self):
+        super().__init__(n, n)
+
+    def forward(self, x):
+        return nn.functional.dropout(super().forward(x))
 
 
 @dataclass(frozen=True)
@@ -127,7 +162,7 @@ CASES = {
 
 
 # What is traced: the networks of other methods differ from these in the layers alone. More models
-# are in `whole/test_swap.py`.
+# are in `whole/test_ensemble.py`.
 TRACED = {name for name in CASES if not name.startswith(("mlp", "ensemble"))} | {
     "mlp, last_layer",
     "mlp, rank1, samples",
@@ -166,6 +201,14 @@ LIMITS = {
     ("noise as the last of the positional arguments", "torch.onnx"): (
         "got an unexpected keyword argument",
         'give it by name: `kwargs={"noise": noise}`',
+    ),
+    ("a model for which `vmap` has no rule, such as an `nn.GRU`", "torch.compile"): (
+        "Batching rule not implemented",
+        "set `net.in_turn = True`, and leave `fullgraph` out: members run beside the graph",
+    ),
+    ("`nn.functional.dropout` in a model that trains on batches of many sizes", "torch.compile"): (
+        "on tensor with symbolic sizes",
+        "use a module, `nn.Dropout`, or `torch.compile(net, dynamic=False)`",
     ),
     ("a layer that draws, without noise", "torch.func.vmap"): (
         "called random operation while in randomness error mode",
@@ -268,6 +311,27 @@ def test_compiled_whole_with_a_graph_a_form(name):
     same_values_and_gradients(case, net, whole, batches, for_any_batch)
     with torch.compiler.set_stance("fail_on_recompile"):
         same_values_and_gradients(case, net, whole, [BATCHES[2] + 2])
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("method", ["batch_ensemble", "last_layer"])
+def test_an_ensemble_trains_compiled_on_batches_of_many_sizes(method):
+    """Statistics move as without a compiler; each member has masks of its own, but for a body."""
+    torch.manual_seed(0)
+    net = et.ensemble(Trains(), method, M, **({"head": "last"} if method == "last_layer" else {}))
+    plain, whole = copy.deepcopy(net), compiled(net, "aot_eager")
+    for B in BATCHES:
+        x = torch.randn(B, *IMAGE)
+        (y, masks), (known, _) = whole(x), plain(x)
+        torch.testing.assert_close(y, known, rtol=1e-4, atol=1e-5)
+        slopes = [gradients(one, list(of.parameters())) for one, of in ((y, net), (known, plain))]
+        torch.testing.assert_close(*slopes, rtol=1e-3, atol=1e-4)
+        torch.testing.assert_close(dict(net.named_buffers()), dict(plain.named_buffers()))
+        for mask, channels in zip(masks, (False, True), strict=True):
+            assert mask.unique().tolist() == pytest.approx([0, 1 / 0.7])
+            assert torch.equal(mask, mask[..., :1, :1].expand_as(mask)) == channels
+            assert torch.equal(mask[0], mask[1]) == (method == "last_layer")
+    assert (mask > 0).float().mean() == pytest.approx(0.7, abs=0.1)
 
 
 @jit
@@ -442,6 +506,21 @@ def map_draws(**options):
     vmap(case.make(), **options)(torch.stack([case.batch(4), case.batch(4)]))
 
 
+def whole_recurrent(in_turn):
+    net, x = et.ensemble(Recurrent(), "batch_ensemble", M), torch.randn(2, *IMAGE)
+    net.in_turn = in_turn
+    y = torch.compile(net, backend="eager")(x)
+    torch.testing.assert_close(y, net(x))
+
+
+def whole_functional(**options):
+    torch.compiler.reset()
+    net = et.ensemble(Functional(), "batch_ensemble", M)
+    whole = torch.compile(net, backend="eager", **options)
+    for B in BATCHES:
+        assert whole(torch.randn(B, n)).shape == (M, B, n)
+
+
 # For each limit what is refused, and what is not.
 ATTEMPTS = dict(
     zip(
@@ -455,6 +534,8 @@ ATTEMPTS = dict(
             (lambda: export_from(1), lambda: export_from(2)),
             (export_any_size, lambda: export_any_size(min=4)),
             (lambda: onnx_with_noise(False), lambda: onnx_with_noise(True)),
+            (lambda: whole_recurrent(False), lambda: whole_recurrent(True)),
+            (whole_functional, lambda: whole_functional(dynamic=False)),
             (map_draws, lambda: map_draws(randomness="different")),
         ),
         strict=True,
@@ -463,6 +544,7 @@ ATTEMPTS = dict(
 
 
 @pytest.mark.compiled
+@pytest.mark.filterwarnings("ignore:The .grad attribute")
 @pytest.mark.parametrize("what", [what for what, where in LIMITS if where != "torch.onnx"])
 def test_limits_hold(what):
     (words, _), *_ = (limit for (name, _), limit in LIMITS.items() if name == what)

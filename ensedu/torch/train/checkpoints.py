@@ -1,16 +1,10 @@
 """Checkpoints of a network and its optimizer, to go on from as if nothing had happened.
 
-A folder a step, such as ``step-00000050``, holds two files, and nothing in them is ever run:
-
-- ``values.safetensors``, all tensors: ``model:0.weight`` for each entry of the net's state_dict,
-  ``optimizer.exp_avg:0.weight`` for its optimizer's state, ``generator:noise`` for the states of
-  random generators;
-- ``checkpoint.json``: the number of steps, what there is to know of the optimizer, what the caller
-  adds, the size and SHA-256 of the other file, and a SHA-256 of all that.
-
-A folder gets its name when all of it is on the disk, so a process that is killed while it writes
-leaves nothing that looks whole; the next `save` removes what it left. Loading reads and compares
-everything before it changes anything, and takes weights that are not finite only if asked to.
+A checkpoint is one file, such as ``step-00000050.safetensors``, and nothing in it is ever run. It
+has a tensor ``model:0.weight`` for each entry of the state_dict, ``optimizer.exp_avg:0.weight``
+for the optimizer's state, ``generator:noise`` for that of a random generator. The rest is JSON in
+its header, with a SHA-256 of the whole. It gets its name when all of it is on the disk; what a
+process leaves that is killed before, a `save` removes an hour later.
 
 In a loop of your own::
 
@@ -26,24 +20,37 @@ To predict, load the weights of the newest alone::
     load(newest("runs/a").path, net)
 """
 
+import hashlib
 import json
-from collections.abc import Callable, Mapping
+import os
+import re
+import secrets
+import time
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import safetensors.torch
 import torch
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
+from torch.optim import Optimizer
 
 from ensedu.common import checks
-from ensedu.torch.train import folders
-from ensedu.torch.train.folder_search import check_checkpoint, check_place, newest_by
-from ensedu.torch.train.saved_checks import NO_SETTINGS, check_finite, check_settings
+from ensedu.torch.train.pieces import first_not_finite
 
 __all__ = ["Checkpoint", "load", "newest", "resume", "save"]
 
-Generators = Mapping[str, torch.Generator]
+#: Under which key the JSON stands, in format 2, and what a file so begins with, after its length.
+KEY, MARK = "ensedu 2", b'{"__metadata__":{"ensedu 2":'
+#: In the place of the SHA-256 while it is computed.
+NO_SUM = b"0" * 64
+NAME = re.compile(r"step-([0-9]{8}|[1-9][0-9]{8,})\.safetensors")
+#: How an optimizer computes, which is the machine's affair, and what has a place of its own.
+NO_SETTINGS = {"params", "param_names", "foreach", "fused", "capturable", "differentiable"}
 
 
 @dataclass(frozen=True)
@@ -54,303 +61,319 @@ class Checkpoint:
     step: int
     #: What the caller of `save` added, as JSON gives it back.
     extra: dict[str, Any]
-    #: The folder of this checkpoint; where there is none, the one in which it was looked for.
+    #: The file of this checkpoint; where there is none, the folder in which it was looked for.
     path: Path
 
 
-def save(
-    folder: str | PathLike[str],
-    net: nn.Module,
-    optimizer: torch.optim.Optimizer | None,
-    step: int,
-    *,
-    generators: Generators | None = None,
-    extra: dict[str, Any] | None = None,
-    keep: int = 2,
-    nonfinite_ok: bool = False,
-) -> Path:
-    """Write a checkpoint of the state after `step` steps, drop old ones, and return its folder.
+#: What stands in a file: the facts, what an optimizer must be, its settings, tensors by name.
+Content = tuple[Checkpoint, dict[str, Any], list[dict[str, Any]], dict[str, Tensor]]
 
-    `net` is any module; `optimizer` has parameters of it alone, or is ``None``. Of its settings
-    those are kept that JSON can hold, a learning rate as a number, also where it is a tensor of
-    one. Also kept are the states of `generators`, by name, and `extra`, as JSON can hold it. So
-    many complete checkpoints as `keep` says stay; what else there is in `folder`, or in one of
-    them, is left alone.
+
+def save(
+    folder: str | PathLike[str], net: nn.Module, optimizer: Optimizer | None, step: int, *,
+    generators: Mapping[str, Generator] | None = None, extra: dict[str, Any] | None = None,
+    keep: int = 2, nonfinite_ok: bool = False,
+) -> Path:  # fmt: skip
+    """Write a checkpoint of the state after `step` steps, drop old ones, and return its file.
+
+    `optimizer` has parameters of `net` alone; `extra` is what JSON can hold. So many complete
+    checkpoints as `keep` says stay, and all that is in `folder` beside them.
 
     Raises
     ------
     TypeError, ValueError
-        For a bad argument, parameters of an optimizer that are none of the net's, states that are
-        no dense tensors with values, and a `folder` that is a checkpoint itself. Without
-        `nonfinite_ok` also for NaN in net or optimizer, and for infinite parameters, which would
-        take the place of good ones.
-    FileExistsError, OSError
-        If there is a checkpoint of this step that is not damaged, or something else of its name; if
-        this one cannot be written.
+        For a bad argument, states that are no dense tensors, and settings that JSON cannot hold;
+        without `nonfinite_ok` also for NaN, and for infinite parameters.
+    OSError
+        If it cannot be written, or another file of its name is no damaged checkpoint.
     """
     checks.positive_int("keep", keep)
-    folder = _path("folder", folder)
-    path = folder / f"step-{checks.positive_int('step', step):08}"
-    checks.boolean("nonfinite_ok", nonfinite_ok)
+    path = _path("folder", folder) / f"step-{checks.positive_int('step', step):08}.safetensors"
     if not isinstance(extra, (dict, type(None))):
-        raise TypeError(f"extra must be a dict or None, got {type(extra).__name__}")
-    try:
-        table: dict[str, Any] = {"step": step, "extra": json.loads(json.dumps(extra or {}))}
-    except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(f"extra must hold what JSON can hold: {error}") from None
-    values, table["optimizer"], table["settings"] = _state(net, optimizer, generators)
-    if not nonfinite_ok:
-        check_finite("net and optimizer", values, _parameters(net))
-    check_place(folder)
-    return folders.write(path, table, values, keep)
+        raise TypeError(f"extra must be a dict or None, got {checks.given(extra)}")
+    about, settings, values = _state(net, optimizer, generators)
+    _check_finite("net and optimizer", values, net, nonfinite_ok)
+    table = {"sha256": NO_SUM.decode(), "step": step, "about": about, "settings": settings}
+    try:  # clones, because what shares memory cannot be written
+        values = {name: value.cpu().contiguous().clone() for name, value in values.items()}
+        words = json.dumps(table | {"extra": _plain("extra", extra or {})})
+        data = safetensors.torch.save(values, {KEY: words})
+    except (ValueError, KeyError) as error:
+        raise TypeError(f"net and optimizer must keep dtypes of safetensors, got {error}") from None
+    _write(path, data.replace(NO_SUM, hashlib.sha256(data).hexdigest().encode(), 1))
+    complete = 0
+    for file in reversed(_files(path.parent)):
+        if complete == keep and file != path and _is_ours(file):
+            file.unlink(missing_ok=True)
+        elif complete < keep:
+            complete += file == path or _is_whole(file)
+    return path
 
 
 def newest(folder: str | PathLike[str], *, missing_ok: bool = False) -> Checkpoint:
-    """Return what there is to know of the checkpoint with most steps in `folder`.
-
-    One whose table or size is damaged is named in a warning, and the one before it is taken. The
-    values are not read: `resume` may find them damaged, too, and take an older one.
-
-    Raises
-    ------
-    OSError, ValueError
-        Where there is none, as `resume` does.
-    """
-    folder = _path("folder", folder)
-    checks.boolean("missing_ok", missing_ok)
-    table = newest_by(lambda path: folders.read_table(path) | {"path": path}, folder, missing_ok)
-    table = table or {"step": 0, "extra": {}, "path": folder}
-    return Checkpoint(table["step"], table["extra"], table["path"])
+    """Return what there is to know of the checkpoint that `resume` takes, and raise as that."""
+    return _newest(folder, missing_ok)[0]
 
 
 def load(
-    path: str | PathLike[str],
-    net: nn.Module,
-    optimizer: torch.optim.Optimizer | None = None,
-    *,
-    generators: Generators | None = None,
-    nonfinite_ok: bool = False,
-) -> Checkpoint:
-    """Load the checkpoint in the folder `path`, as `save` returned it.
+    path: str | PathLike[str], net: nn.Module, optimizer: Optimizer | None = None, *,
+    generators: Mapping[str, Generator] | None = None, nonfinite_ok: bool = False,
+) -> Checkpoint:  # fmt: skip
+    """Load the checkpoint in the file `path`, as `save` returned it.
 
-    `net`, `optimizer` and `generators` change in place, or not at all where this raises. They are
-    of the layers, number of members, dtypes and class that were saved; settings of the optimizer
-    become those that were saved. What is left out here is left alone.
+    `net`, `optimizer` with its settings and `generators` change in place, or not at all where this
+    raises; what is left out here is left alone.
 
     Raises
     ------
     OSError
-        If a file is missing or damaged, which it names.
+        If the file is missing, damaged or none of `save`, which it names.
     TypeError, ValueError
-        If it is of another net, optimizer or generator, of another format, or nothing that `save`
-        writes: of another step than its folder is named after, or with settings of other kinds; for
-        a folder of checkpoints, and for what `save` would refuse. Without `nonfinite_ok` also for
-        NaN in it, and for infinite parameters.
+        If it is of another net, optimizer or generator, or what `save` would refuse.
     """
-    path = _path("path", path)
-
-    def read() -> folders.Content:
-        check_checkpoint(path)
-        return folders.read(path)
-
-    return _load_what_fits(read, net, optimizer, generators, nonfinite_ok, path)
+    return _restore(_read(_path("path", path)), net, optimizer, generators, nonfinite_ok)
 
 
 def resume(
-    folder: str | PathLike[str],
-    net: nn.Module,
-    optimizer: torch.optim.Optimizer | None = None,
-    *,
-    generators: Generators | None = None,
-    missing_ok: bool = False,
+    folder: str | PathLike[str], net: nn.Module, optimizer: Optimizer | None = None, *,
+    generators: Mapping[str, Generator] | None = None, missing_ok: bool = False,
     nonfinite_ok: bool = False,
-) -> Checkpoint:
+) -> Checkpoint:  # fmt: skip
     """Load the newest checkpoint in `folder` that is not damaged.
 
-    Each that is damaged is named in a warning, and all in an ``OSError``. Without any nothing
-    changes, and with `missing_ok` this is step 0.
+    Each that is damaged is named in a warning. Without any nothing changes, and with `missing_ok`
+    this is step 0.
 
     Raises
     ------
-    FileNotFoundError
-        If there is none, without `missing_ok`; it says what is there instead.
     OSError, TypeError, ValueError
-        If `folder` is a file or a checkpoint itself; else as `load`.
+        If there is none, without `missing_ok`, or all are damaged; if `folder` is a file, or holds
+        checkpoints of ensedu 1.0; else as `load`.
     """
-    folder = _path("folder", folder)
-    checks.boolean("missing_ok", missing_ok)
-    return _load_what_fits(
-        lambda: newest_by(folders.read, folder, missing_ok),
-        net, optimizer, generators, nonfinite_ok, folder,
-    )  # fmt: skip
+    content = _newest(folder, missing_ok)
+    if content[0].step:
+        _restore(content, net, optimizer, generators, nonfinite_ok)
+    return content[0]
+
+
+def remove_after(folder: Path, step: int) -> None:
+    """Remove the checkpoints of more steps than these."""
+    for file in _files(folder):
+        if _step(file) > step and _is_ours(file):
+            file.unlink()
 
 
 def _path(name: str, value: Any) -> Path:
     if not isinstance(value, (str, PathLike)):
-        raise TypeError(f"{name} must be a path, got {value!r} ({type(value).__name__})")
+        raise TypeError(f"{name} must be a path, got {checks.given(value)}")
     return Path(value)
 
 
+def _plain(name: str, value: Any) -> Any:
+    """Return a value as JSON gives it back, with Python's numbers for those of Torch and NumPy."""
+    try:
+        return json.loads(json.dumps(value, default=lambda one: one.item()))
+    except (TypeError, ValueError, AttributeError, RuntimeError, RecursionError) as error:
+        raise TypeError(f"{name} must hold what JSON can hold: {error}") from None
+
+
 def _state(
-    net: nn.Module, optimizer: torch.optim.Optimizer | None, generators: Generators | None
-) -> tuple[dict[str, Tensor], dict[str, Any], list[dict[str, Any]]]:
-    """Return all tensors by name, what an optimizer must be to take them, and its settings."""
+    net: nn.Module, optimizer: Optimizer | None, generators: Mapping[str, Generator] | None
+) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Tensor]]:
+    """Return what an optimizer must be, its settings, and all tensors by name."""
     if not isinstance(net, nn.Module):
-        raise TypeError(f"net must be a torch.nn.Module, got {type(net).__name__}")
-    values: dict[str, Any] = {f"model:{name}": v for name, v in net.state_dict().items()}
-    about: dict[str, Any] = {"optimizer": type(optimizer).__qualname__} if optimizer else {}
-    for parameter, (name, group) in _optimized_names(net, optimizer).items():
-        about[f"group:{name}"] = group
-        for key, value in optimizer.state.get(parameter, {}).items():
-            values[f"optimizer.{key}:{name}"] = value
-    for name, value in values.items():
-        kind = type(value).__name__
-        if isinstance(value, Tensor):
-            kind = "a meta tensor" if value.is_meta else f"a tensor of {value.layout}"
-        if kind != f"a tensor of {torch.strided}":
-            raise TypeError(
-                f"net and optimizer must keep dense tensors with values, got {kind} for {name}"
-            )
-    values = {name: value.detach().cpu() for name, value in values.items()}
-    generators = {} if generators is None else generators
-    if not isinstance(generators, Mapping) or not all(
-        isinstance(one, torch.Generator) for one in generators.values()
-    ):
+        raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
+    if not isinstance(optimizer, (Optimizer, type(None))):
+        raise TypeError(f"optimizer must be an Optimizer or None, got {checks.given(optimizer)}")
+    own = generators if isinstance(generators, Mapping) else {"": generators} if generators else {}
+    if not all(isinstance(one, Generator) for one in own.values()):
         raise TypeError(f"generators must be a dict of torch.Generator, got {generators!r}")
-    values |= {f"generator:{name}": one.get_state() for name, one in generators.items()}
-    settings = [
-        {
-            k: plain
-            for k, v in group.items()
-            if k not in NO_SETTINGS and _is_json(plain := _plain(v))
-        }
-        for group in (optimizer.param_groups if optimizer else ())
-    ]
-    return values, about, settings
-
-
-def _parameters(net: nn.Module) -> set[str]:
-    """Return under which names the parameters of a net are saved."""
-    return {f"model:{name}" for name, _ in net.named_parameters(remove_duplicate=False)}
-
-
-def _plain(value: Any) -> Any:
-    """Return a setting with Python's numbers for those of Torch and NumPy."""
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    return value.item() if getattr(value, "ndim", None) == 0 else value
-
-
-def _as_own(value: Any, own: Any) -> Any:
-    """Return a saved setting as an optimizer has it: in a tuple, or in a tensor."""
-    if isinstance(value, list):
-        owns = own if isinstance(own, (list, tuple)) else [None] * len(value)
-        return tuple(map(_as_own, value, owns))
-    return torch.full_like(own, value) if isinstance(own, Tensor) else value
-
-
-def _is_json(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_json, value))
-    return value is None or isinstance(value, (bool, int, float, str))
-
-
-def _optimized_names(
-    net: nn.Module, optimizer: torch.optim.Optimizer | None
-) -> dict[nn.Parameter, tuple[str, int]]:
-    """Return the name of each parameter of an optimizer, in its order, and its group's number."""
-    if optimizer is not None and not isinstance(optimizer, torch.optim.Optimizer):
-        kind = type(optimizer).__name__
-        raise TypeError(f"optimizer must be a torch.optim.Optimizer or None, got {kind}")
-    names = {parameter: name for name, parameter in net.named_parameters()}
-    found = {}
-    for number, group in enumerate(optimizer.param_groups if optimizer else ()):
+    about: dict[str, Any] = {"optimizer": type(optimizer).__qualname__} if optimizer else {}
+    values: dict[str, Any] = {f"model:{name}": value for name, value in net.state_dict().items()}
+    names, settings = {parameter: name for name, parameter in net.named_parameters()}, []
+    for i, group in enumerate(optimizer.param_groups if optimizer else ()):
+        keys = group.keys() - NO_SETTINGS
+        settings.append({key: _plain(f"optimizer's {key}", group[key]) for key in sorted(keys)})
         for parameter in group["params"]:
             if parameter not in names:
-                raise ValueError(
-                    f"optimizer must have parameters of net alone, got one of shape "
-                    f"{tuple(parameter.shape)} in group {number} that is none of them"
-                )
-            found[parameter] = names[parameter], number
-    return found
+                raise ValueError(f"optimizer must have parameters of net alone, not in group {i}")
+            about[f"group:{names[parameter]}"] = i
+            state = optimizer.state.get(parameter, {}) if optimizer else {}
+            values |= {f"optimizer.{key}:{names[parameter]}": one for key, one in state.items()}
+    for name, one in values.items():
+        if not isinstance(one, Tensor) or one.is_meta or one.layout != torch.strided:
+            words = f"got {checks.given_array(one)} for {name}"
+            raise TypeError(f"net and optimizer must keep dense tensors with values, {words}")
+    values |= {f"generator:{name}": one.get_state() for name, one in own.items()}
+    return about, settings, values
 
 
-def _load_what_fits(
-    read: Callable[[], folders.Content | None],
-    net: nn.Module,
-    optimizer: torch.optim.Optimizer | None,
-    generators: Generators | None,
-    nonfinite_ok: bool,
-    place: Path,
-) -> Checkpoint:
-    """Check that what is read fits, and only then put it in place."""
-    checks.boolean("nonfinite_ok", nonfinite_ok)
-    values, about, _ = _state(net, optimizer, generators)
-    content = read()
-    if content is None:
-        return Checkpoint(0, {}, place)
-    path, table, found = content
-    ours, theirs = _shapes(values) | about, _shapes(found) | table["optimizer"]
-    must = ("model:", "group:") if optimizer else ("model:",)
-    wanted = [name for name in ours | theirs if name in ours or name.startswith(must)]
-    differ = [name for name in wanted if ours.get(name) != theirs.get(name)]
-    if differ:
-        first = differ[0]
-        raise ValueError(
-            f"path must be a checkpoint of such a net and optimizer, got {path}, where {first} is "
-            f"{theirs.get(first, 'missing')}; accepted is {ours.get(first, 'none')} (differing are "
-            f"{', '.join(differ[:8])}{', ...' if len(differ) > 8 else ''})"
-        )
-    if not nonfinite_ok:
-        check_finite(str(path), found, _parameters(net))
-    if optimizer is not None:
-        check_settings(path, table["settings"], optimizer.param_groups)
-    for name, one in (generators or {}).items():
-        try:
-            torch.Generator(one.device).set_state(found[f"generator:{name}"])
-        except RuntimeError as error:
-            raise ValueError(f"{path} has no state of generator {name!r}: {error}") from None
-    if optimizer is not None:
-        before = optimizer.state, optimizer.param_groups
-        try:
-            _restore(net, optimizer, found, table["settings"])
-        except Exception as error:  # each class of optimizers has its own
-            optimizer.state, optimizer.param_groups = before
-            kind = type(optimizer).__name__
-            words = f"{type(error).__name__}: {error}"
-            raise ValueError(f"{path} has no state that a {kind} takes: {words}") from error
-    for name, one in (generators or {}).items():
-        one.set_state(found[f"generator:{name}"])
-    net.load_state_dict({k: found[f"model:{k}"] for k in net.state_dict()})
-    return Checkpoint(table["step"], table["extra"], path)
-
-
-def _shapes(values: dict[str, Tensor]) -> dict[str, str]:
-    """Say what each tensor is, but for those of an optimizer, which may not have made them yet."""
-    own = {name: value for name, value in values.items() if not name.startswith("optimizer.")}
-    return {name: f"{tuple(value.shape)} {value.dtype}" for name, value in own.items()}
+def _check_finite(what: str, values: dict[str, Tensor], net: nn.Module, nonfinite_ok: bool) -> None:
+    """Check that no value is NaN, and no parameter infinite: a buffer may mask by infinities."""
+    if checks.boolean("nonfinite_ok", nonfinite_ok):
+        return
+    parameters = {f"model:{name}" for name, _ in net.named_parameters()}
+    for name, value in values.items():
+        place = first_not_finite(value, infinite_ok=name not in parameters)
+        if place is not None:
+            words = f"{value[place].item()} at {place} of {name}; nonfinite_ok=True takes it"
+            raise ValueError(f"{what} must hold finite numbers, got {words}")
 
 
 def _restore(
-    net: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    found: dict[str, Tensor],
-    settings: list[dict[str, Any]],
-) -> None:
-    """Give an optimizer the state and settings of a checkpoint that fits."""
-    states: dict[str, dict[str, Tensor]] = {}
-    for key, value in found.items():
-        kind, _, name = key.partition(":")
-        if kind.startswith("optimizer."):
-            states.setdefault(name, {})[kind.removeprefix("optimizer.")] = value
-    parameters = _optimized_names(net, optimizer)
-    state = {parameter: states.get(name, {}) for parameter, (name, _) in parameters.items()}
-    packed = optimizer.state_dict()
-    packed["state"] = dict(enumerate(state.values()))
-    for group, saved in zip(packed["param_groups"], settings, strict=True):
-        group |= {key: _as_own(value, group.get(key)) for key, value in saved.items()}
-    optimizer.load_state_dict(packed)
-    # Torch has put them on their devices, but cast all but "step" to the dtype of the parameter.
-    for parameter, values in state.items():
-        now = optimizer.state[parameter]
-        now |= {key: value.to(now[key].device) for key, value in values.items()}
+    content: Content, net: nn.Module, optimizer: Optimizer | None,
+    generators: Mapping[str, Generator] | None, nonfinite_ok: bool,
+) -> Checkpoint:  # fmt: skip
+    """Check that what was read fits, and only then put it in place."""
+    (told, about, settings, values), (own, _, had) = content, _state(net, optimizer, generators)
+    # Not what the tensors of an optimizer are, which may not have made them yet.
+    ours, theirs = (
+        {name: f"{tuple(one.shape)} {one.dtype}" for name, one in tensors.items()
+         if not name.startswith("optimizer.")} | facts
+        for facts, tensors in ((own, had), (about, values))
+    )  # fmt: skip
+    must = ("model:", "group:") if optimizer else ("model:",)
+    wanted = [name for name in ours | theirs if name in ours or name.startswith(must)]
+    if differ := [name for name in wanted if ours.get(name) != theirs.get(name)]:
+        raise ValueError(
+            f"path must be a checkpoint of such a net and optimizer, got {told.path}, where "
+            f"{differ[0]} is {theirs.get(differ[0], 'missing')}; accepted is "
+            f"{ours.get(differ[0], 'none')} (differing are {', '.join(differ[:8])})"
+        )
+    _check_finite(str(told.path), values, net, nonfinite_ok)
+    if optimizer is not None:
+        before = optimizer.state, optimizer.param_groups
+        states: dict[str, dict[str, Tensor]] = {
+            name.removeprefix("group:"): {} for name in own if name != "optimizer"
+        }
+        for name, one in values.items():
+            if name.startswith("optimizer."):
+                key, _, parameter = name.removeprefix("optimizer.").partition(":")
+                states[parameter][key] = one
+        packed = optimizer.state_dict()
+        packed["state"] = {i: state for i, state in enumerate(states.values()) if state}
+        for group, saved in zip(packed["param_groups"], settings, strict=True):
+            group |= {key: _like(group.get(key), one) for key, one in saved.items()}
+        try:
+            optimizer.load_state_dict(packed)
+            # Torch has put them on their devices, but cast all but "step" to the parameter's dtype.
+            for name, state in states.items():
+                now = optimizer.state[net.get_parameter(name)] if state else {}
+                now |= {key: one.to(now[key].device) for key, one in state.items()}
+        except Exception:  # each class of optimizers has its own
+            optimizer.state, optimizer.param_groups = before
+            raise
+    for name, generator in (generators or {}).items():
+        generator.set_state(values[f"generator:{name}"])
+    net.load_state_dict({name: values[f"model:{name}"] for name in net.state_dict()})
+    return told
+
+
+def _like(own: Any, saved: Any) -> Any:
+    """Return a setting as an optimizer has its own: in a tuple, or in a tensor for a compiler."""
+    if isinstance(own, Tensor):
+        return torch.full_like(own, saved)
+    return tuple(saved) if isinstance(saved, list) else saved
+
+
+def _step(file: Path) -> int:
+    return int(file.stem.removeprefix("step-"))
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return all files of checkpoints, damaged or not, the one with most steps last."""
+    found = (file for file in folder.glob("step-*.safetensors") if NAME.fullmatch(file.name))
+    return sorted((file for file in found if file.is_file()), key=_step)
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether a file, and no link to one, begins as a checkpoint, or is empty."""
+    with suppress(OSError):  # another process may remove it
+        if file.is_file() and not file.is_symlink():
+            with file.open("rb") as opened:
+                head = opened.read(8 + len(MARK))
+            return not head or head[8:] == MARK
+    return False
+
+
+def _is_whole(file: Path) -> bool:
+    with suppress(OSError):
+        return bool(_read(file))
+    return False
+
+
+def _newest(folder: Any, missing_ok: bool) -> Content:
+    """Return what stands in the newest file that is not damaged, of step 0 without any."""
+    folder, errors = _path("folder", folder), []
+    checks.boolean("missing_ok", missing_ok)
+    for file in reversed(_files(folder)):
+        try:
+            content = _read(file)
+            if content[0].step != _step(file):
+                raise OSError(f"{file} is of step {content[0].step}")
+            return content
+        except OSError as error:
+            errors.append(str(error))
+            warnings.warn(f"checkpoint {file} cannot be read: {error}", stacklevel=3)
+    if errors:
+        raise OSError(f"no checkpoint in {folder} can be read: {'; '.join(errors)}")
+    words = f"folder must hold checkpoints, got {folder}, which"
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{words} is no folder; a file is one checkpoint, to load")
+    if old := sorted(folder.glob("step-*/checkpoint.json")):
+        raise ValueError(f"{words} holds those of ensedu 1.0, such as {old[0].parent}")
+    if not missing_ok:
+        what = "holds none" if folder.exists() else "does not exist"
+        raise FileNotFoundError(f"{words} {what}; missing_ok=True starts anew")
+    return Checkpoint(0, {}, folder), {}, [], {}
+
+
+def _read(file: Path) -> Content:
+    """Return what stands in a file; raise ``OSError`` for one that is damaged, or no checkpoint."""
+    try:
+        data = file.read_bytes()
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        table = json.loads(header["__metadata__"][KEY])
+        blank = data.replace(table["sha256"].encode(), NO_SUM, 1)
+        if hashlib.sha256(blank).hexdigest() != table["sha256"]:
+            raise ValueError("its SHA-256 is not the one in it")
+        told = Checkpoint(table["step"], table["extra"], file)
+        return told, table["about"], table["settings"], safetensors.torch.load(data)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file)) from None
+    except MemoryError:  # which is no damage
+        raise
+    except Exception as error:  # of bytes that may be anything
+        words = f"{type(error).__name__}: {error}"
+        raise OSError(f"{file} is damaged, or no checkpoint: {words}") from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file under another name, which becomes its own when all is on the disk."""
+    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for left in path.parent.glob("step-*.safetensors." + "[0-9a-f]" * 16):
+            with suppress(OSError):  # another process may do the same
+                if _is_ours(left) and time.time() - left.stat().st_mtime > 3600:
+                    left.unlink()
+        try:
+            with part.open("xb") as opened:
+                opened.write(data)
+                opened.flush()
+                os.fsync(opened.fileno())
+            if _is_ours(path) and not _is_whole(path):
+                path.unlink(missing_ok=True)
+            try:
+                os.link(part, path)  # which takes the place of none that has come meanwhile
+            except OSError:
+                if os.path.lexists(path):
+                    words = f"folder must have no other file of that name, got {path}"
+                    raise FileExistsError(words) from None
+                os.replace(part, path)  # on a disk without links
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None  # as of a full disk

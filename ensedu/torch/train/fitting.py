@@ -29,7 +29,7 @@ from ensedu.torch.train.examples import (
     has_members,
     number_of_members,
 )
-from ensedu.torch.train.folder_keeper import FolderKeeper
+from ensedu.torch.train.keeping import FolderKeeper
 from ensedu.torch.train.losses import elbo
 from ensedu.torch.train.modes import (
     autocast_name,
@@ -129,7 +129,7 @@ def fit(
         compared. The data of a stream are not compared either, and it goes on to the same bits
         where its order and content follow from Torch's generator or its own ``generator``; what its
         workers or dataset draw elsewhere does not. The weights of the best epoch are in the folder
-        ``best`` inside: load those after one with `patience`.
+        ``best`` inside: `load` its `newest` after one with `patience`.
     callback
         Called with a copy of each row, once its epoch is saved: here a logger hangs. A training
         that goes on calls it for new rows alone.

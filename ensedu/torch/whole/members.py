@@ -50,7 +50,7 @@ class ModelEnsemble(nn.Module):
         self._plan, self._dropouts = plan, dropouts
         self._owns_buffers = self._ensemble_size is not None and not has_body
         # A body without members runs once, with one mask of its dropout.
-        self._randomness = "same" if has_body else "different"
+        self._has_body = has_body
         # A model may have an input of this name itself.
         self._takes_noise = "noise" not in inspect.signature(model.forward).parameters
         self._carried: dict[tuple[str, str], bool] = {}
@@ -236,12 +236,15 @@ class ModelEnsemble(nn.Module):
             noise, kwargs = None, {**kwargs, "noise": noise}
         if self.own_batches:
             check_own_batches(self.ensemble_size or 1, args, kwargs)
-        run = Run(self._layers, self.leading, self._noise_by_part(noise))
+        apart = self.own_batches or not self._has_body
+        run = Run(self._layers, self.leading, self._noise_by_part(noise), apart=apart)
         return self._run(run, args, kwargs, keeps=True)
 
     def _run(self, run: Run, args: Any, kwargs: Any, *, keeps: bool) -> Any:
+        if torch.compiler.is_compiling() and self.in_turn:
+            return _uncompiled(self._run, run, args, kwargs, keeps)
         if torch.compiler.is_compiling():
-            outputs = self._traced.trace(run, args, kwargs, self._randomness, self.own_batches)
+            outputs = self._traced.trace(run, args, kwargs, self.own_batches)
             return self._with_leading_axes(outputs)
         try:
             skeleton = self._free.pop()
@@ -261,7 +264,7 @@ class ModelEnsemble(nn.Module):
 
     def _at_once(self, skeleton: Skeleton, run: Run, inputs: Any, keeps: bool) -> Any:
         try:
-            return skeleton.run(run, inputs, self._randomness, keeps=keeps), skeleton
+            return skeleton.run(run, inputs, keeps=keeps), skeleton
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
@@ -292,7 +295,7 @@ class ModelEnsemble(nn.Module):
     def _skeleton(self, way: str = "at once") -> Skeleton:
         return Skeleton(
             copy.deepcopy(self._plain[0]), self.model, self._layers, self._plan, self._dropouts,
-            self._owns_buffers, self._randomness == "different", self._carried, way,
+            self._owns_buffers, self._carried, way,
         )  # fmt: skip
 
     def _paths_that_draw(self) -> list[str]:
@@ -319,6 +322,12 @@ class ModelEnsemble(nn.Module):
 
     def extra_repr(self) -> str:
         return f"leading={self.leading}"
+
+
+@torch.compiler.disable
+def _uncompiled(pass_: Any, run: Run, args: Any, kwargs: Any, keeps: bool) -> Any:
+    """Run members in turn, which no compiler follows, outside of its graph."""
+    return pass_(run, args, kwargs, keeps=keeps)
 
 
 def _member_array(run: Run, path: str, kind: str) -> tuple[Tensor, bool]:

@@ -33,6 +33,8 @@ HOOKS = tuple(key for key in OF_MODULES if re.match("_(forward|backward).*hooks"
 CONSTANTS = (bool, int, float, str, type(None))
 # How many axes behind the batch a dropout drops on their own; None for all.
 DROPOUT_AXES = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d: 1}
+# How many axes their batches have.
+BATCHED = {nn.Dropout1d: 3, nn.Dropout2d: 4, nn.Dropout3d: 5}
 # Of these vmap's rules take longer, and more memory, than one call with all members' examples.
 EACH_EXAMPLE = (nn.GroupNorm, nn.LayerNorm)
 
@@ -53,6 +55,8 @@ class Run:
         What is given, by path; ``None`` to draw.
     generator
         What to draw from.
+    apart
+        Whether members draw masks of dropout, and move running statistics, each for itself.
     """
 
     def __init__(
@@ -61,7 +65,9 @@ class Run:
         leading: tuple[int, ...],
         noise: Noise | None = None,
         generator: torch.Generator | None = None,
+        apart: bool = True,
     ) -> None:
+        self.apart, self.randomness = apart, "different" if apart else "same"
         self.layers, self.leading, self.rows = layers, leading, prod(leading)
         self.given, self.noise = noise is not None, noise or {}
         self.generator = generator
@@ -277,10 +283,19 @@ class Parts:
         return input * (mask.to(input) / (1 - module.p))
 
     def traced_dropout(self, module: Any, input: Tensor) -> Tensor:
-        """``nn.Dropout``, whose rule under ``vmap`` takes no batch of any size."""
-        if not module.training:
-            return input
-        return input * ((torch.rand_like(input) >= module.p) / (1 - module.p))
+        """Dropout, whose rule under ``vmap`` takes no batch of any size."""
+        drops, batched = DROPOUT_AXES[type(module)], BATCHED.get(type(module), input.ndim)
+        if not module.training or input.ndim != batched:
+            return type(module).forward(module, input)
+        # Of some kinds whole channels go.
+        channels = input if drops is None else input.flatten(2)[..., 0]
+        kept = (torch.rand_like(channels) >= module.p) / (1 - module.p)
+        return input * kept[(..., *[None] * (input.ndim - kept.ndim))]
+
+    def traced_linear(self, module: Any, input: Tensor) -> Tensor:
+        """``nn.Linear``, which under ``vmap`` asks some inputs for a size that is a symbol."""
+        y = input @ module.weight.mT
+        return y if module.bias is None else y + module.bias
 
     def traced_norm(self, module: Any, input: Tensor) -> Tensor:
         """BatchNorm, whose rule under ``vmap`` takes no batch of any size, in eval mode."""
@@ -365,8 +380,8 @@ class Skeleton:
         Those arrays, and which parameters they stand for.
     dropouts
         Paths of dropout that stays active.
-    owns_buffers, apart
-        Whether running statistics and the like are a member's, or only move apart in a pass.
+    owns_buffers
+        Whether running statistics and the like are a member's.
     carried
         By path and name, attributes with tensors that the model has left, and whether members
         differ in them.
@@ -383,12 +398,11 @@ class Skeleton:
         plan: Plan,
         dropouts: tuple[str, ...],
         owns_buffers: bool,
-        apart: bool,
         carried: dict[tuple[str, str], bool],
         way: str,
     ) -> None:
         self.model, self.layers, self.parts = model, layers, Parts()
-        self._owns_buffers, self._apart, self._carried = owns_buffers, apart, carried
+        self._owns_buffers, self._carried = owns_buffers, carried
         # By path, what a module is here and there, in the net.
         self._modules = {
             path: (module, stored.get_submodule(path)) for path, module in model.named_modules()
@@ -440,16 +454,18 @@ class Skeleton:
         if isinstance(module, nn.RNNBase):
             return partial(parts.recurrent, module)
         if self._way == "traced":
-            if kind is nn.Dropout:
-                return partial(parts.traced_dropout, module)
-            return partial(parts.traced_norm, module) if norm else None
+            if norm:
+                return partial(parts.traced_norm, module)
+            if kind is nn.Linear:
+                return partial(parts.traced_linear, module)
+            return partial(parts.traced_dropout, module) if kind in DROPOUT_AXES else None
         if path in self._lazy:
             return partial(parts.product, path, module)
         if self._way == "at once" and (norm or kind in EACH_EXAMPLE):
             return partial(parts.normalize if norm else parts.each_example, module)
         return None
 
-    def run(self, run: Run, inputs: Inputs, randomness: str, *, keeps: bool) -> Any:
+    def run(self, run: Run, inputs: Inputs, *, keeps: bool) -> Any:
         """Run all members at once, and return what they return, with members in front of tensors.
 
         The state of the model moves in the net, too; without `keeps` it does not, in eval mode.
@@ -461,7 +477,7 @@ class Skeleton:
         # Of an operation without a rule Torch warns, and loops over the members.
         functorch._set_vmap_fallback_warning_enabled(False)
         try:
-            with _no_checkpoints(), vmap_increment_nesting(run.rows, randomness) as run.level:
+            with _no_checkpoints(), vmap_increment_nesting(run.rows, run.randomness) as run.level:
                 values = {**shared, **{key: run.own(value) for key, value in own.items()}}
                 before = dict(values)
                 outputs = self._call(run, values, *inputs(), keeps)
@@ -506,7 +522,7 @@ class Skeleton:
         one._keep(run, states[-1], moved, [True] * len(moved), keeps)
         return stack_nested(outputs, "the output")
 
-    def trace(self, run: Run, args: Any, kwargs: Any, randomness: str, own_batches: bool) -> Any:
+    def trace(self, run: Run, args: Any, kwargs: Any, own_batches: bool) -> Any:
         """`run` as a compiler can follow: all arrays formed, and no state but buffers."""
         self.parts.run = run
         for module, there in self._modules.values():
@@ -525,7 +541,7 @@ class Skeleton:
         axis = 0 if own_batches else None
         axes = (0, 0, axis, axis)
         masks = {path: noise for path, noise in run.noise.items() if path not in self.layers}
-        ys = iter(vmap(member, axes, randomness=randomness)(own, masks, args, kwargs))
+        ys = iter(vmap(member, axes, randomness=run.randomness)(own, masks, args, kwargs))
         if clones:
             names = [one for one in self._buffers if one[0] in own or one[0] in shared]
             state = [(None, there, key, None) for _, _, there, key in names]
@@ -551,7 +567,7 @@ class Skeleton:
             if (value := there[key]) is None:
                 continue
             # What moves is a row of each member or sample, and begins with what it was before.
-            moves = value.is_floating_point() and (clones and self._apart)
+            moves = value.is_floating_point() and clones and run.apart
             owned = value.is_floating_point() and self._owns_buffers
             if id(value) not in known:
                 rows = value if owned else value[None] if moves else value

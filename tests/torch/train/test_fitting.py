@@ -372,7 +372,7 @@ def test_a_loss_that_is_not_finite_is_named(tmp_path, step, value):
     if step == 1:
         assert newest(tmp_path, missing_ok=True).step == 0
         return
-    assert [path.name for path in tmp_path.glob("step-*")] == ["step-00000004"]
+    assert [path.name for path in tmp_path.glob("step-*")] == ["step-00000004.safetensors"]
     good, expected = network("batch_ensemble"), network("batch_ensemble")
     load(newest(tmp_path).path, good)
     et.fit(expected, x, y, et.softmax_cross_entropy, epochs=1, batch_size=B)

@@ -1,9 +1,8 @@
-"""The state of a training in Torch, as a checkpoint and in memory."""
+"""What `fit` does with a checkpoint, and with the weights of its best epoch without one."""
 
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +11,7 @@ from ensedu.common import checks
 from ensedu.common.history import EpochRow, check_rows
 from ensedu.common.training_plan import Plan
 from ensedu.common.training_settings import SaveTo
+from ensedu.torch.train import checkpoints
 
 RATES = ("lr", "fast_lr_factor", "scheduler")
 
@@ -20,19 +20,13 @@ class FolderKeeper:
     """Keeps the state of a training in a folder, if there is one, and that of its best epoch."""
 
     def __init__(
-        self,
-        net: nn.Module,
-        optimizer: torch.optim.Optimizer,
-        generators: dict[str, torch.Generator],
-        plan: Plan,
-        saving: SaveTo | None,
-    ) -> None:
+        self, net: nn.Module, optimizer: torch.optim.Optimizer,
+        generators: dict[str, torch.Generator], plan: Plan, saving: SaveTo | None,
+    ) -> None:  # fmt: skip
         if not isinstance(optimizer, torch.optim.Optimizer):
-            raise TypeError(
-                f"optimizer must return a torch.optim.Optimizer, got {checks.given(optimizer)}"
-            )
-        self.net = net
-        self._optimizer, self._generators = optimizer, generators
+            words = f"got {checks.given(optimizer)}"
+            raise TypeError(f"optimizer must return a torch.optim.Optimizer, {words}")
+        self.net, self._optimizer, self._generators = net, optimizer, generators
         self._settings = asdict(plan)
         self._folder = None if saving is None else Path(saving.folder)
         self._every = 1 if saving is None else saving.every
@@ -49,40 +43,29 @@ class FolderKeeper:
             self._folder.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             raise ValueError(f"checkpoint must be a folder that can be made: {error}") from None
-        # They need safetensors, which no other training does.
-        from ensedu.torch.train import checkpoints, folders
-
-        bests = self._folder / "best"
-        newest = checkpoints.newest(self._folder, missing_ok=True)
-        if newest.step:
-            self._rows_of(newest)  # before anything changes
+        found = checkpoints.newest(self._folder, missing_ok=True)
+        rows: list[EpochRow] = []
+        if found.step:
+            self._check_settings(found)
+            validated = bool(self._settings["score"])
+            rows = check_rows(found.extra.get("rows"), found.step, validated=validated)
         with suppress(OSError):  # a damaged one is an error where its weights are wanted
-            best = checkpoints.newest(bests, missing_ok=True)
+            best = checkpoints.newest(self._folder / "best", missing_ok=True)
             if best.step:
                 self._check_settings(best)
-        found = checkpoints.resume(
-            self._folder, self.net, self._optimizer, generators=self._generators, missing_ok=True
-        )
+        if found.step:
+            checkpoints.load(found.path, self.net, self._optimizer, generators=self._generators)
         # Those of a training that was killed before its next checkpoint come again.
-        folders.remove_after(bests, found.step)
-        return self._rows_of(found) if found.step else []
+        checkpoints.remove_after(self._folder / "best", found.step)
+        return rows
 
-    def _rows_of(self, found: Any) -> list[EpochRow]:
-        """Return the rows of a checkpoint, which must be of this very training."""
-        self._check_settings(found)
-        validated = bool(self._settings["score"])
-        return check_rows(found.extra.get("rows"), found.step, validated=validated)
-
-    def _check_settings(self, found: Any) -> None:
-        theirs = found.extra.get("settings")
+    def _check_settings(self, found: checkpoints.Checkpoint) -> None:
+        theirs = found.extra.get("settings", {})
         for name, value in self._settings.items():
-            if name in self._free and isinstance(theirs, dict):
-                continue
-            if not isinstance(theirs, dict) or theirs.get(name) != value:
-                saved = theirs.get(name) if isinstance(theirs, dict) else "nothing"
+            if theirs.get(name, "nothing") != value and not (theirs and name in self._free):
                 raise ValueError(
                     f"checkpoint must be of a training with {name} = {value}, got {found.path} "
-                    f"with {saved}; accepted is another folder"
+                    f"with {theirs.get(name, 'nothing')}; accepted is another folder"
                     + (", or SaveTo(folder, new_lr=True)" if name in RATES else "")
                 )
 
@@ -93,32 +76,25 @@ class FolderKeeper:
 
     def keep(self, rows: list[EpochRow], *, best: bool, last: bool) -> None:
         """Keep the state after an epoch."""
-        step = int(rows[-1]["step"])
+        step, extra = int(rows[-1]["step"]), {"settings": self._settings}
         if self._folder is None:
             if best:
                 self._best = {key: x.detach().clone() for key, x in self.net.state_dict().items()}
             return
-        from ensedu.torch.train import checkpoints
-
         if best:
             # Killed before the next checkpoint, it goes on from the one before, whose best epoch is
             # kept for that, and comes to this epoch again.
-            checkpoints.save(
-                self._folder / "best", self.net, None, step,
-                extra={"settings": self._settings}, keep=self._every + 1,
-            )  # fmt: skip
+            keep = self._every + 1
+            checkpoints.save(self._folder / "best", self.net, None, step, extra=extra, keep=keep)
         if last or len(rows) % self._every == 0:
-            extra = {"settings": self._settings, "rows": rows}
             checkpoints.save(
                 self._folder, self.net, self._optimizer, step,
-                generators=self._generators, extra=extra,
+                generators=self._generators, extra=extra | {"rows": rows},
             )  # fmt: skip
 
     def restore(self, step: int) -> None:
         """Give the net the weights of its best epoch, after so many steps."""
         if self._folder is None:
             self.net.load_state_dict(self._best)
-            return
-        from ensedu.torch.train import checkpoints
-
-        checkpoints.load(self._folder / "best" / f"step-{step:08}", self.net)
+        else:
+            checkpoints.load(self._folder / "best" / f"step-{step:08}.safetensors", self.net)
