@@ -7,7 +7,7 @@ import copy
 import itertools
 import re
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +75,10 @@ def plain(model: nn.Module, net: nn.Module, i: int, noise: dict[str, Tensor]) ->
     for path, x in alone.named_buffers():
         stored = net.model.get_buffer(path)
         x.copy_(stored[i] if is_of_members(net, stored) else stored)
-    for path, part in list(alone.named_modules(remove_duplicate=False)):
+    for path, part in alone.named_modules():
         masks = [own[i] for key, own in own_noise(noise, path).items() if key.startswith("mask")]
-        if masks:
-            alone.set_submodule(path, Thinned(masks, part.p))
+        if masks:  # beside a hook, no transformer layer goes around its dropout
+            part.register_forward_hook(thinned(masks))
     return alone
 
 
@@ -134,15 +134,10 @@ def groups_of(weight: Tensor, module: nn.Module) -> int:
     return getattr(module, "groups", 1)
 
 
-class Thinned(nn.Module):
-    """Dropout with one mask (1, …) for all examples, the next one at each call in a pass."""
-
-    def __init__(self, masks: list[Tensor], p: float) -> None:
-        super().__init__()
-        self.masks, self.p = itertools.cycle(masks), p
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.where(next(self.masks), x / (1 - self.p), 0)
+def thinned(masks: list[Tensor]) -> Callable[..., Tensor]:
+    """A hook that drops by one mask (1, …) for all examples, by the next one at each call."""
+    turns = itertools.cycle(masks)
+    return lambda module, args, x: torch.where(next(turns), x / (1 - module.p), 0)
 
 
 def tensors(output: Any) -> Iterator[Tensor]:
