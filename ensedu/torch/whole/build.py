@@ -54,11 +54,12 @@ def ensemble(
       functional dropout).
     - ``"last_layer"``: each member has a new `head` on one body, which runs once.
 
-    Normalization, embeddings, vectors and positions stay, one copy for all members
-    (`ensedu.torch.whole.roles`). Running statistics, and what else a model keeps in floating-point
-    buffers, are a member's where biases are; elsewhere they move by the mean. In training mode
-    members are independent, too: each has its own statistics of a batch, and masks of dropout, but
-    for a body that runs once.
+    Normalization, embeddings, vectors, and arrays whose first axis is 1 stay, one copy for all
+    members (`ensedu.torch.whole.roles`). Running statistics, and what else a model keeps in
+    floating-point buffers, are a member's with BatchEnsemble and rank-1; with mean-field and MC
+    dropout they move by the mean over samples. In training mode members are independent, too: each
+    has its own statistics of a batch, and its own masks of dropout. The body of a last-layer
+    ensemble runs once, with one of both.
 
     All run at once under ``torch.func.vmap``; where it has no rule for what a model does, in turn:
     exact, and slower; a warning names the operation. A layer with distributions draws once a pass;
@@ -81,7 +82,8 @@ def ensemble(
         names, ``"*.attn"``; and types of modules, ``nn.MultiheadAttention``.
     modulated
         Names, patterns and types of what has matrices of the model's own, to be scaled as weights
-        are: over their first axis by s, and over the second by r.
+        are. As in ``nn.Linear``, the first axis is that of outputs, which s scales, and the second
+        that of inputs, for r.
     options
         Further arguments of the method's layers (``init``, ``prior``, …). For ``"deep_ensemble"``
         ``initialize``, a function without arguments that returns a new model, or one that
@@ -102,10 +104,10 @@ def ensemble(
         For a `model` that is no module, and for an option that the method does not have.
     ValueError
         For members or samples that the method does not have; for matrices of the model's own that
-        are neither `shared` nor `modulated`, and ties between what is and what is not; for lazy
-        parameters and such with hooks, functions that hold modules of the model, compiled models,
-        ensembles inside, and a model with nothing to convert; for a deep ensemble, for parameters
-        that are frozen or that no ``reset_parameters()`` fills. All in question are named.
+        are neither `shared` nor `modulated`; for a weight of members that is tied to what they
+        share; for lazy parameters, parameters with hooks, functions that hold modules of the model,
+        compiled models, ensembles inside, and a model with nothing to convert; for a deep ensemble,
+        for parameters that are frozen or that no ``reset_parameters()`` fills. All are named.
 
     Warns
     -----
