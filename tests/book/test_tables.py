@@ -10,7 +10,7 @@ def test_the_table_of_conversions_is_what_the_zoo_found():
     assert words == results.table(measured.load("zoo"))
     # By hand, from the file: three methods have the same results everywhere.
     assert "| deep ensemble | BatchEnsemble, rank-1 BNN, mean-field BNN | MC dropout |" in words
-    assert '| ConvNeXt (torchvision): `"*.layer_scale"` | ✓ | ✓ˢ | ¹ | ✓ |' in words
+    assert '| LeViT (timm): `shared=["*.attention_biases"]` | ✓ | ✓ˢ | ¹ | ✓ |' in words
 
 
 def test_the_table_of_speed_is_what_was_measured():
