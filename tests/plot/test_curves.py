@@ -10,7 +10,7 @@ from ensedu import counting, plot
 from ensedu.methods import METHODS
 from ensedu.plot import style
 from tests.errors import check_error
-from tests.plot.looks import LIGHT, drawn, limits, readable_figure, repeats, texts
+from tests.plot.looks import LIGHT, drawn, limits, readable_figure, texts
 
 LOOKS = pytest.mark.parametrize("look", LIGHT, ids=["wide", "narrow"])
 THREE = ("deep_ensemble", "batch_ensemble", "rank1")
@@ -93,11 +93,6 @@ def shown(name, look):
 def test_curves_are_readable(name):
     for look in LIGHT:
         readable_figure(shown(name, look), look)
-
-
-@pytest.mark.parametrize("name", ["relative", "layers log"])
-def test_same_input_same_bytes(name):
-    repeats(FIGURES[name])
 
 
 def test_curves_go_through_the_totals():

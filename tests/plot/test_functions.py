@@ -12,7 +12,7 @@ from ensedu import plot
 from ensedu.methods import METHODS
 from ensedu.plot import Belief
 from ensedu.plot.style import INK, LABELS, PALETTE
-from tests.plot.looks import LIGHT, drawn, limits, readable, repeats, texts
+from tests.plot.looks import LIGHT, drawn, limits, readable, texts
 
 N, D, M = 11, 7, 3
 X = np.linspace(-2.0, 3.0, N)
@@ -201,10 +201,6 @@ def test_it_can_be_read(number, members, scale):
 def test_small_bundles_can_be_read():
     beliefs = {f"member {i}": belief(members=13) for i in range(1, 5)}
     readable(lambda: functions(X, beliefs, columns=(4, 2), thin=LONG))
-
-
-def test_the_same_figure_has_the_same_bytes():
-    repeats(lambda: functions(X, THREE, **ABOUT))
 
 
 @pytest.mark.bad_input

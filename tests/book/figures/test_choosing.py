@@ -7,7 +7,6 @@ from ensedu.book.figures import choosing
 from ensedu.contest.statistics import Pooled
 from ensedu.plot.style import LOOKS, rendering
 from ensedu.uncertainty import Interval
-from tests.plot.looks import readable
 
 
 def pooled(low, high, word):
@@ -74,4 +73,3 @@ def test_what_is_said_and_that_it_can_be_read():
     inside = np.array([0.9, 0.654]), np.linspace(0.98, 0.8, 5)
     said = choosing.say_ends(*inside)
     assert "65% of the rows" in said and "80% of the strongest" in said
-    readable(lambda: choosing.draw_ends([0.0, 0.5], *inside))

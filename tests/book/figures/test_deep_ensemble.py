@@ -7,7 +7,7 @@ import numpy as np
 from ensedu import plot
 from ensedu.book.experiments.averaging import ByStart
 from ensedu.book.figures.deep_ensemble import STARTS, Average, Matrices
-from tests.plot.looks import LIGHT, drawn, readable, texts
+from tests.plot.looks import LIGHT, drawn, texts
 
 X = np.linspace(-4.6, 4.6, 31)
 DIFFERENT = np.stack([np.sin(X) + shift for shift in (-0.5, -0.1, 0.1, 0.3)])
@@ -39,9 +39,6 @@ def test_an_average_is_drawn_with_its_own_members_alone():
         shown = [holds(figure, curve) for curve in DIFFERENT]
         if starts == "different" and size > 1:
             assert shown == [i < size for i in range(4)]
-    for size in AVERAGE.left:
-        readable(lambda size=size: AVERAGE.draw(size, "different"))
-    readable(lambda: AVERAGE.draw(4, "all the same"))
     for size, starts, name in (
         (4, "different", "members"),
         (4, "all the same", "4 members,\none curve"),

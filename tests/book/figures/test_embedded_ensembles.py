@@ -1,15 +1,10 @@
 """What *Embedded ensembles* draws is what it is given, and each sentence says one thing."""
 
-import itertools
-
 import numpy as np
-import pytest
 
 from ensedu import plot
 from ensedu.book.figures.embedded_ensembles import Chi, Learned, Pull, Speeds
-from ensedu.book.page.said import too_much
-from ensedu.plot.style import LOOKS
-from tests.plot.looks import drawn, readable, texts
+from tests.plot.looks import LIGHT, drawn, texts
 
 X, STEPS = np.linspace(-4, 4, 11), (0, 1, 7)
 FIRST = np.stack([np.sin(X), -np.cos(X)])
@@ -40,22 +35,13 @@ LEARNED = Learned(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("figure", [PULL, SPEEDS, LEARNED], ids=["pull", "speeds", "learned"])
-def test_it_is_readable_and_each_sentence_says_one_thing(figure):
-    every = [*itertools.product(*figure.choices.values())]
-    assert not any(too_much(figure.say(*one)) for one in every)
-    for one in (every[0], every[-1]):
-        readable(lambda one=one: figure.draw(*one))
-
-
 def test_both_members_are_drawn_before_and_after():
-    for look in LOOKS:
-        lines = drawn(lambda: PULL.draw(7, 0.5), look).axes[0].lines
-        before, after = PULL.found[0.5][0], PULL.found[0.5][2]
-        for line, y in zip(lines, [before[0], after[0], before[1], after[1]], strict=False):
-            np.testing.assert_array_equal(line.get_ydata(), y)
-        assert lines[0].get_linewidth() < lines[1].get_linewidth()
-        np.testing.assert_array_equal(lines[4].get_xydata(), np.stack(PULL.points, axis=1))
+    lines = drawn(lambda: PULL.draw(7, 0.5), LIGHT[0]).axes[0].lines
+    before, after = PULL.found[0.5][0], PULL.found[0.5][2]
+    for line, y in zip(lines, [before[0], after[0], before[1], after[1]], strict=False):
+        np.testing.assert_array_equal(line.get_ydata(), y)
+    assert lines[0].get_linewidth() < lines[1].get_linewidth()
+    np.testing.assert_array_equal(lines[4].get_xydata(), np.stack(PULL.points, axis=1))
 
 
 def test_the_sentence_says_how_far_both_moved():
@@ -69,34 +55,31 @@ def test_the_sentence_says_how_far_both_moved():
 
 
 def test_a_network_is_a_dot_near_its_width_and_a_limit_a_line():
-    readable(CHI.draw)
-    for look in LOOKS:
-        figure = drawn(CHI.draw, look)
-        lines = figure.axes[0].lines
-        dots, ends = lines[:8], lines[8:]
-        for place, values in enumerate(CHI.found.values()):
-            for draw in range(2):
-                line = dots[2 * place + draw]
-                np.testing.assert_array_equal(line.get_ydata(), values[:, draw])
-                assert np.abs(np.log(line.get_xdata() / np.array(CHI.widths))).max() < np.log(1.5)
-        for line, (name, value) in zip(ends, CHI.limits.items(), strict=True):
-            assert set(line.get_ydata()) == {value}
-            method = "mc_dropout" if "dropout" in name else "batch_ensemble"
-            assert line.get_color() == plot.PALETTE[method]
-        said = {" ".join(text.get_text().split()) for text in texts(figure)}
-        assert {f"{name}: {value:.2f}" for name, value in CHI.limits.items()} <= said
+    figure = drawn(CHI.draw, LIGHT[0])
+    lines = figure.axes[0].lines
+    dots, ends = lines[:8], lines[8:]
+    for place, values in enumerate(CHI.found.values()):
+        for draw in range(2):
+            line = dots[2 * place + draw]
+            np.testing.assert_array_equal(line.get_ydata(), values[:, draw])
+            assert np.abs(np.log(line.get_xdata() / np.array(CHI.widths))).max() < np.log(1.5)
+    for line, (name, value) in zip(ends, CHI.limits.items(), strict=True):
+        assert set(line.get_ydata()) == {value}
+        method = "mc_dropout" if "dropout" in name else "batch_ensemble"
+        assert line.get_color() == plot.PALETTE[method]
+    said = {" ".join(text.get_text().split()) for text in texts(figure)}
+    assert {f"{name}: {value:.2f}" for name, value in CHI.limits.items()} <= said
     assert CHI.say() == (
         "With random signs χ is 0.30 off 0 at width 8 (root mean square), 0.03 at 128."
     )
 
 
 def test_paths_are_over_steps_and_one_against_the_other():
-    for look in LOOKS:
-        left, right = drawn(lambda: SPEEDS.draw(0.5, "mean of losses"), look).axes
-        np.testing.assert_array_equal(left.lines[1].get_ydata(), REAL[:, 0])
-        np.testing.assert_array_equal(left.lines[4].get_ydata(), REAL[:, 1] + 0.01)
-        np.testing.assert_array_equal(right.lines[1].get_xydata(), REAL)
-        np.testing.assert_array_equal(right.lines[2].get_xydata(), REAL + 0.01)
+    left, right = drawn(lambda: SPEEDS.draw(0.5, "mean of losses"), LIGHT[0]).axes
+    np.testing.assert_array_equal(left.lines[1].get_ydata(), REAL[:, 0])
+    np.testing.assert_array_equal(left.lines[4].get_ydata(), REAL[:, 1] + 0.01)
+    np.testing.assert_array_equal(right.lines[1].get_xydata(), REAL)
+    np.testing.assert_array_equal(right.lines[2].get_xydata(), REAL + 0.01)
     # (1 + 0.25) γ / 2 and (1 - 0.25) γ / 2
     assert SPEEDS.say(0.5, "mean of losses") == (
         "Mean of u 0.5: the average has 0.62 times the rate of one member alone, the difference "
@@ -105,10 +88,9 @@ def test_paths_are_over_steps_and_one_against_the_other():
 
 
 def test_members_and_their_average_are_drawn():
-    for look in LOOKS:
-        drawn_ys = [line.get_ydata() for line in drawn(lambda: LEARNED.draw(0), look).axes[0].lines]
-        for y in (*LEARNED.found[0], np.zeros(11)):
-            assert any(len(own) == 11 and np.allclose(own, y) for own in drawn_ys)
+    drawn_ys = [line.get_ydata() for line in drawn(lambda: LEARNED.draw(0), LIGHT[0]).axes[0].lines]
+    for y in (*LEARNED.found[0], np.zeros(11)):
+        assert any(len(own) == 11 and np.allclose(own, y) for own in drawn_ys)
     assert LEARNED.say(0) == (
         "Mean of u 0: at both ends members are 0.40 from their average, over 20 initializations."
     )

@@ -7,7 +7,7 @@ import pytest
 
 from ensedu import counting, plot
 from ensedu.book.figures.fully_connected import Learned, Network, Signal, Start
-from tests.plot.looks import LIGHT, drawn, limits, readable, texts
+from tests.plot.looks import LIGHT, drawn, limits, texts
 
 X = np.linspace(-4.6, 4.6, 31)
 POINTS = np.array([[-2.0], [3.0]]), np.array([[0.5], [-0.7]])
@@ -39,12 +39,10 @@ def test_a_network_says_the_count_of_its_parts():
         assert f" {counting.mlp(sizes).total:,} numbers" in said
         inner = sum(m * n for m, n in itertools.pairwise(sizes[1:-1]))
         assert said.endswith(f" {inner:,} of them as weights between hidden layers.")
-    readable(lambda: shown.draw(16, 2))
 
 
 @pytest.mark.parametrize("steps", START.choices["steps"])
 def test_both_starts_have_a_panel(steps):
-    readable(lambda: START.draw(steps))
     figure = drawn(lambda: START.draw(steps), LIGHT[0])
     for axes, own in zip(figure.axes, (START.equal, START.random), strict=True):
         assert holds([line.get_ydata() for line in axes.lines], own[steps].curve)
@@ -64,7 +62,6 @@ def test_starts_say_their_errors_on_axes_that_stay():
 
 def test_a_signal_has_a_curve_a_kind_of_layer():
     for width in SIGNAL.choices["width"]:
-        readable(lambda width=width: SIGNAL.draw(width))
         found = curves(drawn(lambda width=width: SIGNAL.draw(width), LIGHT[0]))
         assert all(holds(found, values) for values in FALLING)
     assert SIGNAL.say(50) == (

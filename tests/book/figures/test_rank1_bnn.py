@@ -8,7 +8,6 @@ import pytest
 
 from ensedu import plot
 from ensedu.book.figures.rank1_bnn import Distribution, Weight, numbers_table
-from tests.plot.looks import readable
 
 WEIGHT = Weight(draws=7, seed=3)
 RNG = np.random.default_rng(0)
@@ -19,11 +18,6 @@ CASES = [
     *((WEIGHT, case) for case in itertools.product(*WEIGHT.choices.values())),
     *((DISTRIBUTION, (name,)) for name in ("rank-1", "mean-field")),
 ]
-
-
-@pytest.mark.parametrize(("shown", "case"), CASES)
-def test_readable(shown, case):
-    readable(lambda: shown.draw(*case))
 
 
 def test_a_weight_says_where_its_draws_lie():

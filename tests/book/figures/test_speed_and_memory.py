@@ -6,9 +6,7 @@ import pytest
 
 from ensedu import plot
 from ensedu.book.figures.speed_and_memory import Memory, Projected, Times
-from ensedu.book.page.said import too_much
-from ensedu.plot.style import LOOKS
-from tests.plot.looks import LIGHT, drawn, readable
+from tests.plot.looks import LIGHT, drawn
 
 RATIOS = {
     (50, 1): {"single": 0.28, "deep_ensemble": 0.57, "batch_ensemble": 0.79},
@@ -41,15 +39,12 @@ NETWORKS = [dict(zip(HALF.choices, values, strict=True))
 
 @pytest.mark.parametrize("width", TIMES.choices["width"])
 def test_times_are_medians_beside_a_line_at_1(width):
-    readable(lambda: TIMES.draw(width))
-    for look in LOOKS:
-        *curves, line = drawn(lambda: TIMES.draw(width), look).axes[0].lines
-        assert set(line.get_ydata()) == {1}
-        for name, curve in zip(("single", "deep_ensemble", "batch_ensemble"), curves, strict=True):
-            own = [[batch, RATIOS[width, batch][name]] for batch in (1, 256)]
-            assert curve.get_xydata().tolist() == own
-            assert curve.get_color() == plot.PALETTE[name]
-    assert not too_much(TIMES.say(width))
+    *curves, line = drawn(lambda: TIMES.draw(width), LIGHT[0]).axes[0].lines
+    assert set(line.get_ydata()) == {1}
+    for name, curve in zip(("single", "deep_ensemble", "batch_ensemble"), curves, strict=True):
+        own = [[batch, RATIOS[width, batch][name]] for batch in (1, 256)]
+        assert curve.get_xydata().tolist() == own
+        assert curve.get_color() == plot.PALETTE[name]
 
 
 def test_times_say_what_one_example_takes():
@@ -61,14 +56,12 @@ def test_times_say_what_one_example_takes():
 
 @pytest.mark.parametrize(("width", "members"), [*itertools.product((512, 1024), (2, 4))])
 def test_memory_is_a_part_of_the_deep_ensembles(width, members):
-    readable(lambda: MEMORY.draw(width, members))
     deep, shared = drawn(lambda: MEMORY.draw(width, members), LIGHT[0]).axes[0].lines
     assert set(deep.get_ydata()) == {1}
     assert shared.get_ydata().tolist() == pytest.approx([
         kept("batch_ensemble", width, batch, members) / kept("deep_ensemble", width, batch, members)
         for batch in STEPS
     ])  # fmt: skip
-    assert not too_much(MEMORY.say(width, members))
 
 
 def test_memory_says_both_ends():
@@ -83,8 +76,6 @@ def test_what_is_left_is_drawn_in_percent_beside_all_of_it():
         assert set(deep.get_ydata()) == {100}
         assert shared.get_ydata().tolist() == HALF.of(**network)
         assert shared.get_color() == plot.PALETTE["batch_ensemble"]
-        assert not too_much(HALF.say(**network))
-    readable(lambda: HALF.draw(**NETWORKS[0]))
 
 
 def test_units_reach_the_formula():

