@@ -10,7 +10,7 @@ from ensedu import counting, plot
 from ensedu.methods import METHODS
 from ensedu.plot import style
 from tests.errors import check_error
-from tests.plot.looks import LIGHT, drawn, limits, readable_figure, texts
+from tests.plot.looks import LIGHT, drawn, readable_figure, texts
 
 LOOKS = pytest.mark.parametrize("look", LIGHT, ids=["wide", "narrow"])
 THREE = ("deep_ensemble", "batch_ensemble", "rank1")
@@ -167,24 +167,6 @@ def test_of_ticks_that_stand_too_close_some_have_no_label():
     assert labels(DOUBLING) == ["1", "2", "4", "8", "16", "32", "64"]
     found = labels(DEVICES)
     assert found[0] == "1" and found[-1] == "4,096" and 3 < len(set(found)) < len(DEVICES)
-
-
-@pytest.mark.parametrize(("look", "log"), [(LIGHT[0], True), (LIGHT[1], False)])
-def test_frames_of_a_slider_have_the_same_axes(look, log):
-    def frame(unit):
-        totals = {"deep_ensemble": [unit, 2 * unit, 3 * unit], "batch_ensemble": [1, 1, 1]}
-        return curves((1, 2, 4), totals, log=log, log_x=log, ylim=(0.5, 2000))
-
-    frames = [drawn(lambda unit=unit: frame(unit), look) for unit in (1, 35, 600)]
-    for figure in frames:
-        assert limits(figure) == limits(frames[0])
-        (axes,), (first,) = figure.axes, frames[0].axes
-        assert axes.get_ylim() == (0.5, 2000)
-        np.testing.assert_array_equal(axes.get_position(), first.get_position())
-        assert figure.get_figheight() == frames[0].get_figheight()
-        labels = [[t.get_text() for t in a.get_yticklabels()] for a in (axes, first)]
-        assert labels[0] == labels[1] and len(labels[0]) > 2
-    assert frames[0].axes[0].lines[0].get_ydata()[0] == 1
 
 
 @LOOKS

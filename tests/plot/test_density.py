@@ -5,10 +5,8 @@ import pytest
 from matplotlib.collections import LineCollection, PolyCollection
 
 from ensedu import plot
-from ensedu.plot import style
-from ensedu.plot.style import Look
 from tests.errors import check_error
-from tests.plot.looks import limits, readable
+from tests.plot.looks import readable
 from tests.plot.meshes import words
 
 NOISE = np.random.default_rng(0).normal(size=23)
@@ -65,13 +63,6 @@ def test_the_standard_deviation_is_named_where_there_is_room():
     (text,) = [t for t in axes.texts if t.get_text() == "σ = 0.5"]
     assert text.get_position()[0] < 2.4 and text.get_ha() == "right"
     assert axes.lines[3].get_xdata() == [2.4]
-
-
-@pytest.mark.parametrize("narrow", [False, True])
-def test_a_slider_keeps_the_axes(narrow):
-    with style.rendering(Look(narrow)):
-        found = [limits(density(mean, std)) for mean, std in ((-1, 1), (0, 0.25), (5, 40))]
-    assert all(one == found[0] for one in found)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from ensedu import plot
 from ensedu.methods import METHODS
 from ensedu.plot import Belief
 from ensedu.plot.style import INK, LABELS, PALETTE
-from tests.plot.looks import LIGHT, drawn, limits, readable, texts
+from tests.plot.looks import LIGHT, drawn, readable, texts
 
 N, D, M = 11, 7, 3
 X = np.linspace(-2.0, 3.0, N)
@@ -144,17 +144,6 @@ def test_panels_share_their_axes_and_stand_side_by_side_or_stacked():
         assert figure.axes[0].get_xlim() == (X[0], X[-1])
     figure = drawn(lambda: functions(X, THREE, columns=(1, 3)), LIGHT[1])
     assert len({axes.get_position().x0 for axes in figure.axes}) == 3
-
-
-def test_given_ends_fix_the_axes():
-    frames = [
-        functions(X, {"a": belief(shift=shift, std=std)}, ylim=(-3, 5), **ABOUT)
-        for shift in (0.0, 2.0, 70.0)
-        for std in (0.0, 1.3)
-    ]
-    first = limits(frames[0])
-    assert all(limits(frame) == first for frame in frames)
-    assert frames[0].axes[0].get_ylim() == (-3, 5)
 
 
 def test_all_in_one_panel_are_named_at_their_ends():

@@ -6,7 +6,6 @@ from functools import cache
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from matplotlib.text import Text
 
 from ensedu import counting, plot
 from ensedu.counting import Count
@@ -253,13 +252,6 @@ def test_one_scale_for_each_kind_of_number():
     expected = {(-max(found), max(found)) for found in by_kind.values()}
     shown = {mesh.get_clim() for mesh in meshes(axes) if mesh.get_cmap().name != "tint"}
     assert shown == expected
-
-
-def test_the_caption_is_the_methods():
-    _, axes = given_and_drawn(LIGHT[0])
-    said = [t for t in axes.texts if t.get_color() == style.MUTED and t.get_ha() == "right"]
-    assert len({t.get_text() for t in said}) == len(SHAPES) == 5
-    assert all(isinstance(t, Text) for t in said)
 
 
 def changed(method, name, value):

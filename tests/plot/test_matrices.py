@@ -1,7 +1,5 @@
 """Weight matrices as heat maps: what was given, as large as it fits, in all looks."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -66,40 +64,6 @@ def test_weight_matrices_take_titles_and_a_range():
     assert [w for w in words(axes) if w in "ab"] == ["a", "b"]
     assert all(mesh.get_clim() == (-4, 4) for mesh in meshes(axes))
     assert {"−4", "4", "weight"} <= set(words(axes))
-
-
-@pytest.mark.parametrize(
-    "narrow, members, across",
-    [
-        (False, 1, 1), (False, 3, 3), (False, 4, 4), (False, 5, 3), (False, 8, 4), (False, 16, 6),
-        (True, 2, 2), (True, 3, 2), (True, 4, 2), (True, 6, 3), (True, 16, 4),
-    ],
-)  # fmt: skip
-def test_members_stand_side_by_side(narrow, members, across):
-    with style.rendering(Look(narrow)):
-        (axes,) = heat(random(members, 11, 11)).axes
-    corners = [corner(mesh) for mesh in meshes(axes)]
-    assert len({x for x, _ in corners}) == across
-    assert len({y for _, y in corners}) == -(-members // across)
-    assert corners == sorted(corners, key=lambda place: place[::-1])
-    for one, other in itertools.combinations(meshes(axes), 2):
-        apart = np.abs(np.subtract(corner(one), corner(other)))
-        assert np.any(apart > np.array(size(one)) + 0.1)
-
-
-@pytest.mark.parametrize("narrow", [False, True])
-def test_a_figure_is_as_high_for_each_width_and_not_much_higher_for_more_members(narrow):
-    heights = {}
-    with style.rendering(Look(narrow)):
-        for members in (1, 2, 4, 6, 16):
-            found = {
-                heat(random(members, width, width)).get_figheight()
-                for width in ((2, 5, 8, 16, 50) if members == 4 else (2, 50))
-            }
-            assert max(found) - min(found) < 0.01, members
-            heights[members] = found.pop()
-    assert max(heights.values()) < 2 * min(heights.values())
-    assert max(heights[k] for k in (1, 2, 4, 6)) - min(heights[k] for k in (1, 2, 4, 6)) < 1.5
 
 
 def test_a_large_matrix_is_an_image():

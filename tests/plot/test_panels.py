@@ -87,17 +87,6 @@ def test_shared_axes_are_labeled_once_and_stand_closer():
     assert shared < apart - 1
 
 
-def test_titles_and_labels_of_panels_have_room():
-    def draw():
-        with house_style():
-            figure, found = panels(4, height=1.5)
-            for axes in found:
-                axes.set(xlabel="x", ylabel="y", title="a title", xlim=(-3, 7), ylim=(0, 4000))
-        return figure
-
-    readable(draw)
-
-
 def test_words_are_broken_or_cut_to_their_room():
     words = "one network of equal parameters"
     assert cut_to_lines(words, 9.0) == words

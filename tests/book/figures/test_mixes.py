@@ -5,7 +5,7 @@ import pytest
 
 from ensedu.book.experiments.contest.mixes import Mix
 from ensedu.book.figures.mixes import Mixes
-from ensedu.plot.style import INK, LOOKS, color
+from ensedu.plot.style import INK, color
 from tests.plot.looks import LIGHT, drawn, texts
 
 MIXES = [
@@ -38,8 +38,6 @@ def test_each_mix_has_both_intervals_and_its_strength(method, key):
     named = {text.get_text(): text.get_color() for text in axes.texts}
     assert (named["one network"], named[method]) == (color("single"), color(key))
     assert dots.get_color() == INK
-
-
 
 
 @pytest.mark.parametrize(

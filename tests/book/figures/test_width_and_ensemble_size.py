@@ -1,13 +1,10 @@
 """What *Width or members* draws is what it is given, and each sentence says one thing."""
 
-import itertools
-
 import numpy as np
-import pytest
 
 from ensedu import plot
 from ensedu.book.figures.width_and_ensemble_size import Carried, Gap, Pull
-from tests.plot.looks import LIGHT, drawn, limits
+from tests.plot.looks import LIGHT, drawn
 
 BATCH, DEEP = "batch_ensemble", "deep_ensemble"
 WIDTHS = {"digits": (16, 64, 256), "mnist5000": (16, 64, 256), "convolution": (4, 8)}
@@ -46,8 +43,6 @@ GAP = Gap(
     {2: {title: [] for title in TITLES}, 8: {TITLES[0]: ["width 16"], TITLES[1]: []}},
 )
 PULL = Pull((16, 64), {2: np.array([0.1, 0.06]), 8: np.array([0.27, 0.12])}, 0.4)
-
-
 
 
 def test_a_line_is_a_width_and_its_best_is_marked():
