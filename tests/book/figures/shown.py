@@ -24,9 +24,9 @@ class Shown:
         return self.alt.format(**state) if isinstance(self.alt, str) else self.alt(**state)
 
     def states(self):
-        """Return where the sliders start, their first values, and their last."""
-        ends = [{name: own[i] for name, own in self.choices.items()} for i in (0, -1)]
-        return [self.start, *(one for one in ends if one != self.start)]
+        """Return where the sliders start, and their last values."""
+        last = {name: own[-1] for name, own in self.choices.items()}
+        return [self.start] if last == self.start else [self.start, last]
 
 
 @cache
