@@ -1,0 +1,82 @@
+"""What rows are: an array or a frame, and which of them belong together."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray as Array
+
+from ensedu.common import checks
+from ensedu.data import clean
+
+__all__ = ["groups_of_rows", "is_frame", "no_dates", "numbers", "some"]
+
+#: Equal rows are copies unless they are so many on average, or one of them this part of all.
+COPIES, PART = 20, 0.05
+
+
+def is_frame(X: Any) -> bool:
+    """Whether these are named columns of pandas."""
+    return hasattr(X, "iloc") and hasattr(X, "columns")
+
+
+def some(X: Any, rows: Int[Array, " some"]) -> Any:
+    """Return some rows of an array or a frame."""
+    return X.iloc[rows] if is_frame(X) else X[rows]
+
+
+def no_dates(name: str, value: Any) -> None:
+    """Check that an array holds no dates, which are numbers in a unit that nobody sees."""
+    if getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):
+        raise TypeError(
+            f"{name} must hold numbers, and dates only as columns of a pandas.DataFrame, which are "
+            f"read as days, got {checks.given_array(value)}"
+        )
+
+
+def numbers(y: Any) -> Any:
+    """Return targets as numbers where they are a column of pandas that people wrote."""
+    if not hasattr(y, "to_frame"):
+        no_dates("y", y)
+        return y
+    name = str(y.name or "y")
+    read = clean(y.to_frame(name))
+    (kind,) = read.attrs["clean"][0].values()
+    if not kind.startswith(("numbers", "percentages")):
+        raise ValueError(
+            f"y must hold numbers, got {kind} in {name!r}, {checks.given(y.iloc[0])} first; "
+            "EnsembleClassifier predicts names"
+        )
+    return read[name].to_numpy()
+
+
+def groups_of_rows(X: Any, groups: Any) -> Int[Array, " n"]:
+    """Return the number of each row's group, from 0 up; without `groups` equal rows are one.
+
+    Where rows are mostly equal, or one stands for a large part of all, equal rows are no copies but
+    what columns of a few values bring about, and each is a group of its own.
+    """
+    n = len(X)
+    if groups is not None:
+        values = list(groups.tolist() if hasattr(groups, "tolist") else groups)
+        if len(values) != n or any((value == value) is not True for value in values):
+            raise ValueError(
+                f"groups must hold a value for each of {n:,} rows, got {len(values):,} with "
+                f"{sum((value == value) is not True for value in values):,} gaps"
+            )
+        if (number := numbered(values)).max() < 2:
+            raise ValueError(f"groups must be at least 3, got {number.max() + 1} in {n:,} rows")
+        return number
+    if is_frame(X):
+        X = np.column_stack([column.factorize()[0] for _, column in X.items()])
+    number = numbered(row.tobytes() for row in np.ascontiguousarray(X + 0))  # and -0.0 is 0.0
+    often = np.bincount(number)
+    copies = n <= COPIES * len(often) and often.max() <= max(1, PART * n)
+    return number if copies else np.arange(n)
+
+
+def numbered(values: Iterable[Any]) -> Int[Array, " n"]:
+    """Return of each value how many other ones came first."""
+    known: dict[Any, int] = {}
+    return np.array([known.setdefault(value, len(known)) for value in values])
