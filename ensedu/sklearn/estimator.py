@@ -1,5 +1,6 @@
 """What both estimators share: their parameters, and which rows each network does not see."""
 
+import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ensedu.common import checks
 from ensedu.common.optional import optional
 from ensedu.data import clean
-from ensedu.sklearn.rows import groups_of_rows, is_frame, no_dates, some
+from ensedu.sklearn.rows import groups_of_rows, is_frame, looks_grouped, no_dates, some
 from ensedu.sklearn.trained import Trained, trained
 
 __all__ = ["Ensemble", "unseen_groups"]
@@ -74,6 +75,14 @@ class Ensemble(BaseEstimator):
             settings.pop(name, None)
         rng = check_random_state(settings.pop("random_state"))
         group = groups_of_rows(X, groups)
+        if groups is None and (name := looks_grouped(X, y.ravel())):
+            warnings.warn(
+                f"rows look grouped: targets are alike where column {name!r} is. If new rows will "
+                "have new values there, intervals and sets will hold less than they promise, unless "
+                f"fit gets groups, the values of {name!r}; groups=range({len(X)}) is for rows that "
+                "stand each by itself",
+                stacklevel=3,
+            )
         order = rng.permutation(group.max() + 1)
         one = rng.permutation(len(group))  # of the rows of a group the first here calibrates
         one = one[np.unique(group[one], return_index=True)[1]]

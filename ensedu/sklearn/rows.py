@@ -4,16 +4,21 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Int, Shaped
 from numpy import ndarray as Array
+from scipy.stats import f as f_distribution
+from scipy.stats import rankdata
 
 from ensedu.common import checks
 from ensedu.data import clean
 
-__all__ = ["groups_of_rows", "is_frame", "no_dates", "numbers", "some"]
+__all__ = ["groups_of_rows", "is_frame", "looks_grouped", "no_dates", "numbers", "some"]
 
 #: Equal rows are copies unless they are so many on average, or one of them this part of all.
 COPIES, PART = 20, 0.05
+#: A column groups rows if it has so many values, nearly as often each (by the standard deviation of
+#: their frequencies, over the mean), and targets that so large a part of the variance divides.
+VALUES, UNEVEN, SHARE, P = 20, 0.6, 0.1, 1e-4
 
 
 def is_frame(X: Any) -> bool:
@@ -80,3 +85,30 @@ def numbered(values: Iterable[Any]) -> Int[Array, " n"]:
     """Return of each value how many other ones came first."""
     known: dict[Any, int] = {}
     return np.array([known.setdefault(value, len(known)) for value in values])
+
+
+def looks_grouped(X: Any, y: Shaped[Array, " n"]) -> str:
+    """Return the name of the column whose values group rows most, as patients do visits, or "".
+
+    Values of a size or a year change targets smoothly, and an identifier does not. So the second
+    differences of mean targets, in the order of the values, are compared with what the variance
+    within values lets them be. Values of ordinary columns are also uneven: few of them are frequent.
+    """
+    y = rankdata(y)  # a few extreme targets are no groups
+    found, columns = {"": SHARE}, X.items() if is_frame(X) else enumerate(X.T)
+    for name, column in columns:
+        value = column.factorize(sort=True)[0] if is_frame(X) else np.unique(column, True, True)[2]
+        known, value = y[value >= 0], value[value >= 0]
+        size = np.bincount(value)
+        n, D = len(value), len(size)
+        if D < VALUES or n < 2 * D or size.std() > UNEVEN * size.mean():
+            continue
+        mean = np.bincount(value, known) / size
+        within = ((known - mean[value]) ** 2).sum() / (n - D)
+        between = (size * (mean - known.mean()) ** 2).sum() / (D - 1)
+        share = (between - within) / max(between + (n / D - 1) * within, 1e-300)
+        unit = 1 / size[:-2] + 4 / size[1:-1] + 1 / size[2:]
+        rough = (np.diff(mean, 2) ** 2 / unit).mean() / max(within, 1e-300)
+        if share > max(found.values()) and f_distribution.sf(rough, D / 2 - 1, n - D) < P:
+            found[str(name)] = share
+    return max(found, key=found.__getitem__)
