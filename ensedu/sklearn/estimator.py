@@ -75,7 +75,8 @@ class Ensemble(BaseEstimator):
             settings.pop(name, None)
         rng = check_random_state(settings.pop("random_state"))
         group = groups_of_rows(X, groups)
-        if groups is None and (name := looks_grouped(X, y.ravel())):
+        first = np.unique(group, return_index=True)[1]
+        if groups is None and (name := looks_grouped(some(X, first), y[first].ravel())):
             warnings.warn(
                 f"rows look grouped: targets are alike where column {name!r} is. If new rows will "
                 "have new values there, intervals and sets will hold less than they promise, unless "

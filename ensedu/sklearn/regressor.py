@@ -99,20 +99,22 @@ class EnsembleRegressor(RegressorMixin, Ensemble):
         return self
 
     def predict(self, X: Any) -> Float[Array, " B"]:
-        """Return the mean of the mixture of all members."""
-        return self._moments(X)[0][:, 0]
+        """Return the mean of the mixture of all members, of positive numbers the median.
+
+        The latter is the power of the mean logarithm, which a few large targets hardly move.
+        """
+        mean, _ = mixture(np.concatenate(self._forecasts(X)))
+        return (np.exp(mean) if self.target == "positive" else mean)[:, 0]
 
     def predict_std(self, X: Any) -> Float[Array, " B"]:
-        """Return the standard deviation of the mixture of all members, which is not calibrated."""
-        return self._moments(X)[1][:, 0]
+        """Return the standard deviation of the mixture of all members, which is not calibrated.
 
-    def _moments(self, X: Any) -> tuple[Float[Array, "B 1"], Float[Array, "B 1"]]:
-        """Return mean and standard deviation of the mixture of all members, in units of y."""
-        members = np.concatenate(self._forecasts(X))
-        if self.target == "positive":  # of a log-normal distribution
-            mean = np.exp(members[..., :1] + members[..., 1:] / 2)
-            members = np.concatenate([mean, np.expm1(members[..., 1:]) * mean**2], axis=2)
-        return mixture(members)
+        Of positive numbers it is that of the log-normal distribution with the mixture's moments.
+        """
+        mean, std = mixture(np.concatenate(self._forecasts(X)))
+        if self.target == "positive":
+            std = np.exp(mean + std**2 / 2) * np.sqrt(np.expm1(std**2))
+        return std[:, 0]
 
     def predict_interval(
         self, X: Any, level: float = 0.9

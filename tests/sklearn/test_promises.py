@@ -1,0 +1,78 @@
+"""What intervals and sets promise, on the rows that people bring: coverage over many trainings."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ensedu.sklearn import EnsembleClassifier, EnsembleRegressor
+
+FAST = {"method": "single", "hidden": (20,), "epochs": 15, "lr": 0.01, "batch_size": 64}
+RUNS = [pytest.param(12, id="quick"), pytest.param(200, id="all", marks=pytest.mark.large)]
+LEVEL = 0.9
+
+
+def patients(rng, number, visits, noise=0.3):
+    """Visits of patients: what is known of a patient, a visit's own number, targets, and patients.
+
+    What is not known of a patient moves all their targets, so that rows of one patient tell of it.
+    """
+    known, unknown = rng.standard_normal((number, 3)), rng.standard_normal((number, 1))
+    X = np.concatenate([np.repeat(known, visits, axis=0), rng.random((number * visits, 1))], axis=1)
+    y = np.repeat(known[:, :1] + unknown, visits, axis=0)[:, 0] + X[:, 3]
+    return X, y + noise * rng.standard_normal(len(y)), np.repeat(np.arange(number), visits)
+
+
+def copies(rng, number, times):
+    """Rows that each stand several times, with their targets."""
+    X, y, _ = patients(rng, number, 1)
+    order = rng.permutation(number * times)
+    return np.tile(X, (times, 1))[order], np.tile(y, times)[order], None
+
+
+def prices(rng, number, _=1):
+    """Prices over three orders of magnitude."""
+    X, y, _ = patients(rng, number, 1)
+    return X, np.exp(10 + y), None
+
+
+def small(rng, number, _=1):
+    """Few rows of a few values, with noise that grows and outliers."""
+    X = np.round(2 * rng.standard_normal((number, 3)), 1)
+    return X, X[:, 0] ** 2 + (1 + np.abs(X[:, 1])) * rng.standard_t(3, number), None
+
+
+def coverages(make, number, times, runs, groups=True, kind=EnsembleRegressor, **settings):
+    """Return the part of new rows inside, of each run, and how many scores calibrated it."""
+    held, scores = [], 0
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        X, y, of = make(rng, number, times)
+        net = kind(**FAST | settings, random_state=seed).fit(X, y, of if groups else range(len(y)))
+        X, y, _ = make(rng, 200, times if make is patients else 1)
+        low, high = net.predict_interval(X, level=LEVEL)
+        held.append(np.mean((low <= y) & (y <= high)))
+        scores = len(net.conformal_.scores)
+    return np.array(held), scores
+
+
+def inside(held, scores):
+    """Whether a mean over runs is what the rank of a new score is on average, within luck."""
+    expected = math.ceil((scores + 1) * LEVEL) / (scores + 1)
+    return abs(held.mean() - expected) < 3.3 * held.std(ddof=1) / math.sqrt(len(held))
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize(
+    ("make", "number", "times", "settings"),
+    [
+        (patients, 100, 15, {}), (copies, 200, 2, {}), (copies, 100, 3, {"patience": None}),
+        (prices, 200, 1, {"target": "positive"}), (small, 60, 1, {}),
+    ],
+    ids=["new patients", "twice", "three times", "prices", "small"],
+)  # fmt: skip
+def test_intervals_hold_their_level(make, number, times, settings, runs):
+    held, scores = coverages(make, number, times, runs, **settings)
+    print(make.__name__, times, "held", held.mean().round(4), "se", (held.std() / math.sqrt(runs)).round(4), "scores", scores, "expected", math.ceil((scores + 1) * LEVEL) / (scores + 1))
+    assert scores == number // 5
+    assert inside(held, scores)
