@@ -28,7 +28,7 @@ SCALES |= dict.fromkeys(("B", "bn", "billion"), 1e9)
 #: A sign, a currency, digits with one kind of mark a thousand, a scale, and a unit.
 NUMBER = re.compile(
     rf"(\()?([+−-]?)({CURRENCY})? ?([+−-]?)"
-    r"((?:\d{1,3}(?:([,'’ \u00a0\u202f])\d{3}(?:\6\d{3})*)|\d*)(?:\.\d*)?(?:[eE][+-]?\d+)?)"
+    r"((?:\d{1,3}(?:([,'’ ])\d{3}(?:\6\d{3})*)|\d*)(?:\.\d*)?(?:[eE][+-]?\d+)?)"
     rf"(?: ?({'|'.join(filter(None, SCALES))})(?= |\)|{CURRENCY}|$))? ?({CURRENCY}|{UNIT})?(\))?"
 )
 TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?: ?([AP])M)?", re.IGNORECASE)
@@ -88,7 +88,7 @@ def read_cell(place: str, cell: Any, names: bool, dayfirst: bool | None) -> tupl
 
 def _number(word: str) -> tuple[str, float]:
     """Return what a word is if it is a number, such as "numbers in $", and which one."""
-    if found := NUMBER.fullmatch(word):
+    if found := NUMBER.fullmatch(word.replace("\u00a0", " ").replace("\u202f", " ")):
         opened, sign, before, inner, digits, mark, scale, after, closed = found.groups("")
         signs = (sign + inner).replace("−", "-") + "-" * bool(opened)
         in_money = before or re.fullmatch(CURRENCY, after)
