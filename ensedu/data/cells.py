@@ -80,7 +80,7 @@ def read_cell(place: str, cell: Any, names: bool, dayfirst: bool | None) -> tupl
         raise ValueError(f"dayfirst must fit all dates, got {dayfirst} for {place}")
     if NO_NAME.fullmatch(word):
         raise ValueError(
-            f"frame must hold numbers such as 1,234.5 or $1.2M, dates such as 2024-03-01, or names, "
+            "frame must hold numbers such as 1,234.5 or $1.2M, dates such as 2024-03-01, or names, "
             f"got {place}; a name of this form needs the dtype category, a number no other words"
         )
     return "names", word

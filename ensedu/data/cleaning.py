@@ -102,7 +102,7 @@ def _read_column(column: Any, kind: str, dayfirst: bool | None) -> tuple[str, An
         kind = max(kind, own, key=len)
     if not kind:
         raise ValueError(
-            f"frame must hold a value in each column, got gaps in {column.name!r}; leave it out with "
+            f"frame must hold a value in each column, got gaps in {column.name!r}; leave it out: "
             f"frame.drop(columns={column.name!r})"
         )
     return kind, np.array(values, object if kind == "names" else np.float64)

@@ -79,8 +79,8 @@ class Ensemble(BaseEstimator):
         if groups is None and (name := looks_grouped(some(X, first), y[first].ravel())):
             warnings.warn(
                 f"rows look grouped: targets are alike where column {name!r} is. If new rows will "
-                "have new values there, intervals and sets will hold less than they promise, unless "
-                f"fit gets groups, the values of {name!r}; groups=range({len(X)}) is for rows that "
+                "have new values there, intervals and sets hold less than they promise, unless fit "
+                f"gets groups, the values of {name!r}; groups=range({len(X)}) is for rows that "
                 "stand each by itself",
                 stacklevel=3,
             )

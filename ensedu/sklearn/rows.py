@@ -92,7 +92,7 @@ def looks_grouped(X: Any, y: Shaped[Array, " n"]) -> str:
 
     Values of a size or a year change targets smoothly, and an identifier does not. So the second
     differences of mean targets, in the order of the values, are compared with what the variance
-    within values lets them be. Values of ordinary columns are also uneven: few of them are frequent.
+    within values lets them be. Also, of an ordinary column few values are frequent.
     """
     y = rankdata(y)  # a few extreme targets are no groups
     found, columns = {"": SHARE}, X.items() if is_frame(X) else enumerate(X.T)

@@ -54,7 +54,7 @@ def test_of_more_than_fifty_words_the_rare_ones_are_one():
 
 
 def test_a_column_that_is_empty_where_it_is_fitted_tells_nothing():
-    frame = pandas.DataFrame({"age": [np.nan] * 3, "word": pandas.Series([np.nan] * 3, dtype=object)})
+    frame = pandas.DataFrame({"age": [np.nan] * 3, "word": [np.nan] * 3}).astype({"word": object})
     found = encoder(frame, unknown="ignore").fit(frame)
     row = found.transform(pandas.DataFrame({"age": [7.0], "word": ["oak"]}))
     assert row.tolist() == [[7.0, 0.0]]
