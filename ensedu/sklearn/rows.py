@@ -65,10 +65,11 @@ def groups_of_rows(X: Any, groups: Any) -> Int[Array, " n"]:
     n = len(X)
     if groups is not None:
         values = list(groups.tolist() if hasattr(groups, "tolist") else groups)
-        if len(values) != n or any((value == value) is not True for value in values):
+        gaps = sum(str(value) in ("None", "nan", "NaT", "<NA>") for value in values)
+        if len(values) != n or gaps:
             raise ValueError(
-                f"groups must hold a value for each of {n:,} rows, got {len(values):,} with "
-                f"{sum((value == value) is not True for value in values):,} gaps"
+                f"groups must hold a value for each of {n:,} rows, got {len(values):,}, of which "
+                f"{gaps:,} are gaps"
             )
         if (number := numbered(values)).max() < 2:
             raise ValueError(f"groups must be at least 3, got {number.max() + 1} in {n:,} rows")
