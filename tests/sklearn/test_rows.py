@@ -182,7 +182,7 @@ DAYS = np.arange(n).astype("datetime64[D]")
         (lambda net: net.fit(X, Y, groups=[1, 2]), ValueError, ["groups", "67 rows", "got 2"]),
         (lambda net: net.fit(X, Y, [None, *range(n - 1)]), ValueError, ["groups", "1 are gaps"]),
         (lambda net: net.fit(X, Y, Y > 5), ValueError, ["groups must be at least 3", "got 2"]),
-        (lambda net: net.fit(DAYS[:, None], Y), TypeError, ["X", "dates", "datetime64", "DataFrame"]),
+        (lambda net: net.fit(DAYS[:, None], Y), TypeError, ["X", "datetime64", "DataFrame"]),
         (lambda net: net.fit(X, Y).predict(np.c_[DAYS, DAYS]), TypeError, ["X", "datetime64[D]"]),
         (lambda net: net.fit(X, DAYS), TypeError, ["y must hold numbers", "datetime64[D]"]),
         (lambda net: net.fit(words(), pandas.Series(DAYS)), ValueError, ["y", "got dates"]),
