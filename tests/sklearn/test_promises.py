@@ -4,11 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from ensedu.sklearn import EnsembleRegressor
 
 FAST = {"method": "single", "hidden": (20,), "epochs": 15, "lr": 0.01, "batch_size": 64}
-RUNS = [pytest.param(12, id="quick"), pytest.param(200, id="all", marks=pytest.mark.large)]
+#: Trainings; `make test-long` takes them all.
+RUNS = 200 if settings().max_examples >= 1000 else 12
 LEVEL = 0.9
 
 
@@ -42,13 +44,13 @@ def small(rng, number, _=1):
     return X, X[:, 0] ** 2 + (1 + np.abs(X[:, 1])) * rng.standard_t(3, number), None
 
 
-def coverages(make, number, times, runs, **settings):
-    """Return the part of new rows inside, of each run, and how many scores calibrated it."""
+def coverages(make, number, times, **options):
+    """Return the part of new rows inside after each training, and how many scores calibrated."""
     held, scores = [], 0
-    for seed in range(runs):
+    for seed in range(RUNS):
         rng = np.random.default_rng(seed)
         X, y, of = make(rng, number, times)
-        net = EnsembleRegressor(**FAST | settings, random_state=seed).fit(X, y, of)
+        net = EnsembleRegressor(**FAST | options, random_state=seed).fit(X, y, of)
         X, y, _ = make(rng, 200, times if make is patients else 1)
         low, high = net.predict_interval(X, level=LEVEL)
         held.append(np.mean((low <= y) & (y <= high)))
@@ -62,16 +64,17 @@ def inside(held, scores):
     return abs(held.mean() - expected) < 3.3 * held.std(ddof=1) / math.sqrt(len(held))
 
 
-@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.hypothesis
+@pytest.mark.large
 @pytest.mark.parametrize(
-    ("make", "number", "times", "settings"),
+    ("make", "number", "times", "options"),
     [
         (patients, 100, 15, {}), (copies, 200, 2, {}), (copies, 100, 3, {"patience": None}),
         (prices, 200, 1, {"target": "positive"}), (small, 60, 1, {}),
     ],
     ids=["new patients", "twice", "three times", "prices", "small"],
 )  # fmt: skip
-def test_intervals_hold_their_level(make, number, times, settings, runs):
-    held, scores = coverages(make, number, times, runs, **settings)
+def test_intervals_hold_their_level(make, number, times, options):
+    held, scores = coverages(make, number, times, **options)
     assert scores == number // 5
     assert inside(held, scores)
