@@ -1,7 +1,7 @@
 """Estimators for scikit-learn: any method of this book, calibrated on rows that it has not seen.
 
-`EnsembleRegressor` and `EnsembleClassifier` take arrays and data frames as people keep them; ``fit``
-reads, standardizes, stops early and calibrates, and keeps rows that belong together on one side.
+`EnsembleRegressor` and `EnsembleClassifier` take arrays, and data frames as people keep them;
+``fit`` reads, standardizes, stops early and calibrates, and keeps together what belongs together.
 They come with ``pip install "ensedu[sklearn]"``.
 """
 

@@ -101,10 +101,15 @@ def test_a_column_that_groups_rows_is_named_and_others_are_not():
     frame = pandas.DataFrame(X, columns=["a", "age", "patient"])
     frame["patient"] = [f"p{i:.0f}" for i in frame["patient"]]
     assert looks_grouped(frame, y) == looks_grouped(frame, (y > 5).astype(int)) == "patient"
-    with pytest.warns(UserWarning, match="rows look grouped: .* column 'patient'") as caught:
-        EnsembleRegressor(**FAST).fit(frame, y)
+
+
+@pytest.mark.bad_input
+def test_a_warning_points_to_the_call_of_fit():
+    X, y = visits(0, 2.0)
+    with pytest.warns(UserWarning, match="rows look grouped: .* column '2'") as caught:
+        EnsembleRegressor(**FAST).fit(X, y)
     assert caught[0].filename == __file__
-    EnsembleRegressor(**FAST).fit(frame, y, groups=frame["patient"])
+    EnsembleRegressor(**FAST).fit(X, y, groups=X[:, 2])
 
 
 @pytest.mark.parametrize("load", ["diabetes", "iris", "wine", "breast_cancer"])
