@@ -956,10 +956,10 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/sklearn/rows.py",
-        "unit = 1 / size[:-2] + 4 / size[1:-1] + 1 / size[2:]",
-        "unit = 1 / size[:-2] ** 2",
+        "rough = (np.diff(mean, 2) ** 2 / unit).mean() / max(within, 1e-300)",
+        "rough = between / max(within, 1e-300)",
         ("tests/sklearn/test_rows.py",),
-        "an age looks like a patient",
+        "a day looks like a patient",
     ),
     Mutant(
         "ensedu/sklearn/trained.py",

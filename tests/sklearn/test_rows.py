@@ -85,12 +85,18 @@ def test_which_row_of_a_group_calibrates_is_left_to_chance():
 
 
 def visits(seed, effect, patients=40, of_each=5):
-    """Visits with an identifier, an age, and noise; and how alike a patient's targets are."""
+    """Visits, by an age, a patient and a day, which moves targets smoothly, and targets."""
     rng, number = np.random.default_rng(seed), patients * of_each
     patient = np.repeat(rng.permutation(patients), of_each)
     age = np.round(rng.normal(50, 10, number))
-    y = 0.1 * age + effect * rng.standard_normal(patients)[patient] + rng.standard_normal(number)
-    return np.c_[rng.random(number), age, patient], y
+    day = rng.permutation(number) % 20
+    y = (
+        0.1 * age
+        + 0.3 * day
+        + 2 * effect * rng.standard_normal(patients)[patient]
+        + rng.standard_normal(number)
+    )
+    return np.c_[rng.random(number), age, patient, day], y
 
 
 def test_a_column_that_groups_rows_is_named_and_others_are_not():
@@ -98,7 +104,7 @@ def test_a_column_that_groups_rows_is_named_and_others_are_not():
     assert found == ["2"] * 50
     assert sum(looks_grouped(*visits(seed, 0.0)) != "" for seed in range(50)) == 0
     X, y = visits(0, 2.0)
-    frame = pandas.DataFrame(X, columns=["a", "age", "patient"])
+    frame = pandas.DataFrame(X, columns=["a", "age", "patient", "day"])
     frame["patient"] = [f"p{i:.0f}" for i in frame["patient"]]
     assert looks_grouped(frame, y) == looks_grouped(frame, (y > 5).astype(int)) == "patient"
 
