@@ -13,7 +13,7 @@ import ensedu.numpy as en
 import ensedu.theory.ntk.torch
 import ensedu.torch as et
 from ensedu import costs, counting, methods
-from ensedu.common.training_plan import minibatch_kl_weights
+from ensedu.common.training import minibatch_kl_weights
 from ensedu.priors import Cauchy, Normal, ScaleMixture
 from ensedu.theory import ntk
 from ensedu.torch.train.losses import reduce

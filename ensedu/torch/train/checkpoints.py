@@ -40,7 +40,7 @@ from torch import Generator, Tensor, nn
 from torch.optim import Optimizer
 
 from ensedu.common import checks
-from ensedu.torch.train.pieces import first_not_finite
+from ensedu.torch.train.batches import first_not_finite
 
 __all__ = ["Checkpoint", "load", "newest", "resume", "save"]
 

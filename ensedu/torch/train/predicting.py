@@ -11,9 +11,8 @@ from ensedu.common import checks
 from ensedu.torch.base import MemberLayer, WeightLayer
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.network import Tile
-from ensedu.torch.train.examples import rows_of
+from ensedu.torch.train.batches import inputs_of, is_stream, rows_of
 from ensedu.torch.train.modes import batches_of_members, in_mode
-from ensedu.torch.train.streams import inputs_of, is_stream
 from ensedu.torch.whole.inputs import Inputs, as_arguments, call, number_of_examples, to_device
 from ensedu.torch.whole.members import ModelEnsemble
 from ensedu.torch.whole.nested_tensors import join_nested, map_tensors, named_tensors
@@ -124,8 +123,7 @@ def predict_minibatches(
 def _predicting(net: nn.Module) -> Iterator[None]:
     """Let a net predict: in eval mode, one batch for all members, without gradients."""
     with (
-        batches_of_members(net, False, guarded=True),
-        in_mode(net, training=False, guarded=True), torch.no_grad(),
+        batches_of_members(net, False), in_mode(net, training=False), torch.no_grad(),
     ):  # fmt: skip
         yield
 

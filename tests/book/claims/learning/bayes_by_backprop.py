@@ -12,7 +12,7 @@ from ensedu.book import measured
 from ensedu.book.experiments import bayes, nuts, nuts_distances
 from ensedu.book.experiments.contest import reading
 from ensedu.book.figures import bayes_by_backprop as figures
-from ensedu.common.training_plan import minibatch_kl_weights
+from ensedu.common.training import minibatch_kl_weights
 from ensedu.data import gap
 from ensedu.numpy import variational
 from ensedu.priors import Normal

@@ -1,12 +1,23 @@
-"""Minibatches that come along train and predict as the same ones do in memory."""
+"""Minibatches: tensors dealt out, to all members or to each its own part, and those of a loader."""
 
+import copy
+import hashlib
+import os
+import resource
+
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import nn
 from torch.utils.data import DataLoader, Sampler, TensorDataset
 
 import ensedu.torch as et
 from ensedu.methods import METHODS
+from ensedu.torch.train import batches
+from ensedu.torch.train.batches import check_examples, fingerprint, first_not_finite
+from tests.torch.train.processes import copied_process
 from tests.torch.train.trained_networks import (
     STEPS,
     B,
@@ -21,7 +32,7 @@ from tests.torch.train.trained_networks import (
     same,
 )
 
-KL = et.KLWeight(0.7, anneal=2, minibatches="geometric")
+KL = et.KLWeight(0.7, anneal=2)
 
 
 class InTheOrderOfTensors(Sampler):
@@ -82,19 +93,6 @@ def test_whatever_can_be_iterated_again_trains():
     et.fit(nets[0], batches, nll=et.softmax_cross_entropy, epochs=2)
     et.fit(nets[1], [tuple(batch) for batch in batches], nll=et.softmax_cross_entropy, epochs=2)
     assert same(nets[0].state_dict(), nets[1].state_dict())
-
-
-@pytest.mark.parametrize("number", [18, 20, 22])
-def test_members_split_a_stream(number):
-    """The remainder of the last minibatch is left out, and all of it where members are more."""
-    x, y = numbers(number, m), numbers(number, seed=1)
-    torch.manual_seed(5)
-    nets = [et.mlp([m, n, 1], "batch_ensemble", M, dtype=torch.float64) for _ in range(2)]
-    nets[1].load_state_dict(nets[0].state_dict())
-    settings = {"epochs": 2, "lr": 0.1, "split": True}
-    rows = et.fit(nets[0], x, y, et.half_squared_error, batch_size=B, **settings)
-    found = et.fit(nets[1], loader(x, y), nll=et.half_squared_error, **settings)
-    assert rows == found and same(nets[0].state_dict(), nets[1].state_dict())
 
 
 def test_the_kl_belongs_to_all_examples_of_a_stream():
@@ -175,3 +173,123 @@ def test_a_loader_of_several_inputs(named, split):
     in_order = DataLoader(rows, B)
     found = et.predict(nets[0], in_order, targets=True)
     torch.testing.assert_close(found, et.predict(nets[0], x), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("number", [18, 20, 22])
+def test_members_that_split_see_different_examples(number):
+    x, seen, found = numbers(number, m), [], []
+    rows = torch.arange(number)
+
+    def nll(outputs, targets):
+        assert outputs.shape[:2] == targets.shape == (M, targets.shape[1])
+        seen.append(targets)
+        found.append(et.softmax_cross_entropy(outputs, targets % 2))
+        return found[-1]
+
+    history = et.fit(network("batch_ensemble"), x, rows, nll, epochs=2, batch_size=B, split=True)
+    assert history[0]["step"] == len(seen) / 2
+    torch.manual_seed(0)
+    order = torch.randperm(number)
+    for i, targets in enumerate(seen[: len(seen) // 2]):
+        whole = order[i * B : (i + 1) * B]
+        assert targets.tolist() == whole[: len(whole) // M * M].view(M, -1).tolist()
+    first = torch.cat(seen[: len(seen) // 2], 1)
+    assert first.numel() == number // M * M if number != 20 else 18
+    assert len(first.unique()) == first.numel()
+    pairs = zip(seen, found[: len(found) // 2], strict=False)
+    mean = sum(targets.numel() * float(nll.detach()) for targets, nll in pairs) / first.numel()
+    assert history[0]["nll"] == pytest.approx(mean, rel=1e-14)
+
+
+@pytest.mark.parametrize("method", ["batch_ensemble", "rank1", "last_layer"])
+def test_split_batches_of_a_converted_model_are_those_of_its_layers(method):
+    """A converted model and layers of the same values train alike, each member on its own rows."""
+    torch.manual_seed(5)
+    plain = nn.Sequential(nn.Linear(m, n), nn.ReLU(), nn.Linear(n, 2)).double()
+    options = {"head": "2"} if method == "last_layer" else {}
+    net = et.ensemble(plain, method, M, **options)
+    layers = [getattr(part, "layer", part) for part in copy.deepcopy(net).model]
+    bare = et.Sequential(*layers)
+    x, y = numbers(N, m), numbers(N, 2, seed=1)
+    for each in (net, bare):
+        et.fit(each, x, y, et.half_squared_error, epochs=2, batch_size=B, lr=0.1, split=True)
+    for mine, theirs in zip(net.parameters(), bare.parameters(), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_a_fingerprint_is_a_hash_of_all_numbers_in_order(monkeypatch):
+    """As one call of it would be, whatever the pieces and the layout: checkpoints hold it."""
+    x, y = numbers(m, N).T, torch.arange(N)
+    known = hashlib.sha256()
+    for name, value in (("(22, 5) torch.float64 ", x), ("(22,) torch.int64 ", y)):
+        known.update(name.encode() + value.contiguous().numpy().tobytes())
+    for size in (1, 13, 1000):
+        monkeypatch.setattr(batches, "PIECE", size)
+        assert fingerprint(x, y) == known.hexdigest()[:16]
+
+
+@given(
+    shape=st.lists(st.integers(1, 7), max_size=4),
+    turned=st.booleans(),
+    size=st.integers(1, 60),
+    data=st.data(),
+)
+def test_the_first_that_is_not_finite(shape, turned, size, data):
+    x = torch.arange(float(np.prod(shape))).view(shape)
+    x = x.movedim(0, -1) if turned and shape else x
+    bad = data.draw(
+        st.dictionaries(st.integers(0, x.numel() - 1), st.sampled_from("nan inf -inf".split()))
+    )
+    for i, word in bad.items():
+        x[tuple(map(int, np.unravel_index(i, x.shape)))] = float(word)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "PIECE", size)
+        found = first_not_finite(x), first_not_finite(x, infinite_ok=True)
+    places = [np.argwhere(~np.isfinite(x.numpy())), np.argwhere(np.isnan(x.numpy()))]
+    assert found == tuple(tuple(map(int, some[0])) if len(some) else None for some in places)
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.float64, torch.bfloat16, torch.complex64, torch.float8_e4m3fn, torch.int16]
+)
+def test_numbers_of_any_kind(dtype):
+    assert first_not_finite(torch.ones(3, 5).to(dtype)) is None
+    assert first_not_finite(torch.ones(()).to(dtype)) is None
+    assert first_not_finite(torch.ones(3, 0).to(dtype)) is None
+    if dtype is not torch.int16:
+        assert first_not_finite(torch.tensor([1.0, torch.nan]).to(dtype)) == (1,)
+        assert first_not_finite(torch.tensor(torch.nan).to(dtype)) == ()
+
+
+def megabytes_above(call, x):
+    """Return what a call in a copy of this process peaks at, above what it has with all of x.
+
+    Its code is loaded before, by a call with little.
+    """
+    heard, said = os.pipe()
+    with copied_process():
+        child = os.fork()
+    if child == 0:
+        try:
+            x.sum()
+            call(x[:7])
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            call(x)
+            after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            os.write(said, str(after - before).encode())  # kB
+        finally:
+            os._exit(0)
+    os.close(said)
+    with os.fdopen(heard) as answer:
+        kilobytes = int(answer.read())
+    os.waitpid(child, 0)
+    return kilobytes / 1024
+
+
+@pytest.mark.large
+def test_data_in_a_file_are_not_copied(tmp_path):
+    """64 MB that are mapped into memory: what comes on top of them is no copy of them."""
+    x = torch.from_numpy(np.lib.format.open_memmap(tmp_path / "x", "w+", np.float32, (2**20, 16)))
+    net = nn.Linear(16, 1)
+    assert megabytes_above(lambda x: check_examples(net, "x", x, "y", x[:, :1]), x) < 32
+    assert megabytes_above(fingerprint, x.view(16, -1).mT) < 32  # not in the order of the file
