@@ -9,7 +9,7 @@ from typing import Any
 
 from ensedu.common import checks
 
-__all__ = ["EpochRow", "History", "KLWeight", "SaveTo", "Validation", "minibatch_kl_weights"]
+__all__ = ["KLWeight", "SaveTo", "Validation", "minibatch_kl_weights"]
 
 #: An epoch in numbers, by name: its number, the steps so far, the means of losses over it.
 EpochRow = dict[str, float | int]

@@ -119,9 +119,9 @@ class Batches:
     def __iter__(self) -> Iterator[tuple[Inputs, Tensor]]:
         empty = True
         for x, y in self._given() if self._y is None else self._dealt_out():
-            empty = False
             kept = len(y) if self._members is None else len(y) // self._members * self._members
             if kept:
+                empty = False
                 yield self._for_members(x, y, kept)
         if empty:
             raise ValueError(

@@ -302,10 +302,11 @@ def _precision(autocast: Any) -> Callable[[str], Any]:
     """Return what makes the context of a loss on a kind of device."""
     if autocast is None:
         return nullcontext
+    if not isinstance(autocast, torch.dtype):
+        raise TypeError(f"autocast must be torch.bfloat16 or None, got {checks.given(autocast)}")
     if autocast != torch.bfloat16:
-        kind = ValueError if isinstance(autocast, torch.dtype) else TypeError
         why = ", which needs a gradient scaler" if autocast == torch.float16 else ""
-        raise kind(f"autocast must be torch.bfloat16 or None, got {checks.given(autocast)}{why}")
+        raise ValueError(f"autocast must be torch.bfloat16 or None, got {autocast}{why}")
     return partial(torch.autocast, dtype=torch.bfloat16)
 
 
