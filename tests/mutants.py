@@ -317,7 +317,7 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/torch/train/fitting.py",
-        "examples = len(targets.flatten(0, int(split)))",
+        "examples = targets.shape[: 1 + split].numel()",
         "examples = 1",
         ("tests/torch/train/test_fitting.py",),
         "a smaller last minibatch counts as much as the others",
@@ -492,15 +492,15 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/torch/train/fitting.py",
-        "torch._foreach_mul_(gradients, factor)",
-        "torch._foreach_mul_(gradients, 1.0)",
+        "parameter.grad *= factor",
+        "pass",
         ("tests/torch/train/test_fitting.py",),
         "a member learns at a rate divided by M",
     ),
     Mutant(
         "ensedu/torch/train/fitting.py",
-        "                        schedule.step()\n                for name",
-        "                        pass\n                if schedule is not None:\n                    schedule.step()\n                for name",
+        "                    if schedule is not None:\n                        schedule.step()",
+        "                if schedule is not None:\n                        schedule.step()",
         ("tests/torch/train/test_fitting.py",),
         "a scheduler makes a step an epoch",
     ),
@@ -534,7 +534,7 @@ MUTANTS = (
     ),
     Mutant(
         "ensedu/torch/train/batches.py",
-        'return {"stream": own} if isinstance(own, torch.Generator) else {}',
+        'return {f"stream{self._name}": own} if isinstance(own, torch.Generator) else {}',
         "return {}",
         ("tests/torch/train/test_batches.py",),
         "a loader's own generator is not saved",

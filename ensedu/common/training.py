@@ -139,7 +139,7 @@ class History:
             raise ValueError(
                 f"epochs must be at least the {len(rows)} of the checkpoint, got {epochs}"
             )
-        self._beta, self._patience = kl.beta, patience
+        self._beta, self.patience = kl.beta, patience
         self.rows = list(rows)
         self.step = int(rows[-1]["step"]) if rows else 0
         self._sums, self._examples = dict[str, float](), 0
@@ -155,7 +155,7 @@ class History:
     def over(self) -> bool:
         """Whether all epochs are done, or the best one is too long ago."""
         waited = -1 if self.best is None else len(self.rows) - 1 - self.best
-        patience = math.inf if self._patience is None else self._patience
+        patience = math.inf if self.patience is None else self.patience
         return len(self.rows) == self._epochs or waited >= patience
 
     def add(self, values: Mapping[str, float], examples: int) -> None:
@@ -278,17 +278,19 @@ def function_name(value: Any) -> str:
     return getattr(value, "__qualname__", type(value).__qualname__)
 
 
-def members_to_split(net: Any, sizes: Collection[int], repeats: bool) -> int:
+def members_to_split(
+    net: Any, sizes: Collection[int], repeats: bool, otherwise: str = "split must be False"
+) -> int:
     """Return how many members share out a minibatch, where all layers have so many."""
+    kind = type(net).__name__
     if repeats:
         raise ValueError(
-            "split must be False for a net that repeats its input for samples, got True for a "
-            f"{type(net).__name__}; accepted is one without samples"
+            f"{otherwise} for a net that repeats its input for samples, got a {kind}; accepted is "
+            "one without samples"
         )
     if len(sizes) != 1:
         numbers = ", ".join(map(str, sorted(sizes))) or "none"
         raise ValueError(
-            "split must be False for a net without one number of members, got True for a "
-            f"{type(net).__name__} with {numbers}"
+            f"{otherwise} for a net without one number of members, got a {kind} with {numbers}"
         )
     return next(iter(sizes))

@@ -119,11 +119,10 @@ def fit(
             if not np.isfinite(parameter).all():
                 history.fail(f"{name} is not finite")
         history.end_epoch(beta, None if held is None else _score(net, nll, held))
-        if history.best == len(history.rows) - 1:
+        if history.patience is not None and history.best == len(history.rows) - 1:
             best = {name: parameter.copy() for name, parameter in net.params.items()}
-    if held is not None and held.patience is not None:
-        for name, parameter in net.params.items():
-            parameter[...] = best.get(name, parameter)
+    for name, value in best.items():
+        net.params[name][...] = value
     return history.rows
 
 

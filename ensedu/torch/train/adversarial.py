@@ -40,7 +40,9 @@ class Adversary:
                 "x must hold floats with adversarial above 0, got "
                 f"{checks.given_array(x)} of {x.dtype}"
             )
-        self.members = split or (number_of_members(net) if has_members(net) else None)
+        self.members = split or (
+            number_of_members(net, "adversarial must be 0") if has_members(net) else None
+        )
         self._net, self._nll, self._split = net, nll, split is not None
         self._reach = self.part * (x.amax(0) - x.amin(0))
 

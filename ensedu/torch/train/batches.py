@@ -30,7 +30,7 @@ __all__ = [
     "rows_of",
 ]
 
-#: How many numbers of a file that is mapped into memory are looked at at once.
+#: How many numbers are looked at at once: data may be in a file that is mapped into memory.
 PIECE = 2**18
 
 
@@ -114,7 +114,7 @@ class Batches:
     def generators(self) -> dict[str, torch.Generator]:
         """The generator that a loader shuffles by, if it has one of its own."""
         own = getattr(self._x, "generator", None)
-        return {"stream": own} if isinstance(own, torch.Generator) else {}
+        return {f"stream{self._name}": own} if isinstance(own, torch.Generator) else {}
 
     def __iter__(self) -> Iterator[tuple[Inputs, Tensor]]:
         empty = True
@@ -196,14 +196,14 @@ def has_members(net: nn.Module) -> bool:
     )
 
 
-def number_of_members(net: Any) -> int:
-    """Return how many members a net has, to deal examples out to."""
+def number_of_members(net: Any, otherwise: str) -> int:
+    """Return how many members a net has, to deal examples out to; `otherwise` begins the error."""
     parts = list(net.modules())  # a converted model knows it as a whole
     those = [
         part for part in parts if isinstance(part, MemberLayer) or hasattr(part, "own_batches")
     ]
     sizes = {part.ensemble_size for part in those} - {None}
-    return members_to_split(net, sizes, any(isinstance(part, Tile) for part in parts))
+    return members_to_split(net, sizes, any(isinstance(p, Tile) for p in parts), otherwise)
 
 
 def check_examples(net: nn.Module, first: str, x: Any, second: str, y: Any) -> int:

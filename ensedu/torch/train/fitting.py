@@ -30,9 +30,9 @@ from ensedu.torch.train.batches import (
     Batches,
     check_net,
     fingerprint,
-    has_members,
     number_of_members,
 )
+from ensedu.torch.train.checkpoints import settings_of
 from ensedu.torch.train.keeping import Keeper
 from ensedu.torch.train.losses import elbo
 from ensedu.torch.train.modes import batches_of_members, in_mode, seeded
@@ -93,14 +93,18 @@ def fit(
     num_examples
         N where minibatches are given, by which the KL is divided; by default the length of their
         ``dataset``, which a sampler may go through in part or more than once.
-    lr, fast_lr_factor, weight_decay
-        Learning rate, 0.001 by default, what it is times for fast weights r and s, and the decay of
-        weights, see `parameter_groups`; never of fast weights and distributions.
+    lr
+        The learning rate.
+    fast_lr_factor
+        The fast weights r and s learn at `lr` times this.
+    weight_decay
+        How much weight matrices and kernels decay; never fast weights, biases and what has a
+        distribution, see `parameter_groups`.
     member_gradient_factor
-        What the gradients of all that belongs to one member are times. The mean over members
-        divides them by M. Adam hardly notices, but with SGD a member learns at ``lr / M``, and
-        beside such gradients weight decay weighs M times as much. With M here each learns as if
-        alone, whatever the optimizer, its momentum and its decay. None is 1, and warns of SGD.
+        Multiplies the gradients of parameters that belong to one member, which the mean over
+        members divides by M. M undoes that: each member learns as if alone, whatever the optimizer,
+        its momentum and its decay. With Adam it hardly matters, with SGD a member otherwise learns
+        at ``lr / M``. None is 1, and SGD then gives a warning.
     optimizer
         Called as ``optimizer(groups, lr=lr)``; or an optimizer of the net's parameters, whose own
         rates and decay count.
@@ -108,7 +112,7 @@ def fit(
         Called as ``scheduler(optimizer)``, returns one of `torch.optim.lr_scheduler`, which makes a
         step after each step of the optimizer, and not after each epoch.
     autocast
-        ``torch.bfloat16`` to compute the loss under `torch.autocast`. Validation is as without.
+        ``torch.bfloat16`` to compute the loss of training under `torch.autocast`.
     kl
         How much the KL weighs, and from when.
     split
@@ -122,25 +126,25 @@ def fit(
         Examples and targets on which `nll` is evaluated after each epoch, in minibatches and
         with one draw of what draws, or a `Validation`, which may stop early.
     checkpoint
-        A folder to save to after each epoch, see `ensedu.torch.train.checkpoints`, or a `SaveTo`,
-        and to go on from: on a CPU to the same bits as if nothing had happened. Data, settings and
-        the names of `nll` and `scheduler` must be the same; priors, what functions do, and the data
-        of a ``DataLoader`` are not compared. It goes on to the same bits where all that it draws
-        follows from Torch's generator or its own ``generator``. The weights of the best epoch are
-        in the folder ``best`` inside: `load` its `newest` after one with `patience`.
+        A folder to save to after each epoch, or a `SaveTo`; see `ensedu.torch.train.checkpoints`.
+        If it has a checkpoint already, training goes on from there, on a CPU to the same bits as if
+        it had not been stopped. Data, settings and the names of `nll` and `scheduler` must be the
+        same; priors, what functions do, and the data of a ``DataLoader`` are not compared. What a
+        ``DataLoader`` draws must follow from Torch's generator or its own ``generator``. The best
+        epoch is in the folder ``best`` inside: after one with `patience`, `load` the newest there.
     callback
-        Called with a copy of each row, once its epoch is saved: here a logger hangs. A training
-        that goes on calls it for new rows alone.
+        Called with a copy of each row after its epoch: here a logger hangs. Where `SaveTo` saves
+        less often, a training that goes on comes to some rows again.
     seed
-        Of shuffling and noise, on a CPU and on CUDA; Torch's own generators, which draw them, are
-        as they were when this returns.
+        Of shuffling and noise, on a CPU and on CUDA; Torch's own generators, which draw them, get
+        their former state back in the end.
     bar
         Whether to show progress; by default where standard error is a terminal.
 
     Returns
     -------
     list of dict
-        A row an epoch: ``epoch``, ``step``, the means over its minibatches of ``loss``, ``nll`` and
+        A row an epoch: ``epoch``, ``step``, the means over its examples of ``loss``, ``nll`` and
         ``kl`` in nats, ``beta``, and ``validation`` where there is some.
 
     Raises
@@ -172,7 +176,8 @@ def fit(
     report = None if callback is None else checks.function("callback", callback, "callback(row)")
     device, kl = check_net(net), as_kl_weight(kl)
     held, saving = as_validation(validation), as_saving(checkpoint)
-    members = number_of_members(net) if checks.boolean("split", split) else None
+    checks.boolean("split", split)
+    members = number_of_members(net, "split must be False") if split else None
     data = Batches("", net, x, y, batch_size=batch_size, shuffle=True, members=members)
     N = _number_of_examples(net, data, num_examples)
     if kl.anneal and not data.steps:
@@ -193,35 +198,37 @@ def fit(
         optim = _optimizer(net, optimizer, lr, fast_lr_factor, weight_decay)
         schedule = _schedule(optim, scheduler)
         factor = _member_factor(net, optim, member_gradient_factor)
-        owned = of_members(net) if factor != 1 else []
+        member_parameters = of_members(net) if factor != 1 else []
         settings = {} if saving is None else {
-            "num_examples": data.num_examples, "batch_size": data.batch_size, "split": members,
-            "lr": [g["lr"] for g in optim.param_groups] if optim is optimizer else float(lr),
+            "num_examples": N, "batch_size": data.batch_size, "split": members, "lr": float(lr),
             "fast_lr_factor": float(fast_lr_factor), "weight_decay": float(weight_decay),
             "member_gradient_factor": factor, "beta": kl.beta, "anneal": kl.anneal,
             "adversarial": adversary.part, "autocast": str(autocast), "seed": seed,
-            "score": held and held.score_name, "samples": held and held.samples,
-            "nll": function_name(nll), "scheduler": scheduler and function_name(scheduler),
+            "score": held.score_name if held else None, "samples": held.samples if held else None,
+            "nll": function_name(nll),
+            "scheduler": None if schedule is None else function_name(scheduler),
+            "optimizer": type(optim).__qualname__, "optimizer's settings": settings_of(optim),
             "data": fingerprint(*data.tensors, *(validator.batches.tensors if validator else ())),
         }  # fmt: skip
-        keeper = Keeper(net, optim, schedule, generators | data.generators, settings, saving)
+        generators |= data.generators | (validator.batches.generators if validator else {})
+        keeper = Keeper(net, optim, schedule, generators, settings, saving)
         history = History(epochs, kl, held.patience if held else None, keeper.resume())
         with _progress(epochs, len(history.rows), bar) as progress:
             while not history.over:
                 for inputs, targets in data:
                     inputs, targets = to_device(inputs, device), targets.to(device)
-                    examples = len(targets.flatten(0, int(split)))
+                    examples = targets.shape[: 1 + split].numel()  # before an adversary adds some
                     beta = kl.at(history.step, data.steps)
                     with precision(device.type):
                         if adversary.part:
                             inputs, targets = adversary(inputs, targets)
-                        loss = elbo(net, inputs, targets, nll, num_examples=N, beta=beta)
-                    history.add(loss.numbers(), examples)
+                        bound = elbo(net, inputs, targets, nll, num_examples=N, beta=beta)
+                    history.add(bound.numbers(), examples)
                     optim.zero_grad()
-                    loss.loss.backward()
-                    if owned:
-                        gradients = [p.grad for p in owned if p.grad is not None]
-                        torch._foreach_mul_(gradients, factor)
+                    bound.loss.backward()
+                    for parameter in member_parameters:
+                        if parameter.grad is not None:
+                            parameter.grad *= factor
                     optim.step()
                     if schedule is not None:
                         schedule.step()
@@ -264,6 +271,9 @@ def _optimizer(
                 "lr, fast_lr_factor and weight_decay must be left out beside an optimizer that has "
                 f"its own, got {lr}, {fast_lr_factor} and {weight_decay}"
             )
+        theirs = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        if not theirs <= {id(p) for p in net.parameters()}:
+            raise ValueError("optimizer must have parameters of net alone, got some of another")
         return optimizer
     lr = checks.real("lr", lr, low=0.0)
     factor = checks.real("fast_lr_factor", fast_lr_factor, low=0.0)
@@ -281,7 +291,7 @@ def _schedule(optimizer: Optimizer, scheduler: Any) -> LRScheduler | None:
     if not isinstance(made, LRScheduler) or isinstance(made, ReduceLROnPlateau):
         raise TypeError(
             "scheduler must return a torch.optim.lr_scheduler.LRScheduler whose step() needs no "
-            f"measure, got {checks.given(made)}"
+            f"metric, got {checks.given(made)}"
         )
     return made
 
@@ -289,7 +299,7 @@ def _schedule(optimizer: Optimizer, scheduler: Any) -> LRScheduler | None:
 def _member_factor(net: nn.Module, optimizer: Optimizer, given: Any) -> float:
     if given is not None:
         return checks.real("member_gradient_factor", given, low=0.0)
-    if isinstance(optimizer, torch.optim.SGD) and has_members(net) and of_members(net):
+    if isinstance(optimizer, torch.optim.SGD) and of_members(net):
         warnings.warn(
             "with SGD and the mean over M members, what belongs to one member learns at lr / M: "
             "member_gradient_factor=M lets each learn as if alone, and 1 is as it is now",
@@ -312,7 +322,7 @@ def _precision(autocast: Any) -> Callable[[str], Any]:
 
 def _progress(epochs: int, done: int, bar: bool | None) -> Any:
     """Return a bar, by default shown where standard error is a terminal."""
-    from tqdm import tqdm  # no need of those who write their own loop
+    from tqdm import tqdm  # which a loop of one's own does not need
 
     disable = None if bar is None else not checks.boolean("bar", bar)
     return tqdm(total=epochs, initial=done, disable=disable, unit="epoch")

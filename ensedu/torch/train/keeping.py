@@ -16,7 +16,7 @@ __all__ = ["Keeper"]
 
 
 class Keeper:
-    """Keeps the state of a training in a folder, if there is one, and that of its best epoch."""
+    """Keeps the state of a training in a folder, if there is one, and its best weights."""
 
     def __init__(
         self, net: nn.Module, optimizer: torch.optim.Optimizer, scheduler: LRScheduler | None,
@@ -60,7 +60,7 @@ class Keeper:
         rows, step = history.rows, history.step
         best = history.best == len(rows) - 1
         if self._folder is None:
-            if best:
+            if best and history.patience is not None:
                 self._best = {key: x.detach().clone() for key, x in self._net.state_dict().items()}
             return
         extra = {"settings": self._settings}

@@ -31,7 +31,7 @@ class _Use:
 
 
 _uses: list[_Use] = []
-_lock = threading.RLock()  # a model's own train() may do anything
+_lock = threading.Lock()
 
 
 @contextmanager

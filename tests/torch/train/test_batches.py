@@ -125,8 +125,9 @@ def test_a_shuffled_loader_goes_on_from_a_checkpoint_to_the_same_bits(tmp_path, 
     def run(epochs, **options):
         net = network("rank1")
         rows = et.fit(
-            net, shuffled(), nll=et.softmax_cross_entropy, epochs=epochs, kl=KL, seed=2, **options
-        )
+            net, shuffled(), nll=et.softmax_cross_entropy, epochs=epochs, kl=KL, seed=2,
+            validation=et.Validation(shuffled()), **options,
+        )  # fmt: skip
         return rows, net.state_dict()
 
     expected = run(5)

@@ -158,7 +158,8 @@ OTHERS = {
     "autocast": {"autocast": torch.bfloat16}, "data": {"x": X + 1e-12}, "data = ": {"y": 1 - Y},
     "num_examples = 21": {"x": X[1:], "y": Y[1:]}, "score = mean": {"validation": (X, Y)},
     r"nll = softmax_cross_entropy\(reduction='sum'\)": {"nll": SUM},
-    "0.r": {"net": network("rank1")}, "AdamW": {"optimizer": torch.optim.Adam},
+    "optimizer's settings": {"optimizer": partial(torch.optim.AdamW, betas=(0.8, 0.9))},
+    "0.r": {"net": network("rank1")}, "optimizer = Adam,": {"optimizer": torch.optim.Adam},
 }  # fmt: skip
 
 
