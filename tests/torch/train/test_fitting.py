@@ -166,7 +166,7 @@ def test_a_deep_ensemble_trains_as_networks_alone(make, optimizer, split, advers
     et.fit(
         whole, x, y, et.softmax_cross_entropy, epochs=4, batch_size=B, split=split,
         adversarial=adversarial, optimizer=ALONE[optimizer](whole.parameters()),
-        member_gradient_factor=M,
+        member_gradient_factor=float(M),
     )  # fmt: skip
     for i, one in enumerate(alone):
         torch.manual_seed(0)
@@ -194,7 +194,7 @@ def test_what_belongs_to_a_member_gets_its_own_gradient_and_what_is_shared_the_m
     net = make(method)
     other, sgd = copy.deepcopy(net), torch.optim.SGD
     own = {"epochs": 1, "batch_size": N, "lr": 0.1, "fast_lr_factor": 4.0, "optimizer": sgd}
-    et.fit(net, x, y, et.softmax_cross_entropy, seed=3, member_gradient_factor=M, **own)
+    et.fit(net, x, y, et.softmax_cross_entropy, seed=3, member_gradient_factor=float(M), **own)
     torch.manual_seed(3)
     rows = torch.randperm(N)
     loss = et.softmax_cross_entropy(other(x[rows]), y[rows]) + et.kl(other) / N
