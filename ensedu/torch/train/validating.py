@@ -13,8 +13,7 @@ from ensedu.common.training import Validation
 from ensedu.torch.base import gpus_of
 from ensedu.torch.train.batches import Batches
 from ensedu.torch.train.losses import as_columns
-from ensedu.torch.train.modes import batches_of_members, in_mode
-from ensedu.torch.train.predicting import draws_noise, predict_minibatches
+from ensedu.torch.train.predicting import draws_noise, predict_minibatches, predicting
 from ensedu.torch.whole.inputs import Inputs, call, to_device
 
 __all__ = ["Validator"]
@@ -46,10 +45,7 @@ class Validator:
         """What `nll` gives in eval mode, the mean over all examples."""
         nll = checks.function("nll", self._nll, "nll(net(x), y)")
         device, total, examples = next(self._net.parameters()).device, 0.0, 0
-        with (
-            in_mode(self._net, training=False), batches_of_members(self._net, False),
-            torch.no_grad(),
-        ):  # fmt: skip
+        with predicting(self._net):
             for x, y in self.batches:
                 outputs = call(self._net, to_device(x, device))
                 total += float(nll(outputs, as_columns(y.to(device), outputs))) * len(y)

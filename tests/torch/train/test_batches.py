@@ -293,4 +293,5 @@ def test_data_in_a_file_are_not_copied(tmp_path):
     x = torch.from_numpy(np.lib.format.open_memmap(tmp_path / "x", "w+", np.float32, (2**20, 16)))
     net = nn.Linear(16, 1)
     assert megabytes_above(lambda x: check_examples(net, "x", x, "y", x[:, :1]), x) < 32
+    assert megabytes_above(lambda x: et.predict(net, x, batch_size=1000), x) < 32
     assert megabytes_above(fingerprint, x.view(16, -1).mT) < 32  # not in the order of the file

@@ -386,7 +386,7 @@ def test_a_net_trains_where_it_is_and_the_data_may_be_elsewhere(tmp_path, method
     exact = {"rel": 0 if device == "cpu" else 1e-9, "abs": 0}
     for row, other in zip(rows, found, strict=True):
         assert row == {key: pytest.approx(value, **exact) for key, value in other.items()}
-    outputs = et.predict(net, x.to(device), batch_size=B)
+    outputs = et.predict(net, x, batch_size=B)
     assert outputs.device.type == device and outputs.isfinite().all()
     if not METHODS[method].stochastic:
         torch.testing.assert_close(outputs.cpu(), et.predict(net.cpu(), x))
