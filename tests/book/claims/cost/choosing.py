@@ -27,6 +27,8 @@ CLAIMS = Claims(
         "wider layers are cut into members": PAPER,
         "a BatchEnsemble whose members have last": PAPER,
         "adds products of thin matrices to weights": PAPER,
+        "MC dropout with a few masks": PAPER,
+        "reads its features and a random index": PAPER,
         "where the learning rate has fallen": PAPER,
     },
 )
