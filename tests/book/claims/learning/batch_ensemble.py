@@ -188,7 +188,7 @@ def _() -> None:
 
 
 @CLAIMS.says("just", "From random signs it is 0.25")
-@CLAIMS.says("both", "So one rate cannot suit both")
+@CLAIMS.says("both", "near 1, the average does not slow")
 @CLAIMS.says("near", "0.78 of a pull is left")
 @CLAIMS.says("three-times", "then W moves about three times too")
 def _() -> None:
