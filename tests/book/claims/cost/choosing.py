@@ -28,7 +28,7 @@ CLAIMS = Claims(
         "a BatchEnsemble whose members have last": PAPER,
         "adds products of thin matrices to weights": PAPER,
         "MC dropout with a few masks": PAPER,
-        "reads its features and a random index": PAPER,
+        "a small network reads the features": PAPER,
         "where the learning rate has fallen": PAPER,
     },
 )
