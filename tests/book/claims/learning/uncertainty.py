@@ -193,7 +193,7 @@ def _() -> None:
     "multiple", "error is 1.5 to 3.5 times the spread",
     cell("gap", 480, 0.2, "error", 1, times=1.1), cell("regions", 120, 0.1, "error", 1, times=0.6),
 )  # fmt: skip
-@CLAIMS.says("squares", "is twice as large as the squared spread")
+@CLAIMS.says("squares", "it is at least twice the squared spread")
 @CLAIMS.says("far-smaller", "at most seven tenths of the error")
 def _() -> None:
     squares = np.concatenate([cells(p, "error") / cells(p, "spread") for p in trained.PLACES])
