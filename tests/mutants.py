@@ -1195,6 +1195,13 @@ MUTANTS = (
         "one number fewer is a button",
     ),
     Mutant(
+        "ensedu/book/page/controls.py",
+        'text.removesuffix(".0").replace("-", "−")',
+        'text.removesuffix(".0")',
+        ("tests/book/page/test_controls.py",),
+        "buttons have hyphens before numbers",
+    ),
+    Mutant(
         "ensedu/book/page/said.py",
         "if found > most",
         "if found > most + 1",
