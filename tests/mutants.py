@@ -308,6 +308,27 @@ MUTANTS = (
         "arrays that only the model of initialize() has are dropped",
     ),
     Mutant(
+        "ensedu/torch/whole/trained.py",
+        "if not option or option in options:",
+        "if not option:",
+        ("tests/torch/whole/test_trained.py",),
+        "a start that was chosen is warned of",
+    ),
+    Mutant(
+        "ensedu/torch/whole/trained.py",
+        "owner)].unique()) > 1:",
+        "owner)].unique()) > 0:",
+        ("tests/torch/whole/test_trained.py",),
+        "a new normalization looks trained",
+    ),
+    Mutant(
+        "ensedu/torch/whole/weights.py",
+        "heads.weight.normal_(1.0, std)",
+        "heads.weight.normal_(1.0, 1.0)",
+        ("tests/torch/whole/test_trained.py",),
+        "heads start far from the model's own",
+    ),
+    Mutant(
         "ensedu/torch/whole/nested_tensors.py",
         'if type(tree) in (dict, OrderedDict):\n        return [(key, f"[{key!r}]", x)',
         'if type(tree) in (dict, OrderedDict):\n        return [(key, "[]", x)',
