@@ -1,5 +1,6 @@
 """Classes: probabilities, and sets that hold the label as often as they promise."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ __all__ = ["EnsembleClassifier"]
 class EnsembleClassifier(ClassifierMixin, Ensemble):
     """Predict one of k classes, by members whose probabilities are averaged, and calibrated sets.
 
-    Parameters and errors are those of `EnsembleRegressor`; ``classes_`` holds the labels in order.
+    Parameters and errors are those of `EnsembleRegressor`; ``classes_`` holds the labels in order,
+    and ``temperature_`` what calibrates their probabilities, on the rows that calibrate sets. It is
+    1 without such rows, and where none is best: where all or none of them are understood.
 
     Examples
     --------
@@ -37,12 +40,14 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=3)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
+        self.temperature_ = 1.0
         self._fit(X, labels, len(self.classes_), softmax_cross_entropy)
         return self
 
     def predict_proba(self, X: Any) -> Float[Array, "B k"]:
-        """Return the probability of each class, averaged over all members; it is not calibrated."""
-        return un.averaged(np.concatenate(self._forecasts(X)))
+        """Return the probability of each class, averaged over members, with a temperature."""
+        average = un.averaged(np.concatenate(self._forecasts(X)))
+        return un.TemperatureScaling(self.temperature_).probabilities(_logits(average))
 
     def predict(self, X: Any) -> Shaped[Array, " B"]:
         """Return the likeliest class of each row."""
@@ -70,6 +75,13 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         return un.softmax(net.outputs(X))
 
     def _calibrated(self, own: Any, y: Any, folds: Any) -> un.ConformalSets:
+        average = un.averaged(own)
+        with suppress(ValueError):
+            self.temperature_ = un.TemperatureScaling.fit(_logits(average), y).temperature
         # Other draws than those of new rows.
         rng = np.random.default_rng(self.networks_[0].seed + 1)
-        return un.ConformalSets.fit(un.averaged(own), y, rng, folds)
+        return un.ConformalSets.fit(average, y, rng, folds)
+
+
+def _logits(probabilities: Float[Array, "B k"]) -> Float[Array, "B k"]:
+    return np.log(np.maximum(probabilities, np.finfo(float).tiny))

@@ -154,11 +154,3 @@ def test_a_probability_whose_average_is_too_small_for_a_float():
     parts = un.entropy_parts(probabilities)
     for part in (parts.total, parts.expected, parts.mutual_information):
         assert abs(part[0]) < 1e-300
-
-
-def test_targets_may_lack_the_axis_of_one_output():
-    rng = np.random.default_rng(0)
-    predictions, targets = rng.standard_normal((M, B, 1)), rng.standard_normal(B)
-    one, two = un.ambiguity(predictions, targets), un.ambiguity(predictions, targets[:, None])
-    assert one.ensemble.shape == (B, 1)
-    np.testing.assert_array_equal(one.ensemble, two.ensemble)
