@@ -45,11 +45,13 @@ def array(value: Any) -> Any:
     """Return a tensor of any device, or a column or frame of pandas, as an array."""
     torch, pandas = sys.modules.get("torch"), sys.modules.get("pandas")
     if torch is not None and isinstance(value, torch.Tensor):
-        value = value.detach()
-        return (value.double() if value.is_floating_point() else value).numpy(force=True)
-    if pandas is not None and isinstance(value, (pandas.Series, pandas.DataFrame)):
-        return value.to_numpy()
-    return value
+        try:
+            value = value.detach()
+            return (value.double() if value.is_floating_point() else value).numpy(force=True)
+        except (RuntimeError, TypeError):  # sparse, nested, quantized, or without data
+            return value
+    known = pandas is not None and isinstance(value, (pandas.Series, pandas.DataFrame))
+    return value.to_numpy() if known else value
 
 
 def floats(name: str, value: Any, *shapes: Shape, like: str = "") -> Array:
