@@ -92,7 +92,7 @@ def holm(p_values: Sequence[float] | Float[Any, " K"]) -> Float[Array, " K"]:
     return np.minimum(adjusted, 1.0)
 
 
-def _t_interval(differences: Float[Array, "n *initial"], level: float, overlap: float) -> Interval:
+def _t_interval(differences: Float[Any, "n *initial"], level: float, overlap: float) -> Interval:
     """Return the interval of n differences whose correlation adds `overlap` to 1 / n."""
     differences = score_checks.floats("differences", differences, ("n",), ("n", "initial seeds"))
     level = score_checks.level(level)
