@@ -46,7 +46,7 @@ def array(value: Any) -> Any:
     torch, pandas = sys.modules.get("torch"), sys.modules.get("pandas")
     if torch is not None and isinstance(value, torch.Tensor):
         try:
-            value = value.detach()
+            value = value.detach().cpu()
             return (value.double() if value.is_floating_point() else value).numpy(force=True)
         except (RuntimeError, TypeError):  # sparse, nested, quantized, or without data
             return value
