@@ -44,8 +44,8 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         """Standardize, train and calibrate, on X (n, m) and labels y (n,), numbers or words."""
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=3)
         check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
         self.temperature_ = 1.0
+        self.classes_, labels = np.unique(y, return_inverse=True)
         self._fit(X, labels, len(self.classes_), softmax_cross_entropy)
         return self
 
