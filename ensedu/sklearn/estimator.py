@@ -85,18 +85,18 @@ class Ensemble(BaseEstimator):
                 stacklevel=3,
             )
         order = rng.permutation(group.max() + 1)
-        one = rng.permutation(len(group))  # of the rows of a group the first here calibrates
-        one = one[np.unique(group[one], return_index=True)[1]]
         rows = np.argsort(np.argsort(order)[group], kind="stable")
-        self.unseen_, self.networks_ = [], []
-        for unseen in unseen_groups(settings.pop("calibration"), order):
+        self.networks_, parts = [], unseen_groups(settings.pop("calibration"), order)
+        for unseen in parts:
             seen = order[~np.isin(order, unseen)]
             first = seen[: max(1, round(VALIDATION * len(seen)))]
             own = rows[np.isin(group[rows], seen)]
             seed, stop = int(rng.randint(2**31 - 1)), int(np.isin(group, first).sum())
             network = trained(some(X, own), y[own], heads, nll, seed, stop, **settings)
-            self.unseen_.append(one[unseen])
             self.networks_.append(network)
+        one = rng.permutation(len(group))  # of the rows of a group the first here calibrates
+        one = one[np.unique(group[one], return_index=True)[1]]
+        self.unseen_ = [one[unseen] for unseen in parts]
         self.conformal_ = None
         if self.calibration is not None:
             pairs, K = zip(self.networks_, self.unseen_, strict=True), len(self.networks_)
