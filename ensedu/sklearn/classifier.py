@@ -77,6 +77,12 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         sets[np.arange(len(sets)), average.argmax(axis=1)] = True
         return sets
 
+    def _inside(self, X: Any, y: Any, level: float) -> Bool[Array, " B"]:
+        sets, y = self.predict_set(X, level), np.asarray(y)
+        if y.shape != (len(sets),):
+            raise ValueError(f"y must have a label for each of {len(sets)} rows, got {y.shape}")
+        return (sets & (y[:, None] == self.classes_)).any(axis=1)
+
     def _members(self, net: Trained, X: Any) -> Float[Array, "S B k"]:
         return un.softmax(net.outputs(X))
 

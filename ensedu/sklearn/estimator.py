@@ -56,6 +56,27 @@ class Ensemble(BaseEstimator):
         check_is_fitted(self)
         return 0.0 if self.conformal_ is None else self.conformal_.guarantee(level)
 
+    def coverage(self, X: Any, y: Any, level: float = 0.9, *, by: Any = None) -> Any:
+        """Return the part of targets inside their intervals or sets, of rows not fitted on.
+
+        The promise is about all rows on average. With `by`, a value a row, such as a column, this
+        is a dict of the part and the number of rows for each value.
+        """
+        inside = self._inside(X, y, level)
+        if by is None:
+            return float(inside.mean())
+        values = np.asarray(by)
+        if values.shape != inside.shape:
+            raise ValueError(
+                f"by must have a value for each of {len(inside)} rows, got shape {values.shape}"
+            )
+        found, of_row = np.unique(values.astype(str), return_inverse=True)
+        parts = [inside[of_row == i] for i in range(len(found))]
+        return {
+            name: (float(part.mean()), len(part))
+            for name, part in zip(found.tolist(), parts, strict=True)
+        }
+
     def _read(self, X: Any, y: Any, **checked: Any) -> tuple[Any, Array]:
         """Return inputs, an array or what `clean` makes of a frame, and targets (n,), to fit on."""
         checked["ensure_min_samples"] = 3

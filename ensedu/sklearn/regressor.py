@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy import ndarray as Array
 from sklearn.base import RegressorMixin
 
@@ -140,6 +140,13 @@ class EnsembleRegressor(RegressorMixin, Ensemble):
             ends = self.conformal_.interval(mean, std, level=level)
         low, high = np.exp(ends) if self.target == "positive" else ends
         return low[:, 0], high[:, 0]
+
+    def _inside(self, X: Any, y: Any, level: float) -> Bool[Array, " B"]:
+        low, high = self.predict_interval(X, level)
+        y = np.asarray(numbers(y), np.float64)
+        if y.shape != low.shape:
+            raise ValueError(f"y must have a number for each of {len(low)} rows, got {y.shape}")
+        return (low <= y) & (y <= high)
 
     def _members(self, net: Trained, X: Any) -> Float[Array, "S B 2"]:
         """Return mean and variance of each member, in units of y, or of its logarithm."""

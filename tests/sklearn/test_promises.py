@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from ensedu.sklearn import EnsembleRegressor
+from ensedu.sklearn import EnsembleClassifier, EnsembleRegressor
 
 FAST = {"method": "single", "hidden": (20,), "epochs": 15, "lr": 0.01, "batch_size": 64}
 #: Trainings; `make test-long` takes them all.
@@ -78,3 +78,30 @@ def test_intervals_hold_their_level(make, number, times, options):
     held, scores = coverages(make, number, times, **options)
     assert scores == number // 5
     assert inside(held, scores)
+
+
+@pytest.mark.parametrize("make", [EnsembleRegressor, EnsembleClassifier])
+def test_coverage_by_a_column_is_that_of_its_rows(make):
+    rng = np.random.default_rng(3)
+    X, y, _ = patients(rng, 90, 1)
+    y = y if make is EnsembleRegressor else np.where(y > 0, "high", "low")
+    net = make(**FAST, random_state=0).fit(X[:60], y[:60])
+    X, y, by = X[60:], y[60:], np.array(["b", "a", "b"] * 10)
+    if make is EnsembleRegressor:
+        low, high = net.predict_interval(X, 0.8)
+        inside = [low[i] <= y[i] <= high[i] for i in range(30)]
+    else:
+        sets, labels = net.predict_set(X, 0.8), net.classes_.tolist()
+        inside = [bool(sets[i, labels.index(y[i])]) for i in range(30)]
+    assert net.coverage(X, y, 0.8) == pytest.approx(np.mean(inside), rel=1e-12)
+    found = net.coverage(X, y, 0.8, by=by)
+    for value, rows in (("a", 10), ("b", 20)):
+        own = [inside[i] for i in range(30) if by[i] == value]
+        assert found[value] == (pytest.approx(np.mean(own), rel=1e-12), rows)
+    assert [*found] == ["a", "b"] and 0 < np.mean(inside)
+    for call, words in (
+        (lambda: net.coverage(X, y, by=by[:7]), r"by must have a value for each of 30 rows"),
+        (lambda: net.coverage(X, y[:7]), r"y must have a .* for each of 30 rows, got \(7,\)"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
