@@ -1,6 +1,6 @@
 """What a training, a validation or a prediction leaves as it was, alone and in several threads."""
 
-from contextlib import contextmanager
+from contextlib import nullcontext
 from threading import Event, current_thread
 
 import pytest
@@ -9,35 +9,23 @@ from torch import nn
 
 import ensedu.torch as et
 from tests.torch.threads import PATIENCE, Meet, at_once
-from tests.torch.train.trained_networks import B, M, converted, data, m, n, network, numbers, same
+from tests.torch.train.trained_networks import B, M, converted, data, m, n, numbers, same
 
 
-def test_validation_runs_in_eval_mode_and_changes_nothing():
+@pytest.mark.parametrize("split", [False, True])
+def test_validation_runs_in_eval_mode_on_one_batch_for_all_and_changes_nothing(split):
     x, y = data(images=True)
     plain, net = converted("batch_ensemble"), converted("batch_ensemble")
-    for part in (plain, net):
-        for module in part.modules():
-            if isinstance(module, nn.Dropout):
-                module.p = 0.0  # draws, and validation does not: else the two runs would differ
+    for module in (*plain.modules(), *net.modules()):
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0  # draws, and validation does not: else the two runs would differ
     held = numbers(13, 1, 4, 4, seed=2), torch.arange(13) % 2
-    settings = {"epochs": 3, "batch_size": B, "lr": 0.05}
+    settings = {"epochs": 3, "batch_size": B, "lr": 0.05, "split": split}
     et.fit(plain, x, y, et.softmax_cross_entropy, **settings)
     history = et.fit(net, x, y, et.softmax_cross_entropy, validation=held, **settings)
     assert same(plain.state_dict(), net.state_dict())
-    expected = et.softmax_cross_entropy(et.predict(net, held[0]), held[1])
+    expected = et.softmax_cross_entropy(net.eval()(held[0]), held[1]).detach()
     assert history[-1]["validation"] == pytest.approx(float(expected), rel=1e-12)
-    # Without a patience the net is that of the last epoch.
-    assert len(history) == 3
-
-
-def test_split_training_is_validated_on_one_batch_for_all():
-    x, y = data(images=True)
-    net = converted("batch_ensemble")
-    rows = et.fit(
-        net, x, y, et.softmax_cross_entropy, epochs=2, batch_size=B, split=True, validation=(x, y)
-    )
-    expected = et.softmax_cross_entropy(net.eval()(x), y).detach()
-    assert rows[-1]["validation"] == pytest.approx(float(expected), rel=1e-12)
 
 
 @pytest.mark.parametrize("failing", [False, True])
@@ -46,10 +34,8 @@ def test_what_is_not_trained_is_as_it_was(monkeypatch, failing):
     net = converted("rank1").eval()
     net.model[1].train()
     net.own_batches = True
-    modes = [part.training for part in net.modules()]
-    state, seeded = torch.get_rng_state(), []
+    before, state, seeded, during = modes(net), torch.get_rng_state(), [], []
     monkeypatch.setattr(torch.cuda, "manual_seed_all", seeded.append)
-    during = []
 
     def nll(outputs, targets):
         during.append((torch.is_grad_enabled(), net.own_batches, net.model[4].training))
@@ -57,29 +43,11 @@ def test_what_is_not_trained_is_as_it_was(monkeypatch, failing):
             raise KeyboardInterrupt
         return et.softmax_cross_entropy(outputs, targets)
 
-    def run():
+    with pytest.raises(KeyboardInterrupt) if failing else nullcontext():
         et.fit(net, x, y, nll, epochs=2, batch_size=B, validation=(x, y))
-
-    if failing:
-        with pytest.raises(KeyboardInterrupt):
-            run()
-    else:
-        run()
     assert set(during) == {(True, False, True), (False, False, False)}
-    assert torch.equal(torch.get_rng_state(), state)
-    assert not seeded
-    assert [part.training for part in net.modules()] == modes
-    assert net.own_batches
-    assert torch.is_grad_enabled()
-
-
-@pytest.mark.parametrize("method", ["rank1", "mc_dropout", "batch_ensemble"])
-def test_validation_does_not_change_the_training(method):
-    x, y = data()
-    nets = network(method), network(method)
-    for net, held in zip(nets, (None, (x[:9], y[:9])), strict=True):
-        et.fit(net, x, y, et.softmax_cross_entropy, epochs=3, batch_size=B, validation=held)
-    assert same(nets[0].state_dict(), nets[1].state_dict())
+    assert torch.equal(torch.get_rng_state(), state) and not seeded
+    assert modes(net) == before and net.own_batches and torch.is_grad_enabled()
 
 
 def plain():
@@ -88,9 +56,8 @@ def plain():
     return net.append(nn.Linear(n, 2)).double()
 
 
-@contextmanager
 def pausing(monkeypatch, first, then):
-    """Run `first` until a `Meet`, then all of `then`, then the rest of `first`."""
+    """Run `first` until a `Meet`, then all of `then`, then the rest; return what they return."""
     inside, done = Event(), Event()
 
     def pause():
@@ -100,24 +67,20 @@ def pausing(monkeypatch, first, then):
 
     def run_first():
         current_thread().name = "first"
-        return outcome(first)
+        return first()
 
     def run_then():
         assert inside.wait(PATIENCE)
         try:
-            return outcome(then)
+            return then()
+        except RuntimeError as error:
+            return str(error)
         finally:
             done.set()
 
-    def outcome(run):
-        try:
-            return run()
-        except RuntimeError as error:
-            return str(error)
-
     with monkeypatch.context() as patch:
         patch.setattr(Meet, "during", staticmethod(pause))
-        yield at_once(run_first, run_then)
+        return at_once(run_first, run_then)
 
 
 def modes(net):
@@ -164,29 +127,26 @@ def test_no_thread_trains_what_another_predicts_nor_the_other_way_round(monkeypa
     def predict():
         return et.predict(net, x)
 
-    with pausing(monkeypatch, fit, predict) as (rows, refused):
-        assert rows[-1]["step"] == 2
-        assert "training mode by another thread" in refused
-    with pausing(monkeypatch, predict, fit) as (outputs, refused):
-        assert outputs.shape == (1, len(x), 2)
-        assert "eval mode by another thread" in refused
+    rows, refused = pausing(monkeypatch, fit, predict)
+    assert rows[-1]["step"] == 2 and "training mode by another thread" in refused
+    outputs, refused = pausing(monkeypatch, predict, fit)
+    assert outputs.shape == (1, len(x), 2) and "eval mode by another thread" in refused
     assert fit()[-1]["step"] == 2
 
 
 def test_predictions_at_once_leave_a_batch_for_each_member(monkeypatch):
     net, x = et.ensemble(plain(), "batch_ensemble", M).eval(), numbers(B, m)
-    expected, net.own_batches = et.predict(net, x), True
-    with pausing(monkeypatch, lambda: et.predict(net, x), lambda: et.predict(net, x)) as (a, b):
-        assert torch.equal(a, expected) and torch.equal(b, expected)
-    assert net.own_batches
-    net.own_batches = False
-    with pausing(
-        monkeypatch,
-        lambda: et.predict(net, x, batch_size=2),
-        lambda: et.predict(net, x),
-    ) as (a, b):
-        assert torch.equal(b, expected)
-        torch.testing.assert_close(a, expected)
+    expected = et.predict(net, x)
+    for own in (True, False):
+        net.own_batches = own
+        for size in (None, 2):
+            found = pausing(
+                monkeypatch, lambda size=size: et.predict(net, x, batch_size=size),
+                lambda: et.predict(net, x),
+            )  # fmt: skip
+            for y in found:
+                torch.testing.assert_close(y, expected)
+        assert net.own_batches is own
 
 
 def test_a_hold_that_ends_in_an_error_ends():
