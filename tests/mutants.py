@@ -347,7 +347,7 @@ MUTANTS = (
         "ensedu/torch/train/modes.py",
         "setattr(part, flag, had)",
         "setattr(part, flag, True)",
-        ("tests/torch/train/test_predicting.py",),
+        ("tests/torch/train/test_modes.py",),
         "a module that was in eval mode trains after a prediction",
     ),
     Mutant(

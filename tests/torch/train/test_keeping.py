@@ -23,6 +23,7 @@ from tests.torch.train.trained_networks import (
     network,
     same,
     told,
+    train,
 )
 
 RUNS = {
@@ -30,10 +31,6 @@ RUNS = {
     "rank-1": lambda: (network("rank1"), *data()),
     "converted": lambda: (converted("batch_ensemble"), *data(images=True)),
 }
-
-
-def train(net, x, y, nll=et.softmax_cross_entropy, **settings):
-    return et.fit(net, x, y, nll, **({"epochs": 1, "batch_size": B} | settings))
 
 
 def whole_run(name, folder, every, nll=et.softmax_cross_entropy):

@@ -1,5 +1,6 @@
 """What a training, a validation or a prediction leaves as it was, alone and in several threads."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from threading import Event, current_thread
 
@@ -8,8 +9,9 @@ import torch
 from torch import nn
 
 import ensedu.torch as et
+from ensedu.torch.train.predicting import predicting
 from tests.torch.threads import PATIENCE, Meet, at_once
-from tests.torch.train.trained_networks import B, M, converted, data, m, n, numbers, same
+from tests.torch.train.trained_networks import B, M, converted, data, m, n, numbers, same, train
 
 
 @pytest.mark.parametrize("split", [False, True])
@@ -20,9 +22,9 @@ def test_validation_runs_in_eval_mode_on_one_batch_for_all_and_changes_nothing(s
         if isinstance(module, nn.Dropout):
             module.p = 0.0  # draws, and validation does not: else the two runs would differ
     held = numbers(13, 1, 4, 4, seed=2), torch.arange(13) % 2
-    settings = {"epochs": 3, "batch_size": B, "lr": 0.05, "split": split}
-    et.fit(plain, x, y, et.softmax_cross_entropy, **settings)
-    history = et.fit(net, x, y, et.softmax_cross_entropy, validation=held, **settings)
+    settings = {"epochs": 3, "lr": 0.05, "split": split}
+    train(plain, x, y, **settings)
+    history = train(net, x, y, validation=held, **settings)
     assert same(plain.state_dict(), net.state_dict())
     expected = et.softmax_cross_entropy(net.eval()(held[0]), held[1]).detach()
     assert history[-1]["validation"] == pytest.approx(float(expected), rel=1e-12)
@@ -44,7 +46,7 @@ def test_what_is_not_trained_is_as_it_was(monkeypatch, failing):
         return et.softmax_cross_entropy(outputs, targets)
 
     with pytest.raises(KeyboardInterrupt) if failing else nullcontext():
-        et.fit(net, x, y, nll, epochs=2, batch_size=B, validation=(x, y))
+        train(net, x, y, nll, epochs=2, validation=(x, y))
     assert set(during) == {(True, False, True), (False, False, False)}
     assert torch.equal(torch.get_rng_state(), state) and not seeded
     assert modes(net) == before and net.own_batches and torch.is_grad_enabled()
@@ -88,41 +90,25 @@ def modes(net):
 
 
 @pytest.mark.parametrize("partly", [False, True])
-def test_the_last_of_predictions_at_once_gives_the_modes_back(monkeypatch, partly):
+def test_the_last_of_predictions_at_once_gives_the_modes_back(partly):
     """The one that began first ends first."""
-    net, x = plain(), numbers(B, m)
-    if partly:
-        net[3].eval()
-    expected, own = et.predict(net, x), modes(net)
-    entered, left, ys = Event(), Event(), {}
-
-    def during():
-        if current_thread().name == "second":
-            entered.set()
-            assert left.wait(PATIENCE)
-        else:
-            assert entered.wait(PATIENCE)
-
-    def first():
-        ys[1] = et.predict(net, x)
-        ys["between"] = any(modes(net))
-        left.set()
-
-    def second():
-        current_thread().name = "second"
-        ys[2] = et.predict(net, x)
-
-    monkeypatch.setattr(Meet, "during", staticmethod(during))
-    at_once(first, second)
-    assert torch.equal(ys[1], expected) and torch.equal(ys[2], expected)
-    assert not ys["between"] and modes(net) == own
+    net = plain()
+    net[3].train(not partly)
+    own, first, second = modes(net), predicting(net), predicting(net)
+    with ThreadPoolExecutor(1) as pool:
+        first.__enter__()
+        pool.submit(second.__enter__).result()
+        first.__exit__(None, None, None)
+        assert not any(modes(net))
+        pool.submit(second.__exit__, None, None, None).result()
+    assert modes(net) == own
 
 
 def test_no_thread_trains_what_another_predicts_nor_the_other_way_round(monkeypatch):
     net, (x, y) = plain(), data()
 
     def fit():
-        return et.fit(net, x, y, et.softmax_cross_entropy, epochs=1, batch_size=11)
+        return train(net, x, y, batch_size=11)
 
     def predict():
         return et.predict(net, x)
@@ -147,10 +133,3 @@ def test_predictions_at_once_leave_a_batch_for_each_member(monkeypatch):
             for y in found:
                 torch.testing.assert_close(y, expected)
         assert net.own_batches is own
-
-
-def test_a_hold_that_ends_in_an_error_ends():
-    net = nn.Sequential(nn.Linear(m, n), nn.BatchNorm1d(n)).double()
-    with pytest.raises(RuntimeError, match="dtype"):
-        et.predict(net, numbers(B, m).float())
-    assert all(modes(net))

@@ -13,7 +13,6 @@ def model():
     return nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(48, 2))
 
 
-@pytest.mark.bad_input
 def test_weight_decay_pulls_on_weights_alone():
     for method in ("deep_ensemble", *FAST, "last_layer"):
         options = {"head": "3"} if method == "last_layer" else {}
@@ -28,11 +27,6 @@ def test_weight_decay_pulls_on_weights_alone():
     frozen = net.model[0].weight.requires_grad_(False)
     groups = et.parameter_groups(net, weight_decay=0.0)
     assert all(p is not frozen for group in groups for p in group["params"])
-    for bad, error in ((-1, ValueError), ("1", TypeError), (float("nan"), ValueError)):
-        with pytest.raises(error, match="weight_decay must be"):
-            et.parameter_groups(net, weight_decay=bad)
-    with pytest.raises(TypeError, match=r"net must be a torch\.nn\.Module, got list"):
-        et.parameter_groups([net], weight_decay=0)
 
 
 @pytest.mark.parametrize("make", ["converted", "layers"])

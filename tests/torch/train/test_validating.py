@@ -7,7 +7,7 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 import ensedu.torch as et
-from tests.torch.train.trained_networks import B, M, N, converted, data, network, numbers, same
+from tests.torch.train.trained_networks import M, N, converted, data, network, numbers, same, train
 
 S = 5
 
@@ -20,25 +20,20 @@ def probabilities(net, x, samples):
     return torch.cat(draws).mean(0)
 
 
-@pytest.mark.parametrize(
-    ("make", "method", "samples"),
-    [
-        (network, "single", 1),
-        (network, "batch_ensemble", 1),
-        (network, "rank1", S),
-        (converted, "last_layer", 1),
-        (converted, "deep_ensemble", 1),
-    ],
-)
+CASES = [
+    (network, "single", 1), (network, "batch_ensemble", 1), (network, "rank1", S),
+    (converted, "last_layer", 1), (converted, "deep_ensemble", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "method", "samples"), CASES)
 def test_the_mixture_is_the_nll_of_mean_probabilities(make, method, samples):
     """By the generator as the training has left it, in the order of passes by hand."""
     x, y = data(images=make is converted)
     net, states = make(method, **({"posterior_std": 0.9} if samples > 1 else {})), []
-    rows = et.fit(
-        net, x, y, et.softmax_cross_entropy, epochs=1, batch_size=B, lr=0.1,
-        validation=et.Validation(x, y, score="mixture", samples=samples),
-        callback=lambda row: states.append(torch.get_rng_state()),
-    )  # fmt: skip
+    held = et.Validation(x, y, score="mixture", samples=samples)
+    look = {"callback": lambda row: states.append(torch.get_rng_state())}
+    rows = train(net, x, y, lr=0.1, validation=held, **look)
     with torch.random.fork_rng(devices=[]):
         torch.set_rng_state(states[0])
         expected = -probabilities(net, x, samples)[torch.arange(N), y].log().mean()
@@ -57,8 +52,7 @@ def test_a_function_gets_all_predictions_and_targets(stream):
 
     held = DataLoader(TensorDataset(x, y), 5) if stream else x
     net = network("rank1")
-    rows = et.fit(
-        net, x, y, et.softmax_cross_entropy, epochs=2, batch_size=B,
+    rows = train(net, x, y, epochs=2,
         validation=et.Validation(held, None if stream else y, score=score, samples=S),
     )  # fmt: skip
     assert [tuple(p.shape) for p, _ in seen] == [(S * M, N, 2)] * 2
@@ -82,7 +76,7 @@ def test_a_score_does_not_change_the_training(method):
         et.Validation(shuffled, score="mixture", samples=S),
     ):
         net = network(method)
-        et.fit(net, x, y, et.softmax_cross_entropy, epochs=3, batch_size=B, validation=held)
+        train(net, x, y, epochs=3, validation=held)
         plain = plain or net.state_dict()
         assert same(net.state_dict(), plain)
 
@@ -92,7 +86,7 @@ def test_targets_without_an_axis_meet_their_predictions():
     torch.manual_seed(5)
     net = et.mlp([5, 7, 1], "batch_ensemble", M, dtype=torch.float64)
     held = et.Validation(x, y, score="mixture")
-    rows = et.fit(net, x, y, et.half_squared_error, epochs=1, batch_size=B, validation=held)
+    rows = train(net, x, y, et.half_squared_error, validation=held)
     losses = 0.5 * (net(x)[..., 0] - y).square().detach()
     expected = (math.log(M) - torch.logsumexp(-losses, 0)).mean()
     assert rows[0]["validation"] == pytest.approx(float(expected), rel=1e-12)
@@ -103,4 +97,4 @@ def test_a_score_that_is_not_finite_is_named(value):
     (x, y), nll = data(), et.softmax_cross_entropy
     held = et.Validation(x, y, score=lambda predictions, y: value)
     with pytest.raises(FloatingPointError, match=f"validation is {value} at step 4"):
-        et.fit(network("single"), x, y, nll, epochs=1, batch_size=B, validation=held)
+        train(network("single"), x, y, nll, validation=held)

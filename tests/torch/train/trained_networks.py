@@ -47,6 +47,35 @@ def train_statistics(net):
                 statistic.copy_(1 + numbers(*statistic.shape).square())
 
 
+class Words(nn.Module):
+    """Takes two inputs, by place or by name, and returns no tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(13, n), nn.Linear(n, 2)
+
+    def forward(self, words, mask):
+        return {"logits": self.head((self.embed(words) * mask[..., None]).mean(1))}
+
+
+def reader(method):
+    torch.manual_seed(5)
+    return et.ensemble(Words().double(), method, M)
+
+
+def sentences():
+    return {"words": torch.arange(N * m).view(N, m) % 13, "mask": numbers(N, m) > -1}
+
+
+def nll_of(outputs, targets):
+    outputs = outputs["logits"] if isinstance(outputs, dict) else outputs
+    return et.softmax_cross_entropy(outputs, targets)
+
+
+def train(net, x, y, nll=et.softmax_cross_entropy, **settings):
+    return et.fit(net, x, y, nll, **({"epochs": 1, "batch_size": B} | settings))
+
+
 def keeping(made, kind=torch.optim.AdamW, **options):
     """A function that makes an optimizer, and keeps it in a list."""
 
