@@ -6,14 +6,15 @@ import torch
 import ensedu.torch as et
 from ensedu.methods import METHODS
 from ensedu.torch.train.adversarial import Adversary
-from tests.torch.train.trained_networks import STEPS, B, M, N, converted, data, m, network, train
+from tests.torch.train.nets import STEPS, B, M, N, converted, data, m, network
+from tests.torch.train.tools import train
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_trains_where_the_loss_is_higher(method):
     y, settings = data()[1], {"epochs": 1, "batch_size": B}
     for make in (network, converted) if method != "single" else (network,):
-        x = data(images=make is converted)[0]
+        x = data(make)[0]
         adverse, plain = (
             train(make(method), x, y, adversarial=part, **settings)[0] for part in (0.3, 0.0)
         )

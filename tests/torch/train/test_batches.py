@@ -15,22 +15,8 @@ from torch.utils.data import DataLoader, TensorDataset
 import ensedu.torch as et
 from ensedu.torch.train import batches
 from ensedu.torch.train.batches import check_examples, fingerprint, first_not_finite, rows_of
-from tests.torch.train.processes import copied_process
-from tests.torch.train.trained_networks import (
-    STEPS,
-    B,
-    M,
-    N,
-    converted,
-    data,
-    m,
-    network,
-    nll_of,
-    numbers,
-    reader,
-    same,
-    sentences,
-)  # fmt: skip  # isort: skip
+from tests.torch.train.nets import STEPS, B, M, N, converted, data, m, network, numbers, reader
+from tests.torch.train.tools import copied_process, nll_of, same
 
 NLL, KL = et.softmax_cross_entropy, et.KLWeight(0.7, anneal=2)
 
@@ -62,7 +48,7 @@ class Stream:
     [(network, "rank1"), (network, "batch_ensemble"), (converted, "deep_ensemble")],
 )
 def test_a_loader_trains_as_tensors_do(make, method):
-    x, y = data(images=make is converted)
+    x, y = data(make)
     nets = [make(method) for _ in range(2)]
     settings = {"nll": NLL, "epochs": 3, "lr": 0.05, "weight_decay": 0.1, "kl": KL, "seed": 11}
     rows = et.fit(nets[0], x, y, batch_size=B, validation=(x, y), **settings)
@@ -114,8 +100,8 @@ def test_a_shuffled_loader_goes_on_from_a_checkpoint_to_the_same_bits(tmp_path, 
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("named", [False, True])
 def test_a_loader_of_several_inputs(named, split):
-    nets, y = [reader("batch_ensemble") for _ in range(2)], torch.arange(N) % 2
-    x = sentences() if named else tuple(sentences().values())
+    nets, (x, y) = [reader("batch_ensemble") for _ in range(2)], data(reader)
+    x = x if named else tuple(x.values())
     rows = [(rows_of(x, i, N), y[i]) for i in range(N)]
     et.fit(nets[0], x, y, nll_of, epochs=2, batch_size=B, split=split)
     et.fit(nets[1], loader(rows), nll=nll_of, epochs=2, split=split)

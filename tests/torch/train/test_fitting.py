@@ -12,25 +12,8 @@ from torch import nn
 import ensedu.torch as et
 from ensedu.methods import METHODS
 from ensedu.torch.train.checkpoints import load, newest
-from tests.torch.train.trained_networks import (
-    STEPS,
-    B,
-    M,
-    N,
-    converted,
-    data,
-    keeping,
-    m,
-    n,
-    network,
-    nll_of,
-    numbers,
-    reader,
-    same,
-    sentences,
-    told,
-    train,
-)  # fmt: skip  # isort: skip
+from tests.torch.train.nets import STEPS, B, M, N, converted, data, m, n, network, numbers, reader
+from tests.torch.train.tools import keeping, nll_of, same, told, train
 
 FAST = ("r", "s", "r_mean", "r_rho", "s_mean", "s_rho")
 FALLING = partial(torch.optim.lr_scheduler.ExponentialLR, gamma=0.8)
@@ -73,17 +56,13 @@ def written_out(net, x, y, autocast):
 
 @pytest.mark.parametrize(
     ("make", "method", "autocast"),
-    [
-        *((network, key, False) for key in METHODS),
-        *((converted, key, False) for key in METHODS if key != "single"),
-        *((reader, key, False) for key in ("batch_ensemble", "rank1")),
-        *((network, key, True) for key in ("batch_ensemble", "rank1", "mc_dropout")),
-    ],
-)
+    [*((network, key, False) for key in METHODS),
+     *((converted, key, False) for key in METHODS if key != "single"),
+     *((reader, key, False) for key in ("batch_ensemble", "rank1")),
+     *((network, key, True) for key in ("batch_ensemble", "rank1", "mc_dropout"))],
+)  # fmt: skip
 def test_it_is_the_loop_written_out(make, method, autocast):
-    x, y = data(images=make is converted)
-    if make is reader:
-        x = sentences()
+    x, y = data(make)
     net, made = make(method), []
     if autocast:
         net, x = net.float(), x.float()
@@ -91,7 +70,8 @@ def test_it_is_the_loop_written_out(make, method, autocast):
     torch.manual_seed(99)  # of what was before nothing counts
     for p in net.parameters():
         p.grad = torch.ones_like(p)
-    history = train(net, x, y, nll_of, epochs=3, lr=0.02, fast_lr_factor=1.7, weight_decay=0.3,
+    history = train(
+        net, x, y, nll_of, epochs=3, lr=0.02, fast_lr_factor=1.7, weight_decay=0.3,
         kl=et.KLWeight(0.8, anneal=2), seed=11, optimizer=keeping(made), scheduler=FALLING,
         autocast=torch.bfloat16 if autocast else None,
     )  # fmt: skip
@@ -135,15 +115,9 @@ ALONE = {
 # Each value of one with each of another.
 @pytest.mark.parametrize(
     ("inside", "optimizer", "split", "adversarial"),
-    [
-        (False, "AdamW", True, 0.05),
-        (False, "Adam", False, 0.05),
-        (False, "SGD", True, 0.0),
-        (True, "AdamW", False, 0.0),
-        (True, "Adam", True, 0.0),
-        (True, "SGD", False, 0.05),
-    ],
-)
+    [(False, "AdamW", True, 0.05), (False, "Adam", False, 0.05), (False, "SGD", True, 0.0),
+     (True, "AdamW", False, 0.0), (True, "Adam", True, 0.0), (True, "SGD", False, 0.05)],
+)  # fmt: skip
 def test_a_deep_ensemble_trains_as_networks_alone(inside, optimizer, split, adversarial):
     torch.manual_seed(5)
     plain = nn.Sequential(nn.Linear(m, n), nn.ReLU(), nn.Linear(n, 2)).double()
@@ -175,7 +149,7 @@ def test_a_deep_ensemble_trains_as_networks_alone(inside, optimizer, split, adve
 @pytest.mark.parametrize("method", [key for key, row in METHODS.items() if row.members])
 def test_what_belongs_to_a_member_gets_its_own_gradient_and_what_is_shared_the_mean(make, method):
     """A body, an embedding and W are shared; all else has an axis of members, or is a copy's."""
-    x, y = data(images=make is converted)
+    x, y = data(make)
     net = make(method)
     other, sgd = copy.deepcopy(net), torch.optim.SGD
     own = {"epochs": 1, "batch_size": N, "lr": 0.1, "fast_lr_factor": 4.0, "optimizer": sgd}
@@ -188,9 +162,9 @@ def test_what_belongs_to_a_member_gets_its_own_gradient_and_what_is_shared_the_m
         apart = p.shape[0] == M and not name.startswith(("model.0.weight", "model.1"))
         if method == "last_layer" and make is converted:
             apart = name.startswith("model.7")
-        if method == "deep_ensemble":
-            apart = True
-        factor = (M if apart else 1) * (4 if name.rpartition(".")[2] in FAST else 1)
+        factor = (M if apart or method == "deep_ensemble" else 1) * (
+            4 if name.rpartition(".")[2] in FAST else 1
+        )
         torch.testing.assert_close(mine, p - 0.1 * factor * p.grad, rtol=1e-12, atol=1e-14)
     with pytest.warns(UserWarning, match=r"learns at lr / M: member_gradient_factor=M"):
         train(net, x, y, **own)
@@ -199,40 +173,33 @@ def test_what_belongs_to_a_member_gets_its_own_gradient_and_what_is_shared_the_m
 VALUES = [5.0, 4.0, 3.0, 4.0, 3.0, 9.0, 9.0]  # the best is epoch 3; an equal one is no new best
 
 
-@pytest.mark.parametrize(
-    ("method", "every"), [("rank1", None), ("batch_ensemble", 1), ("rank1", 2)]
-)
+@pytest.mark.parametrize(("method", "every"), [("rank1", 0), ("batch_ensemble", 1), ("rank1", 2)])
 def test_patience_stops_and_goes_back_to_the_best(tmp_path, method, every):
-    x, y = data()
-    options = {"lr": 0.05}
-    held, patient, longest = (
-        et.Validation(x[:B], y[:B], patience=patience) for patience in (None, 2, 4)
-    )
-    kept = {} if every is None else {"checkpoint": et.SaveTo(tmp_path, every=every)}
-    best, net = network(method), network(method)
-    train(best, x, y, told(VALUES), epochs=3, validation=held, **options)
-    history = train(net, x, y, told(VALUES), epochs=50, validation=patient, **options, **kept)
-    assert [row["validation"] for row in history] == VALUES[:5]
-    assert same(net.state_dict(), best.state_dict())
-    if every is None:
+    (x, y), kept = data(), {"checkpoint": et.SaveTo(tmp_path, every=every)} if every else {}
+
+    def run(values, patience, epochs=50, **options):
+        held = et.Validation(x[:B], y[:B], patience=patience)
+        net = network(method)
+        rows = train(net, x, y, told(values), epochs=epochs, lr=0.05, validation=held, **options)
+        return rows, net.state_dict()
+
+    rows, best = run(VALUES, None, epochs=3)
+    stopped = run(VALUES, 2, **kept)
+    assert [row["validation"] for row in stopped[0]] == VALUES[:5]
+    assert same(stopped[1], best) and stopped[0][:3] == rows
+    if not every:
         return
     assert newest(tmp_path).step == 5 * STEPS  # the last epoch is kept, whatever `every`
-    again = network(method)
     assert newest(tmp_path / "best").step == 3 * STEPS
-    load(newest(tmp_path / "best").path, again)
-    assert same(again.state_dict(), best.state_dict())
-    # The same call again trains no more, and gives back the best.
     again = network(method)
-    options |= kept
-    assert train(again, x, y, told([]), epochs=50, validation=patient, **options) == history
-    assert same(again.state_dict(), best.state_dict())
+    load(newest(tmp_path / "best").path, again)
+    assert same(again.state_dict(), best)
+    # The same call again trains no more, and gives back the best.
+    assert same(run([], 2, **kept), stopped)
     # With more patience it goes on from the last epoch, not from the best.
-    longer, more = network(method), network(method)
-    rows = train(more, x, y, told(VALUES[5:]), epochs=50, validation=longest, **options)
-    del options["checkpoint"]
-    train(longer, x, y, told(VALUES), epochs=50, validation=longest, **options)
-    assert [row["validation"] for row in rows] == VALUES
-    assert same(longer.state_dict(), more.state_dict())
+    longer = run(VALUES[5:], 4, **kept)
+    assert [row["validation"] for row in longer[0]] == VALUES
+    assert same(longer, run(VALUES, 4))
 
 
 def test_validation_gives_the_loss_what_training_gives_it():

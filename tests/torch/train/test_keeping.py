@@ -13,23 +13,13 @@ from torch.optim import lr_scheduler as schedulers
 
 import ensedu.torch as et
 from ensedu.torch.train.checkpoints import newest, save
-from tests.torch.train.processes import copied_process
-from tests.torch.train.trained_networks import (
-    STEPS,
-    B,
-    converted,
-    data,
-    keeping,
-    network,
-    same,
-    told,
-    train,
-)
+from tests.torch.train.nets import STEPS, B, converted, data, network
+from tests.torch.train.tools import copied_process, keeping, same, told, train
 
 RUNS = {
     "deterministic": lambda: (network("batch_ensemble"), *data()),
     "rank-1": lambda: (network("rank1"), *data()),
-    "converted": lambda: (converted("batch_ensemble"), *data(images=True)),
+    "converted": lambda: (converted("batch_ensemble"), *data(converted)),
 }
 
 

@@ -71,13 +71,8 @@ def test_a_beta_nll_is_no_density_of_a_mixture():
         ):
             with pytest.raises(error, match=words):
                 loss(beta=beta, reduction=reduction)
-        # A number is a number, of whichever package.
-        expected = loss(beta=0.5)
-        for half in (np.float64(0.5), torch.tensor(0.5)):
-            found = loss(beta=half)
-            assert type(found) is type(expected)
-            first, second = (x[-1] if isinstance(x, tuple) else x for x in (found, expected))
-            np.testing.assert_array_equal(first, second)
+        for half in (np.float64(0.5), torch.tensor(0.5)):  # a number, of whichever package
+            assert str(loss(beta=half)) == str(loss(beta=0.5))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

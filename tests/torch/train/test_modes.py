@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from threading import Event, current_thread
 
 import pytest
 import torch
@@ -10,13 +9,13 @@ from torch import nn
 
 import ensedu.torch as et
 from ensedu.torch.train.predicting import predicting
-from tests.torch.threads import PATIENCE, Meet, at_once
-from tests.torch.train.trained_networks import B, M, converted, data, m, n, numbers, same, train
+from tests.torch.train.nets import B, M, converted, data, m, n, numbers
+from tests.torch.train.tools import same, train
 
 
 @pytest.mark.parametrize("split", [False, True])
 def test_validation_runs_in_eval_mode_on_one_batch_for_all_and_changes_nothing(split):
-    x, y = data(images=True)
+    x, y = data(converted)
     plain, net = converted("batch_ensemble"), converted("batch_ensemble")
     for module in (*plain.modules(), *net.modules()):
         if isinstance(module, nn.Dropout):
@@ -32,7 +31,7 @@ def test_validation_runs_in_eval_mode_on_one_batch_for_all_and_changes_nothing(s
 
 @pytest.mark.parametrize("failing", [False, True])
 def test_what_is_not_trained_is_as_it_was(monkeypatch, failing):
-    x, y = data(images=True)
+    x, y = data(converted)
     net = converted("rank1").eval()
     net.model[1].train()
     net.own_batches = True
@@ -54,35 +53,8 @@ def test_what_is_not_trained_is_as_it_was(monkeypatch, failing):
 
 def plain():
     torch.manual_seed(0)
-    net = nn.Sequential(Meet(), nn.Linear(m, n), nn.BatchNorm1d(n), nn.Dropout(0.5))
-    return net.append(nn.Linear(n, 2)).double()
-
-
-def pausing(monkeypatch, first, then):
-    """Run `first` until a `Meet`, then all of `then`, then the rest; return what they return."""
-    inside, done = Event(), Event()
-
-    def pause():
-        if current_thread().name == "first" and not inside.is_set():
-            inside.set()
-            assert done.wait(PATIENCE)
-
-    def run_first():
-        current_thread().name = "first"
-        return first()
-
-    def run_then():
-        assert inside.wait(PATIENCE)
-        try:
-            return then()
-        except RuntimeError as error:
-            return str(error)
-        finally:
-            done.set()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Meet, "during", staticmethod(pause))
-        return at_once(run_first, run_then)
+    net = nn.Sequential(nn.Linear(m, n), nn.BatchNorm1d(n), nn.Dropout(0.5), nn.Linear(n, 2))
+    return net.double()
 
 
 def modes(net):
@@ -93,7 +65,7 @@ def modes(net):
 def test_the_last_of_predictions_at_once_gives_the_modes_back(partly):
     """The one that began first ends first."""
     net = plain()
-    net[3].train(not partly)
+    net[2].train(not partly)
     own, first, second = modes(net), predicting(net), predicting(net)
     with ThreadPoolExecutor(1) as pool:
         first.__enter__()
@@ -104,32 +76,30 @@ def test_the_last_of_predictions_at_once_gives_the_modes_back(partly):
     assert modes(net) == own
 
 
-def test_no_thread_trains_what_another_predicts_nor_the_other_way_round(monkeypatch):
-    net, (x, y) = plain(), data()
+def test_no_thread_trains_what_another_predicts_nor_the_other_way_round():
+    net, (x, y), refused = plain(), data(), []
 
-    def fit():
-        return train(net, x, y, batch_size=11)
+    def during(call, *args):
+        with ThreadPoolExecutor(1) as pool:
+            refused.append(str(pool.submit(call, *args).exception()))
+        return x
 
-    def predict():
-        return et.predict(net, x)
-
-    rows, refused = pausing(monkeypatch, fit, predict)
-    assert rows[-1]["step"] == 2 and "training mode by another thread" in refused
-    outputs, refused = pausing(monkeypatch, predict, fit)
-    assert outputs.shape == (1, len(x), 2) and "eval mode by another thread" in refused
-    assert fit()[-1]["step"] == 2
+    train(net, x, y, batch_size=11, callback=lambda row: during(et.predict, net, x))
+    assert "training mode by another thread" in refused[0]
+    outputs = et.predict(net, (during(train, net, x, y) for _ in range(1)))
+    assert "eval mode by another thread" in refused[1]
+    assert torch.equal(outputs, et.predict(net, x)) and all(modes(net))
 
 
-def test_predictions_at_once_leave_a_batch_for_each_member(monkeypatch):
-    net, x = et.ensemble(plain(), "batch_ensemble", M).eval(), numbers(B, m)
-    expected = et.predict(net, x)
-    for own in (True, False):
-        net.own_batches = own
-        for size in (None, 2):
-            found = pausing(
-                monkeypatch, lambda size=size: et.predict(net, x, batch_size=size),
-                lambda: et.predict(net, x),
-            )  # fmt: skip
-            for y in found:
-                torch.testing.assert_close(y, expected)
-        assert net.own_batches is own
+@pytest.mark.parametrize("own", [False, True])
+def test_predictions_at_once_leave_a_batch_for_each_member(own):
+    net, x, others = et.ensemble(plain(), "batch_ensemble", M).eval(), numbers(B, m), []
+    expected, net.own_batches = et.predict(net, x), own
+
+    def stream():
+        with ThreadPoolExecutor(1) as pool:
+            others.append(pool.submit(et.predict, net, x).result())
+        yield x
+
+    assert torch.equal(et.predict(net, stream()), expected) and torch.equal(others[0], expected)
+    assert net.own_batches is own

@@ -7,8 +7,8 @@ from torch import nn
 import ensedu.torch as et
 from ensedu.methods import METHODS, size_option
 from ensedu.torch.train.predicting import draws_noise
-from tests.torch.train import trained_networks
-from tests.torch.train.trained_networks import M, m, n, numbers
+from tests.torch.train import nets
+from tests.torch.train.nets import M, m, n, numbers
 
 S, B = 2, 7
 DOUBLE = {"rtol": 1e-12, "atol": 1e-12}
@@ -19,13 +19,16 @@ DRAWING = {
 
 
 def network(method, **options):
-    return trained_networks.network(method, **DRAWING.get(method, {}), **options)
+    return nets.network(method, **DRAWING.get(method, {}), **options)
 
 
 def converted(method, **options):
     own = {} if method == "mc_dropout" else DRAWING.get(method, {})
-    net = trained_networks.converted(method, **own, **options)
-    trained_networks.train_statistics(net)
+    net = nets.converted(method, **own, **options)
+    for part in net.modules():
+        if isinstance(part, nn.BatchNorm2d):  # statistics of a training that was
+            for statistic in (part.running_mean, part.running_var):
+                statistic.copy_(1 + numbers(*statistic.shape).square())
     return net
 
 
@@ -138,22 +141,13 @@ def test_what_a_module_does_with_its_members():
         et.predict(Around(net, lambda y: y.permute(1, 2, 0)), x)
 
 
-@pytest.mark.parametrize(
-    ("make", "options"),
-    [
-        (et.Rank1Linear, {"per_example": True, "posterior_std": 0.9}),
-        (et.MeanFieldLinear, {"estimator": "local", "posterior_std": 0.9}),
-    ],
-)
-def test_what_draws_for_each_example_draws_in_each_minibatch(make, options):
-    members = (M,) if make is et.Rank1Linear else ()
-    torch.manual_seed(0)
-    net = et.Sequential(make(m, 2, *members, dtype=torch.float64, **options))
+@pytest.mark.parametrize("method", ["rank1", "mean_field"])
+def test_what_draws_for_each_example_draws_in_each_minibatch(method):
+    own = {"per_example": True} if method == "rank1" else {"estimator": "local"}
     x = numbers(1, m).expand(B, m)
     for batch_size in (None, 3):
-        y = et.predict(net, x, batch_size=batch_size, samples=S)
-        assert y.shape == (S * (members or (1,))[0], B, 2)
-        assert len(torch.unique(y[0, :, 0])) == B
+        y = et.predict(network(method, **own), x, batch_size=batch_size, samples=S)
+        assert y.shape == (S * M, B, 2) and len(torch.unique(y[0, :, 0])) == B
     model = et.ensemble(nn.Sequential(nn.Linear(m, 2)).double(), "rank1", M, per_example=True)
     assert et.predict(model, x, batch_size=2).shape == (M, B, 2)
 
@@ -199,6 +193,10 @@ class Several(nn.Module):
         return {"y": self.head(hidden), "parts": (hidden, hidden[:, 0]), "flag": flag}
 
 
+def flat(outputs):
+    return [outputs["y"], *outputs["parts"]]
+
+
 @pytest.mark.parametrize("method", ["batch_ensemble", "deep_ensemble", "rank1", "mean_field"])
 def test_outputs_in_tuples_and_dicts_stay_in_them(method):
     torch.manual_seed(0)
@@ -214,13 +212,8 @@ def test_outputs_in_tuples_and_dicts_stay_in_them(method):
         kind = {"targets": False} if given is stream else {}
         found = et.predict(net, given, samples=samples, batch_size=size, **kind)
         assert found["flag"] is False
-        for own, path in (
-            (found["y"], lambda out: out["y"]),
-            (found["parts"][0], lambda out: out["parts"][0]),
-            (found["parts"][1], lambda out: out["parts"][1]),
-        ):
-            expected = torch.cat([path(draw) for draw in draws]).detach()
-            torch.testing.assert_close(own, expected, **DOUBLE)
+        for own, *expected in zip(*(map(flat, (found, *draws))), strict=True):
+            torch.testing.assert_close(own, torch.cat(expected).detach(), **DOUBLE)
 
 
 def test_what_is_a_target_is_said_and_left_out():

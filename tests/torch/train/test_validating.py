@@ -7,7 +7,8 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 import ensedu.torch as et
-from tests.torch.train.trained_networks import M, N, converted, data, network, numbers, same, train
+from tests.torch.train.nets import M, N, converted, data, network, numbers
+from tests.torch.train.tools import same, train
 
 S = 5
 
@@ -29,7 +30,7 @@ CASES = [
 @pytest.mark.parametrize(("make", "method", "samples"), CASES)
 def test_the_mixture_is_the_nll_of_mean_probabilities(make, method, samples):
     """By the generator as the training has left it, in the order of passes by hand."""
-    x, y = data(images=make is converted)
+    x, y = data(make)
     net, states = make(method, **({"posterior_std": 0.9} if samples > 1 else {})), []
     held = et.Validation(x, y, score="mixture", samples=samples)
     look = {"callback": lambda row: states.append(torch.get_rng_state())}
@@ -42,24 +43,19 @@ def test_the_mixture_is_the_nll_of_mean_probabilities(make, method, samples):
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_function_gets_all_predictions_and_targets(stream):
-    x, y = data()
-    seen = []
+    (x, y), found = data(), []
 
     def score(predictions, targets):
-        assert not predictions.requires_grad
-        seen.append((predictions, targets))
-        return -float((predictions.softmax(-1).mean(0).argmax(-1) == targets).double().mean())
+        assert predictions.shape == (S * M, N, 2) and not predictions.requires_grad
+        assert len(predictions[:, 0, 0].unique()) == S * M and torch.equal(targets, y)
+        hits = predictions.softmax(-1).mean(0).argmax(-1) == targets
+        found.append(-float(hits.double().mean()))
+        return found[-1]
 
-    held = DataLoader(TensorDataset(x, y), 5) if stream else x
-    net = network("rank1")
-    rows = train(net, x, y, epochs=2,
-        validation=et.Validation(held, None if stream else y, score=score, samples=S),
-    )  # fmt: skip
-    assert [tuple(p.shape) for p, _ in seen] == [(S * M, N, 2)] * 2
-    assert all(torch.equal(targets, y) for _, targets in seen)
-    assert len({float(p[i * M, 0, 0]) for p, _ in seen[:1] for i in range(S)}) == S
-    hits = [float((p.softmax(-1).mean(0).argmax(-1) == y).double().mean()) for p, _ in seen]
-    assert [row["validation"] for row in rows] == [-hit for hit in hits]
+    held = (DataLoader(TensorDataset(x, y), 5), None) if stream else (x, y)
+    held = et.Validation(*held, score=score, samples=S)
+    rows = train(network("rank1"), x, y, epochs=2, validation=held)
+    assert [row["validation"] for row in rows] == found
 
 
 @pytest.mark.parametrize("method", ["rank1", "mc_dropout"])
@@ -94,7 +90,7 @@ def test_targets_without_an_axis_meet_their_predictions():
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_score_that_is_not_finite_is_named(value):
-    (x, y), nll = data(), et.softmax_cross_entropy
+    x, y = data()
     held = et.Validation(x, y, score=lambda predictions, y: value)
     with pytest.raises(FloatingPointError, match=f"validation is {value} at step 4"):
-        train(network("single"), x, y, nll, validation=held)
+        train(network("single"), x, y, validation=held)
