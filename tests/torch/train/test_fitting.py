@@ -162,9 +162,8 @@ def test_what_belongs_to_a_member_gets_its_own_gradient_and_what_is_shared_the_m
         apart = p.shape[0] == M and not name.startswith(("model.0.weight", "model.1"))
         if method == "last_layer" and make is converted:
             apart = name.startswith("model.7")
-        factor = (M if apart or method == "deep_ensemble" else 1) * (
-            4 if name.rpartition(".")[2] in FAST else 1
-        )
+        factor = M if apart or method == "deep_ensemble" else 1
+        factor *= 4 if name.rpartition(".")[2] in FAST else 1
         torch.testing.assert_close(mine, p - 0.1 * factor * p.grad, rtol=1e-12, atol=1e-14)
     with pytest.warns(UserWarning, match=r"learns at lr / M: member_gradient_factor=M"):
         train(net, x, y, **own)

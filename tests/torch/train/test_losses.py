@@ -102,9 +102,6 @@ def test_labels_are_integers_of_any_size_in_range():
                 loss(*args)
 
 
-# The evidence lower bound
-
-
 def model():
     return nn.Sequential(nn.Linear(m, 7), nn.Tanh(), nn.Linear(7, k)).double()
 
