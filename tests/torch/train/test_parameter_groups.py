@@ -19,7 +19,8 @@ def test_weights_decay_and_fast_weights_may_have_a_rate(rate):
     for method in ("deep_ensemble", *FAST, "mean_field", "last_layer"):
         options = {"head": "3"} if method == "last_layer" else {}
         net = et.ensemble(model(), method, **size_option(method, M), **options)
-        net.model[3].requires_grad_(method != "batch_ensemble")  # what is frozen is left out
+        if method == "batch_ensemble":
+            net.model[3].requires_grad_(False)  # what is frozen is left out
         expected = []
         for name, p in net.named_parameters():
             decays = name.endswith(".weight") and not name.endswith(".1.weight")

@@ -151,7 +151,7 @@ def test_what_draws_for_each_example_draws_in_each_minibatch(method):
 def test_bad_calls_are_named():
     x = torch.ones(B, m)
     rank1, one = et.mlp([m, 2], "rank1", M), nn.Linear(m, 2)
-    changing = Around(rank1, lambda y: {"y": y} if y.shape[1] == 3 else (y,))
+    changing = Around(one, lambda y: {"y": y} if len(y) == 3 else (y,))
     hidden = nn.Sequential(nn.Linear(m, n), et.MCDropout(), nn.Linear(n, 2))
     assert et.predict(hidden, x, batch_size=B, samples=S).shape == (S, B, 2)
     for net, given, options, error, words in (
