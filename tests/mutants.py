@@ -578,7 +578,7 @@ MUTANTS = (
         "ensedu/torch/whole/inputs.py",
         "own.ndim and len(own) == examples",
         "own.ndim",
-        ("tests/torch/train/test_batches.py",),
+        ("tests/torch/train/test_fitting.py",),
         "constants are dealt out as examples",
     ),
     Mutant(
