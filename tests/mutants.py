@@ -368,7 +368,7 @@ MUTANTS = (
         "ensedu/torch/train/modes.py",
         "setattr(part, flag, had)",
         "setattr(part, flag, True)",
-        ("tests/torch/train/test_predicting.py",),
+        ("tests/torch/train/test_modes.py",),
         "a module that was in eval mode trains after a prediction",
     ),
     Mutant(
@@ -599,7 +599,7 @@ MUTANTS = (
         "ensedu/torch/whole/inputs.py",
         "own.ndim and len(own) == examples",
         "own.ndim",
-        ("tests/torch/train/test_batches.py",),
+        ("tests/torch/train/test_fitting.py",),
         "constants are dealt out as examples",
     ),
     Mutant(
