@@ -11,7 +11,6 @@ and a linear model; a `Contestant` of your own stands beside them. Its ``train(j
   on the rows to test on.
 - `pooled` says how contestants differ from a reference over the `TaskScores` of several sources,
   with an interval, Holm's p-value and a `verdict`: better, worse, practically equal, unclear.
-  `sensitivity` pools in other ways.
 - `ensedu.running` computes tables of many rows on several processes, and goes on after a stop.
 
 One row of one contestant::
@@ -38,7 +37,6 @@ from ensedu.contest.contestants import CONTESTANTS  # noqa: E402
 from ensedu.contest.forecasts import Classes, Numbers  # noqa: E402
 from ensedu.contest.jobs import Contestant, Job, Trained  # noqa: E402
 from ensedu.contest.rounds import Choice, choose, run_split  # noqa: E402
-from ensedu.contest.sensitivity import Sensitivity, sensitivity  # noqa: E402
 from ensedu.contest.statistics import (  # noqa: E402
     Pooled,
     TaskDifference,
@@ -57,7 +55,6 @@ __all__ = [
     "Job",
     "Numbers",
     "Pooled",
-    "Sensitivity",
     "Task",
     "TaskDifference",
     "TaskScores",
@@ -67,6 +64,5 @@ __all__ = [
     "pooled",
     "rows_of_split",
     "run_split",
-    "sensitivity",
     "verdict",
 ]
