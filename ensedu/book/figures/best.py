@@ -101,7 +101,7 @@ class Forest:
         middles = [one.interval[1] for one in every]
         self.words = sorted({one.word for one in every})
         # One axis for all choices, in halves; what leaves it is an arrowhead.
-        self.ends = math.floor(2 * min(middles)) / 2 - 1, math.ceil(2 * max(middles)) / 2 + 0.5
+        self.ends = math.floor(2 * min(middles)) / 2 - 1.5, math.ceil(2 * max(middles)) / 2 + 0.5
 
     def draw(self, temperature: str) -> Figure:
         """Draw a row a contestant."""
