@@ -24,6 +24,10 @@ MEMBERS = (
     "all ways to choose so many members from ten, 20 splits, 3 seeds on each. Line: what the first "
     "two dots say of all."
 )
+CONTEST = (
+    "Left is better. Four networks are better than one, with a temperature for all and without. "
+    "Hollow marks are unclear. Each dot is one data set, and a line is where their middle may lie."
+)
 TABLE = "Five networks, mean ± standard deviation over 20 splits, and means of others"
 OWN = (
     "Rows that no network has seen, the lowest prediction first. If the intervals are right, 19 of "

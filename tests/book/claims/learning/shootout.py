@@ -110,7 +110,7 @@ def lucky(others: int, k: int) -> float:
 
 
 def wins() -> np.ndarray:
-    """Return of all pairs of methods and tasks how far the first is ahead, and how often it wins."""
+    """Return of all pairs on all tasks how far the first is ahead, and how often it wins."""
     found = []
     for task in reading.task_scores("nll"):
         for one, other in permutations([v for n, v in task.values.items() if n != SCALED], 2):
@@ -205,8 +205,8 @@ def _() -> None:
 
 
 @CLAIMS.says("all", "has the lower NLL on all 18", row("digits", "batch_ensemble", 1.3))
-@CLAIMS.says("seven-tenths", "On the typical one it gains 0.7", row("leaves", "batch_ensemble", 2),
-             *(row(t, "batch_ensemble", 2) for t in ("churn", "hpc", "cells", "concrete")))  # fmt: skip
+@CLAIMS.says("seven-tenths", "On the typical one it gains 0.7",
+             *(row(t, "batch_ensemble", 2) for t in ("churn", "hpc", "cells")))  # fmt: skip
 @CLAIMS.says("three", "on deliveries and telephone customers about three")
 def _() -> None:
     own = reading.compared()["batch_ensemble"].sources
