@@ -345,7 +345,7 @@ def _() -> None:
 @CLAIMS.says("three", "on two of them by about three", row("churn", BATCH, 1.2))
 @CLAIMS.says("tempered", "it stays better, on 17 of 18", scaled("wage", BATCH, 1.5))
 @CLAIMS.says("beside", "Compared with a deep ensemble it is unclear")
-@CLAIMS.says("ten", "on ten of 18 sources", row("cells", BATCH, 1.5))
+@CLAIMS.says("ten-of-18", "on ten of 18 sources", row("cells", BATCH, 1.5))
 @CLAIMS.says("summary", "A BatchEnsemble is better than one network, on")
 def _() -> None:
     own = reading.compared()[BATCH].sources
