@@ -1791,6 +1791,13 @@ MUTANTS = (
         ("tests/peers/test_contest_ivon.py",),
         "the prior of IVON counts once an example",
     ),
+    Mutant(
+        "ensedu/contest/tabm.py",
+        'name.endswith("weight")',
+        'name.endswith(("weight", "r"))',
+        ("tests/peers/test_contest_tabm.py",),
+        "fast weights of TabM decay",
+    ),
     # What a contest says.
     Mutant(
         "ensedu/contest/statistics.py",
