@@ -12,7 +12,7 @@ from numpy import ndarray as Array
 from ensedu.book import measured
 from ensedu.book.experiments.contest.tasks import SAME_SOURCE, SEEN, TASKS
 from ensedu.common import checks
-from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
+from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE, TABULAR
 from ensedu.contest.networks import MEMBERS, PASSES
 from ensedu.contest.rounds import FRESH
 from ensedu.contest.statistics import Pooled, TaskScores, pooled, task_difference
@@ -39,6 +39,8 @@ __all__ = [
     "tasks",
 ]
 
+#: All who are compared.
+CONTENDERS = CONTESTANTS | TABULAR
 #: One network with a temperature, which is a rival of those without.
 SCALED = f"{REFERENCE}_scaled"
 #: What is compared, whether more is better, and of which tasks: of classes, of numbers, of both.
@@ -52,8 +54,9 @@ SCORES = {
 }
 #: What a contestant costs: parameters that a prediction needs, and seconds of one thread.
 COSTS = ("kept", "train_seconds", "predict_seconds")
-#: Who runs its network once a weight sample, without being a random method of the book.
-SAMPLED = ("swag", "ivon")
+#: Who runs its network `PASSES` times, without being a random method of the book: once a weight
+#: sample, or a member of TabM.
+SAMPLED = ("swag", "ivon", *TABULAR)
 
 
 def tasks() -> list[str]:
@@ -101,7 +104,7 @@ def task_scores(score: str, tempered: bool = False) -> tuple[TaskScores, ...]:
             name: np.concatenate([own[name], own[name.replace(REFERENCE, again)]], axis=1)
             for name in (REFERENCE, SCALED)
         }
-        values = {name: own[name + ending] for name in CONTESTANTS if name + ending in own}
+        values = {name: own[name + ending] for name in CONTENDERS if name + ending in own}
         values[REFERENCE] = both[REFERENCE + ending]
         if not tempered:
             values[SCALED] = both[SCALED]
@@ -141,7 +144,7 @@ def costs(contestant: str) -> dict[str, float]:
             [row for row in rows(task) if row["contestant"] == name]
             for name in (contestant, REFERENCE)
         )
-        for cost, logs in found.items():
+        for cost, logs in found.items() if own else ():
             ratios = [np.mean(a[cost]) / np.mean(b[cost]) for a, b in zip(own, one, strict=True)]
             logs.append(float(np.log(np.median(ratios))))
     return {cost: float(np.exp(np.mean(logs))) for cost, logs in found.items()}
@@ -153,7 +156,7 @@ def passes(contestant: str) -> int | None:
     The members of a last layer have one body, which runs once.
     """
     name = contestant.removesuffix("_scaled")
-    row = METHODS.get(CONTESTANTS[name].method)
+    row = METHODS.get(CONTENDERS[name].method)
     if row is None:
         return None
     if row.stochastic or name in SAMPLED:
@@ -163,7 +166,7 @@ def passes(contestant: str) -> int | None:
 
 def prices() -> dict[str, dict[str, float | None]]:
     """Return `costs` and `passes` of all, one network with a temperature behind one network."""
-    others = [name for name in CONTESTANTS if name != REFERENCE]
+    others = [name for name in CONTENDERS if name != REFERENCE]
     names = (REFERENCE, SCALED, *others)
     return {name: costs(name) | {"passes": passes(name)} for name in names}
 
@@ -191,7 +194,7 @@ def other_ways(tempered: bool = False) -> dict[str, dict[str, Pooled]]:
 
 def label(contestant: str) -> str:
     """Return what readers call a contestant."""
-    name = CONTESTANTS[contestant.removesuffix("_scaled")].label
+    name = CONTENDERS[contestant.removesuffix("_scaled")].label
     return name + ", with a temperature" * contestant.endswith("_scaled")
 
 
@@ -208,7 +211,7 @@ def effects(names: Sequence[str], tempered: bool = False) -> dict[str, PooledEff
 
 def _color_of(contestant: str) -> str | None:
     """Return the method whose color a contestant has, if it has one."""
-    method = CONTESTANTS[contestant.removesuffix("_scaled")].method
+    method = CONTENDERS[contestant.removesuffix("_scaled")].method
     return method if contestant == method else None
 
 

@@ -89,10 +89,11 @@ def _() -> None:
     assert len({one["split"] for one in reading.rows("concrete")}) == 5
 
 
-@CLAIMS.says("two", "These two, and no others, are better than",
-             row("gpa2", "deep_ensemble", "nll", times=2), scaled("gpa2", "deep_ensemble", 2),
-             row("digits", "deep_ensemble", "nll", times=2))  # fmt: skip
-@CLAIMS.says("summary", "a deep ensemble and a BatchEnsemble are better, and")
+@CLAIMS.says(
+    "two", "These two, and no others, are better than",
+    row("wage", "deep_ensemble", "nll", times=2), row("digits", "deep_ensemble", "nll", times=2),
+)  # fmt: skip
+@CLAIMS.says("summary", "ensemble and a BatchEnsemble are better, and cost")
 @CLAIMS.says("not-because", "not because nothing is better")
 @CLAIMS.says("case", "Both are better than one network on the")
 @CLAIMS.says("case-c", "A BatchEnsemble fits as well, is better")
@@ -132,7 +133,7 @@ def _() -> None:
 
 @CLAIMS.says(
     "told", "was about two hundredths above that of one",
-    row("gpa2", "deep_ensemble", "auroc", times=0.8),
+    row("gpa2", "deep_ensemble", "auroc", times=0.5),
 )  # fmt: skip
 def _() -> None:
     assert 0.015 < apart("auroc", "deep_ensemble") < 0.025

@@ -14,7 +14,7 @@ from ensedu.book.experiments.contest.tasks import TASKS
 from ensedu.contest.swag import SNAPSHOTS, WINDOW
 from ensedu.contest.tasks import given
 from tests.book.claiming import Change, Claims
-from tests.book.claims.learning.shootout import COPIES, MEANING, clear, middle, row, scaled, word
+from tests.book.claims.learning.shootout import MEANING, clear, middle, row, word
 
 CLAIMS = Claims(
     "learning/more-from-one-network",
@@ -304,8 +304,7 @@ def _() -> None:
     assert told(0, 1)[2] == 1
 
 
-@CLAIMS.says("temperature", "a temperature gains less than a tenth",
-             *(scaled(t, n, 0.9) for t in ("wage", "cells", "credit") for n in COPIES))  # fmt: skip
+@CLAIMS.says("temperature", "a temperature gains less than a tenth")
 def _() -> None:
     assert -0.1 < middle(reading.SCALED) < 0
     assert word(reading.SCALED) == "unclear"
@@ -326,7 +325,7 @@ def _() -> None:
     assert word(reading.SCALED) == "unclear"
 
 
-@CLAIMS.says("ensemble", "four networks are better than one", row("diamonds", "deep_ensemble", 2))
+@CLAIMS.says("ensemble", "four networks are better than one", row("wage", "deep_ensemble", 2))
 def _() -> None:
     assert word("deep_ensemble") == "better"
 
