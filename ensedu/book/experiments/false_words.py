@@ -3,11 +3,12 @@
 The differences of the contest's rivals, without a temperature, are shifted so that no rival is
 better: until the median of each is 0, which is what a word by signs denies, or its mean, which is
 what a t-test denies; or each source is turned by a coin, so that they are as skewed to both sides.
-They are cut at 3 units before, as the t-tests of the book's second edition had them. Sources are then drawn anew, with all rivals together. Counted are the
-contests in which some rival has a word: by signs, with Bonferroni's correction, as
-`ensedu.contest.statistics` has it; by t-tests and by Wilcoxon's signed ranks, with Holm's; and by
-sign flips of the largest t over rivals (Westfall and Young 1993). Of rivals that *are* better, by
-0.8 standard deviations, the part that is found is counted.
+They are cut at 3 units before, as the t-tests of the book's second edition had them. Sources are
+then drawn anew, with all rivals together. Counted are the contests in which some rival has a word:
+by signs, with Bonferroni's correction, as `ensedu.contest.statistics` has it; by t-tests and by
+Wilcoxon's signed ranks, with Holm's; and by sign flips of the largest t over rivals (Westfall and
+Young 1993). Of rivals that *are* better, by 0.8 standard deviations, the part that is found is
+counted.
 """
 
 from collections.abc import Callable

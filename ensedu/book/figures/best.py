@@ -65,6 +65,14 @@ COLUMNS = {
 DIFFERENCE = "NLL minus one network's"
 #: In which other ways p-values are computed, beside signs.
 OTHER_TESTS = "t-tests, Holm", "Wilcoxon's, Holm"
+#: What the table of false words calls its rows and columns.
+LUCK = {
+    "coin": "nobody differs",
+    "median 0": "typical difference 0",
+    "mean 0": "mean difference 0",
+    "shifted": "found, of those better",
+}
+TESTS = {"signs": "signs", "t": "t-tests", "ranks": "Wilcoxon's", "flips": "flips of the largest t"}
 
 Effects = Mapping[str, plot.PooledEffect]
 
@@ -251,3 +259,13 @@ def ways(
         p = dict(zip(usual, holm(test.pvalue), strict=True))
         rows[way] = {row_name(name): (f"{p[name]:.3f}", "") for name in names}
     return rows
+
+
+def false_words(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return a table of the part of contests in which each test finds something, in percent."""
+    shown = {
+        LUCK[row["luck"]]: {title: 100 * row[test] for test, title in TESTS.items()} for row in rows
+    }
+    return method_table(
+        shown, columns=dict.fromkeys(TESTS.values(), "{:.0f}%"), corner="contests with a word"
+    )
