@@ -66,7 +66,7 @@ DIFFERENCE = "NLL minus one network's"
 #: In which other ways p-values are computed, beside signs.
 OTHER_TESTS = "t-tests, Holm", "Wilcoxon's, Holm"
 #: What the table of false words calls its rows and columns.
-LUCK = {
+NOBODY = {
     "coin": "nobody differs",
     "median 0": "typical difference 0",
     "mean 0": "mean difference 0",
@@ -264,7 +264,8 @@ def ways(
 def false_words(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Return a table of the part of contests in which each test finds something, in percent."""
     shown = {
-        LUCK[row["luck"]]: {title: 100 * row[test] for test, title in TESTS.items()} for row in rows
+        NOBODY[row["luck"]]: {title: 100 * row[test] for test, title in TESTS.items()}
+        for row in rows
     }
     return method_table(
         shown, columns=dict.fromkeys(TESTS.values(), "{:.0f}%"), corner="contests with a word"

@@ -222,10 +222,10 @@ def _() -> None:
 )
 @CLAIMS.says("twelve", "on 12 of the 18 it gains", row("leaves", "deep_ensemble", 1.2))
 @CLAIMS.says("sixteen", "It has the lower NLL on 16")
-@CLAIMS.says("right", "dots lie right of 0", row("gpa2", "deep_ensemble", 0.9))
+@CLAIMS.says("right", "Two of the deep ensemble's dots lie", row("gpa2", "deep_ensemble", 0.9))
 @CLAIMS.says("take", "Take the deep ensemble's 18 dots")
 @CLAIMS.says("one-dot", "and one fewer would make it unclear")
-@CLAIMS.says("hair", "lead is less than a hundredth of a unit")
+@CLAIMS.says("hair", "less than a hundredth of a unit")
 @CLAIMS.says("nineteenths", "of at most three in nineteen")
 def _() -> None:
     own = reading.compared()["deep_ensemble"].sources
