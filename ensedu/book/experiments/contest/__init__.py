@@ -43,8 +43,8 @@ two tables that are not in it, Sacramento and attrition of modeldata, by the row
   away, and this protocol was fixed. Scores of concrete and breast cancer on rows to test on had
   been seen by then, and chose nothing.
 - **Added**: two of the five splits of LeNet-5, and TabM, when all other rows had been seen. What
-  TabM is was fixed before its first row. A table's ``later`` says when and where; the seconds of
-  TabM are times its ``clock``, by which one network's own trainings took longer there.
+  TabM is was fixed before its first row. A table's ``later`` says when and where; seconds of these
+  rows are times its ``clock``, which is below 1 where one network's own trainings took longer.
 - **A test of the test**: one network takes part under a second name, too.
 """
 
