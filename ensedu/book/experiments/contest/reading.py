@@ -25,6 +25,7 @@ __all__ = [
     "SCALED",
     "SCORES",
     "compared",
+    "contenders",
     "costs",
     "effects",
     "forests",
@@ -39,8 +40,8 @@ __all__ = [
     "tasks",
 ]
 
-#: All who are compared.
-CONTENDERS = CONTESTANTS | TABULAR
+#: All who are compared, if they have rows of each source.
+ENTERED = CONTESTANTS | TABULAR
 #: One network with a temperature, which is a rival of those without.
 SCALED = f"{REFERENCE}_scaled"
 #: What is compared, whether more is better, and of which tasks: of classes, of numbers, of both.
@@ -86,6 +87,16 @@ def scores_of_rows(task: str, score: str) -> dict[str, Float[Array, "splits seed
 
 
 @functools.cache
+def contenders() -> tuple[str, ...]:
+    """Return who has rows of each source, and so takes part."""
+    by_source: dict[str, set[str]] = {}
+    for task in tasks():
+        there = by_source.setdefault(SAME_SOURCE.get(task, task), set())
+        there.update(row["contestant"] for row in rows(task))
+    return tuple(name for name in ENTERED if all(name in own for own in by_source.values()))
+
+
+@functools.cache
 def task_scores(score: str, tempered: bool = False) -> tuple[TaskScores, ...]:
     """Return a score of all tasks that have it, each with those who are compared.
 
@@ -104,7 +115,7 @@ def task_scores(score: str, tempered: bool = False) -> tuple[TaskScores, ...]:
             name: np.concatenate([own[name], own[name.replace(REFERENCE, again)]], axis=1)
             for name in (REFERENCE, SCALED)
         }
-        values = {name: own[name + ending] for name in CONTENDERS if name + ending in own}
+        values = {name: own[name + ending] for name in contenders() if name + ending in own}
         values[REFERENCE] = both[REFERENCE + ending]
         if not tempered:
             values[SCALED] = both[SCALED]
@@ -156,7 +167,7 @@ def passes(contestant: str) -> int | None:
     The members of a last layer have one body, which runs once.
     """
     name = contestant.removesuffix("_scaled")
-    row = METHODS.get(CONTENDERS[name].method)
+    row = METHODS.get(ENTERED[name].method)
     if row is None:
         return None
     if row.stochastic or name in SAMPLED:
@@ -166,7 +177,7 @@ def passes(contestant: str) -> int | None:
 
 def prices() -> dict[str, dict[str, float | None]]:
     """Return `costs` and `passes` of all, one network with a temperature behind one network."""
-    others = [name for name in CONTENDERS if name != REFERENCE]
+    others = [name for name in contenders() if name != REFERENCE]
     names = (REFERENCE, SCALED, *others)
     return {name: costs(name) | {"passes": passes(name)} for name in names}
 
@@ -194,7 +205,7 @@ def other_ways(tempered: bool = False) -> dict[str, dict[str, Pooled]]:
 
 def label(contestant: str) -> str:
     """Return what readers call a contestant."""
-    name = CONTENDERS[contestant.removesuffix("_scaled")].label
+    name = ENTERED[contestant.removesuffix("_scaled")].label
     return name + ", with a temperature" * contestant.endswith("_scaled")
 
 
@@ -211,7 +222,7 @@ def effects(names: Sequence[str], tempered: bool = False) -> dict[str, PooledEff
 
 def _color_of(contestant: str) -> str | None:
     """Return the method whose color a contestant has, if it has one."""
-    method = CONTENDERS[contestant.removesuffix("_scaled")].method
+    method = ENTERED[contestant.removesuffix("_scaled")].method
     return method if contestant == method else None
 
 

@@ -43,7 +43,7 @@ CLAIMS = Claims(
 
 
 #: One network with a temperature, and how many rivals there are.
-SCALED, RIVALS = reading.SCALED, 15
+SCALED, RIVALS = reading.SCALED, 14
 
 
 def row(task: str, contestant: str, times: float, score: str = "nll") -> Change:
@@ -158,12 +158,6 @@ def _() -> None:
         assert low < np.mean(won[abs(ahead - far) < 0.1 * far]) < high, far
 
 
-@CLAIMS.says("tabm", "authors' package with 32 members; it reads")
-def _() -> None:
-    assert reading.passes("tabm") == 32
-    assert {t for t in TASKS if "tabm" not in reading.scores_of_rows(t, "nll")} == {"lenet"}
-
-
 @CLAIMS.says("half-width", "two tables are too few for a verdict")
 def _() -> None:
     halves = ("deep_ensemble_half", "batch_ensemble_half")
@@ -172,20 +166,20 @@ def _() -> None:
 
 
 @CLAIMS.says("trials", "more only once in 762 trials")
-@CLAIMS.says("fifty", "so in one contest of fifty")
+@CLAIMS.says("fifty", "so in about one contest of fifty")
 @CLAIMS.says("nine", "it would happen in one of nine")
 @CLAIMS.says("exercise-coins", "One rival is that lucky once")
 @CLAIMS.says("exercise-called", "So it may be called better")
-@CLAIMS.says("exercise-eleven", "With 11 of 12 it is ten percent")
+@CLAIMS.says("exercise-eleven", "With 11 of 12 it is nine percent")
 @CLAIMS.says("exercise-asks", "May a rival that is lower on 12")
 @CLAIMS.says("exercise-question", "meet it on 12 sources")
 def _() -> None:
     assert round(1 / lucky(2, 18)) == 762
-    assert round(1 / (RIVALS * lucky(2, 18)), -1) == 50
+    assert 45 < 1 / (RIVALS * lucky(2, 18)) < 55
     assert round(1 / (RIVALS * lucky(3, 18))) == 9
     assert 1 / lucky(0, 12) == 2048
     assert round(100 * RIVALS * lucky(0, 12), 1) == 0.7
-    assert 0.09 < RIVALS * lucky(1, 12) < 0.1
+    assert round(100 * RIVALS * lucky(1, 12)) == 9
 
 
 @CLAIMS.says("two-dots", "At most two of the 18 dots")
