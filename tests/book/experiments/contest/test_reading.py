@@ -198,7 +198,7 @@ def test_prices_are_those_of_all_and_a_temperature_costs_nothing():
 def test_means_of_a_task_are_those_of_its_rows():
     task = reading.tasks()[0]
     found = reading.means(task)
-    assert {*found} == {*CONTESTANTS, reading.SCALED}
+    assert {*found} == {*reading.contenders(), reading.SCALED}
     for name, scores in found.items():
         for score, (mean, difference) in scores.items():
             one = both_copies(task, score, False)
