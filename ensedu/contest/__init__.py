@@ -11,7 +11,7 @@ forecast, `Classes` or `Numbers`.
   least NLL of the combined prediction on the rows to select on; fresh trainings of that are scored
   on the rows to test on.
 - `pooled` says how contestants differ from a reference over the `TaskScores` of several sources,
-  with an interval, Holm's p-value and a `verdict`: better, worse, practically equal, unclear.
+  with an interval, a p-value among all and a `verdict`: better, worse, practically equal, unclear.
 - `ensedu.running` computes tables of many rows on several processes, and goes on after a stop.
 
 One row of one contestant::

@@ -39,7 +39,7 @@ two tables that are not in it, Sacramento and attrition of modeldata, by the row
   `ensedu.contest.statistics`. Like stands beside like: without a temperature, or with one each.
 - **Why signs**: the second edition took t-tests and Holm's correction, and its differences are too
   skewed for them. `ensedu.book.experiments.false_words` draws contests from these rows in which no
-  rival is better: signs alone keep to 5 %. They were chosen by that, before a word was read.
+  rival is better: signs alone keep to 5 %. They were chosen by that, and not by their words.
 - **Changed**: a first protocol stopped trainings at their best epoch in the midst of a cosine. On
   concrete, breast cancer and part of digits, the rows to select on alone showed that a lucky epoch
   at a high rate was chosen, and that nearly all had chosen the highest rate. Those rows were thrown
