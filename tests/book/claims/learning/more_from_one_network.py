@@ -318,7 +318,7 @@ def _() -> None:
     assert clear(True) == {"deep_ensemble": "better", "batch_ensemble": "better"}
 
 
-@CLAIMS.says("swag", "There SWAG gains a third of a unit", row("wage", "swag", 2))
+@CLAIMS.says("swag", "There SWAG gains a third of a unit")
 @CLAIMS.says("summary", "a temperature and SWAG are both unclear")
 def _() -> None:
     assert (round(3 * middle("swag"), 0), word("swag")) == (-1, "unclear")

@@ -298,7 +298,7 @@ def _() -> None:
     assert layer.prior == Normal(1.0, networks.RANK1_STD)
 
 
-@CLAIMS.says("single", "0.4 units lower on the typical source", row("digits", RANK1, 0.5))
+@CLAIMS.says("single", "0.4 units lower on the typical source", row("gpa2", RANK1, 0.5))
 @CLAIMS.says("beside-batch", "on only 3 sources, which", row("gpa2", RANK1, 0.8))
 @CLAIMS.says("tempered", "have a temperature it is worse, with 2", scaled("gpa2", RANK1, 0.5))
 @CLAIMS.says("beside-deep", "Compared with a deep ensemble it is unclear")
