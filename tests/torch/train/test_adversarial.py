@@ -7,7 +7,7 @@ import torch
 
 import ensedu.torch as et
 from ensedu.methods import METHODS
-from ensedu.torch.train.adversarial import input_reach, with_adversarial
+from ensedu.torch.train.adversarial import Adversary
 from tests.torch.train.trained_networks import STEPS, B, M, N, converted, data, m, network
 
 
@@ -30,8 +30,8 @@ def test_every_method_trains_on_adversarial_examples(method):
 def test_inputs_move_to_where_each_members_loss_rises():
     x, y = data()
     net = network("batch_ensemble")
-    far = input_reach(x, 0.01)
-    examples, targets = with_adversarial(net, x, y, et.softmax_cross_entropy, far, M, split=False)
+    far = 0.01 * (x.amax(0) - x.amin(0))
+    examples, targets = Adversary(net, et.softmax_cross_entropy, x, 0.01, None)(x, y)
     assert examples.shape == (M, 2 * N, m) and torch.equal(targets, torch.cat([y, y]))
     assert torch.equal(examples[:, :N], x.expand(M, N, m))
     steps = examples[:, N:] - x

@@ -9,6 +9,7 @@ from functools import partial, wraps
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch.optim import lr_scheduler as schedulers
 
 import ensedu.torch as et
 from ensedu.torch.train.checkpoints import newest, save
@@ -152,12 +153,13 @@ OTHERS = {
     "batch_size": {"batch_size": 3}, "lr": {"lr": 0.1}, "fast_lr_factor": {"fast_lr_factor": 2.0},
     "weight_decay": {"weight_decay": 0.1}, "beta": {"kl": et.KLWeight(0.5)},
     "anneal": {"kl": et.KLWeight(anneal=1)}, "split": {"split": True}, "seed": {"seed": 1},
-    "kl_weights": {"kl": et.KLWeight(minibatches="geometric")}, "adversarial": {"adversarial": 0.1},
-    "drop_last": {"drop_last": True}, "clip": {"clip": 1.0}, "scheduler": {"scheduler": CONSTANT},
+    "adversarial": {"adversarial": 0.1},
+    "scheduler": {"scheduler": CONSTANT}, "member_gradient_factor": {"member_gradient_factor": 2.0},
     "autocast": {"autocast": torch.bfloat16}, "data": {"x": X + 1e-12}, "data = ": {"y": 1 - Y},
     "num_examples = 21": {"x": X[1:], "y": Y[1:]}, "score = mean": {"validation": (X, Y)},
     r"nll = softmax_cross_entropy\(reduction='sum'\)": {"nll": SUM},
-    "0.r": {"net": network("rank1")}, "AdamW": {"optimizer": torch.optim.SGD},
+    "optimizer's settings": {"optimizer": partial(torch.optim.AdamW, betas=(0.8, 0.9))},
+    "0.r": {"net": network("rank1")}, "optimizer = Adam,": {"optimizer": torch.optim.Adam},
 }  # fmt: skip
 
 
@@ -197,3 +199,40 @@ def test_no_checkpoint_holds_what_is_not_finite(tmp_path):
         train(net, X, Y, nll, epochs=9, checkpoint=tmp_path)
     (found,) = tmp_path.glob("**/step-*")
     assert all(value.isfinite().all() for value in load_file(found).values())
+
+
+MAKERS = {
+    "steps at milestones": partial(schedulers.MultiStepLR, milestones=[3, 9], gamma=0.3),
+    "cosine with restarts": partial(schedulers.CosineAnnealingWarmRestarts, T_0=3, T_mult=2),
+    "one cycle": partial(schedulers.OneCycleLR, max_lr=0.3, total_steps=5 * STEPS),
+    "a function": partial(schedulers.LambdaLR, lr_lambda=lambda step: 1 / (1 + step)),
+    "one after the other": lambda optimizer: schedulers.SequentialLR(
+        optimizer,
+        [schedulers.LinearLR(optimizer, 0.1, total_iters=4),
+         schedulers.ExponentialLR(optimizer, 0.9)],
+        milestones=[4],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_training_that_goes_on_takes_the_rates_of_one_that_was_not_stopped(tmp_path, name):
+    def run(epochs, **options):
+        net, made = network("rank1"), []
+        rows = train(
+            net,
+            X,
+            Y,
+            epochs=epochs,
+            lr=0.02,
+            fast_lr_factor=3.0,
+            optimizer=keeping(made),
+            **options,
+        )
+        return rows, net.state_dict(), made[-1].state_dict()
+
+    expected = run(5, scheduler=MAKERS[name])
+    assert not same(run(5)[1], expected[1])
+    for epochs in (1, 3, 5):
+        found = run(epochs, scheduler=MAKERS[name], checkpoint=tmp_path)
+    assert same(found, expected)

@@ -8,7 +8,7 @@ import ensedu.torch as et
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
 from ensedu.torch.train.predicting import draws_noise
-from ensedu.torch.train.validating import in_order, mean_nll
+from ensedu.torch.train.validating import Validator
 from tests.torch.train.predicted_networks import DOUBLE, B, M, S, converted, m, n, numbers, rng
 
 DRAWING = ["rank1", "mean_field", "mc_dropout"]
@@ -185,12 +185,16 @@ class Watch(nn.Module):
         return x
 
 
-@pytest.mark.parametrize("evaluate", [et.predict, mean_nll])
+@pytest.mark.parametrize("evaluate", ["predict", "validate"])
 def test_every_module_keeps_its_mode(evaluate):
     def run(net, x):
-        if evaluate is et.predict:
+        if evaluate == "predict":
             return et.predict(net, x)
-        return mean_nll(net, in_order(x, torch.zeros(len(x), 2), 4), et.half_squared_error)
+        batches = [(x, torch.zeros(len(x), 2))]
+        held = et.Validation(torch.ones(B, m), torch.zeros(B, 2))
+        validator = Validator(net, et.half_squared_error, held, 4)
+        validator.batches = batches
+        return validator.score()
 
     net = nn.Sequential(
         nn.Linear(m, n),
@@ -211,7 +215,7 @@ def test_every_module_keeps_its_mode(evaluate):
     assert [part.training for part in net.modules()] == modes
     assert all(map(torch.equal, net.buffers(), statistics))
     assert torch.is_grad_enabled()
-    if evaluate is et.predict:
+    if evaluate == "predict":
         assert torch.equal(run(net, x), run(net, x))
 
 

@@ -28,6 +28,8 @@ CLAIMS = Claims(
         "wider layers are cut into members": PAPER,
         "a BatchEnsemble whose members have last": PAPER,
         "adds products of thin matrices to weights": PAPER,
+        "MC dropout with a few masks": PAPER,
+        "a small network reads the features": PAPER,
         "where the learning rate has fallen": PAPER,
     },
 )

@@ -188,9 +188,9 @@ def _() -> None:
 
 
 @CLAIMS.says("just", "From random signs it is 0.25")
-@CLAIMS.says("both", "no single rate suits them and W")
+@CLAIMS.says("both", "near 1, the average does not slow")
 @CLAIMS.says("near", "0.78 of a pull is left")
-@CLAIMS.says("three-times", "W about three times too fast")
+@CLAIMS.says("three-times", "then W moves about three times too")
 def _() -> None:
     """From signs a quarter in each layer, near 1 more than half."""
     assert [round(one, 2) for one in surviving(0).values()] == [0.78, 0.38, 0.25]

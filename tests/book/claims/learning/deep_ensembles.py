@@ -84,8 +84,11 @@ def by_hand():
 @CLAIMS.says("others", "The others pay about 2")
 @CLAIMS.says("at-random", "you would pay 5.8 on average")
 @CLAIMS.says("outvoted", "The mixture pays 2.3")
+@CLAIMS.says("extreme", "gives the truth a probability of 0")
 def _() -> None:
     each, mixture = by_hand()
+    extreme = np.array([[np.inf], [0.7]])
+    assert extreme.mean() == np.inf > uncertainty.mixture_nll(extreme).item()
     assert round(each[0], 1) == 13.4
     assert [round(one) for one in each[1:]] == [2, 2]
     assert round(each.mean(), 1) == 5.8
