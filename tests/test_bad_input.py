@@ -558,6 +558,7 @@ ENSEMBLE = [
     (lambda: ensemble(method="rank1")(tones(B, m), noise=3), TypeError, ["noise", "net.noise()", "int"]),
     (lambda: ensemble(method="last_layer", init="signs"), TypeError, ["'last_layer'", "head", "'init'"]),
     (lambda: ensemble(method="last_layer"), TypeError, ["head", "None", "0, 2"]),
+    (lambda: ensemble(method="last_layer", head="2", init_std=-1), ValueError, ["init_std", "-1", "above 0"]),
     (lambda: ensemble(method="last_layer", head="1"), ValueError, ["head", "'1'", "0, 2"]),
     (lambda: ensemble(method="rank1")(tones(B, m), noise={"0.r": tones(M, m)}), ValueError, ["noise", "0: ", "['r', 's']"]),
     (lambda: converted("mc_dropout").member(0, {"3.mask": tones(2, 1, 2) > 0}), ValueError, ["3: noise['mask']", "(2, 1, 2)", "each of 1 samples"]),

@@ -544,7 +544,7 @@ FITTED = {
         ("guarantee", "interval"),
     ),
     "uncertainty.ConformalSets": (
-        uncertainty.ConformalSets.fit(np.full((B, 2), 0.5), np.zeros(B, int)),
+        uncertainty.ConformalSets.fit(np.full((B, 2), 0.5), np.zeros(B, int), None),
         ("guarantee", "sets"),
     ),
     "uncertainty.TemperatureScaling": (uncertainty.TemperatureScaling(2.0), ("probabilities",)),
