@@ -141,6 +141,12 @@ def _() -> None:
     assert 0.015 < apart("auroc", "deep_ensemble") < 0.025
 
 
+@CLAIMS.says("tabm", "TabM ran on two tables, too few")
+def _() -> None:
+    there = [t for t in TASKS if any(row["contestant"] == "tabm" for row in reading.rows(t))]
+    assert len(there) == 2
+
+
 @CLAIMS.says("small", "on small networks and at most 3,000")
 def _() -> None:
     """Of them 55% are fitted and 20% tested on."""

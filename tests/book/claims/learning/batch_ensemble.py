@@ -211,7 +211,11 @@ def trained(reduction: str, lr: float, epochs: int = 20, **options: Any) -> dict
     return {name: p.detach() - start[name] for name, p in net.named_parameters()}
 
 
-SGD = {"optimizer": partial(torch.optim.SGD, momentum=0.9), "weight_decay": 0.0}
+SGD = {
+    "optimizer": partial(torch.optim.SGD, momentum=0.9),
+    "weight_decay": 0.0,
+    "member_gradient_factor": 1.0,
+}
 
 
 @CLAIMS.says("cancels", "a factor in front of all gradients cancels")
