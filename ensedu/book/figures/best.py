@@ -48,6 +48,8 @@ BRIEF = {
     "one network, up to four times as long": "longer training",
     "one larger network": "larger network",
 }
+#: Why there is a row less.
+ROWS = "A temperature alone is a rival only where nobody else has one."
 #: Who stands at 0 where nobody has a temperature, and where all have one.
 REFERENCES = {"without": "one network", "with": "one network + temperature"}
 #: Inches of a row of dots, and how far dots are strewn in it.
