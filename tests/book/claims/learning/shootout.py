@@ -21,6 +21,7 @@ CLAIMS = Claims(
         "The mark is the middle of a": MEANING,
         "Suppose that a rival is no better": MEANING,
         "Unclear is not equal": MEANING,
+        "because signs do not know units": MEANING,
         "we would know the middle better": MEANING,
         "do not contradict each other": "what follows from the dots",
         "1 is perfect": MEANING,
