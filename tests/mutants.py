@@ -695,7 +695,7 @@ MUTANTS = (
         "an input of another number of members passes",
     ),
     Mutant(
-        "ensedu/common/text_table.py",
+        "ensedu/counting/text_table.py",
         'yield "-" * len(lines[0])',
         'yield "-"',
         ("tests/counting/test_counts.py",),

@@ -13,8 +13,8 @@ from ensedu import plot
 from ensedu.book.experiments.contest import reading
 from ensedu.book.page.method_table import method_table
 from ensedu.common.optional import optional
-from ensedu.common.text_table import Table
 from ensedu.contest.statistics import Pooled
+from ensedu.counting.text_table import Table
 from ensedu.methods import METHODS
 from ensedu.plot.panels import RIGHT, TITLE, inches, panels, set_axis, ticks, ticks_along
 from ensedu.plot.style import INK, MUTED, Figure, color, house_style, label

@@ -9,8 +9,8 @@ from numpy import ndarray as Array
 from ensedu import plot
 from ensedu.book.figures.best import row_name
 from ensedu.book.page.method_table import method_table
-from ensedu.common.text_table import Table
 from ensedu.contest.statistics import Pooled
+from ensedu.counting.text_table import Table
 from ensedu.plot.text_layout import SMALL
 
 CAPTION = (
