@@ -22,19 +22,6 @@ def by_hand(net, x):
     return (hidden @ w)[:, 0], np.concatenate([inner.reshape(len(x), -1), hidden], axis=1)
 
 
-def test_a_kernel_is_a_product_of_gradients_and_a_step_goes_down_them():
-    net, x = small.network(7, seed=3), small.circle(np.array([10.0, 50.0, 200.0]))
-    outputs, slopes = by_hand(net, x)
-    np.testing.assert_allclose(net(x)[0], outputs, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(small.kernel(net, x), slopes @ slopes.T, rtol=0, atol=1e-12)
-    at_data, slopes = by_hand(net, small.X)
-    before = np.concatenate([weight.ravel() for weight in net.weights])
-    small.train(net, 1, lr=0.3)
-    after = np.concatenate([weight.ravel() for weight in net.weights])
-    step = 0.3 * slopes.T @ (small.TARGETS - at_data) / 6
-    np.testing.assert_allclose(after - before, step, rtol=0, atol=1e-12)
-
-
 def test_what_is_foreseen_is_where_the_linearized_network_goes():
     """Its weights trained by small steps, with the gradients of the start."""
     net = small.network(11, seed=2)
@@ -86,7 +73,8 @@ def test_slopes_of_known_draws(power):
 
 def test_kernels_outputs_and_trainings_come_to_their_limits_as_the_theorems_say():
     kernels, outputs, trained = (
-        measured.load(name)["rows"] for name in ("kernel-width", "output-width", "embedded-training")
+        measured.load(name)["rows"]
+        for name in ("kernel-width", "output-width", "embedded-training")
     )
     for row in kernels:
         for own in (row["cross"], row["same"]):
@@ -203,14 +191,3 @@ def test_distances_are_relative_to_the_full_law(stored):
     for name, one, other in (("rank1", own["rank1"], own["full"]), ("coupled", pair, full)):
         wanted = np.sqrt(((one - other) ** 2).sum() / (other**2).sum())
         assert found[name][0] == pytest.approx(wanted, rel=1e-12)
-
-
-def test_clouds_lie_along_and_beyond_what_rows_and_columns_reach():
-    found = perturbed.clouds([0.03], draws=100)[0.03]
-    along, beyond = (
-        {name: own[:, axis].std(ddof=1) for name, own in found.items()} for axis in (0, 1)
-    )
-    assert along["full"] == pytest.approx(1, rel=1e-12)
-    assert max(beyond["full"], beyond["rank-1"]) < 0.05 < 0.3 < beyond["independent entries"]
-    apart = {name: np.abs(own - found["full"]).mean() for name, own in found.items()}
-    assert apart["rank-1"] < 0.1 < apart["independent entries"]

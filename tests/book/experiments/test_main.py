@@ -7,9 +7,8 @@ import pytest
 import toy_experiment as toy
 
 from ensedu.book import experiments
-from ensedu.book.experiments import EXPERIMENTS, nuts
+from ensedu.book.experiments import nuts
 from ensedu.book.experiments.__main__ import folders, main
-from ensedu.book.experiments.questions import QUESTIONS
 from tests.running.toy_runs import (
     expected,
     leave_ten_rows,
@@ -45,13 +44,6 @@ def two_toys(monkeypatch):
     monkeypatch.setattr("ensedu.book.experiments.__main__.EXPERIMENTS", found)
 
 
-def test_the_command_computes_all_by_default(tmp_path, two_toys, capsys):
-    assert main(["--out", str(tmp_path), "--workers", "1"]) == 0
-    words = [f"wrote {tmp_path / name}.json" for name in ("toy", "other")]
-    assert capsys.readouterr().out.splitlines() == words
-    assert len(read_table(tmp_path / "other.json")["rows"]) == 3
-
-
 def test_a_table_that_fails_leaves_the_others(tmp_path, two_toys, capsys, monkeypatch):
     monkeypatch.setenv("TOY_FAULT", "raise")
     assert main(["toy", "other", "toy", "--out", str(tmp_path)]) == 1
@@ -61,29 +53,6 @@ def test_a_table_that_fails_leaves_the_others(tmp_path, two_toys, capsys, monkey
     monkeypatch.delenv("TOY_FAULT")
     assert main(["toy", "--out", str(tmp_path)]) == 0
     assert without_times(tmp_path / "toy.json") == expected()
-
-
-def test_ctrl_c_stops_the_command(tmp_path, two_toys, capsys, monkeypatch):
-    def stopped(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("ensedu.book.experiments.__main__.compute_table", stopped)
-    assert main(["--out", str(tmp_path)]) == 130
-    assert capsys.readouterr() == ("", "")
-
-
-def test_fresh_drops_what_is_kept(tmp_path, two_toys, toy_log):
-    leave_ten_rows(tmp_path)
-    assert main(["toy", "--fresh", "--out", str(tmp_path)]) == 0
-    assert started_rows(toy_log) == list(range(11))
-
-
-def test_the_list_runs_nothing(capsys):
-    assert main(["--list"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in said] == list(EXPERIMENTS)
-    one = EXPERIMENTS["starts"]
-    assert f"starts: {QUESTIONS['starts']} {len(one.cases)} rows; {one.budget}" in said
 
 
 @pytest.mark.bad_input

@@ -9,7 +9,7 @@ import torch
 from scipy import stats
 
 from ensedu import uncertainty
-from ensedu.book.experiments import averaging, dropout, starts, table_one, variance_head
+from ensedu.book.experiments import averaging, dropout, table_one
 from ensedu.book.experiments import bayesian_cnn as cnn
 from ensedu.book.experiments import bayesian_cnn_images as seen
 from ensedu.book.experiments import digit_networks as networks
@@ -18,7 +18,7 @@ from ensedu.book.experiments import running_example as example
 from ensedu.book.experiments import training_rank1 as rank1
 from ensedu.book.experiments import width as widths
 from ensedu.data import gap
-from ensedu.torch import ensemble, mlp
+from ensedu.torch import mlp
 
 rng = np.random.default_rng(0)
 
@@ -57,7 +57,10 @@ def test_what_an_average_leaves_is_that_of_members_from_different_starts_in_the_
 def test_gaussian_ensembles_by_size_and_alone():
     mean, variance = rng.standard_normal((5, 11, 1)), rng.gamma(2.0, size=(5, 11, 1))
     y = rng.standard_normal((11, 1))
-    densities, found = stats.norm(mean, variance**0.5).pdf(y), table_one.scores_by_size(mean, variance, y)
+    densities, found = (
+        stats.norm(mean, variance**0.5).pdf(y),
+        table_one.scores_by_size(mean, variance, y),
+    )
     for size in range(1, 6):
         chosen = [*map(list, combinations(range(5), size))]
         squared = [np.mean((mean[own].mean(0) - y) ** 2) for own in chosen]
@@ -75,43 +78,36 @@ def test_gaussian_ensembles_by_size_and_alone():
     assert together["apart"] == pytest.approx(mean.std(0).mean(), rel=1e-12)
 
 
-def test_a_difference_from_the_published_table():
-    rows = [
-        {"data": data, "contestant": name, "split": split}
-        | {score: (rng.random(3) + split).tolist() for score in ("rmse", "nll", "moment", "average")}
-        for data in table_one.DATA
-        for name in ("single", "wide", "deep_ensemble")
-        for split in range(20)
-    ]
-    errors = table_one.beside_published(rows)[1]
-    own = [np.mean(row["rmse"]) for row in rows if (row["data"], row["contestant"]) == ("concrete", "deep_ensemble")]
-    error = np.sqrt((np.var(own, ddof=1) + 0.58**2) / 20)
-    assert errors["concrete", "rmse"] == pytest.approx((np.mean(own) - 6.03) / error, rel=1e-9)
-
-
-def test_errors_of_a_variance_head_are_from_the_curve_without_noise(monkeypatch):
-    def trained(beta, seed, x, *rest):
-        return np.stack([variance_head.sine.truth(x) + off for off in (0, 0.5)]), np.ones((2, *x.shape))
-
-    monkeypatch.setattr(variance_head, "trained", trained)
-    found = variance_head.run(0.0, 0, **variance_head.EXPERIMENT.settings)
-    assert found["rmse"] == pytest.approx([0.0, 0.5])
-
-
 def test_ratios_are_geometric_means_corrected_together():
-    made = {"noise": lambda n, s: 3 * s**2, "spread": lambda n, s: 1 / n, "error": lambda n, s: 5 / n}
-    names, factors = ("noise", "spread", "error", "member_error", "nll", "member_nll"), (0.5, 1, 1, 2)
+    made = {
+        "noise": lambda n, s: 3 * s**2,
+        "spread": lambda n, s: 1 / n,
+        "error": lambda n, s: 5 / n,
+    }
+    names, factors = (
+        ("noise", "spread", "error", "member_error", "nll", "member_nll"),
+        (0.5, 1, 1, 2),
+    )
     rows = [
         {"number": n, "sigma": s, "data_seed": seed}
-        | {place: {name: made.get(name, lambda n, s: 1.0)(n, s) * f for name in names} for place in parts.PLACES}
+        | {
+            place: {name: made.get(name, lambda n, s: 1.0)(n, s) * f for name in names}
+            for place in parts.PLACES
+        }
         for n, s in parts.CHOSEN
         for seed, f in enumerate(factors)
     ]
     found = parts.summarize(rows)
     low, mean, high = found["cells"][0]["noise"]
     assert mean == pytest.approx(3 * 0.1**2 * 1.125) and low < mean < high
-    wanted = {"noise / σ²": 3, "error / spread": 5, "noise, more data": 1, "spread, more data": 1 / 16,
-              "noise, more noise": 16, "spread, more noise": 1}
+    wanted = {
+        "noise / σ²": 3,
+        "error / spread": 5,
+        "noise, more data": 1,
+        "spread, more data": 1 / 16,
+        "noise, more noise": 16,
+        "spread, more noise": 1,
+    }
     for row in found["contrasts"]:
         assert row["mean"] == pytest.approx(wanted[row["ratio"]])
     assert len(found["contrasts"]) == 60
@@ -130,11 +126,15 @@ def test_passes_and_samples_are_averaged_in_groups():
         groups = right.reshape(-1, size, 5).mean(1)
         assert value == pytest.approx(-np.log(groups).mean(), rel=1e-12)
     wanted = -np.log(right[:4].reshape(2, 2, 5).mean(1)).mean()  # of five, one is left over
-    assert cnn.by_samples(members[:5], torch.from_numpy(labels), 2, cnn.nll) == pytest.approx(wanted)
+    assert cnn.by_samples(members[:5], torch.from_numpy(labels), 2, cnn.nll) == pytest.approx(
+        wanted
+    )
 
 
 def test_a_setting_is_chosen_on_validation_alone():
-    row = {"off": {"validation": [[3.0, 1.0], [1.0, 2.0], [9.0, 0.0]], "nll": [[0.0], [1.0], [2.0]]}}
+    row = {
+        "off": {"validation": [[3.0, 1.0], [1.0, 2.0], [9.0, 0.0]], "nll": [[0.0], [1.0], [2.0]]}
+    }
     assert dropout.chosen(row, "off") == 1
     key = {"task": "digits", "method": "batch_ensemble", "width": 5}
     nll = {0.02: [0.3, 0.3], 0.06: [0.2, 0.5], 0.18: [0.1, None]}  # None: training failed
@@ -150,10 +150,15 @@ def test_digits_of_members_that_disagree():
     sure, torn = [0.95, 0.05] + [0.0] * 8, [0.05, 0.95] + [0.0] * 8
     found = networks.scores(np.array([[[sure, sure], [sure, torn]]]), np.array([0, 0]))  # one draw
     own = -(0.95 * np.log2(0.95) + 0.05 * np.log2(0.05))
-    assert found == pytest.approx({
-        "sure": 0.5, "accuracy": 1.0, "nll": -(np.log(0.95) + np.log(0.5)) / 2, "expected": own,
-        "mutual_information": (0 + 1 - own) / 2,
-    })
+    assert found == pytest.approx(
+        {
+            "sure": 0.5,
+            "accuracy": 1.0,
+            "nll": -(np.log(0.95) + np.log(0.5)) / 2,
+            "expected": own,
+            "mutual_information": (0 + 1 - own) / 2,
+        }
+    )
     arrays = networks.arrays_of(mlp([5, 7, 3], "rank1", 2, dtype=torch.float64))
     assert all(np.array_equal(array, array.astype(np.float16)) for array in arrays.values())
 
@@ -173,7 +178,10 @@ def test_uncertainties_and_picks_of_images():
 
 def test_draws_of_rank_1_networks():
     stack = rank1.Stack(rank1.CONTESTANTS["signs"], [5, 9], (5, 7, 3))
-    x, y = torch.from_numpy(rng.standard_normal((2, 11, 5))), torch.from_numpy(rng.integers(0, 3, (2, 11)))
+    x, y = (
+        torch.from_numpy(rng.standard_normal((2, 11, 5))),
+        torch.from_numpy(rng.integers(0, 3, (2, 11))),
+    )
     states = [g.get_state() for g in stack.generators]
     found = rank1.score(stack, x, y, 6)
     for g, state in zip(stack.generators, states, strict=True):
@@ -183,40 +191,22 @@ def test_draws_of_rank_1_networks():
         points = stack.forward(x, None).softmax(-1)[1].mean(0).numpy()
     p = torch.stack(draws).numpy()  # (S, M, B, k)
     right = p[..., np.arange(11), y[1].numpy()]
-    assert {name: value[1] for name, value in found.items() if name != "prior_nll"} == pytest.approx({
-        "nll": -np.log(right.mean((0, 1))).mean(), "member_nll": -np.log(right.mean(0)).mean(),
-        "draw_nll": -np.log(right).mean(), "point_nll": -np.log(points[np.arange(11), y[1]]).mean(),
-        "accuracy": (p.mean((0, 1)).argmax(1) == y[1].numpy()).mean(),
-        "disagreement": uncertainty.disagreement(p.mean(0)),
-    })
+    assert {
+        name: value[1] for name, value in found.items() if name != "prior_nll"
+    } == pytest.approx(
+        {
+            "nll": -np.log(right.mean((0, 1))).mean(),
+            "member_nll": -np.log(right.mean(0)).mean(),
+            "draw_nll": -np.log(right).mean(),
+            "point_nll": -np.log(points[np.arange(11), y[1]]).mean(),
+            "accuracy": (p.mean((0, 1)).argmax(1) == y[1].numpy()).mean(),
+            "disagreement": uncertainty.disagreement(p.mean(0)),
+        }
+    )
 
 
-def test_ensembles_among_members_of_a_deep_one():
-    net, ((x_train, y_train), (x, y)) = widths.network("digits", "deep_ensemble", 64, 8, 0), widths.examples("digits", 0)
-    with torch.no_grad():
-        p, known = net(x).double().softmax(-1), net(x_train).argmax(-1) == y_train
-    found, halves = widths.score(net, "digits", 0, 4), [half.mean(0) for half in p.split(4)]
-    wanted = {
-        "accuracy": np.mean([(half.argmax(-1) == y).double().mean() for half in halves]),
-        "nll": np.mean([-half[range(len(y)), y].log().mean() for half in halves]),
-        "members_nll": -p[:, range(len(y)), y].log().mean().item(),
-        "members_accuracy": (p.argmax(-1) == y).double().mean().item(),
-        "train_accuracy": known.double().mean().item(),
-    }
-    assert {name: found[name] for name in wanted} == pytest.approx(wanted)
-    assert widths.score(net, "digits", 0, 1)["diversity"] is None
-
-
-def test_how_far_a_start_moves_is_the_mean_over_members(monkeypatch):
-    net, x, y = starts.trained(0, 0)
-    monkeypatch.setattr(starts, "trained", lambda network, epochs: (net, x[:61], y[:61]))
-    options = {"init": "normal", "init_std": 0.5}
-    row = starts.run(0, "batch_ensemble", options, seed=3, epochs=0, members=3)
-    torch.manual_seed(3)
-    members = ensemble(net, "batch_ensemble", 3, **options)
-    with torch.no_grad():
-        own, others = net(x[:61]), members(x[:61])
-    moved = [float((other - own).norm() / own.norm()) for other in others]
-    assert row["moved"] == pytest.approx(np.mean(moved), rel=1e-12)
-    top = sum(other.softmax(-1) for other in others).argmax(-1)
-    assert row["accuracy"] == pytest.approx(float((top == y[:61]).double().mean()))
+def test_published_figures_stand_beside_means_over_splits():
+    rows = [{"data": "boston", "contestant": "wide", "rmse": [i**2, i]} for i in range(7)]
+    own = np.arange(7) * (np.arange(7) + 1) / 2
+    wanted = own.mean(), np.sqrt(((own - own.mean()) ** 2).sum() / 6)
+    assert table_one.mean_of(rows, "boston", "wide", "rmse") == pytest.approx(wanted)

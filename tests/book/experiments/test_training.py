@@ -1,12 +1,14 @@
 """What learns from what: parts of a split, frozen and pruned weights, networks side by side."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 import torch
 from scipy import integrate, stats
 
+from ensedu.book import measured
 from ensedu.book.experiments import (
     bandits,
     bayesian_cnn,
@@ -15,13 +17,12 @@ from ensedu.book.experiments import (
     one_run,
     pruning,
     starts,
-    table_one,
 )
 from ensedu.book.experiments import training_batch_ensemble as batch
 from ensedu.book.experiments import training_rank1 as rank1
 from ensedu.book.experiments import width as widths
 from ensedu.data import bandit
-from ensedu.torch import MCDropout, MeanFieldLinear, mlp, predict
+from ensedu.torch import MeanFieldLinear, mlp
 from ensedu.torch.train.losses import elbo, softmax_cross_entropy
 
 PARTS = {
@@ -40,7 +41,11 @@ PARTS = {
 def test_parts_of_a_split_share_nothing_and_leave_nothing_out(name):
     one, other = ([np.asarray(x).reshape(len(y), -1) for x, y in PARTS[name](k)] for k in (0, 1))
     every = np.concatenate(one)
-    assert len(np.unique(every, axis=0)) == len(every) == (5000 if every.shape[1] == 784 and name != "starts" else 1797)
+    assert (
+        len(np.unique(every, axis=0))
+        == len(every)
+        == (5000 if every.shape[1] == 784 and name != "starts" else 1797)
+    )
     assert not np.array_equal(one[0][:100], other[0][:100])
 
 
@@ -69,18 +74,6 @@ def test_each_network_of_a_stack_is_the_layers(name):
             torch.testing.assert_close(grad, value.grad, rtol=1e-9, atol=1e-12)
 
 
-def test_networks_side_by_side_learn_as_alone_whoever_looks():
-    row, seen = rank1.CONTESTANTS["cauchy"], []
-    x, y = rank1.stacked_test_examples([3], 1)
-    together = rank1.train(row, [0, 3], 1, 0.01, 480, [2])
-    alone = rank1.train(
-        row, [3], 1, 0.01, 480, [1, 2], lambda one, _: seen.append(rank1.score(one, x, y, 2))
-    )
-    assert len(seen) == 2
-    for name, value in alone.parameters.items():
-        torch.testing.assert_close(value[0], together.parameters[name][1], rtol=1e-6, atol=1e-8)
-
-
 def test_divergences_of_cauchy_distributions_are_the_integrals():
     """A drawn one is right on average, a closed one is the quadrature; and what -1 costs."""
     stack = rank1.Stack(rank1.CONTESTANTS["cauchy"], [3], (5, 7, 3))
@@ -103,12 +96,12 @@ def test_divergences_of_cauchy_distributions_are_the_integrals():
     pairs = zip(*(one.ravel() for one in stack.fast_weight_moments()), strict=True)
     found = [integrate.quad(integrand, -math.pi / 2, math.pi / 2, pair)[0] for pair in pairs]
     assert float(stack.kl()[0].detach()) == pytest.approx(sum(found) / 4, rel=1e-5)
-    for name, most in (("signs", 200), ("signs_heavy", 5.9)):
+    for name, most in (("signs", 200), ("signs_heavy", 5.446)):
         stack, costs = rank1.Stack(rank1.CONTESTANTS[name], [3], (1, 1)), []
         for mean in (1.0, -1.0):
             stack.parameters["0.r_mean"].data.fill_(mean)
             costs.append(float(stack.kl()[0].detach()))
-        assert costs[1] - costs[0] == pytest.approx(most, abs=0.2), name
+        assert costs[1] - costs[0] == pytest.approx(most, abs=1e-3), name
 
 
 def test_noise_is_standard_normal_or_cauchy_and_of_the_prior_without_learning():
@@ -181,7 +174,11 @@ def test_coins_and_draws():
     late = [eaten(name, nothing, lr=0.003)[100:].mean() for name in ("greedy", "explore")]
     assert late == [0, pytest.approx(0.025, abs=0.016)]
     again = bandit.Mushrooms(np.repeat(many.x[:1], 120, 0), many.poisonous[:120], many.pays[:120])
-    for agent, std, torn in (("thompson", 0.5, True), ("ensemble", 1, True), ("thompson", 1e-6, False)):
+    for agent, std, torn in (
+        ("thompson", 0.5, True),
+        ("ensemble", 1, True),
+        ("thompson", 1e-6, False),
+    ):
         part = eaten(agent, again, first=0, steps=0, posterior_std=std).mean()
         assert (0.1 < part < 0.9) == torn, agent
 
@@ -214,26 +211,16 @@ def test_a_pruned_weight_is_0_in_every_draw_and_without_noise_means_remain():
 def test_a_short_run_of_pruning_drops_nothing_first(monkeypatch):
     train, (x, y) = pruning.split_digits(0)
     monkeypatch.setattr(pruning, "split_digits", lambda split: (train, (x[:300], y[:300])))
+    monkeypatch.setattr(pruning, "LEVELS", (0,))
     found = pruning.run("narrow", 0.1, 0, epochs=1, batch_size=1000, draws=1)
     assert found["error"][0] == found["by_size"][0] == found["by_epoch"][-1] != found["at_means"][0]
-    assert found["left"] == [477_600 - 4776 * level for level in pruning.LEVELS]
-
-
-def test_masks_stand_behind_each_activation_one_a_pass_or_one_an_example():
-    net, x = mlp((5, 7, 3, 2), "deep_ensemble", 3, dtype=torch.float64), torch.ones(11, 5).double()
-    masked = dropout.with_rate(net, 0.5)
-    assert [i for i, part in enumerate(masked) if isinstance(part, MCDropout)] == [2, 5]
-    assert torch.equal(predict(dropout.with_rate(masked, 0.0), x), predict(net, x))
-    one, other = (predict(dropout.with_rate(net, 0.5, per), x, samples=4) for per in (False, True))
-    assert (one == one[:, :1]).all() and not (other == other[:, :1]).all()
-    drawn = dropout.probabilities(masked, x.numpy(), 4, 0)  # (networks, passes, B, k)
-    torch.manual_seed(0)
-    logits = predict(masked, x, samples=4)  # pass after pass
-    np.testing.assert_allclose(drawn[1, 2], logits[2 * 3 + 1].softmax(-1).numpy(), rtol=1e-12)
 
 
 def test_rates_and_where_they_end():
-    rates = {name: np.array([one_run.rate(name, step, 300, 0.01) for step in range(300)]) for name in one_run.SCHEDULES}
+    rates = {
+        name: np.array([one_run.rate(name, step, 300, 0.01) for step in range(300)])
+        for name in one_run.SCHEDULES
+    }
     falls, holds, restarts = (rates[name] for name in ("falls", "holds", "restarts"))
     assert (rates["constant"] == 0.01).all() and falls[0] == 0.02 and falls[-1] < 1e-5
     np.testing.assert_array_equal(holds[:201], falls[:201])
@@ -241,37 +228,6 @@ def test_rates_and_where_they_end():
     np.testing.assert_allclose(restarts, np.tile(falls[::5], 5), rtol=1e-9)
     assert [*one_run.ends_of("falls", 80, 40)] == [72, 74, 76, 78, 80]
     assert [*one_run.ends_of("restarts", 80, 40)] == [16, 32, 48, 64, 80]
-
-
-def test_weights_of_a_run_come_back_and_are_sampled_around():
-    parts = table_one.split_of("concrete", 0)
-    net = table_one.untrained_networks(parts, table_one.CONTESTANTS["single"], 3)
-    x = torch.from_numpy(parts.x_test)
-    wanted, weights = predict(net, x).numpy(), one_run.weights_of(net)
-    both = one_run.outputs_of(net, x, torch.stack([weights, 0 * weights]))
-    np.testing.assert_array_equal(both[0], wanted)
-    assert (both[1] == 0).all()
-    seen = torch.randn(20, 2, 3, generator=torch.Generator().manual_seed(0)).double()
-    seen[:, 1] += 100
-    samples = one_run.samples_around(seen, 0)
-    assert samples[:, 0].abs().max() < 10 < 90 < samples[:, 1].min()
-
-
-def test_members_of_a_deep_ensemble_do_not_meet_in_the_sum():
-    """Trained alone from the same start, on the same batches, a member is the same."""
-    net = widths.trained("digits", "deep_ensemble", 16, 8, 0, 0.05, epochs=1)
-    alone = widths.network("digits", "deep_ensemble", 16, 8, 8)  # the seed of split 0
-    (x, y), _ = widths.examples("digits", 0)
-    own = [value[2].detach().clone().requires_grad_() for value in alone.parameters()]
-    optimizer = torch.optim.SGD(own, lr=0.05, momentum=0.9)
-    for rows in torch.randperm(len(x), generator=torch.Generator().manual_seed(8)).split(60):
-        W1, b1, W2, b2, W3, b3 = own
-        z = torch.relu(torch.relu(x[rows] @ W1.T + b1) @ W2.T + b2) @ W3.T + b3
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(z, y[rows]).backward()
-        optimizer.step()
-    for value, member in zip(own, net.parameters(), strict=True):
-        torch.testing.assert_close(value.detach(), member[2].detach(), rtol=1e-4, atol=1e-5)
 
 
 def test_where_training_fails_the_next_smaller_rate_is_taken(monkeypatch):
@@ -288,3 +244,10 @@ def test_where_training_fails_the_next_smaller_rate_is_taken(monkeypatch):
     assert widths.tune("digits", "batch_ensemble", 16, 100, 0.06)["nll"] == [None] * 4
     budgets = {"digits": {"starts": 1, "batch_size": 48, "epochs": [1]}}
     assert batch.tune("digits", "sgd", 1e300, 0, budgets) == {"nll": None}
+
+
+def test_draws_for_each_image_average_out_as_the_table_says():
+    row = measured.row(measured.load("rank1-gradients")["rows"], split=0)
+    found = rank1.gradients(0, **rank1.GRADIENTS.settings | {"sizes": [64]})
+    for kind, part in product(("member", "example"), ("weight", "mean", "rho")):
+        assert found[kind][part] == pytest.approx([row[kind][part][6]], rel=0.3), (kind, part)
