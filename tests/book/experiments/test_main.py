@@ -11,26 +11,12 @@ from ensedu.book.experiments import nuts
 from ensedu.book.experiments.__main__ import folders, main
 from tests.running.toy_runs import (
     expected,
-    leave_ten_rows,
-    read_table,
-    started_rows,
     without_times,
 )
 
 ROOT = Path(__file__).parents[3]
 
 pytestmark = pytest.mark.usefixtures("toy_log")
-
-
-def test_rows_of_older_code_are_kept_if_asked_for(tmp_path, two_toys, toy_log):
-    path = leave_ten_rows(tmp_path)
-    path.write_text(path.read_text().replace('"code": "', '"code": "0'))
-    with path.open("a") as opened:  # of a case that the older code had
-        opened.write('{"case": {"i": 99, "name": "z"}, "results": {"value": 1}, "seconds": 9.0}\n')
-    assert main(["toy", "--out", str(tmp_path)]) == 1
-    assert main(["toy", "--older", "--out", str(tmp_path)]) == 0
-    assert without_times(tmp_path / "toy.json") == expected() and started_rows(toy_log) == [7]
-    assert read_table(tmp_path / "toy.json")["seconds"] < 9
 
 
 @pytest.fixture
@@ -51,7 +37,10 @@ def test_a_table_that_fails_leaves_the_others(tmp_path, two_toys, capsys, monkey
     assert said.out == f"wrote {tmp_path / 'other.json'}\n"
     assert "1 of 11 cases of toy failed" in said.err
     monkeypatch.delenv("TOY_FAULT")
-    assert main(["toy", "--out", str(tmp_path)]) == 0
+    path = tmp_path / "toy.jsonl"
+    path.write_text(path.read_text().replace('"code": "', '"code": "0'))
+    assert main(["toy", "--out", str(tmp_path)]) == 1
+    assert main(["toy", "--older", "--out", str(tmp_path)]) == 0
     assert without_times(tmp_path / "toy.json") == expected()
 
 

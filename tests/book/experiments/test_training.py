@@ -74,18 +74,7 @@ def test_each_network_of_a_stack_is_the_layers(name):
             torch.testing.assert_close(grad, value.grad, rtol=1e-9, atol=1e-12)
 
 
-def test_divergences_of_cauchy_distributions_are_the_integrals():
-    """A drawn one is right on average, a closed one is the quadrature; and what -1 costs."""
-    stack = rank1.Stack(rank1.CONTESTANTS["cauchy"], [3], (5, 7, 3))
-    with torch.no_grad():
-        drawn = [float(stack.kl()[0]) for _ in range(400)]
-    means, deviations = (one.reshape(-1, 1) for one in stack.fast_weight_moments())
-    nodes, weights = np.polynomial.hermite_e.hermegauss(120)  # of a standard normal
-    log_p = stats.cauchy(1.0, 0.1).logpdf(means + deviations * nodes)
-    each = -0.5 * np.log(2 * np.pi * np.e) - np.log(deviations[:, 0])
-    wanted = (each - log_p @ weights / np.sqrt(2 * np.pi)).sum() / 4
-    error = np.std(drawn) / np.sqrt(len(drawn))
-    assert abs(np.mean(drawn) - wanted) < 5 * error < 0.05 * wanted
+def test_a_closed_divergence_of_cauchy_distributions_is_the_integral():
     stack = rank1.Stack(rank1.CONTESTANTS["signs_heavy"], [3], (1, 1))
 
     def integrand(angle, loc, scale):
@@ -96,12 +85,6 @@ def test_divergences_of_cauchy_distributions_are_the_integrals():
     pairs = zip(*(one.ravel() for one in stack.fast_weight_moments()), strict=True)
     found = [integrate.quad(integrand, -math.pi / 2, math.pi / 2, pair)[0] for pair in pairs]
     assert float(stack.kl()[0].detach()) == pytest.approx(sum(found) / 4, rel=1e-5)
-    for name, most in (("signs", 200), ("signs_heavy", 5.446)):
-        stack, costs = rank1.Stack(rank1.CONTESTANTS[name], [3], (1, 1)), []
-        for mean in (1.0, -1.0):
-            stack.parameters["0.r_mean"].data.fill_(mean)
-            costs.append(float(stack.kl()[0].detach()))
-        assert costs[1] - costs[0] == pytest.approx(most, abs=1e-3), name
 
 
 def test_noise_is_standard_normal_or_cauchy_and_of_the_prior_without_learning():
