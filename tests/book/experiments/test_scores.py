@@ -80,10 +80,13 @@ def test_ratios_are_geometric_means_corrected_together():
     factors = (0.5, 1, 1, 2)
     rows = [
         {"number": n, "sigma": s, "data_seed": seed}
-        | dict.fromkeys(parts.PLACES, {
-            "noise": 3 * s**2 * f, "spread": f / n, "error": 5 * f / n, "member_error": f,
-            "nll": f, "member_nll": f,
-        })
+        | {
+            place: {
+                "noise": 3 * s**2 * f, "spread": f / n, "error": 5 * f / n, "member_error": f,
+                "nll": f, "member_nll": f,
+            }
+            for place in parts.PLACES
+        }
         for n, s in parts.CHOSEN
         for seed, f in enumerate(factors)
     ]  # fmt: skip
