@@ -1403,7 +1403,7 @@ MUTANTS = (
         "ensedu/book/experiments/width.py",
         'loss = functools.partial(softmax_cross_entropy, reduction="sum")',
         "loss = softmax_cross_entropy",
-        (f"{ROW_AGAIN}[width]",),
+        ("tests/book/experiments/test_training.py",),
         "a member's step is smaller the more there are",
     ),
     Mutant(

@@ -15,7 +15,6 @@ from ensedu.book.experiments import bayesian_cnn_images as seen
 from ensedu.book.experiments import digit_networks as networks
 from ensedu.book.experiments import disentangling as parts
 from ensedu.book.experiments import running_example as example
-from ensedu.book.experiments import training_rank1 as rank1
 from ensedu.book.experiments import width as widths
 from ensedu.data import gap
 from ensedu.torch import mlp
@@ -157,28 +156,6 @@ def test_uncertainties_and_picks_of_images():
     both = np.array([[0.3, 0.0, 0.1, 0.15], [0.1, 0.0, 0.3, 0.01]])
     own = seen.Known(np.zeros((4, 28, 28)), both, np.zeros(4, bool))
     assert seen.doubtful_shares(own) == pytest.approx([0.25, 0.75])
-
-
-def test_draws_of_rank_1_networks():
-    stack = rank1.Stack(rank1.CONTESTANTS["signs"], [5, 9], (5, 7, 3))
-    x = torch.from_numpy(rng.standard_normal((2, 11, 5)))
-    y = torch.from_numpy(rng.integers(0, 3, (2, 11)))
-    states = [g.get_state() for g in stack.generators]
-    found = rank1.score(stack, x, y, 6)
-    for g, state in zip(stack.generators, states, strict=True):
-        g.set_state(state)
-    with torch.no_grad():
-        draws = [stack.forward(x, stack.noise(None)).softmax(-1)[1] for _ in range(6)]
-        points = stack.forward(x, None).softmax(-1)[1].mean(0).numpy()
-    p = torch.stack(draws).numpy()  # (S, M, B, k)
-    right = p[..., np.arange(11), y[1].numpy()]
-    wanted = {
-        "nll": -np.log(right.mean((0, 1))).mean(), "member_nll": -np.log(right.mean(0)).mean(),
-        "draw_nll": -np.log(right).mean(), "point_nll": -np.log(points[np.arange(11), y[1]]).mean(),
-        "accuracy": (p.mean((0, 1)).argmax(1) == y[1].numpy()).mean(),
-        "disagreement": uncertainty.disagreement(p.mean(0)),
-    }  # fmt: skip
-    assert {name: found[name][1] for name in wanted} == pytest.approx(wanted)
 
 
 def test_published_figures_stand_beside_means_over_splits():
