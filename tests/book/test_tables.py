@@ -1,7 +1,7 @@
 """The tables that `scripts/tables.py` and the zoo write into pages are those of the results."""
 
 from ensedu.book import measured
-from scripts.tables import on_page, speed, whole
+from scripts.tables import on_page, speed, starts, whole
 from tests.zoo import results
 
 
@@ -24,6 +24,10 @@ def test_the_table_of_speed_is_what_was_measured():
 def test_the_table_of_whole_models_is_what_was_measured():
     found = measured.load("whole-models")
     assert on_page("whole") == whole(found)
+
+
+def test_starts_are_what_was_measured():
+    assert on_page("starts") == starts(measured.load("starts"))
     peaks = {name: one["peak_bytes"] for name, one in found["contestants"].items()}
     # What the page says below it.
     assert peaks["batch_ensemble"] > peaks["deep_ensemble"] > 3 * peaks["one network"]
