@@ -32,3 +32,7 @@ def test_starts_are_what_was_measured():
     # What the page says below it.
     assert peaks["batch_ensemble"] > peaks["deep_ensemble"] > 3 * peaks["one network"]
     assert peaks["batch_ensemble, a part each"] < peaks["4 networks in turn"]
+
+
+def test_the_table_of_starts_is_what_was_measured():
+    assert on_page("starts") == starts(measured.load("starts"))
