@@ -21,7 +21,8 @@ class Mutant:
     typed: bool = False
 
 
-ROW_AGAIN = "tests/book/experiments/test_experiments.py::test_a_row_trained_again_is_the_tables"
+LAWS = "tests/book/experiments/test_experiments.py"
+ROW_AGAIN = f"{LAWS}::test_a_row_trained_again_is_the_tables"
 
 MUTANTS = (
     # Layers in NumPy: forward, and each backward.
@@ -1459,14 +1460,14 @@ MUTANTS = (
         "ensedu/book/experiments/questions.py",
         '    "zoo": "Which architectures can be converted?",\n',
         "",
-        ("tests/book/experiments/test_experiments.py",),
+        (f"{LAWS}::test_each_table_answers_a_question_of_its_own",),
         "a table has no question",
     ),
     Mutant(
         "ensedu/book/experiments/questions.py",
         '"How many members does a width carry?"',
         '"Does a published table come back?"',
-        ("tests/book/experiments/test_experiments.py",),
+        (f"{LAWS}::test_each_table_answers_a_question_of_its_own",),
         "two tables answer one question",
     ),
     # What a browser or another package sees, and a wrong axis in an annotation.
