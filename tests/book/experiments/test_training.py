@@ -31,8 +31,8 @@ PARTS = {
     "batch": lambda split: batch.examples("digits", split),
     "width": lambda split: widths.examples("digits", split),
     "width, MNIST": lambda split: widths.examples("mnist5000", split),
-    "pruning": pruning.split_digits,
-    "bayesian_cnn": bayesian_cnn.split_digits,
+    "pruning, MNIST": pruning.split_digits,
+    "bayesian_cnn, MNIST": bayesian_cnn.split_digits,
     "lifelong": lambda split: [part for task in lifelong.tasks(split) for part in task],
 }
 
@@ -40,12 +40,8 @@ PARTS = {
 @pytest.mark.parametrize("name", PARTS)
 def test_parts_of_a_split_share_nothing_and_leave_nothing_out(name):
     one, other = ([np.asarray(x).reshape(len(y), -1) for x, y in PARTS[name](k)] for k in (0, 1))
-    every = np.concatenate(one)
-    assert (
-        len(np.unique(every, axis=0))
-        == len(every)
-        == (5000 if every.shape[1] == 784 and name != "starts" else 1797)
-    )
+    every = {row.tobytes() for part in one for row in part}
+    assert len(every) == sum(map(len, one)) == (5000 if "MNIST" in name else 1797)
     assert not np.array_equal(one[0][:100], other[0][:100])
 
 
