@@ -21,6 +21,9 @@ class Mutant:
     typed: bool = False
 
 
+LAWS = "tests/book/experiments/test_experiments.py"
+ROW_AGAIN = f"{LAWS}::test_a_row_trained_again_is_the_tables"
+
 MUTANTS = (
     # Layers in NumPy: forward, and each backward.
     Mutant(
@@ -1366,28 +1369,28 @@ MUTANTS = (
         "ensedu/book/experiments/starts.py",
         "/ own.norm()).mean()",
         "/ own.norm()).max()",
-        ("tests/book/experiments/test_starts.py",),
+        (f"{ROW_AGAIN}[starts]",),
         "how far a start moves is told of its worst member",
     ),
     Mutant(
         "ensedu/book/experiments/starts.py",
         "for _ in range(epochs):",
         "for _ in range(1):",
-        ("tests/book/experiments/test_starts.py",),
+        (f"{ROW_AGAIN}[starts]",),
         "networks train for one epoch",
     ),
     Mutant(
         "ensedu/book/experiments/exact.py",
         "noise_std=noise)",
         "noise_std=noise**2)",
-        ("tests/book/experiments/test_exact.py",),
+        ("tests/book/experiments/test_posteriors.py",),
         "a posterior has the noise's standard deviation for its variance",
     ),
     Mutant(
         "ensedu/book/experiments/table_one.py",
         "chosen = [list(own) for own in combinations(members, int(size))]",
         "chosen = [list(members[: int(size)])]",
-        ("tests/book/experiments/test_table_one.py",),
+        ("tests/book/experiments/test_scores.py",),
         "an ensemble of so many is always the first ones",
     ),
     Mutant(
@@ -1492,21 +1495,21 @@ MUTANTS = (
         "ensedu/book/experiments/one_run.py",
         'if schedule == "holds" else step % fall',
         'if schedule == "falls" else step % fall',
-        ("tests/book/experiments/test_one_run.py",),
+        ("tests/book/experiments/test_training.py",),
         "the rate that falls to 0 holds, and the other one does not",
     ),
     Mutant(
         "ensedu/book/experiments/width.py",
         'loss = functools.partial(softmax_cross_entropy, reduction="sum")',
         "loss = softmax_cross_entropy",
-        ("tests/book/experiments/test_width.py",),
+        ("tests/book/experiments/test_training.py",),
         "a member's step is smaller the more there are",
     ),
     Mutant(
         "ensedu/book/experiments/digit_networks.py",
         "array.astype(np.float16).astype(np.float64)",
         "array.astype(np.float64)",
-        ("tests/book/experiments/test_digit_networks.py",),
+        ("tests/book/experiments/test_scores.py",),
         "scores are of other numbers than the page gets",
     ),
     Mutant(
@@ -1555,14 +1558,14 @@ MUTANTS = (
         "ensedu/book/experiments/questions.py",
         '    "zoo": "Which architectures can be converted?",\n',
         "",
-        ("tests/book/experiments/test_questions.py",),
+        (f"{LAWS}::test_each_table_answers_a_question_of_its_own",),
         "a table has no question",
     ),
     Mutant(
         "ensedu/book/experiments/questions.py",
         '"How many members does a width carry?"',
         '"Does a published table come back?"',
-        ("tests/book/experiments/test_questions.py",),
+        (f"{LAWS}::test_each_table_answers_a_question_of_its_own",),
         "two tables answer one question",
     ),
     # What a browser or another package sees, and a wrong axis in an annotation.
@@ -1930,7 +1933,7 @@ MUTANTS = (
         "ensedu/book/experiments/images_out.py",
         'order = np.argsort(-doubt, axis=None, kind="stable")',
         'order = np.argsort(doubt, axis=None, kind="stable")',
-        ("tests/book/experiments/test_images_out.py",),
+        ("tests/book/experiments/test_images.py",),
         "the pixels with the least doubt are counted",
     ),
     Mutant(
