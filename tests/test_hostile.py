@@ -26,7 +26,7 @@ from ensedu import costs, counting, data, methods, plot, priors, uncertainty
 from ensedu.book import measured
 from ensedu.book.page import explore, live, method_table, playground
 from ensedu.book.page.live import toys
-from ensedu.common import training_plan
+from ensedu.common import training
 from ensedu.data import bandit
 from ensedu.theory import conjugate, ntk, perturbations, pruning
 from ensedu.torch.train import losses
@@ -41,7 +41,7 @@ INTERFACE = (
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
     playground, method_table, live, toys, conjugate, pruning, bandit, ntk, perturbations,
-    training_plan,
+    training,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 
@@ -237,6 +237,7 @@ GOOD = {
     "mean": lambda: np.ones((m, n)),
     "members": lambda: True,
     "memory_saving": lambda: False,
+    "member_gradient_factor": lambda: 1.0,
     "method": lambda: "rank1",
     "model": Model,
     "module": lambda: torch.nn.Linear(m, n),
@@ -267,7 +268,6 @@ GOOD = {
     "per_member": lambda: 1,
     "kind": lambda: "geometric",
     "kl": en.KLWeight,
-    "minibatches": lambda: "geometric",
     "pi": lambda: 0.5,
     "places": lambda: 3,
     "points": lambda: {"single": [("a", 1.0, 1e9)]},
@@ -435,12 +435,12 @@ OTHERS = {
         "xlim": lambda: {"NLL": (0, 4)},
     },
     "plot.PooledEffect": {
-        "interval": lambda: (1.0, 2.0, 3.0), "prediction": lambda: (0.0, 4.0),
+        "interval": lambda: (1.0, 2.0, 3.0),
         "sources": lambda: [1.0, 3.0], "word": lambda: "worse", "method": lambda: "rank1",
     },
     "plot.forest": {
         "effects": lambda: {
-            "single": plot.PooledEffect((1.0, 2.0, 3.0), (0.0, 4.0), [1.0, 3.0], "worse")
+            "single": plot.PooledEffect((1.0, 2.0, 3.0), [1.0, 3.0], "worse")
         },
         "reference": lambda: "one network",
         "xlim": lambda: (-1, 4), "words": lambda: ["better", "unclear"],
@@ -477,7 +477,7 @@ OTHERS = {
     # No distributions, float64 and one step: no value makes the loss overflow.
     "torch.fit": {
         "net": double_net, "x": lambda: 0.1 * numbers(B, m), "y": lambda: 0.1 * numbers(B, 2),
-        "nll": lambda: et.half_squared_error, "optimizer": lambda: torch.optim.SGD,
+        "nll": lambda: et.half_squared_error, "optimizer": lambda: torch.optim.Adam,
         "num_examples": lambda: None,
     },
     "torch.kl": {"network": Model},
@@ -544,7 +544,7 @@ FITTED = {
         ("guarantee", "interval"),
     ),
     "uncertainty.ConformalSets": (
-        uncertainty.ConformalSets.fit(np.full((B, 2), 0.5), np.zeros(B, int)),
+        uncertainty.ConformalSets.fit(np.full((B, 2), 0.5), np.zeros(B, int), None),
         ("guarantee", "sets"),
     ),
     "uncertainty.TemperatureScaling": (uncertainty.TemperatureScaling(2.0), ("probabilities",)),
@@ -558,7 +558,7 @@ LEFT_OUT = {
     "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Interval",
     "uncertainty.Reliability", "uncertainty.VarianceParts", "conjugate.Posterior",
     "pruning.Pruned", "bandit.Mushrooms", "ntk.EmbeddedEnsemble", "ntk.Kernel", "ntk.Limit",
-    "ntk.Pass", "training_plan.Plan",
+    "ntk.Pass",
 }  # fmt: skip
 
 

@@ -1,14 +1,16 @@
 """The colors of the figures as variables, so that pages use the same ones.
 
-`--ensedu-` and a method's key, `shared`, `ink` or `muted`: light ones, those
-of the dark theme, and light ones again on paper. An element with a method's key
-in `data-method` has that method's color in `--ensedu-own`.
+`--ensedu-` and a method's key, `shared`, `ink`, `muted` or `doubt`: light ones,
+those of the dark theme, and light ones again on paper. An element with a
+method's key in `data-method` has that method's color in `--ensedu-own`.
 """
 
-from ensedu.plot.style import DARK, INK, MUTED, PALETTE, SHARED
+from ensedu.plot.style import DARK, DOUBT, INK, MUTED, PALETTE, SHARED
 
 NAME = "palette.css"
-COLORS = PALETTE | {"shared": SHARED, "ink": INK, "muted": MUTED}
+COLORS = PALETTE | {
+    "shared": SHARED, "ink": INK, "muted": MUTED, "doubt": DOUBT,
+}  # fmt: skip
 PAGES = """\
 :root {{
 {light}

@@ -121,9 +121,9 @@ def _converted(model: Any, key: str, options: argparse.Namespace, size: int) -> 
         return model
     more: dict[str, Any] = {"head": options.head} if METHODS[key].body else {}
     if METHODS[key].apart:
-        more["initialize"] = _leave_as_copied  # a count asks for no values
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "members 1 and 2 start equal")
+        more["initialize"] = _leave_as_copied
+    with warnings.catch_warnings():  # a count asks for no values
+        warnings.filterwarnings("ignore", "members 1 and 2 start equal|model looks trained")
         return ensemble(
             model, key, **size_option(key, size),
             shared=options.shared, modulated=options.modulated, **more,

@@ -10,10 +10,18 @@ from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.common.arrays import check_rng
-from ensedu.common.history import EpochRow, History
-from ensedu.common.training_checks import check_same_rows, members_to_split
-from ensedu.common.training_plan import Plan
-from ensedu.common.training_settings import KLWeight, Validation, as_kl_weight, as_validation
+from ensedu.common.training import (
+    EpochRow,
+    History,
+    KLWeight,
+    Validation,
+    as_kl_weight,
+    as_validation,
+    check_same_rows,
+    checked_batch_size,
+    members_to_split,
+    number_of_steps,
+)
 from ensedu.numpy.base import Layer, MemberLayer
 from ensedu.numpy.losses import Loss
 from ensedu.numpy.network import Sequential, Tile, kl_backward, named_layers
@@ -29,7 +37,7 @@ def fit(
     *,
     rng: Generator,
     epochs: int,
-    batch_size: int = 32,
+    batch_size: int | None = None,
     lr: float = 1e-3,
     optimizer: Callable[..., Optimizer] = Adam,
     kl: KLWeight = KLWeight(),
@@ -50,7 +58,8 @@ def fit(
     rng
         Shuffles; layers that draw have their own.
     epochs, batch_size
-        Times through all examples, and how many of them a step takes, N at most.
+        Times through all examples, and how many of them a step takes, N at most; 32 by default, or
+        all where they are fewer.
     lr
         Learning rate.
     optimizer
@@ -86,32 +95,34 @@ def fit(
     >>> [row["step"] for row in fit(net, x, x**2, half_squared_error, rng=rng, epochs=3)]
     [2, 4, 6]
     """
-    kl_weight, held = as_kl_weight(kl), as_validation(validation)
+    kl, held = as_kl_weight(kl), as_validation(validation)
     _check_arguments(net, x, y, held)
     check_rng("rng", rng)
     members = _members_to_split(net) if checks.boolean("split", split) else None
-    plan = Plan(
-        num_examples=len(x), batch_size=checks.positive_int("batch_size", batch_size),
-        split=members, lr=lr, beta=kl_weight.beta, anneal=kl_weight.anneal,
-        kl_weights=kl_weight.minibatches,
-    )  # fmt: skip
-    optim = _make_optimizer(optimizer, net, plan.lr)
-    history = History(plan, MemoryKeeper(net), epochs, held.patience if held else None)
+    size = checked_batch_size(batch_size, len(x), members)
+    steps = number_of_steps(len(x), size, members)
+    optim = _make_optimizer(optimizer, net, checks.real("lr", lr, low=0.0))
+    history = History(epochs, kl, held.patience if held else None)
+    best: dict[str, Array] = {}
     net.zero_grad()
-    for _ in history.epochs():
-        for rows in minibatches(len(x), plan.batch_size, members, rng):
-            beta = plan.kl_weight(history.step)
-            share = beta * plan.kl_share(history.step) / len(x)
+    while not history.over:
+        for rows in minibatches(len(x), size, members, rng):
+            beta = kl.at(history.step, steps)
             value, grad = _evaluate(nll, net(x[rows]), targets(y, rows))
             divergence = divergence_of(net)
-            total = value + share * divergence
-            history.add({"loss": total, "nll": value, "kl": divergence}, beta, rows.size)
+            loss = value + beta / len(x) * divergence
+            history.add({"loss": loss, "nll": value, "kl": divergence}, rows.size)
             net.backward(grad)
-            kl_backward(net, share)
+            kl_backward(net, beta / len(x))
             optim.step()
-        if held is not None:
-            history.validate(_score(net, nll, held))
-        history.end_epoch()
+        for name, parameter in net.params.items():
+            if not np.isfinite(parameter).all():
+                history.fail(f"{name} is not finite")
+        history.end_epoch(beta, None if held is None else _score(net, nll, held))
+        if history.patience is not None and history.best == len(history.rows) - 1:
+            best = {name: parameter.copy() for name, parameter in net.params.items()}
+    for name, value in best.items():
+        net.params[name][...] = value
     return history.rows
 
 
@@ -128,29 +139,6 @@ def targets(y: Array, rows: Array) -> Array:
     """Return the targets of a minibatch: a loss tells (M, B) from (B, k) by the axis k."""
     alone = rows.ndim > 1 and y.ndim == 1 and y.dtype.kind == "f"
     return (y[:, None] if alone else y)[rows]
-
-
-class MemoryKeeper:
-    """Keeps the parameters of the best epoch."""
-
-    def __init__(self, net: Layer | Sequential) -> None:
-        self.net = net
-        self._best: dict[str, Array] = {}
-
-    def resume(self) -> list[EpochRow]:
-        return []
-
-    def not_finite(self) -> str:
-        found = self.net.params.items()
-        return next((name for name, value in found if not np.isfinite(value).all()), "")
-
-    def keep(self, rows: list[EpochRow], *, best: bool, last: bool) -> None:
-        if best:
-            self._best = {name: value.copy() for name, value in self.net.params.items()}
-
-    def restore(self, step: int) -> None:
-        for name, value in self.net.params.items():
-            value[...] = self._best[name]
 
 
 def _make_optimizer(

@@ -47,6 +47,8 @@ MUTED = "#666666"
 SHARED = "#707070"
 GRID = "#b8b8b8"
 PAGE = "#ffffff"
+#: What is not known, by whichever method: no method has this color.
+DOUBT = "#d93644"
 #: What a color becomes on a dark page. Figures are drawn in the colors of a light one.
 DARK = dict(
     zip(
@@ -54,7 +56,14 @@ DARK = dict(
         ("#d8d8d8", "#6eadf3", "#ff9439", "#2fc79a", "#e68bc4", "#9180fa", "#b88c47"),
         strict=True,
     )
-) | {INK: "#ececec", MUTED: "#b0b0b0", SHARED: "#858585", GRID: "#4c4c4c", PAGE: "#121212"}
+) | {
+    INK: "#ececec",
+    MUTED: "#b0b0b0",
+    SHARED: "#858585",
+    GRID: "#4c4c4c",
+    PAGE: "#121212",
+    DOUBT: "#f22f24",
+}
 # Blue below 0, red above, without the ends in which the two look alike; 0 is nearly the page.
 HEAT = ListedColormap(mpl.colormaps["RdBu_r"](np.linspace(0.08, 0.92, 257)), name="heat")
 DARK_HEAT = LinearSegmentedColormap.from_list(

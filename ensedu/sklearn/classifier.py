@@ -1,13 +1,14 @@
 """Classes: probabilities, and sets that hold the label as often as they promise."""
 
+import math
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Bool, Float, Integer, Shaped
 from numpy import ndarray as Array
+from scipy.optimize import minimize_scalar
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from ensedu import uncertainty as un
 from ensedu.sklearn.estimator import Ensemble
@@ -16,11 +17,17 @@ from ensedu.torch import softmax_cross_entropy
 
 __all__ = ["EnsembleClassifier"]
 
+#: Of the logarithm of the temperature.
+PRIOR_STD = 0.25
+
 
 class EnsembleClassifier(ClassifierMixin, Ensemble):
     """Predict one of k classes, by members whose probabilities are averaged, and calibrated sets.
 
-    Parameters and errors are those of `EnsembleRegressor`; ``classes_`` holds the labels in order.
+    Parameters and errors are those of `EnsembleRegressor`; ``classes_`` holds the labels in order,
+    and ``temperature_`` calibrates their probabilities, with the rows that calibrate sets. Few rows
+    say little of it, so its logarithm has a prior around 0, of standard deviation ¼. It is 1
+    without such rows.
 
     Examples
     --------
@@ -32,17 +39,21 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
     (['left', 'right'], [[True, False]])
     """
 
-    def fit(self, X: Any, y: Any) -> "EnsembleClassifier":
-        """Standardize, train and calibrate, on X (n, m) and labels y (n,), numbers or words."""
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=3)
+    def fit(self, X: Any, y: Any, groups: Any = None) -> "EnsembleClassifier":
+        """Read, train and calibrate, on X (n, m) and labels y (n,), numbers or words.
+
+        X and `groups` are those of `EnsembleRegressor.fit`.
+        """
+        X, y = self._read(X, y)
         check_classification_targets(y)
+        self.temperature_ = 1.0
         self.classes_, labels = np.unique(y, return_inverse=True)
-        self._fit(X, labels, len(self.classes_), softmax_cross_entropy)
+        self._fit(X, labels, groups, len(self.classes_), softmax_cross_entropy)
         return self
 
     def predict_proba(self, X: Any) -> Float[Array, "B k"]:
-        """Return the probability of each class, averaged over all members; it is not calibrated."""
-        return un.averaged(np.concatenate(self._forecasts(X)))
+        """Return the probability of each class, averaged over members, with a temperature."""
+        return _scaled(un.averaged(np.concatenate(self._forecasts(X))), self.temperature_)
 
     def predict(self, X: Any) -> Shaped[Array, " B"]:
         """Return the likeliest class of each row."""
@@ -66,10 +77,33 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         sets[np.arange(len(sets)), average.argmax(axis=1)] = True
         return sets
 
-    def _members(self, net: Trained, X: Float[Array, "B m"]) -> Float[Array, "S B k"]:
+    def _inside(self, X: Any, y: Any, level: float) -> Bool[Array, " B"]:
+        sets, y = self.predict_set(X, level), np.asarray(y)
+        if y.shape != (len(sets),):
+            raise ValueError(f"y must have a label for each of {len(sets)} rows, got {y.shape}")
+        return (sets & (y[:, None] == self.classes_)).any(axis=1)
+
+    def _members(self, net: Trained, X: Any) -> Float[Array, "S B k"]:
         return un.softmax(net.outputs(X))
 
     def _calibrated(self, own: Any, y: Any, folds: Any) -> un.ConformalSets:
+        average = un.averaged(own)
+        self.temperature_ = _temperature(average, y)
         # Other draws than those of new rows.
         rng = np.random.default_rng(self.networks_[0].seed + 1)
-        return un.ConformalSets.fit(un.averaged(own), y, rng, folds)
+        return un.ConformalSets.fit(average, y, rng, folds)
+
+
+def _temperature(probabilities: Float[Array, "n k"], labels: Integer[Array, " n"]) -> float:
+    """Return the temperature with the least NLL of rows, and of itself under its prior."""
+
+    def loss(log_T: float) -> float:
+        nll = un.categorical_nll(_scaled(probabilities, math.exp(log_T)), labels)
+        return float(nll.sum() + 0.5 * (log_T / PRIOR_STD) ** 2)
+
+    return math.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x)
+
+
+def _scaled(probabilities: Float[Array, "B k"], temperature: float) -> Float[Array, "B k"]:
+    logits = np.log(np.maximum(probabilities, np.finfo(float).tiny))
+    return un.TemperatureScaling(temperature).probabilities(logits)

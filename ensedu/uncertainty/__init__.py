@@ -1,20 +1,26 @@
 """What an ensemble knows and how well: its members combined, taken apart, and scored.
 
-NumPy arrays in and out; of a tensor, pass ``.numpy()``. Predictions are (M, B, k): M members first,
-then B examples, then k outputs or classes. Samples of a Bayesian network are members, too; S
-samples of M members are S·M of them, as ``predict(net, x, samples=S)`` gives them, and pairs of
-members are then also pairs of samples of one. Floats of up to 64 bits are taken, and computed with
-in float64; probabilities must sum to 1 better than float16 does.
+**Shapes**, once for all: what comes in is (M, B, …), M members first, then B examples, then k
+outputs or classes, as ``predict(net, x)`` returns it; or (B, …), what is combined already, which
+counts as one member. Samples of a Bayesian network are members, too; S samples of M members are S·M
+of them, and pairs of members are then also pairs of samples of one. Targets y are (B, k), or (B,)
+for k = 1; labels are (B,), from 0 to k - 1. A `level` is a probability between 0 and 1. Tensors of
+Torch on any device, columns and frames of pandas and NumPy's arrays are taken, of floats of up to
+64 bits; what comes out are NumPy's, computed in float64.
+
 A score of each example is an array, so that its ``.mean()`` and its errors are the reader's::
 
     from ensedu.torch import predict
 
-    mean, variance = gaussian_heads(predict(net, x).numpy())  # of (M, B, 2k)
+    mean, variance = gaussian_heads(predict(net, x))  # μ and σ² of each member, of (M, B, 2k)
     mixture_nll(gaussian_nll(mean, variance, y)).mean()
     variance_parts(mean, variance).spread
 
-The members are combined as a uniform mixture of their distributions (Lakshminarayanan et al. 2017,
-sec. 2.4). Some scores need SciPy or scikit-learn: ``pip install "ensedu[scores]"``.
+All raise ``TypeError`` or ``ValueError`` for anything else: another shape, numbers that are not
+finite, a variance that is not positive, probabilities that are negative or do not sum to 1 better
+than float16 does, a label out of range. The members are combined as a uniform mixture of their
+distributions (Lakshminarayanan et al. 2017, sec. 2.4). Some scores need SciPy or scikit-learn, and
+raise an ``ImportError`` without: ``pip install "ensedu[scores]"``.
 
 - Combined: `gaussian_heads`, `softmax`, `mixture`, `averaged`.
 - In parts: `variance_parts`, `entropy_parts`, `covariance_parts`, `ambiguity`.

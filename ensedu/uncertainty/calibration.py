@@ -1,6 +1,7 @@
 """Whether classes called 80 % likely are right in 80 % of cases."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int, Integer
@@ -30,28 +31,13 @@ class Reliability:
 
 
 def reliability(
-    probabilities: Float[Array, "B k"], labels: Integer[Array, " B"], *, bins: int = 15
+    probabilities: Float[Any, "*M B k"], labels: Integer[Any, " B"], *, bins: int = 15
 ) -> Reliability:
     """Sort predictions into equal bins by their confidence, and say how many of each are right.
 
     The confidence is the probability of the predicted, likeliest class (of a tie, the first). Bin
     j holds ``j / bins ≤ confidence < (j + 1) / bins``, the last bin 1 as well. torchmetrics does
-    the same, but gives a confidence of exactly 1 a bin of its own.
-
-    Parameters
-    ----------
-    probabilities
-        (B, k), such as `averaged` returns.
-    labels
-        (B,), from 0 to k - 1.
-    bins
-        Up to 10,000.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, probabilities that are negative or do not sum to 1, a label out of range,
-        or another number of bins.
+    the same, but gives a confidence of exactly 1 a bin of its own. There are up to 10,000 bins.
 
     Examples
     --------
@@ -60,7 +46,7 @@ def reliability(
     >>> table.count, table.confidence, table.accuracy
     (array([0, 2]), array([0.    , 0.8125]), array([0. , 0.5]))
     """
-    probabilities = score_checks.probabilities("probabilities", probabilities, ("B", "k"))
+    probabilities = score_checks.averaged("probabilities", probabilities)
     labels = score_checks.labels(labels, probabilities, "probabilities")
     bins = checks.positive_int("bins", bins)
     if bins > MOST_BINS:
@@ -80,26 +66,12 @@ def reliability(
 
 
 def ece(
-    probabilities: Float[Array, "B k"], labels: Integer[Array, " B"], *, bins: int = 15
+    probabilities: Float[Any, "*M B k"], labels: Integer[Any, " B"], *, bins: int = 15
 ) -> float:
     """The expected calibration error: ``Σ_j count_j / B · |accuracy_j - confidence_j|``.
 
     Of the bins of `reliability` (Guo et al. 2017, eq. 3). It depends on the bins, and few examples
     a bin make it too large; it is no proper score, as the NLL is.
-
-    Parameters
-    ----------
-    probabilities
-        (B, k), such as `averaged` returns.
-    labels
-        (B,), from 0 to k - 1.
-    bins
-        Up to 10,000.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `reliability` does.
 
     Examples
     --------

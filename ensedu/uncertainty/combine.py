@@ -1,5 +1,7 @@
 """From the outputs of members to one prediction: the uniform mixture of their distributions."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
@@ -10,20 +12,11 @@ __all__ = ["averaged", "gaussian_heads", "mixture", "softmax"]
 
 
 def gaussian_heads(
-    outputs: Float[Array, "M B heads"],
-) -> tuple[Float[Array, "M B k"], Float[Array, "M B k"]]:
+    outputs: Float[Any, "*M B heads"],
+) -> tuple[Float[Array, "*M B k"], Float[Array, "*M B k"]]:
     """Return the mean and the variance of each member: ``σ² = softplus(raw) + 1e-6``.
 
-    Parameters
-    ----------
-    outputs
-        Gaussian heads, (M, B, 2k): k means, then k raw variances (Lakshminarayanan et al. 2017,
-        sec. 2.2.1).
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another array, or an odd number of heads.
+    The outputs are 2k: k means, then k raw variances (Lakshminarayanan et al. 2017, sec. 2.2.1).
 
     Examples
     --------
@@ -32,7 +25,7 @@ def gaussian_heads(
     >>> mean.item(), round(variance.item(), 6)
     (3.0, 0.693148)
     """
-    outputs = score_checks.floats("outputs", outputs, ("M", "B", "2k"))
+    outputs = score_checks.floats("outputs", outputs, ("M", "B", "2k"), ("B", "2k"))
     if outputs.shape[-1] % 2:
         raise ValueError(
             f"outputs must have k means and k raw variances, (M, B, 2k), got shape {outputs.shape}"
@@ -41,18 +34,8 @@ def gaussian_heads(
     return mean, np.logaddexp(0, raw) + 1e-6  # softplus, without overflow
 
 
-def softmax(logits: Float[Array, "*M B k"]) -> Float[Array, "*M B k"]:
-    """Return the probabilities ``exp(z_c) / Σ_c' exp(z_c')``, without overflow.
-
-    Parameters
-    ----------
-    logits
-        z, (M, B, k), or (B, k) of one network.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another array.
+def softmax(logits: Float[Any, "*M B k"]) -> Float[Array, "*M B k"]:
+    """Return the probabilities ``exp(z_c) / Σ_c' exp(z_c')`` of logits z, without overflow.
 
     Examples
     --------
@@ -66,22 +49,12 @@ def softmax(logits: Float[Array, "*M B k"]) -> Float[Array, "*M B k"]:
 
 
 def mixture(
-    mean: Float[Array, "M B k"], variance: Float[Array, "M B k"]
+    mean: Float[Any, "*M B k"], variance: Float[Any, "*M B k"]
 ) -> tuple[Float[Array, "B k"], Float[Array, "B k"]]:
     """Return the mean and the variance of the uniform mixture of Gaussian members.
 
     ``μ* = mean_i μ_i`` and ``σ*² = mean_i (σ_i² + μ_i²) - μ*²`` (Lakshminarayanan et al. 2017, sec.
     2.4), computed as ``mean_i (σ_i² + (μ_i - μ*)²)``, which a large mean does not round away.
-
-    Parameters
-    ----------
-    mean, variance
-        μ and σ² of each member, (M, B, k).
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, or a variance that is not positive.
 
     Examples
     --------
@@ -95,18 +68,8 @@ def mixture(
     return center, (variance + (mean - center) ** 2).mean(axis=0)
 
 
-def averaged(probabilities: Float[Array, "M B k"]) -> Float[Array, "B k"]:
+def averaged(probabilities: Float[Any, "*M B k"]) -> Float[Array, "B k"]:
     """Return the class probabilities of the uniform mixture: the average over members.
-
-    Parameters
-    ----------
-    probabilities
-        Those of each member, (M, B, k).
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another array, or probabilities that are negative or do not sum to 1.
 
     Examples
     --------
@@ -114,4 +77,4 @@ def averaged(probabilities: Float[Array, "M B k"]) -> Float[Array, "B k"]:
     >>> averaged(np.array([[[1.0, 0.0]], [[0.5, 0.5]]]))
     array([[0.75, 0.25]])
     """
-    return score_checks.probabilities("probabilities", probabilities, ("M", "B", "k")).mean(axis=0)
+    return score_checks.averaged("probabilities", probabilities)

@@ -3,6 +3,7 @@
 import math
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Integer
@@ -14,7 +15,7 @@ from ensedu.uncertainty import score_checks
 __all__ = ["Conformal", "conformal_quantile"]
 
 
-def conformal_quantile(scores: Float[Array, " n"], level: float) -> float:
+def conformal_quantile(scores: Float[Any, " n"], level: float) -> float:
     """Return the ⌈(n + 1) level⌉-th smallest of n scores; inf, with a warning, where n is less.
 
     One more score, exchangeable with these, is at most that with a probability from ``level`` to

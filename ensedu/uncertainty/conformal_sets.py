@@ -25,7 +25,8 @@ class ConformalSets(Conformal):
     (alg. 1). With an `rng` the last class counts in part, ``1 - U`` of it with U uniform on 0 to 1,
     where it is scored and where it is taken. **Promise**: a set holds the label of a new row with a
     probability of at least ``level``, with an `rng` of at most ``level + 1 / (n + 1)``, too
-    (thm. 1). So sets are much smaller with an `rng`, and may be empty.
+    (thm. 1). So sets are much smaller with an `rng`, and may be empty; with None, which draws
+    nothing, nearly all classes may be in sets of a network that is unsure.
 
     With `folds` it is CV+ (alg. 2): a class is in the set unless ⌈(n + 1) level⌉ rows or more, each
     scored by the one of K networks that was trained without its fold, score less than the class
@@ -36,7 +37,7 @@ class ConformalSets(Conformal):
     --------
     >>> import numpy as np
     >>> p = np.array([[0.5, 0.3, 0.2]] * 9)  # label 0 scores 0.5, and label 1 scores 0.8
-    >>> calibrated = ConformalSets.fit(p, np.array([0, 0, 0, 0, 0, 0, 1, 1, 1]))
+    >>> calibrated = ConformalSets.fit(p, np.array([0, 0, 0, 0, 0, 0, 1, 1, 1]), rng=None)
     >>> calibrated.sets(np.array([[0.9, 0.1, 0.0], [0.4, 0.35, 0.25]]), level=0.9)
     array([[ True, False, False],
            [ True,  True,  True]])
@@ -48,16 +49,13 @@ class ConformalSets(Conformal):
     @classmethod
     def fit(
         cls,
-        probabilities: Float[Array, "n k"],
-        labels: Integer[Array, " n"],
-        rng: Generator | None = None,
-        folds: Integer[Array, " n"] | None = None,
+        probabilities: Float[Any, "*M n k"],
+        labels: Integer[Any, " n"],
+        rng: Generator | None,
+        folds: Integer[Any, " n"] | None = None,
     ) -> "ConformalSets":
-        """Score n rows, with labels from 0 to k - 1.
-
-        Raises ``TypeError`` or ``ValueError`` for other arguments.
-        """
-        probabilities = score_checks.probabilities("probabilities", probabilities, ("n", "k"))
+        """Score n rows, with labels from 0 to k - 1, and draws of `rng`; None draws nothing."""
+        probabilities = score_checks.averaged("probabilities", probabilities)
         labels = score_checks.labels(labels, probabilities, "probabilities")
         if folds is not None:
             folds = score_checks.integers("folds", folds, labels.shape, like="probabilities")
@@ -65,18 +63,20 @@ class ConformalSets(Conformal):
         return cls(scores[np.arange(len(labels)), labels], folds, rng is not None)
 
     def sets(
-        self, probabilities: Float[Array, "*K B k"], *, level: float, rng: Generator | None = None
+        self, probabilities: Float[Any, "*K B k"], *, level: float, rng: Generator | None = None
     ) -> Bool[Array, "B k"]:
-        """Return which classes are in the sets of B new rows, from (B, k), for CV+ (K, B, k).
+        """Return which classes are in the sets of B new rows.
 
-        All, with a warning, where n is less than ``⌈1 / (1 - level)⌉ - 1``. Raises ``TypeError`` or
-        ``ValueError`` for other arrays, a level as `guarantee` does, an `rng` where `fit` had none,
-        and none where it had one.
+        For CV+ the probabilities are (K, B, k), those of each network. All classes, with a warning,
+        where n is less than ``⌈1 / (1 - level)⌉ - 1``. ``ValueError`` for a level as in
+        `guarantee`, an `rng` where `fit` had None, and none where it had one.
         """
         score_checks.as_fitted("rng", rng, self.randomized)
-        shape = self._shape("B", "k")
-        probabilities = score_checks.probabilities("probabilities", probabilities, shape)
-        each = probabilities if len(shape) > 2 else probabilities[None]
+        if self.folds is None:
+            each = score_checks.averaged("probabilities", probabilities)[None]
+        else:
+            shape = self._shape("B", "k")
+            each = score_checks.probabilities("probabilities", probabilities, shape)
         folds = np.zeros(len(self.scores)) if self.folds is None else self.folds
         rank, values = self._rank(level), of_likelier(each)
         if self.randomized:

@@ -1,6 +1,7 @@
 """An uncertainty, or an error, in parts that add up; each part is computed on its own."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -69,22 +70,12 @@ class AmbiguityParts:
     ambiguity: Float[Array, "B k"]
 
 
-def variance_parts(mean: Float[Array, "M B k"], variance: Float[Array, "M B k"]) -> VarianceParts:
+def variance_parts(mean: Float[Any, "*M B k"], variance: Float[Any, "*M B k"]) -> VarianceParts:
     """Take the variance of the mixture apart: noise that members see, and their spread.
 
     ``σ*² = mean_i σ_i² + var_i μ_i``, the law of total variance. Elsewhere the noise is called
     aleatoric and the spread epistemic. The names here say what is computed: the members' spread
     is what is not known only so far as the members are what may be true.
-
-    Parameters
-    ----------
-    mean, variance
-        Of each member, (M, B, k).
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, or a variance that is not positive.
 
     Examples
     --------
@@ -98,7 +89,7 @@ def variance_parts(mean: Float[Array, "M B k"], variance: Float[Array, "M B k"])
     return VarianceParts(total, noise=variance.mean(axis=0), spread=mean.var(axis=0))
 
 
-def entropy_parts(probabilities: Float[Array, "M B k"]) -> EntropyParts:
+def entropy_parts(probabilities: Float[Any, "*M B k"]) -> EntropyParts:
     """Take the entropy of the averaged probabilities apart.
 
     ``H(p̄) = mean_i H(p_i) + mean_i KL(p_i ‖ p̄)``. The second part is the mutual information of
@@ -106,16 +97,6 @@ def entropy_parts(probabilities: Float[Array, "M B k"]) -> EntropyParts:
     called aleatoric and the second epistemic; the second is what is not known about the model only
     under the model's own posterior, of which the members then are samples. Rounding may leave it
     below 0, by some 1e-16.
-
-    Parameters
-    ----------
-    probabilities
-        Of each member, (M, B, k); 0 is allowed, and 0 log 0 = 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another array, or probabilities that are negative or do not sum to 1.
 
     Examples
     --------
@@ -128,7 +109,7 @@ def entropy_parts(probabilities: Float[Array, "M B k"]) -> EntropyParts:
     >>> parts.mutual_information.round(4).item()
     0.6931
     """
-    members = score_checks.probabilities("probabilities", probabilities, ("M", "B", "k"))
+    members = score_checks.members("probabilities", probabilities)
     average = members.mean(axis=0)
     divergence = (members * (_log_or_zero(members) - _log_or_zero(average))).sum(axis=-1)
     return EntropyParts(
@@ -138,22 +119,12 @@ def entropy_parts(probabilities: Float[Array, "M B k"]) -> EntropyParts:
     )
 
 
-def covariance_parts(probabilities: Float[Array, "M B k"]) -> CovarianceParts:
+def covariance_parts(probabilities: Float[Any, "*M B k"]) -> CovarianceParts:
     """Take the covariance of the label, as a one-hot vector, apart (Kwon et al. 2020, eq. 4).
 
     ``diag(p̄) - p̄ p̄ᵀ = mean_i [diag(p_i) - p_i p_iᵀ] + mean_i (p_i - p̄)(p_i - p̄)ᵀ``, the law of
     total covariance. The diagonals hold one number a class; the traces are one number an example:
     ``1 - Σ p̄²`` in all, 0 for a certain prediction.
-
-    Parameters
-    ----------
-    probabilities
-        Of each member or draw, (M, B, k).
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another array, or probabilities that are negative or do not sum to 1.
 
     Examples
     --------
@@ -166,7 +137,7 @@ def covariance_parts(probabilities: Float[Array, "M B k"]) -> CovarianceParts:
     >>> bool((parts.epistemic == parts.total).all()), parts.aleatoric.any().item()
     (True, False)
     """
-    members = score_checks.probabilities("probabilities", probabilities, ("M", "B", "k"))
+    members = score_checks.members("probabilities", probabilities)
     average = members.mean(axis=0)
     apart = members - average
     return CovarianceParts(
@@ -176,23 +147,11 @@ def covariance_parts(probabilities: Float[Array, "M B k"]) -> CovarianceParts:
     )
 
 
-def ambiguity(predictions: Float[Array, "M B k"], targets: Float[Array, "B *k"]) -> AmbiguityParts:
+def ambiguity(predictions: Float[Any, "*M B k"], targets: Float[Any, "B *k"]) -> AmbiguityParts:
     """Take the squared error of the members' average apart (Krogh and Vedelsby 1995).
 
     ``(f̄ - y)² = mean_i (f_i - y)² - mean_i (f_i - f̄)²``: the average is better than its members
     are on average, by just so much as they differ.
-
-    Parameters
-    ----------
-    predictions
-        f of each member, (M, B, k).
-    targets
-        y, (B, k), or (B,) for k = 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays.
 
     Examples
     --------

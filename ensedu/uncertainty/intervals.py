@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -17,7 +18,7 @@ PRECISION = 2.0**-50
 
 
 def quantile(
-    mean: Float[Array, "M B k"], variance: Float[Array, "M B k"] | None, probability: float
+    mean: Float[Any, "*M B k"], variance: Float[Any, "*M B k"] | None, probability: float
 ) -> Float[Array, "B k"]:
     """Return the y at which the mixture's distribution function ``F(y)`` reaches a probability.
 
@@ -56,7 +57,7 @@ def quantile(
 
 
 def interval(
-    mean: Float[Array, "M B k"], variance: Float[Array, "M B k"] | None, level: float = 0.95
+    mean: Float[Any, "*M B k"], variance: Float[Any, "*M B k"] | None, level: float = 0.95
 ) -> tuple[Float[Array, "B k"], Float[Array, "B k"]]:
     """Return both ends of the mixture's central interval: as much lies below it as above.
 
@@ -90,7 +91,7 @@ def interval(
     return _quantile(mean, variance, tail), -_quantile(-mean, variance, tail)
 
 
-def smallest_set(probabilities: Float[Array, "B k"], level: float = 0.95) -> Bool[Array, "B k"]:
+def smallest_set(probabilities: Float[Any, "*M B k"], level: float = 0.95) -> Bool[Array, "B k"]:
     """Return which classes are in the smallest sets whose probabilities reach a level.
 
     That is what the forecast believes; for sets that hold their level whatever it believes, see
@@ -115,7 +116,7 @@ def smallest_set(probabilities: Float[Array, "B k"], level: float = 0.95) -> Boo
     array([[ True, False,  True],
            [False,  True, False]])
     """
-    probabilities = score_checks.probabilities("probabilities", probabilities, ("B", "k"))
+    probabilities = score_checks.averaged("probabilities", probabilities)
     return of_likelier(probabilities) < score_checks.level(level)
 
 
@@ -129,9 +130,9 @@ def of_likelier(probabilities: Float[Array, "*K B k"]) -> Float[Array, "*K B k"]
 
 
 def interval_score(
-    low: Float[Array, "B k"],
-    high: Float[Array, "B k"],
-    targets: Float[Array, "B *k"],
+    low: Float[Any, "B k"],
+    high: Float[Any, "B k"],
+    targets: Float[Any, "B *k"],
     level: float = 0.95,
 ) -> Float[Array, "B k"]:
     """``(u - l) + 2/α · ((l - y)⁺ + (y - u)⁺)``, with α = 1 - level.
@@ -167,7 +168,7 @@ def interval_score(
 
 
 def _forecast(
-    mean: Float[Array, "M B k"], variance: Float[Array, "M B k"] | None
+    mean: Float[Any, "*M B k"], variance: Float[Any, "*M B k"] | None
 ) -> tuple[Float[Array, "M B k"], Float[Array, "M B k"] | None]:
     if variance is None:
         return score_checks.predictions("mean", mean), None

@@ -1,8 +1,9 @@
 """Whether a score tells inputs of another kind from those that a network was trained for."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
-from numpy import ndarray as Array
 
 from ensedu.common.optional import optional
 from ensedu.uncertainty import score_checks
@@ -10,24 +11,12 @@ from ensedu.uncertainty import score_checks
 __all__ = ["auroc"]
 
 
-def auroc(inside: Float[Array, " B"], outside: Float[Array, " C"]) -> float:
+def auroc(inside: Float[Any, " B"], outside: Float[Any, " C"]) -> float:
     """The area under the ROC curve of a score that should be higher outside.
 
     It is the probability that an example from outside has a higher score than one from inside, a
     tie counting half: ½ where the score tells nothing, 1 where it tells all. Such scores are the
     entropy, the mutual information, or the spread. Needs scikit-learn, which computes it.
-
-    Parameters
-    ----------
-    inside, outside
-        The scores of examples of each kind, (B,) and (C,).
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays.
-    ImportError
-        If scikit-learn is not installed.
 
     Examples
     --------

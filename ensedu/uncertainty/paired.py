@@ -28,28 +28,14 @@ class Interval:
     p: float
 
 
-def paired(differences: Float[Array, "n *initial"], level: float = 0.95) -> Interval:
+def paired(differences: Float[Any, "n *initial"], level: float = 0.95) -> Interval:
     """Student's t interval of the mean of n paired differences: ``mean ± t s / √n``.
 
     One difference is that of two methods on the same data with the same seed. The interval has its
     level only for independent differences, near enough to normal. Overlapping splits of one data
     set are not independent, see `resampled`. Neither are several initial seeds on one data seed:
-    with an axis for each, the mean over initial seeds comes first, and the interval is over data
-    seeds, which are then the n. Needs SciPy.
-
-    Parameters
-    ----------
-    differences
-        (n,), or (n, initial seeds), with n of at least 2.
-    level
-        The probability with which the interval covers the mean, between 0 and 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another array or level, or fewer than two differences.
-    ImportError
-        If SciPy is not installed.
+    from (n, initial seeds) the mean over initial seeds comes first, and the interval is over data
+    seeds, which are then the n, of which there must be two. Needs SciPy.
 
     Examples
     --------
@@ -62,31 +48,14 @@ def paired(differences: Float[Array, "n *initial"], level: float = 0.95) -> Inte
 
 
 def resampled(
-    differences: Float[Array, "n *initial"], *, train: int, test: int, level: float = 0.95
+    differences: Float[Any, "n *initial"], *, train: int, test: int, level: float = 0.95
 ) -> Interval:
     """The corrected resampled t interval, for differences over random splits of one data set.
 
     The training sets of such splits overlap, so their differences move together and Student's
     interval is too narrow. This one widens it: ``mean ± t s √(1 / n + test / train)`` (Nadeau and
     Bengio 2003, sec. 4). That is an approximation, which supposes that two splits correlate as
-    ``test / (test + train)``. Needs SciPy.
-
-    Parameters
-    ----------
-    differences
-        (n,), one a split, or (n, initial seeds), averaged over initial seeds first; at least two
-        splits.
-    train, test
-        How many examples a split trains and tests on.
-    level
-        The probability with which the interval covers the mean, between 0 and 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another array, number or level, or fewer than two differences.
-    ImportError
-        If SciPy is not installed.
+    ``test / (test + train)``, the numbers of examples that each trains and tests on. Needs SciPy.
 
     Examples
     --------
@@ -99,22 +68,12 @@ def resampled(
     return _t_interval(differences, level, overlap)
 
 
-def holm(p_values: Sequence[float] | Float[Array, " K"]) -> Float[Array, " K"]:
+def holm(p_values: Sequence[float] | Float[Any, " K"]) -> Float[Array, " K"]:
     """Holm's adjusted p-values of K tests: below .05, a difference counts among all of them.
 
     In rising order the k-th, counted from 0, is multiplied by K - k, and is no less than those
     before it (Holm 1979). Then the chance of one or more false finds among all tests is at most the
     level, whatever the tests have in common.
-
-    Parameters
-    ----------
-    p_values
-        (K,), from 0 to 1, at least one.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else.
 
     Examples
     --------
@@ -133,7 +92,7 @@ def holm(p_values: Sequence[float] | Float[Array, " K"]) -> Float[Array, " K"]:
     return np.minimum(adjusted, 1.0)
 
 
-def _t_interval(differences: Float[Array, "n *initial"], level: float, overlap: float) -> Interval:
+def _t_interval(differences: Float[Any, "n *initial"], level: float, overlap: float) -> Interval:
     """Return the interval of n differences whose correlation adds `overlap` to 1 / n."""
     differences = score_checks.floats("differences", differences, ("n",), ("n", "initial seeds"))
     level = score_checks.level(level)

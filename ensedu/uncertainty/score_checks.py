@@ -1,8 +1,10 @@
 """Checks of what is scored: predictions, probabilities, variances, targets, labels.
 
-Each returns the array in float64, which holds every float16 and float32, as it is.
+Each takes what `array` takes, and returns floats in float64, which holds every float16 and float32
+as it is. Of forecasts that are combined already, (B, …), it makes those of one member, (1, B, …).
 """
 
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +15,9 @@ from ensedu.common import checks
 from ensedu.common.arrays import Shape, check_array, check_finite
 
 __all__ = [
+    "array",
     "as_fitted",
+    "averaged",
     "ends",
     "exact",
     "floats",
@@ -22,6 +26,7 @@ __all__ = [
     "integers",
     "labels",
     "level",
+    "members",
     "nll",
     "predictions",
     "probabilities",
@@ -36,6 +41,19 @@ LEAST_VARIANCE = 1e-100
 SUM_TOLERANCE = 1e-4
 
 
+def array(value: Any) -> Any:
+    """Return a tensor of any device, or a column or frame of pandas, as an array."""
+    torch, pandas = sys.modules.get("torch"), sys.modules.get("pandas")
+    if torch is not None and isinstance(value, torch.Tensor):
+        try:
+            value = value.detach().cpu()
+            return (value.double() if value.is_floating_point() else value).numpy(force=True)
+        except (RuntimeError, TypeError):  # sparse, nested, quantized, or without data
+            return value
+    known = pandas is not None and isinstance(value, (pandas.Series, pandas.DataFrame))
+    return value.to_numpy() if known else value
+
+
 def floats(name: str, value: Any, *shapes: Shape, like: str = "") -> Array:
     """Return `value` in float64 if it is an array of finite floats that has one of the shapes.
 
@@ -48,6 +66,7 @@ def floats(name: str, value: Any, *shapes: Shape, like: str = "") -> Array:
 
 def integers(name: str, value: Any, shape: Shape, like: str = "") -> Array:
     """Return `value` if it is an array of this shape of integers from 0 up."""
+    value = array(value)
     check_array(name, value, "iu", "integers", shape, like=like)
     if value.min() < 0:
         raise ValueError(f"{name} must hold labels from 0 up, got {value.min()}")
@@ -56,18 +75,18 @@ def integers(name: str, value: Any, shape: Shape, like: str = "") -> Array:
 
 def predictions(name: str, value: Any) -> Array:
     """Return predictions of members, (M, B, k)."""
-    return floats(name, value, ("M", "B", "k"))
+    return _members(floats(name, value, ("M", "B", "k"), ("B", "k")))
 
 
 def gaussians(mean: Any, variance: Any) -> tuple[Array, Array]:
     """Return means and variances of members, both (M, B, k)."""
-    mean = predictions("mean", mean)
+    mean = floats("mean", mean, ("M", "B", "k"), ("B", "k"))
     variance = floats("variance", variance, mean.shape, like="mean")
     if (least := variance.min()) < LEAST_VARIANCE:
         raise ValueError(
             f"variance must hold positive numbers from {LEAST_VARIANCE:g} up, got {least:g}"
         )
-    return mean, variance
+    return _members(mean), _members(variance)
 
 
 def forecast(mean: Any, variance: Any, value: Any) -> tuple[Array, Array, Array]:
@@ -76,9 +95,19 @@ def forecast(mean: Any, variance: Any, value: Any) -> tuple[Array, Array, Array]
     return mean, variance, targets(value, mean, "mean")
 
 
-def probabilities(name: str, value: Any, shape: Shape) -> Array:
+def members(name: str, value: Any) -> Array:
+    """Return the probabilities of members, (M, B, k)."""
+    return _members(probabilities(name, value, ("M", "B", "k"), ("B", "k")))
+
+
+def averaged(name: str, value: Any) -> Array:
+    """Return probabilities, those of members averaged, as (B, k)."""
+    return members(name, value).mean(axis=0)
+
+
+def probabilities(name: str, value: Any, *shapes: Shape) -> Array:
     """Return probabilities, of which those of the last axis sum to 1."""
-    result = floats(name, value, shape)
+    result = floats(name, value, *shapes)
     if (least := result.min()) < 0:
         raise ValueError(f"{name} must hold probabilities from 0 up, got {least:g}")
     sums = result.sum(axis=-1).ravel()
@@ -144,10 +173,10 @@ def ends(low: Any, high: Any) -> tuple[Array, Array]:
 
 def nll(value: Any) -> Array:
     """Return the NLL of members and examples, (M, B), which may be inf."""
-    result = _floats("nll", value, (("M", "B"),))
+    result = _floats("nll", value, (("M", "B"), ("B",)))
     if not (result > -np.inf).all():
         raise ValueError("nll must hold numbers, or inf for a density of 0, got nan or -inf")
-    return result
+    return np.atleast_2d(result)
 
 
 def several(name: str, value: Array) -> None:
@@ -169,7 +198,12 @@ def exact(name: str, value: Any) -> Fraction:
 
 
 def _floats(name: str, value: Any, shapes: tuple[Shape, ...], like: str = "") -> Array:
+    value = array(value)
     check_array(name, value, "f", "floats", *shapes, like=like)
     if value.dtype.itemsize > 8:
         raise TypeError(f"{name} must hold floats of up to 64 bits, got dtype {value.dtype}")
     return value.astype(np.float64)
+
+
+def _members(value: Array) -> Array:
+    return value if value.ndim > 2 else value[None]

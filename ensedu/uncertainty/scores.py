@@ -1,6 +1,7 @@
 """Scores of predictions, most of them one number an example; the NLLs one a member, too."""
 
 import math
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Integer
@@ -26,21 +27,9 @@ __all__ = [
 
 
 def gaussian_nll(
-    mean: Float[Array, "M B k"], variance: Float[Array, "M B k"], targets: Float[Array, "B *k"]
+    mean: Float[Any, "*M B k"], variance: Float[Any, "*M B k"], targets: Float[Any, "B *k"]
 ) -> Float[Array, "M B"]:
     """``ℓ_ib = Σ ½ log 2πσ² + (y - μ)² / (2σ²)``, summed over the k outputs, in nats.
-
-    Parameters
-    ----------
-    mean, variance
-        μ and σ² of each member, (M, B, k).
-    targets
-        y, (B, k), or (B,) for k = 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, or a variance that is not positive.
 
     Examples
     --------
@@ -52,22 +41,9 @@ def gaussian_nll(
 
 
 def categorical_nll(
-    probabilities: Float[Array, "M B k"], labels: Integer[Array, " B"]
+    probabilities: Float[Any, "*M B k"], labels: Integer[Any, " B"]
 ) -> Float[Array, "M B"]:
     """``ℓ_ib = -log p_i(y_b)``, in nats; inf where a member gave the label a probability of 0.
-
-    Parameters
-    ----------
-    probabilities
-        p of each member, (M, B, k).
-    labels
-        y, (B,), from 0 to k - 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, probabilities that are negative or do not sum to 1, or a label out of
-        range.
 
     Examples
     --------
@@ -76,25 +52,15 @@ def categorical_nll(
     array([[1.3863],
            [0.    ]])
     """
-    probabilities = score_checks.probabilities("probabilities", probabilities, ("M", "B", "k"))
+    probabilities = score_checks.members("probabilities", probabilities)
     labels = score_checks.labels(labels, probabilities, "probabilities")
     of_labels = probabilities[:, np.arange(len(labels)), labels]
     with np.errstate(divide="ignore"):  # -log 0 is inf, and meant
         return 0.0 - np.log(of_labels)
 
 
-def average_nll(nll: Float[Array, "M B"]) -> Float[Array, " B"]:
+def average_nll(nll: Float[Any, "*M B"]) -> Float[Array, " B"]:
     """Return the members' average NLL of each example: how good one member is.
-
-    Parameters
-    ----------
-    nll
-        Of each member and example, (M, B), from `gaussian_nll` or `categorical_nll`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another array.
 
     Examples
     --------
@@ -105,20 +71,11 @@ def average_nll(nll: Float[Array, "M B"]) -> Float[Array, " B"]:
     return score_checks.nll(nll).mean(axis=0)
 
 
-def mixture_nll(nll: Float[Array, "M B"]) -> Float[Array, " B"]:
+def mixture_nll(nll: Float[Any, "*M B"]) -> Float[Array, " B"]:
     """``-log (1/M) Σ_i exp(-ℓ_ib)``: the NLL of the ensemble, as the mixture of its members.
 
-    It is never above `average_nll`, by Jensen's inequality.
-
-    Parameters
-    ----------
-    nll
-        ℓ, of each member and example, (M, B), from `gaussian_nll` or `categorical_nll`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another array.
+    ℓ is that of `gaussian_nll` or `categorical_nll`. It is never above `average_nll`, by Jensen's
+    inequality.
 
     Examples
     --------
@@ -133,24 +90,12 @@ def mixture_nll(nll: Float[Array, "M B"]) -> Float[Array, " B"]:
 
 
 def moment_matched_nll(
-    mean: Float[Array, "M B k"], variance: Float[Array, "M B k"], targets: Float[Array, "B *k"]
+    mean: Float[Any, "*M B k"], variance: Float[Any, "*M B k"], targets: Float[Any, "B *k"]
 ) -> Float[Array, " B"]:
     """The NLL of the one Gaussian that has the mixture's mean and variance.
 
     Table 1 of Lakshminarayanan et al. (2017) has it so (sec. 2.4). Unlike `mixture_nll` it may be
     above the members' average: one Gaussian has to cover members that disagree.
-
-    Parameters
-    ----------
-    mean, variance
-        Of each member, (M, B, k).
-    targets
-        (B, k), or (B,) for k = 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, or a variance that is not positive.
 
     Examples
     --------
@@ -163,23 +108,10 @@ def moment_matched_nll(
     return _gaussian_nll(*mixture(mean, variance), targets)
 
 
-def brier(probabilities: Float[Array, "B k"], labels: Integer[Array, " B"]) -> Float[Array, " B"]:
+def brier(probabilities: Float[Any, "*M B k"], labels: Integer[Any, " B"]) -> Float[Array, " B"]:
     """``Σ_c (p_c - 1[c = y])²`` (Brier 1950), summed over all classes: from 0 to 2.
 
     For two classes, a definition by the probability of one of them is half of it.
-
-    Parameters
-    ----------
-    probabilities
-        p, (B, k), such as `averaged` returns.
-    labels
-        y, (B,), from 0 to k - 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, probabilities that are negative or do not sum to 1, or a label out of
-        range.
 
     Examples
     --------
@@ -187,34 +119,20 @@ def brier(probabilities: Float[Array, "B k"], labels: Integer[Array, " B"]) -> F
     >>> brier(np.array([[0.5, 0.25, 0.25]]), np.array([0]))
     array([0.375])
     """
-    probabilities = score_checks.probabilities("probabilities", probabilities, ("B", "k"))
+    probabilities = score_checks.averaged("probabilities", probabilities)
     labels = score_checks.labels(labels, probabilities, "probabilities")
     one_hot = labels[:, None] == np.arange(probabilities.shape[1])
     return ((probabilities - one_hot) ** 2).sum(axis=1)
 
 
 def crps(
-    mean: Float[Array, "M B k"], variance: Float[Array, "M B k"], targets: Float[Array, "B *k"]
+    mean: Float[Any, "*M B k"], variance: Float[Any, "*M B k"], targets: Float[Any, "B *k"]
 ) -> Float[Array, "B k"]:
     """The continuous ranked probability score of the mixture, ``∫ (F(t) - 1[t ≥ y])² dt``.
 
     In the units of the targets, each output on its own; for one certain member it is the absolute
     error. In closed form (Grimit et al. 2006), ``mean_i A(y - μ_i, σ_i²) - ½ mean_ij A(μ_i - μ_j,
     σ_i² + σ_j²)`` with ``A(d, v) = E |N(d, v)|``. Needs SciPy.
-
-    Parameters
-    ----------
-    mean, variance
-        μ and σ² of each member, (M, B, k).
-    targets
-        y, (B, k), or (B,) for k = 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, or a variance that is not positive.
-    ImportError
-        If SciPy is not installed.
 
     Examples
     --------
@@ -231,26 +149,12 @@ def crps(
 
 
 def mixture_cdf(
-    mean: Float[Array, "M B k"], variance: Float[Array, "M B k"], targets: Float[Array, "B *k"]
+    mean: Float[Any, "*M B k"], variance: Float[Any, "*M B k"], targets: Float[Any, "B *k"]
 ) -> Float[Array, "B k"]:
     """``F(y) = mean_i Φ((y - μ_i) / σ_i)``, the probability of at most y, of each output.
 
     Of a calibrated forecast these are uniform on 0 to 1 (the probability integral transform).
     Needs SciPy.
-
-    Parameters
-    ----------
-    mean, variance
-        μ and σ² of each member, (M, B, k).
-    targets
-        y, (B, k), or (B,) for k = 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, or a variance that is not positive.
-    ImportError
-        If SciPy is not installed.
 
     Examples
     --------
@@ -264,32 +168,16 @@ def mixture_cdf(
 
 
 def coverage(
-    mean: Float[Array, "M B k"],
-    variance: Float[Array, "M B k"],
-    targets: Float[Array, "B *k"],
+    mean: Float[Any, "*M B k"],
+    variance: Float[Any, "*M B k"],
+    targets: Float[Any, "B *k"],
     level: float = 0.95,
 ) -> float:
-    """The fraction of all targets in the mixture's central interval of a level.
+    """The fraction of all targets in the mixture's central interval of a level, from 0 to 1.
 
     A target is inside if ``(1 - level) / 2 ≤ F(y) ≤ (1 + level) / 2`` for the mixture's own F, so
     no quantile is searched for and no Gaussian fitted. Of a calibrated forecast the fraction is
     the level. Needs SciPy.
-
-    Parameters
-    ----------
-    mean, variance
-        Of each member, (M, B, k).
-    targets
-        y, (B, k), or (B,) for k = 1.
-    level
-        The probability inside, between 0 and 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, a variance that is not positive, or another level.
-    ImportError
-        If SciPy is not installed.
 
     Examples
     --------
@@ -303,20 +191,8 @@ def coverage(
     return float(inside.mean())
 
 
-def rmse(prediction: Float[Array, "B k"], targets: Float[Array, "B *k"]) -> float:
-    """The root of the mean squared error, over all examples and outputs.
-
-    Parameters
-    ----------
-    prediction
-        (B, k), such as the mean that `mixture` returns.
-    targets
-        (B, k), or (B,) for k = 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays.
+def rmse(prediction: Float[Any, "*M B k"], targets: Float[Any, "B *k"]) -> float:
+    """The root of the mean squared error of the members' mean, over all examples and outputs.
 
     Examples
     --------
@@ -324,26 +200,13 @@ def rmse(prediction: Float[Array, "B k"], targets: Float[Array, "B *k"]) -> floa
     >>> rmse(np.array([[1.0], [7.0]]), np.array([2.0, 0.0]))
     5.0
     """
-    prediction = score_checks.floats("prediction", prediction, ("B", "k"))
-    targets = score_checks.targets(targets, prediction, "prediction")
-    return math.sqrt(((prediction - targets) ** 2).mean())
+    center = score_checks.predictions("prediction", prediction).mean(axis=0)
+    targets = score_checks.targets(targets, center, "prediction")
+    return math.sqrt(((center - targets) ** 2).mean())
 
 
-def accuracy(probabilities: Float[Array, "B k"], labels: Integer[Array, " B"]) -> float:
+def accuracy(probabilities: Float[Any, "*M B k"], labels: Integer[Any, " B"]) -> float:
     """The fraction of examples whose label is the likeliest class; of a tie the first counts.
-
-    Parameters
-    ----------
-    probabilities
-        (B, k), such as `averaged` returns.
-    labels
-        (B,), from 0 to k - 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, probabilities that are negative or do not sum to 1, or a label out of
-        range.
 
     Examples
     --------
@@ -351,7 +214,7 @@ def accuracy(probabilities: Float[Array, "B k"], labels: Integer[Array, " B"]) -
     >>> accuracy(np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([1, 1]))
     0.5
     """
-    probabilities = score_checks.probabilities("probabilities", probabilities, ("B", "k"))
+    probabilities = score_checks.averaged("probabilities", probabilities)
     labels = score_checks.labels(labels, probabilities, "probabilities")
     return float((probabilities.argmax(axis=1) == labels).mean())
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Integer
@@ -21,15 +22,14 @@ RANGE = 1e12
 class TemperatureScaling:
     """Probabilities ``softmax(logits / T)`` (Guo et al. 2017); the likeliest class stays the same.
 
-    Fit it on examples that the network was not trained on. An ensemble is scaled after averaging:
-    pass the logarithm of the averaged probabilities (from `softmax`, which does not round them to 0
-    as float32 does); scaling each member first and averaging then makes the ensemble
-    under-confident (Rahaman and Thiery 2021).
+    Fit it on examples that the network was not trained on::
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a temperature that is not a number above 0.
+        scaling = TemperatureScaling.fit(predict(net, x_held_out), y_held_out)
+        scaling.probabilities(predict(net, x))
+
+    An ensemble is scaled after averaging, as one network whose logits are the logarithms of the
+    averaged probabilities; scaling each member first and averaging then makes it under-confident
+    (Rahaman and Thiery 2021).
 
     Examples
     --------
@@ -52,30 +52,14 @@ class TemperatureScaling:
         object.__setattr__(self, "temperature", checked)
 
     @classmethod
-    def fit(cls, logits: Float[Array, "B k"], labels: Integer[Array, " B"]) -> "TemperatureScaling":
+    def fit(cls, logits: Float[Any, "*M B k"], labels: Integer[Any, " B"]) -> "TemperatureScaling":
         """Find the T with the least NLL, which is convex in 1/T, so that it is the only one.
 
-        Needs SciPy.
-
-        Parameters
-        ----------
-        logits
-            (B, k).
-        labels
-            (B,), from 0 to k - 1.
-
-        Raises
-        ------
-        TypeError
-            For other arrays.
-        ValueError
-            For other arrays, a label out of range, and where no T is best: if every label has the
-            greatest logit, the NLL falls as T falls to 0; if the labels' logits are on average no
-            greater than the others, it falls as T grows.
-        ImportError
-            If SciPy is not installed.
+        Needs SciPy. ``ValueError`` also where no T is best: if every label has the greatest logit,
+        the NLL falls as T falls to 0; if the labels' logits are on average no greater than the
+        others, it falls as T grows.
         """
-        logits = score_checks.floats("logits", logits, ("B", "k"))
+        logits = _combined(logits)
         labels = score_checks.labels(labels, logits, "logits")
         below = logits - logits.max(axis=1, keepdims=True)  # from 0 down
         widest = -below.min()
@@ -102,13 +86,19 @@ class TemperatureScaling:
         root = optional("scipy.optimize", "scores").brentq(slope, -end, end, xtol=1e-13)
         return cls(float(widest / math.exp(root)))
 
-    def probabilities(self, logits: Float[Array, "*M B k"]) -> Float[Array, "*M B k"]:
-        """Return ``softmax(logits / T)`` of logits (M, B, k), or (B, k).
-
-        Raises ``TypeError`` or ``ValueError`` for another array.
-        """
-        logits = score_checks.floats("logits", logits, ("M", "B", "k"), ("B", "k"))
+    def probabilities(self, logits: Float[Any, "*M B k"]) -> Float[Array, "B k"]:
+        """Return ``softmax(logits / T)``, of members after averaging."""
+        logits = _combined(logits)
         below = logits - logits.max(axis=-1, keepdims=True)
         with np.errstate(over="ignore"):  # -inf has the probability 0, as it should
             powers = np.exp(below / self.temperature)
         return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def _combined(logits: Any) -> Float[Array, "B k"]:
+    """Return logits (B, k), of members the logarithms of their averaged probabilities."""
+    logits = score_checks.floats("logits", logits, ("M", "B", "k"), ("B", "k"))
+    if logits.ndim < 3:
+        return logits
+    logits = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
+    return np.logaddexp.reduce(logits, axis=0) - math.log(len(logits))

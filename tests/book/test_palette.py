@@ -44,7 +44,7 @@ def themes():
 
 def test_both_themes_name_every_color_and_paper_is_light():
     found = themes()
-    names = [*METHODS, "shared", "ink", "muted"]
+    names = [*METHODS, "shared", "ink", "muted", "doubt"]
     assert list(found["light"]) == list(found["dark"]) == names
     assert all(DARK[found["light"][name]] == found["dark"][name] for name in names)
     sheet = palette.style_sheet()

@@ -11,20 +11,22 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 @pytest.fixture(scope="module")
 def ran(root, tmp_path_factory):
-    """What the page's programs leave behind; not those for Lightning, see tests/peers."""
+    """What the page's programs leave behind; not those for other packages, see tests/peers."""
     blocks = BLOCK.findall((root / "book/api/training.md").read_text(encoding="utf-8"))
-    assert ["lightning" in block for block in blocks] == [False] * 2 + [True] * 2 + [False] * 3
+    others = ["lightning" in block or "skorch" in block for block in blocks]
+    assert others == [False] * 2 + [True] * 3 + [False] * 4
     found = {}
     with torch.random.fork_rng(devices=[]):
         for block in blocks[:2]:
             exec(compile(block, "training.md", "exec"), found)
         found["start"] = found["untrained"]()
+        exec(compile(blocks[5], "training.md", "exec"), found)
         found["stream"] = dict(found)
-        for block in blocks[4:6]:
+        for block in blocks[6:8]:
             exec(compile(block, "training.md", "exec"), found["stream"])
         found["kept"] = dict(found["stream"])
         with contextlib.chdir(tmp_path_factory.mktemp("runs")):
-            exec(compile(blocks[6], "training.md", "exec"), found["kept"])
+            exec(compile(blocks[8], "training.md", "exec"), found["kept"])
     return found
 
 
@@ -67,6 +69,13 @@ def test_a_loader_trains_the_same_network_to_an_end_near(ran):
             for net in (ran["net"], stream["net"], ran["start"])
         ]
     assert found[1] == pytest.approx(found[0], abs=0.25 * (found[2] - found[0]))
+
+
+def test_halves_of_a_deep_ensemble_come_together(ran):
+    found = ran["predict"](ran["whole"], ran["x"])
+    each = [ran["predict"](half, ran["x"]) for half in ran["halves"]]
+    torch.testing.assert_close(found, torch.cat(each))
+    assert not torch.equal(*each)
 
 
 def test_labels_are_taken_out_of_the_dicts_of_a_loader(ran):

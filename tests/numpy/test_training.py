@@ -103,7 +103,7 @@ def test_it_trains_as_torch_does(monkeypatch, method, optimizer):
     tensors = tuple(map(torch.from_numpy, (x, y))), tuple(map(torch.from_numpy, held))
     expected = et.fit(
         twin, *tensors[0], et.softmax_cross_entropy, validation=tensors[1],
-        optimizer=getattr(torch.optim, optimizer), **settings,
+        optimizer=getattr(torch.optim, optimizer), member_gradient_factor=1.0, **settings,
     )  # fmt: skip
     back = et.to_numpy(twin, rng=rng())
     for name, value in net.params.items():

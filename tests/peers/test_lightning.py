@@ -1,4 +1,4 @@
-"""The training of the page "Training" in Lightning (`make test-peers`)."""
+"""The page "Training" in Lightning and in skorch (`make test-peers`)."""
 
 import re
 import warnings
@@ -21,6 +21,9 @@ PAGE = Path(__file__).parents[2] / "book" / "api" / "training.md"
 BLOCKS = re.findall(
     r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
 )
+
+
+pytest.importorskip("skorch", reason="skorch is absent: run `make test-peers`")
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +79,17 @@ def test_as_it_stands_it_ends_near(page, tmp_path, monkeypatch, capfd):
     # seeds it was a sixth at most.
     assert theirs == pytest.approx(loop, abs=0.25 * (start - loop))
     assert loop < 0.5 * start
+
+
+def test_skorch_ends_near(page):
+    found = dict(page)
+    with torch.random.fork_rng(devices=[]):
+        exec(compile(BLOCKS[4], "training.md", "exec"), found)
+        assert found["outputs"].shape == page["outputs"].shape
+        x, y, nets = page["x"], page["y"], (page["untrained"](), page["net"], found["estimator"])
+        torch.manual_seed(0)
+        start, loop, theirs = (
+            float(page["gaussian_nll"](page["predict"](net, x, samples=100), y))
+            for net in (*nets[:2], nets[2].module_)
+        )
+    assert theirs == pytest.approx(loop, abs=0.25 * (start - loop))

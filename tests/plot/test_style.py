@@ -52,7 +52,9 @@ def lab(rgb):
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
-@pytest.mark.parametrize("color", [*style.PALETTE.values(), style.SHARED, style.INK, style.MUTED])
+@pytest.mark.parametrize(
+    "color", [*style.PALETTE.values(), style.SHARED, style.INK, style.MUTED, style.DOUBT]
+)
 def test_colors_stand_out_on_both_pages(color):
     assert contrast(color, WHITE) >= 3
     assert contrast(dark(color), DARK_PAGE) >= 4.5  # small letters glow on a dark page
@@ -61,7 +63,8 @@ def test_colors_stand_out_on_both_pages(color):
 @pytest.mark.parametrize("vision", VISION)
 @pytest.mark.parametrize("seen", [to_rgb, dark], ids=["light", "dark"])
 def test_colors_can_be_told_apart(vision, seen):
-    labs = {k: lab(VISION[vision] @ linear(seen(c))) for k, c in style.PALETTE.items()}
+    told = style.PALETTE | {"doubt": style.DOUBT}
+    labs = {k: lab(VISION[vision] @ linear(seen(c))) for k, c in told.items()}
     closest = min(np.linalg.norm(labs[a] - labs[b]) for a, b in itertools.combinations(labs, 2))
     assert closest > 13  # a difference of about 2 is just seen
     # Nodes of a shared body are gray, and nothing but color tells them from a member's; where

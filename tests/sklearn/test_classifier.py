@@ -26,14 +26,35 @@ def of_network(network, X):
 
 
 @pytest.mark.parametrize("calibration", [None, 0.2, 3])
-def test_probabilities_are_the_mean_over_all_members(calibration):
+def test_probabilities_are_the_mean_over_all_members_with_a_temperature(calibration):
     net, (X, y) = EnsembleClassifier(**FAST, calibration=calibration).fit(*rows()), rows(B, 1)
     assert net.classes_.tolist() == NAMES.tolist()
+    assert (net.temperature_ == 1) is (calibration is None)
     expected = np.mean([of_network(one, X) for one in net.networks_], axis=0)
+    expected **= 1 / net.temperature_
+    expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(net.predict_proba(X), expected, rtol=1e-12)
     likeliest = NAMES[expected.argmax(axis=1)]
     assert net.predict(X).tolist() == likeliest.tolist()
     assert net.score(X, y) == np.mean(likeliest == y)
+
+
+@pytest.mark.parametrize("calibration", [0.4, 3])
+def test_no_other_temperature_is_likelier(calibration):
+    """Of the rows that its networks have not seen, and of a prior of its logarithm, N(0, 1/16)."""
+    net = EnsembleClassifier(**FAST | {"epochs": 30}, calibration=calibration).fit(*rows())
+    pairs = zip(net.networks_, net.unseen_, strict=True)
+    p = np.concatenate([of_network(network, rows()[0][unseen]) for network, unseen in pairs])
+    labels = np.searchsorted(NAMES, rows()[1])[np.concatenate(net.unseen_)]
+
+    def loss(T):
+        powers = p ** (1 / T)
+        of_labels = powers[np.arange(len(p)), labels] / powers.sum(axis=1)
+        return 8 * np.log(T) ** 2 - np.log(of_labels).sum()
+
+    best = net.temperature_
+    assert abs(best - 1) > 0.02
+    assert all(loss(best) < loss(factor * best) for factor in (0.5, 0.98, 1.02, 2, 1 / best))
 
 
 def likelier(p, c):
@@ -45,8 +66,8 @@ def likelier(p, c):
 def test_sets_are_adaptive_and_hold_the_likeliest_class(level):
     X, y = rows()
     net, (new, _) = EnsembleClassifier(**FAST, calibration=0.4).fit(X, y), rows(B, 1)
-    (unseen,), p = net.unseen_, net.predict_proba(X)
-    seed = net.networks_[0].seed
+    (unseen,), (network,) = net.unseen_, net.networks_
+    p, seed = of_network(network, X), network.seed
     draws = np.random.default_rng(seed + 1).random(len(unseen))
     scores = [
         likelier(p[i], c) + (1 - u) * p[i, c]
@@ -54,7 +75,7 @@ def test_sets_are_adaptive_and_hold_the_likeliest_class(level):
         for c in [list(NAMES).index(y[i])]
     ]
     q = np.sort(scores)[int(np.ceil((len(unseen) + 1) * level)) - 1]
-    p, found = net.predict_proba(new), net.predict_set(new, level=level)
+    p, found = of_network(network, new), net.predict_set(new, level=level)
     for row, u, inside in zip(p, np.random.default_rng(seed).random(B), found, strict=True):
         expected = [likelier(row, c) + (1 - u) * row[c] <= q for c in range(3)]
         expected[row.argmax()] = True

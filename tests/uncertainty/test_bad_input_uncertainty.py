@@ -1,14 +1,16 @@
 """Bad input gets a ValueError or TypeError that names the argument, what was given, and what is
 accepted. One row a case: (call, error, words that the message must hold)."""
 
+import inspect
+
 import numpy as np
 import pytest
-import torch
 
 from ensedu import uncertainty as un
 from ensedu.uncertainty import ConformalIntervals as Intervals
 from ensedu.uncertainty import ConformalSets as Sets
 from ensedu.uncertainty import TemperatureScaling as Scaling
+from tests.uncertainty.test_score_checks import arguments, call
 
 pytestmark = pytest.mark.bad_input
 
@@ -49,115 +51,59 @@ FOLDS = np.arange(B) % 2
 
 # fmt: off
 ARRAYS = [
-    (lambda: un.softmax([[1.0]]), TypeError, ["logits", "(M, B, k) or (B, k)", "list"]),
-    (lambda: un.softmax(torch.ones(B, k)), TypeError, ["logits", "Tensor", ".numpy()"]),
     (lambda: un.softmax(Y.view(np.matrix)), TypeError,
      ["logits", "plain", "matrix"]),
     (lambda: un.softmax(np.ma.masked_array(Y)), TypeError, ["logits", "plain", "MaskedArray"]),
-    (lambda: un.softmax(ones(B, k).astype(int)), TypeError, ["logits", "floats", "int64"]),
     (lambda: un.softmax(ones(B, k).astype(complex)), TypeError, ["logits", "floats", "complex128"]),
-    (lambda: un.softmax(ones(B, k).astype(bool)), TypeError, ["logits", "floats", "bool"]),
-    (lambda: un.softmax(ones(B, k).astype(object)), TypeError, ["logits", "floats", "object"]),
     (lambda: un.softmax(ones(B, k).astype(np.longdouble)), TypeError, ["logits", "64 bits"]),
-    (lambda: un.softmax(ones(k)), ValueError, ["logits", "(5,)", "(B, k)"]),
     (lambda: un.softmax(ones(2, M, B, k)), ValueError, ["logits", "(2, 3, 7, 5)", "(M, B, k)"]),
-    (lambda: un.softmax(ones(0, k)), ValueError, ["logits", "(0, 5)", "no size 0"]),
     (lambda: un.softmax(ones(B, 0)), ValueError, ["logits", "(7, 0)", "no size 0"]),
-    (lambda: un.softmax(one_is(NAN, ones(B, k))), ValueError, ["logits", "finite", "nan"]),
-    (lambda: un.softmax(one_is(-INF, ones(B, k))), ValueError, ["logits", "finite", "inf"]),
     (lambda: un.softmax(one_is(-1e101, ones(B, k))), ValueError, ["logits", "1e+100", "1e+101"]),
-    (lambda: un.gaussian_heads(ones(B, 2 * k)), ValueError, ["outputs", "(7, 10)", "(M, B, 2k)"]),
     (lambda: un.gaussian_heads(X), ValueError, ["outputs", "raw variances", "(3, 7, 5)"]),
 ]
 GAUSSIANS = [
-    (lambda: un.mixture(Y, Y), ValueError, ["mean", "(7, 5)", "(M, B, k)"]),
-    (lambda: un.mixture(X, Y), ValueError, ["variance", "(7, 5)", "(3, 7, 5)", "fit mean"]),
-    (lambda: un.mixture(X, ones(M, B, 1)), ValueError, ["variance", "(3, 7, 1)", "(3, 7, 5)"]),
     (lambda: un.mixture(X, one_is(0.0, ones(M, B, k))), ValueError, ["variance", "positive", " 0"]),
     (lambda: un.mixture(X, -X), ValueError, ["variance", "positive", "-1"]),
     (lambda: un.mixture(X, 1e-101 * X), ValueError, ["variance", "1e-100", "1e-101"]),
-    (lambda: un.mixture(X, one_is(INF, ones(M, B, k))), ValueError, ["variance", "finite"]),
-    (lambda: un.mixture(one_is(NAN, ones(M, B, k)), X), ValueError, ["mean", "finite", "nan"]),
-    (lambda: un.variance_parts(X, X[0]), ValueError, ["variance", "(7, 5)", "fit mean"]),
-    (lambda: un.gaussian_nll(X, X, X), ValueError, ["targets", "(3, 7, 5)", "(7, 5)", "fit mean"]),
     (lambda: un.gaussian_nll(X, X, ones(B)), ValueError, ["targets", "(7,)", "(7, 5)"]),
-    (lambda: un.gaussian_nll(X, X, Y.T), ValueError, ["targets", "(5, 7)", "(7, 5)"]),
-    (lambda: un.gaussian_nll(X, X, LABELS), TypeError, ["targets", "floats", "int64"]),
     (lambda: un.gaussian_nll(X[..., :1], X[..., :1], ones(B + 1)), ValueError,
      ["targets", "(8,)", "(7, 1) or (7,)"]),
-    (lambda: un.gaussian_nll(X, X, one_is(NAN, ones(B, k))), ValueError, ["targets", "finite"]),
     (lambda: un.gaussian_nll(X, 0 * X, Y), ValueError, ["variance", "positive"]),
-    (lambda: un.moment_matched_nll(X, X, ones(B)), ValueError, ["targets", "(7,)", "(7, 5)"]),
-    (lambda: un.moment_matched_nll(Y, Y, Y), ValueError, ["mean", "(7, 5)", "(M, B, k)"]),
-    (lambda: un.crps(X, X, ones(B)), ValueError, ["targets", "(7,)", "(7, 5)"]),
     (lambda: un.crps(X, -X, Y), ValueError, ["variance", "positive", "-1"]),
-    (lambda: un.mixture_cdf(X, X, ones(1, k)), ValueError, ["targets", "(1, 5)", "(7, 5)"]),
     (lambda: un.coverage(X, X, Y, 95), ValueError, ["level", "above 0 and below 1", "95"]),
     (lambda: un.coverage(X, X, Y, 1.0), ValueError, ["level", "below 1", "1.0"]),
     (lambda: un.coverage(X, X, Y, "0.9"), TypeError, ["level", "'0.9'"]),
-    (lambda: un.coverage(X, X, ones(B)), ValueError, ["targets", "(7,)", "(7, 5)"]),
     (lambda: un.quantile(X, X, 1.0), ValueError, ["probability", "above 0 and below 1", "1.0"]),
     (lambda: un.quantile(X, X, "0.9"), TypeError, ["probability", "'0.9'"]),
-    (lambda: un.quantile(Y, Y, 0.5), ValueError, ["mean", "(7, 5)", "(M, B, k)"]),
-    (lambda: un.quantile(Y, None, 0.5), ValueError, ["mean", "(7, 5)", "(M, B, k)"]),
     (lambda: un.quantile(X, 0 * X, 0.5), ValueError, ["variance", "positive"]),
     (lambda: un.interval(X, X, 90), ValueError, ["level", "above 0 and below 1", "90"]),
     (lambda: un.interval(X, X, 0), ValueError, ["level", "above 0", "0"]),
-    (lambda: un.interval(X, Y), ValueError, ["variance", "(7, 5)", "fit mean"]),
-    (lambda: un.smallest_set(P), ValueError, ["probabilities", "(3, 7, 5)", "(B, k)"]),
     (lambda: un.smallest_set(Y), ValueError, ["probabilities", "sum to 1", "5"]),
     (lambda: un.smallest_set(Q, 95), ValueError, ["level", "below 1", "95"]),
-    (lambda: un.interval_score(X, X, Y), ValueError, ["low", "(3, 7, 5)", "(B, k)"]),
-    (lambda: un.interval_score(Y, Y.T, Y), ValueError, ["high", "(5, 7)", "(7, 5)", "fit low"]),
-    (lambda: un.interval_score(Y, Y, ones(B)), ValueError, ["targets", "(7,)", "fit low"]),
     (lambda: un.interval_score(Y, one_is(0.5, ones(B, k)), Y), ValueError,
      ["low[6, 4] = 1", "high[6, 4] = 0.5", "no less"]),
     (lambda: un.interval_score(Y, one_is(NAN, ones(B, k)), Y), ValueError, ["high[6, 4] = nan"]),
     (lambda: un.interval_score(INF * Y, INF * Y, Y), ValueError, ["low[0, 0] = inf", "-inf"]),
     (lambda: un.interval_score(-INF * Y, -INF * Y, Y), ValueError, ["high[0, 0] = -inf"]),
     (lambda: un.interval_score(Y, Y, Y, 95), ValueError, ["level", "below 1", "95"]),
-    (lambda: un.rmse(X, Y), ValueError, ["prediction", "(3, 7, 5)", "(B, k)"]),
-    (lambda: un.rmse(Y, ones(B)), ValueError, ["targets", "(7,)", "fit prediction"]),
-    (lambda: un.ambiguity(Y, Y), ValueError, ["predictions", "(7, 5)", "(M, B, k)"]),
-    (lambda: un.ambiguity(X, ones(B)), ValueError, ["targets", "(7,)", "fit predictions"]),
 ]
 CLASSES = [
-    (lambda: un.averaged(Q), ValueError, ["probabilities", "(7, 5)", "(M, B, k)"]),
     (lambda: un.averaged(X), ValueError, ["probabilities", "sum to 1", "0.0001", "5"]),
     (lambda: un.averaged(one_is(0.3, even(M, B, k))), ValueError, ["probabilities", "sum", "1.1"]),
     (lambda: un.averaged(np.array([[[1.5, -0.5]]])), ValueError, ["probabilities", "0 up", "-0.5"]),
     (lambda: un.averaged(np.log(P)), ValueError, ["probabilities", "0 up", "-1.6"]),
-    (lambda: un.entropy_parts(Q), ValueError, ["probabilities", "(7, 5)", "(M, B, k)"]),
-    (lambda: un.covariance_parts(Q), ValueError, ["probabilities", "(7, 5)", "(M, B, k)"]),
-    (lambda: un.entropy_parts(P.astype(int)), TypeError, ["probabilities", "floats", "int64"]),
-    (lambda: un.categorical_nll(P, ones(B)), TypeError, ["labels", "integers", "float64"]),
-    (lambda: un.categorical_nll(P, ones(B) > 0), TypeError, ["labels", "integers", "bool"]),
-    (lambda: un.categorical_nll(P, [0] * B), TypeError, ["labels", "(7,)", "list"]),
-    (lambda: un.categorical_nll(P, zeros(M)), ValueError, ["labels", "(3,)", "fit probabilities"]),
-    (lambda: un.categorical_nll(P, zeros(B, k)), ValueError, ["labels", "(7, 5)", "(7,)"]),
     (lambda: un.categorical_nll(P, one_is(k, zeros(B))), ValueError, ["labels", "0 to 4", "got 5"]),
     (lambda: un.categorical_nll(P, one_is(-1, zeros(B))), ValueError, ["labels", "0 up", "-1"]),
-    (lambda: un.categorical_nll(Q, LABELS), ValueError, ["probabilities", "(7, 5)", "(M, B, k)"]),
-    (lambda: un.average_nll(ones(B)), ValueError, ["nll", "(7,)", "(M, B)"]),
-    (lambda: un.average_nll(one_is(NAN, ones(M, B))), ValueError, ["nll", "nan"]),
     (lambda: un.mixture_nll(one_is(-INF, ones(M, B))), ValueError, ["nll", "-inf"]),
-    (lambda: un.mixture_nll(ones(0, B)), ValueError, ["nll", "(0, 7)", "no size 0"]),
-    (lambda: un.mixture_nll(X), ValueError, ["nll", "(3, 7, 5)", "(M, B)"]),
-    (lambda: un.brier(P, LABELS), ValueError, ["probabilities", "(3, 7, 5)", "(B, k)"]),
-    (lambda: un.brier(Q, zeros(M)), ValueError, ["labels", "(3,)", "(7,)"]),
     (lambda: un.brier(Q + 1e-3, LABELS), ValueError, ["probabilities", "sum", "1.005"]),
-    (lambda: un.accuracy(P, LABELS), ValueError, ["probabilities", "(3, 7, 5)", "(B, k)"]),
     (lambda: un.accuracy(Q, LABELS + k), ValueError, ["labels", "0 to 4", "5"]),
 ]
 CALIBRATION = [
-    (lambda: un.reliability(P, LABELS), ValueError, ["probabilities", "(3, 7, 5)", "(B, k)"]),
     (lambda: un.reliability(Q, LABELS, bins=0), ValueError, ["bins", "positive", "0"]),
     (lambda: un.reliability(Q, LABELS, bins=10.0), TypeError, ["bins", "integer", "10.0"]),
     (lambda: un.reliability(Q, LABELS, bins=10**6), ValueError, ["bins", "10000", "1000000"]),
-    (lambda: un.ece(Q, zeros(M)), ValueError, ["labels", "(3,)", "(7,)"]),
     (lambda: un.ece(Q, LABELS, bins=True), TypeError, ["bins", "True"]),
     (lambda: un.ece(-Q, LABELS), ValueError, ["probabilities", "0 up", "-0.2"]),
-    (lambda: Scaling.fit(X, LABELS), ValueError, ["logits", "(3, 7, 5)", "(B, k)"]),
     (lambda: Scaling.fit(Y, LABELS + k), ValueError, ["labels", "0 to 4", "fit logits"]),
     (lambda: Scaling.fit(one_is(-INF, ones(B, k)), LABELS), ValueError, ["logits", "finite"]),
     (lambda: Scaling(0.0), ValueError, ["temperature", "above 0", "0.0"]),
@@ -167,8 +113,6 @@ CALIBRATION = [
     (lambda: Scaling(1.0).probabilities(ones(k)), ValueError, ["logits", "(5,)", "(B, k)"]),
 ]
 CONFORMAL = [
-    (lambda: un.conformal_quantile(Y, 0.9), ValueError, ["scores", "(7, 5)", "(n,)"]),
-    (lambda: un.conformal_quantile(one_is(NAN, ones(B)), 0.9), ValueError, ["scores", "nan"]),
     (lambda: un.conformal_quantile(ones(B), 1), ValueError, ["level", "below 1", "1.0"]),
     (lambda: Intervals.fit(X, Y), ValueError, ["prediction", "(3, 7, 5)", "(n, k)"]),
     (lambda: Intervals.fit(Y, ones(B)), ValueError, ["targets", "(7,)", "fit prediction"]),
@@ -193,13 +137,10 @@ CONFORMAL = [
     (lambda: Intervals(Y, FOLDS).interval(X[:2], level=0.5), ValueError,
      ["level", "above 0.5", "got 0.5"]),
     (lambda: Intervals(Y, FOLDS).guarantee(0.5), ValueError, ["level", "above 0.5"]),
-    (lambda: Sets.fit(P, LABELS), ValueError, ["probabilities", "(3, 7, 5)", "(n, k)"]),
-    (lambda: Sets.fit(Y, LABELS), ValueError, ["probabilities", "sum to 1", "5"]),
-    (lambda: Sets.fit(Q, LABELS + k), ValueError, ["labels", "0 to 4", "5"]),
+    (lambda: Sets.fit(Y, LABELS, None), ValueError, ["probabilities", "sum to 1", "5"]),
+    (lambda: Sets.fit(Q, LABELS + k, None), ValueError, ["labels", "0 to 4", "5"]),
     (lambda: Sets.fit(Q, LABELS, 0), TypeError, ["rng", "default_rng", "int"]),
-    (lambda: Sets.fit(Q, LABELS, folds=zeros(M)), ValueError, ["folds", "(3,)", "(7,)"]),
-    (lambda: Sets(ones(B)).sets(P, level=0.5), ValueError,
-     ["probabilities", "(3, 7, 5)", "(B, k)"]),
+    (lambda: Sets.fit(Q, LABELS, None, zeros(M)), ValueError, ["folds", "(3,)", "(7,)"]),
     (lambda: Sets(ones(B)).sets(Q, level=0), ValueError, ["level", "above 0", "0"]),
     (lambda: Sets(ones(B)).sets(Q, level=0.5, rng=rng()), ValueError, ["rng", "left out"]),
     (lambda: Sets(ones(B), None, True).sets(Q, level=0.5), ValueError, ["rng", "given", "None"]),
@@ -210,45 +151,28 @@ CONFORMAL = [
      ["level", "above 0.5"]),
 ]
 PAIRS = [
-    (lambda: un.disagreement(P[:1]), ValueError, ["predictions", "two members", "(1, 7, 5)"]),
+    (lambda: un.disagreement(Q), ValueError, ["predictions", "two members", "(1, 7)"]),
     (lambda: un.disagreement(zeros(1, B)), ValueError, ["predictions", "two members", "(1, 7)"]),
-    (lambda: un.disagreement(ones(M, B)), ValueError, ["predictions", "(3, 7)", "(M, B, k)"]),
     (lambda: un.disagreement(X), ValueError, ["predictions", "sum to 1", "5"]),
-    (lambda: un.disagreement(zeros(M, B, k)), ValueError, ["predictions", "(3, 7, 5)", "(M, B)"]),
     (lambda: un.disagreement(zeros(M, B) - 1), ValueError, ["predictions", "0 up", "-1"]),
-    (lambda: un.disagreement([[0, 1]]), TypeError, ["predictions", "(M, B)", "list"]),
-    (lambda: un.disagreement(torch.zeros(M, B).long()), TypeError, ["predictions", ".numpy()"]),
     (lambda: un.chance_disagreement(P[:1], LABELS), ValueError,
      ["probabilities", "two members", "(1, 7, 5)"]),
     (lambda: un.chance_disagreement(ones(M, B, 1), LABELS), ValueError,
      ["probabilities", "two classes", "(3, 7, 1)"]),
-    (lambda: un.chance_disagreement(P, zeros(M)), ValueError, ["labels", "(3,)", "(7,)"]),
     (lambda: un.error_correlation(X[:1], Y), ValueError,
      ["predictions", "two members", "(1, 7, 5)"]),
-    (lambda: un.error_correlation(X, ones(B)), ValueError, ["targets", "(7,)", "(7, 5)"]),
     (lambda: un.error_correlation(0 * X, 0 * Y), ValueError, ["predictions", "vary", "member 0"]),
     (lambda: un.error_correlation(X, Y), ValueError, ["predictions", "vary", "member 0"]),
     (lambda: un.error_correlation(np.stack([Q**2, Y / 10 + LINE]), LINE), ValueError,
      ["predictions", "vary", "member 1", "0.1 everywhere"]),
-    (lambda: un.auroc(ones(B, 1), ones(B)), ValueError, ["inside", "(7, 1)", "(B,)"]),
-    (lambda: un.auroc(ones(B), ones(0)), ValueError, ["outside", "(0,)", "no size 0"]),
-    (lambda: un.auroc(ones(B), [1.0]), TypeError, ["outside", "list"]),
-    (lambda: un.auroc(one_is(NAN, ones(B)), ones(B)), ValueError, ["inside", "nan"]),
     (lambda: un.paired(ones(1)), ValueError, ["differences", "at least two", "(1,)"]),
     (lambda: un.paired(ones(1, 7)), ValueError, ["differences", "at least two", "(1, 7)"]),
-    (lambda: un.paired(X), ValueError, ["differences", "(3, 7, 5)", "(n,) or (n, initial seeds)"]),
-    (lambda: un.paired([1.0, 2.0]), TypeError, ["differences", "list"]),
-    (lambda: un.paired(zeros(B)), TypeError, ["differences", "floats", "int64"]),
-    (lambda: un.paired(one_is(INF, ones(B))), ValueError, ["differences", "finite"]),
     (lambda: un.paired(ones(B), 0), ValueError, ["level", "above 0", "0"]),
     (lambda: un.paired(ones(B), NAN), ValueError, ["level", "finite", "nan"]),
     (lambda: un.resampled(ones(1), train=9, test=1), ValueError, ["differences", "at least two"]),
     (lambda: un.resampled(ones(B), train=0, test=1), ValueError, ["train", "positive", "0"]),
     (lambda: un.resampled(ones(B), train=9, test=0.1), TypeError, ["test", "0.1"]),
-    (lambda: un.holm([]), ValueError, ["p_values", "no size 0"]),
     (lambda: un.holm([0.5, 1.5]), ValueError, ["p_values", "0 to 1", "1.5"]),
-    (lambda: un.holm([0.5, NAN]), ValueError, ["p_values", "finite", "nan"]),
-    (lambda: un.holm(0.5), TypeError, ["p_values", "float"]),
 ]
 # fmt: on
 #: Adding these rounds, so that an error that is the same everywhere has other last digits.
@@ -268,9 +192,46 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("call", "error", "words"), CASES)
-def test_bad_input_is_named(call, error, words):
+#: What is made of each array that a function takes, and what its error then says.
+SPOILED = {
+    "axes": (lambda array: array[None, None, None], ValueError, "has shape (1, 1, 1, "),
+    "empty": (lambda array: array[:0], ValueError, "with no size 0"),
+    "nan": (lambda array: one_is(NAN, array.astype(float)), (TypeError, ValueError), ""),
+    "words": (lambda array: array.astype(str), TypeError, "got dtype <U"),
+    "object": (lambda array: array.astype(object), TypeError, "got dtype object"),
+    "flags": (lambda array: array > 0, TypeError, "got dtype bool"),
+    "no array": (lambda array: {"array": array}, TypeError, "plain NumPy array"),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILED)
+@pytest.mark.parametrize("name", arguments())
+def test_an_array_of_another_kind_is_named(name, spoil):
+    to, error, words = SPOILED[spoil]
+    for i, (argument, array) in enumerate(
+        zip(inspect.signature(getattr(un, name)).parameters, arguments()[name], strict=False)
+    ):
+        if isinstance(array, np.ndarray):
+            given = [*arguments()[name][:i], to(array), *arguments()[name][i + 1 :]]
+            with pytest.raises(error, match=rf"\b{argument}\b") as caught:
+                call(name, given)
+            assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(arguments().keys() - {"auroc"}))
+def test_arrays_that_do_not_fit_each_other_are_named(name):
+    first, *others = arguments()[name]
+    names = list(inspect.signature(getattr(un, name)).parameters)
+    for i, array in enumerate(others):
+        if isinstance(array, np.ndarray):
+            longer = [*others[:i], np.repeat(array, 2, axis=0), *others[i + 1 :]]
+            with pytest.raises(ValueError, match=f"{names[i + 1]} has shape .* to fit {names[0]}"):
+                call(name, [first, *longer])
+
+
+@pytest.mark.parametrize(("bad", "error", "words"), CASES)
+def test_bad_input_is_named(bad, error, words):
     with pytest.raises(error) as caught:
-        call()
+        bad()
     for word in words:
         assert word in str(caught.value)

@@ -5,7 +5,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, stats
 
 import ensedu.numpy as en
 from ensedu import uncertainty as un
@@ -56,26 +55,6 @@ def test_mixture_is_the_formula_of_the_paper(seed, members, examples):
     np.testing.assert_allclose(center, sum(mean) / members, rtol=0, atol=1e-14)
     expected = sum(variance + mean**2) / members - center**2
     np.testing.assert_allclose(width, expected, rtol=1e-12, atol=1e-12 * np.abs(mean).max() ** 2)
-
-
-def test_mixture_has_the_moments_of_its_density():
-    mean, variance = gaussians(outputs=1, examples=2)
-    center, width = un.mixture(mean, variance)
-    for b in range(2):
-        normals = [stats.norm(mean[i, b, 0], variance[i, b, 0] ** 0.5) for i in range(M)]
-
-        def moment(f, normals=normals):
-            value, _ = integrate.quad(
-                lambda y: f(y) * np.mean([one.pdf(y) for one in normals]), -60, 60, limit=400
-            )
-            return value
-
-        assert moment(lambda y: 1.0) == pytest.approx(1, abs=1e-9)
-        first = moment(lambda y: y)
-        assert center[b, 0] == pytest.approx(first, abs=1e-8)
-        assert width[b, 0] == pytest.approx(
-            moment(lambda y, first=first: (y - first) ** 2), rel=1e-7
-        )
 
 
 def test_a_large_mean_does_not_round_the_variance_away():

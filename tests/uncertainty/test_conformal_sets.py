@@ -21,8 +21,8 @@ def forecasts(seed=0, rows=n, leading=()):
 
 
 def drawing(randomized, seed):
-    """The argument that draws, where something is drawn."""
-    return {"rng": np.random.default_rng(seed)} if randomized else {}
+    """The argument that draws, or does not."""
+    return {"rng": np.random.default_rng(seed) if randomized else None}
 
 
 def in_order(row):
@@ -68,7 +68,9 @@ def test_a_score_is_the_least_threshold_at_which_the_set_holds_the_label(randomi
 
 def test_of_equal_classes_the_first_is_the_likelier():
     probabilities = np.array([[0.25, 0.5, 0.25]])
-    scores = [un.ConformalSets.fit(probabilities, np.array([c])).scores.item() for c in range(3)]
+    scores = [
+        un.ConformalSets.fit(probabilities, np.array([c]), None).scores.item() for c in range(3)
+    ]
     assert scores == [0.75, 0.5, 1]
 
 
@@ -104,7 +106,7 @@ def test_sets_without_draws_hold_the_label_as_often_or_more(seed, rows, share):
     held = 0
     for i in range(rows + 1):
         others = np.arange(rows + 1) != i
-        sets = un.ConformalSets.fit(probabilities[others], labels[others])
+        sets = un.ConformalSets.fit(probabilities[others], labels[others], None)
         found = sets.sets(probabilities[i : i + 1], level=share / 100)[0]
         assert found[probabilities[i].argmax()]  # so none is empty
         held += found[labels[i]]
@@ -166,13 +168,13 @@ def test_one_fold_is_the_split_set(randomized, seed, share):
 
 @pytest.mark.parametrize("folds", [None, np.arange(8) % 2])
 def test_too_few_rows_have_sets_of_all_classes(folds):
-    found = un.ConformalSets.fit(*forecasts(rows=8), folds=folds)
+    found = un.ConformalSets.fit(*forecasts(rows=8), None, folds)
     new, _ = forecasts(1, B, () if folds is None else (2,))
     with pytest.warns(UserWarning, match="level 0.9 needs at least 9 calibration rows, got 8"):
         assert found.sets(new, level=0.9).tolist() == [[True] * k] * B
 
 
 def test_a_guarantee_is_that_of_the_paper():
-    assert un.ConformalSets.fit(*forecasts()).guarantee(0.3) == 0.3
-    crossed = un.ConformalSets.fit(*forecasts(), folds=np.arange(n) % K)
+    assert un.ConformalSets.fit(*forecasts(), None).guarantee(0.3) == 0.3
+    crossed = un.ConformalSets.fit(*forecasts(), None, np.arange(n) % K)
     assert crossed.guarantee(0.9) == pytest.approx(0.8 - math.sqrt(2 / n), rel=1e-14)

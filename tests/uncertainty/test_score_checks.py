@@ -1,10 +1,12 @@
-"""What all functions do with their arrays: any floats, computed in float64, left as they are."""
+"""What all functions do with arrays: any kind, of members or combined, left as they are."""
 
 import subprocess
 import sys
 
 import numpy as np
+import pandas
 import pytest
+import torch
 
 from ensedu import uncertainty as un
 
@@ -92,23 +94,76 @@ def test_arguments_are_left_as_they_are(name):
         np.testing.assert_array_equal(one, other)
 
 
+def narrow(array):
+    return array.astype(np.float32) if array.dtype == np.float64 else array
+
+
+#: What arrays are given as, and what they are then computed as.
+KINDS = {
+    "float32": (narrow, narrow),
+    "big-endian": (lambda array: array.astype(array.dtype.newbyteorder(">")), np.copy),
+    "tensor": (lambda array: torch.tensor(array, requires_grad=array.dtype.kind == "f"), np.copy),
+    "short tensor": (lambda array: torch.tensor(narrow(array)), narrow),
+    "column": (lambda array: pandas.Series(array) if array.ndim < 2 else array, np.copy),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", arguments())
-def test_float32_is_computed_with_in_float64(name):
-    given = [
-        array.astype(np.float32) if getattr(array, "dtype", None) == np.float64 else array
-        for array in arguments()[name]
+def test_other_arrays_are_computed_with_in_float64(name, kind):
+    results = [
+        numbers(call(name, [to(one) if isinstance(one, np.ndarray) else one for one in given]))
+        for to, given in zip(KINDS[kind], (arguments()[name],) * 2, strict=True)
     ]
-    wide = [a.astype(np.float64) if getattr(a, "dtype", None) == np.float32 else a for a in given]
-    narrow, expected = call(name, given), call(name, wide)
-    for one, other in zip(numbers(narrow), numbers(expected), strict=True):
+    for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(one, other)
         assert np.asarray(one).dtype in (np.float64, np.int64, np.bool_)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, ">f8", np.float64])
+@pytest.mark.parametrize("dtype", [np.float16, torch.bfloat16])
 def test_other_floats_are_numbers_too(dtype):
-    mean = np.ones((M, B, k), dtype)
+    mean = np.ones((M, B, k), dtype) if dtype is np.float16 else torch.ones(M, B, k, dtype=dtype)
     assert un.variance_parts(mean, mean).total.tolist() == np.ones((B, k)).tolist()
+
+
+#: What takes the average of members, and what is not about a forecast, or about several.
+AVERAGING = {"brier", "rmse", "accuracy", "reliability", "ece", "smallest_set"}
+OTHERS = {
+    "disagreement", "chance_disagreement", "error_correlation", "paired", "resampled", "holm",
+    "interval_score", "conformal_quantile", "auroc",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(arguments().keys() - OTHERS))
+def test_what_is_combined_is_one_member(name):
+    first, *others = arguments()[name]
+    forecasts = [first]
+    if others and np.shape(others[0]) == first.shape and name not in AVERAGING:
+        forecasts.append(others.pop(0))
+    alone = [array if name in AVERAGING else array[0] for array in forecasts]
+    found, expected = (
+        numbers(call(name, [*each, *others])) for each in (alone, [one[None] for one in alone])
+    )
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(np.ravel(one), np.ravel(other))
+
+
+@pytest.mark.parametrize("name", sorted(AVERAGING))
+def test_members_are_averaged(name):
+    members = arguments()["mixture" if name == "rmse" else "averaged"][0]
+    given = [[each, *arguments()[name][1:]] for each in (members, members.mean(axis=0))]
+    for one, other in zip(*(numbers(call(name, each)) for each in given), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", arguments())
+def test_targets_may_lack_the_axis_of_one_output(name):
+    *forecasts, targets = arguments()[name]
+    if np.array_equal(targets, arguments()["rmse"][1]):
+        first = [each[..., :1] for each in forecasts]
+        one, two = (call(name, [*first, y]) for y in (targets[:, :1], targets[:, 0]))
+        for each, same in zip(numbers(one), numbers(two), strict=True):
+            np.testing.assert_array_equal(each, same)
 
 
 @pytest.mark.parametrize("name", arguments())

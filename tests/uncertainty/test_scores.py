@@ -240,12 +240,3 @@ def test_accuracy_is_that_of_scikit_learn():
     found = un.accuracy(probabilities[0], labels)
     assert found == metrics.accuracy_score(labels, probabilities[0].argmax(1))
     assert 0 < found < 1
-
-
-@pytest.mark.parametrize(
-    "score", [un.gaussian_nll, un.moment_matched_nll, un.crps, un.mixture_cdf, un.coverage]
-)
-def test_targets_may_lack_the_axis_of_one_output(score):
-    mean, variance, targets = gaussians(outputs=1)
-    one, two = (score(mean, variance, y) for y in (targets, targets[:, 0]))
-    np.testing.assert_array_equal(one, two)

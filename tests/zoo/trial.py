@@ -58,7 +58,9 @@ def prove(entry: Entry, method: str, **options: Any) -> dict[str, Any]:
     if method == "deep_ensemble":
         options["initialize"] = lambda: make(entry)
     if method == "last_layer":
-        options["head"] = entry.head
+        options |= {"head": entry.head, "init_std": None}
+    if method == "batch_ensemble":
+        options["init"] = "signs"  # of a model that `stir` makes look trained
     net = ensemble(model, method, **size_option(method, M), **options)
     oracle.draw_apart(net)
     with warnings.catch_warnings():

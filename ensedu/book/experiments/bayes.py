@@ -25,7 +25,7 @@ from ensedu import uncertainty
 from ensedu.book import measured
 from ensedu.book.experiments import nuts, nuts_distances
 from ensedu.book.experiments import running_example as example
-from ensedu.common.training_plan import minibatch_kl_weights
+from ensedu.common.training import minibatch_kl_weights
 from ensedu.data import digits, gap
 from ensedu.priors import Prior, ScaleMixture
 from ensedu.running.experiment import Experiment

@@ -181,6 +181,7 @@ def trained(
                 fit(
                     net, *examples(data, split)[0], loss, epochs=row.longer * epoch,
                     batch_size=batch_size, lr=lr, fast_lr_factor=row.fast_lr_factor,
+                    member_gradient_factor=1.0,
                     split=row.split, seed=start, optimizer=OPTIMIZERS[row.optimizer],
                     checkpoint=SaveTo(folder, every=10**6) if len(epochs) > 1 else None,
                 )  # fmt: skip

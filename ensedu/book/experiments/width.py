@@ -153,7 +153,8 @@ def trained(
     with one_thread():
         fit(
             net, *examples(task, split)[0], loss, epochs=own.epochs if epochs is None else epochs,
-            batch_size=own.batch_size, lr=lr, seed=seed, optimizer=SGD, bar=False,
+            batch_size=own.batch_size, lr=lr, seed=seed, optimizer=SGD, member_gradient_factor=1.0,
+            bar=False,
         )  # fmt: skip
     return net
 

@@ -15,7 +15,7 @@ from numpy import ndarray as Array
 from ensedu import plot
 from ensedu.book.experiments.bayesian_cnn_images import CUT, Known, Seen, doubtful_shares
 from ensedu.plot.panels import ends_room, name_ends, panels, place, write
-from ensedu.plot.style import INK, MUTED, SHARED, Figure, color, house_style, tint
+from ensedu.plot.style import DOUBT, INK, MUTED, SHARED, Figure, color, house_style, tint
 from ensedu.plot.text_layout import SMALL
 
 # Captions.
@@ -39,7 +39,7 @@ SIGMAS = (
 )
 
 PINK = color("mean_field")
-PARTS = {"aleatoric": SHARED, "epistemic": PINK}
+PARTS = {"aleatoric": SHARED, "epistemic": DOUBT}
 SIDE = (3, 3)  # of the kernel, and of what comes out
 
 

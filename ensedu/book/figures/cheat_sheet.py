@@ -7,7 +7,7 @@ from typing import Any
 
 from ensedu import costs
 from ensedu.book.page.method_table import method_table
-from ensedu.common.text_table import Table
+from ensedu.counting.text_table import Table
 from ensedu.methods import METHODS, layer_methods, role_sums, size_option
 
 NEEDS = {
@@ -149,6 +149,15 @@ STYLE = """<style>
     color: var(--ensedu-muted); grid-area: 2 / 3 / 3 / 7; justify-self: end;
   }
   .ensedu-sheet tr > :nth-child(n + 5) { align-self: center }
+  .ensedu-sheet thead tr > :nth-child(2) {
+    clip-path: inset(50%); height: 1px; overflow: hidden; padding: 0;
+  }
+  .ensedu-sheet thead tr > :nth-child(3) { grid-area: 2 / 2 }
+  .bd-article .ensedu-sheet thead tr > :nth-child(4):nth-child(n) {
+    border-bottom: 1px solid; grid-area: 1 / 3 / 2 / 5; justify-self: stretch;
+    text-align: center;
+  }
+  .ensedu-sheet thead tr > :nth-child(n + 5) { grid-row: 2 }
 }
 @container (max-width: 10em) {
   .bd-article .ensedu-sheet tbody tr { grid-template-columns: 1fr 1fr }

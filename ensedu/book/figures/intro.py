@@ -42,8 +42,8 @@ INSIDE_ALT = (
     "Five rows, one a method. A single network: one 3 by 4 matrix of squares and a bias. Deep "
     "ensemble of three: three such matrices, all in the method's color. BatchEnsemble: one gray "
     "matrix for all, and for each member two thin strips, r and s, and a bias. Rank-1 BNN: the "
-    "same, with a second strip of spreads next to each strip. Mean-field BNN: one matrix of means "
-    "and one of spreads. Beside each row a bar with its count."
+    "same, with a strip of standard deviations next to each strip. Mean-field BNN: one matrix of "
+    "means and one of standard deviations. Beside each row a bar with its count."
 )
 
 

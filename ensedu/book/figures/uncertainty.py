@@ -1,6 +1,6 @@
 """What *What does a prediction not know?* draws and says: noise, and what members say they miss.
 
-What is not known, and what members say of it, has the blue of a deep ensemble; noise is gray.
+What is not known, and what members say of it, has the red of doubt; noise is gray.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,12 +23,12 @@ from ensedu.plot.panels import (
     panels,
     write,
 )
-from ensedu.plot.style import INK, MUTED, Figure, color, house_style
+from ensedu.plot.style import DOUBT, INK, MUTED, Figure, color, house_style
 
 # Captions.
 CURVE = (
-    "More points make the blue band narrow, and leave the gray one as it is. Above: the curve's "
-    "mean ± 2 standard deviations (σ), blue for what is not known of it, gray for the noise on "
+    "More points make the red band narrow, and leave the gray one as it is. Above: the curve's "
+    "mean ± 2 standard deviations (σ), red for what is not known of it, gray for the noise on "
     "top. Below: both σ. Shaded: the gap, where there are no points."
 )
 DRAWS = (
@@ -41,9 +41,9 @@ DIGIT = (
     "percent for each digit, and the entropy of their mean in its two parts."
 )
 TRAINED = (
-    "Their error is a multiple of their spread, and in the gap they agree more with more "
-    "points and steps, without a clear change of the error. Five networks, mean squares, the "
-    "noise left out; means over 20 data sets with 95% intervals."
+    "Their error is larger than their spread, and in the gap they agree more with more "
+    "points and steps, without a clear change of the error. Five networks, root mean squares, "
+    "the noise left out, over 20 data sets with 95% intervals."
 )
 METHODS = (
     "In the gap methods differ most, in their curves and in how far they doubt them. Mean ± 2 "
@@ -51,7 +51,6 @@ METHODS = (
     "nats a point, means over 20 data sets."
 )
 
-BLUE = color("deep_ensemble")
 #: Of the grid: among the points, in the gap.
 AMONG, INSIDE = (int(np.abs(GRID - x).argmin()) for x in (-2.5, 0.25))
 #: Inches from the end of one column of scores to that of the next.
@@ -102,12 +101,12 @@ class Curve:
                     GRID, mean + 2 * low, mean + 2 * high, color=MUTED, alpha=0.25, lw=0
                 )
             band = mean - 2 * unknown, mean + 2 * unknown
-            curves.fill_between(GRID, *band, color=BLUE, alpha=0.45, lw=0)
-            curves.plot(GRID, mean, color=BLUE)
+            curves.fill_between(GRID, *band, color=DOUBT, alpha=0.45, lw=0)
+            curves.plot(GRID, mean, color=DOUBT)
             truth = {"color": INK, "lw": 1.2, "ls": (0, (4, 3))}
             curves.plot(GRID, gap.truth(GRID), label="true curve", **truth)
             curves.plot(found.x, found.y, "o", color=INK, ms=3, alpha=0.6)
-            parts.plot(GRID, unknown, color=BLUE, label="not known")
+            parts.plot(GRID, unknown, color=DOUBT, label="not known")
             dots = {"color": MUTED, "lw": 2, "ls": (0, (1, 1))}
             parts.plot(GRID, np.full_like(GRID, noise), label="noise", **dots)
             name_curves(figure, curves)
@@ -148,13 +147,13 @@ class Members:
         mean, unknown, own = self.exact.mean, self.exact.unknown, self.drawn[members, sample]
         with house_style():
             figure, curves, parts = scene(("of members", "exact"), ("mean ± 2σ", "σ of the curve"))
-            curves.plot(GRID, own.T, color=BLUE, lw=0.9, alpha=min(0.9, max(5 / members, 0.2)))
+            curves.plot(GRID, own.T, color=DOUBT, lw=0.9, alpha=min(0.9, max(5 / members, 0.2)))
             band = mean - 2 * unknown, mean + 2 * unknown
-            curves.fill_between(GRID, *band, color=BLUE, alpha=0.25, lw=0)
+            curves.fill_between(GRID, *band, color=DOUBT, alpha=0.25, lw=0)
             curves.plot(self.exact.x, self.exact.y, "o", color=INK, ms=3, alpha=0.6)
             said = own.std(axis=0, ddof=1)
             parts.plot(GRID, unknown, color=INK, label="exact")
-            parts.plot(GRID, said, color=BLUE, ls="--", label="of members")
+            parts.plot(GRID, said, color=DOUBT, ls="--", label="of members")
             name_curves(figure, parts)
         return figure
 
@@ -185,7 +184,7 @@ class Trained:
 
     def draw(self, noise: float) -> Figure:
         """Draw a panel a place."""
-        names = {"error": (INK, "D"), "spread": (BLUE, "s")}
+        names = {"error": (INK, "D"), "spread": (DOUBT, "s")}
         with house_style():
             figure, both = panels(2, height=2.3, sharey=True, right=ends_room(names))
             for axes, (place, title) in zip(both, PLACES.items(), strict=True):
@@ -194,10 +193,10 @@ class Trained:
                     axes.vlines(self.numbers, low, high, color=own, lw=1.5, alpha=0.6)
                     axes.plot(self.numbers, mean, color=own, marker=marker, ms=6, label=part)
                 axes.set_title(title, loc="left")
-                axes.set(xscale="log", yscale="log", xlim=(26, 520), ylim=(5e-4, 0.8))
+                axes.set(xscale="log", yscale="log", xlim=(26, 520), ylim=(0.02, 0.9))
                 axes.set(xlabel="points to train on")
                 axes.set_xticks(self.numbers, self.numbers)
-                axes.set_yticks([0.001, 0.01, 0.1], ["0.001", "0.01", "0.1"])
+                axes.set_yticks([0.03, 0.1, 0.3], ["0.03", "0.1", "0.3"])
                 axes.minorticks_off()
                 if place == "gap" or plot.look().narrow:
                     name_curves(figure, axes)
@@ -209,8 +208,8 @@ class Trained:
             own["error"][1, -1] / own["spread"][1, -1] for own in self.found[noise].values()
         )
         return (
-            f"With {self.numbers[-1]} points the error is {among:.0f} times the spread among "
-            f"them, {inside:.0f} times in the gap."
+            f"With {self.numbers[-1]} points the error is {among:.1f} times the spread among "
+            f"them, {inside:.1f} times in the gap."
         )
 
 

@@ -29,9 +29,15 @@ def words(name: str) -> str:
     return SAID.get(name, name.replace("_", " "))
 
 
+def as_read(option: Any) -> str:
+    """Return a value as a reader sees it: -1.0 as −1. Addresses keep what Python writes."""
+    text = str(option)
+    return text.removesuffix(".0").replace("-", "−") if NUMBER.fullmatch(text) else text
+
+
 def setting(values: Mapping[str, Any]) -> str:
     """Say which value each slider has."""
-    return ", ".join(f"{words(name)} {value}" for name, value in values.items())
+    return ", ".join(f"{words(name)} {as_read(value)}" for name, value in values.items())
 
 
 def controls(choices: Mapping[str, Sequence[Any]], values: Mapping[str, Any], key: str) -> str:
@@ -49,7 +55,7 @@ def controls(choices: Mapping[str, Sequence[Any]], values: Mapping[str, Any], ke
 
 
 def _slider(name: str, options: list[str], position: int, key: str) -> str:
-    value, marks = escape(options[position]), f"{key}-{escape(name)}"
+    value, marks = escape(as_read(options[position])), f"{key}-{escape(name)}"
     ticks = "".join(f'<option value="{i}"></option>' for i in range(len(options)))
     return (
         f'<label class="ensedu-control" data-name="{escape(name)}">'
@@ -57,8 +63,8 @@ def _slider(name: str, options: list[str], position: int, key: str) -> str:
         f'<span class="ensedu-slid"><input type="range" min="0" max="{len(options) - 1}" '
         f'step="1" value="{position}" '
         f'aria-valuetext="{value}" list="{marks}" autocomplete="off">'
-        f'<span class="ensedu-ends" aria-hidden="true"><span>{escape(options[0])}</span>'
-        f"<span>{escape(options[-1])}</span></span></span>"
+        f'<span class="ensedu-ends" aria-hidden="true"><span>{escape(as_read(options[0]))}</span>'
+        f"<span>{escape(as_read(options[-1]))}</span></span></span>"
         f'<output aria-hidden="true">{value}</output>'
         f'<datalist id="{marks}">{ticks}</datalist></label>'
     )
@@ -67,7 +73,7 @@ def _slider(name: str, options: list[str], position: int, key: str) -> str:
 def _buttons(name: str, options: list[str], position: int, key: str) -> str:
     buttons = "".join(
         f'<label><input type="radio" name="{key}-{escape(name)}" value="{i}" autocomplete="off"'
-        f"{' checked' if i == position else ''}><span>{escape(option)}</span></label>"
+        f"{' checked' if i == position else ''}><span>{escape(as_read(option))}</span></label>"
         for i, option in enumerate(options)
     )
     return (

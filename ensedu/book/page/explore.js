@@ -8,6 +8,8 @@
   const LOOKS = ["wide-light", "narrow-light", "wide-dark", "narrow-dark"];
   const STILL = 24; // pixels that a page may scroll below a finger that taps
   const explorers = new Map();
+  // A number as a reader sees it; the address keeps what Python writes.
+  const said = (value) => (/^-?[\d.]+$/.test(value) ? value.replace(/\.0$/, "").replace("-", "−") : value);
 
   // A slider, buttons or a list, as positions among their values.
   const control = (element, values) => {
@@ -30,8 +32,8 @@
       },
       say() {
         if (!range) return;
-        range.setAttribute("aria-valuetext", values[range.value]);
-        element.querySelector("output").value = values[range.value];
+        range.setAttribute("aria-valuetext", said(values[range.value]));
+        element.querySelector("output").value = said(values[range.value]);
       },
     };
   };
@@ -134,7 +136,7 @@
     // The next frame is decoded before it replaces this one, so nothing flashes.
     const show = async () => {
       controls.forEach((one) => one.say());
-      printed.textContent = `Set to ${controls.map((one) => `${one.words} ${one.values[one.position]}`).join(", ")}.`;
+      printed.textContent = `Set to ${controls.map((one) => `${one.words} ${said(one.values[one.position])}`).join(", ")}.`;
       const mine = ++turn;
       const index = indexOf(positions());
       const next = new Image();

@@ -14,7 +14,7 @@ import matplotlib.figure
 import numpy as np
 
 from ensedu.book.page import figure_numbers, slider_checks, sources
-from ensedu.book.page.controls import controls, kind, setting, words
+from ensedu.book.page.controls import as_read, controls, kind, setting, words
 from ensedu.book.page.frames import (
     BOOK,
     FRAMES,
@@ -228,7 +228,7 @@ class Explorer:
         }
         self._widgets = {
             name: made[kind(options)](
-                options=[(str(option), option) for option in options],
+                options=[(as_read(option), option) for option in options],
                 value=self.values[name],
                 description=words(name),
                 style={"description_width": "initial"},

@@ -40,7 +40,7 @@ from torch import Generator, Tensor, nn
 from torch.optim import Optimizer
 
 from ensedu.common import checks
-from ensedu.torch.train.pieces import first_not_finite
+from ensedu.torch.train.batches import first_not_finite
 
 __all__ = ["Checkpoint", "load", "newest", "resume", "save"]
 
@@ -156,6 +156,17 @@ def resume(
     return content[0]
 
 
+def settings_of(optimizer: Optimizer) -> list[dict[str, Any]]:
+    """Return what each group of an optimizer is set to, as JSON gives it back."""
+    return [
+        {
+            key: _plain(f"optimizer's {key}", group[key])
+            for key in sorted(group.keys() - NO_SETTINGS)
+        }
+        for group in optimizer.param_groups
+    ]
+
+
 def remove_after(folder: Path, step: int) -> None:
     """Remove the checkpoints of more steps than these."""
     for file in _files(folder):
@@ -190,10 +201,9 @@ def _state(
         raise TypeError(f"generators must be a dict of torch.Generator, got {generators!r}")
     about: dict[str, Any] = {"optimizer": type(optimizer).__qualname__} if optimizer else {}
     values: dict[str, Any] = {f"model:{name}": value for name, value in net.state_dict().items()}
-    names, settings = {parameter: name for name, parameter in net.named_parameters()}, []
+    names = {parameter: name for name, parameter in net.named_parameters()}
+    settings = settings_of(optimizer) if optimizer else []
     for i, group in enumerate(optimizer.param_groups if optimizer else ()):
-        keys = group.keys() - NO_SETTINGS
-        settings.append({key: _plain(f"optimizer's {key}", group[key]) for key in sorted(keys)})
         for parameter in group["params"]:
             if parameter not in names:
                 raise ValueError(f"optimizer must have parameters of net alone, not in group {i}")

@@ -1,50 +1,49 @@
 """A training loop to be read in a minute: who needs more writes one, or uses Lightning."""
 
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from functools import partial
 from os import PathLike
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils import clip_grad_norm_
-from torch.optim.lr_scheduler import LRScheduler
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
 from ensedu.common import checks
-from ensedu.common.history import EpochRow, History
-from ensedu.common.training_checks import function_name
-from ensedu.common.training_plan import Plan
-from ensedu.common.training_settings import (
+from ensedu.common.training import (
+    EpochRow,
+    History,
     KLWeight,
     SaveTo,
     Validation,
     as_kl_weight,
     as_saving,
     as_validation,
+    function_name,
 )
-from ensedu.torch.train.adversarial import input_reach, with_adversarial
-from ensedu.torch.train.batch_of_one import naming_a_batch_of_one
-from ensedu.torch.train.examples import (
+from ensedu.torch.network import layers_with_kl
+from ensedu.torch.train.adversarial import Adversary
+from ensedu.torch.train.batches import (
+    Batches,
     check_net,
     fingerprint,
-    has_members,
     number_of_members,
 )
-from ensedu.torch.train.keeping import FolderKeeper
+from ensedu.torch.train.checkpoints import settings_of
+from ensedu.torch.train.keeping import Keeper
 from ensedu.torch.train.losses import elbo
-from ensedu.torch.train.modes import (
-    autocast_name,
-    batches_of_members,
-    in_mode,
-    in_precision,
-    seeded,
-)
-from ensedu.torch.train.parameter_groups import parameter_groups
-from ensedu.torch.train.schedules import Schedule
-from ensedu.torch.train.sources import source_of
+from ensedu.torch.train.modes import batches_of_members, in_mode, seeded
+from ensedu.torch.train.parameter_groups import of_members, parameter_groups
 from ensedu.torch.train.validating import Validator
 from ensedu.torch.whole.inputs import Inputs, to_device
 
 __all__ = ["fit"]
+
+#: The learning rate where none is given.
+LR = 1e-3
 
 
 def fit(
@@ -55,14 +54,13 @@ def fit(
     *,
     epochs: int,
     batch_size: int | None = None,
-    drop_last: bool = False,
     num_examples: int | None = None,
-    lr: float = 1e-3,
+    lr: float = LR,
     fast_lr_factor: float = 1.0,
+    member_gradient_factor: float | None = None,
     weight_decay: float = 0.0,
-    optimizer: Callable[..., torch.optim.Optimizer] = torch.optim.AdamW,
-    scheduler: Callable[[torch.optim.Optimizer], LRScheduler] | None = None,
-    clip: float | None = None,
+    optimizer: Callable[..., Optimizer] | Optimizer = torch.optim.AdamW,
+    scheduler: Callable[[Optimizer], LRScheduler] | None = None,
     autocast: torch.dtype | None = None,
     kl: KLWeight = KLWeight(),
     split: bool = False,
@@ -84,65 +82,69 @@ def fit(
         N examples, which are shuffled, and their targets, on any device; a minibatch goes to that
         of the net. `x` is a tensor, a tuple of arguments of the net, or a dict of named ones, `y` a
         tensor; targets (N,) are (N, 1) where outputs are (M, B, 1).
-        Without `y`, `x` is a stream of minibatches (x, y): a ``DataLoader``, or anything that can
-        be iterated again. It comes as it is, in its own order and size; what it draws from Torch's
-        generator follows `seed`.
+        Without `y`, `x` gives minibatches (x, y): a ``DataLoader``, or anything that can be
+        iterated again. They come as they are; what they draw from Torch's generator follows `seed`.
     nll
         A function (outputs, targets) -> the mean over members and examples, such as
-        `ensedu.torch.train.losses.softmax_cross_entropy`. The mean divides each member's own
-        gradient by M: Adam does not notice, and for SGD multiply `fast_lr_factor` by M.
-    epochs, batch_size, drop_last
-        Times through all examples, how many of them a step takes, 32 by default and N at most, and
-        whether a last minibatch with fewer is left out. A stream has its own.
+        `ensedu.torch.train.losses.softmax_cross_entropy`.
+    epochs, batch_size
+        Times through all examples, and how many of them a step takes, N at most: by default 32, or
+        all where they are fewer. A ``DataLoader`` has its own.
     num_examples
-        N of a stream, by which the KL is divided; by default the length of its ``dataset``, which a
-        sampler may go through in part or more than once.
-    lr, fast_lr_factor, weight_decay
-        Learning rate, what it is times for fast weights r and s, and the decay of weights, see
-        `parameter_groups`; never of fast weights and distributions.
+        N where minibatches are given, by which the KL is divided; by default the length of their
+        ``dataset``, which a sampler may go through in part or more than once.
+    lr
+        The learning rate.
+    fast_lr_factor
+        The fast weights r and s learn at `lr` times this.
+    weight_decay
+        How much weight matrices and kernels decay; never fast weights, biases and what has a
+        distribution, see `parameter_groups`.
+    member_gradient_factor
+        Multiplies the gradients of parameters that belong to one member, which the mean over
+        members divides by M. M undoes that: each member learns as if alone, whatever the optimizer,
+        its momentum and its decay. With Adam it hardly matters, with SGD a member otherwise learns
+        at ``lr / M``. None is 1, and SGD then gives a warning.
     optimizer
-        Called as ``optimizer(groups, lr=lr)``.
+        Called as ``optimizer(groups, lr=lr)``; or an optimizer of the net's parameters, whose own
+        rates and decay count.
     scheduler
         Called as ``scheduler(optimizer)``, returns one of `torch.optim.lr_scheduler`, which makes a
         step after each step of the optimizer, and not after each epoch.
-    clip
-        The largest norm of the gradient of all parameters, of all members together.
     autocast
-        ``torch.bfloat16`` to compute the loss under `torch.autocast`. Validation is as without.
+        ``torch.bfloat16`` to compute the loss of training under `torch.autocast`.
     kl
         How much the KL weighs, and from when.
     split
         Whether each member sees its own part of a minibatch, B / M examples, as Wen et al. 2020
-        train; by default each sees all of it. What M does not divide is left out of an epoch, of a
-        stream only at its end.
+        train; by default each sees all of it. What M does not divide is left out.
     adversarial
         Above 0, every step learns from its examples twice: as they are, and moved by so much of
         each input's range in `x`, one tensor, to where the NLL rises, by each member its own
         (Lakshminarayanan et al. 2017, sec. 2.3, with 0.01). The rows hold means over both.
     validation
-        Examples and targets on which `nll` is evaluated after each epoch, in minibatches (of 32
-        beside a stream) and with one draw of what draws, or a `Validation`, which may stop early.
+        Examples and targets on which `nll` is evaluated after each epoch, in minibatches and
+        with one draw of what draws, or a `Validation`, which may stop early.
     checkpoint
-        A folder to save to after each epoch, see `ensedu.torch.train.checkpoints`, or a `SaveTo`,
-        and to go on from: on a CPU to the same bits as if nothing had happened. Data, settings and
-        the names of `nll` and `scheduler` must be the same; priors, and what functions do, are not
-        compared. The data of a stream are not compared either, and it goes on to the same bits
-        where its order and content follow from Torch's generator or its own ``generator``; what its
-        workers or dataset draw elsewhere does not. The weights of the best epoch are in the folder
-        ``best`` inside: `load` its `newest` after one with `patience`.
+        A folder to save to after each epoch, or a `SaveTo`; see `ensedu.torch.train.checkpoints`.
+        If it has a checkpoint already, training goes on from there, on a CPU to the same bits as if
+        it had not been stopped. Data, settings and the names of `nll` and `scheduler` must be the
+        same; priors, what functions do, and the data of a ``DataLoader`` are not compared. What a
+        ``DataLoader`` draws must follow from Torch's generator or its own ``generator``. The best
+        epoch is in the folder ``best`` inside: after one with `patience`, `load` the newest there.
     callback
-        Called with a copy of each row, once its epoch is saved: here a logger hangs. A training
-        that goes on calls it for new rows alone.
+        Called with a copy of each row after its epoch: here a logger hangs. Where `SaveTo` saves
+        less often, a training that goes on comes to some rows again.
     seed
-        Of shuffling and noise, on a CPU and on CUDA; Torch's own generators, which draw them, are
-        as they were when this returns.
+        Of shuffling and noise, on a CPU and on CUDA; Torch's own generators, which draw them, get
+        their former state back in the end.
     bar
         Whether to show progress; by default where standard error is a terminal.
 
     Returns
     -------
     list of dict
-        A row an epoch: ``epoch``, ``step``, the means over its minibatches of ``loss``, ``nll`` and
+        A row an epoch: ``epoch``, ``step``, the means over its examples of ``loss``, ``nll`` and
         ``kl`` in nats, ``beta``, and ``validation`` where there is some.
 
     Raises
@@ -163,81 +165,164 @@ def fit(
     >>> [row["step"] for row in history]
     [2, 4, 6]
     """
-    device = check_net(net)
-    optimizer = checks.function("optimizer", optimizer, "optimizer(groups, lr=lr)")
     if nll is None and callable(y):
         raise TypeError(
-            "nll must be named where x is a stream, fit(net, x, nll=...), got it in place of y"
+            "nll must be named where x gives minibatches, fit(net, x, nll=...), got it as y"
         )
     if not callable(nll):
         raise TypeError(
             f"nll must be a function, called as nll(net(x), y), got {checks.given(nll)}"
         )
     report = None if callback is None else checks.function("callback", callback, "callback(row)")
-    kl, held, saving = as_kl_weight(kl), as_validation(validation), as_saving(checkpoint)
-    members = number_of_members(net) if checks.boolean("split", split) else None
-    source = source_of(
-        net, x, y, batch_size=batch_size, drop_last=drop_last, num_examples=num_examples,
-        counted=kl.counts_steps,
-    )  # fmt: skip
-    plan = Plan(
-        num_examples=source.num_examples, batch_size=source.batch_size, steps=source.length,
-        drop_last=drop_last, split=members, lr=lr, fast_lr_factor=fast_lr_factor,
-        weight_decay=weight_decay, beta=kl.beta, anneal=kl.anneal, kl_weights=kl.minibatches,
-        adversarial=adversarial, clip=clip, autocast=autocast_name(autocast), seed=seed,
-        score=held.score_name if held else "", samples=held.samples if held else 1,
-    )  # fmt: skip
-    validator = Validator(net, nll, held, plan.batch_size or 32) if held else None
-    own, far = members, torch.empty(0)
-    if plan.adversarial:
-        far = input_reach(x, plan.adversarial).to(device)
-        own = number_of_members(net) if has_members(net) else None
-    if saving is not None:
-        plan.nll, plan.scheduler = function_name(nll), function_name(scheduler) if scheduler else ""
-        plan.data = fingerprint(*source.tensors, *(validator.tensors if validator else ()))
+    device, kl = check_net(net), as_kl_weight(kl)
+    held, saving = as_validation(validation), as_saving(checkpoint)
+    checks.boolean("split", split)
+    members = number_of_members(net, "split must be False") if split else None
+    data = Batches("", net, x, y, batch_size=batch_size, shuffle=True, members=members)
+    N = _number_of_examples(net, data, num_examples)
+    if kl.anneal and not data.steps:
+        raise ValueError(
+            f"x must have a length for a KL that grows over epochs, got {checks.given(x)}; "
+            "accepted is also KLWeight(beta) alone"
+        )
+    validator = None if held is None else Validator(net, nll, held, data.batch_size)
+    adversary = Adversary(net, nll, x, adversarial, members)
+    precision = _precision(autocast)
+    seed = checks.natural_int("seed", seed)
+    if seed >= 2**64:
+        raise ValueError(f"seed must be below 2**64, got {checks.given(seed)}")
     with (
-        seeded(net, plan.seed) as generators, batches_of_members(net, own is not None),
-        in_mode(net, training=True), naming_a_batch_of_one(net, plan),
+        seeded(net, seed) as generators, in_mode(net, training=True),
+        batches_of_members(net, bool(members or adversary.members)),
     ):  # fmt: skip
-        groups = parameter_groups(net, weight_decay=plan.weight_decay, fast_lr=plan.fast_lr)
-        optim = optimizer(groups, lr=plan.lr)
-        keeper = FolderKeeper(net, optim, generators | source.generators, plan, saving)
-        schedule = Schedule(optim, scheduler)
-        history = History(plan, keeper, epochs, held.patience if held else None)
-        schedule.go_on(history.step, new_lr=saving is not None and saving.new_lr)
-        for _ in _epochs_with_progress(history, epochs, bar):
-            for inputs, targets in source.minibatches(members):
-                inputs, targets = to_device(inputs, device), targets.to(device)
-                examples = len(targets.flatten(0, int(split)))
-                kl_weight = plan.kl_weight(history.step)
-                share = kl_weight * plan.kl_share(history.step)
-                with in_precision(device, autocast):
-                    if plan.adversarial:
-                        inputs, targets = with_adversarial(
-                            net, inputs, targets, nll, far, own, split
-                        )
-                    loss = elbo(
-                        net, inputs, targets, nll, num_examples=plan.num_examples or 1, beta=share
-                    )
-                history.add(loss.numbers(), kl_weight, examples)
-                optim.zero_grad()
-                loss.loss.backward()
-                if plan.clip is not None:
-                    clip_grad_norm_(net.parameters(), plan.clip)
-                optim.step()
-                schedule.step()
-            if validator is not None:
-                history.validate(validator.score())
-            history.end_epoch()
-            if report is not None:
-                report(dict(history.rows[-1]))
+        optim = _optimizer(net, optimizer, lr, fast_lr_factor, weight_decay)
+        schedule = _schedule(optim, scheduler)
+        factor = _member_factor(net, optim, member_gradient_factor)
+        member_parameters = of_members(net) if factor != 1 else []
+        settings = {} if saving is None else {
+            "num_examples": N, "batch_size": data.batch_size, "split": members, "lr": float(lr),
+            "fast_lr_factor": float(fast_lr_factor), "weight_decay": float(weight_decay),
+            "member_gradient_factor": factor, "beta": kl.beta, "anneal": kl.anneal,
+            "adversarial": adversary.part, "autocast": str(autocast), "seed": seed,
+            "score": held.score_name if held else None, "samples": held.samples if held else None,
+            "nll": function_name(nll),
+            "scheduler": None if schedule is None else function_name(scheduler),
+            "optimizer": type(optim).__qualname__, "optimizer's settings": settings_of(optim),
+            "data": fingerprint(*data.tensors, *(validator.batches.tensors if validator else ())),
+        }  # fmt: skip
+        generators |= data.generators | (validator.batches.generators if validator else {})
+        keeper = Keeper(net, optim, schedule, generators, settings, saving)
+        history = History(epochs, kl, held.patience if held else None, keeper.resume())
+        with _progress(epochs, len(history.rows), bar) as progress:
+            while not history.over:
+                for inputs, targets in data:
+                    inputs, targets = to_device(inputs, device), targets.to(device)
+                    examples = targets.shape[: 1 + split].numel()  # before an adversary adds some
+                    beta = kl.at(history.step, data.steps)
+                    with precision(device.type):
+                        if adversary.part:
+                            inputs, targets = adversary(inputs, targets)
+                        bound = elbo(net, inputs, targets, nll, num_examples=N, beta=beta)
+                    history.add(bound.numbers(), examples)
+                    optim.zero_grad()
+                    bound.loss.backward()
+                    for parameter in member_parameters:
+                        if parameter.grad is not None:
+                            parameter.grad *= factor
+                    optim.step()
+                    if schedule is not None:
+                        schedule.step()
+                for name, parameter in net.named_parameters():
+                    if not parameter.isfinite().all():
+                        history.fail(f"{name} is not finite")
+                history.end_epoch(beta, validator.score() if validator else None)
+                keeper.keep(history)
+                progress.update()
+                if report is not None:
+                    report(dict(history.rows[-1]))
+        if held is not None and held.patience is not None:
+            keeper.restore(history)
     return history.rows
 
 
-def _epochs_with_progress(history: History, epochs: int, bar: bool | None) -> Iterator[None]:
-    """Yield the epochs of a training; show them, by default where standard error is a terminal."""
-    from tqdm import tqdm  # no need of those who write their own loop
+def _number_of_examples(net: nn.Module, data: Batches, given: int | None) -> int:
+    """Return N, by which the KL is divided; 1 where nobody says it and there is no KL."""
+    if given is not None:
+        checks.positive_int("num_examples", given)
+        if data.tensors:
+            raise ValueError(
+                f"num_examples must be None for tensors, whose number is known, got {given}"
+            )
+    found = given or data.num_examples
+    if found is None and layers_with_kl(net):
+        raise ValueError(
+            "num_examples must be given for a net with distributions, whose KL belongs to all "
+            "examples, got None, and no dataset of x that has a length"
+        )
+    return found or 1
+
+
+def _optimizer(
+    net: nn.Module, optimizer: Any, lr: Any, fast_lr_factor: float, weight_decay: float
+) -> Optimizer:
+    if isinstance(optimizer, Optimizer):
+        if lr != LR or fast_lr_factor != 1 or weight_decay:
+            raise ValueError(
+                "lr, fast_lr_factor and weight_decay must be left out beside an optimizer that has "
+                f"its own, got {lr}, {fast_lr_factor} and {weight_decay}"
+            )
+        theirs = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        if not theirs <= {id(p) for p in net.parameters()}:
+            raise ValueError("optimizer must have parameters of net alone, got some of another")
+        return optimizer
+    lr = checks.real("lr", lr, low=0.0)
+    factor = checks.real("fast_lr_factor", fast_lr_factor, low=0.0)
+    groups = parameter_groups(net, weight_decay=weight_decay, fast_lr=factor * lr)
+    made = checks.function("optimizer", optimizer, "optimizer(groups, lr=lr)")(groups, lr=lr)
+    if not isinstance(made, Optimizer):
+        raise TypeError(f"optimizer must return a torch.optim.Optimizer, got {checks.given(made)}")
+    return made
+
+
+def _schedule(optimizer: Optimizer, scheduler: Any) -> LRScheduler | None:
+    if scheduler is None:
+        return None
+    made = checks.function("scheduler", scheduler, "scheduler(optimizer)")(optimizer)
+    if not isinstance(made, LRScheduler) or isinstance(made, ReduceLROnPlateau):
+        raise TypeError(
+            "scheduler must return a torch.optim.lr_scheduler.LRScheduler whose step() needs no "
+            f"metric, got {checks.given(made)}"
+        )
+    return made
+
+
+def _member_factor(net: nn.Module, optimizer: Optimizer, given: Any) -> float:
+    if given is not None:
+        return checks.real("member_gradient_factor", given, low=0.0)
+    if isinstance(optimizer, torch.optim.SGD) and of_members(net):
+        warnings.warn(
+            "with SGD and the mean over M members, what belongs to one member learns at lr / M: "
+            "member_gradient_factor=M lets each learn as if alone, and 1 is as it is now",
+            stacklevel=3,
+        )
+    return 1.0
+
+
+def _precision(autocast: Any) -> Callable[[str], Any]:
+    """Return what makes the context of a loss on a kind of device."""
+    if autocast is None:
+        return nullcontext
+    if not isinstance(autocast, torch.dtype):
+        raise TypeError(f"autocast must be torch.bfloat16 or None, got {checks.given(autocast)}")
+    if autocast != torch.bfloat16:
+        why = ", which needs a gradient scaler" if autocast == torch.float16 else ""
+        raise ValueError(f"autocast must be torch.bfloat16 or None, got {autocast}{why}")
+    return partial(torch.autocast, dtype=torch.bfloat16)
+
+
+def _progress(epochs: int, done: int, bar: bool | None) -> Any:
+    """Return a bar, by default shown where standard error is a terminal."""
+    from tqdm import tqdm  # which a loop of one's own does not need
 
     disable = None if bar is None else not checks.boolean("bar", bar)
-    done = len(history.rows)
-    yield from tqdm(history.epochs(), total=epochs, initial=done, disable=disable, unit="epoch")
+    return tqdm(total=epochs, initial=done, disable=disable, unit="epoch")

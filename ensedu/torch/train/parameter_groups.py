@@ -7,6 +7,27 @@ from torch import nn
 from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.torch.base import NORMALIZATIONS, WeightLayer
+from ensedu.torch.whole.copies import MemberCopies
+
+__all__ = ["of_members", "parameter_groups"]
+
+
+def of_members(net: nn.Module) -> list[nn.Parameter]:
+    """Return the parameters of which each member has its own; none where there are no members."""
+    found: dict[int, nn.Parameter] = {}
+    for part in net.modules():
+        if isinstance(part, WeightLayer):
+            arrays = [array.name for array in METHODS[part.method].arrays if "M" in array.shape]
+            own = [getattr(part, name) for name in arrays]
+        elif isinstance(part, MemberCopies):
+            own = [
+                p for name, p in part.named_parameters()
+                if part.role_inside(name, "shared") == "per_member"
+            ]  # fmt: skip
+        else:
+            continue
+        found |= {id(p): p for p in own if p is not None}
+    return [*found.values()]
 
 
 def parameter_groups(

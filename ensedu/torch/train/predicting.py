@@ -11,9 +11,8 @@ from ensedu.common import checks
 from ensedu.torch.base import MemberLayer, WeightLayer
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.network import Tile
-from ensedu.torch.train.examples import rows_of
+from ensedu.torch.train.batches import inputs_of, is_stream, rows_of
 from ensedu.torch.train.modes import batches_of_members, in_mode
-from ensedu.torch.train.streams import inputs_of, is_stream
 from ensedu.torch.whole.inputs import Inputs, as_arguments, call, number_of_examples, to_device
 from ensedu.torch.whole.members import ModelEnsemble
 from ensedu.torch.whole.nested_tensors import join_nested, map_tensors, named_tensors
@@ -45,8 +44,9 @@ def predict(
         keeps its mode.
     x
         B inputs, one batch for all members: a tensor, a tuple of arguments or a dict of named ones.
-        Or a stream of such minibatches, such as a ``DataLoader``, which go to the device of the
-        net; it is run through once, in its own order.
+        Or a stream of such minibatches, such as a ``DataLoader``, which is run through once, in its
+        own order. Each minibatch goes to the device of the net; what a file maps into memory is
+        read as it comes, and not copied.
     samples
         S, how often to run the net; 1 for a net that draws nothing.
     batch_size
@@ -63,8 +63,7 @@ def predict(
         For a bad argument, outputs that are not tensors with the batch, and minibatches of a net
         that draws inside a module without ``noise``.
     RuntimeError
-        Where another thread trains the net, or is in a pass of it in training mode. Threads that
-        predict may do so at once.
+        Where another thread trains the net by `fit`. Threads that predict may do so at once.
 
     Examples
     --------
@@ -92,13 +91,14 @@ def predict(
     examples = number_of_examples("x", x)
     size = examples if batch_size is None else checks.positive_int("batch_size", batch_size)
     parts = [rows_of(x, slice(i, i + size), examples) for i in range(0, examples, size)]
-    with _predicting(net):
-        draws = []
+    device, draws = _device(net), list[Any]()
+    with predicting(net):
         for _ in range(samples):
-            own = noise if noise is not None or len(parts) == 1 else _noise_for_all(net, parts[0])
-            draws.append(
-                join_nested([_run(net, part, own) for part in parts], "the output of net", 1)
-            )
+            own = noise
+            if noise is None and len(parts) > 1:
+                own = _noise_for_all(net, to_device(parts[0], device))
+            runs = [_run(net, to_device(part, device), own) for part in parts]
+            draws.append(join_nested(runs, "the output of net", 1))
     return join_nested(draws, "the output of net", 0)
 
 
@@ -106,9 +106,8 @@ def predict_minibatches(
     net: nn.Module, x: Iterable[Inputs], *, samples: int, noise: dict[str, Tensor] | None = None
 ) -> Any:
     """Return the predictions for inputs that come along, each run by all draws at once."""
-    device = next((parameter.device for parameter in net.parameters()), None)
-    noises, outputs = [noise] * samples, list[Any]()
-    with _predicting(net):
+    device, noises, outputs = _device(net), [noise] * samples, list[Any]()
+    with predicting(net):
         for part in x:
             inputs = to_device(part, device)
             if not outputs and noise is None:
@@ -121,13 +120,14 @@ def predict_minibatches(
 
 
 @contextmanager
-def _predicting(net: nn.Module) -> Iterator[None]:
+def predicting(net: nn.Module) -> Iterator[None]:
     """Let a net predict: in eval mode, one batch for all members, without gradients."""
-    with (
-        batches_of_members(net, False, guarded=True),
-        in_mode(net, training=False, guarded=True), torch.no_grad(),
-    ):  # fmt: skip
+    with batches_of_members(net, False), in_mode(net, training=False), torch.no_grad():
         yield
+
+
+def _device(net: nn.Module) -> torch.device | None:
+    return next((parameter.device for parameter in net.parameters()), None)
 
 
 def draws_noise(net: nn.Module) -> bool:

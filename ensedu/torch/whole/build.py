@@ -24,7 +24,8 @@ from ensedu.torch.whole.refusals import (
 )
 from ensedu.torch.whole.roles import Plan, Use, is_within, multiplier, names_of, plan
 from ensedu.torch.whole.running import DROPOUT_AXES, HOOKS
-from ensedu.torch.whole.weights import layer_like, layer_options, weight_like
+from ensedu.torch.whole.trained import warn_of_training_lost
+from ensedu.torch.whole.weights import layer_like, layer_options, start_near, weight_like
 
 
 def ensemble(
@@ -43,16 +44,18 @@ def ensemble(
     does. `model` is not changed.
 
     - ``"deep_ensemble"``: M copies of everything; ``initialize=lambda: Net()``, a function that
-      returns a new model, starts each as the model itself starts.
+      returns a new model, starts each as the model itself starts, and ``initialize=networks.pop``
+      at a network of a list, each of which you trained.
     - ``"batch_ensemble"``: weights ``W ∘ r_i s_iᵀ`` for linear layers, convolutions, attention and
       recurrent layers, and a bias a member; ``"rank1"`` draws r and s. W starts at the model's own.
-      To start near a trained model, start r and s near 1, ``init="normal", init_std=0.03``, and
-      distributions narrow, ``posterior_std``.
+      A BatchEnsemble of random signs starts anew all the same; ``init="normal", init_std=0.03``
+      keeps what a model has learned.
     - ``"mean_field"``: a distribution of each weight and bias, around the model's own.
     - ``"mc_dropout"``: the model's ``nn.Dropout`` modules stay active, in eval mode too, with one
       mask a sample (not what attention and RNN modules drop by a number of their own, nor
       functional dropout).
-    - ``"last_layer"``: each member has a new `head` on one body, which runs once.
+    - ``"last_layer"``: each member has a `head` of its own on one body, which runs once. Heads are
+      new, or with ``init_std=0.03`` the model's own, each weight times N(1, init_std²).
 
     Normalization, embeddings, vectors, and arrays whose first axis is 1 stay, one copy for all
     members (`ensedu.torch.whole.roles`). Running statistics, and what else a model keeps in
@@ -89,7 +92,7 @@ def ensemble(
         ``initialize``, a function without arguments that returns a new model, or one that
         initializes one member in place; by default each module's ``reset_parameters()`` is called,
         inner modules first. For ``"last_layer"`` ``head``, the name of the module that each member
-        has.
+        has, and ``init_std``.
 
     Returns
     -------
@@ -112,10 +115,11 @@ def ensemble(
     Warns
     -----
     UserWarning
-        Where a deep ensemble's members start by ``reset_parameters()``, and that is not how the
-        model started, or it has been trained. Where modules stand in plain lists, tuples or dicts
-        of Python, which nothing converts; they are named. In the first pass where members must run
-        in turn.
+        Where a model looks trained, by its biases and normalization, and members would start anew
+        by default; the start that keeps the model is named. Where a deep ensemble's members start
+        by ``reset_parameters()``, and that is not how the model started. Where modules stand in
+        plain lists, tuples or dicts of Python, which nothing converts; they are named. In the first
+        pass where members must run in turn.
 
     Examples
     --------
@@ -137,7 +141,7 @@ def ensemble(
         known = ["initialize"]
     else:
         known = [] if row.drops_units else [*layer_options(method)]
-        known += ["head"] if row.body else []
+        known += ["head", "init_std"] if row.body else []
     for option in options:
         if option not in known:
             raise TypeError(
@@ -152,6 +156,7 @@ def ensemble(
     refuse_ensembles(model)
     warn_of_unregistered(model)
     if row.apart:
+        warn_of_training_lost(model, method, names, options)
         return copy_model(model, M, names, options.get("initialize"))
     sizes = (S, M if row.members else None)
     if row.drops_units:
@@ -161,7 +166,7 @@ def ensemble(
             _without_values(model), _copied(model), Plan((), {}), sizes, dropouts=found
         )
     if row.body:
-        plans = _plan_of_head(model, options.pop("head", None))
+        plans = _plan_of_head(model, options.get("head"))
     else:
         plans = plan(model, names, scaled)
         if not plans.sources:
@@ -169,8 +174,12 @@ def ensemble(
                 "model has no layer to swap; accepted is a model with a weight, such as that of an "
                 "nn.Linear or nn.Conv2d, that is not listed in shared"
             )
+    warn_of_training_lost(model, method, names, options)
     members = {"ensemble_size": M} if row.members else {}
-    stored = _with_arrays(model, plans, method, members, options)
+    stored = _with_arrays(model, plans, method, members, {} if row.body else options)
+    if row.body and options.get("init_std") is not None:
+        head = options["head"]
+        start_near(stored.get_submodule(head), model.get_submodule(head), options["init_std"])
     if row.members and not row.body:
         _give_buffers(stored, M)
     return ModelEnsemble(_without_values(model), stored, plans, sizes, has_body=bool(row.body))

@@ -15,6 +15,7 @@ from ensedu.torch.whole.nested_tensors import map_tensors, stack_nested
 from ensedu.torch.whole.one_member import checked_index, detached_tensors
 from ensedu.torch.whole.refusals import refuse_frozen
 from ensedu.torch.whole.roles import is_within, named_parts, tensors_of
+from ensedu.torch.whole.trained import trained_part
 
 # Tensors of fewer entries say too little about the distribution that they were drawn from.
 FEWEST_ENTRIES = 16
@@ -196,7 +197,9 @@ def _reset_method(module: nn.Module) -> Callable[[], Any] | None:
 
 
 def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[str, ...]) -> None:
-    """Say where ``reset_parameters()`` is not how the model itself starts, or has been trained."""
+    """Say where ``reset_parameters()`` is not how the model itself starts."""
+    if trained_part(model, shared):
+        return  # no start gives its values
     found = []
     for name, value in model.named_parameters():
         if value.is_meta or value.numel() < FEWEST_ENTRIES or is_within(name, shared):
@@ -209,7 +212,7 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
     if found:
         warnings.warn(
             "members start by each module's reset_parameters(), and that is not how this model "
-            "started, or it is trained: the root mean square of "
+            "started: the root mean square of "
             f"{', '.join(found[:5])}{', ...' if len(found) > 5 else ''}. Members start as the "
             "model does with initialize=lambda: Net(), a function that returns a new model",
             stacklevel=4,

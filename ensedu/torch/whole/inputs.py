@@ -97,6 +97,8 @@ def check_own_batches(members: int, args: tuple[Any, ...], kwargs: dict[str, Any
 
 def map_examples(function: Callable[[Tensor], Tensor], x: Inputs, examples: int) -> Any:
     """Return inputs with ``function(tensor)`` in place of each tensor with a row an example."""
+    if isinstance(x, Tensor):
+        return function(x)
     return map_tensors(
         lambda _, own: function(own) if own.ndim and len(own) == examples else own, x, "input"
     )
@@ -104,4 +106,6 @@ def map_examples(function: Callable[[Tensor], Tensor], x: Inputs, examples: int)
 
 def to_device(x: Inputs, device: torch.device | None) -> Any:
     """Return inputs with each tensor on a device."""
+    if isinstance(x, Tensor):
+        return x.to(device)
     return map_tensors(lambda _, own: own.to(device), x, "input")

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd
 
+from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleArrays
@@ -152,3 +153,12 @@ def _start_at(layer: Any, values: dict[str, Any]) -> None:
             parameter.copy_(values[FROM_MODEL[name]])
         if name in FROZEN_WITH:
             parameter.requires_grad_(values[FROZEN_WITH[name]].requires_grad)
+
+
+@torch.no_grad()
+def start_near(heads: Any, head: Any, std: Any) -> None:
+    """Start the layer of each member at the model's, its weights times N(1, std²)."""
+    std = checks.real("init_std", std, low=0.0)
+    heads.weight.normal_(1.0, std).mul_(head.weight)
+    if head.bias is not None:
+        heads.bias.copy_(head.bias)

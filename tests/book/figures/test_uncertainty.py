@@ -146,5 +146,5 @@ def test_error_and_spread_have_a_panel_a_place(noise):
         names = [text.get_text() for text in texts(figure)]
         assert names.count("spread") == (2 if look.narrow else 1)
     assert TRAINED.say(noise) == (
-        "With 480 points the error is 3 times the spread among them, 7 times in the gap."
+        "With 480 points the error is 3.0 times the spread among them, 7.0 times in the gap."
     )

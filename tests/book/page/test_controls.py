@@ -12,6 +12,13 @@ def test_names_are_said_as_words():
     assert setting({"width": 3, "ensemble_size": 4}) == "width 3, members 4"
 
 
+def test_numbers_have_a_minus_sign_and_no_idle_zero():
+    html = controls({"mean": [-1.0, -0.5, 0.0, 10]}, {"mean": -1.0}, "key")
+    spans = BeautifulSoup(html, "html.parser").select("label > span")
+    assert [one.text for one in spans] == ["−1", "−0.5", "0", "10"]
+    assert setting({"mean": -1.0, "method": "rank-1"}) == "mean −1, method rank-1"
+
+
 def test_two_values_are_a_toggle_and_many_a_slider():
     html = controls(CHOICES, {"width": 3, "ensemble_size": 4}, "key")
     root = BeautifulSoup(html, "html.parser").div

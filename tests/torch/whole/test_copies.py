@@ -116,12 +116,6 @@ def test_a_factory_or_a_function_starts_each_member():
         et.ensemble(model, "deep_ensemble", M, initialize=Own)
 
 
-def shift(one):
-    with torch.no_grad():
-        for parameter in one.parameters():
-            parameter.add_(torch.rand(()))
-
-
 @pytest.mark.bad_input
 def test_another_start_than_the_models_own_is_said():
     def shift(one):

@@ -30,7 +30,7 @@ from ensedu.book.page.live.shared_numbers import (
 )
 from ensedu.methods import METHODS, size_option
 from ensedu.numpy.variational import softplus
-from ensedu.plot.style import DARK, INK, PAGE, house_style, look
+from ensedu.plot.style import DARK, DOUBT, INK, PAGE, house_style, look
 from ensedu.priors import Normal
 
 __all__ = ["TrainerPicture"]
@@ -324,7 +324,7 @@ def _maps_figure(state: Mapping[str, Any], networks: list[Trained]) -> plot.Figu
     name = "dark" if look().dark else "light"
     page = np.array(to_rgb(DARK[PAGE] if look().dark else PAGE))
     classes = np.array([to_rgb(color) for color in trainer_scripts.CLASSES[name]])
-    doubt = np.array(to_rgb(trainer_scripts.DOUBT[name]))
+    doubt = np.array(to_rgb(DARK[DOUBT] if look().dark else DOUBT))
     several = len(networks) > 1
     with house_style():
         figure, panels = plot.panels(

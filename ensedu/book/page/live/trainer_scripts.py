@@ -13,11 +13,10 @@ from ensedu.book.page.scripts import Bundle
 from ensedu.methods import METHODS, Method
 from ensedu.plot import style
 
-__all__ = ["BUNDLE", "CLASSES", "DOUBT", "house", "network_row"]
+__all__ = ["BUNDLE", "CLASSES", "house", "network_row"]
 
-#: Colors of what has no color in figures: up to three classes, and doubt on a map.
-CLASSES = {"light": ("#3a6fb0", "#c4572b", "#7d8a00"), "dark": ("#79b3f2", "#ff9a6b", "#c9d64a")}
-DOUBT = {"light": "#5b1e86", "dark": "#e0b3ff"}
+#: Colors of up to three classes, which are no method's.
+CLASSES = {"light": ("#b08a1e", "#0d4f63", "#5f9e4f"), "dark": ("#f2d35e", "#3a9db5", "#a6d98a")}
 #: How much of a method's color the band of the noise has, that of the members, and the edge.
 NOISE = {"light": 0.16, "dark": 0.36}
 DIFFER = {"light": 0.3, "dark": 0.33}
@@ -34,10 +33,10 @@ def house() -> dict[str, Any]:
         name = "dark" if dark else "light"
         colors = {method: own.get(color, color) for method, color in plot.PALETTE.items()}
         plain = {"ink": style.INK, "muted": style.MUTED, "grid": style.GRID, "page": style.PAGE}
+        plain["doubt"] = style.DOUBT
         return {key: own.get(color, color) for key, color in plain.items()} | {
             "colors": colors,
             "classes": CLASSES[name],
-            "doubt": DOUBT[name],
             "noise": NOISE[name],
             "differ": DIFFER[name],
             "edge": EDGE[name],

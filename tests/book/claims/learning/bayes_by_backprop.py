@@ -12,7 +12,7 @@ from ensedu.book import measured
 from ensedu.book.experiments import bayes, nuts, nuts_distances
 from ensedu.book.experiments.contest import reading
 from ensedu.book.figures import bayes_by_backprop as figures
-from ensedu.common.training_plan import minibatch_kl_weights
+from ensedu.common.training import minibatch_kl_weights
 from ensedu.data import gap
 from ensedu.numpy import variational
 from ensedu.priors import Normal
@@ -29,6 +29,8 @@ CLAIMS = Claims(
         "never negative, and 0 only if": "what a KL is",
         "Up to a constant": "a proof",
         "most steps away from a good fit": "that the misfit is least there",
+        "Laplace on all layers predicts better": "a paper's own words",
+        "made narrower on purpose, predicted better": "a paper's own words",
     },
 )
 
@@ -358,16 +360,12 @@ def _() -> None:
         assert abs(gained(place, "nll", share="geometric").mean) < 0.01
 
 
-@CLAIMS.says(
-    "contest",
-    "a mean-field network over one network unclear",
-    Change("contest/gpa2", "rows", {"contestant": "mean_field"}, "nll", times=2),
-)
+@CLAIMS.says("contest", "a mean-field network over one network unclear")
 def _() -> None:
     ours = reading.compared()["mean_field"]
     assert len(ours.sources) == 18
     assert ours.word == "unclear"
-    assert ours.interval.mean < 0
+    assert ours.middle < 0
 
 
 @CLAIMS.says("ex-free", "The difference, 0.403 nats, is the KL")
