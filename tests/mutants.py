@@ -1972,27 +1972,6 @@ MUTANTS = (
         "ticks hang on how wide the words are",
     ),
     Mutant(
-        "ensedu/book/figures/best.py",
-        "last = max(one.without, key=lambda source: one.without[source].mean)",
-        "last = min(one.without, key=lambda source: one.without[source].mean)",
-        ("tests/book/figures/test_best.py",),
-        "the data set that helped least is left out",
-    ),
-    Mutant(
-        "ensedu/book/experiments/contest/reading.py",
-        'label(reference): effects([*compared("nll", reference)], reference=reference)',
-        'label(reference): effects([*compared("nll", reference)])',
-        ("tests/book/experiments/contest/test_reading.py",),
-        "all forests are beside one network",
-    ),
-    Mutant(
-        "ensedu/book/experiments/contest/reading.py",
-        "differences.append(np.clip(difference / task.unit, -CLIP, CLIP))",
-        "differences.append(difference / task.unit)",
-        ("tests/book/experiments/contest/test_reading.py",),
-        "what nobody planned counts more than three units of one data set",
-    ),
-    Mutant(
         "ensedu/book/experiments/contest/reading.py",
         "return MEMBERS if row.members and not row.body else 1",
         "return MEMBERS if row.members else 1",
