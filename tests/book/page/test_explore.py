@@ -12,7 +12,6 @@ from typing import ClassVar
 import nbformat
 import numpy as np
 import pytest
-import torch
 from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 
@@ -21,19 +20,7 @@ from ensedu.book.page.explore import explore
 from ensedu.book.page.frames import FRAMES
 from ensedu.plot.panels import keep_in_sight, say_where_pointed
 from ensedu.plot.renderings import renderings
-from tests.errors import check_error
-
-
-def draw(width, ensemble_size=1):
-    return plot.network([1, *[width] * ensemble_size, 1])
-
-
-ALT = "{ensemble_size} networks of width {width}"
-
-
-def explorer(**options):
-    given = {"alt": ALT, "caption": "A < B", "width": [2, 3, 50], "ensemble_size": [1, 2]}
-    return explore(draw, **(given | options))
+from tests.book.page.states import draw, explorer
 
 
 @pytest.fixture
@@ -74,16 +61,6 @@ def test_alt_is_a_template_or_a_function():
 def test_a_template_may_take_its_format_from_a_slider():
     assert explorer(alt="{width:0{ensemble_size}}").alt() == "2"
     assert explorer(alt="{width:0{ensemble_size}}", ensemble_size=[3]).alt() == "002"
-
-
-def test_live_it_is_sliders_and_an_image():
-    live = explorer()
-    bundle = live._repr_mimebundle_()
-    assert set(bundle) == {
-        "text/plain", "image/png", "application/vnd.jupyter.widget-view+json",
-    }  # fmt: skip
-    assert bundle["text/plain"].startswith("Explorer(")
-    assert bundle["image/png"] == plot.png(draw(2, 1))
 
 
 def test_moving_a_slider_shows_the_frame_of_its_value():
@@ -252,11 +229,6 @@ def test_letters_that_are_too_small_for_a_phone_stop_the_build(book):
         explore(written, alt="a")
 
 
-def data_of(page):
-    """The JSON that the page's script reads."""
-    return json.loads(page.script)
-
-
 def test_in_the_book_all_frames_are_drawn_in_four_looks(book):
     live = explorer(alt='{width} "wide" </script>, {ensemble_size}', start={"width": 3})
     bundle = live._repr_mimebundle_()
@@ -279,33 +251,6 @@ def test_in_the_book_all_frames_are_drawn_in_four_looks(book):
     assert {path.name for path in book.glob("*.svg")} == expected
     ((_, root), *_) = page.tags
     assert root["data-caption"] == "A < B"
-
-
-@pytest.fixture(scope="module")
-def from_the_middle(tmp_path_factory):
-    """A page that starts in the middle, which tests only read."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ENSEDU_BOOK", str(tmp_path_factory.mktemp("frames")))
-        return Page(explorer(start={"width": 3})._repr_mimebundle_()["text/html"])
-
-
-def test_the_page_shows_the_start_without_scripts(from_the_middle):
-    page = from_the_middle
-    images = [attrs for tag, attrs in page.tags if tag == "img"]
-    sources = [attrs for tag, attrs in page.tags if tag == "source"]
-    frames = data_of(page)["frames"]
-    for theme, image, source in zip(("light", "dark"), images, sources, strict=True):
-        assert image["alt"] == "1 networks of width 3"
-        assert image["src"] == f"{frames}-2-wide-{theme}.svg"
-        assert source["srcset"] == f"{frames}-2-narrow-{theme}.svg"
-        wide_and_narrow = [image["width"], image["height"], source["width"], source["height"]]
-        assert [int(size) for size in wide_and_narrow] == data_of(page)["sizes"][2]
-        assert image["loading"] == "lazy"  # or both themes were fetched
-    (sliders,) = [attrs for _, attrs in page.tags if attrs.get("class") == "ensedu-sliders"]
-    assert "hidden" in sliders
-    assert "Set to width 3, members 1." in page.text
-    assert [attrs["class"] for _, attrs in page.tags if attrs.get("role") == "status"]
-    assert "1 networks of width 3" in page.text
 
 
 def test_only_a_single_switch_over_a_tall_figure_stays_in_sight(book):
@@ -368,15 +313,6 @@ def test_a_figure_without_sliders_stands_still(book, monkeypatch):
     assert bundle == {"text/plain": "Explorer()", "image/png": plot.png(draw(3))}
 
 
-def test_frames_are_the_same_bytes_each_time(book):
-    explorer(width=[2])._repr_mimebundle_()
-    first = {path.name: path.read_bytes() for path in book.iterdir()}
-    for path in book.iterdir():
-        path.unlink()
-    explorer(width=[2])._repr_mimebundle_()
-    assert {path.name: path.read_bytes() for path in book.iterdir()} == first
-
-
 SOURCE = """\
 from ensedu import plot
 from ensedu.book.page.explore import explore
@@ -410,65 +346,6 @@ def test_strict_nbval_compares_the_text_alone(sliders):
     assert run.returncode == 1
     assert "1 failed, 1 passed" in run.stdout, run.stdout
     assert "FAILED sliders.ipynb::Cell 1" in run.stdout
-
-
-BAD = [
-    (lambda: explore(7, alt="a", k=[1]), TypeError, ("draw", "7", "function")),
-    (lambda: explore(lambda k: "no", alt="a", k=[1]), TypeError, ("draw", "'no'", "Figure")),
-    (lambda: explorer(alt=7), TypeError, ("alt", "7", "string")),
-    (lambda: explorer(alt=" "), ValueError, ("alt", "' '")),
-    (lambda: explorer(alt="{depth}"), ValueError, ("alt", "'depth'", "'width'")),
-    (lambda: explorer(alt="{width"), ValueError, ("alt", "template", "{width")),
-    (lambda: explorer(alt="{width:{depth}}"), ValueError, ("alt", "'depth'", "'width'")),
-    (lambda: explorer(alt="{width:q}"), ValueError, ("alt", "{'width': 2, ", "'q'")),
-    (lambda: explorer(alt="{width:d}", width=[2, "x"]), ValueError, ("alt", "{'width': 'x', ")),
-    (lambda: explorer(alt=lambda **values: None), TypeError, ("alt", "None", "string")),
-    (
-        lambda: explore(lambda width: Figure(), alt="a", k=[1]),
-        TypeError,
-        ("draw", "['k']", "'width'"),
-    ),
-    (lambda: explore(Figure, alt="a", k=[1]), TypeError, ("draw", "Figure", "function")),
-    (lambda: explorer(alt=lambda width: "a"), TypeError, ("alt", "['width', 'ensemble_size']")),
-    (lambda: explorer(alt=str), TypeError, ("alt", "str", "function")),
-    (lambda: explorer(width=[torch.ones((), device="meta")]), TypeError, ("width[0]", "meta")),
-    (lambda: explorer(width=np.array(2)), ValueError, ("width", "at least one", "array(2)")),
-    (lambda: explorer(start={"width": np.ones(2)}), TypeError, ("start['width']", "(2,)")),
-    (lambda: explorer(caption=7), TypeError, ("caption", "7", "string")),
-    (lambda: explore(draw, alt="a"), TypeError, ("draw", "[]", "'width'")),
-    (lambda: explorer(a=[1], b=[2]), ValueError, ("sliders", "up to 3", "'a'")),
-    (lambda: explorer(name="Fig 1"), ValueError, ("name", "hyphens", "'Fig 1'")),
-    (lambda: explorer(name=1), TypeError, ("name", "string", "1")),
-    (lambda: explorer(rescale=True), TypeError, ("rescale", "string", "True")),
-    (lambda: explorer(table=3), TypeError, ("table", "3", "name")),
-    (lambda: explorer(table="bays"), ValueError, ("table", "'bays'", "ensedu/book/results")),
-    (lambda: explorer(table=["bayes", None]), TypeError, ("table", "None")),
-    (lambda: explorer(linked=7), TypeError, ("linked", "Explorer", "7")),
-    (lambda: explorer(linked=explorer()), ValueError, ("linked", "with a name")),
-    (
-        lambda: explore(lambda k: Figure(), alt="a", k=[1, 2], linked=explorer(name="a")),
-        ValueError,
-        ("linked", "['k']", "['width', 'ensemble_size']"),
-    ),
-    (lambda: explorer(width=range(2, 78)), ValueError, ("76 of width x 2 of", "152", "150")),
-    (lambda: explorer(width=[]), ValueError, ("width", "at least one", "[]")),
-    (lambda: explorer(width=7), TypeError, ("width", "7", "sequence")),
-    (lambda: explorer(width="ab"), TypeError, ("width", "'ab'", "sequence")),
-    (lambda: explorer(width={2, 3}), TypeError, ("width", "{2, 3}", "sequence")),
-    (lambda: explorer(width=[2, 2]), ValueError, ("width", "different", "[2, 2]")),
-    (lambda: explorer(width=np.ones((2, 3))), TypeError, ("width[0]", "one value", "(3,)")),
-    (lambda: explorer(width=[2, np.ones(1)]), TypeError, ("width[1]", "one value", "(1,)")),
-    (lambda: explorer(width=[[2], [3]]), TypeError, ("width", "hashable", "[[2], [3]]")),
-    (lambda: explorer(start=7), TypeError, ("start", "7", "dict")),
-    (lambda: explorer(start={"depth": 2}), ValueError, ("start", "'depth'", "'width'")),
-    (lambda: explorer(start={"width": 4}), ValueError, ("start['width']", "4", "[2, 3, 50]")),
-]
-
-
-@pytest.mark.bad_input
-@pytest.mark.parametrize("case", range(len(BAD)))
-def test_bad_input(case):
-    check_error(*BAD[case])
 
 
 def test_what_knows_how_it_is_drawn_and_said():

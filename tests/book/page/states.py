@@ -1,23 +1,46 @@
-"""States of a playground that several tests look at."""
+"""Explorers, trainers and layers that several tests look at."""
 
 import itertools
 
 import numpy as np
 from hypothesis import strategies as st
 
+from ensedu import plot
+from ensedu.book.page.explore import explore
+from ensedu.book.page.live import live, trainer_state
 from ensedu.book.page.playground import layer_state, layers
 
+ALT = "{ensemble_size} networks of width {width}"
+SIX = tuple(trainer_state.STARTS)
+
+
+def draw(width, ensemble_size=1):
+    return plot.network([1, *[width] * ensemble_size, 1])
+
+
+def explorer(**options):
+    given = {"alt": ALT, "caption": "A < B", "width": [2, 3, 50], "ensemble_size": [1, 2]}
+    return explore(draw, **(given | options))
+
+
+def small(**given):
+    """A trainer of few numbers."""
+    return live(**{"width": 5, "hidden_layers": 1} | given)
+
+
+def arrays_of(w, seed=3):
+    """Arrays of the shapes that a trainer's networks have."""
+    rng = np.random.default_rng(seed)
+    return [
+        {name: rng.standard_normal(shape) for name, shape in shapes.items()}
+        for shapes in trainer_state.shapes(w._now)
+    ]
+
+
 MOST = {"in_features": 4, "out_features": 5, "ensemble_size": 6}
-
-
 SIZES = list(itertools.product(*(range(1, most + 1) for most in MOST.values())))
-
-
 METHODS = ("single", "deep_ensemble", "batch_ensemble", "rank1", "mean_field")
-
-
 DRAWN = ("rank1", "mean_field")
-
 
 # A layer whose sizes are all different, with members and with standard deviations.
 SMALL = {"method": "rank1", "in_features": 2, "out_features": 5, "ensemble_size": 3}
@@ -54,7 +77,6 @@ STATES = st.builds(
     draw=st.integers(0, 999_999),
     **{name: st.integers(1, most) for name, most in MOST.items()},
 )
-
 
 VALUES = st.lists(st.floats(-9, 9), min_size=1, max_size=12)
 
