@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ensedu.book.page.digit import DrawDigit
 from ensedu.book.page.explore import explore
-from ensedu.book.page.fields import Choice, RealNumber, WholeNumber
+from ensedu.book.page.fields import Choice, WholeNumber
 from ensedu.book.page.live import live, toys, trainer_state
 from ensedu.book.page.method_table import method_table
 from ensedu.book.page.playground import layer_state, playground
@@ -67,20 +67,14 @@ BAND = {"x": X, "mean": np.sin(X), "std": 0.1 + 0.01 * X**2, "label": "NUTS"}
 TRY = {"ask": "More?", "set": {"ensemble_size": 8}, "answer": "More."}
 RANK1 = {"method": "rank1", "small": True, "distributions": True, "width": 5}
 MASKED = np.ma.masked_array(np.ones(2), [True, False])
-CHOICE, WHOLE, REAL = Choice(("a", "b")), WholeNumber(2, 7), RealNumber(-0.5, 1e9)
 OPTIONS = {name: layer_state.FIELDS[name] for name in layer_state.START}
 TYPE, VALUE = TypeError, ValueError
 BAD = [
-    (lambda: still(7), TYPE, "draw|7|function"),
-    (lambda: still(Figure), TYPE, "draw|Figure|function"),
     (lambda: still(lambda k: "no"), TYPE, "draw|'no'|Figure"),
     (lambda: still(lambda width: Figure()), TYPE, "draw|['k']|'width'"),
     (lambda: still(lambda k: Figure(), linked=explorer(name="a")), VALUE,
      "linked|['k']|['width', 'ensemble_size']"),
-    (lambda: explorer(linked=7), TYPE, "linked|Explorer|7"),
     (lambda: explorer(linked=explorer()), VALUE, "linked|with a name"),
-    (lambda: explorer(alt=7), TYPE, "alt|7|string"),
-    (lambda: explorer(alt=str), TYPE, "alt|str|function"),
     (lambda: explorer(alt=lambda width: "a"), TYPE, "alt|['width', 'ensemble_size']"),
     (lambda: explorer(alt=lambda **values: None), TYPE, "alt|None|string"),
     (lambda: explorer(alt=" "), VALUE, "alt|' '"),
@@ -89,39 +83,25 @@ BAD = [
     (lambda: explorer(alt="{width:{depth}}"), VALUE, "alt|'depth'|'width'"),
     (lambda: explorer(alt="{width:q}"), VALUE, "alt|{'width': 2, |'q'"),
     (lambda: explorer(alt="{width:d}", width=[2, "x"]), VALUE, "alt|{'width': 'x', "),
-    (lambda: explorer(a=[1], b=[2]), VALUE, "sliders|up to 3|'a'"),
     (lambda: explorer(rescale=True), TYPE, "rescale|string|True"),
-    (lambda: explorer(table=3), TYPE, "table|3|name"),
+    (lambda: explorer(a=[1], b=[2]), VALUE, "sliders|up to 3|'a'"),
     (lambda: explorer(table="bays"), VALUE, "table|'bays'|ensedu/book/results"),
     (lambda: checked_tables(["zoo", "x"]), VALUE, "table must be|'x'"),
     (lambda: checked_tables(["bayes", None]), TYPE, "table|None"),
     (lambda: explorer(width=range(2, 78)), VALUE, "76 of width x 2 of|152|150"),
     (lambda: explorer(width=[]), VALUE, "width|at least one|[]"),
     (lambda: explorer(width=np.array(2)), VALUE, "width|at least one|array(2)"),
-    (lambda: explorer(width=7), TYPE, "width|7|sequence"),
-    (lambda: explorer(width="ab"), TYPE, "width|'ab'|sequence"),
     (lambda: explorer(width={2, 3}), TYPE, "width|{2, 3}|sequence"),
     (lambda: explorer(width=[2, 2]), VALUE, "width|different|[2, 2]"),
     (lambda: explorer(width=[2, np.ones(1)]), TYPE, "width[1]|one value|(1,)"),
     (lambda: explorer(width=[[2], [3]]), TYPE, "width|hashable|[[2], [3]]"),
     (lambda: explorer(width=[torch.ones((), device="meta")]), TYPE, "width[0]|meta"),
-    (lambda: explorer(start=7), TYPE, "start|7|dict"),
     (lambda: explorer(start={"depth": 2}), VALUE, "start|'depth'|'width'"),
     (lambda: explorer(start={"width": 4}), VALUE, "start['width']|4|[2, 3, 50]"),
     (lambda: explorer(start={"width": np.ones(2)}), TYPE, "start['width']|(2,)"),
-    # Fields
-    (lambda: CHOICE.checked("x", "c"), VALUE, "x|'c'|'a'|'b'"),
-    (lambda: CHOICE.checked("x", None), TYPE, "x|None"),
-    (lambda: WHOLE.checked("x", 1), VALUE, "x|2 to 7|1"),
-    (lambda: WHOLE.checked("x", 8), VALUE, "x|2 to 7|8"),
-    (lambda: WHOLE.checked("x", 2.5), TYPE, "x|2.5"),
-    (lambda: REAL.checked("x", -0.51), VALUE, "x|-0.5 to 1e+09|-0.51"),
-    (lambda: REAL.checked("x", float("nan")), VALUE, "x|nan"),
-    (lambda: REAL.checked("x", "1"), TYPE, "x|'1'"),
     # The trainer
     (lambda: toys.points("x"), VALUE, "name|'x'|'gap'"),
     (lambda: toys.points("gap", -1.0), VALUE, "noise|-1"),
-    (lambda: toys.points("gap", seed=1.5), TYPE, "seed|1.5"),
     (lambda: live(small=1), TYPE, "small|1"),
     (lambda: live(**RANK1 | {"distributions": 1}), TYPE, "distributions|1"),
     (lambda: live(**RANK1 | {"small": False}), VALUE, "distributions|small=False"),
@@ -137,13 +117,11 @@ BAD = [
     (lambda: live(points=[[0, 0, 3]]), VALUE, "points|0, 1 or 2"),
     (lambda: live(points=[[0, 0, 0.5]]), VALUE, "points|0, 1 or 2"),
     (lambda: live(points=np.ones((501, 2))), VALUE, "points|501|500"),
-    (lambda: live(points="abc"), TYPE, "points|'abc'"),
     (lambda: live(points=[["a", "b"]]), TYPE, "points|(N, 2)"),
     (lambda: live(points=[[1, 2], [1]]), VALUE, "points|(N, 2)"),
     (lambda: live(method="single", ensemble_size=2), VALUE, "ensemble_size|2|1"),
     (lambda: live(start="signs"), VALUE, "start|'signs'|'deep_ensemble'|'same'"),
     (lambda: live(method="rank1", start="different"), VALUE, "start|'normal-0.1'"),
-    (lambda: live(other="rank1"), TYPE, "other|'rank1'|dict"),
     (lambda: live(other={"width": 3}), VALUE, "other|'width'|method"),
     (lambda: live(other={"method": "rank1", "start": "different"}), VALUE, "other['start']"),
     (lambda: live(other={"method": "rank1", "loss": 3}), TYPE, "other['loss']|3"),
@@ -151,7 +129,6 @@ BAD = [
     (lambda: asked(ask=3), TYPE, "tries: ask|3"),
     (lambda: asked(set={"width": 1}), VALUE, "options['width']|1"),
     (lambda: asked(set={"depth": 1}), VALUE, "options|'depth'"),
-    (lambda: live(behind=[1]), TYPE, "behind|dict|[1]"),
     (lambda: band(label=None), VALUE, "behind|label|x"),
     (lambda: band(low=X), VALUE, "behind|low"),
     (lambda: band(label=3), TYPE, "behind['label']|3"),
@@ -178,11 +155,8 @@ BAD = [
     (lambda: set_weights([1.0]), TYPE, "weights['0.bias']|list"),
     (lambda: set_weights(np.full((4, 5), np.inf)), VALUE, "weights['0.bias']|finite"),
     # The playground
-    (lambda: playground(arrays=3), TYPE, "arrays|3|dict"),
     (lambda: playground(arrays={"R": 3}), VALUE, "arrays|'R'|weight, r, s, bias, x"),
-    (lambda: playground(arrays={"x": [1]}), VALUE, "arrays['x']|(1,)|(4,)"),
     (lambda: playground(arrays={"x": 1}), TYPE, "arrays['x']|1|NumPy array"),
-    (lambda: set_layer("arrays", None), TYPE, "arrays|None|dict"),
     (lambda: set_x(1, "r"), VALUE, "arrays|'r'|weight, r_mean, r_std"),
     (lambda: set_x(1, 3), VALUE, "arrays|3|r_mean"),
     (lambda: set_x("ab"), TYPE, "arrays['x']|'ab'|NumPy array"),
@@ -210,7 +184,6 @@ BAD = [
     (lambda: edit("x:0", True), TYPE, "edits['x:0']|True|finite"),
     (lambda: edit("s_std:0,0", 0), VALUE, "edits['s_std:0,0']|0.01 to 9"),
     # Tables of methods
-    (lambda: method_table(3), TYPE, "rows must be a mapping of names to rows"),
     (lambda: method_table({}), VALUE, "rows must be a mapping of names to rows"),
     (lambda: method_table({"a": {}}), VALUE, "rows must be|at least one, got the row {}"),
     (lambda: method_table({"a": 3}), TYPE, "rows must be|got the row 3"),
@@ -229,7 +202,6 @@ BAD = [
     (lambda: cell((1, 3, 2)), VALUE, "(low, mean, high) in this order"),
     (lambda: cell((2, 1, 3)), VALUE, "(low, mean, high) in this order"),
     (lambda: cell((1, "2", 3)), TYPE, "rows['a']['x'][1] must be"),
-    (lambda: cell(1, columns=3), TYPE, "columns must be a mapping"),
     (lambda: cell(1, columns={"y": 1}), VALUE, "columns names the column 'y', accepted are ['x']"),
     (lambda: cell(1, columns={"x": -1}), VALUE, "columns['x'] must be"),
     (lambda: cell(1, columns={"x": 16}), VALUE, "at most 15 digits"),
@@ -238,7 +210,6 @@ BAD = [
       for words in ("MB", "{", "{0.real}", "{}{}")),
     (lambda: cell(1.5, columns={"x": "{:d}"}), VALUE, "'{:d}' does not fit rows['a']['x'], 1.5"),
     (lambda: cell(10**400, columns={"x": 2}), VALUE, "does not fit rows"),
-    (lambda: cell(1, decisive=3), TYPE, "decisive must be (row, column)"),
     (lambda: cell(1, decisive=[3]), TYPE, "decisive must be (row, column)"),
     (lambda: cell(1, decisive=("a", np.ones(2))), TYPE, "decisive: a title must be a string"),
     (lambda: cell(1, decisive=("a", "y")), VALUE,

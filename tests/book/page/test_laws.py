@@ -26,7 +26,7 @@ EXPLORER = {"alt": "{k} " + HOSTILE, "k": [2, 3, HOSTILE], "rescale": HOSTILE, "
 
 
 def shown(k=2):
-    return draw(2 if k == HOSTILE else k)
+    return draw(k if isinstance(k, int) else 2)
 
 
 #: How each kind is made, its class, and how its picture's words begin.
@@ -73,12 +73,12 @@ class Page:
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def page(request, tmp_path_factory):
+def sheet(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param) / "not there yet" / "frames"
     return Page(request.param, folder)
 
 
-def test_html_is_valid(page):
+def test_html_is_valid(sheet):
     """Tags close in order, attributes and ids stand once, and a script holds data alone."""
     open_, ids = [], []
 
@@ -92,49 +92,49 @@ def test_html_is_valid(page):
         def handle_endtag(self, tag):
             assert open_.pop() == tag
 
-    Strict(convert_charrefs=True).feed(page.html)
+    Strict(convert_charrefs=True).feed(sheet.html)
     assert not open_ and len(set(ids)) == len(ids)
-    assert len(BeautifulSoup(page.html, "html.parser").contents) == 1
-    words = re.sub(r"<script.*?</script>|<[^>]*>|&[\w#]+;", "", page.html)
+    assert len(BeautifulSoup(sheet.html, "html.parser").contents) == 1
+    words = re.sub(r"<script.*?</script>|<[^>]*>|&[\w#]+;", "", sheet.html)
     assert not re.search("[<>&]", words)
 
 
-def test_what_it_is_given_is_escaped(page):
-    root = page.root
-    assert root["class"] == [f"ensedu-{page.root_class}"]
+def test_what_it_is_given_is_escaped(sheet):
+    root = sheet.root
+    assert root["class"] == [f"ensedu-{sheet.root_class}"]
     assert (root["data-name"], root["data-caption"]) == ("fig-a", HOSTILE)
     assert not root.find_all("i")
     assert {one["type"] for one in root("script")} <= {"application/json"}
-    assert len(root("script")) == (page.kind != "still")
-    if page.kind == "explorer":
-        assert page.data["alts"][2] == f"{HOSTILE} {HOSTILE}"
+    assert len(root("script")) == (sheet.kind != "still")
+    if sheet.kind == "explorer":
+        assert sheet.data["alts"][2] == f"{HOSTILE} {HOSTILE}"
         assert root.select_one(".ensedu-why").text == HOSTILE
 
 
-def test_it_can_be_read_without_a_script(page):
+def test_it_can_be_read_without_a_script(sheet):
     """One picture a theme, wide and narrow, of the folder; what needs a script is hidden."""
-    pictures = page.root.select(":is(.ensedu-still, .ensedu-frame) > picture")
+    pictures = sheet.root.select(":is(.ensedu-still, .ensedu-frame) > picture")
     assert [one["class"] for one in pictures] == [["ensedu-light"], ["ensedu-dark"]]
     for theme, picture in zip(("light", "dark"), pictures, strict=True):
         (source,), image = picture("source"), picture.img
-        assert image["alt"].startswith(page.words) and image["loading"] == "lazy"
+        assert image["alt"].startswith(sheet.words) and image["loading"] == "lazy"
         for width, node, address in (("wide", image, "src"), ("narrow", source, "srcset")):
             file = node[address].removeprefix(FRAMES)
             assert file.endswith(f"-{width}-{theme}.svg")
-            svg = page.files[file].decode()
+            svg = sheet.files[file].decode()
             assert int(node["width"]) > 100 and int(node["height"]) > 20
             ratio = [float(x) for x in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg).groups()]
             here = int(node["width"]) / int(node["height"])
             assert here == pytest.approx(ratio[0] / ratio[1], rel=0.02)
-    moved = page.root.select("input, select")
+    moved = sheet.root.select("input, select")
     assert all(one.find_parent(class_="ensedu-sliders").has_attr("hidden") for one in moved)
-    if page.kind == "explorer":
-        assert "Set to k 3." in page.root.text
-        assert page.root.select_one("[role=status]").text == image["alt"]
+    if sheet.kind == "explorer":
+        assert "Set to k 3." in sheet.root.text
+        assert sheet.root.select_one("[role=status]").text == image["alt"]
 
 
-def test_every_control_has_a_name_and_a_value(page):
-    root = page.root
+def test_every_control_has_a_name_and_a_value(sheet):
+    root = sheet.root
     for control in root.select("input, select"):
         label = control.find_parent("label")
         assert label is not None and label.find("span").text
@@ -147,56 +147,56 @@ def test_every_control_has_a_name_and_a_value(page):
         assert group["aria-label"]
 
 
-def test_it_asks_no_other_server(page):
+def test_it_asks_no_other_server(sheet):
     """Each address is one of the site, which holds its file."""
     addresses = [
         node[name] for name in ("src", "srcset", "href", "data-full")
-        for node in page.root.select(f"[{name}]")
-    ] + ([page.root["data-full"]] if "data-full" in page.root.attrs else [])  # fmt: skip
+        for node in sheet.root.select(f"[{name}]")
+    ] + ([sheet.root["data-full"]] if "data-full" in sheet.root.attrs else [])  # fmt: skip
     assert addresses and all(one.startswith("ensedu-site:") for one in addresses)
     frames = {one.removeprefix(FRAMES) for one in addresses if one.startswith(FRAMES)}
-    assert frames <= page.files.keys()
-    assert "http" not in page.html and "url(" not in page.html
+    assert frames <= sheet.files.keys()
+    assert "http" not in sheet.html and "url(" not in sheet.html
 
 
-def test_its_state_goes_round(page):
+def test_its_state_goes_round(sheet):
     """What the script reads is what Python accepts, and what the values of an address mean."""
-    if page.kind in ("still", "digit"):
+    if sheet.kind in ("still", "digit"):
         return
-    if page.root_class == "explorer":
-        assert page.data["values"] == [[str(value) for value in page.made.choices["k"]]]
-        assert len(set(page.data["values"][0])) == len(page.data["alts"])
+    if sheet.root_class == "explorer":
+        assert sheet.data["values"] == [[str(value) for value in sheet.made.choices["k"]]]
+        assert len(set(sheet.data["values"][0])) == len(sheet.data["alts"])
         return
-    assert STATE[page.root_class](page.data) == page.data
-    assert page.data == dict(page.make()._state)
+    assert STATE[sheet.root_class](sheet.data) == sheet.data
+    assert sheet.data == dict(sheet.make()._state)
 
 
-def test_it_is_the_same_each_time(page, tmp_path):
-    if page.kind != "behind":  # which trains for long
-        again = Page(page.kind, tmp_path)
-        assert (again.html, again.files) == (page.html, page.files)
+def test_it_is_the_same_each_time(sheet, tmp_path):
+    if sheet.kind != "behind":  # which trains for long
+        again = Page(sheet.kind, tmp_path)
+        assert (again.html, again.files) == (sheet.html, sheet.files)
 
 
-def test_it_is_the_same_in_jupyter(page):
-    other = page.make()
+def test_it_is_the_same_in_jupyter(sheet):
+    other = sheet.make()
     found = other._repr_mimebundle_()
     data, about = found if isinstance(found, tuple) else (found, {})
-    assert set(page.bundle) == {"text/plain", "text/html"}
-    assert data["text/plain"] == repr(other) == page.bundle["text/plain"] == repr(page.made)
+    assert set(sheet.bundle) == {"text/plain", "text/html"}
+    assert data["text/plain"] == repr(other) == sheet.bundle["text/plain"] == repr(sheet.made)
     widget = {"application/vnd.jupyter.widget-view+json"}
-    widget = set() if page.kind in ("still", "digit") else widget
+    widget = set() if sheet.kind in ("still", "digit") else widget
     assert set(data) == {"text/plain", "image/png"} | widget
     if about:
-        (alt,) = {image["alt"] for image in page.root.select("img")}
+        (alt,) = {image["alt"] for image in sheet.root.select("img")}
         assert data["image/png"].startswith("iVBOR") and about["image/png"]["alt"] == alt
         assert about["image/png"]["width"] > 0
     else:
         assert data["image/png"].startswith(b"\x89PNG") or data["image/png"].startswith("iVBOR")
-    if page.root_class in STATE:
-        assert type(other) is not type(page.made) and page.made.options == other.options
-    if page.root_class == "trainer":
-        np.testing.assert_array_equal(page.made.points, other.points)
-        assert (page.made.weights, page.made.steps) == (other.weights, other.steps)
+    if sheet.root_class in STATE:
+        assert type(other) is not type(sheet.made) and sheet.made.options == other.options
+    if sheet.root_class == "trainer":
+        np.testing.assert_array_equal(sheet.made.points, other.points)
+        assert (sheet.made.weights, sheet.made.steps) == (other.weights, other.steps)
 
 
 def test_a_page_of_two_networks_or_own_arrays_is_that_of_the_widget(monkeypatch, tmp_path):

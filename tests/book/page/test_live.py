@@ -17,6 +17,7 @@ from ensedu.book.page.live import (
     trainer_state,
 )
 from ensedu.book.page.scripts import HERE
+from ensedu.data import gap
 from ensedu.methods import METHODS, size_option
 from tests.book.page.states import SIX, arrays_of, small
 
@@ -121,23 +122,6 @@ def test_scripts_have_words_for_all_that_a_band_belongs_to():
     ]
 
 
-def test_scripts_are_told_all_numbers():
-    told = json.loads(json.dumps(shared_numbers.described()))
-    assert told["grid_points"] == len(shared_numbers.GRID)
-    np.testing.assert_array_equal(
-        shared_numbers.GRID, np.linspace(-told["view"]["x"], told["view"]["x"], told["grid_points"])
-    )
-    assert told["start_stds"] == {"normal-0.1": 0.1, "normal-0.5": 0.5}
-    assert (told["batch"], told["functions"], told["many_functions"]) == (64, 16, 64)
-    assert told["rest"] == 3000
-    assert (told["most_points"], told["furthest"], told["classes"]) == (500, 100, 3)
-
-
-def test_priors_of_factors_lie_around_one_and_those_of_weights_around_zero():
-    found = {key: shared_numbers.prior_loc(row) for key, row in METHODS.items() if row.spread}
-    assert found == {"rank1": 1.0, "mean_field": 0.0}
-
-
 @pytest.mark.large
 @pytest.mark.parametrize("name", toys.TOYS)
 def test_presets_follow_their_curve_or_their_classes(name):
@@ -159,21 +143,18 @@ def test_presets_follow_their_curve_or_their_classes(name):
 
 
 def test_the_running_example_is_that_of_the_book():
-    from ensedu.data import gap
-
     grid = np.linspace(-5, 5, 11)
     np.testing.assert_allclose([*map(toys.TOYS["gap"].truth, grid)], gap.truth(grid), atol=1e-15)
     x = np.concatenate([toys.points("gap", seed=seed)[:, 0] for seed in range(20)])
-    inside = [(low <= x) & (x <= high) for low, high in gap.regions]
-    assert (inside[0] | inside[1]).all()
-    assert inside[0].sum() == inside[1].sum()
+    one, other = ((low <= x) & (x <= high) for low, high in gap.regions)
+    assert (one | other).all() and one.sum() == other.sum()
 
 
 def test_points_are_rounded_halves_upwards():
-    assert [toys.rounded(value) for value in (0.0005, -0.0005, 1.2344, -2.0006)] == [
-        0.001, 0.0, 1.234, -2.001,
-    ]  # fmt: skip
-    assert np.array_equal(trainer_state.checked_points([[0.0005, -0.0005]]), [[0.001, 0]])
+    values = [0.0005, -0.0005, 1.2344, -2.0006]
+    assert [toys.rounded(value) for value in values] == [0.001, 0.0, 1.234, -2.001]
+    found = trainer_state.checked_points([values[:2], values[2:]])
+    assert found.tolist() == [[0.001, 0], [1.234, -2.001]] and not np.signbit(found[0, 1])
 
 
 TOLD = json.loads(
@@ -190,6 +171,7 @@ def test_distributions_are_what_has_a_mean_and_a_scale(method):
     ]
     assert bool(told["distributions"]) == row.spread
     assert tuple(told["starts"]) == trainer_state.STARTS[method]
+    assert told["prior_loc"] == float(method in ("batch_ensemble", "rank1"))
 
 
 def test_every_setting_has_a_field_and_its_default():
@@ -200,12 +182,17 @@ def test_every_setting_has_a_field_and_its_default():
     assert own | {"ensemble_size": 4} == defaults
 
 
-def test_toy_sets_are_told_without_their_functions():
-    assert tuple(TOLD["TOY_SETS"]) == tuple(toys.TOYS)
+def test_scripts_are_told_toy_sets_without_their_functions_and_all_numbers():
     for name, toy in toys.TOYS.items():
         told = TOLD["TOY_SETS"][name]
         assert (told["task"], told["number"], told["noise"]) == (toy.task, toy.number, toy.noise)
         assert ("regions" in told, "classes" in told) == (toy.truth is not None, toy.truth is None)
+    told = TOLD["TRAINING"]
+    x, number = told["view"]["x"], told["grid_points"]
+    np.testing.assert_array_equal(shared_numbers.GRID, np.linspace(-x, x, number))
+    assert told["start_stds"] == {"normal-0.1": 0.1, "normal-0.5": 0.5}
+    assert (told["batch"], told["functions"], told["many_functions"]) == (64, 16, 64)
+    assert (told["rest"], told["most_points"], told["furthest"]) == (3000, 500, 100)
 
 
 def test_every_method_has_its_label_and_its_color_in_both_themes():
@@ -227,12 +214,6 @@ def sent_by_the_page(w, arrays, steps=17):
     ]  # fmt: skip
     buffers = [memoryview(array.tobytes()) for own in arrays for array in own.values()]
     return {"kind": "weights", "steps": steps, "sides": about}, buffers
-
-
-def test_what_to_try_is_checked_and_goes_to_the_view():
-    asked = {"ask": "More?", "set": {"ensemble_size": 8, "method": "rank1"}, "answer": "More."}
-    w = live(data="gap", small=True, tries=[asked])
-    assert w.get_state()["_tries"] == [asked]
 
 
 def test_points_come_with_their_task_and_their_data():

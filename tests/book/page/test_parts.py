@@ -32,11 +32,9 @@ def test_what_is_accepted_is_returned():
 def test_scripts_are_given_the_same():
     told = json.loads(json.dumps([f.described() for f in (CHOICE, OPTIONAL, WHOLE, REAL)]))
     assert told == [
-        {"choices": ["a", "b"]},
-        {"choices": [None, "a", "b"]},
-        {"whole": True, "low": 2, "high": 7},
-        {"whole": False, "low": -0.5, "high": 1e9},
-    ]
+        {"choices": ["a", "b"]}, {"choices": [None, "a", "b"]},
+        {"whole": True, "low": 2, "high": 7}, {"whole": False, "low": -0.5, "high": 1e9},
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -36,21 +36,11 @@ from tests.book.page.states import (
 
 
 def test_it_opens_on_a_layer_where_sharing_saves():
-    w = playground()
+    assert (layers.METHODS, layers.MOST) == (METHODS, MOST)
     sizes = {"in_features": 4, "out_features": 5, "ensemble_size": 4}
-    assert w.options == sizes | {"method": "batch_ensemble", "numbers": 0, "draw": 0}
-    assert w.options == layer_state.START
-    assert w._state == layer_state.START | {"challenge": None, "edits": {}}
-    totals = {
-        method: counting.layer(4, 5, method, **methods.size_option(method, 4)).total
-        for method in ("batch_ensemble", "deep_ensemble")
-    }
-    assert totals == {"batch_ensemble": 76, "deep_ensemble": 100}
-
-
-def test_every_kind_of_layer_is_there_once():
-    assert layers.METHODS == METHODS
-    assert layers.MOST == MOST
+    assert playground().options == sizes | {"method": "batch_ensemble", "numbers": 0, "draw": 0}
+    shared, own = (counting.layer(4, 5, m, 4).total for m in ("batch_ensemble", "deep_ensemble"))
+    assert (shared, own) == (76, 100)
 
 
 def test_members_differ_where_it_opens():
@@ -85,14 +75,11 @@ def test_numbers_of_all_seeds_are_small_and_round():
     for seed in range(200):
         for (name, _), array in layers.numbers(seed).items():
             found.setdefault(name, []).append(array.ravel())
-    kinds = {name: set(np.concatenate(values)) for name, values in found.items()}
-    spreads = {0.1, 0.2, 0.5}
-    factors = {-1.0, 0.5, 1.0, 2.0}
-    assert kinds == {
-        "weight": {-3.0, -2.0, -1.0, 1.0, 2.0, 3.0}, "r": factors, "s": factors, "bias": factors,
-        "weight_std": spreads, "r_std": spreads, "s_std": spreads, "bias_std": spreads,
-        "x": {-1.0, 1.0, 2.0},
-    }  # fmt: skip
+    spreads, factors = {0.1, 0.2, 0.5}, {-1.0, 0.5, 1.0, 2.0}
+    kinds = {"weight": {-3.0, -2.0, -1.0, 1.0, 2.0, 3.0}, "x": {-1.0, 1.0, 2.0}}
+    kinds |= {name: factors for name in ("r", "s", "bias")}
+    kinds |= {f"{name}_std": spreads for name in ("weight", "r", "s", "bias")}
+    assert {name: set(np.concatenate(values)) for name, values in found.items()} == kinds
     counts = np.unique(np.concatenate(found["r"]), return_counts=True)[1]
     assert ((counts - counts.mean()) ** 2 / counts.mean()).sum() < 25  # χ² of 3 degrees
 
@@ -138,13 +125,12 @@ def test_a_smaller_layer_is_the_first_part_of_the_largest(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_what_is_stored_is_what_is_counted(method):
     for m, n, M in SIZES:
-        arrays = layers.arrays(state_of(method, m, n, M))
+        state = state_of(method, m, n, M)
+        arrays = layers.arrays(state)
         assert arrays.pop("x").shape == (m,)
-        count = counting.layer(m, n, method, **methods.size_option(method, M))
-        assert sum(array.size for array in arrays.values()) == count.total
-        assert sum(map(np.size, layers.layer(state_of(method, m, n, M)).params.values())) == (
-            count.total
-        )
+        count = counting.layer(m, n, method, **methods.size_option(method, M)).total
+        held = layers.layer(state).params
+        assert sum(map(np.size, arrays.values())) == sum(map(np.size, held.values())) == count
 
 
 @given(STATES, VALUES)
@@ -183,29 +169,23 @@ def test_one_shared_number_moves_every_member_and_one_of_r_a_row_of_one():
     assert own[1, 2].all()
 
 
-@given(STATES, VALUES)
-def test_what_is_set_is_what_is_held(state, values):
+@given(STATES, VALUES, st.sets(st.integers(0, 6)))
+def test_what_is_set_is_what_is_held(state, values, chosen):
     state = layer_state.checked(state)
-    given = filled(state, values)
+    before, given = layers.arrays(state), filled(state, values)
     for arrays in (given, {name: array.tolist() for name, array in given.items()}):
         found = layer_state.set_arrays(state, arrays)
         for name, array in layers.arrays(found).items():
             np.testing.assert_array_equal(array, given[name])
+            assert not np.signbit(array[array == 0]).any()
         assert layer_state.set_arrays(found, given) == found
         # A page, a link and a notebook hold it as JSON.
         assert layer_state.rechecked(json.loads(json.dumps(found))) == found
-    assert layer_state.set_arrays(found, layers.arrays(state)) == state
+    assert layer_state.set_arrays(found, before) == state
     assert state["edits"] == {}
-
-
-@given(STATES, VALUES, st.lists(st.booleans(), min_size=7, max_size=7))
-def test_arrays_that_are_not_named_stay(state, values, chosen):
-    state = layer_state.checked(state)
-    given = filled(state, values)
-    some = set(itertools.compress(given, chosen))
-    arrays = layers.arrays(layer_state.set_arrays(state, {name: given[name] for name in some}))
-    for name, before in layers.arrays(state).items():
-        np.testing.assert_array_equal(arrays[name], given[name] if name in some else before)
+    some = {name: array for i, (name, array) in enumerate(given.items()) if i in chosen}
+    for name, array in layers.arrays(layer_state.set_arrays(state, some)).items():
+        np.testing.assert_array_equal(array, some.get(name, before[name]))
 
 
 @given(st.sampled_from(METHODS), st.integers(0, 999))
@@ -240,26 +220,22 @@ def test_an_edit_outside_a_smaller_layer_stays_with_the_larger():
     np.testing.assert_array_equal(large[:3, :2], 0.75)
 
 
-def test_no_zero_has_a_sign():
-    found = layer_state.set_arrays(state_of(), {"x": [-0.0, 0.0, -0.0, 1.0]})
-    assert not np.signbit(layers.arrays(found)["x"]).any()
-
-
 @given(STATES, st.sampled_from((None, *layer_state.CHALLENGES)))
 def test_every_state_passes_whole(state, challenge):
     state = layer_state.checked(state) | {"challenge": challenge}
-    assert layer_state.rechecked(json.loads(json.dumps(state))) == state
+    sent = json.loads(json.dumps(state)) | {"more": "<script>"}
+    assert layer_state.rechecked(sent) == state
 
 
 def test_every_edit_of_a_stored_number_passes_and_no_other():
-    accepted = {f"x:{a}" for a in range(4)}
-    for method in METHODS:
-        for name, axes in layers.stored(method).items():
-            sizes = [{"m": 4, "n": 5, "M": 6}[axis] for axis in axes]
-            for place in itertools.product(*map(range, sizes)):
-                accepted.add(f"{name.removesuffix('_mean')}:{','.join(map(str, place))}")
+    accepted = {
+        f"{name.removesuffix('_mean')}:{','.join(map(str, place))}"
+        for method in METHODS
+        for name, axes in layers.stored(method).items()
+        for place in itertools.product(*(range({"m": 4, "n": 5, "M": 6}[axis]) for axis in axes))
+    }
     assert set(layer_state._limits_of_edits()) == accepted
-    assert {"weight:3,4", "weight:5,3,4", "bias:4", "bias:5,4", "r:5,3", "s_std:5,4"} < accepted
+    assert {"weight:3,4", "weight:5,3,4", "bias:4", "x:3", "r:5,3", "s_std:5,4"} < accepted
     edits = dict.fromkeys(accepted, 0.5)
     assert layer_state.rechecked(state_of() | {"edits": edits})["edits"] == edits
 
@@ -268,10 +244,6 @@ def test_challenges_are_those_of_the_page():
     text = (HERE / "playground" / "challenges.js").read_text(encoding="utf-8")
     found = re.findall(r"^  (\w+): \{\n    task:", text, re.MULTILINE)
     assert tuple(found) == layer_state.CHALLENGES
-
-
-def test_what_is_not_asked_for_is_dropped():
-    assert layer_state.rechecked(state_of() | {"more": "<script>"}) == state_of()
 
 
 def test_other_options_keep_the_edits_and_end_a_challenge():
@@ -319,22 +291,13 @@ def test_every_picture_can_be_read(sizes):
 
 def test_the_picture_shows_the_numbers(monkeypatch):
     """What is drawn are the arrays of each method, with the edits of its own."""
-    seen, counts = {}, {}
-
-    def inside(parts, count):
-        seen.update(parts)
-        counts.update(count)
-        return plot.Figure()
-
-    monkeypatch.setattr(layer_picture.plot, "inside", inside)
-    layer_picture.figure(state_of("batch_ensemble", 2, 5, 3, r={(2, 1): 8.5}))
+    monkeypatch.setattr(layer_picture.plot, "inside", lambda *given: given)
+    seen, counts = layer_picture.figure(state_of("batch_ensemble", 2, 5, 3, r={(2, 1): 8.5}))
     assert tuple(counts) == tuple(seen) == METHODS
     assert seen["batch_ensemble"]["r"][2, 1] == 8.5
     assert seen["mean_field"]["samples"].shape == (3, 2, 5)
-    assert {method: count.total for method, count in counts.items()} == {
-        method: counting.layer(2, 5, method, **methods.size_option(method, 3)).total
-        for method in METHODS
-    }
+    for method, count in counts.items():
+        assert count == counting.layer(2, 5, method, **methods.size_option(method, 3))
 
 
 def test_the_page_is_told_what_each_method_has():
@@ -385,16 +348,13 @@ def test_arrays_that_python_sets_reach_the_page():
     w.arrays = {"r_mean": [[1, 2], [3, 4], [5, 6.5]], "x": np.array([7, 8])}
     assert seen == ["arrays"]
     np.testing.assert_array_equal(w.arrays["r_mean"], [[1, 2], [3, 4], [5, 6.5]])
-    assert w.arrays["r_mean"].dtype == np.float64
-    assert w._state["edits"]["r:2,1"] == 6.5
+    assert (w.arrays["r_mean"].dtype, w._state["edits"]["r:2,1"]) == (np.float64, 6.5)
     np.testing.assert_allclose(w.outputs, members_one_by_one(w._state), rtol=0, atol=1e-10)
-    # All of them at once, as they were read.
+    # All of them at once, as they were read; then what changes nothing.
     w.arrays = w.arrays | {"x": np.array([7.0, 9.0])}
-    assert seen == ["arrays"] * 2
-    assert w._state["edits"]["x:1"] == 9
-    w.arrays = w.arrays
-    w.arrays = {}
-    w.arrays = {"x": [7, 9]}
+    assert (seen, w._state["edits"]["x:1"]) == (["arrays"] * 2, 9)
+    for same in (w.arrays, {}, {"x": [7, 9]}):
+        w.arrays = same
     assert seen == ["arrays"] * 2
 
 
@@ -405,13 +365,11 @@ def test_options_that_are_not_given_stay():
     assert seen == ["options"]  # no stored number has changed
     assert w.options == SMALL | {"numbers": 3, "draw": 7}
     seen.clear()
-    w.options = w.options | {"method": "deep_ensemble", "in_features": 3}
+    other = {"method": "deep_ensemble", "in_features": 3}
+    w.options = w.options | other
     assert sorted(seen) == ["arrays", "options"]
-    assert w.options == SMALL | {
-        "method": "deep_ensemble", "in_features": 3, "numbers": 3, "draw": 7,
-    }  # fmt: skip
-    assert w.arrays["weight"].shape == (3, 3, 5)
-    assert w.arrays["x"].tolist()[:2] == [5, 6]
+    assert w.options == SMALL | other | {"numbers": 3, "draw": 7}
+    assert w.arrays["weight"].shape == (3, 3, 5) and w.arrays["x"].tolist()[:2] == [5, 6]
     assert w._state == dict(w.options) | {"challenge": None, "edits": {"x:0": 5, "x:1": 6}}
     seen.clear()
     w.options = {}

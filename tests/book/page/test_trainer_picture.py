@@ -118,11 +118,6 @@ def test_a_band_behind_any_networks_can_be_read(given):
     assert isinstance(seen.readable(), plot.Figure)
 
 
-def test_equal_starts_stay_one_curve():
-    w = small(start="same")
-    assert "all curves are one" in trainer_picture.TrainerPicture(w._now).alt()
-
-
 @pytest.mark.large
 @pytest.mark.parametrize("given", [
     {"points": []},
