@@ -92,36 +92,24 @@ def filled(state, values):
 
 
 def members_one_by_one(state):
-    """y of each member or draw, number by number, from the arrays and ε alone."""
-    arrays, eps = layers.arrays(state), layers.noise(state)
-    method, m, n = (state[name] for name in ("method", "in_features", "out_features"))
-    x = arrays["x"]
+    """y of each member or draw, (M, n), from the arrays and ε alone."""
+    arrays, eps, method = layers.arrays(state), layers.noise(state), state["method"]
+
+    def drawn(name, i, own=...):
+        return arrays[f"{name}_mean"][own] + arrays[f"{name}_std"][own] * eps[name][i]
+
     found = []
     for i in range(1 if method == "single" else state["ensemble_size"]):
-        y = []
-        for b in range(n):
-            total = 0.0
-            for a in range(m):
-                if method == "deep_ensemble":
-                    weight = arrays["weight"][i, a, b]
-                elif method == "batch_ensemble":
-                    weight = arrays["r"][i, a] * arrays["weight"][a, b] * arrays["s"][i, b]
-                elif method == "rank1":
-                    r = arrays["r_mean"][i, a] + arrays["r_std"][i, a] * eps["r"][i, a]
-                    s = arrays["s_mean"][i, b] + arrays["s_std"][i, b] * eps["s"][i, b]
-                    weight = r * arrays["weight"][a, b] * s
-                elif method == "mean_field":
-                    spread = arrays["weight_std"][a, b] * eps["weight"][i, a, b]
-                    weight = arrays["weight_mean"][a, b] + spread
-                else:
-                    weight = arrays["weight"][a, b]
-                total += x[a] * weight
-            if method == "single":
-                total += arrays["bias"][b]
-            elif method == "mean_field":
-                total += arrays["bias_mean"][b] + arrays["bias_std"][b] * eps["bias"][i, b]
-            else:
-                total += arrays["bias"][i, b]
-            y.append(total)
-        found.append(y)
+        weight, bias = (arrays.get(name) for name in ("weight", "bias"))
+        if method == "mean_field":
+            weight, bias = drawn("weight", i), drawn("bias", i)
+        elif method != "single":
+            bias = bias[i]
+        if method == "deep_ensemble":
+            weight = weight[i]
+        elif method == "batch_ensemble":
+            weight = weight * np.outer(arrays["r"][i], arrays["s"][i])
+        elif method == "rank1":
+            weight = weight * np.outer(drawn("r", i, i), drawn("s", i, i))
+        found.append(arrays["x"] @ weight + bias)
     return np.array(found)
