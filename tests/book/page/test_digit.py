@@ -66,7 +66,7 @@ def test_a_dot_is_a_disk():
     (CROSS, 0.11, 412, 640, -1),
     (CROSS, 0.045, 256, 412, 0),
     ("10,10 10,90;10,10 90,10;10,90 90,90", 0.02, 108, 255, 1),
-    ("10,10 10,90;10,90 90,90", 0.003, 1, 107, 2),
+    ("10,10 10,90;10,90 90,90", 0.02, 1, 107, 2),
 ])  # fmt: skip
 def test_strokes_become_thicker_and_thinner(text, pen, low, high, times):
     drawn = filled(from_text(text), pen)
