@@ -119,7 +119,7 @@ def test_it_can_be_read_without_a_script(sheet):
         assert image["alt"].startswith(sheet.words) and image["loading"] == "lazy"
         for width, node, address in (("wide", image, "src"), ("narrow", source, "srcset")):
             file = node[address].removeprefix(FRAMES)
-            assert file.endswith(f"-{width}-{theme}.svg")
+            assert file.endswith(f"-{int(sheet.kind == 'explorer')}-{width}-{theme}.svg")
             svg = sheet.files[file].decode()
             assert int(node["width"]) > 100 and int(node["height"]) > 20
             ratio = [float(x) for x in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg).groups()]
