@@ -45,6 +45,12 @@ def test_stills_train(method):
     assert error(100) < 0.5 * error(0)
 
 
+def test_weight_decay_shrinks_what_a_still_learns():
+    plain, decayed = (small(weight_decay=decay)._now for decay in (0.0, 5.0))
+    large, less = (trainer_picture.trained(w, w, 40).outputs for w in (plain, decayed))
+    assert np.abs(less).mean() < 0.9 * np.abs(large).mean()
+
+
 def test_a_still_of_classes_knows_them():
     w = live(data="blobs", width=20)
     one = trainer_picture.trained(w._now, w._now, 100)
