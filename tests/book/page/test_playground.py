@@ -20,6 +20,7 @@ from ensedu.book.page.playground import (
     playground,
 )
 from ensedu.book.page.scripts import HERE
+from ensedu.book.page.seeded_random import Random
 from tests.book.page.states import (
     DRAWN,
     METHODS,
@@ -95,6 +96,9 @@ def test_draws_are_normal_and_shown_in_full():
     assert abs(flat.mean()) < 5 / len(flat) ** 0.5
     assert abs(flat.std() - 1) < 5 / (2 * len(flat)) ** 0.5
     assert len({one["weight"].tobytes() for one in drawn}) == 200
+    # Seeds of draws lie above those of numbers.
+    first = Random(layers.SEEDS + 7).normal()
+    assert abs(drawn[7]["r"][0, 0] - first) < 0.006
 
 
 @pytest.mark.parametrize("method", METHODS)
