@@ -435,12 +435,12 @@ OTHERS = {
         "xlim": lambda: {"NLL": (0, 4)},
     },
     "plot.PooledEffect": {
-        "interval": lambda: (1.0, 2.0, 3.0), "prediction": lambda: (0.0, 4.0),
+        "interval": lambda: (1.0, 2.0, 3.0),
         "sources": lambda: [1.0, 3.0], "word": lambda: "worse", "method": lambda: "rank1",
     },
     "plot.forest": {
         "effects": lambda: {
-            "single": plot.PooledEffect((1.0, 2.0, 3.0), (0.0, 4.0), [1.0, 3.0], "worse")
+            "single": plot.PooledEffect((1.0, 2.0, 3.0), [1.0, 3.0], "worse")
         },
         "reference": lambda: "one network",
         "xlim": lambda: (-1, 4), "words": lambda: ["better", "unclear"],

@@ -67,10 +67,11 @@ def test_an_error_names_the_extra_that_holds_the_package():
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "optional":
                 package, extra = (ast.literal_eval(one) for one in node.args)
                 root = package.partition(".")[0]
+                name = NAMES.get(root, root)
                 if extra is None:
-                    assert NAMES[root] not in set().union(*EXTRAS.values()), (path, package)
+                    assert name not in set().union(*EXTRAS.values()), (path, package)
                 elif root != "ensedu":
-                    assert NAMES.get(root, root) in EXTRAS[extra], (path, package, extra)
+                    assert name in EXTRAS[extra], (path, package, extra)
                     seen.add(extra)
         named = {
             extra

@@ -3,15 +3,15 @@
 A `Task` is a table, or images, that comes with its targets. Five splits cut its rows in four parts
 each, `rows_of_split`: to fit, to select and to calibrate on, and a fifth to test on. `CONTESTANTS`
 are the methods of this book, SWAG, Laplace and IVON, and what a user would otherwise take, boosting
-and a linear model; a `Contestant` of your own stands beside them. Its ``train(job)`` takes a
-`Job` and returns what is `Trained`: called with inputs it gives a forecast, `Classes` or `Numbers`.
+and a linear model; `TABULAR`, TabM, takes vectors alone. A `Contestant` of your own stands beside
+them. Its ``train(job)`` takes a `Job` and returns what is `Trained`: called with inputs it gives a
+forecast, `Classes` or `Numbers`.
 
 - `run_split` computes a row: `choose` tries six settings at three lengths and takes what has the
   least NLL of the combined prediction on the rows to select on; fresh trainings of that are scored
   on the rows to test on.
 - `pooled` says how contestants differ from a reference over the `TaskScores` of several sources,
-  with an interval, Holm's p-value and a `verdict`: better, worse, practically equal, unclear.
-  `sensitivity` pools in other ways.
+  with an interval, a p-value among all and a `verdict`: better, worse, practically equal, unclear.
 - `ensedu.running` computes tables of many rows on several processes, and goes on after a stop.
 
 One row of one contestant::
@@ -26,19 +26,18 @@ One row of one contestant::
     row["nll"]  # of four fresh trainings, nats an example, on rows to test on
 
 PyTorch and scikit-learn come with ``pip install "ensedu[sklearn]"``, data frames with
-``"ensedu[data]"``. Laplace and IVON need packages of their own: ``pip install laplace-torch
-ivon-opt``.
+``"ensedu[data]"``. Laplace, IVON and TabM need packages of their own: ``pip install laplace-torch
+ivon-opt tabm``.
 """
 
 from ensedu.common.optional import optional
 
 optional("torch", "sklearn")
 
-from ensedu.contest.contestants import CONTESTANTS  # noqa: E402
+from ensedu.contest.contestants import CONTESTANTS, TABULAR  # noqa: E402
 from ensedu.contest.forecasts import Classes, Numbers  # noqa: E402
 from ensedu.contest.jobs import Contestant, Job, Trained  # noqa: E402
 from ensedu.contest.rounds import Choice, choose, run_split  # noqa: E402
-from ensedu.contest.sensitivity import Sensitivity, sensitivity  # noqa: E402
 from ensedu.contest.statistics import (  # noqa: E402
     Pooled,
     TaskDifference,
@@ -50,6 +49,7 @@ from ensedu.contest.tasks import Given, Task, given, rows_of_split  # noqa: E402
 
 __all__ = [
     "CONTESTANTS",
+    "TABULAR",
     "Choice",
     "Classes",
     "Contestant",
@@ -57,7 +57,6 @@ __all__ = [
     "Job",
     "Numbers",
     "Pooled",
-    "Sensitivity",
     "Task",
     "TaskDifference",
     "TaskScores",
@@ -67,6 +66,5 @@ __all__ = [
     "pooled",
     "rows_of_split",
     "run_split",
-    "sensitivity",
     "verdict",
 ]

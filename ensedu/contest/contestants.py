@@ -9,9 +9,10 @@ from ensedu.contest.jobs import LENGTHS, Contestant, Setting
 from ensedu.contest.laplace import train_laplace
 from ensedu.contest.networks import train_network
 from ensedu.contest.swag import train_swag
+from ensedu.contest.tabm import train_tabm
 from ensedu.contest.tasks import Task
 
-__all__ = ["AGAIN", "CONTESTANTS", "HALVES", "LONGER", "REFERENCE"]
+__all__ = ["AGAIN", "CONTESTANTS", "HALVES", "LONGER", "REFERENCE", "TABULAR"]
 
 #: Who others are compared with.
 REFERENCE = "single"
@@ -83,5 +84,7 @@ HALVES = {
     )
     for name in ("deep_ensemble", "batch_ensemble")
 }  # fmt: skip
+#: Who takes part where inputs are vectors: not beside LeNet-5.
+TABULAR = {"tabm": Contestant(label="TabM", train=train_tabm, tries=DECAYS)}
 #: One network under another name, which is neither better nor worse.
 AGAIN = {"again": replace(CONTESTANTS["single"], label="one network, again")}

@@ -73,14 +73,20 @@ def fit_network(
     net: nn.Module,
     nll: Callable[..., Tensor] | None = None,
     after_step: Callable[[], None] | None = None,
+    decays: Callable[[str], bool] | None = None,
 ) -> None:
     """Train a network as all are, by the task's loss unless another is given.
 
-    `after_step` is called after each step of the optimizer.
+    `after_step` is called after each step of the optimizer; `decays` says of a parameter's name
+    whether weight decay pulls it to 0, where `fit` does not know.
     """
     x, y = training_data(job)
 
     def optimizer(groups: Any, lr: float) -> torch.optim.Optimizer:
+        if decays is not None:
+            for group, wanted in zip(groups[:2], (True, False), strict=True):
+                named = net.named_parameters()
+                group["params"] = [one for name, one in named if decays(name) is wanted]
         found = torch.optim.AdamW(groups, lr=lr, fused=True)
         if after_step is not None:
             found.register_step_post_hook(lambda *_: after_step())

@@ -1,9 +1,10 @@
-"""What a contest says: differences from a reference, pooled over sources, and their words."""
+"""What a contest says: differences from a reference, one a source, and their words."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,34 +12,25 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import arrays, checks
-from ensedu.common.optional import optional
-from ensedu.uncertainty import Interval, holm, resampled
+from ensedu.uncertainty import Interval, resampled
 
 __all__ = [
-    "CLIP",
     "DELTA",
     "LEAST_SOURCES",
     "LEVEL",
-    "SCALES",
     "Pooled",
     "TaskDifference",
     "TaskScores",
-    "mean_intervals",
     "pooled",
-    "source_means",
     "task_difference",
     "verdict",
 ]
 
-#: A difference of a task counts as at most so many units, in both directions.
-CLIP = 3.0
 #: Units within which a difference is practically none.
 DELTA = 0.25
-#: With which probability each difference may be found where none is.
+#: With which probability one difference or more may be found where none is.
 LEVEL = 0.05
 LEAST_SOURCES = 3
-#: On what scale the differences of several tasks are pooled.
-SCALES = ("units", "log ratio", "difference")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -94,13 +86,15 @@ class TaskScores:
 
     @cached_property
     def unit(self) -> float:
-        """What is luck here: the standard deviation over splits and seeds, median of contestants.
+        """How far luck moves one comparison here: a training each of two contestants, on one split.
 
-        Each is the root of the squares' sum divided by their number less one. The median is the
-        same for all who are compared. A unit of the reference's own would be large when the
-        reference had bad luck, and so make what it loses then look small.
+        It is the standard deviation of all such differences of two contestants, the median over all
+        pairs of them, whoever is the reference. What is hard about a split moves both and cancels,
+        and no accident of one contestant makes a unit.
         """
-        return float(np.median([values.std(ddof=1) for values in self.values.values()]))
+        pairs = combinations(self.values.values(), 2)
+        each = [(one[:, :, None] - other[:, None]).std(ddof=1) for one, other in pairs]
+        return float(np.median(each)) if each else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,34 +106,26 @@ class TaskDifference:
     #: The difference of the score itself, with the corrected resampled t interval over splits: it
     #: describes, and tests nothing.
     interval: Interval
-    #: The difference on the scale on which it is pooled, and its standard error.
+    #: The difference in units.
     scaled: float
-    error: float
-    #: What of it is pooled: in units no more than `CLIP`.
-    counted: float
-
-    @property
-    def clipped(self) -> bool:
-        """Whether it counts as less than it is."""
-        return self.counted != self.scaled
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pooled:
-    """How a contestant differs from the reference over all sources."""
+    """How a contestant differs from the reference over all sources, in units."""
 
-    #: The mean over sources, with its 95 % interval and p-value; n sources.
-    interval: Interval
-    #: Where the difference of a new source falls, with 95 %.
-    prediction: tuple[float, float]
-    #: The mean of the score's own differences, in nats for an NLL, nothing clipped.
-    unscaled: Interval
-    #: By source, the mean over its tasks of what is counted.
+    #: The median over sources, the typical one.
+    middle: float
+    #: Where that of all such sources lies; ± infinity where sources are too few to say.
+    low: float
+    high: float
+    #: By source, the mean over its tasks.
     sources: Mapping[str, float]
     tasks: tuple[TaskDifference, ...]
-    #: Holm's p-value among all contestants, and what it all says; None unless the scale is units.
-    adjusted: float | None
-    word: str | None
+    #: The two-sided p-value of the sign test, alone, and among all contestants.
+    p: float
+    adjusted: float
+    word: str
 
 
 def pooled(
@@ -147,211 +133,131 @@ def pooled(
     *,
     reference: str,
     contestants: Sequence[str] | None = None,
-    scale: str = "units",
     higher: bool = False,
 ) -> dict[str, Pooled]:
-    """Return how each contestant differs from a reference, over all sources of tasks.
+    """Return how each contestant differs from a reference on the typical source of tasks.
 
-    Tasks of one source are averaged first. Then each source counts once: the mean over k sources
-    has Student's t interval with k - 1 degrees of freedom, ``mean ± t s / √k``, and a new source's
-    difference falls within ``mean ± t s √(1 + 1 / k)``. In units, all p-values are adjusted
-    together (Holm). A contestant that equals the reference on each split of each task has no entry.
+    Tasks of one source are averaged first, in `TaskScores.unit`; then each source counts once. That
+    a contestant is better on half of all sources is rejected by the sign test, its p-value
+    multiplied by the number of contestants (Bonferroni). This needs no more than independent
+    sources: neither skewed differences nor contestants that win together make false finds. The
+    interval of the median goes from the r-th lowest source to the r-th highest, with the same test:
+    it leaves 0 out where the adjusted p-value is `LEVEL` or less. A contestant that equals the
+    reference on each split of each task has no entry.
 
     Parameters
     ----------
     tasks
-        Of at least three sources.
+        Of at least three sources, of each of which a contestant has a task. Of k sources all must
+        agree to be clear if k is small: fewer than ``1 + log2(contestants / LEVEL)`` never are.
     reference
         The contestant from which the others differ.
     contestants
         The others; by default all.
-    scale
-        ``"units"``: in `TaskScores.unit`, and a difference of more than `CLIP` units counts as
-        `CLIP`. ``"log ratio"``: the logarithm of the ratio of means over splits. ``"difference"``:
-        the difference as it is.
     higher
         Whether a higher score is better, for the words.
 
     Raises
     ------
     TypeError, ValueError
-        For fewer than three sources, two tasks of one name, a task without one of the contestants,
-        a unit of 0, or a log ratio of means that are not above 0.
-    ImportError
-        If SciPy is not installed.
+        For fewer than three sources, two tasks of one name, a source without one of the
+        contestants, a task without the reference, and a unit of 0.
     """
     checks.boolean("higher", higher)
-    checks.one_of("scale", scale, SCALES)
-    names, of_task = _checked_contest(tasks, reference, contestants)
+    others = _checked_contest(tasks, reference, contestants)
     found = {}
-    for name in names:
+    for name in others:
         each = tuple(
-            task_difference(task, name, reference=reference, scale=scale) for task in tasks
-        )
-        if any(one.interval.mean or one.error for one in each):
+            task_difference(task, name, reference=reference)
+            for task in tasks if name in task.values
+        )  # fmt: skip
+        if any(one.interval.low or one.interval.high for one in each):
             found[name] = each
-    if not found:
-        return {}
-    counted = np.array([[one.counted for one in each] for each in found.values()])
-    unscaled = np.array([[one.interval.mean for one in each] for each in found.values()])
-    values = source_means(counted, of_task)
-    intervals = _intervals(values)
-    own = _intervals(source_means(unscaled, of_task))
-    beyond = (1 + values.shape[1]) ** 0.5
-    adjusted = holm([one.p for one in intervals]) if scale == "units" else None
-    result = {}
-    for i, (name, each) in enumerate(found.items()):
-        interval = intervals[i]
-        half = beyond * (interval.high - interval.mean)
-        p = None if adjusted is None else float(adjusted[i])
-        result[name] = Pooled(
-            interval=interval,
-            prediction=(interval.mean - half, interval.mean + half),
-            unscaled=own[i],
-            sources=dict(zip(dict.fromkeys(of_task), values[i].tolist(), strict=True)),
-            tasks=each,
-            adjusted=p,
-            word=None if p is None else verdict(interval, p, higher=higher),
-        )
-    return result
+    return {name: _pooled(each, len(found), higher) for name, each in found.items()}
 
 
-def task_difference(
-    task: TaskScores,
-    contestant: str,
-    *,
-    reference: str,
-    scale: str = "units",
-) -> TaskDifference:
-    """Return how a contestant differs from a reference on one task; `pooled` says on which scale.
-
-    Seeds are averaged first. The standard error is that of the corrected resampled t interval; of a
-    log ratio it is that of its linear part.
+def task_difference(task: TaskScores, contestant: str, *, reference: str) -> TaskDifference:
+    """Return how a contestant differs from a reference on one task; seeds are averaged first.
 
     Raises
     ------
     TypeError, ValueError
-        For an unknown contestant or scale, a unit of 0, or means that are not above 0.
+        For an unknown contestant, or a unit of 0.
     """
     for name, value in (("contestant", contestant), ("reference", reference)):
         checks.one_of(f"{name} of the task {task.name!r}", value, task.values)
-    checks.one_of("scale", scale, SCALES)
-    own, other = task.values[contestant], task.values[reference]
-    own_splits, other_splits = own.mean(axis=1), other.mean(axis=1)
-    differences = own_splits - other_splits
+    if not task.unit:
+        raise ValueError(
+            f"values of the task {task.name!r} must differ in most contestants, to have a unit, "
+            "got a median standard deviation of 0"
+        )
+    differences = task.values[contestant].mean(axis=1) - task.values[reference].mean(axis=1)
     interval = resampled(differences, train=task.train, test=task.test)
-    scaled, parts = interval.mean, differences
-    if scale == "units":
-        if not task.unit:
-            raise ValueError(
-                f"values of the task {task.name!r} must differ in most contestants, to have a "
-                "unit, got a median standard deviation of 0"
-            )
-        parts = differences / task.unit
-        scaled = interval.mean / task.unit
-    elif scale == "log ratio":
-        means = own_splits.mean(), other_splits.mean()
-        if min(means) <= 0:
-            raise ValueError(
-                f"values of the task {task.name!r} must have means above 0, to have a log ratio, "
-                f"got {means[0]:g} ({contestant}) and {means[1]:g} ({reference})"
-            )
-        scaled = math.log(means[0] / means[1])
-        parts = own_splits / means[0] - other_splits / means[1]
-    overlap = 1 / len(parts) + task.test / task.train
     return TaskDifference(
-        task=task.name,
-        source=task.source,
-        interval=interval,
-        scaled=scaled,
-        error=float(parts.std(ddof=1)) * math.sqrt(overlap),
-        counted=min(max(scaled, -CLIP), CLIP) if scale == "units" else scaled,
+        task=task.name, source=task.source, interval=interval, scaled=interval.mean / task.unit
     )
 
 
-def source_means(
-    values: Float[Array, "*contests tasks"], of_task: Sequence[str]
-) -> Float[Array, "*contests k"]:
-    """Return means over the tasks of each source, in the order in which sources are first named."""
-    sources = list(dict.fromkeys(of_task))
-    member = np.array([[one == source for one in of_task] for source in sources], float)
-    return values @ (member / member.sum(axis=1, keepdims=True)).T
+def verdict(low: float, high: float, *, higher: bool = False) -> str:
+    """Return in words what the interval of a difference in units says.
 
-
-def mean_intervals(
-    values: Float[Array, "*contests k"],
-) -> tuple[Float[Array, "*contests"], Float[Array, "*contests"], Float[Array, "*contests"]]:
-    """Return the mean over k, the half width of its 95 % t interval, and the two-sided p-value.
-
-    The p-value is 0 or 1 where all values are equal.
+    ``"better"`` or ``"worse"`` where it leaves out 0, and ``"by little"`` behind it if all of it is
+    within ± `DELTA`. Otherwise ``"practically equal"`` within ± `DELTA`, else ``"unclear"``.
     """
-    special = optional("scipy.special", "scores")
-    k = values.shape[-1]
-    mean = values.mean(axis=-1)
-    error = values.std(axis=-1, ddof=1) / k**0.5
-    known = error > 0
-    p = np.where(known, 0.0, np.asarray(mean == 0, float))
-    p[known] = 2 * special.stdtr(k - 1, -np.abs(mean[known]) / error[known])
-    return mean, -special.stdtrit(k - 1, LEVEL / 2) * error, p
-
-
-def verdict(interval: Interval, adjusted: float, *, higher: bool = False) -> str:
-    """Return in words what a pooled difference in units says, `adjusted` being Holm's p-value.
-
-    ``"better"`` or ``"worse"`` below `LEVEL`, and ``"by little"`` behind it if the whole interval
-    is within ± `DELTA`. Otherwise ``"practically equal"`` within ± `DELTA`, else ``"unclear"``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a p-value that is none, or below `LEVEL` beside an interval that holds 0.
-    """
-    checks.boolean("higher", higher)
-    if not 0 <= checks.real("adjusted", adjusted) <= 1:
-        raise ValueError(f"adjusted must be from 0 to 1, got {adjusted}")
-    little = -DELTA <= interval.low and interval.high <= DELTA
-    if adjusted >= LEVEL:
+    little = -DELTA <= low and high <= DELTA
+    if low <= 0 <= high:
         return "practically equal" if little else "unclear"
-    if interval.low <= 0 <= interval.high:
-        raise ValueError(
-            f"adjusted must be {LEVEL:g} or more where the interval holds 0, got {adjusted:g} with "
-            f"{interval.low:g} to {interval.high:g}"
-        )
-    word = "better" if (interval.mean > 0) == higher else "worse"
+    word = "better" if (low > 0) == higher else "worse"
     return f"{word} by little" if little else word
 
 
-def _intervals(values: Float[Array, "contestants k"]) -> list[Interval]:
-    n = values.shape[1]
-    return [
-        Interval(float(mean), float(mean - half), float(mean + half), n, float(p))
-        for mean, half, p in zip(*mean_intervals(values), strict=True)
-    ]
+def _pooled(tasks: tuple[TaskDifference, ...], contestants: int, higher: bool) -> Pooled:
+    by_source: dict[str, list[float]] = {}
+    for task in tasks:
+        by_source.setdefault(task.source, []).append(task.scaled)
+    sources = {source: float(np.mean(each)) for source, each in by_source.items()}
+    values = sorted(sources.values())
+    k = len(values)
+    # Of a fair coin; what is 0 speaks against either side.
+    p = _two_sided(min(sum(v >= 0 for v in values), sum(v <= 0 for v in values)), k)
+    left_out = [r for r in range(k // 2) if contestants * _two_sided(r, k) <= LEVEL]
+    r = len(left_out)
+    low, high = (values[r - 1], values[k - r]) if r else (-math.inf, math.inf)
+    return Pooled(
+        middle=float(np.median(values)), low=low, high=high, sources=sources, tasks=tasks, p=p,
+        adjusted=min(1.0, contestants * p), word=verdict(low, high, higher=higher),
+    )  # fmt: skip
 
 
-def _checked_contest(
-    tasks: Any, reference: str, contestants: Sequence[str] | None
-) -> tuple[list[str], list[str]]:
-    """Return the contestants beside the reference, and the source of each task."""
+def _two_sided(fewer: int, k: int) -> float:
+    """Return how often k fair coins show so few heads, or so few tails, or fewer."""
+    return min(1.0, 2 * sum(math.comb(k, i) for i in range(fewer + 1)) / 2**k)
+
+
+def _checked_contest(tasks: Any, reference: str, contestants: Sequence[str] | None) -> list[str]:
+    """Return the contestants beside the reference."""
     if not isinstance(tasks, (list, tuple)) or not all(isinstance(t, TaskScores) for t in tasks):
         raise TypeError(f"tasks must be a list of TaskScores, got {checks.given(tasks)}")
     names = [task.name for task in tasks]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"tasks must have other names each, got {twice} twice")
-    of_task = [task.source for task in tasks]
-    if len(set(of_task)) < LEAST_SOURCES:
+    known: dict[str, set[str]] = {task.source: set() for task in tasks}
+    if len(known) < LEAST_SOURCES:
         raise ValueError(
-            f"tasks must come from at least {LEAST_SOURCES} sources, got {sorted(set(of_task))}"
+            f"tasks must come from at least {LEAST_SOURCES} sources, got {sorted(known)}"
         )
+    for task in tasks:
+        checks.one_of(f"reference of the task {task.name!r}", reference, task.values)
+        known[task.source].update(task.values)
     if contestants is None:
         contestants = [*dict.fromkeys(name for task in tasks for name in task.values)]
     elif isinstance(contestants, str):
         raise TypeError(f"contestants must be a list of names, got {checks.given(contestants)}")
     others = [name for name in contestants if name != reference]
-    for task in tasks:
-        if missing := [name for name in [reference, *others] if name not in task.values]:
+    for source, there in known.items():
+        if missing := [name for name in others if name not in there]:
             raise ValueError(
-                f"the task {task.name!r} must have all contestants, {missing} are missing from "
-                f"{list(task.values)}"
+                f"the source {source!r} must have all contestants, {missing} are missing from "
+                f"{sorted(there)}"
             )
-    return others, of_task
+    return others

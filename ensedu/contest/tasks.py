@@ -47,7 +47,7 @@ class Task:
         Inputs: a pandas ``DataFrame``, which `ensedu.data.encoder` makes numbers, fitted on the
         rows to fit on; or an array (N, ...) that networks take as it is, such as images.
     y
-        Targets: numbers (N, 1), or labels (N,) from 0 up.
+        Targets: numbers in float64, (N, 1) or (N,), kept as (N, 1); or labels (N,) from 0 up.
     source
         Where it comes from; tasks of one source count as one. By default its name.
     groups
@@ -90,6 +90,8 @@ class Task:
             check_finite("x", self.x)
         elif not hasattr(self.x, "iloc"):
             raise TypeError(f"x must be a pandas.DataFrame or an array, got {checks.given(self.x)}")
+        if isinstance(self.y, np.ndarray) and self.y.ndim == 1 and self.y.dtype.kind == "f":
+            object.__setattr__(self, "y", self.y[:, None])
         check_targets("y", self.y, len(self.x))
         if self.y.ndim != 1 and self.y.shape[1:] != (1,):
             raise ValueError(

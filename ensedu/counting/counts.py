@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ensedu.common import checks
-from ensedu.common.text_table import Cell, Column, Row, Table
+from ensedu.counting.text_table import Cell, Column, Row, Table
 from ensedu.methods import ROLE_LABELS, ROLES
 
 __all__ = ["Count", "sum_of_layers"]

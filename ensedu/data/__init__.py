@@ -8,7 +8,7 @@ functions that need one import it::
     split = concrete().split(seed=0)  # x_train, y_train, x_test, y_test, standardized
 
 Your own table is read by pandas and encoded by scikit-learn; `clean` makes numbers of what people
-write into cells, and `encoder` the transformer::
+write into cells, and `encoder` the transformer. Estimators of `ensedu.sklearn` do both inside::
 
     import pandas
 

@@ -1,20 +1,24 @@
 """A table of pandas whose cells people wrote: its columns made numbers, or names."""
 
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
 from ensedu.common import checks
+from ensedu.common.arrays import MOST
 from ensedu.common.optional import optional
-from ensedu.data.cells import GAPS, read_cell
+from ensedu.data.cells import EPOCH, GAPS, read_cell
 
 
 def clean(frame: Any, *, dayfirst: bool | None = None, like: Any = None) -> Any:
     """Return a pandas ``DataFrame`` of numbers, in float64, and of words, with NaN for gaps.
 
-    ``1,200.5`` and ``$1,200`` become numbers, ``10%`` 0.1, dates (2024-03-01, 3 Jan 2024, pandas'
-    own) days since 1970, times of day hours. ``NA``, ``None``, ``?`` and the like are gaps. Numbers
-    that are names stay so in the dtype ``category``: ``frame.astype({"zip": "category"})``.
+    ``1,200.5``, ``CHF 1'200``, ``$1.2M``, ``(300)`` and ``5 kg`` become numbers, with one currency
+    or unit in a column, ``10%`` 0.1, dates (2024-03-01, 3 Jan 2024, pandas' own in any unit) days
+    since 1970, times of day hours. ``NA``, ``None``, ``?`` and the like are gaps. Other digits with
+    a sign or a short word are refused. Numbers that are names stay so in the dtype ``category``:
+    ``frame.astype({"zip": "category"})``.
 
     Parameters
     ----------
@@ -23,8 +27,8 @@ def clean(frame: Any, *, dayfirst: bool | None = None, like: Any = None) -> Any:
     dayfirst
         How to read 01/02/2024: True for 1 February, False for January 2.
     like
-        For new rows: what `clean` returned for others, with the columns that must be there, and no
-        others. Each is read as it was then, dates too.
+        For new rows: what `clean` returned for others, or none of its rows, with the columns that
+        must be there, and no others. Each is read as it was then, dates too.
 
     Raises
     ------
@@ -46,7 +50,7 @@ def clean(frame: Any, *, dayfirst: bool | None = None, like: Any = None) -> Any:
     for name, one in (("frame", frame), ("like", frame if like is None else like)):
         if not isinstance(one, pandas.DataFrame) or not all(isinstance(n, str) for n in one):
             raise TypeError(f"{name} must be a DataFrame of named columns, got {checks.given(one)}")
-        if not one.size or not one.columns.is_unique:
+        if not one.columns.is_unique or not (one.size if one is frame else len(one.columns)):
             raise ValueError(f"{name} must have rows, and different columns, got {[*one]}")
     kinds, then = ({}, None) if like is None else like.attrs.get("clean", ({}, None))
     if like is not None:
@@ -75,10 +79,17 @@ def clean(frame: Any, *, dayfirst: bool | None = None, like: Any = None) -> Any:
 
 def _read_column(column: Any, kind: str, dayfirst: bool | None) -> tuple[str, Any]:
     """Return what the cells of a column are, the `kind` if that is known, and their values."""
-    kind = kind or ("names" if column.dtype.name == "category" else "")
-    all_names = kind == "names"
+    kind, form = kind or ("names" if column.dtype.name == "category" else ""), column.dtype.kind
+    all_names, gaps = kind == "names", column.isna().to_numpy()
+    if not gaps.all() and form in "biuf" and kind[:7] in ("", "numbers"):
+        numbers = column.to_numpy(np.float64, na_value=np.nan)
+        if (np.abs(numbers[~gaps]) < MOST).all():
+            return kind or "numbers", numbers
+    if not gaps.all() and form == "M" and kind in ("", "dates"):  # in any unit
+        epoch = EPOCH if column.dt.tz else EPOCH.replace(tzinfo=None)
+        return "dates", ((column - epoch) / timedelta(days=1)).to_numpy(np.float64)
     values: list[Any] = [np.nan] * len(column)
-    for row, (cell, gap) in enumerate(zip(column, column.isna(), strict=True)):
+    for row, (cell, gap) in enumerate(zip(column, gaps, strict=True)):
         if gap or str(cell).strip() in GAPS:
             continue
         place = f"{cell!r} in row {row + 1:,} of {len(column):,} of column {column.name!r}"
@@ -90,5 +101,8 @@ def _read_column(column: Any, kind: str, dayfirst: bool | None) -> tuple[str, An
             )
         kind = max(kind, own, key=len)
     if not kind:
-        raise ValueError(f"frame must hold a value in each column, got gaps in {column.name!r}")
+        raise ValueError(
+            f"frame must hold a value in each column, got gaps in {column.name!r}; leave it out: "
+            f"frame.drop(columns={column.name!r})"
+        )
     return kind, np.array(values, object if kind == "names" else np.float64)

@@ -5,16 +5,20 @@ from typing import Any
 from ensedu.common import checks
 from ensedu.common.optional import optional
 
-#: A column with more different words than this holds names of rows, and no categories.
+#: A column of more different words keeps the most frequent ones, and the others are one.
 MOST_CATEGORIES = 50
+#: Of such a column a word of fewer rows is among the others.
+FEWEST_ROWS = 5
 
 
 def encoder(frame: Any, *, unknown: str = "error") -> Any:
     """Return a scikit-learn ``ColumnTransformer`` for the columns of a frame, not yet fitted.
 
     Numbers are standardized, with the median for gaps; words become one-hot columns, with the most
-    frequent word for gaps. What it transforms to is an array in float64, (N, m). `clean` makes
-    such columns, and names those of new rows that are missing or too many.
+    frequent word for gaps. Of more than 50 different words in a column, as of brands, 49 at most
+    have a column each, and those of fewer than 5 rows and the rest have one together. What it
+    transforms to is an array in float64, (N, m). `clean` makes such columns, and names those of new
+    rows that are missing or too many.
 
     Parameters
     ----------
@@ -22,14 +26,14 @@ def encoder(frame: Any, *, unknown: str = "error") -> Any:
         The columns to encode: a ``DataFrame``, without what is to be predicted.
     unknown
         What a word does that no row to fit on has: ``"error"``, or ``"ignore"``, by which it
-        becomes zeros, an input that no network has been trained on.
+        is one of the rest, and where there are none zeros, an input that no network was trained on.
 
     Raises
     ------
     ImportError
         If scikit-learn is not installed.
     TypeError, ValueError
-        For no frame with rows, a column with more than 50 different words, or another `unknown`.
+        For no frame with rows, or another `unknown`.
 
     Examples
     --------
@@ -46,19 +50,27 @@ def encoder(frame: Any, *, unknown: str = "error") -> Any:
         raise ValueError(f"frame must have rows and columns, got shape {frame.shape}")
     numbers = [name for name in frame if pandas.api.types.is_numeric_dtype(frame[name])]
     words = [name for name in frame if name not in numbers]
-    for name in words:
-        if (many := frame[name].nunique()) > MOST_CATEGORIES:
-            raise ValueError(
-                f"frame must hold at most {MOST_CATEGORIES} different words in a column, got "
-                f"{many:,} in {name!r}; leave it out with frame.drop(columns={name!r})"
-            )
+    many = [name for name in words if frame[name].nunique() > MOST_CATEGORIES]
     make_pipeline = optional("sklearn.pipeline", "data").make_pipeline
     SimpleImputer = optional("sklearn.impute", "data").SimpleImputer
     prepared = optional("sklearn.preprocessing", "data")
-    one_hot = prepared.OneHotEncoder(handle_unknown=unknown, sparse_output=False)
-    of_numbers = make_pipeline(SimpleImputer(strategy="median"), prepared.StandardScaler())
-    of_words = make_pipeline(SimpleImputer(strategy="most_frequent"), one_hot)
+
+    def of_words(**rare: Any) -> Any:
+        how = "error" if unknown == "error" else "infrequent_if_exist"
+        one_hot = prepared.OneHotEncoder(handle_unknown=how, sparse_output=False, **rare)
+        return make_pipeline(
+            SimpleImputer(strategy="most_frequent", keep_empty_features=True), one_hot
+        )
+
+    of_numbers = make_pipeline(
+        SimpleImputer(strategy="median", keep_empty_features=True), prepared.StandardScaler()
+    )
+    rare = {"max_categories": MOST_CATEGORIES, "min_frequency": FEWEST_ROWS}
     return optional("sklearn.compose", "data").ColumnTransformer(
-        [("numbers", of_numbers, numbers), ("words", of_words, words)],
+        [
+            ("numbers", of_numbers, numbers),
+            ("words", of_words(), [name for name in words if name not in many]),
+            ("many words", of_words(**rare), many),
+        ],
         verbose_feature_names_out=False,
     )

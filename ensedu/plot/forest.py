@@ -66,8 +66,8 @@ APART = 0.15
 ABOVE = 0.05
 #: Which way is better.
 WAYS = "\N{LEFTWARDS ARROW} better", "worse \N{RIGHTWARDS ARROW}"
-#: What a mark and its thick line mean, and what an arrowhead does.
-MEANS, OUTSIDE = "average and its interval", "further out"
+#: What a mark and its line mean, and what an arrowhead does.
+MEANS, OUTSIDE = "middle of the dots, and its interval", "further out"
 #: Words of what is not known, whose marker is hollow.
 UNKNOWN = ("unclear", "")
 
@@ -79,9 +79,7 @@ class PooledEffect:
     Attributes
     ----------
     interval
-        (low, mean, high) of the mean over sources.
-    prediction
-        (low, high), where a new source may fall; it holds the interval.
+        (low, middle, high) of the median over sources.
     sources
         (k,), the difference of each source, or of the one that is shown.
     word
@@ -93,24 +91,16 @@ class PooledEffect:
     Raises
     ------
     TypeError, ValueError
-        For numbers that do not rise, a prediction inside the interval, no sources, and an unknown
-        method.
+        For numbers that do not rise, no sources, and an unknown method.
     """
 
     interval: tuple[Number, Number, Number]
-    prediction: tuple[Number, Number]
     sources: Sequence[Number] | Float[Array, " k"]
     word: str
     method: str | None = None
 
     def __post_init__(self) -> None:
-        low, _, high = figure_checks.interval("interval", self.interval)
-        first, last = figure_checks.series("prediction", self.prediction, 2)
-        if first > low or last < high:
-            raise ValueError(
-                f"prediction must hold the interval, {low:g} to {high:g}, "
-                f"got {checks.given(self.prediction)}"
-            )
+        figure_checks.interval("interval", self.interval)
         figure_checks.series("sources", self.sources, least=1)
         figure_checks.text("word", self.word)
         if self.method is not None:
@@ -125,14 +115,13 @@ def forest(
     xlim: Ends | None = None,
     words: Sequence[str] = (),
 ) -> Figure:
-    """Draw a row a contestant, the best first: a mean with its intervals, and each source as a dot.
+    """Draw a row a contestant, the best first: a middle, its interval, and each source as a dot.
 
-    A thick line is the interval of the mean, a thin one where a new source may fall, as a key above
-    the plot says. A row's only dot is larger than one of several, which may lie upon each
-    other. What leaves the axis is an arrowhead at its end, with a number beside it if it is
-    several. On a wide page names stand to the left of their rows and words to the right; on a
-    narrow one both stand above their rows. On a page with sliders a row says its numbers where a
-    reader points at it, and of many rows the axis stays in sight on a phone.
+    A row's only dot is larger than one of several, which may lie upon each other. What leaves the
+    axis is an arrowhead at its end, with a number beside it if it is several. On a wide page names
+    stand to the left of their rows and words to the right; on a narrow one both stand above their
+    rows. On a page with sliders a row says its numbers where a reader points at it, and of many
+    rows the axis stays in sight on a phone.
 
     Parameters
     ----------
@@ -143,8 +132,8 @@ def forest(
     reference
         What stands at 0.
     xlim
-        Ends of the axis, around 0, the band of what is practically equal, and all means. By default
-        it holds all intervals; some dots may leave it.
+        Ends of the axis, around 0, the band of what is practically equal, and all middles. By
+        default it holds all intervals; some dots may leave it.
     words
         Words of other figures with the same axis, which all begin and end where this one does.
 
@@ -259,29 +248,25 @@ def _draw(
 
 
 def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str) -> None:
-    """Draw the intervals of a row in its upper lane, and its sources in the lower one."""
+    """Draw the interval of a row in its upper lane, and its sources in the lower one."""
     upper, lower = (top + lane for lane in LANES)
     method = row.method or name
     own, called = PALETTE.get(method, SHARED), label(name)
-    low, mean, high = row.interval
+    low, middle, high = row.interval
     inside = [value for value in row.sources if ends[0] < value < ends[1]]
     axes.plot(
         inside, [lower] * len(inside), ls="", marker="o", color=own, label=f"{called}, sources",
         **_dot(len(row.sources) == 1),
     )  # fmt: skip
     axes.plot(
-        row.prediction, [upper, upper], color=own, lw=1.2, alpha=0.6,
-        label=f"{called}, prediction interval",
-    )  # fmt: skip
-    axes.plot(
         [low, high], [upper, upper], color=own, lw=3.4, solid_capstyle="butt",
         label=f"{called}, interval",
     )  # fmt: skip
     axes.plot(
-        [mean], [upper], marker=MARKERS.get(method, "o"), ms=9.5, color=own, mew=1.3,
-        mfc=PAGE if row.word in UNKNOWN else own, label=f"{called}, mean",
+        [middle], [upper], marker=MARKERS.get(method, "o"), ms=9.5, color=own, mew=1.3,
+        mfc=PAGE if row.word in UNKNOWN else own, label=f"{called}, middle",
     )  # fmt: skip
-    for values, y in ((row.sources, lower), (row.prediction, upper)):
+    for values, y in ((row.sources, lower), ((low, high), upper)):
         for end, marker, outwards, count in (
             (ends[0], "<", -1, sum(value <= ends[0] for value in values)),
             (ends[1], ">", 1, sum(value >= ends[1] for value in values)),
@@ -302,19 +287,16 @@ def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str)
 def _numbers(row: PooledEffect, name: str, ends: Ends) -> str:
     """Return the numbers of a row in lines, as a reader points at it."""
     digits = 2 if ends[1] - ends[0] >= 1 else 3
-    low, mean, high, *others = (
-        decimal(value, digits) for value in (*row.interval, *row.prediction, *row.sources)
-    )
-    lines = [
-        f"{label(name)}: {row.word}" if row.word else label(name),
-        f"average {mean} ({low} to {high})",
-        f"one more data set: {others[0]} to {others[1]}",
-    ]
-    if len(row.sources) == 1:
-        lines.append(f"this data set: {others[2]}")
-    if row.word == "unclear" and not row.interval[0] <= 0 <= row.interval[2]:
-        lines.append("clear alone, not among so many rivals")
-    return "\n".join(lines)
+    low, middle, high, first = (decimal(value, digits) for value in (*row.interval, row.sources[0]))
+    lower = sum(value < 0 for value in row.sources)
+    return "\n".join(
+        (
+            f"{label(name)}: {row.word}" if row.word else label(name),
+            f"middle {middle} ({low} to {high})",
+            f"this data set: {first}" if len(row.sources) == 1
+            else f"lower on {lower} of {len(row.sources)} data sets",
+        )
+    )  # fmt: skip
 
 
 def _along(value: Number, width: Number, ends: Ends) -> float:
@@ -325,7 +307,7 @@ def _along(value: Number, width: Number, ends: Ends) -> float:
 
 def _leaves(row: PooledEffect, ends: Ends) -> bool:
     """Say whether an arrowhead stands in a row."""
-    return any(not ends[0] < value < ends[1] for value in (*row.sources, *row.prediction))
+    return any(not ends[0] < value < ends[1] for value in (*row.sources, *row.interval))
 
 
 def _key(*, alone: bool, cut: bool) -> dict[str, dict[str, Any]]:
@@ -335,7 +317,6 @@ def _key(*, alone: bool, cut: bool) -> dict[str, dict[str, Any]]:
         f"{'this' if alone else 'each'} data set": {
             "color": MUTED, "ls": "", "marker": "o", **_dot(alone), "alpha": None,
         },
-        "one more data set": {"color": MUTED, "lw": 1.2},
     }  # fmt: skip
     if cut:
         key[OUTSIDE] = {"color": MUTED, "ls": "", "marker": "<", "ms": 7, "mew": 0}
@@ -377,15 +358,15 @@ def _dot(alone: bool) -> dict[str, Any]:
 
 
 def _checked_ends(rows: Mapping[str, PooledEffect], xlim: Any) -> Ends:
-    """Return the ends of the axis: around all means and the band, by default all intervals."""
+    """Return the ends of the axis: around all middles and the band, by default all intervals."""
     if xlim is None:
-        drawn = [(*row.interval, *row.prediction) for row in rows.values()]
-        return ends_around_zero([-EQUAL, EQUAL, *chain.from_iterable(drawn)])
+        drawn = chain.from_iterable(row.interval for row in rows.values())
+        return ends_around_zero([-EQUAL, EQUAL, *drawn])
     low, high = axis_ends("xlim", xlim)
-    means = np.array([-EQUAL, EQUAL, *(row.interval[1] for row in rows.values())])
-    if low >= means.min() or high <= means.max():
+    held = np.array([-EQUAL, EQUAL, *(row.interval[1] for row in rows.values())])
+    if low >= held.min() or high <= held.max():
         raise ValueError(
-            f"xlim must hold the band and all means, {means.min():g} to {means.max():g}, "
+            f"xlim must hold the band and all middles, {held.min():g} to {held.max():g}, "
             f"got {low:g} to {high:g}"
         )
     return low, high

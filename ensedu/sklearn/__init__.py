@@ -1,7 +1,8 @@
 """Estimators for scikit-learn: any method of this book, calibrated on rows that it has not seen.
 
-`EnsembleRegressor` and `EnsembleClassifier` take arrays and data frames; ``fit`` standardizes,
-stops early and calibrates. They come with ``pip install "ensedu[sklearn]"``.
+`EnsembleRegressor` and `EnsembleClassifier` take arrays, and data frames as people keep them;
+``fit`` reads, standardizes, stops early and calibrates, and keeps together what belongs together.
+They come with ``pip install "ensedu[sklearn]"``.
 """
 
 from ensedu.common.optional import optional

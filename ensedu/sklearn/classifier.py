@@ -9,7 +9,6 @@ from numpy import ndarray as Array
 from scipy.optimize import minimize_scalar
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from ensedu import uncertainty as un
 from ensedu.sklearn.estimator import Ensemble
@@ -40,13 +39,16 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
     (['left', 'right'], [[True, False]])
     """
 
-    def fit(self, X: Any, y: Any) -> "EnsembleClassifier":
-        """Standardize, train and calibrate, on X (n, m) and labels y (n,), numbers or words."""
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=3)
+    def fit(self, X: Any, y: Any, groups: Any = None) -> "EnsembleClassifier":
+        """Read, train and calibrate, on X (n, m) and labels y (n,), numbers or words.
+
+        X and `groups` are those of `EnsembleRegressor.fit`.
+        """
+        X, y = self._read(X, y)
         check_classification_targets(y)
         self.temperature_ = 1.0
         self.classes_, labels = np.unique(y, return_inverse=True)
-        self._fit(X, labels, len(self.classes_), softmax_cross_entropy)
+        self._fit(X, labels, groups, len(self.classes_), softmax_cross_entropy)
         return self
 
     def predict_proba(self, X: Any) -> Float[Array, "B k"]:
@@ -75,7 +77,13 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         sets[np.arange(len(sets)), average.argmax(axis=1)] = True
         return sets
 
-    def _members(self, net: Trained, X: Float[Array, "B m"]) -> Float[Array, "S B k"]:
+    def _inside(self, X: Any, y: Any, level: float) -> Bool[Array, " B"]:
+        sets, y = self.predict_set(X, level), np.asarray(y)
+        if y.shape != (len(sets),):
+            raise ValueError(f"y must have a label for each of {len(sets)} rows, got {y.shape}")
+        return (sets & (y[:, None] == self.classes_)).any(axis=1)
+
+    def _members(self, net: Trained, X: Any) -> Float[Array, "S B k"]:
         return un.softmax(net.outputs(X))
 
     def _calibrated(self, own: Any, y: Any, folds: Any) -> un.ConformalSets:

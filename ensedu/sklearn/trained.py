@@ -10,14 +10,13 @@ from numpy import ndarray as Array
 from sklearn.preprocessing import StandardScaler
 
 from ensedu.common import checks
+from ensedu.data import encoder
 from ensedu.methods import size_option
 from ensedu.torch import Sequential, Validation, fit, mlp, predict
 from ensedu.torch.train.predicting import draws_noise
 
 __all__ = ["Trained", "trained"]
 
-#: The part of the rows that says when to stop.
-VALIDATION = 0.1
 #: How many samples of each member a prediction takes, where members draw.
 SAMPLES = 10
 #: How many rows are predicted at a time.
@@ -26,14 +25,17 @@ ROWS = 2**13
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A network, what standardizes its inputs and, if they are numbers, its targets; its seed."""
+    """A network, what standardizes its inputs and, if they are numbers, its targets; its seed.
+
+    Inputs of `trained` and of `outputs` are both arrays, or both frames that `clean` returned.
+    """
 
     net: Sequential
-    x_scaler: StandardScaler
+    x_scaler: Any
     y_scaler: StandardScaler | None
     seed: int
 
-    def outputs(self, x: Float[Array, "B m"]) -> Float[Array, "S B heads"]:
+    def outputs(self, x: Any) -> Float[Array, "S B heads"]:
         """Return what all members give, standardized; each call draws the same."""
         rows = torch.from_numpy(self.x_scaler.transform(x))
         generator = torch.Generator().manual_seed(self.seed)
@@ -44,23 +46,23 @@ class Trained:
 
 
 def trained(
-    x: Float[Array, "n m"], y: Shaped[Array, "n *k"], heads: int, nll: Callable[..., Any],
-    seed: int, *, method: str, ensemble_size: int, hidden: tuple[int, ...], batch_size: int,
+    x: Any, y: Shaped[Array, "n *k"], heads: int, nll: Callable[..., Any], seed: int, stop: int, *,
+    method: str, ensemble_size: int, hidden: tuple[int, ...], batch_size: int,
     patience: int | None, **options: Any,
 ) -> Trained:  # fmt: skip
-    """Train on rows in random order, of which the first say when to stop; y (n,) are labels."""
+    """Train on n rows, of which the first `stop` say when to stop; y (n,) are labels."""
     if not isinstance(hidden, (tuple, list)):
         raise TypeError(f"hidden must be a tuple of widths, got {checks.given(hidden)}")
     widths = [checks.positive_int(f"hidden[{i}]", width) for i, width in enumerate(hidden)]
     size = size_option(method, checks.positive_int("ensemble_size", ensemble_size))
+    x_scaler = encoder(x, unknown="ignore") if hasattr(x, "iloc") else StandardScaler()
+    y_scaler = StandardScaler() if y.ndim > 1 else None
+    inputs = torch.from_numpy(x_scaler.fit_transform(x))
     with torch.random.fork_rng(devices=[]):  # Torch's own generator stays as it was
         torch.default_generator.manual_seed(seed)
-        net = mlp([x.shape[1], *widths, heads], method, dtype=torch.float64, **size)
-    x_scaler, y_scaler = StandardScaler(), StandardScaler() if y.ndim > 1 else None
-    inputs = torch.from_numpy(x_scaler.fit_transform(x))
+        net = mlp([inputs.shape[1], *widths, heads], method, dtype=torch.float64, **size)
     targets = torch.from_numpy(y if y_scaler is None else y_scaler.fit_transform(y))
     if patience is not None:
-        stop = max(1, round(VALIDATION * len(x)))
         options["validation"] = Validation(inputs[:stop], targets[:stop], patience=patience)
         inputs, targets = inputs[stop:], targets[stop:]
     rows = min(checks.positive_int("batch_size", batch_size), len(inputs))

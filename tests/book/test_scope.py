@@ -22,9 +22,9 @@ BESIDE = {
     r"and the whole KL\. One of ten networks": ("a tenth",),
     r"The authors' configuration has": ("a tenth", "softplus"),
     # What decided the words, and what had been seen before.
-    r"each must lie further from 0": ("Fourteen rivals have fourteen chances",),
+    r"lucky. If we struck out three": ("rivals have fourteen chances",),
     r"lucky epochs at high rates won": ("test scores of two of the tables had been seen",),
-    r"one more source may fall": ("if your data are like ours", "some thousand rows"),
+    r"they are one more dot": ("If your data are like ours", "some thousand rows"),
 }
 
 

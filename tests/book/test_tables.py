@@ -1,7 +1,7 @@
 """The tables that `scripts/tables.py` and the zoo write into pages are those of the results."""
 
 from ensedu.book import measured
-from scripts.tables import on_page, speed, whole
+from scripts.tables import on_page, speed, starts, whole
 from tests.zoo import results
 
 
@@ -28,3 +28,7 @@ def test_the_table_of_whole_models_is_what_was_measured():
     # What the page says below it.
     assert peaks["batch_ensemble"] > peaks["deep_ensemble"] > 3 * peaks["one network"]
     assert peaks["batch_ensemble, a part each"] < peaks["4 networks in turn"]
+
+
+def test_the_table_of_starts_is_what_was_measured():
+    assert on_page("starts") == starts(measured.load("starts"))

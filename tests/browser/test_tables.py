@@ -14,7 +14,6 @@ from ensedu.book.page.method_table import method_table
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.statistics import Pooled
 from ensedu.methods import METHODS
-from ensedu.uncertainty import Interval
 from tests.book.page.tables import scores, totals
 
 CSS = Path(__file__).parents[2] / "book" / "_css"
@@ -94,10 +93,9 @@ def of_many_sizes():
 def prices():
     """What *Choosing* shows, with the widest words and numbers."""
     one = {"kept": 22.0, "train_seconds": 3.73, "predict_seconds": 34.2, "passes": 32}
-    interval = Interval(-0.5, -1.09, -0.27, 17, 0.01)
     said = Pooled(
-        interval=interval, prediction=(-4.0, 2.0), unscaled=interval, sources={}, tasks=(),
-        adjusted=0.03, word="practically equal",
+        middle=-0.5, low=-1.09, high=-0.27, sources={}, tasks=(), p=0.01, adjusted=0.03,
+        word="practically equal",
     )  # fmt: skip
     names = [reading.SCALED, *CONTESTANTS]
     return choosing.table(dict.fromkeys(names[2:], said), dict.fromkeys(names, one))

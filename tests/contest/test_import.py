@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from ensedu.contest.contestants import CONTESTANTS
+from ensedu.contest.contestants import CONTESTANTS, TABULAR
 from tests.contest import small
 
 
@@ -25,10 +25,11 @@ def test_without_torch_the_engine_says_what_it_needs(monkeypatch):
         ("linear", "sklearn.linear_model", 'scikit-learn is needed .* "ensedu[sklearn]"'),
         ("laplace", "laplace", "laplace-torch is needed .* pip install laplace-torch$"),
         ("ivon", "ivon", "ivon-opt is needed .* pip install ivon-opt$"),
+        ("tabm", "tabm", "tabm is needed .* pip install tabm$"),
     ],
 )
 def test_a_contestant_names_the_package_that_it_needs(name, module, words, monkeypatch):
-    row = CONTESTANTS[name]
+    row = (CONTESTANTS | TABULAR)[name]
     job = small.job(small.task(), row, epochs=1)
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=words.replace("[", r"\[").replace("]", r"\]")):

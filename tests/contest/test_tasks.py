@@ -157,6 +157,12 @@ def test_a_source_is_the_name_unless_it_is_said():
     assert numbers_task().classes == 0
 
 
+def test_targets_in_one_axis_are_numbers():
+    task = numbers_task()
+    again = replace(task, y=task.y[:, 0])
+    assert again.classes == 0 and np.array_equal(again.y, task.y)
+
+
 @pytest.mark.bad_input
 @pytest.mark.parametrize(
     ("change", "error", "words"),
@@ -168,7 +174,7 @@ def test_a_source_is_the_name_unless_it_is_said():
         ({"x": [[1.0]] * 83}, TypeError, "x must be a pandas.DataFrame or an array, got"),
         ({"x": np.ones((83, 2), np.float32)}, TypeError, "x has dtype float32, accepted is float"),
         ({"y": np.ones((82, 1))}, ValueError, "y has 82 rows, accepted are the 83 of x"),
-        ({"y": np.ones(83)}, TypeError, "y has dtype float64, accepted are integers, for labels"),
+        ({"y": np.ones(83, bool)}, TypeError, "y has dtype bool, accepted are integers"),
         ({"y": np.arange(83) - 1}, ValueError, "y must hold labels from 0 up, got -1"),
         ({"y": np.ones((83, 2))}, ValueError, r"y has shape (83, 2), accepted is (N, 1)"),
         ({"y": np.full((83, 1), np.nan)}, ValueError, "y must hold finite numbers"),

@@ -25,20 +25,28 @@ def read(cell, dayfirst=None):
         (np.True_, "numbers", 1), (np.float32(0.5), "numbers", 0.5),
         ("$10", "numbers in $", 10), ("-$1,200.50", "numbers in $", -1200.5),
         ("10 €", "numbers in €", 10), ("£ 3", "numbers in £", 3), ("3¥", "numbers in ¥", 3),
-        ("10%", "percentages", 0.1), ("-2.5 %", "percentages", -0.025),
+        ("CHF 1'200", "numbers in CHF", 1200), ("1’200.5", "numbers", 1200.5),
+        ("1 200\u202f€", "numbers in €", 1200), ("$1.5M", "numbers in $", 1.5e6),
+        ("US$ 1.2 billion", "numbers in US$", 1.2e9), ("£2m", "numbers in £", 2e6),
+        ("7 Mio EUR", "numbers in EUR", 7e6), ("1.2k", "numbers", 1200), ("(300)", "numbers", -300),
+        ("($1,200)", "numbers in $", -1200), ("$-5", "numbers in $", -5), ("−5", "numbers", -5),
+        ("5 kg", "numbers in kg", 5), ("300g", "numbers in g", 300), ("3 km²", "numbers in km²", 3),
+        ("98.6°F", "numbers in °F", 98.6), ("10%", "percentages", 0.1),
+        ("-2.5 %", "percentages", -0.025),
         ("12:30", "times of day", 12.5), ("07:45", "times of day", 7.75),
         ("9:00:36 PM", "times of day", 21.01), ("12:15am", "times of day", 0.25),
         ("12:15 pm", "times of day", 12.25), (time(6, 30), "times of day", 6.5),
         ("1970-01-02", "dates", 1), ("1970/1/3", "dates", 2), ("1970-01-02 06:00", "dates", 1.25),
         ("1970-01-02T06:00:00Z", "dates", 1.25), ("1970-01-02T06:00+06:00", "dates", 1),
         ("3 Jan 1970", "dates", 2), ("3-Jan-1970", "dates", 2), ("January 3, 1970", "dates", 2),
-        ("Jan 03, 1970", "dates", 2), ("3. January 1970", "dates", 2),
+        ("Jan 03, 1970", "dates", 2), ("3/1/1970 12:00", "dates", 2.5),
+        ("3. January 1970", "dates", 2),
         (date(1970, 1, 4), "dates", 3), (datetime(1970, 1, 2, 12), "dates", 1.5),
         (pandas.Timestamp("1970-01-02", tz="UTC"), "dates", 1),
     ],
 )  # fmt: skip
 def test_what_a_cell_is(cell, kind, number):
-    found, value = read(cell)
+    found, value = read(cell, dayfirst=True)
     assert found == kind
     assert value == pytest.approx(number, rel=1e-12)
 
@@ -46,7 +54,7 @@ def test_what_a_cell_is(cell, kind, number):
 @pytest.mark.parametrize(
     "word",
     ["oak", "3rd", "12A", "7up", "4WD", "-", "$", "%", "1_0", "inf", "room 2024", "2024 model",
-     "Maypole 5", "Decor", "may", "A 5:30"],
+     "Maypole 5", "Decor", "may", "A 5:30", "Q1", "BMW 320", "kg", "(", "12 Angry Men"],
 )  # fmt: skip
 def test_what_is_a_name(word):
     assert read(word) == ("names", word)

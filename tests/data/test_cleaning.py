@@ -57,10 +57,20 @@ def test_pandas_own_dates_and_numbers_are_taken():
     pandas.testing.assert_frame_equal(clean(frame), pandas.DataFrame(expected), check_dtype=False)
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "Europe/Paris"])
+def test_dates_in_any_unit_are_days(unit, zone):
+    words = ["2024-03-01 00:00", "2024-03-02 12:00"]
+    days = pandas.DataFrame({"day": pandas.to_datetime(words).as_unit(unit).tz_localize(zone)})
+    expected = [19783 - (zone is not None) / 24, 19784.5 - (zone is not None) / 24]
+    for like in (None, clean(pandas.DataFrame({"day": ["2024-01-01"]}))):
+        np.testing.assert_allclose(clean(days, like=like)["day"], expected, rtol=1e-14)
+
+
 def test_new_rows_are_read_as_those_before():
     """A single row says too little by itself: its order of days, what is a name, its columns."""
     inputs = clean(read(), dayfirst=False).drop(columns="price")
-    for part in (inputs, inputs.iloc[:1], train_test_split(inputs, test_size=1)[1]):
+    for part in (inputs, inputs.iloc[:0], train_test_split(inputs, test_size=1)[1]):
         for row in range(3):
             own = read().drop(columns="price").iloc[[row], ::-1]
             new = clean(own.astype({"zip": str}), like=part)

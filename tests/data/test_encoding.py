@@ -39,6 +39,22 @@ def test_a_word_that_was_not_there_is_an_error_or_zeros():
     assert [*zeros[0, 2:]] == [0, 0, 0, 1, 0]
 
 
-def test_fifty_words_are_accepted():
-    frame = pandas.DataFrame({"word": [f"w{i}" for i in range(50)]})
-    assert encoder(frame).fit_transform(frame).shape == (50, 50)
+def test_of_more_than_fifty_words_the_rare_ones_are_one():
+    """Of 60 words 47 have five rows or more; the others, and new words, are one column."""
+    words = np.repeat([f"w{i}" for i in range(60)], [*range(5, 52), *[4] * 13])
+    frame = pandas.DataFrame({"word": words})
+    found = encoder(frame, unknown="ignore").fit(frame)
+    assert found.transform(frame).shape == (len(words), 48)
+    rows = found.transform(pandas.DataFrame({"word": ["w59", "new", "w46"]}))
+    assert rows[:, -1].tolist() == [1, 1, 0] and rows.sum(axis=1).tolist() == [1, 1, 1]
+    twice = pandas.concat([frame, frame])  # now all have, and 49 are kept
+    assert encoder(twice).fit_transform(twice).shape == (2 * len(words), 50)
+    few = pandas.DataFrame({"word": [f"w{i}" for i in range(50)]})
+    assert encoder(few).fit_transform(few).shape == (50, 50)
+
+
+def test_a_column_that_is_empty_where_it_is_fitted_tells_nothing():
+    frame = pandas.DataFrame({"age": [np.nan] * 3, "word": [np.nan] * 3}).astype({"word": object})
+    found = encoder(frame, unknown="ignore").fit(frame)
+    row = found.transform(pandas.DataFrame({"age": [7.0], "word": ["oak"]}))
+    assert row.tolist() == [[7.0, 0.0]]

@@ -16,13 +16,12 @@ from tests.plot.looks import LIGHT, box, drawn, limits, readable, texts
 
 LOOKS = pytest.mark.parametrize("look", LIGHT, ids=["wide", "narrow"])
 ROWS = {
-    "rank1": PooledEffect((0.3, 0.6, 0.9), (-0.5, 1.7), [0.1, 0.6, 1.1], "worse"),
+    "rank1": PooledEffect((0.3, 0.6, 0.9), [0.1, 0.6, 1.1], "worse"),
     "a larger network": PooledEffect(
-        (-0.2, 0.0, 0.2), (-0.4, 0.4), np.array([-0.1, 0.05, 0.05, 0.0]), "practically equal",
-        "single",
+        (-0.2, 0.0, 0.2), np.array([-0.1, 0.05, 0.05, 0.0]), "practically equal", "single"
     ),
-    "deep_ensemble": PooledEffect((-1.2, -0.8, -0.4), (-2.0, 0.4), [-3.0, -0.4, 1.0], "better"),
-    "boosting": PooledEffect((-0.9, -0.1, 0.7), (-1.9, 1.7), [-3.0, -3.0, 0.5, 3.0], "unclear"),
+    "deep_ensemble": PooledEffect((-2.0, -0.8, -0.4), [-3.0, -0.4, 1.0], "better"),
+    "boosting": PooledEffect((-1.9, -0.1, 1.7), [-3.0, -3.0, 0.5, 3.0], "unclear"),
 }  # fmt: skip
 ORDER = ("deep_ensemble", "boosting", "a larger network", "rank1")
 WORDS = [row.word for row in ROWS.values()]
@@ -55,23 +54,20 @@ def heads(lines, marker):
 
 
 @LOOKS
-def test_rows_show_their_intervals_best_first(look):
+def test_rows_show_their_interval_best_first(look):
     (axes,) = drawn(draw, look).axes
     found = lanes(axes)
     assert len(found) == len(ROWS)
     for (upper, lower), name in zip(found, ORDER, strict=True):
         row = ROWS[name]
         method = row.method or name
-        prediction, interval, mean, *_ = upper
-        assert tuple(prediction.get_xdata()) == row.prediction
+        interval, middle, *_ = upper
         assert tuple(interval.get_xdata()) == (row.interval[0], row.interval[2])
-        assert prediction.get_linewidth() < interval.get_linewidth() / 2
-        assert prediction.get_alpha() < 1 and interval.get_alpha() is None
-        assert tuple(mean.get_xdata()) == (row.interval[1],)
+        assert tuple(middle.get_xdata()) == (row.interval[1],)
         own = PALETTE.get(method, SHARED)
         assert {line.get_color() for line in upper + lower} == {own}
-        assert mean.get_marker() == MARKERS.get(method, "o")
-        assert mean.get_markerfacecolor() == (PAGE if row.word == "unclear" else own)
+        assert middle.get_marker() == MARKERS.get(method, "o")
+        assert middle.get_markerfacecolor() == (PAGE if row.word == "unclear" else own)
         assert lower[0].get_alpha() < 1
         inside = [x for x in row.sources if axes.get_xlim()[0] < x < axes.get_xlim()[1]]
         np.testing.assert_array_equal(lower[0].get_xdata(), inside)
@@ -85,7 +81,7 @@ def test_each_row_says_its_numbers_where_it_stands(look):
         f"{name}: {ROWS[key].word}" for key, name in zip(ORDER, LABELS, strict=True)
     ]
     assert bands[0].get_label().split("\n")[1:] == [
-        "average −0.80 (−1.20 to −0.40)", "one more data set: −2.00 to 0.40",
+        "middle −0.80 (−2.00 to −0.40)", "lower on 2 of 3 data sets",
     ]  # fmt: skip
     assert not any(band.get_visible() for band in bands)
     (axes,) = figure.axes
@@ -99,17 +95,6 @@ def test_each_row_says_its_numbers_where_it_stands(look):
     alone = {"boosting": replace(ROWS["boosting"], sources=[0.4])}
     (band,) = [part for part in drawn(lambda: draw(alone), look).artists if part.get_gid()]
     assert band.get_label().endswith("\nthis data set: 0.40")
-
-
-@LOOKS
-def test_a_row_clear_of_0_says_why_it_is_unclear(look):
-    def says(interval):
-        row = {"boosting": replace(ROWS["boosting"], interval=interval)}
-        (band,) = (part for part in drawn(lambda: draw(row), look).artists if part.get_gid())
-        return band.get_label().endswith("\nclear alone, not among so many rivals")
-
-    assert says((-0.9, -0.5, -0.1)) and says((0.1, 0.5, 0.9))
-    assert not says((-0.9, -0.1, 0.7))
 
 
 @LOOKS
@@ -190,7 +175,7 @@ def test_a_key_above_the_plot_says_what_its_marks_mean(look):
     figure = drawn(draw, look)
     (axes,) = figure.axes
     (upper, lower), *_ = lanes(axes)
-    prediction, interval, mean, *_ = upper
+    interval, middle, *_ = upper
     better = next(box(text) for text in texts(figure) if text.get_text() == "← better")
     samples = figure.artists
     middles = [(line.get_window_extent().y0 + line.get_window_extent().y1) / 2 for line in samples]
@@ -202,16 +187,15 @@ def test_a_key_above_the_plot_says_what_its_marks_mean(look):
         and 0 < box(text).x0 - line.get_window_extent().x1 < 0.2 * figure.dpi
     }
     assert [*key] == [
-        "average and its interval", "each data set", "one more data set", "further out",
+        "middle of the dots, and its interval", "each data set", "further out",
     ]  # fmt: skip
     assert all(better.y1 < words.y0 and better.y1 < line.get_window_extent().y0
                for words, line in key.values())  # fmt: skip
-    (_, average), (_, dot), (_, thin), (_, out) = key.values()
+    (_, mark), (_, dot), (_, out) = key.values()
     assert out.get_marker() == "<" and out.get_linestyle() == "None"
-    assert average.get_marker() == "o" and average.get_linewidth() == interval.get_linewidth()
-    assert thin.get_marker() == "None" and thin.get_linewidth() == prediction.get_linewidth()
+    assert mark.get_marker() == "o" and mark.get_linewidth() == interval.get_linewidth()
     assert dot.get_linestyle() == "None" and dot.get_markersize() == lower[0].get_markersize()
-    assert mean.get_markersize() > dot.get_markersize()
+    assert middle.get_markersize() > dot.get_markersize()
 
 
 @LOOKS
@@ -285,7 +269,7 @@ def test_both_ends_of_an_axis_are_numbers(look):
 def test_the_axis_holds_all_intervals_and_not_all_dots():
     low, high = draw().axes[0].get_xlim()
     assert -3 < low < -2.0 and 1.7 < high < 3
-    one = {"a": PooledEffect((0.01, 0.02, 0.03), (0.0, 0.04), [0.01, 0.03], "worse by little")}
+    one = {"a": PooledEffect((0.01, 0.02, 0.03), [0.01, 0.03], "worse by little")}
     low, high = draw(one).axes[0].get_xlim()
     assert low < -0.25 and high > 0.25
 
@@ -304,7 +288,7 @@ def test_it_is_readable_in_every_look():
     long = "one network of as many parameters as four others have together, trained as long as they"
     effect = ROWS["rank1"]
     readable(lambda: draw(dict.fromkeys((*METHODS, long), effect)))
-    far = PooledEffect((4.0, 5.0, 6.0), (1.0, 9.0), [4.0, 6.0], "worse by little")
+    far = PooledEffect((4.0, 5.0, 6.0), [4.0, 6.0], "worse by little")
     readable(lambda: draw({long: far}))
     readable(lambda: draw({long: far}, reference=long, xlabel=long))
 
@@ -316,7 +300,7 @@ def test_every_color_has_one_for_dark_pages():
 
 
 def effect(**change):
-    given = {"interval": (1, 2, 3), "prediction": (0, 4), "sources": [1, 3], "word": "worse"}
+    given = {"interval": (1, 2, 3), "sources": [1, 3], "word": "worse"}
     return lambda: PooledEffect(**given | change)
 
 
@@ -327,8 +311,6 @@ def ask(**change):
 BAD = [
     (effect(interval=(1, 3, 2)), ValueError, ("interval", "rise", "(1, 3, 2)")),
     (effect(interval=(1, 2)), ValueError, ("interval", "3 finite", "(2,)")),
-    (effect(prediction=(1.5, 4)), ValueError, ("prediction", "hold", "1 to 3", "(1.5, 4)")),
-    (effect(prediction=(0, 2.5)), ValueError, ("prediction", "hold", "(0, 2.5)")),
     (effect(sources=[]), ValueError, ("sources", "at least one", "(0,)")),
     (effect(sources=[1.0, float("nan")]), ValueError, ("sources[1]", "nan")),
     (effect(word=3), TypeError, ("word", "string", "3")),

@@ -67,6 +67,7 @@ LOCATIONS = {
     "width": "width.EXPERIMENT",
     "digit-networks": "digit_networks.NETWORKS",
     "digit-splits": "digit_networks.EXPERIMENT",
+    "false-words": "false_words.EXPERIMENT",
     "contest/concrete-predictions": "contest.PREDICTIONS",
 } | {f"contest/{task}": "contest.TABLES" for task in CONTEST}
 

@@ -25,6 +25,7 @@ QUESTIONS: Mapping[str, str] = {
     "disentangling-tuning": "How many steps does each number of points and each noise get?",
     "embedded-spread": "How far apart do embedded members end, by the mean of modulations?",
     "embedded-training": "How does training move the kernel of an embedded ensemble, by width?",
+    "false-words": "How often does each test find what is not there, in contests like ours?",
     "gradient-flow": "How far do weights and kernel of one network move, by width?",
     "images-out": "Where is a doubled photograph invented, and do networks say so?",
     "kernel-width": "How do entries of the tangent kernel approach their limits?",

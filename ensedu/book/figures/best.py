@@ -1,7 +1,7 @@
 """What *Which one is best?* draws and says: who is better than one network, and by how much."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,28 +12,28 @@ from numpy import ndarray as Array
 from ensedu import plot
 from ensedu.book.experiments.contest import reading
 from ensedu.book.page.method_table import method_table
-from ensedu.common.text_table import Table
-from ensedu.contest.sensitivity import Sensitivity
-from ensedu.contest.statistics import CLIP
+from ensedu.common.optional import optional
+from ensedu.contest.statistics import Pooled
+from ensedu.counting.text_table import Table
 from ensedu.methods import METHODS
 from ensedu.plot.panels import RIGHT, TITLE, inches, panels, set_axis, ticks, ticks_along
 from ensedu.plot.style import INK, MUTED, Figure, color, house_style, label
-from ensedu.uncertainty import Interval
+from ensedu.uncertainty import Interval, holm
 
 # Captions.
 FOREST = (
-    "On average most rivals are unclear (hollow) beside one network, with or without a "
-    "temperature. The thick line is about the average, the thin one about one more data set, such "
-    "as yours. A number beside an arrowhead says how many data sets lie there."
+    "Two ensembles are better than one network on the typical data set, with a temperature for all "
+    "and without. The line is the middle of the dots, as far as 18 can tell it: where it leaves "
+    "out 0 the word is better or worse. A number beside an arrowhead counts what lies there."
 )
 LUCK = (
-    "On concrete a deep ensemble gains little more than half of what luck does. A dot is the NLL "
-    "of one training, lower is better, and a dashed line the mean of twenty. One unit is how far "
-    "luck with split and seed typically moves one score."
+    "On concrete the deep ensemble gains half of what luck does to a comparison. A dot is one "
+    "comparison: a training of each, on the same split; left of 0 the deep ensemble has the lower "
+    "NLL. One unit is how far luck moves such a dot, for any two methods."
 )
 DOT = (
-    "An average is not your data: marks and lines are still those of all sources, each dot is the "
-    "data set that you chose."
+    "The middle is not your data: marks and lines are still those of all data sets, each dot is "
+    "the one that you chose."
 )
 SCORES = (
     "{}: means over splits and seeds, and how the NLL differs from one network's on this data set "
@@ -41,21 +41,21 @@ SCORES = (
 )
 
 #: What 1 is, in words that need no statistics.
-UNIT = "difference in NLL; 1 = how far luck with split and seed typically moves one score"
-#: What some data sets are called when they are pooled alone.
-ALONE = {"mlps": "without LeNet-5", "new": "data sets new to this book"}
+UNIT = "difference in NLL; 1 = how far luck moves one comparison of two trainings on one split"
 #: Names that are too long for a row of a phone.
 BRIEF = {
     "one network, with a temperature": "temperature alone",
     "one network, up to four times as long": "longer training",
     "one larger network": "larger network",
 }
-#: By whom they stand, as a button and a figure say it, and a sentence.
-BESIDE = {
-    "one network, with a temperature": ("one network + temperature", "one with a temperature"),
-}
-#: What the first row of `Luck` is called, and inches of its rows.
-REFERENCE, ROW = "one network", 0.42
+#: Why there is a row less.
+ROWS = "A temperature alone is a rival only where nobody else has one."
+#: Who stands at 0 where nobody has a temperature, and where all have one.
+REFERENCES = {"without": "one network", "with": "one network + temperature"}
+#: Inches of a row of dots, and how far dots are strewn in it.
+ROW, STREWN = 0.42, 0.28
+#: Units that a figure of one data set shows to both sides.
+FAR = 3.0
 #: The most names that one sentence holds.
 NAMED = 3
 #: The columns of scores, with their digits, by score.
@@ -65,6 +65,16 @@ COLUMNS = {
     "rmse": ("RMSE", 2),
 }
 DIFFERENCE = "NLL minus one network's"
+#: In which other ways p-values are computed, beside signs.
+OTHER_TESTS = "t-tests, Holm", "Wilcoxon's, Holm"
+#: What the table of false words calls its rows and columns.
+NOBODY = {
+    "coin": "nobody differs",
+    "median 0": "typical difference 0",
+    "mean 0": "mean difference 0",
+    "shifted": "found, of those better",
+}
+TESTS = {"signs": "signs", "t": "t-tests", "ranks": "Wilcoxon's", "flips": "flips of the largest t"}
 
 Effects = Mapping[str, plot.PooledEffect]
 
@@ -80,114 +90,106 @@ def row_name(contestant: str) -> str:
     return contestant if method else brief(reading.label(contestant))
 
 
-def of_reference(name: str) -> tuple[str, str]:
-    """Return how a figure and a sentence call the one beside whom all others stand."""
-    return BESIDE.get(name, (name, name))
-
-
 def best_first(effects: Effects) -> list[str]:
-    """Return names by their mean, the least first."""
+    """Return names by their middle, the least first."""
     return sorted(effects, key=lambda name: effects[name].interval[1])
 
 
 class Forest:
-    """The average of each contestant, compared with one or another.
+    """The typical difference of each contestant, without a temperature and with one each.
 
     Parameters
     ----------
     effects
-        By the name of the one they are compared with.
+        By the words of `REFERENCES`.
     """
 
     def __init__(self, effects: Mapping[str, Effects]) -> None:
-        called = {other: of_reference(other) for other in effects}
-        self.effects = {called[other][0]: rows for other, rows in effects.items()}
-        self.said = dict(called.values())
-        self.choices = {"beside": list(self.said)}
+        self.effects = effects
+        self.choices = {"temperature": [*effects]}
         every = [one for rows in effects.values() for one in rows.values()]
-        means = [one.interval[1] for one in every]
-        self.words = sorted({one.word for one in every if one.word})
+        middles = [one.interval[1] for one in every]
+        self.words = sorted({one.word for one in every})
         # One axis for all choices, in halves; what leaves it is an arrowhead.
-        self.ends = math.floor(2 * min(means)) / 2 - 1, math.ceil(2 * max(means)) / 2 + 0.5
+        self.ends = math.floor(2 * min(middles)) / 2 - 1.5, math.ceil(2 * max(middles)) / 2 + 0.5
 
-    def draw(self, beside: str) -> Figure:
+    def draw(self, temperature: str) -> Figure:
         """Draw a row a contestant."""
-        rows = {brief(name): one for name, one in self.effects[beside].items()}
-        figure = plot.forest(rows, xlabel=UNIT, reference=beside, xlim=self.ends, words=self.words)
+        rows = {brief(name): one for name, one in self.effects[temperature].items()}
+        figure = plot.forest(
+            rows, xlabel=UNIT, reference=REFERENCES[temperature], xlim=self.ends, words=self.words
+        )
         # The same ticks in all choices, however wide their words are.
         set_axis(figure.axes[0].xaxis, self.ends, ticks(self.ends, 8, whole=True))
         return figure
 
-    def say(self, beside: str) -> str:
+    def say(self, temperature: str) -> str:
         """Say who is better."""
-        rows = self.effects[beside]
-        better = [name for name in best_first(rows) if rows[name].word.startswith("better")]
-        who = self.said[beside]
+        rows = self.effects[temperature]
+        better = [brief(n) for n in best_first(rows) if rows[n].word.startswith("better")]
+        all_alike = "With a temperature for all" if temperature == "with" else "Without one"
         if not better:
-            return f"On average, nobody is better than {who} for sure."
+            return f"{all_alike}, nobody is better than one network for sure."
         if len(better) > NAMED:
             count = f"{len(better)} of {len(rows)}"
-            return f"On average, {count} are better than {who}; {brief(better[0])} leads."
-        return f"On average, better than {who}: {', '.join(map(brief, better))}."
+            return f"{all_alike}, {count} are better than one network; {better[0]} leads."
+        return f"{all_alike}, better than one network: {', '.join(better)}."
 
 
 class Luck:
-    """The scores of one network and of a rival on one data set, and how long a unit is there.
+    """Comparisons of a method with one network on one data set, and how long a unit is there.
 
     Parameters
     ----------
-    scores
-        Of two methods, that of one network first, the scores of their trainings.
+    method
+        Who is compared.
+    differences
+        (splits, comparisons), of a training of each on the same split.
     unit
-        How far luck moves one score.
+        How far luck moves a comparison of any two methods.
     data
         What the data set is called.
     """
 
     def __init__(
-        self, scores: Mapping[str, Float[Array, "splits seeds"]], unit: float, data: str
+        self, method: str, differences: Float[Array, "splits n"], unit: float, data: str
     ) -> None:
-        self.scores, self.unit, self.data = scores, unit, data
-        self.means = {method: float(own.mean()) for method, own in scores.items()}
-        one, rival = self.means.values()
-        self.gain = one - rival
+        self.method, self.differences, self.unit, self.data = method, differences, unit, data
+        self.gain = -float(differences.mean())
 
     def draw(self) -> Figure:
-        """Draw a dot a training, and below them the gain and a unit as bars."""
-        reference, rival = self.scores
-        colors = [color(reference), color(rival), color(rival), MUTED]
-        rows = [
-            REFERENCE, label(rival), f"gain: {self.gain:.2f}", f"1 unit: {self.unit:.2f}",
-        ]  # fmt: skip
+        """Draw a row of dots a split, and below them the gain and a unit as bars."""
+        splits, n = self.differences.shape
+        own = color(self.method)
+        rows = [f"split {i + 1}" for i in range(splits)]
+        rows += [f"gain: {self.gain:.2f}", f"1 unit: {self.unit:.2f}"]
+        strewn = np.random.default_rng(0).uniform(-STREWN, STREWN, n)
         with house_style():
             left = 2 * RIGHT + max(inches(name, TITLE, "bold") for name in rows)
-            figure, (axes,) = panels(1, height=4 * ROW, left=left, above=0.1)
-            start = self.means[reference]
-            for y, (method, own) in enumerate(self.scores.items()):
-                mean, (low, high) = self.means[method], (y - 0.3, 3.4)
-                axes.plot(own.ravel(), np.full(own.size, y), "o", ms=7, alpha=0.4, mew=0,
-                          color=color(method))  # fmt: skip
-                axes.vlines(mean, low, high, color=color(method), lw=1.2, ls="--")
-            for y, far in ((2, self.gain), (3, self.unit)):
-                axes.plot([start - far, start], [y, y], lw=9, solid_capstyle="butt",
-                          color=colors[y])  # fmt: skip
-            axes.set(xlabel=f"NLL on {self.data}, nats", ylim=(3.5, -0.5))
+            figure, (axes,) = panels(1, height=len(rows) * ROW, left=left, above=0.1)
+            for y, each in enumerate(self.differences):
+                axes.plot(each, y + strewn, "o", ms=4.5, alpha=0.5, mew=0, color=own)
+            for y, far, of in ((splits, self.gain, own), (splits + 1, self.unit, MUTED)):
+                axes.plot([-far, 0], [y, y], lw=9, solid_capstyle="butt", color=of)
+            axes.axvline(0, color=color("single"), lw=1.4)
+            axes.set(xlabel=f"difference in NLL on {self.data}, nats")
+            axes.set_ylim(len(rows) - 0.5, -0.5)
             ends = axes.get_xlim()
             set_axis(axes.xaxis, ends, ticks_along(ends, 72 * axes.get_position().width))
-            axes.set_yticks(range(4), rows, weight="bold", size=TITLE)
-            for words, own in zip(axes.get_yticklabels(), colors, strict=True):
-                words.set_color(own if own != MUTED else INK)
+            axes.set_yticks(range(len(rows)), rows, size=TITLE, color=INK)
+            for words in axes.get_yticklabels()[splits:]:
+                words.set_weight("bold")
             axes.tick_params(axis="y", length=0)
         return figure
 
     def say(self) -> str:
-        """Say what the rival gains, in units."""
-        name = label([*self.scores][1])
-        return f"On {self.data} the {name} gains {self.gain / self.unit:.1f} units."
+        """Say how often the method has the lower score."""
+        won = 100 * (self.differences < 0).mean()
+        return f"On {self.data} the {label(self.method)} wins {won:.0f}% of all comparisons."
 
 
 class Dots:
-    """The averages of all data sets, with the dots of one.
+    """The middles of all data sets, with the dots of one.
 
     Parameters
     ----------
@@ -206,7 +208,7 @@ class Dots:
         rows = {
             brief(name): replace(one, sources=[own[name]]) for name, one in self.effects.items()
         }
-        return plot.forest(rows, xlabel=UNIT, xlim=(-CLIP, CLIP))
+        return plot.forest(rows, xlabel=UNIT, xlim=(-FAR, FAR))
 
     def say(self, data: str) -> str:
         """Say who has the lowest score here, of those who are shown."""
@@ -238,21 +240,35 @@ def table(means: Mapping[str, Mapping[str, tuple[float, Interval | None]]], data
 
 
 def ways(
-    pooled: Mapping[str, Interval], found: Mapping[str, Sensitivity]
-) -> dict[str, dict[str, tuple[float, float, float]]]:
-    """Return the rows of a table: in which way it was pooled, to each contestant's interval.
+    found: Mapping[str, Mapping[str, Pooled]], names: Sequence[str]
+) -> dict[str, dict[str, tuple[str, str]]]:
+    """Return the rows of a table: each way to compare, and what it says of some contestants.
 
-    Of the intervals without one source, that whose mean is the greatest is shown.
+    `found` is by ways, the usual one first, and contestants. It is computed by other tests, too.
     """
-    rows: dict[str, dict[str, tuple[float, float, float]]] = {}
-    for name, one in found.items():
-        last = max(one.without, key=lambda source: one.without[source].mean)
-        each = {
-            "as above": pooled[name],
-            **{way: one.alone[kind] for kind, way in ALONE.items()},
-            "without its best data set": one.without[last],
-            "random effects": one.random_effects,
+    rows = {
+        way: {
+            row_name(name): (f"{one.adjusted:.3f}", one.word)
+            for name in names if (one := each[name])
         }
-        for way, interval in each.items():
-            rows.setdefault(way, {})[name] = interval.low, interval.mean, interval.high
+        for way, each in found.items()
+    }  # fmt: skip
+    usual = next(iter(found.values()))
+    values = np.array([[*one.sources.values()] for one in usual.values()])
+    stats = optional("scipy.stats", "scores")
+    tests = stats.ttest_1samp(values, 0, axis=1), stats.wilcoxon(values, axis=1)
+    for way, test in zip(OTHER_TESTS, tests, strict=True):
+        p = dict(zip(usual, holm(test.pvalue), strict=True))
+        rows[way] = {row_name(name): (f"{p[name]:.3f}", "") for name in names}
     return rows
+
+
+def false_words(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return a table of the part of contests in which each test finds something, in percent."""
+    shown = {
+        NOBODY[row["luck"]]: {title: 100 * row[test] for test, title in TESTS.items()}
+        for row in rows
+    }
+    return method_table(
+        shown, columns=dict.fromkeys(TESTS.values(), "{:.0f}%"), corner="contests with a word"
+    )

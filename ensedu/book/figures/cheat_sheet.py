@@ -7,7 +7,7 @@ from typing import Any
 
 from ensedu import costs
 from ensedu.book.page.method_table import method_table
-from ensedu.common.text_table import Table
+from ensedu.counting.text_table import Table
 from ensedu.methods import METHODS, layer_methods, role_sums, size_option
 
 NEEDS = {

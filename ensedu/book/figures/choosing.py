@@ -9,15 +9,14 @@ from numpy import ndarray as Array
 from ensedu import plot
 from ensedu.book.figures.best import row_name
 from ensedu.book.page.method_table import method_table
-from ensedu.common.text_table import Table
 from ensedu.contest.statistics import Pooled
+from ensedu.counting.text_table import Table
 from ensedu.plot.text_layout import SMALL
 
 CAPTION = (
     "What each method gains, and what you pay. NLL: the contest's word beside one network, with "
-    "the 95% interval of the average difference, in units; less is better. Among so many rivals "
-    "one may be unclear whose interval leaves out 0. Parameters and times are multiples of one "
-    "network's."
+    "the interval of the typical difference, in units; less is better. Parameters and times are "
+    "multiples of one network's."
 )
 #: Em of the table where its rows are lines, in fonts that run wide.
 WIDE = 45.0
@@ -76,7 +75,7 @@ def table(beside: Mapping[str, Pooled], prices: Mapping[str, Mapping[str, float 
 def _said(one: Pooled | None) -> tuple[str, str] | None:
     if one is None:
         return None
-    low, high = (f"{end:z.2f}" for end in (one.interval.low, one.interval.high))
+    low, high = (f"{end:z.2f}" for end in (one.low, one.high))
     return one.word or "", f"[{low}, {high}]".replace("-", "\N{MINUS SIGN}")
 
 

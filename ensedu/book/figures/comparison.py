@@ -7,8 +7,8 @@ import numpy as np
 
 from ensedu import counting, plot
 from ensedu.book.page.method_table import method_table
-from ensedu.common.text_table import Table
 from ensedu.counting import Count
+from ensedu.counting.text_table import Table
 from ensedu.methods import size_option
 from ensedu.plot.style import Figure
 

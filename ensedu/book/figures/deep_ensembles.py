@@ -7,9 +7,6 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu import plot
-from ensedu.book.experiments.contest import reading
-from ensedu.book.figures.best import UNIT, Effects, brief
 from ensedu.plot.panels import ends_room, name_ends, panels
 from ensedu.plot.style import INK, Figure, color, house_style
 
@@ -28,9 +25,8 @@ MEMBERS = (
     "two dots say of all."
 )
 CONTEST = (
-    "Left is better. A larger network with a temperature comes near to four networks that have "
-    "none. Hollow: unclear, or a comparison that nobody had planned, without a word. Each dot is "
-    "one data set."
+    "Left is better. Four networks are better than one, with a temperature for all and without. "
+    "Hollow marks are unclear. Each dot is one data set, and a line is where their middle may lie."
 )
 TABLE = "Five networks, mean ± standard deviation over 20 splits, and means of others"
 OWN = (
@@ -40,11 +36,6 @@ OWN = (
 
 #: Why axes change.
 UNITS = "The axes change with the data: each set has its own units."
-#: What a phone has room for.
-SHORT = {
-    "wide_scaled": "larger, with temperature",
-    "deep_ensemble_scaled": "four, with temperature",
-}
 #: Inches that a panel is high, and that of the intervals.
 HIGH, INTERVALS = 3.2, 3.6
 #: Of all that an axis holds, what it is longer at both ends, for words.
@@ -107,28 +98,6 @@ class Members:
         one, five, last = own.mean[[0, 4, -1]]
         return (
             f"On {data}, five members have {title} {five:.2f} instead of {one:.2f}, ten {last:.2f}."
-        )
-
-
-class Contest:
-    """A deep ensemble and one larger network beside one network, by what readers call them."""
-
-    def __init__(self, effects: Effects) -> None:
-        self.effects = effects
-
-    def draw(self) -> Figure:
-        """Draw a row a contestant."""
-        short = {reading.label(name): words for name, words in SHORT.items()}
-        rows = {short.get(name, brief(name)): one for name, one in self.effects.items()}
-        return plot.forest(rows, xlabel=UNIT)
-
-    def say(self) -> str:
-        """Say what both reach with a temperature."""
-        names = map(reading.label, SHORT)
-        larger, four = (-self.effects[name].interval[1] for name in names)
-        return (
-            f"With a temperature, four networks gain {four:.2f} units, one larger network "
-            f"{larger:.2f}."
         )
 
 

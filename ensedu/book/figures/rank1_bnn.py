@@ -8,7 +8,7 @@ from numpy import ndarray as Array
 
 from ensedu import plot
 from ensedu.book.page.method_table import method_table
-from ensedu.common.text_table import Table
+from ensedu.counting.text_table import Table
 from ensedu.plot.style import Figure
 
 # Captions.

@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from ensedu.common.text_table import BOOK as BOOK
+from ensedu.counting.text_table import BOOK as BOOK
 from ensedu.plot.panels import KEPT, POINTED
 from ensedu.plot.renderings import Rendering, color_mapped, renderings
 from ensedu.plot.style import LOOKS, Look, png

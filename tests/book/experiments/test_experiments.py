@@ -1,25 +1,275 @@
-"""Each experiment is found by the name of its table."""
+"""Laws of all experiments: a table is that of its experiment, and a row trained again is its row.
 
+A row is trained whole where that takes a second or two, or in the shorter form that its experiment
+offers: fewer starts or splits, or fewer epochs where scores were taken on the way. Its lists are
+then the first of the table's. How near it must come is what other processors leave of it.
+"""
+
+import datetime
+import importlib
+import json
 import re
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from ensedu.book import experiments
-from ensedu.book.experiments import EXPERIMENTS
+from ensedu.book import experiments, measured
+from ensedu.book.experiments import (
+    EXPERIMENTS,
+    bandits,
+    dropout,
+    lifelong,
+    one_run,
+    pruning,
+    training_batch_ensemble,
+    training_rank1,
+    width,
+)
+from ensedu.book.experiments import digit_networks as networks
+from ensedu.book.experiments import disentangling as parts
+from ensedu.book.experiments import running_example as example
+from ensedu.book.experiments.contest.tasks import TASKS
+from ensedu.book.experiments.questions import QUESTIONS
+from ensedu.book.page.digit.stored_networks import probabilities, unpacked
+from ensedu.running import json_files
+from ensedu.running.runner import LONGEST
 
 ROOT = Path(__file__).parents[3]
 
 
-def test_a_mapping_finds_each_experiment_by_its_name():
-    assert {name: one.name for name, one in EXPERIMENTS.items()} == {n: n for n in EXPERIMENTS}
-    assert len(EXPERIMENTS) == len(list(EXPERIMENTS)) >= 1
-    assert "starts" in EXPERIMENTS and "start" not in EXPERIMENTS and 3 not in EXPERIMENTS
+@dataclass(frozen=True)
+class Again:
+    """A row to train again: of which case, with what shorter, and how near the table's it is."""
+
+    table: str
+    case: dict[str, Any]
+    #: In place of the table's settings, and of constants of the module.
+    shorter: dict[str, Any] = field(default_factory=dict)
+    constants: dict[str, Any] = field(default_factory=dict)
+    rel: float = 1e-3
+    abs: float = 1e-9
+    #: What the shorter form leaves as it is; by default all that it returns.
+    only: tuple[str, ...] = ()
+    #: And of that, what it makes otherwise.
+    without: tuple[str, ...] = ()
+
+
+DIGITS = training_batch_ensemble.BUDGETS["digits"]
+WIDTH = {"task": "digits", "method": "batch_ensemble", "width": 16}
+LOOKS = {"test": 500, "noise": 2, "seen": 2, "seen_draws": 1, "draws": 1, "samples": [1]}
+SCORED = ("test", "drawn", "letters", "scribbles")
+NORMAL = {"init": "normal", "init_std": 0.5}
+AGAIN = [
+    Again("starts", {"network": 1, "method": "batch_ensemble", "options": NORMAL, "seed": 1},
+          rel=0.05, abs=0.01),
+    Again("running-example-tuning",
+          {"contestant": "single", "setting": {"lr": 0.016}, "data_seed": 1001}, rel=0.02),
+    Again("running-example", {"contestant": "deep_ensemble", "data_seed": 0}, {"seeds": 1},
+          rel=2e-3, abs=2e-3),
+    Again("running-example-curves", {"contestant": "mc_dropout"}, rel=0.01, abs=5e-3),
+    Again("mc-dropout", {"train": 400, "split": 1}, {"decays": [], "rates": [0.05]}, rel=0.02,
+          abs=2e-3),
+    Again("mc-dropout-curve",
+          {"method": "mc_dropout", "p": 0.2, "number": 60, "data_seed": 101}, rel=0.02),
+    Again("table-one", {"data": "boston", "contestant": "single_beta", "split": 4}, rel=0.01),
+    Again("one-run", {"schedule": "falls", "split": 0}, {"seeds": 1}, rel=0.01, only=("nll",)),
+    Again("one-run-curves", {"schedule": "restarts", "data_seed": 2}, rel=0.02),
+    Again("variance-head", {"beta": 1.0, "data_seed": 103}, rel=0.05),
+    Again("batch-ensemble-training-tuning", {"contestant": "single", "lr": 0.01, "split": 1001},
+          rel=0.02),
+    Again("batch-ensemble-training", {"data": "digits", "contestant": "sgd_fast", "split": 1},
+          {"budgets": {"digits": DIGITS | {"epochs": [1, 2]}}}, rel=0.05,
+          only=("parameters", "curves")),
+    Again("lifelong-tuning", {"contestant": "head", "lr": 0.03, "split": 1001}, abs=0.01),
+    Again("lifelong", {"contestant": "signs", "split": 0}, {"starts": 1}, abs=0.02),
+    Again("disentangling-tuning",
+          {"number": 30, "sigma": 0.2, "steps": 300, "data_seed": 1001}, rel=0.02),
+    Again("disentangling", {"number": 30, "sigma": 0.1, "data_seed": 1}, rel=0.05),
+    Again("bandit", {"agent": "random", "seed": 2}),
+    # At the two other rates rounding grows to other networks.
+    Again("rank1-training", {"contestant": "at_once"}, {"splits": 1, "starts": 1, "epochs": [40]},
+          rel=0.01, without=("curves",)),
+    # One network's, beside the means over twenty.
+    Again("rank1-training", {"contestant": "cauchy"},
+          {"splits": 1, "starts": 1, "epochs": [1, 2], "passes": 2}, rel=0.04,
+          only=("sigma", "negative")),
+    Again("pruning-tuning", {"contestant": "single", "lr": 0.003}, {"epochs": 1}, rel=0.02,
+          abs=0.5, only=("by_epoch", "train_nll")),
+    Again("pruning", {"contestant": "narrow", "beta": 0.1, "split": 3}, {"epochs": 1},
+          {"LEVELS": (0,)}, rel=0.02, abs=0.5, only=("by_epoch", "train_nll", "kl")),
+    Again("bayes-noise", {"seed": 1}, {"sizes": [1]}, {"ESTIMATORS": ("weights",)}, rel=5e-3),
+    Again("bayesian-cnn", {"contestant": "half", "split": 1}, LOOKS | {"epochs": 3}, rel=0.05,
+          abs=1.0, only=("by_epoch",)),
+    Again("bayesian-cnn", {"contestant": "narrow", "split": 2}, LOOKS | {"epochs": 0},
+          only=("by_epoch",)),
+    Again("bayesian-cnn-images", {"split": 0}, {"epochs": 0, "draws": 1, "shown": 0},
+          only=("index", "label")),
+    Again("gradient-flow", {"width": 64, "seed": 3}),
+    Again("kernel-width", {"activation": "tanh", "modulation": "last"},
+          {"widths": [32, 64], "resamples": 10}, {"FITTED": 1},
+          only=("limit", "mean", "error", "rms")),
+    Again("output-width", {"width": 2, "mean": 0.0}, abs=1e-3),
+    Again("embedded-training", {"mean": 0.5, "gamma": 1.0, "width": 32, "seed": 3}),
+    Again("embedded-spread", {"mean": 0.5, "seed": 3}, rel=0.01),
+    Again("perturbed-network", {"number": 0}, abs=1e-3),
+    Again("width-tuning", WIDTH | {"split": 101, "lr": 0.06}, {}, {"MEMBERS": (1,)}, rel=0.2),
+    Again("width", WIDTH | {"split": 1}, {}, {"MEMBERS": (1, 2)}, rel=0.2),
+    Again("digit-splits", {"method": "single", "split": 0}, {},
+          {"TRIES": {"single": networks.TRIES["single"][1:][:1]}}, rel=0.05, abs=0.02, only=SCORED),
+]  # fmt: skip
+#: What is not here, and where its parts are.
+ELSEWHERE = {
+    "nuts": "test_posteriors, where NumPyro is",
+    "nuts-distances": "test_posteriors, shorter",
+    "bayes": "test_posteriors: its loss and its start; 3,000 steps on all data are one training",
+    "perturbed": "test_kernels, from the numbers of perturbed-network",
+    "images-out": "test_images: one photograph, bicubic",
+    "digit-networks": "is the first split of digit-splits, see below",
+    "bandit-tuning": "test_training: one decision turned changes all that follow",
+    "rank1-training-tuning": "test_training: on which splits",
+    "rank1-noise": "test_training: its networks; whole it takes minutes",
+    "rank1-gradients": "test_training, one size of batch",
+}
+
+
+def agree(found: Any, row: Any, again: Again, where: str, *, compared: bool) -> None:
+    """Check that what is found is the row's, whose lists may be longer."""
+    if isinstance(found, dict):
+        for name in sorted(found.keys() - again.without):
+            value, here = found[name], compared or name in again.only
+            if here or isinstance(value, dict):
+                agree(value, row[name], again, f"{where} {name}", compared=here)
+    elif isinstance(found, list):
+        assert len(found) <= len(row), where
+        for i, value in enumerate(found):
+            agree(value, row[i], again, f"{where} {i}", compared=compared)
+    elif isinstance(found, float):
+        assert found == pytest.approx(row, rel=again.rel, abs=again.abs), where
+    else:
+        assert found == row, where
+
+
+@pytest.mark.parametrize("again", AGAIN, ids=lambda again: again.table)
+def test_a_row_trained_again_is_the_tables(again, monkeypatch):
+    one, table = EXPERIMENTS[again.table], measured.load(again.table)
+    (i,) = (i for i, case in enumerate(one.cases) if case | again.case == case)
+    module = importlib.import_module(one.run.__module__)
+    for name, value in again.constants.items():
+        monkeypatch.setattr(module, name, value)
+    found = json.loads(json.dumps(one.run(**one.cases[i], **one.settings | again.shorter)))
+    agree(found, table["rows"][i], again, again.table, compared=not again.only)
+
+
+def test_each_table_has_a_row_again():
+    names = {again.table for again in AGAIN} | ELSEWHERE.keys()
+    assert names == {name for name in EXPERIMENTS if not name.startswith("contest/")}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_table_is_that_of_its_experiment(name):
+    one, table = EXPERIMENTS[name], measured.load(name)
+    assert one.name == name
+    for key in ("about", "budget", "settings"):
+        assert table[key] == getattr(one, key), f"{key}: make results NAME={name}"
+    pairs = zip(table["rows"], one.cases, strict=True)
+    assert [{key: row.get(key) for key in case} for row, case in pairs] == list(one.cases)
+    assert len({frozenset(row) for row in table["rows"]}) == 1  # each has all results
+    if one.summarize is not None:
+        summary = json.loads(json.dumps(one.summarize(table["rows"])))
+        assert table["summary"] == json_files.rounded(summary, one.digits)
+    assert 0 < table["seconds"] <= LONGEST and table["machine"]["threads"] == 1
+    assert str(datetime.date.fromisoformat(table["date"])) == table["date"]
+    assert {"torch", "numpy"} <= table["machine"]["versions"].keys()
+
+
+CHOSEN = {
+    "running-example-tuning": {name: row.chosen for name, row in example.CONTESTANTS.items()},
+    "batch-ensemble-training-tuning": {
+        name: row.chosen for name, row in training_batch_ensemble.CONTESTANTS.items()
+    },
+    "lifelong-tuning": {name: row.chosen for name, row in lifelong.CONTESTANTS.items()},
+    "rank1-training-tuning": {name: row.chosen for name, row in training_rank1.CONTESTANTS.items()},
+    "bandit-tuning": bandits.CHOSEN,
+    "pruning-tuning": pruning.LR,
+    "width-tuning": {
+        task: {
+            method: {str(width): [*picked] for width, picked in widths.items()}
+            for method, widths in methods.items()
+        }
+        for task, methods in width.CHOSEN.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name.endswith("-tuning")])
+def test_settings_are_those_of_the_tuning_on_other_data(name):
+    """No setting was chosen by what is reported."""
+    summary = measured.load(name)["summary"]
+    if name == "disentangling-tuning":
+        summary = {(row["number"], row["sigma"]): row["steps"] for row in summary}
+    assert summary == CHOSEN.get(name, parts.CHOSEN)
+    tuned, reported = EXPERIMENTS[name], EXPERIMENTS[name.removesuffix("-tuning")]
+    seeds = [
+        {
+            (case.get("task"), value)
+            for case in one.cases
+            for key, value in (one.settings | case).items()
+            if key in ("split", "seed", "data_seed")
+        }
+        for one in (tuned, reported)
+    ]
+    assert not seeds[0] & seeds[1]
+    assert all(seeds) or name == "rank1-training-tuning"  # which has them in its code
+
+
+def test_all_contestants_had_as_many_tries():
+    for recipes in (
+        bandits.GRIDS,
+        networks.TRIES,
+        {n: r.tries for n, r in example.CONTESTANTS.items()},
+    ):
+        assert len({len(tries) for tries in recipes.values()}) == 1
+        assert all(len({str(one) for one in tries}) == len(tries) for tries in recipes.values())
+
+
+def test_columns_of_tables_agree():
+    """What two columns, or two tables, say of one thing."""
+    for row in measured.load("pruning")["rows"]:
+        assert row["left"] == [477_600 - 4776 * level for level in pruning.LEVELS]
+        assert row["error"][0] == row["by_size"][0] == row["by_epoch"][-1]
+        assert (row["contestant"] in pruning.PRIORS) == (row["beta"] in pruning.BETAS)
+    cnn = measured.load("bayesian-cnn")["rows"]
+    for row in cnn:
+        if row["elbo"] is not None:
+            assert row["elbo"][0] == pytest.approx(-row["train_nll"][0] - row["kl"][0], rel=2e-3)
+    (images,) = measured.load("bayesian-cnn-images")["rows"]
+    row = measured.row(cnn, contestant="wide", split=0)
+    for name in ("aleatoric", "epistemic", "aleatoric_by_weights", "epistemic_by_weights"):
+        assert np.mean(images["digits"][name]) == pytest.approx(row[name][0], rel=0.1)
+    splits = measured.load("digit-splits")["rows"]
+    for own in measured.load("digit-networks")["rows"]:
+        row = measured.row(splits, method=own["method"], split=0)
+        assert row["chosen"] == int(np.argmin(row["validation"]))
+        assert own["setting"] == networks.TRIES[own["method"]][row["chosen"]]
+        assert {name: own[name] for name in row["test"]} == row["test"]
+        _, _, (x, labels) = dropout.split_digits(1200, 0)
+        arrays = unpacked(own["method"], own["arrays"])
+        found = networks.scores(probabilities(own["method"], arrays, x, 0, own["p"]), labels)
+        assert found == pytest.approx(row["test"], rel=1e-3, abs=1e-9)
+    x, _, curves = one_run.drawn()
+    assert {own.shape for own in curves.values()} == {(2, 5, len(x))}
+    for row in measured.load("images-out")["rows"][:1]:  # a constant σ has the NLL of its error
+        rms = 255 * 10 ** (-np.array(row["psnr"]) / 20)
+        assert row["nll"] == pytest.approx(0.5 + np.log(rms * np.sqrt(2 * np.pi)), abs=2e-3)
 
 
 @pytest.mark.bad_input
 @pytest.mark.parametrize(("name", "kind"), [("start", ValueError), (3, TypeError)])
 def test_an_unknown_name_lists_the_known(name, kind):
+    assert name not in EXPERIMENTS and len(EXPERIMENTS) == len([*EXPERIMENTS])
     with pytest.raises(kind, match=r"name must be one of 'starts'.*, got "):
         EXPERIMENTS[name]
 
@@ -28,3 +278,13 @@ def test_the_makefile_knows_which_tables_need_more():
     line = re.search(r"^FOREIGN +:= (.*)$", (ROOT / "Makefile").read_text(), flags=re.M)
     assert line[1].split() == list(experiments.NEEDS)
     assert experiments.NEEDS.keys() <= experiments.LOCATIONS.keys()
+
+
+def test_each_table_answers_a_question_of_its_own():
+    assert {*measured.names()} == {*QUESTIONS}
+    words = {" ".join(re.findall(r"\w+", text.lower())) for text in QUESTIONS.values()}
+    assert len(words) == len(QUESTIONS)
+    for name, question in QUESTIONS.items():
+        assert re.fullmatch(r"[A-Z][^.?!]+\?", question)
+        comparing = re.search(r"\b(better|best|worse|worst|wins?)\b", question)
+        assert bool(comparing) == (name.removeprefix("contest/") in TASKS), name

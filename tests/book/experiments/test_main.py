@@ -7,31 +7,16 @@ import pytest
 import toy_experiment as toy
 
 from ensedu.book import experiments
-from ensedu.book.experiments import EXPERIMENTS, nuts
+from ensedu.book.experiments import nuts
 from ensedu.book.experiments.__main__ import folders, main
-from ensedu.book.experiments.questions import QUESTIONS
 from tests.running.toy_runs import (
     expected,
-    leave_ten_rows,
-    read_table,
-    started_rows,
     without_times,
 )
 
 ROOT = Path(__file__).parents[3]
 
 pytestmark = pytest.mark.usefixtures("toy_log")
-
-
-def test_rows_of_older_code_are_kept_if_asked_for(tmp_path, two_toys, toy_log):
-    path = leave_ten_rows(tmp_path)
-    path.write_text(path.read_text().replace('"code": "', '"code": "0'))
-    with path.open("a") as opened:  # of a case that the older code had
-        opened.write('{"case": {"i": 99, "name": "z"}, "results": {"value": 1}, "seconds": 9.0}\n')
-    assert main(["toy", "--out", str(tmp_path)]) == 1
-    assert main(["toy", "--older", "--out", str(tmp_path)]) == 0
-    assert without_times(tmp_path / "toy.json") == expected() and started_rows(toy_log) == [7]
-    assert read_table(tmp_path / "toy.json")["seconds"] < 9
 
 
 @pytest.fixture
@@ -45,13 +30,6 @@ def two_toys(monkeypatch):
     monkeypatch.setattr("ensedu.book.experiments.__main__.EXPERIMENTS", found)
 
 
-def test_the_command_computes_all_by_default(tmp_path, two_toys, capsys):
-    assert main(["--out", str(tmp_path), "--workers", "1"]) == 0
-    words = [f"wrote {tmp_path / name}.json" for name in ("toy", "other")]
-    assert capsys.readouterr().out.splitlines() == words
-    assert len(read_table(tmp_path / "other.json")["rows"]) == 3
-
-
 def test_a_table_that_fails_leaves_the_others(tmp_path, two_toys, capsys, monkeypatch):
     monkeypatch.setenv("TOY_FAULT", "raise")
     assert main(["toy", "other", "toy", "--out", str(tmp_path)]) == 1
@@ -59,31 +37,11 @@ def test_a_table_that_fails_leaves_the_others(tmp_path, two_toys, capsys, monkey
     assert said.out == f"wrote {tmp_path / 'other.json'}\n"
     assert "1 of 11 cases of toy failed" in said.err
     monkeypatch.delenv("TOY_FAULT")
-    assert main(["toy", "--out", str(tmp_path)]) == 0
+    path = tmp_path / "toy.jsonl"
+    path.write_text(path.read_text().replace('"code": "', '"code": "0'))
+    assert main(["toy", "--out", str(tmp_path)]) == 1
+    assert main(["toy", "--older", "--out", str(tmp_path)]) == 0
     assert without_times(tmp_path / "toy.json") == expected()
-
-
-def test_ctrl_c_stops_the_command(tmp_path, two_toys, capsys, monkeypatch):
-    def stopped(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("ensedu.book.experiments.__main__.compute_table", stopped)
-    assert main(["--out", str(tmp_path)]) == 130
-    assert capsys.readouterr() == ("", "")
-
-
-def test_fresh_drops_what_is_kept(tmp_path, two_toys, toy_log):
-    leave_ten_rows(tmp_path)
-    assert main(["toy", "--fresh", "--out", str(tmp_path)]) == 0
-    assert started_rows(toy_log) == list(range(11))
-
-
-def test_the_list_runs_nothing(capsys):
-    assert main(["--list"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in said] == list(EXPERIMENTS)
-    one = EXPERIMENTS["starts"]
-    assert f"starts: {QUESTIONS['starts']} {len(one.cases)} rows; {one.budget}" in said
 
 
 @pytest.mark.bad_input

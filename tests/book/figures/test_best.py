@@ -1,7 +1,7 @@
 """What *Which one is best?* draws is what it is given, and each sentence says one thing of it."""
 
 import numpy as np
-import pytest
+from scipy import stats
 
 from ensedu import plot
 from ensedu.book.experiments.contest import reading
@@ -9,17 +9,16 @@ from ensedu.book.figures import best
 from ensedu.book.page.frames import ranges
 from ensedu.book.page.said import too_much
 from ensedu.contest.contestants import CONTESTANTS
-from ensedu.contest.sensitivity import Sensitivity
-from ensedu.uncertainty import Interval
+from ensedu.contest.statistics import Pooled
+from ensedu.uncertainty import Interval, holm
 from tests.plot.looks import LIGHT, drawn, readable, texts
 
-LONG, SHORT = "one network, with a temperature", "one network + temperature"
+LONG = "one network, with a temperature"
 
 
 def effect(mean, word, method=None):
     return plot.PooledEffect(
-        (mean - 0.1, mean, mean + 0.2), (mean - 0.7, mean + 0.8), [mean - 0.3, mean + 0.3], word,
-        method,
+        (mean - 0.1, mean, mean + 0.2), [mean - 0.3, mean + 0.3], word, method
     )  # fmt: skip
 
 
@@ -34,51 +33,51 @@ def said(figure):
 
 FOREST = best.Forest(
     {
-        "one network": rows("unclear", "worse", "better", "better by little"),
-        LONG: rows(*["better"] * 4),
+        "without": rows("unclear", "worse", "better", "better by little"),
+        "with": rows(*["better"] * 4),
     }
 )
 
 
 def test_a_forest_offers_its_choices_on_one_axis():
-    assert FOREST.choices == {"beside": ["one network", SHORT]}
+    assert FOREST.choices == {"temperature": ["without", "with"]}
     for look in LIGHT:
         one, other = (
-            ranges(drawn(lambda beside=beside: FOREST.draw(beside), look))
-            for beside in FOREST.choices["beside"]
+            ranges(drawn(lambda choice=choice: FOREST.draw(choice), look))
+            for choice in FOREST.choices["temperature"]
         )
         assert one == other
-    assert {SHORT, "rival with number 3"} <= said(FOREST.draw(SHORT))
-    readable(lambda: FOREST.draw(SHORT))
+    assert {"one network + temperature", "rival with number 3"} <= said(FOREST.draw("with"))
+    assert "one network" in said(FOREST.draw("without"))
+    readable(lambda: FOREST.draw("with"))
 
 
 def test_a_forest_says_who_is_better():
-    assert FOREST.say("one network") == (
-        "On average, better than one network: rival with number 3, rival with number 2."
+    assert FOREST.say("without") == (
+        "Without one, better than one network: rival with number 3, rival with number 2."
     )
-    assert FOREST.say(SHORT) == (
-        "On average, 4 of 4 are better than one with a temperature; rival with number 3 leads."
+    assert FOREST.say("with") == (
+        "With a temperature for all, 4 of 4 are better than one network; rival with number 3 leads."
     )
-    nobody = best.Forest({"one network": rows("unclear", "worse", "practically equal")})
-    assert nobody.say("one network") == "On average, nobody is better than one network for sure."
+    nobody = best.Forest({"without": rows("unclear", "worse", "practically equal")})
+    assert nobody.say("without") == "Without one, nobody is better than one network for sure."
 
 
-def test_luck_shows_each_score_and_a_gain_beside_a_unit():
-    scores = {
-        "single": np.array([[1.0, 1.2], [1.5, 1.9]]), "rank1": np.array([[0.9, 1.1], [1.3, 1.7]])
-    }  # fmt: skip
-    shown = best.Luck(scores, 0.3, "loans")
+def test_luck_shows_each_comparison_and_a_gain_beside_a_unit():
+    differences = np.array([[-0.3, 0.1, -0.2], [-0.1, -0.2, 0.1]])
+    shown = best.Luck("rank1", differences, 0.3, "loans")
     for look in LIGHT:
         (axes,) = drawn(shown.draw, look).axes
-        *dots, gain, unit = axes.lines
-        for line, own in zip(dots, scores.values(), strict=True):
-            assert sorted(line.get_xdata()) == sorted(own.ravel())
-        np.testing.assert_allclose(gain.get_xdata(), [1.25, 1.4])
-        np.testing.assert_allclose(unit.get_xdata(), [1.1, 1.4])
+        *dots, gain, unit, _ = axes.lines
+        for y, (line, own) in enumerate(zip(dots, differences, strict=True)):
+            assert line.get_xdata().tolist() == own.tolist()
+            assert np.abs(line.get_ydata() - y).max() < 0.5
+        np.testing.assert_allclose(gain.get_xdata(), [-0.1, 0])
+        np.testing.assert_allclose(unit.get_xdata(), [-0.3, 0])
         assert [words.get_text() for words in axes.get_yticklabels()] == [
-            "one network", "rank-1 BNN", "gain: 0.15", "1 unit: 0.30"
+            "split 1", "split 2", "gain: 0.10", "1 unit: 0.30"
         ]  # fmt: skip
-    assert shown.say() == "On loans the rank-1 BNN gains 0.5 units."
+    assert shown.say() == "On loans the rank-1 BNN wins 67% of all comparisons."
     readable(shown.draw)
 
 
@@ -87,8 +86,8 @@ def test_the_longest_sentences_say_one_thing():
     names.sort(key=lambda name: -len(best.brief(name).split()))
     for number in (2, 3, 4):
         longest = {name: effect(i, "better by little") for i, name in enumerate(names[:number])}
-        for name, beside in ((LONG, SHORT), ("one network", "one network")):
-            assert not too_much(best.Forest({name: longest}).say(beside))
+        for choice in ("without", "with"):
+            assert not too_much(best.Forest({choice: longest}).say(choice))
     for name in names[1:]:
         others = {name: effect(0, "better"), names[0]: effect(-1, "better")}
         for data in ("telephone customers", "MNIST-5000, LeNet-5"):
@@ -133,19 +132,24 @@ def test_a_table_of_one_data_set_has_means_and_differences_and_no_word():
     assert found.caption.startswith("MNIST-5000, MLP: means")
 
 
-def test_ways_show_the_data_set_that_helped_most():
-    def at(mean):
-        return Interval(mean, mean - 1, mean + 1, 5, 0.1)
+def test_ways_show_each_word_and_what_other_tests_say():
+    rng = np.random.default_rng(0)
 
-    found = Sensitivity(
-        random_effects=at(-0.4), between=0.1,
-        without={"x": at(-0.5), "y": at(-0.2), "z": at(-0.3)},
-        means=(-0.5, -0.2), p_values=(0.1, 0.2), alone={"mlps": at(-0.7), "new": at(-0.6)},
-    )  # fmt: skip
-    assert best.ways({"a": at(-0.45)}, {"a": found}) == {
-        "as above": {"a": (-1.45, -0.45, 0.55)},
-        "without LeNet-5": {"a": (-1.7, -0.7, pytest.approx(0.3))},
-        "data sets new to this book": {"a": (-1.6, -0.6, 0.4)},
-        "without its best data set": {"a": (-1.2, -0.2, 0.8)},
-        "random effects": {"a": (-1.4, -0.4, 0.6)},
-    }
+    def one(shift, adjusted):
+        d = dict(enumerate(rng.normal(shift, 1, 11)))
+        return Pooled(
+            middle=0.0, low=-1.0, high=1.0, sources=d, tasks=(), p=0.1, adjusted=adjusted,
+            word="better" if adjusted < 0.05 else "unclear",
+        )  # fmt: skip
+
+    usual = {"rank1": one(-1, 0.012), "wide": one(0, 0.5)}
+    found = best.ways({"usual": usual, "other": {"rank1": one(0, 1.0)}}, ["rank1"])
+    t, w = (
+        holm([test([*each.sources.values()]).pvalue for each in usual.values()])[0]
+        for test in (lambda d: stats.ttest_1samp(d, 0), stats.wilcoxon)
+    )
+    assert found == {
+        "usual": {"rank1": ("0.012", "better")}, "other": {"rank1": ("1.000", "unclear")},
+        "t-tests, Holm": {"rank1": (f"{t:.3f}", "")},
+        "Wilcoxon's, Holm": {"rank1": (f"{w:.3f}", "")},
+    }  # fmt: skip

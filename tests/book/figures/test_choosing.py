@@ -6,15 +6,13 @@ import pytest
 from ensedu.book.figures import choosing
 from ensedu.contest.statistics import Pooled
 from ensedu.plot.style import LOOKS, rendering
-from ensedu.uncertainty import Interval
 from tests.plot.looks import readable
 
 
 def pooled(low, high, word):
-    interval = Interval((low + high) / 2, low, high, 17, 0.01)
     return Pooled(
-        interval=interval, prediction=(-4.0, 4.0), unscaled=interval, sources={}, tasks=(),
-        adjusted=0.03, word=word,
+        middle=(low + high) / 2, low=low, high=high, sources={}, tasks=(), p=0.01, adjusted=0.03,
+        word=word,
     )  # fmt: skip
 
 

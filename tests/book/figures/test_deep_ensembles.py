@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 
 from ensedu import plot
-from ensedu.book.experiments.contest import reading
-from ensedu.book.figures import deep_ensembles
-from ensedu.book.figures.deep_ensembles import BySize, Contest, Members, Own
+from ensedu.book.figures.deep_ensembles import BySize, Members, Own
 from ensedu.book.page.said import too_much
 from ensedu.plot.style import INK, LOOKS
-from tests.plot.looks import LIGHT, drawn, readable, texts
+from tests.plot.looks import LIGHT, drawn, readable
 
 SIZES = np.arange(1, 11)
 
@@ -26,19 +24,6 @@ MEMBERS = Members(
         "Boston": {"RMSE": falling(3.24, 3.11), "NLL": falling(2.9, 2.4)},
     }
 )
-CONTEST = Contest(
-    {
-        reading.label(name): plot.PooledEffect(
-            (mean - 0.1, mean, mean + 0.1), (mean - 0.9, mean + 0.9), [mean - 0.2, mean + 0.2],
-            word, method,
-        )
-        for name, mean, word, method in (
-            ("deep_ensemble", -0.4, "better", "deep_ensemble"), ("wide", -0.05, "unclear", None),
-            (reading.SCALED, -0.15, "unclear", "single"), ("wide_scaled", -0.26, "", None),
-            ("deep_ensemble_scaled", -0.45, "", "deep_ensemble"),
-        )
-    }
-)  # fmt: skip
 MEAN = np.array([7.0, 3.0, 5.0, 11.0])
 OWN = Own("strength", MEAN - 2.5, MEAN, MEAN + 1.5, MEAN + np.array([1, -2, 2, -3]))
 
@@ -81,19 +66,6 @@ def test_members_say_what_five_and_ten_reach():
         "On concrete, five members have RMSE 5.83 instead of 6.02, ten 5.80."
     )
     assert not any(too_much(MEMBERS.say(data)) for data in MEMBERS.scores)
-
-
-def test_the_contest_has_a_row_each_and_says_what_a_larger_network_reaches():
-    assert CONTEST.say() == (
-        "With a temperature, four networks gain 0.45 units, one larger network 0.26."
-    )
-    assert not too_much(CONTEST.say())
-    readable(CONTEST.draw)
-    for look in LIGHT:
-        said = {" ".join(text.get_text().split()) for text in texts(drawn(CONTEST.draw, look))}
-        names = {"deep ensemble", "larger network", "temperature alone"}
-        names |= {*deep_ensembles.SHORT.values()}
-        assert names | {"better", "unclear"} <= said
 
 
 def test_new_rows_have_their_intervals_in_the_order_of_their_predictions():

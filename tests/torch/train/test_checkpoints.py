@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 
 import ensedu.torch as et
 from ensedu.torch.train.checkpoints import Checkpoint, load, newest, resume, save
-from tests.torch.train.processes import copied_process
+from tests.torch.train.tools import copied_process
 
 N, B, CLASSES = 41, 13, 3
 
@@ -120,17 +120,17 @@ def test_a_run_goes_on_as_if_nothing_had_happened(tmp_path, optimizer, dtype):
     assert again.train(5).state() == whole
 
 
-MODULES = {
-    "ours": lambda: et.mlp([5, 7, CLASSES], "rank1", 3),
-    "converted": lambda: et.ensemble(nn.Sequential(nn.Linear(5, 7)), "batch_ensemble", 3),
-    "parametrized": lambda: nn.utils.parametrizations.weight_norm(nn.Linear(5, 7)).bfloat16(),
-    "half": lambda: nn.LSTM(5, 7, batch_first=True).half(),
-}
+MODULES = [
+    lambda: et.mlp([5, 7, CLASSES], "rank1", 3),
+    lambda: et.ensemble(nn.Sequential(nn.Linear(5, 7)), "batch_ensemble", 3),
+    lambda: nn.utils.parametrizations.weight_norm(nn.Linear(5, 7)).bfloat16(),
+    lambda: nn.LSTM(5, 7, batch_first=True).half(),
+]
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_of_any_module_the_weights_alone(tmp_path, name):
-    net, other = MODULES[name](), MODULES[name]()
+@pytest.mark.parametrize("make", MODULES)
+def test_of_any_module_the_weights_alone(tmp_path, make):
+    net, other = make(), make()
     path = save(tmp_path, net, torch.optim.Adam(net.parameters()), 1)
     assert load(path, other) == Checkpoint(1, {}, path)
     torch.testing.assert_close(net.state_dict(), other.state_dict(), rtol=0, atol=0)
@@ -190,10 +190,10 @@ def test_an_optimizer_that_refuses_its_state_stays_as_it_is(tmp_path, monkeypatc
     assert run.state() == before
 
 
-BROKEN = [("first.weight", math.nan), ("tied.bias", -math.inf), ("norm.running_mean", math.nan)]
-
-
-@pytest.mark.parametrize(("name", "value"), BROKEN)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("first.weight", math.nan), ("tied.bias", -math.inf), ("norm.running_mean", math.nan)],
+)
 def test_what_is_not_finite_is_named_and_taken_if_asked(tmp_path, name, value):
     run, other = Run("sgd").train(1), Run("sgd", seed=99).train(2)
     run.net.register_buffer("mask", torch.full((3,), -math.inf))  # as a buffer may be

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import ensedu.torch as et
-from tests.torch.train.processes import copied_process
+from tests.torch.train.tools import copied_process
 
 if not torch.distributed.is_available():
     pytest.skip("this PyTorch has no torch.distributed", allow_module_level=True)
@@ -17,20 +17,15 @@ B, N, M, CLASSES = 14, 41, 3, 3
 CASES = {
     "batch_ensemble": lambda: et.mlp([5, 7, CLASSES], "batch_ensemble", M),
     "rank1": lambda: et.mlp([5, 7, CLASSES], "rank1", M),
-    "model, batch_ensemble": lambda: et.ensemble(Model(), "batch_ensemble", M),
-    "model, rank1": lambda: et.ensemble(Model(), "rank1", M),
-    "model, deep_ensemble": lambda: et.ensemble(Model(), "deep_ensemble", M, initialize=Model),
-    "model, last_layer": lambda: et.ensemble(Model(), "last_layer", M, head="last"),
+    "model, batch_ensemble": lambda: et.ensemble(model(), "batch_ensemble", M),
+    "model, rank1": lambda: et.ensemble(model(), "rank1", M),
+    "model, deep_ensemble": lambda: et.ensemble(model(), "deep_ensemble", M, initialize=model),
+    "model, last_layer": lambda: et.ensemble(model(), "last_layer", M, head="3"),
 }
 
 
-class Model(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.first, self.norm, self.last = nn.Linear(5, 7), nn.LayerNorm(7), nn.Linear(7, CLASSES)
-
-    def forward(self, x):
-        return self.last(self.norm(self.first(x)).tanh())
+def model():
+    return nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7), nn.Tanh(), nn.Linear(7, CLASSES))
 
 
 def trained(case, rank=0, ranks=1):

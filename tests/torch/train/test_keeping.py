@@ -13,27 +13,14 @@ from torch.optim import lr_scheduler as schedulers
 
 import ensedu.torch as et
 from ensedu.torch.train.checkpoints import newest, save
-from tests.torch.train.processes import copied_process
-from tests.torch.train.trained_networks import (
-    STEPS,
-    B,
-    converted,
-    data,
-    keeping,
-    network,
-    same,
-    told,
-)
+from tests.torch.train.nets import STEPS, B, converted, data, network
+from tests.torch.train.tools import copied_process, keeping, same, told, train
 
 RUNS = {
     "deterministic": lambda: (network("batch_ensemble"), *data()),
     "rank-1": lambda: (network("rank1"), *data()),
-    "converted": lambda: (converted("batch_ensemble"), *data(images=True)),
+    "converted": lambda: (converted("batch_ensemble"), *data(converted)),
 }
-
-
-def train(net, x, y, nll=et.softmax_cross_entropy, **settings):
-    return et.fit(net, x, y, nll, **({"epochs": 1, "batch_size": B} | settings))
 
 
 def whole_run(name, folder, every, nll=et.softmax_cross_entropy):
@@ -132,19 +119,6 @@ def test_the_best_epochs_of_another_training_are_not_taken_for_its_own(tmp_path)
     assert same(bests("one", start=3), bests("two", start=3))
 
 
-def test_more_epochs_go_on_and_fewer_are_refused(tmp_path):
-    x, y = data()
-    net, other = network("rank1"), network("rank1")
-    settings = {"lr": 0.05, "kl": et.KLWeight(anneal=4)}
-    first = train(network("rank1"), x, y, epochs=2, checkpoint=str(tmp_path), **settings)
-    rows = train(net, x, y, epochs=5, checkpoint=tmp_path, **settings)
-    assert rows[:2] == first
-    assert rows == train(other, x, y, epochs=5, **settings)
-    assert same(net.state_dict(), other.state_dict())
-    with pytest.raises(ValueError, match="epochs must be at least the 5 of the checkpoint, got 4"):
-        train(net, x, y, epochs=4, checkpoint=tmp_path, **settings)
-
-
 X, Y = data()
 CONSTANT = partial(torch.optim.lr_scheduler.ConstantLR, factor=0.5)
 SUM = partial(et.softmax_cross_entropy, reduction="sum")
@@ -220,19 +194,16 @@ def test_a_training_that_goes_on_takes_the_rates_of_one_that_was_not_stopped(tmp
     def run(epochs, **options):
         net, made = network("rank1"), []
         rows = train(
-            net,
-            X,
-            Y,
-            epochs=epochs,
-            lr=0.02,
-            fast_lr_factor=3.0,
-            optimizer=keeping(made),
-            **options,
-        )
+            net, X, Y, epochs=epochs, lr=0.02, fast_lr_factor=3.0, kl=et.KLWeight(anneal=4),
+            optimizer=keeping(made), **options,
+        )  # fmt: skip
         return rows, net.state_dict(), made[-1].state_dict()
 
+    kept = {"scheduler": MAKERS[name], "checkpoint": str(tmp_path)}
     expected = run(5, scheduler=MAKERS[name])
     assert not same(run(5)[1], expected[1])
     for epochs in (1, 3, 5):
-        found = run(epochs, scheduler=MAKERS[name], checkpoint=tmp_path)
+        found = run(epochs, **kept)
     assert same(found, expected)
+    with pytest.raises(ValueError, match="epochs must be at least the 5 of the checkpoint, got 4"):
+        run(4, **kept)

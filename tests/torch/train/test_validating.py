@@ -7,7 +7,8 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 import ensedu.torch as et
-from tests.torch.train.trained_networks import B, M, N, converted, data, network, numbers, same
+from tests.torch.train.nets import M, N, converted, data, network, numbers
+from tests.torch.train.tools import same, train
 
 S = 5
 
@@ -20,101 +21,60 @@ def probabilities(net, x, samples):
     return torch.cat(draws).mean(0)
 
 
-@pytest.mark.parametrize(
-    ("make", "method"),
-    [
-        (network, "single"),
-        (network, "batch_ensemble"),
-        (converted, "last_layer"),
-        (converted, "deep_ensemble"),
-    ],
-)
-def test_the_mixture_is_the_nll_of_mean_probabilities(make, method):
-    x, y = data(images=make is converted)
-    net = make(method)
-    held = et.Validation(x, y, score="mixture")
-    settings = {"epochs": 1, "batch_size": B, "lr": 0.5, "seed": 3}
-    rows = et.fit(net, x, y, et.softmax_cross_entropy, validation=held, **settings)
-    expected = -probabilities(net, x, 1)[torch.arange(N), y].log().mean()
-    assert rows[0]["validation"] == pytest.approx(float(expected), rel=1e-12)
-    if method != "single":  # and no more than the mean, by convexity
-        mean = et.softmax_cross_entropy(net.eval()(x), y).detach()
-        assert rows[0]["validation"] < float(mean)
+CASES = [
+    (network, "single", 1), (network, "batch_ensemble", 1), (network, "rank1", S),
+    (converted, "last_layer", 1), (converted, "deep_ensemble", 1),
+]  # fmt: skip
 
 
-def test_it_combines_the_draws_too():
+@pytest.mark.parametrize(("make", "method", "samples"), CASES)
+def test_the_mixture_is_the_nll_of_mean_probabilities(make, method, samples):
     """By the generator as the training has left it, in the order of passes by hand."""
-    x, y = data()
-    for samples in (1, S):
-        net, states = network("rank1", posterior_std=0.9), []
-
-        def state(row, states=states):
-            states.append(torch.get_rng_state())
-
-        held = et.Validation(x, y, score="mixture", samples=samples)
-        rows = et.fit(
-            net, x, y, et.softmax_cross_entropy, epochs=1, batch_size=N, validation=held,
-            callback=state,
-        )  # fmt: skip
-        with torch.random.fork_rng(devices=[]):
-            torch.set_rng_state(states[0])
-            expected = -probabilities(net, x, samples)[torch.arange(N), y].log().mean()
-        assert rows[0]["validation"] == pytest.approx(float(expected), rel=1e-12)
+    x, y = data(make)
+    net, states = make(method, **({"posterior_std": 0.9} if samples > 1 else {})), []
+    held = et.Validation(x, y, score="mixture", samples=samples)
+    look = {"callback": lambda row: states.append(torch.get_rng_state())}
+    rows = train(net, x, y, lr=0.1, validation=held, **look)
+    with torch.random.fork_rng(devices=[]):
+        torch.set_rng_state(states[0])
+        expected = -probabilities(net, x, samples)[torch.arange(N), y].log().mean()
+    assert rows[0]["validation"] == pytest.approx(float(expected), rel=1e-12)
 
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_function_gets_all_predictions_and_targets(stream):
-    x, y = data()
-    seen = []
+    (x, y), found = data(), []
 
     def score(predictions, targets):
-        assert not predictions.requires_grad
-        seen.append((predictions, targets))
-        return -float((predictions.softmax(-1).mean(0).argmax(-1) == targets).double().mean())
+        assert predictions.shape == (S * M, N, 2) and not predictions.requires_grad
+        assert len(predictions[:, 0, 0].unique()) == S * M and torch.equal(targets, y)
+        hits = predictions.softmax(-1).mean(0).argmax(-1) == targets
+        found.append(-float(hits.double().mean()))
+        return found[-1]
 
-    held = DataLoader(TensorDataset(x, y), 5) if stream else x
-    net = network("rank1")
-    rows = et.fit(
-        net, x, y, et.softmax_cross_entropy, epochs=2, batch_size=B,
-        validation=et.Validation(held, None if stream else y, score=score, samples=S),
-    )  # fmt: skip
-    assert [tuple(p.shape) for p, _ in seen] == [(S * M, N, 2)] * 2
-    assert all(torch.equal(targets, y) for _, targets in seen)
-    assert len({float(p[i * M, 0, 0]) for p, _ in seen[:1] for i in range(S)}) == S
-    hits = [float((p.softmax(-1).mean(0).argmax(-1) == y).double().mean()) for p, _ in seen]
-    assert [row["validation"] for row in rows] == [-hit for hit in hits]
+    held = (DataLoader(TensorDataset(x, y), 5), None) if stream else (x, y)
+    held = et.Validation(*held, score=score, samples=S)
+    rows = train(network("rank1"), x, y, epochs=2, validation=held)
+    assert [row["validation"] for row in rows] == found
 
 
-@pytest.mark.parametrize("score", ["mean", "mixture"])
 @pytest.mark.parametrize("method", ["rank1", "mc_dropout"])
-def test_a_score_does_not_change_the_training(method, score):
+def test_a_score_does_not_change_the_training(method):
     """Nor does a stream that it shuffles."""
     x, y = data()
-    plain = network(method)
-    et.fit(plain, x, y, et.softmax_cross_entropy, epochs=3, batch_size=B)
     shuffled = DataLoader(TensorDataset(x, y), 5, shuffle=True)
-    for held in ((x, y), (shuffled, None)):
+    plain = None
+    for held in (
+        None,
+        (x, y),
+        et.Validation(shuffled),
+        et.Validation(x, y, score="mixture", samples=S),
+        et.Validation(shuffled, score="mixture", samples=S),
+    ):
         net = network(method)
-        samples = 1 if score == "mean" else S
-        et.fit(
-            net, x, y, et.softmax_cross_entropy, epochs=3, batch_size=B,
-            validation=et.Validation(*held, score=score, samples=samples),
-        )  # fmt: skip
-        assert same(net.state_dict(), plain.state_dict())
-
-
-def test_the_best_epoch_is_that_of_the_score(tmp_path):
-    x, y = data()
-    values = [3.0, 1.0, 2.0, 4.0, 0.0]
-    left = iter(values)
-    held = et.Validation(x, y, score=lambda predictions, y: next(left), patience=2)
-    net, best = network("batch_ensemble"), network("batch_ensemble")
-    rows = et.fit(
-        net, x, y, et.softmax_cross_entropy, epochs=9, batch_size=B, lr=0.1, validation=held
-    )
-    et.fit(best, x, y, et.softmax_cross_entropy, epochs=2, batch_size=B, lr=0.1)
-    assert [row["validation"] for row in rows] == values[:4]
-    assert same(net.state_dict(), best.state_dict())
+        train(net, x, y, epochs=3, validation=held)
+        plain = plain or net.state_dict()
+        assert same(net.state_dict(), plain)
 
 
 def test_targets_without_an_axis_meet_their_predictions():
@@ -122,7 +82,7 @@ def test_targets_without_an_axis_meet_their_predictions():
     torch.manual_seed(5)
     net = et.mlp([5, 7, 1], "batch_ensemble", M, dtype=torch.float64)
     held = et.Validation(x, y, score="mixture")
-    rows = et.fit(net, x, y, et.half_squared_error, epochs=1, batch_size=B, validation=held)
+    rows = train(net, x, y, et.half_squared_error, validation=held)
     losses = 0.5 * (net(x)[..., 0] - y).square().detach()
     expected = (math.log(M) - torch.logsumexp(-losses, 0)).mean()
     assert rows[0]["validation"] == pytest.approx(float(expected), rel=1e-12)
@@ -133,7 +93,4 @@ def test_a_score_that_is_not_finite_is_named(value):
     x, y = data()
     held = et.Validation(x, y, score=lambda predictions, y: value)
     with pytest.raises(FloatingPointError, match=f"validation is {value} at step 4"):
-        et.fit(
-            network("single"), x, y, et.softmax_cross_entropy, epochs=1, batch_size=B,
-            validation=held,
-        )  # fmt: skip
+        train(network("single"), x, y, validation=held)

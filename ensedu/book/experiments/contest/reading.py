@@ -12,19 +12,10 @@ from numpy import ndarray as Array
 from ensedu.book import measured
 from ensedu.book.experiments.contest.tasks import SAME_SOURCE, SEEN, TASKS
 from ensedu.common import checks
-from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
+from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE, TABULAR
 from ensedu.contest.networks import MEMBERS, PASSES
-from ensedu.contest.sensitivity import Sensitivity, sensitivity
-from ensedu.contest.statistics import (
-    CLIP,
-    Pooled,
-    TaskScores,
-    mean_intervals,
-    pooled,
-    source_means,
-    task_difference,
-    verdict,
-)
+from ensedu.contest.rounds import FRESH
+from ensedu.contest.statistics import Pooled, TaskScores, pooled, task_difference
 from ensedu.methods import METHODS
 from ensedu.plot import PooledEffect
 from ensedu.uncertainty import Interval
@@ -34,36 +25,39 @@ __all__ = [
     "SCALED",
     "SCORES",
     "compared",
+    "contenders",
     "costs",
     "effects",
     "forests",
     "label",
     "means",
+    "other_ways",
     "passes",
     "prices",
-    "robustness",
     "rows",
     "tables",
     "task_scores",
     "tasks",
-    "unplanned",
 ]
 
-#: One network with a temperature, which stands beside the contestants.
+#: All who are compared, if they have rows of each source.
+ENTERED = CONTESTANTS | TABULAR
+#: One network with a temperature, which is a rival of those without.
 SCALED = f"{REFERENCE}_scaled"
-#: What is compared, on which scale, and whether more is better: of classes, of numbers, of both.
+#: What is compared, whether more is better, and of which tasks: of classes, of numbers, of both.
 SCORES = {
-    "nll": ("units", False, (True, False)),
-    "error": ("log ratio", False, (True,)),
-    "brier": ("log ratio", False, (True,)),
-    "rmse": ("log ratio", False, (False,)),
-    "crps": ("log ratio", False, (False,)),
-    "auroc": ("difference", True, (True, False)),
+    "nll": (False, (True, False)),
+    "error": (False, (True,)),
+    "brier": (False, (True,)),
+    "rmse": (False, (False,)),
+    "crps": (False, (False,)),
+    "auroc": (True, (True, False)),
 }
 #: What a contestant costs: parameters that a prediction needs, and seconds of one thread.
 COSTS = ("kept", "train_seconds", "predict_seconds")
-#: Who runs its network once a weight sample, without being a random method of the book.
-SAMPLED = ("swag", "ivon")
+#: Who runs its network `PASSES` times, without being a random method of the book: once a weight
+#: sample, or a member of TabM.
+SAMPLED = ("swag", "ivon", *TABULAR)
 
 
 def tasks() -> list[str]:
@@ -93,57 +87,58 @@ def scores_of_rows(task: str, score: str) -> dict[str, Float[Array, "splits seed
 
 
 @functools.cache
-def task_scores(score: str) -> tuple[TaskScores, ...]:
-    """Return a score of all tasks that have it, each with those who are compared."""
-    kinds = SCORES[checks.one_of("score", score, SCORES)][2]
-    names = [*CONTESTANTS, SCALED, *AGAIN]
+def contenders() -> tuple[str, ...]:
+    """Return who has rows of each source, and so takes part."""
+    by_source: dict[str, set[str]] = {}
+    for task in tasks():
+        there = by_source.setdefault(SAME_SOURCE.get(task, task), set())
+        there.update(row["contestant"] for row in rows(task))
+    return tuple(name for name in ENTERED if all(name in own for own in by_source.values()))
+
+
+@functools.cache
+def task_scores(score: str, tempered: bool = False) -> tuple[TaskScores, ...]:
+    """Return a score of all tasks that have it, each with those who are compared.
+
+    All have a temperature of their own if `tempered`; else none has, but `SCALED` is a rival. One
+    network is both of its copies together, twice as many seeds.
+    """
+    kinds = SCORES[checks.one_of("score", score, SCORES)][1]
+    (again,), ending = AGAIN, "_scaled" * checks.boolean("tempered", tempered)
     found = []
     for key in tasks():
         classes = "error" in rows(key)[0]
         if classes not in kinds:
             continue
         own = scores_of_rows(key, score)
+        both = {
+            name: np.concatenate([own[name], own[name.replace(REFERENCE, again)]], axis=1)
+            for name in (REFERENCE, SCALED)
+        }
+        values = {name: own[name + ending] for name in contenders() if name + ending in own}
+        values[REFERENCE] = both[REFERENCE + ending]
+        if not tempered:
+            values[SCALED] = both[SCALED]
         fit, test = np.mean([row["rows"] for row in rows(key)], axis=0).round().astype(int).tolist()
         found.append(
             TaskScores(
                 name=key, source=SAME_SOURCE.get(key, key), classes=classes, train=fit, test=test,
-                values={name: own[name] for name in names},
+                values=values,
             )
         )  # fmt: skip
     return tuple(found)
 
 
 @functools.cache
-def compared(score: str = "nll", reference: str = REFERENCE) -> dict[str, Pooled]:
-    """Return how each contestant differs from a reference, one of them or `SCALED`.
+def compared(
+    score: str = "nll", reference: str = REFERENCE, tempered: bool = False
+) -> dict[str, Pooled]:
+    """Return how each of `task_scores` differs from one of them.
 
-    A pair has one word, whoever of both is the reference. Holm's p-value is that among all
-    differences from one network, which was asked beforehand; of a pair without it the larger of
-    the two, each among all differences from one of the pair.
+    A pair has one word, whoever of both is the reference.
     """
-    found = _family(score, reference)
-    if SCORES[score][0] != "units":
-        return found
-    return {name: _of_the_pair(one, name, score, reference) for name, one in found.items()}
-
-
-def _of_the_pair(one: Pooled, name: str, score: str, reference: str) -> Pooled:
-    if reference == REFERENCE:
-        return one
-    mirrored = _family(score, name)[reference].adjusted
-    asked = (mirrored,) if name == REFERENCE else (mirrored, one.adjusted)
-    adjusted = max(p for p in asked if p is not None)
-    higher = SCORES[score][1]
-    return replace(one, adjusted=adjusted, word=verdict(one.interval, adjusted, higher=higher))
-
-
-@functools.cache
-def _family(score: str, reference: str) -> dict[str, Pooled]:
-    scale, higher, _ = SCORES[checks.one_of("score", score, SCORES)]
-    names = [name for name in (*CONTESTANTS, SCALED) if name != reference]
-    return pooled(
-        task_scores(score), reference=reference, contestants=names, scale=scale, higher=higher
-    )
+    higher = SCORES[checks.one_of("score", score, SCORES)][0]
+    return pooled(task_scores(score, tempered), reference=reference, higher=higher)
 
 
 @functools.cache
@@ -160,7 +155,7 @@ def costs(contestant: str) -> dict[str, float]:
             [row for row in rows(task) if row["contestant"] == name]
             for name in (contestant, REFERENCE)
         )
-        for cost, logs in found.items():
+        for cost, logs in found.items() if own else ():
             ratios = [np.mean(a[cost]) / np.mean(b[cost]) for a, b in zip(own, one, strict=True)]
             logs.append(float(np.log(np.median(ratios))))
     return {cost: float(np.exp(np.mean(logs))) for cost, logs in found.items()}
@@ -172,7 +167,7 @@ def passes(contestant: str) -> int | None:
     The members of a last layer have one body, which runs once.
     """
     name = contestant.removesuffix("_scaled")
-    row = METHODS.get(CONTESTANTS[name].method)
+    row = METHODS.get(ENTERED[name].method)
     if row is None:
         return None
     if row.stochastic or name in SAMPLED:
@@ -182,83 +177,60 @@ def passes(contestant: str) -> int | None:
 
 def prices() -> dict[str, dict[str, float | None]]:
     """Return `costs` and `passes` of all, one network with a temperature behind one network."""
-    others = [name for name in CONTESTANTS if name != REFERENCE]
+    others = [name for name in contenders() if name != REFERENCE]
     names = (REFERENCE, SCALED, *others)
     return {name: costs(name) | {"passes": passes(name)} for name in names}
 
 
-def robustness(contestant: str) -> Sensitivity:
-    """Return how an NLL differs from one network's, in other ways.
-
-    ``"new"`` are tasks on which nothing had been compared, ``"mlps"`` all but LeNet-5's.
-    """
-    groups = {
-        "new": [task for task in tasks() if task not in SEEN],
-        "mlps": [task for task in tasks() if task != "lenet"],
+def other_ways(tempered: bool = False) -> dict[str, dict[str, Pooled]]:
+    """Return `compared` of NLLs in other ways, by words: other references and fewer tasks."""
+    tasks = task_scores("nll", tempered)
+    copies = {
+        way: [
+            replace(task, values={**task.values, REFERENCE: task.values[REFERENCE][:, part]})
+            for task in tasks
+        ]
+        for way, part in (
+            ("its first copy alone", slice(FRESH)),
+            ("its second", slice(FRESH, None)),
+        )
     }
-    return sensitivity(task_scores("nll"), contestant, reference=REFERENCE, groups=groups)
+    fewer = {
+        "without LeNet-5": [task for task in tasks if task.name != "lenet"],
+        "data sets new to this book": [task for task in tasks if task.name not in SEEN],
+    }
+    ways = {"as in the figure": tasks, **copies, **fewer}
+    return {way: pooled(some, reference=REFERENCE) for way, some in ways.items()}
 
 
 def label(contestant: str) -> str:
     """Return what readers call a contestant."""
-    name = CONTESTANTS[contestant.removesuffix("_scaled")].label
+    name = ENTERED[contestant.removesuffix("_scaled")].label
     return name + ", with a temperature" * contestant.endswith("_scaled")
 
 
-def effects(names: Sequence[str], reference: str = REFERENCE) -> dict[str, PooledEffect]:
+def effects(names: Sequence[str], tempered: bool = False) -> dict[str, PooledEffect]:
     """Return the differences in NLL that `ensedu.plot.forest` draws, by readers' names."""
-    found = {}
-    for name in names:
-        one = compared("nll", reference)[name]
-        own = one.interval
-        found[label(name)] = PooledEffect(
-            (own.low, own.mean, own.high), one.prediction, [*one.sources.values()], one.word or "",
-            _color_of(name),
-        )  # fmt: skip
-    return found
+    found = compared("nll", tempered=tempered)
+    return {
+        label(name): PooledEffect(
+            (one.low, one.middle, one.high), [*one.sources.values()], one.word, _color_of(name)
+        )
+        for name in names if (one := found.get(name))
+    }  # fmt: skip
 
 
 def _color_of(contestant: str) -> str | None:
     """Return the method whose color a contestant has, if it has one."""
-    method = CONTESTANTS[contestant.removesuffix("_scaled")].method
+    method = ENTERED[contestant.removesuffix("_scaled")].method
     return method if contestant == method else None
 
 
-def unplanned(
-    contestant: str, reference: str = REFERENCE, *, without: Sequence[str] = ()
-) -> PooledEffect:
-    """Return how the NLL of any two differs, what is scaled as ``…_scaled``, without some tasks.
-
-    The units are those of `compared`. Nobody planned to ask, so it has no word.
-    """
-    left_out = {checks.one_of("without", task, TASKS) for task in without}
-    differences, sources = [], []
-    for task in task_scores("nll"):
-        if task.name in left_out:
-            continue
-        scores = scores_of_rows(task.name, "nll")
-        checks.one_of("contestant", contestant, scores)
-        checks.one_of("reference", reference, scores)
-        difference = scores[contestant].mean() - scores[reference].mean()
-        differences.append(np.clip(difference / task.unit, -CLIP, CLIP))
-        sources.append(task.source)
-    each = source_means(np.array(differences), sources)
-    mean, half = (float(one[0]) for one in mean_intervals(each[None])[:2])
-    beyond = half * (1 + len(each)) ** 0.5
-    return PooledEffect(
-        (mean - half, mean, mean + half), (mean - beyond, mean + beyond), each.tolist(), "",
-        _color_of(contestant),
-    )  # fmt: skip
-
-
-def forests() -> dict[str, dict[str, PooledEffect]]:
-    """Return `effects` of all, by the label of one beside whom they stand.
-
-    They stand beside one network, and beside one with a temperature.
-    """
+def forests(names: Sequence[str] = ()) -> dict[str, dict[str, PooledEffect]]:
+    """Return `effects` of some, by default of all, "without" a temperature and "with" one each."""
     return {
-        label(reference): effects([*compared("nll", reference)], reference=reference)
-        for reference in (REFERENCE, SCALED)
+        words: effects(names or [*compared("nll", tempered=tempered)], tempered)
+        for words, tempered in (("without", False), ("with", True))
     }
 
 
@@ -272,7 +244,7 @@ def means(task: str) -> dict[str, dict[str, tuple[float, Interval | None]]]:
         for own in task_scores(score):
             if own.name != task:
                 continue
-            for name in (*CONTESTANTS, SCALED):
+            for name in own.values:
                 difference = None
                 if name != REFERENCE:
                     difference = task_difference(own, name, reference=REFERENCE).interval

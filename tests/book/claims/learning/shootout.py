@@ -1,27 +1,34 @@
 """What *Which one is best?* claims, by the contest's tables."""
 
-from functools import cache
+from itertools import permutations
+from math import comb
 
 import numpy as np
 
+from ensedu.book import measured
 from ensedu.book.experiments.contest import mixes, reading
-from ensedu.book.experiments.contest.tasks import TASKS
-from ensedu.contest.contestants import CONTESTANTS, REFERENCE
+from ensedu.book.experiments.contest.tasks import SEEN, TASKS
+from ensedu.contest.contestants import CONTESTANTS, HALVES, REFERENCE, TABULAR
 from ensedu.contest.statistics import pooled
 from tests.book.claiming import Change, Claims
 
 PROTOCOL = "the protocol, which the contest's own code and tests hold"
 MEANING = "what a word or a number means"
+SECOND = "what the second edition published"
 CLAIMS = Claims(
     "learning/shootout",
     unclaimed={
-        "each of the intervals": MEANING,
-        "quantile of Student's distribution": MEANING,
-        "We call this length 1 unit": MEANING,
-        "so each must lie further from 0": MEANING,
-        "we would know the average better": MEANING,
-        "do not contradict each other": "what follows from the thin line",
+        "The mark is the middle of a": MEANING,
+        "Suppose that a rival is no better": MEANING,
+        "Unclear is not equal": MEANING,
+        "because signs do not know units": MEANING,
+        "we would know the middle better": MEANING,
+        "do not contradict each other": "what follows from the dots",
         "1 is perfect": MEANING,
+        "the lines of all rivals hold theirs": MEANING,
+        "Better: the line lies left of 0": MEANING,
+        "Unclear: anything else": MEANING,
+        "A rival is better if its NLL": MEANING,
         "are to train on": PROTOCOL,
         "Two hidden layers of": PROTOCOL,
         "Ensembles have four members": PROTOCOL,
@@ -29,10 +36,15 @@ CLAIMS = Claims(
         "Each choice is the least NLL": PROTOCOL,
         "Dropout is 0.1": PROTOCOL,
         "snapshots of the last third of a training": PROTOCOL,
-        "Holm's p-value below 0.05": PROTOCOL,
-        "an average may be unclear although": MEANING,
+        "Its p-values of the deep ensemble": SECOND,
+        "The second edition found both ensembles better": SECOND,
+        "the typical difference may not be": MEANING,
     },
 )
+
+
+#: One network with a temperature, and how many rivals there are.
+SCALED, RIVALS = reading.SCALED, 14
 
 
 def row(task: str, contestant: str, times: float, score: str = "nll") -> Change:
@@ -40,14 +52,27 @@ def row(task: str, contestant: str, times: float, score: str = "nll") -> Change:
     return Change(f"contest/{task}", "rows", {"contestant": contestant}, score, times=times)
 
 
-def mean(contestant: str, beside: str = REFERENCE) -> float:
-    """Return how a contestant's NLL differs on average."""
-    return reading.compared("nll", beside)[contestant].interval.mean
+def scaled(task: str, contestant: str, times: float) -> Change:
+    """Return a change of the NLL of a contestant with a temperature, in a task's table."""
+    where = {"contestant": contestant}
+    return Change(f"contest/{task}", "rows", where, "scaled", "nll", times=times)
 
 
-def word(contestant: str, beside: str = REFERENCE) -> str | None:
+def middle(contestant: str, tempered: bool = False) -> float:
+    """Return how a contestant's NLL differs from one network's on the typical source."""
+    return reading.compared("nll", tempered=tempered)[contestant].middle
+
+
+def word(contestant: str, beside: str = REFERENCE, tempered: bool = False) -> str:
     """Return a contestant's word in NLL."""
-    return reading.compared("nll", beside)[contestant].word
+    return reading.compared("nll", beside, tempered)[contestant].word
+
+
+def lower(contestant: str, beside: str = REFERENCE, tempered: bool = False) -> int:
+    """Return on how many sources a contestant's NLL is the lower one."""
+    return sum(
+        d < 0 for d in reading.compared("nll", beside, tempered)[contestant].sources.values()
+    )
 
 
 def on(task: str, contestant: str) -> float:
@@ -55,16 +80,19 @@ def on(task: str, contestant: str) -> float:
     return reading.compared()[contestant].sources[task]
 
 
-@cache
-def without_lenet(beside: str = REFERENCE):
-    """Return the differences in NLL without LeNet-5's task."""
-    return pooled([t for t in reading.task_scores("nll") if t.name != "lenet"], reference=beside)
+def apart(score: str, contestant: str) -> float:
+    """Return the mean over sources of how a score differs from one network's, in its own units."""
+    by_source: dict[str, list[float]] = {}
+    for one in reading.compared(score)[contestant].tasks:
+        by_source.setdefault(one.source, []).append(one.interval.mean)
+    return float(np.mean([np.mean(each) for each in by_source.values()]))
 
 
-def lenet(contestant: str):
-    """Return the NLL of each of a contestant's trainings on LeNet-5's task."""
+def dead(contestant: str) -> tuple[int, int]:
+    """Return how many of a contestant's trainings of LeNet-5 never began to learn, and of all."""
     (task,) = (task for task in reading.task_scores("nll") if task.name == "lenet")
-    return np.sort(task.values[contestant].ravel())
+    own = task.values[contestant]
+    return int((own > 2).sum()), own.size
 
 
 def lengths(contestant: str) -> np.ndarray:
@@ -72,16 +100,31 @@ def lengths(contestant: str) -> np.ndarray:
     return np.diff(mixes.intervals(contestant), axis=0)[0]
 
 
-def clear(beside: str = REFERENCE) -> dict[str, str]:
+def clear(tempered: bool = False) -> dict[str, str]:
     """Return the words of those that are not unclear."""
-    words = {name: word(name, beside) for name in reading.compared("nll", beside)}
-    return {name: one for name, one in words.items() if one != "unclear"}
+    found = reading.compared("nll", tempered=tempered)
+    return {name: one.word for name, one in found.items() if one.word != "unclear"}
+
+
+def lucky(others: int, k: int) -> float:
+    """Return how often k coins show the same side but for so many or fewer."""
+    return 2 * sum(comb(k, i) for i in range(others + 1)) / 2**k
+
+
+def wins() -> np.ndarray:
+    """Return of all pairs on all tasks how far the first is ahead, and how often it wins."""
+    found = []
+    for task in reading.task_scores("nll"):
+        for one, other in permutations([v for n, v in task.values.items() if n != SCALED], 2):
+            ahead = (other.mean() - one.mean()) / task.unit
+            found.append((ahead, (one[:, :, None] < other[:, None]).mean()))
+    return np.array(found).T
 
 
 @CLAIMS.says("rivals", "on data from 18 sources: see")
 @CLAIMS.says("sources", "nine of numbers and nine of classes")
 def _() -> None:
-    assert len(reading.compared()) == 14
+    assert len(reading.compared()) == RIVALS
     assert len({task().source for task in TASKS.values()}) == 18
     kinds = [
         {t().source for t in TASKS.values() if bool(t().classes) == of} for of in (True, False)
@@ -89,135 +132,162 @@ def _() -> None:
     assert list(map(len, kinds)) == [9, 9]
 
 
-@CLAIMS.says("lower", "NLL is 0.06 lower", row("concrete", "single", 1.01))
-@CLAIMS.says("apart", "a standard deviation of 0.13", row("concrete", "single", 1.1))
-@CLAIMS.says("unit", "the median over all 16 entries", row("concrete", "single", 1.01))
+@CLAIMS.says("comparisons", "Here are 160 such comparisons")
+@CLAIMS.says("lower", "NLL is 0.06 lower", row("concrete", "deep_ensemble", 1.01))
+@CLAIMS.says("unit", "on concrete it is 0.11", row("concrete", "rank1", 2))
+@CLAIMS.says("half-a-unit", "gains about half a unit", row("concrete", "deep_ensemble", 0.99))
 def _() -> None:
     (task,) = (task for task in reading.task_scores("nll") if task.name == "concrete")
     one, deep = (task.values[name] for name in (REFERENCE, "deep_ensemble"))
-    assert one.size == deep.size == 20
+    assert 5 * one.shape[1] * deep.shape[1] == one.size * deep.size / 5 == 160
     assert round(one.mean() - deep.mean(), 2) == 0.06
-    assert round(one.std(ddof=1), 2) == 0.13
-    assert round(task.unit, 2) == 0.10
-    assert len(task.values) == 16
-    assert round(on("concrete", "deep_ensemble"), 1) == -0.6
+    assert round(task.unit, 2) == 0.11
+    assert 0.45 < -on("concrete", "deep_ensemble") < 0.6
 
 
-@CLAIMS.says("half-width", "which of the two is better is unclear")
+@CLAIMS.says("six", "NLL in only six of ten comparisons, which")
+@CLAIMS.says("seven", "Half a unit wins seven of ten")
+@CLAIMS.says("take-with-you", "wins about seven of ten comparisons")
 def _() -> None:
-    """Two sets of data are too few to be pooled, so nothing can be clear."""
-    halves = ("deep_ensemble_half", "batch_ensemble_half")
-    both = [t for t in TASKS if any(row["contestant"] in halves for row in reading.rows(t))]
-    assert sorted(both) == ["concrete", "digits"]
+    ahead, won = wins()
+    for far, low, high in (
+        (0.25, 0.58, 0.64),
+        (0.5, 0.68, 0.74),
+        (0.65, 0.68, 0.77),
+        (1, 0.8, 0.9),
+    ):
+        assert low < np.mean(won[abs(ahead - far) < 0.1 * far]) < high, far
 
 
-@CLAIMS.says("better", "Better is, for example, the deep ensemble")
-@CLAIMS.says("left", "Its thick line lies left of 0")
-@CLAIMS.says("worse", "whose thick line lies right of 0", row("gpa2", "linear", 0.5))
-@CLAIMS.says("unclear", "Unclear is, for example, SWAG")
-@CLAIMS.says("holds", "Its thick line holds 0, so", row("leaves", "swag", 0.85))
-@CLAIMS.says("none", "Practically equal would be")
-@CLAIMS.says("rank1", "and yet it is called unclear", row("leaves", "rank1", 2))
+@CLAIMS.says("half-width", "two tables are too few for a verdict")
 def _() -> None:
-    found = reading.compared()
-    words = {name: one.word for name, one in found.items()}
-    assert [words[k] for k in ("deep_ensemble", "linear")] == ["better", "worse"]
-    assert words["swag"] == words["rank1"] == "unclear"
-    assert found["deep_ensemble"].interval.high < 0 < found["linear"].interval.low
-    assert found["swag"].interval.low < 0 < found["swag"].interval.high
-    assert "practically equal" not in words.values()
-    assert found["rank1"].interval.high < 0
+    for names, there in (
+        (HALVES, ["concrete", "digits"]), (TABULAR, ["college_distance", "gpa2"])
+    ):  # fmt: skip
+        ran = [t for t in TASKS if any(row["contestant"] in names for row in reading.rows(t))]
+        assert sorted(ran) == there
 
 
-@CLAIMS.says("words", "So two rivals are better than one", row("gpa2", "deep_ensemble", 2))
-@CLAIMS.says("predict", "On average over data from 18 sources")
-@CLAIMS.says("summary-better", "than one network by a third", row("digits", "batch_ensemble", 1.3))
-@CLAIMS.says("summary-worse", "Only the linear model is worse", row("gpa2", "linear", 0.5))
-@CLAIMS.says("seven", "although its average is better")
-@CLAIMS.says("less-than-luck", "two rivals that are better gain less")
+@CLAIMS.says("trials", "more only once in 762 trials")
+@CLAIMS.says("fifty", "so in about one contest of fifty")
+@CLAIMS.says("nine", "it would happen in one of nine")
+@CLAIMS.says("exercise-coins", "One rival is that lucky once")
+@CLAIMS.says("exercise-called", "So it may be called better")
+@CLAIMS.says("exercise-eleven", "With 11 of 12 it is nine percent")
+@CLAIMS.says("exercise-asks", "May a rival that is lower on 12")
+@CLAIMS.says("exercise-question", "meet it on 12 sources")
 def _() -> None:
-    assert clear() == {"deep_ensemble": "better", "batch_ensemble": "better", "linear": "worse"}
-    assert len(reading.compared()) == 14
-    assert -0.38 < mean("deep_ensemble") < -0.29
-    assert -0.72 < mean("batch_ensemble") < -0.62
+    assert round(1 / lucky(2, 18)) == 762
+    assert 45 < 1 / (RIVALS * lucky(2, 18)) < 55
+    assert round(1 / (RIVALS * lucky(3, 18))) == 9
+    assert 1 / lucky(0, 12) == 2048
+    assert round(100 * RIVALS * lucky(0, 12), 1) == 0.7
+    assert round(100 * RIVALS * lucky(1, 12)) == 9
 
 
-@CLAIMS.says("dots", "Take the deep ensemble's 18 dots")
-@CLAIMS.says("deep-dots", "16 of its 18 dots lie left", row("gpa2", "deep_ensemble", 0.9))
+@CLAIMS.says("two-dots", "At most two of the 18 dots")
+def _() -> None:
+    for one in (*reading.compared().values(), *reading.compared("nll", tempered=True).values()):
+        values = sorted(one.sources.values())
+        assert (one.low, one.high, one.middle) == (values[2], values[-3], np.median(values))
+        assert (one.word == "better") == (sum(d >= 0 for d in values) <= 2)
+
+
+@CLAIMS.says("none-worse", "Worse: it lies right of 0")
+@CLAIMS.says("none-equal", "Practically equal: all of it lies in")
+@CLAIMS.says("two", "Two rivals are better than one", row("wage", "deep_ensemble", 2))
+@CLAIMS.says("predict", "On the typical one of our data sets")
+@CLAIMS.says("summary", "one network by 0.6 units on the")
+@CLAIMS.says("others", "All others are unclear")
+@CLAIMS.says("wins-though-better", "although it is better: so one comparison")
+def _() -> None:
+    assert clear() == {"deep_ensemble": "better", "batch_ensemble": "better"}
+    assert len(reading.compared()) == RIVALS
+    assert round(middle("deep_ensemble"), 1) == -0.6
+
+
+@CLAIMS.says("all", "has the lower NLL on all 18", row("digits", "batch_ensemble", 1.3))
+@CLAIMS.says("seven-tenths", "On the typical one it gains 0.7",
+             *(row(t, "batch_ensemble", 2) for t in ("churn", "hpc", "cells")))  # fmt: skip
+@CLAIMS.says("three", "on deliveries and telephone customers about three")
+def _() -> None:
+    own = reading.compared()["batch_ensemble"].sources
+    assert lower("batch_ensemble") == len(own) == 18
+    assert round(middle("batch_ensemble"), 1) == -0.7
+    assert [round(own[task]) for task in ("deliveries", "churn")] == [-3, -3]
+    assert [round(own[task], 1) for task in ("saratoga", "breast_cancer")] == [-0.2, -0.2]
+    assert sorted(own, key=own.__getitem__)[:2] == ["churn", "deliveries"]
+
+
+@CLAIMS.says(
+    "deep", "gains 0.6 units on the typical source, and", row("gpa2", "deep_ensemble", 0.5)
+)
+@CLAIMS.says("twelve", "on 12 of the 18 it gains", row("leaves", "deep_ensemble", 1.2))
+@CLAIMS.says("sixteen", "It has the lower NLL on 16")
+@CLAIMS.says("right", "Two of the deep ensemble's dots lie", row("gpa2", "deep_ensemble", 0.9))
+@CLAIMS.says("take", "Take the deep ensemble's 18 dots")
+@CLAIMS.says("one-dot", "and one fewer would make it unclear")
+@CLAIMS.says("hair", "less than a hundredth of a unit")
+@CLAIMS.says("gaps", "any of the 19 gaps that our dots")
+@CLAIMS.says("nineteenths", "of at most three in nineteen")
 def _() -> None:
     own = reading.compared()["deep_ensemble"].sources
-    assert len(own) == 18
-    assert sum(one < 0 for one in own.values()) == 16
-    assert -0.38 < mean("deep_ensemble") < -0.29
+    assert lower("deep_ensemble") == 16
+    assert sum(d > 0 for d in own.values()) == 2
+    assert sum(-1 < d < -0.5 for d in own.values()) == 12
+    assert round(middle("deep_ensemble"), 1) == -0.6
+    assert -0.01 < own["hpc"] < 0
 
 
-@CLAIMS.says("eight", "while eight of its 18 dots", row("churn", "batch_ensemble", 1.2))
-@CLAIMS.says("twice", "gains twice as much on average", row("leaves", "batch_ensemble", 2))
-@CLAIMS.says("accident", "Both gain as much on MNIST", row("lenet", "batch_ensemble", 3))
+@CLAIMS.says("unclear", "SWAG's dots lie mostly to the left", row("gpa2", "swag", 2))
+@CLAIMS.says("linear", "On eight sources it loses more than", row("gpa2", "linear", 0.5))
+@CLAIMS.says("linear-unclear", "The linear model is unclear for another")
 def _() -> None:
-    shared, deep = (reading.compared()[name] for name in ("batch_ensemble", "deep_ensemble"))
-    assert 1.85 < shared.interval.mean / deep.interval.mean < 2.15
-    assert len(shared.sources) == 18
-    inside = [sum(abs(one) < 0.25 for one in each.sources.values()) for each in (shared, deep)]
-    assert inside == [8, 7]
-    assert {task for task, one in shared.sources.items() if one < -1} == {
-        "deliveries",
-        "churn",
-        "leaves",
-        "mnist",
+    assert word("swag") == word("linear") == "unclear"
+    assert lower("swag") == 14
+    lost = [*reading.compared()["linear"].sources.values()]
+    assert (sum(d > 3 for d in lost), sum(d < 0 for d in lost)) == (8, 5)
+
+
+@CLAIMS.says("tempered", "of them on 17 of 18 sources", scaled("gpa2", "deep_ensemble", 0.5),
+             scaled("wage", "batch_ensemble", 2))  # fmt: skip
+@CLAIMS.says("with", "With temperatures, 17 are lower")
+@CLAIMS.says("tempered-gain", "half a unit and the BatchEnsemble 0.7")
+@CLAIMS.says("summary-tempered", "both ensembles stay better, by half")
+@CLAIMS.says("take-tempered", "and they stay better when everybody")
+def _() -> None:
+    assert clear(True) == {"deep_ensemble": "better", "batch_ensemble": "better"}
+    assert lower("deep_ensemble", tempered=True) == lower("batch_ensemble", tempered=True) == 17
+    assert 0.45 < -middle("deep_ensemble", True) < 0.55
+    assert round(middle("batch_ensemble", True), 1) == -0.7
+
+
+@CLAIMS.says("temperature", "than a tenth of a unit on the")
+@CLAIMS.says("part", "whether one larger network gains anything is unclear")
+@CLAIMS.says("larger-or-longer", "Whether either gains anything is unclear")
+@CLAIMS.says("summary-alone", "for one network alone is unclear")
+def _() -> None:
+    assert 0 < -middle(SCALED) < 0.1
+    assert word(SCALED) == "unclear"
+    assert {word(name, tempered=t) for name in ("wide", "long") for t in (True, False)} == {
+        "unclear"
     }
-    assert deep.sources["mnist"] < -1
 
 
-@CLAIMS.says("nobody", "Now no rival is better", row("cells", "batch_ensemble", 0.9))
-@CLAIMS.says("shrink", "that is enough to make them unclear")
-@CLAIMS.says("eighth", "average is an eighth of a unit lower")
-@CLAIMS.says("own-temperature", "it is 0.28 units ahead of one")
-@CLAIMS.says("remember", "nothing and no rival here is better")
-@CLAIMS.says("summary-temperature", "the leads of both ensembles are unclear")
-@CLAIMS.says("think-temperature", "no rival is better than it")
+@CLAIMS.says("boosting", "it loses more than 3 units", row("churn", "boosting", 1.2))
 def _() -> None:
-    assert clear(reading.SCALED) == {"linear": "worse"}
-    assert round(reading.unplanned("deep_ensemble_scaled", reading.SCALED).interval[1], 2) == -0.28
-    assert 0.115 < -mean(reading.SCALED) < 0.14
-    for name in ("deep_ensemble", "batch_ensemble"):
-        shrunk = mean(name, reading.SCALED) - mean(name)
-        np.testing.assert_allclose(shrunk, -mean(reading.SCALED), atol=0.01)
-
-
-@CLAIMS.says("bigger-or-longer", "gains anything on average is unclear")
-def _() -> None:
-    assert word("wide") == word("long") == "unclear"
-
-
-@CLAIMS.says("shrinks", "It would shrink much less, because")
-def _() -> None:
-    """With ever more sources, as different from each other as these."""
-    found = reading.compared()["deep_ensemble"]
-    own = np.array([*found.sources.values()])
-    low, high = found.prediction
-    assert 0.85 < 2 * 1.96 * own.std(ddof=1) / (high - low) < 0.95
-
-
-@CLAIMS.says("boosting", "it loses 3 units or more", row("churn", "boosting", 1.2))
-def _() -> None:
-    assert on("deliveries", "boosting") == 3
+    assert on("deliveries", "boosting") > 3
     pooled_here = reading.compared()
     assert min(pooled_here, key=lambda name: on("churn", name)) == "boosting"
 
 
-@CLAIMS.says("reaches", "half a unit to the right of 0", row("gpa2", "deep_ensemble", 2))
-@CLAIMS.says("thin", "thin line, which reaches beyond 0")
-def _() -> None:
-    assert 0.4 < reading.compared()["deep_ensemble"].prediction[1] < 0.6
-
-
-@CLAIMS.says("once", "to one network three times in ten", row("mnist", "deep_ensemble", 0.1))
+@CLAIMS.says("once", "to one network almost three times", row("mnist", "deep_ensemble", 0.1))
+@CLAIMS.says("predicted", "Almost three times in ten")
 def _() -> None:
     """Any two of their trainings on one split; all tables count alike."""
     scores = [one.values for one in reading.task_scores("nll")]
     lost = [(v["deep_ensemble"][:, :, None] > v[REFERENCE][:, None]).mean() for v in scores]
-    assert 0.29 < np.mean(lost) < 0.315
+    assert 0.27 < np.mean(lost) < 0.3
 
 
 @CLAIMS.says("units", "in 1.4 times the time of one")
@@ -230,14 +300,11 @@ def _() -> None:
     assert kept["batch_ensemble"] < 1.3
 
 
-@CLAIMS.says("auroc", "about two hundredths above", row("gpa2", "deep_ensemble", 0.8, "auroc"))
+@CLAIMS.says("auroc", "about two hundredths above", row("gpa2", "deep_ensemble", 0.5, "auroc"))
 @CLAIMS.says("auroc-scaled", "a temperature gives nothing of it")
 def _() -> None:
-    told = {name: one.interval for name, one in reading.compared("auroc").items()}
-    deep = told["deep_ensemble"]
-    assert 0.014 < deep.mean < 0.026
-    assert deep.low > 0
-    assert abs(told[reading.SCALED].mean) < 0.002
+    assert 0.014 < apart("auroc", "deep_ensemble") < 0.026
+    assert abs(apart("auroc", SCALED)) < 0.002
 
 
 @CLAIMS.says(
@@ -260,51 +327,48 @@ def _() -> None:
     assert round(max(sum(own["rows"]) for own in rows) / 0.75, -1) == 3_000
 
 
-@CLAIMS.says("without", "deep ensemble is then practically equal")
-@CLAIMS.says("without-shared", "but a BatchEnsemble's lead is unclear")
+@CLAIMS.says("dead", "2 of the 24 trainings of one")
+@CLAIMS.says("without", "without LeNet-5 every word stays")
 def _() -> None:
-    rest = without_lenet()
-    assert rest["deep_ensemble"].word == "better"
-    assert rest["batch_ensemble"].word == "unclear"
-    assert without_lenet(reading.SCALED)["deep_ensemble"].word == "practically equal"
+    assert [dead(name) for name in (REFERENCE, "mc_dropout", "ivon")] == [(2, 24), (1, 12), (7, 12)]
+    for tempered in (False, True):
+        ways = reading.other_ways(tempered)
+        usual, rest = ways["as in the figure"], ways["without LeNet-5"]
+        assert [one.word for one in usual.values()] == [rest[name].word for name in usual]
 
 
-@CLAIMS.says("ways", "Both ensembles stay ahead")
-@CLAIMS.says(
-    "vanishes", "gain nearly vanishes in the random-effects model",
-    Change("contest/gpa2", "rows", {"contestant": "single"}, "scaled", "nll", times=1.05),
-)  # fmt: skip
+@CLAIMS.says("false", "draws 2,000 contests at a time from our",
+             Change("false-words", "rows", {"luck": "median 0"}, "signs", times=4))  # fmt: skip
+@CLAIMS.says("keeps", "Signs are the one test that keeps")
+@CLAIMS.says("wanted", "in at most 5% of them")
+@CLAIMS.says("price", "of rivals that are better, signs find half",
+             Change("false-words", "rows", {"luck": "shifted"}, "signs", times=2))  # fmt: skip
 def _() -> None:
-    for name in ("deep_ensemble", "batch_ensemble"):
-        other = reading.robustness(name)
-        alone = [one.mean for one in other.alone.values()]
-        assert max(*alone, *(o.mean for o in other.without.values()), other.random_effects.mean) < 0
-    other = reading.robustness(reading.SCALED)
-    assert -0.03 < other.random_effects.mean < 0.03
-    rest = [other.alone["mlps"], other.alone["new"], *other.without.values()]
-    assert max(one.mean for one in rest) < -0.05
+    table = measured.load("false-words")
+    assert table["settings"]["contests"] == 2000
+    found = {row["luck"]: row for row in table["rows"]}
+    assert max(found[luck]["signs"] for luck in ("coin", "median 0")) <= 0.05
+    assert min(found["median 0"][test] for test in ("t", "ranks", "flips")) > 0.05
+    assert 0.4 < found["shifted"]["signs"] / found["shifted"]["t"] < 0.6
 
 
-@CLAIMS.says("second", "came out 0.2 units behind the first")
-@CLAIMS.says("again", "That is unclear, though barely", row("leaves", "again", 2))
+@CLAIMS.says("first-copy", "a BatchEnsemble with a temperature is unclear")
+@CLAIMS.says("second-copy", "BNN with a temperature is better; all")
+@CLAIMS.says("new", "13 sources, the deep ensemble without")
+@CLAIMS.says("single-source", "any single source changes no word")
 def _() -> None:
-    scores = reading.task_scores("nll")
-    again = pooled(scores, reference=REFERENCE, contestants=["again"])["again"]
-    assert (again.word, round(again.interval.mean, 1)) == ("unclear", 0.2)
-    assert again.interval.mean > -mean(reading.SCALED)
-    assert -0.02 < again.interval.low < 0
-
-
-@CLAIMS.says("holm", "leave out 0, are unclear all")
-@CLAIMS.says("p-values", "0.0015 (deep ensemble)", row("leaves", "deep_ensemble", 1.5))
-def _() -> None:
-    p = {name: one.interval.p for name, one in reading.compared().items()}
-    assert {name: round(p[name], 4) for name in sorted(p, key=p.__getitem__)[:6]} == {
-        "linear": 0.0002, "deep_ensemble": 0.0015, "batch_ensemble": 0.0027, "ivon": 0.0173,
-        "rank1": 0.0173, "laplace": 0.0250,
-    }  # fmt: skip
-    assert round(sorted(p.values())[6], 3) == 0.054
-    below = {name for name, one in reading.compared().items() if one.interval.p < 0.05}
-    assert len(below) == 6
-    assert below > {*clear()}
-    assert len(clear()) == 3
+    usual = {"deep_ensemble": "better", "batch_ensemble": "better"}
+    for tempered, first, second, new in (
+        (False, usual, usual, {"batch_ensemble": "better"}),
+        (True, {"deep_ensemble": "better"}, usual | {"rank1": "better"}, usual),
+    ):
+        found = {
+            way: {name: one.word for name, one in each.items() if one.word != "unclear"}
+            for way, each in reading.other_ways(tempered).items()
+        }
+        assert [*found.values()] == [usual, first, second, usual, new]
+        tasks = reading.task_scores("nll", tempered)
+        assert len({task.source for task in tasks if task.name not in SEEN}) == 13
+        for source in {task.source for task in tasks}:
+            rest = pooled([task for task in tasks if task.source != source], reference=REFERENCE)
+            assert {k: one.word for k, one in rest.items() if one.word != "unclear"} == usual

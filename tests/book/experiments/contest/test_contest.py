@@ -51,7 +51,7 @@ def test_a_row_repeated_whole_agrees_with_its_table():
 
 
 def test_single_predictions_are_those_of_the_table_of_concrete():
-    assert [*PREDICTED] == [*contest.ENTRANTS]
+    assert [*PREDICTED] == [case["contestant"] for case in contest.PREDICTIONS.cases]
     for name, row in PREDICTED.items():
         assert row["nll"] == row_of("concrete", name)["nll"][0]
     own = given(TASKS["concrete"](), 0)

@@ -1,16 +1,19 @@
 """What pages say of the contest is in its tables."""
 
-import itertools
 import math
+from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from ensedu.book.experiments.contest import reading
 from ensedu.book.experiments.contest.tasks import TASKS
-from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
+from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE, TABULAR
 from ensedu.contest.networks import MEMBERS, PASSES
-from ensedu.contest.statistics import CLIP, DELTA, mean_intervals, pooled, source_means
+from ensedu.contest.statistics import DELTA, pooled
+from ensedu.methods import METHODS
 from ensedu.plot.forest import EQUAL
 from tests.contest import small
 
@@ -24,103 +27,124 @@ def by_hand(task, contestant, score, scaled=False):
     return np.array([(row["scaled"] if scaled else row)[score] for row in own])
 
 
+def both_copies(task, score, scaled):
+    """Return a score of all trainings of one network."""
+    return np.concatenate(
+        [by_hand(task, name, score, scaled) for name in (REFERENCE, *AGAIN)], axis=1
+    )
+
+
+@pytest.mark.parametrize("tempered", [False, True])
 @pytest.mark.parametrize("score", reading.SCORES)
-def test_scores_are_those_of_the_rows(score):
-    for one in reading.task_scores(score):
-        assert {*one.values} == {*CONTESTANTS, *AGAIN, reading.SCALED}
+def test_scores_are_those_of_the_rows(score, tempered):
+    for one in reading.task_scores(score, tempered):
+        own = {row["contestant"] for row in reading.rows(one.name)} & {*reading.contenders()}
+        assert {*one.values} == {*own, *([] if tempered else [reading.SCALED])}
         for name, values in one.values.items():
-            scaled = name == reading.SCALED
-            own = by_hand(one.name, REFERENCE if scaled else name, score, scaled)
+            if name in (REFERENCE, reading.SCALED):
+                own = both_copies(one.name, score, tempered or name == reading.SCALED)
+            else:
+                own = by_hand(one.name, name, score, tempered)
             np.testing.assert_array_equal(values, own)
         assert one.classes == bool(TASKS[one.name]().classes)
-    kinds = {one.classes for one in reading.task_scores(score)}
-    assert kinds == set(reading.SCORES[score][2])
+    kinds = {one.classes for one in reading.task_scores(score, tempered)}
+    assert kinds == set(reading.SCORES[score][1])
 
 
 def test_all_but_the_reference_are_compared_and_what_a_temperature_cannot_change_is_not():
-    assert [*reading.compared("nll")] == [
-        *(n for n in CONTESTANTS if n != REFERENCE),
-        reading.SCALED,
-    ]
+    rivals = [name for name in reading.contenders() if name != REFERENCE]
+    assert {*CONTESTANTS} <= {REFERENCE, *rivals} <= {*CONTESTANTS, *TABULAR}
+    assert [*reading.compared("nll")] == [*rivals, reading.SCALED]
+    assert [*reading.compared("nll", tempered=True)] == rivals
     assert reading.SCALED not in reading.compared("error")
-    assert REFERENCE in reading.compared("nll", reading.SCALED)
 
 
-def test_a_pair_has_one_word_whoever_is_the_reference():
-    turned = {"better": "worse", "worse": "better"}
-    names = [*CONTESTANTS, reading.SCALED]
-    for one, other in itertools.combinations(names, 2):
-        there, back = (reading.compared("nll", b)[a] for a, b in ((one, other), (other, one)))
-        assert back.word == turned.get(there.word, there.word), (one, other)
-        assert back.adjusted == there.adjusted
+@pytest.mark.parametrize("tempered", [False, True])
+def test_by_other_code_each_word_is_the_same(tempered):
+    """From the rows alone, each pair of trainings in a loop, and by SciPy's binomial test."""
+    by_source = {}
+    for task in reading.tasks():
+        trained = {
+            name: by_hand(task, name, "nll", tempered).tolist()
+            for name in reading.contenders()
+            if name != REFERENCE and name in reading.scores_of_rows(task, "nll")
+        }  # fmt: skip
+        trained[REFERENCE] = both_copies(task, "nll", tempered).tolist()
+        if not tempered:
+            trained[reading.SCALED] = both_copies(task, "nll", True).tolist()
+        luck = [
+            np.std([x - y for a, b in zip(one, other, strict=True) for x in a for y in b], ddof=1)
+            for one, other in combinations(trained.values(), 2)
+        ]
+        for name, splits in trained.items():
+            gap = (np.mean(splits) - np.mean(trained[REFERENCE])) / np.median(luck)
+            source = "mnist" if task == "lenet" else task
+            by_source.setdefault(name, {}).setdefault(source, []).append(gap)
+    del by_source[REFERENCE]
+    found = reading.compared("nll", tempered=tempered)
+    assert {*found} == {*by_source}
+    for name, each in by_source.items():
+        d = np.array([np.mean(tasks) for tasks in each.values()])
+        p = len(found) * stats.binomtest(int((d < 0).sum()), len(d)).pvalue
+        clear = "better" if np.median(d) < 0 else "worse"
+        assert found[name].word == (clear if p <= 0.05 else "unclear"), name
+        assert found[name].middle == pytest.approx(np.median(d), rel=1e-9)
 
 
-def test_beside_one_network_holm_counts_its_own_family_and_else_the_less_certain_of_two():
-    scores, names = reading.task_scores("nll"), [*CONTESTANTS, reading.SCALED]
-    families = {
-        name: pooled(scores, reference=name, contestants=[n for n in names if n != name])
-        for name in (REFERENCE, "wide", "deep_ensemble")
-    }
-    for name, one in families[REFERENCE].items():
-        assert reading.compared()[name].adjusted == one.adjusted
-    both = families["wide"]["deep_ensemble"].adjusted, families["deep_ensemble"]["wide"].adjusted
-    assert both[0] != both[1]
-    assert reading.compared("nll", "wide")["deep_ensemble"].adjusted == max(both)
+def copies(tasks, trained):
+    """Return tasks of two copies of one network, in their units: of each `trained` a half."""
+    found = []
+    for task, own in zip(tasks, trained, strict=True):
+        halves = dict(zip((REFERENCE, "again"), np.split(own, 2, axis=1), strict=True))
+        found.append(replace(task, values={**task.values, **halves}))
+    return found
 
 
 def test_one_network_under_a_second_name_is_neither_better_nor_worse():
-    found = pooled(reading.task_scores("nll"), reference=REFERENCE, contestants=[*AGAIN])
-    assert found["again"].word in ("unclear", "practically equal")
+    tasks = reading.task_scores("nll")
+    twice = copies(tasks, [task.values[REFERENCE] for task in tasks])
+    (found,) = pooled(twice, reference=REFERENCE, contestants=["again"]).values()
+    assert found.word in ("unclear", "practically equal")
 
 
 def test_nor_is_it_when_its_rows_are_dealt_again():
-    """Of each split the four trainings of one network are dealt to two names, 2,000 times."""
+    """Of each split the trainings of one network are dealt to two names, 2,000 times."""
     rng = np.random.default_rng(0)
-    tasks, differences = reading.task_scores("nll"), []
-    for task in tasks:
-        four = np.concatenate([task.values[REFERENCE], task.values["again"]], axis=1)
-        dealt = rng.permuted(np.broadcast_to(four, (SIMULATED, *four.shape)), axis=2)
-        difference = dealt[..., :2].mean(axis=(1, 2)) - dealt[..., 2:].mean(axis=(1, 2))
-        differences.append(np.clip(difference / task.unit, -CLIP, CLIP))
-    values = source_means(np.stack(differences, axis=1), [task.source for task in tasks])
-    p = mean_intervals(values)[2]
-    assert (p < 0.05).mean() < 0.05 + 3 * math.sqrt(0.05 * 0.95 / SIMULATED)
+    by_source = {}
+    for task in reading.task_scores("nll"):
+        own = task.values[REFERENCE]
+        dealt = rng.permuted(np.broadcast_to(own, (SIMULATED, *own.shape)), axis=2)
+        one, other = (half.mean(axis=(1, 2)) for half in np.split(dealt, 2, axis=2))
+        by_source.setdefault(task.source, []).append((one - other) / task.unit)
+    lower = sum(np.mean(each, axis=0) < 0 for each in by_source.values())
+    p = np.array([stats.binomtest(k, len(by_source)).pvalue for k in range(len(by_source) + 1)])
+    assert (p[lower] < 0.05).mean() < 0.05 + 3 * math.sqrt(0.05 * 0.95 / SIMULATED)
 
 
-def test_the_forest_has_the_pooled_numbers():
-    names = ["deep_ensemble", "wide", reading.SCALED]
-    found = reading.effects(names)
-    assert [*found] == ["deep ensemble", "one larger network", "one network, with a temperature"]
-    assert [one.method for one in found.values()] == ["deep_ensemble", None, None]
+def test_forests_have_the_pooled_numbers_without_a_temperature_and_with_one():
     assert EQUAL == DELTA
-    for name, one in zip(names, found.values(), strict=True):
-        own = reading.compared()[name]
-        assert one.interval == (own.interval.low, own.interval.mean, own.interval.high)
-        assert [*one.sources] == [*own.sources.values()] and one.word == own.word
+    chosen = ["deep_ensemble", "wide", reading.SCALED]
+    assert [*reading.forests(chosen)["without"]] == [*map(reading.label, chosen)]
+    assert [*reading.forests(chosen)["with"]] == [*map(reading.label, chosen[:2])]
+    for words, tempered in (("without", False), ("with", True)):
+        rows, own = reading.forests()[words], reading.compared("nll", tempered=tempered)
+        assert [*rows] == [*map(reading.label, own)]
+        for name, one in own.items():
+            row = rows[reading.label(name)]
+            assert row.interval == (one.low, one.middle, one.high)
+            assert [*row.sources] == [*one.sources.values()] and row.word == one.word
+            assert row.method == (name if name in METHODS else None)
 
 
-def test_what_nobody_planned_has_the_same_units_and_no_word():
-    for name, reference in ((reading.SCALED, REFERENCE), ("wide", "deep_ensemble")):
-        (planned,) = reading.effects([name], reference=reference).values()
-        found = reading.unplanned(name, reference)
-        assert found.interval == pytest.approx(planned.interval, abs=1e-12)
-        assert found.prediction == pytest.approx(planned.prediction, abs=1e-12)
-        assert found.sources == pytest.approx(planned.sources, abs=1e-12)
-        assert (found.word, found.method) == ("", planned.method)
-
-
-def test_a_task_may_be_left_out_of_what_nobody_planned():
-    found = reading.unplanned("wide", without=["lenet"])
-    own = reading.robustness("wide").alone["mlps"]
-    assert found.interval == pytest.approx((own.low, own.mean, own.high), abs=1e-12)
-    with pytest.raises(ValueError, match=r"^without must be .*lenet.*, got 'lenet5'"):
-        reading.unplanned("wide", without=["lenet5"])
-
-
-@pytest.mark.parametrize("argument", ["contestant", "reference"])
-def test_what_is_no_contestant_cannot_be_compared(argument):
-    with pytest.raises(ValueError, match=f"^{argument} must be .*wide_scaled.*, got 'wider'"):
-        reading.unplanned(**{"contestant": "wide_scaled", argument: "wider"})
+def test_other_ways_leave_out_a_copy_or_tasks():
+    ways = reading.other_ways(True)
+    usual, first, second, mlps, _ = ways.values()
+    assert usual == reading.compared("nll", tempered=True)
+    for found, copy in ((first, REFERENCE), (second, *AGAIN)):
+        for task in found["wide"].tasks:
+            own, other = (by_hand(task.task, name, "nll", True) for name in ("wide", copy))
+            assert task.interval.mean == pytest.approx(own.mean() - other.mean(), abs=1e-12)
+    assert {task.task for task in mlps["wide"].tasks} == {*reading.tasks()} - {"lenet"}
 
 
 def test_costs_are_ratios_on_the_same_split():
@@ -166,36 +190,26 @@ def test_passes_are_those_of_the_measured_time():
 def test_prices_are_those_of_all_and_a_temperature_costs_nothing():
     found = reading.prices()
     assert [*found][:3] == [REFERENCE, reading.SCALED, "wide"]
-    assert {*found} == {*CONTESTANTS, reading.SCALED}
+    assert {*found} == {*reading.contenders(), reading.SCALED}
     assert found[reading.SCALED] == dict.fromkeys([*reading.COSTS, "passes"], 1)
     assert found["rank1"] == reading.costs("rank1") | {"passes": 32}
-
-
-def test_forests_stand_beside_one_network_and_beside_one_with_a_temperature():
-    found = reading.forests()
-    assert {*found} == {*map(reading.label, (REFERENCE, reading.SCALED))}
-    for beside, rows in found.items():
-        other = reading.SCALED if beside == reading.label(reading.SCALED) else REFERENCE
-        own = reading.compared("nll", other)
-        assert {*rows} == {*map(reading.label, own)} and beside not in rows
-        for name, one in own.items():
-            assert rows[reading.label(name)].interval[1] == one.interval.mean
-            assert [*rows[reading.label(name)].sources] == [*one.sources.values()]
 
 
 def test_means_of_a_task_are_those_of_its_rows():
     task = reading.tasks()[0]
     found = reading.means(task)
-    assert {*found} == {*CONTESTANTS, reading.SCALED}
+    assert {*found} == {*reading.contenders(), reading.SCALED}
     for name, scores in found.items():
-        scaled = name == reading.SCALED
         for score, (mean, difference) in scores.items():
-            own = by_hand(task, REFERENCE if scaled else name, score, scaled)
+            one = both_copies(task, score, False)
+            if name in (REFERENCE, reading.SCALED):
+                own = both_copies(task, score, name == reading.SCALED)
+            else:
+                own = by_hand(task, name, score)
             assert mean == pytest.approx(own.mean(), rel=1e-12)
-            one = by_hand(task, REFERENCE, score)
             assert (difference is None) == (name == REFERENCE)
             if difference:
                 gap = (own.mean(axis=1) - one.mean(axis=1)).mean()
                 assert difference.mean == pytest.approx(gap, rel=1e-9, abs=1e-12)
     asked = bool(TASKS[task]().classes)
-    assert {*found[REFERENCE]} == {k for k, (*_, kinds) in reading.SCORES.items() if asked in kinds}
+    assert {*found[REFERENCE]} == {k for k, (_, kinds) in reading.SCORES.items() if asked in kinds}

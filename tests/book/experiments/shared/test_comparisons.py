@@ -61,15 +61,6 @@ def test_a_difference_is_that_of_the_same_split_over_initial_seeds():
     assert entry["mean"] == pytest.approx(np.mean([mean["other", k] for k in range(SPLITS)]))
 
 
-def test_all_of_a_table_are_adjusted_together():
-    table = rows(**{f"number {k}": 0.02 * k for k in range(7)})
-    found = compare_with_reference(table, reference="single", scores=["error", "accuracy"], **SIZES)
-    others = [entry for entry in found if "p" in entry]
-    assert len(others) == 14
-    expected = uncertainty.holm([entry["p"] for entry in others])
-    assert [entry["adjusted"] for entry in others] == pytest.approx(expected.tolist())
-
-
 def test_a_verdict_takes_an_adjusted_p_value_below_a_twentieth():
     for p, verdict in ((0.0499, "worse"), (0.05, ""), (0.0501, "")):
         entry = {}
@@ -78,8 +69,3 @@ def test_a_verdict_takes_an_adjusted_p_value_below_a_twentieth():
     pair = [({}, uncertainty.Interval(-0.3, -0.7, 0.1, SPLITS, p)) for p in (0.024, 0.051)]
     add_verdicts(pair)
     assert [entry["verdict"] for entry, _ in pair] == ["better", ""]
-
-
-def test_a_split_that_a_contestant_lacks_is_an_error():
-    with pytest.raises(KeyError):
-        compare_with_reference(rows(other=0.1)[:-1], reference="single", scores=["error"], **SIZES)

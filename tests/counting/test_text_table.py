@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ensedu import counting
 from ensedu.book.page import explore
 from ensedu.book.page.method_table import method_table
-from ensedu.common.text_table import BOOK
+from ensedu.counting.text_table import BOOK
 from tests.book.page.tables import parsed, totals
 
 

@@ -1,0 +1,170 @@
+"""Posteriors against what is known of them: Gaussian processes, SciPy, and one another.
+
+A short chain runs where NumPyro is: ``.venv-others/bin/python -m pytest -k chain`` and this file.
+"""
+
+import numpy as np
+import pytest
+import scipy.stats
+import torch
+
+from ensedu.book import measured
+from ensedu.book.experiments import bayes, nuts, nuts_distances
+from ensedu.book.experiments import running_example as example
+from ensedu.book.experiments.exact import CHOICES, FEATURES, GRID, exact, points
+from ensedu.data import gap
+from ensedu.torch import MeanFieldLinear, kl, mlp, predict
+from ensedu.torch.variational import normal_kl, softplus
+
+NUTS = measured.load("nuts")["rows"]
+
+
+@pytest.mark.parametrize(("number", "noise"), [(7, 0.1), (53, 0.4)])
+@pytest.mark.parametrize("model", FEATURES)
+def test_the_exact_one_is_a_gaussian_process(number, noise, model):
+    """Conditioned on the targets, with the covariance of the features."""
+    found, features = exact(number, noise, model), FEATURES[model]
+    x, y = points(number, noise)
+    targets = features(x) @ features(x).T + noise**2 * np.eye(number)
+    cross = features(GRID) @ features(x).T
+    left = features(GRID) @ features(GRID).T - cross @ np.linalg.solve(targets, cross.T)
+    np.testing.assert_allclose(found.mean, cross @ np.linalg.solve(targets, y), atol=1e-8)
+    np.testing.assert_allclose(found.unknown**2, np.diag(left), atol=1e-8)
+    np.testing.assert_array_equal(found.y, y)
+
+
+def test_exact_points_are_the_same_for_each_noise_and_number():
+    x, y = points(CHOICES["points"][-1], 0.2)
+    few, quiet = points(7, 0.1)
+    np.testing.assert_array_equal(few, x[:7])
+    np.testing.assert_allclose(quiet - gap.truth(few), (y - gap.truth(x))[:7] / 2)
+    assert np.isclose(GRID, -2.5).any() and np.isclose(GRID, 0.25).any()  # named on the page
+
+
+def given_network(weights, rho=-50.0):
+    """Return the package's network of the model, with these 61 means in the book's order."""
+    options = {"activation": "tanh", "parametrization": "ntk", "prior": nuts.PRIOR}
+    net = mlp(nuts.SIZES, "mean_field", **options, dtype=torch.float64)
+    W, b, V, c = torch.as_tensor(weights).tensor_split((20, 40, 60))
+    first, last = (layer for layer in net if isinstance(layer, MeanFieldLinear))
+    with torch.no_grad():
+        for layer, weight, bias in ((first, W, b), (last, V, c)):
+            layer.weight_mean.copy_(weight.reshape(layer.weight_mean.shape))
+            layer.bias_mean.copy_(bias)
+            layer.weight_rho.fill_(rho)
+            layer.bias_rho.fill_(rho)
+    return net
+
+
+def test_numpy_torch_and_the_package_have_one_model():
+    x, y = gap.sample(np.random.default_rng(3))
+    weights = 2 * np.random.default_rng(0).standard_normal((7, nuts.NUMBER))
+    curves = nuts.curve(weights, x[:, 0])
+    inputs = torch.from_numpy(x.T).expand(7, -1)
+    own = bayes.curve(torch.from_numpy(weights)[None], inputs)[0].numpy()
+    np.testing.assert_allclose(own, curves, rtol=0, atol=1e-12)
+    for given, curve in zip(weights, curves, strict=True):
+        f = given_network(given)(torch.from_numpy(x)).detach()
+        np.testing.assert_allclose(f[0, :, 0], curve, rtol=0, atol=1e-12)
+        prior = scipy.stats.norm(0, 2).logpdf(given).sum()
+        wanted = prior + scipy.stats.norm(curve, gap.noise).logpdf(y[:, 0]).sum()
+        assert nuts.log_joint(given[None], x[:, 0], y[:, 0])[0] == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize(("S", "T"), [(7, 3), (1, 5), (11, 11), (50, 13)])
+def test_the_distance_is_scipys(S, T):
+    rng = np.random.default_rng(0)
+    one, other = rng.standard_normal((S, 5)), 0.3 + 2 * rng.standard_normal((T, 5))
+    wanted = [scipy.stats.wasserstein_distance(*pair) for pair in zip(one.T, other.T, strict=True)]
+    np.testing.assert_allclose(nuts.wasserstein(one, other), wanted, rtol=1e-12)
+
+
+def test_a_short_chain_agrees_with_the_table():
+    pytest.importorskip("numpyro")
+    row = measured.row(NUTS, data_seed=0)
+    found = nuts.run(0, chains=2, warmup=300, draws=300, accept=0.9)
+    assert found["r_hat"] < 1.05
+    here = nuts.inputs_by_place(nuts.grid())["regions"]
+    for key in ("mean", "std"):
+        own, wanted = (np.array(one[key])[here] for one in (found, row))
+        np.testing.assert_allclose(own, wanted, rtol=0, atol=0.02)
+
+
+def test_chains_agree_on_all_data():
+    for row in NUTS:
+        assert row["divergences"] <= 8  # of 8,000 draws
+        assert row["r_hat"] < 1.05 and row["between_chains"]["gap"] < 0.06
+        np.testing.assert_allclose(np.mean(row["quantiles"], 1), row["mean"][::4], atol=0.02)
+
+
+def test_a_factorized_posterior_is_that_of_the_network_and_of_the_joint():
+    """Its free energy is, over draws of q, the mean of log q minus a log joint without layers."""
+    torch.manual_seed(0)
+    net = nuts_distances.Factorized(2, posterior_std=0.02)
+    x, y = gap.sample(np.random.default_rng(0))
+    free_energies = nuts_distances.free_energies("mean_field", [net], 0, 1000)
+    drawn = net(torch.from_numpy(x), 2000).detach()
+    for start in range(2):
+        own = net.network(start)
+        f = predict(own, torch.from_numpy(x), samples=200)[..., 0]
+        error = drawn[start].std(0) / 200**0.5
+        assert ((f.mean(0) - drawn[start].mean(0)).abs() < 6 * error).all()
+        wanted = normal_kl(net.mean[start], net.rho[start], nuts.PRIOR).sum()
+        torch.testing.assert_close(kl(own), wanted, rtol=1e-12, atol=0)
+        mean, std = net.mean[start].detach().numpy(), softplus(net.rho[start]).detach().numpy()
+        q = scipy.stats.norm(mean, std)
+        weights = q.rvs((2000, nuts.NUMBER), random_state=np.random.default_rng(1))
+        each = q.logpdf(weights).sum(1) - nuts.log_joint(weights, x[:, 0], y[:, 0])
+        error = each.std() / 2000**0.5
+        assert free_energies[start] == pytest.approx(each.mean(), abs=6 * error)
+
+
+def test_a_reduced_mean_field_fit_agrees_with_the_table():
+    """Its standard deviations settle before its means do."""
+    row = measured.row(
+        measured.load("nuts-distances")["rows"], contestant="mean_field", data_seed=0
+    )
+    settings = nuts_distances.SETTINGS | {"steps": [150, 50, 25]}
+    found = nuts_distances.run("mean_field", 0, **settings)
+    for place in ("regions", "gap"):
+        wanted = np.mean(row[place]["std_ratio"])
+        assert np.mean(found[place]["std_ratio"]) == pytest.approx(wanted, rel=0.2), place
+    assert np.mean(found["free_energy"]) > np.mean(row["free_energy"])
+
+
+@pytest.mark.parametrize("prior", bayes.PRIORS.values())
+def test_stacked_posteriors_have_the_packages_loss_and_do_not_mix(prior):
+    q = bayes.started([3, 4, 5], 0.1)
+    noise = torch.zeros(2, 3, nuts.NUMBER, dtype=torch.float64)
+    x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(0)))
+    each = bayes.loss(q, noise, x.T.expand(3, -1), y.T.expand(3, -1), prior, 0.3)
+    each[1].backward()
+    for part in (q.mean, q.rho):
+        assert (part.grad[[0, 2]] == 0).all() and (part.grad[1] != 0).any()
+    rho = float(q.rho.detach()[1, 0])
+    net = given_network(q.mean[1].detach(), rho)
+    f = given_network(q.mean[1].detach())(x)[0]
+    if prior is nuts.PRIOR:
+        torch.testing.assert_close(
+            each[1], 0.3 * kl(net) + len(x) * example.nll(f, y), rtol=1e-9, atol=0
+        )
+
+
+def test_the_kl_grows_and_one_batch_has_one_share():
+    def spread_of(number=20, **changed):
+        settings = bayes.BASE | {"steps": 30, "beta": 10.0} | changed
+        return bayes.trained([0, 1], 2, **settings, lr=0.01, batch_size=number).rho.mean()
+
+    assert spread_of(beta=0.0) < spread_of(anneal=1.0) < spread_of()
+    assert spread_of(60, share="geometric") == spread_of(60, share="uniform")
+    assert spread_of(beta=0.0, anneal=0.5) == spread_of(beta=0.0)
+
+
+def test_what_is_shown_is_the_first_start_on_typical_data():
+    settings = bayes.EXPERIMENT.settings | {"data": [0, 8], "starts": 2, "passes": 20}
+    assert bayes.typical(NUTS) == settings["shown"] == 8
+    found = bayes.run(**bayes.BASE | {"steps": 0, "std": 1e-9}, **settings)
+    start = bayes.started([16], 1e-9).mean.detach().numpy()
+    np.testing.assert_allclose(found["mean"], nuts.curve(start, nuts.grid())[0], atol=1e-6)
+    assert len(found["sigma"]) == len(found["gap"]["wasserstein"]) == 2
+    assert found["outside"].keys() == {"mean_difference", "std_ratio", "wasserstein"}

@@ -1,0 +1,165 @@
+"""What is scored and summed up, against loops and densities."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from ensedu import uncertainty
+from ensedu.book.experiments import averaging, dropout, table_one
+from ensedu.book.experiments import bayesian_cnn as cnn
+from ensedu.book.experiments import bayesian_cnn_images as seen
+from ensedu.book.experiments import digit_networks as networks
+from ensedu.book.experiments import disentangling as parts
+from ensedu.book.experiments import running_example as example
+from ensedu.book.experiments import width as widths
+from ensedu.data import gap
+from ensedu.torch import mlp
+
+rng = np.random.default_rng(0)
+
+
+def test_curves_of_a_known_noise():
+    M, B = 3, 7
+    truth, means = rng.standard_normal((B, 1)), rng.standard_normal((M, B, 1))
+    y = means[0] + 0.1 * rng.standard_normal((B, 1))
+    found, densities = example.score(means, truth, y), stats.norm(means, gap.noise)
+    assert found["nll"] == pytest.approx(-np.log(densities.pdf(y).mean(0)).mean(), rel=1e-12)
+    level = densities.cdf(y).mean(0)
+    assert found["coverage"] == np.mean((level >= 0.025) & (level <= 0.975))
+    errors = (means - truth)[..., 0]
+    pairs = [np.corrcoef(errors[i], errors[j])[0, 1] for i, j in combinations(range(M), 2)]
+    assert found["error_correlation"] == pytest.approx(np.mean(pairs), rel=1e-12)
+    assert found["rmse"] == pytest.approx(math.sqrt(np.mean(errors.mean(0) ** 2)), rel=1e-12)
+    spread = np.sqrt(((means - means.mean(0)) ** 2).sum(0) / M)
+    assert found["spread"] == pytest.approx(spread.mean(), rel=1e-12)
+    outputs = torch.from_numpy(means)
+    nll = float(example.nll(outputs, torch.from_numpy(truth)))
+    constant = math.log(gap.noise * math.sqrt(2 * math.pi))
+    assert nll + constant == pytest.approx(-densities.logpdf(truth).mean(), rel=1e-12)
+
+
+def test_what_an_average_leaves_is_that_of_members_from_different_starts_in_the_gap(monkeypatch):
+    monkeypatch.setitem(example.SETTINGS, "epochs", 2)
+    found = averaging.by_start(3)
+    assert np.ptp(found.curves["same"], axis=0).max() < 1e-12
+    inside = (gap.gaps[0][0] < found.x) & (found.x < gap.gaps[0][1])
+    errors = found.curves["different"][:, inside] - gap.truth(found.x)[inside]
+    of_two = [((errors.sum(0) - errors[i]) / 2) ** 2 for i in range(3)]  # all but one member
+    wanted = {1: (errors**2).mean(), 2: np.mean(of_two), 3: (errors.mean(0) ** 2).mean()}
+    assert found.left([1, 2, 3]) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_gaussian_ensembles_by_size_and_alone():
+    mean, variance = rng.standard_normal((5, 11, 1)), rng.gamma(2.0, size=(5, 11, 1))
+    y = rng.standard_normal((11, 1))
+    densities = stats.norm(mean, variance**0.5).pdf(y)
+    found = table_one.scores_by_size(mean, variance, y)
+    for size in range(1, 6):
+        chosen = [*map(list, combinations(range(5), size))]
+        squared = [np.mean((mean[own].mean(0) - y) ** 2) for own in chosen]
+        nll = [-np.log(densities[own].mean(0)).mean() for own in chosen]
+        assert found["squared"][size - 1] == pytest.approx(np.mean(squared), rel=1e-12)
+        assert found["nll"][size - 1] == pytest.approx(np.mean(nll), rel=1e-12)
+    together = table_one.scores_of(mean, variance, y)
+    alone = table_one.scores_alone(mean, variance, y)
+    own = -np.log(densities).mean()
+    assert together["average"] == alone["nll"] == alone["moment"] == pytest.approx(own, rel=1e-12)
+    errors = (mean - y)[..., 0]
+    assert alone["rmse"] == pytest.approx(np.sqrt((errors**2).mean(1)).mean(), rel=1e-12)
+    pairs = [np.mean(errors[i] * errors[j]) for i, j in combinations(range(5), 2)]
+    assert together["correlation"] == pytest.approx(np.mean(pairs) / np.mean(errors**2), rel=1e-12)
+    assert together["apart"] == pytest.approx(mean.std(0).mean(), rel=1e-12)
+
+
+def test_ratios_are_geometric_means_corrected_together():
+    factors = (0.5, 1, 1, 2)
+    rows = [
+        {"number": n, "sigma": s, "data_seed": seed}
+        | {
+            place: {
+                "noise": 3 * s**2 * f, "spread": f / n, "error": 5 * f / n, "member_error": f,
+                "nll": f, "member_nll": f,
+            }
+            for place in parts.PLACES
+        }
+        for n, s in parts.CHOSEN
+        for seed, f in enumerate(factors)
+    ]  # fmt: skip
+    found = parts.summarize(rows)
+    low, mean, high = found["cells"][0]["noise"]
+    assert mean == pytest.approx(3 * 0.1**2 * 1.125) and low < mean < high
+    wanted = {
+        "noise / σ²": 3, "error / spread": 5, "noise, more data": 1, "spread, more data": 1 / 16,
+        "noise, more noise": 16, "spread, more noise": 1,
+    }  # fmt: skip
+    for row in found["contrasts"]:
+        assert row["mean"] == pytest.approx(wanted[row["ratio"]])
+    assert len(found["contrasts"]) == 60
+    noise = next(row for row in found["contrasts"] if row["ratio"] == "noise / σ²")
+    logs = np.log(3) + np.log(factors)
+    assert noise["low"] == pytest.approx(np.exp(uncertainty.paired(logs).low))
+    adjusted = uncertainty.holm([row["p"] for row in found["contrasts"]])
+    assert [row["adjusted"] for row in found["contrasts"]] == pytest.approx(adjusted.tolist())
+
+
+def test_passes_and_samples_are_averaged_in_groups():
+    members, labels = rng.dirichlet(np.ones(3), (64, 5)), rng.integers(3, size=5)
+    right = members[:, np.arange(5), labels]
+    found = dropout.nll_by_passes(members, labels)
+    for size, value in zip(dropout.PASSES, found, strict=True):
+        groups = right.reshape(-1, size, 5).mean(1)
+        assert value == pytest.approx(-np.log(groups).mean(), rel=1e-12)
+    wanted = -np.log(right[:4].reshape(2, 2, 5).mean(1)).mean()  # of five, one is left over
+    own = cnn.by_samples(members[:5], torch.from_numpy(labels), 2, cnn.nll)
+    assert own == pytest.approx(wanted)
+
+
+def test_a_setting_is_chosen_on_validation_alone():
+    tried = [[3.0, 1.0], [1.0, 2.0], [9.0, 0.0]], [[0.0], [1.0], [2.0]]
+    row = {"off": dict(zip(("validation", "nll"), tried, strict=True))}
+    assert dropout.chosen(row, "off") == 1
+    key = {"task": "digits", "method": "batch_ensemble", "width": 5}
+    nll = {0.02: [0.3, 0.3], 0.06: [0.2, 0.5], 0.18: [0.1, None]}  # None: training failed
+    rows = [
+        key | {"split": split, "lr": lr, "nll": [values[split], 1 - (values[split] or 0)]}
+        for lr, values in nll.items()
+        for split in (0, 1)
+    ]
+    assert widths.chosen(rows) == {"digits": {"batch_ensemble": {"5": [0, 1]}}}
+
+
+def test_digits_of_members_that_disagree():
+    sure, torn = [0.95, 0.05] + [0.0] * 8, [0.05, 0.95] + [0.0] * 8
+    found = networks.scores(np.array([[[sure, sure], [sure, torn]]]), np.array([0, 0]))  # one draw
+    own = -(0.95 * np.log2(0.95) + 0.05 * np.log2(0.05))
+    wanted = {
+        "sure": 0.5, "accuracy": 1.0, "nll": -(np.log(0.95) + np.log(0.5)) / 2, "expected": own,
+        "mutual_information": (0 + 1 - own) / 2,
+    }  # fmt: skip
+    assert found == pytest.approx(wanted)
+    arrays = networks.arrays_of(mlp([5, 7, 3], "rank1", 2, dtype=torch.float64))
+    assert all(np.array_equal(array, array.astype(np.float16)) for array in arrays.values())
+
+
+def test_uncertainties_and_picks_of_images():
+    p = rng.dirichlet(np.ones(3), size=(5, 7))
+    found, mean = cnn.uncertainties(p), p.mean(0)
+    np.testing.assert_allclose(found["epistemic"], p.var(0).sum(-1), rtol=1e-12)
+    np.testing.assert_allclose(found["aleatoric"], (p * (1 - p)).sum(-1).mean(0), rtol=1e-12)
+    np.testing.assert_allclose(found["entropy"], -(mean * np.log(mean)).sum(-1), rtol=1e-12)
+    aleatoric, epistemic = np.array([0.3, 0.1, 0.9, 0.0, 0.2]), np.array([0.1, 0.7, 0.8, 0.0, 0.3])
+    assert cnn.extreme_images(aleatoric, epistemic, 1) == [2, 1, 3]
+    both = np.array([[0.3, 0.0, 0.1, 0.15], [0.1, 0.0, 0.3, 0.01]])
+    own = seen.Known(np.zeros((4, 28, 28)), both, np.zeros(4, bool))
+    assert seen.doubtful_shares(own) == pytest.approx([0.25, 0.75])
+
+
+def test_published_figures_stand_beside_means_over_splits():
+    rows = [{"data": "boston", "contestant": "wide", "rmse": [i**2, i]} for i in range(7)]
+    own = np.arange(7) * (np.arange(7) + 1) / 2
+    wanted = own.mean(), np.sqrt(((own - own.mean()) ** 2).sum() / 6)
+    assert table_one.mean_of(rows, "boston", "wide", "rmse") == pytest.approx(wanted)
