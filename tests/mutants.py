@@ -1299,7 +1299,7 @@ MUTANTS = (
         "ensedu/book/page/said.py",
         "if found > most",
         "if found > most + 1",
-        ("tests/book/page/test_said.py",),
+        ("tests/book/page/test_parts.py",),
         "a sentence may have one word more",
     ),
     Mutant(
@@ -1320,14 +1320,14 @@ MUTANTS = (
         "ensedu/book/page/playground/layers.py",
         "if values[place] != start[place]:",
         "if True:",
-        ("tests/book/page/playground",),
+        ("tests/book/page/test_playground.py",),
         "a link carries what nobody changed",
     ),
     Mutant(
         "ensedu/book/page/seeded_random.py",
         "b ^ b >> 9, (c + (c << 3)) & _MASK",
         "b ^ b >> 8, (c + (c << 3)) & _MASK",
-        ("tests/book/page/test_seeded_random.py",),
+        ("tests/book/page/test_parts.py",),
         "Python draws other numbers than the page",
     ),
     Mutant(
@@ -1604,7 +1604,7 @@ MUTANTS = (
         "ensedu/book/page/live/reference_band.py",
         '"prior_scale", "noise", "points",',
         '"prior_scale", "noise",',
-        ("tests/book/page/live/test_reference_band.py",),
+        ("tests/book/page/test_live.py",),
         "a posterior stays when its points have moved",
     ),
     Mutant(

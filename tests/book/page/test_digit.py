@@ -1,21 +1,151 @@
-"""What a page is given to draw a digit: drawings, what is said of the first, the networks."""
+"""Digits that a reader draws: what is seen of a drawing, the stored networks, what is said."""
 
+import base64
 import json
-import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 from ensedu.book import measured
 from ensedu.book.experiments.digit_networks import TRIES
 from ensedu.book.page.digit import EXAMPLES, START, DrawDigit, script
-from ensedu.book.page.digit.drawings import seen
-from ensedu.book.page.digit.stored_networks import probabilities, unpacked
-from ensedu.book.page.frames import FRAMES
+from ensedu.book.page.digit.drawings import (
+    DIGITS,
+    LETTERS,
+    PEN,
+    bits,
+    from_text,
+    jittered,
+    scribble,
+    seen,
+)
+from ensedu.book.page.digit.stored_networks import (
+    MEMBERS,
+    SIZES,
+    outputs,
+    packed,
+    probabilities,
+    unpacked,
+)
+from ensedu.data import digits
 from ensedu.plot.style import LOOKS, rendering
-from tests.errors import check_error
 
+CROSS = "10,10 90,10;10,90 90,90;10,10 90,90;90,10 10,90;10,10 10,90;90,10 90,90"
 ROWS = {row["method"]: row for row in measured.load("digit-networks")["rows"]}
+
+
+def filled(drawing, pen=PEN):
+    """The bitmap of a drawing before its strokes are made thicker or thinner: pixel by pixel."""
+    points = np.concatenate(drawing)
+    low, high = points.min(axis=0) - pen, points.max(axis=0) + pen
+    page = np.zeros((32, 32), dtype=bool)
+    for row in range(32):
+        for column in range(20):
+            share = (column + 0.5) / 20, (row + 0.5) / 32
+            at = low + np.array(share) * (high - low)
+            for stroke in drawing:
+                for a, b in pairwise(stroke):
+                    walk = np.linspace(a, b, 401)
+                    if np.linalg.norm(walk - at, axis=1).min() <= pen:
+                        page[row, column + 6] = True
+    return page
+
+
+def test_a_dot_is_a_disk():
+    page = bits(from_text("30,50"))
+    np.testing.assert_array_equal(page, page[:, ::-1])
+    np.testing.assert_array_equal(page, page[::-1])
+    assert 412 < page.sum() < np.pi / 4 * 20 * 32  # eroded once
+
+
+@pytest.mark.parametrize(("text", "pen", "low", "high", "times"), [
+    ("50,10 50,90", PEN, 560, 640, -2),
+    ("20,40 70,40", PEN, 560, 640, -2),
+    (CROSS, 0.11, 412, 640, -1),
+    (CROSS, 0.045, 256, 412, 0),
+    ("10,10 10,90;10,10 90,10;10,90 90,90", 0.02, 108, 255, 1),
+    ("10,10 10,90;10,90 90,90", 0.02, 1, 107, 2),
+])  # fmt: skip
+def test_strokes_become_thicker_and_thinner(text, pen, low, high, times):
+    drawn = filled(from_text(text), pen)
+    assert low <= drawn.sum() <= high
+    if times == -1:
+        times = -2 if drawn.sum() > 560 else -1
+    change = ndimage.binary_erosion if times < 0 else ndimage.binary_dilation
+    expected = change(drawn, iterations=abs(times)) if times else drawn
+    np.testing.assert_array_equal(bits(from_text(text), pen), expected)
+    assert not bits([]).any() and not seen([]).any()
+
+
+def test_what_slants_is_put_upright():
+    page = bits(from_text("70,5 30,95"))
+    edges = page.argmax(axis=1)
+    assert np.ptp(edges[2:-2]) <= 2
+    assert np.ptp(filled(from_text("70,5 30,95")).argmax(axis=1)) > 8
+
+
+def test_a_drawing_is_seen_wherever_and_however_large_it_is():
+    small = [0.2 + 0.5 * stroke for stroke in DIGITS["5"]]
+    np.testing.assert_array_equal(seen(small, PEN / 2), seen(DIGITS["5"]))
+
+
+def test_blocks_are_counted():
+    page = bits(DIGITS["2"])
+    counts = [
+        [page[4 * i : 4 * i + 4, 4 * j : 4 * j + 4].sum() for j in range(8)] for i in range(8)
+    ]
+    np.testing.assert_array_equal(16 * seen(DIGITS["2"]).reshape(8, 8), counts)
+
+
+def test_drawn_digits_have_as_much_ink_as_written_ones():
+    x, y = digits()
+    rng = np.random.default_rng(0)
+    for name, drawing in DIGITS.items():
+        ink = x[y == int(name)].sum(axis=1)
+        drawn = np.mean([seen(jittered(drawing, rng)).sum() for _ in range(5)])
+        assert np.percentile(ink, 0.5) - 3 < drawn < np.percentile(ink, 99.5), name
+
+
+def test_another_hand_draws_another_drawing():
+    one, other = (jittered(LETTERS["K"], np.random.default_rng(seed)) for seed in (0, 1))
+    assert [stroke.shape for stroke in one] == [stroke.shape for stroke in LETTERS["K"]]
+    assert not np.allclose(one[0], other[0])
+    assert np.abs(one[0] - LETTERS["K"][0]).max() < 0.4
+    assert not np.array_equal(seen(one), seen(other))
+    lengths = [len(scribble(np.random.default_rng(seed))[0]) for seed in range(20)]
+    assert len(set(lengths)) > 3
+
+
+def test_arrays_as_text():
+    arrays = {"0.weight": np.array([[1.0, -0.5, 2.0**-24], [65504.0, 0.333251953125, 0.0]])}
+    text = packed(arrays)
+    halves = np.frombuffer(base64.b64decode(text["0.weight"]), "<f2")
+    np.testing.assert_array_equal(halves.astype(float), arrays["0.weight"].ravel())
+    for method, row in ROWS.items():
+        assert packed(unpacked(method, row["arrays"])) == row["arrays"]
+
+
+def test_outputs_are_those_of_each_member():
+    x = np.random.default_rng(0).random((7, SIZES[0]))
+    rng = np.random.default_rng(0)
+    arrays = unpacked("batch_ensemble", ROWS["batch_ensemble"]["arrays"])
+    found = outputs("batch_ensemble", arrays, x, rng)
+    assert found.shape == (MEMBERS, 7, SIZES[-1])
+    for i in range(MEMBERS):
+        h = x
+        for layer in (0, 1):
+            r, s = (arrays[f"{layer}.{name}"][i] for name in "rs")
+            h = h @ (arrays[f"{layer}.weight"] * np.outer(r, s)) + arrays[f"{layer}.bias"][i]
+            h = np.maximum(h, 0) if layer == 0 else h
+        np.testing.assert_allclose(found[i], h, rtol=0, atol=1e-12)
+    one = outputs("single", unpacked("single", ROWS["single"]["arrays"]), x, rng)
+    assert one.shape == (1, 7, SIZES[-1])
+    row = ROWS["mc_dropout"]
+    drawn = outputs("mc_dropout", unpacked("mc_dropout", row["arrays"]), x, rng, row["p"])
+    assert drawn.shape == found.shape
+    assert not np.allclose(drawn[0], drawn[1])
 
 
 @pytest.fixture(scope="module")
@@ -49,15 +179,11 @@ def test_what_is_said_at_first_is_what_the_networks_say(data):
 
 def test_some_are_fooled_and_some_are_not():
     """What the chapter shows: a network sure of an E, one that is alone sure of an X."""
-    sure = {}
-    for name, (_, drawing) in EXAMPLES.items():
-        for method in ("single", "deep_ensemble"):
+    for name, both in {"an E": True, "an X": False, START: False}.items():
+        for method, sure in {"single": True, "deep_ensemble": both}.items():
             arrays = unpacked(method, ROWS[method]["arrays"])
-            mean = probabilities(method, arrays, seen(drawing)[None])[0, :, 0].mean(axis=0)
-            sure[name, method] = mean.max() > 0.9
-    assert sure["an E", "single"] and sure["an E", "deep_ensemble"]
-    assert sure["an X", "single"] and not sure["an X", "deep_ensemble"]
-    assert sure[START, "single"] and not sure[START, "deep_ensemble"]
+            p = probabilities(method, arrays, seen(EXAMPLES[name][1])[None])[0, :, 0]
+            assert (p.mean(axis=0).max() > 0.9) == sure
 
 
 def test_the_script_holds_the_networks():
@@ -69,25 +195,6 @@ def test_the_script_holds_the_networks():
     assert tuple(found) == tuple(TRIES)
     for method, own in found.items():
         assert own == {"p": ROWS[method]["p"], "arrays": ROWS[method]["arrays"]}
-
-
-def test_in_a_kernel_it_is_a_figure(monkeypatch):
-    monkeypatch.delenv("ENSEDU_BOOK", raising=False)
-    bundle = DrawDigit()._repr_mimebundle_()
-    assert set(bundle) == {"text/plain", "image/png"}
-    assert bundle["text/plain"].startswith("DrawDigit(single, deep_ensemble, ")
-
-
-def test_in_the_book_a_figure_stands_in_for_the_script(monkeypatch, tmp_path):
-    monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))
-    html = DrawDigit(name="fig-a", caption='one < "two"')._repr_mimebundle_()["text/html"]
-    assert html.startswith('<div class="ensedu-digit" data-name="fig-a"')
-    assert 'data-caption="one &lt; &quot;two&quot;"' in html
-    assert html.count(f'alt="A drawing that may be {START}, and the 8 × 8 pixels') == 2
-    names = {path.name for path in tmp_path.iterdir()}
-    assert len(names) == 4
-    assert set(re.findall(f'"{FRAMES}([^"]+)"', html)) == names
-    assert "arrays" not in html  # they come when somebody touches the square
 
 
 def test_words_say_what_the_networks_say():
@@ -105,16 +212,3 @@ def test_the_figure_can_be_read(look):
     assert words[:2] == ["drawn", "seen"]
     assert {"single", "member 4", "mean", "94", "80"} <= set(words)
     assert figure.get_figwidth() == look.width
-
-
-BAD = [
-    (lambda: DrawDigit(name="Fig 1"), ValueError, ("name", "small letters", "'Fig 1'")),
-    (lambda: DrawDigit(name=1), TypeError, ("name", "1")),
-    (lambda: DrawDigit(caption=None), TypeError, ("caption", "None")),
-]
-
-
-@pytest.mark.bad_input
-@pytest.mark.parametrize("case", range(len(BAD)))
-def test_bad_input(case):
-    check_error(*BAD[case])

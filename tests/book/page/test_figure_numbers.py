@@ -74,21 +74,15 @@ def test_bands_come_back(length, seed):
     assert only(axes) == ("band", expected)
 
 
-def test_a_slanted_line_has_both_its_points():
+def test_a_slanted_line_has_both_its_points_and_a_band_each_of_its_pieces():
     axes = axes_of()
     axes.add_collection(LineCollection([[(1, 2), (3, 5)]], label="slope"))
     assert only(axes) == ("slope", {"x": [1, 3], "y": [2, 5]})
-
-
-def test_a_band_in_pieces_has_each_of_them():
     axes = axes_of()
     where = [True, True, False, True, True, True]
     axes.fill_between(range(6), range(6), range(7, 13), where=where, label="band")
-    assert only(axes)[1] == {
-        "x": [0, 1, 3, 4, 5],
-        "low": [0, 1, 3, 4, 5],
-        "high": [7, 8, 10, 11, 12],
-    }
+    at = [0, 1, 3, 4, 5]
+    assert only(axes)[1] == {"x": at, "low": at, "high": [7 + k for k in at]}
 
 
 @given(SIZES, SIZES, SEEDS)
@@ -111,14 +105,7 @@ def test_cells_have_column_and_row_wherever_they_are_drawn(m, n, seed):
             assert [[*one] for one in zip(*points.values(), strict=True)] == expected
 
 
-def test_large_matrices_and_pictures_are_left_out():
-    axes = axes_of()
-    axes.imshow(np.zeros((MOST_CELLS + 1, 1)), aspect="auto")
-    axes.imshow(np.zeros((2, 3, 4)))
-    assert numbers(axes.figure) == []
-
-
-def test_decoration_is_left_out():
+def test_decoration_pictures_and_what_is_not_finite_are_left_out():
     axes = axes_of()
     axes.axvline(3)
     axes.axhspan(1, 2)
@@ -127,11 +114,9 @@ def test_decoration_is_left_out():
     axes.plot([0, 1], [0, 1], transform=axes.transAxes)
     axes.figure.add_axes((0, 0, 0.1, 0.1)).axis("off")
     axes.figure.axes[1].plot([1, 2], [3, 4])
+    axes.imshow(np.zeros((MOST_CELLS + 1, 1)), aspect="auto")
+    axes.imshow(np.zeros((2, 3, 4)))
     assert numbers(axes.figure) == []
-
-
-def test_what_is_not_finite_is_not_drawn():
-    axes = axes_of()
     axes.plot([1, 2, 3], [5, np.nan, 7])
     assert only(axes)[1] == {"x": [1, 3], "y": [5, 7]}
 
@@ -170,10 +155,6 @@ def test_a_row_has_its_sliders_panel_and_series():
     assert part == ""
 
 
-def test_without_numbers_there_is_no_table():
-    assert table([({}, [])], 0) == ("", "")
-
-
 def curve(length):
     axes = axes_of()
     axes.plot(np.arange(length), np.sqrt(np.arange(length)))
@@ -181,17 +162,14 @@ def curve(length):
 
 
 def test_a_large_table_has_one_setting_alone(monkeypatch):
+    assert MOST_KB == 500 and table([({}, [])], 0) == ("", "")
     states = [({"hidden_layers": k}, curve(k)) for k in (50, 60, 70)]
     monkeypatch.setattr(figure_numbers, "MOST_KB", 2)
     text, part = table(states, 1)
     assert part == "hidden layers 60 alone"
     assert {row["hidden_layers"] for row in csv.DictReader(io.StringIO(text))} == {"60"}
     assert len(text.splitlines()) == 61
-    assert MOST_KB == 500
-
-
-def test_a_figure_that_stands_still_has_all_its_numbers(monkeypatch):
-    monkeypatch.setattr(figure_numbers, "MOST_KB", 2)
+    # One that stands still has all of its numbers.
     text, part = table([({}, curve(7000))], 0)
     assert len(text.splitlines()) == 7001 and part == ""
 

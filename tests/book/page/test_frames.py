@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 
 from ensedu import plot
 from ensedu.book.page import frames as frames_module
-from ensedu.book.page.frames import FRAMES, Frames, check_letters, embedded, ranges, stored
+from ensedu.book.page.frames import Frames, check_letters, ranges, stored
 from ensedu.plot.style import LOOKS
 
 
@@ -67,31 +66,10 @@ def test_frames_that_are_too_heavy_are_refused(tmp_path, monkeypatch):
     frames.check_weight(0)
 
 
-def test_a_picture_a_theme_has_its_size_and_its_words(tmp_path):
-    frames = Frames([drawing], tmp_path)
-    root = BeautifulSoup(frames.pictures(0, 'a "b" <c>'), "html.parser")
-    assert [node["class"] for node in root.select("picture")] == [["ensedu-light"], ["ensedu-dark"]]
-    wide, tall, narrow_wide, narrow_tall = frames.sizes()[0]
-    for picture in root.select("picture"):
-        assert picture.img["alt"] == 'a "b" <c>'
-        assert (picture.img["width"], picture.img["height"]) == (str(wide), str(tall))
-        assert picture.source["width"] == str(narrow_wide)
-        assert picture.source["height"] == str(narrow_tall)
-        for source in (picture.img["src"], picture.source["srcset"]):
-            assert (tmp_path / source.removeprefix(FRAMES)).exists()
-
-
 def test_a_stored_figure_says_how_large_it_is():
     data, about = stored(Figure(figsize=(3, 2)), "words")
     assert data["image/png"].startswith("iVBOR")
     assert about == {"image/png": {"width": 300, "height": 200, "alt": "words"}}
-
-
-def test_data_cannot_end_its_script():
-    data = {"a": "</script><!--", "b": "σ"}
-    text = embedded(data)
-    assert "<" not in text
-    assert json.loads(text) == data
 
 
 def test_small_letters_are_refused_and_hidden_ones_are_not():

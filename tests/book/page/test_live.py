@@ -1,107 +1,322 @@
-"""What `live` returns: an app on a page of the book, a widget elsewhere."""
+"""The trainer: its state and points, the band behind it, and its traits, which go both ways."""
 
+import inspect
 import json
-import re
-import sys
 
 import numpy as np
 import pytest
-from bs4 import BeautifulSoup
 
-from ensedu.book.page.live import live
-from tests.book.page.live.trainers import small
-from tests.errors import check_error
-
-
-def page_of(folder, monkeypatch, **given):
-    """The HTML of a trainer in the book, parsed."""
-    monkeypatch.setenv("ENSEDU_BOOK", str(folder))
-    return BeautifulSoup(live(**given)._repr_mimebundle_()["text/html"], "html.parser").div
-
-
-def test_without_anywidget_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "anywidget", None)
-    monkeypatch.delitem(sys.modules, "ensedu.book.page.live.widget", raising=False)
-    with pytest.raises(ImportError, match=re.escape('pip install "ensedu[book]"')):
-        small()
+from ensedu import counting, plot
+from ensedu.book.page.live import (
+    live,
+    reference_band,
+    shared_numbers,
+    toys,
+    trainer_picture,
+    trainer_scripts,
+    trainer_state,
+)
+from ensedu.book.page.scripts import HERE
+from ensedu.data import gap
+from ensedu.methods import METHODS, size_option
+from tests.book.page.states import SIX, arrays_of, small
 
 
-def test_in_the_book_it_is_html_with_a_picture(monkeypatch, tmp_path):
-    root = page_of(tmp_path, monkeypatch, name="fig-a", caption="a < b", width=5, seed=2)
-    assert root["class"] == ["ensedu-trainer"]
-    assert (root["data-name"], root["data-caption"]) == ("fig-a", "a < b")
-    assert not {"data-small", "data-full"} & root.attrs.keys()
-    assert json.loads(root.script.string) == dict(live(width=5, seed=2)._state)
-    pictures = root.select(".ensedu-still picture")
-    assert [picture["class"] for picture in pictures] == [["ensedu-light"], ["ensedu-dark"]]
-    alts = {image["alt"] for image in root.select("img")}
-    assert len(alts) == 1 and alts.pop().startswith("60 points and what is learned")
-    assert len(list(tmp_path.iterdir())) == 4
+def test_the_state_has_what_the_page_needs():
+    state = trainer_state.checked(
+        {
+            **trainer_state.DEFAULTS, "data": None, "points": None, "method": "rank1",
+            "start": None, "noise": None, "ensemble_size": None, "other": {"method": "single"},
+        }
+    )  # fmt: skip
+    assert state.pop("points") == toys.points("gap").tolist()
+    assert state == {
+        "task": "regression", "data": "gap", "noise": 0.1, "seed": 0, "method": "rank1",
+        "ensemble_size": 4, "start": "normal-0.1", "loss": "mean", "kl_weight": 1.0, "width": 50,
+        "hidden_layers": 2, "activation": "relu", "head": "mean", "lr": 0.01,
+        "weight_decay": 0.0, "prior_scale": 1.0, "p": 0.05, "axes": None,
+        "parametrization": "standard", "initial_std": 0.01,
+        "other": {
+            "method": "single", "ensemble_size": 1, "start": "different", "loss": "mean",
+            "kl_weight": 1.0,
+        },
+    }  # fmt: skip
+    json.dumps(state)
 
 
-def test_in_the_book_it_has_the_attributes_of_the_widget(monkeypatch, tmp_path):
-    given = {"data": "moons", "other": {"method": "single"}}
-    widget = small(**given)
-    monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))
-    page = small(**given)
-    assert type(page) is not type(widget)
-    np.testing.assert_array_equal(page.points, widget.points)
-    assert page.options == widget.options
-    assert (page.weights, page.steps) == (widget.weights, widget.steps)
-    assert repr(page) == repr(widget)
+def test_points_beside_a_preset_keep_its_curve_and_its_noise():
+    w = live(data="wave", points=[[0.1234, 1], [2, -1]])
+    assert w.points.tolist() == [[0.123, 1], [2, -1]]
+    assert (w.options["data"], w.options["noise"]) == ("wave", toys.TOYS["wave"].noise)
+    # Other noise draws the preset's own, as where a reader has moved its points.
+    w.options = {"noise": 0.5}
+    assert len(w.points) == toys.TOYS["wave"].number
 
 
-def test_a_band_to_compare_with_stands_on_the_page_and_in_the_widget(monkeypatch, tmp_path):
-    x = np.linspace(-4, 4, 5)
-    behind = {"x": x, "mean": 0 * x, "std": 0 * x + 1, "label": '"<NUTS>"'}
-    given = {"method": "mean_field", "width": 5, "hidden_layers": 1, "points": [[0, 0]]}
-    band = live(**given, behind=behind)._behind
-    assert band["label"] == behind["label"] and band["x"] == x.tolist()
-    root = page_of(tmp_path, monkeypatch, **given, behind=behind)
-    assert json.loads(root["data-behind"]) == band
-    assert "data-behind" not in page_of(tmp_path, monkeypatch, **given).attrs
+@pytest.mark.parametrize("method", SIX)
+@pytest.mark.parametrize("data", ["gap", "blobs"])
+def test_shapes_are_those_of_the_layers(method, data):
+    M = 1 if method == "single" else 3
+    w = live(data=data, method=method, ensemble_size=M, width=7, head="variance")
+    shapes = trainer_state.shapes(w._now)[0]
+    state = {**w._now, "width": 7}
+    net = trainer_picture.network(state, state)
+    # Layers count from 0 there, with activations, and here without.
+    layers = list(dict.fromkeys(name.partition(".")[0] for name in net.params))
+    found = {}
+    for name, array in net.params.items():
+        layer, _, own = name.partition(".")
+        found[f"{layers.index(layer)}.{own}"] = array.shape
+    assert shapes == found
+    total = counting.mlp(trainer_state.sizes(w._now), method, **size_option(method, M)).total
+    assert sum(map(np.prod, shapes.values())) == total
 
 
-def test_the_small_form_leads_to_all_settings(monkeypatch, tmp_path):
-    root = page_of(tmp_path, monkeypatch, small=True, width=5)
-    assert "data-small" in root.attrs
-    assert root["data-full"] == "ensedu-site:book/live.html"
+X = np.linspace(-4.6, 4.6, 7)
+GIVEN = {"x": X, "mean": np.sin(X), "std": 0.1 + 0.01 * X**2, "label": "NUTS"}
 
 
-RANK1 = {"method": "rank1", "small": True, "distributions": True, "width": 5}
+def band_of(**given):
+    w = live(width=7, hidden_layers=1, method="mean_field")
+    return reference_band.checked_band(GIVEN | given, w._now), w._now
 
 
-def test_distributions_are_shown_on_the_page_and_in_the_widget(monkeypatch, tmp_path):
-    assert live(**RANK1)._distributions
-    root = page_of(tmp_path, monkeypatch, **RANK1)
-    assert "data-distributions" in root.attrs
-    (alt,) = {image["alt"] for image in root.select("img")}
-    assert alt.startswith("Means and standard deviations of r and s after 300 steps")
+def test_a_band_is_rounded_and_holds_its_model_and_its_points():
+    band, state = band_of(std=list(GIVEN["std"]))
+    assert band["label"] == "NUTS"
+    for part in reference_band.PARTS:
+        np.testing.assert_allclose(band[part], GIVEN[part], atol=0.51e-4)
+    assert band["of"] == {key: state[key] for key in reference_band.MODEL}
+    assert reference_band.checked_band(None, state) is None
 
 
-def test_no_word_can_end_the_script(monkeypatch, tmp_path):
-    monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))
-    page = small()
-    axes = [{"name": "</script>", "middle": 0.0, "unit": 1.0}] * 2
-    page._state = {**page._state, "axes": axes}
-    root = BeautifulSoup(page._repr_mimebundle_()["text/html"], "html.parser").div
-    assert json.loads(root.script.string)["axes"] == axes
+OTHERS = {
+    "task": "classification", "method": "rank1", "head": "variance", "width": 8,
+    "hidden_layers": 2, "activation": "tanh", "parametrization": "ntk", "prior_scale": 2.0,
+    "noise": 0.2, "points": [[0.0, 1.0]],
+}  # fmt: skip
 
 
-BAD = [
-    (lambda: live(small=1), TypeError, ("small", "1")),
-    (lambda: live(name="A B"), ValueError, ("name", "'A B'", "hyphens")),
-    (lambda: live(caption=3), TypeError, ("caption", "3")),
-    (lambda: live(distributions=1), TypeError, ("distributions", "1")),
-    (lambda: live(**RANK1 | {"small": False}), ValueError, ("distributions", "small=False")),
-    (lambda: live(**RANK1 | {"method": "mean_field"}), ValueError, ("r and s", "'mean_field'")),
-    (lambda: live(**RANK1 | {"method": "batch_ensemble"}), ValueError, ("r and s", "'batch_")),
-    (lambda: live(**RANK1, data="moons"), ValueError, ("distributions", "a curve")),
-    (lambda: live(**RANK1, other={"method": "single"}), ValueError, ("distributions", "one net")),
-]
+def test_a_band_belongs_to_one_model_of_one_set_of_points():
+    assert set(OTHERS) == set(reference_band.MODEL)
+    band, state = band_of()
+    assert reference_band.belongs(band, state, state)
+    for key, value in OTHERS.items():
+        other = {**state, key: value}
+        assert not reference_band.belongs(band, other, other), key
+    # How it is trained, and from where, changes no posterior.
+    free = set(trainer_state.FIELDS) - set(reference_band.MODEL)
+    assert free == {
+        "data", "seed", "ensemble_size", "start", "loss", "kl_weight", "lr", "weight_decay",
+        "initial_std", "p",
+    }  # fmt: skip
+    # A side of a comparison has a method of its own.
+    assert not reference_band.belongs(band, state, {"method": "deep_ensemble"})
 
 
-@pytest.mark.bad_input
-@pytest.mark.parametrize("case", range(len(BAD)))
-def test_bad_input(case):
-    check_error(*BAD[case])
+def test_scripts_have_words_for_all_that_a_band_belongs_to():
+    text = (HERE / "live/behind.js").read_text(encoding="utf-8")
+    words = text.partition("const OWNERS = {")[2].partition("\n};")[0]
+    assert [line.split(":")[0].strip() for line in words.strip().split("\n")] == [
+        *reference_band.MODEL
+    ]
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("name", toys.TOYS)
+def test_presets_follow_their_curve_or_their_classes(name):
+    toy = toys.TOYS[name]
+    points = np.concatenate([toys.points(name, seed=seed) for seed in range(20)])
+    assert len(points) == 20 * toy.number
+    if toy.truth is None:
+        assert points.shape[1] == 3
+        labels, counts = np.unique(points[:, 2], return_counts=True)
+        assert labels.tolist() == list(range(toy.classes))
+        assert np.ptp(counts) <= 20
+        return
+    points = points[np.abs(points[:, 0]) > 0.001]  # where the step is, x was rounded
+    away = points[:, 1] - [toy.truth(x) for x in points[:, 0]]
+    grows = 0.3 + 1.7 * (points[:, 0] + 4) / 4 if name == "wave" else 1.0
+    z = away / (toy.noise * grows)
+    assert abs(z.mean()) < 5 / len(z) ** 0.5
+    assert abs(z.std() - 1) < 5 / (2 * len(z)) ** 0.5
+
+
+def test_the_running_example_is_that_of_the_book():
+    grid = np.linspace(-5, 5, 11)
+    np.testing.assert_allclose([*map(toys.TOYS["gap"].truth, grid)], gap.truth(grid), atol=1e-15)
+    x = np.concatenate([toys.points("gap", seed=seed)[:, 0] for seed in range(20)])
+    one, other = ((low <= x) & (x <= high) for low, high in gap.regions)
+    assert (one | other).all() and one.sum() == other.sum()
+
+
+def test_points_are_rounded_halves_upwards():
+    values = [0.0005, -0.0005, 1.2344, -2.0006]
+    assert [toys.rounded(value) for value in values] == [0.001, 0.0, 1.234, -2.001]
+    found = trainer_state.checked_points([values[:2], values[2:]])
+    assert found.tolist() == [[0.001, 0], [1.234, -2.001]] and not np.signbit(found[0, 1])
+
+
+TOLD = json.loads(
+    json.dumps(trainer_scripts.BUNDLE.constants() | trainer_scripts.BUNDLE.worker_constants())
+)
+
+
+@pytest.mark.parametrize("method", trainer_state.STARTS)
+def test_distributions_are_what_has_a_mean_and_a_scale(method):
+    told, row = TOLD["METHODS"][method], METHODS[method]
+    names = {array.name for array in row.arrays}
+    assert told["distributions"] == [
+        name for name in ("weight", "r", "s", "bias") if {f"{name}_mean", f"{name}_rho"} <= names
+    ]
+    assert bool(told["distributions"]) == row.spread
+    assert tuple(told["starts"]) == trainer_state.STARTS[method]
+    assert told["prior_loc"] == float(method in ("batch_ensemble", "rank1"))
+
+
+def test_every_setting_has_a_field_and_its_default():
+    fields, defaults = TOLD["SETTINGS"]["fields"], TOLD["SETTINGS"]["defaults"]
+    assert tuple(fields) == tuple(trainer_state.FIELDS)
+    parameters = inspect.signature(live).parameters
+    own = {name: parameters[name].default for name in defaults if name != "ensemble_size"}
+    assert own | {"ensemble_size": 4} == defaults
+
+
+def test_scripts_are_told_toy_sets_without_their_functions_and_all_numbers():
+    for name, toy in toys.TOYS.items():
+        told = TOLD["TOY_SETS"][name]
+        assert (told["task"], told["number"], told["noise"]) == (toy.task, toy.number, toy.noise)
+        assert ("regions" in told, "classes" in told) == (toy.truth is not None, toy.truth is None)
+    told = TOLD["TRAINING"]
+    x, number = told["view"]["x"], told["grid_points"]
+    np.testing.assert_array_equal(shared_numbers.GRID, np.linspace(-x, x, number))
+    assert told["start_stds"] == {"normal-0.1": 0.1, "normal-0.5": 0.5}
+    assert (told["batch"], told["functions"], told["many_functions"]) == (64, 16, 64)
+    assert (told["rest"], told["most_points"], told["furthest"]) == (3000, 500, 100)
+
+
+def test_every_method_has_its_label_and_its_color_in_both_themes():
+    house = TOLD["HOUSE"]
+    assert house["labels"] == {key: row.label for key, row in METHODS.items()}
+    for theme in ("light", "dark"):
+        assert house[theme]["colors"].keys() == plot.PALETTE.keys()
+        assert len(house[theme]["heat"]) == 33
+
+
+def sent_by_the_page(w, arrays, steps=17):
+    """What a view sends: the arrays of each network, one after another."""
+    about = [
+        {
+            "sizes": trainer_state.sizes(w._now), "method": side["method"],
+            "passes": side["ensemble_size"], "names": list(own),
+        }
+        for side, own in zip(trainer_state.sides(w._now), arrays, strict=True)
+    ]  # fmt: skip
+    buffers = [memoryview(array.tobytes()) for own in arrays for array in own.values()]
+    return {"kind": "weights", "steps": steps, "sides": about}, buffers
+
+
+def test_points_come_with_their_task_and_their_data():
+    w = small()
+    assert w.points.shape == (60, 2)
+    seen = []
+    w.observe(lambda change: seen.append(change.name), ["points", "options"])
+    w.points = [[1, 2, 0], [0.12345, -2, 2]]
+    assert set(seen) == {"points", "options"}
+    np.testing.assert_array_equal(w.points, [[1, 2, 0], [0.123, -2, 2]])
+    assert w.points.dtype == np.float64
+    assert (w.options["task"], w.options["data"]) == ("classification", "own")
+    assert w._state["points"] == [[1.0, 2.0, 0], [0.123, -2.0, 2]]
+    w.points = []
+    assert w.points.shape == (0, 3)
+    with pytest.raises(ValueError, match="read-only"):
+        small().points[0] = 1
+
+
+def test_options_that_are_not_given_stay():
+    w = live(width=13, ensemble_size=3)
+    drawn = w.points
+    w.options = {"lr": 0.25}
+    assert (w.options["width"], w.options["lr"]) == (13, 0.25)
+    np.testing.assert_array_equal(w.points, drawn)
+    w.options = w.options | {"method": "rank1"}
+    assert (w.options["start"], w.options["ensemble_size"]) == ("normal-0.1", 3)
+    w.options = {"method": "single"}
+    assert (w.options["start"], w.options["ensemble_size"]) == ("different", 1)
+    w.options = {"data": "moons"}
+    np.testing.assert_array_equal(w.points, toys.points("moons"))
+    assert (w.options["task"], w.options["noise"]) == ("classification", 0.2)
+    w.options = {"noise": 0.5, "seed": 3}
+    np.testing.assert_array_equal(w.points, toys.points("moons", 0.5, 3))
+    w.options = {"data": "own"}
+    assert len(w.points) == 100
+    with pytest.raises(TypeError):
+        w.options["lr"] = 1
+
+
+def test_what_the_page_sets_is_taken_whole():
+    w = small()
+    axes = [{"name": "a", "middle": 3.0, "unit": 2.0}, {"name": "b", "middle": 0.0, "unit": 1.0}]
+    state = {**w._state, "lr": 0.5, "data": "own", "axes": axes, "points": [[1.5, -2]]}
+    w.set_state({"_state": state})
+    np.testing.assert_array_equal(w.points, [[1.5, -2]])
+    assert w.options["lr"] == 0.5
+    # A reader's own units stay with the points, until there is another task.
+    w.points = [[2, 2], [3, 3]]
+    assert w.options["axes"] == axes
+    w.points = [[2, 2, 1], [3, 3, 1]]
+    assert w.options["axes"] is None
+
+
+def test_a_change_inside_a_callback_is_the_last_word():
+    w = small()
+
+    def double(change):
+        if len(w.points) < 100:
+            w.points = np.concatenate([w.points, w.points])
+
+    w.observe(double, "points")
+    w.points = np.ones((30, 2))
+    assert len(w.points) == len(w._state["points"]) == 120
+
+
+@pytest.mark.parametrize("other", [None, {"method": "mean_field"}])
+def test_weights_come_from_the_page_and_go_to_it(other):
+    w = small(method="batch_ensemble", ensemble_size=3, other=other)
+    sent = []
+    w.send = lambda content, buffers=None: sent.append((content, buffers))
+    assert w.weights == ([{}, {}] if other else {})
+    arrays = arrays_of(w)
+    w._handle_custom_msg(*sent_by_the_page(w, arrays))
+    assert w.steps == 17
+    assert not sent
+    for found, wanted in zip(w.weights if other else [w.weights], arrays, strict=True):
+        assert found.keys() == wanted.keys()
+        for name, array in wanted.items():
+            np.testing.assert_array_equal(found[name], array)
+    # What is set in Python is sent, and once more to a view that begins later.
+    mine = arrays_of(w, seed=4)
+    w.weights = mine if other else mine[0]
+    w._handle_custom_msg({"kind": "shown"}, [])
+    assert len(sent) == 2
+    content, buffers = sent[1]
+    assert content["sides"] == [list(own) for own in mine]
+    flat = [array for own in mine for array in own.values()]
+    for buffer, array in zip(buffers, flat, strict=True):
+        np.testing.assert_array_equal(np.frombuffer(buffer).reshape(array.shape), array)
+    # After more steps the page's are newer.
+    w._handle_custom_msg(*sent_by_the_page(w, arrays))
+    w._handle_custom_msg({"kind": "shown"}, [])
+    assert len(sent) == 2
+
+
+def test_weights_of_another_network_are_not_taken():
+    w = small(ensemble_size=3)
+    late = sent_by_the_page(w, arrays_of(w))
+    w.options = {"method": "batch_ensemble"}
+    w._handle_custom_msg(*late)
+    assert (w.weights, w.steps) == ({}, 0)
+    w._handle_custom_msg(*sent_by_the_page(w, arrays_of(w)))
+    assert w.steps == 17
+    w.points = np.ones((5, 3))
+    assert (w.weights, w.steps) == ({}, 0)

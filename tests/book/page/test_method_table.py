@@ -1,8 +1,5 @@
 """Tables of a page: methods by name, what is decisive."""
 
-import numpy as np
-import pytest
-
 from ensedu.book.page.method_table import method_table as table
 from tests.book.page.tables import parsed, scores, totals
 
@@ -87,77 +84,3 @@ def test_several_cells_decide():
     rows = {"a": {"x": 1, "y": 2}, "b": {"x": 33, "y": 4}}
     found = table(rows, decisive=[("a", "x"), ("b", "y")])
     assert repr(found).splitlines() == ["      x    y", "a   1 ←  2", "b  33    4 ←"]
-
-
-BAD = [
-    (lambda: table(3), TypeError, "rows must be a mapping of names to rows"),
-    (lambda: table({}), ValueError, "rows must be a mapping of names to rows"),
-    (lambda: table({"a": {}}), ValueError, "rows must be .* at least one, got the row {}"),
-    (lambda: table({"a": 3}), TypeError, "rows must be .* got the row 3"),
-    (lambda: table({3: {"x": 1}}), TypeError, "rows must be .* got the name 3"),
-    (lambda: table({"a": {3: 1}}), TypeError, r"rows: a title must be .* got 3 \(int\)"),
-    (lambda: table({"a": {("g", 1): 1}}), TypeError, r"a pair \(group, title\), got \('g', 1\)"),
-    (
-        lambda: table({"a": {"x": 1}, "b": {"y": 1}}), ValueError,
-        r"rows\['b'\] has the columns \['y'\], accepted are those of the first row, \['x'\]",
-    ),
-    (
-        lambda: table({"a": {"x": 1j}}), TypeError,
-        r"rows\['a'\]\['x'\] must be an integer, a float, a string, .* got 1j",
-    ),
-    (lambda: table({"a": {"x": True}}), TypeError, r"rows\['a'\]\['x'\] must be"),
-    (lambda: table({"a": {"x": np.ones(2)}}), TypeError, r"rows\['a'\]\['x'\] must be"),
-    (lambda: table({"a": {"x": float("nan")}}), ValueError, r"rows\['a'\]\['x'\] must be a finite"),
-    (lambda: table({"a": {"x": -(10**5000)}}), ValueError, r"rows\['a'\]\['x'\] must be an int"),
-    (lambda: table({"a": {"x": (1, 2)}}), ValueError, r"\['x'\] must be \(low, mean, high\), got"),
-    (lambda: table({"a": {"x": ("1", 2)}}), ValueError, r"must be \(low, mean, high\), got"),
-    (lambda: table({"a": {"x": (1, 3, 2)}}), ValueError, r"\(low, mean, high\) in this order"),
-    (lambda: table({"a": {"x": (2, 1, 3)}}), ValueError, r"\(low, mean, high\) in this order"),
-    (lambda: table({"a": {"x": (1, "2", 3)}}), TypeError, r"rows\['a'\]\['x'\]\[1\] must be"),
-    (lambda: table({"a": {"x": 1}}, columns=3), TypeError, "columns must be a mapping"),
-    (
-        lambda: table({"a": {"x": 1}}, columns={"y": 1}), ValueError,
-        r"columns names the column 'y', accepted are \['x'\]",
-    ),
-    (lambda: table({"a": {"x": 1}}, columns={"x": -1}), ValueError, r"columns\['x'\] must be"),
-    (lambda: table({"a": {"x": 1}}, columns={"x": 16}), ValueError, "at most 15 digits"),
-    (lambda: table({"a": {"x": 1}}, columns={"x": 1.5}), TypeError, r"columns\['x'\] must be"),
-    (lambda: table({"a": {"x": 1}}, columns={"x": "MB"}), ValueError, "with one field such as"),
-    (lambda: table({"a": {"x": 1}}, columns={"x": "{"}), ValueError, "with one field such as"),
-    (lambda: table({"a": {"x": 1}}, columns={"x": "{0.real}"}), ValueError, "with one field"),
-    (lambda: table({"a": {"x": 1}}, columns={"x": "{}{}"}), ValueError, "with one field such as"),
-    (
-        lambda: table({"a": {"x": 1.5}}, columns={"x": "{:d}"}), ValueError,
-        r"columns: the template '{:d}' does not fit rows\['a'\]\['x'\], 1.5",
-    ),
-    (lambda: table({"a": {"x": 10**400}}, columns={"x": 2}), ValueError, "does not fit rows"),
-    (lambda: table({"a": {"x": 1}}, decisive=3), TypeError, r"decisive must be \(row, column\)"),
-    (lambda: table({"a": {"x": 1}}, decisive=[3]), TypeError, r"decisive must be \(row, column\)"),
-    (
-        lambda: table({"a": {"x": 1}}, decisive=("a", np.ones(2))), TypeError,
-        "decisive: a title must be a string or a pair",
-    ),
-    (
-        lambda: table({"a": {"x": 1}}, decisive=("a", "y")), ValueError,
-        r"decisive names the cell \('a', 'y'\), accepted are the rows \['a'\] and the columns",
-    ),
-    (
-        lambda: table({"a": {"x": 1}}, colors={"b": "rank1"}), ValueError,
-        r"colors names the row 'b', accepted are \['a'\]",
-    ),
-    (
-        lambda: table({"a": {"x": 1}}, colors={"a": "red"}), ValueError,
-        r"colors\['a'\] must be one of .* got 'red'",
-    ),
-    (lambda: table({"a": {"x": 1}}, colors=["a"]), TypeError, "colors must be a mapping"),
-    (lambda: table({"a": {"x": 1}}, caption=3), TypeError, "caption must be a string, got 3"),
-    (lambda: table({"a": {"x": 1}}, corner=3), TypeError, "corner must be a string, got 3"),
-]  # fmt: skip
-
-
-@pytest.mark.bad_input
-@pytest.mark.parametrize(("call", "error", "words"), BAD)
-def test_bad_input(call, error, words):
-    with pytest.raises(error, match=words) as caught:
-        call()
-    assert type(caught.value) is error

@@ -144,7 +144,6 @@ def test_not_yet_in_words(told, value, wanted, words):
 
 
 def test_tensors_count_as_arrays(told):
-    torch = pytest.importorskip("torch")
     tensor = torch.tensor(ARRAY, requires_grad=True)
     assert told(tensor, ARRAY) == RIGHT
     assert told(ARRAY, tensor) == RIGHT

@@ -1,0 +1,295 @@
+"""What users get wrong on a page: each call, and the words of its error."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from ensedu.book.page.digit import DrawDigit
+from ensedu.book.page.explore import explore
+from ensedu.book.page.fields import Choice, WholeNumber
+from ensedu.book.page.live import live, toys, trainer_state
+from ensedu.book.page.method_table import method_table
+from ensedu.book.page.playground import layer_state, playground
+from ensedu.book.page.sources import checked_tables
+from tests.book.page.states import SMALL, arrays_of, explorer, small, state_of
+from tests.errors import check_error
+from tests.test_hostile import HOSTILE, outcome
+
+pytestmark = pytest.mark.bad_input
+
+
+def still(draw, **given):
+    return explore(draw, **({"alt": "a", "k": [1]} | given))
+
+
+def cell(value, **given):
+    return method_table({"a": {"x": value}}, **given)
+
+
+def band(**given):
+    return live(behind={name: value for name, value in (BAND | given).items() if value is not None})
+
+
+def asked(**given):
+    return live(tries=[TRY | given])
+
+
+def set_live(trait, value, **given):
+    setattr(small(**given), trait, value)
+
+
+def set_weights(value):
+    w = small()
+    w.weights = arrays_of(w)[0] | {"0.bias": value}
+
+
+def set_layer(trait, value):
+    setattr(playground(**SMALL), trait, value)
+
+
+def set_x(value, name="x"):
+    set_layer("arrays", {name: value})
+
+
+def whole(**part):
+    return layer_state.rechecked(state_of("rank1") | part)
+
+
+def edit(place, value=1.0):
+    return whole(edits={place: value})
+
+
+X = np.linspace(-4.6, 4.6, 7)
+BAND = {"x": X, "mean": np.sin(X), "std": 0.1 + 0.01 * X**2, "label": "NUTS"}
+TRY = {"ask": "More?", "set": {"ensemble_size": 8}, "answer": "More."}
+RANK1 = {"method": "rank1", "small": True, "distributions": True, "width": 5}
+MASKED = np.ma.masked_array(np.ones(2), [True, False])
+OPTIONS = {name: layer_state.FIELDS[name] for name in layer_state.START}
+TYPE, VALUE = TypeError, ValueError
+BAD = [
+    (lambda: still(lambda k: "no"), TYPE, "draw|'no'|Figure"),
+    (lambda: still(lambda width: Figure()), TYPE, "draw|['k']|'width'"),
+    (lambda: still(lambda k: Figure(), linked=explorer(name="a")), VALUE,
+     "linked|['k']|['width', 'ensemble_size']"),
+    (lambda: explorer(linked=explorer()), VALUE, "linked|with a name"),
+    (lambda: explorer(alt=lambda width: "a"), TYPE, "alt|['width', 'ensemble_size']"),
+    (lambda: explorer(alt=lambda **values: None), TYPE, "alt|None|string"),
+    (lambda: explorer(alt=" "), VALUE, "alt|' '"),
+    (lambda: explorer(alt="{depth}"), VALUE, "alt|'depth'|'width'"),
+    (lambda: explorer(alt="{width"), VALUE, "alt|template|{width"),
+    (lambda: explorer(alt="{width:{depth}}"), VALUE, "alt|'depth'|'width'"),
+    (lambda: explorer(alt="{width:q}"), VALUE, "alt|{'width': 2, |'q'"),
+    (lambda: explorer(alt="{width:d}", width=[2, "x"]), VALUE, "alt|{'width': 'x', "),
+    (lambda: explorer(rescale=True), TYPE, "rescale|string|True"),
+    (lambda: explorer(a=[1], b=[2]), VALUE, "sliders|up to 3|'a'"),
+    (lambda: explorer(table="bays"), VALUE, "table|'bays'|ensedu/book/results"),
+    (lambda: checked_tables(["zoo", "x"]), VALUE, "table must be|'x'"),
+    (lambda: checked_tables(["bayes", None]), TYPE, "table|None"),
+    (lambda: explorer(width=range(2, 78)), VALUE, "76 of width x 2 of|152|150"),
+    (lambda: explorer(width=[]), VALUE, "width|at least one|[]"),
+    (lambda: explorer(width=np.array(2)), VALUE, "width|at least one|array(2)"),
+    (lambda: explorer(width={2, 3}), TYPE, "width|{2, 3}|sequence"),
+    (lambda: explorer(width=[2, 2]), VALUE, "width|different|[2, 2]"),
+    (lambda: explorer(width=[2, np.ones(1)]), TYPE, "width[1]|one value|(1,)"),
+    (lambda: explorer(width=[[2], [3]]), TYPE, "width|hashable|[[2], [3]]"),
+    (lambda: explorer(width=[torch.ones((), device="meta")]), TYPE, "width[0]|meta"),
+    (lambda: explorer(start={"depth": 2}), VALUE, "start|'depth'|'width'"),
+    (lambda: explorer(start={"width": 4}), VALUE, "start['width']|4|[2, 3, 50]"),
+    (lambda: explorer(start={"width": np.ones(2)}), TYPE, "start['width']|(2,)"),
+    # The trainer
+    (lambda: toys.points("x"), VALUE, "name|'x'|'gap'"),
+    (lambda: toys.points("gap", -1.0), VALUE, "noise|-1"),
+    (lambda: live(small=1), TYPE, "small|1"),
+    (lambda: live(**RANK1 | {"distributions": 1}), TYPE, "distributions|1"),
+    (lambda: live(**RANK1 | {"small": False}), VALUE, "distributions|small=False"),
+    (lambda: live(**RANK1 | {"method": "mean_field"}), VALUE, "r and s|'mean_field'"),
+    (lambda: live(**RANK1 | {"method": "batch_ensemble"}), VALUE, "r and s|'batch_"),
+    (lambda: live(**RANK1, data="moons"), VALUE, "distributions|a curve"),
+    (lambda: live(**RANK1, other={"method": "single"}), VALUE, "distributions|one net"),
+    (lambda: live(data="own"), VALUE, "points|None"),
+    (lambda: live(data="gap", points=[[1, 2, 0]]), VALUE, "data|'gap'|'own'"),
+    (lambda: live(points=[[1, 2, 3, 4]]), VALUE, "points|(1, 4)|(N, 2)|(N, 3)"),
+    (lambda: live(points=[[1, np.nan]]), VALUE, "points|finite"),
+    (lambda: live(points=[[101, 0]]), VALUE, "points|-100 to 100"),
+    (lambda: live(points=[[0, 0, 3]]), VALUE, "points|0, 1 or 2"),
+    (lambda: live(points=[[0, 0, 0.5]]), VALUE, "points|0, 1 or 2"),
+    (lambda: live(points=np.ones((501, 2))), VALUE, "points|501|500"),
+    (lambda: live(points=[["a", "b"]]), TYPE, "points|(N, 2)"),
+    (lambda: live(points=[[1, 2], [1]]), VALUE, "points|(N, 2)"),
+    (lambda: live(method="single", ensemble_size=2), VALUE, "ensemble_size|2|1"),
+    (lambda: live(start="signs"), VALUE, "start|'signs'|'deep_ensemble'|'same'"),
+    (lambda: live(method="rank1", start="different"), VALUE, "start|'normal-0.1'"),
+    (lambda: live(other={"width": 3}), VALUE, "other|'width'|method"),
+    (lambda: live(other={"method": "rank1", "start": "different"}), VALUE, "other['start']"),
+    (lambda: live(other={"method": "rank1", "loss": 3}), TYPE, "other['loss']|3"),
+    (lambda: live(tries=[{"ask": "More?"}]), VALUE, "tries|'set'|'answer'|'More?'"),
+    (lambda: asked(ask=3), TYPE, "tries: ask|3"),
+    (lambda: asked(set={"width": 1}), VALUE, "options['width']|1"),
+    (lambda: asked(set={"depth": 1}), VALUE, "options|'depth'"),
+    (lambda: band(label=None), VALUE, "behind|label|x"),
+    (lambda: band(low=X), VALUE, "behind|low"),
+    (lambda: band(label=3), TYPE, "behind['label']|3"),
+    (lambda: band(x=X[:-1]), VALUE, "behind|6, 7 and 7"),
+    (lambda: band(x=X**3), VALUE, "behind['x']|even"),
+    (lambda: band(x=-X), VALUE, "behind['x']|increase"),
+    (lambda: band(std=-X), VALUE, "behind['std']|-4.6"),
+    (lambda: band(mean=X + np.inf), VALUE, "behind['mean']|finite"),
+    (lambda: band(mean=X[None]), VALUE, "behind['mean']|(1, 7)"),
+    (lambda: band(mean="abc"), TYPE, "behind['mean']|'abc'"),
+    (lambda: band(std=X > 0), TYPE, "behind['std']|bool"),
+    (lambda: live(data="moons", behind=BAND), VALUE, "behind|classify"),
+    (lambda: set_live("points", np.ones(3)), VALUE, "points|(3,)"),
+    (lambda: set_live("options", {"lr": -1}), VALUE, "options['lr']|-1"),
+    (lambda: set_live("options", {"x": 1}), VALUE, "options|'x'|width"),
+    (lambda: set_live("options", 3), TYPE, "options|3|dict"),
+    (lambda: set_live("options", {"task": "classification"}), VALUE, "'task'"),
+    (lambda: set_live("options", {"axes": [1, 2]}), VALUE, "'axes'|[1, 2]"),
+    (lambda: set_live("options", {"other": {"p": 1}}), VALUE, "'other'|'p'"),
+    (lambda: set_live("weights", 3), TYPE, "weights|int"),
+    (lambda: set_live("weights", {"a": 3}), VALUE, "weights|0.weight|a"),
+    (lambda: set_live("weights", {}, other={"method": "rank1"}), TYPE, "weights|list|dict"),
+    (lambda: set_weights(np.ones(4)), VALUE, "weights['0.bias']|(4,)|(4, 5)"),
+    (lambda: set_weights([1.0]), TYPE, "weights['0.bias']|list"),
+    (lambda: set_weights(np.full((4, 5), np.inf)), VALUE, "weights['0.bias']|finite"),
+    # The playground
+    (lambda: playground(arrays={"R": 3}), VALUE, "arrays|'R'|weight, r, s, bias, x"),
+    (lambda: playground(arrays={"x": 1}), TYPE, "arrays['x']|1|NumPy array"),
+    (lambda: set_x(1, "r"), VALUE, "arrays|'r'|weight, r_mean, r_std"),
+    (lambda: set_x(1, 3), VALUE, "arrays|3|r_mean"),
+    (lambda: set_x("ab"), TYPE, "arrays['x']|'ab'|NumPy array"),
+    (lambda: set_x(["a", "b"]), TYPE, "arrays['x']|'a'|numbers"),
+    (lambda: set_x([True, False]), TYPE, "arrays['x']|numbers"),
+    (lambda: set_x([1, 2j]), TYPE, "arrays['x']|numbers"),
+    (lambda: set_x(MASKED), TYPE, "arrays['x']|numbers"),
+    (lambda: set_x([[1], [1, 2]]), VALUE, "arrays['x']|(2,)"),
+    (lambda: set_x([1, np.nan]), VALUE, "arrays['x']|-9 to 9|nan"),
+    (lambda: set_x([1, 9.1]), VALUE, "arrays['x']|-9 to 9|9.1"),
+    (lambda: set_x(np.zeros((3, 2)), "r_std"), VALUE, "arrays['r_std']|0.01"),
+    (lambda: set_x(np.ones((5, 2)), "weight"), VALUE, "(5, 2)|(2, 5)"),
+    (lambda: set_layer("options", None), TYPE, "options|None|dict"),
+    (lambda: set_layer("options", {"width": 3}), VALUE, "options|'width'|in_features"),
+    (lambda: set_layer("options", {"edits": {}}), VALUE, "options|'edits'|in_features"),
+    (lambda: layer_state.rechecked(3), TYPE, "state|3|dict"),
+    (lambda: layer_state.rechecked({}), VALUE, "state|method|[]"),
+    (lambda: whole(challenge="<b>"), VALUE, "challenge|'<b>'|'equal'|'price'"),
+    (lambda: whole(challenge=["equal"]), TYPE, "challenge|['equal']|'reach'"),
+    (lambda: whole(edits=[1]), TYPE, "edits|[1]|dict"),
+    (lambda: edit("x:0", 9.5), VALUE, "edits['x:0']|9.5|-9 to 9"),
+    (lambda: edit("x:0", float("nan")), VALUE, "edits['x:0']|nan|finite"),
+    (lambda: edit("x:0", None), TYPE, "edits['x:0']|None|finite"),
+    (lambda: edit("x:0", "1"), TYPE, "edits['x:0']|'1'|finite"),
+    (lambda: edit("x:0", True), TYPE, "edits['x:0']|True|finite"),
+    (lambda: edit("s_std:0,0", 0), VALUE, "edits['s_std:0,0']|0.01 to 9"),
+    # Tables of methods
+    (lambda: method_table({}), VALUE, "rows must be a mapping of names to rows"),
+    (lambda: method_table({"a": {}}), VALUE, "rows must be|at least one, got the row {}"),
+    (lambda: method_table({"a": 3}), TYPE, "rows must be|got the row 3"),
+    (lambda: method_table({3: {"x": 1}}), TYPE, "rows must be|got the name 3"),
+    (lambda: method_table({"a": {3: 1}}), TYPE, "rows: a title must be|got 3 (int)"),
+    (lambda: method_table({"a": {("g", 1): 1}}), TYPE, "a pair (group, title), got ('g', 1)"),
+    (lambda: method_table({"a": {"x": 1}, "b": {"y": 1}}), VALUE,
+     "rows['b'] has the columns ['y'], accepted are those of the first row, ['x']"),
+    (lambda: cell(1j), TYPE, "rows['a']['x'] must be an integer, a float, a string|got 1j"),
+    (lambda: cell(True), TYPE, "rows['a']['x'] must be"),
+    (lambda: cell(np.ones(2)), TYPE, "rows['a']['x'] must be"),
+    (lambda: cell(float("nan")), VALUE, "rows['a']['x'] must be a finite"),
+    (lambda: cell(-(10**5000)), VALUE, "rows['a']['x'] must be an int"),
+    (lambda: cell((1, 2)), VALUE, "['x'] must be (low, mean, high), got"),
+    (lambda: cell(("1", 2)), VALUE, "must be (low, mean, high), got"),
+    (lambda: cell((1, 3, 2)), VALUE, "(low, mean, high) in this order"),
+    (lambda: cell((2, 1, 3)), VALUE, "(low, mean, high) in this order"),
+    (lambda: cell((1, "2", 3)), TYPE, "rows['a']['x'][1] must be"),
+    (lambda: cell(1, columns={"y": 1}), VALUE, "columns names the column 'y', accepted are ['x']"),
+    (lambda: cell(1, columns={"x": -1}), VALUE, "columns['x'] must be"),
+    (lambda: cell(1, columns={"x": 16}), VALUE, "at most 15 digits"),
+    (lambda: cell(1, columns={"x": 1.5}), TYPE, "columns['x'] must be"),
+    *((partial(cell, 1, columns={"x": words}), VALUE, "with one field such as")
+      for words in ("MB", "{", "{0.real}", "{}{}")),
+    (lambda: cell(1.5, columns={"x": "{:d}"}), VALUE, "'{:d}' does not fit rows['a']['x'], 1.5"),
+    (lambda: cell(10**400, columns={"x": 2}), VALUE, "does not fit rows"),
+    (lambda: cell(1, decisive=[3]), TYPE, "decisive must be (row, column)"),
+    (lambda: cell(1, decisive=("a", np.ones(2))), TYPE, "decisive: a title must be a string"),
+    (lambda: cell(1, decisive=("a", "y")), VALUE,
+     "decisive names the cell ('a', 'y'), accepted are the rows ['a'] and the columns"),
+    (lambda: cell(1, colors={"b": "rank1"}), VALUE, "colors names the row 'b', accepted are ['a']"),
+    (lambda: cell(1, colors={"a": "red"}), VALUE, "colors['a'] must be one of|got 'red'"),
+    (lambda: cell(1, colors=["a"]), TYPE, "colors must be a mapping"),
+    (lambda: cell(1, corner=3), TYPE, "corner must be a string, got 3"),
+    (lambda: cell(1, caption=3), TYPE, "caption must be a string, got 3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(len(BAD)))
+def test_bad_input(case):
+    call, error, words = BAD[case]
+    check_error(call, error, words.split("|"))
+
+
+@pytest.mark.parametrize("make", [explorer, small, playground, DrawDigit])
+@pytest.mark.parametrize(("given", "error", "words"), [
+    ({"name": "Fig 1"}, ValueError, "name|small letters|hyphens|'Fig 1'"),
+    ({"name": '"><b>'}, ValueError, "name|<b>"),
+    ({"name": 1}, TypeError, "name|string|1"),
+    ({"caption": None}, TypeError, "caption|string|None"),
+])  # fmt: skip
+def test_every_kind_of_page_checks_its_name_and_its_caption(make, given, error, words):
+    check_error(lambda: make(**given), error, words.split("|"))
+
+
+def wrong(field):
+    """Values that a field must refuse: just outside of it, and of another type."""
+    if isinstance(field, Choice):
+        return [("<b>", ValueError), (3, TypeError), (["a"], TypeError)]
+    step = 1 if isinstance(field, WholeNumber) else 1e-3
+    outside = [(field.low - step, ValueError), (field.high * 1.01 + step, ValueError)]
+    if isinstance(field, WholeNumber):
+        outside[1] = (field.high + 1, ValueError)
+        return [*outside, (2.0, TypeError), (True, TypeError), ("1", TypeError)]
+    return [*outside, (float("nan"), ValueError), ("1", TypeError), (True, TypeError)]
+
+
+@pytest.mark.parametrize(("make", "fields"), [
+    (live, {k: v for k, v in trainer_state.FIELDS.items() if k != "task"}),
+    (lambda **given: set_live("options", given), trainer_state.FIELDS),
+    (playground, OPTIONS),
+    (lambda **given: set_layer("options", given), OPTIONS),
+    (whole, layer_state.FIELDS),
+], ids=["live", "its options", "playground", "its options", "its state"])  # fmt: skip
+def test_every_field_refuses_what_lies_outside_of_it(make, fields):
+    for name, field in fields.items():
+        for value, error in wrong(field):
+            check_error(lambda name=name, value=value: make(**{name: value}), error, [name])
+
+
+@pytest.mark.parametrize("place", [
+    "x:4", "x:-1", "x:00", "x:٣", "x:" + "9" * 5000, "x:0,0", "x", "r:0", "r_mean:0,0", "r:6,0",
+    "s:0,5", "bias:5", "weight:0,0,0,0", "weight_mean:0,0", "W:0,0,0", "rank1.r:0,0", "__proto__",
+    "", 3, "x:0\n",
+])  # fmt: skip
+def test_a_place_that_no_layer_stores_is_no_edit(place):
+    check_error(lambda: edit(place), ValueError, ["edits", repr(place)[:9], "'x:0'"])
+
+
+def test_hostile_values_end_in_a_result_or_a_named_error():
+    state = state_of("rank1", 3, 5, 2)
+    rechecked = layer_state.rechecked
+    failures = []
+    for kind, value in HOSTILE.items():
+        tries = {
+            "arrays": partial(layer_state.set_arrays, state, value),
+            "x": partial(layer_state.set_arrays, state, {"x": value}),
+            "weight": partial(layer_state.set_arrays, state, {"weight": value}),
+            "options": partial(layer_state.changed, state, value),
+            "state": partial(rechecked, value),
+        }
+        for name in state:
+            tries[name] = partial(rechecked, state | {name: value})
+        for name in ("x:0", "r_std:1,2"):
+            tries[name] = partial(rechecked, state | {"edits": {name: value}})
+        for name, one in tries.items():
+            if found := outcome(name, one, {}):
+                failures.append(f"{name}={kind}: {found}")
+    assert not failures, "\n".join(failures)

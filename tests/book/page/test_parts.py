@@ -1,0 +1,135 @@
+"""What pages are made of: fields, sentences, scripts, rows of methods, seeded numbers."""
+
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+from ensedu import counting
+from ensedu.book.page import scripts
+from ensedu.book.page.fields import Choice, RealNumber, WholeNumber
+from ensedu.book.page.method_rows import method_row
+from ensedu.book.page.said import too_much
+from ensedu.book.page.scripts import Bundle
+from ensedu.book.page.seeded_random import Random
+from ensedu.methods import METHODS, size_option
+
+CHOICE, OPTIONAL = Choice(("a", "b")), Choice(("a", "b"), optional=True)
+WHOLE, REAL = WholeNumber(2, 7), RealNumber(-0.5, 1e9)
+
+
+def test_what_is_accepted_is_returned():
+    assert [CHOICE.checked("x", word) for word in "ab"] == ["a", "b"]
+    assert OPTIONAL.checked("x", None) is None
+    assert [WHOLE.checked("x", value) for value in (2, 7)] == [2, 7]
+    found = REAL.checked("x", 1)
+    assert found == 1.0 and isinstance(found, float)
+    assert [REAL.checked("x", value) for value in (-0.5, 1e9)] == [-0.5, 1e9]
+
+
+def test_scripts_are_given_the_same():
+    told = json.loads(json.dumps([f.described() for f in (CHOICE, OPTIONAL, WHOLE, REAL)]))
+    assert told == [
+        {"choices": ["a", "b"]}, {"choices": [None, "a", "b"]},
+        {"whole": True, "low": 2, "high": 7}, {"whole": False, "low": -0.5, "high": 1e9},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sentence", "found"),
+    [
+        ("word " * 20, ""),
+        ("word " * 21, "21 words"),
+        ("From −0.5 to 1,200 in 3 steps.", ""),
+        ("From −0.5 to 1,200 in 3 steps of 4e-3.", "4 numbers"),
+        ("At (1, 2), 3: [4, 5].", "5 numbers"),
+        ("BatchEnsemble's W2 in a 1-50-50-1 network – MNIST-5000, x3.", ""),
+        ("1 2 3 4 " * 6, "24 words and 24 numbers"),
+    ],
+)
+def test_words_and_numbers_are_counted(sentence, found):
+    assert too_much(sentence) == found
+
+
+def bundle(folder, monkeypatch, **given):
+    (folder / "sum.js").write_text("export const sum = (a, b) => a + b + OFFSET;\n")
+    (folder / "page.js").write_text(
+        'import { sum } from "./sum.js";\n\n// One.\nconst own = 1; // the same\n'
+        "export const begin = () => sum(own, WORD.length);\nexport const render = () => {};\n"
+    )
+    monkeypatch.setattr(scripts, "HERE", folder)
+    return Bundle(
+        "parts",
+        ("page",),
+        lambda: {"WORD": "σ</x>"},
+        worker=("sum",),
+        worker_constants=lambda: {"OFFSET": {"a": 2.5}},
+        **given,
+    )
+
+
+def test_a_worker_has_its_functions_and_its_constants(tmp_path, monkeypatch):
+    text = bundle(tmp_path, monkeypatch).engine()
+    assert 'const OFFSET = {"a": 2.5};' in text
+    assert text.rstrip().endswith("return { OFFSET, sum };\n}")
+    assert "WORD" not in text
+    assert not re.search(r"^(import|export)\b", text, re.MULTILINE)
+
+
+def test_both_lives_hold_the_same_but_for_head_and_tail(tmp_path, monkeypatch):
+    found = bundle(tmp_path, monkeypatch)
+    module, classic = found.module(), found.classic()
+    assert "export { OFFSET, sum, begin };\nexport default { render };" in module
+    assert classic.startswith('globalThis.parts = (() => {\n"use strict";')
+    assert classic.endswith("return { OFFSET, sum, begin, render };\n})();\nparts.begin();\n")
+    (words,) = re.findall(r"^const WORD = (.*);$", module, re.MULTILINE)
+    assert json.loads(words) == "σ</x>"
+    body = module[: module.index("\n\nexport {")]
+    assert body in classic
+    assert "const own = 1; // the same" in body and "One." not in body
+
+
+def test_without_a_worker_there_is_no_engine(tmp_path, monkeypatch):
+    (tmp_path / "alone.js").write_text("export const begin = () => {};\n")
+    monkeypatch.setattr(scripts, "HERE", tmp_path)
+    assert "ENGINE" not in Bundle("alone", ("alone",), dict).classic()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_arrays_add_up_to_the_count_of_a_layer(method):
+    sizes = {"m": 5, "n": 7, "M": 3}
+    row = json.loads(json.dumps(method_row(METHODS[method])))
+    total = sum(math.prod(sizes[axis] for axis in array["axes"]) for array in row["arrays"])
+    assert total == counting.layer(5, 7, method, **size_option(method, 3)).total
+
+
+def test_members_products_draws_and_dropped_units():
+    found = {
+        what: {method for method, row in METHODS.items() if method_row(row)[what]}
+        for what in ("members", "modulated", "stochastic", "drops_units")
+    }
+    assert found == {
+        "members": {"deep_ensemble", "batch_ensemble", "rank1", "last_layer"},
+        "modulated": {"batch_ensemble", "rank1"},
+        "stochastic": {"rank1", "mean_field", "mc_dropout"},
+        "drops_units": {"mc_dropout"},
+    }
+
+
+def test_the_first_numbers_are_known():
+    """Links that readers have kept say a seed, so its numbers stay; `random.js` draws the same."""
+    random = Random(5)
+    assert [random.next() for _ in range(3)] == [2051924736, 1961474017, 4248182370]
+
+
+def test_random_numbers_are_uniform_and_normal():
+    random = Random(5)
+    u = np.array([random.uniform() for _ in range(20_000)])
+    assert 0 <= u.min() and u.max() < 1
+    counts = np.histogram(u, 20, (0, 1))[0]
+    assert ((counts - 1000) ** 2 / 1000).sum() < 50  # χ² of 19 degrees
+    z = np.array([random.normal() for _ in range(20_000)])
+    assert abs(z.mean()) < 0.03 and abs(z.std() - 1) < 0.03
+    assert abs(np.mean(np.abs(z) < 1) - 0.6827) < 0.02
