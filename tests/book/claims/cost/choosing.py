@@ -92,7 +92,7 @@ def _() -> None:
 
 
 @CLAIMS.says(
-    "two", "These two, and no others, are better than",
+    "two", "Of these two, and of no others",
     row("wage", "deep_ensemble", "nll", times=2), row("digits", "deep_ensemble", "nll", times=2),
 )  # fmt: skip
 @CLAIMS.says("summary", "ensemble and a BatchEnsemble are better, and cost")
