@@ -114,6 +114,7 @@ def forest(
     reference: str = "one network",
     xlim: Ends | None = None,
     words: Sequence[str] = (),
+    places: int = 1,
 ) -> Figure:
     """Draw a row a contestant, the best first: a middle, its interval, and each source as a dot.
 
@@ -136,6 +137,9 @@ def forest(
         default it holds all intervals; some dots may leave it.
     words
         Words of other figures with the same axis, which all begin and end where this one does.
+    places
+        For so many rows there is room, if they are fewer: figures that take each other's place are
+        then equally high.
 
     Raises
     ------
@@ -154,17 +158,18 @@ def forest(
     for i, word in enumerate(words):
         figure_checks.text(f"words[{i}]", word)
     ends = _checked_ends(rows, xlim)
+    places = max(len(rows), checks.positive_int("places", places))
     best = sorted(rows, key=lambda name: rows[name].interval[1])
     rows = {name: rows[name] for name in best}
     with house_style():
         # With ends of its own an axis may have an arrowhead in another figure with the same ends.
         cut = xlim is not None or any(_leaves(row, ends) for row in rows.values())
-        return _draw(rows, xlabel, reference, ends, words, cut)
+        return _draw(rows, xlabel, reference, ends, words, cut, places)
 
 
 def _draw(
     rows: Mapping[str, PooledEffect], xlabel: str, reference: str, ends: Ends,
-    others: Sequence[str], cut: bool,
+    others: Sequence[str], cut: bool, places: int,
 ) -> Figure:  # fmt: skip
     narrow = look().narrow
     air = AIRS[narrow]
@@ -202,7 +207,7 @@ def _draw(
     ways = LINE * key_rows(key) + EDGE + 0.08
     top = ways + LINE * (1 + below_ways + (len(rows) >= LONG)) + 0.04
     under = cut_to_lines(xlabel, room, 3)
-    high = ABOVE + step * len(rows)
+    high = ABOVE + step * places
     below = top + high + LINE + TICKS + LINE * (1 + under.count("\n")) + 0.08
     figure = Figure(figsize=(look().width, below))
     axes = place(figure, left, top, width, high + LINE)

@@ -149,6 +149,19 @@ def test_words_of_other_figures_have_their_room():
     assert right[0] > right[1] == pytest.approx(right[2])
 
 
+@LOOKS
+def test_fewer_rows_may_have_room_for_more(look):
+    """Then what stays in sight, and each row, is where it is among more."""
+    whole, fewer = (
+        drawn(lambda rows=rows: draw(rows, places=4, words=WORDS, xlim=(-4, 4)), look)
+        for rows in (ROWS, {name: ROWS[name] for name in ORDER[:3]})
+    )
+    assert whole.get_size_inches().tolist() == fewer.get_size_inches().tolist()
+    tops = [[line.get_ydata()[0] for line, *_ in map(lambda lane: lane[0], lanes(f.axes[0]))]
+            for f in (whole, fewer)]  # fmt: skip
+    assert tops[0][:3] == tops[1]
+
+
 def test_a_dot_of_its_own_is_larger_and_not_faint():
     rows = {name: replace(row, sources=row.sources[:1]) for name, row in ROWS.items()}
     several, alone = (drawn(lambda rows=rows: draw(rows), LIGHT[0]) for rows in (ROWS, rows))

@@ -117,8 +117,9 @@ class Forest:
         """Draw a row a contestant."""
         rows = {brief(name): one for name, one in self.effects[temperature].items()}
         figure = plot.forest(
-            rows, xlabel=UNIT, reference=REFERENCES[temperature], xlim=self.ends, words=self.words
-        )
+            rows, xlabel=UNIT, reference=REFERENCES[temperature], xlim=self.ends, words=self.words,
+            places=max(map(len, self.effects.values())),
+        )  # fmt: skip
         # The same ticks in all choices, however wide their words are.
         set_axis(figure.axes[0].xaxis, self.ends, ticks(self.ends, 8, whole=True))
         return figure
