@@ -50,8 +50,6 @@ BRIEF = {
 }
 #: Why there is a row less.
 ROWS = "A temperature alone is a rival only where nobody else has one."
-#: Who stands at 0 where nobody has a temperature, and where all have one.
-REFERENCES = {"without": "one network", "with": "one network + temperature"}
 #: Inches of a row of dots, and how far dots are strewn in it.
 ROW, STREWN = 0.42, 0.28
 #: Units that a figure of one data set shows to both sides.
@@ -101,7 +99,7 @@ class Forest:
     Parameters
     ----------
     effects
-        By the words of `REFERENCES`.
+        By the words of the switch, ``"without"`` and ``"with"``.
     """
 
     def __init__(self, effects: Mapping[str, Effects]) -> None:
@@ -117,7 +115,7 @@ class Forest:
         """Draw a row a contestant."""
         rows = {brief(name): one for name, one in self.effects[temperature].items()}
         figure = plot.forest(
-            rows, xlabel=UNIT, reference=REFERENCES[temperature], xlim=self.ends, words=self.words,
+            rows, xlabel=UNIT, xlim=self.ends, words=self.words,
             places=max(map(len, self.effects.values())),
         )  # fmt: skip
         # The same ticks in all choices, however wide their words are.
