@@ -71,7 +71,7 @@ class Task:
     name: str
     label: str
     x: Any
-    y: Targets
+    y: Targets | Float[Array, " _"]
     source: str = ""
     groups: Int[Array, " N"] | None = None
     hidden: tuple[int, ...] | str = (50, 50)

@@ -20,6 +20,8 @@ from ensedu.sklearn.trained import Trained, trained
 
 __all__ = ["Ensemble", "unseen_groups"]
 
+#: The method where none is given.
+METHOD = "deep_ensemble"
 #: How many folds ``"cv+"`` means.
 FOLDS = 5
 #: The part of the groups that says when to stop.
@@ -39,7 +41,7 @@ class Ensemble(BaseEstimator):
     conformal_: Any
 
     def __init__(
-        self, method: str = "deep_ensemble", *, ensemble_size: int = 5,
+        self, method: str = METHOD, *, ensemble_size: int = 5,
         hidden: tuple[int, ...] = (50, 50), epochs: int = 200, lr: float = 0.003,
         weight_decay: float = 1e-4, batch_size: int = 32, patience: int | None = 20,
         calibration: float | int | str | None = 0.2, dayfirst: bool | None = None,

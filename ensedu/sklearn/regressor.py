@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 
 from ensedu import uncertainty as un
 from ensedu.common import checks
-from ensedu.sklearn.estimator import Ensemble
+from ensedu.sklearn.estimator import METHOD, Ensemble
 from ensedu.sklearn.rows import numbers
 from ensedu.sklearn.trained import Trained
 from ensedu.torch import gaussian_nll
@@ -64,7 +64,7 @@ class EnsembleRegressor(RegressorMixin, Ensemble):
     """
 
     def __init__(
-        self, method: str = "deep_ensemble", *, target: str = "any", ensemble_size: int = 5,
+        self, method: str = METHOD, *, target: str = "any", ensemble_size: int = 5,
         hidden: tuple[int, ...] = (50, 50), epochs: int = 200, lr: float = 0.003,
         weight_decay: float = 1e-4, batch_size: int = 32, patience: int | None = 20,
         calibration: float | int | str | None = 0.2, dayfirst: bool | None = None,

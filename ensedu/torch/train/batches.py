@@ -168,7 +168,7 @@ def inputs_of(x: Any) -> Any:
     return tuple(x) if type(x) is list else x
 
 
-def rows_of(x: Inputs, rows: Tensor | slice, examples: int) -> Inputs:
+def rows_of(x: Inputs, rows: Tensor | slice | int, examples: int) -> Inputs:
     """Return some rows of all inputs with a row for each of so many examples."""
     return map_examples(lambda own: own[rows], x, examples)
 
