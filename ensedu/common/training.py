@@ -43,11 +43,9 @@ class KLWeight:
 
     def at(self, step: int, steps: int | None) -> float:
         """Return what the KL weighs at a step, counted from 0, in epochs of so many `steps`."""
-        return (
-            self.beta * min(1.0, (step + 1) / (self.anneal * steps))
-            if self.anneal and steps
-            else self.beta
-        )
+        if not self.anneal or not steps:
+            return self.beta
+        return self.beta * min(1.0, (step + 1) / (self.anneal * steps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +152,8 @@ class History:
     @property
     def over(self) -> bool:
         """Whether all epochs are done, or the best one is too long ago."""
-        waited = -1 if self.best is None else len(self.rows) - 1 - self.best
+        best = self.best
+        waited = -1 if best is None else len(self.rows) - 1 - best
         patience = math.inf if self.patience is None else self.patience
         return len(self.rows) == self._epochs or waited >= patience
 

@@ -110,10 +110,11 @@ def fit(
             beta = kl.at(history.step, steps)
             value, grad = _evaluate(nll, net(x[rows]), targets(y, rows))
             divergence = divergence_of(net)
-            loss = value + beta / len(x) * divergence
+            share = beta / len(x)
+            loss = value + share * divergence
             history.add({"loss": loss, "nll": value, "kl": divergence}, rows.size)
             net.backward(grad)
-            kl_backward(net, beta / len(x))
+            kl_backward(net, share)
             optim.step()
         for name, parameter in net.params.items():
             if not np.isfinite(parameter).all():

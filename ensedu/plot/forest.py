@@ -205,7 +205,7 @@ def _draw(
     below_ways = not _stands_between(reference, width, ends)
     key = _key(alone=all(len(row.sources) == 1 for row in rows.values()), cut=cut)
     ways = LINE * key_rows(key) + EDGE + 0.08
-    top = ways + LINE * (1 + below_ways + (len(rows) >= LONG)) + 0.04
+    top = ways + LINE * (1 + below_ways + (places >= LONG)) + 0.04
     under = cut_to_lines(xlabel, room, 3)
     high = ABOVE + step * places
     below = top + high + LINE + TICKS + LINE * (1 + under.count("\n")) + 0.08
@@ -233,7 +233,7 @@ def _draw(
             )  # fmt: skip
             write(figure, left + width + air, at, words[name], **said)
     set_row_axis(axes, ends, width, OUT)
-    if len(rows) >= LONG:
+    if places >= LONG:
         axes.tick_params(axis="x", labeltop=True)
         keep_in_sight(figure, ways, top - ways)
     write_key(figure, key)

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from ensedu.common import checks
 from ensedu.data import encoder
 from ensedu.methods import size_option
+from ensedu.sklearn.rows import is_frame
 from ensedu.torch import Sequential, Validation, fit, mlp, predict
 from ensedu.torch.train.predicting import draws_noise
 
@@ -55,7 +56,7 @@ def trained(
         raise TypeError(f"hidden must be a tuple of widths, got {checks.given(hidden)}")
     widths = [checks.positive_int(f"hidden[{i}]", width) for i, width in enumerate(hidden)]
     size = size_option(method, checks.positive_int("ensemble_size", ensemble_size))
-    x_scaler = encoder(x, unknown="ignore") if hasattr(x, "iloc") else StandardScaler()
+    x_scaler = encoder(x, unknown="ignore") if is_frame(x) else StandardScaler()
     y_scaler = StandardScaler() if y.ndim > 1 else None
     inputs = torch.from_numpy(x_scaler.fit_transform(x))
     with torch.random.fork_rng(devices=[]):  # Torch's own generator stays as it was

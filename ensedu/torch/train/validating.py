@@ -25,7 +25,7 @@ class Validator:
     def __init__(
         self, net: nn.Module, nll: Callable[..., Tensor], held: Validation, batch_size: int | None
     ) -> None:
-        size = None if held.y is None else batch_size or 32
+        size = None if held.y is None else batch_size
         self.batches = Batches(" of validation", net, held.x, held.y, batch_size=size)
         self._net, self._nll, self._held = net, nll, held
         if held.samples > 1 and not draws_noise(net):
