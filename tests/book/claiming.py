@@ -1,27 +1,30 @@
 """Claims: what a chapter's prose says in numbers, and what shows that it is so.
 
-A module in `tests/book/claims` makes the claims of one chapter::
+A module in `tests/book/claims` makes the claims of one chapter, a line each::
 
     CLAIMS = Claims("learning/example", unclaimed={"published as 4.2": "a published figure"})
+    says = CLAIMS.says
 
+    says("1.70 times as deep", lambda: depth("B") / depth("A"), pond("B", times=2))
+    says("the shore is flat", lambda: slope() < 0.01)
 
-    @CLAIMS.says("deep", "1.70 times as deep", Change("ponds", "rows", {"pond": "B"}, "m", times=2))
-    def _():
-        assert round(depth("B") / depth("A"), 2) == 1.70
-
-Here stands how a page is read, and how a table is changed; `test_claims.py` runs all claims.
+A claim computes the numbers that its words show, in their order, or whether the words are true;
+each change of a table that follows must make it fail. Here stands how a page is read, and how a
+table is changed; `test_claims.py` runs all claims.
 """
 
 import functools
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 from unittest import mock
+
+import numpy as np
 
 from ensedu.book import measured
 
@@ -90,12 +93,20 @@ def multiplied(value: Any, factor: float) -> Any:
 
 @dataclass(frozen=True)
 class Claim:
-    """A few words of a page, an assertion that holds if they are true, and what would break it."""
+    """A few words of a page, what computes their numbers or truth, and what would break it."""
 
-    key: str
     fragment: str
-    holds: Callable[[], None]
+    value: Callable[[], Any]
     changes: tuple[Change, ...]
+
+    def holds(self) -> None:
+        """Assert that the words are true, or show what is computed."""
+        found, said = self.value(), self.fragment
+        if isinstance(found, bool | np.bool_):
+            assert found, f"{said!r} is not so"
+        else:
+            values = np.atleast_1d(np.asarray(found, float)).tolist()
+            assert shows(numbers(said), values), f"{said!r} says something else than {values}"
 
 
 @dataclass
@@ -107,22 +118,58 @@ class Claims:
 
     chapter: str
     unclaimed: Mapping[str, str] = field(default_factory=dict)
-    all: dict[str, Claim] = field(default_factory=dict)
+    all: list[Claim] = field(default_factory=list)
 
-    def says(self, key: str, fragment: str, *changes: Change) -> Callable[[Any], Any]:
-        """Return a decorator: the page says `fragment`, and the function asserts it.
+    def says(self, said: str | Sequence[str], value: Callable[[], Any], *changes: Change) -> None:
+        """Claim that the page says this, in one place or in several, for the same reason.
 
-        Each of the changes alone makes the assertion fail. A function can prove what stands in
-        several places: one decorator each.
+        `value` returns the numbers in the words, in their order (of a percentage the share; numbers
+        that are spelled out can be left out), or True. Each of the changes alone makes it fail.
         """
-        if key in self.all:
-            raise ValueError(f"key must be new, got {key!r} again")
+        first, *others = [said] if isinstance(said, str) else said
+        self.all += [Claim(first, value, changes), *(Claim(one, value, ()) for one in others)]
 
-        def claimed(holds: Callable[[], None]) -> Callable[[], None]:
-            self.all[key] = Claim(key, fragment, holds, changes)
-            return holds
 
-        return claimed
+@dataclass(frozen=True)
+class Number:
+    """A number as a page shows it: its digits, and whether it is spelled or a percentage."""
+
+    shown: str
+    spelled: bool = False
+    percent: bool = False
+
+    def shows(self, value: float) -> bool:
+        """Say whether a value is shown like this."""
+        decimals = len(self.shown.partition(".")[2])
+        return f"{100 * value if self.percent else value:.{decimals}f}" == self.shown
+
+
+WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+IN_TEXT = re.compile(
+    rf"([-−]?\d[\d,]*(?:\.\d+)?)|\b({'|'.join(WORDS)}|twice|half)\b", flags=re.IGNORECASE
+)
+SPELLED = {word: str(i) for i, word in enumerate(WORDS)} | {"twice": "2", "half": "0.5"}
+
+
+def numbers(text: str) -> list[Number]:
+    """Return the numbers that a text shows."""
+    text, found = cleaned(text).replace("{,}", ","), []
+    for one in IN_TEXT.finditer(text):
+        percent = bool(re.match(r" ?(%|percent)", text[one.end() :]))
+        shown = (one[1] or SPELLED[one[2].lower()]).replace(",", "").replace("−", "-")
+        found.append(Number(shown, not one[1], percent))
+    return found
+
+
+def shows(there: list[Number], values: Sequence[float]) -> bool:
+    """Say whether numbers show values, in this order; those that are spelled may show nothing."""
+    if not values:
+        return all(number.spelled for number in there)
+    if not there:
+        return False
+    first, *rest = there
+    taken = first.shows(values[0]) and shows(rest, values[1:])
+    return taken or (first.spelled and shows(rest, values))
 
 
 @dataclass(frozen=True)
@@ -285,14 +332,14 @@ def likeness(fragment: str, sentence: str) -> float:
 
 def unsaid(claims: Claims, page: list[Sentence]) -> list[str]:
     """Return the sentences that must be claimed, and are neither claimed nor listed."""
-    said = {place(claim.fragment, page) for claim in claims.all.values()}
+    said = {place(claim.fragment, page) for claim in claims.all}
     said |= {place(fragment, page) for fragment in claims.unclaimed}
     return [sentence.text for sentence in page if sentence.due and sentence not in said]
 
 
 def needless(claims: Claims, page: list[Sentence]) -> list[str]:
     """Return what is listed as unclaimed without a reason, or need not be listed."""
-    said = {place(claim.fragment, page) for claim in claims.all.values()}
+    said = {place(claim.fragment, page) for claim in claims.all}
     return [
         fragment
         for fragment, why in claims.unclaimed.items()

@@ -11,15 +11,13 @@ CLAIMS = Claims(
         "as a network that always answers 0": "the folded check below shows it",
     },
 )
+says = CLAIMS.says
 
 
-@CLAIMS.says("four", "hold 4 × 2,701 = 10,804 parameters")
-def _() -> None:
-    four, five = (counting.mlp([1, 50, 50, 1], "deep_ensemble", M).total for M in (4, 5))
-    assert (four, five - four) == (10_804, 2701)
+def total(sizes: list[int], members: int) -> int:
+    return counting.mlp(sizes, "deep_ensemble", members).total
 
 
-@CLAIMS.says("ex-count", "and the sixth costs another 79{,}510")
-def _() -> None:
-    five, six = (counting.mlp([784, 100, 10], "deep_ensemble", M) for M in (5, 6))
-    assert five.total == 397_550 and six.total - five.total == 79_510
+CURVE, DIGITS = [1, 50, 50, 1], [784, 100, 10]
+says("hold 4 × 2,701 = 10,804 parameters", lambda: (4, total(CURVE, 1), total(CURVE, 4)))
+says("and the sixth costs another 79{,}510", lambda: total(DIGITS, 6) - total(DIGITS, 5))
