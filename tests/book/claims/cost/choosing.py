@@ -1,19 +1,17 @@
 """What *Which one should you use?* claims, by the contest's tables and the page's own cells."""
 
-import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from ensedu.book.experiments.contest import reading
-from ensedu.book.experiments.contest.tasks import TASKS
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.statistics import task_difference
-from ensedu.data import concrete
 from ensedu.methods import METHODS
-from ensedu.uncertainty import ConformalIntervals
-from tests.book.claiming import Change, Claims
-from tests.book.claims.learning.shootout import apart, clear, middle, scaled, word
+from tests.book.claiming import Claims
+from tests.book.claims.learning import shootout as contest
+from tests.book.conftest import ran, read
 
 PAPER = "how the method predicts, by its paper"
 CLAIMS = Claims(
@@ -34,10 +32,11 @@ CLAIMS = Claims(
     },
 )
 
-
-def row(task: str, contestant: str, *way: str, times: float) -> Change:
-    """Return a change of a contestant's numbers in a task's table."""
-    return Change(f"contest/{task}", "rows", {"contestant": contestant}, *way, times=times)
+says, row, BOTH, SCALED = CLAIMS.says, contest.row, contest.BOTH, contest.SCALED
+DEEP, BATCH = BOTH
+PAGE = f"book/{CLAIMS.chapter}"
+#: Whose intervals the page speaks of.
+MADE = [*METHODS, "swag", "laplace", "boosting"]
 
 
 def on_concrete(contestant: str, key: str) -> np.ndarray:
@@ -46,186 +45,89 @@ def on_concrete(contestant: str, key: str) -> np.ndarray:
     return np.mean([one[key] for one in mine], axis=(0, 1))
 
 
-#: Whose intervals the page speaks of.
-MADE = [*METHODS, "swag", "laplace", "boosting"]
+def before() -> list[float]:
+    """Return the parts of rows that intervals hold before the factor, the least first."""
+    return sorted(on_concrete(name, "coverage") for name in MADE)
 
 
-@CLAIMS.says(
-    "too-few", "90% intervals hold too few rows", row("concrete", "single", "coverage", times=1.1)
-)
-@CLAIMS.says(
-    "before",
-    "all but two of these methods hold 82%",
-    row("concrete", "rank1", "coverage", times=1.1),
-)
-@CLAIMS.says("ten", "ten methods of our contest made 90%")
-def _() -> None:
-    found = sorted(float(on_concrete(name, "coverage")) for name in MADE)
-    assert 0.815 < found[0] < found[-3] < 0.855 < 0.88 < found[-2]
-    assert on_concrete("single", "coverage") < 0.855
-    assert len(MADE) == 10
+def of_all(key: str, name: str) -> set[float]:
+    """Return what a contestant has in multiples of one network, on all splits of all tasks."""
+    own, one = ([row[key] for task in reading.tasks() for row in reading.rows(task)
+                 if row["contestant"] == who] for who in (name, REFERENCE))  # fmt: skip
+    return {*np.divide(own, one)}
 
 
-@CLAIMS.says(
-    "about", "makes them hold about 90%, as it", row("concrete", "swag", "conformal", times=1.1)
-)
-def _() -> None:
-    found = [on_concrete(name, "conformal")[0] for name in MADE]
-    assert 0.88 < min(found) < max(found) < 0.93
-
-
-@CLAIMS.says(
-    "width",
-    "one network's intervals are 20.2 MPa wide",
-    row("concrete", "single", "conformal", times=1.02),
-)
-@CLAIMS.says(
-    "narrower",
-    "and a BatchEnsemble's 18.7, though",
-    row("concrete", "batch_ensemble", "conformal", times=1.02),
-)
-@CLAIMS.says("splits", "on five splits of one table that")
-def _() -> None:
-    widths = [on_concrete(name, "conformal")[1] for name in ("single", "batch_ensemble")]
-    assert [round(float(width), 1) for width in widths] == [20.2, 18.7]
-    assert len({one["split"] for one in reading.rows("concrete")}) == 5
-
-
-@CLAIMS.says(
-    "two", "Of these two, and of no others",
-    row("wage", "deep_ensemble", "nll", times=2), row("digits", "deep_ensemble", "nll", times=2),
-)  # fmt: skip
-@CLAIMS.says("summary", "ensemble and a BatchEnsemble are better, and cost")
-@CLAIMS.says("not-because", "not because nothing is better")
-@CLAIMS.says("case", "Both are better than one network on the")
-@CLAIMS.says("case-c", "A BatchEnsemble fits as well, is better")
-@CLAIMS.says("half", "ensemble and a BatchEnsemble gain half a unit")
-@CLAIMS.says("relatives", "compared with one network each of them is")
-@CLAIMS.says("alone", "gains little on the typical data set, which")
-def _() -> None:
-    both = {"deep_ensemble": "better", "batch_ensemble": "better"}
-    assert clear() == clear(True) == both
-    assert min(-middle(name, tempered) for name in both for tempered in (False, True)) > 0.45
-    assert -0.1 < middle(reading.SCALED) < 0
-    assert word(reading.SCALED) == "unclear"
-
-
-@CLAIMS.says("passes", "takes 32 in our contest")
-@CLAIMS.says("last-layer", "A last-layer ensemble of four takes one")
-@CLAIMS.says("none", "and the linear model take none")
-@CLAIMS.says("last-laplace", "1 in all where only the last")
-@CLAIMS.says("swag-passes", "fitted to the last steps of one training")
-@CLAIMS.says("ivon-passes", "optimizer that keeps a variance for each")
-@CLAIMS.says("summary-passes", "MIMO predicts in one pass, ensembles run")
-def _() -> None:
-    passes = {
-        "single": 1, "deep_ensemble": 4, "rank1": 32, "last_layer": 1, "boosting": None,
-        "linear": None, "laplace": 1, "swag": 32, "ivon": 32,
-    }  # fmt: skip
-    assert {name: reading.passes(name) for name in passes} == passes
-
-
-@CLAIMS.says(
-    "time", "predicts in 1.4 times the time of one",
-    *(row(task, "deep_ensemble", "predict_seconds", times=5) for task in ("gpa2", "lenet")),
-)  # fmt: skip
-def _() -> None:
-    assert round(reading.costs("deep_ensemble")["predict_seconds"], 1) == 1.4
-
-
-@CLAIMS.says(
-    "told", "was about two hundredths above that of one",
-    row("gpa2", "deep_ensemble", "auroc", times=0.5),
-)  # fmt: skip
-def _() -> None:
-    assert 0.015 < apart("auroc", "deep_ensemble") < 0.025
-
-
-@CLAIMS.says("tabm", "TabM ran on two tables, too few")
-def _() -> None:
-    there = [t for t in TASKS if any(row["contestant"] == "tabm" for row in reading.rows(t))]
-    assert len(there) == 2
-
-
-@CLAIMS.says("small", "on small networks and at most 3,000")
-def _() -> None:
-    """Of them 55% are fitted and 20% tested on."""
-    sizes = [sum(row["rows"]) for task in TASKS for row in reading.rows(task)]
-    assert round(max(sizes) / 0.75, -1) == 3_000
-
-
-@CLAIMS.says("swag", "stores as much as 22 networks, however")
-def _() -> None:
-    """A mean, a variance and 20 deviations of every weight, in each task's network."""
-    assert {
-        own["kept"] / one["kept"]
-        for task in TASKS
-        for own, one in zip(
-            *([row for row in reading.rows(task) if row["contestant"] == name]
-              for name in ("swag", "single")),
-            strict=True,
-        )
-    } == {22}  # fmt: skip
-
-
-@CLAIMS.says(
-    "seven", "of these 247 intervals over splits only seven",
-    *(scaled(task, "batch_ensemble", 2) for task in ("deliveries", "churn")),
-)  # fmt: skip
-def _() -> None:
-    found = [
-        task_difference(task, name, reference=REFERENCE).interval
-        for task in reading.task_scores("nll", True)
-        for name in task.values
-        if name != REFERENCE
-    ]
-    assert sum(one.high < 0 for one in found) == 7
-    assert len(found) == 247
-
-
-@CLAIMS.says("largest", "that is the largest one, 2.4")
-def _() -> None:
-    errors = np.array([0.4, -1.9, 0.2, -0.8, 1.1, 0.5, 2.4, -0.9, 1.3])[:, None]
-    mean, std = np.full((9, 1), 35.0), np.full((9, 1), 5.0)
-    low, high = ConformalIntervals.fit(mean, mean + std * errors, std).interval(
-        mean[:1], level=0.9, std=std[:1]
-    )
-    assert math.isclose(high.item() - 35, 2.4 * 5) and math.isclose(35 - low.item(), 2.4 * 5)
-
-
-@CLAIMS.says("most", "with a probability of at most 10%")
-def _() -> None:
-    """As likely as any other, the new one of ten errors is one of them; equal ones exceed less."""
-    for errors in (range(10), [1, 2, 2, 3, 5, 7, 7, 9, 9, 9]):
-        above = [
-            all(new > one for other, one in enumerate(errors) if other != place)
-            for place, new in enumerate(errors)
-        ]
-        assert np.mean(above) <= 0.1
+def by_task() -> list[bool]:
+    """Say of each method and task whether the interval over splits lies on the better side."""
+    return [
+        task_difference(task, name, reference=REFERENCE).interval.high < 0
+        for task in reading.task_scores("nll", True) for name in task.values if name != REFERENCE
+    ]  # fmt: skip
 
 
 @cache
-def inside() -> tuple[np.ndarray, float]:
-    """Return the parts of rows inside under the least and the most noise, by another fit."""
-    table = concrete()
-    x = (table.x - table.x.mean(0)) / table.x.std(0)
-    found = []
-    for split in range(10, 70):
-        rng = np.random.default_rng([split, 2020])
-        fit, held, new = np.split(rng.permutation(len(x)), [724, 824])
-        for std in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
-            noisy = x[new] + std * rng.standard_normal(x[new].shape)
-            if std in (0.0, 0.5):
-                rows = np.concatenate([x[fit], x[held], noisy])
-                design = np.column_stack([np.ones(len(rows)), rows, rows**2])
-                weights = np.linalg.pinv(design[:724]) @ table.y[fit]
-                errors = np.abs(table.y[[*fit, *held, *new]] - design @ weights)[724:, 0]
-                most = np.sort(errors[:100])[int(np.ceil(101 * 0.9)) - 1]
-                found.append((errors[100:] <= most).mean())
-    return 100 * np.array(found).reshape(60, 2).mean(0)
+def inside() -> list[float]:
+    """Return the parts of rows inside, by noise, as the page's cells count them."""
+    names: dict[str, Any] = ran(PAGE, "the noise on the inputs", **ran(PAGE, "the nine errors"))
+    (cell,) = [cell.source for cell in read(PAGE).cells if "\ndef inside_of" in f"\n{cell.source}"]
+    exec(cell.split("explore(")[0], names)
+    return names["BY_NOISE"]
 
 
-@CLAIMS.says("keep", "Over all rows they keep their 90%")
-@CLAIMS.says("noise", "a standard deviation, 65% are left inside")
-def _() -> None:
-    assert inside().round().tolist() == [91, 65]
+says("90% intervals hold too few rows", lambda: on_concrete("single", "coverage") < 0.855,
+     row("concrete", "single", 1.1, "coverage"))  # fmt: skip
+says("makes them hold about 90%, as it",
+     lambda: all(0.88 < on_concrete(name, "conformal")[0] < 0.93 for name in MADE),
+     row("concrete", "swag", 1.1, "conformal"))  # fmt: skip
+says("one network's intervals are 20.2 MPa wide", lambda: on_concrete("single", "conformal")[1],
+     row("concrete", "single", 1.02, "conformal"))  # fmt: skip
+says("and a BatchEnsemble's 18.7, though", lambda: on_concrete(BATCH, "conformal")[1],
+     row("concrete", BATCH, 1.02, "conformal"))  # fmt: skip
+says("on five splits of one table that",
+     lambda: len({one["split"] for one in reading.rows("concrete")}))  # fmt: skip
+says("ten methods of our contest made", lambda: len(MADE))
+says("all but two of these methods hold 82%", lambda: before()[0])
+says("to 85% of the rows; afterwards all", lambda: before()[-3],
+     row("concrete", "rank1", 1.1, "coverage"))  # fmt: skip
+says(["Of these two, and of no others", "ensemble and a BatchEnsemble are better, and cost",
+      "not because nothing is better", "Both are better than one network on the",
+      "A BatchEnsemble fits as well, is better"],
+     lambda: all(contest.words(reading.compared(tempered=t)) == BOTH for t in (True, False)),
+     row("wage", DEEP, 2), row("digits", DEEP, 2))  # fmt: skip
+says("ensemble and a BatchEnsemble gain half a unit",
+     lambda: all(contest.beside(name, tempered=tempered).middle < -0.45
+                 for name in BOTH for tempered in (True, False)))  # fmt: skip
+says("gains little on the typical data set, which",
+     lambda: contest.beside(SCALED).word == "unclear"
+     and -0.1 < contest.beside(SCALED).middle < 0)  # fmt: skip
+says("compared with one network each of them is",
+     lambda: contest.unclear("swag", "laplace", "ivon"))  # fmt: skip
+says("takes 32 in our contest", lambda: reading.passes("rank1"))
+says(["fitted to the last steps of one training", "optimizer that keeps a variance for each"],
+     lambda: {reading.passes(name) for name in ("swag", "ivon")} == {32})  # fmt: skip
+says("A last-layer ensemble of four takes one", lambda: reading.passes("last_layer"))
+says("and the linear model take none",
+     lambda: reading.passes("linear") is reading.passes("boosting") is None)  # fmt: skip
+says("1 in all where only the last", lambda: reading.passes("laplace"))
+says("predicts in 1.4 times the time of one", lambda: reading.costs(DEEP)["predict_seconds"],
+     row("gpa2", DEEP, 5, "predict_seconds"), row("lenet", DEEP, 5, "predict_seconds"))  # fmt: skip
+says("was about two hundredths above that of one",
+     lambda: 0.015 < contest.apart("auroc", DEEP) < 0.025,
+     row("gpa2", DEEP, 0.5, "auroc"))  # fmt: skip
+says("TabM ran on two tables, too few", lambda: sum(
+    "tabm" in {own["contestant"] for own in reading.rows(task)} for task in reading.tasks()
+))  # fmt: skip
+says("on small networks and at most 3,000", lambda: round(contest.most_rows(), -1))
+says("stores as much as 22 networks, however", lambda: [*of_all("kept", "swag")])
+says("compare the 13 other methods with one network", lambda: len(reading.compared(tempered=True)))
+says("on each of the 19 tasks", lambda: len(reading.task_scores("nll", True)))
+says("of these 247 intervals over splits only seven", lambda: (len(found := by_task()), sum(found)),
+     row("deliveries", BATCH, 2, "scaled", "nll"),
+     row("churn", BATCH, 2, "scaled", "nll"))  # fmt: skip
+says("that is the largest one, 2.4",
+     lambda: (ran(PAGE, "the nine errors")["high"].item() - 35) / 5)  # fmt: skip
+says("with a probability of at most 10%", lambda: np.mean([
+    all(new > one for one in range(10) if one != new) for new in range(10)
+]))  # fmt: skip
+says("Over all rows they keep their 90%", lambda: 0.9 < inside()[0] < 0.91)
+says("a standard deviation, 65% are left inside", lambda: inside()[-1])

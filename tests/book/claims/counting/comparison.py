@@ -1,8 +1,9 @@
 """What *Which ensemble holds how much?* claims, by counts and by what others published."""
 
-import itertools
+from functools import cache, partial
+from itertools import product
 
-import pytest
+import numpy as np
 import torch
 from torch import nn
 
@@ -21,153 +22,113 @@ CLAIMS = Claims(
         "so member 1 depends on member 2": "the folded check below shows it",
     },
 )
+says = CLAIMS.says
+DEEP, BATCH, RANK1 = SHARING = comparison.SHARING[1:]
+ROWS = comparison.cifar()
+IMPROVED, CAUCHY, COPIES = (
+    ROWS[name] for name in ("MC dropout, improved", "rank-1 BNN, Cauchy", "deep ensemble")
+)
+RESNET, WIDE = comparison.PUBLISHED
+NETWORKS = {
+    RESNET: models.resnet50,
+    WIDE: partial(models.wide_resnet, 28, 10),
+    "CIFAR-100": partial(models.wide_resnet, 28, 10, classes=100),
+}
 
 
-def converted(model: nn.Module, method: str, members: int = 4) -> counting.Count:
-    """Return the count of a model as a method."""
-    size = size_option(method, members)
-    return counting.count(et.ensemble(model, method, **size) if size else model)
-
-
-def on_paper(maker, *sizes: int, **options) -> nn.Module:
-    """Return a model without memory."""
+@cache
+def counted(name: str, method: str = "single", members: int = 4) -> counting.Count:
+    """Return the count of a network, without its memory, as a method."""
     with torch.device("meta"):
-        return maker(*sizes, **options)
+        model, size = NETWORKS[name](), size_option(method, members)
+        return counting.count(et.ensemble(model, method, **size) if size else model)
 
 
-@CLAIMS.says("million", "12,000,004 numbers against 14,000,012")
-def _() -> None:
-    for method, total in (("deep_ensemble", 12_000_004), ("batch_ensemble", 14_000_012)):
-        assert counting.mlp([1, 10**6, 1], method, 4).total == total
+def more(name: str, method: str, members: int = 4) -> tuple[int, int, float]:
+    """Return what a method holds more than one network, that one, and their ratio."""
+    one = counted(name).total
+    added = counted(name, method, members).total - one
+    return added, one, added / one
 
 
-@CLAIMS.says("counts", "10,804 numbers in a deep ensemble, 3,812")
-def _() -> None:
-    found = comparison.Totals().of(50, 2, 4)
-    assert [found[name].total for name in comparison.SHARING] == [2701, 10_804, 3812, 4620]
+def totals(sizes: list[int], members: int = 4) -> list[int]:
+    """Return what ensembles of these sizes hold."""
+    return [counting.mlp(sizes, name, members).total for name in SHARING]
 
 
-@CLAIMS.says("sharing", "Sharing saves if and only if")
-def _() -> None:
-    """In 4,000 shapes; times M m n K², so that no division can round."""
-    sizes = range(1, 11)
-    for m, n, K, M in itertools.product(sizes, sizes, range(1, 6), (1, 2, 4, 16)):
-        deep, *shared = (
-            counting.layer(m, n, name, ensemble_size=M, kernel_size=K).total
-            for name in ("deep_ensemble", "batch_ensemble", "rank1")
-        )
-        for times, own in enumerate(shared, 1):
-            assert (own < deep) == (times * M * (m + n) < (M - 1) * m * n * K**2)
+def rounded_otherwise() -> int:
+    """Return how many published counts are not ours, rounded."""
+    return sum(
+        f"{counted(name, method).total / 1e6:.{len(known.partition('.')[2][:-1])}f}M" != known
+        for name, published in comparison.PUBLISHED.items()
+        for method, known in published.items()
+        if known
+    )
 
 
-@CLAIMS.says("rounded", "102.4M is four times the rounded 25.6M")
-@CLAIMS.says("shared", "share, 36,470,208, include the 8,976 scales")
-def _() -> None:
-    odd = []
-    networks = {
-        "ResNet-50": on_paper(models.resnet50), "WRN-28-10": on_paper(models.wide_resnet, 28, 10),
-    }  # fmt: skip
-    for name, published in comparison.PUBLISHED.items():
-        for method, rounded in published.items():
-            if rounded:
-                digits = len(rounded.rstrip("M").partition(".")[2])
-                ours = converted(networks[name], method).total / 1e6
-                odd += [(name, method)] * (f"{ours:.{digits}f}M" != rounded)
-    assert odd == [("ResNet-50", "deep_ensemble")]
-    assert f"{4 * 25.6:.1f}" == "102.4"
-    wide = networks["WRN-28-10"]
-    norms = [each.weight.numel() for each in wide.modules() if isinstance(each, nn.BatchNorm2d)]
-    weights = converted(wide, "mean_field").scales  # one for each weight
-    assert sum(norms) == 8976
-    assert converted(wide, "batch_ensemble").shared == 36_470_208 == weights + sum(norms)
+def follow_the_rule() -> bool:
+    """Say whether sharing saves in those of 4,000 layers that the proposition names."""
+    sizes, members = range(1, 11), (1, 2, 4, 16)
+    for m, n, K, M in product(sizes, sizes, range(1, 6), members):
+        deep, *others = (counting.layer(m, n, name, M, kernel_size=K).total for name in SHARING)
+        left, right = M * (m + n), (M - 1) * m * n * K**2  # times M m n K², so nothing is rounded
+        if [own < deep for own in others] != [left < right, 2 * left < right]:
+            return False
+    return True
 
 
-@CLAIMS.says("component", "104,278 of 25,557,032 numbers or 0.41%")
-def _() -> None:
-    resnet = on_paper(models.resnet50)
-    one = counting.count(resnet).total
-    more = [converted(resnet, "rank1", M).total - one for M in (1, 10)]
-    assert (one, more[0]) == (25_557_032, 104_278)
-    assert [f"{100 * each / one:.2g}" for each in more] == ["0.41", "4.1"]
-
-
-@CLAIMS.says("cifar", "0.875 to 0.690 with 0.2% more")
-@CLAIMS.says("seeds", "do not rank 0.689, 0.690 and 0.692")
-@CLAIMS.says("passes", "MC dropout, improved, has the lowest NLL")
-@CLAIMS.says("passes-of-others", "takes 16, the deep ensemble 4")
-def _() -> None:
-    rows = comparison.cifar()
-    nll = {name: row["NLL"] for name, row in rows.items()}
-    names = ("deterministic", "BatchEnsemble", "deep ensemble")
-    assert [nll[name] for name in names] == [0.875, 0.690, 0.666]
-    wide = on_paper(models.wide_resnet, 28, 10, classes=100)
-    more = converted(wide, "batch_ensemble").total / counting.count(wide).total - 1
-    assert f"{more:.1%}" == "0.2%"
-    near = [nll[name] for name in nll if 0.688 < nll[name] < 0.693]
-    assert {*near} == {0.689, 0.690, 0.692}
-    assert min(nll, key=nll.get) == "MC dropout, improved"
-    lowest = rows["MC dropout, improved"]
-    assert (lowest["NLL"], lowest["passes"]) == (0.637, 30)
-    assert lowest["millions"] == rows["deterministic"]["millions"]
-    assert rows["rank-1 BNN, Cauchy"]["passes"] == 16
-    assert rows["deep ensemble"]["passes"] == 4
-
-
-@CLAIMS.says("corrupted", "0.142 against 0.138, and 0.090 against")
-def _() -> None:
-    """Corrupted images of CIFAR-100, and as published of CIFAR-10."""
-    rows = comparison.cifar()
-    pairs = [
-        [[rows[name][f"c-{score}"] for score in ("NLL", "accuracy", "error")]
-         for name in ("rank-1 BNN, Cauchy", "deep ensemble")],
-        [[0.74, 80.5, 0.090], [0.81, 77.9, 0.087]],
-    ]  # fmt: skip
-    assert [row[2] for row in pairs[0]] == [0.142, 0.138]
-    for ours, deep in pairs:
-        assert ours[0] < deep[0] and ours[1] > deep[1] and ours[2] > deep[2]
-
-
-@CLAIMS.says("bytes", "with Adam, 16 to train: itself")
-@CLAIMS.says("bytes-again", "16 to train with Adam")
-def _() -> None:
+def trained_bytes() -> tuple[float, float]:
+    """Return the bytes of a number, and those that Adam keeps of it."""
     weight = nn.Parameter(torch.ones(7))
     adam = torch.optim.Adam([weight])
     weight.sum().backward()
     adam.step()
     held = [weight, weight.grad, *(v for v in adam.state[weight].values() if v.shape == (7,))]
-    assert weight.element_size() == 4
-    assert sum(each.nbytes for each in held) == 16 * 7
+    return weight.element_size(), sum(own.nbytes for own in held) / 7
 
 
-@CLAIMS.says("operations", "640,000 for 50 → 50, four members")
-def _() -> None:
-    for method in ("deep_ensemble", "batch_ensemble"):
-        assert costs.layer(50, 50, method, 4, batch_size=32).product_flops == 640_000
+def fitting() -> np.ndarray:
+    """Return how many members of each ensemble fit into the exercise's 20 MB."""
+    one, two = (np.array(totals([1, 1000, 1000, 1], members)) for members in (1, 2))
+    return (20_000_000 // 4 - (2 * one - two)) // (two - one)
 
 
-@CLAIMS.says("refused", "Ours raises an error instead, which names")
-def _() -> None:
-    model = nn.Sequential(nn.ParameterList([torch.ones(8, 8)]), nn.Linear(8, 8))
-    with pytest.raises(ValueError, match=r"0\.0 .*shared.*modulated"):
-        et.ensemble(model, "batch_ensemble", 4)
-
-
-@CLAIMS.says("ex-thin", "of the deep ensemble, 0.375 here")
-@CLAIMS.says("ex-eighth", "it is never below an eighth")
-def _() -> None:
-    for M, ratio in ((4, 0.375), (10_000, 0.1251)):
-        deep, batch = (
-            counting.layer(100_000, 8, method, M, bias=False).total
-            for method in ("deep_ensemble", "batch_ensemble")
-        )
-        assert round(batch / deep, 4) == ratio > 1 / 8
-
-
-@CLAIMS.says("ex-fit", "666 of a BatchEnsemble, 399 of a rank-1")
-def _() -> None:
-    for method, most in (("deep_ensemble", 4), ("batch_ensemble", 666), ("rank1", 399)):
-        last, more = (
-            4 * counting.mlp([1, 1000, 1000, 1], method, M).total for M in (most, most + 1)
-        )
-        assert last <= 20_000_000 < more
-    assert counting.mlp([1, 1000, 1000, 1]).total == 1_004_001
+says("12,000,004 numbers against 14,000,012", lambda: totals([1, 10**6, 1])[:2])
+says("Sharing saves if and only if", follow_the_rule)
+says("published figures but one: 102.4M", lambda: (
+    rounded_otherwise(), 4 * round(counted(RESNET).total / 1e6, 1)
+))  # fmt: skip
+says("four times the rounded 25.6M", lambda: counted(RESNET).total / 1e6)
+says("104,278 of 25,557,032 numbers or 0.41%", lambda: more(RESNET, RANK1, 1))
+says("ten add 4.1%", lambda: more(RESNET, RANK1, 10)[2])
+says("share, 36,470,208, include the 8,976 scales", lambda: (
+    counted(WIDE, BATCH).shared, counted(WIDE, BATCH).shared - counted(WIDE, "mean_field").scales
+))  # fmt: skip
+says("from 0.875 to 0.690 with 0.2% more", lambda: (
+    ROWS["deterministic"]["NLL"], ROWS["BatchEnsemble"]["NLL"], more("CIFAR-100", BATCH)[2]
+))  # fmt: skip
+says("the deep ensemble to 0.666 with four", lambda: (COPIES["NLL"], COPIES["millions"] / 36.5))
+says("do not rank 0.689, 0.690 and 0.692", lambda: sorted({
+    row["NLL"] for row in ROWS.values() if 0.688 < row["NLL"] < 0.693
+}))  # fmt: skip
+says("MC dropout, improved, has the lowest NLL", lambda: ROWS[comparison.best("NLL")] == IMPROVED)
+says("0.637, with one network's numbers, but 30 passes", lambda: (
+    IMPROVED["NLL"], IMPROVED["millions"] / ROWS["deterministic"]["millions"], IMPROVED["passes"]
+))  # fmt: skip
+says("takes 16, the deep ensemble 4", lambda: (CAUCHY["passes"], COPIES["passes"]))
+says("lower NLL and a higher accuracy than", lambda: (
+    CAUCHY["c-NLL"] < COPIES["c-NLL"] and CAUCHY["c-accuracy"] > COPIES["c-accuracy"]
+))  # fmt: skip
+says("0.142 against 0.138, and", lambda: (CAUCHY["c-error"], COPIES["c-error"]))
+says(["4 bytes to store and, with Adam, 16", "4 bytes to store and 16 to train"], trained_bytes)
+says("as many operations as a deep ensemble's, 640,000", lambda: [
+    *{costs.layer(50, 50, name, 4, batch_size=32).product_flops for name in (DEEP, BATCH)}
+])  # fmt: skip
+says("10,804 numbers in a deep ensemble, 3,812", lambda: totals([1, 50, 50, 1])[:2])
+says("4,620 in a rank-1 BNN", lambda: totals([1, 50, 50, 1])[2])
+says("one network has 2,701", lambda: counting.mlp([1, 50, 50, 1]).total)
+says("of the deep ensemble, 0.375 here", lambda: np.divide(*(
+    counting.layer(100_000, 8, name, 4, bias=False).total for name in (BATCH, DEEP)
+)))  # fmt: skip
+says("Four members of a deep ensemble, 666 of", lambda: fitting()[:2])
+says("399 of a rank-1 BNN", lambda: fitting()[2])

@@ -1,12 +1,12 @@
 """What *What is inside a rank-1 BNN?* claims, by counts and by draws of layers."""
 
+from itertools import product
+
 import numpy as np
-import pytest
 import torch
 
 from ensedu import counting
 from ensedu import numpy as en
-from ensedu.numpy.variational import inverse_softplus
 from ensedu.torch import models
 from tests.book.claiming import Claims
 
@@ -19,125 +19,81 @@ CLAIMS = Claims(
         "which are independent and have mean 1": "an assumption",
     },
 )
+says = CLAIMS.says
 
 
-def draws(layer: en.Rank1Linear, x: np.ndarray) -> int:
-    """Return how many random numbers a pass takes."""
-    return sum(noise.size for noise in layer.noise(np.random.default_rng(0), x).values())
-
-
-def rank1(m: int, n: int, members: int, seed: int = 0, **options) -> en.Rank1Linear:
+def rank1(m: int, n: int, members: int = 1, seed: int = 0, **options) -> en.Rank1Linear:
     """Return a layer from this seed."""
     return en.Rank1Linear(m, n, members, rng=np.random.default_rng(seed), **options)
 
 
-@CLAIMS.says("independent", "2,500, if all entries shall be independent")
-@CLAIMS.says("vectors", "But 100 make every entry random")
-@CLAIMS.says("examples", "For 128 examples, four members of a ResNet-50")
-@CLAIMS.says("four-draws", "it would take 102 million")
-def _() -> None:
-    field = draws(en.MeanFieldLinear(50, 50, rng=np.random.default_rng(0)), (128, 50))
-    assert field == 2500 + 50
-    assert draws(rank1(50, 50, 1), (1, 128, 50)) == 100
-    assert draws(rank1(50, 50, 4), (4, 128, 50)) == 400
-    every = draws(rank1(50, 50, 4, per_example=True), (4, 128, 50))
-    assert every == 128 * 400 > 4 * field
+def draws(layer, x: tuple[int, ...]) -> list[int]:
+    """Return how many random numbers a pass takes, for each array of them."""
+    return [noise.size for noise in layer.noise(np.random.default_rng(0), x).values()]
+
+
+def added(m: int, n: int, method: str = "rank1") -> int:
+    """Return what one more member of a layer costs."""
+    return counting.one_more_member(m, n, method).total
+
+
+def of_resnet() -> tuple[int, int]:
+    """Return how many a ResNet-50 takes: four members and 128 examples, and a mean-field one."""
     with torch.device("meta"):
-        net = models.resnet50()
-    kinds = torch.nn.Linear | torch.nn.Conv2d
-    layers = [layer for layer in net.modules() if isinstance(layer, kinds)]
-    own = 4 * 128 * sum(sum(layer.weight.shape[:2]) for layer in layers)
-    field = sum(p.numel() for layer in layers for p in layer.parameters())
-    assert [round(each / 1e6, 1) for each in (own, field)] == [26.7, 25.5]
-    assert round(4 * field / 1e6) == 102
+        parts = models.resnet50().modules()
+    layers = [one for one in parts if isinstance(one, torch.nn.Linear | torch.nn.Conv2d)]
+    own = sum(sum(layer.weight.shape[:2]) for layer in layers)
+    return 4 * 128 * own, sum(p.numel() for layer in layers for p in layer.parameters())
 
 
-@CLAIMS.says("covariance", "In a mean-field layer every covariance is 0")
-def _() -> None:
-    """The proposition, and a mean-field layer, beside 20,000 draws of both."""
-    layer = rank1(3, 5, 1, seed=1, init_std=0.5, posterior_std=0.4)
-    W, r, s = (layer.params[name] for name in ("weight", "r_mean", "s_mean"))
-    r, s, var = r[0], s[0], 0.4**2
-    second = np.multiply.outer(r, r) + var * np.eye(3)  # means of products
-    third = np.multiply.outer(s, s) + var * np.eye(5)
-    means = W * np.outer(r, s)
-    products = np.einsum("aj,bk,ab,jk->ajbk", W, W, second, third)
-    covariances = products - np.multiply.outer(means, means)
-    V = np.concatenate([layer.weight_matrices() for _ in range(20_000)])
-    assert far(V, means) < 6
-    assert far(pairs(V - means), covariances.reshape(15, 15)) < 6
-    field = en.MeanFieldLinear(3, 5, rng=np.random.default_rng(2), posterior_std=0.4)
-    means = field.params["weight_mean"]
-    V = np.concatenate([field.weight_matrices() for _ in range(20_000)])
-    assert far(pairs(V - means), 0.4**2 * np.eye(15)) < 6
+def covariance(layer, *names: str) -> np.ndarray:
+    """Return the covariance of the four entries of a matrix, over all noise of plus or minus 1."""
+    shapes = {name: own.shape for name, own in layer.noise(np.random.default_rng(0)).items()}
+    signs = iter(np.array([*product([-1.0, 1.0], repeat=4)]).T)
+    noise = {
+        name: np.array([next(signs) for _ in range(np.prod(shape))]).T.reshape(-1, *shape)
+        if name in names else np.zeros((16, *shape)) for name, shape in shapes.items()
+    }  # fmt: skip
+    return np.cov(layer.weight_matrices(noise).reshape(16, 4).T, ddof=0)
 
 
-def pairs(values: np.ndarray) -> np.ndarray:
-    """Return products of each two entries, (S, mn, mn)."""
-    flat = values.reshape(len(values), -1)
-    return flat[:, :, None] * flat[:, None, :]
+def moments() -> bool:
+    """Say whether the proposition's covariances are those of a layer."""
+    layer = rank1(2, 2, init_std=0.5, posterior_std=0.4)
+    w = layer.params["weight"].ravel()
+    means = [np.outer(own, own) for own in (layer.params["r_mean"], layer.params["s_mean"])]
+    products = np.kron(*(own + 0.4**2 * np.eye(2) for own in means)) - np.kron(*means)
+    return np.allclose(covariance(layer, "r", "s"), np.outer(w, w) * products)
 
 
-def far(values: np.ndarray, theory: np.ndarray) -> float:
-    """Return the largest distance of a sample mean to theory, in standard errors."""
-    error = values.std(axis=0) / np.sqrt(len(values))
-    return (np.abs(values.mean(axis=0) - theory) / error).max()
+def kept(std: float) -> float:
+    """Return how outputs under draws correlate with those at means of 1, in 40 layers."""
+    rng, found = np.random.default_rng(6), []
+    for _ in range(40):
+        layer = en.Rank1Linear(50, 50, 1, rng=rng, init_std=1e-9, posterior_std=std)
+        x = rng.standard_normal((200, 50))
+        found.append([x @ layer.weight_matrices()[0], x @ layer.params["weight"]])
+    return np.corrcoef(*np.swapaxes(found, 0, 1).reshape(2, -1))[0, 1]
 
 
-@CLAIMS.says("member", r"numbers, 250 for 50 → 50")
-@CLAIMS.says("break-even", "a square one from width 6 on")
-def _() -> None:
-    assert counting.one_more_member(50, 50, "rank1").total == 250
-    assert counting.one_more_member(50, 50, "batch_ensemble").total == 150
-    assert counting.break_even_width([None, None], "rank1", 4) == 6
-
-
-@CLAIMS.says("same", "Each product r_a s_j stays what it")
-def _() -> None:
-    """With c r and s / c a layer computes the same."""
-    x = np.random.default_rng(4).standard_normal((7, 5))
-    noise = scaled(1.0).noise(np.random.default_rng(5))
-    for c in (0.5, 2.0):
-        same = scaled(c).forward(x, noise)
-        assert np.allclose(same, scaled(1.0).forward(x, noise), rtol=0, atol=1e-12)
-
-
-def scaled(c: float) -> en.Rank1Linear:
-    """Return a layer with c r in the place of r, and s / c in that of s."""
-    layer = rank1(5, 11, 3, seed=3, posterior_std=0.1)
-    for name, factor in (("r", c), ("s", 1 / c)):
-        layer.params[f"{name}_mean"] *= factor
-        layer.params[f"{name}_rho"][...] = inverse_softplus(0.1 * factor)
-    return layer
-
-
-@CLAIMS.says("drowned", "0.99 for σ = 0.1, but by 0.5")
-@CLAIMS.says("drowned-again", "With means of 1, an output under")
-def _() -> None:
-    """In many layers: both mean squares, the mean product, and so the correlation."""
-    source = np.random.default_rng(6)
-    for std, wanted in ((0.1, 0.99), (1.0, 0.5)):
-        assert round(1 / (1 + std**2), 2) == wanted
-        drawn, at_means = [], []
-        for _ in range(40):
-            layer = en.Rank1Linear(50, 50, 1, rng=source, posterior_std=std, bias=False)
-            for name in ("r_mean", "s_mean"):
-                layer.params[name][...] = 1.0
-            x = source.standard_normal((200, 50))
-            drawn.append(layer.forward(x).ravel())
-            at_means.append((x @ layer.params["weight"]).ravel())
-        y, y_mean = np.ravel(drawn), np.ravel(at_means)
-        square = (y_mean**2).mean()
-        assert (y * y_mean).mean() == pytest.approx(square, rel=0.08)
-        assert (y**2).mean() == pytest.approx((1 + std**2) ** 2 * square, rel=0.08)
-        assert np.corrcoef(y, y_mean)[0, 1] == pytest.approx(wanted, abs=0.04)
-
-
-@CLAIMS.says("ex-stored", "That makes 87{,}740 in all")
-@CLAIMS.says("ex-drawn", "A batch draws 4{,}420 numbers, one for")
-def _() -> None:
-    count = counting.rank1(784, 100, ensemble_size=5)
-    assert (count.shared, count.biases) == (78_400, 500)
-    assert count.per_member == count.scales == 4420
-    assert count.total == 87_740
-    assert draws(rank1(784, 100, 5), (5, 1, 784)) == 4420
+FIELD = en.MeanFieldLinear(50, 50, rng=np.random.default_rng(0))
+COUNT = counting.rank1(784, 100, ensemble_size=5)
+says("2,500, if all entries shall be independent", lambda: draws(FIELD, (128, 50))[0])
+says("But 100 make every entry random", lambda: sum(draws(rank1(50, 50), (1, 128, 50))))
+says("26.7 million random numbers, more than the 25.5", lambda: np.array(of_resnet()) / 1e6)
+says("it would take 102 million", lambda: 4 * of_resnet()[1] / 1e6)
+says("In a mean-field layer every covariance is 0", lambda: np.abs(np.triu(
+    covariance(en.MeanFieldLinear(2, 2, rng=np.random.default_rng(2)), "weight"), 1
+)).max())  # fmt: skip
+says("and move together; in mean-field none do", moments)
+says("costs 2m + 3n numbers, 250 for", lambda: (
+    added(3, 1) - added(2, 1), added(1, 3) - added(1, 2), added(50, 50)
+))  # fmt: skip
+says("where a BatchEnsemble pays 150", lambda: added(50, 50, "batch_ensemble"))
+says("a square one from width 6 on",
+     lambda: counting.break_even_width([None, None], "rank1", 4))  # fmt: skip
+says("0.99 for σ = 0.1, but by 0.5", lambda: (kept(0.1), 0.1, kept(1.0)))
+says("With means of 1, an output under",
+     lambda: all(abs(kept(std) - 1 / (1 + std**2)) < 0.02 for std in (0.1, 1.0)))  # fmt: skip
+says("That makes 87{,}740 in all", lambda: COUNT.total)
+says("A batch draws 4{,}420 numbers, one for", lambda: sum(draws(rank1(784, 100, 5), (5, 1, 784))))

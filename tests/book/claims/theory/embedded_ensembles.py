@@ -1,24 +1,21 @@
 """What *Embedded ensembles* claims: of wide layers, by its cells, and by its tables."""
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import torch
 
 from ensedu.book import measured
-from ensedu.book.experiments.embedded import (
-    FITTED,
-    SLOPES,
-    WIDTHS,
-    by_mean,
-    dragged,
-    inputs_at_angle,
-)
+from ensedu.book.experiments import embedded
+from ensedu.book.experiments.embedded import by_mean, inputs_at_angle
 from ensedu.data import digits
 from ensedu.running.seeding import seeded
 from ensedu.theory import ntk
 from ensedu.theory.ntk import Modulation
 from ensedu.torch import BatchEnsembleLinear, mlp
 from tests.book.claiming import Change, Claims
-from tests.book.claims.learning.batch_ensemble import ratio, score
+from tests.book.conftest import ran
 
 CLAIMS = Claims(
     "theory/embedded-ensembles",
@@ -43,203 +40,145 @@ CLAIMS = Claims(
         "numbers near 1 add up": "an initialization",
         "have 64 units in a layer": "an architecture",
         "hidden layer it is 0, and": "a theorem",
+        "a 0 for each unit that is": "what dropout is",
+        "and two inputs 120° apart": "an example",
     },
 )
-
+says, reads = CLAIMS.says, CLAIMS.reads
 ONES, SIGNS = Modulation("ones"), Modulation("signs")
+NEAR, NORMAL = (Modulation("normal", std=std) for std in (0.1, 0.5))
+ONE, WIDE = inputs_at_angle(1.0)[:1], inputs_at_angle(np.cos(np.radians(120)))
+CELL = ran(f"book/{CLAIMS.chapter}", "make the second row of u all ones")
 
 
-def chi(u, **settings) -> float:
-    """Return the kernel between two members over that within one, in the limit, at one input."""
-    same, cross = ntk.limit(inputs_at_angle(1.0)[:1], hidden_layers=2, u=u, **settings).shared
-    return float(cross[0, 0] / same[0, 0])
+def limit(u, x=ONE, hidden_layers: int = 2, covariance: bool = False, **options) -> np.ndarray:
+    """Return kernels, or covariances, within a member and between two, at infinite width."""
+    found = ntk.limit(x, hidden_layers=hidden_layers, u=u, **options)
+    return np.array(found.covariance if covariance else found.shared)
 
 
-def chi_of_digits(width: int, networks: int = 6, **kind) -> float:
-    """Return products of two members' gradients over those of one, without biases, on digits."""
-    images, totals = torch.from_numpy(digits()[0][:networks]).float(), np.zeros((2, 2))
-    for seed in range(networks):
+def chi(u, added: float = 0.0) -> float:
+    """Return the kernel between two members over that within one, with so much added to both."""
+    same, cross = limit(u)[:, 0, 0] + added
+    return cross / same
+
+
+@cache
+def chi_of_digits(**kind) -> float:
+    """Return it at width 1,024, without biases, on digits: the mean of both over six networks."""
+    images, totals = torch.from_numpy(digits()[0][:6]).float(), np.zeros((2, 2))
+    for seed in range(6):
         with seeded(seed):
-            net = mlp((64, width, width, 10), "batch_ensemble", 2, **{"init": "normal"} | kind)
+            net = mlp((64, 1024, 1024, 10), "batch_ensemble", 2, **{"init": "normal"} | kind)
         layers = [layer for layer in net if isinstance(layer, BatchEnsembleLinear)]
-        shared = [layer.weight for layer in layers]
         for layer in layers:
             torch.nn.init.zeros_(layer.bias)
-        outputs = net(images[[seed]])[:, 0, seed]
-        rows = [torch.autograd.grad(f, shared, retain_graph=True) for f in outputs]
+        rows = [torch.autograd.grad(f, [layer.weight for layer in layers], retain_graph=True)
+                for f in net(images[[seed]])[:, 0, seed]]  # fmt: skip
         g = torch.stack([torch.cat([part.ravel() for part in row]) for row in rows])
         totals += (g @ g.T).double().numpy()
-    return float(2 * totals[0, 1] / np.trace(totals))
+    return abs(2 * totals[0, 1] / np.trace(totals))
 
 
-def slope(part: str, key: str, to: float) -> Change:
-    """Return a change of one fitted slope, or of an end of its interval."""
-    where = {"activation": "relu", "modulation": "last"}
-    return Change("kernel-width", "rows", where, part, key, to=to)
+@cache
+def moved(mean: float) -> np.ndarray:
+    """Return how far two members move at each input while the first is trained."""
+    outputs = embedded.dragged()[2][mean]
+    return outputs[-1] - outputs[0]
 
 
-def training(width: int, times: float) -> Change:
-    """Return a change of how far the kernel of independent members moves."""
-    where = {"mean": 0.0, "gamma": 4.0, "width": width}
-    return Change("embedded-training", "rows", where, "change", times=times)
+def slopes(key: str) -> np.ndarray:
+    """Return what was fitted in 16 places."""
+    rows = measured.load("kernel-width")["rows"]
+    return np.array([row[part][key] for row in rows for part in ("cross", "same")])
 
 
-def moved(width: int) -> float:
-    """Return how far it moves, mean over seeds."""
-    rows = measured.load("embedded-training")["rows"]
-    place = 0.0, 4.0, width
-    return float(np.mean([
-        row["change"] for row in rows if (row["mean"], row["gamma"], row["width"]) == place
-    ]))  # fmt: skip
+def ratio(name: str) -> float:
+    """Return how often trained members disagree on digits, over that of independent errors."""
+    rows = measured.load("batch-ensemble-training")["rows"]
+    own = [row for row in rows if (row["data"], row["contestant"]) == ("digits", name)]
+    return np.divide(*(np.mean([row[key] for row in own]) for key in ("disagreement", "chance")))
 
 
-@CLAIMS.says("hand", "Here they leave -0.5, beside 4.5")
-def _() -> None:
-    W, w = np.array([1, 2, -1, 1, 3, 2]), np.array([1, -1, 2, 2, 1, -1])
-    u = np.array([[1, 1, -1, 1, -1, -1], [1, -1, -1, -1, -1, 1]])
-    # Slopes of u · w relu(W x) by all twelve weights, member by member.
-    slopes = np.concatenate([u * np.maximum(W, 0), u * w * (W > 0)], axis=1)
-    assert (slopes @ slopes.T / 6).tolist() == [[4.5, -0.5], [-0.5, 4.5]]
+def trained(name: str, key: str, times: float) -> Change:
+    """Return a change of it."""
+    where = {"data": "digits", "contestant": name}
+    return Change("batch-ensemble-training", "rows", where, key, times=times)
 
 
-@CLAIMS.says("stays", "have mean 0, member 2 hardly moves")
-@CLAIMS.says("half", "With a mean of 0.75 that is 0.56")
-def _() -> None:
-    assert round(chi(by_mean(0.75)), 2) == 0.56 == round(0.75**2, 2)
-    _, _, found, _ = dragged()
-    for mean, outputs in found.items():
-        first, second = np.sqrt(((outputs[-1] - outputs[0]) ** 2).mean(axis=-1))
-        assert second < 0.15 * first or mean > 0
-    first, second = found[0.75][-1] - found[0.75][0]
-    assert 0.5 < first @ second / (first @ first) < 0.65
+def fitted(part: str, key: str) -> tuple[Any, ...]:
+    """Return the way to a slope of signs in the last layer, or to an end of its interval."""
+    return "kernel-width", "rows", {"activation": "relu", "modulation": "last"}, part, key
 
 
-@CLAIMS.says("near-one", "initialization of fast weights, ends at 0.95")
-@CLAIMS.says("first-alone", "stays at 0.11, because the ReLU")
-@CLAIMS.says("dropped", "a 0 for each unit that is")
-@CLAIMS.says("above", "MC dropout ends above 0 at every")
-@CLAIMS.says("signs-end", "Random signs end at 0")
-@CLAIMS.says("summary", "starts as nearly one network, and")
-def _() -> None:
-    assert round(chi(Modulation("normal", std=0.1)), 2) == 0.95
-    assert chi(SIGNS) == chi([ONES, SIGNS]) == 0
-    assert round(chi([SIGNS, ONES]), 2) == 0.11
-    for p in (0.01, 0.5, 0.99):
-        assert Modulation("bernoulli", p=p).moments[0] == 1
-        assert chi(Modulation("bernoulli", p=p)) > 0
+def of_outputs(width: int, key: str = "kurtosis") -> Change:
+    """Return the tails of outputs, and their change."""
+    return Change("output-width", "rows", {"width": width, "mean": 0.0}, key, times=2)
 
 
-@CLAIMS.says(
-    "slopes", "the 16 slopes of its logarithm against",
-    slope("cross", "high", -0.52), slope("same", "low", -0.48), slope("same", "high", -0.7),
-)  # fmt: skip
-@CLAIMS.says("steep", "last layer is −0.55 between two members", slope("cross", "slope", -0.5))
-@CLAIMS.says("together", "intervals hold with 95% together", slope("same", "low", -0.4))
-@CLAIMS.says("draws", "We drew 400 networks at each of")
-def _() -> None:
-    table = measured.load("kernel-width")
-    found = [row[part] for row in table["rows"] for part in ("cross", "same")]
-    assert len(found) == SLOPES == 16
-    assert all(own["low"] < -0.5 < own["high"] for own in found)
-    row = measured.row(table["rows"], activation="relu", modulation="last")
-    assert round(row["cross"]["slope"], 2) == -0.55
-    assert (FITTED, len(WIDTHS), table["settings"]["draws"]) == (256, 7, 400)
-    assert {row["activation"] for row in table["rows"]} == {"relu", "erf", "tanh"}
+def spread(mean: float, **new: float) -> Change:
+    """Return how far members are apart where there are no points, and its change."""
+    return Change("embedded-spread", "summary", {"mean": mean}, "spread", **new or {"times": 1.1})
 
 
-@CLAIMS.says(
-    "gaussian", "is 1.9 at width 32, and 0.1",
-    Change("output-width", "rows", {"width": 32}, "kurtosis", times=1.1),
-    Change("output-width", "rows", {"width": 512}, "kurtosis", times=4),
-)  # fmt: skip
-def _() -> None:
-    rows = measured.load("output-width")["rows"]
-    tails = [measured.row(rows, width=w, mean=0.0)["kurtosis"] for w in (32, 512)]
-    assert np.round(tails, 1).tolist() == [1.9, 0.1]
+def change_of_kernel(width: int) -> tuple[Any, ...]:
+    """Return the way to how far the kernel of four independent members moves."""
+    return "embedded-training", "rows", {"mean": 0.0, "gamma": 4.0, "width": width}, "change"
 
 
-@CLAIMS.says(
-    "apart", "only falls from 0.40 to 0.29",
-    Change("embedded-spread", "summary", {"mean": 0.75}, "spread", times=1.1),
-    Change("embedded-spread", "summary", {"mean": 0.0}, "spread", times=0.9),
-)  # fmt: skip
-@CLAIMS.says(
-    "single", "At 1 you see a single curve",
-    Change("embedded-spread", "summary", {"mean": 1.0}, "spread", to=0.1),
-)  # fmt: skip
-def _() -> None:
-    rows = measured.load("embedded-spread")["summary"]
-    found = [measured.row(rows, mean=mean)["spread"] for mean in (0.0, 0.75, 1.0)]
-    assert [f"{value:.2f}" for value in found] == ["0.40", "0.29", "0.00"]
-
-
-@CLAIMS.says("root", "of what it is at mean 0")
-def _() -> None:
-    """What members differ by at the start, which stays where no point pulls."""
-    for mean in (0.25, 0.75):
-        same, cross = (own[0, 0] for own in ntk.limit(
-            inputs_at_angle(1.0)[:1], hidden_layers=2, u=by_mean(mean)
-        ).covariance)  # fmt: skip
-        assert np.isclose((same - cross) / same, 1 - mean**2)
-
-
-@CLAIMS.says("ends-one", "1, four members end as nearly one", score("near", "disagreement", 3))
-@CLAIMS.says(
-    "ends-apart", "Where it is 0, members that share", score("signs", "disagreement", 0.8)
-)  # fmt: skip
-@CLAIMS.says("table-near", "about 0.9 | 0.05", score("near", "disagreement", 1.3))
-@CLAIMS.says("table-normal", "about 0.25 | 0.26", score("normal", "chance", 1.2))
-@CLAIMS.says("table-signs", "about 0 | 0.56", score("signs", "disagreement", 0.8))
-@CLAIMS.says("table-deep", "deep ensemble | 0 | 0.58", score("deep_ensemble", "chance", 0.9))
-def _() -> None:
-    found = [ratio(name) for name in ("near", "normal", "signs", "deep_ensemble")]
-    assert found == sorted(found)
-    assert np.round(found, 2).tolist() == [0.05, 0.26, 0.56, 0.58]
-
-
-@CLAIMS.says("table", "χ, at width 1,024 | disagreement, measured")
-@CLAIMS.says("lower", "lower than in the second figure, because")
-@CLAIMS.says("ex-start", "about 0.25 the average moves about 1.75")
-def _() -> None:
-    """In the figure u alone is drawn."""
-    near, normal, signs = (
-        chi_of_digits(1024, **kind)
-        for kind in ({"init_std": 0.1}, {"init_std": 0.5}, {"init": "signs"})
-    )
-    assert abs(near - 0.9) < 0.025 and abs(normal - 0.25) < 0.025 and abs(signs) < 0.025
-    limits = [chi(Modulation("normal", std=std)) for std in (0.1, 0.5)]
-    assert near < limits[0] and normal < limits[1]
-    assert ntk.modes(4, 0.25, 4.0)[0] == 1.75
-
-
-@CLAIMS.says("bias", "Even random signs have")
-def _() -> None:
-    same, cross = ntk.limit(inputs_at_angle(1.0)[:1], hidden_layers=2, u=SIGNS).shared
-    assert round(float((cross[0, 0] + 1) / (same[0, 0] + 1)), 2) == 0.57
-
-
-@CLAIMS.says("erf", "members have a covariance of −0.128")
-@CLAIMS.says("away", "between two members is −0.029, so")
-@CLAIMS.says("silent", "the covariance is +0.054 in that network")
-@CLAIMS.says("angle", "and two inputs 120° apart")
-def _() -> None:
-    wide, u = inputs_at_angle(np.cos(np.radians(120))), Modulation("normal", std=0.5)
-    erf = ntk.limit(wide, hidden_layers=2, activation="erf", u=u)
-    relu = ntk.limit(wide, hidden_layers=1, u=u)
-    opposite = ntk.limit(inputs_at_angle(-1.0), hidden_layers=2, u=u)
-    values = erf.covariance[1], relu.shared[1], relu.covariance[1], opposite.covariance[1]
-    found = [f"{value[0, 1]:+.3f}" for value in values]
-    assert found == ["-0.128", "-0.029", "+0.054", "+0.099"]
-
-
-@CLAIMS.says("narrow", "the kernel ends 1.5 times its own", training(32, 1.2))
-@CLAIMS.says("wide", "At width 1,024 it has changed by", training(1024, 1.2))
-def _() -> None:
-    assert (round(moved(32), 1), f"{moved(1024):.0%}") == (1.5, "7%")
-
-
-@CLAIMS.says("ex-speeds", "and a difference at 0.5/4 = 0.125")
-@CLAIMS.says("ex-sum", "sum four times that: 2.5 and 0.5")
-def _() -> None:
-    assert ntk.modes(4, 0.5) == (0.625, 0.125)
-    assert ntk.modes(4, 0.5, 4.0) == (2.5, 0.5)
+says("-0.5, beside 4.5 for the member itself",
+     lambda: (CELL["other"].mean(), CELL["itself"].mean()))  # fmt: skip
+says("have mean 0, member 2 hardly moves",
+     lambda: np.divide(*(moved(0)[::-1] ** 2).mean(axis=1)) < 0.15**2)  # fmt: skip
+says("With a mean of 0.75 that is 0.56", lambda: (0.75, chi(by_mean(0.75))))
+says("goes a little more than half of the",
+     lambda: 0.5 < np.polyfit(*moved(0.75), 1)[0] < 0.65)  # fmt: skip
+says("Random signs end at 0", lambda: chi(SIGNS))
+says("initialization of fast weights, ends at 0.95", lambda: chi(NEAR))
+says("stays at 0.11, because the ReLU", lambda: chi([SIGNS, ONES]))
+says(["MC dropout ends above 0 at every", "MC dropout is independent at no rate"],
+     lambda: all(chi(Modulation("bernoulli", p=p)) > 0 for p in (0.01, 0.5, 0.99)))  # fmt: skip
+says("We drew 400 networks at each of seven", lambda: (
+    measured.load("kernel-width")["settings"]["draws"], len(embedded.WIDTHS)
+))  # fmt: skip
+says("From width 256 on, the 16 slopes of",
+     lambda: (embedded.FITTED, ((slopes("low") < -0.5) & (slopes("high") > -0.5)).sum()),
+     Change(*fitted("cross", "high"), to=-0.52), Change(*fitted("same", "low"), to=-0.48),
+     Change(*fitted("same", "high"), to=-0.7))  # fmt: skip
+reads("last layer is −0.55 between two members", *fitted("cross", "slope"), times=0.9)
+says("intervals hold with 95% together", lambda: len(slopes("slope")) == embedded.SLOPES)
+says("1.9 at width 32, and 0.1 at width",
+     lambda: (of_outputs(32).before(), 32, of_outputs(512).before()),
+     of_outputs(32), of_outputs(512))  # fmt: skip
+says("only falls from 0.40 to 0.29", lambda: (spread(0.0).before(), spread(0.75).before()),
+     spread(0.0), spread(0.75))  # fmt: skip
+says("At 1 you see a single curve", lambda: spread(1.0).before() < 1e-3, spread(1.0, to=0.1))
+says("of what it is at mean 0", lambda: all(
+    np.isclose(np.divide(*limit(by_mean(mean), covariance=True)[::-1, 0, 0]), mean**2)
+    for mean in (0.25, 0.75)
+))  # fmt: skip
+says(["χ, at width 1,024 | disagreement, measured", "lower than in the second figure, because"],
+     lambda: chi_of_digits(init_std=0.1) < chi(NEAR) and chi_of_digits() < chi(NORMAL))  # fmt: skip
+says("about 0.9 | 0.05", lambda: (chi_of_digits(init_std=0.1), ratio("near")))
+says("about 0.25 | 0.26", lambda: (round(20 * chi_of_digits()) / 20, ratio("normal")))
+says("about 0 | 0.56", lambda: (chi_of_digits(init="signs"), ratio("signs")))
+says("deep ensemble | 0 | 0.58", lambda: (0, ratio("deep_ensemble")),
+     trained("deep_ensemble", "chance", 0.9))  # fmt: skip
+says(["1, four members end as nearly one", "starts as nearly one network, and MC"],
+     lambda: chi(NEAR) > 0.9 and ratio("near") < 0.1,
+     trained("near", "disagreement", 3))  # fmt: skip
+says("Where it is 0, members that share", lambda: ratio("signs") > 0.9 * ratio("deep_ensemble"),
+     trained("signs", "disagreement", 0.8))  # fmt: skip
+says("have \\chi = 0.57 then", lambda: chi(SIGNS, added=1.0))
+says("members have a covariance of −0.128",
+     lambda: limit(NORMAL, WIDE, covariance=True, activation="erf")[1, 0, 1])  # fmt: skip
+says("between two members is −0.029, so", lambda: limit(NORMAL, WIDE, 1)[1, 0, 1])
+says("the covariance is +0.054 in that network",
+     lambda: limit(NORMAL, WIDE, 1, covariance=True)[1, 0, 1])  # fmt: skip
+says("and +0.099 at",
+     lambda: limit(NORMAL, inputs_at_angle(-1.0), covariance=True)[1, 0, 1])  # fmt: skip
+reads("the kernel ends 1.5 times its own", *change_of_kernel(32))
+reads("it has changed by 7%", *change_of_kernel(1024))
+says("moves about 1.75 times as fast as", lambda: ntk.modes(4, 0.25, 4.0)[0])
+says("= 0.625 and a difference at", lambda: ntk.modes(4, 0.5)[0])
+says("sum four times that: 2.5 and 0.5", lambda: ntk.modes(4, 0.5, 4.0))

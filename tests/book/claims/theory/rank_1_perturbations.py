@@ -1,6 +1,6 @@
 """What *Rank-1 perturbations* claims: of covariances, by hand, and of trained networks."""
 
-from itertools import product
+from functools import cache
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from ensedu.book import measured
 from ensedu.book.experiments import perturbed
 from ensedu.theory.perturbations import separable
 from tests.book.claiming import Change, Claims
+from tests.book.conftest import ran
 
 CLAIMS = Claims(
     "theory/rank-1-perturbations",
@@ -27,141 +28,91 @@ CLAIMS = Claims(
         "If Z has mean 0 and its fourth": "a proposition",
     },
 )
+says = CLAIMS.says
+CELL = ran(f"book/{CLAIMS.chapter}", "variances of entries of r, and of s")
 
 
-def summed(kind: str, size: float, key: str = "mean", state: str = "minimum"):
-    """Return an entry of the summary: a mean over seven networks, or whether it is resolved."""
+def summed(kind: str, *sizes: float, key: str = "mean", state: str = "minimum") -> list:
+    """Return means over seven networks at these sizes, or whether they are resolved."""
     rows = measured.load("perturbed")["summary"][state]
-    return measured.row(rows, kind=kind, scale=size)[key]
+    return [measured.row(rows, kind=kind, scale=size)[key] for size in sizes]
 
 
-def summary(
-    kind: str, size: float, key: str = "mean", *, state: str = "minimum", times=None, to=None
-) -> Change:
+def change(kind: str, size: float, key: str = "mean", state: str = "minimum", **new) -> Change:
     """Return a change of such an entry."""
-    where = {"kind": kind, "scale": size}
-    return Change("perturbed", "summary", state, where, key, times=times, to=to)
+    return Change("perturbed", "summary", state, {"kind": kind, "scale": size}, key, **new)
 
 
-@CLAIMS.says("entries", "number near 1 of its own, 2,500")
-@CLAIMS.says("vectors", "if you draw only 100 numbers, one")
-def _() -> None:
-    assert 50 * 50 == 2500 and 50 + 50 == 100
+def of_rows(state: str, key: str) -> list[float]:
+    """Return what stands in the rows of all networks."""
+    return [row[key] for row in measured.load("perturbed")["rows"] if row["state"] == state]
 
 
-@CLAIMS.says("draws", "only 16 equally likely draws")
-@CLAIMS.says("hand", "become uncorrelated only if p is 0")
-def _() -> None:
-    p, q = 0.25, 0.0625
-    draws = np.array([
-        np.outer(1 + p**0.5 * np.array(signs[:2]), 1 + q**0.5 * np.array(signs[2:])).ravel() - 1
-        for signs in product([-1, 1], repeat=4)
-    ])  # fmt: skip
-    assert draws.shape == (16, 4)
-    assert (draws.T @ draws / 16)[0].tolist() == [p + q + p * q, p, q, 0]
+def differs(state: str = "minimum") -> list[bool]:
+    """Return at which sizes rank-1 is resolved from full noise."""
+    return summed("rank1", *perturbed.SCALES, key="resolved", state=state)
 
 
-@CLAIMS.says("directions", "at most m + n - 1 directions")
-@CLAIMS.says("still", "leaves the other 24 directions of V still")
-def _() -> None:
+def still() -> int:
+    """Return how many of 35 directions small noise in rows and columns does not reach."""
     leading = separable(*perturbed.variances(np.ones((7, 5)), 1e-4)).reshape(35, 35) / 1e-8
-    assert (np.linalg.eigvalsh(leading) > 1e-3).sum() == 7 + 5 - 1 == 35 - 24
+    return (np.linalg.eigvalsh(leading) < 1e-3).sum()
 
 
-@CLAIMS.says("hardly", "up and down, where rank-1 hardly does")
-@CLAIMS.says("beyond", "to first order, and independent entries do")
-def _() -> None:
-    found = perturbed.clouds([0.03, 0.1])
-    for own in found.values():
-        full, pair, free = (points[:, 1].std() for points in own.values())
-        assert max(full, pair) < 0.1 < 0.4 < free
+@cache
+def up_and_down() -> bool:
+    """Say whether independent entries alone move the score beyond what rows and columns reach."""
+    spreads = [[points[:, 1].std() for points in own.values()]
+               for own in perturbed.clouds([0.03, 0.1]).values()]  # fmt: skip
+    return all(max(full, pair) < 0.1 < 0.4 < free for full, pair, free in spreads)
 
 
-@CLAIMS.says("network", "tanh, and noise moves the 7")
-@CLAIMS.says("digits", "Each learned 256 digits down to a")
-@CLAIMS.says(
-    "sample", "and 5,000 draws of each kind",
-    Change("perturbed", "settings", "draws", to=4000),
-)  # fmt: skip
-@CLAIMS.says(
-    "minimum", "its 555 weights and biases has a norm",
-    Change("perturbed", "rows", {"state": "minimum"}, "least", times=-1),
-    Change("perturbed", "rows", {"state": "minimum"}, "gradient", to=1e-9),
-)  # fmt: skip
-def _() -> None:
-    assert perturbed.SIZES == (64, 7, 5, 10)
-    x, _ = perturbed.digits_of_part(0)
-    score = perturbed.first_score("minimum")
-    assert (len(x), score.weight.shape) == (256, (7, 5))
-    assert len(perturbed.untrained_numbers(0)) == 555
-    table = measured.load("perturbed")
-    assert table["settings"]["draws"] == 5000
-    assert len({row["number"] for row in table["rows"]}) == 7
-    own = [row for row in table["rows"] if row["state"] == "minimum"]
-    assert all(row["gradient"] < 1e-12 and row["least"] > 0 for row in own)
+def moments(p: float, q: float) -> list[float]:
+    """Return an entry's size, and how it correlates with its row, its column and others."""
+    found = separable(p * np.eye(2), q * np.eye(2))[0, 0].ravel()
+    return [found[0] ** 0.5, *found[1:] / found[0]]
 
 
-@CLAIMS.says(
-    "halfway", "Halfway down, where the gradient is not",
-    Change("perturbed", "rows", {"state": "halfway"}, "gradient", times=1e-9),
-    summary("rank1", 0.1, "resolved", state="halfway", to=True),
-)  # fmt: skip
-def _() -> None:
-    own = [row for row in measured.load("perturbed")["rows"] if row["state"] == "halfway"]
-    assert all(row["gradient"] > 0.1 for row in own)
-    told = [summed("rank1", size, "resolved", "halfway") for size in perturbed.SCALES]
-    assert told == [False, False, False, True, True]
-
-
-@CLAIMS.says(
-    "unclear", "of full noise is: the difference is unclear",
-    summary("rank1", 0.1, "resolved", to=True), summary("rank1", 0.03, "resolved", to=True),
-)  # fmt: skip
-def _() -> None:
-    told = [summed("rank1", size, "resolved") for size in perturbed.SCALES]
-    assert told == [False, False, False, True, True]
-
-
-@CLAIMS.says("left", "is 5% at size 0.1 and 42%", summary("coupled", 0.3, times=1.1))
-@CLAIMS.says("apart", "5% apart at size 0.1, and 42%", summary("coupled", 0.1, times=1.2))
-@CLAIMS.says("ex-apart", "rank-1 and full were 5% and 42%")
-def _() -> None:
-    found = [summed("coupled", size) for size in (0.1, 0.3)]
-    assert [f"{value:.0%}" for value in found] == ["5%", "42%"]
-
-
-@CLAIMS.says("free", "over 100% off at the minima", summary("mean_field", 0.01, times=0.9))
-@CLAIMS.says(
-    "largest", "At size 1 neither is near",
-    summary("rank1", 1.0, times=0.2), summary("mean_field", 1.0, times=0.2),
-)  # fmt: skip
-def _() -> None:
-    assert min(summed("mean_field", size) for size in perturbed.SCALES[:4]) > 1
-    assert min(summed(kind, 1.0) for kind in ("mean_field", "rank1")) > 0.3
-
-
-@CLAIMS.says("priors", "Z has a size of 0.07 or")
-def _() -> None:
-    sizes = [
-        separable(std**2 * np.eye(2), std**2 * np.eye(2))[0, 0, 0, 0] ** 0.5 for std in (0.05, 0.1)
-    ]  # fmt: skip
-    assert np.round(sizes, 2).tolist() == [0.07, 0.14]
-
-
-@CLAIMS.says("ex-row", "a correlation of 0.20")
-@CLAIMS.says("ex-size", "The size is 0.22, between 0.1 and")
-def _() -> None:
-    found = separable(0.01 * np.eye(3), 0.04 * np.eye(2))
-    variance = found[0, 0, 0, 0]
-    correlations = found[0, 0, 0, 1], found[0, 0, 1, 0], found[0, 0, 1, 1]
-    assert round(variance, 4) == 0.0504 and round(variance**0.5, 2) == 0.22
-    assert np.round(np.array(correlations) / variance, 2).tolist() == [0.2, 0.79, 0]
-
-
-@CLAIMS.says("ex-dropout", "dropped entry has Z = -1 at every")
-@CLAIMS.says("ex-tail", "its fourth moment is at least p")
-def _() -> None:
-    for p in (0.001, 0.01, 0.5):
-        Z, chances = np.array([-1, 1 / (1 - p) - 1]), np.array([p, 1 - p])
-        assert abs(chances @ Z) < 1e-15 and np.isclose(chances @ Z**2, p / (1 - p))
-        assert chances @ Z**4 >= p
+says("of its own, 2,500 in all", lambda: 50 * 50)
+says("if you draw only 100 numbers, one for", lambda: 50 + 50)
+says(["up and down, where rank-1 hardly does", "to first order, and independent entries do"],
+     up_and_down)  # fmt: skip
+says("only 16 equally likely draws", lambda: len(CELL["Z"]))
+says("become uncorrelated only if p is 0", lambda: [*CELL["C"][0, 1:]] == [CELL["p"], CELL["q"], 0])
+says("at most m + n - 1 directions", lambda: 7 + 5 - (35 - still()))
+says("leaves the other 24 directions of V still", still)
+says("64-7-5-10 with tanh, and noise moves the 7",
+     lambda: (*perturbed.SIZES, len(perturbed.first_score("minimum").weight)))  # fmt: skip
+says("Each learned 256 digits down to a", lambda: len(perturbed.digits_of_part(0)[0]))
+says("its 555 weights and biases has a norm", lambda: len(perturbed.untrained_numbers(0)))
+says("and all eigenvalues of the Hessian are above",
+     lambda: max(of_rows("minimum", "gradient")) < 1e-12 and min(of_rows("minimum", "least")) > 0,
+     Change("perturbed", "rows", {"state": "minimum"}, "least", times=-1),
+     Change("perturbed", "rows", {"state": "minimum"}, "gradient", to=1e-9))  # fmt: skip
+says("Now take seven networks, on parts of",
+     lambda: len({*of_rows("minimum", "number")}))  # fmt: skip
+says("and 5,000 draws of each kind", lambda: measured.load("perturbed")["settings"]["draws"],
+     Change("perturbed", "settings", "draws", to=4000))  # fmt: skip
+says("of full noise is: the difference is unclear",
+     lambda: differs() == [False, False, False, True, True],
+     change("rank1", 0.1, "resolved", to=True),
+     change("rank1", 0.03, "resolved", to=True))  # fmt: skip
+says(["5% at size 0.1 and 42%", "5% apart at size 0.1, and 42%"],
+     lambda: (*summed("coupled", 0.1), 0.1, *summed("coupled", 0.3)),
+     change("coupled", 0.1, times=1.2), change("coupled", 0.3, times=1.1))  # fmt: skip
+says("rank-1 and full were 5% and 42%", lambda: summed("coupled", 0.1, 0.3))
+says("Halfway down, where the gradient is not",
+     lambda: min(of_rows("halfway", "gradient")) > 0.1 and differs("halfway") == differs(),
+     Change("perturbed", "rows", {"state": "halfway"}, "gradient", times=1e-9),
+     change("rank1", 0.1, "resolved", "halfway", to=True))  # fmt: skip
+says("over 100% off at the minima",
+     lambda: min(summed("mean_field", *perturbed.SCALES[:4])) > 1,
+     change("mean_field", 0.01, times=0.9))  # fmt: skip
+says("At size 1 neither is near",
+     lambda: min(*summed("mean_field", 1.0), *summed("rank1", 1.0)) > 0.3,
+     change("rank1", 1.0, times=0.2), change("mean_field", 1.0, times=0.2))  # fmt: skip
+says("Z has a size of 0.07 or 0.14", lambda: [moments(s**2, s**2)[0] for s in (0.05, 0.1)])
+says("a correlation of 0.20; in a column", lambda: moments(0.1**2, 0.2**2)[1])
+says("or 0.79; elsewhere 0", lambda: moments(0.1**2, 0.2**2)[2:])
+says("The size is 0.22, between 0.1 and 0.3",
+     lambda: np.sort([moments(0.1**2, 0.2**2)[0], *perturbed.SCALES])[[3, 2, 4]])  # fmt: skip

@@ -1,17 +1,19 @@
 """What *Width or members* claims: by its proposition, its cells, and the tables of its runs."""
 
-import itertools
+from functools import cache
+from itertools import product
+from typing import Any
 
 import numpy as np
-import torch
 
 from ensedu import counting
 from ensedu.book import measured
 from ensedu.book.experiments import width as runs
-from ensedu.book.experiments.width import ALIKE, MEMBERS, TASKS, chosen_rate, examples, network
+from ensedu.book.experiments.width import ALIKE, MEMBERS, TASKS, chosen_rate
 from ensedu.running.machine import one_thread
 from ensedu.theory import ntk
 from tests.book.claiming import Change, Claims
+from tests.book.conftest import ran, read
 
 BATCH, DEEP = "batch_ensemble", "deep_ensemble"
 WIDTHS = TASKS["digits"].widths
@@ -36,261 +38,170 @@ CLAIMS = Claims(
         "from N(1, 0.1²) members start": "an initialization",
     },
 )
+says, reads = CLAIMS.says, CLAIMS.reads
+K = ran("book/theory/embedded-ensembles", "make the second row of u all ones")["by_unit"]
 
 
-def changed(method: str, width: int, score: str, members: int, times: float, task="digits"):
-    """Return a change of a score of some ensembles, on all splits."""
+def way(method: str, width: int, score: str, members: int, task: str = "digits") -> tuple[Any, ...]:
+    """Return the way to a score of some ensembles, on all splits."""
     where = {"task": task, "method": method, "width": width}
-    return Change("width", "rows", where, score, MEMBERS.index(members), times=times)
+    return "width", "rows", where, score, MEMBERS.index(members)
 
 
-def gap(width: int, members: int, score: str) -> dict:
-    """Return what a BatchEnsemble has more than a deep ensemble, on digits."""
-    rows = measured.load("width")["summary"]["gap"]["digits"]
-    return measured.row(rows, width=width, members=members, score=score)
-
-
-def differs(width: int, members: int, score: str, key: str, **to) -> Change:
-    """Return a change of such a difference."""
+def gap(width: int, members: int, score: str) -> tuple[Any, ...]:
+    """Return the way to what a BatchEnsemble has more than a deep ensemble, on digits."""
     where = {"width": width, "members": members, "score": score}
-    return Change("width", "summary", "gap", "digits", where, key, **to)
+    return "width", "summary", "gap", "digits", where, "difference"
 
 
-def best(task: str, method: str) -> dict[int, int]:
-    """Return widths to the number of members with the least NLL."""
-    nll = runs.means("nll")
-    return {
-        width: min(MEMBERS, key=lambda m: nll[task, method, width][m])
-        for width in TASKS[task].widths
-    }
-
-
-def kernel(width: int, seed: int):
-    """Return products of the gradients of eight members by all shared weights, before training."""
-    net = network("digits", BATCH, width, 8, seed)
-    shared = [net[layer].weight for layer in (0, 2, 4)]
-    outputs = net(examples("digits", 0)[0][0][[seed]])[:, 0, seed]
-    rows = [torch.autograd.grad(f, shared, retain_graph=True) for f in outputs]
-    g = torch.stack([torch.cat([part.ravel() for part in row]) for row in rows])
-    return (g @ g.T).double().numpy()
-
-
-@CLAIMS.says("exact", "With random signs and one hidden layer what")
-def _() -> None:
-    """All signs of three members and three units, at two inputs, by the kernel of the package."""
-    x, W = np.array([[1.0, 2], [2, 1]]), np.array([[1, -2, 3], [2, 0.5, -1]])
-    w = np.array([1.0, 2, 3])
-    z = x @ W / np.sqrt(2)
-    on = (z > 0).all(axis=0)
-    assert on.tolist() == [True, False, True]
-    k = np.maximum(z, 0).prod(axis=0) + on * w**2 * (x[0] @ x[1]) / 2
-    added = []
-    for signs in itertools.product([-1.0, 1.0], repeat=9):
-        u = np.reshape(signs, (3, 3))
-        net = ntk.EmbeddedEnsemble([W, w[:, None]], [np.zeros(3)], [u], [np.ones((3, 3))])
-        found = ntk.tangent(net, x).shared[..., 0, 1]
-        added.append((found[0, 1] + found[0, 2]) / found[0, 0])
-    assert abs(np.mean(added)) < 1e-12
-    factor = np.sqrt(np.mean(k**2)) / abs(k.mean())
-    assert np.isclose(np.sqrt(np.mean(np.square(added))), factor * np.sqrt(2 / 3))
-
-
-@CLAIMS.says("half", "They contribute 2, 5, 0, 5, 10 and")
-@CLAIMS.says("twice", r"unit twice it is smaller by \sqrt 2")
-def _() -> None:
-    W, w = np.array([1, 2, -1, 1, 3, 2]), np.array([1, -1, 2, 2, 1, -1])
-    k = np.maximum(W, 0) ** 2 + (W > 0) * w**2
-    assert k.tolist() == [2, 5, 0, 5, 10, 5]
-    sizes = []
-    for own in (k, np.repeat(k, 2)):
-        signs = np.array([*itertools.product([-1, 1], repeat=len(own))])
-        sizes.append(np.sqrt(np.mean(((signs * own).mean(axis=1) / own.mean()) ** 2)))
-    assert round(sizes[0], 1) == 0.5
-    assert np.isclose(sizes[0] / sizes[1], np.sqrt(2))
-
-
-@CLAIMS.says("quarter", "At width 16 seven others add about")
-@CLAIMS.says("sixteenth", "sixteen times the width it is about")
-def _() -> None:
-    size = {}
-    with one_thread():
-        for width in (16, 256):
-            found = [kernel(width, seed) for seed in range(10)]
-            added = [own.sum(axis=1) / own.diagonal() - 1 for own in found]
-            size[width] = np.sqrt(np.mean(np.square(added)))
-    assert 0.2 < size[16] < 0.3
-    assert 3 < size[16] / size[256] < 6
-
-
-@CLAIMS.says("question", "rises from 0.153 to 0.208", changed(BATCH, 16, "nll", 2, 1.05))
-@CLAIMS.says("fits", "only 92.9% of its training images rightly",
-             changed(BATCH, 16, "train_accuracy", 8, 1.01))  # fmt: skip
-@CLAIMS.says("number", "members classify 98.4%, 96.2% and 92.9% of",
-             changed(BATCH, 16, "train_accuracy", 4, 0.99),
-             changed(BATCH, 16, "lr", 4, 3))  # fmt: skip
-def _() -> None:
-    nll = runs.means("nll")["digits", BATCH, 16]
-    assert [round(nll[m], 3) for m in (2, 8)] == [0.153, 0.208]
-    fits = runs.means("train_accuracy")["digits", BATCH, 16]
-    assert [round(100 * fits[m], 1) for m in (2, 4, 8)] == [98.4, 96.2, 92.9]
-    rates = runs.means("lr")["digits", BATCH, 16]
-    assert np.allclose([rates[m] for m in (2, 4, 8)], 0.02)
-
-
-@CLAIMS.says("training", "classifies 6.0 points fewer of its training",
-             differs(16, 8, "train_accuracy", "difference", times=1.1),
-             differs(16, 8, "train_accuracy", "verdict", to="unclear"))  # fmt: skip
-@CLAIMS.says("summary", "width 16 are 6.0 points worse on their")
-@CLAIMS.says("new", "On new images it is 6.2 points",
-             differs(16, 8, "members_accuracy", "difference", times=0.9),
-             differs(16, 8, "members_accuracy", "verdict", to=""))  # fmt: skip
-@CLAIMS.says("ensemble", "ensemble's NLL is higher by 0.086",
-             differs(16, 8, "nll", "difference", times=1.1),
-             differs(32, 8, "nll", "verdict", to="worse"))  # fmt: skip
-def _() -> None:
-    for score, points in (("train_accuracy", -6.0), ("members_accuracy", -6.2)):
-        row = gap(16, 8, score)
-        assert (round(100 * row["difference"], 1), row["verdict"]) == (points, "worse")
-    assert round(gap(16, 8, "nll")["difference"], 3) == 0.086
+def told() -> set[tuple[int, int, str]]:
+    """Return the widths, members and scores of the differences that are clear."""
     rows = measured.load("width")["summary"]["gap"]["digits"]
-    assert len(rows) == 80
-    assert {(r["width"], r["members"], r["score"]) for r in rows if r["verdict"]} == {
-        (16, 8, "members_accuracy"), (16, 8, "train_accuracy"),
-    }  # fmt: skip
+    return {(row["width"], row["members"], row["score"]) for row in rows if row["verdict"]}
 
 
-@CLAIMS.says("eighty", "Holm's correction over all 80 differences")
-def _() -> None:
-    scores = {row["score"] for row in measured.load("width")["summary"]["gap"]["digits"]}
-    assert scores == {"accuracy", "nll", "members_accuracy", "train_accuracy"}
-    assert len(WIDTHS) * len(MEMBERS) * len(scores) == 80
-
-
-@CLAIMS.says("differ", "eight disagree 0.76 times as often",
-             changed(BATCH, 16, "diversity", 8, 0.9), changed(DEEP, 16, "diversity", 8, 1.1),
-             changed(BATCH, 16, "members_accuracy", 8, 1.1))  # fmt: skip
-def _() -> None:
-    # One member has none.
-    rows = measured.load("width")["rows"]
-    found = {
-        method: np.mean([
-            row["diversity"][-1] for row in rows
-            if (row["task"], row["method"], row["width"]) == ("digits", method, 16)
-        ])
-        for method in (BATCH, DEEP)
-    }  # fmt: skip
-    assert {method: round(value, 2) for method, value in found.items()} == {BATCH: 0.76, DEEP: 0.52}
-    single = runs.means("members_accuracy")
-    assert single["digits", BATCH, 16][8] < single["digits", DEEP, 16][8]
-
-
-@CLAIMS.says("wide", "classify more than 99.9% of their training",
-             changed(BATCH, 128, "train_accuracy", 8, 0.999))  # fmt: skip
-@CLAIMS.says("little", "From width 128 on there is little")
-@CLAIMS.says("summary-little", "From width 128 on little is left",
-             differs(128, 8, "train_accuracy", "difference", to=-0.02))  # fmt: skip
-def _() -> None:
-    fits = runs.means("train_accuracy")
-    for width in (128, 256):
-        assert min(fits["digits", method, width][8] for method in (BATCH, DEEP)) > 0.999
-        assert abs(gap(width, 8, "train_accuracy")["difference"]) < 0.001
-        assert not gap(width, 8, "nll")["verdict"]
-
-
-@CLAIMS.says("carries", "two members at widths 16 and 32, of",
-             changed(BATCH, 64, "nll", 4, 1.05), changed(BATCH, 256, "nll", 8, 1.2))  # fmt: skip
-@CLAIMS.says("near", "Four members at width 32 are nearly as",
-             changed(BATCH, 32, "nll", 4, 1.05))  # fmt: skip
-@CLAIMS.says("doubling", "deep ensemble gains with every doubling, at every",
-             changed(DEEP, 64, "nll", 8, 1.2))  # fmt: skip
-def _() -> None:
-    assert best("digits", BATCH) == {16: 2, 32: 2, 64: 4, 128: 8, 256: 8}
+def carried(task: str = "digits") -> dict[int, int]:
+    """Return widths to the number of members with which a BatchEnsemble has the least NLL."""
     nll = runs.means("nll")
-    assert 0 < nll["digits", BATCH, 32][4] / nll["digits", BATCH, 32][2] - 1 < 0.02
-    for (_, method, _), own in nll.items():
-        if method == DEEP:
-            assert [own[m] for m in MEMBERS] == sorted(own.values(), reverse=True)
+    return {h: min(MEMBERS, key=nll[task, BATCH, h].get) for h in TASKS[task].widths}
 
 
-@CLAIMS.says("alike", "take the part of the width, look",
-             changed(BATCH, 16, "nll", 8, 0.8, "mnist5000"),
-             changed(BATCH, 4, "nll", 8, 0.4, "convolution"))  # fmt: skip
-def _() -> None:
-    assert best("mnist5000", BATCH) == {16: 4, 64: 8, 256: 8}
-    assert best("convolution", BATCH) == {4: 2, 8: 2, 16: 4}
-    for task in ("mnist5000", "convolution"):
-        assert TASKS[task].splits == 3
-        assert not any(row["verdict"] for row in measured.load("width")["summary"]["gap"][task])
+def less(found: float) -> float:
+    """Return points of accuracy."""
+    return -100 * found
 
 
-@CLAIMS.says("same", "as many parameters, to 1%, split by")
-@CLAIMS.says("equal", "NLL all eight differences are unclear",
-             Change("width", "summary", "equal", 0, "verdict", to="better"))  # fmt: skip
-@CLAIMS.says("unclear", "Which is better is unclear here, and",
-             Change("width", "summary", "equal", 3, "verdict", to="worse"))  # fmt: skip
-def _() -> None:
-    rows = measured.load("width")["summary"]["equal"]
-    assert len(rows) == 8
-    assert not any(row["verdict"] for row in rows)
-    assert {(row["width"], row["than_members"]) for row in rows} == {
-        (width, members) for width in (64, 256) for members in (1, 4)
-    }
-    for width, own in ALIKE.items():
-        total = counting.mlp([64, width, width, 10], BATCH, 4).total
-        for other, members in zip(own, (1, 4), strict=True):
-            count = members * counting.mlp([64, other, other, 10]).total
-            assert abs(count / total - 1) < 0.01
+def alike() -> list[str]:
+    """Return the words of the differences with as many parameters."""
+    return [row["verdict"] for row in measured.load("width")["summary"]["equal"]]
 
 
-@CLAIMS.says("bill", "at width 256 need 3.8 times as many")
-def _() -> None:
-    assert ALIKE[256][1] == 117
-    products = {h: 64 * h + h * h + 10 * h for h in (117, 256)}
-    assert round(products[256] / products[117], 1) == 3.8
-
-
-def survived(method: str, width: int) -> list[list[bool]]:
-    """Return which numbers of members a rate of 0.18 left, a list a split."""
+def survived(method: str, members: int, *widths: int) -> set[bool]:
+    """Return whether ensembles survived a rate of 0.18 in tuning on digits."""
+    where = {"task": "digits", "method": method, "lr": 0.18}
     rows = measured.load("width-tuning")["rows"]
-    return [
-        [value is not None for value in row["nll"]]
-        for row in rows
-        if (row["task"], row["method"], row["width"], row["lr"]) == ("digits", method, width, 0.18)
-    ]
+    return {row["nll"][MEMBERS.index(members)] is not None for row in rows
+            if where.items() <= row.items() and row["width"] in (widths or WIDTHS)}  # fmt: skip
 
 
-AT = {"task": "digits", "lr": 0.18}
+def lost(method: str, members: int, width: int) -> Change:
+    """Return that they did."""
+    where = {"task": "digits", "method": method, "lr": 0.18, "width": width}
+    return Change("width-tuning", "rows", where, "nll", MEMBERS.index(members), to=0.1)
 
 
-@CLAIMS.says("high", "no BatchEnsemble of eight survived a rate",
-             Change("width-tuning", "rows", AT | {"method": BATCH, "width": 64}, "nll", 3,
-                    to=0.1))  # fmt: skip
-@CLAIMS.says("every", "and from width 128 on this rate")
-@CLAIMS.says("single", "at widths 16 and 32 not even",
-             Change("width-tuning", "rows", AT | {"method": BATCH, "width": 32}, "nll", 0,
-                    to=0.2))  # fmt: skip
-def _() -> None:
-    for width in WIDTHS:
-        assert [own[-1] for own in survived(BATCH, width)] == [False, False]
-        assert survived(DEEP, width) == [[True] * 4] * 2
-    for width in (16, 32):
-        assert [own[0] for own in survived(BATCH, width)] == [False, False]
-    assert {chosen_rate("digits", DEEP, h, m) for h in (128, 256) for m in MEMBERS} == {0.18}
+def follows_the_proposition() -> bool:
+    """Say whether it holds for all signs of three members and three units, at two inputs."""
+    x, W = np.array([[1.0, 2], [2, 1]]), np.array([[1, -2, 3], [2, 0.5, -1]])
+    w, z, added = np.array([1.0, 2, 3]), x @ W / np.sqrt(2), []
+    k = np.maximum(z, 0).prod(axis=0) + (z > 0).all(axis=0) * w**2 * (x[0] @ x[1]) / 2
+    for signs in product([-1.0, 1.0], repeat=9):
+        layers = [W, w[:, None]], [np.zeros(3)], [np.reshape(signs, (3, 3))], [np.ones((3, 3))]
+        found = ntk.tangent(ntk.EmbeddedEnsemble(*layers), x).shared[0, :, 0, 1]
+        added.append(found[1:].sum() / found[0])
+    size = np.sqrt(np.mean(k**2)) / abs(k.mean()) * np.sqrt(2 / 3)
+    return np.allclose([np.mean(added), np.std(added)], [0, size])
 
 
-@CLAIMS.says("one", "is 1.3 points of accuracy below one",
-             differs(256, 1, "accuracy", "difference", times=1.1),
-             differs(256, 1, "accuracy", "verdict", to="worse"))  # fmt: skip
-def _() -> None:
-    row = gap(256, 1, "accuracy")
-    assert (round(100 * row["difference"], 1), row["verdict"]) == (-1.3, "")
-    rates = chosen_rate("digits", BATCH, 256, 1), chosen_rate("digits", DEEP, 256, 1)
-    assert rates == (min(runs.RATES), max(runs.RATES))
+def pushed(k: np.ndarray) -> float:
+    """Return what one other member adds, root mean square over all signs."""
+    signs = np.array([*product([-1, 1], repeat=len(k))])
+    return np.sqrt(np.mean(((signs * k).mean(axis=1) / k.mean()) ** 2))
 
 
-@CLAIMS.says("ex-rule", "and h = 149.3: take 150")
-@CLAIMS.says("ex-many", "eight members have 41,472 parameters, nearly four")
-def _() -> None:
-    assert round(7 * 64 / 3, 1) == 149.3
-    assert counting.mlp([64, 150, 150, 10], "batch_ensemble", 8).total == 41_472
-    assert counting.mlp([64, 64, 64, 10], "batch_ensemble", 4).total == 10_704
+@cache
+def others(width: int) -> float:
+    """Return what seven others add before training, by the page's own kernel."""
+    cells = [cell.source for cell in read(f"book/{CLAIMS.chapter}").cells]
+    names: dict[str, Any] = {"runs": runs, "np": np}
+    exec(next(cell for cell in cells if "\ndef kernel(" in cell), names)
+    with one_thread():
+        found = [names["others"](names["kernel"](width, seed), 8) for seed in range(10)]
+    return np.sqrt(np.mean(np.square(found)))
+
+
+def total(method: str, width: int, members: int) -> int:
+    return counting.mlp([64, width, width, 10], method, members).total
+
+
+says("hidden layer the answer is exact, at any", follows_the_proposition)
+says("contribute 2, 5, 0, 5, 10 and 5", lambda: K)
+says("square) half of a member's own", lambda: pushed(K))
+says("unit twice it is smaller by \\sqrt 2",
+     lambda: np.isclose(pushed(K) / pushed(np.repeat(K, 2)), np.sqrt(2)))  # fmt: skip
+says(["At width 16 seven others add about", "sixteen times the width it is about"],
+     lambda: 0.2 < others(16) < 0.3 and 3 < others(16) / others(256) < 6)  # fmt: skip
+reads("rises from 0.153", *way(BATCH, 16, "nll", 2))
+reads("to 0.208", *way(BATCH, 16, "nll", 8))
+says("where each of two had 98.4%", lambda: runs.means("train_accuracy")["digits", BATCH, 16][2])
+says("members classify 98.4%, 96.2% and 92.9% of",
+     lambda: [runs.means("train_accuracy")["digits", BATCH, 16][m] for m in (2, 4, 8)],
+     Change(*way(BATCH, 16, "train_accuracy", 4), times=0.99))  # fmt: skip
+reads("only 92.9% of its training images rightly", *way(BATCH, 16, "train_accuracy", 8))
+says("happen to train at the same rate, so",
+     lambda: np.ptp([runs.means("lr")["digits", BATCH, 16][m] for m in (2, 4, 8)]) < 1e-9,
+     Change(*way(BATCH, 16, "lr", 4), times=3))  # fmt: skip
+for words in "classifies 6.0 points fewer of its training", "are 6.0 points worse on their":
+    reads(words, *gap(16, 8, "train_accuracy"), of=less, times=1.1)
+reads("On new images it is 6.2 points", *gap(16, 8, "members_accuracy"), of=less)
+reads("ensemble's NLL is higher by 0.086", *gap(16, 8, "nll"), times=1.1)
+says(["a deep ensemble, and this is clear", "which is clear, too",
+      "is every other difference in our list"],
+     lambda: told() == {(16, 8, "train_accuracy"), (16, 8, "members_accuracy")},
+     Change(*gap(16, 8, "train_accuracy")[:-1], "verdict", to=""),
+     Change(*gap(32, 8, "nll")[:-1], "verdict", to="worse"))  # fmt: skip
+says(["Holm's correction over all 80 differences", "which is unclear among 80 differences"],
+     lambda: len(measured.load("width")["summary"]["gap"]["digits"]))  # fmt: skip
+reads("eight disagree 0.76 times as often", *way(BATCH, 16, "diversity", 8))
+reads("members of a deep ensemble only 0.52 times", *way(DEEP, 16, "diversity", 8))
+says("they differ more, and each is worse",
+     lambda: 0 < np.subtract(*(Change(*way(kind, 16, "members_accuracy", 8), to=0).before()
+                               for kind in (DEEP, BATCH))),
+     Change(*way(BATCH, 16, "members_accuracy", 8), times=1.1))  # fmt: skip
+says("classify more than 99.9% of their training", lambda: min(
+    runs.means("train_accuracy")["digits", kind, h][8] for kind in (BATCH, DEEP) for h in (128, 256)
+) > 0.999, Change(*way(BATCH, 128, "train_accuracy", 8), times=0.999))  # fmt: skip
+says(["From width 128 on there is little", "From width 128 on little is left"],
+     lambda: all(abs(Change(*gap(h, 8, "train_accuracy"), to=0).before()) < 0.001
+                 for h in (128, 256)),
+     Change(*gap(128, 8, "train_accuracy"), to=-0.02))  # fmt: skip
+says("two members at widths 16 and 32, of", lambda: [h for h, m in carried().items() if m == 2])
+says("of four at 64, and of eight", lambda: [h for h, m in carried().items() if m == 4],
+     Change(*way(BATCH, 64, "nll", 4), times=1.05))  # fmt: skip
+says("eight at 128 and 256, where", lambda: [h for h, m in carried().items() if m == 8],
+     Change(*way(BATCH, 256, "nll", 8), times=1.2))  # fmt: skip
+says("Four members at width 32 are nearly as",
+     lambda: 1 < np.divide(*(runs.means("nll")["digits", BATCH, 32][m] for m in (4, 2))) < 1.02,
+     Change(*way(BATCH, 32, "nll", 4), times=1.05))  # fmt: skip
+says("deep ensemble gains with every doubling, at every", lambda: all(
+    (np.diff([*nll.values()]) < 0).all() for key, nll in runs.means("nll").items() if DEEP in key
+), Change(*way(DEEP, 64, "nll", 8), times=1.2))  # fmt: skip
+says("take the part of the width, look",
+     lambda: all([*found] == sorted(found) and min(found) < max(found)
+                 for task in ("mnist5000", "convolution")
+                 for found in [carried(task).values()]))  # fmt: skip
+says("on three splits and without a test", lambda: TASKS["mnist5000"].splits)
+says("as many parameters, to 1%, split by", lambda: all(
+    abs(total(DEEP, own, members) / total(BATCH, width, 4) - 1) < 0.01
+    for width, both in ALIKE.items() for own, members in zip(both, (1, 4), strict=True)
+))  # fmt: skip
+says(["NLL all eight differences are unclear", "Which is better is unclear here, and"],
+     lambda: alike() == [""] * 8,
+     Change("width", "summary", "equal", 3, "verdict", to="worse"))  # fmt: skip
+says("width 256 need 3.8 times as many",
+     lambda: (256, np.divide(*(h * (64 + h + 10) for h in (256, ALIKE[256][1])))))  # fmt: skip
+says("separate networks of width 117 that have", lambda: ALIKE[256][1])
+says(["no BatchEnsemble of eight survived a rate", "Every deep ensemble did, and"],
+     lambda: survived(BATCH, 8) == {False} and survived(DEEP, 8) == {True},
+     lost(BATCH, 8, 64))  # fmt: skip
+says("from width 128 on this rate was chosen",
+     lambda: all(chosen_rate("digits", DEEP, h, m) == 0.18
+                 for h in (128, 256) for m in MEMBERS))  # fmt: skip
+says("at widths 16 and 32 not even", lambda: survived(BATCH, 1, 16, 32) == {False},
+     lost(BATCH, 1, 32))  # fmt: skip
+reads("is 1.3 points of accuracy below one", *gap(256, 1, "accuracy"), of=less)
+says("tuning gave it the smallest rate, and the",
+     lambda: [chosen_rate("digits", kind, 256, 1) for kind in (BATCH, DEEP)]
+     == [min(runs.RATES), max(runs.RATES)])  # fmt: skip
+says("and h = 149.3: take 150", lambda: (7 * 64 / 3, round(7 * 64 / 3, -1)))
+says("eight members have 41,472 parameters, nearly four", lambda: total(BATCH, 150, 8))
