@@ -144,7 +144,10 @@ class Number:
         return f"{100 * value if self.percent else value:.{decimals}f}" == self.shown
 
 
-WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+WORDS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen"
+).split()
 IN_TEXT = re.compile(
     rf"((?:(?<!\d)[-−])?\d[\d,]*(?:\.\d+)?)|\b({'|'.join(WORDS)}|twice|half)\b",
     flags=re.IGNORECASE,
