@@ -133,33 +133,23 @@ def passed(name: str) -> float:
     return measured.row(rows, m=1024, B=1)["forward"][name]["ratio"][1]
 
 
-says(
-    "almost three times as much",
-    lambda: 2.75 < of(MIXTURE, "disagreement") / of("signs", "disagreement") < 3,
-    moved("signs", "disagreement", 1.3),
-)
-says(
-    "disagree on 8.4% of the images instead of",
-    lambda: of(MIXTURE, "disagreement"),
-    moved(MIXTURE, "disagreement", 1.1),
-)
+# fmt: off
+says("almost three times as much",
+     lambda: 2.75 < of(MIXTURE, "disagreement") / of("signs", "disagreement") < 3,
+     moved("signs", "disagreement", 1.3))
+says("disagree on 8.4% of the images instead of", lambda: of(MIXTURE, "disagreement"),
+     moved(MIXTURE, "disagreement", 1.1))
 says("instead of 2.9%", lambda: of("signs", "disagreement"))
-says(
-    ["and it is worse, although its NLL", "and yet the ensemble is worse"],
-    lambda: pair(MIXTURE, "signs", "verdict") == "worse",
-    told(MIXTURE, ""),
-)
+says(["and it is worse, although its NLL", "and yet the ensemble is worse"],
+     lambda: pair(MIXTURE, "signs", "verdict") == "worse", told(MIXTURE, ""))
 says("Four members are at work there", same_stay_same)
 says("pulls its second entry by 7", lambda: pulls()[0])
 says("the other one by −3", lambda: pulls()[1])
 says("in the average only 2 is left", lambda: pulls().mean())
 says("The ratio is 0 for two copies", lambda: two([0, 0]))
 says("and 1 for independent errors", lambda: abs(two([0, 1]) - 1) < 0.02)
-says(
-    ["disagree a twentieth as often", "they differ little if their fast weights"],
-    lambda: 0.045 < ratio("near") < 0.055,
-    moved("near", "disagreement", 1.3),
-)
+says(["disagree a twentieth as often", "they differ little if their fast weights"],
+     lambda: 0.045 < ratio("near") < 0.055, moved("near", "disagreement", 1.3))
 says("has an NLL of 0.122", lambda: of("near", "members_nll"), moved("near", "members_nll", 1.02))
 says("all four together have 0.120", lambda: of("near", "nll"))
 says("the ratio is a quarter, and from", lambda: 0.2 < ratio("normal") < 0.3)
@@ -172,35 +162,23 @@ says("random signs have 0.30", lambda: ratio("signs", "mnist5000"))
 says("From random signs it is 0.25", lambda: surviving("signs"))
 says("so 0.78 of a pull is left", lambda: surviving("near"))
 says("since four times 0.78 is about 3", lambda: (4, surviving("near"), 4 * surviving("near")))
-says(
-    ["near 1, the average does not slow", "pull W nearly the same way"],
-    lambda: all(surviving("near", layer) > 2 * surviving("signs", layer) for layer in (0, 2, 4)),
-)
+says(["near 1, the average does not slow", "pull W nearly the same way"],
+     lambda: all(surviving("near", layer) > 2 * surviving("signs", layer) for layer in (0, 2, 4)))
 says("the NLL is 0.023 higher", lambda: pair("split", "signs"))
 says("and 0.011 with four times as many", lambda: (pair("split_longer", "signs"), 4))
-says(
-    "and both are unclear",
-    lambda: not any(pair(one, "signs", "verdict") for one in ("split", "split_longer")),
-    told("split", "worse"),
-)
-says(
-    ["probability of 0.6, and the three others", "the member that knows an image best gets"],
-    lambda: np.allclose(lessons(), [1 / 2, 1 / 6, 1 / 6, 1 / 6]),
-)
-says(
-    "members differ more and more",
-    lambda: all(np.diff([of(one, "disagreement") for one in STARTS]) > 0),
-    moved("normal", "disagreement", 3),
-)
-says(
-    "have 0.144 nats on average and gain 0.070", lambda: (of("signs", "members_nll"), gain("signs"))
-)
+says("and both are unclear",
+     lambda: not any(pair(one, "signs", "verdict") for one in ("split", "split_longer")),
+     told("split", "worse"))
+says(["probability of 0.6, and the three others", "the member that knows an image best gets"],
+     lambda: np.allclose(lessons(), [1 / 2, 1 / 6, 1 / 6, 1 / 6]))
+says("members differ more and more",
+     lambda: all(np.diff([of(one, "disagreement") for one in STARTS]) > 0),
+     moved("normal", "disagreement", 3))
+says("have 0.144 nats on average and gain 0.070",
+     lambda: (of("signs", "members_nll"), gain("signs")))
 says("they have 0.836 and gain 0.702", lambda: (of(MIXTURE, "members_nll"), gain(MIXTURE)))
-says(
-    "ten times as much by differing",
-    lambda: gain(MIXTURE) / gain("signs"),
-    moved(MIXTURE, "members_nll", 1.1),
-)
+says("ten times as much by differing", lambda: gain(MIXTURE) / gain("signs"),
+     moved(MIXTURE, "members_nll", 1.1))
 says(
     "but for them it is unclear",
     lambda: (
@@ -209,48 +187,32 @@ says(
     ),
     told("deep_mixture", "worse"),
 )
-says(
-    "do not even differ more",
-    lambda: of("deep_mixture", "disagreement") <= of(DEEP, "disagreement"),
-    moved("deep_mixture", "disagreement", 1.2),
-)
-says(
-    "the mixture has the higher NLL",
-    lambda: all((tried("signs", lr) < tried(MIXTURE, lr)).all() for lr in training.RATES["adam"]),
-    Change(TUNING, "rows", {"contestant": "signs", "lr": 0.003, "split": 1001}, "nll", times=1.1),
-)
-says(
-    "best rate is a lower one on the",
-    lambda: RECIPES[MIXTURE].lr("digits") < RECIPES["signs"].lr("digits"),
-)
-says(
-    "10 random splits into 1,344 to train on",
-    lambda: (10, len(training.examples("digits", 0)[0][0])),
-)
+says("do not even differ more",
+     lambda: of("deep_mixture", "disagreement") <= of(DEEP, "disagreement"),
+     moved("deep_mixture", "disagreement", 1.2))
+says("the mixture has the higher NLL",
+     lambda: all((tried("signs", lr) < tried(MIXTURE, lr)).all() for lr in training.RATES["adam"]),
+     Change(TUNING, "rows", {"contestant": "signs", "lr": 0.003, "split": 1001}, "nll", times=1.1))
+says("best rate is a lower one on the",
+     lambda: RECIPES[MIXTURE].lr("digits") < RECIPES["signs"].lr("digits"))
+says("10 random splits into 1,344 to train on",
+     lambda: (10, len(training.examples("digits", 0)[0][0])))
 says("1,797 images of 8 × 8", lambda: (1344 + training.TEST["digits"], 8, 8))
-says(
-    "and 453 to test on, 3 initializations",
-    lambda: (training.TEST["digits"], budget("digits", "starts")),
-)
-says(
-    "64-64-64-10, four members, 40 epochs",
-    lambda: (*training.sizes("digits"), 4, budget("digits", "epochs")),
-)
+says("and 453 to test on, 3 initializations",
+     lambda: (training.TEST["digits"], budget("digits", "starts")))
+says("64-64-64-10, four members, 40 epochs",
+     lambda: (*training.sizes("digits"), 4, budget("digits", "epochs")))
 says("batches of 48", lambda: budget("digits", "batch_size"))
 says("it is 0.01 for the three BatchEnsembles", lambda: RECIPES["signs"].lr("digits"))
 says("and 0.03 for the deep ensemble", lambda: RECIPES[DEEP].lr("digits"))
-says(
-    "784-128-128-10, 15 epochs",
-    lambda: (*training.sizes("mnist5000"), budget("mnist5000", "epochs")),
-    Change(TABLE, "settings", "budgets", "mnist5000", "epochs", to=[16]),
-)
+says("784-128-128-10, 15 epochs",
+     lambda: (*training.sizes("mnist5000"), budget("mnist5000", "epochs")),
+     Change(TABLE, "settings", "budgets", "mnist5000", "epochs", to=[16]))
 says("learning rate 0.001 for all", lambda: RECIPES["signs"].lr("mnist5000"))
 says("over all 11 pairs", lambda: len(measured.load(TABLE)["summary"]))
 says("methods on data from 18 sources", lambda: len(units(BATCH)))
-says(
-    "its BatchEnsembles start from random signs",
-    lambda: {*mlp([5, 7, 3], BATCH, 4)[0].r.unique().tolist()} == {-1, 1},
-)
+says("its BatchEnsembles start from random signs",
+     lambda: {*mlp([5, 7, 3], BATCH, 4)[0].r.unique().tolist()} == {-1, 1})
 says(
     [
         "the BatchEnsemble is better than one network",
@@ -263,37 +225,21 @@ says("on the typical one by 0.7 units", lambda: -beside(BATCH).middle)
 says("on two of them by about three", lambda: units(BATCH)[:2].round().tolist() == [-3, -3])
 says("it stays better, on 17 of 18", lambda: (lower(BATCH, tempered=True), len(units(BATCH))))
 says("it stays better", lambda: beside(BATCH, tempered=True).word == "better")
-says(
-    ["Compared with a deep ensemble it is unclear", "compared with a deep ensemble it is unclear"],
-    lambda: {beside(BATCH, DEEP, t).word for t in (True, False)} == {"unclear"},
-)
-says(
-    "on ten of 18 sources",
-    lambda: (lower(BATCH, DEEP), len(units(BATCH))),
-    row("cells", BATCH, 1.5),
-)
-says(
-    "it stores 1.27 times", lambda: reading.costs(BATCH)["kept"], row("concrete", BATCH, 2, "kept")
-)
+says(["Compared with a deep ensemble it is unclear", "compared with a deep ensemble it is unclear"],
+     lambda: {beside(BATCH, DEEP, t).word for t in (True, False)} == {"unclear"})
+says("on ten of 18 sources", lambda: (lower(BATCH, DEEP), len(units(BATCH))),
+     row("cells", BATCH, 1.5))
+says("it stores 1.27 times", lambda: reading.costs(BATCH)["kept"],
+     row("concrete", BATCH, 2, "kept"))
 says("stores four times as many", lambda: reading.costs(DEEP)["kept"])
-says(
-    "takes only 1.4 times as long",
-    lambda: reading.costs(DEEP)["train_seconds"],
-    row("digits", DEEP, 3, "train_seconds"),
-)
+says("takes only 1.4 times as long", lambda: reading.costs(DEEP)["train_seconds"],
+     row("digits", DEEP, 3, "train_seconds"))
 says("it takes twice as long to train", lambda: reading.costs(BATCH)["train_seconds"])
-says(
-    ["It does save time in wide layers", "that see few examples at once it does"],
-    lambda: 2 * passed(BATCH) < min(1, passed(DEEP)),
-    Change("speed-cpu", "headline", {"m": 1024, "B": 1}, "forward", BATCH, "ratio", times=2),
-)
-says(
-    "for all but the weak one",
-    lambda: narrower() == ["weak"],
-    Change(mixes.TABLE, "rows", {"contestant": BATCH}, "std", times=0.8),
-)
+says(["It does save time in wide layers", "that see few examples at once it does"],
+     lambda: 2 * passed(BATCH) < min(1, passed(DEEP)),
+     Change("speed-cpu", "headline", {"m": 1024, "B": 1}, "forward", BATCH, "ratio", times=2))
+says("for all but the weak one", lambda: narrower() == ["weak"],
+     Change(mixes.TABLE, "rows", {"contestant": BATCH}, "std", times=0.8))
 says("Together this is 5.90%, of which", lambda: 2 * 0.97 * 0.03 + 0.03**2 * 8 / 9)
-says(
-    "124,304 and 473,128, so the BatchEnsemble stores 1.05",
-    lambda: (*map(total, (BATCH, DEEP)), total(BATCH) / total("single")),
-)
+says("124,304 and 473,128, so the BatchEnsemble stores 1.05",
+     lambda: (*map(total, (BATCH, DEEP)), total(BATCH) / total("single")))

@@ -161,15 +161,12 @@ def given(table: str, *names: str) -> list[Any]:
     return [measured.load(table)["settings"][name] for name in names]
 
 
-says(
-    ["You fit a line to 20 points", "line do 20 noisy points come from"],
-    lambda: len(found()["line"](3)[1]),
-)
+# fmt: off
+says(["You fit a line to 20 points", "line do 20 noisy points come from"],
+     lambda: len(found()["line"](3)[1]))
 says("intercept of 0.5 and a slope of −1", truth)
-says(
-    "off by more than one and a half",
-    lambda: all(abs(exact()[0] - truth()) > 1.5 * np.sqrt(np.diag(exact()[1]))),
-)
+says("off by more than one and a half",
+     lambda: all(abs(exact()[0] - truth()) > 1.5 * np.sqrt(np.diag(exact()[1]))))
 says("says −2.49, and the truth is −2.5", lambda: np.array([exact()[0], truth()]) @ [1, 3])
 says("The two errors cancel", lambda: abs((exact()[0] - truth()) @ [1, 3]) < 0.02)
 says("For the 61 weights of the network above", lambda: nuts.NUMBER)
@@ -181,20 +178,13 @@ says(
         atol=1e-4,
     ),
 )
-says(
-    "each of three minibatches bears a third",
-    lambda: np.allclose(minibatch_kl_weights(3), 1 / 3),
-)
-says(
-    ["The standard deviations are far too small", "a fifth of the true one"],
-    lambda: {*(line().sigma / true()).round(1)} == {0.2},
-)
+says("each of three minibatches bears a third", lambda: np.allclose(minibatch_kl_weights(3), 1 / 3))
+says(["The standard deviations are far too small", "a fifth of the true one"],
+     lambda: {*(line().sigma / true()).round(1)} == {0.2})
 says("seems less certain", lambda: wider()[at(3)] > 1.3)
 says("correlated by 0.8, each gets", lambda: (1 - np.diag(CORRELATED)[0] ** -1) ** 0.5)
-says(
-    ["tell you how high the line is", "its height at 3 stays"],
-    lambda: line().doubt[0][at(3)] < 0.25 * min(true() * [1, 3]),
-)
+says(["tell you how high the line is", "its height at 3 stays"],
+     lambda: line().doubt[0][at(3)] < 0.25 * min(true() * [1, 3]))
 says("They hardly tell you the intercept", lambda: line().doubt[0][at(0)] > 0.5)
 says("a thin ellipse that leans", lambda: correlation() < -0.97)
 says("lines are only a fifth as far apart", lambda: round(1 / wider()[at(0)]) == 5)
@@ -202,52 +192,33 @@ says("there is not a single point", lambda: line().inputs.min() > 2)
 says("both errors almost vanish", lambda: np.allclose(wider(0), 1, atol=0.11))
 says("so the exact ellipse stands upright by itself", lambda: abs(correlation(0)) < 0.15)
 says("with 20 inputs instead of one", lambda: len(found()["precision"]) - 1)
-says(
-    "the doubt at the data doubles",
-    lambda: 1.9 < (found()["apart"] / found()["whole"]).mean() < 2.1,
-)
+says("the doubt at the data doubles",
+     lambda: 1.9 < (found()["apart"] / found()["whole"]).mean() < 2.1)
 says("both versions are far below NUTS", lambda: max(last_layers()) < 0.15)
 says("1.7 times as uncertain", lambda: ratio("regions"), distance("regions", "mean_field", 1.1))
-says(
-    "about half as uncertain", lambda: 0.4 < ratio("gap") < 0.5, distance("gap", "mean_field", 1.2)
-)
-says(
-    "no single factor",
-    lambda: ratio("gap") < 1 < ratio("regions"),
-    distance("gap", "mean_field", 2.3),
-)
+says("about half as uncertain", lambda: 0.4 < ratio("gap") < 0.5,
+     distance("gap", "mean_field", 1.2))
+says("no single factor", lambda: ratio("gap") < 1 < ratio("regions"),
+     distance("gap", "mean_field", 2.3))
 says("Four chains that start apart", lambda: given(NUTS, "chains"))
-says(
-    "at most 1.001",
-    lambda: max(chains("r_hat")),
-    Change(NUTS, "rows", {"data_seed": 3}, "r_hat", times=1.01),
-)
-says(
-    "1,023 steps",
-    lambda: np.mean(chains("steps")),
-    Change(NUTS, "rows", {"data_seed": 2}, "steps", times=0.9),
-)
+says("at most 1.001", lambda: max(chains("r_hat")),
+     Change(NUTS, "rows", {"data_seed": 3}, "r_hat", times=1.01))
+says("1,023 steps", lambda: np.mean(chains("steps")),
+     Change(NUTS, "rows", {"data_seed": 2}, "steps", times=0.9))
 says("The other four methods of the figure", lambda: len(nuts_distances.CONTESTANTS) - 1)
 says("3,000 steps of Adam", lambda: sum(*given(DISTANCES, "steps")))
 says("at falling rates", lambda: all(np.diff(*given(DISTANCES, "rates")) < 0))
-says(
-    "5 initializations on each of 5 data sets",
-    lambda: (*given(DISTANCES, "starts"), len(chains("r_hat"))),
-    Change(DISTANCES, "settings", "starts", to=4),
-)
+says("5 initializations on each of 5 data sets",
+     lambda: (*given(DISTANCES, "starts"), len(chains("r_hat"))),
+     Change(DISTANCES, "settings", "starts", to=4))
 says("Bayes by Backprop 32 weight samples", lambda: nuts_distances.SAMPLES)
 says("started from KL weight 1", lambda: bayes.BASE["beta"])
-says(
-    "of 0.1, 3,000 steps and one weight sample",
-    lambda: [bayes.BASE[name] for name in ("std", "steps", "samples")],
-)
+says("of 0.1, 3,000 steps and one weight sample",
+     lambda: [bayes.BASE[name] for name in ("std", "steps", "samples")])
 says("changed one thing at a time", lambda: {*map(len, bayes.CHANGES.values())} == {1})
 says("may drown in that noise", lambda: signal(1.0) < 0.5 < 3 < signal(0.1))
-says(
-    "must be small for so short a training",
-    lambda: gained("regions", "nll", std=1.0).low > 0.5,
-    base("regions", "nll", std=1.0, times=0.1),
-)
+says("must be small for so short a training", lambda: gained("regions", "nll", std=1.0).low > 0.5,
+     base("regions", "nll", std=1.0, times=0.1))
 says(
     "the fit is just as bad",
     lambda: (
@@ -260,53 +231,32 @@ says(
     ),
     base("regions", "nll", beta=0.0, std=1.0, times=0.8),
 )
-says(
-    "four times as many steps help",
-    lambda: clear("12,000 steps"),
-    base("regions", "nll", steps=12000, times=-1),
-)
+says("four times as many steps help", lambda: clear("12,000 steps"),
+     base("regions", "nll", steps=12000, times=-1))
 says("so do 16 weight samples", lambda: clear("16 samples a step"))
-says(
-    "You can improve the fit",
-    lambda: clear("initial σ 0.01"),
-    base("regions", "nll", std=0.01, times=-2),
-)
+says("You can improve the fit", lambda: clear("initial σ 0.01"),
+     base("regions", "nll", std=0.01, times=-2))
 says("A tenth of it fits the data better", lambda: clear("KL weight 0.1"))
-says(
-    "the KL is what keeps",
-    lambda: setting("", "sigma", beta=0.1).mean() < 0.5 * setting("", "sigma").mean(),
-    base("sigma", beta=0.1, times=3),
-)
-says(
-    "half of what NUTS says to 0.28",
-    lambda: (gap_and_data()[0], gap_and_data(beta=0.1)[0]),
-    base("gap", "std_ratio", beta=0.1, times=1.2),
-)
-says(
-    "KL weight should not be smaller",
-    lambda: all(gained("", "free_energy", beta=beta).low > 0 for beta in (0.1, 10.0)),
-    base("free_energy", beta=0.1, times=0.8),
-)
-says(
-    "None of these changes gives",
-    lambda: all(np.divide(*gap_and_data(**one)) < 1 / 3 for one in ({}, *bayes.CHANGES.values())),
-    base("gap", "std_ratio", beta=0.1, times=3),
-)
-says(
-    "Model and data are those of NUTS",
-    lambda: given("bayes", "data")[0] == [row["data_seed"] for row in measured.load(NUTS)["rows"]],
-)
+says("the KL is what keeps",
+     lambda: setting("", "sigma", beta=0.1).mean() < 0.5 * setting("", "sigma").mean(),
+     base("sigma", beta=0.1, times=3))
+says("half of what NUTS says to 0.28", lambda: (gap_and_data()[0], gap_and_data(beta=0.1)[0]),
+     base("gap", "std_ratio", beta=0.1, times=1.2))
+says("KL weight should not be smaller",
+     lambda: all(gained("", "free_energy", beta=beta).low > 0 for beta in (0.1, 10.0)),
+     base("free_energy", beta=0.1, times=0.8))
+says("None of these changes gives",
+     lambda: all(np.divide(*gap_and_data(**one)) < 1 / 3 for one in ({}, *bayes.CHANGES.values())),
+     base("gap", "std_ratio", beta=0.1, times=3))
+says("Model and data are those of NUTS",
+     lambda: given("bayes", "data")[0] == [row["data_seed"] for row in measured.load(NUTS)["rows"]])
 says("1-20-1 with tanh", lambda: nuts.SIZES)
-says(
-    "10 data sets, 4 initializations on each",
-    lambda: (len(*given("bayes", "data")), *given("bayes", "starts")),
-    Change("bayes", "settings", "starts", to=5),
-)
-says(
-    "Adam at 0.01, batches of 20, 400 weight",
-    lambda: given("bayes", "lr", "batch_size", "passes"),
-    Change("bayes", "settings", "lr", to=0.1),
-)
+says("10 data sets, 4 initializations on each",
+     lambda: (len(*given("bayes", "data")), *given("bayes", "starts")),
+     Change("bayes", "settings", "starts", to=5))
+says("Adam at 0.01, batches of 20, 400 weight",
+     lambda: given("bayes", "lr", "batch_size", "passes"),
+     Change("bayes", "settings", "lr", to=0.1))
 says("by Holm over 16 comparisons", lambda: 2 * len(bayes.CHANGES))
 says(
     "change the NLL by less than 0.01",
@@ -317,7 +267,5 @@ says(
 )
 says("On data from 18 sources", lambda: len(units("mean_field")))
 says("over one network unclear", lambda: beside("mean_field").word == "unclear")
-says(
-    "The difference, 0.403 nats, is the KL",
-    lambda: kl_divergence(TorchNormal(0.0, 1.0), TorchNormal(0.5, 0.5**0.5)).item(),
-)
+says("The difference, 0.403 nats, is the KL",
+     lambda: kl_divergence(TorchNormal(0.0, 1.0), TorchNormal(0.5, 0.5**0.5)).item())

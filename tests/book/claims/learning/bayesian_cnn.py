@@ -173,66 +173,41 @@ def letters() -> list[str]:
     return measured.load(seen.TABLE)["rows"][0]["letters"]["label"]
 
 
-says(
-    "goes from 61,706 parameters to 123,412",
-    lambda: [counting.count(net).total for net in (lenet5(), et.ensemble(lenet5(), MEAN))],
-)
-says(
-    "misreads 36 of 1,000 test digits",
-    lambda: ((wrong := seen.known()["digits"].wrong).sum(), len(wrong)),
-)
+# fmt: off
+says("goes from 61,706 parameters to 123,412",
+     lambda: [counting.count(net).total for net in (lenet5(), et.ensemble(lenet5(), MEAN))])
+says("misreads 36 of 1,000 test digits",
+     lambda: ((wrong := seen.known()["digits"].wrong).sum(), len(wrong)))
 says("27 of them are among the 73", doubtful_digits, image("digits", "epistemic", 0.1))
 says("digits with a doubt above 0.2", lambda: seen.CUT)
-says(
-    "correctly in 94% of all pairs",
-    lambda: [*{round(one, 2) for one in finds_misread()}],
-    image("digits", "epistemic", -1),
-)
+says("correctly in 94% of all pairs", lambda: [*{round(one, 2) for one in finds_misread()}],
+     image("digits", "epistemic", -1))
 says("In 52% of these pairs (51% to 62%", lambda: (larger(), *ends(map(larger, CUTS))))
 says("in 51% to 62% of the pairs", lambda: ends(map(larger, CUTS)))
 says("letter has the larger share in 52%", larger, image("letters", "epistemic", 1.2))
 says("you cut the doubt between 0.05 and 0.5", lambda: ends(CUTS))
-says(
-    "digits have 37% of it in the epistemic",
-    lambda: seen.doubtful_shares(seen.known()["digits"]).mean(),
-    image("digits", "epistemic", 1.2),
-)
+says("digits have 37% of it in the epistemic",
+     lambda: seen.doubtful_shares(seen.known()["digits"]).mean(), image("digits", "epistemic", 1.2))
 says("and letters have 37%", lambda: seen.doubtful_shares(seen.known()["letters"]).mean())
 says("in 51% of the pairs", larger_by_weights, image("letters", "epistemic_by_weights", 1.2))
-says(
-    "the smaller are both parts",
-    lambda: (np.diff([by_hand(m, 2.0) for m in (0, 1, 2, 4)], axis=0) < 0).all(),
-)
+says("the smaller are both parts",
+     lambda: (np.diff([by_hand(m, 2.0) for m in (0, 1, 2, 4)], axis=0) < 0).all())
 says("from m = 0 to 2 their", lambda: np.ptp([share(m, 2.0) for m in (0, 1, 2)]) < 0.04)
 says("it is 0.17 with", lambda: share(0, 1.0))
 says("0.54 with", lambda: share(0, 3.0))
-says(
-    "Ours start small, at 0.01",
-    lambda: by_epoch("wide", "sigma", "conv1")[0],
-    of("wide", "by_epoch", "sigma", "conv1", 0, times=2),
-)
-says(
-    "all standard deviations start at 0.01",
-    lambda: [*{one.start for name, one in cnn.BAYESIAN.items() if name != cnn.STUCK}],
-)
+says("Ours start small, at 0.01", lambda: by_epoch("wide", "sigma", "conv1")[0],
+     of("wide", "by_epoch", "sigma", "conv1", 0, times=2))
+says("all standard deviations start at 0.01",
+     lambda: [*{one.start for name, one in cnn.BAYESIAN.items() if name != cnn.STUCK}])
 says("arrive at 0.032 or 0.033", lambda: ends(found("STEPS = 1200")["path"][-1]))
-says(
-    "ends between 0.029 and 0.033",
-    lambda: ends(last_sigmas("wide", "narrow")),
-    of("wide", "by_epoch", "sigma", "conv2", times=1.1),
-    of("narrow", "by_epoch", "sigma", "dense3", times=0.9),
-)
-says(
-    "layer end at 0.019 and 0.020",
-    lambda: last_sigmas("narrow_tenth")[:: len(cnn.LAYERS) - 1],
-    of("narrow_tenth", "by_epoch", "sigma", "conv1", times=1.1),
-)
-says(
-    "The epistemic part, with N(0, 1)",
-    doubles,
-    of("wide", "by_epoch", "epistemic", -1, times=0.8),
-    of("wide", "by_epoch", "sigma", "dense1", -1, times=0.8),
-)
+says("ends between 0.029 and 0.033", lambda: ends(last_sigmas("wide", "narrow")),
+     of("wide", "by_epoch", "sigma", "conv2", times=1.1),
+     of("narrow", "by_epoch", "sigma", "dense3", times=0.9))
+says("layer end at 0.019 and 0.020", lambda: last_sigmas("narrow_tenth")[:: len(cnn.LAYERS) - 1],
+     of("narrow_tenth", "by_epoch", "sigma", "conv1", times=1.1))
+says("The epistemic part, with N(0, 1)", doubles,
+     of("wide", "by_epoch", "epistemic", -1, times=0.8),
+     of("wide", "by_epoch", "sigma", "dense1", -1, times=0.8))
 says(
     [
         "(NLL), a mean-field network is unclear",
@@ -241,55 +216,32 @@ says(
     ],
     lambda: beside(MEAN).word == "unclear",
 )
-says(
-    "deep ensemble is better than one",
-    lambda: beside(DEEP).word == "better",
-    row("wage", DEEP, 1.5),
-)
+says("deep ensemble is better than one", lambda: beside(DEEP).word == "better",
+     row("wage", DEEP, 1.5))
 says("on data from 18 sources", lambda: len(units(MEAN)))
-says(
-    "9.9 times as long to predict",
-    lambda: reading.costs(MEAN)["predict_seconds"],
-    row("wage", MEAN, 3, "predict_seconds"),
-)
+says("9.9 times as long to predict", lambda: reading.costs(MEAN)["predict_seconds"],
+     row("wage", MEAN, 3, "predict_seconds"))
 says("One of ten networks never learned", lambda: never_learned("narrow"))
-says(
-    "the other nine misread 4.6%",
-    lambda: errors("narrow")[:9].mean(),
-    of("narrow", "error", times=1.1),
-)
+says("the other nine misread 4.6%", lambda: errors("narrow")[:9].mean(),
+     of("narrow", "error", times=1.1))
 says("all ten learned", lambda: sum(errors("narrow_tenth") < 0.05))
-says(
-    "and misread 3.0%",
-    lambda: errors("narrow_tenth").mean(),
-    of("narrow_tenth", "error", times=1.1),
-)
+says("and misread 3.0%", lambda: errors("narrow_tenth").mean(),
+     of("narrow_tenth", "error", times=1.1))
 says("gave LeNet-5 the prior of", lambda: cnn.BAYESIAN["narrow"].prior_std == 0.1)
 says("the prior, knows nothing | 2.4", sum_of_the_prior)
 says("0.2 | 11.1 | 11.3", lambda: sums("narrow", 1.0), of("narrow", "kl", times=1.1))
-says(
-    "0.05 | 1.2 | 1.3",
-    lambda: sums("narrow_tenth", cnn.BAYESIAN["narrow_tenth"].beta),
-    of("narrow_tenth", "kl", times=1.2),
-)
-says(
-    "end with a larger sum than one",
-    lambda: max(rows_of("narrow", "elbo", 0)) < -sum_of_the_prior(),
-)
-says(
-    "more than ten of the 11.1 nats",
-    lambda: 10 < small() < sums("narrow", 1.0)[1],
-    of("narrow", "kl", times=0.1),
-)
+says("0.05 | 1.2 | 1.3", lambda: sums("narrow_tenth", cnn.BAYESIAN["narrow_tenth"].beta),
+     of("narrow_tenth", "kl", times=1.2))
+says("end with a larger sum than one",
+     lambda: max(rows_of("narrow", "elbo", 0)) < -sum_of_the_prior())
+says("more than ten of the 11.1 nats", lambda: 10 < small() < sums("narrow", 1.0)[1],
+     of("narrow", "kl", times=0.1))
 says("at 0.05, nearer to that prior", lambda: cnn.BAYESIAN[cnn.STUCK].start)
 says("one of three networks is at chance", lambda: never_learned(cnn.STUCK))
 says("chance after 15 epochs", lambda: rows_of(cnn.STUCK, "by_epoch", "epoch")[0, -1])
 says("misread 4.7% and 10.7%", lambda: errors(cnn.STUCK)[:2], of("stuck", "error", times=0.9))
-says(
-    "a sum of 1.7 and 1.8",
-    lambda: -rows_of(cnn.STUCK, "elbo", 0)[1:],
-    of("stuck", "elbo", times=1.1),
-)
+says("a sum of 1.7 and 1.8", lambda: -rows_of(cnn.STUCK, "elbo", 0)[1:],
+     of("stuck", "elbo", times=1.1))
 says("less than the prior's", lambda: min(rows_of(cnn.STUCK, "elbo", 0)[1:]) > -sum_of_the_prior())
 says("Ten splits of", lambda: len({*rows_of("wide", "split")}))
 says("4,000 digits to train on and 1,000 to", lambda: setting("train", "test"))

@@ -151,108 +151,72 @@ def again() -> float:
 
 
 SOURCES = len({task().source for task in TASKS.values()})
+# fmt: off
 says("so it pays 13.4 nats", lambda: by_hand()[0][0])
 says("The others pay about 2", lambda: {*by_hand()[0][1:].round()} == {2})
 says("at random, you would pay 5.8 on average", lambda: by_hand()[0].mean())
 says("The mixture pays 2.3", lambda: by_hand()[1])
-says(
-    "gives the truth a probability of 0",
-    lambda: uncertainty.mixture_nll(np.array([[np.inf], [0.7]])).item() < np.inf,
-)
-says(
-    ["On data from 18 sources it lets", "On data from 18 sources four", "one of our 18 sources"],
-    lambda: SOURCES,
-)
-says(
-    ["Four networks predict better than one", "Four networks are better than one: on"],
-    lambda: beside(DEEP).word == "better",
-    row("cells", DEEP, 2),
-)
+says("gives the truth a probability of 0",
+     lambda: uncertainty.mixture_nll(np.array([[np.inf], [0.7]])).item() < np.inf)
+says(["On data from 18 sources it lets", "On data from 18 sources four", "one of our 18 sources"],
+     lambda: SOURCES)
+says(["Four networks predict better than one", "Four networks are better than one: on"],
+     lambda: beside(DEEP).word == "better", row("cells", DEEP, 2))
 says("on 16 of the 18 sources", lambda: (lower(DEEP), SOURCES), row("hpc", DEEP, 1.1))
 says("on the typical one by 0.6", lambda: -beside(DEEP).middle)
 says("network gains less than a tenth of a", lambda: 0 < -beside(SCALED).middle < 0.1)
 says("with the parameters of four", lambda: reading.costs("wide")["kept"])
 says("One larger network, with the parameters", lambda: 0.05 < -beside("wide").middle < 0.15)
 says("and longer training a third", lambda: 0.3 < -beside("long").middle < 0.37)
-says(
-    ["For all three the word is unclear", "What one larger network gains is unclear"],
-    lambda: {beside(name).word for name in ("wide", "long", SCALED)} == {"unclear"},
-)
+says(["For all three the word is unclear", "What one larger network gains is unclear"],
+     lambda: {beside(name).word for name in ("wide", "long", SCALED)} == {"unclear"})
 says("error (RMSE) is 1.0% lower", lambda: 1 - rmse())
-says(
-    "on five of our nine tables of numbers",
-    lambda: (sum(held("single").round(2) < 0.9), len(held("single"))),
-    row("diamonds", "single", 1.1, "coverage"),
-)
+says("on five of our nine tables of numbers",
+     lambda: (sum(held("single").round(2) < 0.9), len(held("single"))),
+     row("diamonds", "single", 1.1, "coverage"))
 says("down to 83%", lambda: held("single").min())
 says("networks do so on as many", lambda: sum(held(DEEP).round(2) < 0.9) == 5)
-says(
-    ["stay better than one, now on 17 of", "are better than one network all the same"],
-    lambda: beside(DEEP, tempered=True).word == "better",
-    row("gpa2", DEEP, 0.5, "scaled", "nll"),
-)
+says(["stay better than one, now on 17 of", "are better than one network all the same"],
+     lambda: beside(DEEP, tempered=True).word == "better", row("gpa2", DEEP, 0.5, "scaled", "nll"))
 says("now on 17 of 18 sources", lambda: (lower(DEEP, tempered=True), SOURCES))
 says("and still by half a unit", lambda: -beside(DEEP, tempered=True).middle)
-says(
-    ["The larger network gains a quarter of that", "about a quarter of it, and"],
-    lambda: 0.2 < beside("wide", tempered=True).middle / beside(DEEP, tempered=True).middle < 0.3,
-)
+says(["The larger network gains a quarter of that", "about a quarter of it, and"],
+     lambda: 0.2 < beside("wide", tempered=True).middle / beside(DEEP, tempered=True).middle < 0.3)
 says("which is unclear as before", lambda: beside("wide", tempered=True).word == "unclear")
 says("on only 7 of 18 sources", lambda: (sum(raised() < 0), SOURCES))
 says("On a few of these it brings much", lambda: raised()[:4].sum() < -1)
 says("most of the others the NLL rises", lambda: sum(raised() > 0) > 10)
-says(
-    "Only the ensemble becomes less sure where",
-    lambda: max(abs(apart("auroc", one)) for one in ("wide", SCALED)) < apart("auroc", DEEP) / 3,
-    row("churn", "wide", 1.2, "auroc"),
-)
-says(
-    "within 1.2 standard errors",
-    lambda: np.ceil(10 * max(map(abs, table_one.beside_published(first())[1].values()))) / 10,
-    five("rmse", times=0.99),
-)
+says("Only the ensemble becomes less sure where",
+     lambda: max(abs(apart("auroc", one)) for one in ("wide", SCALED)) < apart("auroc", DEEP) / 3,
+     row("churn", "wide", 1.2, "auroc"))
+says("within 1.2 standard errors",
+     lambda: np.ceil(10 * max(map(abs, table_one.beside_published(first())[1].values()))) / 10,
+     five("rmse", times=0.99))
 says("of both variances over 20", lambda: table_one.SPLITS)
 says("Two sets, 20 splits each", lambda: (len(table_one.DATA), table_one.SPLITS))
 says("455 and 927 rows", lambda: sizes("train"))
-says(
-    "90% to train on",
-    lambda: np.mean(sizes("train") / (sizes("train") + sizes("test"))),
-    Change(TABLE, "rows", {"data": "boston"}, "train", to=600),
-)
+says("90% to train on", lambda: np.mean(sizes("train") / (sizes("train") + sizes("test"))),
+     Change(TABLE, "rows", {"data": "boston"}, "train", to=600))
 says("to test on (51 and 103)", lambda: sizes("test"))
 says("One hidden layer of 50 ReLU units", lambda: table_one.WIDTH)
-says(
-    "40 epochs of Adam at 0.01",
-    lambda: [first("settings")[key] for key in ("epochs", "lr")],
-    Change(TABLE, "settings", "epochs", to=41),
-)
+says("40 epochs of Adam at 0.01", lambda: [first("settings")[key] for key in ("epochs", "lr")],
+     Change(TABLE, "settings", "epochs", to=41))
 says("batches of 100 in one order", lambda: first("settings")["batch_size"])
 says("three initial seeds, others", lambda: first("settings")["seeds"])
 says("is the mean of five single ones", lambda: table_one.CONTESTANTS["single"].networks)
 says("larger network has 251 hidden units", lambda: [*{table_one.equal_width(n) for n in (8, 13)}])
-says(
-    "and so the parameters of five networks",
-    lambda: counting.mlp([13, 251, 2]).total / counting.mlp([13, 50, 2]).total,
-)
-says(
-    ["So the second member removes half", "the second removes half"],
-    lambda: np.allclose(removed(2), 1 / 2, atol=5e-4),
-)
-says(
-    ["five members remove four fifths", "and five remove four fifths"],
-    lambda: np.allclose(removed(5), 4 / 5, atol=5e-4),
-    five("by_size", 0, "squared", 4, times=1.05),
-)
-says(
-    "is this formula, and exact",
-    lambda: all(np.allclose(*by_size(of)[:2], rtol=1e-4) for of in table_one.DATA),
-    five("by_size", 0, "squared", 6, times=1.1),
-)
-says(
-    "a guess, and a good one",
-    lambda: all(as_guessed(*by_size(of)[2:]) for of in table_one.DATA),
-    five("by_size", 0, "nll", 9, times=1.1),
-)
+says("and so the parameters of five networks",
+     lambda: counting.mlp([13, 251, 2]).total / counting.mlp([13, 50, 2]).total)
+says(["So the second member removes half", "the second removes half"],
+     lambda: np.allclose(removed(2), 1 / 2, atol=5e-4))
+says(["five members remove four fifths", "and five remove four fifths"],
+     lambda: np.allclose(removed(5), 4 / 5, atol=5e-4),
+     five("by_size", 0, "squared", 4, times=1.05))
+says("is this formula, and exact",
+     lambda: all(np.allclose(*by_size(of)[:2], rtol=1e-4) for of in table_one.DATA),
+     five("by_size", 0, "squared", 6, times=1.1))
+says("a guess, and a good one", lambda: all(as_guessed(*by_size(of)[2:]) for of in table_one.DATA),
+     five("by_size", 0, "nll", 9, times=1.1))
 says("is 0.92, so a thousand", kappa, five("by_size", 0, "squared", 1, times=1.2))
 says("would still have 92% of", lambda: kappa() + (1 - kappa()) / 1000)
 says("On 300 points of", lambda: sine.number)
@@ -260,29 +224,19 @@ says("with noise 0.02", lambda: sine.noise)
 on_sine("is off by 0.37 at β = 0", 0.0)
 on_sine("by 0.24 at 0.5", 0.5)
 on_sine("by 0.20 at 1", 1.0)
-says(
-    "lowers the RMSE on concrete by 0.39 MPa",
-    lambda: [*{round(-effect(one, "rmse")["difference"], 2) for one in BETAS}],
-    Change(TABLE, "summary", {"contestant": BETAS[1]}, "difference", times=1.1),
-)
-says(
-    "while their NLL hardly moves",
-    lambda: all(abs(effect(one, "nll")["difference"]) < 0.01 for one in BETAS),
-)
-says(
-    "on Boston all is unclear",
-    lambda: unclear(BETAS, "boston"),
-    Change(TABLE, "summary", {"contestant": BETAS[0]}, "verdict", to="worse"),
-)
+says("lowers the RMSE on concrete by 0.39 MPa",
+     lambda: [*{round(-effect(one, "rmse")["difference"], 2) for one in BETAS}],
+     Change(TABLE, "summary", {"contestant": BETAS[1]}, "difference", times=1.1))
+says("while their NLL hardly moves",
+     lambda: all(abs(effect(one, "nll")["difference"]) < 0.01 for one in BETAS))
+says("on Boston all is unclear", lambda: unclear(BETAS, "boston"),
+     Change(TABLE, "summary", {"contestant": BETAS[0]}, "verdict", to="worse"))
 says("moved by 1% of each input's range", lambda: table_one.CONTESTANTS[MOVED[0]].adversarial)
 says("neither RMSE nor NLL clearly", lambda: all(unclear(MOVED, of) for of in table_one.DATA))
 says("then hold 97.4% of new rows", lambda: inside(MOVED[1]))
 says("where they held 94.2%", lambda: inside(DEEP), five("coverage", times=0.99))
-says(
-    "with Holm's correction over 28 comparisons",
-    lambda: adjusted(first("summary")),
-    Change(TABLE, "summary", {"contestant": "wide"}, "adjusted", times=0.5),
-)
+says("with Holm's correction over 28 comparisons", lambda: adjusted(first("summary")),
+     Change(TABLE, "summary", {"contestant": "wide"}, "adjusted", times=0.5))
 says(
     "The contest has neither",
     lambda: (

@@ -53,6 +53,7 @@ def becomes(method: str) -> bool:
 
 
 BLOCKS = "replace each block of 2 × 2 pixels"
+# fmt: off
 says(BLOCKS, lambda: np.divide((6, 8), images_out.halved(np.ones((6, 8))).shape))
 says("three of every four numbers", lambda: (lost(), 4))
 says("turns it into any of our methods", lambda: all(map(becomes, (*SEVERAL, "rank1"))))
@@ -61,31 +62,23 @@ scores("they hold 46% of the squared error", "found", "camera", times=0.9)
 scores("they hold 12%, hardly more than a tenth", "found", "grass", times=1.5)
 scores("errors are 1.2 times as large", "off", "grass", times=1.1)
 scores("on the cat only 0.5 times", "off", "cat", times=1.5)
-says(
-    "this simpler prediction has the lower NLL",
-    lambda: max(entry("nll", name) for name in ("cat", "grass")) < 0,
-    moved("nll", "cat", to=[-0.3, -0.2, -0.1]),
-)
+says("this simpler prediction has the lower NLL",
+     lambda: max(entry("nll", name) for name in ("cat", "grass")) < 0,
+     moved("nll", "cat", to=[-0.3, -0.2, -0.1]))
 says("On average over our five photographs", lambda: len(images_out.TEST))
-says(
-    "the deep ensemble has the largest gain",
-    lambda: max(SEVERAL, key=lambda one: entry("nll", "all", one)) == "deep_ensemble",
-    moved("nll", method="mc_dropout", times=2),
-)
+says("the deep ensemble has the largest gain",
+     lambda: max(SEVERAL, key=lambda one: entry("nll", "all", one)) == "deep_ensemble",
+     moved("nll", method="mc_dropout", times=2))
 scores("0.25 nats a pixel", "nll", "all", "deep_ensemble", times=1.1)
 scores("where one network has 0.10", "nll", times=1.2)
 scores("spread makes up 1.3% of its variance", "spread", "all", "deep_ensemble", times=2)
-says(
-    "less with MC dropout and mean-field",
-    lambda: max(SEVERAL, key=lambda one: entry("spread", "all", one)) == "deep_ensemble",
-    moved("spread", method="mean_field", times=2),
-)
-says(
-    "a larger part of the variance",
-    lambda: all(entry("spread", "grass", m) < entry("spread", "camera", m) for m in SEVERAL),
-    moved("spread", "grass", "mean_field", times=10),
-    moved("spread", "camera", "deep_ensemble", times=0.1),
-)
+says("less with MC dropout and mean-field",
+     lambda: max(SEVERAL, key=lambda one: entry("spread", "all", one)) == "deep_ensemble",
+     moved("spread", method="mean_field", times=2))
+says("a larger part of the variance",
+     lambda: all(entry("spread", "grass", m) < entry("spread", "camera", m) for m in SEVERAL),
+     moved("spread", "grass", "mean_field", times=10),
+     moved("spread", "camera", "deep_ensemble", times=0.1))
 says("has 32 kernels of 5 × 5", lambda: KERNELS[0])
 says("16 of 3 × 3", lambda: KERNELS[1])
 says("eight of 3 × 3", lambda: KERNELS[2])

@@ -147,20 +147,17 @@ def mixed(contestant: str) -> Change:
     return Change(mixes.TABLE, "rows", {"contestant": contestant}, "std", times=1.2)
 
 
+# fmt: off
 many("1.02 times as far at rate 0.2", 0.2, "ratio", times=0.9, rate=True)
 many("1.01 times at rate 0.05", 0.05, "ratio", times=1.1, rate=True)
 many("they are 1.02 times as far apart", 0.2, "ratio", times=1.1)
 many("interval 0.94 to 1.11", 0.2, "low", "high", times=0.9)
 many("to 0.67 of their distance", 0.0, "ratio", times=1.2)
 many("0.67 times as far apart (0.48 to 0.86)", 0.0, "ratio", "low", "high", times=1.2)
-says(
-    "a higher rate moves the passes apart",
-    lambda: np.all(np.diff([curve(p, "regions", "spread") for p in RATES]) > 0),
-)
-says(
-    "choose 0.02 instead of 0.2",
-    lambda: curve(0.2, "regions", "spread") > 1.5 * curve(0.02, "regions", "spread"),
-)
+says("a higher rate moves the passes apart",
+     lambda: np.all(np.diff([curve(p, "regions", "spread") for p in RATES]) > 0))
+says("choose 0.02 instead of 0.2",
+     lambda: curve(0.2, "regions", "spread") > 1.5 * curve(0.02, "regions", "spread"))
 says("over ten data sets", lambda: len({one["data_seed"] for one in measured.load(CURVE)["rows"]}))
 says("first output is 2.5, 2.5, −3.5 and −5.5", lambda: hand()["y"][:, 0, 0])
 says("three units contribute 1, 4 and −3", lambda: hand()["x"][0] * hand()["W"][:, 0])
@@ -172,33 +169,21 @@ says("it moved w from 2 to 1.6", lambda: (2, line()["w"]))
 says("still have a standard deviation of 0.8", lambda: line()["apart"])
 says("drop the input with probability 0.2", lambda: line()["RATE"])
 says("takes part with 32 passes at rate 0.1", lambda: (reading.passes(MC), DROPPED))
-says(
-    ["it is unclear: its NLL", "dropout is unclear compared"], lambda: beside(MC).word == "unclear"
-)
+says(["it is unclear: its NLL", "dropout is unclear compared"],
+     lambda: beside(MC).word == "unclear")
 says("data from 18 sources by their", lambda: len(units(MC)))
 says("13 of the 18 sources", lambda: (lower(MC), len(units(MC))), row("gpa2", MC, 1.2))
 says("but much higher on one", lambda: units(MC)[-1] > 5 * units(MC)[-2])
-says(
-    "34 times as long to predict",
-    lambda: reading.costs(MC)["predict_seconds"],
-    row("wage", MC, 3, "predict_seconds"),
-)
+says("34 times as long to predict", lambda: reading.costs(MC)["predict_seconds"],
+     row("wage", MC, 3, "predict_seconds"))
 says("because it makes 32 passes", lambda: reading.passes(MC))
-says(
-    "lowers the NLL by 0.019 nats",
-    lambda: -steps(1200)["training"],
-    of_step(1200, "training", "difference", 1.1),
-)
+says("lowers the NLL by 0.019 nats", lambda: -steps(1200)["training"],
+     of_step(1200, "training", "difference", 1.1))
 says("−0.044, −0.017 and −0.051", lambda: [*steps(400).values()])
-says(
-    "by −0.019, +0.002 and −0.009",
-    lambda: [*steps(1200).values()],
-    of_step(1200, "averaging", "difference", 2),
-)
-says(
-    "For each number of digits three steps were",
-    lambda: {len(steps(n)) for n in (400, 1200)} == {3},
-)
+says("by −0.019, +0.002 and −0.009", lambda: [*steps(1200).values()],
+     of_step(1200, "averaging", "difference", 2))
+says("For each number of digits three steps were",
+     lambda: {len(steps(n)) for n in (400, 1200)} == {3})
 says(
     "Only the −0.019 is clear",
     lambda: [
@@ -207,43 +192,29 @@ says(
     of_step(1200, "training", "adjusted", 1.3),
 )
 says("with a corrected p-value of 0.042", lambda: steps(1200, "adjusted")["training"])
-says(
-    ["among all six would be 0.085", "but not once we count the three"],
-    lambda: 0.0835 < 2 * steps(1200, "adjusted")["training"] < 0.0855,
-)
-says(
-    "with 1,200 digits and with 400",
-    lambda: min(steps(n, "adjusted")["averaging"] for n in (400, 1200)) > 0.05,
-    of_step(400, "averaging", "adjusted", 0.1),
-)
-says(
-    "in four of our eight cases 64",
-    lambda: (sum(cases()), len(cases()), dropout.PASSES[-1]),
-    Change(TABLE, "summary", "1200", "settings", "off", 0, times=0.95),
-    Change(TABLE, "rows", {"train": 400}, "by_passes", times=1.2),
-)
+says(["among all six would be 0.085", "but not once we count the three"],
+     lambda: 0.0835 < 2 * steps(1200, "adjusted")["training"] < 0.0855)
+says("with 1,200 digits and with 400",
+     lambda: min(steps(n, "adjusted")["averaging"] for n in (400, 1200)) > 0.05,
+     of_step(400, "averaging", "adjusted", 0.1))
+says("in four of our eight cases 64", lambda: (sum(cases()), len(cases()), dropout.PASSES[-1]),
+     Change(TABLE, "summary", "1200", "settings", "off", 0, times=0.95),
+     Change(TABLE, "rows", {"train": 400}, "by_passes", times=1.2))
 says("The average must make up for this first", lambda: all([*above(400, 1), *above(1200, 1)]))
 says("1,797 digits in 10 splits", lambda: (sum(parts()), len(rows("split"))))
 says("300 to test on, 297 to choose on", lambda: parts()[:0:-1])
 says("and 400 or 1,200 of the rest", lambda: sorted(rows("train")))
 says("Networks 64-64-64-10", lambda: dropout.SIZES)
 says("3 initializations", lambda: setting("starts"))
-says(
-    "1,500 steps of AdamW",
-    lambda: all(1500 <= own * -(-n // 32) <= 1560 for n, own in dropout.EPOCHS.items()),
-)
+says("1,500 steps of AdamW",
+     lambda: all(1500 <= own * -(-n // 32) <= 1560 for n, own in dropout.EPOCHS.items()))
 says("learning rate of 0.002", lambda: setting("lr"))
 says("among 0.05, 0.1, 0.2 and 0.5", lambda: setting("rates"))
 says("of five rates, 0.02 has", lambda: (len(RATES), best("regions")))
-says(
-    "at the data and 0.2 in the gap",
-    lambda: best("gap"),
-    Change(CURVE, "summary", {"method": MC, "p": 0.2}, "gap", "nll", times=1.5),
-)
-says(
-    "because it moves the average, too",
-    lambda: np.all(np.diff([curve(p, "regions", "rmse") for p in RATES]) > 0),
-)
+says("at the data and 0.2 in the gap", lambda: best("gap"),
+     Change(CURVE, "summary", {"method": MC, "p": 0.2}, "gap", "nll", times=1.5))
+says("because it moves the average, too",
+     lambda: np.all(np.diff([curve(p, "regions", "rmse") for p in RATES]) > 0))
 says("gap is 1.8 times that", lambda: wider_in_the_gap(MC), spreads(MC, "gap"))
 says("it is 5.4 times", lambda: wider_in_the_gap(DEEP), spreads(DEEP, "regions"))
 says("surest in the middle of the gap", surest_in_the_gap)

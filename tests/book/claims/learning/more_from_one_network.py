@@ -95,16 +95,14 @@ def further_off() -> bool:
     return wider()[at] and mixes.chosen()[at].strength < one < swag
 
 
-says(
-    "by about 0.1 nats a row",
-    lambda: all(0.085 < gain(f"{rate} five") < 0.115 for rate in ("constant", "falls")),
-    moved("constant five", times=1.6),
-)
+# fmt: off
+says("by about 0.1 nats a row",
+     lambda: all(0.085 < gain(f"{rate} five") < 0.115 for rate in ("constant", "falls")),
+     moved("constant five", times=1.6))
 gains("gain 0.08 nats over the last network", "constant epochs")
 gains("apart gain 0.10, so", "constant five")
-says(
-    "the five epochs gain most of it", lambda: gain("constant epochs") > 0.8 * gain("constant five")
-)
+says("the five epochs gain most of it",
+     lambda: gain("constant epochs") > 0.8 * gain("constant five"))
 says(
     "Both SWAG and five networks",
     lambda: (
@@ -136,32 +134,23 @@ says(
     ),
     moved("holds swag", "nll", "falls end", times=1.3),
 )
-says(
-    "lowers it by a quarter of a megapascal",
-    lambda: 0.24 < gain("falls end", "rmse", "constant end") < 0.26,
-    moved("falls end", "rmse", "constant end", times=1.2),
-)
+says("lowers it by a quarter of a megapascal",
+     lambda: 0.24 < gain("falls end", "rmse", "constant end") < 0.26,
+     moved("falls end", "rmse", "constant end", times=1.2))
 says(
     "averaging after that does not lower",
     lambda: all(
         -0.02 < gain(f"falls {one}", "rmse") < 0.002 for one in ("epochs", "weights", "swag")
     ),
 )
-says(
-    "lies 0.28 megapascals (MPa) above",
-    lambda: entry("restarts epochs", "rmse", "constant five")["difference"],
-    moved("restarts epochs", "rmse", "constant five", times=1.1),
-)
+says("lies 0.28 megapascals (MPa) above",
+     lambda: entry("restarts epochs", "rmse", "constant five")["difference"],
+     moved("restarts epochs", "rmse", "constant five", times=1.1))
 unclear("the NLL of snapshots is unclear", "restarts epochs", "nll", "constant end")
-says(
-    "The constant rate is 0.01",
-    lambda: measured.load(TABLE)["settings"]["lr"],
-    Change(TABLE, "settings", "lr", to=0.02),
-)
-says(
-    "20 splits, three seeds and five runs",
-    lambda: (table_one.SPLITS, measured.load(TABLE)["settings"]["seeds"], one_run.KEPT),
-)
+says("The constant rate is 0.01", lambda: measured.load(TABLE)["settings"]["lr"],
+     Change(TABLE, "settings", "lr", to=0.02))
+says("20 splits, three seeds and five runs",
+     lambda: (table_one.SPLITS, measured.load(TABLE)["settings"]["seeds"], one_run.KEPT))
 says("SWAG looks 20 times", lambda: SNAPSHOTS)
 says("averages 32 weight samples", lambda: one_run.PASSES)
 says("All 37 comparisons share one correction", lambda: adjusted(measured.load(TABLE)["summary"]))
@@ -169,50 +158,32 @@ gains("gain 0.09 nats at the constant rate", "constant weights")
 gains("and 0.06 at the one", "holds weights")
 unclear("at the one that falls it is unclear", "falls weights")
 says("over 20 draws of the data", lambda: len(curves("constant", "gap")))
-says(
-    "they differ at least as much as separate",
-    lambda: 1.05 < nearer("regions") < 1.2,
-    of_curves("regions", "five"),
-)
-says(
-    "a sixth as far apart, on average",
-    lambda: abs(6 * nearer("gap") - 1) < 0.05,
-    of_curves("gap", "one"),
-)
+says("they differ at least as much as separate", lambda: 1.05 < nearer("regions") < 1.2,
+     of_curves("regions", "five"))
+says("a sixth as far apart, on average", lambda: abs(6 * nearer("gap") - 1) < 0.05,
+     of_curves("gap", "one"))
 says("towards its own 20 points", lambda: one_run.CURVES.settings["batch_size"])
 says("this network is 96% sure on average", lambda: found()["sure"][1])
 says("and 94% of its answers are right", lambda: found()["right"])
-says(
-    "At 1.5 the two agree",
-    lambda: min(found()["sure"], key=lambda T: abs(found()["sure"][T] - found()["right"])),
-)
+says("At 1.5 the two agree",
+     lambda: min(found()["sure"], key=lambda T: abs(found()["sure"][T] - found()["right"])))
 says("a temperature gains less than a tenth", lambda: 0 < -beside(SCALED).middle < 0.1)
-says(
-    "a deep ensemble and a BatchEnsemble are better",
-    lambda: words(reading.compared(tempered=True)) == BOTH,
-)
+says("a deep ensemble and a BatchEnsemble are better",
+     lambda: words(reading.compared(tempered=True)) == BOTH)
 says("There SWAG gains a third of a unit", lambda: round(3 * beside("swag").middle) == -1)
-says(
-    "a temperature and SWAG are both unclear",
-    lambda: {beside(name).word for name in (SCALED, "swag")} == {"unclear"},
-)
-says(
-    "four networks are better than one", lambda: beside(DEEP).word == "better", row("wage", DEEP, 2)
-)
-says(
-    ["stores 22 times as much", "SWAG needs the memory of 22 networks"],
-    lambda: reading.costs("swag")["kept"],
-)
+says("a temperature and SWAG are both unclear",
+     lambda: {beside(name).word for name in (SCALED, "swag")} == {"unclear"})
+says("four networks are better than one", lambda: beside(DEEP).word == "better",
+     row("wage", DEEP, 2))
+says(["stores 22 times as much", "SWAG needs the memory of 22 networks"],
+     lambda: reading.costs("swag")["kept"])
 says("20 deviations of every weight", lambda: SNAPSHOTS)
 says("takes more than 12 times as long", lambda: 12 < reading.costs("swag")["predict_seconds"] < 13)
-says(
-    "trains as fast as one network", lambda: abs(reading.costs("swag")["train_seconds"] - 1) < 0.02
-)
+says("trains as fast as one network",
+     lambda: abs(reading.costs("swag")["train_seconds"] - 1) < 0.02)
 says("by four of the 20 points", lambda: len(found()["x"]))
-says(
-    "although the 20 points are the same",
-    lambda: 0.4 < (found()["rates"]["0.05"].std(0) / found()["rates"]["0.2"].std(0)).mean() < 0.6,
-)
+says("although the 20 points are the same",
+     lambda: 0.4 < (found()["rates"]["0.05"].std(0) / found()["rates"]["0.2"].std(0)).mean() < 0.6)
 says(
     "SWAG is less sure than one network of",
     lambda: all(
@@ -220,10 +191,7 @@ says(
     ),
     Change(mixes.TABLE, "rows", {"contestant": "swag"}, "std", times=0.7),
 )
-says(
-    "its wider interval lies further off",
-    further_off,
-    Change(mixes.TABLE, "rows", {"contestant": "swag"}, "mean", times=0.9),
-)
+says("its wider interval lies further off", further_off,
+     Change(mixes.TABLE, "rows", {"contestant": "swag"}, "mean", times=0.9))
 says("SWA keeps the mean, 1.1, and SWAG", lambda: np.mean([1.0, 1.4, 0.8, 1.2]))
 says("keeps a standard deviation of 0.22", lambda: np.std([1.0, 1.4, 0.8, 1.2]))
