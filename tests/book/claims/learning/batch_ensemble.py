@@ -179,14 +179,9 @@ says("have 0.144 nats on average and gain 0.070",
 says("they have 0.836 and gain 0.702", lambda: (of(MIXTURE, "members_nll"), gain(MIXTURE)))
 says("ten times as much by differing", lambda: gain(MIXTURE) / gain("signs"),
      moved(MIXTURE, "members_nll", 1.1))
-says(
-    "but for them it is unclear",
-    lambda: (
-        not pair("normal_mixture", "normal", "verdict")
-        and not pair("deep_mixture", DEEP, "verdict")
-    ),
-    told("deep_mixture", "worse"),
-)
+says("but for them it is unclear",
+     lambda: not pair("normal_mixture", "normal", "verdict") + pair("deep_mixture", DEEP, "verdict"),
+     told("deep_mixture", "worse"))
 says("do not even differ more",
      lambda: of("deep_mixture", "disagreement") <= of(DEEP, "disagreement"),
      moved("deep_mixture", "disagreement", 1.2))
@@ -213,13 +208,8 @@ says("over all 11 pairs", lambda: len(measured.load(TABLE)["summary"]))
 says("methods on data from 18 sources", lambda: len(units(BATCH)))
 says("its BatchEnsembles start from random signs",
      lambda: {*mlp([5, 7, 3], BATCH, 4)[0].r.unique().tolist()} == {-1, 1})
-says(
-    [
-        "the BatchEnsemble is better than one network",
-        "A BatchEnsemble is better than one network, on",
-    ],
-    lambda: beside(BATCH).word == "better",
-)
+says(["the BatchEnsemble is better than one network", "BatchEnsemble is better than one network, on"],
+     lambda: beside(BATCH).word == "better")
 says("the lower one on all 18 sources", lambda: lower(BATCH), row("digits", BATCH, 1.5))
 says("on the typical one by 0.7 units", lambda: -beside(BATCH).middle)
 says("on two of them by about three", lambda: units(BATCH)[:2].round().tolist() == [-3, -3])

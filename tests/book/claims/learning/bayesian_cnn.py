@@ -208,14 +208,8 @@ says("layer end at 0.019 and 0.020", lambda: last_sigmas("narrow_tenth")[:: len(
 says("The epistemic part, with N(0, 1)", doubles,
      of("wide", "by_epoch", "epistemic", -1, times=0.8),
      of("wide", "by_epoch", "sigma", "dense1", -1, times=0.8))
-says(
-    [
-        "(NLL), a mean-field network is unclear",
-        "In NLL a mean-field network is unclear",
-        "contest's word for a mean-field network",
-    ],
-    lambda: beside(MEAN).word == "unclear",
-)
+says(["(NLL), a mean-field network is unclear", "In NLL a mean-field network is unclear",
+      "contest's word for a mean-field network"], lambda: beside(MEAN).word == "unclear")
 says("deep ensemble is better than one", lambda: beside(DEEP).word == "better",
      row("wage", DEEP, 1.5))
 says("on data from 18 sources", lambda: len(units(MEAN)))

@@ -29,6 +29,7 @@ CLAIMS = Claims(
 )
 says, MC = CLAIMS.says, "mc_dropout"
 TABLE, CURVE = "mc-dropout", "mc-dropout-curve"
+table, by_curve = partial(measured.load, TABLE), partial(measured.load, CURVE)
 #: Where the running example's curves are drawn, and in which gap.
 GRID = np.linspace(-4.6, 4.6, 93)
 GAP = (GRID > -1) & (GRID < 1.5)
@@ -46,8 +47,7 @@ hand, line, net = (partial(found, mark) for mark in ("P, S =", "RATE = 0.2", "WI
 
 def curve(p: float, place: str, score: str) -> float:
     """Return a mean over data of the running example at a rate, where data lies or in the gap."""
-    summary = measured.load(CURVE)["summary"]
-    return measured.row(summary, method=MC, p=p, number=60)[place][score]
+    return measured.row(by_curve()["summary"], method=MC, p=p, number=60)[place][score]
 
 
 def best(place: str) -> float:
@@ -59,7 +59,7 @@ def many(said: str, p: float, *keys: str, times: float, rate: bool = False) -> N
     where = {"method": MC if p else DEEP, "p": p, "number": 960}
 
     def value() -> list[float]:
-        own = measured.row(measured.load(CURVE)["summary"], **where)
+        own = measured.row(by_curve()["summary"], **where)
         return [own[key] for key in keys] + [p] * rate
 
     says(said, value, *(Change(CURVE, "summary", where, k, times=times) for k in keys))
@@ -67,34 +67,27 @@ def many(said: str, p: float, *keys: str, times: float, rate: bool = False) -> N
 
 def steps(digits: int, key: str = "difference") -> dict[str, float]:
     """Return by step what it does to the NLL, or how clearly."""
-    table = measured.load(TABLE)["summary"][str(digits)]["steps"]
-    own = {one["step"]: one[key] for one in table}
+    own = {one["step"]: one[key] for one in table()["summary"][str(digits)]["steps"]}
     return {name: own[name] for name in ("training", "averaging", "decay")}
+
+
+def clear_steps() -> list[float]:
+    each = [(steps(n), steps(n, "adjusted")) for n in (400, 1200)]
+    return [own[name] for own, p in each for name in own if p[name] < 0.05]
 
 
 def of_step(digits: int, name: str, key: str, times: float) -> Change:
     return Change(TABLE, "summary", str(digits), "steps", {"step": name}, key, times=times)
 
 
-def above(digits: int, passes: int) -> np.ndarray:
-    """Say at which rates an average of passes is worse than the same networks with masks off."""
-    table = measured.load(TABLE)
-    own = [one["by_passes"] for one in table["rows"] if one["train"] == digits]
-    off = np.array(table["summary"][str(digits)]["settings"]["off"])
-    return np.mean(own, axis=0)[:, dropout.PASSES.index(passes)] > off
-
-
-def cases() -> np.ndarray:
-    """Return `above` at each rate and number of digits."""
-    return np.concatenate([above(digits, dropout.PASSES[-1]) for digits in dropout.EPOCHS])
-
-
-def rows(key: str) -> set:
-    return {one[key] for one in measured.load(TABLE)["rows"]}
-
-
-def setting(name: str):
-    return measured.load(TABLE)["settings"][name]
+def above(passes: int) -> list[bool]:
+    """Say at each rate, for both numbers of digits, whether so many passes lose to masks off."""
+    found = []
+    for digits in dropout.EPOCHS:
+        own = [row["by_passes"] for row in table()["rows"] if row["train"] == digits]
+        off = table()["summary"][str(digits)]["settings"]["off"]
+        found += (np.mean(own, axis=0)[:, dropout.PASSES.index(passes)] > off).tolist()
+    return found
 
 
 def parts() -> list[int]:
@@ -111,10 +104,8 @@ def best_weight() -> float:
 
 def wider_in_the_gap(method: str) -> float:
     """Return the spread in the gap over that at the data, in the running example."""
-    near, between = (
-        example.summary_row(method, place, "spread")["mean"] for place in ("regions", "gap")
-    )
-    return between / near
+    own = [example.summary_row(method, place, "spread")["mean"] for place in ("gap", "regions")]
+    return own[0] / own[1]
 
 
 def spreads(method: str, place: str) -> Change:
@@ -158,7 +149,7 @@ says("a higher rate moves the passes apart",
      lambda: np.all(np.diff([curve(p, "regions", "spread") for p in RATES]) > 0))
 says("choose 0.02 instead of 0.2",
      lambda: curve(0.2, "regions", "spread") > 1.5 * curve(0.02, "regions", "spread"))
-says("over ten data sets", lambda: len({one["data_seed"] for one in measured.load(CURVE)["rows"]}))
+says("over ten data sets", lambda: len({one["data_seed"] for one in by_curve()["rows"]}))
 says("first output is 2.5, 2.5, −3.5 and −5.5", lambda: hand()["y"][:, 0, 0])
 says("three units contribute 1, 4 and −3", lambda: hand()["x"][0] * hand()["W"][:, 0])
 says("the factor $p/(1-p)$ is 1", lambda: hand()["P"] / (1 - hand()["P"]))
@@ -184,32 +175,27 @@ says("by −0.019, +0.002 and −0.009", lambda: [*steps(1200).values()],
      of_step(1200, "averaging", "difference", 2))
 says("For each number of digits three steps were",
      lambda: {len(steps(n)) for n in (400, 1200)} == {3})
-says(
-    "Only the −0.019 is clear",
-    lambda: [
-        steps(n)[name] for n in (400, 1200) for name, p in steps(n, "adjusted").items() if p < 0.05
-    ],
-    of_step(1200, "training", "adjusted", 1.3),
-)
+says("Only the −0.019 is clear", clear_steps, of_step(1200, "training", "adjusted", 1.3))
 says("with a corrected p-value of 0.042", lambda: steps(1200, "adjusted")["training"])
 says(["among all six would be 0.085", "but not once we count the three"],
      lambda: 0.0835 < 2 * steps(1200, "adjusted")["training"] < 0.0855)
 says("with 1,200 digits and with 400",
      lambda: min(steps(n, "adjusted")["averaging"] for n in (400, 1200)) > 0.05,
      of_step(400, "averaging", "adjusted", 0.1))
-says("in four of our eight cases 64", lambda: (sum(cases()), len(cases()), dropout.PASSES[-1]),
+says("in four of our eight cases 64", lambda: (sum(above(64)), len(above(64)), dropout.PASSES[-1]),
      Change(TABLE, "summary", "1200", "settings", "off", 0, times=0.95),
      Change(TABLE, "rows", {"train": 400}, "by_passes", times=1.2))
-says("The average must make up for this first", lambda: all([*above(400, 1), *above(1200, 1)]))
-says("1,797 digits in 10 splits", lambda: (sum(parts()), len(rows("split"))))
+says("The average must make up for this first", lambda: all(above(1)))
+says("1,797 digits in 10 splits",
+     lambda: (sum(parts()), len({one["split"] for one in table()["rows"]})))
 says("300 to test on, 297 to choose on", lambda: parts()[:0:-1])
-says("and 400 or 1,200 of the rest", lambda: sorted(rows("train")))
+says("and 400 or 1,200 of the rest", lambda: sorted({one["train"] for one in table()["rows"]}))
 says("Networks 64-64-64-10", lambda: dropout.SIZES)
-says("3 initializations", lambda: setting("starts"))
+says("3 initializations", lambda: table()["settings"]["starts"])
 says("1,500 steps of AdamW",
      lambda: all(1500 <= own * -(-n // 32) <= 1560 for n, own in dropout.EPOCHS.items()))
-says("learning rate of 0.002", lambda: setting("lr"))
-says("among 0.05, 0.1, 0.2 and 0.5", lambda: setting("rates"))
+says("learning rate of 0.002", lambda: table()["settings"]["lr"])
+says("among 0.05, 0.1, 0.2 and 0.5", lambda: table()["settings"]["rates"])
 says("of five rates, 0.02 has", lambda: (len(RATES), best("regions")))
 says("at the data and 0.2 in the gap", lambda: best("gap"),
      Change(CURVE, "summary", {"method": MC, "p": 0.2}, "gap", "nll", times=1.5))
