@@ -48,8 +48,8 @@ def ratio(name: str, data: str = "digits") -> float:
 
 
 def gain(name: str) -> float:
-    """Return by how much the NLL is lower than that of members on average."""
-    return of(name, "members_nll") - of(name, "nll")
+    """Return by how much the NLL is lower than that of members on average, of rounded numbers."""
+    return round(of(name, "members_nll"), 3) - round(of(name, "nll"), 3)
 
 
 def pair(name: str, than: str, key: str = "difference"):
