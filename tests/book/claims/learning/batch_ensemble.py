@@ -38,8 +38,8 @@ def of(name: str, score: str, data: str = "digits") -> float:
     return np.mean([r[score] for r in rows if (r["data"], r["contestant"]) == (data, name)])
 
 
-def moved(name: str, score: str, times: float) -> Change:
-    return Change(TABLE, "rows", {"data": "digits", "contestant": name}, score, times=times)
+def score(name: str, key: str, times: float, data: str = "digits") -> Change:
+    return Change(TABLE, "rows", {"data": data, "contestant": name}, key, times=times)
 
 
 def ratio(name: str, data: str = "digits") -> float:
@@ -125,10 +125,6 @@ def narrower() -> list[str]:
     return [mix.name for mix, narrow in zip(mixes.chosen(), wide <= one, strict=True) if narrow]
 
 
-def total(method: str) -> int:
-    return counting.mlp(SIZES, method, 1 if method == "single" else 4).total
-
-
 def passed(name: str) -> float:
     """Return the time of one example through wide layers, in those of four networks by turns."""
     rows = measured.load("speed-cpu")["headline"]
@@ -138,9 +134,9 @@ def passed(name: str) -> float:
 # fmt: off
 says("almost three times as much",
      lambda: 2.75 < of(MIXTURE, "disagreement") / of("signs", "disagreement") < 3,
-     moved("signs", "disagreement", 1.3))
+     score("signs", "disagreement", 1.3))
 says("disagree on 8.4% of the images instead of", lambda: of(MIXTURE, "disagreement"),
-     moved(MIXTURE, "disagreement", 1.1))
+     score(MIXTURE, "disagreement", 1.1))
 says("instead of 2.9%", lambda: of("signs", "disagreement"))
 says(["and it is worse, although its NLL", "and yet the ensemble is worse"],
      lambda: pair(MIXTURE, "signs", "verdict") == "worse", told(MIXTURE, ""))
@@ -151,12 +147,12 @@ says("in the average only 2 is left", lambda: pulls().mean())
 says("The ratio is 0 for two copies", lambda: two([0, 0]))
 says("and 1 for independent errors", lambda: abs(two([0, 1]) - 1) < 0.02)
 says(["disagree a twentieth as often", "they differ little if their fast weights"],
-     lambda: 0.045 < ratio("near") < 0.055, moved("near", "disagreement", 1.3))
-says("has an NLL of 0.122", lambda: of("near", "members_nll"), moved("near", "members_nll", 1.02))
+     lambda: 0.045 < ratio("near") < 0.055, score("near", "disagreement", 1.3))
+says("has an NLL of 0.122", lambda: of("near", "members_nll"), score("near", "members_nll", 1.02))
 says("all four together have 0.120", lambda: of("near", "nll"))
 says("the ratio is a quarter, and from", lambda: 0.2 < ratio("normal") < 0.3)
 says("random signs it is more than half", lambda: 0.5 < ratio("signs") < 0.6)
-says("but 0.58, hardly more", lambda: ratio(DEEP), moved(DEEP, "disagreement", 1.1))
+says("but 0.58, hardly more", lambda: ratio(DEEP), score(DEEP, "disagreement", 1.1))
 says("hardly more than random signs do", lambda: 0 < ratio(DEEP) - ratio("signs") < 0.03)
 says("were the same in all three", lambda: len({RECIPES[one].lr("digits") for one in STARTS}) == 1)
 says("a deep ensemble has only 0.23", lambda: ratio(DEEP, "mnist5000"))
@@ -175,18 +171,18 @@ says(["probability of 0.6, and the three others", "the member that knows an imag
      lambda: np.allclose(lessons(), [1 / 2, 1 / 6, 1 / 6, 1 / 6]))
 says("members differ more and more",
      lambda: all(np.diff([of(one, "disagreement") for one in STARTS]) > 0),
-     moved("normal", "disagreement", 3))
+     score("normal", "disagreement", 3))
 says("have 0.144 nats on average and gain 0.070",
      lambda: (of("signs", "members_nll"), gain("signs")))
 says("they have 0.836 and gain 0.702", lambda: (of(MIXTURE, "members_nll"), gain(MIXTURE)))
 says("ten times as much by differing", lambda: gain(MIXTURE) / gain("signs"),
-     moved(MIXTURE, "members_nll", 1.1))
+     score(MIXTURE, "members_nll", 1.1))
 says("but for them it is unclear",
      lambda: not any(pair(f"{one}_mixture", of, "verdict") for one, of in TWINS),
      told("deep_mixture", "worse"))
 says("do not even differ more",
      lambda: of("deep_mixture", "disagreement") <= of(DEEP, "disagreement"),
-     moved("deep_mixture", "disagreement", 1.2))
+     score("deep_mixture", "disagreement", 1.2))
 says("the mixture has the higher NLL",
      lambda: all((tried("signs", lr) < tried(MIXTURE, lr)).all() for lr in training.RATES["adam"]),
      Change(TUNING, "rows", {"contestant": "signs", "lr": 0.003, "split": 1001}, "nll", times=1.1))
@@ -234,4 +230,5 @@ says("for all but the weak one", lambda: narrower() == ["weak"],
      Change(mixes.TABLE, "rows", {"contestant": BATCH}, "std", times=0.8))
 says("Together this is 5.90%, of which", lambda: 2 * 0.97 * 0.03 + 0.03**2 * 8 / 9)
 says("124,304 and 473,128, so the BatchEnsemble stores 1.05",
-     lambda: (*map(total, (BATCH, DEEP)), total(BATCH) / total("single")))
+     lambda: (batch := counting.mlp(SIZES, BATCH, 4).total, counting.mlp(SIZES, DEEP, 4).total,
+              batch / counting.mlp(SIZES).total))
