@@ -1,10 +1,10 @@
 """What *Bayesian CNNs* claims: by algebra, by its cells and tables, and by the contest's."""
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 
 from ensedu import counting, uncertainty
@@ -18,13 +18,10 @@ from ensedu.priors import Normal
 from ensedu.torch.models import lenet5
 from ensedu.torch.train.losses import softmax_cross_entropy
 from tests.book.claiming import Change, Claims
-from tests.book.claims.learning.shootout import row, word
-from tests.book.conftest import ran, read
+from tests.book.claims.learning.shootout import DEEP, beside, row, units
+from tests.book.conftest import ran
 
 TABLE = "bayesian-cnn"
-#: What stands in the cells that work by hand.
-CELLS = ("S = 2.0", "STEPS = 1200")
-
 CLAIMS = Claims(
     "learning/bayesian-cnn",
     unclaimed={
@@ -41,32 +38,40 @@ CLAIMS = Claims(
 )
 
 
+says, MEAN = CLAIMS.says, "mean_field"
+#: Where the doubt is cut, too.
+CUTS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+
 @cache
-def found() -> dict[str, dict[str, Any]]:
-    """Return what cells of the page find, each by itself."""
-    return {mark: ran(f"book/{CLAIMS.chapter}", mark, np=np, torch=torch) for mark in CELLS}
+def found(mark: str) -> dict[str, Any]:
+    """Return what a cell of the page finds."""
+    return ran(f"book/{CLAIMS.chapter}", mark, np=np, torch=torch)
 
 
-def rows_of(name: str) -> list[dict[str, Any]]:
-    """Return the rows of a contestant, a split each."""
-    return [row for row in measured.load(TABLE)["rows"] if row["contestant"] == name]
+def rows_of(name: str, *keys: str | int) -> np.ndarray:
+    """Return what a contestant's rows hold, a split each."""
+    own = [row for row in measured.load(TABLE)["rows"] if row["contestant"] == name]
+    for key in keys:
+        own = [one[key] for one in own]
+    return np.array(own)
+
+
+def errors(name: str) -> np.ndarray:
+    """Return what part of the digits each network misreads, the best first."""
+    return np.sort(rows_of(name, "error", 0)) / 100
 
 
 def by_epoch(name: str, *keys: str) -> np.ndarray:
-    """Return means over splits, an epoch each."""
-    own = [row["by_epoch"] for row in rows_of(name)]
-    for key in keys:
-        own = [one[key] for one in own]
-    return np.mean(own, axis=0)
+    return rows_of(name, "by_epoch", *keys).mean(0)
 
 
-def last_sigmas(name: str) -> dict[str, float]:
+def last_sigmas(*names: str) -> list[float]:
     """Return the mean σ of each layer at the end."""
-    return {layer: by_epoch(name, "sigma", layer)[-1] for layer in cnn.LAYERS.values()}
+    return [by_epoch(name, "sigma", own)[-1] for name in names for own in cnn.LAYERS.values()]
 
 
-def of(name: str, *way: str, times: float) -> Change:
-    """Return a change of a contestant's rows."""
+def of(name: str, *way: str | int, times: float) -> Change:
     return Change(TABLE, "rows", {"contestant": name}, *way, times=times)
 
 
@@ -75,244 +80,167 @@ def image(kind: str, key: str, times: float) -> Change:
     return Change(seen.TABLE, "rows", 0, kind, key, times=times)
 
 
-def shares(cut: float = seen.CUT) -> tuple[np.ndarray, np.ndarray]:
-    """Return the epistemic shares of doubtful digits, and of doubtful letters."""
-    digits, letters = (seen.doubtful_shares(own, cut) for own in seen.known().values())
-    return digits, letters
+def larger(cut: float = seen.CUT) -> float:
+    """Return in what part of pairs the letter has the larger epistemic share."""
+    return uncertainty.auroc(*(seen.doubtful_shares(own, cut) for own in seen.known().values()))
 
 
-@CLAIMS.says("lenet", "goes from 61,706 parameters to 123,412")
-def _() -> None:
-    single = counting.count(lenet5()).total
-    assert (single, counting.count(et.ensemble(lenet5(), "mean_field")).total) == (61_706, 123_412)
-    layers = [part for part in lenet5().modules() if hasattr(part, "weight")]
-    assert len(layers) == 5
-
-
-@CLAIMS.says(
-    "misread", "misreads 36 of 1,000 test digits",
-    image("digits", "epistemic", times=0.1), image("digits", "aleatoric", times=0.1),
-)  # fmt: skip
-@CLAIMS.says("above", "digits with a doubt above 0.2")
-@CLAIMS.says("auroc", "correctly in 94% of all pairs", image("digits", "epistemic", times=-1))
-def _() -> None:
-    own = seen.known()["digits"]
-    doubtful = own.whole > 0.2
-    counts = (len(own.wrong), own.wrong.sum(), doubtful.sum(), (own.wrong & doubtful).sum())
-    assert counts == (1000, 36, 73, 27)
-    for part in own.parts:
-        assert round(uncertainty.auroc(part[~own.wrong], part[own.wrong]), 2) == 0.94
-
-
-@CLAIMS.says("predict", "In 52% of these pairs (51% to 62%")
-@CLAIMS.says(
-    "shares", "digits have 37% of it in the epistemic",
-    image("digits", "epistemic", times=1.2), image("letters", "epistemic", times=1.2),
-)  # fmt: skip
-@CLAIMS.says("cuts", "in 51% to 62% of the pairs")
-@CLAIMS.says("larger", "letter has the larger share in 52%")
-def _() -> None:
-    assert [round(own.mean(), 2) for own in shares()] == [0.37, 0.37]
-    assert round(uncertainty.auroc(*shares()), 2) == 0.52
-    cuts = [uncertainty.auroc(*shares(cut)) for cut in (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)]
-    assert (round(min(cuts), 2), round(max(cuts), 2)) == (0.51, 0.62)
-    letters = seen.known()["letters"]
-    assert (letters.whole > seen.CUT).mean() > 0.6
-
-
-@CLAIMS.says(
-    "kernels",
-    "larger share in 51% of the pairs",
-    image("letters", "epistemic_by_weights", times=1.2),
-)
-def _() -> None:
-    (row,) = measured.load(seen.TABLE)["rows"]
-    both = []
+def larger_by_weights() -> float:
+    """Return the same, if kernels are drawn to predict."""
+    (row,), both = measured.load(seen.TABLE)["rows"], []
     for kind in ("digits", "letters"):
         kept = ~np.isin(np.array(row[kind]["label"]), [*cnn.LIKE_DIGITS])
         parts = [row[kind][f"{part}_by_weights"] for part in ("aleatoric", "epistemic")]
         own = seen.Known(np.zeros((1, 28, 28)), np.array(parts)[:, kept], kept)
         both.append(seen.doubtful_shares(own))
-    assert round(uncertainty.auroc(*both), 2) == 0.51
+    return uncertainty.auroc(*both)
 
 
-@CLAIMS.says("parts", "from m = 0 to 2 their")
-@CLAIMS.says("moved", "0.17 with s = 1, and")
-def _() -> None:
-    source = next(
-        cell.source
-        for cell in read(f"book/{CLAIMS.chapter}").cells
-        if "# Change this" in cell.source and CELLS[0] in cell.source
-    )
-    eps = found()[CELLS[0]]["eps"]
-
-    def split(m: float, s: float) -> tuple[float, float]:
-        p = 1 / (1 + np.exp(-(m + s * eps)))
-        whole = 2 * p.mean() * (1 - p.mean())
-        return whole, 2 * p.var() / whole
-
-    assert "for m in (0, 1, 2, 4)" in source
-    wholes, parts = np.transpose([split(m, 2.0) for m in (0, 1, 2, 4)])
-    assert (np.diff(wholes * parts) < 0).all()
-    assert (np.diff(wholes * (1 - parts)) < 0).all()
-    assert np.ptp(parts[:3]) < 0.04
-    assert [round(split(0, s)[1], 2) for s in (1.0, 3.0)] == [0.17, 0.54]
+def finds_misread() -> list[float]:
+    """Return how often each part of the doubt is larger for a misread digit."""
+    own = seen.known()["digits"]
+    return [uncertainty.auroc(part[~own.wrong], part[own.wrong]) for part in own.parts]
 
 
-@CLAIMS.says(
-    "start", "Ours start small, at 0.01", of("wide", "by_epoch", "sigma", "conv1", 0, times=2)
-)
-def _() -> None:
-    assert {one.start for name, one in cnn.BAYESIAN.items() if name != cnn.STUCK} == {0.01}
-    for layer in cnn.LAYERS.values():
-        assert by_epoch("wide", "sigma", layer)[0] == pytest.approx(0.01, rel=1e-3)
+def doubtful_digits() -> tuple[int, int]:
+    """Return how many misread digits are doubtful, and how many digits are."""
+    own = seen.known()["digits"]
+    doubtful = own.whole > seen.CUT
+    return (own.wrong & doubtful).sum(), doubtful.sum()
 
 
-@CLAIMS.says("alone", "arrive at 0.032 or 0.033")
-def _() -> None:
-    own = found()[CELLS[1]]["path"]
-    assert {f"{each:.3f}" for each in own[-1]} == {"0.032", "0.033"}
-    assert all(abs(each[0] - each[-1]) < 0.001 for each in own)
-    settings = measured.load(TABLE)["settings"]
-    steps = settings["epochs"] * settings["train"] // settings["batch_size"]
-    assert (len(own) - 1, cnn.LR) == (steps, 0.001)
+def by_hand(m: float, s: float) -> np.ndarray:
+    """Return both parts of the doubt between two answers."""
+    p = 1 / (1 + np.exp(-(m + s * found("S = 2.0")["eps"])))
+    return np.array([2 * (p * (1 - p)).mean(), 2 * p.var()])
 
 
-@CLAIMS.says(
-    "sigmas", "ends between 0.029 and 0.033",
-    of("wide", "by_epoch", "sigma", "conv2", times=1.1),
-    of("narrow", "by_epoch", "sigma", "dense3", times=0.9),
-)  # fmt: skip
-@CLAIMS.says(
-    "tenth",
-    "layer end at 0.019 and 0.020",
-    of("narrow_tenth", "by_epoch", "sigma", "conv1", times=1.1),
-)
-def _() -> None:
-    for name in ("wide", "narrow"):
-        own = [*last_sigmas(name).values()]
-        assert 0.029 <= min(own) <= max(own) <= 0.033
-        assert min(own) > 0.9 * found()[CELLS[1]]["path"][-1].min()
-    own = last_sigmas("narrow_tenth")
-    assert [round(own[layer], 3) for layer in ("conv1", "dense3")] == [0.019, 0.020]
-    assert min(own["conv2"], own["dense1"], own["dense2"]) > 0.028
+def share(m: float, s: float) -> float:
+    return by_hand(m, s)[1] / by_hand(m, s).sum()
 
 
-@CLAIMS.says(
-    "doubles", "The epistemic part, with N(0, 1)",
-    of("wide", "by_epoch", "epistemic", -1, times=0.8),
-    of("wide", "by_epoch", "sigma", "dense1", -1, times=0.8),
-)  # fmt: skip
-def _() -> None:
+def doubles() -> bool:
+    """Say whether it does from the tenth epoch on, as σ does, while the other part vanishes."""
     at = by_epoch("wide", "epoch").tolist().index(9)
     epistemic, aleatoric = (by_epoch("wide", part) for part in ("epistemic", "aleatoric"))
-    assert epistemic[-1] > 2 * epistemic[at]
-    assert (np.diff(epistemic[at:]) > 0).all()
-    for layer in cnn.LAYERS.values():
-        own = by_epoch("wide", "sigma", layer)
-        assert own[-1] > 2 * own[at]
-    assert (np.diff(aleatoric) < 5e-4).all()
-    assert aleatoric[-1] < 0.2 * aleatoric[1]
-
-
-@CLAIMS.says("contest", "(NLL), a mean-field network is unclear")
-@CLAIMS.says("better", "deep ensemble is better than one", row("wage", "deep_ensemble", 1.5))
-@CLAIMS.says("sources", "on data from 18 sources")
-@CLAIMS.says("summary", "In NLL a mean-field network is unclear")
-@CLAIMS.says("exercise", "contest's word for a mean-field network")
-def _() -> None:
-    assert (word("mean_field"), word("deep_ensemble")) == ("unclear", "better")
-    assert len(reading.compared()["mean_field"].sources) == 18
-
-
-@CLAIMS.says(
-    "seconds", "9.9 times as long to predict",
-    Change("contest/wage", "rows", {"contestant": "mean_field"}, "predict_seconds", times=3),
-)  # fmt: skip
-def _() -> None:
-    assert round(reading.costs("mean_field")["predict_seconds"], 1) == 9.9
-
-
-@CLAIMS.says("whole", "other nine misread 4.6%", of("narrow", "error", times=1.1))
-@CLAIMS.says("learned", "all ten learned, and misread 3.0%", of("narrow_tenth", "error", times=1.1))
-@CLAIMS.says("prior", "gave LeNet-5 the prior of")
-def _() -> None:
-    assert (cnn.BAYESIAN["narrow"].prior_std, cnn.BAYESIAN["narrow"].beta) == (0.1, 1.0)
-    assert (cnn.BAYESIAN["narrow_tenth"].prior_std, cnn.BAYESIAN["narrow_tenth"].beta) == (0.1, 0.1)
-    errors = np.sort([row["error"][0] for row in rows_of("narrow")])
-    assert len(errors) == 10
-    assert errors[-1] > 85 > 6 > errors[-2]
-    assert round(errors[:-1].mean(), 1) == 4.6
-    tenth = [row["error"][0] for row in rows_of("narrow_tenth")]
-    assert (len(tenth), max(tenth) < 5) == (10, True)
-    assert round(np.mean(tenth), 1) == 3.0
+    sigmas = [by_epoch("wide", "sigma", layer) for layer in cnn.LAYERS.values()]
+    grown = all(own[-1] > 2 * own[at] for own in (epistemic, *sigmas))
+    gone = (np.diff(aleatoric) < 5e-4).all() and aleatoric[-1] < 0.2 * aleatoric[1]
+    return grown and gone and (np.diff(epistemic[at:]) > 0).all()
 
 
 @cache
-def elbo_of_the_prior() -> float:
+def sum_of_the_prior() -> float:
     """Return that of a net whose posterior is the prior: no KL, and the NLL of its samples."""
     torch.manual_seed(0)
-    net = et.ensemble(
-        lenet5(), "mean_field", prior=Normal(0.0, 0.1), posterior_std=0.1, estimator="local"
-    )
+    net = et.ensemble(lenet5(), MEAN, prior=Normal(0.0, 0.1), posterior_std=0.1, estimator="local")
     with torch.no_grad():
         for name, array in net.named_parameters():
             if name.endswith("_mean"):
                 array.zero_()
-        assert abs(float(et.kl(net))) < 1
         digits, labels = cnn.split_digits(0)[0]
-        return -float(softmax_cross_entropy(net(digits[:1000])[0], labels[:1000]))
+        return float(et.kl(net) + softmax_cross_entropy(net(digits[:1000])[0], labels[:1000]))
 
 
 def sums(name: str, times: float) -> tuple[float, float, float]:
     """Return misfit, KL and both together of those of a contestant that read, nats a digit."""
-    own = [row for row in rows_of(name) if row["error"][0] < 10]
-    misfit, kl = (float(np.mean([row[key] for row in own])) for key in ("train_nll", "kl"))
+    reads = rows_of(name, "error", 0) < 10
+    misfit, kl = (rows_of(name, key)[reads].mean() for key in ("train_nll", "kl"))
     return misfit, times * kl, misfit + times * kl
 
 
-@CLAIMS.says("ignorance", "the prior, knows nothing | 2.4")
-@CLAIMS.says("whole-sum", "0.2 | 11.1 | 11.3", of("narrow", "kl", times=1.1))
-@CLAIMS.says("tenth-sum", "0.05 | 1.2 | 1.3", of("narrow_tenth", "kl", times=1.2))
-@CLAIMS.says("larger-sum", "end with a larger sum than one")
-@CLAIMS.says("paid", "more than ten of the 11.1 nats", of("narrow", "kl", times=0.1))
-def _() -> None:
-    prior = -elbo_of_the_prior()
-    assert round(prior, 1) == 2.4
-    assert [round(each, 1) for each in sums("narrow", 1.0)] == [0.2, 11.1, 11.3]
-    misfit, *rest = sums("narrow_tenth", 0.1)
-    assert (round(misfit, 2), *(round(each, 1) for each in rest)) == (0.05, 1.2, 1.3)
-    assert all(-row["elbo"][0] > prior for row in rows_of("narrow"))
-    small = variational.kl(0.0, variational.inverse_softplus(0.032), Normal(0.0, 0.1))
-    assert 10.5 < small * 61_706 / 4000 < 11.1
-    assert measured.load(TABLE)["settings"]["train"] == 4000
+def small() -> float:
+    """Return what all weights pay for the σ at which they end, nats a digit."""
+    one = variational.kl(0.0, variational.inverse_softplus(0.032), Normal(0.0, 0.1))
+    return one * counting.count(lenet5()).total / setting("train")
 
 
-@CLAIMS.says("nearer", "at 0.05, nearer to that prior")
-@CLAIMS.says("chance", "is at chance after 15 epochs", of("stuck", "error", times=0.9))
-@CLAIMS.says("two", "a sum of 1.7 and 1.8", of("stuck", "elbo", times=1.1))
-def _() -> None:
-    own = rows_of(cnn.STUCK)
-    assert (cnn.BAYESIAN[cnn.STUCK].start, own[0]["by_epoch"]["epoch"][-1]) == (0.05, 15)
-    assert [round(row["error"][0], 1) for row in own] == [89.5, 4.7, 10.7]
-    assert [round(row["elbo"][0], 1) for row in own[1:]] == [-1.7, -1.8]
-    assert all(row["elbo"][0] > elbo_of_the_prior() for row in own[1:])
+def setting(*names: str):
+    found = [measured.load(TABLE)["settings"][name] for name in names]
+    return found if len(names) > 1 else found[0]
 
 
-@CLAIMS.says("splits", "1,000 to test on")
-@CLAIMS.says("adam", "Adam at 0.001, batches of 100")
-@CLAIMS.says("begin", "all standard deviations start at 0.01")
-@CLAIMS.says("planes", "with 64 samples an image")
-@CLAIMS.says("draws", "Predictions average 32 weight samples, and four")
-@CLAIMS.says("letters", "Letters are 52 in ten fonts")
-def _() -> None:
-    settings = measured.load(TABLE)["settings"]
-    names = ("epochs", "train", "test", "batch_size", "draws", "few_draws")
-    assert [settings[name] for name in names] == [30, 4000, 1000, 100, 32, 4]
-    assert {row["split"] for row in measured.load(TABLE)["rows"]} == set(range(10))
-    assert cnn.LR == 0.001
-    looked = measured.load(seen.TABLE)
-    assert (looked["settings"]["draws"], looked["rows"][0]["split"]) == (64, 0)
-    labels = looked["rows"][0]["letters"]["label"]
-    assert (len(labels), len(set(labels))) == (520, 52)
-    assert cnn.LIKE_DIGITS == "OoIliSsZzBqgb"
+def ends(values: Iterable[float]) -> tuple[float, float]:
+    return min(own := [*values]), max(own)
+
+
+def never_learned(name: str) -> tuple[int, int]:
+    """Return how many networks are at chance, and how many there are."""
+    return sum(errors(name) > 0.85), len(errors(name))
+
+
+def letters() -> list[str]:
+    return measured.load(seen.TABLE)["rows"][0]["letters"]["label"]
+
+
+# fmt: off
+says("goes from 61,706 parameters to 123,412",
+     lambda: [counting.count(net).total for net in (lenet5(), et.ensemble(lenet5(), MEAN))])
+says("misreads 36 of 1,000 test digits",
+     lambda: ((wrong := seen.known()["digits"].wrong).sum(), len(wrong)))
+says("27 of them are among the 73", doubtful_digits, image("digits", "epistemic", 0.1))
+says("digits with a doubt above 0.2", lambda: seen.CUT)
+says("correctly in 94% of all pairs", lambda: [*{round(one, 2) for one in finds_misread()}],
+     image("digits", "epistemic", -1))
+says("In 52% of these pairs (51% to 62%", lambda: (larger(), *ends(map(larger, CUTS))))
+says("in 51% to 62% of the pairs", lambda: ends(map(larger, CUTS)))
+says("letter has the larger share in 52%", larger, image("letters", "epistemic", 1.2))
+says("you cut the doubt between 0.05 and 0.5", lambda: ends(CUTS))
+says("digits have 37% of it in the epistemic",
+     lambda: seen.doubtful_shares(seen.known()["digits"]).mean(), image("digits", "epistemic", 1.2))
+says("and letters have 37%", lambda: seen.doubtful_shares(seen.known()["letters"]).mean())
+says("in 51% of the pairs", larger_by_weights, image("letters", "epistemic_by_weights", 1.2))
+says("the smaller are both parts",
+     lambda: (np.diff([by_hand(m, 2.0) for m in (0, 1, 2, 4)], axis=0) < 0).all())
+says("from m = 0 to 2 their", lambda: np.ptp([share(m, 2.0) for m in (0, 1, 2)]) < 0.04)
+says("it is 0.17 with", lambda: share(0, 1.0))
+says("0.54 with", lambda: share(0, 3.0))
+says("Ours start small, at 0.01", lambda: by_epoch("wide", "sigma", "conv1")[0],
+     of("wide", "by_epoch", "sigma", "conv1", 0, times=2))
+says("all standard deviations start at 0.01",
+     lambda: [*{one.start for name, one in cnn.BAYESIAN.items() if name != cnn.STUCK}])
+says("arrive at 0.032 or 0.033", lambda: ends(found("STEPS = 1200")["path"][-1]))
+says("ends between 0.029 and 0.033", lambda: ends(last_sigmas("wide", "narrow")),
+     of("wide", "by_epoch", "sigma", "conv2", times=1.1),
+     of("narrow", "by_epoch", "sigma", "dense3", times=0.9))
+says("layer end at 0.019 and 0.020", lambda: last_sigmas("narrow_tenth")[:: len(cnn.LAYERS) - 1],
+     of("narrow_tenth", "by_epoch", "sigma", "conv1", times=1.1))
+says("The epistemic part, with N(0, 1)", doubles,
+     of("wide", "by_epoch", "epistemic", -1, times=0.8),
+     of("wide", "by_epoch", "sigma", "dense1", -1, times=0.8))
+says(["(NLL), a mean-field network is unclear", "In NLL a mean-field network is unclear",
+      "contest's word for a mean-field network"], lambda: beside(MEAN).word == "unclear")
+says("deep ensemble is better than one", lambda: beside(DEEP).word == "better",
+     row("wage", DEEP, 1.5))
+says("on data from 18 sources", lambda: len(units(MEAN)))
+says("9.9 times as long to predict", lambda: reading.costs(MEAN)["predict_seconds"],
+     row("wage", MEAN, 3, "predict_seconds"))
+says("One of ten networks never learned", lambda: never_learned("narrow"))
+says("the other nine misread 4.6%", lambda: errors("narrow")[:9].mean(),
+     of("narrow", "error", times=1.1))
+says("all ten learned", lambda: sum(errors("narrow_tenth") < 0.05))
+says("and misread 3.0%", lambda: errors("narrow_tenth").mean(),
+     of("narrow_tenth", "error", times=1.1))
+says("gave LeNet-5 the prior of", lambda: cnn.BAYESIAN["narrow"].prior_std == 0.1)
+says("the prior, knows nothing | 2.4", sum_of_the_prior)
+says("0.2 | 11.1 | 11.3", lambda: sums("narrow", 1.0), of("narrow", "kl", times=1.1))
+says("0.05 | 1.2 | 1.3", lambda: sums("narrow_tenth", cnn.BAYESIAN["narrow_tenth"].beta),
+     of("narrow_tenth", "kl", times=1.2))
+says("end with a larger sum than one",
+     lambda: max(rows_of("narrow", "elbo", 0)) < -sum_of_the_prior())
+says("more than ten of the 11.1 nats", lambda: 10 < small() < sums("narrow", 1.0)[1],
+     of("narrow", "kl", times=0.1))
+says("at 0.05, nearer to that prior", lambda: cnn.BAYESIAN[cnn.STUCK].start)
+says("one of three networks is at chance", lambda: never_learned(cnn.STUCK))
+says("chance after 15 epochs", lambda: rows_of(cnn.STUCK, "by_epoch", "epoch")[0, -1])
+says("misread 4.7% and 10.7%", lambda: errors(cnn.STUCK)[:2], of("stuck", "error", times=0.9))
+says("a sum of 1.7 and 1.8", lambda: -rows_of(cnn.STUCK, "elbo", 0)[1:],
+     of("stuck", "elbo", times=1.1))
+says("less than the prior's", lambda: min(rows_of(cnn.STUCK, "elbo", 0)[1:]) > -sum_of_the_prior())
+says("Ten splits of", lambda: len({*rows_of("wide", "split")}))
+says("4,000 digits to train on and 1,000 to", lambda: setting("train", "test"))
+says("Adam at 0.001, batches of 100, 30 epochs", lambda: (cnn.LR, *setting("batch_size", "epochs")))
+says("average 32 weight samples, and four", lambda: setting("draws", "few_draws"))
+says("with 64 samples an image", lambda: measured.load(seen.TABLE)["settings"]["draws"])
+says("Letters are 52 in ten fonts", lambda: (n := len({*letters()}), len(letters()) / n))
+says(f"without {cnn.LIKE_DIGITS}, which", lambda: {*cnn.LIKE_DIGITS} < {*letters()})

@@ -1,6 +1,6 @@
 """What *MC dropout* claims: by algebra, by its cells and tables, and by the contest's."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,10 @@ from ensedu.book import measured
 from ensedu.book.experiments import dropout
 from ensedu.book.experiments import running_example as example
 from ensedu.book.experiments.contest import mixes, reading
-from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.networks import DROPPED
 from tests.book.claiming import Change, Claims
-from tests.book.claims.learning.shootout import lengths, on, row, word
+from tests.book.claims.learning.shootout import DEEP, beside, lower, row, units
 from tests.book.conftest import ran
-
-#: What stands in the cells that work by hand, and in the one that trains a network.
-CELLS = ("P, S =", "RATE = 0.2", "WIDTH, START,")
-#: Where the running example's curves are drawn.
-GRID = np.linspace(-4.6, 4.6, 93)
-RATES = (0.02, 0.05, 0.1, 0.2, 0.5)
 
 CLAIMS = Claims(
     "learning/mc-dropout",
@@ -34,299 +27,187 @@ CLAIMS = Claims(
         "average of passes is never worse": "a theorem, in the glossary",
     },
 )
+says, MC = CLAIMS.says, "mc_dropout"
+TABLE, CURVE = "mc-dropout", "mc-dropout-curve"
+table, by_curve = partial(measured.load, TABLE), partial(measured.load, CURVE)
+#: Where the running example's curves are drawn, and in which gap.
+GRID = np.linspace(-4.6, 4.6, 93)
+GAP = (GRID > -1) & (GRID < 1.5)
+RATES = (0.02, 0.05, 0.1, 0.2, 0.5)
 
 
 @cache
-def found() -> dict[str, Any]:
-    """Return what cells of the page find, each by itself."""
-    return {mark: ran(f"book/{CLAIMS.chapter}", mark, np=np, torch=torch, et=et) for mark in CELLS}
+def found(mark: str) -> dict[str, Any]:
+    """Return what a cell of the page finds."""
+    return ran(f"book/{CLAIMS.chapter}", mark, np=np, torch=torch, et=et)
 
 
-def curve(method: str, p: float, number: int = 60) -> dict[str, Any]:
-    """Return means over data of the running example at a rate, or how its spread changed."""
-    summary = measured.load("mc-dropout-curve")["summary"]
-    return measured.row(summary, method=method, p=p, number=number)
+hand, line, net = (partial(found, mark) for mark in ("P, S =", "RATE = 0.2", "WIDTH, START,"))
 
 
-def spread(method: str, place: str) -> float:
-    """Return the mean spread of the running example."""
-    return example.summary_row(method, place, "spread")["mean"]
+def curve(p: float, place: str, score: str) -> float:
+    """Return a mean over data of the running example at a rate, where data lies or in the gap."""
+    return measured.row(by_curve()["summary"], method=MC, p=p, number=60)[place][score]
 
 
-def spreads(method: str, place: str, times: float) -> Change:
-    """Return a change of it."""
-    where = {"contestant": method, "place": place, "score": "spread"}
-    return Change("running-example", "summary", where, "mean", times=times)
+def best(place: str) -> float:
+    return min(RATES, key=lambda p: curve(p, place, "nll"))
 
 
-def of_curve(number: int, method: str, p: float, *way: str, times: float) -> Change:
-    """Return a change of what `curve` returns."""
-    where = {"method": method, "p": p, "number": number}
-    return Change("mc-dropout-curve", "summary", where, *way, times=times)
+def many(said: str, p: float, *keys: str, times: float, rate: bool = False) -> None:
+    """Claim what sixteen times as many points do to passes, or to members without a rate."""
+    where = {"method": MC if p else DEEP, "p": p, "number": 960}
+
+    def value() -> list[float]:
+        own = measured.row(by_curve()["summary"], **where)
+        return [own[key] for key in keys] + [p] * rate
+
+    says(said, value, *(Change(CURVE, "summary", where, k, times=times) for k in keys))
 
 
-def step(digits: int, name: str) -> dict[str, Any]:
-    """Return what a step changes in NLL on the digits."""
-    return measured.row(measured.load("mc-dropout")["summary"][str(digits)]["steps"], step=name)
+def steps(digits: int, key: str = "difference") -> dict[str, float]:
+    """Return by step what it does to the NLL, or how clearly."""
+    own = {one["step"]: one[key] for one in table()["summary"][str(digits)]["steps"]}
+    return {name: own[name] for name in ("training", "averaging", "decay")}
+
+
+def clear_steps() -> list[float]:
+    each = [(steps(n), steps(n, "adjusted")) for n in (400, 1200)]
+    return [own[name] for own, p in each for name in own if p[name] < 0.05]
 
 
 def of_step(digits: int, name: str, key: str, times: float) -> Change:
-    """Return a change of it."""
-    return Change("mc-dropout", "summary", str(digits), "steps", {"step": name}, key, times=times)
+    return Change(TABLE, "summary", str(digits), "steps", {"step": name}, key, times=times)
 
 
-def by_passes(digits: int) -> np.ndarray:
-    """Return NLLs by rate and number of passes, (rates, S)."""
-    rows = measured.load("mc-dropout")["rows"]
-    return np.mean([row["by_passes"] for row in rows if row["train"] == digits], axis=0)
+def above(passes: int) -> list[bool]:
+    """Say at each rate, for both numbers of digits, whether so many passes lose to masks off."""
+    found = []
+    for digits in dropout.EPOCHS:
+        own = [row["by_passes"] for row in table()["rows"] if row["train"] == digits]
+        off = table()["summary"][str(digits)]["settings"]["off"]
+        found += (np.mean(own, axis=0)[:, dropout.PASSES.index(passes)] > off).tolist()
+    return found
 
 
-def masks_off(digits: int) -> np.ndarray:
-    """Return the NLLs of the same networks with masks off, (rates,)."""
-    return np.array(measured.load("mc-dropout")["summary"][str(digits)]["settings"]["off"])
+def parts() -> list[int]:
+    """Return how many digits train at most, choose and test."""
+    return [len(labels) for _, labels in dropout.split_digits(max(dropout.EPOCHS), 0)]
 
 
-def mixed(contestant: str, times: float) -> Change:
-    """Return a change of how sure a contestant is of concrete."""
-    return Change(mixes.TABLE, "rows", {"contestant": contestant}, "std", times=times)
-
-
-@CLAIMS.says(
-    "predict",
-    "far at rate 0.2, and 1.01 times",
-    of_curve(960, "mc_dropout", 0.05, "ratio", times=1.1),
-)
-@CLAIMS.says(
-    "more-points", "1.02 times as far apart (95% interval",
-    of_curve(960, "mc_dropout", 0.2, "ratio", times=0.9),
-    of_curve(960, "mc_dropout", 0.2, "low", times=0.9),
-    of_curve(960, "mc_dropout", 0.2, "regions", "spread", times=1.1),
-)  # fmt: skip
-@CLAIMS.says(
-    "closer", "to 0.67 of their distance",
-    of_curve(960, "deep_ensemble", 0.0, "ratio", times=1.2),
-)  # fmt: skip
-@CLAIMS.says(
-    "members",
-    "0.67 times as far apart (0.48",
-    of_curve(960, "deep_ensemble", 0.0, "high", times=1.2),
-)
-def _() -> None:
-    expected = {
-        ("mc_dropout", 0.2): [1.02, 0.94, 1.11],
-        ("mc_dropout", 0.05): [1.01, 0.93, 1.09],
-        ("deep_ensemble", 0.0): [0.67, 0.48, 0.86],
-    }
-    for key, wanted in expected.items():
-        own = curve(*key, 960)
-        assert [round(own[name], 2) for name in ("ratio", "low", "high")] == wanted
-        means = own["regions"]["spread"] / curve(*key)["regions"]["spread"]
-        assert abs(means - own["ratio"]) < 0.07
-    assert 960 / 60 == 16
-    apart = [curve("mc_dropout", p)["regions"]["spread"] for p in RATES]
-    assert apart == sorted(apart)
-    rows = measured.load("mc-dropout-curve")["rows"]
-    assert len({row["data_seed"] for row in rows}) == 10
-
-
-@CLAIMS.says(
-    "live", "choose 0.02 instead of 0.2",
-    of_curve(60, "mc_dropout", 0.02, "regions", "spread", times=2),
-)  # fmt: skip
-def _() -> None:
-    """The page trains the running example, at these rates."""
-    low, high = (curve("mc_dropout", p)["regions"]["spread"] for p in (0.02, 0.2))
-    assert high > 1.5 * low
-
-
-@CLAIMS.says("four", "first output is 2.5, 2.5, −3.5")
-@CLAIMS.says("contribute", "three units contribute 1, 4 and −3")
-@CLAIMS.says("variance", "the variance is 1 + 16")
-def _() -> None:
-    own = found()["P, S ="]
-    assert own["y"][:, 0, 0].tolist() == [2.5, 2.5, -3.5, -5.5]
-    parts = own["x"][0] * own["W"][:, 0]
-    assert parts.tolist() == [1, 4, -3]
-    assert (own["P"] / (1 - own["P"]), (parts**2).sum()) == (1, 26)
-    masks = np.stack(np.meshgrid(*[[0, 2]] * 3), axis=-1).reshape(-1, 3)
-    assert (masks @ parts).var() == 26
-
-
-@CLAIMS.says("known", "the slope is known to 0.003")
-@CLAIMS.says("best", "the best weight is 1.6")
-@CLAIMS.says("still", "still have a standard deviation of 0.8")
-@CLAIMS.says("drop", "drop the input with probability 0.2")
-def _() -> None:
-    own = found()["RATE = 0.2"]
-    assert (own["number"], own["RATE"]) == (100_000, 0.2)
-    assert round(own["known"], 3) == 0.003
-    tried = np.linspace(1, 2.5, 1501)
-    x, y = own["x"], own["y"]
+def best_weight() -> float:
+    """Return the weight with the least squares, on average over masks, of many that are tried."""
+    x, y, tried = line()["x"], line()["y"], np.linspace(1, 2.5, 1501)
     squares = (y**2).sum() - 2 * tried * (x @ y) + tried**2 * (x @ x)
-    best = tried[(squares + 0.25 * (x @ x) * tried**2).argmin()]
-    assert abs(best - own["w"]) < 1e-3
-    assert round(own["w"], 2) == 1.6
-    draws = own["w"] * (np.random.default_rng(1).random(100_000) >= 0.2) / 0.8
-    assert round(draws.std(), 2) == round(own["apart"], 2) == 0.8
+    return tried[(squares + 0.25 * (x @ x) * tried**2).argmin()]
 
 
-@CLAIMS.says("contest", "dropout takes part with 32 passes")
-def _() -> None:
-    assert DROPPED == 0.1
-    assert CONTESTANTS["mc_dropout"].method == "mc_dropout"
+def wider_in_the_gap(method: str) -> float:
+    """Return the spread in the gap over that at the data, in the running example."""
+    own = [example.summary_row(method, place, "spread")["mean"] for place in ("gap", "regions")]
+    return own[0] / own[1]
 
 
-@CLAIMS.says("unclear", "lower on 13 of the 18 sources", row("gpa2", "mc_dropout", 1.2))
-@CLAIMS.says("sources", "on data from 18 sources by their")
-def _() -> None:
-    assert word("mc_dropout") == "unclear"
-    sources = [*reading.compared()["mc_dropout"].sources.values()]
-    assert (sum(one < 0 for one in sources), len(sources)) == (13, 18)
-    assert on("diamonds", "mc_dropout") > 5 * sorted(sources)[-2]
+def spreads(method: str, place: str) -> Change:
+    where = {"contestant": method, "place": place, "score": "spread"}
+    return Change("running-example", "summary", where, "mean", times=1.1)
 
 
-@CLAIMS.says(
-    "cost", "34 times as long to predict",
-    Change("contest/wage", "rows", {"contestant": "mc_dropout"}, "predict_seconds", times=3),
-)  # fmt: skip
-def _() -> None:
-    assert round(reading.costs("mc_dropout")["predict_seconds"]) == 34
-
-
-@CLAIMS.says(
-    "training", "lowers the NLL by 0.019 nats", of_step(1200, "training", "difference", 1.1),
-    of_step(1200, "training", "adjusted", 1.3),
-)  # fmt: skip
-@CLAIMS.says(
-    "averaging", "with 1,200 digits and with 400", of_step(400, "averaging", "adjusted", 0.1)
-)
-@CLAIMS.says(
-    "steps", "change the NLL by −0.044, −0.017",
-    of_step(400, "decay", "difference", 1.1), of_step(1200, "averaging", "difference", 2),
-)  # fmt: skip
-@CLAIMS.says("tested", "For each number of digits three steps were")
-@CLAIMS.says("only", "with a corrected p-value of 0.042")
-@CLAIMS.says("as-well", "three with 400 digits as well")
-def _() -> None:
-    names = "training", "averaging", "decay"
-    wanted = {400: [-0.044, -0.017, -0.051], 1200: [-0.019, 0.002, -0.009]}
-    for digits, values in wanted.items():
-        tested = measured.load("mc-dropout")["summary"][str(digits)]["steps"]
-        assert {one["step"] for one in tested} == {*names}
-        assert [round(step(digits, name)["difference"], 3) for name in names] == values
-        clear = [name for name in names if step(digits, name)["adjusted"] < 0.05]
-        assert clear == (["training"] if digits == 1200 else [])
-    assert round(step(1200, "training")["adjusted"], 3) == 0.042
-    # The least of three is adjusted threefold, and would be the least of six.
-    every = sorted(step(digits, name)["adjusted"] for digits in wanted for name in names)
-    assert round(2 * every[0], 3) in (0.084, 0.085)
-    assert every[1] > 2 * every[0]
-
-
-@CLAIMS.says(
-    "four-of-eight", "in four of our eight cases 64",
-    Change("mc-dropout", "summary", "1200", "settings", "off", 0, times=0.95),
-    Change("mc-dropout", "rows", {"train": 400}, "by_passes", times=1.2),
-)  # fmt: skip
-def _() -> None:
-    """At every rate one pass is above masks off; the link shows one where 64 are, too."""
-    above = []
-    for digits in (400, 1200):
-        assert (by_passes(digits)[:, 0] > masks_off(digits)).all()
-        above += (by_passes(digits)[:, -1] > masks_off(digits)).tolist()
-    assert dropout.PASSES[-1] == 64
-    assert (sum(above), len(above)) == (4, 8)
-    assert above[-1]
-
-
-@CLAIMS.says("digits", "1,797 digits in 10 splits")
-@CLAIMS.says("networks", "Networks 64-64-64-10, 3 initializations")
-@CLAIMS.says("rates", "among 0.05, 0.1, 0.2 and 0.5")
-def _() -> None:
-    table = measured.load("mc-dropout")
-    assert table["settings"] == dropout.EXPERIMENT.settings
-    assert table["settings"]["starts"] == 3
-    assert table["settings"]["lr"] == 0.002
-    assert table["settings"]["rates"] == [0.05, 0.1, 0.2, 0.5]
-    assert {(row["train"], row["split"]) for row in table["rows"]} == {
-        (digits, split) for digits in (400, 1200) for split in range(10)
-    }
-    assert dropout.SIZES == (64, 64, 64, 10)
-    parts = [len(labels) for _, labels in dropout.split_digits(1200, 0)]
-    assert parts == [1200, 297, 300]
-    assert sum(parts) == 1797
-    steps = [epochs * -(-digits // 32) for digits, epochs in dropout.EPOCHS.items()]
-    assert all(1500 <= number <= 1560 for number in steps)
-
-
-@CLAIMS.says(
-    "five-rates", "0.02 has the lowest NLL",
-    of_curve(60, "mc_dropout", 0.02, "regions", "nll", times=0.5),
-    of_curve(60, "mc_dropout", 0.2, "gap", "nll", times=1.5),
-)  # fmt: skip
-@CLAIMS.says("moves", "it moved w from 2 to 1.6")
-def _() -> None:
-    best = {
-        place: min(RATES, key=lambda p: curve("mc_dropout", p)[place]["nll"])
-        for place in ("regions", "gap")
-    }
-    assert best == {"regions": 0.02, "gap": 0.2}
-    errors = [curve("mc_dropout", p)["regions"]["rmse"] for p in RATES]
-    assert errors == sorted(errors)
-    assert round(errors[-1], 2) == 0.31
-    assert round(curve("mc_dropout", 0.5)["regions"]["spread"], 2) == 0.17
-
-
-@CLAIMS.says("stands-out", "1.8 times that at the data", spreads("mc_dropout", "gap", 1.1))
-@CLAIMS.says("ensemble", "deep ensemble it is 5.4 times", spreads("deep_ensemble", "regions", 1.1))
-def _() -> None:
-    names = "mc_dropout", "deep_ensemble"
-    ratios = [spread(name, "gap") / spread(name, "regions") for name in names]
-    assert [round(ratio, 1) for ratio in ratios] == [1.8, 5.4]
-
-
-@CLAIMS.says("surest", "surest in the middle of the gap")
-@CLAIMS.says("hump", "there is a hump in the gap")
-def _() -> None:
-    own = found()["WIDTH, START,"]
-    one, grid = own["one"], own["grid"]
-    assert np.diff(one**2, 2).min() > -1e-9
-    assert abs(grid[one.argmin()] - 0.25) < 0.5  # of the gap from -1 to 1.5
+def surest_in_the_gap() -> bool:
+    """Say whether the square of the page's curve is convex, and least in the middle of the gap."""
+    one, grid = net()["one"], net()["grid"]
     with torch.no_grad():
         x = torch.tensor(grid[:, None]).repeat(4000, 1, 1)
-        passes = own["net"][1:](x).numpy()[..., 0]
-    assert np.allclose(passes.std(axis=0), one, rtol=0.1)
+        passes = net()["net"][1:](x).numpy()[..., 0]
+    convex = np.diff(one**2, 2).min() > -1e-9 and np.allclose(passes.std(axis=0), one, rtol=0.1)
+    return convex and abs(grid[one.argmin()] - GRID[GAP].mean()) < 0.5
+
+
+def hump(method: str) -> float:
+    """Return the largest spread in the gap of the running example's figure."""
     table = measured.load("running-example-curves")["rows"]
-    most = [
-        np.array(measured.row(table, contestant=name)["spread"])[(-1 < GRID) & (GRID < 1.5)].max()
-        for name in ("mc_dropout", "deep_ensemble")
-    ]
-    assert 0.4 < most[0] / most[1] < 0.6
+    return np.array(measured.row(table, contestant=method)["spread"])[GAP].max()
 
 
-@CLAIMS.says(
-    "sixteen", "dropout is 16 megapascals wide", mixed("single", 1.2), mixed("mc_dropout", 1.1)
-)
-def _() -> None:
-    weak = mixes.chosen()[0]
-    assert (weak.name, weak.kind) == ("weak", "ordinary")
-    assert [round(lengths(name)[0]) for name in ("mc_dropout", "single")] == [16, 11]
+def width(contestant: str) -> float:
+    """Return how long the interval for the weak mix is, MPa."""
+    return np.diff(mixes.intervals(contestant), axis=0)[0, 0]
 
 
-@CLAIMS.says("two-layers", "nothing in one layer; with two")
-def _() -> None:
-    assert example.SIZES == (1, 50, 50, 1)
+def mixed(contestant: str) -> Change:
+    return Change(mixes.TABLE, "rows", {"contestant": contestant}, "std", times=1.2)
 
 
-@CLAIMS.says("summary", "dropout is unclear compared with one")
-def _() -> None:
-    assert word("mc_dropout") == "unclear"
-
-
-@CLAIMS.says("ex-copies", "The passes have a standard deviation of")
-def _() -> None:
-    tried, penalty = np.linspace(0, 3, 3001), 0.25 / 100
-    w = 2 / (1 + penalty)
-    loss = (2 - tried) ** 2 + penalty * tried**2
-    assert np.isclose(tried[loss.argmin()], w, rtol=0, atol=6e-4)
-    assert (round(w, 3), round(np.sqrt(penalty) * w, 2)) == (1.995, 0.10)
+# fmt: off
+many("1.02 times as far at rate 0.2", 0.2, "ratio", times=0.9, rate=True)
+many("1.01 times at rate 0.05", 0.05, "ratio", times=1.1, rate=True)
+many("they are 1.02 times as far apart", 0.2, "ratio", times=1.1)
+many("interval 0.94 to 1.11", 0.2, "low", "high", times=0.9)
+many("to 0.67 of their distance", 0.0, "ratio", times=1.2)
+many("0.67 times as far apart (0.48 to 0.86)", 0.0, "ratio", "low", "high", times=1.2)
+says("a higher rate moves the passes apart",
+     lambda: np.all(np.diff([curve(p, "regions", "spread") for p in RATES]) > 0))
+says("choose 0.02 instead of 0.2",
+     lambda: curve(0.2, "regions", "spread") > 1.5 * curve(0.02, "regions", "spread"))
+says("over ten data sets", lambda: len({one["data_seed"] for one in by_curve()["rows"]}))
+says("first output is 2.5, 2.5, −3.5 and −5.5", lambda: hand()["y"][:, 0, 0])
+says("three units contribute 1, 4 and −3", lambda: hand()["x"][0] * hand()["W"][:, 0])
+says("the factor $p/(1-p)$ is 1", lambda: hand()["P"] / (1 - hand()["P"]))
+says("the variance is 1 + 16", lambda: (hand()["x"][0] * hand()["W"][:, 0])[:2] ** 2)
+says("100,000 points the slope is known to 0.003", lambda: (line()["number"], line()["known"]))
+says("the best weight is 1.6", best_weight)
+says("it moved w from 2 to 1.6", lambda: (2, line()["w"]))
+says("still have a standard deviation of 0.8", lambda: line()["apart"])
+says("drop the input with probability 0.2", lambda: line()["RATE"])
+says("takes part with 32 passes at rate 0.1", lambda: (reading.passes(MC), DROPPED))
+says(["it is unclear: its NLL", "dropout is unclear compared"],
+     lambda: beside(MC).word == "unclear")
+says("data from 18 sources by their", lambda: len(units(MC)))
+says("13 of the 18 sources", lambda: (lower(MC), len(units(MC))), row("gpa2", MC, 1.2))
+says("but much higher on one", lambda: units(MC)[-1] > 5 * units(MC)[-2])
+says("34 times as long to predict", lambda: reading.costs(MC)["predict_seconds"],
+     row("wage", MC, 3, "predict_seconds"))
+says("because it makes 32 passes", lambda: reading.passes(MC))
+says("lowers the NLL by 0.019 nats", lambda: -steps(1200)["training"],
+     of_step(1200, "training", "difference", 1.1))
+says("−0.044, −0.017 and −0.051", lambda: [*steps(400).values()])
+says("by −0.019, +0.002 and −0.009", lambda: [*steps(1200).values()],
+     of_step(1200, "averaging", "difference", 2))
+says("For each number of digits three steps were",
+     lambda: {len(steps(n)) for n in (400, 1200)} == {3})
+says("Only the −0.019 is clear", clear_steps, of_step(1200, "training", "adjusted", 1.3))
+says("with a corrected p-value of 0.042", lambda: steps(1200, "adjusted")["training"])
+says(["among all six would be 0.085", "but not once we count the three"],
+     lambda: 0.0835 < 2 * steps(1200, "adjusted")["training"] < 0.0855)
+says("with 1,200 digits and with 400",
+     lambda: [n for n in (1200, 400) if steps(n, "adjusted")["averaging"] > 0.05],
+     of_step(400, "averaging", "adjusted", 0.1))
+says("in four of our eight cases 64", lambda: (sum(above(64)), len(above(64)), dropout.PASSES[-1]),
+     Change(TABLE, "summary", "1200", "settings", "off", 0, times=0.95),
+     Change(TABLE, "rows", {"train": 400}, "by_passes", times=1.2))
+says("The average must make up for this first", lambda: all(above(1)))
+says("1,797 digits in 10 splits",
+     lambda: (sum(parts()), len({one["split"] for one in table()["rows"]})))
+says("300 to test on, 297 to choose on", lambda: parts()[:0:-1])
+says("and 400 or 1,200 of the rest", lambda: sorted({one["train"] for one in table()["rows"]}))
+says("Networks 64-64-64-10", lambda: dropout.SIZES)
+says("3 initializations", lambda: table()["settings"]["starts"])
+says("1,500 steps of AdamW",
+     lambda: all(1500 <= own * -(-n // 32) <= 1560 for n, own in dropout.EPOCHS.items()))
+says("learning rate of 0.002", lambda: table()["settings"]["lr"])
+says("among 0.05, 0.1, 0.2 and 0.5", lambda: table()["settings"]["rates"])
+says("of five rates, 0.02 has", lambda: (len(RATES), best("regions")))
+says("at the data and 0.2 in the gap", lambda: best("gap"),
+     Change(CURVE, "summary", {"method": MC, "p": 0.2}, "gap", "nll", times=1.5))
+says("because it moves the average, too",
+     lambda: np.all(np.diff([curve(p, "regions", "rmse") for p in RATES]) > 0))
+says("gap is 1.8 times that", lambda: wider_in_the_gap(MC), spreads(MC, "gap"))
+says("it is 5.4 times", lambda: wider_in_the_gap(DEEP), spreads(DEEP, "regions"))
+says("surest in the middle of the gap", surest_in_the_gap)
+says("there is a hump in the gap", lambda: 0.4 < hump(MC) / hump(DEEP) < 0.6)
+says("dropout is 16 megapascals wide", lambda: width(MC), mixed(MC))
+says("that of one network is 11", lambda: width("single"), mixed("single"))
+says("mix of concrete, an ordinary one", lambda: mixes.chosen()[0].kind == "ordinary")
+says("two hidden layers the proposition no longer", lambda: example.SIZES == (1, 50, 50, 1))
+says("The passes have a standard deviation of", lambda: round(0.05 * 2 / (1 + 1 / 400), 2) == 0.1)
+says("= 1.995", lambda: 2 / (1 + 1 / 400))
