@@ -64,6 +64,7 @@ def test_a_page_says_what_is_claimed_and_a_wrong_number_or_table_is_noticed(tabl
     with changed(deeper), pytest.raises(AssertionError, match=r"1.70 .* something else than \[1.8"):
         claims.all[0].holds()
     claims.all[0].holds()
+    claiming.Claim("1-50-1, below -3", lambda: (1, 50, 1, -3), ()).holds()
     for value in ((0.4, 6), (0.41, 7), 0.416, (), False):
         with pytest.raises(AssertionError, match="41%"):
             claiming.Claim("in 41% of the six", lambda value=value: value, ()).holds()
