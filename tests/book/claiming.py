@@ -64,14 +64,23 @@ class Change:
         became = f"times {self.times}" if self.to is None else f"to {self.to!r}"
         return f"{self.table}: {' > '.join(map(str, self.way))} {became}"
 
-    def apply(self, table: dict[str, Any]) -> None:
-        """Change a table, which must be another one then."""
+    def places(self, table: dict[str, Any]) -> list[Any]:
+        """Return all that holds a value to change."""
         places: list[Any] = [table]
         for step in self.way[:-1]:
             places = [found for place in places for found in follow(place, step)]
         assert places, f"{self}: no row has these values"
+        return places
+
+    def before(self) -> Any:
+        """Return the value to change, as the table has it, or the mean of several."""
+        found = [place[self.way[-1]] for place in self.places(measured.load(self.table))]
+        return found[0] if len(found) == 1 else np.mean(found, axis=0)
+
+    def apply(self, table: dict[str, Any]) -> None:
+        """Change a table, which must be another one then."""
         last = self.way[-1]
-        for place in places:
+        for place in self.places(table):
             new = multiplied(place[last], self.times) if self.to is None else self.to
             assert new != place[last], f"{self}: changes nothing"
             place[last] = new
@@ -128,6 +137,14 @@ class Claims:
         """
         first, *others = [said] if isinstance(said, str) else said
         self.all += [Claim(first, value, changes), *(Claim(one, value, ()) for one in others)]
+
+    def reads(
+        self, said: str, *way: str | int | Mapping[str, Any],
+        of: Callable[[Any], Any] = lambda found: found, times: float = 2, to: Any = None,
+    ) -> None:  # fmt: skip
+        """Claim what a table holds at the end of a way, or `of` that; a change must be noticed."""
+        change = Change(*way, times=times if to is None else None, to=to)
+        self.says(said, lambda: of(change.before()), change)
 
 
 @dataclass(frozen=True)
