@@ -38,6 +38,14 @@ def pytest_generate_tests(metafunc):
             metafunc.parametrize(name, values, indirect=name != "page", scope="session")
 
 
+PYTHON = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+
+
+def blocks(file):
+    """Return the programs in Python that a page shows."""
+    return PYTHON.findall(file.read_text(encoding="utf-8"))
+
+
 @cache
 def read(page):
     """Return the notebook of a page."""

@@ -8,12 +8,12 @@ import ast
 import re
 from itertools import dropwhile, takewhile
 
-import pytest
-
 from ensedu.book.page.practice import RIGHT, UNFINISHED
+from scripts.source_lines import cells_of
 
 OPENING = ":::::{admonition} You will be able to\n:class: opening\n"
 MOST_CODE = 40  # lines that are not folded
+MOST_LINES, FIRST_LINES, LEAST_CHANGES = 25, 8, 3  # of a cell, of the first one; cells that ask
 SENTENCE_END = re.compile(r"[.?!](?=\s|$)")
 # What stands in the text of exercises, in the order of the page.
 MARK = re.compile(
@@ -133,27 +133,23 @@ def attempts(source):
     return [ast.unparse(call) for call in calls if ast.unparse(call.func) == "attempt"]
 
 
-def test_title_and_one_sentence(chapter):
-    first = chapter.cells[0]
-    assert first.cell_type == "markdown"
+def test_a_title_and_one_sentence_and_then_a_figure(chapter):
+    first, figure = chapter.cells[:2]
     title, _, rest = first.source.strip().partition("\n")
-    assert re.match(r"# \S", title)
+    assert first.cell_type == "markdown" and re.match(r"# \S", title)
     assert "\n\n" not in rest.strip(), "one paragraph"
     assert len(SENTENCE_END.findall(rest)) == 1, "one sentence"
     assert rest.rstrip().endswith((".", "?", "!"))
+    assert figure.cell_type == "code" and is_figure(figure)
 
 
-def test_figure_comes_first(chapter):
-    assert chapter.cells[1].cell_type == "code"
-    assert is_figure(chapter.cells[1])
-
-
-def test_opening(chapter):
-    parts = ["**Before you start**: ", "**Predict.** ", "{dropdown} Answer"]
-    places = [opening(chapter).find(part) for part in parts]
-    assert places == sorted(places)
-    assert -1 not in places
-    assert 3 <= len(goals(chapter)) <= 5
+def test_cells_are_short_and_three_say_what_to_change(chapter):
+    first, *others = cells_of(chapter)
+    assert len(first.splitlines()) <= FIRST_LINES, first
+    for cell in others:
+        assert len(cell.splitlines()) <= MOST_LINES, cell
+    asked = re.findall("^# Change this: ", "\n".join([first, *others]), flags=re.MULTILINE)
+    assert len(asked) >= LEAST_CHANGES
 
 
 def test_sections_in_order(chapter):
@@ -227,11 +223,3 @@ def test_code_exercises_can_be_tried(chapter):
         asked = attempts(yours.source)
         assert asked, label
         assert asked[-1] in [call for cell in solution for call in attempts(cell.source)], label
-
-
-@pytest.mark.parametrize(
-    "source", ["```{exercise}\n:label: a\n**Code** (goals 1, 2). Do it.\n```", "## Other"]
-)
-def test_the_reader_of_exercises(source):
-    expected = {"a": ("Code", {1, 2})} if "exercise" in source else {}
-    assert exercises([("text", source)]) == expected

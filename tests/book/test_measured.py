@@ -1,13 +1,13 @@
-"""Measurements are found by name, and a row by its keys."""
+"""Measurements are found by name, and a row by its keys; tables of pages are those of the files."""
 
-import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from ensedu.book import measured
+from scripts.tables import on_page, speed, starts, whole
+from tests.zoo import results
 
 ROWS = [
     {"method": "rank1", "m": 5, "B": 7, "ratio": 1.5},
@@ -16,15 +16,10 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("name", measured.names())
-def test_a_measurement_is_its_file(name):
-    path = Path(measured.__file__).parent / "results" / f"{name}.json"
-    assert measured.load(name) == json.loads(path.read_text(encoding="utf-8"))
-    assert {"name", "capability", "cores", "versions"} <= measured.load(name)["machine"].keys()
-
-
-def test_the_chapters_measurements_exist():
-    assert {"scaling", "speed-cpu"} <= set(measured.names())
+def test_a_measurement_says_where_it_was_made():
+    assert {"scaling", "contest/digits"} <= {*measured.names()}
+    for name in measured.names():
+        assert {"name", "capability", "cores", "versions"} <= measured.load(name)["machine"].keys()
 
 
 def test_one_row_is_found_by_its_keys():
@@ -36,23 +31,18 @@ def test_one_row_is_found_by_its_keys():
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda: measured.load("speed"), ValueError, r"'scaling', .*'speed-cpu'.*, got 'speed'"),
-        (lambda: measured.load("../speed-cpu"), ValueError, "name must be one of .*'scaling'"),
+        (lambda: measured.load("../scaling"), ValueError, "name must be one of .*'scaling'"),
         (lambda: measured.load(3), TypeError, r"name must be one of .*, got 3 \(int\)"),
-        (
-            lambda: measured.row(ROWS, m=5, B=8),
-            ValueError,
-            "keys must fit a row, got m=5, B=8; m is one of 5, 3; B is one of 7, 11$",
-        ),
-        (
-            lambda: measured.row(ROWS, n=5),
-            ValueError,
-            "keys must fit a row, got n=5; n is one of None$",
-        ),
         (
             lambda: measured.row(ROWS, m=5),
             ValueError,
             "keys must fit one row, got m=5, which fits 2$",
+        ),
+        (lambda: measured.row(ROWS, n=5), ValueError, "fit a row, got n=5; n is one of None$"),
+        (
+            lambda: measured.row(ROWS, m=5, B=8),
+            ValueError,
+            "keys must fit a row, got m=5, B=8; m is one of 5, 3; B is one of 7, 11$",
         ),
     ],
 )
@@ -66,3 +56,31 @@ def test_it_needs_the_standard_library_only():
     code = f"import sys, ensedu.book.measured; print({others} & sys.modules.keys())"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("table", "written", "name", "by_hand"),
+    [
+        ("zoo", results.table, "zoo", (
+            "| deep ensemble | BatchEnsemble, rank-1 BNN, mean-field BNN | MC dropout |",
+            '| LeViT (timm): `shared=["*.attention_biases"]` | ✓ | ✓ˢ | ¹ | ✓ |',
+        )),
+        ("speed", speed, "speed-cpu", (
+            "| BatchEnsemble, width 256, 32 examples | 1.20 | 1.12 | 1.54 | – | – |",
+            "| mean-field BNN, width 256, 32 examples | 6.20 | – | 13.66 | 5.70 | 8.06 |",
+        )),
+        ("whole", whole, "whole-models", ()),
+        ("starts", starts, "starts", ()),
+    ],
+)  # fmt: skip
+def test_the_tables_of_pages_are_what_was_measured(table, written, name, by_hand):
+    words = on_page(table)
+    assert words == written(measured.load(name))
+    assert all(line in words for line in by_hand)
+
+
+def test_what_a_page_says_below_its_table_of_memory():
+    found = measured.load("whole-models")["contestants"]
+    peaks = {name: one["peak_bytes"] for name, one in found.items()}
+    assert peaks["batch_ensemble"] > peaks["deep_ensemble"] > 3 * peaks["one network"]
+    assert peaks["batch_ensemble, a part each"] < peaks["4 networks in turn"]

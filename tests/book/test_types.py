@@ -9,12 +9,10 @@ import re
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import ensedu
+from tests.book.conftest import ROOT, blocks
 
-ROOT = Path(__file__).parents[2]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 #: A paragraph that ends in "::", and the indented lines after it.
 LITERAL = re.compile(r"::\n\n((?:(?:    .*)?\n)+)")
 # What the code of a module's docstring takes for granted.
@@ -35,6 +33,7 @@ net: Any
 optimizer: Any
 batch: Any
 """
+TORCH = "from ensedu.torch import mlp\nfrom ensedu.torch.train.checkpoints import resume, save\n"
 
 
 def modules():
@@ -46,26 +45,21 @@ def modules():
 def documented(module):
     """Yield (name, docstring) of a module and of what it defines."""
     yield module.__name__, inspect.getdoc(module) or ""
-    for name, thing in vars(module).items():
-        if getattr(thing, "__module__", "") != module.__name__:
-            continue
-        if inspect.isfunction(thing):
-            yield f"{module.__name__}.{name}", inspect.getdoc(thing) or ""
-        elif inspect.isclass(thing):
-            yield f"{module.__name__}.{name}", inspect.getdoc(thing) or ""
-            for key, part in vars(thing).items():
-                if inspect.isfunction(part):
-                    yield f"{module.__name__}.{name}.{key}", inspect.getdoc(part) or ""
+    own = [
+        one for one in vars(module).values() if getattr(one, "__module__", "") == module.__name__
+    ]
+    parts = [part for one in own if inspect.isclass(one) for part in vars(one).values()]
+    for thing in [*own, *parts]:
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            yield f"{module.__name__}.{thing.__qualname__}", inspect.getdoc(thing) or ""
 
 
 def examples():
     """Return name to program of every example: of pages, and those after >>> and "::"."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    programs = {f"README_{i}": block for i, block in enumerate(BLOCK.findall(readme))}
+    programs = {f"README_{i}": block for i, block in enumerate(blocks(ROOT / "README.md"))}
     for page in sorted((ROOT / "book" / "api").glob("*.md")):
         if page.stem != "training":  # it shows Lightning, which is absent here
-            blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
-            programs[f"page_{page.stem}"] = "\n".join(blocks)
+            programs[f"page_{page.stem}"] = "\n".join(blocks(page))
     for module in modules():
         for name, text in documented(module):
             parts = doctest.DocTestParser().get_examples(text)
@@ -75,19 +69,10 @@ def examples():
         for i, literal in enumerate(LITERAL.findall(inspect.getdoc(module) or "")):
             code = textwrap.dedent(literal)
             if is_program(code):
-                programs[f"{module.__name__}_{i}"] = given(module.__name__) + code
+                more = TORCH if module.__name__.startswith("ensedu.torch") else ""
+                given = GIVEN.format(module=module.__name__)
+                programs[f"{module.__name__}_{i}"] = given + more + code
     return programs
-
-
-def given(module):
-    """Return what the example of a module takes for granted."""
-    more = ""
-    if module.startswith("ensedu.torch"):
-        more = (
-            "from ensedu.torch import mlp\n"
-            "from ensedu.torch.train.checkpoints import resume, save\n"
-        )
-    return GIVEN.format(module=module) + more
 
 
 def is_program(code):

@@ -1,0 +1,276 @@
+"""What the book's own extensions of Sphinx make of a page: boxes, folds, buttons, minutes."""
+
+import ast
+import re
+import subprocess
+import sys
+
+import pytest
+from bs4 import BeautifulSoup
+from docutils import nodes
+from docutils.utils import new_document
+from sphinx.errors import ConfigError, ExtensionError
+
+from book._ext import launch
+from book._ext.checked import CLAIMS, module
+from book._ext.folds import FoldCells, first_line, fold, shows
+from book._ext.reading import read
+from ensedu.book.page.method_table import method_table
+from tests.book import conftest
+from tests.book.conftest import NOTEBOOKS, ROOT
+
+CONF = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+extensions = ["myst_parser", "sphinx_design", "checked", "opening"]
+myst_enable_extensions = ["colon_fence"]
+"""
+GOALS = "1. Count.\n2. Write.\n3. Say."
+BEFORE = "**Before you start**: [another page](lake.md)."
+PREDICT = "**Predict.** How many?"
+ANSWER = "::::{dropdown} Answer\nTwo words.\n::::"
+
+
+def opening(*body, title="You will be able to"):
+    """Return a page with an opening box."""
+    parts = (f":::::{{admonition}} {title}\n:class: opening", *body, ":::::", "word " * 250)
+    return "# Title\n\n" + "\n\n".join(parts)
+
+
+# Pages with a fault in their third line, and what is said of it.
+FAULTS = {
+    "titled": (opening(GOALS, BEFORE, PREDICT, ANSWER, title="You may"), "got 'You may'"),
+    "no-goals": (opening(BEFORE, PREDICT, ANSWER), "list of 3 to 5 goals, got none"),
+    "two-goals": (opening("1. Go.\n2. Go.", BEFORE, PREDICT, ANSWER), "3 to 5 goals, got 2"),
+    "six-goals": (opening("1. Go.\n" * 6, BEFORE, PREDICT, ANSWER), "goals, got 6"),
+    "no-before": (opening(GOALS, PREDICT, ANSWER), "begins with **Before you start**"),
+    "late-words": (opening(GOALS, f"Well: {BEFORE}", PREDICT, ANSWER), "with **Before you start**"),
+    "no-predict": (opening(GOALS, BEFORE, ANSWER), "begins with **Predict.**"),
+    "no-answer": (opening(GOALS, BEFORE, PREDICT), "must fold its answer"),
+    "order": (opening(BEFORE, GOALS, PREDICT, ANSWER), "in this order"),
+    "between": (opening(GOALS, "Words.", BEFORE, PREDICT, ANSWER), "nothing between them"),
+}
+REFERENCES = "\n\n:::{dropdown} References\nHansen 1990\n:::\n"
+PAGES = {
+    "index": "# Book\n\n```{toctree}\n:glob:\n\nbook/*\nbook/*/*\n```\n",
+    "book/guide": "# Guide\n\n(how-a-number-is-checked)=\n## How a number is checked\n",
+    "book/pond/two-ponds": f"# A\n\n## B\n\n:::{{dropdown}} C\nD\n:::{REFERENCES}",
+    "book/pond/lake": "# A\n\n:::{admonition} A word\n:class: note\nOf warning.\n:::\n\nThe end.\n",
+    "book/pond/other": f"# A\n\n## B\n{REFERENCES}",
+    "book/pond/sound": opening(GOALS, BEFORE, PREDICT, ANSWER),
+    **{f"book/pond/{name}": text for name, (text, _) in FAULTS.items()},
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A small book: how to open a page of it, and what was said while it was built."""
+    source = tmp_path_factory.mktemp("book")
+    for name, text in PAGES.items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / f"{name}.md").write_text(text)
+    (source / "tests/book/claims/pond").mkdir(parents=True)
+    for name in ("two_ponds", "lake"):
+        (source / f"tests/book/claims/pond/{name}.py").touch()
+    (source / "conf.py").write_text(CONF)
+    command = [sys.executable, "-m", "sphinx", "-q", "-E", source, source / "html"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+    def page(name):
+        file = source / "html" / "book" / "pond" / f"{name}.html"
+        return BeautifulSoup(file.read_text(), "html.parser")
+
+    return page, done.stderr.strip().splitlines()
+
+
+def test_an_opening_box_holds_goals_time_and_question(built):
+    box = built[0]("sound").aside
+    assert box["aria-label"] == "About this chapter"
+    goals, predict = box.find_all("div", recursive=False)
+    assert [
+        item.get_text(strip=True) for item in goals.find_all("li")
+    ] == "Count. Write. Say.".split()
+    # 4 + 3 + 9 + 4 + 250 words: 2 minutes.
+    said = "Reading time 2 minutes · Before you start: another page."
+    assert goals.find_all("p")[-1].get_text() == said
+    assert goals.a["href"] == "lake.html"
+    assert predict.p.get_text() == "Predict. How many?"
+    assert "Two words." in predict.details.get_text()
+    assert box.find(["h1", "h2", "h3"]) is None
+
+
+def test_each_fault_of_a_box_is_said_with_its_place_and_nothing_else(built):
+    assert len(built[1]) == len(FAULTS)
+    for name, (_, words) in FAULTS.items():
+        (said,) = (line for line in built[1] if f"{name}.md:3: " in line)
+        assert words in said
+
+
+def test_other_admonitions_stay(built):
+    box = built[0]("lake").select_one("div.admonition.note")
+    assert [part.get_text() for part in box.select("p")] == ["A word", "Of warning."]
+    assert built[0]("lake").aside is None
+
+
+def test_a_page_with_claims_says_where_they_are_and_no_other_does(built):
+    told, end, none = (
+        built[0](name).select_one("p.ensedu-checked") for name in ("two-ponds", "lake", "other")
+    )
+    assert told.get_text() == (
+        "How each number is checked; what this page claims: tests/book/claims/pond/two_ponds.py"
+    )
+    assert told.a["href"] == "../guide.html#how-a-number-is-checked"
+    assert told.find_next_sibling("details").summary.get_text(strip=True) == "References"
+    assert told.find_previous_sibling("details").summary.get_text(strip=True) == "C"
+    assert end.find_previous_sibling("p").get_text() == "The end."
+    assert end.find_next_sibling() is None is none
+
+
+def test_each_module_of_claims_has_its_line():
+    files = {file.relative_to(ROOT).as_posix() for file in (ROOT / CLAIMS).rglob("[a-z]*.py")}
+    assert files and files <= {module(page) for page in NOTEBOOKS}
+
+
+def test_the_guide_shows_a_claim_of_the_book():
+    guide = "\n".join(cell.source for cell in conftest.read("book/reading-guide").cells)
+    ((shown,),) = (ast.parse(block).body for block in conftest.PYTHON.findall(guide))
+    files = (ROOT / CLAIMS).rglob("*.py")
+    claimed = (ast.parse(file.read_text(encoding="utf-8")).body for file in files)
+    assert ast.unparse(shown) in {ast.unparse(one) for claims in claimed for one in claims}
+
+
+def cell(source):
+    return nodes.container("", nodes.container("", nodes.literal_block(source, source)))
+
+
+@pytest.mark.parametrize(
+    ("tag", "source", "line"),
+    [
+        ("check", "# Checked: 1 = 1.\nassert 1 == 1", "Checked: 1 = 1."),
+        ("yours", "# Yours: the loop.\nreturn ...", "Try it in Jupyter: the loop."),
+    ],
+)
+def test_a_tagged_cell_folds_to_its_first_line_which_it_must_have(tag, source, line):
+    assert first_line(cell(source), tag) == line
+    with pytest.raises(ExtensionError, match=f"with the tag '{tag}' must begin with '# .*got 'x'"):
+        first_line(cell("x"), tag)
+    assert "&lt;b&gt;" in fold(tag, "a <b>", [])[0].astext()
+
+
+def test_the_code_of_tables_and_figures_steps_back():
+    table = nodes.raw("", method_table({"a": {"b": 1}}).html(), format="html")
+    for more, stepped in (((), False), ((table,), True), ((nodes.figure(),), True)):
+        assert shows(nodes.container("", cell("x"), *more)) == stepped
+
+
+MENU = '<ul class="ensedu-sources"><li>a</li>\n<li>b</li></ul>'
+
+
+@pytest.mark.parametrize(("menu", "title"), [("", "Code"), (MENU, "Data and code")])
+def test_a_figure_stands_before_one_fold_of_its_sources_and_its_code(menu, title):
+    document = new_document("page")
+    code = nodes.container("", nodes.literal_block("x", "x"))
+    figure = nodes.figure("", nodes.raw("", f"<div>F{menu}</div>", format="html"))
+    box = nodes.container("", code, figure, nb_element="cell_code", cell_metadata={})
+    box["hide_mode"] = "input"
+    document += box
+    FoldCells(document).apply()
+    assert "hide_mode" not in box
+    shown, head, *listed, end = (child.astext() for child in box.children)
+    assert (shown, listed, end) == ("<div>F</div>", [menu, "x"][not menu :], "</details>")
+    assert "<details " in head and f"<summary>{title}</summary>" in head
+
+
+GITHUB, GITLAB = "https://github.com/owner/the-book", "https://gitlab.com/owner/the-book"
+
+
+@pytest.mark.parametrize("address", [GITHUB, f"{GITHUB}/", f" {GITHUB}.git/ ", GITLAB])
+def test_buttons_open_what_the_host_can_and_commands_name_the_branch(address):
+    options = launch.theme_options(address, "edition-2")
+    on_github = "github" in address
+    own = GITHUB if on_github else GITLAB
+    assert (options["repository_url"], options["repository_branch"]) == (own, "edition-2")
+    assert options["use_repository_button"]
+    assert options["launch_buttons"] == {
+        "notebook_interface": "jupyterlab",
+        "binderhub_url": "https://mybinder.org",
+    } | ({"colab_url": "https://colab.research.google.com"} if on_github else {})
+    pip = f'%pip install "ensedu[torch,book] @ git+{GITHUB}.git@edition-2"'
+    assert [command for _, command in launch.how_to_run(options) if command] == [
+        f"git clone --branch edition-2 {own}.git\ncd the-book\nmake lab", *[pip][: on_github]
+    ]  # fmt: skip
+
+
+def test_without_a_repository_there_is_no_button_and_without_a_branch_main():
+    assert launch.theme_options("", "") == {}
+    assert launch.theme_options(GITHUB, "")["repository_branch"] == "main"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "owner/the-book", "git@github.com:owner/the-book.git", "http://github.com/owner/the-book",
+        "https://github.com/owner", "https://github.com/owner/the-book/tree/main",
+        "https://example.org/owner/the-book", "https://github.com/owner/the book",
+    ],
+)  # fmt: skip
+def test_an_address_that_no_button_could_open(address):
+    with pytest.raises(ConfigError, match="accepted is https://github"):
+        launch.theme_options(address, "")
+
+
+def test_binder_installs_what_the_book_pins():
+    lines = (ROOT / ".binder/requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert {"--constraint ../requirements.txt", ".[torch,book]"} < {*lines}
+    pins = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    for line in lines:
+        if re.match(r"[a-z]", line):
+            assert re.search(rf"^{line}==", pins, flags=re.MULTILINE), line
+
+
+FIGURE = (
+    '<figure><div class="ensedu-explorer">no words</div><figcaption>One two</figcaption></figure>'
+)
+
+
+@pytest.mark.parametrize(
+    ("html", "counted"),
+    [
+        ("<p>In 2 of 1,804 – x1 too – <em>70%</em></p><pre>5 = 5</pre>", (7, 0, 1, 4)),
+        ("<h2>One<a class='headerlink'>#</a></h2>", (1, 0, 0)),
+        ("<details><summary>no</summary><p>no</p><pre>no</pre></details><p>One</p>", (1, 0, 0)),
+        ("<details open=''><summary>One</summary><p>two</p></details>", (2, 0, 0)),
+        ("<div class='admonition dropdown'><p>no</p></div>", (0, 0, 0)),
+        ("<div class='admonition note'><p>One</p></div>", (1, 0, 0)),
+        (FIGURE, (2, 1, 0)),
+        (f"<details>{FIGURE}</details>", (0, 0, 0)),
+        ("<div class='cell_input'><pre>a = 1\n\nb = 2\n</pre></div>", (0, 0, 2)),
+        ("<pre>x</pre><div class='cell_output'><pre>one two\nthree\n</pre></div>", (3, 0, 1)),
+        ("<p>If <span class='math'>\\(a + b\\)</span>, so</p>", (3, 0, 0)),
+        ("<div class='math'>\\[a + b\\]</div>", (5, 0, 0)),
+        ("<div class='citation-list'>no</div><script>no</script>", (0, 0, 0)),
+    ],
+)
+def test_what_is_read(html, counted):
+    found = read(html)
+    assert (found.words, found.figures, found.code) == counted[:3]
+    assert found.numbers == sum(counted[3:])
+
+
+@pytest.mark.parametrize(
+    ("words", "figures", "code", "minutes"),
+    [(200, 0, 0, 1), (201, 0, 0, 2), (0, 3, 0, 1), (0, 3, 1, 2), (100, 1, 5, 1), (1000, 3, 31, 8)],
+)
+def test_minutes_are_rounded_up(words, figures, code, minutes):
+    html = "<p>" + "word " * words + "</p>" + FIGURE.replace("One two", "") * figures
+    assert read(html + "<pre>" + "x\n" * code + "</pre>").minutes == minutes
+
+
+def test_one_minute_is_one(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")  # as Sphinx finds what it imports
+    from book._ext.opening import TIME, tell_time
+
+    context = {"body": f"<p>{TIME} word</p>"}
+    tell_time(None, "page", "page.html", context, None)
+    assert BeautifulSoup(context["body"], "html.parser").span.get_text() == "1 minute"

@@ -1,0 +1,301 @@
+"""What the README, CONTRIBUTING.md and the pages of the API show in Python runs, and is true."""
+
+import ast
+import contextlib
+import re
+
+import numpy as np
+import pandas
+import pytest
+import torch
+
+from ensedu.data import encoder
+from ensedu.running.machine import one_thread
+from ensedu.sklearn import EnsembleRegressor
+from tests.book.conftest import ROOT, blocks
+
+API = {path.stem: path for path in sorted((ROOT / "book" / "api").glob("*.md"))}
+GOOD = re.compile(r"^# GOOD.*\n", flags=re.MULTILINE)
+ROWS = re.compile(r"^\| (.*?) \|", flags=re.MULTILINE)
+
+
+def good_examples():
+    """Return, of CONTRIBUTING.md, the good ones that import what they use; others are fragments."""
+    found = [GOOD.split(block)[-1] for block in blocks(ROOT / "CONTRIBUTING.md")]
+    kinds = (ast.Import, ast.ImportFrom)
+    return [one for one in found if any(isinstance(part, kinds) for part in ast.parse(one).body)]
+
+
+@pytest.mark.parametrize("source", [*blocks(ROOT / "README.md"), *good_examples()])
+def test_example_runs(source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # an example may write
+    found, prices = {}, write_homes(tmp_path)
+    exec(compile(source, "example", "exec"), found)
+    if "homes.csv" in source:
+        written = pandas.read_csv(tmp_path / "intervals.csv")
+        assert written["sold"].equals(pandas.read_csv(tmp_path / "new.csv")["sold"])
+        inside = np.mean((written["low"] <= prices) & (prices <= written["high"]))
+        # Of 200 new homes; what calibrates is a sample, too.
+        assert 0.8 < inside < 0.99
+        assert np.mean(written["high"] - written["low"]) < 2.5 * prices.std()
+        assert np.std(written["price"] - prices) < 0.5 * prices.std()
+    if "load_digits" in source:
+        assert found["probabilities"].shape == (397, 10)
+        assert 0.85 < (found["probabilities"].argmax(-1) == found["y"][1400:]).float().mean() < 0.95
+
+
+def write_homes(folder):
+    """Write the two files of a reader, as people write them; return the prices of the new rows."""
+    rng, old, fresh = np.random.default_rng(0), 400, 200
+    number = old + fresh
+    size, year = rng.uniform(500, 3_500, number), rng.integers(0, 730, number)
+    heating = rng.choice(["gas", "oil", "heat pump"], number)
+    price = 150 * size + 60_000 * (heating == "gas") + 100 * year
+    price = price + rng.normal(0, 40_000, number)
+    days = pandas.Timestamp("2023-01-01") + pandas.to_timedelta(year, unit="D")
+    frame = pandas.DataFrame(
+        {
+            "price": [f"${p:,.0f}" for p in price],
+            "sold": [f"{day.month}/{day.day}/{day.year}" for day in days],
+            "size": [f"{s:,.0f}" for s in size],
+            "tax": [f"{t:.1f}%" for t in rng.uniform(0.5, 2, number)],
+            "heating": heating,
+            "country": 1,
+        }
+    )
+    frame.loc[7, "price"] = None
+    for column in ("size", "heating", "tax"):
+        frame.loc[rng.random(number) < 0.05, column] = rng.choice(["", "NA", "?"])
+    frame[:old].to_csv(folder / "homes.csv", index=False)
+    frame[old:].drop(columns="price").to_csv(folder / "new.csv", index=False)
+    return price[old:]
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8")) <= 7_000
+
+
+@pytest.fixture
+def ran(tmp_path, monkeypatch):
+    """Run the programs of a page, one after the other; return what they leave behind."""
+    monkeypatch.chdir(tmp_path)  # an example may write
+
+    def run(name, programs=None):
+        found = {}
+        with torch.random.fork_rng(devices=[]), one_thread():
+            for program in blocks(API[name])[:programs]:
+                exec(compile(program, f"{name}.md", "exec"), found)
+        return found
+
+    return run
+
+
+def test_a_page_opens_with_an_example_and_says_when_to_take_what():
+    for name, path in API.items():
+        text = path.read_text(encoding="utf-8")
+        title, start = text.removeprefix("# ").split("\n", 1)
+        head, example, rest = re.split(
+            r"^(```\w+\n.*?^```\n)", start, maxsplit=1, flags=re.M | re.S
+        )
+        # Before it at most a sentence, and after it words, before what docstrings say.
+        assert len(head.split()) < 25 and len(title.split()) < 6, name
+        assert len([line for line in example.splitlines() if line]) <= 18, name
+        assert len(rest.split("```{eval-rst}")[0].split()) > 30, name
+
+
+def test_every_page_of_the_api_runs():
+    own = {n.removeprefix("test_page_") for n in globals() if n.startswith("test_page_")}
+    assert own == {*API}
+
+
+def test_page_index(ran, capsys):
+    ran("index")
+    # By hand, as the chapter on counting has them.
+    assert "rank-1 BNN: 4,620 parameters\n" in capsys.readouterr().out
+
+
+def test_page_counting(ran):
+    found = ran("counting")
+    assert found["formula"].total == 50 * 50 + 4 * (50 + 50 + 50)
+    # Two operations a weight for each of four members.
+    assert found["shared"].product_flops == 4 * 2 * 2048**2
+
+
+def test_page_layers(ran):
+    found = ran("layers")
+    assert found["read"].shape == found["used"].shape == (4, 11, 10)
+    assert found["outputs"].shape == (4, 60, 1)
+
+
+def test_page_ensembles(ran):
+    # What compiles and exports runs in `tests/torch/test_compilers.py`.
+    found = ran("ensembles", 1)
+    assert found["outputs"].shape == (4, 2, 10)
+    x = torch.randn(2, 1, 28, 28)
+    with torch.no_grad():
+        plain, members = found["trained"](x), found["net"](x)
+    # Near the model, as the page says, and not on it.
+    assert 0 < float((members - plain).norm() / plain.norm().mul(2)) < 0.5
+
+
+def test_page_theory(ran):
+    found = ran("theory")
+    assert (found["too_sure"] < 1).all()
+    np.testing.assert_allclose(found["exact"].mean.ravel(), [0, 0.5], atol=0.05)
+    assert np.abs(found["zero"]).max() == 0 < np.abs(found["near_zero"]).max()
+    assert found["full"].shape == found["cheap"].shape == (1000, 7, 5)
+    np.testing.assert_allclose(found["cheap"].var(axis=0), found["full"].var(axis=0), rtol=0.4)
+
+
+def test_page_uncertainty(ran):
+    found = ran("uncertainty")
+    own = found["low"] <= found["center"][99:]
+    assert found["low"].shape == found["high"].shape == (3, 1) and own.all()
+    assert found["calibrated"].guarantee(0.9) == 0.9
+
+
+def test_page_sklearn(ran, capsys):
+    found = ran("sklearn")
+    (inside,) = re.fullmatch(r"(\d+)% inside\n", capsys.readouterr().out).groups()
+    assert 80 <= int(inside) <= 98
+    assert found["net"].score(found["X_new"], found["y_new"]) > 0.25
+    assert found["net"].feature_names_in_.tolist() == [*found["X"].columns]
+    assert np.isfinite(found["high"] - found["low"]).all()
+
+
+def test_page_data(ran, capsys):
+    np.testing.assert_allclose(ran("data", 1)["x"], [[1, 0], [-1, 0]], atol=1e-12)
+    found = ran("data")
+    words = capsys.readouterr().out
+    assert re.fullmatch(r"(\w+: 5\.\d\d nats an example, \d\d away\n){2}", words)
+    assert [len(row["nll"]) for row in found["rows"].values()] == [4, 1]
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory):
+    """What the page's programs leave behind; not those for other packages, see tests/peers."""
+    programs = blocks(API["training"])
+    others = ["lightning" in one or "skorch" in one for one in programs]
+    assert others == [False] * 2 + [True] * 3 + [False] * 4
+    found = {}
+    with torch.random.fork_rng(devices=[]):
+        for block in programs[:2]:
+            exec(compile(block, "training.md", "exec"), found)
+        found["start"] = found["untrained"]()
+        exec(compile(programs[5], "training.md", "exec"), found)
+        found["stream"] = dict(found)
+        for block in programs[6:8]:
+            exec(compile(block, "training.md", "exec"), found["stream"])
+        found["kept"] = dict(found["stream"])
+        with contextlib.chdir(tmp_path_factory.mktemp("runs")):
+            exec(compile(programs[8], "training.md", "exec"), found["kept"])
+    return found
+
+
+def test_page_training(training):
+    """Its plain loop is `fit`, to the bit, and learns the curve."""
+    fitted, start = training["fitted"].state_dict(), training["start"].state_dict()
+    for name, value in training["net"].state_dict().items():
+        assert torch.equal(value, fitted[name]), name
+        assert not torch.equal(value, start[name]), name
+    first, *_, last = training["history"]
+    assert last["step"] == training["step"] == 300 and last["nll"] < 0.5 * first["nll"]
+    weights = [row["beta"] for row in training["history"]]
+    assert weights[:2] == [3 / 150, 6 / 150]
+    assert set(weights[49:]) == {1.0} == {training["beta"]}
+    assert training["outputs"].shape == (25 * 4, 200, 2)
+
+
+def test_members_may_see_examples_of_their_own(training):
+    x, y = (training[name].expand(4, 60, 1) for name in ("x", "y"))
+    noise = training["net"].noise(torch.Generator().manual_seed(3), (60, 1))
+    one, own = (
+        training["elbo"](
+            training["net"], *batch, training["gaussian_nll"], num_examples=60, noise=noise
+        )
+        for batch in ((training["x"], training["y"]), (x, y))
+    )
+    torch.testing.assert_close(own, one)
+
+
+def test_a_loader_trains_the_same_network_to_an_end_near(training):
+    stream = training["stream"]
+    assert stream["outputs"].shape == (25 * 4, 60, 2)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        found = [
+            float(
+                training["gaussian_nll"](
+                    training["predict"](net, training["x"], samples=100), training["y"]
+                )
+            )
+            for net in (training["net"], stream["net"], training["start"])
+        ]
+    assert found[1] == pytest.approx(found[0], abs=0.25 * (found[2] - found[0]))
+
+
+def test_what_else_the_page_trains(training):
+    whole, *halves = (
+        training["predict"](net, training["x"]) for net in (training["whole"], *training["halves"])
+    )
+    torch.testing.assert_close(whole, torch.cat(halves))
+    assert not torch.equal(*halves)
+    inputs, labels = training["stream"]["inputs"], training["stream"]["labels"]
+    assert [*inputs] == ["input_ids"] and inputs["input_ids"].shape == (3, 7)
+    assert labels.tolist() == [0, 0, 0]
+    kept = training["kept"]
+    assert kept["probabilities"].shape == (360, 10) and kept["again"] is not kept["net"]
+
+
+def frame(**columns):
+    """Return a table of 60 rows; each column is a value, or a list that is repeated."""
+    lists = {"age": [30, 40, 50], "y": [1.0, 2.0], **columns}
+    return pandas.DataFrame({name: (values * 60)[:60] for name, values in lists.items()})
+
+
+def trained(table, y="y", **options):
+    """Predict a column of a table as the README does."""
+    net = EnsembleRegressor("single", epochs=1, random_state=0, **options)
+    return net.fit(table.drop(columns=y), table[y])
+
+
+def unknown_word():
+    model = encoder(frame(city=["Bern", "Basel"])[["city"]]).fit(frame(city=["Bern"])[["city"]])
+    model.transform(frame(city=["Genf"])[["city"]])
+
+
+def grouped():
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(30), 4)
+    y = rng.standard_normal(30)[patient] + 0.1 * rng.standard_normal(120)
+    trained(pandas.DataFrame({"patient": patient, "dose": rng.random(120), "y": y}))
+
+
+CASES = {
+    "not found in axis": lambda: trained(frame().rename(columns={"y": "age;y"})),
+    "dayfirst must be True or False": lambda: trained(frame(when=["03/04/2024"])),
+    "frame must hold numbers alone there": lambda: trained(frame(zip=["8001", "CH-1200"])),
+    "frame must hold numbers such as": lambda: trained(frame(beds=["3 bed", "2 bed"])),
+    "frame must hold a value in each column": lambda: trained(frame(gap=[None])),
+    "Input y contains NaN": lambda: trained(frame(y=[1.0, None])),
+    "y must hold numbers, got names": lambda: trained(frame(y=["yes", "no"])),
+    "could not convert string to float": lambda: EnsembleRegressor().fit(
+        frame(city=["Bern"]).to_numpy(), frame()["y"]
+    ),
+    "Found unknown categories": unknown_word,
+    "rows look grouped": grouped,
+}
+
+
+def test_all_that_is_refused_on_the_page_is_tried():
+    page = API["data"].read_text(encoding="utf-8").split("## When your own table is refused")[1]
+    listed = ROWS.findall(page.split("```")[0])[1:]
+    assert len(listed) == len(CASES)
+    assert all(words in row for words, row in zip(CASES, listed, strict=True))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("words", CASES)
+def test_a_table_is_refused_in_the_words_of_the_page(words):
+    with pytest.raises((KeyError, ValueError, UserWarning), match=words):
+        CASES[words]()
