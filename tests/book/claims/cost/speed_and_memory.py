@@ -200,7 +200,7 @@ says("it lost less than 3%", lambda: 0 < max(lost()) < 0.03,
             times=0.5))  # fmt: skip
 says("and that saves 50 MB",
      lambda: 16e-6 * np.subtract(*(cost(1024, 1, name).num_params for name in BOTH)))  # fmt: skip
-says(["which are $MB(m + n)$ numbers more", "scale keeps $MB(m + n)$ numbers for the"],
+says(["which are $MB(m + n)$ numbers more", "scale keeps $MB(m + n)$ numbers more for"],
      lambda: all(row["contestants"]["ensedu"]["saved_bytes"] == own for row in cells()
                  if (own := kept(row["m"], row["B"], row["M"]))))  # fmt: skip
 says("keeps nothing beyond the inputs in either form", lambda: not any(

@@ -119,7 +119,7 @@ says("takes 16, the deep ensemble 4", lambda: (CAUCHY["passes"], COPIES["passes"
 says("lower NLL and a higher accuracy than", lambda: (
     CAUCHY["c-NLL"] < COPIES["c-NLL"] and CAUCHY["c-accuracy"] > COPIES["c-accuracy"]
 ))  # fmt: skip
-says("0.142 against 0.138, and", lambda: (CAUCHY["c-error"], COPIES["c-error"]))
+says("is right: 0.142 against 0.138", lambda: (CAUCHY["c-error"], COPIES["c-error"]))
 says(["4 bytes to store and, with Adam, 16", "4 bytes to store and 16 to train"], trained_bytes)
 says("as many operations as a deep ensemble's, 640,000", lambda: [
     *{costs.layer(50, 50, name, 4, batch_size=32).product_flops for name in (DEEP, BATCH)}

@@ -34,6 +34,7 @@ CLAIMS = Claims(
         "a rate that falls to 0": PROTOCOL,
         "Each choice is the least NLL": PROTOCOL,
         "Dropout is 0.1": PROTOCOL,
+        "TabM is as its authors' package makes": PROTOCOL,
         "snapshots of the last third of a training": PROTOCOL,
         "Its p-values of the deep ensemble": SECOND,
         "The second edition found both ensembles better": SECOND,
@@ -356,6 +357,14 @@ says(
     row("mnist", DEEP, 0.1),
 )
 says("in 1.4 times the time of one", lambda: reading.costs(DEEP)["train_seconds"])
+says(
+    "TabM, with its 32 members, stores as much",
+    lambda: reading.passes("tabm") == 32 and round(reading.costs("tabm")["kept"]) == 4,
+)
+says(
+    "ensemble of four and trains six times",
+    lambda: (4, round(reading.costs("tabm")["train_seconds"])),
+)
 says(
     "about two hundredths above",
     lambda: 0.014 < apart("auroc", DEEP) < 0.026,
