@@ -624,21 +624,21 @@ MUTANTS = (
         "ensedu/counting/formulas.py",
         'size * area if "m n" in array.shape else size',
         "size * area",
-        ("tests/counting/test_formulas.py",),
+        ("tests/counting/test_counts.py",),
         "fast weights count once a pixel of the kernel",
     ),
     Mutant(
         "ensedu/counting/real_arrays.py",
         "if id(array) not in seen]",
         "if True]",
-        ("tests/counting/test_real_arrays.py",),
+        ("tests/counting/test_counts.py",),
         "an array that two layers share counts twice",
     ),
     Mutant(
         "ensedu/counting/comparisons.py",
         "last = (isqrt(discriminant) - b) // (2 * a)",
         "last = (isqrt(discriminant) + b) // (2 * a)",
-        ("tests/counting/test_comparisons.py",),
+        ("tests/counting/test_counts.py",),
         "the width from which a method is smaller is another",
     ),
     Mutant(
@@ -701,7 +701,7 @@ MUTANTS = (
         "ensedu/counting/text_table.py",
         'yield "-" * len(lines[0])',
         'yield "-"',
-        ("tests/counting/test_counts.py",),
+        ("tests/counting/test_text_table.py",),
         "the line above a sum is short",
     ),
     # Uncertainty, theory and data.
