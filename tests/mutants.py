@@ -1341,7 +1341,7 @@ MUTANTS = (
         "ensedu/running/kept_rows.py",
         "self._file.truncate(len(whole))",
         "pass",
-        ("tests/running/test_kept_rows.py",),
+        ("tests/running/test_runner.py",),
         "a line that was cut off stays in front of the next",
     ),
     Mutant(
