@@ -1648,7 +1648,7 @@ MUTANTS = (
         "ensedu/theory/ntk/embedded.py",
         "inner = after * u * phi.slope(v * z)",
         "inner = after * phi.slope(v * z)",
-        ("tests/tangents/test_tangents.py",),
+        ("tests/theory/ntk/test_embedded.py",),
         "the tangent kernel forgets a modulation",
     ),
     Mutant(

@@ -1,4 +1,4 @@
-"""Exact linear regression: numbers that SciPy, plain inverses and a training must repeat."""
+"""Exact linear regression: numbers that SciPy and plain inverses must repeat."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from ensedu.numpy import variational
 from ensedu.priors import Cauchy, Normal
 from ensedu.theory import conjugate
-from ensedu.torch import MeanFieldLinear, fit, half_squared_error, mlp
 from tests.errors import check_error
 
 N, m, n = 17, 5, 3
@@ -122,33 +121,6 @@ def test_the_closed_form_is_stationary(seed):
     at = found.mean, rho
     _, *grads = conjugate.free_energy(*at, features, targets, noise_std=NOISE, prior=PRIOR)
     assert max(np.abs(grad).max() for grad in grads) < 1e-10
-
-
-@pytest.mark.parametrize("estimator", ["weights", "local"])
-def test_bayes_by_backprop_finds_it(estimator):
-    """A bias is one more feature; the noise of training falls with its rate, three times."""
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((40, 1))
-    features = np.hstack([np.ones_like(x), x, 0.8 * x + 0.6 * rng.standard_normal((40, 1))])
-    targets = features @ np.array([[0.5], [-1.0], [0.7]]) + NOISE * rng.standard_normal((40, 1))
-    wanted = conjugate.posterior(features, targets, noise_std=NOISE)
-    torch.manual_seed(0)
-    net = mlp(
-        [3, 1], "mean_field", samples=400, bias=False, prior=Normal(0.0, 1.0), posterior_std=0.1,
-        estimator=estimator, dtype=torch.float64,
-    )  # fmt: skip
-
-    def nll(outputs, targets):
-        return half_squared_error(outputs / NOISE, targets / NOISE)
-
-    examples = torch.from_numpy(features), torch.from_numpy(targets)
-    for seed, (epochs, lr) in enumerate([(200, 0.03), (150, 0.003), (150, 0.0005)]):
-        fit(net, *examples, nll, epochs=epochs, batch_size=40, lr=lr, seed=seed, bar=False)
-    layer = next(layer for layer in net if isinstance(layer, MeanFieldLinear))
-    mean, rho = (p.detach().numpy().reshape(3) for p in (layer.weight_mean, layer.weight_rho))
-    std = variational.softplus(rho)
-    np.testing.assert_array_less(np.abs(mean - wanted.mean[:, 0]), 0.03 * wanted.std)
-    np.testing.assert_allclose(std, wanted.mean_field_std, rtol=0.03)
 
 
 FEATURES, TARGETS = data()
