@@ -72,14 +72,6 @@ def test_one_draw_is_one_function_on_any_grid(backend, method):
         np.testing.assert_allclose(again, y[:, part], atol=1e-13)
 
 
-def test_samples_of_members_differ(backend):
-    x = backend.array(np.random.default_rng(1).standard_normal((B, m)))
-    y = backend.numpy(backend.mlp([m, n, 2], "rank1", M, samples=4)(x))
-    assert y.shape == (4, M, B, 2)
-    assert not np.allclose(y[0], y[1])
-    assert backend.mlp([m, n, 2], "mean_field")(x).shape == (1, B, 2)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_the_kl_of_a_network_is_the_sum_over_its_layers(backend, method):
     net = backend.mlp([m, 13, 17, 2], method, **size_option(method, M))

@@ -132,7 +132,7 @@ def test_validation_may_be_by_all_predictions_combined(method):
 
 
 @pytest.mark.parametrize("step", [1, 6])
-def test_a_loss_that_is_not_finite_is_named(step):
+def test_what_is_not_finite_is_named_and_no_such_loss_learned(step):
     x, y = data()
     calls = []
 
@@ -141,22 +141,16 @@ def test_a_loss_that_is_not_finite_is_named(step):
         nll, grad = en.softmax_cross_entropy(outputs, targets)
         return (float("nan") if len(calls) == step else nll), grad
 
-    net = network("rank1")
-    with pytest.raises(FloatingPointError, match=rf"loss is nan \(nll nan, .* at step {step} "):
-        en.fit(net, x, y, loss, rng=rng(), epochs=9, batch_size=B)
-    assert all(np.isfinite(value).all() for value in net.params.values())
-
-
-def test_a_parameter_that_is_not_finite_is_named():
     class Exploding(en.SGD):
         def step(self):
             super().step()
             self.network.params["0.weight"][0, 0] = np.inf
 
-    x, y = data()
-    net = network("single")
+    net, words = network("batch_ensemble"), rf"loss is nan \(nll nan, .* at step {step} "
+    settings = {"rng": rng(), "epochs": 9, "batch_size": B}
+    with pytest.raises(FloatingPointError, match=words):
+        en.fit(net, x, y, loss, **settings)
+    assert all(np.isfinite(value).all() for value in net.params.values())
     with pytest.raises(FloatingPointError, match=r"0\.weight is not finite at step 1 \(epoch 1\)"):
-        en.fit(
-            net, x, y, en.softmax_cross_entropy, rng=rng(), epochs=2, batch_size=N,
-            optimizer=Exploding,
-        )  # fmt: skip
+        whole = settings | {"batch_size": N, "optimizer": Exploding}
+        en.fit(net, x, y, en.softmax_cross_entropy, **whole)

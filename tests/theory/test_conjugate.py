@@ -66,7 +66,7 @@ def test_predictions_are_those_of_the_normal_weights():
     np.testing.assert_allclose(mean, new @ found.mean, rtol=1e-12)
     variance = np.diag(new @ found.covariance @ new.T)
     np.testing.assert_allclose(std**2, np.stack([variance] * n, axis=1), rtol=1e-10)
-    np.testing.assert_allclose(found.std**2, np.diag(found.covariance)[:, None], rtol=1e-12)
+    np.testing.assert_allclose(found.std**2, np.diag(found.covariance), rtol=1e-12)
 
 
 @given(st.integers(0, 10**6), st.permutations(PRIMES), st.floats(0.0, 30.0))
