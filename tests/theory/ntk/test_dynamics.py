@@ -25,8 +25,7 @@ def test_flow_solves_its_equation():
         np.testing.assert_allclose(outputs, expected, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("gamma", [1.0, 3.0])
-@pytest.mark.parametrize("kind", ["signs", "normal"])
+@pytest.mark.parametrize(("kind", "gamma"), [("signs", 1.0), ("normal", 3.0)])
 def test_wide_ensembles_train_as_their_linearization_does(kind, gamma):
     rng = np.random.default_rng(2)
     x = rng.standard_normal((B, 2))

@@ -56,7 +56,7 @@ DRAWS = {
     "full": (lambda **k: multiplicative(W, separable(R, S), **k), separable(R, S), m * n),
     "rank-1": (lambda **k: rank1(W, R, S, **k), separable(R, S), m + n),
     "rows": (lambda **k: rank1(W, R, **k), separable(R), m),
-    "full rows": (lambda **k: multiplicative(W, separable(R), **k), separable(R), m),
+    "full rows": (lambda **k: multiplicative(W, separable(R), **k), separable(R), m * n),
 }
 
 
