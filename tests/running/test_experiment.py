@@ -15,15 +15,15 @@ def local():
     return inside
 
 
-TWICE = [{"i": 1, "name": "a"}, {"name": "a", "i": 1}]
-
-
 @pytest.mark.bad_input
 @pytest.mark.parametrize(
     ("changes", "kind", "words"),
     [
-        ({"cases": TWICE}, ValueError, "cases must differ, got {'i': 1, "),
-        ({"cases": TWICE}, ValueError, "as cases[0] and cases[1]"),
+        (
+            {"cases": [{"i": 1, "name": "a"}, {"name": "a", "i": 1}]},
+            ValueError,
+            "cases must differ, got {'name': 'a', 'i': 1} as cases[0] and cases[1]",
+        ),
         ({"cases": []}, ValueError, "cases must be a list of dicts, at least one, got none"),
         ({"cases": {"i": 1}}, TypeError, "cases must be a list of dicts, got {'i': 1} (dict)"),
         ({"cases": [3]}, TypeError, "cases[0] must be a dict, got 3 (int)"),
