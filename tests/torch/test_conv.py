@@ -119,6 +119,8 @@ def test_groups_are_blocks_of_the_dense_kernels(method, broadcast, bias):
         assert not block[:, outside].any()
         assert block[:, ~outside].all()
     torch.testing.assert_close(layer(x, **noise), loop(layer, x, **noise), rtol=0, atol=1e-12)
+    start = layer.weight_mean if method == "mean_field" else layer.weight  # of 2 x 3 x 2 inputs
+    assert 0.9 * 12**-0.5 < start.abs().max() <= 12**-0.5
 
 
 @settings(max_examples=60)
