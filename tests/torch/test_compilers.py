@@ -459,7 +459,7 @@ def test_transformed_by_torch_func(monkeypatch, name, B, many_columns):
     def slope(h):
         return grad(lambda h: loss(*moved(h)))(h)
 
-    if values:  # of so many windows the largest number would be another one on the way
+    if values and "mlp" not in name:  # where no maximum and no ReLU turns on the way
         zero, small = (torch.tensor(h, dtype=torch.float64) for h in (0.0, 1e-5))
         rise = (slope(small) - slope(-small)) / 2e-5
         torch.testing.assert_close(grad(slope)(zero), rise, rtol=1e-6, atol=1e-4)
