@@ -93,8 +93,8 @@ for package in pytest hypothesis; do has $package || missing+=("$package"); done
 if ((${#missing[@]})); then
   echo "tests: skipped, without ${missing[*]}" | tee -a "$parts/steps.txt"
 else
-  tests=() files=(tests/torch/test_{modules,conv,products}.py)
-  files+=(tests/torch/test_{deep_ensemble,batch_ensemble,rank1,mean_field,dropout,network,convert}.py)
+  tests=() files=(tests/test_{layers,networks}.py tests/numpy/test_gradients.py)
+  files+=(tests/torch/test_{modules,conv}.py)
   if has safetensors && has tqdm; then files+=(tests/torch/train/test_fitting.py); fi
   for file in "${files[@]}"; do
     if [ -e "$file" ]; then tests+=("$file"); else echo "tests: no $file"; fi

@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 import torch
 
 import ensedu.numpy as en
@@ -12,6 +11,7 @@ import ensedu.torch as et
 #: Distinct primes, so that a swapped axis cannot hide: members, batch, inputs, outputs.
 M, B, m, n = 3, 7, 5, 11
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+BACKENDS = ["numpy", *DEVICES]
 
 
 def numpy_backend():
@@ -47,19 +47,10 @@ def torch_backend(device):
     )
 
 
-class WithData:
-    @pytest.fixture
-    def data(self):
-        return np.random.default_rng(1)
+def make_backend(name):
+    return numpy_backend() if name == "numpy" else torch_backend(name)
 
 
-class InNumPy(WithData):
-    @pytest.fixture(params=["numpy"])
-    def backend(self):
-        return numpy_backend()
-
-
-class InTorch(WithData):
-    @pytest.fixture(params=DEVICES)
-    def backend(self, request):
-        return torch_backend(request.param)
+def as_book(key, array):
+    """An array of a Torch layer or a gradient of it with the axes of its NumPy twin."""
+    return array.swapaxes(-1, -2) if key.startswith("weight") else array

@@ -14,17 +14,14 @@ from benchmarks import gpu, measure, scaling, targets, whole
 from ensedu.torch import ensemble
 
 
-def test_ratios_are_taken_round_by_round():
-    over = measure.ratios({"limit": [1.0, 2.0, 4.0], "other": [2.0, 6.0, 4.0]}, "limit")
-    assert over == {"limit": [1.0, 1.0, 1.0], "other": [1.5, 2.0, 2.5]}
-
-
-def test_all_runs_take_part_in_each_round():
+def test_all_runs_take_part_in_each_round_and_ratios_are_those_of_a_round():
     calls = []
     runs = {name: lambda n=name: calls.append(n) for name in "abc"}
     times = measure.side_by_side(runs, seconds=0, least_rounds=7)
     assert {name: len(series) for name, series in times.items()} == dict.fromkeys("abc", 7)
     assert set(calls) == set("abc")
+    over = measure.ratios({"limit": [1.0, 2.0, 4.0], "other": [2.0, 6.0, 4.0]}, "limit")
+    assert over == {"limit": [1.0, 1.0, 1.0], "other": [1.5, 2.0, 2.5]}
 
 
 def test_peak_counts_what_is_held_at_once():
@@ -71,40 +68,25 @@ def cell(method, size, limit, ours, theirs=None):
         ([1.3, 1.4, 1.5], [0.8, 0.85, 0.9], 8),
     ],
 )
-def test_a_target_is_the_median_or_the_overlap_of_quartiles(ours, theirs, missed, capsys):
+def test_a_target_is_the_median_or_the_overlap_of_quartiles(ours, theirs, missed, tmp_path, capsys):
     cells = [cell("deep_ensemble", (256, 4, 32), [1, 1, 1], ours, theirs)]
     rows = targets.checked(cells)
     assert sum(len(row["missed"]) for row in rows) == missed
-    assert targets.verdict(cells) == 0
-    assert targets.verdict(cells, strict=True) == (missed > 0)
-    assert f"{8 - missed} of 8 targets met" in capsys.readouterr().out
-
-
-def test_a_file_is_checked_as_the_benchmark_checks(tmp_path, capsys):
-    cells = [cell("rank1", (50, 16, 1024), [1, 1, 1], [1.1, 1.21, 1.3])]
     (tmp_path / "speed.json").write_text(json.dumps({"cells": cells}))
     assert targets.main([str(tmp_path / "speed.json")]) == 0
-    assert targets.main([str(tmp_path / "speed.json"), "--strict"]) == 1
-    assert "1.21*" in capsys.readouterr().out
+    assert targets.main([str(tmp_path / "speed.json"), "--strict"]) == (missed > 0)
+    assert f"{8 - missed} of 8 targets met" in capsys.readouterr().out
 
 
 def row(B, chosen, ratio):
     """A size at which fold over scale is `ratio`; B (m + n) = c m n at c = B / 8."""
-    return {
-        "m": 16,
-        "n": 16,
-        "B": B,
-        "forward": {"chosen": chosen, "fold over scale": [0, ratio, 9]},
-    }
+    forward = {"chosen": chosen, "fold over scale": [0, ratio, 9]}
+    return {"m": 16, "n": 16, "B": B, "forward": forward}
 
 
 def test_the_best_constant_of_the_rule_loses_least():
-    rows = [
-        row(8, "scale", 1.5),
-        row(16, "scale", 1.2),
-        row(32, "scale", 0.5),
-        row(64, "fold", 0.8),
-    ]
+    found = [(8, "scale", 1.5), (16, "scale", 1.2), (32, "scale", 0.5), (64, "fold", 0.8)]
+    rows = [row(*cell) for cell in found]
     found = gpu.judged(rows, "forward")
     assert found["cells"] == 4 and found["faster chosen"] == 3
     assert found["time lost"] == pytest.approx(2 ** (1 / 4) - 1)
@@ -120,12 +102,8 @@ def test_the_layers_import_with_the_stand_in_for_jaxtyping():
     code = (
         "import jaxtyping, ensedu.torch; import ensedu.running.machine; print(jaxtyping.__file__)"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(root)])},
-        capture_output=True,
-        text=True,
-    )
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(root)])}
+    ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert ran.stdout.strip() == str(folder / "jaxtyping.py"), ran.stderr
 
 

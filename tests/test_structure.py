@@ -1,4 +1,4 @@
-"""How the package is built: which part may import which, and where a module's test stands."""
+"""How the package is built: which part may import which."""
 
 import ast
 from functools import cache
@@ -40,7 +40,6 @@ def name_of(path):
 
 
 PATHS = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-FACES = {name for name, path in PATHS.items() if path.name == "__init__.py"}
 
 
 @cache
@@ -113,22 +112,3 @@ def test_no_module_imports_what_another_keeps_to_itself():
 
 def test_importing_the_package_loads_nothing():
     assert imports("ensedu") == set()
-
-
-def test_most_modules_have_a_test_file_of_their_name():
-    """At most a quarter has none: what a module promises is proved where one looks for it.
-
-    What belongs to the book is proved by laws over all of its experiments, figures and pages.
-    """
-    book = ("ensedu.book", "ensedu.plot")
-    modules = [
-        name for name in PATHS
-        if name not in FACES and not name.endswith("__main__") and not name.startswith(book)
-    ]  # fmt: skip
-    tests = {name: PATHS[name].relative_to(PACKAGE) for name in modules}
-    without = [
-        name
-        for name, path in tests.items()
-        if not (ROOT / "tests" / path.with_name(f"test_{path.name}")).exists()
-    ]
-    assert len(without) <= len(modules) / 4, f"{len(without)} of {len(modules)}: {without}"

@@ -97,16 +97,17 @@ def test_defaults_of_a_layer(kind, expected):
 @pytest.mark.parametrize("std", [None, 0.3])
 def test_a_layer_starts_at_its_standard_deviation(kind, std):
     given = {} if std is None else {"posterior_std": std}
-    expected = std or DEFAULTS[kind]["posterior_std"]
     members = (M,) if kind == "Rank1" else ()
-    rng = np.random.default_rng(0)
-    layer = getattr(en, f"{kind}Linear")(m, n, *members, rng=rng, **given)
-    twin = getattr(et, f"{kind}Linear")(m, n, *members, dtype=torch.float64, **given)
-    image = getattr(et, f"{kind}Conv2d")(m, n, 2, *members, dtype=torch.float64, **given)
-    scales = {**layer.params}
-    for module in (twin, image):
-        scales |= {(module, k): v.detach().numpy() for k, v in module.named_parameters()}
-    found = [value for name, value in scales.items() if str(name).rstrip("')").endswith("rho")]
+    linear, images = f"{kind}Linear", f"{kind}Conv2d"
+    layer = getattr(en, linear)(m, n, *members, rng=np.random.default_rng(0), **given)
+    arrays, torchs = [*layer.params.items()], {"dtype": torch.float64, **given}
+    for module in (
+        getattr(et, linear)(m, n, *members, **torchs),
+        getattr(et, images)(m, n, 2, *members, **torchs),
+    ):
+        arrays += [(key, value.detach().numpy()) for key, value in module.named_parameters()]
+    found = [value for key, value in arrays if key.endswith("rho")]
     assert len(found) == 6
     for rho in found:
+        expected = std or DEFAULTS[kind]["posterior_std"]
         np.testing.assert_allclose(np.log1p(np.exp(rho)), expected, rtol=1e-12)

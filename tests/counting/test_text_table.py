@@ -1,4 +1,4 @@
-"""A table holds the same as text and as HTML, which a page alone gets."""
+"""A table, of a count too, holds the same as text and as HTML, which a page alone gets."""
 
 import pytest
 from hypothesis import given
@@ -7,8 +7,25 @@ from hypothesis import strategies as st
 from ensedu import counting
 from ensedu.book.page import explore
 from ensedu.book.page.method_table import method_table
+from ensedu.counting import Count
 from ensedu.counting.text_table import BOOK
 from tests.book.page.tables import parsed, totals
+
+
+def test_a_count_prints_as_a_table():
+    assert str(counting.mlp([1, 50, 50, 1], "rank1", 4)).splitlines() == [
+        "            shared  own  standard deviations  biases  total",
+        "1 → 50          50  204                  204     200    658",
+        "50 → 50      2,500  400                  400     200  3,500",
+        "50 → 1          50  204                  204       4    462",
+        "-----------------------------------------------------------",
+        "all layers   2,600  808                  808     404  4,620",
+    ]
+    assert str(Count(7, frozen=3)).splitlines() == [
+        "shared  own  standard deviations  biases  total  frozen",
+        "     7    0                    0       0      7       3",
+    ]
+    assert repr(Count(6, biases=3)) == "Count(shared=6, per_member=0, scales=0, biases=3, frozen=0)"
 
 
 def test_a_group_with_a_long_name_keeps_its_columns_together():
@@ -39,46 +56,36 @@ def test_text_and_html_hold_the_same(cells, caption):
         caption=caption,
         decisive=[("row 0 < &", "c")],
     )
-    text = repr(found)
-    assert text == repr(found)
-    assert not [line for line in text.splitlines() if line != line.rstrip()]
-    rows = text.splitlines()[-len(cells) :]
-    for line, row in zip(rows, parsed(found).tbody.find_all("tr"), strict=True):
+    lines = repr(found).splitlines()
+    assert not [line for line in lines if line != line.rstrip()]
+    rows = parsed(found).tbody.find_all("tr")
+    for line, row in zip(lines[-len(cells) :], rows, strict=True):
         words = " ".join(line.removesuffix(" ←").split())
         assert words == " ".join(" ".join(part.get_text() for part in row.children).split())
 
 
 def test_words_are_no_tags():
     words = '<b> & "x"'
-    page = parsed(
-        method_table(
-            {words: {(words, words): words, words: (1, 2, 3)}},
-            columns={words: "<i>{:.0f}"},
-            caption=words,
-            corner=words,
-        )
-    )
+    rows = {words: {(words, words): words, words: (1, 2, 3)}}
+    columns = {words: "<i>{:.0f}"}
+    page = parsed(method_table(rows, columns=columns, caption=words, corner=words))
     assert not page.find_all(["b", "i"])
     assert page.get_text().count(words) == 7  # caption, corner, group, titles, name, cell
     assert page.td["data-label"] == f"{words}, {words}"
 
 
-def test_cells_line_up_at_the_right():
-    rows = {name: {"n": 10**i, "m": -(10**i)} for i, name in enumerate("abcde")}
-    _, *found = repr(method_table(rows)).splitlines()
-    assert len({len(line) for line in found}) == 1
+COUNT = counting.mlp([2, 3, 5], "rank1", 7)
 
 
-@pytest.mark.parametrize("kind", [totals, lambda: None], ids=["table", "count"])
-def test_html_only_while_the_book_is_built(kind, monkeypatch):
-    shown = kind("single") if kind is totals else counting.mlp([2, 3, 5], "rank1", 7)
+@pytest.mark.parametrize(
+    ("shown", "table"), [(totals("single"), totals("single")), (COUNT, COUNT._as_table())]
+)
+def test_html_only_while_the_book_is_built(shown, table, monkeypatch):
     monkeypatch.delenv(BOOK, raising=False)
     plain = shown._repr_mimebundle_()
     assert plain == {"text/plain": str(shown)}
     monkeypatch.setenv(BOOK, "anywhere")
-    assert shown._repr_mimebundle_() == plain | {
-        "text/html": (shown if kind is totals else shown._as_table()).html()
-    }
+    assert shown._repr_mimebundle_() == plain | {"text/html": table.html()}
     assert not hasattr(shown, "_repr_html_")
     assert BOOK == explore.BOOK
 

@@ -7,7 +7,6 @@ import torch
 
 from benchmarks import bench, contestants, targets
 from ensedu.book import measured
-from ensedu.torch import products
 
 for package in ("tabm", "bayesian_torch", "torch_uncertainty", "blitz"):
     pytest.importorskip(package if package != "torch_uncertainty" else "einops",
@@ -108,18 +107,6 @@ def test_passes_make_fresh_gradients():
     assert not torch.equal(weight, before)
 
 
-def test_a_form_is_chosen_by_force_and_the_rule_is_put_back():
-    rule = products.folds
-    contestant = contestants.batch_ensembles(m, n, M)["ensedu"]
-    inputs, slopes = contestant.batch(M, B, m, n)
-    run = contestant.passes(inputs, slopes)["forward+backward"]
-    for name in ("scale", "fold"):
-        with contestants.form(name):
-            assert contestants.form_of(run) == name
-    assert products.folds is rule
-    assert contestants.form_of(run) in ("scale", "fold")
-
-
 def test_the_benchmark_writes_what_the_book_reads(tmp_path, capsys):
     threads = torch.get_num_threads()
     status = bench.main([str(tmp_path / "speed.json"), "--quick"])
@@ -142,22 +129,6 @@ def test_the_benchmark_writes_what_the_book_reads(tmp_path, capsys):
                 assert 0 < low <= middle <= high
     rows = targets.checked(found["cells"])
     assert [(row["m"], row["M"], row["B"]) for row in rows] == [(50, 16, 1024)]
-
-
-def test_the_whole_plan_has_every_target_and_what_the_book_reads():
-    planned = {
-        (method, size): (kinds, names) for method, size, kinds, names in bench.plan(quick=False)
-    }
-    assert len(planned) == len(list(bench.plan(quick=False)))
-    for target in targets.TARGETS:
-        for size in target.sizes:
-            kinds, names = planned[target.method, size]
-            assert kinds == targets.KINDS
-            assert names is None or {"ensedu", target.than} <= set(names)
-    committed = measured.load("speed-cpu")["cells"]
-    for cell in committed:
-        if cell["method"] != "mean_field":
-            assert (cell["method"], (cell["m"], cell["M"], cell["B"])) in planned
 
 
 def test_all_packages_take_part():

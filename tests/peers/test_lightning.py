@@ -36,18 +36,6 @@ def page():
     return found
 
 
-def run(page, folder, monkeypatch, capfd, **replaced):
-    """Run the page's last program where it may write, with other names for what it imported."""
-    monkeypatch.chdir(folder)
-    found = {**page, **replaced}
-    with torch.random.fork_rng(devices=[]):
-        exec(compile(BLOCKS[3], "training.md", "exec"), found)
-    capfd.readouterr()  # its progress
-    assert not list(folder.iterdir())
-    assert found["trainer"].global_step == page["step"]
-    return found
-
-
 def in_the_order_of_the_loop(data, batch_size, shuffle):
     """Return a loader that shuffles by Torch's own generator, and draws nothing else from it."""
     assert shuffle
@@ -55,30 +43,22 @@ def in_the_order_of_the_loop(data, batch_size, shuffle):
     return DataLoader(data, batch_size, sampler=sampler, generator=torch.Generator())
 
 
-def test_with_the_same_minibatches_the_weights_are_the_same(page, tmp_path, monkeypatch, capfd):
-    found = run(page, tmp_path, monkeypatch, capfd, DataLoader=in_the_order_of_the_loop)
+def test_in_lightning_with_the_same_minibatches_the_weights_are_the_same(
+    page, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    found = page | {"DataLoader": in_the_order_of_the_loop}
+    with torch.random.fork_rng(devices=[]):
+        exec(compile(BLOCKS[3], "training.md", "exec"), found)
+    assert not list(tmp_path.iterdir())
+    assert found["trainer"].global_step == page["step"]
+    assert set(found["trainer"].callback_metrics) == {"nll", "kl"}
+    assert found["outputs"].shape == page["outputs"].shape
     start = page["untrained"]().state_dict()
     trained = found["module"].net.state_dict()
     for name, value in page["net"].state_dict().items():
         assert torch.equal(trained[name], value), name
         assert not torch.equal(start[name], value), name
-
-
-def test_as_it_stands_it_ends_near(page, tmp_path, monkeypatch, capfd):
-    found = run(page, tmp_path, monkeypatch, capfd)
-    assert found["outputs"].shape == page["outputs"].shape
-    assert set(found["trainer"].callback_metrics) == {"nll", "kl"}
-    x, y = page["x"], page["y"]
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        start, loop, theirs = (
-            float(page["gaussian_nll"](page["predict"](net, x, samples=100), y))
-            for net in (page["untrained"](), page["net"], found["module"].net)
-        )
-    # Another order is another training, which may end a quarter of the way down apart: with six
-    # seeds it was a sixth at most.
-    assert theirs == pytest.approx(loop, abs=0.25 * (start - loop))
-    assert loop < 0.5 * start
 
 
 def test_skorch_ends_near(page):

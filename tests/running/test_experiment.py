@@ -19,11 +19,10 @@ def local():
 @pytest.mark.parametrize(
     ("changes", "kind", "words"),
     [
-        ({"cases": [{"i": 1, "name": "a"}] * 2}, ValueError, "cases must differ, got {'i': 1, "),
         (
             {"cases": [{"i": 1, "name": "a"}, {"name": "a", "i": 1}]},
             ValueError,
-            "as cases[0] and cases[1]",
+            "cases must differ, got {'name': 'a', 'i': 1} as cases[0] and cases[1]",
         ),
         ({"cases": []}, ValueError, "cases must be a list of dicts, at least one, got none"),
         ({"cases": {"i": 1}}, TypeError, "cases must be a list of dicts, got {'i': 1} (dict)"),
@@ -32,16 +31,8 @@ def local():
         ({"cases": [{"i": {3}}]}, TypeError, "cases[0]['i'] must be a string, a number"),
         ({"cases": [{"i": 1e999}]}, ValueError, "cases[0]['i'] must be a finite number, got inf"),
         ({"cases": [{3: 1}]}, TypeError, "cases[0] must have strings as keys, got 3 (int)"),
-        (
-            {"settings": {"slope": 1, "i": 2}},
-            ValueError,
-            "cases[0] must have other keys than settings, got ['i']",
-        ),
-        (
-            {"settings": {"slope": 1, "tilt": 2}},
-            TypeError,
-            "cases[0] and settings must be arguments of run, run(i, name, slope): got an unexpec",
-        ),
+        ({"settings": {"slope": 1, "i": 2}}, ValueError, "other keys than settings, got ['i']"),
+        ({"settings": {"slope": 1, "tilt": 2}}, TypeError, "run(i, name, slope): got an unexpec"),
         ({"settings": [1]}, TypeError, "settings must be a dict, got [1] (list)"),
         ({"run": local()}, TypeError, "run must be a function of a module, so that another"),
         ({"run": 3}, TypeError, "run must be a function of a module"),
@@ -50,7 +41,6 @@ def local():
         ({"name": "a/b/c"}, ValueError, "name must be lower-case letters, digits, _ and hyphens"),
         ({"name": 3}, TypeError, "name must be a string, got 3 (int)"),
         ({"budget": " "}, ValueError, "budget must have words, got ' '"),
-        ({"about": ""}, ValueError, "about must have words, got ''"),
     ],
 )
 def test_what_is_no_experiment_is_refused(changes, kind, words):

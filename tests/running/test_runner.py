@@ -1,18 +1,27 @@
 """Tables of long runs: rows are computed once, kept by a kill, and the same however they come."""
 
+import contextlib
+import json
+import math
 import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 import toy_experiment as toy
 
 from ensedu.running import machine, runner
 from ensedu.running.runner import compute_table
+from ensedu.running.worker import run_case
 from tests.running.toy_runs import (
     expected,
     kept_row_numbers,
+    leave_ten_rows,
     read_table,
     run_with_fault,
     started_rows,
@@ -22,6 +31,42 @@ from tests.running.toy_runs import (
 )
 
 pytestmark = pytest.mark.usefixtures("toy_log")
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def start_toy():
+    """A function that starts the toy as a program of two workers, in a group of its own."""
+    begun = []
+
+    def one(folder):
+        begun.append(start_toy_program(folder))
+        return begun[-1]
+
+    yield one
+    for process in begun:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def start_toy_program(folder):
+    code = (
+        # What started us may ignore Ctrl-C, as a shell does of what it runs in the background.
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "import sys; from ensedu.running.runner import compute_table; "
+        "import toy_experiment as toy; "
+        "compute_table(toy.experiment(), sys.argv[1], workers=2)"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(folder)],
+        cwd=HERE.parents[1],
+        env=os.environ | {"TOY_PAUSE": "0.05", "PYTHONPATH": str(HERE)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def test_the_table_is_whole_in_order_and_says_where_it_was_made(tmp_path, toy_log, capfd):
@@ -37,27 +82,16 @@ def test_the_table_is_whole_in_order_and_says_where_it_was_made(tmp_path, toy_lo
     assert capfd.readouterr() == ("", "")  # no bar where nobody sits before it
 
 
-def test_rows_depend_neither_on_workers_nor_on_who_is_first(tmp_path, monkeypatch):
-    monkeypatch.setenv("TOY_PAUSE", "0.01")
-    cases = toy.experiment().cases
-    backwards = toy.experiment(cases=cases[::-1])
-    path = compute_table(toy.experiment(), tmp_path, workers=1)
-    assert without_times(path) == expected()
-    rows = read_table(compute_table(backwards, tmp_path, workers=3))["rows"]
-    assert rows == expected()["rows"][::-1]
-
-
-def test_seconds_are_those_of_the_rows(tmp_path, monkeypatch):
-    monkeypatch.setenv("TOY_PAUSE", "0.01")
+def test_seconds_digits_and_order_are_those_of_the_rows_and_a_summary_may_lack(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TOY_PAUSE", "0.01")  # the first waits longest
     waits = 0.01 * sum(range(1, 12))
-    found = read_table(compute_table(toy.experiment(), tmp_path, workers=3))["seconds"]
-    assert waits <= found < 2 * waits + 0.5
-
-
-def test_digits_and_a_summary_are_as_asked_for(tmp_path):
-    path = compute_table(toy.experiment(digits=6, summarize=None), tmp_path)
-    table = read_table(path)
-    assert table["rows"][1]["value"] == 0.333333 and "summary" not in table
+    other = toy.experiment(cases=toy.experiment().cases[::-1], digits=6, summarize=None)
+    table = read_table(compute_table(other, tmp_path, workers=3))
+    assert waits <= table["seconds"] < 2 * waits + 0.5
+    assert [row["i"] for row in table["rows"]] == [*range(11)][::-1]
+    assert table["rows"][9]["value"] == 0.333333 and "summary" not in table
     assert table["settings"] == {"slope": 1 / 3}  # an argument is not rounded
 
 
@@ -155,3 +189,95 @@ def test_what_is_no_way_to_run_is_refused(tmp_path):
     with pytest.raises(ValueError, match="workers must be a positive integer, got 0"):
         compute_table(toy.experiment(), tmp_path, workers=0)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_that_follow_a_torn_one_are_read_by_the_next_run(tmp_path, monkeypatch, toy_log):
+    path = leave_ten_rows(tmp_path)
+    path.write_text(path.read_text()[:-20])
+    assert len(kept_row_numbers(tmp_path)) == 9
+    run_with_fault(monkeypatch, tmp_path, "raise")
+    assert len(kept_row_numbers(tmp_path)) == 10
+    toy_log.unlink()
+    assert without_times(compute_table(toy.experiment(), tmp_path)) == expected()
+    assert started_rows(toy_log) == [7]
+
+
+def test_a_torn_header_is_begun_again(tmp_path):
+    (tmp_path / "toy.jsonl").write_text('{"name": "to')
+    assert without_times(compute_table(toy.experiment(), tmp_path)) == expected()
+
+
+@pytest.mark.bad_input
+def test_rows_of_another_run_are_refused(tmp_path, toy_log):
+    path = leave_ten_rows(tmp_path)
+    other = toy.experiment(settings={"slope": 2.0})
+    words = re.escape(
+        f"{path} holds rows of another run: settings was {{'slope': {1 / 3}}}, is "
+        "{'slope': 2.0}; delete it, or compute it fresh (--fresh), or keep older rows "
+        "(--older) if only code differs that gives the same rows"
+    )
+    with pytest.raises(ValueError, match=f"^{words}$"):
+        compute_table(other, tmp_path)
+    header, rest = path.read_text().split("\n", 1)
+    for name in ("name", "code", "processor", "versions", "python"):
+        path.write_text(json.dumps(json.loads(header) | {name: "older"}) + "\n" + rest)
+        with pytest.raises(ValueError, match=f"another run: {name} was 'older', is "):
+            compute_table(toy.experiment(), tmp_path, older=name != "code")
+    assert len(kept_row_numbers(tmp_path)) == 10
+    table = read_table(compute_table(other, tmp_path, fresh=True))
+    assert started_rows(toy_log) == list(range(11))
+    assert [row["value"] for row in table["rows"]] == [2.0 * i for i in range(11)]
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"case": {"i": 1', 'is damaged: line 12 is \'{"case": {"i": 1\', which no run'),
+        ("3", "is damaged: line 12 is '3', which no run has written; delete it"),
+        ('{"case": {"i": 1}}', "is damaged: line 12 is "),
+        (
+            '{"case": {"i": 12}, "results": {}, "seconds": 1}',
+            'holds the row of a case that toy does not have, {"i": 12}; delete it',
+        ),
+        ("twice", "is damaged: line 12 is "),
+    ],
+)
+def test_what_no_run_has_written_is_refused(tmp_path, line, words):
+    path = leave_ten_rows(tmp_path)
+    if line == "twice":
+        line = path.read_text().splitlines()[1]
+    with path.open("a") as opened:
+        opened.write(line + "\n")
+    with pytest.raises(ValueError, match=re.escape(words)):
+        compute_table(toy.experiment(), tmp_path)
+
+
+@pytest.mark.bad_input
+def test_one_table_is_computed_by_one_run_at_a_time(tmp_path):
+    def summarize(rows):  # while this run still holds the file
+        words = r"toy\.jsonl is in use by another run; let it finish"
+        with pytest.raises(RuntimeError, match=words):
+            compute_table(toy.experiment(), tmp_path, fresh=True)
+        assert len(kept_row_numbers(tmp_path)) == 11
+        return toy.summarize(rows)
+
+    path = compute_table(toy.experiment(summarize=summarize), tmp_path)
+    assert without_times(path) == expected()
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    ("results", "words"),
+    [
+        ({}, "TypeError: results must be a dict with an entry, got {}"),
+        (3.0, "TypeError: results must be a dict with an entry, got 3.0"),
+        ({"a": [1, math.nan]}, "ValueError: results['a'][1] must be a finite number, got nan"),
+        ({"a": np.ones(3)}, "TypeError: results['a'] must be a string, a number, a bool, None, or"),
+        ({"a": {1: 2}}, "TypeError: results['a'] must have strings as keys, got 1 (int)"),
+        ({"i": 1}, "ValueError: results must have other keys than the case, got ['i']"),
+    ],
+)
+def test_a_result_that_json_cannot_hold_is_refused(results, words):
+    found = run_case(lambda i: results, {"i": 5}, {})
+    assert words in found.error and found.results == {}

@@ -8,8 +8,6 @@ import os
 import time
 from pathlib import Path
 
-import numpy as np
-
 from ensedu.running.experiment import Experiment
 
 ROWS, SLOPE = 11, 1 / 3
@@ -37,30 +35,6 @@ def run(i, name, slope):
 def summarize(rows):
     """Return the largest value."""
     return {"most": max(row["value"] for row in rows)}
-
-
-def nothing(i, name, slope):
-    return {}
-
-
-def nan(i, name, slope):
-    return {"value": [1.0, float("nan")]}
-
-
-def array(i, name, slope):
-    return {"value": np.ones(3)}
-
-
-def number(i, name, slope):
-    return 3.0
-
-
-def integer_key(i, name, slope):
-    return {"value": {1: 2}}
-
-
-def taken(i, name, slope):
-    return {"name": 1}
 
 
 def experiment(**changes):

@@ -1,4 +1,4 @@
-"""Kernels and limits of embedded ensembles, against neural-tangents in an environment of its own.
+"""Limits of embedded ensembles, against neural-tangents in an environment of its own.
 
 `make test-tangents` runs it: neural-tangents needs an older JAX, NumPy and SciPy than the book.
 """
@@ -6,63 +6,24 @@
 import warnings
 
 import jax
-import neural_tangents as nt
 import numpy as np
 import pytest
 from neural_tangents import stax
 
-from ensedu.theory.ntk import Modulation, embedded, limit, tangent
+from ensedu.theory.ntk import Modulation, limit
 
 jax.config.update("jax_enable_x64", True)
 jnp = jax.numpy
 
-M, B, C, m = 3, 5, 7, 2
+B, C, m = 5, 7, 2
 BIAS = 0.3
 ONES, SIGNS = Modulation("ones"), Modulation("signs")
 AROUND_ONE, AROUND_ZERO = Modulation("normal", std=0.5), Modulation("normal", mean=0.0)
 DROPOUT = Modulation("bernoulli", p=0.3)
-FUNCTIONS = {"relu": jax.nn.relu, "erf": jax.scipy.special.erf, "tanh": jnp.tanh}
 
 
 def inputs(seed, number=B):
     return np.random.default_rng(seed).standard_normal((number, m))
-
-
-def outputs(net):
-    """A JAX function of all that is shared, all that is not, and of inputs: (B, M)."""
-
-    def function(values, x):
-        h = x[None] / x.shape[1] ** 0.5
-        own = values["u"], values["v"], values["weights"], values["biases"]
-        for u, v, weight, bias in zip(*own, strict=False):
-            z = h @ weight + net.bias_std * bias
-            h = u[:, None] * FUNCTIONS[net.activation](v[:, None] * z) / weight.shape[1] ** 0.5
-        return (h @ values["weights"][-1])[..., 0].T
-
-    return function
-
-
-@pytest.mark.parametrize("activation", FUNCTIONS)
-@pytest.mark.parametrize("sizes", [(m, 11, 1), (m, 7, 13, 5, 1)])
-def test_empirical_kernels(activation, sizes):
-    rng = np.random.default_rng(1)
-    kinds = {"u": AROUND_ONE, "v": SIGNS, "bias_std": BIAS}
-    net = embedded(sizes, M, rng=rng, activation=activation, **kinds)
-    x, other = inputs(2), inputs(3, C)
-    shared = {name: getattr(net, name) for name in ("weights", "biases")}
-    own = {name: getattr(net, name) for name in ("u", "v")}
-    function, found = outputs(net), tangent(net, x, other)
-    np.testing.assert_allclose(function(shared | own, x).T, net(x), rtol=0, atol=1e-12)
-    for trained, fixed, ours in (
-        (shared, own, found.shared),
-        (own, shared, np.einsum("ij,ibc->ijbc", np.eye(M), found.own)),
-    ):
-        kernel = nt.empirical_ntk_fn(
-            lambda values, x, fixed=fixed: function(values | fixed, x),
-            trace_axes=(), diagonal_axes=(), vmap_axes=0,
-        )  # fmt: skip
-        theirs = np.asarray(kernel(x, other, trained))  # (B, C, M, M)
-        np.testing.assert_allclose(ours, theirs.transpose(2, 3, 0, 1), rtol=0, atol=1e-11)
 
 
 with warnings.catch_warnings():

@@ -1,6 +1,4 @@
-"""Exact linear regression: numbers that SciPy, plain inverses and a training must repeat."""
-
-import dataclasses
+"""Exact linear regression: numbers that SciPy and plain inverses must repeat."""
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ from hypothesis import strategies as st
 from ensedu.numpy import variational
 from ensedu.priors import Cauchy, Normal
 from ensedu.theory import conjugate
-from ensedu.torch import MeanFieldLinear, fit, half_squared_error, mlp
 from tests.errors import check_error
 
 N, m, n = 17, 5, 3
@@ -31,10 +28,6 @@ def data(seed=0, N=N, m=m, n=n, correlation=0.8):
 
 def exact(**k):
     return conjugate.posterior(*data(**k), noise_std=NOISE, prior=PRIOR)
-
-
-def rho_of(std):
-    return np.log(np.expm1(std))
 
 
 def kl_to_normal(mean, std, other, covariance):
@@ -67,30 +60,25 @@ def test_the_posterior_is_the_normal_that_conditioning_gives(seed, sizes, noise,
     assert found.log_evidence == pytest.approx(wanted, rel=1e-7, abs=1e-7)
 
 
-def test_predictions_are_those_of_draws():
-    found, rng = exact(), np.random.default_rng(1)
-    new = rng.standard_normal((7, m))
+def test_predictions_are_those_of_the_normal_weights():
+    found, new = exact(), np.random.default_rng(1).standard_normal((7, m))
     mean, std = found.predict(new)
-    assert mean.shape == std.shape == (7, n)
-    for k in range(n):
-        drawn = rng.multivariate_normal(found.mean[:, k], found.covariance, 100_000) @ new.T
-        np.testing.assert_allclose(mean[:, k], drawn.mean(0), rtol=0, atol=5e-3)
-        np.testing.assert_allclose(std[:, k], drawn.std(0), rtol=0.02)
-    one = conjugate.posterior(*data(m=1, n=1), noise_std=NOISE, prior=PRIOR)
-    np.testing.assert_allclose(one.predict(np.ones((1, 1)))[1], one.std[:, None], rtol=1e-12)
+    np.testing.assert_allclose(mean, new @ found.mean, rtol=1e-12)
+    variance = np.diag(new @ found.covariance @ new.T)
+    np.testing.assert_allclose(std**2, np.stack([variance] * n, axis=1), rtol=1e-10)
+    np.testing.assert_allclose(found.std**2, np.diag(found.covariance), rtol=1e-12)
 
 
 @given(st.integers(0, 10**6), st.permutations(PRIMES), st.floats(0.0, 30.0))
-def test_factorized_variances_are_never_larger(seed, sizes, correlation):
+def test_factorized_variances_are_never_larger_and_equal_where_features_share_nothing(
+    seed, sizes, correlation
+):
     N, m, n = sizes[:3]
     found = exact(seed=seed, N=N, m=m, n=n, correlation=correlation)
     np.testing.assert_allclose(found.mean_field_std**2, 1 / np.diag(found.precision), rtol=1e-12)
     assert (found.mean_field_std <= found.std * (1 + 1e-9)).all()
-
-
-def test_they_are_equal_where_features_share_nothing():
-    features = np.linalg.qr(np.random.default_rng(0).standard_normal((N, m)))[0]
-    found = conjugate.posterior(features, data()[1], noise_std=NOISE)
+    apart = np.linalg.qr(np.random.default_rng(0).standard_normal((N, min(N, m))))[0]
+    found = conjugate.posterior(apart, data(N=N, n=n)[1], noise_std=NOISE)
     np.testing.assert_allclose(found.mean_field_std, found.std, rtol=1e-12)
 
 
@@ -107,7 +95,6 @@ def test_free_energy_lies_above_the_evidence_by_the_kl(seed, sizes):
         kl_to_normal(mean[:, k], std[:, k], found.mean[:, k], found.covariance) for k in range(n)
     )
     assert value + found.log_evidence == pytest.approx(kl, rel=1e-6, abs=1e-6)
-    assert value + found.log_evidence >= 0
 
 
 def test_its_gradients_are_finite_differences():
@@ -130,51 +117,13 @@ def test_its_gradients_are_finite_differences():
 def test_the_closed_form_is_stationary(seed):
     features, targets = data(seed)
     found = conjugate.posterior(features, targets, noise_std=NOISE, prior=PRIOR)
-    rho = np.repeat(rho_of(found.mean_field_std)[:, None], n, axis=1)
-    arguments = {"noise_std": NOISE, "prior": PRIOR}
-    least, *grads = conjugate.free_energy(found.mean, rho, features, targets, **arguments)
+    rho = np.log(np.expm1(np.repeat(found.mean_field_std[:, None], n, axis=1)))
+    at = found.mean, rho
+    _, *grads = conjugate.free_energy(*at, features, targets, noise_std=NOISE, prior=PRIOR)
     assert max(np.abs(grad).max() for grad in grads) < 1e-10
-    rng = np.random.default_rng(seed)
-    for size in (1e-3, 0.1, 1.0):
-        moved = found.mean + size * rng.standard_normal((m, n))
-        other = rho + size * rng.standard_normal((m, n))
-        assert conjugate.free_energy(moved, other, features, targets, **arguments)[0] > least
-
-
-@pytest.mark.parametrize("estimator", ["weights", "local"])
-def test_bayes_by_backprop_finds_it(estimator):
-    """A bias is one more feature; the noise of training falls with its rate, three times."""
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((40, 1))
-    features = np.hstack([np.ones_like(x), x, 0.8 * x + 0.6 * rng.standard_normal((40, 1))])
-    targets = features @ np.array([[0.5], [-1.0], [0.7]]) + NOISE * rng.standard_normal((40, 1))
-    wanted = conjugate.posterior(features, targets, noise_std=NOISE)
-    torch.manual_seed(0)
-    net = mlp(
-        [3, 1], "mean_field", samples=400, bias=False, prior=Normal(0.0, 1.0), posterior_std=0.1,
-        estimator=estimator, dtype=torch.float64,
-    )  # fmt: skip
-
-    def nll(outputs, targets):
-        return half_squared_error(outputs / NOISE, targets / NOISE)
-
-    examples = torch.from_numpy(features), torch.from_numpy(targets)
-    for seed, (epochs, lr) in enumerate([(200, 0.03), (150, 0.003), (150, 0.0005)]):
-        fit(net, *examples, nll, epochs=epochs, batch_size=40, lr=lr, seed=seed, bar=False)
-    layer = next(layer for layer in net if isinstance(layer, MeanFieldLinear))
-    mean, rho = (p.detach().numpy().reshape(3) for p in (layer.weight_mean, layer.weight_rho))
-    std = variational.softplus(rho)
-    np.testing.assert_array_less(np.abs(mean - wanted.mean[:, 0]), 0.03 * wanted.std)
-    np.testing.assert_allclose(std, wanted.mean_field_std, rtol=0.03)
-
-
-def test_a_posterior_is_frozen():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        exact().mean = np.zeros((m, n))
 
 
 FEATURES, TARGETS = data()
-NAN = float("nan")
 
 
 def fitted(features=FEATURES, targets=TARGETS, noise_std=NOISE, prior=PRIOR):
@@ -186,43 +135,31 @@ def energy(mean=None, rho=None, features=FEATURES, targets=TARGETS, noise_std=NO
     return conjugate.free_energy(mean, rho, features, targets, noise_std=noise_std, prior=prior)
 
 
-BAD = {
-    "a list": (lambda: fitted(features=[[1.0]]), TypeError, ["features", "NumPy", "list"]),
-    "a tensor": (lambda: fitted(features=torch.ones(3, 2)), TypeError, ["features", ".numpy()"]),
-    "integers": (lambda: fitted(features=np.ones((N, m), int)), TypeError, ["features", "int64"]),
-    "one axis": (lambda: fitted(targets=np.ones(N)), ValueError, ["targets", "(17,)", "(17, n)"]),
-    "no example": (
-        lambda: fitted(np.ones((0, m)), np.ones((0, n))), ValueError, ["features", "(0, 5)"],
-    ),
-    "other examples": (
-        lambda: fitted(targets=np.ones((N + 1, n))), ValueError, ["targets", "(18, 3)", "(17, 5)"],
-    ),
-    "nan": (lambda: fitted(targets=np.full((N, n), NAN)), ValueError, ["targets", "nan"]),
-    "no noise": (lambda: fitted(noise_std=0.0), ValueError, ["noise_std", "above 0", "0.0"]),
-    "noise as words": (lambda: fitted(noise_std="0.1"), TypeError, ["noise_std", "'0.1'"]),
-    "a prior's scale": (lambda: fitted(prior=1.0), TypeError, ["prior", "Normal", "1.0"]),
-    "another prior": (lambda: fitted(prior=Cauchy()), TypeError, ["prior", "Normal", "Cauchy"]),
-    "beyond floats": (lambda: fitted(noise_std=1e-200), ValueError, ["noise_std", "1e-200"]),
-    "no posterior": (
-        lambda: fitted(np.ones((N, m)), prior=Normal(0.0, 1e150)), ValueError, ["prior", "1e+150"],
-    ),
-    "other features": (
-        lambda: exact().predict(np.ones((7, m + 1))), ValueError, ["features", "(7, 6)", "(B, 5)"],
-    ),
-    "mean of another shape": (
-        lambda: energy(mean=np.zeros(m)), ValueError, ["mean", "(5,)", "(5, 3)"],
-    ),
-    "rho": (lambda: energy(rho=np.full((m, n), np.inf)), ValueError, ["rho", "inf"]),
-    "energy beyond floats": (
-        lambda: energy(noise_std=1e-200), ValueError, ["noise_std", "1e-200"],
-    ),
-    "a narrow prior": (lambda: energy(prior=Normal(0.0, 1e-200)), ValueError, ["scale=1e-200"]),
-    "energy's noise": (lambda: energy(noise_std=-1.0), ValueError, ["noise_std", "-1.0"]),
-    "energy's prior": (lambda: energy(prior=None), TypeError, ["prior", "None"]),
-}  # fmt: skip
+BAD = [
+    (lambda: fitted(features=[[1.0]]), TypeError, ["features", "NumPy", "list"]),
+    (lambda: fitted(features=torch.ones(3, 2)), TypeError, ["features", ".numpy()"]),
+    (lambda: fitted(features=np.ones((N, m), int)), TypeError, ["features", "int64"]),
+    (lambda: fitted(targets=np.ones(N)), ValueError, ["targets", "(17,)", "(17, n)"]),
+    (lambda: fitted(np.ones((0, m)), np.ones((0, n))), ValueError, ["features", "(0, 5)"]),
+    (lambda: fitted(targets=np.ones((N + 1, n))), ValueError, ["targets", "(18, 3)", "(17, 5)"]),
+    (lambda: fitted(targets=np.full((N, n), np.nan)), ValueError, ["targets", "nan"]),
+    (lambda: fitted(noise_std=0.0), ValueError, ["noise_std", "above 0", "0.0"]),
+    (lambda: fitted(noise_std="0.1"), TypeError, ["noise_std", "'0.1'"]),
+    (lambda: fitted(noise_std=1e-200), ValueError, ["noise_std", "1e-200"]),
+    (lambda: fitted(prior=1.0), TypeError, ["prior", "Normal", "1.0"]),
+    (lambda: fitted(prior=Cauchy()), TypeError, ["prior", "Normal", "Cauchy"]),
+    (lambda: fitted(np.ones((N, m)), prior=Normal(0, 1e150)), ValueError, ["prior", "1e+150"]),
+    (lambda: fitted().predict(np.ones((7, m + 1))), ValueError, ["features", "(7, 6)", "(B, 5)"]),
+    (lambda: energy(mean=np.zeros(m)), ValueError, ["mean", "(5,)", "(5, 3)"]),
+    (lambda: energy(rho=np.full((m, n), np.inf)), ValueError, ["rho", "inf"]),
+    (lambda: energy(noise_std=1e-200), ValueError, ["noise_std", "1e-200"]),
+    (lambda: energy(noise_std=-1.0), ValueError, ["noise_std", "-1.0"]),
+    (lambda: energy(prior=Normal(0.0, 1e-200)), ValueError, ["scale=1e-200"]),
+    (lambda: energy(prior=None), TypeError, ["prior", "None"]),
+]
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_named(case):
-    check_error(*BAD[case])
+@pytest.mark.parametrize(("call", "error", "words"), BAD)
+def test_bad_input_is_named(call, error, words):
+    check_error(call, error, words)

@@ -22,7 +22,7 @@ from torch.func import functional_call, grad, jvp, vmap
 import ensedu.torch as et
 from benchmarks import measure
 from ensedu.methods import METHODS, size_option
-from ensedu.torch import products
+from ensedu.torch import products, stacked_product
 
 M, S, m, n = 3, 2, 5, 7
 IMAGE = (m, 6, 5)
@@ -412,9 +412,11 @@ def test_exported_without_noise_draws_at_each_call(name):
 
 
 @jit
-@pytest.mark.parametrize("B", BATCHES[::2])
+@pytest.mark.parametrize(("B", "many_columns"), [(BATCHES[0], 64), (BATCHES[-1], 0)])
 @pytest.mark.parametrize("name", CASES)
-def test_transformed_by_torch_func(name, B):
+def test_transformed_by_torch_func(monkeypatch, name, B, many_columns):
+    """For few columns, as all here, and with the form for many."""
+    monkeypatch.setattr(stacked_product, "MANY_COLUMNS", many_columns)
     torch.manual_seed(0)
     case = CASES[name]
     net = case.make()
@@ -429,31 +431,38 @@ def test_transformed_by_torch_func(name, B):
     def loss(values, x):
         return call(values, x).square().sum()
 
-    # Gradients, and those of each of several inputs.
-    several = torch.stack([x, 2 * x])
-    slopes = vmap(grad(loss, argnums=(0, 1)), (None, 0))(values, several)
+    # Values and gradients along several inputs and several sets of parameters.
+    several, twice = (
+        torch.stack([x, 2 * x]),
+        {k: torch.stack([v, 2 * v]) for k, v in values.items()},
+    )
+    axes = (0 if twice else None, 0)
+    ys, slopes = (vmap(f, axes)(twice, several) for f in (call, grad(loss, argnums=(0, 1))))
     for i, one in enumerate(several):
+        given = {key: value[i].detach().requires_grad_() for key, value in twice.items()}
         one = one.clone().requires_grad_()
-        plain = torch.autograd.grad(loss(values, one), [*values.values(), one])
+        torch.testing.assert_close(ys[i], call(given, one), rtol=1e-9, atol=1e-9)
+        plain = torch.autograd.grad(loss(given, one), [*given.values(), one])
         for found, slope in zip([*slopes[0].values(), slopes[1]], plain, strict=True):
             torch.testing.assert_close(found[i], slope, rtol=1e-8, atol=1e-8)
 
-    # Values along several inputs and several sets of parameters.
-    twice = {key: torch.stack([value, 2 * value]) for key, value in values.items()}
-    ys = vmap(call)(twice, several) if twice else vmap(call, (None, 0))({}, several)
-    for i, y in enumerate(ys):
-        one = {key: value[i] for key, value in twice.items()}
-        torch.testing.assert_close(y, call(one, several[i]), rtol=1e-9, atol=1e-9)
-
-    # Forward mode, along a line.
+    # Along a line: forward mode, and the slope of the slope, against differences.
     along = {key: torch.randn_like(value) for key, value in values.items()}, torch.randn_like(x)
-    found = jvp(call, (values, x), along)[1]
-    step = 1e-6
-    ends = [
-        call({key: v + h * along[0][key] for key, v in values.items()}, x + h * along[1])
-        for h in (step, -step)
-    ]
+    found, step = jvp(call, (values, x), along)[1], 1e-6
+
+    def moved(h):
+        return {key: value + h * along[0][key] for key, value in values.items()}, x + h * along[1]
+
+    ends = [call(*moved(h)) for h in (step, -step)]
     torch.testing.assert_close(found, (ends[0] - ends[1]) / (2 * step), rtol=1e-5, atol=1e-5)
+
+    def slope(h):
+        return grad(lambda h: loss(*moved(h)))(h)
+
+    if values and "mlp" not in name:  # where no maximum and no ReLU turns on the way
+        zero, small = (torch.tensor(h, dtype=torch.float64) for h in (0.0, 1e-5))
+        rise = (slope(small) - slope(-small)) / 2e-5
+        torch.testing.assert_close(grad(slope)(zero), rise, rtol=1e-6, atol=1e-4)
 
 
 def whole_with_generator():

@@ -1,39 +1,11 @@
-"""The mean-field layer in Torch."""
-
-import itertools
+"""Estimators of the mean-field layers in Torch: what Flipout is, and how much each varies."""
 
 import pytest
 import torch
 from torch.nn import functional as F
 
 import ensedu.torch as et
-from tests import layers
-from tests.backends import B, InTorch, m, n
-from tests.gradients import Twin, for_layers_and_inputs
-
-
-class TestMeanFieldLinear(InTorch, layers.MeanFieldLinear):
-    pass
-
-
-@for_layers_and_inputs("mean_field", "local_reparameterization")
-class TestTwin(InTorch, Twin):
-    pass
-
-
-def test_local_reparameterization_by_its_definition():
-    torch.manual_seed(5)
-    layer = et.MeanFieldLinear(m, n, posterior_std=0.3, estimator="local").double()
-    x = torch.randn(2, B, m, dtype=torch.float64)
-    noise = layer.noise(torch.Generator().manual_seed(1), x.shape)
-    assert {k: v.shape for k, v in noise.items()} == {"output": (2, B, n)}
-    y = layer(x, noise)
-    for i, j, b in itertools.product(range(2), range(B), range(n)):
-        mean = (x[i, j] * layer.weight_mean[b]).sum() + layer.bias_mean[b]
-        scale = F.softplus(layer.weight_rho[b])
-        variance = (x[i, j] ** 2 * scale**2).sum() + F.softplus(layer.bias_rho[b]) ** 2
-        expected = mean + variance.sqrt() * noise["output"][i, j, b]
-        torch.testing.assert_close(y[i, j, b], expected, rtol=0, atol=1e-12)
+from tests.backends import B, m, n
 
 
 @pytest.mark.parametrize("other", ["local", "flipout"])
@@ -146,12 +118,3 @@ def test_local_reparameterization_of_no_input_has_finite_gradients(bias):
     assert y.isfinite().all()
     for tensor in (x, *layer.parameters()):
         assert tensor.grad.isfinite().all()
-
-
-def test_weight_matrices_of_a_local_layer_are_drawn_weights():
-    layer = et.MeanFieldLinear(m, n, estimator="local")
-    assert layer.weight_matrices().shape == (1, m, n)
-    noise = layer.noise()
-    y = layer(torch.eye(m), noise)
-    bias = layer.bias_mean + F.softplus(layer.bias_rho) * noise["bias"]
-    torch.testing.assert_close(y - bias, layer.weight_matrices(noise)[0])

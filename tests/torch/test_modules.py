@@ -5,96 +5,99 @@ import io
 
 import pytest
 import torch
-from torch import nn
 
 import ensedu.torch as et
 from ensedu import counting
 from ensedu.methods import METHODS, size_option
 from tests.backends import DEVICES, B, M, m, n
-from tests.torch.layer_cases import TORCH_LAYERS
+
+IMAGE = (m, 5, 7)
+#: A layer as a function of its options, and the shape of an example.
+LAYERS = {
+    "DeepEnsembleLinear": (lambda **k: et.DeepEnsembleLinear(m, n, M, **k), (m,)),
+    "BatchEnsembleLinear": (lambda **k: et.BatchEnsembleLinear(m, n, M, **k), (m,)),
+    "Rank1Linear": (lambda **k: et.Rank1Linear(m, n, M, **k), (m,)),
+    "MeanFieldLinear": (lambda **k: et.MeanFieldLinear(m, n, **k), (m,)),
+    "DeepEnsembleConv2d": (lambda **k: et.DeepEnsembleConv2d(m, n, 3, M, **k), IMAGE),
+    "BatchEnsembleConv2d": (lambda **k: et.BatchEnsembleConv2d(m, n, 3, M, **k), IMAGE),
+    "Rank1Conv2d": (lambda **k: et.Rank1Conv2d(m, n, 3, M, **k), IMAGE),
+    "MeanFieldConv2d": (lambda **k: et.MeanFieldConv2d(m, n, 3, **k), IMAGE),
+}
+DTYPES = [torch.float32, torch.float64, torch.bfloat16]
+layers = pytest.mark.parametrize(("make", "example"), LAYERS.values(), ids=LAYERS)
 
 
-def own_noise(layer, shape=None):
-    """The noise of one pass as an argument, nothing for a layer that draws none."""
-    if not hasattr(layer, "noise"):
-        return ()
-    return (layer.noise(torch.Generator().manual_seed(3), *([shape] if shape else [])),)
-
-
+@layers
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("method", METHODS)
-def test_copies_and_state(method, device):
-    net = et.mlp([m, n, 2], method, **size_option(method, M), device=device)
-    twin = copy.deepcopy(net)
-    buffer = io.BytesIO()
-    torch.save(net.state_dict(), buffer)
-    buffer.seek(0)
-    loaded = et.mlp([m, n, 2], method, **size_option(method, M), device=device)
-    loaded.load_state_dict(torch.load(buffer, weights_only=True))
-    x = torch.randn(B, m, device=device)
-    outputs = []
-    for module in (net, twin, loaded):
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_layer_has_its_dtype_and_device_and_comes_back_from_a_file_and_a_copy(
+    make, example, dtype, device
+):
+    layer, loaded = (make(dtype=dtype, device=device) for _ in range(2))
+    file = io.BytesIO()
+    torch.save(layer.state_dict(), file)
+    file.seek(0)
+    loaded.load_state_dict(torch.load(file, weights_only=True))
+    x, outputs = torch.randn(B, *example, dtype=dtype, device=device), []
+    for module in (layer, loaded, copy.deepcopy(layer)):
         torch.manual_seed(0)
         outputs.append(module(x))
-    assert torch.equal(outputs[0], outputs[1])
-    assert torch.equal(outputs[0], outputs[2])
+    assert torch.equal(outputs[0], outputs[1]) and torch.equal(outputs[0], outputs[2])
+    for tensor in (outputs[0], layer.weight_matrices()):
+        assert (tensor.dtype, tensor.device.type) == (dtype, device)
+    outputs[0].sum().backward()
+    assert all(p.grad.dtype == dtype for p in layer.parameters())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_copy_of_a_network_shares_nothing_with_it(method):
+    net = et.mlp([m, n, 2], method, **size_option(method, M))
+    twin = copy.deepcopy(net)
     with torch.no_grad():
         for parameter in twin.parameters():
             parameter.zero_()
     assert all(p.any() for p in net.parameters())
 
 
-@pytest.mark.parametrize("make", TORCH_LAYERS)
-def test_no_bias(make):
+@layers
+def test_without_bias_zero_goes_to_zero(make, example):
     layer = make(bias=False)
     assert not [name for name, _ in layer.named_parameters() if "bias" in name]
     assert counting.count(layer).biases == 0
-    zeros = torch.zeros(B, m)
-    assert not layer(zeros).any()
+    assert not layer(torch.zeros(B, *example)).any()
     assert "bias=False" in repr(layer)
-    assert layer.weight_matrices(*own_noise(layer)).shape[-2:] == (m, n)
 
 
-@pytest.mark.parametrize("make", TORCH_LAYERS)
-def test_weight_matrices_are_the_callers_own(make):
+@layers
+def test_weight_matrices_are_the_callers_own_and_pass_gradients(make, example):
     layer = make()
     before = {name: p.detach().clone() for name, p in layer.named_parameters()}
     with torch.no_grad():
-        layer.weight_matrices(*own_noise(layer)).zero_()
+        layer.weight_matrices().zero_()
     for name, parameter in layer.named_parameters():
         assert torch.equal(parameter, before[name]), name
-    layer.weight_matrices(*own_noise(layer)).sum().backward()
+    layer.weight_matrices().sum().backward()
     weight = layer.weight_mean if hasattr(layer, "weight_mean") else layer.weight
     assert weight.grad.any()
 
 
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-@pytest.mark.parametrize("make", TORCH_LAYERS)
-def test_dtype_and_device(make, dtype, device):
-    layer = make(dtype=dtype, device=device)
-    x = torch.randn(B, m, dtype=dtype, device=device)
-    y = layer(x)
-    assert y.dtype == dtype
-    assert y.device.type == device
-    assert layer.weight_matrices().dtype == dtype
-    y.sum().backward()
-    assert all(p.grad.dtype == dtype for p in layer.parameters())
-
-
-@pytest.mark.parametrize("make", TORCH_LAYERS)
-def test_autocast_follows_torch(make):
-    layer, plain = make(), nn.Linear(m, n)
+@layers
+def test_autocast_follows_torch(make, example):
+    layer, x = make(), torch.randn(B, *example)
+    torch.manual_seed(1)
+    exact = layer(x)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        x = plain(torch.randn(B, m))[:, :m].contiguous()  # bfloat16, as inside a network
-        y = layer(x)
-    assert x.dtype == torch.bfloat16
-    assert torch.isfinite(y).all()
+        torch.manual_seed(1)
+        y = layer(x.bfloat16())  # as what comes from a layer before it
+    torch.testing.assert_close(y.float(), exact, rtol=0.1, atol=0.1)
 
 
-@pytest.mark.parametrize("make", TORCH_LAYERS)
-def test_reset_draws_anew(make):
-    layer = make()
+@layers
+def test_reset_draws_anew_from_where_torch_starts(make, example):
+    layer, bound = make(), (m * 3 ** (2 if len(example) > 1 else 0)) ** -0.5
     before = {k: v.clone() for k, v in layer.named_parameters() if not k.endswith("rho")}
     layer.reset_parameters()
-    assert all(not torch.equal(before[k], v) for k, v in layer.named_parameters() if k in before)
+    for key, value in layer.named_parameters():
+        assert key not in before or not torch.equal(before[key], value)
+        if key in ("weight", "bias", "weight_mean", "bias_mean"):
+            assert 0.8 * bound < value.abs().max() <= bound

@@ -2,48 +2,13 @@
 
 import copy
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
 
-import ensedu.numpy as en
 import ensedu.torch as et
-from ensedu.methods import METHODS, size_option
 from ensedu.torch import network
-from tests import networks
-from tests.backends import B, InTorch, M, m, n
-from tests.gradients import Twin, as_book, for_layers_and_inputs, torch_noise
-
-
-class TestNetworks(InTorch, networks.Networks):
-    pass
-
-
-@for_layers_and_inputs("network", "activations")
-class TestTwin(InTorch, Twin):
-    pass
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_networks_agree_and_every_parameter_gets_a_gradient(method):
-    rng = np.random.default_rng(11)
-    net = en.mlp([m, 13, 17, 2], method, **size_option(method, M), rng=rng)
-    twin = et.from_numpy(net)
-    x = rng.standard_normal((B, m))
-    noise = net.noise(rng, x.shape)
-    y, y_twin = net(x, noise), twin(torch.from_numpy(x), torch_noise(noise))
-    np.testing.assert_allclose(y_twin.detach(), y, rtol=0, atol=1e-12)
-    grad = rng.standard_normal(y.shape)
-    net.backward(grad)
-    y_twin.backward(torch.from_numpy(grad))
-    for key, parameter in twin.named_parameters():
-        name = key.split(".")[1]
-        np.testing.assert_allclose(
-            as_book(name, parameter.grad), net.grads[key], rtol=0, atol=1e-12
-        )
-    assert net.grads.keys() == net.params.keys()
-    assert all(np.any(g != 0) for g in net.grads.values())
+from tests.backends import B, M, m, n
 
 
 def test_shapes_on_the_way_are_found_once_and_again_for_another_input_or_layer(monkeypatch):
@@ -88,19 +53,6 @@ def test_a_tiled_batch_may_be_changed_in_place(members):
         expected = layers[0](before.clamp(min=0).expand(samples, *members, B, m))
         torch.testing.assert_close(y, expected)
         assert y.shape == (samples, *members, B, n)
-
-
-def test_one_draw_of_a_network_is_one_function_on_any_grid():
-    grid = torch.linspace(-1, 1, 13 * m, dtype=torch.float64).view(13, m)
-    for method, size in [("rank1", (M,)), ("mean_field", ()), ("mc_dropout", ())]:
-        given = {} if size else {"samples": M}
-        net = et.mlp([m, n, 2], method, *size, **given, activation="tanh", dtype=torch.float64)
-        noise = net.noise(torch.Generator().manual_seed(2), (13, m))
-        y = net(grid, noise)
-        assert torch.equal(y, net(grid, noise))
-        assert not torch.allclose(y, net(grid))
-        for part in (slice(0, 7), slice(4, 13)):
-            torch.testing.assert_close(net(grid[part], noise), y[:, part], rtol=0, atol=1e-13)
 
 
 @pytest.mark.bad_input

@@ -1,7 +1,7 @@
 """The architectures of the zoo: small, with random weights, in float64, from five libraries."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import diffusers
@@ -42,7 +42,7 @@ class Entry:
     Attributes
     ----------
     name
-        What the table calls it, with the library that it comes from.
+        What the table calls it; in `ZOO` with the library that it comes from.
     build
         A function that makes the model.
     head
@@ -102,286 +102,127 @@ class LanguageModel(nn.Module):
 
 #: Of transformers' configurations, most of which know all of these.
 SIZES = {
-    "vocab_size": 31,
-    "hidden_size": 24,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 3,
-    "intermediate_size": 48,
-    "max_position_embeddings": 16,
-    "use_cache": False,
-}
+    "vocab_size": 31, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3,
+    "intermediate_size": 48, "max_position_embeddings": 16, "use_cache": False,
+}  # fmt: skip
 
 
-ZOO = (
-    Entry("LSTM (torch)", LanguageModel, "decoder", lambda B: {"tokens": tokens(7, B)}, quick=True),
-    Entry(
-        "Transformer (torch)",
-        lambda: nn.Transformer(24, 2, 2, 2, 48, batch_first=True),
-        "decoder.layers.1.linear2",
-        lambda B: {"src": torch.randn(B, 7, 24).double(), "tgt": torch.randn(B, 5, 24).double()},
+def named(name: str, **options: Any) -> Callable[[], nn.Module]:
+    """A model that timm knows by its name."""
+    return lambda: timm.create_model(name, num_classes=5, **options)
+
+
+#: By library.
+FOUND: dict[str, tuple[Entry, ...]] = {
+    "torch": (
+        Entry("LSTM", LanguageModel, "decoder", lambda B: {"tokens": tokens(7, B)}, quick=True),
+        Entry("Transformer", lambda: nn.Transformer(24, 2, 2, 2, 48, batch_first=True),
+              "decoder.layers.1.linear2",
+              lambda B: {"src": torch.randn(B, 7, 24).double(),
+                         "tgt": torch.randn(B, 5, 24).double()}),
     ),
-    Entry("ResNet-18 (torchvision)", lambda: tv.resnet18(num_classes=5), "fc"),
-    Entry(
-        "EfficientNet-B0 (torchvision)", lambda: tv.efficientnet_b0(num_classes=5), "classifier.1"
-    ),
-    Entry("RegNet-X (torchvision)", lambda: tv.regnet_x_400mf(num_classes=5), "fc"),
-    Entry(
-        "Inception v3 (torchvision)",
-        lambda: tv.inception_v3(weights=None, init_weights=True, num_classes=5, aux_logits=False),
-        "fc",
-        image("x", 75),
-    ),
-    Entry(
-        "MobileNetV3 (torchvision)",
-        lambda: tv.mobilenet_v3_small(num_classes=5),
-        "classifier.3",
-        quick=True,
-    ),
-    Entry(
-        "DenseNet (torchvision)",
-        lambda: tv.DenseNet(12, (3, 3, 3, 3), 24, num_classes=5),
-        "classifier",
-    ),
-    Entry(
-        "ConvNeXt (torchvision)",
-        lambda: tv.ConvNeXt(
-            [tv.convnext.CNBlockConfig(16, 32, 2), tv.convnext.CNBlockConfig(32, None, 2)],
-            num_classes=5,
-        ),
-        "classifier.2",
-    ),
-    Entry(
-        "ViT (torchvision)",
-        lambda: tv.VisionTransformer(32, 8, 2, 3, 24, 48, dropout=0.1, num_classes=5),
-        "heads.head",
-        image("x", 32),
-    ),
-    Entry(
-        "Swin (torchvision)",
-        lambda: tv.SwinTransformer([4, 4], 24, [2, 2], [3, 6], [4, 4], dropout=0.1, num_classes=5),
-        "head",
-        given={"shared": ("*.relative_position_bias_table",)},
-    ),
-    Entry(
-        "SwinV2 (torchvision)",
-        lambda: tv.SwinTransformer(
-            [4, 4],
-            24,
-            [2, 2],
-            [3, 6],
-            [4, 4],
-            num_classes=5,
+    "torchvision": (
+        Entry("ResNet-18", lambda: tv.resnet18(num_classes=5), "fc"),
+        Entry("EfficientNet-B0", lambda: tv.efficientnet_b0(num_classes=5), "classifier.1"),
+        Entry("RegNet-X", lambda: tv.regnet_x_400mf(num_classes=5), "fc"),
+        Entry("Inception v3", lambda: tv.inception_v3(
+            weights=None, init_weights=True, num_classes=5, aux_logits=False,
+        ), "fc", image("x", 75)),
+        Entry("MobileNetV3", lambda: tv.mobilenet_v3_small(num_classes=5), "classifier.3",
+              quick=True),
+        Entry("DenseNet", lambda: tv.DenseNet(12, (3, 3, 3, 3), 24, num_classes=5), "classifier"),
+        Entry("ConvNeXt", lambda: tv.ConvNeXt([
+            tv.convnext.CNBlockConfig(16, 32, 2), tv.convnext.CNBlockConfig(32, None, 2),
+        ], num_classes=5), "classifier.2"),
+        Entry("ViT", lambda: tv.VisionTransformer(
+            32, 8, 2, 3, 24, 48, dropout=0.1, num_classes=5,
+        ), "heads.head", image("x", 32)),
+        Entry("Swin", lambda: tv.SwinTransformer(
+            [4, 4], 24, [2, 2], [3, 6], [4, 4], dropout=0.1, num_classes=5,
+        ), "head", given={"shared": ("*.relative_position_bias_table",)}),
+        Entry("SwinV2", lambda: tv.SwinTransformer(
+            [4, 4], 24, [2, 2], [3, 6], [4, 4], num_classes=5,
             block=tv.swin_transformer.SwinTransformerBlockV2,
             downsample_layer=tv.swin_transformer.PatchMergingV2,
-        ),
-        "head",
+        ), "head"),
+        Entry("DeepLabV3", lambda: tv.segmentation.deeplabv3_mobilenet_v3_large(
+            weights=None, weights_backbone=None, num_classes=5,
+        ), "classifier.4"),
+        Entry("R3D", lambda: tv.video.resnet.VideoResNet(
+            tv.video.resnet.BasicBlock, [tv.video.resnet.Conv3DSimple] * 4, [1] * 4,
+            tv.video.resnet.BasicStem, num_classes=5,
+        ), "fc", lambda B: {"x": torch.randn(B, 3, 5, 16, 16).double()}),
+        Entry("RetinaNet, list of images", Anchors, "net.head.classification_head.cls_logits",
+              lambda B: {"images": list(torch.randn(B, 3, 64, 64).double())}),
     ),
-    Entry(
-        "DeepLabV3 (torchvision)",
-        lambda: tv.segmentation.deeplabv3_mobilenet_v3_large(
-            weights=None, weights_backbone=None, num_classes=5
-        ),
-        "classifier.4",
-    ),
-    Entry(
-        "R3D (torchvision)",
-        lambda: tv.video.resnet.VideoResNet(
-            tv.video.resnet.BasicBlock,
-            [tv.video.resnet.Conv3DSimple] * 4,
-            [1] * 4,
-            tv.video.resnet.BasicStem,
-            num_classes=5,
-        ),
-        "fc",
-        lambda B: {"x": torch.randn(B, 3, 5, 16, 16).double()},
-    ),
-    Entry(
-        "RetinaNet, list of images (torchvision)",
-        Anchors,
-        "net.head.classification_head.cls_logits",
-        lambda B: {"images": list(torch.randn(B, 3, 64, 64).double())},
-    ),
-    Entry(
-        "MLP-Mixer (timm)",
-        lambda: timm.models.MlpMixer(
-            num_classes=5,
-            img_size=64,
-            num_blocks=2,
-            embed_dim=48,
-            drop_rate=0.1,
+    "timm": (
+        Entry("MLP-Mixer", lambda: timm.models.MlpMixer(
+            num_classes=5, img_size=64, num_blocks=2, embed_dim=48, drop_rate=0.1,
             proj_drop_rate=0.1,
-        ),
-        "head",
-        quick=True,
+        ), "head", quick=True),
+        Entry("DenseNet-121", named("densenet121"), "classifier"),
+        Entry("MaxViT (rmlp_pico_rw)", named(
+            "maxvit_rmlp_pico_rw_256", img_size=64, depths=(1, 1, 1, 1), drop_rate=0.1,
+        ), "head.fc", quick=True),
+        Entry("EfficientNet (tf)", named("tf_efficientnet_b0"), "classifier"),
+        Entry("LeViT", named("levit_128s", img_size=64), "head.linear",
+              given={"shared": ("*.attention_biases",)}),
+        Entry("ViT", named("vit_tiny_patch16_224", img_size=64, depth=2, drop_rate=0.1), "head"),
+        Entry("NF-RegNet", lambda: timm.models.NormFreeNet(timm.models.nfnet.NfCfg(
+            (1, 1, 1, 1), (16, 32, 32, 64), stem_chs=16, group_size=8, reg=True, attn_layer="se",
+            attn_kwargs={"rd_ratio": 0.5}, num_features=64,
+        ), num_classes=5), "head.fc"),
+        Entry("XCiT", named("xcit_nano_12_p16_224", img_size=64, embed_dim=48, depth=2), "head"),
     ),
-    Entry(
-        "DenseNet-121 (timm)", lambda: timm.create_model("densenet121", num_classes=5), "classifier"
+    "segmentation-models-pytorch": (
+        Entry("U-Net", lambda: smp.Unet(
+            "mobilenet_v2", encoder_depth=4, encoder_weights=None,
+            decoder_channels=(64, 32, 16, 8), classes=5,
+        ), "segmentation_head.0", quick=True),
     ),
-    Entry(
-        "MaxViT (rmlp_pico_rw) (timm)",
-        lambda: timm.create_model(
-            "maxvit_rmlp_pico_rw_256",
-            img_size=64,
-            depths=(1, 1, 1, 1),
-            num_classes=5,
-            drop_rate=0.1,
-        ),
-        "head.fc",
-        quick=True,
-    ),
-    Entry(
-        "EfficientNet (tf) (timm)",
-        lambda: timm.create_model("tf_efficientnet_b0", num_classes=5),
-        "classifier",
-    ),
-    Entry(
-        "LeViT (timm)",
-        lambda: timm.create_model("levit_128s", img_size=64, num_classes=5),
-        "head.linear",
-        given={"shared": ("*.attention_biases",)},
-    ),
-    Entry(
-        "ViT (timm)",
-        lambda: timm.create_model(
-            "vit_tiny_patch16_224", img_size=64, depth=2, num_classes=5, drop_rate=0.1
-        ),
-        "head",
-    ),
-    Entry(
-        "NF-RegNet (timm)",
-        lambda: timm.models.NormFreeNet(
-            timm.models.nfnet.NfCfg(
-                (1, 1, 1, 1),
-                (16, 32, 32, 64),
-                stem_chs=16,
-                group_size=8,
-                reg=True,
-                attn_layer="se",
-                attn_kwargs={"rd_ratio": 0.5},
-                num_features=64,
-            ),
-            num_classes=5,
-        ),
-        "head.fc",
-    ),
-    Entry(
-        "XCiT (timm)",
-        lambda: timm.create_model(
-            "xcit_nano_12_p16_224", img_size=64, embed_dim=48, depth=2, num_classes=5
-        ),
-        "head",
-    ),
-    Entry(
-        "U-Net (segmentation-models-pytorch)",
-        lambda: smp.Unet(
-            "mobilenet_v2",
-            encoder_depth=4,
-            encoder_weights=None,
-            decoder_channels=(64, 32, 16, 8),
-            classes=5,
-        ),
-        "segmentation_head.0",
-        quick=True,
-    ),
-    Entry(
-        "BERT (transformers)",
-        lambda: hf.BertForSequenceClassification(hf.BertConfig(**SIZES, num_labels=5)),
-        "classifier",
-        text,
-        quick=True,
-    ),
-    Entry(
-        "DistilBERT (transformers)",
-        lambda: hf.DistilBertForSequenceClassification(
+    "transformers": (
+        Entry("BERT", lambda: hf.BertForSequenceClassification(
+            hf.BertConfig(**SIZES, num_labels=5)
+        ), "classifier", text, quick=True),
+        Entry("DistilBERT", lambda: hf.DistilBertForSequenceClassification(
             hf.DistilBertConfig(**SIZES, hidden_dim=48, num_labels=5)
-        ),
-        "classifier",
-        text,
+        ), "classifier", text),
+        Entry("GPT-2", lambda: hf.GPT2LMHeadModel(
+            hf.GPT2Config(**SIZES, bos_token_id=0, eos_token_id=0)
+        ), "lm_head", text, given={"shared": ("lm_head",), "modulated": (Conv1D,)}),
+        Entry("Llama", lambda: hf.LlamaForCausalLM(hf.LlamaConfig(**SIZES)), "lm_head", text),
+        Entry("Mixtral", lambda: hf.MixtralForCausalLM(hf.MixtralConfig(
+            **SIZES, num_key_value_heads=3, num_local_experts=4, experts_implementation="eager",
+        )), "lm_head", text, given={"modulated": ("*.mlp",)}),
+        Entry("Mamba", lambda: hf.MambaForCausalLM(hf.MambaConfig(**SIZES, state_size=4)),
+              "lm_head", lambda B: {"input_ids": tokens(B)},
+              given={"shared": ("lm_head", "*.A_log")}),
+        Entry("T5", lambda: hf.T5ForConditionalGeneration(
+            hf.T5Config(**SIZES, d_kv=8, d_ff=48, num_layers=2)
+        ), "lm_head", lambda B: {**text(B), "decoder_input_ids": tokens(B, 5)},
+              given={"shared": ("lm_head",)}),
+        Entry("wav2vec 2.0", lambda: hf.Wav2Vec2ForCTC(hf.Wav2Vec2Config(
+            **SIZES, conv_dim=(16, 16), conv_stride=(5, 2), conv_kernel=(10, 3),
+            num_conv_pos_embeddings=6, num_conv_pos_embedding_groups=2,
+        )), "lm_head", lambda B: {"input_values": torch.randn(B, 400).double()}),
     ),
-    Entry(
-        "GPT-2 (transformers)",
-        lambda: hf.GPT2LMHeadModel(hf.GPT2Config(**SIZES, bos_token_id=0, eos_token_id=0)),
-        "lm_head",
-        text,
-        given={"shared": ("lm_head",), "modulated": (Conv1D,)},
-    ),
-    Entry(
-        "Llama (transformers)",
-        lambda: hf.LlamaForCausalLM(hf.LlamaConfig(**SIZES)),
-        "lm_head",
-        text,
-    ),
-    Entry(
-        "Mixtral (transformers)",
-        lambda: hf.MixtralForCausalLM(
-            hf.MixtralConfig(
-                **SIZES, num_key_value_heads=3, num_local_experts=4, experts_implementation="eager"
-            )
-        ),
-        "lm_head",
-        text,
-        given={"modulated": ("*.mlp",)},
-    ),
-    Entry(
-        "Mamba (transformers)",
-        lambda: hf.MambaForCausalLM(hf.MambaConfig(**SIZES, state_size=4)),
-        "lm_head",
-        lambda B: {"input_ids": tokens(B)},
-        given={"shared": ("lm_head", "*.A_log")},
-    ),
-    Entry(
-        "T5 (transformers)",
-        lambda: hf.T5ForConditionalGeneration(hf.T5Config(**SIZES, d_kv=8, d_ff=48, num_layers=2)),
-        "lm_head",
-        lambda B: {**text(B), "decoder_input_ids": tokens(B, 5)},
-        given={"shared": ("lm_head",)},
-    ),
-    Entry(
-        "wav2vec 2.0 (transformers)",
-        lambda: hf.Wav2Vec2ForCTC(
-            hf.Wav2Vec2Config(
-                **SIZES,
-                conv_dim=(16, 16),
-                conv_stride=(5, 2),
-                conv_kernel=(10, 3),
-                num_conv_pos_embeddings=6,
-                num_conv_pos_embedding_groups=2,
-            )
-        ),
-        "lm_head",
-        lambda B: {"input_values": torch.randn(B, 400).double()},
-    ),
-    Entry(
-        "UNet2DModel (diffusers)",
-        lambda: diffusers.UNet2DModel(
-            sample_size=16,
-            block_out_channels=(16, 32),
-            layers_per_block=1,
-            norm_num_groups=4,
+    "diffusers": (
+        Entry("UNet2DModel", lambda: diffusers.UNet2DModel(
+            sample_size=16, block_out_channels=(16, 32), layers_per_block=1, norm_num_groups=4,
             down_block_types=("DownBlock2D", "AttnDownBlock2D"),
             up_block_types=("AttnUpBlock2D", "UpBlock2D"),
-        ),
-        "conv_out",
-        lambda B: {**image("sample", 16)(B), "timestep": torch.arange(3, 3 + B)},
-        quick=True,
-    ),
-    Entry(
-        "DiT (diffusers)",
-        lambda: diffusers.DiTTransformer2DModel(
-            num_attention_heads=3,
-            attention_head_dim=8,
-            in_channels=4,
-            out_channels=4,
-            num_layers=2,
-            sample_size=8,
-            norm_num_groups=4,
-            num_embeds_ada_norm=31,
-        ),
-        "proj_out_2",
-        lambda B: {
+        ), "conv_out", lambda B: {**image("sample", 16)(B), "timestep": torch.arange(3, 3 + B)},
+              quick=True),
+        Entry("DiT", lambda: diffusers.DiTTransformer2DModel(
+            num_attention_heads=3, attention_head_dim=8, in_channels=4, out_channels=4,
+            num_layers=2, sample_size=8, norm_num_groups=4, num_embeds_ada_norm=31,
+        ), "proj_out_2", lambda B: {
             **image("hidden_states", 8, channels=4)(B),
-            "timestep": torch.arange(3, 3 + B),
-            "class_labels": torch.arange(B),
-        },
+            "timestep": torch.arange(3, 3 + B), "class_labels": torch.arange(B),
+        }),
     ),
-)
+}  # fmt: skip
+ZOO = tuple(
+    replace(entry, name=f"{entry.name} ({library})")
+    for library, entries in FOUND.items() for entry in entries
+)  # fmt: skip

@@ -47,44 +47,39 @@ def test_the_table_has_a_row_for_each_architecture():
     assert len(libraries) == len(results.LIBRARIES)
 
 
-def net_and_model():
+def mix_up(net):
+    net.register_forward_hook(lambda *args: args[-1].roll(1, dims=0))
+
+
+def take_another(net):
+    member = net.member
+    net.member = lambda i: member((i + 1) % trial.M)
+
+
+def make_alike(net):
+    for holder in oracle.holders(net).values():
+        for parameter in (holder.r, holder.s, holder.bias):
+            parameter.copy_(parameter[:1].expand_as(parameter))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (mix_up, "output 0 of member 0"),
+        (take_another, r"output 0 of net.member\(0\)"),
+        (make_alike, "members are alike"),
+    ],
+)
+def test_the_comparison_passes_a_right_ensemble_and_no_other(spoil, words):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 2)).double().eval()
     net = ensemble(model, "batch_ensemble", trial.M)
     oracle.draw_apart(net)
-    return model, net, [{"input": torch.randn(2, 5, dtype=torch.float64)}]
-
-
-@torch.no_grad()
-def test_a_right_ensemble_passes():
-    model, net, batches = net_and_model()
+    batches = [{"input": torch.randn(2, 5, dtype=torch.float64)}]
     trial.compare(model, net, batches, draws=False)
-
-
-@torch.no_grad()
-def test_a_mix_up_of_members_is_found():
-    model, net, batches = net_and_model()
-    net.register_forward_hook(lambda *args: args[-1].roll(1, dims=0))
-    with pytest.raises(AssertionError, match="output 0 of member 0"):
-        trial.compare(model, net, batches, draws=False)
-
-
-@torch.no_grad()
-def test_a_wrong_member_is_found():
-    model, net, batches = net_and_model()
-    member = net.member
-    net.member = lambda i: member((i + 1) % trial.M)
-    with pytest.raises(AssertionError, match=r"output 0 of net.member\(0\)"):
-        trial.compare(model, net, batches, draws=False)
-
-
-@torch.no_grad()
-def test_equal_members_prove_nothing():
-    model, net, batches = net_and_model()
-    for holder in oracle.holders(net).values():
-        for parameter in (holder.r, holder.s, holder.bias):
-            parameter.copy_(parameter[:1].expand_as(parameter))
-    with pytest.raises(AssertionError, match="members are alike"):
+    spoil(net)
+    with pytest.raises(AssertionError, match=words):
         trial.compare(model, net, batches, draws=False)
 
 

@@ -1,30 +1,148 @@
-"""An embedded ensemble's gradients and step against autograd."""
+"""Embedded ensembles and their kernels, in NumPy and Torch: by members, Jacobians and steps."""
 
 import numpy as np
+import pytest
 import torch
+from scipy import special
+from torch.func import functional_call, jacrev
 
-from ensedu.theory.ntk import embedded
-from tests.theory.ntk.networks import AROUND_ONE, B, M, in_torch, inputs, m
+import ensedu.theory.ntk.torch as twin
+from ensedu.theory import ntk
+
+M, B, C, m = 3, 11, 7, 2
+FUNCTIONS = {"relu": lambda z: np.maximum(z, 0), "erf": special.erf, "tanh": np.tanh}
+KINDS = {"u": ntk.Modulation("normal", std=0.5), "v": ntk.Modulation("normal"), "bias_std": 0.3}
 
 
-def test_gradients_and_a_step_are_autograds():
-    net = embedded((m, 7, 13, 1), M, rng=np.random.default_rng(4), v=AROUND_ONE, bias_std=0.3)
-    x, pull = inputs(5), np.random.default_rng(6).standard_normal((M, B))
-    function, values, number = in_torch(net)
-    values.requires_grad_()
-    (function(values, torch.from_numpy(x)) * torch.from_numpy(pull)).sum().backward()
-    grads = net.gradients(net.forward_pass(x), pull)
-    row = np.concatenate([a.ravel() for several in grads.values() for a in several])
-    np.testing.assert_allclose(row, values.grad.numpy(), rtol=0, atol=1e-12)
-    y, lr, gamma = np.sin(x[:, 0]), 0.1, 1.3
-    values.grad = None
-    losses = 0.5 * (function(values, torch.from_numpy(x)) - torch.from_numpy(y)).square().mean(-1)
-    losses.sum().backward()
-    rate = torch.full_like(values, 0.02)
-    rate[:number] = lr * gamma / M
-    wanted = (values - rate * values.grad).detach().numpy()
-    before = net(x)
-    np.testing.assert_array_equal(net.step(x, y, lr, gamma=gamma, modulation_lr=0.02), before)
-    names = ("weights", "biases", "u", "v")
-    row = np.concatenate([a.ravel() for name in names for a in getattr(net, name)])
-    np.testing.assert_allclose(row, wanted, rtol=0, atol=1e-12)
+def both(activation="relu", sizes=(m, 17, 13, 1)):
+    net = ntk.embedded(sizes, M, rng=np.random.default_rng(0), activation=activation, **KINDS)
+    return net, twin.EmbeddedEnsemble(net)
+
+
+def inputs(seed, number=B):
+    x = np.random.default_rng(seed).standard_normal((number, m))
+    return x, torch.from_numpy(x)
+
+
+def alone(net, i, x):
+    """The output of one member."""
+    for weight, bias, u, v in zip(net.weights, net.biases, net.u, net.v, strict=False):
+        z = x @ weight / x.shape[1] ** 0.5 + net.bias_std * bias
+        x = u[i] * FUNCTIONS[net.activation](v[i] * z)
+    return (x @ net.weights[-1])[:, 0] / x.shape[1] ** 0.5
+
+
+def jacobians(module, x, *names):
+    """Slopes of outputs, (M, B, P), in all parameters of these names."""
+    found = jacrev(lambda values: functional_call(module, values, (x,)))(
+        dict(module.named_parameters())
+    )
+    rows = [own.flatten(2) for key, own in found.items() if key.split(".")[0] in names]
+    return torch.cat(rows, dim=2).detach().numpy()
+
+
+@pytest.mark.parametrize("activation", FUNCTIONS)
+@pytest.mark.parametrize("sizes", [(m, 19, 1), (m, 7, 13, 5, 1)])
+def test_outputs_are_members_and_kernels_products_of_jacobians(activation, sizes):
+    net, module = both(activation, sizes)
+    (x, tx), (y, ty) = inputs(1), inputs(2, C)
+    expected = np.stack([alone(net, i, x) for i in range(M)])
+    np.testing.assert_allclose(net(x), expected, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(module(tx).detach(), expected, rtol=0, atol=1e-13)
+    shared, own = (
+        np.einsum("ibp,jcp->ijbc", *(jacobians(module, one, *names) for one in (tx, ty)))
+        for names in (("weights", "biases"), ("u", "v"))
+    )
+    for size in (1, 4, 1000):
+        for found in (
+            ntk.tangent(net, x, y, block_size=size),
+            twin.tangent(module, tx, ty, block_size=size),
+        ):
+            np.testing.assert_allclose(found.shared, shared, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(found.own, own[range(M), range(M)], rtol=0, atol=1e-12)
+            total = 1.7 / M * shared + own
+            np.testing.assert_allclose(found.total(1.7), total, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        ntk.tangent(net, x).shared, ntk.tangent(net, x, x).shared, atol=1e-13
+    )
+    with torch.no_grad():  # autograd is switched on where it is needed
+        np.testing.assert_allclose(
+            twin.tangent(module, tx).shared, ntk.tangent(net, x).shared, rtol=0, atol=1e-12
+        )
+
+
+def test_a_bar_counts_blocks(capsys):
+    net, _ = both()
+    ntk.tangent(net, inputs(3)[0], block_size=4)
+    assert capsys.readouterr().err == ""
+    ntk.tangent(net, inputs(3)[0], block_size=4, bar=True)
+    assert "3/3" in capsys.readouterr().err
+
+
+def test_a_step_is_that_of_sgd_on_the_sum():
+    net, other = both()
+    x, tx = inputs(5)
+    y, rates = np.sin(x[:, 0]), {"gamma": 1.3, "modulation_lr": 0.02}
+    optimizer = torch.optim.SGD(other.groups(0.1, **rates), lr=0.0)
+    for _ in range(3):
+        before = other(tx)
+        optimizer.zero_grad()
+        (0.5 * (before - torch.from_numpy(y)).square().mean(dim=1).sum()).backward()
+        optimizer.step()
+        given = net.step(x, y, 0.1, **rates)
+        np.testing.assert_allclose(given, before.detach(), rtol=0, atol=1e-12)
+    for name in ("weights", "biases", "u", "v"):
+        for own, theirs in zip(getattr(net, name), getattr(other, name), strict=True):
+            np.testing.assert_allclose(theirs.detach().numpy(), own, rtol=0, atol=1e-12)
+    assert [group["lr"] for group in other.groups(0.1)] == [pytest.approx(0.1 / M), 0.1]
+
+
+def test_the_twin_has_the_dtype_that_was_asked_for_and_arrays_of_its_own():
+    (net, _), (x, tx) = both(), inputs(6)
+    narrow = twin.EmbeddedEnsemble(net, dtype=torch.float32)
+    found = twin.tangent(narrow, tx.float()).total(2.0)
+    assert found.dtype == torch.float32
+    np.testing.assert_allclose(found, ntk.tangent(net, x).total(2.0), rtol=0, atol=1e-4)
+    same = twin.EmbeddedEnsemble(net)
+    with torch.no_grad():
+        same.weights[0].zero_()
+    assert net.weights[0].all()
+
+
+NET, TWIN = both()
+X, TX = inputs(7)
+
+
+def embedded(sizes=(2, 3, 1), **options):
+    options = {"rng": np.random.default_rng(0)} | options
+    return lambda: ntk.embedded(sizes, 2, **options)
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: twin.EmbeddedEnsemble(3), "net must be"),
+        (lambda: twin.EmbeddedEnsemble(NET, dtype=torch.int64), "dtype must be"),
+        (lambda: TWIN(TX.float()), "float32"),
+        (lambda: TWIN(TX[:, :1]), r"x has shape \(11, 1\), accepted is \(B, 2\)"),
+        (lambda: TWIN(X), "x must be"),
+        (lambda: TWIN.groups(0.0), "lr must be"),
+        (lambda: TWIN.groups(0.1, gamma=0), "gamma must be"),
+        (lambda: TWIN.groups(0.1, modulation_lr=-1), "modulation_lr must be"),
+        (lambda: twin.tangent(NET, TX), "net must be"),
+        (lambda: twin.tangent(TWIN, TX, block_size=0), "block_size must be"),
+        (lambda: ntk.tangent(NET, X, block_size=2.0), "block_size must be"),
+        (lambda: ntk.tangent(NET, X, bar="yes"), "bar must be"),
+        (lambda: ntk.tangent(3, np.zeros((2, 2))), "net must be"),
+        (lambda: ntk.Modulation("sign"), "kind must be"),
+        (lambda: ntk.Modulation("normal", std=0.0), "std"),
+        (embedded((2, 3, 2)), "sizes must"),
+        (embedded(rng=3), "rng must be"),
+        (embedded(u="signs"), "u must be"),
+        (embedded(v=[]), "v must be"),
+    ],
+)
+def test_bad_input_is_named(call, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        call()
