@@ -265,21 +265,16 @@ def test_a_bar_is_as_long_as_its_total_and_its_pieces_as_their_roles(look):
 
 @pytest.mark.parametrize("look", LIGHT)
 @pytest.mark.parametrize("one, other", [
-    ({"single": Count(3), "mine": Count(7)}, {"single": Count(10**6), "mine": Count(5)}),
-    (1, 50), (array(1, 3, 5), array(2, 3, 5)),
+    (lambda: plot.parameter_bars({"single": Count(3), "mine": Count(7)}),
+     lambda: plot.parameter_bars({"single": Count(10**6), "mine": Count(5)})),
+    (lambda: plot.network([1, 1, 1], widest=50), lambda: plot.network([1, 50, 1], widest=50)),
+    (lambda: matrices(1, 3, 5, places=4), lambda: matrices(2, 3, 5, places=4)),
 ])  # fmt: skip
 def test_a_slider_moves_no_words(one, other, look):
-    def places(value):
-        if isinstance(value, dict):
-            figure = drawn(lambda: plot.parameter_bars(value), look)
-        elif isinstance(value, int):
-            figure = drawn(lambda: plot.network([1, value, 1], widest=50), look)
-        else:
-            figure = drawn(lambda: matrices(weights=value, places=4), look)
-        return figure.get_figheight(), {text.get_position() for text in figure.axes[0].texts}
-
-    (high, first), (other_high, second) = places(one), places(other)
-    assert high == other_high and first <= second
+    first, second = drawn(one, look), drawn(other, look)
+    assert first.get_figheight() == second.get_figheight()
+    before, after = ({t.get_position() for t in f.axes[0].texts} for f in (first, second))
+    assert before <= after
 
 
 def test_names_stand_in_the_order_of_the_ends_and_have_the_look_of_a_method():

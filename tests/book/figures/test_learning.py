@@ -145,8 +145,9 @@ CROPS = images_out.Crops({(k, method): Crop(TRUTH, MADE, STD) for k in TEST for 
 
 # Side trips.
 ERRORS = {
-    "one network": np.array([6.0, 7, 11, 29]), "scale mixture": np.array([5.0, 6, 10, 40]),
+    "one network": np.array([6.0, 7, 11, 29]),
     "N(0, 0.1²), the whole KL": np.array([14.0, 13, 15, 25]),
+    "scale mixture": np.array([5.0, 6, 10, 40]),
 }  # fmt: skip
 CUTS = pruning.Cuts(
     [0, 50, 90, 98], {name: [own, own - 0.5, own + 0.7] for name, own in ERRORS.items()},
@@ -338,8 +339,8 @@ def test_ellipses_are_two_standard_deviations_around_their_centers():
 def test_the_covariance_is_that_of_the_contests_swag():
     seen = torch.tensor(RNG.standard_normal((7, 2)) @ [[2.0, 1.0], [0.0, 1.0]]).float()
     generator = torch.Generator().manual_seed(0)
-    samples = np.array([draw_weights(seen, generator).numpy() for _ in range(20_000)])
-    np.testing.assert_allclose(np.cov(samples.T), one_run.swag_covariance(seen.numpy()), rtol=0.06)
+    samples = np.array([draw_weights(seen, generator).numpy() for _ in range(5_000)])
+    np.testing.assert_allclose(np.cov(samples.T), one_run.swag_covariance(seen.numpy()), rtol=0.12)
 
 
 def test_the_part_of_a_standard_deviation_is_the_theorems():

@@ -1,7 +1,5 @@
 """What the figures of *Theory* and *Cost* are given they draw, and their sentences follow."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,7 @@ from ensedu.book.figures import speed_and_memory as speed
 from ensedu.book.figures import width_and_ensemble_size as width
 from ensedu.contest.statistics import Pooled
 from tests.book.figures.shown import check
-from tests.plot.looks import drawn
+from tests.plot.looks import drawn, holds
 
 RNG = np.random.default_rng(0)
 ANGLES, TARGETS = np.array([-90.0, 30.0]), np.array([0.5, -1.0])
@@ -198,22 +196,14 @@ def test_an_ellipse_is_two_standard_deviations_of_its_points():
     np.testing.assert_allclose(np.tan(np.radians(free.angle)), 0.8 / 0.6)
 
 
-def test_what_is_left_of_the_speed_is_drawn_in_percent_of_the_formula():
+def test_what_is_left_of_the_speed_is_the_formula_in_its_units():
     seen = []
-
-    def part(R, *given):
-        seen.append((R, *given))
-        return 1 / (1 + given[1] * R)
-
-    half = speed.Projected(part)
-    for values in itertools.product(*half.choices.values()):
-        state = dict(zip(half.choices, values, strict=True))
-        deep, shared = drawn(lambda state=state: half.draw(**state)).axes[0].lines[:2]
-        assert set(deep.get_ydata()) == {100}
-        assert shared.get_ydata().tolist() == half.of(**state)
-    seen.clear()
-    half.of(0.1, 10, "in a ring")
-    assert seen[1] == (2, 1e8, pytest.approx(1e-5), "in a ring")
+    half = speed.Projected(lambda *given: seen.append(given) or 1 / (1 + given[2] * given[0]))
+    values = 0.1, 10, "in a ring"
+    state = dict(zip(half.choices, values, strict=True))
+    assert holds(drawn(lambda: half.draw(**state)), half.of(*values))
+    assert f"keeps {half.of(*values)[-2]:.0f}% among 1,024" in half.say(**state)
+    assert (2, 1e8, pytest.approx(1e-5), "in a ring") in seen
 
 
 def test_only_what_is_better_decides_and_a_price_has_its_digits():
