@@ -6,11 +6,11 @@ import subprocess
 import sys
 
 import pytest
-from matplotlib.colors import to_rgb
 
 from book._ext import palette
 from ensedu.methods import METHODS
 from ensedu.plot.style import DARK, PAGE
+from tests.plot.looks import contrast
 
 # The theme's ground under what folds out, in light and dark.
 GROUNDS = {"light": (PAGE, "#f3f4f5"), "dark": (DARK[PAGE], "#29313d")}
@@ -23,17 +23,6 @@ def blocks(sheet):
         (selector.strip(), dict(re.findall(r"--ensedu-([\w]+): ([^;]+);", body)))
         for selector, body in rules
     ]
-
-
-def contrast(one, other):
-    def luminance(color):
-        linear = (
-            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)
-        )
-        return sum(part * c for part, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-    low, high = sorted(map(luminance, (one, other)))
-    return (high + 0.05) / (low + 0.05)
 
 
 def themes():

@@ -2,14 +2,25 @@
 
 import ast
 import io
-from contextlib import redirect_stdout, suppress
+import itertools
+from contextlib import ExitStack, redirect_stdout, suppress
 from functools import cache
 from unittest import mock
 
+from ensedu import torch as et
+from ensedu.book.experiments import running_example
 from ensedu.book.page import explore
 from tests.book.conftest import read
+from tests.plot.looks import drawn, holds
 
 IMPORTS = ast.Import | ast.ImportFrom
+#: How long what figures show may be trained: less is hardly a curve, more is for claims to prove.
+EPOCHS = 20
+
+
+def fit_briefly(*given, epochs, fit=et.fit, **options):
+    """Train as `fit` does, and stop early."""
+    return fit(*given, epochs=min(epochs, EPOCHS), **options)
 
 
 class Shown:
@@ -25,8 +36,21 @@ class Shown:
 
     def states(self):
         """Return where the sliders start, and their last values."""
-        last = {name: own[-1] for name, own in self.choices.items()}
+        last = self.every()[-1]
         return [self.start] if last == self.start else [self.start, last]
+
+    def every(self):
+        """Return all that the sliders can be set to."""
+        rows = itertools.product(*self.choices.values())
+        return [dict(zip(self.choices, row, strict=True)) for row in rows]
+
+
+def check(shown, state, said, *given):
+    """Fail unless a figure says this, and shows each of these sequences of numbers."""
+    assert said in shown.say(*state), shown.say(*state)
+    figure = drawn(lambda: shown.draw(*state))
+    for values in given:
+        assert holds(figure, values), values
 
 
 @cache
@@ -41,7 +65,11 @@ def figures(page):
 
     cells = [cell for cell in read(page).cells if cell.cell_type == "code"]
     scope = {"__name__": "__main__"}
-    with mock.patch.object(explore, "Explorer", Collected), redirect_stdout(io.StringIO()):
+    with ExitStack() as stack:
+        stack.enter_context(redirect_stdout(io.StringIO()))
+        stack.enter_context(mock.patch.object(explore, "Explorer", Collected))
+        for module in (et, running_example):
+            stack.enter_context(mock.patch.object(module, "fit", fit_briefly))
         for statement, proves in needed(cells):
             # What a proof makes of what only proofs have is in no figure.
             with suppress(*[NameError] * proves):

@@ -7,63 +7,58 @@ exchanged; a figure with a color map is drawn for dark pages as well.
 import re
 from functools import partial
 
+import numpy as np
 import pytest
-from matplotlib.colors import to_hex
-from matplotlib.lines import Line2D
 
 from ensedu.book.page.frames import ranges
 from ensedu.book.page.said import too_much
 from ensedu.methods import METHODS
-from ensedu.plot.colored_cells import INKS
 from ensedu.plot.renderings import color_mapped
-from ensedu.plot.style import DARK, INK, LABELS, MUTED, PALETTE, Look, heat_colors, rendering
+from ensedu.plot.style import PALETTE, Look
 from tests.book.conftest import NOTEBOOKS, ROOT
 from tests.book.figures.shown import figures
-from tests.plot.looks import LIGHT, drawn, readable_figure, repeats, texts
+from tests.plot.looks import NARROW, WIDE, colors_of, drawn, of_the_house, readable
 
 SHOWING = [page for page in NOTEBOOKS if "explore(" in (ROOT / f"{page}.ipynb").read_text("utf-8")]
-#: Colors of a light page, and those of entries, which no page changes.
-HOUSE = {*DARK, *INKS}
-ENDS = {to_hex(heat_colors()(0.5 + 0.42 * sign)) for sign in (1, -1)}
-CALLED = {label: key for key, label in LABELS.items()}
 
 
-def colors_of(figure):
-    """Return each color of a text or a line, and what has it."""
-    found = [(to_hex(text.get_color()), text.get_text()) for text in texts(figure)]
-    lines = [line for line in figure.findobj(Line2D) if line.get_visible()]
-    return found + [(to_hex(line.get_color()), line.get_label()) for line in lines]
+def values(figure):
+    """Return what lines and dots show along each axis that has numbers or names."""
+    return [
+        along
+        for axes in figure.axes
+        if axes.axison
+        for line in axes.lines
+        for along, axis in zip(line.get_xydata().T, (axes.xaxis, axes.yaxis), strict=True)
+        if len(axis.get_ticklocs())
+    ]
 
 
 @pytest.mark.parametrize("showing", SHOWING)
 def test_figures_of_a_page(showing):
     for name, shown in figures(showing).items():
-        for look in LIGHT:
-            stays = []
-            for state in shown.states():
-                draw = partial(shown.draw, **state)
-                figure = drawn(draw, look)
-                readable_figure(figure, look)
-                for color, what in colors_of(figure):
-                    assert color in HOUSE | ENDS, (name, look, color, what)
-                    method = CALLED.get(" ".join(what.split()))
-                    known = method is None or color in (PALETTE[method], INK, MUTED)
-                    assert known, (name, look, what, color)
-                stays.append(ranges(figure))
-            assert shown.rescale or all(one == stays[0] for one in stays), (name, look)
-        if color_mapped(figure):
-            dark = drawn(draw, Look(True, dark=True))
-            light, other = ([a.get_cmap() for a in color_mapped(f)] for f in (figure, dark))
-            with rendering(Look(True, dark=True)):
-                pairs = zip(light, other, strict=True)
-                assert all(one != two or one.name == "gray" for one, two in pairs), name
-    repeats(draw)
+        first, *last = (partial(shown.draw, **state) for state in shown.states())
+        wide, narrow = drawn(first, WIDE), drawn(first, NARROW)
+        others = [drawn(draw, NARROW) for draw in last]
+        readable(wide, WIDE)
+        for figure in (narrow, *others):
+            readable(figure, NARROW)
+        for figure in (wide, narrow, *others):
+            of_the_house(figure)
+        for one, other in zip(values(wide), values(narrow), strict=True):
+            np.testing.assert_allclose(one, other, err_msg=name)
+        assert shown.rescale or all(ranges(other) == ranges(narrow) for other in others), name
+        if color_mapped(narrow):
+            dark = Look(True, dark=True)
+            maps = ([a.get_cmap() for a in color_mapped(f)] for f in (narrow, drawn(first, dark)))
+            pairs = zip(*maps, strict=True)
+            assert all(one != two or one.name == "gray" for one, two in pairs), name
 
 
 @pytest.mark.parametrize("showing", SHOWING)
 def test_sentences_of_a_page(showing):
     for name, shown in figures(showing).items():
-        for state in shown.states():
+        for state in shown.every():
             said = shown.said(state)
             assert said.endswith("."), (name, said)
             assert not re.search(r"\b(nan|None|inf)\b|[{}]", said), (name, said)
@@ -72,7 +67,8 @@ def test_sentences_of_a_page(showing):
 
 def test_a_figure_of_another_color_is_told():
     (shown,) = figures("book/reading-guide").values()
-    figure = drawn(shown.draw, LIGHT[0])
-    assert {color for color, _ in colors_of(figure)} >= {PALETTE[key] for key in METHODS}
+    figure = drawn(shown.draw, WIDE)
+    assert {color for color, *_ in colors_of(figure)} >= {PALETTE[key] for key in METHODS}
     figure.axes[0].texts[0].set_color("#123456")
-    assert "#123456" in {color for color, _ in colors_of(figure)} - HOUSE
+    with pytest.raises(AssertionError, match="#123456"):
+        of_the_house(figure)
