@@ -1158,7 +1158,9 @@ MUTANTS = (
         "ensedu/plot/bars.py",
         "share = getattr(count, role) / count.total",
         "share = getattr(count, role) / (count.total + 1)",
-        ("tests/plot/test_drawn.py::test_a_bar_is_as_long_as_its_total_and_its_pieces_as_their_roles",),
+        (
+            "tests/plot/test_drawn.py::test_a_bar_is_as_long_as_its_total_and_its_pieces_as_their_roles",
+        ),
         "the shares of a strip are less than all",
     ),
     Mutant(
@@ -1193,7 +1195,9 @@ MUTANTS = (
         "ensedu/plot/inside.py",
         "cell = min(MOST_CELL, drawing / (n + 0.9 + columns), (drawing - first) / columns)",
         "cell = MOST_CELL",
-        ("tests/plot/test_drawn.py::test_what_is_inside_has_a_frame_if_it_is_stored_and_is_faint_if_it_is_computed",),
+        (
+            "tests/plot/test_drawn.py::test_what_is_inside_has_a_frame_if_it_is_stored_and_is_faint_if_it_is_computed",
+        ),
         "many members run over the edge",
     ),
     Mutant(
@@ -1990,35 +1994,45 @@ MUTANTS = (
         "ensedu/plot/forest.py",
         "best = sorted(rows, key=lambda name: rows[name].interval[1])",
         "best = list(rows)",
-        ("tests/plot/test_drawn.py::test_a_forest_has_the_best_first_and_says_its_numbers_where_it_stands",),
+        (
+            "tests/plot/test_drawn.py::test_a_forest_has_the_best_first_and_says_its_numbers_where_it_stands",
+        ),
         "contestants stand in the order in which they were given",
     ),
     Mutant(
         "ensedu/plot/forest.py",
         "inside = [value for value in row.sources if ends[0] < value < ends[1]]",
         "inside = list(row.sources)",
-        ("tests/plot/test_drawn.py::test_a_forest_has_the_best_first_and_says_its_numbers_where_it_stands",),
+        (
+            "tests/plot/test_drawn.py::test_a_forest_has_the_best_first_and_says_its_numbers_where_it_stands",
+        ),
         "what leaves the axis is a dot that is not seen, too",
     ),
     Mutant(
         "ensedu/plot/forest.py",
         "if count > 1:",
         "if count > 2:",
-        ("tests/plot/test_drawn.py::test_what_leaves_a_forests_axis_is_an_arrowhead_with_its_number",),
+        (
+            "tests/plot/test_drawn.py::test_what_leaves_a_forests_axis_is_an_arrowhead_with_its_number",
+        ),
         "an arrowhead hides another",
     ),
     Mutant(
         "ensedu/plot/forest.py",
         "mfc=PAGE if row.word in UNKNOWN else own",
         "mfc=own",
-        ("tests/plot/test_drawn.py::test_a_forest_has_the_best_first_and_says_its_numbers_where_it_stands",),
+        (
+            "tests/plot/test_drawn.py::test_a_forest_has_the_best_first_and_says_its_numbers_where_it_stands",
+        ),
         "what is unclear looks as sure as the rest",
     ),
     Mutant(
         "ensedu/plot/forest.py",
         "cut = xlim is not None or any(_leaves(row, ends) for row in rows.values())",
         "cut = False",
-        ("tests/plot/test_drawn.py::test_what_leaves_a_forests_axis_is_an_arrowhead_with_its_number",),
+        (
+            "tests/plot/test_drawn.py::test_what_leaves_a_forests_axis_is_an_arrowhead_with_its_number",
+        ),
         "nobody says what an arrowhead is",
     ),
     # What pages claim, and where they say so.
