@@ -44,6 +44,15 @@ def test_outputs_are_those_of_standardized_rows():
     np.testing.assert_allclose(found.outputs(x), expected, atol=1e-12)
 
 
+def test_targets_are_learned_standardized():
+    """One step of a bias that starts at 0 and ends near the mean of y would need a rate of 1e6."""
+    x, y, _ = rows()
+    found, moved = (
+        trained(x, unit * y - 3, 2, gaussian_nll, 11, 4, **SETTINGS) for unit in (1.0, 1024.0)
+    )
+    np.testing.assert_allclose(moved.outputs(x), found.outputs(x), atol=1e-7)
+
+
 def test_the_first_rows_stop_and_teach_nothing():
     x, _, labels = rows()
     stop = 4  # of 41
