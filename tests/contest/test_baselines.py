@@ -5,7 +5,6 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from ensedu.contest import baselines
 from ensedu.contest.contestants import CONTESTANTS
 from tests.contest import small
 
@@ -47,9 +46,3 @@ def test_a_class_that_no_row_to_fit_on_has_is_possible():
     p = row.train(job)(x).averaged
     assert p.shape == (len(x), small.k)
     assert 0 < p[:, 3].max() < 2e-6
-
-
-def test_rounds_are_fewer_where_a_round_is_many_trees():
-    assert [
-        baselines.boosting_rounds(task) for task in (small.task(), small.task(classes=True))
-    ] == [400, 200]

@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ensedu.contest.contestants import CONTESTANTS, LONGER
-from ensedu.contest.jobs import LENGTHS, Job
+from ensedu.contest.jobs import LENGTHS
 from tests.contest import small
 
 TASK = small.task()
@@ -43,40 +42,3 @@ def test_few_rows_to_fit_on_are_one_batch():
     assert rows < 97 and (job.batch_size, job.steps) == (rows, 3)
     assert CONTESTANTS["swag"].train(job)(job.given.test[0]).mean.shape[0] == 32
     assert (JOB.batch_size, JOB.steps) == (17, JOB.epochs * -(-rows // 17))
-
-
-@pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
-        ({"label": 3}, TypeError, "label must be a string, got 3 (int)"),
-        ({"train": "adam"}, TypeError, "train must be a function, got 'adam' (str)"),
-        ({"epochs": 7}, TypeError, "epochs must be a function, got 7 (int)"),
-        ({"tries": ()}, TypeError, "tries must be a tuple of dicts, at least one, got () (tuple)"),
-        ({"tries": {"lr": 1}}, TypeError, "tries must be a tuple of dicts, at least one, got {"),
-        ({"tries": ({}, 0.1)}, TypeError, "tries[1] must be a dict, got 0.1 (float)"),
-        ({"method": "swag"}, ValueError, "method must be one of '', 'single'"),
-        ({"scale": 0.0}, ValueError, "scale must be a finite number above 0, got 0"),
-        ({"draws": 1}, TypeError, "draws must be True or False, got 1 (int)"),
-    ],
-)  # fmt: skip
-def test_bad_contestants_are_refused(change, error, words):
-    with pytest.raises(error) as refused:
-        replace(CONTESTANTS["single"], **change)
-    assert words in str(refused.value)
-
-
-@pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
-        ({"seed": -1}, ValueError, "seed must be an integer from 0 up, got -1"),
-        ({"epochs": 0}, ValueError, "epochs must be a positive integer, got 0"),
-        ({"epochs": 2.5}, TypeError, "epochs must be a positive integer, got 2.5"),
-    ],
-)
-def test_bad_trainings_are_refused(change, error, words):
-    with pytest.raises(error) as refused:
-        replace(JOB, **change)
-    assert words in str(refused.value)
-    assert isinstance(JOB, Job)

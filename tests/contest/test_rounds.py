@@ -32,29 +32,6 @@ def test_rows_to_test_and_to_calibrate_on_choose_nothing(name):
     assert rounds.choose(task, own, row, 5).nll != rounds.choose(task, told, row, 5).nll
 
 
-@pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda t, o, c: rounds.choose("t", o, c, 0), TypeError, "task must be a Task, got 't'"),
-        (lambda t, o, c: rounds.choose(t, 3, c, 0), TypeError, "own must be a Given, got 3 (int)"),
-        (lambda t, o, c: rounds.choose(t, o, "single", 0), TypeError,
-         "contestant must be a Contestant, got 'single' (str)"),
-        (lambda t, o, c: rounds.choose(t, o, c, -1), ValueError, "seed must be an integer from 0"),
-        (lambda t, o, c: rounds.run_split(3, "x", c, 0), TypeError, "task must be a Task, got 3"),
-        (lambda t, o, c: rounds.run_split(t, "single", "single", 0), TypeError,
-         "contestant must be a Contestant, got 'single' (str)"),
-        (lambda t, o, c: rounds.run_split(t, 7, c, 0), TypeError, "name must be a string, got 7"),
-        (lambda t, o, c: rounds.run_split(t, "x", c, 5), ValueError, "split must be from 0 to 4"),
-    ],
-)  # fmt: skip
-def test_bad_rounds_are_refused(call, error, words):
-    task = small.task()
-    with pytest.raises(error) as refused:
-        call(task, given(task, 0), quick("single"))
-    assert words in str(refused.value)
-
-
 class Constant:
     """Forecasts N(center, 1), whatever it is asked."""
 

@@ -37,11 +37,6 @@ def test_it_looks_at_the_last_third_of_the_steps_of_one_network(monkeypatch):
     assert all(not torch.equal(a, b) for a, b in pairwise(found.seen))
 
 
-def test_a_short_training_is_seen_at_each_of_its_last_steps():
-    job = small.job(small.task(steps=6), CONTESTANTS["swag"], epochs=1)
-    assert swag.steps_to_see(job) == {3, 4}
-
-
 def test_a_forecast_repeats_and_leaves_the_network_as_it_is():
     job = small.job(small.task(classes=True, steps=20), CONTESTANTS["swag"])
     found = swag.train_swag(job)

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pandas
-import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
@@ -125,13 +124,6 @@ def test_shuffled_columns_keep_each_columns_values():
     assert tasks.shuffled_columns(words, np.random.default_rng(0))["b"].dtype == words["b"].dtype
 
 
-def test_shuffled_pixels_keep_each_pixels_values():
-    own = given(images_task(), 0)
-    assert own.foreign.shape == own.test[0].shape
-    np.testing.assert_array_equal(np.sort(own.foreign, axis=0), np.sort(own.test[0], axis=0))
-    assert not (own.foreign == own.test[0]).all(axis=(1, 2, 3)).any()
-
-
 def test_images_come_as_they_are_and_labels_too():
     task = images_task(shifts={"half": lambda x, rng: x / 2}, foreign=np.ones((7, 1, 5, 2)))
     own, rows = given(task, 2), rows_of_split(task, 2)
@@ -142,7 +134,13 @@ def test_images_come_as_they_are_and_labels_too():
     np.testing.assert_array_equal(own.shifted["half"], own.test[0] / 2)
     np.testing.assert_array_equal(own.foreign, 1)
     assert (own.center, own.unit, task.classes, task.table, task.lenet) == (0, 1, 3, False, True)
-    assert not numbers_task().lenet and numbers_task().table
+    task = numbers_task(source="s")
+    assert (task.classes, task.table, task.lenet, task.source) == (0, True, False, "s")
+    assert replace(task, y=task.y[:, 0]).classes == 0 and numbers_task().source == "t"
+    own = given(images_task(), 0)  # whose pixels change places between images
+    assert own.foreign.shape == own.test[0].shape
+    np.testing.assert_array_equal(np.sort(own.foreign, axis=0), np.sort(own.test[0], axis=0))
+    assert not (own.foreign == own.test[0]).all(axis=(1, 2, 3)).any()
 
 
 def test_noise_has_its_standard_deviation_in_units_of_the_rows_to_fit_on():
@@ -150,75 +148,3 @@ def test_noise_has_its_standard_deviation_in_units_of_the_rows_to_fit_on():
     added = own.shifted["noise"] - own.test[0]
     np.testing.assert_allclose(added.std(axis=0), NOISE, rtol=0.15)
     np.testing.assert_allclose(added.mean(axis=0), 0, atol=0.06)
-
-
-def test_a_source_is_the_name_unless_it_is_said():
-    assert (numbers_task().source, numbers_task(source="s").source) == ("t", "s")
-    assert numbers_task().classes == 0
-
-
-def test_targets_in_one_axis_are_numbers():
-    task = numbers_task()
-    again = replace(task, y=task.y[:, 0])
-    assert again.classes == 0 and np.array_equal(again.y, task.y)
-
-
-@pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("change", "error", "words"),
-    [
-        ({"name": 3}, TypeError, "name must be a string, got 3"),
-        ({"label": None}, TypeError, "label must be a string, got None"),
-        ({"steps": 0}, ValueError, "steps must be a positive integer, got 0"),
-        ({"batch_size": 2.5}, TypeError, "batch_size must be a positive integer, got 2.5"),
-        ({"x": [[1.0]] * 83}, TypeError, "x must be a pandas.DataFrame or an array, got"),
-        ({"x": np.ones((83, 2), np.float32)}, TypeError, "x has dtype float32, accepted is float"),
-        ({"y": np.ones((82, 1))}, ValueError, "y has 82 rows, accepted are the 83 of x"),
-        ({"y": np.ones(83, bool)}, TypeError, "y has dtype bool, accepted are integers"),
-        ({"y": np.arange(83) - 1}, ValueError, "y must hold labels from 0 up, got -1"),
-        ({"y": np.ones((83, 2))}, ValueError, r"y has shape (83, 2), accepted is (N, 1)"),
-        ({"y": np.full((83, 1), np.nan)}, ValueError, "y must hold finite numbers"),
-        ({"x": np.full((83, 2), np.nan)}, ValueError, "x must hold finite numbers"),
-        ({"groups": np.arange(82)}, ValueError, "groups has shape (82,), accepted is (83,)"),
-        ({"groups": [0] * 83}, TypeError, "groups must be a plain NumPy array (83,), got list"),
-        ({"groups": np.ones(83)}, TypeError, "groups must hold integers, got dtype float64"),
-        ({"source": 7}, TypeError, "source must be a string, got 7"),
-        ({"hidden": 50}, TypeError, 'hidden must be a tuple of sizes, or "lenet", got 50 (int)'),
-        ({"hidden": "mlp"}, TypeError, """or "lenet", got 'mlp' (str)"""),
-        ({"hidden": (50, 0)}, ValueError, "hidden[1] must be a positive integer, got 0"),
-        ({"hidden": "lenet"}, ValueError, "hidden must be sizes unless x are images, and y labels"),
-        ({"x": np.ones((83, 5, 2))}, ValueError, "x has shape (83, 5, 2), accepted is (N, m) for"),
-        ({"x": np.ones((83, 5)), "y": np.arange(83) % 3, "hidden": "lenet"}, ValueError,
-         "accepted is (N, channels, height, width) for such networks"),
-        ({"shifts": [np.flip]}, TypeError, "shifts must be a mapping of names to functions, got ["),
-        ({"shifts": {"flip": 3}}, TypeError, "shifts must be a mapping of names to functions, got"),
-        ({"foreign": [[1.0]]}, TypeError, "foreign must be a plain NumPy array, got list"),
-        ({"x": np.ones((83, 5)), "foreign": np.ones((7, 3))}, ValueError,
-         "foreign has shape (7, 3), accepted is (F, 5), as x has"),
-    ],
-)  # fmt: skip
-def test_bad_tasks_are_refused(change, error, words):
-    with pytest.raises(error) as refused:
-        replace(numbers_task(), **change)
-    assert words in str(refused.value)
-
-
-@pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("split", "error"), [(SPLITS, ValueError), (-1, ValueError), (1.0, TypeError)]
-)
-def test_a_split_that_is_none_is_refused(split, error):
-    with pytest.raises(error, match="split"):
-        rows_of_split(numbers_task(), split)
-    with pytest.raises(TypeError, match=r"task must be a Task, got 'wages' \(str\)"):
-        given("wages", 0)
-
-
-@pytest.mark.bad_input
-def test_too_few_groups_and_equal_targets_are_refused():
-    with pytest.raises(ValueError, match=r"t: groups must be so many .* got 3 groups and none for"):
-        rows_of_split(numbers_task(83, np.arange(83) % 3), 0)
-    with pytest.raises(
-        ValueError, match=r"t: y must differ among the rows to fit on, got 7.0 alone"
-    ):
-        given(replace(numbers_task(), y=np.full((83, 1), 7.0)), 0)

@@ -64,15 +64,6 @@ def test_rows_that_calibrate_teach_nothing_and_stop_nothing(kind, calibration):
 
 
 @BOTH
-def test_one_row_that_is_seen_changes_the_network(kind):
-    X, y = rows(kind)
-    net = kind(**FAST).fit(X, y)
-    (row, *_) = set(range(n)) - {*net.unseen_[0].tolist()}
-    X[row] += 1
-    assert bits(clone(net).fit(X, y).networks_[0]) != bits(net.networks_[0])
-
-
-@BOTH
 def test_the_guarantee_is_that_of_the_calibration(kind):
     X, y = rows(kind)
     found = [kind(**FAST, calibration=c).fit(X, y) for c in (None, 0.2, 3, "cv+")]
@@ -84,7 +75,7 @@ def test_the_guarantee_is_that_of_the_calibration(kind):
     for net, K in zip(found[2:], (3, 5), strict=True):
         for fold, unseen in enumerate(net.unseen_):
             assert (net.conformal_.folds == fold).sum() == len(unseen)
-        assert len(net.networks_) == len(net.unseen_) == K
+        assert len({one.seed for one in net.networks_}) == len(net.unseen_) == K
 
 
 @BOTH
@@ -101,13 +92,6 @@ def test_the_same_random_state_gives_the_same_bits(kind):
     other = clone(net).set_params(random_state=1).fit(X, y)
     assert bits(other.networks_[0]) != bits(net.networks_[0])
     assert not np.array_equal(other.unseen_[0], net.unseen_[0])
-
-
-@BOTH
-def test_folds_start_from_other_weights(kind):
-    X, y = rows(kind)
-    net = kind(**FAST, calibration=3).fit(X, y)
-    assert len({one.seed for one in net.networks_}) == 3
 
 
 @BOTH
@@ -144,10 +128,3 @@ def test_data_frames_are_known_by_their_columns(kind):
     for other in (frame.rename(columns={"age": "years"}), frame[["height", "age", "weight"]]):
         with pytest.raises(ValueError, match="feature names should match"):
             net.predict(other)
-
-
-@BOTH
-def test_ten_rows_train(kind):
-    net = kind(**FAST).fit(*rows(kind, 10))
-    assert len(net.unseen_[0]) == 2
-    assert kind(**FAST, calibration="cv+").fit(*rows(kind, 10)).conformal_.scores.shape[0] == 10

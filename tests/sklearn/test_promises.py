@@ -32,18 +32,6 @@ def copies(rng, number, times):
     return np.tile(X, (times, 1))[order], np.tile(y, times)[order], None
 
 
-def prices(rng, number, _=1):
-    """Prices over three orders of magnitude."""
-    X, y, _ = patients(rng, number, 1)
-    return X, np.exp(10 + y), None
-
-
-def small(rng, number, _=1):
-    """Few rows of a few values, with noise that grows and outliers."""
-    X = np.round(2 * rng.standard_normal((number, 3)), 1)
-    return X, X[:, 0] ** 2 + (1 + np.abs(X[:, 1])) * rng.standard_t(3, number), None
-
-
 def coverages(make, number, times, **options):
     """Return the part of new rows inside after each training, and how many scores calibrated."""
     held, scores = [], 0
@@ -70,9 +58,8 @@ def inside(held, scores):
     ("make", "number", "times", "options"),
     [
         (patients, 100, 15, {}), (copies, 200, 2, {}), (copies, 100, 3, {"patience": None}),
-        (prices, 200, 1, {"target": "positive"}), (small, 60, 1, {}),
     ],
-    ids=["new patients", "twice", "three times", "prices", "small"],
+    ids=["new patients", "twice", "three times"],
 )  # fmt: skip
 def test_intervals_hold_their_level(make, number, times, options):
     held, scores = coverages(make, number, times, **options)

@@ -180,38 +180,3 @@ def test_positive_targets_are_logarithms_inside(calibration):
     second = np.exp(2 * mean + 2 * std**2)  # the moments of a log-normal distribution
     variance = second - np.exp(mean + std**2 / 2) ** 2
     np.testing.assert_allclose(positive.predict_std(X), np.sqrt(variance), rtol=1e-9)
-
-
-X, Y = np.random.default_rng(0).standard_normal((n, 2)), np.arange(1.0, n + 1)
-DAYS = np.arange(n).astype("datetime64[D]")
-
-
-@pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("call", "error", "said"),
-    [
-        (lambda net: net.fit(X, Y, groups=[1, 2]), ValueError, ["groups", "67 rows", "got 2"]),
-        (lambda net: net.fit(X, Y, [None, *range(n - 1)]), ValueError, ["groups", "1 are gaps"]),
-        (lambda net: net.fit(X, Y, Y > 5), ValueError, ["groups must be at least 3", "got 2"]),
-        (lambda net: net.fit(DAYS[:, None], Y), TypeError, ["X", "datetime64", "DataFrame"]),
-        (lambda net: net.fit(X, Y).predict(np.c_[DAYS, DAYS]), TypeError, ["X", "datetime64[D]"]),
-        (lambda net: net.fit(X, DAYS), TypeError, ["y must hold numbers", "datetime64[D]"]),
-        (lambda net: net.fit(words(), pandas.Series(DAYS)), ValueError, ["y", "got dates"]),
-        (lambda net: net.fit(words(), words()["wood"]), ValueError,
-         ["y must hold numbers, got names in 'wood'", "EnsembleClassifier"]),
-        (lambda net: net.fit(words(), Y), ValueError, ["dayfirst", "'sold'"]),
-        (lambda net: net.set_params(dayfirst=True).fit(words(), Y), ValueError,
-         ["'gap'", "frame.drop(columns='gap')"]),
-        (lambda net: net.fit(words()[["wood"]], Y[:5]), ValueError, ["inconsistent", "67", "5"]),
-        (lambda net: net.fit(words()[["wood"]][:2], Y[:2]), ValueError, ["2 sample", "of 3"]),
-        (lambda net: net.fit(words()[["wood"]], Y).predict(words()[["price"]]), ValueError,
-         ["feature names should match"]),
-        (lambda net: net.set_params(target="log").fit(X, Y), ValueError, ["target", "'positive'"]),
-        (lambda net: net.set_params(target="positive").fit(X, Y - 5), ValueError,
-         ["y must hold numbers above 0", "target='positive'", "-4", "row 1 of 67"]),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_read_is_named(call, error, said):
-    with pytest.raises(error) as caught:
-        call(EnsembleRegressor(**FAST))
-    assert all(word in str(caught.value) for word in said)

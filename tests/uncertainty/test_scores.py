@@ -1,242 +1,220 @@
-"""Scores against Torch, SciPy, scikit-learn, quadrature and explicit loops."""
+"""Each function of forecasts against its definition: a loop, SciPy, scikit-learn or quadrature."""
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
-import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import integrate, optimize, special, stats
+from scipy import integrate, special, stats
 from sklearn import metrics
 
+import ensedu.numpy as en
 from ensedu import uncertainty as un
-
-M, B, k = 3, 7, 5
-
-
-def gaussians(seed=0, members=M, examples=B, outputs=k):
-    """Means, variances and targets."""
-    rng = np.random.default_rng(seed)
-    shape = members, examples, outputs
-    return rng.normal(0, 2, shape), rng.lognormal(0, 1, shape), rng.normal(0, 3, shape[1:])
+from tests.uncertainty.cases import arguments, call, forecasts, numbers
 
 
-def classes(seed=0, members=M, examples=B, outputs=k):
-    """Probabilities and labels."""
-    rng = np.random.default_rng(seed)
-    return rng.dirichlet(np.ones(outputs), (members, examples)), rng.integers(0, outputs, examples)
+def mixture(mean, variance):
+    """Lakshminarayanan et al. 2017, sec. 2.4."""
+    center = sum(mean) / len(mean)
+    return center, sum(variance + mean**2) / len(mean) - center**2
 
 
-def in_torch(mean, variance):
-    """The mixture of each output as Torch has it."""
-    means, stds = (torch.tensor(np.moveaxis(a, 0, -1)) for a in (mean, variance**0.5))
-    weights = torch.distributions.Categorical(torch.ones(means.shape, dtype=torch.float64))
-    return torch.distributions.MixtureSameFamily(weights, torch.distributions.Normal(means, stds))
+def crps(mean, variance, y):
+    """The integral of the squared distance between the distribution function and a step at y."""
+
+    def one(mean, std, y):
+        def cdf(t):
+            return special.ndtr((t - mean) / std).mean()
+
+        low, high = min((mean - 9 * std).min(), y), max((mean + 9 * std).max(), y)
+        below, _ = integrate.quad(lambda t: cdf(t) ** 2, low, y, limit=200)
+        above, _ = integrate.quad(lambda t: (1 - cdf(t)) ** 2, y, high, limit=200)
+        return below + above
+
+    places = list(np.ndindex(y.shape))
+    std = np.sqrt(variance)
+    return np.reshape([one(mean[:, *at], std[:, *at], y[at]) for at in places], y.shape)
 
 
-def test_gaussian_nll_is_that_of_scipy():
-    mean, variance, targets = gaussians()
-    found = un.gaussian_nll(mean, variance, targets)
-    assert found.shape == (M, B)
-    for i in range(M):
-        for b in range(B):
-            normal = stats.multivariate_normal(mean[i, b], np.diag(variance[i, b]))
-            assert found[i, b] == pytest.approx(-normal.logpdf(targets[b]), rel=1e-12)
+def entropy_parts(p):
+    average = sum(p) / len(p)
+    entropy = [stats.entropy(one, axis=-1) for one in p]
+    divergence = [special.rel_entr(one, average).sum(-1) for one in p]
+    return stats.entropy(average, axis=-1), np.mean(entropy, 0), np.mean(divergence, 0)
 
 
-def test_categorical_nll_is_that_of_scikit_learn():
-    probabilities, labels = classes()
-    found = un.categorical_nll(probabilities, labels)
-    assert found.shape == (M, B)
-    for i in range(M):
-        for b in range(B):
-            expected = metrics.log_loss(
-                labels[b : b + 1], probabilities[i, b][None], labels=range(k)
-            )
-            assert found[i, b] == pytest.approx(expected, rel=1e-12)
+def covariance_parts(p):
+    """Of one-hot labels, whose mean is p, and of the members' p."""
+
+    def of_labels(p):
+        return np.array([np.diag(row) - np.outer(row, row) for row in p])
+
+    between = [np.cov(p[:, b].T, bias=True) for b in range(p.shape[1])]
+    return of_labels(p.mean(0)), np.mean([of_labels(one) for one in p], 0), between
 
 
-@given(seed=st.integers(0, 10**6), members=st.integers(1, 6), examples=st.integers(1, 9))
-def test_mixture_is_never_above_average(seed, members, examples):
-    for nll in (
-        un.gaussian_nll(*gaussians(seed, members, examples)),
-        un.categorical_nll(*classes(seed, members, examples)),
+def reliability(p, labels, bins=15):
+    edges, rows = np.linspace(0, 1, bins + 1), []
+    top, right = p.max(1), p.argmax(1) == labels
+    for j in range(bins):
+        own = (edges[j] <= top) & ((top < edges[j + 1]) | (j == bins - 1))
+        rows.append((own.sum(), *((top[own].mean(), right[own].mean()) if own.any() else (0, 0))))
+    return edges, *np.transpose(rows)
+
+
+def ece(p, labels, bins=15):
+    _, count, confidence, accuracy = reliability(p, labels, bins)
+    return (count * abs(accuracy - confidence)).sum() / len(p)
+
+
+def chance_disagreement(p, labels):
+    """Two that err alone are both right, or both wrong and alike, and else they differ."""
+    k, right = p.shape[-1], (p.argmax(-1) == labels).mean(-1)
+    pairs = combinations(right, 2)
+    return np.mean([1 - a * b - (1 - a) * (1 - b) / (k - 1) for a, b in pairs])
+
+
+def paired(differences, overlap=0.0):
+    """Student's t test, with its standard error √(1 + n · overlap) times as large."""
+    d = differences.mean(-1)
+    n, wide = len(d), math.sqrt(1 + len(d) * overlap)
+    test = stats.ttest_1samp(d, 0)
+    low, high = test.confidence_interval(0.95)
+    half = wide * (high - low) / 2
+    return (
+        d.mean(),
+        d.mean() - half,
+        d.mean() + half,
+        n,
+        2 * stats.t.sf(abs(test.statistic) / wide, n - 1),
+    )
+
+
+def nll_of(mean, variance, y):
+    return -stats.norm.logpdf(y, mean, np.sqrt(variance)).sum(-1)
+
+
+#: What each function makes of its arguments, at its defaults.
+DEFINITIONS = {
+    "gaussian_heads": lambda out: (
+        np.split(out, 2, -1)[0], np.log1p(np.exp(np.split(out, 2, -1)[1])) + 1e-6,
+    ),
+    "softmax": lambda logits: special.softmax(logits, -1),
+    "mixture": mixture,
+    "averaged": lambda p: sum(p) / len(p),
+    "variance_parts": lambda mean, variance: (
+        mixture(mean, variance)[1], np.mean(variance, 0), np.var(mean, 0),
+    ),
+    "entropy_parts": entropy_parts,
+    "covariance_parts": covariance_parts,
+    "ambiguity": lambda mean, y: ((mean.mean(0) - y) ** 2, ((mean - y) ** 2).mean(0), mean.var(0)),
+    "gaussian_nll": nll_of,
+    "categorical_nll": lambda p, labels: -np.log(p[:, np.arange(len(labels)), labels]),
+    "average_nll": lambda nll: sum(nll) / len(nll),
+    "mixture_nll": lambda nll: -np.log(sum(np.exp(-nll)) / len(nll)),
+    "moment_matched_nll": lambda mean, variance, y: nll_of(*mixture(mean, variance), y),
+    "brier": lambda p, labels: ((p - np.eye(p.shape[-1])[labels]) ** 2).sum(-1),
+    "crps": crps,
+    "mixture_cdf": lambda mean, variance, y: stats.norm.cdf(y, mean, np.sqrt(variance)).mean(0),
+    "coverage": lambda mean, variance, y: (
+        abs(stats.norm.cdf(y, mean, np.sqrt(variance)).mean(0) - 0.5) <= 0.475
+    ).mean(),
+    "rmse": lambda prediction, y: metrics.mean_squared_error(y, prediction) ** 0.5,
+    "accuracy": lambda p, labels: metrics.accuracy_score(labels, p.argmax(1)),
+    "reliability": reliability,
+    "ece": ece,
+    "disagreement": lambda p: np.mean([a != b for a, b in combinations(p.argmax(-1), 2)]),
+    "chance_disagreement": chance_disagreement,
+    "error_correlation": lambda mean, y: np.mean(
+        [np.corrcoef(a.ravel(), b.ravel())[0, 1] for a, b in combinations(mean - y, 2)]
+    ),
+    "auroc": lambda inside, outside: np.mean(
+        [(a < b) + 0.5 * (a == b) for a in inside for b in outside]
+    ),
+    "paired": paired,
+    "resampled": lambda differences: paired(differences, overlap=10 / 90),
+    "holm": lambda p: [min(1, max(q * sum(p >= q) for q in p if q <= one)) for one in p],
+}  # fmt: skip
+ELSEWHERE = {"quantile", "interval", "smallest_set", "interval_score", "conformal_quantile"}
+
+
+def test_every_function_has_a_definition():
+    functions = {name for name in un.__all__ if not isinstance(getattr(un, name), type)}
+    assert arguments().keys() == functions == DEFINITIONS.keys() | ELSEWHERE
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("name", DEFINITIONS)
+@given(
+    seed=st.integers(0, 10**6), M=st.integers(2, 4), B=st.integers(2, 5), k=st.integers(2, 4),
+)  # fmt: skip
+def test_a_function_is_its_definition(name, seed, M, B, k):
+    assume(name != "crps" or seed % 5 == 0)
+    given = arguments(seed, M, B, k)[name]
+    found, expected = numbers(call(name, given)), DEFINITIONS[name](*given)
+    expected = expected if isinstance(expected, tuple) else [expected]
+    for one, other in zip(found, expected, strict=True):
+        assert np.shape(one) == np.shape(other)
+        np.testing.assert_allclose(one, other, rtol=1e-7 if name == "crps" else 1e-10, atol=1e-12)
+
+
+@given(seed=st.integers(0, 10**6), bins=st.integers(1, 40), level=st.floats(0.01, 0.99))
+def test_bins_and_levels_are_those_that_are_asked_for(seed, bins, level):
+    logits, labels = forecasts(seed)
+    p = un.softmax(logits)
+    for one, other in zip(
+        numbers(un.reliability(p, labels, bins=bins)), reliability(p, labels, bins), strict=True
     ):
-        average, mixture = un.average_nll(nll), un.mixture_nll(nll)
-        assert average.shape == mixture.shape == (examples,)
-        assert (mixture <= average + 1e-12 * np.abs(average)).all()
-        if members == 1:
-            np.testing.assert_allclose(mixture, average, rtol=1e-12)
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    assert un.ece(p, labels, bins=bins) == pytest.approx(ece(p, labels, bins), abs=1e-12)
+    d = logits[:9, 0]
+    found, expected = un.paired(d, level), stats.ttest_1samp(d, 0).confidence_interval(level)
+    assert (found.low, found.high) == pytest.approx(tuple(expected), rel=1e-9, abs=1e-12)
+    wide = un.resampled(d, level=level, train=90, test=10)
+    assert wide.high - wide.low == pytest.approx(2**0.5 * (found.high - found.low), rel=1e-9)
+    # Labels serve as well as probabilities.
+    assert un.disagreement(np.stack([labels, labels, 1 + labels])) == pytest.approx(2 / 3)
 
 
-def test_mixture_nll_is_that_of_the_averaged_densities():
-    mean, variance, targets = gaussians()
-    nll = un.gaussian_nll(mean, variance, targets)
-    found, average = un.mixture_nll(nll), un.average_nll(nll)
-    for b in range(B):
-        densities = [
-            math.prod(
-                stats.norm(mean[i, b, j], variance[i, b, j] ** 0.5).pdf(targets[b, j])
-                for j in range(k)
-            )
-            for i in range(M)
-        ]
-        assert found[b] == pytest.approx(-math.log(sum(densities) / M), rel=1e-12)
-        assert average[b] == pytest.approx(-sum(map(math.log, densities)) / M, rel=1e-12)
+def test_a_confidence_on_an_edge_is_in_the_bin_above_and_one_in_the_last():
+    p = np.array([[0.5, 0.5, 0.0], [0.75, 0.25, 0.0], [1.0, 0.0, 0.0]])
+    assert un.reliability(p, np.array([0, 1, 0]), bins=4).count.tolist() == [0, 0, 1, 2]
 
 
-def test_mixture_nll_is_that_of_the_averaged_probabilities():
-    probabilities, labels = classes()
-    found = un.mixture_nll(un.categorical_nll(probabilities, labels))
-    expected = -np.log(un.averaged(probabilities)[np.arange(B), labels])
-    np.testing.assert_allclose(found, expected, rtol=1e-13)
-    of_one = un.mixture_nll(un.gaussian_nll(*gaussians(outputs=1)))
-    mean, variance, targets = gaussians(outputs=1)
-    expected = -in_torch(mean, variance).log_prob(torch.tensor(targets))[:, 0]
-    np.testing.assert_allclose(of_one, expected, rtol=1e-12)
-
-
-def test_mixture_nll_of_densities_that_are_no_floats():
-    np.testing.assert_allclose(
-        un.mixture_nll(np.array([[1e6], [1e6 + 1]])),
-        1e6 + math.log(2) - math.log1p(math.exp(-1)),
-        rtol=1e-15,
-    )
-
-
-def test_a_probability_of_zero_is_an_infinite_nll_and_not_the_mixtures():
-    probabilities = np.array([[[1.0, 0.0]], [[0.5, 0.5]]])
-    nll = un.categorical_nll(probabilities, np.array([1]))
-    assert nll[0, 0] == np.inf == un.average_nll(nll)[0]
-    assert un.mixture_nll(nll)[0] == pytest.approx(math.log(4))
-    assert un.mixture_nll(np.full((M, 1), np.inf))[0] == np.inf
-    certain = un.categorical_nll(probabilities, np.array([0]))
-    assert certain[0, 0] == 0 and not np.signbit(certain[0, 0])
-
-
-def test_moment_matched_nll_is_that_of_one_gaussian():
-    mean, variance, targets = gaussians()
-    found = un.moment_matched_nll(mean, variance, targets)
-    center, width = un.mixture(mean, variance)
-    for b in range(B):
-        normal = stats.multivariate_normal(center[b], np.diag(width[b]))
-        assert found[b] == pytest.approx(-normal.logpdf(targets[b]), rel=1e-12)
-    alone = mean[:1], variance[:1], targets
-    np.testing.assert_allclose(
-        un.moment_matched_nll(*alone), un.gaussian_nll(*alone)[0], rtol=1e-14
-    )
-
-
-def test_moment_matched_nll_may_be_above_the_average():
-    mean, variance = np.array([[[-9.0]], [[9.0]]]), np.full((2, 1, 1), 0.01)
-    matched = un.moment_matched_nll(mean, variance, np.array([9.0]))
-    mixture = un.mixture_nll(un.gaussian_nll(mean, variance, np.array([9.0])))
-    assert mixture[0] < 0 < matched[0]
-
-
-def test_brier_is_that_of_scikit_learn():
-    probabilities, labels = classes(examples=101)
-    labels[:k] = range(k)
-    found = un.brier(probabilities[0], labels)
-    expected = metrics.brier_score_loss(labels, probabilities[0], scale_by_half=False)
-    assert found.mean() == pytest.approx(expected, rel=1e-13)
-    one_hot = np.array([[float(label == c) for c in range(k)] for label in labels])
-    loop = [sum((probabilities[0, b] - one_hot[b]) ** 2) for b in range(101)]
-    np.testing.assert_allclose(found, loop, rtol=1e-13)
-    assert un.brier(np.eye(2), np.array([0, 0])).tolist() == [0, 2]
-
-
-@pytest.mark.parametrize("members", [1, M])
-def test_crps_is_the_integral(members):
-    mean, variance, targets = gaussians(members=members, examples=3, outputs=2)
-    found = un.crps(mean, variance, targets)
-    assert found.shape == (3, 2)
-    for b in range(3):
-        for j in range(2):
-            stds = variance[:, b, j] ** 0.5
-            centers, y = mean[:, b, j], targets[b, j]
-
-            def cdf(t, centers=centers, stds=stds):
-                return stats.norm.cdf(t, centers, stds).mean()
-
-            low, high = min((centers - 12 * stds).min(), y), max((centers + 12 * stds).max(), y)
-            below, _ = integrate.quad(lambda t: cdf(t) ** 2, low, y, limit=400, epsabs=1e-11)
-            above, _ = integrate.quad(lambda t: (1 - cdf(t)) ** 2, y, high, limit=400, epsabs=1e-11)
-            assert found[b, j] == pytest.approx(below + above, abs=1e-9)
-
-
-@given(seed=st.integers(0, 10**6), members=st.integers(1, 6), copies=st.integers(1, 4))
-def test_crps_of_copies_of_members_is_the_same(seed, members, copies):
-    mean, variance, targets = gaussians(seed, members)
-    found = un.crps(mean, variance, targets)
-    repeated = un.crps(np.repeat(mean, copies, 0), np.repeat(variance, copies, 0), targets)
-    np.testing.assert_allclose(repeated, found, rtol=1e-11)
-    assert (found > 0).all()
-    assert (found <= np.abs(mean - targets).mean(0) + np.sqrt(variance).mean(0)).all()
-
-
-def test_crps_of_certain_members_is_the_ensembles():
+def test_heads_are_those_that_the_loss_learns():
     rng = np.random.default_rng(0)
-    mean, targets = rng.standard_normal((M, B, 1)), rng.standard_normal(B)
-    found = un.crps(mean, np.full((M, B, 1), 1e-30), targets)[:, 0]
-    for b in range(B):
-        members = mean[:, b, 0]
-        pairs = [abs(one - other) for one in members for other in members]
-        expected = np.mean(np.abs(members - targets[b])) - 0.5 * np.mean(pairs)
-        assert found[b] == pytest.approx(expected, rel=1e-12)
+    outputs, targets = rng.normal(0, 2, (3, 7, 10)), rng.standard_normal((7, 5))
+    nll, _ = en.gaussian_nll(outputs, targets, reduction="none")
+    np.testing.assert_allclose(un.gaussian_nll(*un.gaussian_heads(outputs), targets), nll)
 
 
-def test_cdf_is_that_of_torch():
-    mean, variance, targets = gaussians()
-    found = un.mixture_cdf(mean, variance, targets)
-    expected = in_torch(mean, variance).cdf(torch.tensor(targets))
-    np.testing.assert_allclose(found, expected, atol=1e-14)
+def test_numbers_that_floats_do_not_hold_have_scores():
+    heads = np.array([[[0.0, -1e99], [0.0, 1e99]]])
+    assert un.gaussian_heads(heads)[1].ravel().tolist() == [1e-6, 1e99]
+    nll = un.mixture_nll(np.array([[1e6, np.inf], [1e6 + 1, math.log(2)]]))
+    expected = [1e6 + math.log(2) - math.log1p(math.exp(-1)), math.log(4)]
+    np.testing.assert_allclose(nll, expected, rtol=1e-15)
+    assert un.mixture_nll(np.full((3, 1), np.inf)).tolist() == [np.inf]
+    tiny = np.zeros((3, 1, 2))
+    tiny[..., 0], tiny[0, 0, 1] = 1, 5e-324  # whose average is 0
+    for part in numbers(un.entropy_parts(tiny)):
+        assert abs(part[0]) < 1e-300
+    # Shifting does not round the variance away, as the definition would.
+    mean, variance = arguments()["mixture"]
+    mean = np.round(64 * mean) / 64
+    shifted = un.mixture(mean + 2.0**32, variance)[1]
+    np.testing.assert_allclose(shifted, un.mixture(mean, variance)[1], rtol=1e-6)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
-def test_coverage_is_that_of_the_interval_between_quantiles(level):
-    mean, variance, targets = gaussians(examples=53)
-    inside = 0
-    for b in range(53):
-        for j in range(k):
-
-            def cdf(y, b=b, j=j):
-                return special.ndtr((y - mean[:, b, j]) / variance[:, b, j] ** 0.5).mean()
-
-            low, high = (
-                optimize.brentq(lambda y, q=q: cdf(y) - q, -100, 100)
-                for q in ((1 - level) / 2, (1 + level) / 2)
-            )
-            inside += low <= targets[b, j] <= high
-    assert 0 < inside < 53 * k
-    assert un.coverage(mean, variance, targets, level) == inside / (53 * k)
+def test_what_is_certain_has_no_sign():
+    sure, labels = np.eye(2)[None], np.array([0, 1])
+    for zero in (un.entropy_parts(sure).total, un.categorical_nll(sure, labels)):
+        assert not zero.any() and not np.signbit(zero).any()
 
 
-def test_coverage_of_draws_from_the_mixture_is_the_level():
-    rng = np.random.default_rng(0)
-    mean, variance, _ = gaussians(examples=20_000, outputs=1)
-    member = rng.integers(0, M, 20_000)
-    rows = member, np.arange(20_000), 0
-    targets = rng.normal(mean[rows], variance[rows] ** 0.5)
-    for level in (0.5, 0.95):
-        error = (level * (1 - level) / 20_000) ** 0.5
-        assert abs(un.coverage(mean, variance, targets, level) - level) < 4 * error
-    assert un.coverage(mean, variance, targets) == un.coverage(mean, variance, targets, 0.95)
-
-
-def test_rmse_is_that_of_scikit_learn():
-    _, _, targets = gaussians()
-    prediction, _ = un.mixture(*gaussians(seed=1)[:2])
-    expected = metrics.mean_squared_error(targets, prediction) ** 0.5
-    assert un.rmse(prediction, targets) == pytest.approx(expected, rel=1e-14)
-    column = un.rmse(prediction[:, :1], targets[:, 0])
-    expected = metrics.root_mean_squared_error(targets[:, 0], prediction[:, 0])
-    assert column == pytest.approx(expected, rel=1e-14)
-
-
-def test_accuracy_is_that_of_scikit_learn():
-    probabilities, labels = classes(examples=101)
-    found = un.accuracy(probabilities[0], labels)
-    assert found == metrics.accuracy_score(labels, probabilities[0].argmax(1))
-    assert 0 < found < 1
+def test_equal_differences_have_no_width():
+    found = un.paired(np.full(5, 0.25), 1 - 2**-53)
+    assert (found.mean, found.low, found.high, found.p) == (0.25, 0.25, 0.25, 0)
+    assert un.paired(np.zeros(5)).p == 1
