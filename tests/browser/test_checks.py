@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from scripts import cheat_sheet
-from scripts.source_lines import count
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 PAGE = (
@@ -16,7 +15,6 @@ PAGE = (
     "<script>document.documentElement.dataset.theme = localStorage.theme</script>{head}</head>"
     "<body><main><article><h1>A title</h1>{body}</article></main></body></html>"
 )
-FIGURE = '<figure><div class="ensedu-explorer">Three more words</div></figure>'
 CHAPTER = "book/counting/comparison.html"
 # What stands on a faulty chapter, and the faults that are then found.
 HEAD = {
@@ -69,20 +67,6 @@ def test_each_fault_of_a_page_is_listed_where_it_is_and_fails_the_command(browse
     page.unlink()
     sound = run("check_site.py", tmp_path)
     assert (sound.returncode, sound.stderr) == (0, "")
-
-
-def test_the_table_of_shapes_has_a_line_a_chapter(browser, tmp_path):
-    page = tmp_path / CHAPTER
-    page.parent.mkdir(parents=True)
-    page.write_text(PAGE.format(head="", body=FIGURE))
-    done = run("shape.py", tmp_path)
-    assert done.returncode == 0, done.stderr
-    head, line = done.stdout.splitlines()
-    assert head.split()[0] == "chapter"
-    # Words, numbers in 100 of them, minutes, height, top of the first figure, then lines of code.
-    name, words, numbers, *others = line.split()
-    assert (name, words, numbers) == (CHAPTER, "5", "0.0")
-    assert others[3:] == [f"{value:,}" for value in count(CHAPTER.removesuffix(".html"))]
 
 
 @pytest.mark.parametrize("pages", [1, 2])

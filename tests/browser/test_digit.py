@@ -63,17 +63,6 @@ def test_the_page_says_what_the_package_says(functions, method):
     np.testing.assert_allclose(np.swapaxes(said, 0, 1), found, rtol=0, atol=1e-9)
 
 
-def test_doubt_is_that_of_the_package_in_bits(functions):
-    members = np.random.default_rng(0).dirichlet(np.ones(10) / 3, 5)
-    members[0] = np.eye(10)[3]
-    said = functions.evaluate("(p) => ensedu.digitParts(p)", members.tolist())
-    parts = uncertainty.entropy_parts(members[:, None])
-    assert said["expected"] == pytest.approx(parts.expected.item() / np.log(2), abs=1e-12)
-    information = parts.mutual_information.item() / np.log(2)
-    assert said["information"] == pytest.approx(information, abs=1e-12)
-    np.testing.assert_allclose(said["mean"], members.mean(axis=0), rtol=1e-13)
-
-
 def test_the_page_sees_what_the_package_sees(functions):
     rng = np.random.default_rng(5)
     drawings = [[], [np.array([[0.3, 0.4]])], *DIGITS.values(), *LETTERS.values()]

@@ -123,11 +123,9 @@ def test_numbers_are_those_of_the_layers_whatever_is_edited(bench, method):
         seeds = {name: int(rng.integers(1000)) for name in ("numbers", "draw")}
         begin(bench, method=method, **dict(zip(layers.MOST, size, strict=True)), **seeds)
         check_numbers(bench)
-        ends = layers.LIMITS
-        pairs = [
-            (key, float(rng.uniform(*ends["scales" if "_std" in key else "values"])))
-            for key in rng.choice([*bench.evaluate("stored()")], 45).tolist()
-        ]
+        keys = rng.choice([*bench.evaluate("stored()")], 45).tolist()
+        ends = [layers.LIMITS["scales" if "_std" in key else "values"] for key in keys]
+        pairs = [(key, float(rng.uniform(*own))) for key, own in zip(keys, ends, strict=True)]
         bench.evaluate("pairs => { for (const pair of pairs) t.edit(...pair) }", pairs)
         assert dict(pairs).items() <= bench.evaluate("stored()").items()
         check_numbers(bench)
@@ -170,11 +168,8 @@ def test_numbers_are_changed_with_the_keyboard_and_undone(bench):
     assert keys(mean, *"45", "Backspace", "Tab") == 4  # leaving is as good as Enter
     for text in ("12", "-9.01", "1.2.3"):
         assert keys(mean, *text, "Enter") == 4
-        given = text.replace("-", "−")
-        assert (
-            page.evaluate("story()")
-            == f"The mean of s1[2] stays 4: a number from −9 to 9 is accepted, not “{given}”."
-        )
+        said = "The mean of s1[2] stays 4: a number from −9 to 9 is accepted, not “{}”."
+        assert page.evaluate("story()") == said.format(text.replace("-", "−"))
     assert keys(mean, *"9", "Enter", "ArrowUp") == 9
     assert keys(std, *"0", "Enter") == 0.1
     assert keys(std, "ArrowDown", "ArrowDown") == 0.01
@@ -186,22 +181,18 @@ def test_numbers_are_changed_with_the_keyboard_and_undone(bench):
         assert page.evaluate("document.activeElement.dataset.key") == f"W:0,{place}"
 
 
-def test_numbers_are_dragged_with_the_mouse(bench):
+@pytest.mark.parametrize(
+    ("key", "across", "up", "change"),
+    [("weight:1,1", 17, 0, 1), ("weight:1,1", 0, 25, 1.5), ("r_std:0,0", 17, 0, 0.2)],
+)
+def test_numbers_are_dragged_with_the_mouse(bench, key, across, up, change):
     page = begin(bench, method="rank1")
-    for key, across, up, change in (
-        ("weight:1,1", 17, 0, 1),
-        ("weight:1,1", 0, 25, 1.5),
-        ("r_std:0,0", 17, 0, 0.2),
-        ("y:0,0", 60, 0, None),
-    ):
-        page.evaluate("state => { begin(state) }", BASE | {"method": "rank1"})
-        before, box = page.evaluate("stored()"), at(page, key).bounding_box()
-        page.mouse.move(box["x"] + 5, box["y"] + 5)
-        page.mouse.down()
-        page.mouse.move(box["x"] + 5 + across, box["y"] + 5 - up, steps=2)
-        page.mouse.up()
-        wanted = before | ({key: round(before[key] + change, 2)} if change else {})
-        assert page.evaluate("stored()") == wanted
+    before, box = page.evaluate("stored()"), at(page, key).bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 5 + across, box["y"] + 5 - up, steps=2)
+    page.mouse.up()
+    assert page.evaluate("stored()") == before | {key: round(before[key] + change, 2)}
 
 
 def test_a_finger_taps_drags_sideways_and_scrolls_up_and_down(open_small):
@@ -290,10 +281,22 @@ def test_a_page_opens_its_address_refuses_bad_ones_and_keeps_its_own(open_small)
 
 # Challenges: what is typed, whether it is met, and how the verdict begins.
 
+# "=key" is what that cell has at the start, "*2" twice what it has itself; "" is Reset.
 CHALLENGES = {
-    "equal": [({"bias:1,3": 7}, False, "Not yet: W1 and W2 differ in 4 of 12 entries, b1"), ({"bias:0,3": 7, "r:1,1": "r:0,1"}, False, "They are the same, but 3 numbers"), (None, False, "Not yet"), ({"r:1,1": "r:0,1"}, True, "Done. One number of r")],
-    "ways": [({"r:0,0": 2.0, "r:0,1": 2.0}, False, "Not yet: W1 changed in 4 of 4 entries. Bring"), ({"s:0,0": 0.5, "s:0,1": 0.5}, True, "Done. What r gains"), ({"weight:0,0": 2.0}, False, "Leave W as it is")],
-    "reach": [({"weight:0,0,0": 5}, False, "Leave W1 as it is"), (None, False, "Not yet: r = (1, 2) and s = (1, −1, 0.5) make it."), ({"weight:1,1,1": 5}, True, "Done. W2 / W1 has the rows (1, −1, 0.5) and")],
+    "equal": [
+        ("bias:1,3 7", "Not yet: W1 and W2 differ in 4 of 12 entries, b1"),
+        ("bias:0,3 7, r:1,1 =r:0,1", "They are the same, but 3 numbers"),
+        ("", "Not yet"), ("r:1,1 =r:0,1", "Done. One number of r"),
+    ],
+    "ways": [
+        ("r:0,0 *2, r:0,1 *2", "Not yet: W1 changed in 4 of 4 entries. Bring"),
+        ("s:0,0 *.5, s:0,1 *.5", "Done. What r gains"), ("weight:0,0 *2", "Leave W as it is"),
+    ],
+    "reach": [
+        ("weight:0,0,0 5", "Leave W1 as it is"),
+        ("", "Not yet: r = (1, 2) and s = (1, −1, 0.5) make it."),
+        ("weight:1,1,1 5", "Done. W2 / W1 has the rows (1, −1, 0.5) and"),
+    ],
 }  # fmt: skip
 
 
@@ -305,20 +308,14 @@ def test_a_challenge_says_how_far_it_is_and_gives_the_readers_layer_back(bench, 
     while state(page)["challenge"] != key:
         press(page, "Next challenge")
     start = page.evaluate("stored()")
-    for edits, done, words in CHALLENGES[key]:
-        if edits is None:
+    for edits, words in CHALLENGES[key]:
+        if not edits:
             press(page, "Reset")
-        for place, value in (edits or {}).items():
-            wanted = (
-                start[value]
-                if isinstance(value, str)
-                else value * start[place]
-                if isinstance(value, float)
-                else value
-            )
-            types(page, place, wanted)
+        for place, value in map(str.split, filter(None, edits.split(", "))):
+            twice = start[place] * float(value[1:]) if value[0] == "*" else value
+            types(page, place, start[value[1:]] if value[0] == "=" else twice)
         met, said = page.evaluate("verdict()")
-        assert met == done and said.startswith(words)
+        assert met == words.startswith("Done") and said.startswith(words)
     press(page, "Leave the challenge")
     assert state(page) == mine
 

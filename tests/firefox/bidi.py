@@ -95,12 +95,6 @@ class Tab:
         mouse = {"type": "pointer", "id": "mouse", "actions": steps}
         self.ask("input.performActions", context=self._tab, actions=[mouse])
 
-    def press(self, key):
-        """Press and release a key of the keyboard."""
-        steps = [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
-        keys = {"type": "key", "id": "keys", "actions": steps}
-        self.ask("input.performActions", context=self._tab, actions=[keys])
-
 
 @contextlib.contextmanager
 def firefox(path):
