@@ -91,8 +91,10 @@ def move(page, explorer, i, key):
 def test_keys_move_every_slider_and_nothing_below_moves(page, home):
     visit(page, home + COMPARISON)
     assert page.locator(EXPLORERS).count() > 1
-    for viewport, look in ((DESK, "wide-light"), (PHONE, "narrow-light")):
+    for viewport, mode in ((DESK, "light"), (PHONE, "dark")):
         page.set_viewport_size(viewport)
+        page.evaluate("mode => { document.documentElement.dataset.theme = mode }", mode)
+        look = f"{'wide' if viewport is DESK else 'narrow'}-{mode}"
         for explorer in page.locator(EXPLORERS).all():
             heights, values = set(), data_of(explorer)["values"]
             for key, i in itertools.product(("End", "Home", "ArrowRight"), range(len(values))):
@@ -219,18 +221,6 @@ def test_only_the_rendering_in_use_is_fetched_and_from_the_first_touch_no_step_w
         move(page, explorer, i, "End")
         check(page, explorer, look)
     assert [each for each in fetched if each[0] == key] == own
-
-
-def test_the_theme_and_the_width_change_the_rendering(page, server):
-    visit(page, server + COMPARISON)
-    explorer = page.locator(EXPLORERS).first
-    move(page, explorer, 0, "End")
-    page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    check(page, explorer, "wide-dark")
-    page.set_viewport_size(PHONE)
-    check(page, explorer, "narrow-dark")
-    move(page, explorer, 1, "End")
-    check(page, explorer, "narrow-dark")
 
 
 @pytest.mark.parametrize("scripts", [True, False])

@@ -12,7 +12,7 @@ from ensedu import counting
 from ensedu.book.figures.intro import TRIES
 from ensedu.methods import METHODS, size_option
 from scripts import cheat_sheet
-from scripts.browsing import DESK, PHONE, visit
+from scripts.browsing import DESK, PHONE, SMALL, visit
 from scripts.check_site import THEME, accessible, open_context
 
 BATCH = "book/counting/batch-ensemble.html"
@@ -156,6 +156,16 @@ def test_the_sentence_under_a_figure_says_one_thing(site):
     """The build lists those that say more."""
     listed = (site.parent / "sentences.txt").read_text(encoding="utf-8")
     assert listed.startswith("0 of "), listed
+
+
+def test_a_stacked_table_is_a_table_to_a_screen_reader(open_page, server):
+    page = open_page(viewport=SMALL)
+    visit(page, server + "book/learning/rank-1-bnn.html")
+    table = page.locator("table.ensedu-table").filter(has_text="Nado").first
+    grid = "(row) => getComputedStyle(row).display"
+    assert table.locator("tbody tr").first.evaluate(grid) == "grid"
+    kinds = {line.split()[1] for line in table.aria_snapshot().splitlines() if line.split()[1:]}
+    assert {"columnheader", "rowheader", "cell"} <= {kind.rstrip(":") for kind in kinds}
 
 
 # The first page.

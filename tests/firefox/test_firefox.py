@@ -92,22 +92,6 @@ def test_the_trainer_learns_and_a_click_adds_a_point(tab, server, home):
     assert 2 < y < 3
 
 
-def test_classes_are_drawn_as_maps(tab, server):
-    tab.open(f"{server}{LIVE}.html#live:data=spirals&hidden_layers=3")
-    tab.wait("() => document.querySelectorAll('.ensedu-t canvas[data-kind]').length === 3")
-    tab.call(PLACE)
-    tab.call(PRESS, "Play")
-    tab.wait(f"() => ({STEPS})() > 10")
-    tab.wait("""() => {
-      const canvas = document.querySelector("canvas[data-kind=mean]");
-      // A Worker draws it: a copy can be read.
-      const pen = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
-      pen.drawImage(canvas, 0, 0);
-      const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
-      return new Set(new Uint32Array(data.buffer)).size > 100;
-    }""")
-
-
 def test_an_explorer_follows_a_click(tab, server):
     tab.open(f"{server}{EXPLORERS}.html")
     tab.wait("() => performance.getEntriesByName('ensedu-sliders').length")
