@@ -30,7 +30,9 @@ HELP = """
     return { task: "regression", noise: 0.1, points: [], ...state };
   };
   const root = () => document.getElementById("root");
-  const begin = (part = {}, rest = {}) => (window.t = ensedu.mount(root(), { state: stateOf(part), ...rest }));
+  const begin = (part = {}, rest = {}) => {
+    window.t = ensedu.mount(root(), { state: stateOf(part), ...rest });
+  };
   const until = (ready, of) => new Promise((resolve, reject) => {
     const end = performance.now() + 20000;
     const look = () => {
@@ -47,14 +49,15 @@ HELP = """
     t.play(steps);
     await until(() => root().dataset.playing === "false" && t.steps >= end, `step ${end}`);
   };
-  const meter = () => root().querySelector(".ensedu-t-meter").textContent.replace(/\\s+/g, " ").trim();
+  const wordsOf = (part) => root().querySelector(`.ensedu-t-${part}`).textContent;
+  const meter = () => wordsOf("meter").replace(/\\s+/g, " ").trim();
   const losses = () => {
     root().querySelector("details:has(.ensedu-t-losses)").open = true;
     t.pause();
-    return until(() => root().querySelector(".ensedu-t-losses").textContent, "the losses");
+    return until(() => wordsOf("losses"), "the losses");
   };
-  const story = () => root().querySelector(".ensedu-t-story").textContent;
-  const aloud = () => root().querySelector(".ensedu-t-aloud").textContent;
+  const story = () => wordsOf("story");
+  const aloud = () => wordsOf("aloud");
   // Where a value is on the screen.
   const place = (x, y) => {
     const canvas = root().querySelector("canvas");
@@ -63,7 +66,8 @@ HELP = """
     const view = ensedu.frameOf(t.state.task, box.width, box.height);
     return [box.left + view.x(x), box.top + view.y(y)];
   };
-  const flat = (sides) => JSON.stringify(sides.map((side) => Object.entries(side).map(([name, array]) => [name, [...array]])));
+  const flat = (sides) => sides.map((side) =>
+    Object.entries(side).map(([name, array]) => `${name}: ${array}`).join("; ")).join("; ");
   const arrays = () => t.weights().then(({ sides }) => sides.map((side) => flat([side])));
   // The same networks, trained by hand.
   const trained = (state, steps) => {

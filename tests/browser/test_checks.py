@@ -20,7 +20,8 @@ CHAPTER = "book/counting/comparison.html"
 HEAD = {
     "<style>.x {width: 330px}</style>": ["scrolls sideways"],
     '<link rel="stylesheet" href="missing.css">': [
-        "status 404: book/counting/missing.css", "net::ERR_FILE_NOT_FOUND: book/counting/missing.css",
+        "status 404: book/counting/missing.css",
+        "net::ERR_FILE_NOT_FOUND: book/counting/missing.css",
         "console: Failed to load resource: net::ERR_FILE_NOT_FOUND",
         "console: Failed to load resource: the server responded with a status of 404 (Not Found)",
     ],

@@ -50,17 +50,20 @@ def expected(method, x, rng):
 
 
 @pytest.mark.parametrize("method", TRIES)
-def test_the_page_says_what_the_package_says(functions, method):
+def test_the_page_says_what_the_package_says_and_doubts_in_bits(functions, method):
     x = dropout.split_digits(1200, 0)[2][0][:20]
-    found, noise = expected(method, x, np.random.default_rng(3))
-    said = functions.evaluate(
-        """([method, inputs, noise]) => {
-          const net = ensedu.digitNetwork(method, ensedu_digits[method]);
-          return inputs.map((x) => ensedu.digitProbabilities(net, Float64Array.from(x), noise));
-        }""",
-        [method, x.tolist(), noise],
-    )
-    np.testing.assert_allclose(np.swapaxes(said, 0, 1), found, rtol=0, atol=1e-9)
+    p, noise = expected(method, x, np.random.default_rng(3))
+    script = """([method, inputs, noise]) => {
+      const net = ensedu.digitNetwork(method, ensedu_digits[method]);
+      const said = inputs.map((x) => ensedu.digitProbabilities(net, Float64Array.from(x), noise));
+      return [said, said.map(ensedu.digitParts)];
+    }"""
+    said, parts = functions.evaluate(script, [method, x.tolist(), noise])
+    np.testing.assert_allclose(np.swapaxes(said, 0, 1), p, rtol=0, atol=1e-9)
+    wanted = uncertainty.entropy_parts(p)
+    for name, own in (("expected", wanted.expected), ("information", wanted.mutual_information)):
+        found = [one[name] for one in parts]
+        np.testing.assert_allclose(found, own / np.log(2), rtol=0, atol=1e-8)
 
 
 def test_the_page_sees_what_the_package_sees(functions):
@@ -77,12 +80,12 @@ def test_the_page_sees_what_the_package_sees(functions):
             np.testing.assert_array_equal(own, seen(drawing, pen))
 
 
-FOUR, EITHER = {"digits": [4], "name": "a 4"}, {"digits": [4, 9], "name": "a 4 or a 9"}
-NONE, ASK = {"digits": [], "name": "a K"}, "Did you draw something other than a 3? Then "
+FOUR, EITHER, NONE = ({"digits": digits} for digits in ([4], [4, 9], []))
+ASK = "Did you draw something other than a 3? Then "
 # What members say, what the single network says, what was drawn, and words of the sentence.
 SAID = [
-    ([3, 3, 3], 3, {"digits": [3], "name": "a 3"}, "all 3 members say 3;", "It is a 3, as both say."),
-    ([8, 3, 3], 3, NONE, "2 of 3 members say 3, 1 says 8;", "No digit was drawn. Fooled: single network."),
+    ([3, 3, 3], 3, {"digits": [3]}, "all 3 members say 3;", "It is a 3, as both say."),
+    ([8, 3, 3], 3, NONE, "2 of 3 members say 3, 1 says 8;", "drawn. Fooled: single network."),
     ([9, 8, 3], 3, NONE, "1 of 3 members says 3, 1 says 8, 1 says 9;", "Fooled: single network."),
     ([3, 3], 3, None, "all 2 members say 3;", f"{ASK}both are fooled."),
     ([3, 4], 3, None, "because members disagree", f"Sure: single network. {ASK}it is fooled."),

@@ -20,8 +20,8 @@ TOUCH = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 SEEN = """(root) => {
   const controls = [...root.querySelectorAll(".ensedu-control")];
   const seen = (control) => {
-    const [range, list] = ["input[type=range]", "select"].map((kind) => control.querySelector(kind));
-    if (range) return [Number(range.value), Number(range.max) + 1, range.getAttribute("aria-valuetext")];
+    const [range, list] = ["[type=range]", "select"].map((kind) => control.querySelector(kind));
+    if (range) return [Number(range.value), Number(range.max) + 1, range.ariaValueText];
     if (list) return [list.selectedIndex, list.length, list.value];
     const radios = [...control.querySelectorAll("input")];
     const place = radios.findIndex((radio) => radio.checked);

@@ -25,40 +25,36 @@ def bench(blank):
 
 # Addresses.
 
+FIELDS, SIDE = (trainer_state.described()[part] for part in ("fields", "side"))
 NUMBERS = st.integers(-100_000, 100_000).map(lambda value: value / 1000)
+
+
+def some(field):
+    if "choices" in field:
+        return st.sampled_from(field["choices"])
+    return (st.integers if field["whole"] else st.floats)(field["low"], field["high"])
 
 
 @st.composite
 def networks(draw):
-    method = draw(st.sampled_from([*trainer_state.STARTS]))
-    return {
-        "method": method, "ensemble_size": 1 if method == "single" else draw(st.integers(1, 16)),
-        "start": draw(st.sampled_from(trainer_state.STARTS[method])),
-        "loss": draw(st.sampled_from(["mean", "mixture"])),
-        "kl_weight": draw(st.floats(0, 1000)),
-    }  # fmt: skip
+    found = {key: draw(some(FIELDS[key])) for key in SIDE}
+    size = {"ensemble_size": 1} if found["method"] == "single" else {}
+    return found | size | {"start": draw(st.sampled_from(trainer_state.STARTS[found["method"]]))}
 
 
 @st.composite
 def states(draw):
-    task = draw(st.sampled_from(["regression", "classification"]))
-    names = [name for name, toy in toys.TOYS.items() if toy.task == task]
-    point = [NUMBERS, NUMBERS, *([st.integers(0, 2)] if task == "classification" else [])]
-    unit = st.floats(1e-300, 1e9)
-    axis = st.fixed_dictionaries({"name": st.text(), "middle": st.floats(-1e9, 1e9), "unit": unit})
-    return {
-        "task": task, "data": draw(st.sampled_from([*names, "own"])),
+    found = {key: draw(some(field)) for key, field in FIELDS.items()} | draw(networks())
+    if found["data"] != "own":
+        found["task"] = toys.TOYS[found["data"]].task
+    point = [NUMBERS, NUMBERS, *[st.integers(0, 2)] * (found["task"] == "classification")]
+    wide, unit = st.floats(-1e9, 1e9), st.floats(1e-300, 1e9)
+    axis = st.fixed_dictionaries({"name": st.text(), "middle": wide, "unit": unit})
+    return found | {
         "points": draw(st.lists(st.tuples(*point).map(list), max_size=7)),
-        "noise": draw(st.floats(0.01, 2)), "seed": draw(st.integers(0, 999_999)),
-        "width": draw(st.integers(2, 100)), "hidden_layers": draw(st.integers(1, 3)),
-        "activation": draw(st.sampled_from(["relu", "tanh"])),
-        "parametrization": draw(st.sampled_from(["standard", "ntk"])),
-        "initial_std": draw(st.floats(0.001, 10)),
-        "head": draw(st.sampled_from(["mean", "variance"])), "lr": draw(st.floats(1e-6, 1e9)),
-        "weight_decay": draw(st.floats(0, 10)), "prior_scale": draw(st.floats(0.001, 100)),
-        "p": draw(st.floats(0, 0.9)), "other": draw(st.none() | networks()),
-        "axes": draw(st.none() | st.lists(axis, min_size=2, max_size=2)), **draw(networks()),
-    }  # fmt: skip
+        "other": draw(st.none() | networks()),
+        "axes": draw(st.none() | st.lists(axis, min_size=2, max_size=2)),
+    }
 
 
 @given(states(), states())

@@ -78,7 +78,8 @@ FOCUSED = """() => {
   if (!element || element === document.body) return null;
   const shown = element.matches(".ensedu-toggle input") ? element.nextElementSibling : element;
   const { outlineStyle, outlineWidth } = getComputedStyle(shown);
-  return [element.outerHTML.slice(0, 400), outlineStyle !== "none" && parseFloat(outlineWidth) >= 2];
+  const seen = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2;
+  return [element.outerHTML.slice(0, 400), seen];
 }"""
 MOVING = """() => [...document.querySelectorAll("*")].filter((element) => {
   const { transitionDuration, animationDuration } = getComputedStyle(element);
