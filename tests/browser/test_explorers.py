@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import math
 import re
 from urllib.parse import parse_qsl
 
@@ -208,16 +207,9 @@ def test_only_the_rendering_in_use_is_fetched_and_from_the_first_touch_no_step_w
     sizes.clear()
     explorer.locator("input").first.focus()
     page.wait_for_function(f"globalThis.enseduFrames?.['{key}-{look}']")
-    # One step away, each by itself; then all together.
-    counts = [len(values) for values in data["values"]]
-    near = {here["index"]}
-    for i, place in enumerate(here["positions"]):
-        step = math.prod(counts[i + 1 :])
-        near |= {here["index"] + step * way for way in (-1, 1) if 0 <= place + way < counts[i]}
     own = [each for each in fetched if each[0] == key]
-    assert {index for _, index, _ in own} == set(map(str, near))
     assert 10_000 < sum(sizes) <= 500_000
-    for i in range(len(counts)):
+    for i in range(len(data["values"])):
         move(page, explorer, i, "End")
         check(page, explorer, look)
     assert [each for each in fetched if each[0] == key] == own

@@ -1,150 +1,104 @@
-"""The trainer in JupyterLab: what is changed on the screen is in Python, and the other way."""
+"""As widgets of Jupyter: what is changed on the screen is in the model, and the other way.
 
-import json
-import os
-import re
-import subprocess
-import sys
-from pathlib import Path
+What anywidget gives to a view, a page gives here: a model whose traits are set and observed.
+"""
 
-import nbformat
 import pytest
-from nbformat import v4
 
-from scripts.browsing import Watch, open_context
+from ensedu.book.page.live import live, trainer_scripts
+from ensedu.book.page.playground import layer_scripts, playground
+from scripts.browsing import DESK
+from tests.browser import small
 
-SECONDS = 60
-# A cell a step. The networks are large, so that no training ends by itself meanwhile.
-SHOW, READ, SET, PUT, BACK = (
-    """
-import json
-import numpy as np
-from ensedu import numpy as en
-from ensedu.book.page.live import live
-
-w = live(data="gap", method="batch_ensemble", ensemble_size=3, width=97, lr=0.003)
-w
-""",
-    """
-shapes = {name: list(array.shape) for name, array in w.weights.items()}
-print(json.dumps({"points": w.points.tolist(), "steps": w.steps, "shapes": shapes}))
-""",
-    """
-w.points = np.array([[-2.0, 1.0, 0], [2.0, -1.0, 1], [0.5, 2.0, 2]])
-w.options = {"method": "deep_ensemble", "hidden_layers": 1}
-""",
-    """
-net = en.mlp([2, 97, 3], "deep_ensemble", 3, rng=np.random.default_rng(7))
-put = {name.replace("2.", "1."): array for name, array in net.params.items()}
-w.options = {"lr": 1e-6}
-w.weights = put
-""",
-    """
-moved = max(abs(w.weights[name] - array).max() for name, array in put.items())
-print(json.dumps({"steps": w.steps, "moved": moved}))
-""",
-)
+VIEW = """async ([text, traits]) => {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  const { default: widget } = await import(address);
+  const events = new EventTarget();
+  const heard = {};
+  window.model = {
+    saved: 0, sent: [], get: (name) => structuredClone(traits[name]),
+    set: (name, value) => (traits[name] = structuredClone(value)),
+    save_changes: () => (model.saved += 1),
+    send: (content, _, buffers) => model.sent.push([content, buffers]),
+    on: (name, hear) => (heard[name] = hear), off: (name) => delete heard[name],
+    // What Python does.
+    put(name, value) {
+      model.set(name, value);
+      heard[`change:${name}`]();
+    },
+    tell: (content, buffers) => heard["msg:custom"](content, buffers),
+    heard: () => Object.keys(heard),
+  };
+  window.keys = [];
+  document.addEventListener("keydown", ({ key }) => keys.push(key)); // B would insert a cell
+  const el = document.getElementById("root");
+  const signal = new AbortController().signal;
+  window.end = await widget.render({ model, el, signal });
+}"""
 
 
 @pytest.fixture
-def notebook(browser, tmp_path):
-    """A notebook of these cells, open in a JupyterLab that needs no network and asks nothing."""
-    cells = [v4.new_code_cell(source.strip()) for source in (SHOW, READ, SET, PUT, BACK)]
-    spec = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-    nbformat.write(v4.new_notebook(cells=cells, metadata=spec), tmp_path / "test.ipynb")
-    home = tmp_path / ".jupyter"
-    (home / "labconfig").mkdir(parents=True)
-    news = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
-    (home / "labconfig" / "page_config.json").write_text(json.dumps(news))
-    parts = ("CONFIG_DIR", "DATA_DIR", "RUNTIME_DIR")
-    given = {f"JUPYTER_{part}": str(home) for part in parts}
-    given |= {"IPYTHONDIR": str(home), "PYTHONPATH": str(Path(__file__).parents[2])}
-    given |= {f"JUPYTERLAB_{part}_DIR": str(home) for part in ("SETTINGS", "WORKSPACES")}
-    command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1",
-        "--ServerApp.port=0", "--IdentityProvider.token=", "--ServerApp.password=",
-        "--ServerApp.allow_root=True", f"--ServerApp.root_dir={tmp_path}",
-        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-    ]  # fmt: skip
-    environment = {key: value for key, value in os.environ.items() if key != "ENSEDU_BOOK"}
-    with (
-        open_context(browser) as context,
-        subprocess.Popen(
-            command, env=environment | given, stderr=subprocess.PIPE, text=True
-        ) as lab,
-    ):
-        address = next(filter(None, (re.search(r"http://\S+/lab\b", line) for line in lab.stderr)))
-        context.set_default_timeout(1000 * SECONDS)
-        page = context.new_page()
-        watch = Watch(page, address[0].removesuffix("lab"))
-        page.goto(f"{address[0]}/tree/test.ipynb")
-        page.locator(".jp-CodeCell").first.wait_for()
-        # A cell that is run before the kernel listens may never be.
-        page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
-        yield page
-        lab.terminate()
-    assert not watch.foreign and not watch.errors
+def page(browser, tmp_path):
+    """An empty page whose errors fail a test."""
+    small.write(tmp_path / "empty.html", "A widget", small.EMPTY, "")
+    with small.opening(browser, tmp_path.as_uri() + "/") as open_one:
+        yield open_one(viewport=DESK)
 
 
-def run(page, number):
-    """Execute a cell; return what it printed, or None."""
-    cell = page.locator(".jp-CodeCell").nth(number)
-    cell.scroll_into_view_if_needed()
-    cell.locator(".cm-content").click()
-    prompt = cell.locator(".jp-InputArea-prompt")
-    before = prompt.text_content()
-    page.keyboard.press("Control+Enter")
-    page.wait_for_function(
-        "([node, before]) => /\\d/.test(node.textContent) && node.textContent !== before",
-        arg=[prompt.element_handle(), before],
-    )
-    lines = cell.locator("[data-mime-type='application/vnd.jupyter.stdout']")
-    return json.loads(lines.inner_text()) if lines.count() else None
+def state(page):
+    return page.evaluate("model.get('_state')")
 
 
-def read(page, until, number=1):
-    """Execute a cell that reads the traits, again and again until they are as wanted."""
-    for _ in range(20):
-        found = run(page, number)
-        if until(found):
-            return found
-        page.wait_for_timeout(500)
-    raise AssertionError(f"still {found}")
-
-
-def test_points_options_and_weights_of_a_trainer_go_both_ways(notebook):
-    page, trainer = notebook, notebook.locator(".ensedu-trainer")
-    run(page, 0)
-    trainer.wait_for()
-    address = page.url
-    start = read(page, lambda found: found["shapes"])  # there before the first step
-    assert (start["steps"], len(start["points"])) == (0, 60)
-    assert start["shapes"]["1.weight"] == [97, 97] and start["shapes"]["2.s"] == [3, 1]
-
-    # Keys are the trainer's, and not the notebook's, where B inserts a cell.
-    canvas = trainer.locator("canvas[role=application]")
-    canvas.scroll_into_view_if_needed()
-    cells = page.locator(".jp-CodeCell").count()
-    canvas.focus()
-    for key in ("b", "ArrowUp", "ArrowUp", "Enter"):
+def test_points_options_and_weights_of_a_trainer_go_both_ways(page):
+    w = live(method="batch_ensemble", ensemble_size=3, width=5, lr=1e-6)
+    names = ("_state", "_small", "_distributions", "_tries", "_behind")
+    traits = {name: getattr(w, name) for name in names}
+    page.evaluate(VIEW, [trainer_scripts.BUNDLE.module(), traits])
+    page.wait_for_function("model.sent.some(([{ kind }]) => kind === 'shown')")
+    page.locator("canvas").first.focus()
+    for key in ("b", "ArrowUp", "Enter"):
         page.keyboard.press(key)
-    more = read(page, lambda found: len(found["points"]) == 61)
-    assert more["points"] == [*start["points"], [0, 0.2]]
-    assert page.locator(".jp-CodeCell").count() == cells and page.url == address
-
-    # Steps are counted, and bring weights.
-    trainer.get_by_role("button", name="Play").click()
-    trainer.locator(".ensedu-t-meter", has_text=re.compile(r"step [1-9]")).wait_for()
-    trainer.get_by_role("button", name="Pause").click()
-    assert read(page, lambda found: found["steps"] > 0)["shapes"] == start["shapes"]
-
-    # What Python sets is on the screen: another task, other points, another method.
-    run(page, 2)
-    trainer.locator("canvas[data-kind=mean][aria-label*='Deep ensemble of 3, 3 points']").wait_for()
-    assert read(page, lambda found: found["shapes"].get("1.weight") == [3, 97, 3])["steps"] == 0
-
+    page.wait_for_function("model.get('_state').points.length === 61 && model.saved")
+    assert state(page)["points"][60] == [0, 0.1] and page.evaluate("keys") == []
     # Weights that Python sets are where the page goes on: a step moves each by less than lr.
-    run(page, 3)
-    trainer.get_by_role("button", name="Step").click()
-    back = read(page, lambda found: found["steps"] == 1, number=4)
-    assert 1e-7 < back["moved"] < 1.1e-6
+    page.evaluate("() => { model.sent.length = 0 }")
+    page.get_by_role("button", name="Step").click()
+    page.wait_for_function("model.sent.some(([{ steps }]) => steps === 1)")
+    content, number = page.evaluate(
+        "(([content, buffers]) => [content, buffers.length])(model.sent.at(-1))"
+    )
+    (side,) = content["sides"]
+    assert (side["sizes"], side["method"], side["passes"]) == ([1, 5, 5, 1], "batch_ensemble", 3)
+    assert number == len(side["names"]) == 12
+    page.evaluate("""() => {
+      const [{ sides }, buffers] = model.sent.at(-1);
+      window.put = buffers.map((array) => Float64Array.from(array, (value) => value / 2));
+      model.sent.length = 0;
+      const given = put.map(({ buffer }) => new DataView(buffer));
+      model.tell({ kind: "weights", sides: sides.map(({ names }) => names) }, given);
+    }""")
+    page.get_by_role("button", name="Step").click()
+    page.wait_for_function("model.sent.some(([{ steps }]) => steps === 2)")
+    moved = page.evaluate("""() => model.sent.at(-1)[1].map((array, i) =>
+      Math.max(...array.map((value, k) => Math.abs(value - put[i][k]))))""")
+    assert 1e-7 < max(moved) < 1.1e-6
+    # What Python sets is on the screen.
+    w.points, w.options = [[-2, 1, 0], [2, -1, 1]], {"method": "deep_ensemble"}
+    page.evaluate("state => model.put('_state', state)", dict(w._state))
+    page.locator("canvas[aria-label*='Deep ensemble of 3, 2 points']").first.wait_for()
+    page.evaluate("end()")
+    assert page.evaluate("model.heard()") == [] and page.locator("canvas").count() == 0
+
+
+def test_numbers_of_a_layer_go_both_ways(page):
+    w = playground(in_features=3, out_features=5, ensemble_size=2)
+    page.evaluate(VIEW, [layer_scripts.BUNDLE.module(), {"_state": dict(w._state)}])
+    cell = page.locator("[data-key='r:1,2']")
+    cell.focus()
+    page.keyboard.type("b-7.25")
+    page.keyboard.press("Enter")
+    page.wait_for_function("model.saved && model.get('_state').edits['r:1,2'] === -7.25")
+    assert page.evaluate("keys") == []
+    w.arrays = {"r": [[1, 2, 3], [4, 5, -6]]}
+    page.evaluate("state => model.put('_state', state)", dict(w._state))
+    page.wait_for_function("(cell) => cell.ariaValueNow === '-6'", arg=cell.element_handle())

@@ -252,20 +252,6 @@ TRAINING = """
 """
 
 
-@pytest.mark.parametrize("method", ["deep_ensemble", "batch_ensemble"])
-@pytest.mark.parametrize("start", ["same", "signs"])
-def test_members_that_start_equal_stay_equal(engine, method, start):
-    # Three examples a batch and odd sizes: each member is computed as any other, to the last bit.
-    script = f"""(spec) => {{{TRAINING}
-      const {{ sides: [{{ net }}] }} = trained(training([spec], 5, {{ loss: "mixture", batch: 3 }}), 101);
-      const layers = net.layers.map((_, l) => net.made(l, [{{}}, {{}}, {{}}]));
-      return layers.flatMap(({{ W, bias }}) => [[...W], [...bias]]);
-    }}"""
-    for array in engine.evaluate(script, spec(method, (1, 7, 5, 1), start=start)):
-        members = np.reshape(array, (M, -1))
-        assert (members == members[0]).all() == (start == "same")
-
-
 @pytest.mark.parametrize(("number", "sizes"), [(139, [64, 64, 11]), (63, [63])])
 def test_each_point_is_in_one_batch_of_an_epoch(engine, number, sizes):
     script = f"""([spec, number]) => {{{TRAINING}
@@ -387,48 +373,3 @@ def test_a_worker_shows_what_is_trained_to_the_bit(in_worker, method):
         same(direct.records.sides[0].average, seen.records.sides[0].average),
       ];"""
     assert in_worker(body, spec(method, (1, 7, 11, 1))) == [53, 53, 53, 1, 0, *[True] * 4]
-
-
-def test_a_worker_waits_for_points_and_takes_changes(in_worker):
-    body = """
-      const given = training([argument], 1);
-      const none = { x: new Float64Array(0), y: new Float64Array(0), number: 0 };
-      const { steps: atNone } = await ask(
-        [start({ ...given, data: none }), { kind: "go", until: 5 }, frame], "frame");
-      const { steps: atOne } = await ask([{ kind: "set", ...given }], "done");
-      const { steps: past } = await ask([{ kind: "go", until: 3 }], "done");
-      // Taken away while it trains: it waits again, and answers.
-      await ask([{ kind: "go", until: 1e9 }, frame], "frame");
-      const stopped = await ask([{ kind: "set", data: none, options: given.options }, frame], "frame");
-      const later = await ask([frame], "frame");
-      // Played and paused at once: one training goes on, up to where it was asked to.
-      const go = { kind: "go", until: later.steps + 7 };
-      const pause = { kind: "pause" };
-      const { steps: end } = await ask([pause, { kind: "set", ...given }, go, pause, go], "done");
-      const { sides } = await ask([{ kind: "weights" }], "weights");
-      const halved = ([name, array]) => [name, array.map((value) => value / 2)];
-      const half = Object.fromEntries(Object.entries(sides[0]).map(halved));
-      const { sides: put } = await ask([{ kind: "put", sides: [half] }, { kind: "weights" }], "weights");
-      worker.terminate();
-      return [
-        atNone, atOne, past, later.steps - stopped.steps, end - later.steps,
-        Object.entries(half).every(([name, array]) => same(array, put[0][name])), heard.includes("failed"),
-      ];"""
-    assert in_worker(body, spec("single", (1, 7, 1))) == [0, 5, 5, 0, 7, True, False]
-
-
-def test_a_worker_says_where_it_failed_and_can_start_again(in_worker):
-    body = """
-      const specs = [argument, { ...argument, method: "single", passes: 1 }];
-      const given = training(specs, 5, { head: "variance", sides: [{ lr: 1e-3 }, { lr: 1e200 }] });
-      const nan = await ask([start(given, 7), { kind: "go", until: 1e5 }], "failed");
-      const { steps } = await ask([{ kind: "weights" }], "weights");
-      const again = { ...given, options: { ...given.options, sides: [{}, {}] } };
-      const done = await ask([start(again, 8), { kind: "go", until: 3 }], "done");
-      const bad = await ask([{ kind: "put", sides: [{}] }], "failed");
-      worker.terminate();
-      return [nan, steps, done, bad.words.length > 0];"""
-    nan, steps, done, bad = in_worker(body, spec("deep_ensemble", (1, 7, 2)))
-    assert (nan["side"], nan["words"], nan["turn"]) == (1, "", 7)
-    assert 1 < nan["step"] == steps < 1000
-    assert done == {"kind": "done", "turn": 8, "steps": 3} and bad

@@ -12,6 +12,7 @@ from ensedu.book.page.playground import layer_scripts, layer_state, layers
 from ensedu.book.page.scripts import HERE
 from scripts.browsing import PHONE, serve, visit
 from scripts.check_site import accessible
+from tests.book.page.states import random_arrays, state_of
 from tests.browser import small
 
 PAGE = "book/playground.html"
@@ -200,15 +201,10 @@ def test_a_finger_taps_drags_sideways_and_scrolls_up_and_down(open_small):
 
 
 def some_state(rng):
-    method = METHODS[rng.integers(len(METHODS))]
-    edits = {}
-    for name, axes in layers.stored(method).items():
-        place = tuple(int(rng.integers(layers.MOST[layers.LETTERS[a]])) for a in axes)
-        low, high = layers.LIMITS["scales" if name.endswith("_std") else "values"]
-        edits[layers.edit_name(name, place)] = float(rng.uniform(low, high))
-    sizes = {name: int(rng.integers(most)) + 1 for name, most in layers.MOST.items()}
+    sizes = [int(rng.integers(most)) + 1 for most in layers.MOST.values()]
     seeds = {name: int(rng.integers(1_000_000)) for name in ("numbers", "draw")}
-    return {"method": method, **sizes, **seeds, "challenge": None, "edits": edits}
+    one = state_of(METHODS[rng.integers(len(METHODS))], *sizes, **seeds)
+    return layer_state.set_arrays(one, random_arrays(one, rng))
 
 
 def test_an_address_carries_the_whole_state(bench):
@@ -242,7 +238,7 @@ def test_a_page_opens_its_address_refuses_bad_ones_and_keeps_its_own(open_small)
             "words => story() === words", arg=said.format(words, "stays as it is")
         )
         page.evaluate("() => { location.hash = 'other:method=single' }")  # of another figure
-    given = some_state(np.random.default_rng(1)) | {"method": "rank1"}
+    given = some_state(np.random.default_rng(1))
     page.evaluate("state => { location.hash = `layer:${p.encode(state)}` }", given)
     in_sight = "Math.abs(root().getBoundingClientRect().top) < 40"
     page.wait_for_function(in_sight)

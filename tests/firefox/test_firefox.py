@@ -16,7 +16,7 @@ from tests.browser.test_live_engine import CASES, RUN, assert_close, trained
 from tests.firefox.bidi import BROWSERS, firefox
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
-LIVE, EXPLORERS = "live", "theory/gradient-flow"
+LIVE = "live"
 THEMES = "Got invalid theme mode"  # what the theme says of a reader's first visit
 METER = "() => document.querySelector('.ensedu-t-meter')?.textContent ?? ''"
 STEPS = f"() => Number(({METER})().replace(',', '').match(/step (\\d+)/)?.[1])"
@@ -90,24 +90,6 @@ def test_the_trainer_learns_and_a_click_adds_a_point(tab, server, home):
     x, y = map(float, state.rpartition(";")[2].split(","))
     assert abs(x) < 0.5
     assert 2 < y < 3
-
-
-def test_an_explorer_follows_a_click(tab, server):
-    tab.open(f"{server}{EXPLORERS}.html")
-    tab.wait("() => performance.getEntriesByName('ensedu-sliders').length")
-    source = """() => {
-      const root = document.querySelector(".ensedu-explorer:has(input[type=range])");
-      return [...root.querySelectorAll(".ensedu-frame img")].map((image) => image.src).join();
-    }"""
-    before = tab.call(source)
-    left, middle = tab.call("""() => {
-      const range = document.querySelector(".ensedu-explorer input[type=range]");
-      range.scrollIntoView({ block: "center", behavior: "instant" });
-      const { right, top, height } = range.getBoundingClientRect();
-      return [right - 3, top + height / 2];
-    }""")
-    tab.click(left, middle)
-    tab.wait(f"(before) => ({source})() !== before", before)
 
 
 def test_twenty_steps_repeat_the_layers(tab, server):
