@@ -1,14 +1,12 @@
-"""The checks of the book find what is wrong with a page, and nothing on a sound one."""
+"""The check of the book finds what is wrong with a page, and nothing on a sound one."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from scripts.check_site import check_pages, serve
 
-from scripts import cheat_sheet
-
-SCRIPTS = Path(__file__).parents[2] / "scripts"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "check_site.py"
 PAGE = (
     '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>'
     '<meta name="viewport" content="width=device-width">'
@@ -44,37 +42,24 @@ BODY = {
 }  # fmt: skip
 
 
-def run(script, *arguments):
-    command = [sys.executable, SCRIPTS / script, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def test_each_fault_of_a_page_is_listed_where_it_is_and_fails_the_command(browser, tmp_path):
+def test_each_fault_of_a_page_is_found_where_it_is_and_no_other(browser, tmp_path):
     page = tmp_path / CHAPTER
     page.parent.mkdir(parents=True)
     page.write_text(PAGE.format(head="".join(HEAD), body="".join(BODY)))
     (page.parent / "empty.png").touch()
     (page.parent / "card.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9"/>')
-    (tmp_path / "index.html").write_text(PAGE.format(head="", body="<p>Words.</p>"))
-    done = run("check_site.py", tmp_path)
+    (tmp_path / "sound.html").write_text(PAGE.format(head="", body="<p>Words.</p>"))
+    with serve(tmp_path) as home:
+        rows, wrong = check_pages(browser, tmp_path, home, ["sound.html", CHAPTER])
+    assert {place.split()[0] for places in wrong.values() for place in places} == {CHAPTER}
+    found = {text.partition(":")[0] if text.startswith("axe") else text for text in wrong}
+    assert found == {fault for faults in (HEAD | BODY).values() for fault in faults}
+    assert not any(rows["sound.html"][kind] for kind in ("others", "errors", "display", "axe"))
+
+
+def test_a_fault_fails_the_command(browser, tmp_path):
+    (tmp_path / "index.html").write_text(PAGE.format(head="", body=[*BODY][1]))
+    done = subprocess.run([sys.executable, SCRIPT, tmp_path], capture_output=True, text=True)
     assert done.returncode == 1
-    faults = [line for line in done.stderr.splitlines() if line and line[0] != " "]
-    wanted = [fault for faults in (HEAD | BODY).values() for fault in faults]
-    assert {fault.partition(":")[0] if fault[:3] == "axe" else fault for fault in faults} == {
-        *wanted
-    }
-    assert "index.html" not in done.stderr
-    assert {line.split()[0] for line in done.stdout.splitlines()} >= {"index.html", CHAPTER}
-    page.unlink()
-    sound = run("check_site.py", tmp_path)
-    assert (sound.returncode, sound.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("pages", [1, 2])
-def test_a_cheat_sheet_takes_one_page_of_paper(browser, tmp_path, pages):
-    file, target = tmp_path / cheat_sheet.PAGE, tmp_path / "new" / "out.pdf"
-    file.parent.mkdir()
-    file.write_text("<p style='break-after: page'>one</p>" * (pages - 1) + "<p>last</p>")
-    done = run("cheat_sheet.py", tmp_path, target)
-    assert done.returncode == pages - 1 and target.exists() == (pages == 1)
-    assert pages == 1 or "takes 2 pages" in done.stderr
+    assert "\nshows not one title\n  index.html (dark): but 2\n" in done.stderr
+    assert {line.split()[0] for line in done.stdout.splitlines()} >= {"index.html"}

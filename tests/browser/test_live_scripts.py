@@ -243,19 +243,6 @@ def test_the_sentence_says_what_is_special(bench, seen, part, words):
     assert bench.evaluate(script, [side, given]) == words
 
 
-def test_two_of_one_method_are_told_apart(bench):
-    own = {key: USUAL[key] for key in OTHER}
-    cases = {
-        "B: Deep ensemble of 2, as A": {}, "B: Rank-1 BNN of 2": {"method": "rank1"},
-        "B: Deep ensemble of 2, starts all the same": {"start": "same"},
-        "B: Deep ensemble of 2, mixture loss": {"loss": "mixture"},
-        "B: Deep ensemble of 2, KL × 10": {"kl_weight": 10},
-    }  # fmt: skip
-    for words, part in cases.items():
-        given = {"other": own | part}
-        assert bench.evaluate("(part) => ensedu.named(stateOf(part), 1)", given) == words
-
-
 @pytest.mark.parametrize("method", trainer_state.STARTS)
 @pytest.mark.parametrize("part", [{"width": 13}, {"data": "blobs", "hidden_layers": 3}])
 def test_the_meter_counts_what_the_package_counts(bench, method, part):
