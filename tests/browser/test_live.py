@@ -1,4 +1,4 @@
-"""What a reader does with the live trainer: with a mouse, a finger and keys, on a desk and a phone."""
+"""What a reader does with the live trainer: by mouse, finger and keys, on a desk and a phone."""
 
 import re
 
@@ -514,8 +514,8 @@ def test_the_sentence_follows_training_and_the_page_is_left_to_the_reader(open_l
       t.play(1e9);
     }""")
     page.wait_for_function("told.length >= 3")
-    page.evaluate("""() => new MutationObserver((all) => (nodes += all.length))
-      .observe(root().querySelector(".ensedu-t-bench"), { childList: true, attributes: true, subtree: true })""")
+    page.evaluate("""() => new MutationObserver((all) => (nodes += all.length)).observe(
+      root().querySelector(".ensedu-t-bench"), { childList: true, attributes: true, subtree: true })""")
     page.wait_for_function("told.length >= 6")
     first, _, *told = page.evaluate("told")
     assert first == "Nothing is learned yet."
@@ -566,9 +566,7 @@ def test_an_experiment_is_set_at_rest_asks_for_a_guess_runs_and_tells(experiment
     assert page.get_by_role("button", name="Compare").is_disabled() and run.is_disabled()
     wrong = next(guess for guess in guide["guesses"] if guess != guide["right"])
     box.get_by_role("radio", name=wrong, exact=True).check()
-    page.evaluate(
-        "() => { const run = root().querySelector('[data-open] .ensedu-t-run'); run.click(); run.click() }"
-    )
+    run.evaluate("(run) => { run.click(); run.click() }")
     assert run.inner_text() == "▶ Go on" and answer.inner_text() == ""  # a pause
     run.click()
     answer.filter(has_text="Not so. " + guide["answer"]).wait_for()

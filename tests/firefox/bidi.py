@@ -31,7 +31,7 @@ class Tab:
         )
         self._numbers = itertools.count(1)
         self.errors = []
-        self.version = self.ask("session.new", capabilities={})["capabilities"]["browserVersion"]
+        self.ask("session.new", capabilities={})
         self.ask("session.subscribe", events=["log.entryAdded", "network.fetchError"])
         [tab] = self.ask("browsingContext.getTree")["contexts"]
         self._tab = tab["context"]
