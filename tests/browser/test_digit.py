@@ -15,6 +15,7 @@ from ensedu.book.page.live import trainer_scripts
 from ensedu.methods import METHODS, size_option
 from scripts.browsing import PHONE, open_context, visit
 from scripts.check_site import accessible
+from tests.browser.test_live_engine import by_layer
 
 PAGE = "book/learning/uncertainty.html"
 ROWS = {row["method"]: row for row in measured.load("digit-networks")["rows"]}
@@ -31,22 +32,14 @@ def functions(blank):
 def expected(method, x, rng):
     """What `ensedu.numpy` says with the arrays of the page, and the noise of each layer."""
     row, kind = ROWS[method], METHODS[method]
-    given = size_option(method, MEMBERS) if kind.members else {}
-    if kind.stochastic and not kind.members:
-        given = {"samples": MEMBERS}
     options = {"p": row["p"]} if kind.drops_units else {}
-    net = en.mlp(SIZES, method, **given, **options, rng=rng)
+    net = en.mlp(SIZES, method, **size_option(method, MEMBERS), **options, rng=rng)
     arrays = unpacked(method, row["arrays"])
     for own, array in zip(net.params.values(), arrays.values(), strict=True):
         own[...] = array
     drawn = net.noise(rng, x.shape)
-    places = list(dict.fromkeys(name.partition(".")[0] for name in drawn))
-    layers = [{} for _ in SIZES[1:]]
-    for name, array in drawn.items():
-        place, _, own = name.rpartition(".")
-        layers[places.index(place.partition(".")[0])][own] = array.astype(float).ravel().tolist()
     outputs = net.forward(x, drawn) if drawn else net.forward(x)
-    return uncertainty.softmax(outputs.reshape(-1, len(x), SIZES[-1])), layers
+    return uncertainty.softmax(outputs.reshape(-1, len(x), SIZES[-1])), by_layer(net, drawn)
 
 
 @pytest.mark.parametrize("method", TRIES)

@@ -515,7 +515,8 @@ def test_the_sentence_follows_training_and_the_page_is_left_to_the_reader(open_l
     }""")
     page.wait_for_function("told.length >= 3")
     page.evaluate("""() => new MutationObserver((all) => (nodes += all.length)).observe(
-      root().querySelector(".ensedu-t-bench"), { childList: true, attributes: true, subtree: true })""")
+      root().querySelector(".ensedu-t-bench"),
+      { childList: true, attributes: true, subtree: true })""")
     page.wait_for_function("told.length >= 6")
     first, _, *told = page.evaluate("told")
     assert first == "Nothing is learned yet."
