@@ -64,7 +64,7 @@ def check(page, explorer, look="wide-light"):
     assert FRAME.search(found["source"]).groups() == (data["frames"][-16:], index, look)
     assert found["alt"] == found["live"] == data["alts"][found["index"]]
     pairs = zip(data["values"], positions, strict=True)
-    assert found["spoken"] == [values[i].replace("-", "−") for values, i in pairs]
+    assert found["spoken"] == [values[i] for values, i in pairs]
     assert found["shape"] < 0.05
     return positions
 
@@ -155,11 +155,10 @@ def test_values_in_the_text_set_sliders(page, server):
             for _ in range(2):  # the second time the address names the setting already
                 link.click()
                 links += 1
+                assert explorer.evaluate("(root) => root.getBoundingClientRect().top") < 800
                 check(page, explorer)
                 spoken = dict(zip(names, seen(page, explorer)["spoken"], strict=True))
                 assert dict(parse_qsl(state)).items() <= spoken.items()
-                if explorer.locator("[type=range]").count():
-                    move(page, explorer, 0, "Home")
     assert links >= 10
 
 
@@ -176,9 +175,10 @@ def test_linked_explorers_share_a_slider_and_one_of_them_speaks(page, server, si
     assert shared
     for name in shared:
         ways = [(first, here.index(name)), (second, there.index(name))]
-        for key, ((mover, k), (follower, f)) in (("End", ways), ("Home", ways[::-1])):
-            move(page, mover, k, key)
-            check(page, mover)
+        for (mover, k), (follower, f) in (ways, ways[::-1]):
+            for key in ("Home", "End"):
+                move(page, mover, k, key)
+                check(page, mover)
             check(page, follower)
             value, said = seen(page, mover)["spoken"][k], seen(page, follower)["spoken"][f]
             assert said == value or value not in data_of(follower)["values"][f]
@@ -195,7 +195,9 @@ def test_only_the_rendering_in_use_is_fetched_and_from_the_first_touch_no_step_w
     page = open_page(mode, viewport=viewport)
     fetched, sizes = [], []
     page.on("request", lambda request: fetched.extend(FRAME.findall(request.url)))
-    page.on("response", lambda response: sizes.append(int(response.headers["content-length"])))
+    page.on(
+        "response", lambda response: sizes.append(int(response.headers.get("content-length", 0)))
+    )
     visit(page, server + COMPARISON)
     page.wait_for_timeout(300)
     look = f"{'wide' if viewport is DESK else 'narrow'}-{mode}"
