@@ -110,8 +110,10 @@ def test_forced_colors_follow_the_system_and_show_what_is_chosen(browser, server
     visit(page, server + BATCH)
     for frame in page.locator(".ensedu-frame").all():
         frame.scroll_into_view_if_needed()
-        (image,) = [image for image in frame.locator("img").all() if image.is_visible()]
-        assert image.evaluate("(image) => image.currentSrc").endswith("-dark.svg")
+        images = frame.locator("img:visible")
+        images.first.wait_for()  # an image without its file has no size
+        sources = images.evaluate_all("all => all.map((image) => image.currentSrc)")
+        assert len(sources) == 1 and sources[0].endswith("-dark.svg")
     look = """(toggle) => [...toggle.querySelectorAll("input")].map((input) => [
       input.checked, getComputedStyle(input.nextElementSibling).backgroundColor])"""
     colors = dict(page.locator(".ensedu-explorer .ensedu-toggle").first.evaluate(look))
