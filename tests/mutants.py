@@ -1598,10 +1598,7 @@ MUTANTS = (
         "ensedu/book/page/live/story.js",
         "if (areOne(seen)) return",
         "if (found.most < 0.005) return",
-        (
-            "tests/browser/test_live.py::"
-            "test_curves_that_differ_beyond_the_gap_do_not_agree_everywhere",
-        ),
+        ("tests/browser/test_live_scripts.py::test_the_sentence_says_what_is_special",),
         "curves that part beyond the gap are said to agree everywhere",
     ),
     Mutant(
@@ -1637,7 +1634,8 @@ MUTANTS = (
         "    if (data.turn !== this.turn) return;\n",
         "",
         (
-            "tests/browser/test_live.py::test_what_was_asked_before_a_restart_is_not_answered_after_it",
+            "tests/browser/test_live_scripts.py::"
+            "test_what_was_asked_before_a_restart_is_not_answered_after_it",
         ),
         "frames of the training before a restart reach the picture",
     ),

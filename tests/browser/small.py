@@ -64,7 +64,6 @@ def opening(browser, home):
 
         def open_one(file="empty.html", mode="light", motion="reduce", **options):
             page = open_page(mode, **options)
-            page.set_default_timeout(9000)
             page.emulate_media(reduced_motion=motion)
             page.goto(home + file)
             page.evaluate("mode => { document.documentElement.dataset.theme = mode }", mode)

@@ -1,144 +1,68 @@
-"""What leads from page to page: the front door, search, the choice of light or dark.
+"""From page to page: the front door, search, light or dark, keys, and what stands below figures."""
 
-Page by page, `scripts/check_site.py` looks at the book.
-"""
-
+import csv
+import io
+import itertools
+import re
 from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 
-from scripts.check_site import THEME, open_context, visit
+from ensedu import counting
+from ensedu.book.figures.intro import TRIES
+from ensedu.methods import METHODS, size_option
+from scripts import cheat_sheet
+from scripts.browsing import DESK, PHONE, SMALL, visit
+from scripts.check_site import THEME, accessible, open_context
 
-# Names in tables of which a part, up to an underscore, takes more than one line.
-BROKEN = """() => [...document.querySelectorAll("table code .pre")].filter((name) =>
-  [...name.childNodes].filter((part) => part.nodeType === 3 && part.data.trim()).some((part) => {
-    const range = document.createRange();
-    range.selectNodeContents(part);
-    return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1;
-  })).map((name) => name.textContent)"""
-SMALL_LETTERS = """() => [...document.querySelectorAll("article :is(sub, sup, p, td, label)")]
-  .filter((part) => part.checkVisibility() && part.textContent.trim())
-  .map((part) => [parseFloat(getComputedStyle(part).fontSize), part.outerHTML.slice(0, 60)])
-  .filter(([size]) => size < 11)"""
+BATCH = "book/counting/batch-ensemble.html"
+CONTEST = "book/learning/shootout.html"
+COUNTS = "book/counting/comparison.html"
+TOUCH = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
 
 
-def test_the_front_door_leads_to_the_first_page(page, folder):
-    page.goto(folder + "index.html")
-    page.wait_for_url(folder + "book/intro.html")
-    assert page.locator("article h1").inner_text().startswith("The Weights of Uncertainty")
-
-
-def search(page, home, site):
-    """Search for a term, and follow the first link."""
-    page.goto(f"{home}search.html?q=fast+weights")
-    results = page.locator("#search-results ul.search > li > a")
-    results.first.wait_for()
-    for link in results.all():
-        assert (site / unquote(urlsplit(link.get_attribute("href")).path)).is_file()
-    results.first.click()
-    page.locator("article h1").wait_for()
-    assert "fast weight" in page.locator("article").inner_text().lower()
-
-
-def test_search_finds_fast_weights(page, server, site):
-    search(page, server, site)
-
-
-def test_search_finds_fast_weights_in_a_folder(browser, folder, site):
+def test_the_front_door_leads_to_the_first_page_and_search_works_in_a_folder(browser, folder, site):
     # Not on watch: a folder gives no summaries of what is found, and the browser logs that.
     with open_context(browser) as context:
-        search(context.new_page(), folder, site)
+        page = context.new_page()
+        page.goto(folder + "index.html")
+        page.wait_for_url(folder + "book/intro.html")
+        page.goto(f"{folder}search.html?q=fast+weights")
+        results = page.locator("#search-results ul.search > li > a")
+        results.first.wait_for()
+        for link in results.all():
+            assert (site / unquote(urlsplit(link.get_attribute("href")).path)).is_file()
+        results.first.click()
+        page.locator("article h1").wait_for()
+        assert "fast weight" in page.locator("article").inner_text().lower()
 
 
 FIRST = {
     "KL weight": "book/learning/bayes-by-backprop",
-    "fast weights": "book/learning/batch-ensemble",
-    "Bayes by Backprop": "book/learning/bayes-by-backprop",
     "MC dropout": "book/learning/mc-dropout",
     "rank-1 perturbations": "book/theory/rank-1-perturbations",
-    "gradient flow": "book/theory/gradient-flow",
     "conformal_quantile": "book/api/uncertainty",
 }
 
 
-@pytest.mark.parametrize("query", FIRST)
-def test_search_finds_the_chapter_first(page, server, query):
-    page.goto(f"{server}search.html?q={quote(query)}")
-    results = page.locator("#search-results ul.search > li")
-    results.first.wait_for()
-    link = results.first.locator("> a").get_attribute("href")
-    assert link.partition(".html")[0] == FIRST[query]
+def test_search_finds_the_chapter_first_and_no_menu(page, server):
+    for query, chapter in FIRST.items():
+        page.goto(f"{server}search.html?q={quote(query)}")
+        results = page.locator("#search-results ul.search > li")
+        results.first.wait_for()
+        link = results.first.locator("> a").get_attribute("href")
+        assert link.partition(".html")[0] == chapter
+    for words in page.locator("#search-results p.context").all_inner_texts():
+        assert "Contents" not in words
 
 
-def test_no_menu_is_found_nor_shown(page, server):
-    page.goto(server + "search.html?q=weight")
-    summaries = page.locator("#search-results p.context")
-    summaries.first.wait_for()
-    page.wait_for_timeout(1000)
-    assert summaries.count() > 5
-    for words in summaries.all_inner_texts():
-        assert "Contents" not in words and "Goals" not in words[:20]
-    # Words of buttons are no words of a page.
-    term = "Search._index.terms"
-    page.wait_for_function(f"Object.keys({term}).length > 1000")
-    assert page.evaluate(f"!('erases' in {term})")
-
-
-@pytest.mark.parametrize("query", ["KL weight"])
-def test_the_magnifier_covers_no_letter(page, server, query):
-    page.goto(server + "search.html")
-    page.keyboard.press("Control+k")
-    for field in page.locator(".bd-search").all():
-        if not field.is_visible():
-            continue
-        icon, box = (field.locator(part).bounding_box() for part in ("i, svg", "input"))
-        padding = field.locator("input").evaluate(
-            "e => parseFloat(getComputedStyle(e).paddingLeft)"
-        )
-        assert icon["x"] + icon["width"] <= box["x"] + padding
-
-
-def test_a_first_visit_says_nothing_wrong(browser, server):
+def test_a_first_visit_follows_the_system_and_the_switch_is_remembered(browser, server):
     context = browser.new_context(color_scheme="dark")
-    page = context.new_page()
-    said = []
+    page, said = context.new_page(), []
     page.on("console", lambda message: said.append((message.type, message.text)))
     visit(page, server + "book/intro.html")
     assert page.evaluate(THEME) == "dark"
     assert [text for kind, text in said if kind in ("error", "warning")] == []
-    context.close()
-
-
-def test_names_in_tables_break_behind_underscores_alone(open_page, server):
-    page = open_page(viewport={"width": 360, "height": 740})
-    visit(page, server + "book/reading-guide.html")
-    broken = page.evaluate(BROKEN)
-    assert broken == []
-    assert page.locator("table code wbr").count() > 5
-
-
-def test_small_letters_of_a_phone_can_be_read(open_page, server):
-    """Indices and exponents, too, on the pages that have them as text."""
-    for address in ("book/playground.html", "book/cheat-sheet.html", "book/live.html"):
-        page = open_page(viewport={"width": 360, "height": 740})
-        visit(page, server + address)
-        small = page.evaluate(SMALL_LETTERS)
-        assert small == [], address
-
-
-def test_on_paper_no_table_is_cut(page, server):
-    visit(page, server + "book/learning/shootout.html")
-    page.emulate_media(media="print")
-    whole = "(table) => getComputedStyle(table).breakInside"
-    tables = page.locator("table:visible").all()
-    assert tables and all(each.evaluate(whole) == "avoid" for each in tables)
-
-
-def test_the_switch_of_light_and_dark_is_remembered(browser, server):
-    context = browser.new_context(color_scheme="dark")
-    page = context.new_page()
-    visit(page, server + "book/intro.html")
-    assert page.evaluate(THEME) == "dark"  # as the reader's system has it
     while page.evaluate(THEME) == "dark":
         page.locator("button.theme-switch-button:visible").first.click()
     visit(page, server + "book/glossary.html")
@@ -146,8 +70,179 @@ def test_the_switch_of_light_and_dark_is_remembered(browser, server):
     context.close()
 
 
-def test_a_phone_shows_what_methods_cost_on_the_first_screen(open_page, server):
-    page = open_page(viewport={"width": 390, "height": 844})
-    visit(page, server + "book/cost/choosing.html")
-    row = page.locator(".ensedu-prices tbody tr").nth(1).bounding_box()
-    assert row["y"] + row["height"] < 700
+# For readers who do not see, point or move as most do.
+
+# Where the keyboard stands, and whether one sees it.
+FOCUSED = """() => {
+  const element = document.activeElement;
+  if (!element || element === document.body) return null;
+  const shown = element.matches(".ensedu-toggle input") ? element.nextElementSibling : element;
+  const { outlineStyle, outlineWidth } = getComputedStyle(shown);
+  const seen = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2;
+  return [element.outerHTML.slice(0, 400), seen];
+}"""
+MOVING = """() => [...document.querySelectorAll("*")].filter((element) => {
+  const { transitionDuration, animationDuration } = getComputedStyle(element);
+  return [transitionDuration, animationDuration].some((time) => parseFloat(time) > 0.01);
+}).map((element) => element.outerHTML.slice(0, 80))"""
+
+
+def test_every_tab_stop_is_seen_and_nothing_moves_by_itself(page, server):
+    visit(page, server + BATCH)
+    assert page.evaluate(MOVING) == []
+    assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+    found = []
+    for _ in range(400):
+        page.keyboard.press("Tab")
+        stop = page.evaluate(FOCUSED)
+        if stop is None or stop in found[:1]:
+            break
+        found.append(stop)
+    assert 20 < len(found) < 400
+    assert [html for html, outlined in found if not outlined] == []
+    assert any("Download this page" in html for html, _ in found)
+
+
+def test_forced_colors_follow_the_system_and_show_what_is_chosen(browser, open_page, server):
+    context = browser.new_context(color_scheme="dark", forced_colors="active")
+    context.add_init_script("for (const key of ['mode', 'theme']) localStorage[key] = 'light'")
+    page = context.new_page()
+    visit(page, server + BATCH)
+    for frame in page.locator(".ensedu-frame").all():
+        frame.scroll_into_view_if_needed()
+        images = frame.locator("img:visible")
+        images.first.wait_for()  # an image without its file has no size
+        sources = images.evaluate_all("all => all.map((image) => image.currentSrc)")
+        assert len(sources) == 1 and sources[0].endswith("-dark.svg")
+    look = """(toggle) => [...toggle.querySelectorAll("input")].map((input) => [
+      input.checked, getComputedStyle(input.nextElementSibling).backgroundColor])"""
+    colors = dict(page.locator(".ensedu-explorer .ensedu-toggle").first.evaluate(look))
+    assert colors[True] != colors[False]
+    context.close()
+    page = open_page(forced_colors="active")
+    visit(page, server + "book/live.html")
+    assert list(accessible(page, (DESK,))) == []
+
+
+# Below figures.
+
+
+def test_numbers_code_and_tables_below_figures_lead_somewhere(page, server):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    visit(page, server + CONTEST)
+    assert asked and not [url for url in asked if url.endswith((".csv", ".json"))]
+    links = page.locator(".ensedu-sources a").evaluate_all("all => all.map((link) => link.href)")
+    kinds = {re.sub(r".*(csv|html#|json).*", r"\1", address) for address in links}
+    assert kinds == {"csv", "html#", "json"}
+    assert {page.request.get(address).status for address in {*links}} == {200}
+    visit(page, server + COUNTS)
+    fold = page.locator(".cell:has([data-name=fig-co-depth]) details.ensedu-menu")
+    fold.locator("summary").click()
+    with page.expect_download() as download:
+        fold.get_by_text("Numbers (CSV)").click()
+    assert download.value.suggested_filename == "fig-co-depth.csv"
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+    methods = {METHODS[method].label: method for method in METHODS}
+    assert len({(row["width"], row["x"]) for row in rows}) == 27
+    for row in rows:
+        sizes = [1, *[int(row["width"])] * int(row["x"]), 1]
+        method = methods[row["series"]]
+        total = counting.mlp(sizes, method, **size_option(method, 4)).total
+        assert float(row["y"]) == pytest.approx(total / counting.mlp(sizes).total, rel=1e-5)
+    fold.get_by_text("Drawing code").click()
+    page.wait_for_url("**/code/ensedu/book/figures/comparison.html#Depths.draw")
+    assert page.locator(":target").text_content().strip().startswith("def draw(")
+    assert page.locator(":target").bounding_box()["y"] < DESK["height"]
+
+
+def test_the_sentence_under_a_figure_says_one_thing(site):
+    """The build lists those that say more."""
+    listed = (site.parent / "sentences.txt").read_text(encoding="utf-8")
+    assert listed.startswith("0 of "), listed
+
+
+def test_a_stacked_table_is_a_table_to_a_screen_reader(open_page, server):
+    page = open_page(viewport=SMALL)
+    visit(page, server + COUNTS)
+    table = page.locator("table.ensedu-table").last
+    grid = "(row) => getComputedStyle(row).display"
+    assert table.locator("tbody tr").first.evaluate(grid) == "grid"
+    kinds = {line.split()[1] for line in table.aria_snapshot().splitlines() if line.split()[1:]}
+    assert {"columnheader", "rowheader", "cell"} <= {kind.rstrip(":") for kind in kinds}
+
+
+# The first page.
+
+BAND = "document.querySelector('p.ensedu-t-control strong').textContent"
+LAST = "4 of 4: Add a point where there was none."
+
+
+@pytest.fixture(params=[{}, TOUCH], ids=["desk", "phone"])
+def intro(open_page, server, request):
+    page = open_page(**request.param)
+    visit(page, server + "book/intro.html")
+    page.wait_for_function(BAND)
+    return page
+
+
+def test_what_to_try_is_in_the_first_view_and_ticked_when_it_is_done(intro):
+    asked, band = (
+        intro.locator(".ensedu-t-try [role=status]"),
+        intro.locator("p.ensedu-t-control strong"),
+    )
+    members, plot = (
+        intro.get_by_role("slider", name="members"),
+        intro.locator("canvas[role=application]"),
+    )
+    for part in (asked, members, band, plot):
+        box = part.bounding_box()
+        assert 0 <= box["y"] and box["y"] + box["height"] <= intro.viewport_size["height"]
+    place, undo = members.bounding_box(), intro.get_by_role("button", name="Undo")
+    same, different = (
+        intro.get_by_role("radio", name=name) for name in ("all the same", "different")
+    )
+    first, second, third = TRIES
+    same.check()  # before it is asked for
+    assert asked.inner_text() == f"1 of 4: {first['ask']}"
+    different.check()
+    members.press("Home")
+    assert asked.inner_text() == f"✓ {first['answer']}\n2 of 4: {second['ask']}"
+    intro.wait_for_function(f"{BAND}.endsWith('0.00')")
+    undo.click()  # an answer stands as long as it holds
+    assert asked.inner_text() == f"2 of 4: {second['ask']}"
+    members.press("End")
+    assert asked.inner_text() == f"✓ {second['answer']}\n3 of 4: {third['ask']}"
+    intro.wait_for_function(f"!{BAND}.endsWith('0.00')")
+    same.check()
+    assert asked.inner_text() == f"✓ {third['answer']}\n{LAST}"
+    assert members.bounding_box() == place
+    box = plot.bounding_box()
+    plot.click(position={"x": box["width"] / 2, "y": box["height"] / 3})
+    assert asked.inner_text() == "✓ Your point is set: watch the members learn it.\nNow read on."
+
+
+def test_what_to_try_can_be_skipped_and_leads_to_where_reading_starts(intro):
+    skip = intro.get_by_role("button", name="skip")
+    for _ in TRIES:
+        skip.click()
+    assert intro.locator(".ensedu-t-try [role=status]").inner_text() == LAST
+    skip.press("Enter")
+    on, first = intro.get_by_role("link", name="Now read on."), intro.locator(".ensedu-first")
+    assert on.evaluate("one => one === document.activeElement")
+    assert on.evaluate("one => one.href") == first.evaluate("one => one.href")
+
+
+# The cheat sheet.
+
+
+def test_the_cheat_sheet_has_every_method_with_its_count_and_prints_on_one_page(page, server):
+    visit(page, server + cheat_sheet.PAGE)
+    rows = page.locator(".ensedu-sheet tbody tr").all()
+    for row, (key, method) in itertools.zip_longest(rows, METHODS.items()):
+        assert row.locator("th").inner_text() == method.label
+        cells = row.locator("td").all_inner_texts()
+        count = counting.mlp([1, 50, 50, 1], key, **size_option(key, 4))
+        assert cells[3:5] == [f"{count.layers[1].total:,}", f"{count.total:,}"] and all(cells)
+    pdf = cheat_sheet.printed(page.context.browser, server + cheat_sheet.PAGE)
+    assert cheat_sheet.pages(pdf) == 1 and len(pdf) < 300_000

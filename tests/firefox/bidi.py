@@ -31,7 +31,7 @@ class Tab:
         )
         self._numbers = itertools.count(1)
         self.errors = []
-        self.version = self.ask("session.new", capabilities={})["capabilities"]["browserVersion"]
+        self.ask("session.new", capabilities={})
         self.ask("session.subscribe", events=["log.entryAdded", "network.fetchError"])
         [tab] = self.ask("browsingContext.getTree")["contexts"]
         self._tab = tab["context"]
@@ -94,12 +94,6 @@ class Tab:
         ]
         mouse = {"type": "pointer", "id": "mouse", "actions": steps}
         self.ask("input.performActions", context=self._tab, actions=[mouse])
-
-    def press(self, key):
-        """Press and release a key of the keyboard."""
-        steps = [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
-        keys = {"type": "key", "id": "keys", "actions": steps}
-        self.ask("input.performActions", context=self._tab, actions=[keys])
 
 
 @contextlib.contextmanager
