@@ -199,7 +199,9 @@ def train(name):
 def test_a_missing_package_is_named_with_the_command_that_installs_it(
     call, module, words, monkeypatch
 ):
-    import_module("sklearn.base")  # SciPy, which it loads, looks into PyTorch
+    import_module(
+        "sklearn.model_selection"
+    )  # which splits need, and SciPy, which looks into PyTorch
     for own in [*sys.modules]:
         if own.startswith(("ensedu.sklearn", "ensedu.contest", f"{module}.")):
             monkeypatch.delitem(sys.modules, own)

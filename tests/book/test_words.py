@@ -35,7 +35,7 @@ BESIDE = {
     r"and the whole KL\. One of ten networks": ("a tenth",),
     r"The authors' configuration has": ("a tenth", "softplus"),
     # What decided the words, and what had been seen before.
-    r"lucky. If we struck out three": ("rivals have fourteen chances",),
+    r"lucky. If we struck out three": ("rivals have fifteen chances",),
     r"lucky epochs at high rates won": ("test scores of two of the tables had been seen",),
     r"they are one more dot": ("If your data are like ours", "some thousand rows"),
 }

@@ -62,7 +62,7 @@ CASES = {
         linear("MeanFieldLinear", **SPREAD, estimator="local", bias=False), ROWS,
     ),
     "Conv2d": (conv("Conv2d"), IMAGES),
-    "Conv2d, strides": (conv("Conv2d", **STRIDES), [*IMAGES, (S, M, B, *IMAGE)]),
+    "Conv2d, strides": (conv("Conv2d", **STRIDES), IMAGES),
     "DeepEnsembleConv2d": (conv("DeepEnsembleConv2d", M), MEMBER_IMAGES),
     "DeepEnsembleConv2d, strides": (conv("DeepEnsembleConv2d", M, **STRIDES), MEMBER_IMAGES),
     "BatchEnsembleConv2d": (
