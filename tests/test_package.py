@@ -173,8 +173,9 @@ def test_a_part_needs_nothing_of_others(program):
     subprocess.run([sys.executable, "-c", absent + program], check=True)
 
 
-def train(name):
-    return CONTESTANTS[name].train(small.job(small.task(), CONTESTANTS[name], epochs=1))
+def training(name):
+    job = small.job(small.task(), CONTESTANTS[name], epochs=1)
+    return lambda: CONTESTANTS[name].train(job)
 
 
 @pytest.mark.parametrize(
@@ -192,8 +193,8 @@ def train(name):
         (lambda: import_module("ensedu.sklearn"), "sklearn.base", "scikit-learn .*[sklearn]"),
         (lambda: import_module("ensedu.sklearn"), "torch", "torch .*[sklearn]"),
         (lambda: import_module("ensedu.contest"), "torch", "torch .*[sklearn]"),
-        (lambda: train("linear"), "sklearn.linear_model", "scikit-learn .*[sklearn]"),
-        (lambda: train("laplace"), "laplace", "laplace-torch .*pip install laplace-torch$"),
+        (training("linear"), "sklearn.linear_model", "scikit-learn .*[sklearn]"),
+        (training("laplace"), "laplace", "laplace-torch .*pip install laplace-torch$"),
     ],
 )
 def test_a_missing_package_is_named_with_the_command_that_installs_it(
