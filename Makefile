@@ -1,5 +1,5 @@
 # Two commands suffice: `make book` and `make test`. Each target first makes .venv from
-# requirements.txt if that is missing or out of date.
+# requirements/book.txt if that is missing or out of date.
 
 PYTHON ?= python3
 NB     ?= book
@@ -22,7 +22,7 @@ UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo --igno
 # the time. All cases of a test call the same functions: every eighth is enough.
 TYPED   := --jaxtyping-packages=ensedu,beartype.beartype -m "not (bad_input or compiled or large)" \
   --every 8 \
-  --ignore tests/book --ignore tests/running
+  --ignore tests/book
 # A file stays in one process. Of a notebook every cell is compared.
 SHARED  := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 NBVAL   := $(PYTEST) $(SHARED) --nbval book
@@ -90,29 +90,29 @@ zoo: $(OTHERS)/ready ## Convert other libraries' architectures, and compare (ZOO
 test-launch: ## Install as Binder does, into a fresh environment, and run the notebooks
 	rm -rf $(LAUNCH)
 	mkdir -p $(LAUNCH)
-	cp -R .binder book ensedu pyproject.toml requirements.txt README.md LICENSE $(LAUNCH)
+	cp -R .binder book ensedu pyproject.toml requirements README.md LICENSE $(LAUNCH)
 	$(PYTHON) -m venv $(LAUNCH)/venv
 	cd $(LAUNCH) && venv/bin/python -m pip install --quiet -r .binder/requirements.txt
-	cd $(LAUNCH) && venv/bin/python -m pip install --quiet -c requirements.txt nbval
-	rm -rf $(LAUNCH)/ensedu $(LAUNCH)/build
+	cd $(LAUNCH) && venv/bin/python -m pip install --quiet -c requirements/book.txt nbval
+	rm -rf $(LAUNCH)/ensedu $(LAUNCH)/build $(LAUNCH)/book/workshop $(LAUNCH)/book/build
 	cd $(LAUNCH) && venv/bin/python -m pytest --nbval --nbval-current-env book
 	rm -rf $(LAUNCH)
 
 bench: $(OTHERS)/ready ## Time the layers beside nn.Linear and four packages; check the targets
-	$(OTHERS)/bin/python benchmarks/bench.py ensedu/book/results/speed-cpu.json
-	$(OTHERS)/bin/python benchmarks/whole.py ensedu/book/results/whole-models.json
+	$(OTHERS)/bin/python benchmarks/bench.py book/workshop/results/speed-cpu.json
+	$(OTHERS)/bin/python benchmarks/whole.py book/workshop/results/whole-models.json
 
 scaling: $(READY) ## Time two processes against one
-	$(PY) benchmarks/scaling.py ensedu/book/results/scaling.json
+	$(PY) benchmarks/scaling.py book/workshop/results/scaling.json
 
 # First those of other packages, which others are compared with.
 results: $(READY) $(if $(THERE),$(OTHERS)/ready) ## Compute the tables of long runs (NAME=starts for one); goes on after a stop
-	$(if $(THERE),$(OTHERS)/bin/python -m ensedu.book.experiments $(THERE))
-	$(if $(HERE),$(PY) -m ensedu.book.experiments $(HERE))
+	$(if $(THERE),$(OTHERS)/bin/python -m workshop.experiments $(THERE))
+	$(if $(HERE),$(PY) -m workshop.experiments $(HERE))
 	$(PY) scripts/tables.py
 
 bench-live: book ## Time training and drawing on a page, in Chromium
-	$(PY) benchmarks/live.py ensedu/book/results/live.json
+	$(PY) benchmarks/live.py book/workshop/results/live.json
 
 lab: $(READY) ## Open JupyterLab on the book
 	$(PY) -m jupyterlab book
@@ -140,8 +140,8 @@ clean: ## Remove all that was built, the environments too
 
 # PyTorch comes by pip, which a machine's settings may tell where its smaller wheels are; the rest
 # by uv, in a third of the time, or by pip, should that fail. An interrupted set-up leaves no stamp,
-# and goes on where it stopped. The .pth file makes ensedu importable from this folder; it needs no
-# network, and no build.
+# and goes on where it stopped. The .pth file makes ensedu and the book's workshop importable from this
+# folder; it needs no network, and no build.
 define install
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed (tried on 3.11), and this is %d.%d: name another one, make PYTHON=python3.11" % sys.version_info[:2])'
 	@$(1)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(1)
@@ -149,16 +149,16 @@ define install
 	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c $(2) $(3)
 	@$(1)/bin/uv pip install --quiet --compile-bytecode --python $(1)/bin/python $(4) -r $(2) \
 	  || $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(4) -r $(2)
-	@$(1)/bin/python -c 'import pathlib, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "ensedu-source.pth").write_text(str(pathlib.Path.cwd()))'
+	@$(1)/bin/python -c 'import pathlib, sysconfig; pathlib.Path(sysconfig.get_path("purelib"), "ensedu-source.pth").write_text("".join(f"{pathlib.Path(p).resolve()}\n" for p in (".", "book")))'
 	@touch $(1)/ready
 endef
 
-$(READY): requirements.txt
-	$(call install,$(VENV),requirements.txt,uv torch)
+$(READY): requirements/book.txt
+	$(call install,$(VENV),requirements/book.txt,uv torch)
 
-$(OTHERS)/ready: requirements-others.txt
-	$(call install,$(OTHERS),requirements-others.txt,uv torch)
+$(OTHERS)/ready: requirements/others.txt
+	$(call install,$(OTHERS),requirements/others.txt,uv torch)
 
 # neural-tangents alone names TensorFlow, which the tests do without.
-$(TANGENTS)/ready: requirements-tangents.txt
-	$(call install,$(TANGENTS),requirements-tangents.txt,uv,--no-deps)
+$(TANGENTS)/ready: requirements/tangents.txt
+	$(call install,$(TANGENTS),requirements/tangents.txt,uv,--no-deps)

@@ -1,11 +1,11 @@
 """Time the layers and those of other packages on one thread of a CPU; write JSON, check targets.
 
-    python benchmarks/bench.py ensedu/book/results/speed-cpu.json    twelve minutes on an idle core
+    python benchmarks/bench.py book/workshop/results/speed-cpu.json  # twelve minutes
     python benchmarks/bench.py /tmp/speed.json --quick        seconds, to see that it runs
 
 It prints the targets of `targets.py`, and with --strict exits with 1 if one is missed. The JSON:
 
-machine     what `ensedu.running.machine` says
+machine     what `workshop.running.machine` says
 cells       one method at one size (m, M, B), m inputs and outputs. Each of `contestants`, among
             them the limit, has `parameter_bytes`, `saved_bytes` (stored for the backward pass
             beyond input and parameters), at B = 256 and four members `peak_bytes`, and for each
@@ -33,8 +33,8 @@ from torch.nn import functional as F
 import ensedu.torch as et
 from benchmarks import contestants, measure, targets
 from ensedu.methods import size_option
-from ensedu.running import json_files
-from ensedu.running.machine import machine, restart_with_settings
+from workshop.running import json_files
+from workshop.running.machine import machine, restart_with_settings
 
 WIDTHS, MEMBERS, BATCHES = (50, 256, 1024), (4, 16), (1, 32, 256, 1024)
 CURVES = {

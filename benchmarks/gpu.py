@@ -36,9 +36,9 @@ from torch.nn import functional as F
 import ensedu.torch as et
 from benchmarks import bench, contestants, measure, targets
 from ensedu.methods import METHODS, size_option
-from ensedu.running import json_files
-from ensedu.running.machine import machine
 from ensedu.torch import models
+from workshop.running import json_files
+from workshop.running.machine import machine
 
 PRECISIONS = ("float32", "tf32", "bf16")
 MEMBER_METHODS = ("deep_ensemble", "batch_ensemble", "rank1")

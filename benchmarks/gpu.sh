@@ -2,7 +2,7 @@
 # The first minutes on a GPU: tests, speed, memory, and the rule between scale and fold, in eight
 # minutes, with what the machine has: Python 3.11, PyTorch 2.5, NumPy, or newer. Installs nothing.
 #
-#   benchmarks/gpu.sh             writes ensedu/book/results/speed-cuda.json and .txt, or to OUT
+#   benchmarks/gpu.sh             writes book/workshop/results/speed-cuda.json and .txt, or to OUT
 #   benchmarks/gpu.sh --quick     tiny sizes on the CPU (or DEVICE=cuda), to see that it runs
 #
 # PYTHON names the interpreter; OUT a folder for the results.
@@ -17,11 +17,11 @@ if [ "${1:-}" = --quick ]; then
 fi
 
 parts=$(mktemp -d)
-out=${OUT:-ensedu/book/results}
+out=${OUT:-book/workshop/results}
 if ((${#quick[@]})); then out=${OUT:-$parts}; fi
 mkdir -p "$out"
 log=$parts/log.txt
-export PYTHONPATH=$PWD${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=$PWD:$PWD/book${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
 
 # Whether an interpreter will do; if not, the last line says why.
 will_do() {

@@ -1,6 +1,6 @@
 """Measure the live trainer in a browser: steps and drawn frames a second, and the longest tasks.
 
-    python benchmarks/live.py ensedu/book/results/live.json     11 minutes, on the built book
+    python benchmarks/live.py book/workshop/results/live.json     11 minutes, on the built book
     python benchmarks/live.py /tmp/live.json --quick    two minutes, to see that it runs
 
 One trainer alone on its page, networks 1-50-50-1 of M = 8 on 64 points, for each method: on a desk,
@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ensedu.book.page.live import trainer_state
-from ensedu.running import json_files
-from ensedu.running.machine import machine
 from scripts.browsing import DESK, NO_BROWSER, PHONE, chromium, find_browser, packed, serve
+from workshop.page.live import trainer_state
+from workshop.running import json_files
+from workshop.running.machine import machine
 
 SITE = Path(__file__).parents[1] / "_build" / "html"
 PAGE = "book/live.html"

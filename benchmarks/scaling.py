@@ -1,6 +1,6 @@
 """Time a training step on two processes against one; write JSON.
 
-    python benchmarks/scaling.py ensedu/book/results/scaling.json    a minute on two idle cores
+    python benchmarks/scaling.py book/workshop/results/scaling.json    a minute on two idle cores
     python benchmarks/scaling.py /tmp/scaling.json --quick
 
 A step runs forward, backward and Adam of eight members 64-width-width-10 on 128 examples, the loss
@@ -25,9 +25,9 @@ from torch.nn.parallel import DistributedDataParallel
 
 from benchmarks.measure import quartiles, ratios, seconds_of
 from ensedu.methods import METHODS
-from ensedu.running import json_files
-from ensedu.running.machine import machine, restart_with_settings
 from ensedu.torch import elbo, mlp, softmax_cross_entropy
+from workshop.running import json_files
+from workshop.running.machine import machine, restart_with_settings
 
 MEASURED = ("deep_ensemble", "batch_ensemble", "rank1")
 INPUTS, CLASSES, MEMBERS, BATCH, EXAMPLES, SEED = 64, 10, 8, 128, 1000, 0

@@ -1,6 +1,6 @@
 """What our layers promise of their speed, and whether a measurement keeps it.
 
-python benchmarks/targets.py ensedu/book/results/speed-cpu.json --strict
+python benchmarks/targets.py book/workshop/results/speed-cpu.json --strict
 """
 
 import argparse

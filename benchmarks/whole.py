@@ -1,6 +1,6 @@
 """Time and weigh a training step of a whole model by each method; write JSON.
 
-    python benchmarks/whole.py ensedu/book/results/whole-models.json    two minutes on an idle core
+    python benchmarks/whole.py book/workshop/results/whole-models.json  # two minutes
     python benchmarks/whole.py /tmp/whole.json --quick
 
 A ResNet of 18 layers with group normalization, on images of 32 by 32 pixels: a step runs forward,
@@ -22,9 +22,9 @@ from torch.nn import functional as F
 
 from benchmarks import measure
 from ensedu.methods import METHODS
-from ensedu.running import json_files
-from ensedu.running.machine import machine, restart_with_settings
 from ensedu.torch import ensemble, kl
+from workshop.running import json_files
+from workshop.running.machine import machine, restart_with_settings
 
 SINGLE = "one network"
 

@@ -15,11 +15,11 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PINS = ROOT / "requirements.txt"
+PINS = ROOT / "requirements/book.txt"
 # All that the archives are made of. Built from a copy, the checkout gains no build/ that is stale
 # the next time.
-SOURCES = ("ensedu", "pyproject.toml", "MANIFEST.in")
-BESIDE = ("README.md", "LICENSE", "CITATION.cff", "CHANGELOG.md")
+SOURCES = ("ensedu", "pyproject.toml")
+BESIDE = ("README.md", "LICENSE")
 
 INSTANT = """
 import sys, time
@@ -45,13 +45,6 @@ PROMISES = {
 import torch
 from ensedu.torch import mlp
 assert mlp([1, 8, 2], "rank1", 3)(torch.zeros(5, 1)).shape == (3, 5, 2)
-""",
-    "book": """
-import matplotlib
-matplotlib.use("agg")
-import ensedu.book.page, ensedu.plot
-from ensedu.book.page.live import live
-live()
 """,
     "data": """
 from ensedu.data import digits

@@ -2,11 +2,11 @@
 
     python scripts/execute.py _build
 
-A notebook is executed again where its code changed, or a module of ensedu that it imports, itself
-or through others, or one of the tables that such a module reads, or the packages of
-requirements.txt. All others are kept. Each computes on one thread, so that as many run at once as
-there are cores; while it runs, `explore` draws the frames of its page. Parsed and written pages go
-where what makes them changed: the book's settings, its extensions, or what these import.
+A notebook is executed again where its code changed, or a module of ours that it imports, itself or
+through others, or one of the tables that such a module reads, or the packages that are pinned. All
+others are kept. Each computes on one thread, so that as many run at once as there are cores; while
+it runs, `explore` draws the frames of its page. Parsed and written pages go where what makes them
+changed: the book's settings, its extensions, or what these import.
 """
 
 import argparse
@@ -24,13 +24,13 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 
-from ensedu.book.page.explore import BOOK
-from ensedu.running import sources
 from scripts.notebooks import find
+from workshop.page.explore import BOOK
+from workshop.running import sources
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What reads the tables of long runs, by names that are known only when it runs.
-READER, TABLES = "ensedu/book/measured.py", "ensedu/book/results"
+READER, TABLES = "book/workshop/measured.py", "book/workshop/results"
 #: What pages are made with, besides what their notebooks compute with.
 MAKERS = ("_config.yml", "_toc.yml", "book/_ext/*.py", "book/_css/*")
 TIMEOUT = 180  # seconds a cell
@@ -40,7 +40,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 def fingerprint(code):
     """Return a hash of what code computes with: modules, the tables they read, the packages."""
     modules = sources.imported_files(code)
-    others = [ROOT / "requirements.txt"]
+    others = [ROOT / "requirements/book.txt"]
     if ROOT / READER in modules:
         others += sorted((ROOT / TABLES).rglob("*.json"))
     return " ".join([sources.files_digest(modules), *map(digest, others)])

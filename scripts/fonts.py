@@ -1,4 +1,4 @@
-"""Make the letters of the figures, `ensedu/plot/fonts/*.ttf`, from Roboto.
+"""Make the letters of the figures, `book/workshop/plot/fonts/*.ttf`, from Roboto.
 
 Usage: python scripts/fonts.py [FOLDER]
 
@@ -13,7 +13,7 @@ import font_roboto
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
-FOLDER = Path(__file__).parent.parent / "ensedu/plot/fonts"
+FOLDER = Path(__file__).parent.parent / "book/workshop/plot/fonts"
 FAMILY = "Ensedu Roboto"
 # Latin, Greek, raised and lowered letters, punctuation, mathematics.
 KEPT = [*range(0x20, 0x180), *range(0x384, 0x3D0), *range(0x1D2C, 0x1D6B), *range(0x2010, 0x2300)]

@@ -134,7 +134,7 @@ def run_tests(mutant: Mutant, tests: list[str], copy: Path, timeout: int | None)
     """Run tests as a mutant's are run, up to the first that fails; return pytest's exit status."""
     # A test without its browser is skipped, and kills nothing.
     given = {key: value for key, value in os.environ.items() if key != "REQUIRE_BROWSER"}
-    given |= {"PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
+    given |= {"PYTHONPATH": f"{copy}{os.pathsep}{copy / 'book'}", "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
         [*pytest_command(mutant), "-x", *tests], cwd=copy, env=given, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,

@@ -5,7 +5,7 @@
 Words are those that are not folded; numbers are words with a digit, in 100 words. Height is
 `scrollHeight` of the whole page in Chromium, 1280 × 900 pixels, everything folded as a reader finds
 it. Lines of code are those of the notebook without its exercises, of its module in
-`ensedu/book/figures`, of its claims, and of the notebook's longest cell.
+`book/workshop/figures`, of its claims, and of the notebook's longest cell.
 """
 
 import sys

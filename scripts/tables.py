@@ -6,8 +6,8 @@ python scripts/tables.py
 import re
 from pathlib import Path
 
-from ensedu.book import measured
 from ensedu.methods import METHODS
+from workshop import measured
 
 API = Path(__file__).parents[1] / "book" / "api"
 #: The page of each table.

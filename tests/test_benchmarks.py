@@ -100,7 +100,7 @@ def test_the_layers_import_with_the_stand_in_for_jaxtyping():
     root = Path(__file__).parents[1]
     folder = root / "benchmarks" / "stand_in"
     code = (
-        "import jaxtyping, ensedu.torch; import ensedu.running.machine; print(jaxtyping.__file__)"
+        "import jaxtyping, ensedu.torch; import workshop.running.machine; print(jaxtyping.__file__)"
     )
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(root)])}
     ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)

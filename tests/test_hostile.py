@@ -28,14 +28,14 @@ from matplotlib.figure import Figure
 
 import ensedu.numpy as en
 import ensedu.torch as et
-from ensedu import costs, counting, data, methods, plot, priors, uncertainty
-from ensedu.book import measured
-from ensedu.book.page import explore, live, method_table, playground
-from ensedu.book.page.live import toys
+from ensedu import costs, counting, data, methods, priors, uncertainty
 from ensedu.common import training
 from ensedu.data import bandit
 from ensedu.theory import conjugate, ntk, perturbations, pruning
 from ensedu.torch.train import losses
+from workshop import measured, plot
+from workshop.page import explore, live, method_table, playground
+from workshop.page.live import toys
 
 pytestmark = pytest.mark.bad_input
 

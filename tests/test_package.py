@@ -15,21 +15,24 @@ import yaml
 import ensedu
 from ensedu import data
 from ensedu import uncertainty as un
-from ensedu.book.page import digit, live, playground, scripts
-from ensedu.book.page.live.trainer_scripts import BUNDLE as TRAINER
-from ensedu.book.page.playground.layer_scripts import BUNDLE as LAYER
 from ensedu.common.optional import NAMES
 from ensedu.contest.contestants import CONTESTANTS
 from tests.contest import small
 from tests.uncertainty.cases import arguments
+from workshop.page import digit, live, playground, scripts
+from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
+from workshop.page.playground.layer_scripts import BUNDLE as LAYER
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "ensedu"
+PACKAGE, BOOK = ROOT / "ensedu", ROOT / "book"
 BUNDLES = (TRAINER, LAYER)
 ALONE = "explore.js"  # on every page, and of one file
 
 
-ABOUT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+ABOUT, WORKSHOP = (
+    tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    for folder in (ROOT, BOOK)
+)
 EXTRAS = {
     extra: {re.match(r"[\w-]+", line)[0] for line in lines}
     for extra, lines in ABOUT["project"]["optional-dependencies"].items()
@@ -37,17 +40,15 @@ EXTRAS = {
 ALWAYS = {re.match(r"[\w-]+", line)[0] for line in ABOUT["project"]["dependencies"]}
 #: Imported as soon as a module is, and by the extra that this part of the package asks for.
 PARTS = {
-    "torch": "torch", "theory/ntk/torch.py": "torch", "plot": "book", "book/page": "book",
-    "book/figures": "book",
+    "torch": "torch", "theory/ntk/torch.py": "torch",
     "theory/ntk/gaussian.py": "scores", "sklearn": "sklearn", "contest": "sklearn",
-    "running": "torch",
 }  # fmt: skip
 
 
 def test_one_version():
     """That of pyproject.toml, which the others repeat."""
     version = ABOUT["project"]["version"]
-    assert ensedu.__version__ == version
+    assert ensedu.__version__ == WORKSHOP["project"]["version"] == version
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == version
 
@@ -94,8 +95,6 @@ def test_an_error_names_the_extra_that_holds_the_package():
 
 def test_what_a_module_imports_comes_with_its_extra():
     for path, tree in modules("import"):
-        if path.startswith("book/experiments/"):  # for who works on the book, in its environment
-            continue
         roots = set()
         for node in outside_functions(tree):  # what a call imports, its error names
             if isinstance(node, ast.Import):
@@ -108,20 +107,21 @@ def test_what_a_module_imports_comes_with_its_extra():
         assert others <= ALWAYS | held, (path, others - ALWAYS - held)
 
 
-def test_every_file_is_in_the_wheel():
-    patterns = ABOUT["tool"]["setuptools"]["package-data"]["ensedu"]
-    packed = {pattern: set(PACKAGE.glob(pattern)) for pattern in patterns}
+@pytest.mark.parametrize(("about", "folder"), [(ABOUT, PACKAGE), (WORKSHOP, BOOK / "workshop")])
+def test_every_file_is_in_the_wheel(about, folder):
+    patterns = about["tool"]["setuptools"]["package-data"][folder.name]
+    packed = {pattern: set(folder.glob(pattern)) for pattern in patterns}
     assert all(packed.values()), packed
     files = {
         path
-        for path in PACKAGE.rglob("*")
-        if path.is_file() and path.suffix not in (".py", ".pyc") and path.name[0] != "."
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc", ".toml") and path.name[0] != "."
     }
     assert files - set().union(*packed.values()) == set()
 
 
 def test_every_folder_of_modules_is_a_package():
-    folders = {path.parent for path in PACKAGE.rglob("*.py")}
+    folders = {path.parent for one in (PACKAGE, BOOK / "workshop") for path in one.rglob("*.py")}
     assert {folder for folder in folders if not (folder / "__init__.py").exists()} == set()
 
 
@@ -154,7 +154,8 @@ def test_a_file_is_joined_after_what_it_imports():
 #: What each part needs none of, while it is imported or used.
 WITHOUT = {
     "import ensedu, ensedu.counting, ensedu.costs, ensedu.priors": "numpy torch jaxtyping",
-    "import ensedu.numpy": "torch",
+    "import ensedu.numpy": "torch matplotlib",
+    "import ensedu.torch, ensedu.theory": "matplotlib sklearn workshop",
     "import ensedu.uncertainty": "scipy sklearn torch matplotlib pandas",
     """
 import numpy as np

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "ensedu"
+#: The package, and what makes the book with it.
+ROOTS = {"ensedu": ROOT, "workshop": ROOT / "book"}
 
 #: From the ground up: a module imports from its own row, and from those above this line's rows.
 FLOORS = (
@@ -16,42 +17,45 @@ FLOORS = (
     ("ensedu.methods", "ensedu.priors"),
     ("ensedu.counting",),
     ("ensedu.costs",),
-    ("ensedu.numpy", "ensedu.data", "ensedu.uncertainty", "ensedu.running"),
+    ("ensedu.numpy", "ensedu.data", "ensedu.uncertainty"),
     ("ensedu.torch",),
     ("ensedu.theory",),
-    ("ensedu.plot",),
     ("ensedu.sklearn",),
     ("ensedu.contest",),
     ("ensedu.command",),
     ("ensedu.__main__",),
-    ("ensedu.book",),
+    ("workshop",),
 )
 #: Inside a part, floor by floor, what stands on what else is there.
 INSIDE = {
     "ensedu.torch": (("network", "models", "convert"), ("whole",), ("train",)),
-    "ensedu.book": (("page",), ("experiments",), ("figures",)),
+    "workshop": (("running", "plot"), ("page",), ("experiments",), ("figures",)),
 }
 
 
-def name_of(path):
+def name_of(path, root):
     """Return a module's name, and of a package's face that of the package."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = path.relative_to(root).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-PATHS = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+PATHS = {
+    name_of(path, root): path
+    for package, root in ROOTS.items()
+    for path in sorted((root / package).rglob("*.py"))
+}
 
 
 @cache
 def imports(name):
-    """Return what a module imports from ensedu, wherever in it: pairs of a module and a name."""
+    """Return what a module imports from ours, wherever in it: pairs of a module and a name."""
     found = set()
     for node in ast.walk(ast.parse(PATHS[name].read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {(one.name, "") for one in node.names if one.name.split(".")[0] == "ensedu"}
+            found |= {(one.name, "") for one in node.names if one.name.split(".")[0] in ROOTS}
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, (name, "imports are absolute")
-            if node.module.split(".")[0] != "ensedu":
+            if node.module.split(".")[0] not in ROOTS:
                 continue
             for one in node.names:
                 whole = f"{node.module}.{one.name}"

@@ -19,13 +19,13 @@ from docutils import nodes
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-import ensedu.book.page.explore
-from ensedu.book.page import digit, live, playground
-from ensedu.book.page.live import trainer_state
-from ensedu.book.page.live.trainer_scripts import BUNDLE as TRAINER
-from ensedu.book.page.playground import layer_state
-from ensedu.book.page.playground.layer_scripts import BUNDLE as LAYER
-from ensedu.book.page.said import too_much
+import workshop.page.explore
+from workshop.page import digit, live, playground
+from workshop.page.live import trainer_state
+from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
+from workshop.page.playground import layer_state
+from workshop.page.playground.layer_scripts import BUNDLE as LAYER
+from workshop.page.said import too_much
 
 LOG = logging.getLogger(__name__)
 SCRIPT = "explore.js"
@@ -199,7 +199,7 @@ def copy_frames(app, exception):
     """Copy the scripts, and the frames that pages show; drop all others."""
     if exception is None and app.builder.format == "html":
         static = Path(app.outdir) / "_static"
-        source = Path(ensedu.book.page.explore.__file__).with_name(SCRIPT)
+        source = Path(workshop.page.explore.__file__).with_name(SCRIPT)
         shutil.copy(source, static)
         for file, bundle in BUNDLES.items():
             (static / file).write_text(bundle.classic(), encoding="utf-8")
@@ -222,7 +222,7 @@ def copy_frames(app, exception):
 def setup(app):
     """Register with Sphinx."""
     # explore() draws its page form when this is set; kernels inherit it.
-    os.environ[ensedu.book.page.explore.BOOK] = str(drawn(app))
+    os.environ[workshop.page.explore.BOOK] = str(drawn(app))
     app.add_js_file(SCRIPT, loading_method="async")
     app.add_transform(NumberFigures)
     app.connect("doctree-resolved", check_links)

@@ -56,6 +56,7 @@ def how_to_run(options):
     repository = options["repository_url"]
     branch = options["repository_branch"]
     folder = repository.rsplit("/", 1)[1]
+    source = f"git+{repository}.git@{branch}"
     steps = [
         (
             "On your own machine, in JupyterLab:",
@@ -73,8 +74,8 @@ def how_to_run(options):
             (
                 "On Colab the package is missing. Open a chapter with the "
                 "button at its top, and run this in a new first cell:",
-                "%pip install "
-                f'"ensedu[torch,book] @ git+{repository}.git@{branch}"',
+                f'%pip install "ensedu[torch] @ {source}" '
+                f'"ensedu-workshop @ {source}#subdirectory=book"',
             )
         )
     return steps

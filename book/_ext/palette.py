@@ -5,7 +5,7 @@ those of the dark theme, and light ones again on paper. An element with a
 method's key in `data-method` has that method's color in `--ensedu-own`.
 """
 
-from ensedu.plot.style import DARK, DOUBT, INK, MUTED, PALETTE, SHARED
+from workshop.plot.style import DARK, DOUBT, INK, MUTED, PALETTE, SHARED
 
 NAME = "palette.css"
 COLORS = PALETTE | {

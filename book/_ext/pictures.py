@@ -16,9 +16,9 @@ from matplotlib.colors import to_rgba
 from PIL import Image
 
 from ensedu import numpy as en
-from ensedu.plot import PALETTE, house_style, png
-from ensedu.plot.inside import InsidePen
-from ensedu.plot.style import HEAT, INK, MUTED, canvas
+from workshop.plot import PALETTE, house_style, png
+from workshop.plot.inside import InsidePen
+from workshop.plot.style import HEAT, INK, MUTED, canvas
 
 ICON, CARD = "icon.png", "card.png"
 SUBTITLE = "What exactly is inside an ensemble of neural networks?"

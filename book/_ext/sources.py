@@ -14,9 +14,9 @@ from pathlib import Path
 
 from docutils import nodes
 
-from ensedu.book.experiments import LOCATIONS
-from ensedu.book.page.frames import SITE
-from ensedu.book.page.sources import Code
+from workshop.experiments import LOCATIONS
+from workshop.page.frames import SITE
+from workshop.page.sources import Code
 
 PAGES, RESULTS = "code/", "_static/results/"
 CODE = re.compile(rf'href="(?:\.\./)*{PAGES}([a-z0-9_/]+)\.html#')
@@ -49,7 +49,7 @@ def line(names):
         by, command = "a script", OTHERS[first]
     else:
         module, _, name = LOCATIONS[first].partition(".")
-        experiment = Code(f"ensedu.book.experiments.{module}", name)
+        experiment = Code(f"workshop.experiments.{module}", name)
         by = experiment.link("this experiment")
         command = f"make results NAME={'…' if more else first}"
     tables = f"Table{'s' * bool(more)} {links}, computed by {by}"
@@ -126,7 +126,7 @@ def copy_tables(app, exception):
         for name in linked(app, TABLE):
             file = folder / f"{name}.json"
             file.parent.mkdir(parents=True, exist_ok=True)
-            table = files("ensedu.book") / "results" / f"{name}.json"
+            table = files("workshop") / "results" / f"{name}.json"
             file.write_bytes(table.read_bytes())
 
 

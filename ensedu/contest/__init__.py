@@ -12,7 +12,7 @@ forecast, `Classes` or `Numbers`.
   on the rows to test on.
 - `pooled` says how contestants differ from a reference over the `TaskScores` of several sources,
   with an interval, a p-value among all and a `verdict`: better, worse, practically equal, unclear.
-- `ensedu.running` computes tables of many rows on several processes, and goes on after a stop.
+- `workshop.running` computes tables of many rows on several processes, and goes on after a stop.
 
 One row of one contestant::
 

@@ -19,8 +19,8 @@ from ensedu.contest.networks import (
     network,
     training_data,
 )
-from ensedu.running.seeding import seeded
 from ensedu.torch import predict
+from ensedu.torch.seeding import seeded
 
 __all__ = ["Ivon", "train_ivon"]
 

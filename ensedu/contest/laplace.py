@@ -21,8 +21,8 @@ from ensedu.contest.networks import (
     started,
     training_data,
 )
-from ensedu.running.seeding import seeded
 from ensedu.torch import half_squared_error
+from ensedu.torch.seeding import seeded
 
 __all__ = [
     "LaplaceLastLayer",

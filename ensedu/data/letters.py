@@ -33,8 +33,8 @@ def letters() -> tuple[Float[Array, "520 784"], list[str]]:
         If one of them is not installed.
     """
     image = optional("PIL.Image", "data")  # which matplotlib needs, too
-    folder = Path(optional("matplotlib", "book").get_data_path(), "fonts", "ttf")
-    face = optional("matplotlib.ft2font", "book").FT2Font
+    folder = Path(optional("matplotlib", "data").get_data_path(), "fonts", "ttf")
+    face = optional("matplotlib.ft2font", "data").FT2Font
     names = list(string.ascii_letters)
     fonts = [face(folder / f"{font}.ttf") for font in FONTS]
     found = [

@@ -26,7 +26,7 @@ from unittest import mock
 
 import numpy as np
 
-from ensedu.book import measured
+from workshop import measured
 
 MOST_WORDS = 8
 #: What a sentence must not say unclaimed: a digit, or one of the contest's words.
@@ -386,12 +386,12 @@ def changed(change: Change) -> Iterator[None]:
 
 
 #: The modules that read tables of these names alone, and keep for long what they take long to find.
-CONTEST, ITS_TABLES = "ensedu.book.experiments.contest", "contest/"
+CONTEST, ITS_TABLES = "workshop.experiments.contest", "contest/"
 
 
 def forget(table: str) -> None:
     """Empty the caches of all modules that read measurements, and may have read this table."""
-    ours = tuple(name for name in sys.modules if name.startswith(("ensedu.book.", "tests.book.")))
+    ours = tuple(name for name in sys.modules if name.startswith(("workshop.", "tests.book.")))
     for name, cache in caches(ours):
         if table.startswith(ITS_TABLES) or not name.startswith(CONTEST):
             cache.cache_clear()

@@ -8,8 +8,8 @@ import ast
 import re
 from itertools import dropwhile, takewhile
 
-from ensedu.book.page.practice import RIGHT, UNFINISHED
 from scripts.source_lines import cells_of
+from workshop.page.practice import RIGHT, UNFINISHED
 
 OPENING = ":::::{admonition} You will be able to\n:class: opening\n"
 MOST_CODE = 40  # lines that are not folded

@@ -5,10 +5,10 @@ from itertools import chain
 
 import pytest
 
-from ensedu.book import measured
-from ensedu.book.experiments.contest import mixes, reading
 from tests.book import claiming
 from tests.book.claiming import Change, Claims, changed, needless, place, sentences, unsaid
+from workshop import measured
+from workshop.experiments.contest import mixes, reading
 
 PAGE = r"""# Seven ponds, 7 of them
 

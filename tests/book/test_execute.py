@@ -6,16 +6,16 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from nbformat import v4
 
-from ensedu.running import sources
 from scripts import execute
+from workshop.running import sources
 
 CODE = {
     "one": "from ensedu import near",
     "two": "import numpy as np\nimport ensedu.alone",
-    "three": "from ensedu.book.measured import load",
+    "three": "from workshop.measured import load",
 }
 FILES = {
-    "requirements.txt": "numpy==2",
+    "requirements/book.txt": "numpy==2",
     "_config.yml": "title: A",
     "_toc.yml": "root: one",
     "ensedu/__init__.py": "",
@@ -23,10 +23,10 @@ FILES = {
     "ensedu/far.py": "x = 1",
     "ensedu/alone.py": "x = 1",
     "ensedu/drawn.py": "x = 1",
-    "ensedu/book/__init__.py": "",
-    "ensedu/book/measured.py": "x = 1",
-    "ensedu/book/results/table.json": "{}",
-    "ensedu/book/results/folder/table.json": "{}",
+    "book/workshop/__init__.py": "",
+    "book/workshop/measured.py": "x = 1",
+    "book/workshop/results/table.json": "{}",
+    "book/workshop/results/folder/table.json": "{}",
     "book/_ext/folds.py": "from ensedu import drawn",
     "book/_css/house.css": "p {}",
 }
@@ -46,7 +46,8 @@ def root(tmp_path, monkeypatch):
     for name, code in CODE.items():
         write_notebook(tmp_path, name, code)
     monkeypatch.setattr(execute, "ROOT", tmp_path)
-    monkeypatch.setattr(sources, "PACKAGE", tmp_path / "ensedu")
+    packages = {"ensedu": tmp_path / "ensedu", "workshop": tmp_path / "book/workshop"}
+    monkeypatch.setattr(sources, "PACKAGES", packages)
     return tmp_path
 
 
@@ -72,11 +73,11 @@ def run(root):
         ("ensedu/far.py", "x = 2", {"one"}),
         ("ensedu/far.py", "x=1  # one", set()),
         ("ensedu/alone.py", "x = 2", {"two"}),
-        ("ensedu/__init__.py", "x = 2", {*CODE}),
-        ("ensedu/book/measured.py", "x = 2", {"three"}),
-        ("ensedu/book/results/table.json", "[]", {"three"}),
-        ("ensedu/book/results/folder/table.json", "[]", {"three"}),
-        ("requirements.txt", "numpy==3", {*CODE}),
+        ("ensedu/__init__.py", "x = 2", {"one", "two"}),
+        ("book/workshop/measured.py", "x = 2", {"three"}),
+        ("book/workshop/results/table.json", "[]", {"three"}),
+        ("book/workshop/results/folder/table.json", "[]", {"three"}),
+        ("requirements/book.txt", "numpy==3", {*CODE}),
         ("ensedu/drawn.py", "x = 2", set()),
         ("_config.yml", "title: B", set()),
     ],
@@ -101,11 +102,12 @@ def test_new_code_is_executed_and_new_prose_is_not(root, run):
 
 @pytest.mark.parametrize(
     "file",
-    ["_config.yml", "_toc.yml", "book/_ext/folds.py", "book/_css/house.css", "requirements.txt",
-     "ensedu/drawn.py", "ensedu/alone.py", "ensedu/book/results/table.json"],
+    ["_config.yml", "_toc.yml", "book/_ext/folds.py", "book/_css/house.css",
+     "requirements/book.txt", "ensedu/drawn.py", "ensedu/alone.py",
+     "book/workshop/results/table.json"],
 )  # fmt: skip
 def test_pages_are_made_again_when_what_makes_them_changed(file, root):
-    computes = file in ("ensedu/alone.py", "ensedu/book/results/table.json")
+    computes = file in ("ensedu/alone.py", "book/workshop/results/table.json")
     build = root / "_build"
     build.mkdir()
     execute.forget_pages(build)

@@ -15,9 +15,9 @@ from book._ext import launch
 from book._ext.checked import CLAIMS, module
 from book._ext.folds import FoldCells, first_line, fold, shows
 from book._ext.reading import read
-from ensedu.book.page.method_table import method_table
 from tests.book import conftest
 from tests.book.conftest import NOTEBOOKS, ROOT
+from workshop.page.method_table import method_table
 
 CONF = f"""
 import sys
@@ -196,7 +196,9 @@ def test_buttons_open_what_the_host_can_and_commands_name_the_branch(address):
         "notebook_interface": "jupyterlab",
         "binderhub_url": "https://mybinder.org",
     } | ({"colab_url": "https://colab.research.google.com"} if on_github else {})
-    pip = f'%pip install "ensedu[torch,book] @ git+{GITHUB}.git@edition-2"'
+    source = f"git+{GITHUB}.git@edition-2"
+    workshop = f'"ensedu-workshop @ {source}#subdirectory=book"'
+    pip = f'%pip install "ensedu[torch] @ {source}" {workshop}'
     assert [command for _, command in launch.how_to_run(options) if command] == [
         f"git clone --branch edition-2 {own}.git\ncd the-book\nmake lab", *[pip][: on_github]
     ]  # fmt: skip
@@ -222,8 +224,8 @@ def test_an_address_that_no_button_could_open(address):
 
 def test_binder_installs_what_the_book_pins():
     lines = (ROOT / ".binder/requirements.txt").read_text(encoding="utf-8").splitlines()
-    assert {"--constraint ../requirements.txt", ".[torch,book]"} < {*lines}
-    pins = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    assert {"--constraint ../requirements/book.txt", ".[torch]", "./book"} < {*lines}
+    pins = (ROOT / "requirements/book.txt").read_text(encoding="utf-8")
     for line in lines:
         if re.match(r"[a-z]", line):
             assert re.search(rf"^{line}==", pins, flags=re.MULTILINE), line

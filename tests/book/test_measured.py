@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from ensedu.book import measured
 from scripts.tables import on_page, speed, starts, whole
 from tests.zoo import results
+from workshop import measured
 
 ROWS = [
     {"method": "rank1", "m": 5, "B": 7, "ratio": 1.5},
@@ -53,7 +53,7 @@ def test_what_does_not_exist_is_an_error(call, kind, message):
 
 def test_it_needs_the_standard_library_only():
     others = "{'numpy', 'torch', 'jaxtyping'}"
-    code = f"import sys, ensedu.book.measured; print({others} & sys.modules.keys())"
+    code = f"import sys, workshop.measured; print({others} & sys.modules.keys())"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "set()"
 

@@ -9,8 +9,8 @@ import pytest
 
 from book._ext import palette
 from ensedu.methods import METHODS
-from ensedu.plot.style import DARK, PAGE
-from tests.plot.looks import contrast
+from tests.book.plot.looks import contrast
+from workshop.plot.style import DARK, PAGE
 
 # The theme's ground under what folds out, in light and dark.
 GROUNDS = {"light": (PAGE, "#f3f4f5"), "dark": (DARK[PAGE], "#29313d")}

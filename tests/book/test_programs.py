@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from ensedu.data import encoder
-from ensedu.running.machine import one_thread
 from ensedu.sklearn import EnsembleRegressor
 from tests.book.conftest import ROOT, blocks
+from workshop.running.machine import one_thread
 
 API = {path.stem: path for path in sorted((ROOT / "book" / "api").glob("*.md"))}
 GOOD = re.compile(r"^# GOOD.*\n", flags=re.MULTILINE)

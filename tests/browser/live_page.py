@@ -2,9 +2,9 @@
 
 import json
 
-from ensedu.book.page.live import trainer_scripts
-from ensedu.book.page.scripts import HERE
 from tests.browser import small
+from workshop.page.live import trainer_scripts
+from workshop.page.scripts import HERE
 
 # A trainer that learns fast: what is not said otherwise.
 USUAL = {

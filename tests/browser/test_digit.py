@@ -5,17 +5,17 @@ import pytest
 
 from ensedu import numpy as en
 from ensedu import uncertainty
-from ensedu.book import measured
-from ensedu.book.experiments import dropout
-from ensedu.book.experiments.digit_networks import TRIES
-from ensedu.book.page.digit import EXAMPLES, SCRIPT, script
-from ensedu.book.page.digit.drawings import DIGITS, LETTERS, PEN, jittered, scribble, seen
-from ensedu.book.page.digit.stored_networks import MEMBERS, SIZES, unpacked
-from ensedu.book.page.live import trainer_scripts
 from ensedu.methods import METHODS, size_option
 from scripts.browsing import PHONE, open_context, visit
 from scripts.check_site import accessible
 from tests.browser.test_live_engine import by_layer
+from workshop import measured
+from workshop.experiments import dropout
+from workshop.experiments.digit_networks import TRIES
+from workshop.page.digit import EXAMPLES, SCRIPT, script
+from workshop.page.digit.drawings import DIGITS, LETTERS, PEN, jittered, scribble, seen
+from workshop.page.digit.stored_networks import MEMBERS, SIZES, unpacked
+from workshop.page.live import trainer_scripts
 
 PAGE = "book/learning/uncertainty.html"
 ROWS = {row["method"]: row for row in measured.load("digit-networks")["rows"]}

@@ -5,10 +5,10 @@ What anywidget gives to a view, a page gives here: a model whose traits are set 
 
 import pytest
 
-from ensedu.book.page.live import live, trainer_scripts
-from ensedu.book.page.playground import layer_scripts, playground
 from scripts.browsing import DESK
 from tests.browser import small
+from workshop.page.live import live, trainer_scripts
+from workshop.page.playground import layer_scripts, playground
 
 VIEW = """async ([text, traits]) => {
   const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));

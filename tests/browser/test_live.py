@@ -5,12 +5,12 @@ import re
 import numpy as np
 import pytest
 
-from ensedu.book.page.live import reference_band, toys, trainer_state
 from scripts.browsing import PHONE, serve
 from scripts.check_site import accessible
 from tests.browser import live_page, small
 from tests.browser.live_page import OTHER, USUAL
 from tests.browser.small import swipe
+from workshop.page.live import reference_band, toys, trainer_state
 
 METHODS = tuple(trainer_state.STARTS)
 TOUCH = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}

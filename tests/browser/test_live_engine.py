@@ -10,11 +10,11 @@ import pytest
 
 import ensedu.numpy as en
 from ensedu import methods, uncertainty
-from ensedu.book.page.live import shared_numbers, trainer_scripts, trainer_state
 from ensedu.methods import size_option
 from ensedu.numpy.base import WeightLayer
 from ensedu.numpy.variational import inverse_softplus, softplus
 from ensedu.priors import Normal
+from workshop.page.live import shared_numbers, trainer_scripts, trainer_state
 
 METHODS = tuple(trainer_state.STARTS)
 HEADS = {"mean": 1, "variance": 2, "classes": 3}  # and how many numbers come out

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from ensedu import counting
-from ensedu.book.page.live import trainer_scripts, trainer_state
 from ensedu.methods import size_option
+from workshop.page.live import trainer_scripts, trainer_state
 
 STEPS = 60
 OTHER = {

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ensedu import counting
-from ensedu.book.page.live import shared_numbers, toys, trainer_scripts, trainer_state
 from ensedu.methods import size_option
 from tests.browser.live_page import HELP, OTHER, USUAL
+from workshop.page.live import shared_numbers, toys, trainer_scripts, trainer_state
 
 GRID = shared_numbers.GRID
 

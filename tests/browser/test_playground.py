@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from ensedu import counting, methods
-from ensedu.book.page.playground import layer_scripts, layer_state, layers
-from ensedu.book.page.scripts import HERE
 from scripts.browsing import PHONE, serve, visit
 from scripts.check_site import accessible
 from tests.book.page.states import random_arrays, state_of
 from tests.browser import small
+from workshop.page.playground import layer_scripts, layer_state, layers
+from workshop.page.scripts import HERE
 
 PAGE = "book/playground.html"
 METHODS = layers.METHODS

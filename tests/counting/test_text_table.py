@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensedu import counting
-from ensedu.book.page import explore
-from ensedu.book.page.method_table import method_table
 from ensedu.counting import Count
 from ensedu.counting.text_table import BOOK
 from tests.book.page.tables import parsed, totals
+from workshop.page import explore
+from workshop.page.method_table import method_table
 
 
 def test_a_count_prints_as_a_table():

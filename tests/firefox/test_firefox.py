@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ensedu.book.page.live import toys, trainer_scripts
 from scripts.browsing import serve
 from tests.browser.test_live_engine import CASES, RUN, assert_close, trained
 from tests.firefox.bidi import BROWSERS, firefox
+from workshop.page.live import toys, trainer_scripts
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
 LIVE = "live"

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmarks import bench, contestants, targets
-from ensedu.book import measured
+from workshop import measured
 
 for package in ("tabm", "bayesian_torch", "torch_uncertainty", "blitz"):
     pytest.importorskip(package if package != "torch_uncertainty" else "einops",

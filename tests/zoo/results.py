@@ -4,14 +4,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ensedu.book import measured
 from ensedu.methods import METHODS
-from ensedu.running import json_files
-from ensedu.running.machine import machine
 from scripts import tables
+from workshop import measured
+from workshop.running import json_files
+from workshop.running.machine import machine
 
 ROOT = Path(__file__).parents[2]
-FILE = ROOT / "ensedu" / "book" / "results" / "zoo.json"
+FILE = ROOT / "book" / "workshop" / "results" / "zoo.json"
 LIBRARIES = (
     "torch", "torchvision", "timm", "transformers", "segmentation-models-pytorch", "diffusers",
 )  # fmt: skip

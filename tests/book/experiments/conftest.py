@@ -1,3 +1,3 @@
 """The command is tried on the toy experiment, too."""
 
-from tests.running.conftest import toy_log as toy_log
+from tests.book.running.conftest import toy_log as toy_log

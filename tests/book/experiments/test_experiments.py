@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ensedu.book import experiments, measured
-from ensedu.book.experiments import (
+from workshop import experiments, measured
+from workshop.experiments import (
     EXPERIMENTS,
     bandits,
     dropout,
@@ -28,14 +28,14 @@ from ensedu.book.experiments import (
     training_rank1,
     width,
 )
-from ensedu.book.experiments import digit_networks as networks
-from ensedu.book.experiments import disentangling as parts
-from ensedu.book.experiments import running_example as example
-from ensedu.book.experiments.contest.tasks import TASKS
-from ensedu.book.experiments.questions import QUESTIONS
-from ensedu.book.page.digit.stored_networks import probabilities, unpacked
-from ensedu.running import json_files
-from ensedu.running.runner import LONGEST
+from workshop.experiments import digit_networks as networks
+from workshop.experiments import disentangling as parts
+from workshop.experiments import running_example as example
+from workshop.experiments.contest.tasks import TASKS
+from workshop.experiments.questions import QUESTIONS
+from workshop.page.digit.stored_networks import probabilities, unpacked
+from workshop.running import json_files
+from workshop.running.runner import LONGEST
 
 ROOT = Path(__file__).parents[3]
 

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from ensedu.book import measured
-from ensedu.book.experiments import false_words
-from ensedu.book.experiments.contest import reading
+from workshop import measured
+from workshop.experiments import false_words
+from workshop.experiments.contest import reading
 
 ROWS = {row["luck"]: row for row in measured.load("false-words")["rows"]}
 

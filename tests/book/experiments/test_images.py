@@ -7,13 +7,13 @@ import pytest
 import torch
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
-from ensedu.book import measured
-from ensedu.book.experiments import bayesian_cnn as cnn
-from ensedu.book.experiments import bayesian_cnn_images as seen
-from ensedu.book.experiments import images_out
-from ensedu.book.experiments.digit_networks import drawings_of_kind
-from ensedu.book.experiments.images_out import METHODS, TEST, Doubled
-from ensedu.book.page.digit.drawings import LETTERS
+from workshop import measured
+from workshop.experiments import bayesian_cnn as cnn
+from workshop.experiments import bayesian_cnn_images as seen
+from workshop.experiments import images_out
+from workshop.experiments.digit_networks import drawings_of_kind
+from workshop.experiments.images_out import METHODS, TEST, Doubled
+from workshop.page.digit.drawings import LETTERS
 
 rng = np.random.default_rng(0)
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from ensedu.book import measured
-from ensedu.book.experiments import embedded, perturbed
-from ensedu.book.experiments import gradient_flow as small
-from ensedu.book.experiments.perturbed import Descent, distance, score_at
 from ensedu.theory import ntk
 from ensedu.theory.perturbations import hessian, separable, spread, spread_of
+from workshop import measured
+from workshop.experiments import embedded, perturbed
+from workshop.experiments import gradient_flow as small
+from workshop.experiments.perturbed import Descent, distance, score_at
 
 
 def by_hand(net, x):

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 import toy_experiment as toy
 
-from ensedu.book import experiments
-from ensedu.book.experiments import nuts
-from ensedu.book.experiments.__main__ import folders, main
-from tests.running.toy_runs import (
+from tests.book.running.toy_runs import (
     expected,
     without_times,
 )
+from workshop import experiments
+from workshop.experiments import nuts
+from workshop.experiments.__main__ import folders, main
 
 ROOT = Path(__file__).parents[3]
 
@@ -27,7 +27,7 @@ def two_toys(monkeypatch):
         "toy": toy.experiment(),
         "other": toy.experiment(name="other", cases=cases[:3]),
     }
-    monkeypatch.setattr("ensedu.book.experiments.__main__.EXPERIMENTS", found)
+    monkeypatch.setattr("workshop.experiments.__main__.EXPERIMENTS", found)
 
 
 def test_a_table_that_fails_leaves_the_others(tmp_path, two_toys, capsys, monkeypatch):
@@ -62,9 +62,9 @@ def test_the_command_refuses_what_it_does_not_know(arguments, words, capsys):
 
 @pytest.mark.bad_input
 def test_without_a_checkout_the_folder_must_be_named(tmp_path, monkeypatch):
-    assert folders(None) == (ROOT / "ensedu" / "book" / "results", ROOT / "_build" / "results")
+    assert folders(None) == (ROOT / "book" / "workshop" / "results", ROOT / "_build" / "results")
     assert folders(tmp_path) == (tmp_path, tmp_path)
-    monkeypatch.setattr("ensedu.book.experiments.__main__.BOOK", tmp_path / "ensedu" / "book")
+    monkeypatch.setattr("workshop.experiments.__main__.BOOK", tmp_path / "book" / "workshop")
     with pytest.raises(OSError, match=r"--out must name a folder, since .*results is none of a"):
         folders(None)
 

@@ -8,13 +8,13 @@ import pytest
 import scipy.stats
 import torch
 
-from ensedu.book import measured
-from ensedu.book.experiments import bayes, nuts, nuts_distances
-from ensedu.book.experiments import running_example as example
-from ensedu.book.experiments.exact import CHOICES, FEATURES, GRID, exact, points
 from ensedu.data import gap
 from ensedu.torch import MeanFieldLinear, kl, mlp, predict
 from ensedu.torch.variational import normal_kl, softplus
+from workshop import measured
+from workshop.experiments import bayes, nuts, nuts_distances
+from workshop.experiments import running_example as example
+from workshop.experiments.exact import CHOICES, FEATURES, GRID, exact, points
 
 NUTS = measured.load("nuts")["rows"]
 

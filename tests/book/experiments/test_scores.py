@@ -9,15 +9,15 @@ import torch
 from scipy import stats
 
 from ensedu import uncertainty
-from ensedu.book.experiments import averaging, dropout, table_one
-from ensedu.book.experiments import bayesian_cnn as cnn
-from ensedu.book.experiments import bayesian_cnn_images as seen
-from ensedu.book.experiments import digit_networks as networks
-from ensedu.book.experiments import disentangling as parts
-from ensedu.book.experiments import running_example as example
-from ensedu.book.experiments import width as widths
 from ensedu.data import gap
 from ensedu.torch import mlp
+from workshop.experiments import averaging, dropout, table_one
+from workshop.experiments import bayesian_cnn as cnn
+from workshop.experiments import bayesian_cnn_images as seen
+from workshop.experiments import digit_networks as networks
+from workshop.experiments import disentangling as parts
+from workshop.experiments import running_example as example
+from workshop.experiments import width as widths
 
 rng = np.random.default_rng(0)
 

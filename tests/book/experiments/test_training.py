@@ -8,8 +8,11 @@ import pytest
 import torch
 from scipy import integrate, stats
 
-from ensedu.book import measured
-from ensedu.book.experiments import (
+from ensedu.data import bandit
+from ensedu.torch import MeanFieldLinear, mlp
+from ensedu.torch.train.losses import elbo, softmax_cross_entropy
+from workshop import measured
+from workshop.experiments import (
     bandits,
     bayesian_cnn,
     dropout,
@@ -18,12 +21,9 @@ from ensedu.book.experiments import (
     pruning,
     starts,
 )
-from ensedu.book.experiments import training_batch_ensemble as batch
-from ensedu.book.experiments import training_rank1 as rank1
-from ensedu.book.experiments import width as widths
-from ensedu.data import bandit
-from ensedu.torch import MeanFieldLinear, mlp
-from ensedu.torch.train.losses import elbo, softmax_cross_entropy
+from workshop.experiments import training_batch_ensemble as batch
+from workshop.experiments import training_rank1 as rank1
+from workshop.experiments import width as widths
 
 PARTS = {
     "dropout": lambda split: dropout.split_digits(1200, split),

@@ -8,10 +8,10 @@ from functools import cache
 from unittest import mock
 
 from ensedu import torch as et
-from ensedu.book.experiments import running_example
-from ensedu.book.page import explore
 from tests.book.conftest import read
-from tests.plot.looks import drawn, holds
+from tests.book.plot.looks import drawn, holds
+from workshop.experiments import running_example
+from workshop.page import explore
 
 IMPORTS = ast.Import | ast.ImportFrom
 #: How long what figures show may be trained: less is hardly a curve, more is for claims to prove.

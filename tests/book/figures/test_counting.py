@@ -9,13 +9,13 @@ from bs4 import BeautifulSoup
 
 from ensedu import counting
 from ensedu import numpy as en
-from ensedu.book.experiments.averaging import ByStart
-from ensedu.book.figures import batch_ensemble, cheat_sheet, comparison, deep_ensemble, intro
-from ensedu.book.figures import fully_connected as connected
-from ensedu.book.figures import rank1_bnn as inside
 from ensedu.methods import METHODS, size_option
-from ensedu.plot.inside import SAMPLES, SHAPES
 from tests.book.figures.shown import check
+from workshop.experiments.averaging import ByStart
+from workshop.figures import batch_ensemble, cheat_sheet, comparison, deep_ensemble, intro
+from workshop.figures import fully_connected as connected
+from workshop.figures import rank1_bnn as inside
+from workshop.plot.inside import SAMPLES, SHAPES
 
 RNG = np.random.default_rng(0)
 X = np.linspace(-4.6, 4.6, 31)

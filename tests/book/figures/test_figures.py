@@ -10,14 +10,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from ensedu.book.page.frames import ranges
-from ensedu.book.page.said import too_much
 from ensedu.methods import METHODS
-from ensedu.plot.renderings import color_mapped
-from ensedu.plot.style import PALETTE, Look
 from tests.book.conftest import NOTEBOOKS, ROOT
 from tests.book.figures.shown import figures
-from tests.plot.looks import NARROW, WIDE, colors_of, drawn, of_the_house, readable
+from tests.book.plot.looks import NARROW, WIDE, colors_of, drawn, of_the_house, readable
+from workshop.page.frames import ranges
+from workshop.page.said import too_much
+from workshop.plot.renderings import color_mapped
+from workshop.plot.style import PALETTE, Look
 
 SHOWING = [page for page in NOTEBOOKS if "explore(" in (ROOT / f"{page}.ipynb").read_text("utf-8")]
 

@@ -5,30 +5,29 @@ import pytest
 import torch
 from matplotlib.colors import to_hex
 
-from ensedu import plot
-from ensedu.book import measured
-from ensedu.book.experiments import bayes, exact
-from ensedu.book.experiments.bayesian_cnn_images import Known, Seen
-from ensedu.book.experiments.contest.mixes import Mix
-from ensedu.book.experiments.images_out import METHODS as MAKERS
-from ensedu.book.experiments.images_out import TEST, Crop
-from ensedu.book.figures import bayes_by_backprop as bbb
-from ensedu.book.figures import bayesian_cnn as cnn
-from ensedu.book.figures import best, images_out, mixes, next_task, uncertainty
-from ensedu.book.figures import deep_ensembles as deep
-from ensedu.book.figures import mc_dropout as dropout
-from ensedu.book.figures import more_from_one_network as one_run
-from ensedu.book.figures import pruning_and_mushrooms as pruning
-from ensedu.book.figures import training_batch_ensemble as signs
-from ensedu.book.figures import training_rank1 as rank1
-from ensedu.book.page.frames import ranges
 from ensedu.contest.swag import draw_weights
 from ensedu.data import gap
-from ensedu.plot.style import PAGE
 from ensedu.theory import conjugate
 from ensedu.uncertainty import Interval, paired
 from tests.book.figures.shown import check
-from tests.plot.looks import LIGHT, drawn, holds, words
+from tests.book.plot.looks import LIGHT, drawn, holds, words
+from workshop import measured, plot
+from workshop.experiments import bayes, exact
+from workshop.experiments.bayesian_cnn_images import Known, Seen
+from workshop.experiments.contest.mixes import Mix
+from workshop.experiments.images_out import METHODS as MAKERS
+from workshop.experiments.images_out import TEST, Crop
+from workshop.figures import bayes_by_backprop as bbb
+from workshop.figures import bayesian_cnn as cnn
+from workshop.figures import best, images_out, mixes, next_task, uncertainty
+from workshop.figures import deep_ensembles as deep
+from workshop.figures import mc_dropout as dropout
+from workshop.figures import more_from_one_network as one_run
+from workshop.figures import pruning_and_mushrooms as pruning
+from workshop.figures import training_batch_ensemble as signs
+from workshop.figures import training_rank1 as rank1
+from workshop.page.frames import ranges
+from workshop.plot.style import PAGE
 
 RNG = np.random.default_rng(3)
 SCALED = "one network, with a temperature"

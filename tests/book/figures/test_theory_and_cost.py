@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from ensedu import plot
-from ensedu.book.figures import choosing
-from ensedu.book.figures import embedded_ensembles as embedded
-from ensedu.book.figures import gradient_flow as flow
-from ensedu.book.figures import rank_1_perturbations as perturbed
-from ensedu.book.figures import speed_and_memory as speed
-from ensedu.book.figures import width_and_ensemble_size as width
 from ensedu.contest.statistics import Pooled
 from tests.book.figures.shown import check
-from tests.plot.looks import drawn, holds
+from tests.book.plot.looks import drawn, holds
+from workshop import plot
+from workshop.figures import choosing
+from workshop.figures import embedded_ensembles as embedded
+from workshop.figures import gradient_flow as flow
+from workshop.figures import rank_1_perturbations as perturbed
+from workshop.figures import speed_and_memory as speed
+from workshop.figures import width_and_ensemble_size as width
 
 RNG = np.random.default_rng(0)
 ANGLES, TARGETS = np.array([-90.0, 30.0]), np.array([0.5, -1.0])

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 from hypothesis import strategies as st
 
-from ensedu import plot
-from ensedu.book.page.explore import explore
-from ensedu.book.page.live import live, trainer_state
-from ensedu.book.page.playground import layer_state, layers
+from workshop import plot
+from workshop.page.explore import explore
+from workshop.page.live import live, trainer_state
+from workshop.page.playground import layer_state, layers
 
 ALT = "{ensemble_size} networks of width {width}"
 SIX = tuple(trainer_state.STARTS)

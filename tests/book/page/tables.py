@@ -4,8 +4,8 @@ import numpy as np
 from bs4 import BeautifulSoup
 
 from ensedu import counting
-from ensedu.book.page.method_table import method_table
 from ensedu.methods import size_option
+from workshop.page.method_table import method_table
 
 SIZES = {"1-50-50-1": [1, 50, 50, 1], "1-1000-1000-1": [1, 1000, 1000, 1]}
 SCORES = {

@@ -7,16 +7,16 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from ensedu.book.page.digit import DrawDigit
-from ensedu.book.page.explore import explore
-from ensedu.book.page.fields import Choice, WholeNumber
-from ensedu.book.page.live import live, toys, trainer_state
-from ensedu.book.page.method_table import method_table
-from ensedu.book.page.playground import layer_state, playground
-from ensedu.book.page.sources import checked_tables
 from tests.book.page.states import SMALL, arrays_of, explorer, small, state_of
 from tests.errors import check_error
 from tests.test_hostile import HOSTILE, outcome
+from workshop.page.digit import DrawDigit
+from workshop.page.explore import explore
+from workshop.page.fields import Choice, WholeNumber
+from workshop.page.live import live, toys, trainer_state
+from workshop.page.method_table import method_table
+from workshop.page.playground import layer_state, playground
+from workshop.page.sources import checked_tables
 
 pytestmark = pytest.mark.bad_input
 
@@ -85,7 +85,7 @@ BAD = [
     (lambda: explorer(alt="{width:d}", width=[2, "x"]), VALUE, "alt|{'width': 'x', "),
     (lambda: explorer(rescale=True), TYPE, "rescale|string|True"),
     (lambda: explorer(a=[1], b=[2]), VALUE, "sliders|up to 3|'a'"),
-    (lambda: explorer(table="bays"), VALUE, "table|'bays'|ensedu/book/results"),
+    (lambda: explorer(table="bays"), VALUE, "table|'bays'|book/workshop/results"),
     (lambda: checked_tables(["zoo", "x"]), VALUE, "table must be|'x'"),
     (lambda: checked_tables(["bayes", None]), TYPE, "table|None"),
     (lambda: explorer(width=range(2, 78)), VALUE, "76 of width x 2 of|152|150"),

@@ -3,7 +3,7 @@
 import pytest
 from bs4 import BeautifulSoup
 
-from ensedu.book.page.controls import controls, kind, setting
+from workshop.page.controls import controls, kind, setting
 
 CHOICES = {"width": [2, 3, 50, 64, 128, 256, 512, 1024], "ensemble_size": [1, 4]}
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from ensedu.book import measured
-from ensedu.book.experiments.digit_networks import TRIES
-from ensedu.book.page.digit import EXAMPLES, START, DrawDigit, script
-from ensedu.book.page.digit.drawings import (
+from ensedu.data import digits
+from workshop import measured
+from workshop.experiments.digit_networks import TRIES
+from workshop.page.digit import EXAMPLES, START, DrawDigit, script
+from workshop.page.digit.drawings import (
     DIGITS,
     LETTERS,
     PEN,
@@ -21,7 +22,7 @@ from ensedu.book.page.digit.drawings import (
     scribble,
     seen,
 )
-from ensedu.book.page.digit.stored_networks import (
+from workshop.page.digit.stored_networks import (
     MEMBERS,
     SIZES,
     outputs,
@@ -29,8 +30,7 @@ from ensedu.book.page.digit.stored_networks import (
     probabilities,
     unpacked,
 )
-from ensedu.data import digits
-from ensedu.plot.style import LOOKS, rendering
+from workshop.plot.style import LOOKS, rendering
 
 CROSS = "10,10 90,10;10,90 90,90;10,10 90,90;90,10 10,90;10,10 10,90;90,10 90,90"
 ROWS = {row["method"]: row for row in measured.load("digit-networks")["rows"]}

@@ -10,13 +10,13 @@ import pytest
 from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 
-from ensedu import plot
-from ensedu.book.page import figure_numbers
-from ensedu.book.page.explore import explore
-from ensedu.book.page.frames import FRAMES
-from ensedu.plot.panels import keep_in_sight, say_where_pointed
-from ensedu.plot.renderings import renderings
 from tests.book.page.states import draw, explorer
+from workshop import plot
+from workshop.page import figure_numbers
+from workshop.page.explore import explore
+from workshop.page.frames import FRAMES
+from workshop.plot.panels import keep_in_sight, say_where_pointed
+from workshop.plot.renderings import renderings
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_a_file_with_one_setting_alone_says_so(book, monkeypatch):
 def test_a_page_and_jupyter_say_where_a_figure_comes_from(monkeypatch, tmp_path):
     ours = {"draw": partial(plot.network, widest=5), "alt": "a", "sizes": [(1, 2, 1)]}
     *_, caption = explore(**ours, table="bayes").widget().children
-    assert "drawing code: ensedu.plot.network.network" in caption.value
+    assert "drawing code: workshop.plot.network.network" in caption.value
     assert "tables: bayes" in caption.value
     assert "<small>" not in explorer().widget().children[-1].value
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from ensedu import plot
-from ensedu.book.page import figure_numbers
-from ensedu.book.page.figure_numbers import MOST_CELLS, MOST_KB, numbers, table
+from workshop import plot
+from workshop.page import figure_numbers
+from workshop.page.figure_numbers import MOST_CELLS, MOST_KB, numbers, table
 
 
 def axes_of(**settings):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from ensedu import plot
-from ensedu.book.page import frames as frames_module
-from ensedu.book.page.frames import Frames, check_letters, ranges, stored
-from ensedu.plot.style import LOOKS
+from workshop import plot
+from workshop.page import frames as frames_module
+from workshop.page.frames import Frames, check_letters, ranges, stored
+from workshop.plot.style import LOOKS
 
 
 def drawing(size=12.0, words="a word", limit=3):

@@ -2,20 +2,19 @@
 
 import json
 import re
-import sys
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
-from ensedu import plot
-from ensedu.book.page.digit import START, DrawDigit
-from ensedu.book.page.explore import explore
-from ensedu.book.page.frames import FRAMES, embedded
-from ensedu.book.page.live import live, trainer_state
-from ensedu.book.page.playground import layer_picture, layer_state, playground
 from tests.book.page.states import SMALL, draw, small, state_of
+from workshop import plot
+from workshop.page.digit import START, DrawDigit
+from workshop.page.explore import explore
+from workshop.page.frames import FRAMES, embedded
+from workshop.page.live import live, trainer_state
+from workshop.page.playground import layer_picture, layer_state, playground
 
 HOSTILE = "\"><script>alert(1)</script><i title='a'>&amp;"
 DISTRIBUTIONS = {"method": "rank1", "small": True, "distributions": True}
@@ -246,11 +245,3 @@ def test_no_word_can_end_a_script(monkeypatch, tmp_path):
     for page, key, value in ((layer, "challenge", "</script>"), (trainer, "axes", axes)):
         root = BeautifulSoup(page.html(tmp_path), "html.parser").div
         assert json.loads(root.script.string)[key] == value
-
-
-@pytest.mark.parametrize(("make", "part"), [(small, "live"), (playground, "playground")])
-def test_without_anywidget_it_says_what_to_install(make, part, monkeypatch):
-    monkeypatch.setitem(sys.modules, "anywidget", None)
-    monkeypatch.delitem(sys.modules, f"ensedu.book.page.{part}.widget", raising=False)
-    with pytest.raises(ImportError, match=re.escape('pip install "ensedu[book]"')):
-        make()

@@ -6,8 +6,12 @@ import json
 import numpy as np
 import pytest
 
-from ensedu import counting, plot
-from ensedu.book.page.live import (
+from ensedu import counting
+from ensedu.data import gap
+from ensedu.methods import METHODS, size_option
+from tests.book.page.states import SIX, arrays_of, small
+from workshop import plot
+from workshop.page.live import (
     live,
     reference_band,
     shared_numbers,
@@ -16,10 +20,7 @@ from ensedu.book.page.live import (
     trainer_scripts,
     trainer_state,
 )
-from ensedu.book.page.scripts import HERE
-from ensedu.data import gap
-from ensedu.methods import METHODS, size_option
-from tests.book.page.states import SIX, arrays_of, small
+from workshop.page.scripts import HERE
 
 
 def test_the_state_has_what_the_page_needs():

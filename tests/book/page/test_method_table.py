@@ -1,7 +1,7 @@
 """Tables of a page: methods by name, what is decisive."""
 
-from ensedu.book.page.method_table import method_table as table
 from tests.book.page.tables import parsed, scores, totals
+from workshop.page.method_table import method_table as table
 
 
 def test_methods_come_in_their_order_with_their_names():

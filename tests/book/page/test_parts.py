@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from ensedu import counting
-from ensedu.book.page import scripts
-from ensedu.book.page.fields import Choice, RealNumber, WholeNumber
-from ensedu.book.page.method_rows import method_row
-from ensedu.book.page.said import too_much
-from ensedu.book.page.scripts import Bundle
-from ensedu.book.page.seeded_random import Random
 from ensedu.methods import METHODS, size_option
+from workshop.page import scripts
+from workshop.page.fields import Choice, RealNumber, WholeNumber
+from workshop.page.method_rows import method_row
+from workshop.page.said import too_much
+from workshop.page.scripts import Bundle
+from workshop.page.seeded_random import Random
 
 CHOICE, OPTIONAL = Choice(("a", "b")), Choice(("a", "b"), optional=True)
 WHOLE, REAL = WholeNumber(2, 7), RealNumber(-0.5, 1e9)

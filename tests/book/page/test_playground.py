@@ -10,17 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensedu import counting, methods, plot
-from ensedu.book.page.frames import check_letters
-from ensedu.book.page.playground import (
-    layer_picture,
-    layer_scripts,
-    layer_state,
-    layers,
-    playground,
-)
-from ensedu.book.page.scripts import HERE
-from ensedu.book.page.seeded_random import Random
+from ensedu import counting, methods
 from tests.book.page.states import (
     DRAWN,
     METHODS,
@@ -34,6 +24,17 @@ from tests.book.page.states import (
     random_arrays,
     state_of,
 )
+from workshop import plot
+from workshop.page.frames import check_letters
+from workshop.page.playground import (
+    layer_picture,
+    layer_scripts,
+    layer_state,
+    layers,
+    playground,
+)
+from workshop.page.scripts import HERE
+from workshop.page.seeded_random import Random
 
 
 def test_it_opens_on_a_layer_where_sharing_saves():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from ensedu.book.page.practice import RIGHT, UNFINISHED, attempt
+from workshop.page.practice import RIGHT, UNFINISHED, attempt
 
 ARRAY = np.arange(6.0).reshape(2, 3)
 WHOLE = ARRAY.astype(int)

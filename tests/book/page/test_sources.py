@@ -4,11 +4,10 @@ import ast
 from functools import partial
 
 from book._ext.sources import OTHERS, computed, lines_of_names, text_of
-from ensedu import plot
-from ensedu.book import measured
-from ensedu.book.experiments import LOCATIONS
-from ensedu.book.figures import best, choosing
-from ensedu.book.page.sources import Code, checked_tables, code_of_draw, menu, text
+from workshop import measured, plot
+from workshop.experiments import LOCATIONS
+from workshop.figures import best, choosing
+from workshop.page.sources import Code, checked_tables, code_of_draw, menu, text
 
 TEXT = """VALUE = 3
 OTHER: int = 5
@@ -37,12 +36,12 @@ def test_names_are_found_on_their_lines():
 
 
 def test_the_code_of_a_drawing_is_that_of_its_function():
-    method = Code("ensedu.book.figures.best", "Dots.draw")
+    method = Code("workshop.figures.best", "Dots.draw")
     assert code_of_draw(best.Dots({}, {}).draw) == method
     assert code_of_draw(partial(partial(best.Dots({}, {}).draw, 1), 2)) == method
-    function = Code("ensedu.book.figures.choosing", "draw_ends")
+    function = Code("workshop.figures.choosing", "draw_ends")
     assert code_of_draw(choosing.draw_ends) == function
-    assert code_of_draw(plot.network) == Code("ensedu.plot.network", "network")
+    assert code_of_draw(plot.network) == Code("workshop.plot.network", "network")
     line = lines_of_module(function.module)["draw_ends"]
     assert text_of(function.module).splitlines()[line - 1].startswith("def draw_ends(")
 
@@ -56,7 +55,7 @@ def test_each_table_has_a_command_and_each_experiment_its_code():
     assert set(measured.names()) <= LOCATIONS.keys() | OTHERS.keys()
     for place in set(LOCATIONS.values()):
         module, _, name = place.partition(".")
-        assert name in lines_of_module(f"ensedu.book.experiments.{module}")
+        assert name in lines_of_module(f"workshop.experiments.{module}")
 
 
 def test_a_menu_lists_numbers_tables_and_code():
@@ -70,7 +69,7 @@ def test_a_menu_lists_numbers_tables_and_code():
 
 def test_the_build_says_what_computes_tables():
     table = '<a href="ensedu-site:_static/results/{0}.json">{0}</a>'.format
-    where = "ensedu-site:code/ensedu/book/experiments"
+    where = "ensedu-site:code/workshop/experiments"
     assert computed(["bayes", "zoo"]) == (
         f'<li>Table {table("bayes")}, computed by <a href="{where}/bayes.html#EXPERIMENT">'
         "this experiment</a>: <code>make results NAME=bayes</code></li>"

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from ensedu import plot
-from ensedu.book.page.live import live, trainer_picture, trainer_state
 from ensedu.methods import METHODS
 from tests.book.page.states import SIX, small
+from workshop import plot
+from workshop.page.live import live, trainer_picture, trainer_state
 
 
 @pytest.mark.parametrize("method", SIX)

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from ensedu.book.experiments.contest import reading
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.statistics import task_difference
 from ensedu.methods import METHODS
 from tests.book.claiming import Claims
 from tests.book.claims.learning import shootout as contest
 from tests.book.conftest import ran, read
+from workshop.experiments.contest import reading
 
 PAPER = "how the method predicts, by its paper"
 CLAIMS = Claims(

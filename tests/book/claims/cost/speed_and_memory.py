@@ -8,10 +8,10 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from ensedu import costs, counting
-from ensedu.book import measured
 from ensedu.torch import BatchEnsembleLinear, DeepEnsembleLinear, products
 from tests.book.claiming import Change, Claims
 from tests.book.conftest import ran
+from workshop import measured
 
 CLAIMS = Claims(
     "cost/speed-and-memory",

@@ -9,10 +9,10 @@ from torch import nn
 
 from ensedu import costs, counting
 from ensedu import torch as et
-from ensedu.book.figures import comparison
 from ensedu.methods import size_option
 from ensedu.torch import models
 from tests.book.claiming import Claims
+from workshop.figures import comparison
 
 CLAIMS = Claims(
     "counting/comparison",

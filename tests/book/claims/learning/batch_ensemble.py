@@ -7,15 +7,15 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from ensedu import counting
-from ensedu.book import measured
-from ensedu.book.experiments import training_batch_ensemble as training
-from ensedu.book.experiments.contest import mixes, reading
 from ensedu.torch import fit, mlp, predict
 from ensedu.torch.train.losses import half_squared_error
 from ensedu.uncertainty import chance_disagreement, disagreement
 from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.shootout import BATCH, DEEP, MEANING, beside, lower, row, units
 from tests.book.conftest import ran
+from workshop import measured
+from workshop.experiments import training_batch_ensemble as training
+from workshop.experiments.contest import mixes, reading
 
 CLAIMS = Claims(
     "learning/batch-ensemble",

@@ -9,9 +9,6 @@ from torch.distributions import Normal as TorchNormal
 from torch.distributions import kl_divergence
 
 from ensedu import uncertainty
-from ensedu.book import measured
-from ensedu.book.experiments import bayes, nuts, nuts_distances
-from ensedu.book.figures import bayes_by_backprop as figures
 from ensedu.common.training import minibatch_kl_weights
 from ensedu.data import gap
 from ensedu.numpy import variational
@@ -20,6 +17,9 @@ from ensedu.torch import predict
 from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.shootout import beside, units
 from tests.book.conftest import read
+from workshop import measured
+from workshop.experiments import bayes, nuts, nuts_distances
+from workshop.figures import bayes_by_backprop as figures
 
 #: What stands in the cells that fit lines, and in the one that trains a network.
 CELLS = ("def posterior(", "def bayes_by_backprop(", "def doubt(", "WIDTH, START =")

@@ -9,10 +9,6 @@ import torch
 
 from ensedu import counting, uncertainty
 from ensedu import torch as et
-from ensedu.book import measured
-from ensedu.book.experiments import bayesian_cnn as cnn
-from ensedu.book.experiments import bayesian_cnn_images as seen
-from ensedu.book.experiments.contest import reading
 from ensedu.numpy import variational
 from ensedu.priors import Normal
 from ensedu.torch.models import lenet5
@@ -20,6 +16,10 @@ from ensedu.torch.train.losses import softmax_cross_entropy
 from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.shootout import DEEP, beside, row, units
 from tests.book.conftest import ran
+from workshop import measured
+from workshop.experiments import bayesian_cnn as cnn
+from workshop.experiments import bayesian_cnn_images as seen
+from workshop.experiments.contest import reading
 
 TABLE = "bayesian-cnn"
 CLAIMS = Claims(

@@ -5,15 +5,15 @@ from functools import cache
 import numpy as np
 
 from ensedu import counting, data, uncertainty
-from ensedu.book import measured
-from ensedu.book.experiments import table_one
-from ensedu.book.experiments.contest import reading
-from ensedu.book.experiments.contest.tasks import TASKS
-from ensedu.book.experiments.variance_head import sine
 from ensedu.contest.contestants import CONTESTANTS
 from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.shootout import DEEP, MEANING, SCALED, apart, beside, lower, row
 from tests.book.conftest import ran
+from workshop import measured
+from workshop.experiments import table_one
+from workshop.experiments.contest import reading
+from workshop.experiments.contest.tasks import TASKS
+from workshop.experiments.variance_head import sine
 
 CLAIMS = Claims(
     "learning/deep-ensembles",

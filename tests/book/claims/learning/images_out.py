@@ -3,11 +3,11 @@
 import numpy as np
 import torch
 
-from ensedu.book import measured
-from ensedu.book.experiments import images_out
 from ensedu.methods import METHODS
 from ensedu.torch import ensemble
 from tests.book.claiming import Change, Claims
+from workshop import measured
+from workshop.experiments import images_out
 
 TABLE = "images-out"
 CLAIMS = Claims("learning/images-out", unclaimed={"CC BY 2.0": "the name of a license"})

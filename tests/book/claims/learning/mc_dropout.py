@@ -7,14 +7,14 @@ import numpy as np
 import torch
 
 from ensedu import torch as et
-from ensedu.book import measured
-from ensedu.book.experiments import dropout
-from ensedu.book.experiments import running_example as example
-from ensedu.book.experiments.contest import mixes, reading
 from ensedu.contest.networks import DROPPED
 from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.shootout import DEEP, beside, lower, row, units
 from tests.book.conftest import ran
+from workshop import measured
+from workshop.experiments import dropout
+from workshop.experiments import running_example as example
+from workshop.experiments.contest import mixes, reading
 
 CLAIMS = Claims(
     "learning/mc-dropout",

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from ensedu.book import measured
-from ensedu.book.experiments import one_run, table_one
-from ensedu.book.experiments.contest import mixes, reading
 from ensedu.contest.swag import SNAPSHOTS
 from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.deep_ensembles import adjusted
 from tests.book.claims.learning.shootout import BOTH, DEEP, MEANING, SCALED, beside, row, words
 from tests.book.conftest import read
+from workshop import measured
+from workshop.experiments import one_run, table_one
+from workshop.experiments.contest import mixes, reading
 
 CLAIMS = Claims(
     "learning/more-from-one-network",

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from ensedu.book import measured
-from ensedu.book.experiments import lifelong
 from tests.book.claiming import Claims
+from workshop import measured
+from workshop.experiments import lifelong
 
 CLAIMS = Claims(
     "learning/next-task",

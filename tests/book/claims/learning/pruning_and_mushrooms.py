@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ensedu.book import measured
-from ensedu.book.experiments import bandits, bayes, pruning
 from ensedu.data import bandit, mnist5000
 from ensedu.priors import Normal, ScaleMixture
 from tests.book.claiming import Change, Claims
+from workshop import measured
+from workshop.experiments import bandits, bayes, pruning
 
 CLAIMS = Claims(
     "learning/pruning-and-mushrooms",

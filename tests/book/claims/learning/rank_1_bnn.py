@@ -7,10 +7,6 @@ import numpy as np
 import torch
 
 from ensedu import counting
-from ensedu.book import measured
-from ensedu.book.experiments import training_rank1 as training
-from ensedu.book.experiments.contest import mixes, reading
-from ensedu.book.page.live import live, trainer_state
 from ensedu.contest import networks
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.data import digits
@@ -18,6 +14,10 @@ from ensedu.priors import Normal
 from ensedu.torch import mlp
 from ensedu.uncertainty import Interval, resampled
 from tests.book.claiming import Change, Claims, follow
+from workshop import measured
+from workshop.experiments import training_rank1 as training
+from workshop.experiments.contest import mixes, reading
+from workshop.page.live import live, trainer_state
 
 PUBLISHED = "what others published"
 CLAIMS = Claims(

@@ -5,18 +5,18 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi, chi2
 
-from ensedu.book import measured
-from ensedu.book.experiments import disentangling as trained
-from ensedu.book.experiments import exact
-from ensedu.book.experiments import running_example as example
-from ensedu.book.experiments.contest import mixes
-from ensedu.book.page.digit import EXAMPLES
-from ensedu.book.page.digit import stored_networks as stored
-from ensedu.book.page.digit.drawings import seen
 from ensedu.data import gap
 from ensedu.uncertainty import EntropyParts, Interval, ece, entropy_parts, paired
 from tests.book.claiming import Change, Claims
 from tests.book.conftest import ran
+from workshop import measured
+from workshop.experiments import disentangling as trained
+from workshop.experiments import exact
+from workshop.experiments import running_example as example
+from workshop.experiments.contest import mixes
+from workshop.page.digit import EXAMPLES
+from workshop.page.digit import stored_networks as stored
+from workshop.page.digit.drawings import seen
 
 MEANING = "what a word or a number means"
 CLAIMS = Claims(

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from ensedu.book import measured
-from ensedu.book.experiments import embedded
-from ensedu.book.experiments.embedded import by_mean, inputs_at_angle
 from ensedu.data import digits
-from ensedu.running.seeding import seeded
 from ensedu.theory import ntk
 from ensedu.theory.ntk import Modulation
 from ensedu.torch import BatchEnsembleLinear, mlp
+from ensedu.torch.seeding import seeded
 from tests.book.claiming import Change, Claims
 from tests.book.conftest import ran
+from workshop import measured
+from workshop.experiments import embedded
+from workshop.experiments.embedded import by_mean, inputs_at_angle
 
 CLAIMS = Claims(
     "theory/embedded-ensembles",

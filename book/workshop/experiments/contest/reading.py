@@ -1,0 +1,253 @@
+"""What pages say of the contest, from its tables, which are read when they are asked for."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu.common import checks
+from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE, TABULAR
+from ensedu.contest.networks import MEMBERS, PASSES
+from ensedu.contest.rounds import FRESH
+from ensedu.contest.statistics import Pooled, TaskScores, pooled, task_difference
+from ensedu.methods import METHODS
+from ensedu.uncertainty import Interval
+from workshop import measured
+from workshop.experiments.contest.tasks import SAME_SOURCE, SEEN, TASKS
+from workshop.plot import PooledEffect
+
+__all__ = [
+    "COSTS",
+    "SCALED",
+    "SCORES",
+    "compared",
+    "contenders",
+    "costs",
+    "effects",
+    "forests",
+    "label",
+    "means",
+    "other_ways",
+    "passes",
+    "prices",
+    "rows",
+    "tables",
+    "task_scores",
+    "tasks",
+]
+
+#: All who are compared, if they have rows of each source.
+ENTERED = CONTESTANTS | TABULAR
+#: One network with a temperature, which is a rival of those without.
+SCALED = f"{REFERENCE}_scaled"
+#: What is compared, whether more is better, and of which tasks: of classes, of numbers, of both.
+SCORES = {
+    "nll": (False, (True, False)),
+    "error": (False, (True,)),
+    "brier": (False, (True,)),
+    "rmse": (False, (False,)),
+    "crps": (False, (False,)),
+    "auroc": (True, (True, False)),
+}
+#: What a contestant costs: parameters that a prediction needs, and seconds of one thread.
+COSTS = ("kept", "train_seconds", "predict_seconds")
+#: Who runs its network `PASSES` times, without being a random method of the book: once a weight
+#: sample, or a member of TabM.
+SAMPLED = ("swag", "ivon", *TABULAR)
+
+
+def tasks() -> list[str]:
+    """Return the tasks whose tables are there, in their order."""
+    return [task for task in TASKS if f"contest/{task}" in measured.names()]
+
+
+def tables() -> list[str]:
+    """Return the names of their tables."""
+    return [f"contest/{task}" for task in tasks()]
+
+
+@functools.cache
+def rows(task: str) -> tuple[dict[str, Any], ...]:
+    """Return the rows of a task's table."""
+    return tuple(measured.load(f"contest/{checks.one_of('task', task, TASKS)}")["rows"])
+
+
+def scores_of_rows(task: str, score: str) -> dict[str, Float[Array, "splits seeds"]]:
+    """Return a score of each contestant, what is scaled as ``…_scaled``."""
+    found: dict[str, list[list[float]]] = {}
+    for row in rows(task):
+        name = row["contestant"]
+        found.setdefault(name, []).append(row[score])
+        found.setdefault(f"{name}_scaled", []).append(row["scaled"][score])
+    return {name: np.array(values, np.float64) for name, values in found.items()}
+
+
+@functools.cache
+def contenders() -> tuple[str, ...]:
+    """Return who has rows of each source, and so takes part."""
+    by_source: dict[str, set[str]] = {}
+    for task in tasks():
+        there = by_source.setdefault(SAME_SOURCE.get(task, task), set())
+        there.update(row["contestant"] for row in rows(task))
+    return tuple(name for name in ENTERED if all(name in own for own in by_source.values()))
+
+
+@functools.cache
+def task_scores(score: str, tempered: bool = False) -> tuple[TaskScores, ...]:
+    """Return a score of all tasks that have it, each with those who are compared.
+
+    All have a temperature of their own if `tempered`; else none has, but `SCALED` is a rival. One
+    network is both of its copies together, twice as many seeds.
+    """
+    kinds = SCORES[checks.one_of("score", score, SCORES)][1]
+    (again,), ending = AGAIN, "_scaled" * checks.boolean("tempered", tempered)
+    found = []
+    for key in tasks():
+        classes = "error" in rows(key)[0]
+        if classes not in kinds:
+            continue
+        own = scores_of_rows(key, score)
+        both = {
+            name: np.concatenate([own[name], own[name.replace(REFERENCE, again)]], axis=1)
+            for name in (REFERENCE, SCALED)
+        }
+        values = {name: own[name + ending] for name in contenders() if name + ending in own}
+        values[REFERENCE] = both[REFERENCE + ending]
+        if not tempered:
+            values[SCALED] = both[SCALED]
+        fit, test = np.mean([row["rows"] for row in rows(key)], axis=0).round().astype(int).tolist()
+        found.append(
+            TaskScores(
+                name=key, source=SAME_SOURCE.get(key, key), classes=classes, train=fit, test=test,
+                values=values,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+@functools.cache
+def compared(
+    score: str = "nll", reference: str = REFERENCE, tempered: bool = False
+) -> dict[str, Pooled]:
+    """Return how each of `task_scores` differs from one of them.
+
+    A pair has one word, whoever of both is the reference.
+    """
+    higher = SCORES[checks.one_of("score", score, SCORES)][0]
+    return pooled(task_scores(score, tempered), reference=reference, higher=higher)
+
+
+@functools.cache
+def costs(contestant: str) -> dict[str, float]:
+    """Return each of `COSTS` in multiples of one network's: the geometric mean over tasks.
+
+    Of a task the median over its splits counts, each beside one network on the same split. A
+    temperature costs nothing.
+    """
+    contestant = contestant.removesuffix("_scaled")
+    found: dict[str, list[float]] = {cost: [] for cost in COSTS}
+    for task in tasks():
+        own, one = (
+            [row for row in rows(task) if row["contestant"] == name]
+            for name in (contestant, REFERENCE)
+        )
+        for cost, logs in found.items() if own else ():
+            ratios = [np.mean(a[cost]) / np.mean(b[cost]) for a, b in zip(own, one, strict=True)]
+            logs.append(float(np.log(np.median(ratios))))
+    return {cost: float(np.exp(np.mean(logs))) for cost, logs in found.items()}
+
+
+def passes(contestant: str) -> int | None:
+    """Return how often a network, or a member, runs for a prediction; None of what is no network.
+
+    The members of a last layer have one body, which runs once.
+    """
+    name = contestant.removesuffix("_scaled")
+    row = METHODS.get(ENTERED[name].method)
+    if row is None:
+        return None
+    if row.stochastic or name in SAMPLED:
+        return PASSES
+    return MEMBERS if row.members and not row.body else 1
+
+
+def prices() -> dict[str, dict[str, float | None]]:
+    """Return `costs` and `passes` of all, one network with a temperature behind one network."""
+    others = [name for name in contenders() if name != REFERENCE]
+    names = (REFERENCE, SCALED, *others)
+    return {name: costs(name) | {"passes": passes(name)} for name in names}
+
+
+def other_ways(tempered: bool = False) -> dict[str, dict[str, Pooled]]:
+    """Return `compared` of NLLs in other ways, by words: other references and fewer tasks."""
+    tasks = task_scores("nll", tempered)
+    copies = {
+        way: [
+            replace(task, values={**task.values, REFERENCE: task.values[REFERENCE][:, part]})
+            for task in tasks
+        ]
+        for way, part in (
+            ("its first copy alone", slice(FRESH)),
+            ("its second", slice(FRESH, None)),
+        )
+    }
+    fewer = {
+        "without LeNet-5": [task for task in tasks if task.name != "lenet"],
+        "data sets new to this book": [task for task in tasks if task.name not in SEEN],
+    }
+    ways = {"as in the figure": tasks, **copies, **fewer}
+    return {way: pooled(some, reference=REFERENCE) for way, some in ways.items()}
+
+
+def label(contestant: str) -> str:
+    """Return what readers call a contestant."""
+    name = ENTERED[contestant.removesuffix("_scaled")].label
+    return name + ", with a temperature" * contestant.endswith("_scaled")
+
+
+def effects(names: Sequence[str], tempered: bool = False) -> dict[str, PooledEffect]:
+    """Return the differences in NLL that `workshop.plot.forest` draws, by readers' names."""
+    found = compared("nll", tempered=tempered)
+    return {
+        label(name): PooledEffect(
+            (one.low, one.middle, one.high), [*one.sources.values()], one.word, _color_of(name)
+        )
+        for name in names if (one := found.get(name))
+    }  # fmt: skip
+
+
+def _color_of(contestant: str) -> str | None:
+    """Return the method whose color a contestant has, if it has one."""
+    method = ENTERED[contestant.removesuffix("_scaled")].method
+    return method if contestant == method else None
+
+
+def forests(names: Sequence[str] = ()) -> dict[str, dict[str, PooledEffect]]:
+    """Return `effects` of some, by default of all, "without" a temperature and "with" one each."""
+    return {
+        words: effects(names or [*compared("nll", tempered=tempered)], tempered)
+        for words, tempered in (("without", False), ("with", True))
+    }
+
+
+def means(task: str) -> dict[str, dict[str, tuple[float, Interval | None]]]:
+    """Return by contestant and score the mean over splits, and how it differs from one network's.
+
+    The difference describes one task, and has no word. One network itself has none.
+    """
+    found: dict[str, dict[str, tuple[float, Interval | None]]] = {}
+    for score in SCORES:
+        for own in task_scores(score):
+            if own.name != task:
+                continue
+            for name in own.values:
+                difference = None
+                if name != REFERENCE:
+                    difference = task_difference(own, name, reference=REFERENCE).interval
+                mean = float(own.values[name].mean())
+                found.setdefault(name, {})[score] = mean, difference
+    return found

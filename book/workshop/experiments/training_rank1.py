@@ -1,0 +1,533 @@
+"""How a rank-1 BNN is trained: its loss, start, prior and draws, on digits.
+
+Protocol, fixed before the results. Splits, sizes, epochs, batches, Adam, the three learning rates
+and the way one is chosen are those of `training_batch_ensemble`, whose rows stand beside ours: one
+network, one larger, the deep ensemble, the BatchEnsemble from signs. Each contestant has the rate
+with the least NLL on three other splits of the same images. A standard deviation starts at
+√(p / (1 - p)), p = 0.001, the KL grows linearly over 32 of 40 epochs, as Dusenberry et al. let it
+over 200 of 250; a forecast is the average over 32 passes of four members, on the way over `FEW`.
+The mean over members of their KLs is divided by the 1,344 images to learn from. Starts are drawn
+anew on each split.
+
+Networks this small wait for Python, so those of all splits and starts learn side by side: each has
+its own images, order, start and noise, and no number of one meets one of another. `Stack` says so
+in one screen; a test holds it against the layers of `ensedu.torch`.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray as Array
+from torch import Tensor
+
+from ensedu import uncertainty
+from ensedu.common import checks
+from ensedu.priors import Cauchy, Normal, Prior
+from ensedu.torch import mlp
+from ensedu.torch.seeding import seeded
+from ensedu.torch.variational import kl, softplus
+from workshop import measured
+from workshop.experiments import training_batch_ensemble as before
+from workshop.experiments.shared.comparisons import compare_pairs, compare_with_reference
+from workshop.running.experiment import Experiment
+from workshop.running.machine import one_thread
+
+__all__ = [
+    "CONTESTANTS",
+    "EXPERIMENT",
+    "GRADIENTS",
+    "NOISE",
+    "NOISY",
+    "TUNING",
+    "Recipe",
+    "Stack",
+    "gradients",
+    "run",
+    "train",
+]
+
+MEMBERS = 4
+RATES = before.RATES["adam"]
+#: Scores are taken after these epochs, of which the last is the end.
+EPOCHS = (1, 2, 3, 5, 8, 12, 20, 30, 40)
+#: Passes of a score on the way, which takes as long as an epoch otherwise.
+FEW = 4
+SETTINGS = {"splits": 10, "starts": 2, "batch_size": 48, "epochs": list(EPOCHS), "passes": 32}
+#: Rows of `training_batch_ensemble` that stand beside ours.
+BESIDE = ("single", "wide", "deep_ensemble", "signs")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a rank-1 BNN is trained; `chosen` is the number of its learning rate."""
+
+    label: str
+    chosen: int
+    #: Of the means of r and s: signs or N(1, 0.1²).
+    init: str = "normal"
+    prior: Prior = field(default_factory=lambda: Normal(1.0, 0.1))
+    #: Over how many epochs the KL grows to `beta`; 0 is at once.
+    anneal: int = 32
+    #: What the mean over members of their KLs is times: 4 for the sum.
+    beta: float = 1.0
+    per_example: bool = False
+    loss: str = "average"
+    #: Whether r and s are drawn from Cauchy distributions, with a closed KL.
+    heavy: bool = False
+    #: Whether it is one network with noise: r and s stay at the prior, and the biases are shared.
+    fixed: bool = False
+
+
+SIGNS: dict[str, Any] = {"init": "signs"}
+CONTESTANTS = {
+    "normal": Recipe("from N(1, 0.1²)", 1),
+    "at_once": Recipe("KL at once", 0, anneal=0),
+    "cauchy": Recipe("Cauchy prior", 1, prior=Cauchy(1.0, 0.1)),
+    "sum": Recipe("sum of members' KLs", 1, beta=4.0),
+    "no_kl": Recipe("no KL", 2, beta=0.0),
+    "mixture": Recipe("mixture NLL", 0, loss="mixture"),
+    "per_example": Recipe("draws for each image", 1, per_example=True),
+    "signs": Recipe("from signs", 1, **SIGNS),
+    "signs_at_once": Recipe("from signs, KL at once", 2, **SIGNS, anneal=0),
+    "signs_cauchy": Recipe("from signs, Cauchy prior", 0, **SIGNS, prior=Cauchy(1.0, 0.1)),
+    "signs_heavy": Recipe("from signs, all Cauchy", 0, **SIGNS, prior=Cauchy(1.0, 0.1), heavy=True),
+    "signs_wide": Recipe("from signs, prior N(1, 1)", 0, **SIGNS, prior=Normal(1.0, 1.0)),
+    "published": Recipe("as published", 2, **SIGNS, beta=4.0, per_example=True),
+}
+#: One network that learns under the noise of the prior; not among the contestants' comparisons.
+NOISY = Recipe("one network with noise", -1, beta=0.0, fixed=True)
+#: What else is compared, each with what it differs from.
+PAIRS = (
+    ("at_once", "normal"), ("cauchy", "normal"), ("sum", "normal"), ("no_kl", "normal"),
+    ("mixture", "normal"), ("per_example", "normal"), ("signs", "normal"),
+    ("signs_at_once", "signs"), ("signs_cauchy", "signs"), ("signs_wide", "signs"),
+    ("published", "signs"),
+    ("normal", "batch"), ("signs", "batch"), ("normal", "wide"), ("normal", "deep_ensemble"),
+)  # fmt: skip
+CURVES = ("train_nll", "kl", "nll", "draw_nll", "negative", "sigma")
+Noise = list[tuple[Tensor, Tensor]]
+
+
+class Stack:
+    """G rank-1 networks side by side: the arrays of `ensedu.torch.Rank1Linear` behind an axis G.
+
+    Each is ``mlp(sizes, "rank1", M)`` from its own start, so that outputs are (G, M, B, k).
+    """
+
+    def __init__(self, row: Recipe, starts: Sequence[int], sizes: Sequence[int]) -> None:
+        self.row, self.sizes, self.number = row, sizes, len(starts)
+        nets = []
+        for start in starts:
+            with seeded(start):
+                nets.append(
+                    mlp(
+                        sizes, "rank1", MEMBERS, prior=row.prior, init=row.init,
+                        dtype=torch.float64,
+                    )
+                )  # fmt: skip
+        self.generators = [torch.Generator().manual_seed(start) for start in starts]
+        found = [dict(net.named_parameters()) for net in nets]
+        self.parameters = {
+            name: torch.stack([one[name].detach() for one in found]).requires_grad_()
+            for name in found[0]
+        }
+        if row.fixed:
+            self._fix()
+        self.layers = sorted({name.split(".")[0] for name in found[0]}, key=int)
+
+    def _fix(self) -> None:
+        """Leave r and s at the prior, and one bias to all members, (G, 1, n)."""
+        at = {"mean": self.row.prior.loc, "rho": math.log(math.expm1(self.row.prior.scale))}
+        for name, value in self.parameters.items():
+            part = name.rpartition("_")[2]
+            if part in at:
+                self.parameters[name] = torch.full_like(value, at[part], requires_grad=False)
+            elif name.endswith("bias"):
+                self.parameters[name] = value.detach()[:, :1].clone().requires_grad_()
+
+    def array(self, layer: str, name: str) -> Tensor:
+        """Return an array of a layer, (G, …)."""
+        return self.parameters[f"{layer}.{name}"]
+
+    def noise(self, batch: int | None, heavy: bool | None = None) -> Noise:
+        """Draw noise for r and s of each layer, (G, M, B or 1, features)."""
+        rows = 1 if batch is None else batch
+        shapes = [(MEMBERS, rows, size) for pair in self._layer_sizes() for size in pair]
+        lengths = [math.prod(shape) for shape in shapes]
+        drawn = torch.stack(
+            [torch.randn(sum(lengths), generator=g, dtype=torch.float64) for g in self.generators]
+        )
+        if self.row.heavy if heavy is None else heavy:
+            drawn = torch.tan(math.pi * (torch.special.ndtr(drawn) - 0.5))
+        parts = [
+            part.reshape(self.number, *shape)
+            for part, shape in zip(drawn.split(lengths, 1), shapes, strict=True)
+        ]
+        return list(zip(parts[::2], parts[1::2], strict=True))
+
+    def forward(self, x: Float[Tensor, "G B m"], noise: Noise | None) -> Float[Tensor, "G M B k"]:
+        """``((x ∘ r) W) ∘ s + b``, layer by layer; without noise, at the means."""
+        hidden = x[:, None]
+        for i, layer in enumerate(self.layers):
+            r, s = (
+                self.array(layer, f"{k}_mean")[:, :, None]
+                if noise is None
+                else self.array(layer, f"{k}_mean")[:, :, None]
+                + softplus(self.array(layer, f"{k}_rho"))[:, :, None] * noise[i][j]
+                for j, k in enumerate("rs")
+            )
+            G, M, B, m = (hidden * r).shape
+            flat = (hidden * r).reshape(G, M * B, m) @ self.array(layer, "weight").mT
+            hidden = flat.reshape(G, M, B, -1) * s + self.array(layer, "bias")[:, :, None]
+            if layer != self.layers[-1]:
+                hidden = hidden.relu()
+        return hidden
+
+    def kl(self) -> Float[Tensor, " G"]:
+        """KL of each network in nats: the sum over entries, the mean over members."""
+        total = torch.zeros(self.number, dtype=torch.float64)
+        noise = None if self.row.prior.closed or self.row.heavy else self.noise(None)
+        for i, layer in enumerate(self.layers):
+            for j, k in enumerate("rs"):
+                mean, rho = self.array(layer, f"{k}_mean"), self.array(layer, f"{k}_rho")
+                prior: Any = self.row.prior
+                if self.row.heavy:
+                    each = prior.kl_from_cauchy(mean, softplus(rho), torch)
+                else:
+                    each = kl(mean, rho, prior, noise and noise[i][j][:, :, 0])
+                total = total + each.sum(2).mean(1)
+        return total
+
+    def fast_weight_moments(self) -> tuple[Float[Array, "G M N"], Float[Array, "G M N"]]:
+        """Return means and standard deviations of all entries of r and s."""
+        found = []
+        for part in ("mean", "rho"):
+            arrays = [
+                self.array(layer, f"{k}_{part}").detach() for layer in self.layers for k in "rs"
+            ]
+            found.append(torch.cat(arrays, 2))
+        return found[0].numpy(), softplus(found[1]).numpy()
+
+    def _layer_sizes(self) -> list[tuple[int, int]]:
+        return list(zip(self.sizes[:-1], self.sizes[1:], strict=True))
+
+
+def nlls(outputs: Float[Tensor, "G M B k"], labels: Int[Tensor, "G B"]) -> Float[Tensor, "G M B"]:
+    """Return each member's NLL of each image."""
+    where = labels[:, None, :, None].expand(*outputs.shape[:3], 1)
+    return -outputs.log_softmax(-1).gather(-1, where)[..., 0]
+
+
+def mixture_nll(each: Float[Tensor, "G M B"]) -> Float[Tensor, "G B"]:
+    """Return the NLL of the mixture of members."""
+    return math.log(each.shape[1]) - torch.logsumexp(-each, 1)
+
+
+def train(
+    row: Recipe, splits: Sequence[int], starts: int, lr: float, batch_size: int,
+    epochs: Sequence[int],
+    after_epoch: Callable[[Stack, Any], None] = lambda stack, nll: None,
+    data: str = "digits",
+) -> Stack:  # fmt: skip
+    """Train so many starts on each split; `after_epoch` gets them after each of `epochs`.
+
+    It is also told the mean loss of the epoch without the KL; what it draws changes nothing.
+    """
+    own = [starts * split + k for split in splits for k in range(starts)]
+    stack = Stack(row, own, before.sizes(data))
+    parts = [before.examples(data, split)[0] for split in splits for _ in range(starts)]
+    x, y = (torch.stack(each) for each in zip(*parts, strict=True))
+    number, groups = x.shape[1], torch.arange(len(own))[:, None]
+    steps_an_epoch = number // batch_size
+    learned = [value for value in stack.parameters.values() if value.requires_grad]
+    adam = torch.optim.AdamW(learned, lr=lr, weight_decay=0.0)
+    step = 0
+    with one_thread():
+        for epoch in range(1, max(epochs) + 1):
+            order = torch.stack([torch.randperm(number, generator=g) for g in stack.generators])
+            total = torch.zeros(len(own), dtype=x.dtype)
+            for rows in order.split(batch_size, 1)[:steps_an_epoch]:
+                step += 1
+                grown = min(1.0, step / (steps_an_epoch * row.anneal)) if row.anneal else 1.0
+                noise = stack.noise(batch_size if row.per_example else None)
+                each = nlls(stack.forward(x[groups, rows], noise), y[groups, rows])
+                own_nll = mixture_nll(each).mean(1) if row.loss == "mixture" else each.mean((1, 2))
+                loss = own_nll
+                if row.beta:
+                    loss = own_nll + row.beta * grown / number * stack.kl()
+                adam.zero_grad()
+                loss.sum().backward()
+                adam.step()
+                total += own_nll.detach() / steps_an_epoch
+            if epoch in epochs:
+                states = [g.get_state() for g in stack.generators]
+                after_epoch(stack, total)
+                for g, state in zip(stack.generators, states, strict=True):
+                    g.set_state(state)
+    return stack
+
+
+def score(
+    stack: Stack, x: Float[Tensor, "G B m"], y: Int[Tensor, "G B"], passes: int
+) -> dict[str, Float[Array, " G"]]:
+    """Return the scores of each network.
+
+    ``nll`` is the mixture's of all passes of all members, ``member_nll`` that of all passes of one
+    member, ``draw_nll`` that of one pass of one, both on average; ``point_nll`` the mixture's of
+    the members at their means, and ``prior_nll`` that of `nll` with r and s drawn from the prior.
+    """
+    with torch.no_grad(), one_thread():
+        drawn = [stack.forward(x, stack.noise(None)) for _ in range(passes)]
+        each = torch.stack([nlls(logits, y) for logits in drawn], 1)  # (G, S, M, B)
+        S = math.log(passes)
+        members = S - torch.logsumexp(-each, 1)  # (G, M, B)
+        p = torch.stack([logits.softmax(-1) for logits in drawn]).mean(0)  # (G, M, B, k)
+        found = {
+            "accuracy": (p.mean(1).argmax(-1) == y).double().mean(1),
+            "nll": mixture_nll(members).mean(1),
+            "member_nll": members.mean((1, 2)),
+            "draw_nll": each.mean((1, 2, 3)),
+            "point_nll": mixture_nll(nlls(stack.forward(x, None), y)).mean(1),
+            "prior_nll": mixture_nll(prior_nlls(stack, x, y, passes)).mean(1),
+            "disagreement": torch.tensor([uncertainty.disagreement(one) for one in p.numpy()]),
+        }
+    return {name: value.numpy() for name, value in found.items()}
+
+
+def prior_nlls(
+    stack: Stack, x: Float[Tensor, "G B m"], y: Int[Tensor, "G B"], passes: int
+) -> Float[Tensor, "G M B"]:
+    """Return what members are worth when r and s are drawn from their prior."""
+    kept = {name: value.detach().clone() for name, value in stack.parameters.items()}
+    prior: Any = stack.row.prior
+    rho = prior.scale + math.log(-math.expm1(-prior.scale))
+    for name, value in stack.parameters.items():
+        if "mean" in name or "rho" in name:
+            value.data.fill_(prior.loc if "mean" in name else rho)
+    heavy = isinstance(prior, Cauchy)
+    each = [nlls(stack.forward(x, stack.noise(None, heavy)), y) for _ in range(passes)]
+    for name, value in stack.parameters.items():
+        value.data.copy_(kept[name])
+    return math.log(passes) - torch.logsumexp(-torch.stack(each), 0)
+
+
+def stacked_test_examples(splits: Sequence[int], starts: int) -> tuple[Tensor, Tensor]:
+    """Return the images and labels that test each network, (G, B, m) and (G, B)."""
+    parts = [before.examples("digits", split)[1] for split in splits for _ in range(starts)]
+    return torch.stack([x for x, _ in parts]), torch.stack([torch.from_numpy(y) for _, y in parts])
+
+
+def run(
+    contestant: str, splits: int, starts: int, batch_size: int, epochs: list[int], passes: int
+) -> dict[str, Any]:
+    """Return the scores of a contestant: lists over splits of lists over starts, and curves.
+
+    ``curves`` are means over all after each of the epochs; of ``sigma`` the 10th, 50th and 90th
+    percentile of a network's entries, of ``kl`` nats an image.
+    """
+    row = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
+    x, y = stacked_test_examples(range(splits), starts)
+    number = len(before.examples("digits", 0)[0][1])
+    curves: dict[str, list[Any]] = {name: [] for name in CURVES}
+    last: dict[str, Any] = {}
+
+    def record(stack: Stack, nll: Any) -> None:
+        means, deviations = stack.fast_weight_moments()
+        found = score(stack, x, y, passes if len(curves["nll"]) == len(epochs) - 1 else FEW)
+        with torch.no_grad():
+            kl = stack.kl().numpy() / number
+        percentiles = np.percentile(deviations.reshape(len(x), -1), [10, 50, 90], axis=1)
+        for name, value in {
+            "train_nll": nll.mean(), "kl": kl.mean(), "nll": found["nll"].mean(),
+            "draw_nll": found["draw_nll"].mean(), "negative": (means < 0).mean(),
+        }.items():  # fmt: skip
+            curves[name].append(float(value))
+        curves["sigma"].append(percentiles.mean(1).tolist())
+        last.update(found, kl=kl, far=np.abs(means - 1).mean((1, 2)))
+
+    train(row, range(splits), starts, RATES[row.chosen], batch_size, epochs, record)
+    found = {name: value.reshape(splits, starts).tolist() for name, value in last.items()}
+    return {**found, "curves": curves}
+
+
+def tune(
+    contestant: str, lr: float, splits: int, batch_size: int, epochs: list[int], passes: int
+) -> dict[str, Any]:
+    """Return the NLL on each split at a learning rate."""
+    apart = range(1000, 1000 + splits)
+    stack = train(CONTESTANTS[contestant], apart, 1, lr, batch_size, epochs[-1:])
+    return {"nll": score(stack, *stacked_test_examples(apart, 1), passes)["nll"].tolist()}
+
+
+def noise(
+    splits: int, starts: int, batch_size: int, epochs: list[int], passes: int
+) -> dict[str, Any]:
+    """Return the scores of one network with noise: lists over splits of lists over starts.
+
+    ``tuning`` is the NLL on each of three other splits, by learning rate.
+    """
+
+    def scored(own: Sequence[int], number: int, lr: float) -> dict[str, Float[Array, " G"]]:
+        stack = train(NOISY, own, number, lr, batch_size, epochs[-1:])
+        return score(stack, *stacked_test_examples(own, number), passes)
+
+    tuning = [scored(range(1000, 1003), 1, lr)["nll"].tolist() for lr in RATES]
+    lr = RATES[int(np.argmin(np.mean(tuning, axis=1)))]
+    found = scored(range(splits), starts, lr)
+    scores = {
+        name: found[name].reshape(splits, starts).tolist()
+        for name in ("accuracy", "nll", "draw_nll", "point_nll")
+    }
+    return {"lr": lr, "tuning": tuning, **scores}
+
+
+def best_rates(rows: list[dict[str, Any]]) -> dict[str, int]:
+    """Return the number of each contestant's best learning rate, by its mean NLL over splits."""
+    return {
+        name: int(np.argmin([np.mean(row["nll"]) for row in rows if row["contestant"] == name]))
+        for name in CONTESTANTS
+    }
+
+
+def gradients(
+    split: int, sizes: list[int], images: int, draws: int, epochs: int, batch_size: int
+) -> dict[str, Any]:
+    """Return the variance over draws of a batch's gradient, by array, for each size of it.
+
+    Summed over the entries of W, and of the means and the ρ of r and s, and averaged over the
+    batches into which so many images fall; the network is that from N(1, 0.1²) after so many
+    epochs.
+    """
+    row = CONTESTANTS["normal"]
+    net = train(row, [split], 1, RATES[row.chosen], batch_size, [epochs])
+    x, y = (part[None, :images] for part in before.examples("digits", split)[0])
+    many = Stack(row, range(draws), net.sizes)
+    for name, value in many.parameters.items():
+        value.data.copy_(net.parameters[name].detach().expand_as(value))
+    found: dict[str, Any] = {}
+    for kind in ("member", "example"):
+        own: dict[str, list[float]] = {"weight": [], "mean": [], "rho": []}
+        for size in sizes:
+            each = [
+                spread(many, x[:, rows], y[:, rows], kind == "example")
+                for rows in torch.arange(images).split(size)
+            ]
+            for part in own:
+                own[part].append(float(np.mean([one[part] for one in each])))
+        found[kind] = own
+    return found
+
+
+def spread(
+    many: Stack, x: Float[Tensor, "1 B m"], y: Int[Tensor, "1 B"], per_example: bool
+) -> dict[str, float]:
+    """Return the variance over a stack of equal networks of the gradient of one batch."""
+    size = x.shape[1]
+    with one_thread():
+        noise = many.noise(size if per_example else None)
+        logits = many.forward(x.expand(many.number, -1, -1), noise)
+        loss = nlls(logits, y.expand(many.number, -1)).mean((1, 2)).sum()
+        grads = torch.autograd.grad(loss, list(many.parameters.values()))
+    found = {"weight": 0.0, "mean": 0.0, "rho": 0.0}
+    for name, grad in zip(many.parameters, grads, strict=True):
+        for part in found:
+            if name.endswith(part):
+                found[part] += float(grad.var(0).sum())
+    return found
+
+
+def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return differences from one network, of all contestants and of `BESIDE`, and `PAIRS`."""
+    other = measured.load("batch-ensemble-training")["rows"]
+    flat = [
+        {"contestant": "batch" if name == "signs" else name, "split": row["split"]}
+        | {score: row[score] for score in ("nll", "accuracy")}
+        for name in BESIDE
+        for row in other
+        if (row["data"], row["contestant"]) == ("digits", name)
+    ]
+    flat += [
+        {"contestant": f"rank1_{row['contestant']}", "split": split}
+        | {score: row[score][split] for score in ("nll", "accuracy")}
+        for row in rows
+        for split in range(len(row["nll"]))
+    ]
+    size = {"train": len(before.examples("digits", 0)[0][1]), "test": before.TEST["digits"]}
+    return {
+        "compared": compare_with_reference(
+            flat, reference="single", scores=("nll", "accuracy"), higher=("accuracy",), **size
+        ),
+        "pairs": compare_pairs(nll_of(flat), PAIRS, **size),
+    }
+
+
+def nll_of(flat: list[dict[str, Any]]) -> dict[str, Array]:
+    """Return the NLLs of each contestant, (splits,), means over starts."""
+    return {
+        name.removeprefix("rank1_"): np.array(
+            [np.mean(row["nll"]) for row in flat if row["contestant"] == name]
+        )
+        for name in dict.fromkeys(row["contestant"] for row in flat)
+    }
+
+
+TUNING = Experiment(
+    name="rank1-training-tuning",
+    about="nll: nats a test image of the mixture, on each of three splits of digits apart from "
+    "those of rank1-training, one start",
+    budget="three learning rates a contestant, epochs and batches as in rank1-training",
+    cases=[{"contestant": name, "lr": lr} for name in CONTESTANTS for lr in RATES],
+    run=tune,
+    settings={
+        "splits": 3,
+        **{name: SETTINGS[name] for name in ("batch_size", "epochs", "passes")},
+    },
+    summarize=best_rates,
+)
+EXPERIMENT = Experiment(
+    name="rank1-training",
+    about="each score a list over splits of lists over starts, on test images: accuracy; nll, "
+    "nats an image of the mixture of 32 passes of four members, member_nll of all passes of one "
+    "member, draw_nll of one pass, both on average; point_nll of members at their means, "
+    "prior_nll of draws from the prior; disagreement of two members; kl in nats an image to learn "
+    "from; far, the mean distance of a mean from 1; curves: means after the epochs; the summary "
+    "holds differences from one network of batch-ensemble-training, and of pairs",
+    budget="10 random splits of digits, 2 starts on each, 40 epochs of Adam for all; learning "
+    "rate chosen among three on other splits, see rank1-training-tuning",
+    cases=[{"contestant": name} for name in CONTESTANTS],
+    run=run,
+    settings=SETTINGS,
+    summarize=summarize,
+)
+GRADIENTS = Experiment(
+    name="rank1-gradients",
+    about="the variance over draws of the gradient of a batch's mean NLL, summed over entries and "
+    "averaged over batches, by array and size of the batch: one draw a member, or one for each "
+    "image",
+    budget="the network of rank1-training from N(1, 0.1²) after 5 epochs, one start on each of 5 "
+    "splits, 100 draws",
+    cases=[{"split": split} for split in range(5)],
+    run=gradients,
+    settings={
+        "sizes": [1, 2, 4, 8, 16, 32, 64, 128],
+        "images": 128,
+        "draws": 100,
+        "epochs": 5,
+        "batch_size": 48,
+    },
+)
+NOISE = Experiment(
+    name="rank1-noise",
+    about="one network whose layers' inputs and outputs are multiplied by noise of N(1, 0.1²), in "
+    "training and after, four weight samples a step: scores as in rank1-training, nll that of the "
+    "mixture of 128 weight samples; tuning: nll by learning rate on three other splits",
+    budget="as rank1-training",
+    cases=[{}],
+    run=noise,
+    settings=SETTINGS,
+)

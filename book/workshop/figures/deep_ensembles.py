@@ -1,0 +1,145 @@
+"""What *Training deep ensembles* draws and says: one more member, one larger network, a table."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from workshop.plot.panels import ends_room, name_ends, panels
+from workshop.plot.style import INK, Figure, color, house_style
+
+# Captions.
+LIVE = (
+    "Where there are points, four networks agree, and their band is as narrow as that of one. In "
+    "the gap they come apart, so their band grows. Bands: ± 2 standard deviations."
+)
+LIVE_ALT = (
+    "Two panels with 60 points on a wave, none in a gap in the middle: a deep ensemble of four and "
+    "one network, before training."
+)
+MEMBERS = (
+    "The second member brings more than any other, and each further one less. Dots: averages over "
+    "all ways to choose so many members from ten, 20 splits, 3 seeds on each. Line: what the first "
+    "two dots say of all."
+)
+CONTEST = (
+    "Left is better. Four networks are better than one, with a temperature for all and without. "
+    "Hollow marks are unclear. Each dot is one data set, and a line is where their middle may lie."
+)
+TABLE = "Five networks, mean ± standard deviation over 20 splits, and means of others"
+OWN = (
+    "Rows that no network has seen, the lowest prediction first. If the intervals are right, 19 of "
+    "20 hold the true value."
+)
+
+#: Why axes change.
+UNITS = "The axes change with the data: each set has its own units."
+#: Inches that a panel is high, and that of the intervals.
+HIGH, INTERVALS = 3.2, 3.6
+#: Of all that an axis holds, what it is longer at both ends, for words.
+AIR = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class BySize:
+    """A score of ensembles of 1 to M members.
+
+    Attributes
+    ----------
+    mean
+        (M,), what was measured.
+    law
+        (M,), what the first two say of all.
+    """
+
+    mean: Float[Array, " M"]
+    law: Float[Array, " M"]
+
+
+class Members:
+    """What one more member adds.
+
+    Parameters
+    ----------
+    scores
+        By data set, and by the title of a panel.
+    """
+
+    def __init__(self, scores: Mapping[str, Mapping[str, BySize]]) -> None:
+        self.scores = scores
+        self.choices = {"data": [*scores]}
+
+    def draw(self, data: str) -> Figure:
+        """Draw a panel a score."""
+        blue, gray = color("deep_ensemble"), color("single")
+        with house_style():
+            figure, found = panels(len(self.scores[data]), height=HIGH)
+            for axes, (title, own) in zip(found, self.scores[data].items(), strict=True):
+                sizes = np.arange(1, len(own.mean) + 1)
+                every = np.concatenate([own.mean, own.law])
+                axes.plot(sizes, own.law, color=blue, lw=1.4)
+                axes.plot(sizes, own.mean, "o", color=blue, ms=6)
+                axes.plot(1, own.mean[0], "o", color=gray, ms=8)
+                axes.set_title(title, loc="left")
+                axes.set(xlabel="members", xticks=[1, 2, 5, sizes[-1]])
+                air = AIR * np.ptp(every)
+                axes.set_ylim(every.min() - air, every.max() + air)
+                axes.annotate(
+                    "one network", (1, own.mean[0]), (9, 0), textcoords="offset points",
+                    va="center", color=gray,
+                )  # fmt: skip
+        return figure
+
+    def say(self, data: str) -> str:
+        """Say how much comes early."""
+        title, own = next(iter(self.scores[data].items()))
+        one, five, last = own.mean[[0, 4, -1]]
+        return (
+            f"On {data}, five members have {title} {five:.2f} instead of {one:.2f}, ten {last:.2f}."
+        )
+
+
+class Own:
+    """New rows of a table, with their intervals.
+
+    Parameters
+    ----------
+    title
+        What is predicted, and its unit.
+    low, mean, high
+        (B,), the predictions and the ends of their intervals.
+    true
+        (B,), what was measured.
+    """
+
+    def __init__(
+        self, title: str, low: Float[Array, " B"], mean: Float[Array, " B"],
+        high: Float[Array, " B"], true: Float[Array, " B"],
+    ) -> None:  # fmt: skip
+        order = np.argsort(mean)
+        self.title = title
+        self.low, self.mean, self.high, self.true = (v[order] for v in (low, mean, high, true))
+
+    def draw(self) -> Figure:
+        """Draw a line a row."""
+        blue, rows = color("deep_ensemble"), np.arange(1, len(self.mean) + 1)
+        ends = {"95% interval": self.high, "prediction": self.mean, "true value": self.true}
+        with house_style():
+            figure, (axes,) = panels(1, height=INTERVALS, right=ends_room(ends))
+            axes.vlines(rows, self.low, self.high, color=blue, lw=2)
+            axes.plot(rows, self.mean, "_", color=blue, ms=6, mew=2)
+            axes.plot(rows, self.true, "o", color=INK, ms=4)
+            axes.set_title(self.title, loc="left")
+            axes.set(xlabel="new row, by its prediction", xticks=[1, len(rows)])
+            name_ends(figure, axes, [
+                (name, len(rows), float(values[-1]), INK if values is self.true else blue)
+                for name, values in ends.items()
+            ])  # fmt: skip
+        return figure
+
+    def say(self) -> str:
+        """Say how many intervals hold the true value."""
+        inside = int(((self.low <= self.true) & (self.true <= self.high)).sum())
+        return f"{inside} of {len(self.true)} intervals hold the true value."

@@ -1,0 +1,127 @@
+"""What *Training a rank-1 BNN* draws and says: where distributions go, and what they are for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workshop.plot.panels import RIGHT, ends_room, inches, name_ends, panels, set_axis
+from workshop.plot.style import Figure, color, house_style
+
+# Captions.
+LIVE = (
+    "Started near 1, most distributions of r and s go to the prior: what is left is noise that you "
+    "chose. Each dot is one entry of r or s, its mean and its standard deviation σ; the ring is "
+    "the prior. The curve is what the network learns meanwhile."
+)
+SWAPPED = (
+    "The prior in the place of what r and s learned does no harm. Squares: the same rank-1 BNNs, "
+    "with other r and s. Gray: one network, and one that learns under the prior's noise. NLL of "
+    "test images, lower is better; means over 10 splits."
+)
+TRAP = (
+    "Under the narrow normal prior the means that start at −1 cross 0, and meanwhile the NLL of "
+    "the training images rises; under a Cauchy prior most of them stay. Both from random signs; "
+    "means over 10 splits, 2 initializations on each."
+)
+
+GREEN, GRAY = color("rank1"), color("single")
+#: Inches that panels are high, and of one row.
+HIGH, ROW = 2.7, 0.48
+#: The line of each prior in `Trap`.
+STYLES = ("-", "--")
+NOISY = "one, with noise"
+
+
+class Swapped:
+    """A dot a row, each a score, beside one network's.
+
+    Parameters
+    ----------
+    values
+        What stands in the place of r and s, to NLLs.
+    noisy, single
+        That of one network with noise, and of one without.
+    """
+
+    def __init__(
+        self, values: Mapping[str, float | int], noisy: float | int, single: float | int
+    ) -> None:
+        self.values, self.noisy, self.single = values, noisy, single
+
+    def draw(self) -> Figure:
+        """Draw the rank-1 BNN's rows, then the network with noise, and a line for one without."""
+        rows = [(name, x, GREEN, "s") for name, x in self.values.items()]
+        rows.append((NOISY, self.noisy, GRAY, "o"))
+        left = RIGHT + 0.12 + max(inches(name) for name, *_ in rows)
+        with house_style():
+            figure, (axes,) = panels(1, height=ROW * (len(rows) + 0.7), left=left)
+            axes.axvline(self.single, color=GRAY, lw=2)
+            axes.annotate("one network", (self.single, -0.85), (-6, 0), color=GRAY, ha="right",
+                          textcoords="offset points", va="center", weight="bold")  # fmt: skip
+            for y, (_, x, own, marker) in enumerate(rows):
+                axes.plot(x, y, marker, color=own, ms=9)
+                axes.annotate(f"{x:.3f}", (x, y), (10, 0), textcoords="offset points", color=own,
+                              va="center")  # fmt: skip
+            axes.set(ylim=(len(rows) - 0.5, -1.2), xlabel="NLL")
+            axes.set_yticks(range(len(rows)), [name for name, *_ in rows])
+            axes.tick_params(axis="y", length=0)
+            set_axis(axes.xaxis, (0.06, 0.125), {x: f"{x:g}" for x in (0.06, 0.08, 0.1, 0.12)})
+        return figure
+
+    def say(self) -> str:
+        """Compare what was learned with the prior."""
+        learned, *_, prior = self.values.values()
+        return f"r and s as learned: NLL {learned:.3f}; from the prior: {prior:.3f}."
+
+
+@dataclass(frozen=True)
+class Path:
+    """What becomes of networks under one prior, after each epoch.
+
+    Attributes
+    ----------
+    negative
+        The part of the means that lie below 0.
+    nll
+        That of weight samples on the images of training.
+    """
+
+    negative: Sequence[float | int]
+    nll: Sequence[float | int]
+
+
+class Trap:
+    """Means below 0, and the NLL, by prior."""
+
+    def __init__(self, epochs: Sequence[int], paths: Mapping[str, Path]) -> None:
+        self.epochs, self.paths = epochs, paths
+
+    def draw(self) -> Figure:
+        """Draw two panels, and name the curves in both."""
+        room = ends_room(self.paths)
+        with house_style():
+            figure, (left, right) = panels(2, height=HIGH, right=room)
+            for (name, path), style in zip(self.paths.items(), STYLES, strict=True):
+                own = {"color": GREEN, "lw": 2.4, "ls": style, "label": name}
+                left.plot(self.epochs, 100 * np.array(path.negative), **own)
+                right.plot(self.epochs, path.nll, **own)
+            left.set(title="means below 0, %", ylim=(0, 55))
+            right.set(title="NLL, training", yscale="log")
+            right.minorticks_off()
+            set_axis(right.yaxis, (0.02, 3), {y: f"{y:g}" for y in (0.03, 0.1, 0.3, 1)})
+            for axes, part in ((left, "negative"), (right, "nll")):
+                axes.set(xscale="log", xlabel="epochs")
+                axes.minorticks_off()
+                set_axis(axes.xaxis, (0.95, 42), {x: f"{x}" for x in (1, 3, 8, 20, 40)})
+                name_ends(figure, axes, [
+                    (name, 40, (100 if axes is left else 1) * getattr(path, part)[-1], GREEN)
+                    for name, path in self.paths.items()
+                ])  # fmt: skip
+        return figure
+
+    def say(self) -> str:
+        """Say how many means are left below 0."""
+        first, second = (f"{name} {100 * path.negative[-1]:.0f}%" for name, path in
+                         self.paths.items())  # fmt: skip
+        return f"Means below 0 at the end: {first}, {second}."

@@ -1,0 +1,390 @@
+"""Sliders over any figure function: live in a kernel, over frames drawn at build time on a page."""
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from html import escape
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import matplotlib.figure
+import numpy as np
+
+from ensedu.common import checks
+from workshop.page import figure_numbers, slider_checks, sources
+from workshop.page.controls import as_read, controls, kind, setting, words
+from workshop.page.frames import (
+    BOOK,
+    FRAMES,
+    Frames,
+    check_letters,
+    embedded,
+    kept,
+    pointed,
+    ranges,
+)
+from workshop.page.said import said
+from workshop.plot.style import Look, look, png
+
+if TYPE_CHECKING:
+    import ipywidgets
+
+__all__ = ["Drawn", "Explorer", "explore"]
+
+MOST_SLIDERS = 3
+MOST_FRAMES = 150
+TALL = 2  # heights of a phone's frame, in its widths, from which on it fills the screen
+
+
+@runtime_checkable
+class Drawn(Protocol):
+    """What knows how it is drawn and said, and maybe its sliders, ``choices``."""
+
+    @property
+    def draw(self) -> Callable[..., matplotlib.figure.Figure]: ...
+
+    @property
+    def say(self) -> Callable[..., str]: ...
+
+
+def explore(
+    draw: Callable[..., matplotlib.figure.Figure] | Drawn,
+    *,
+    alt: str | Callable[..., str] = "",
+    caption: str = "",
+    name: str = "",
+    start: Mapping[str, Any] | None = None,
+    linked: "Explorer | None" = None,
+    rescale: str = "",
+    table: str | Sequence[str] = (),
+    **sliders: Sequence[Any] | np.ndarray,
+) -> "Explorer":
+    """Return an object that shows `draw` with sliders when a notebook cell ends with it.
+
+    Parameters
+    ----------
+    draw
+        A function of the sliders' names that returns a Matplotlib figure, the same one each time
+        for the same values: a figure that was drawn once is kept. While the book is built, it is
+        called in each `workshop.plot.Look`, wide and narrow. Or an object whose methods are
+        ``draw`` and ``say``, which is its `alt`, and whose ``choices`` are its sliders, if any.
+    alt
+        The figure in one or two sentences: what is seen and what it means. A function of the same
+        names that returns a string, or a template such as
+        ``"{ensemble_size} members of width {width}"``.
+    caption
+        What the figure means, whatever the sliders say.
+    name
+        What other places of the book call the figure, such as ``"fig-counts"``.
+    start
+        The value where each slider starts; by default its first.
+    linked
+        Another explorer, with a name, of the same page: sliders that both have move together.
+    rescale
+        Why axes or color ranges change with the sliders. Without a reason they must not.
+    table
+        The measured table that the rows come from, one of `workshop.measured.names()`, or
+        several. The fold below the figure links it and its experiment, and says the command that
+        computes it, between the figure's numbers as CSV and its drawing code.
+    **sliders
+        None for a figure that stands still, or up to three sliders: a name and the values that it
+        takes, such as ``width=[5, 50, 500]``. Underscores of the name become spaces. Up to seven
+        numbers, and names such as ``data=["digits", "concrete", "diamonds"]``, are buttons where
+        they fit one line; more numbers are slid, longer names a list. At most 150 frames: a page
+        holds them all.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For more than three sliders, values that are missing, repeated or arrays, too many frames,
+        a start that is not among the values, a template with another field or one that does not
+        fit its values, a function that does not take the sliders' names, what `draw` or `alt`
+        return of a wrong type, axes or color ranges that change without a reason, and a table that
+        does not exist.
+
+    Examples
+    --------
+    >>> from workshop import plot
+    >>> def draw(width, hidden_layers):
+    ...     return plot.network([1, *[width] * hidden_layers, 1])
+    >>> explore(draw, alt="a network of {hidden_layers} hidden layers of width {width}",
+    ...         width=[3, 50], hidden_layers=[1, 2, 4])
+    Explorer(width=3 of [3, 50], hidden_layers=1 of [1, 2, 4])
+    """
+    if isinstance(draw, Drawn) and not callable(draw):
+        alt, sliders = alt or draw.say, getattr(draw, "choices", {}) | sliders
+        draw = draw.draw
+    if not callable(draw) or isinstance(draw, type):
+        raise TypeError(f"draw must be a function that returns a figure, got {checks.given(draw)}")
+    for title, text in {"caption": caption, "name": name, "rescale": rescale}.items():
+        if not isinstance(text, str):
+            raise TypeError(f"{title} must be a string, got {checks.given(text)}")
+    slider_checks.figure_name(name)
+    if len(sliders) > MOST_SLIDERS:
+        raise ValueError(
+            f"sliders must be up to {MOST_SLIDERS} keyword arguments such as width=[5, 50], "
+            f"got {list(sliders)}"
+        )
+    choices = {title: slider_checks.options(title, values) for title, values in sliders.items()}
+    frames = prod(map(len, choices.values()))
+    if frames > MOST_FRAMES:
+        sizes = " x ".join(f"{len(values)} of {title}" for title, values in choices.items())
+        raise ValueError(f"sliders have {sizes} = {frames} frames, accepted are {MOST_FRAMES}")
+    slider_checks.check_names("draw", draw, choices)
+    slider_checks.check_alt(alt, choices)
+    values = slider_checks.first_values(start, choices)
+    if linked is not None:
+        _check_linked(linked, choices)
+    return Explorer(
+        draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked,
+        tables=sources.checked_tables(table),
+    )  # fmt: skip
+
+
+class Explorer:
+    """What `explore` returns: it knows its values, its frames, and how it is shown.
+
+    With the environment variable ``ENSEDU_BOOK`` set to a folder, as the book's build sets it, it
+    draws every frame into that folder and shows as HTML that needs no kernel; otherwise it shows
+    as widgets, with the current frame for a reader that shows no widgets.
+    """
+
+    def __init__(
+        self,
+        draw: Callable[..., matplotlib.figure.Figure],
+        alt: str | Callable[..., str],
+        values: dict[str, Any],
+        choices: dict[str, list[Any]],
+        *,
+        caption: str,
+        name: str,
+        rescale: str,
+        linked: "Explorer | None",
+        tables: tuple[str, ...],
+    ) -> None:
+        self._draw, self._alt = draw, alt
+        self._frames: dict[tuple[Any, ...], bytes] = {}
+        self._ranges: dict[Any, tuple[Mapping[str, Any], dict[str, Any]]] = {}
+        self._widgets: dict[str, Any] = {}
+        self._pages: dict[str, str] = {}
+        # The explorers whose sliders move together.
+        self._group = [self] if linked is None else linked._group
+        if linked is not None:
+            self._group.append(self)
+        self.values, self.choices = values, choices
+        self.caption, self.name, self.rescale = caption, name, rescale
+        self._sources = tables, sources.code_of_draw(draw)
+        # The numbers of each frame, in the order of `slider_checks.states`.
+        self._numbers: list[list[figure_numbers.Series]] = []
+        # What the rows of each frame say where a reader points at them, wide and narrow.
+        self._pointed: dict[bool, list[list[tuple[str, list[float]]]]] = {}
+        # What stays in sight of narrow frames.
+        self._kept: list[list[float]] = []
+        # Drawn at once: an error while a notebook shows the object would not stop the notebook.
+        self.alt()
+        folder = os.environ.get(BOOK)
+        if folder:
+            self._page(folder)
+        else:
+            self._frame(values)
+
+    def __repr__(self) -> str:
+        sliders = (f"{name}={self.values[name]!r} of {self.choices[name]}" for name in self.choices)
+        return f"Explorer({', '.join(sliders)})"
+
+    @property
+    def group(self) -> str:
+        """The name of the first explorer whose sliders move with those of this one."""
+        return self._group[0].name
+
+    def alt(self) -> str:
+        """Return the current frame in words."""
+        return self._say(self.values)
+
+    def _say(self, values: Mapping[str, Any]) -> str:
+        if isinstance(self._alt, str):
+            return self._alt.format(**values)
+        said = self._alt(**values)
+        if not isinstance(said, str) or not said.strip():
+            raise TypeError(f"alt must return a string that is not empty, got {said!r}")
+        return said
+
+    def widget(self) -> "ipywidgets.VBox":
+        """Return sliders, the frame in words, the frame, caption and sources as one widget."""
+        import ipywidgets  # only here: pages and scripts do without it
+
+        made = {
+            "buttons": ipywidgets.ToggleButtons,
+            "list": ipywidgets.Dropdown,
+            "slider": ipywidgets.SelectionSlider,
+        }
+        self._widgets = {
+            name: made[kind(options)](
+                options=[(as_read(option), option) for option in options],
+                value=self.values[name],
+                description=words(name),
+                style={"description_width": "initial"},
+            )
+            for name, options in self.choices.items()
+        }
+        image = ipywidgets.Image(format="png", layout={"max_width": "100%", "width": "740px"})
+        below = sources.text(*self._sources)
+        under = f"<br><small>{escape(below)}</small>" if below else ""
+        said = ipywidgets.HTML()
+        caption = ipywidgets.HTML(f"<em>{escape(self.caption)}</em>{under}")
+
+        def update(change: Any = None) -> None:
+            self.values = {name: slider.value for name, slider in self._widgets.items()}
+            image.value = self._frame(self.values)
+            said.value = f"<p>{escape(self.alt())}</p>"
+            for other in self._group:
+                other.follow(self.values)
+
+        update()
+        for slider in self._widgets.values():
+            slider.observe(update, names="value")
+        return ipywidgets.VBox([*self._widgets.values(), said, image, caption])
+
+    def follow(self, values: Mapping[str, Any]) -> None:
+        """Set the sliders that are shown to these values, where they have them."""
+        for name in values.keys() & self._widgets.keys():
+            if values[name] in self.choices[name]:
+                self._widgets[name].value = values[name]
+
+    def _frame(self, values: Mapping[str, Any]) -> bytes:
+        """Return the PNG of the figure for these values."""
+        key = tuple(values.values())
+        if key not in self._frames:
+            self._frames[key] = png(self._figure(values))
+        return self._frames[key]
+
+    def _figure(self, values: Mapping[str, Any]) -> matplotlib.figure.Figure:
+        figure = self._draw(**values)
+        if not isinstance(figure, matplotlib.figure.Figure):
+            raise TypeError(
+                f"draw must return a matplotlib Figure, got {figure!r} ({type(figure).__name__})"
+            )
+        if "matplotlib.pyplot" in sys.modules:  # or a notebook shows pyplot's figures as well
+            sys.modules["matplotlib.pyplot"].close(figure)
+        if not self.rescale:
+            self._compare(values, ranges(figure))
+        return figure
+
+    def _readable(self, values: Mapping[str, Any]) -> matplotlib.figure.Figure:
+        figure = self._figure(values)
+        check_letters(figure, look())
+        if look() == Look(narrow=False):
+            self._numbers.append(figure_numbers.numbers(figure))
+        if not look().dark:
+            self._pointed.setdefault(look().narrow, []).append(pointed(figure))
+        if look() == Look(narrow=True):
+            self._kept.append(kept(figure))
+        return figure
+
+    def _compare(self, values: Mapping[str, Any], found: dict[str, Any]) -> None:
+        """Raise unless what this frame shows has the axes and colors of the first one."""
+        before, first = self._ranges.setdefault(look(), (values, found))
+        for what in first.keys() & found.keys():
+            if first[what] != found[what]:
+                raise ValueError(
+                    "draw must keep axes and color ranges over all frames, or rescale must say "
+                    f"why not: the {what} has {first[what]} at {setting(before)}, "
+                    f"{found[what]} at {setting(values)}"
+                )
+
+    def _page(self, folder: str) -> str:
+        """Return the form for a page, whose frames are drawn once."""
+        if folder not in self._pages:
+            self._pages[folder] = self._html(Path(folder))
+        return self._pages[folder]
+
+    def _html(self, folder: Path) -> str:
+        """Draw all frames into `folder`; return the first one, the sliders, and what moves them."""
+        states = slider_checks.states(self.choices)
+        self._numbers.clear()
+        self._pointed.clear()
+        self._kept.clear()
+        frames = Frames([partial(self._readable, state) for state in states], folder)
+        frames.check_weight(2 * len(self.choices))
+        pictures = frames.pictures(states.index(self.values), self.alt())
+        named = {"name": self.name, "caption": self.caption, "group": self.group}
+        data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
+        below = sources.menu(self._link_to_numbers(folder, states), *self._sources)
+        # Of what is taller than a phone's screen the axis stays in sight, and the only switch.
+        tall = any(high > TALL * wide for *_, wide, high in frames.sizes())
+        tall = tall and len(self.choices) <= 1
+        axis = self._axis(frames.pictures(states.index(self.values), "")) if tall else ""
+        if not self.choices:
+            frame = _framed(pictures + axis, frames.room() if axis else "")
+            return f'<div class="ensedu-explorer"{data}>{frame}{below}</div>'
+        moved = {
+            "frames": FRAMES + frames.key,
+            "values": [[str(value) for value in values] for values in self.choices.values()],
+            "sizes": frames.sizes(),
+            "alts": [self._say(state) for state in states],
+        }
+        if any(self._pointed[False]):
+            moved["pointed"] = [
+                [(words, wide, narrow) for (words, wide), (_, narrow) in zip(*both, strict=True)]
+                for both in zip(self._pointed[False], self._pointed[True], strict=True)
+            ]
+        data += " data-tall" * tall
+        script = embedded(moved)
+        why = f'<p class="ensedu-why">{escape(self.rescale)}</p>' if self.rescale else ""
+        return (
+            f'<div class="ensedu-explorer"{data}>'
+            f"{controls(self.choices, self.values, frames.key)}"
+            f"{said(self.alt(), moved['alts'])}"
+            f"{_framed(pictures + axis, frames.room())}{why}"
+            f'<p class="ensedu-setting">Set to {escape(setting(self.values))}.</p>'
+            f'<script type="application/json">{script}</script>{below}</div>'
+        )
+
+    def _axis(self, pictures: str) -> str:
+        """Return what all narrow frames keep in sight, at the same place: a part of pictures."""
+        first, *others = self._kept
+        if not first or any(other != first for other in others):
+            return ""
+        begin, end = first
+        style = f"--ensedu-begin: {begin}; --ensedu-high: {end - begin:.4f}"
+        return f'<div class="ensedu-axis" aria-hidden="true" style="{style}">{pictures}</div>'
+
+    def _link_to_numbers(self, folder: Path, states: list[dict[str, Any]]) -> str:
+        """Write the numbers of all frames beside them; return a link, nothing without numbers."""
+        text, part = figure_numbers.table(
+            list(zip(states, self._numbers, strict=True)), states.index(self.values)
+        )
+        if not text:
+            return ""
+        # The content names it, as it does the frames.
+        file = f"{hashlib.sha256(text.encode()).hexdigest()[:16]}-numbers.csv"
+        (folder / file).write_text(text, encoding="utf-8")
+        link = f'<a href="{FRAMES}{file}" download="{self.name or "figure"}.csv">'
+        return f"{link}Numbers (CSV)</a>{escape(part and f', of {part}')}"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        folder = os.environ.get(BOOK)
+        if folder:
+            return {"text/plain": repr(self), "text/html": self._page(folder)}
+        bundle = {"text/plain": repr(self), "image/png": self._frame(self.values)}
+        return self.widget()._repr_mimebundle_() | bundle if self.choices else bundle
+
+
+def _framed(pictures: str, room: str = "") -> str:
+    style = f' style="{room}"' if room else ""
+    return f'<div class="ensedu-frame"{style}>{pictures}</div>'
+
+
+def _check_linked(linked: Any, choices: Mapping[str, Any]) -> None:
+    """Check that another explorer has a name, and one of these sliders."""
+    if not isinstance(linked, Explorer):
+        raise TypeError(f"linked must be an Explorer, got {checks.given(linked)}")
+    if not linked.name:
+        raise ValueError("linked must be an explorer with a name, got one without")
+    if not choices.keys() & linked.choices.keys():
+        raise ValueError(
+            f"linked must have one of the sliders {list(choices)}, got {list(linked.choices)}"
+        )

@@ -1,0 +1,207 @@
+"""Figures for a page: drawn in four looks while the book is built, shown as plain images."""
+
+import base64
+import gzip
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import matplotlib.figure
+import numpy as np
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+
+from ensedu.counting.text_table import BOOK as BOOK
+from workshop.plot.panels import KEPT, POINTED
+from workshop.plot.renderings import Rendering, color_mapped, renderings
+from workshop.plot.style import LOOKS, Look, png
+
+SITE = "ensedu-site:"  # stands before an address of the site until a page knows where it lies
+FRAMES = f"{SITE}_static/frames/"
+PHONE = "(max-width: 600px)"  # from here down a page shows narrow figures
+# Pixels: the column of text of a phone, 360 wide, and of the narrowest page with wide figures.
+COLUMN = {True: 312, False: 553}
+LEAST, LEAST_SCRIPT = 11, 8
+SCRIPT = 0.7  # of its letters, in a formula
+ELEMENTS = re.compile(r"(?<=>)\n")
+MOST_KB = 500  # gzipped, of all that a figure fetches when a reader begins to move it
+SCRIPTS = re.compile(r"\$[^$]*[_^][^$]*\$")
+Draw = Callable[[], matplotlib.figure.Figure]
+
+
+class Frames:
+    """The frames of one figure, drawn into a folder; the first of them where none moves it.
+
+    Several also stand together in a script a look, in which what they share stands once.
+    """
+
+    def __init__(self, draws: Sequence[Draw], folder: Path) -> None:
+        self.drawn = [renderings(draw) for draw in draws]
+        content = "".join(drawn[look].svg for drawn in self.drawn for look in LOOKS)
+        self.key = hashlib.sha256(content.encode()).hexdigest()[:16]
+        folder.mkdir(parents=True, exist_ok=True)
+        for index, drawn in enumerate(self.drawn):
+            for look, rendering in drawn.items():
+                (folder / self.file(index, look)).write_text(rendering.svg, encoding="utf-8")
+        if len(self.drawn) > 1:
+            for look in LOOKS:
+                text = packed([drawn[look].svg for drawn in self.drawn], f"{self.key}-{look.name}")
+                (folder / f"{self.key}-{look.name}.js").write_text(text, encoding="utf-8")
+
+    def file(self, index: int, look: Look) -> str:
+        """Return the name of a frame's file, which its content decides."""
+        return f"{self.key}-{index}-{look.name}.svg"
+
+    def check_weight(self, neighbors: int) -> None:
+        """Raise ``ValueError`` if a reader fetches too much: `neighbors` frames, then all."""
+        for look in LOOKS:
+            frames = [drawn[look].svg for drawn in self.drawn]
+            near = sorted(map(_kilobytes, frames), reverse=True)[:neighbors]
+            weight = sum(near) + _kilobytes(packed(frames, self.key))
+            if weight > MOST_KB:
+                raise ValueError(
+                    f"draw must give frames of {MOST_KB} kB or less together, in the {look.name} "
+                    f"look they have {weight:.0f}"
+                )
+
+    def sizes(self) -> list[list[int]]:
+        """Return width and height of each frame in pixels: wide, then narrow."""
+        return [
+            [size for narrow in (False, True) for size in _size(drawn[Look(narrow)])]
+            for drawn in self.drawn
+        ]
+
+    def room(self) -> str:
+        """Return a style: width / height of the tallest frame, wide and narrow."""
+        tallest = {
+            name: max((drawn[look] for drawn in self.drawn), key=lambda one: one.height / one.width)
+            for name, look in {"wide": Look(False), "narrow": Look(True)}.items()
+        }
+        return "; ".join(f"--ensedu-{name}: {r.width} / {r.height}" for name, r in tallest.items())
+
+    def pictures(self, index: int, alt: str) -> str:
+        """Return one frame as HTML: a picture a theme, each for wide pages and for phones.
+
+        An image that is not displayed is not fetched, as it is lazy. Those of the class
+        "dark-light" the theme leaves as they are.
+        """
+        return "".join(
+            f'<picture class="ensedu-{"dark" if dark else "light"}">'
+            f'<source media="{PHONE}" srcset="{self._source(index, Look(True, dark))}" '
+            f"{self._sized(index, Look(True, dark))}>"
+            f'<img src="{self._source(index, Look(False, dark))}" alt="{escape(alt)}" '
+            f'{self._sized(index, Look(False, dark))} class="dark-light" loading="lazy"></picture>'
+            for dark in (False, True)
+        )
+
+    def _source(self, index: int, look: Look) -> str:
+        return FRAMES + self.file(index, look)
+
+    def _sized(self, index: int, look: Look) -> str:
+        width, height = _size(self.drawn[index][look])
+        return f'width="{width}" height="{height}"'
+
+
+def packed(frames: Sequence[str], name: str) -> str:
+    """Return a script with all frames: each element that they have, and of each frame which."""
+    elements: dict[str, int] = {}
+    found = [
+        [elements.setdefault(element, len(elements)) for element in ELEMENTS.split(frame)]
+        for frame in frames
+    ]
+    data = json.dumps([list(elements), found], ensure_ascii=False, separators=(",", ":"))
+    return f"(globalThis.enseduFrames ??= {{}})[{json.dumps(name)}] = {data};\n"
+
+
+def _kilobytes(text: str) -> float:
+    return len(gzip.compress(text.encode(), mtime=0)) / 1000
+
+
+def _size(rendering: Rendering) -> tuple[int, int]:
+    return rendering.width, rendering.height
+
+
+def stored(figure: matplotlib.figure.Figure, alt: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a figure beside a widget, as a notebook stores it, and what is said of it."""
+    width, height = (round(100 * inches) for inches in figure.get_size_inches())
+    picture = base64.b64encode(png(figure)).decode()
+    return {"image/png": picture}, {"image/png": {"width": width, "height": height, "alt": alt}}
+
+
+def embedded(data: Any) -> str:
+    """Return data as JSON for a script of a page."""
+    # "<" could end the script; as \u003c it is the same string.
+    return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+
+
+def pointed(figure: matplotlib.figure.Figure) -> list[tuple[str, list[float]]]:
+    """Return what bands of a figure say to a reader who points at them, and where they are.
+
+    They begin and end at shares of its height, from above.
+    """
+    bands = _bands(figure, POINTED)
+    return [(str(band.get_label()), [round(end, 4) for end in _ends(band)]) for band in bands]
+
+
+def kept(figure: matplotlib.figure.Figure) -> list[float]:
+    """Return where the band of a figure is that stays in sight; nothing if it has none.
+
+    It begins and ends at shares of its width, from above.
+    """
+    wide, high = figure.get_size_inches()
+    bands = _bands(figure, KEPT)
+    return [round(end * high / wide, 4) for band in bands[:1] for end in _ends(band)]
+
+
+def _bands(figure: matplotlib.figure.Figure, called: str) -> list[Rectangle]:
+    found = (artist for artist in figure.artists if artist.get_gid() == called)
+    return [artist for artist in found if isinstance(artist, Rectangle)]
+
+
+def _ends(band: Rectangle) -> tuple[float, float]:
+    return 1 - band.get_bbox().y1, 1 - band.get_bbox().y0
+
+
+def check_letters(figure: matplotlib.figure.Figure, look: Look) -> None:
+    """Raise ``ValueError`` for a text that is too small to be read on a page of this look."""
+    scale = COLUMN[look.narrow] / (72 * figure.get_figwidth())
+    # Of axes that are off, only what was written into them is seen.
+    of_axes = (axes.findobj(Text) if axes.axison else axes.texts for axes in figure.axes)
+    of_figure = [*figure.texts, *(text for key in figure.legends for text in key.get_texts())]
+    for text in itertools.chain(of_figure, *of_axes):
+        words, size = text.get_text(), text.get_size() * scale
+        if not words.strip() or not text.get_visible():
+            continue
+        least, shown = (LEAST_SCRIPT, SCRIPT * size) if SCRIPTS.search(words) else (LEAST, size)
+        if shown < least:
+            raise ValueError(
+                f"draw must give letters of {least} pixels or more on the {look.name} page, "
+                f"got {shown:.1f} in {words!r}"
+            )
+
+
+def ranges(figure: matplotlib.figure.Figure) -> dict[str, Any]:
+    """Return what a reader compares between frames: axes with their ticks, and color ranges.
+
+    The rows and columns of a matrix are none.
+    """
+    found: dict[str, Any] = {}
+    shown = [axes for axes in figure.axes if axes.axison and axes.get_visible()]
+    for number, axes in enumerate(shown):
+        if axes.images:
+            continue
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = axis.get_view_interval()
+            ticks = np.asarray(axis.get_ticklocs(), dtype=float)
+            inside = ticks[(ticks >= min(low, high)) & (ticks <= max(low, high))]
+            name = f"{axis.axis_name}-axis {number + 1}"
+            found[name] = (axis.get_scale(), float(low), float(high), *inside.tolist())
+    colors = {tuple(artist.get_clim()) for artist in color_mapped(figure)}
+    if colors:
+        found["color ranges"] = sorted(colors)
+    return found

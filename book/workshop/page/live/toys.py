@@ -1,0 +1,156 @@
+"""The data that a trainer starts from: the same points as in the browser, for a name and a seed.
+
+What a set is called, how many points it has and where they lie is written here, and given to the
+scripts; its curve, and where its classes lie, is a function in both languages.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu.common import checks
+from workshop.page.seeded_random import Random
+
+__all__ = ["TOYS", "points"]
+
+MOST_NOISE = 100.0
+
+
+def _evenly(x: float) -> float:
+    return 1.0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points of a regression: what it is called, where x lies, how many points, and their noise.
+
+    `truth` is the curve that they come from; `grows` is how its noise grows along x.
+    """
+
+    label: str
+    truth: Callable[[float], float]
+    regions: tuple[tuple[float, float], ...]
+    number: int
+    noise: float = 0.1
+    grows: Callable[[float], float] = _evenly
+    task = "regression"
+
+    def draw(self, random: Random, i: int, std: float) -> tuple[float, ...]:
+        """Draw the point of one index, for noise of one standard deviation."""
+        # Regions in turn, so that each has as many points as any other.
+        low, high = self.regions[i % len(self.regions)]
+        x = low + (high - low) * random.uniform()
+        return x, self.truth(x) + std * self.grows(x) * random.normal()
+
+    def described(self) -> dict[str, Any]:
+        """Return all but the functions."""
+        return {
+            "label": self.label, "task": self.task, "regions": self.regions, "number": self.number,
+            "noise": self.noise,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Points to classify: what they are called, how many classes and points, and their noise.
+
+    `place` is where a point of a class lies, for a number in [0, 1).
+    """
+
+    label: str
+    classes: int
+    number: int
+    noise: float
+    place: Callable[[float, int], tuple[float, float]]
+    task = "classification"
+    truth = None
+
+    def draw(self, random: Random, i: int, std: float) -> tuple[float, ...]:
+        """Draw the point of one index, for noise of one standard deviation."""
+        x, y = self.place(random.uniform(), i % self.classes)
+        return x + std * random.normal(), y + std * random.normal(), float(i % self.classes)
+
+    def described(self) -> dict[str, Any]:
+        """Return all but the function."""
+        return {
+            "label": self.label, "task": self.task, "classes": self.classes, "number": self.number,
+            "noise": self.noise,
+        }  # fmt: skip
+
+
+def _moon(t: float, label: int) -> tuple[float, float]:
+    x, y = 2 * math.cos(math.pi * t), 2 * math.sin(math.pi * t)
+    return (1.4 - x - 0.4, 0.5 - y) if label else (x - 1, y - 0.5)
+
+
+def _spiral(t: float, label: int) -> tuple[float, float]:
+    angle = 3 * math.pi * math.sqrt(t) + math.pi * label
+    radius = 0.35 + 3 * math.sqrt(t)
+    return radius * math.cos(angle), radius * math.sin(angle)
+
+
+def _blob(t: float, label: int) -> tuple[float, float]:
+    angle = math.pi * (0.5 + 2 * label / 3)
+    return 2 * math.cos(angle), 2 * math.sin(angle)
+
+
+#: Their functions are those of ``toys.js``.
+TOYS = {
+    "gap": Curve(
+        "wave with a gap", lambda x: math.sin(1.5 * x) + 0.2 * x, ((-4.0, -1.0), (1.5, 4.0)), 60
+    ),
+    "cubic": Curve("cubic with a gap", lambda x: x**3 / 25, ((-4.0, -1.5), (1.5, 4.0)), 40, 0.12),
+    "step": Curve("step", lambda x: -1.0 if x < 0 else 1.0, ((-4.0, 4.0),), 50),
+    "wave": Curve(
+        "wave, noise grows",
+        lambda x: math.sin(1.2 * x),
+        ((-4.0, 4.0),),
+        80,
+        grows=lambda x: 0.3 + 1.7 * (x + 4) / 4,
+    ),
+    "clusters": Curve("two clusters", lambda x: math.cos(x + 0.8), ((-3.5, -2.3), (2.0, 3.7)), 60),
+    "moons": Plane("two moons", 2, 100, 0.2, _moon),
+    "spirals": Plane("two spirals", 2, 160, 0.08, _spiral),
+    "blobs": Plane("three blobs", 3, 90, 0.5, _blob),
+}
+
+
+def described() -> dict[str, Any]:
+    """Return all sets for the scripts, without their functions."""
+    return {name: toy.described() for name, toy in TOYS.items()}
+
+
+def rounded(value: float) -> float:
+    """Round to 0.001, halves upwards, as the browser does."""
+    return math.floor(value * 1000 + 0.5) / 1000
+
+
+def points(name: str, noise: float | None = None, seed: int = 0) -> Float[Array, "N columns"]:
+    """Return the points of a toy set: (N, 2), x and y, or (N, 3), two inputs and a class.
+
+    Parameters
+    ----------
+    name
+        A key of `TOYS`.
+    noise
+        Standard deviation of what is added to each point, up to 100; by default the set's own.
+    seed
+        Of the draws; one seed gives the points that the browser draws from it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an unknown name, other noise, and a seed that is no integer from 0 up.
+    """
+    toy = TOYS[checks.one_of("name", name, TOYS)]
+    std = toy.noise if noise is None else checks.not_negative("noise", noise)
+    if std > MOST_NOISE:
+        raise ValueError(f"noise must be from 0 to {MOST_NOISE:g}, got {std:g}")
+    random = Random(checks.natural_int("seed", seed) * 4 + 1000003)
+    drawn = (toy.draw(random, i, std) for i in range(toy.number))
+    return np.array([[rounded(value) for value in point] for point in drawn])

@@ -1,0 +1,93 @@
+"""The scripts of the trainer, with the labels and colors of the book."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import Colormap, to_hex
+
+from ensedu.methods import METHODS, Method
+from workshop import plot
+from workshop.page.digit import drawings, stored_networks
+from workshop.page.live import shared_numbers, toys, trainer_state
+from workshop.page.method_rows import method_row
+from workshop.page.scripts import Bundle
+from workshop.plot import style
+
+__all__ = ["BUNDLE", "CLASSES", "house", "network_row"]
+
+#: Colors of up to three classes, which are no method's.
+CLASSES = {"light": ("#b08a1e", "#0d4f63", "#5f9e4f"), "dark": ("#f2d35e", "#3a9db5", "#a6d98a")}
+#: How much of a method's color the band of the noise has, that of the members, and the edge.
+NOISE = {"light": 0.16, "dark": 0.36}
+DIFFER = {"light": 0.3, "dark": 0.33}
+EDGE = {"light": 0.4, "dark": 0.75}
+#: How much of the ink is in lines of members and of their mean.
+LIFT = {"light": 0.0, "dark": 0.65}
+
+
+def house() -> dict[str, Any]:
+    """Return the labels and colors of the book, for the scripts."""
+
+    def look(dark: bool, heat: Colormap) -> dict[str, Any]:
+        own = style.DARK if dark else {}
+        name = "dark" if dark else "light"
+        colors = {method: own.get(color, color) for method, color in plot.PALETTE.items()}
+        plain = {"ink": style.INK, "muted": style.MUTED, "grid": style.GRID, "page": style.PAGE}
+        plain["doubt"] = style.DOUBT
+        return {key: own.get(color, color) for key, color in plain.items()} | {
+            "colors": colors,
+            "classes": CLASSES[name],
+            "noise": NOISE[name],
+            "differ": DIFFER[name],
+            "edge": EDGE[name],
+            "lift": LIFT[name],
+            "heat": [to_hex(heat(place)) for place in np.linspace(0, 1, 33)],
+        }
+
+    labels = {key: method.label for key, method in METHODS.items()}
+    return {
+        "labels": labels,
+        "light": look(False, style.HEAT),
+        "dark": look(True, style.DARK_HEAT),
+    }
+
+
+def network_row(row: Method) -> dict[str, Any]:
+    """Return what the networks of a page know of a method.
+
+    Beside its row: how its members may start, which arrays are distributions, by their name
+    without ``_mean``, and the mean of their prior.
+    """
+    means = (array.name for array in row.arrays if array.name.endswith("_mean"))
+    return method_row(row) | {
+        "starts": trainer_state.starts_of(row),
+        "distributions": [name.removesuffix("_mean") for name in means],
+        "prior_loc": shared_numbers.prior_loc(row),
+    }
+
+
+#: The trainer, and the drawing of digits.
+BUNDLE = Bundle(
+    "ensedu",
+    worker=(
+        "common/random", "live/arrays", "live/member_matrices", "live/network", "live/losses",
+        "live/adam", "live/toys", "live/forecast", "live/behind", "live/labels", "live/paint",
+        "live/cloud", "live/painter", "live/worker",
+    ),
+    worker_constants=lambda: {
+        "METHODS": {method: network_row(METHODS[method]) for method in trainer_state.STARTS},
+        "TRAINING": shared_numbers.described(),
+        "HOUSE": house(),
+        "TOY_SETS": toys.described(),
+    },
+    page=(
+        "common/fields", "live/pasted", "live/link", "live/runner", "live/story", "live/python",
+        "live/guides", "common/controls", "live/trainer", "live/editor", "live/stage",
+        "live/settings", "live/gauge", "live/app", "digit/bits", "digit/networks", "digit/words",
+        "digit/pad", "digit/answers", "digit/figure", "common/widget", "live/start",
+    ),
+    constants=lambda: {
+        "SETTINGS": trainer_state.described(),
+        "DIGIT": drawings.described() | stored_networks.described(),
+    },
+)  # fmt: skip

@@ -1,0 +1,326 @@
+"""The state of a trainer, checked: one dictionary in Python, in the browser, in a link."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ensedu.common import checks
+from ensedu.methods import METHODS, Method
+from workshop.page import slider_checks
+from workshop.page.fields import Choice, Field, RealNumber, WholeNumber
+from workshop.page.live import toys
+from workshop.page.live.shared_numbers import CLASSES, FURTHEST, MOST_POINTS, START_STDS
+
+__all__ = [
+    "DEFAULTS", "FIELDS", "SIDE", "STARTS", "TASKS", "array_of", "as_text", "changed", "checked",
+    "checked_points", "described", "listed", "pointed", "rechecked", "shapes", "sides", "sizes",
+    "starts_of", "without_points",
+]  # fmt: skip
+
+
+def starts_of(row: Method) -> tuple[str, ...]:
+    """Return which starts a method has; the first is where it starts by default."""
+    if not row.modulated:
+        return ("different", "same") if row.members else ("different",)
+    near_one = tuple(START_STDS)
+    if row.spread:
+        return (*near_one, "signs", "same")
+    return ("signs", *reversed(near_one), "same")
+
+
+#: Which starts a method has; the first is where it starts by default.
+STARTS = {key: starts_of(row) for key, row in METHODS.items() if not row.body}
+TASKS = ("regression", "classification")
+
+#: What the second network of a comparison has for itself, too.
+SIDE: dict[str, Field] = {
+    "method": Choice(tuple(STARTS)),
+    "ensemble_size": WholeNumber(1, 16),
+    "start": Choice(tuple(dict.fromkeys(start for starts in STARTS.values() for start in starts))),
+    "loss": Choice(("mean", "mixture")),
+    "kl_weight": RealNumber(0, 1000),
+}
+FIELDS: dict[str, Field] = {
+    "task": Choice(TASKS),
+    "data": Choice(("own", *toys.TOYS)),
+    "noise": RealNumber(0.01, 2),
+    "seed": WholeNumber(0, 999_999),
+    **SIDE,
+    "width": WholeNumber(2, 100),
+    "hidden_layers": WholeNumber(1, 3),
+    "activation": Choice(("relu", "tanh")),
+    "parametrization": Choice(("standard", "ntk")),
+    "head": Choice(("mean", "variance")),
+    "lr": RealNumber(1e-6, 1e9),
+    "weight_decay": RealNumber(0, 10),
+    "prior_scale": RealNumber(0.001, 100),
+    "initial_std": RealNumber(0.001, 10),
+    "p": RealNumber(0, 0.9),
+}
+DEFAULTS = {
+    "ensemble_size": 4, "loss": "mean", "kl_weight": 1.0, "width": 50, "hidden_layers": 2,
+    "activation": "relu", "parametrization": "standard", "head": "mean", "lr": 0.01,
+    "weight_decay": 0.0, "prior_scale": 1.0, "initial_std": 0.01, "p": 0.05, "seed": 0,
+}  # fmt: skip
+
+
+def described() -> dict[str, Any]:
+    """Return what the scripts know of a state: its fields, those of one side, and the defaults."""
+    return {
+        "fields": {name: field.described() for name, field in FIELDS.items()},
+        "side": list(SIDE),
+        "defaults": DEFAULTS,
+    }
+
+
+def checked_points(value: Any) -> np.ndarray:
+    """Return points as a float64 array, (N, 2) or (N, 3), rounded to 0.001, that is read-only.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything but up to 500 points of finite numbers from -100 to 100, two columns (x, y) or
+        three (two inputs, and a class 0, 1 or 2).
+    """
+    accepted = "an array (N, 2) of x and y, or (N, 3) of two inputs and a class"
+    array = slider_checks.as_array("points", value, accepted)
+    if array.size == 0 and array.ndim < 2:
+        array = np.zeros((0, 2))
+    if array.dtype.kind not in "fiu" or np.ma.isMaskedArray(array):
+        raise TypeError(f"points must be {accepted}, got {checks.given_array(value)}")
+    if array.ndim != 2 or array.shape[1] not in (2, 3):
+        raise ValueError(f"points must be {accepted}, got one of shape {array.shape}")
+    if len(array) > MOST_POINTS:
+        raise ValueError(f"points must be up to {MOST_POINTS}, got {len(array)}")
+    array = np.array(array, dtype=np.float64, subok=False)
+    places = array[:, :2]
+    if not np.isfinite(array).all() or (np.abs(places) > FURTHEST).any():
+        raise ValueError(f"points must hold finite numbers from -{FURTHEST:g} to {FURTHEST:g}")
+    if array.shape[1] == 3 and not np.isin(array[:, 2], range(CLASSES)).all():
+        raise ValueError("points must have 0, 1 or 2 in their third column, the class")
+    places[...] = np.floor(places * 1000 + 0.5) / 1000
+    array += 0.0  # no -0
+    array.flags.writeable = False
+    return array
+
+
+def checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the whole state that these arguments of `live` describe.
+
+    ``points`` may be None, ``data``, ``noise``, ``ensemble_size`` and ``start`` as well; then the
+    preset or the method says what they are.
+    """
+    values = dict(given)
+    points, data = values.pop("points"), values.pop("data")
+    if data is not None:
+        FIELDS["data"].checked("data", data)
+    if points is None and data == "own":
+        raise ValueError("points must be an array for the data 'own', got None")
+    if points is None:
+        data = data or "gap"
+        toy = toys.TOYS[data]
+        task, noise = toy.task, toy.noise
+    else:
+        points, data, noise = checked_points(points), data or "own", 0.1
+        task = TASKS[points.shape[1] - 2]
+        if data != "own":
+            noise = toys.TOYS[data].noise
+            if toys.TOYS[data].task != task:
+                raise ValueError(
+                    f"data must be 'own' or a preset for {task} beside these points, got {data!r}"
+                )
+    values |= {"task": task, "data": data}
+    values["noise"] = noise if values["noise"] is None else values["noise"]
+    other = values.pop("other")
+    values = _with_usual_start(values)
+    state = {name: field.checked(name, values[name]) for name, field in FIELDS.items()}
+    _check_fit("", state)
+    if points is None:
+        points = toys.points(data, state["noise"], state["seed"])
+    return state | {"other": _checked_other(other, state), "axes": None, "points": listed(points)}
+
+
+def changed(state: Mapping[str, Any], given: Any) -> dict[str, Any]:
+    """Return a state in which some options have changed.
+
+    Another preset, or its noise, draws new points. Another method has one start or one number of
+    members less or more: what it does not have becomes its default, unless it was asked for.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(f"options must be a dict of names to values, got {checks.given(given)}")
+    accepted = (*FIELDS, "other", "axes")
+    for name in given:
+        if name not in accepted:
+            raise ValueError(
+                f"options has the key {checks.shown(name)}, accepted are {', '.join(accepted)}"
+            )
+    data = FIELDS["data"].checked("options['data']", given.get("data", state["data"]))
+    method = SIDE["method"].checked("options['method']", given.get("method", state["method"]))
+    new = {**state, **given}
+    if data != state["data"] and data != "own":
+        toy = toys.TOYS[data]
+        new = {**state, "task": toy.task, "noise": toy.noise, "axes": None, **given}
+    if method != state["method"]:
+        if new["start"] == state["start"] and state["start"] not in STARTS[method]:
+            new["start"] = STARTS[method][0]
+        if new["ensemble_size"] == state["ensemble_size"] and "single" in (method, state["method"]):
+            new["ensemble_size"] = 1 if method == "single" else DEFAULTS["ensemble_size"]
+    new["noise"] = FIELDS["noise"].checked("options['noise']", new["noise"])
+    if data != "own" and (data != state["data"] or new["noise"] != state["noise"]):
+        seed = FIELDS["seed"].checked("options['seed']", new["seed"])
+        new["points"] = listed(toys.points(data, new["noise"], seed))
+    return rechecked(new)
+
+
+def rechecked(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a state, if each of its values can be, and they fit each other."""
+    named = {
+        name: field.checked(f"options[{name!r}]", state[name]) for name, field in FIELDS.items()
+    }
+    data, task = named["data"], named["task"]
+    if data != "own" and toys.TOYS[data].task != task:
+        raise ValueError(
+            f"options['task'] must be {toys.TOYS[data].task!r} for the data {data!r}, got {task!r}"
+        )
+    points = checked_points(state["points"])
+    if len(points) and points.shape[1] != _columns_of(task):
+        raise ValueError(
+            f"options['task'] must fit the points, which have {points.shape[1]} columns, "
+            f"got {task!r}"
+        )
+    _check_fit("options", named)
+    other = _checked_other(state["other"], named, "options['other']")
+    return named | {"other": other, "axes": _checked_axes(state["axes"]), "points": listed(points)}
+
+
+def pointed(state: Mapping[str, Any], points: np.ndarray) -> dict[str, Any]:
+    """Return a state with other points, as `checked_points` returns them."""
+    # The reader's own units are those of both columns, and of the task.
+    task = TASKS[points.shape[1] - 2] if len(points) else state["task"]
+    axes = state["axes"] if task == state["task"] else None
+    return {**state, "task": task, "data": "own", "axes": axes, "points": listed(points)}
+
+
+def array_of(state: Mapping[str, Any]) -> np.ndarray:
+    """Return a state's points as an array, (N, 2) or (N, 3)."""
+    return checked_points(np.array(state["points"], float).reshape(-1, _columns_of(state["task"])))
+
+
+def listed(points: np.ndarray) -> list[list[float | int]]:
+    """Return points as JSON has them: the class is an integer."""
+    return [[*point[:2], *map(int, point[2:])] for point in points.tolist()]
+
+
+def sides(state: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what says which networks are trained: one, or two side by side."""
+    return [state, state["other"]] if state["other"] else [state]
+
+
+def sizes(state: Mapping[str, Any]) -> list[int]:
+    """Return the sizes of the layers: inputs, hidden widths, outputs."""
+    plane = state["task"] == "classification"
+    classes = 3 if any(point[2:] == [2] for point in state["points"]) else 2
+    outputs = classes if plane else 2 if state["head"] == "variance" else 1
+    return [2 if plane else 1, *[state["width"]] * state["hidden_layers"], outputs]
+
+
+def shapes(state: Mapping[str, Any]) -> list[dict[str, tuple[int, ...]]]:
+    """Return the shape of each trained array by name, such as "0.weight", of each network."""
+    found = []
+    layers = sizes(state)
+    for side in sides(state):
+        letters = {"M": side["ensemble_size"]}
+        arrays = {}
+        for i in range(len(layers) - 1):
+            letters |= {"m": layers[i], "n": layers[i + 1]}
+            for array in METHODS[side["method"]].arrays:
+                arrays[f"{i}.{array.name}"] = tuple(letters[key] for key in array.shape.split())
+        found.append(arrays)
+    return found
+
+
+def without_points(state: Mapping[str, Any]) -> MappingProxyType[str, Any]:
+    """Return what a reader knows as the options, read-only."""
+    return MappingProxyType({name: state[name] for name in state if name != "points"})
+
+
+def as_text(state: Mapping[str, Any]) -> str:
+    """Return how a trainer shows as text."""
+    methods = " and ".join(side["method"] for side in sides(state))
+    return f"Live({methods}, {state['data']})"
+
+
+def _columns_of(task: str) -> int:
+    return TASKS.index(task) + 2
+
+
+def _with_usual_start(values: dict[str, Any], name: str = "method") -> dict[str, Any]:
+    """Fill in how many members a method has, and where it starts, where that is None."""
+    method = SIDE["method"].checked(name, values["method"])
+    usual = {
+        "ensemble_size": 1 if method == "single" else DEFAULTS["ensemble_size"],
+        "start": STARTS[method][0],
+    }
+    return values | {name: value for name, value in usual.items() if values[name] is None}
+
+
+def _check_fit(where: str, values: Mapping[str, Any]) -> None:
+    """Check that a method has this start, and a single network one member."""
+    method, start, M = (values[name] for name in ("method", "start", "ensemble_size"))
+    title = {name: f"{where}[{name!r}]" if where else name for name in ("start", "ensemble_size")}
+    if start not in STARTS[method]:
+        accepted = ", ".join(map(repr, STARTS[method]))
+        raise ValueError(
+            f"{title['start']} must be one of {accepted} for {method!r}, got {start!r}"
+        )
+    if method == "single" and M != 1:
+        raise ValueError(f"{title['ensemble_size']} must be 1 for 'single', got {M}")
+
+
+def _checked_other(
+    given: Any, state: Mapping[str, Any], name: str = "other"
+) -> dict[str, Any] | None:
+    """Return the second network's own options; what is not given is as in the first."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"{name} must be None or a dict such as {{'method': 'single'}}, "
+            f"got {checks.given(given)}"
+        )
+    for key in given:
+        if key not in SIDE:
+            raise ValueError(
+                f"{name} has the key {checks.shown(key)}, accepted are {', '.join(SIDE)}"
+            )
+    usual = {key: state[key] for key in SIDE}
+    method = SIDE["method"].checked(f"{name}['method']", given.get("method", usual["method"]))
+    if method != usual["method"]:
+        usual |= {"start": None, "ensemble_size": None}
+    values = _with_usual_start({**usual, **given})
+    found = {key: field.checked(f"{name}[{key!r}]", values[key]) for key, field in SIDE.items()}
+    _check_fit(name, found)
+    return found
+
+
+def _checked_axes(given: Any) -> list[dict[str, Any]] | None:
+    """Check what the reader's own columns are called, and their units."""
+    if given is None:
+        return None
+    try:
+        first, second = (
+            {
+                "name": checks.text("name", axis["name"]),
+                "middle": checks.real("middle", axis["middle"]),
+                "unit": checks.real("unit", axis["unit"], low=0.0),
+            }
+            for axis in given
+        )
+    except (TypeError, ValueError, KeyError, IndexError):
+        raise ValueError(
+            "options['axes'] must be None or a pair of dicts with a name, a middle and a unit "
+            f"above 0, got {checks.given(given)}"
+        ) from None
+    return [first, second]

@@ -1,0 +1,377 @@
+"""What a contest says of each contestant: who helps, by how much, and what is unknown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from numpy import ndarray as Array
+
+from ensedu.common import checks
+from ensedu.methods import METHODS
+from workshop.plot import figure_checks
+from workshop.plot.panels import (
+    EDGE,
+    LINE,
+    TITLE,
+    Ends,
+    Number,
+    axis_ends,
+    cut_to_lines,
+    decimal,
+    ends_around_zero,
+    inches,
+    keep_in_sight,
+    key_rows,
+    place,
+    say_where_pointed,
+    set_row_axis,
+    write,
+    write_key,
+)
+from workshop.plot.style import (
+    INK,
+    MARKERS,
+    MUTED,
+    PAGE,
+    PALETTE,
+    SHARED,
+    Figure,
+    house_style,
+    label,
+    look,
+)
+from workshop.plot.text_layout import SMALL
+
+#: Inches: of a row, and of the lane of its interval and that of its dots from the row's top.
+ROW, LANES = 0.31, (0.085, 0.19)
+#: Inches: how wide names and words may be, for the ends of tick labels, and below for the ticks.
+NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.2, 0.32
+#: Inches around axes, for a number beside an arrowhead: on a wide page, and on a narrow one.
+AIRS = 0.34, 0.25
+#: The difference up to which two contestants are practically equal.
+EQUAL = 0.25
+#: How strong its band is, on a light page and on a dark one.
+BAND = 0.25
+#: Rows from which on the numbers of the axis stand above them as well.
+LONG = 8
+#: Points from an end of the axis to such a number.
+BESIDE = 5
+#: Inches between two words on one line.
+APART = 0.15
+#: Inches from the upper end of the axis to the first row.
+ABOVE = 0.05
+#: Which way is better.
+WAYS = "\N{LEFTWARDS ARROW} better", "worse \N{RIGHTWARDS ARROW}"
+#: What a mark and its line mean, and what an arrowhead does.
+MEANS, OUTSIDE = "middle of the dots, and its interval", "further out"
+#: Words of what is not known, whose marker is hollow.
+UNKNOWN = ("unclear", "")
+
+
+@dataclass(frozen=True, eq=False)
+class PooledEffect:
+    """How a contestant differs from a reference over several sources of data.
+
+    Attributes
+    ----------
+    interval
+        (low, middle, high) of the median over sources.
+    sources
+        (k,), the difference of each source, or of the one that is shown.
+    word
+        What all this says, such as "better". The marker of what is "unclear", or says nothing, is
+        hollow.
+    method
+        A key of `ensedu.methods.METHODS`, for its color and marker; by default gray, and a dot.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For numbers that do not rise, no sources, and an unknown method.
+    """
+
+    interval: tuple[Number, Number, Number]
+    sources: Sequence[Number] | Float[Array, " k"]
+    word: str
+    method: str | None = None
+
+    def __post_init__(self) -> None:
+        figure_checks.interval("interval", self.interval)
+        figure_checks.series("sources", self.sources, least=1)
+        figure_checks.text("word", self.word)
+        if self.method is not None:
+            checks.one_of("method", self.method, METHODS)
+
+
+def forest(
+    effects: Mapping[str, PooledEffect],
+    *,
+    xlabel: str,
+    reference: str = "one network",
+    xlim: Ends | None = None,
+    words: Sequence[str] = (),
+    places: int = 1,
+) -> Figure:
+    """Draw a row a contestant, the best first: a middle, its interval, and each source as a dot.
+
+    A row's only dot is larger than one of several, which may lie upon each other. What leaves the
+    axis is an arrowhead at its end, with a number beside it if it is several. On a wide page names
+    stand to the left of their rows and words to the right; on a narrow one both stand above their
+    rows. On a page with sliders a row says its numbers where a reader points at it, and of many
+    rows the axis stays in sight on a phone.
+
+    Parameters
+    ----------
+    effects
+        Names, or keys of methods, to `PooledEffect`, in any order.
+    xlabel
+        What a difference of 1 is, in words.
+    reference
+        What stands at 0.
+    xlim
+        Ends of the axis, around 0, the band of what is practically equal, and all middles. By
+        default it holds all intervals; some dots may leave it.
+    words
+        Words of other figures with the same axis, which all begin and end where this one does.
+    places
+        For so many rows there is room, if they are fewer: figures that take each other's place are
+        then equally high.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything but PooledEffects, other words and numbers, and ends that do not hold what
+        they must.
+    """
+    rows = figure_checks.mapping("effects", effects, "PooledEffects")
+    for name, row in rows.items():
+        if not isinstance(row, PooledEffect):
+            raise TypeError(f"effects[{name!r}] must be a PooledEffect, got {checks.given(row)}")
+    for name, value in (("xlabel", xlabel), ("reference", reference)):
+        figure_checks.text(name, value)
+    if not isinstance(words, list | tuple):
+        raise TypeError(f"words must be a list or tuple of texts, got {checks.given(words)}")
+    for i, word in enumerate(words):
+        figure_checks.text(f"words[{i}]", word)
+    ends = _checked_ends(rows, xlim)
+    places = max(len(rows), checks.positive_int("places", places))
+    best = sorted(rows, key=lambda name: rows[name].interval[1])
+    rows = {name: rows[name] for name in best}
+    with house_style():
+        # With ends of its own an axis may have an arrowhead in another figure with the same ends.
+        cut = xlim is not None or any(_leaves(row, ends) for row in rows.values())
+        return _draw(rows, xlabel, reference, ends, words, cut, places)
+
+
+def _draw(
+    rows: Mapping[str, PooledEffect], xlabel: str, reference: str, ends: Ends,
+    others: Sequence[str], cut: bool, places: int,
+) -> Figure:  # fmt: skip
+    narrow = look().narrow
+    air = AIRS[narrow]
+    room = look().width - 2 * EDGE
+    bold: dict[str, Any] = {"weight": "bold", "size": TITLE}
+    known: dict[str, dict[str, Any]] = {
+        name: {} if row.word in UNKNOWN else {"weight": "bold"} for name, row in rows.items()
+    }  # fmt: skip
+    if narrow:
+        left = right = EDGE + air
+        words = {
+            name: cut_to_lines(row.word, WORDS, 1, **known[name]) for name, row in rows.items()
+        }
+        names = {
+            name: cut_to_lines(
+                label(name), room - 2 * air - inches(words[name], **known[name]), 1, **bold
+            )
+            for name in rows
+        }  # fmt: skip
+        above = LINE + 0.04
+    else:
+        names = {name: cut_to_lines(label(name), NAMES, 2, **bold) for name in rows}
+        words = {
+            name: cut_to_lines(row.word, WORDS, 2, **known[name]) for name, row in rows.items()
+        }
+        left = EDGE + air + max(inches(name, TITLE, "bold") for name in names.values())
+        every = [*words.values(), *(cut_to_lines(word, WORDS, 2, weight="bold") for word in others)]
+        right = EDGE + air + max(inches(word, weight="bold") for word in every)
+        above = 0.0
+    width = look().width - left - right
+    lines = max(text.count("\n") for text in (*names.values(), *words.values()))
+    step = ROW + above + LINE * lines
+    below_ways = not _stands_between(reference, width, ends)
+    key = _key(alone=all(len(row.sources) == 1 for row in rows.values()), cut=cut)
+    ways = LINE * key_rows(key) + EDGE + 0.08
+    top = ways + LINE * (1 + below_ways + (places >= LONG)) + 0.04
+    under = cut_to_lines(xlabel, room, 3)
+    high = ABOVE + step * places
+    below = top + high + LINE + TICKS + LINE * (1 + under.count("\n")) + 0.08
+    figure = Figure(figsize=(look().width, below))
+    axes = place(figure, left, top, width, high + LINE)
+    axes.set_ylim(high + LINE, 0)
+    axes.axvspan(-EQUAL, EQUAL, LINE / (high + LINE), color=MUTED, alpha=BAND, lw=0, zorder=0)
+    for k, (name, row) in enumerate(rows.items()):
+        y = ABOVE + k * step + above
+        _draw_row(axes, row, y, ends, name)
+        say_where_pointed(figure, top + y - above, step, _numbers(row, name, ends))
+        own = PALETTE.get(row.method or name, MUTED)
+        style: dict[str, Any] = {"va": "baseline" if narrow else "center", "linespacing": 1.0}
+        said = style | known[name] | {"color": INK if known[name] else SHARED}
+        if narrow:
+            at = top + y - 0.06
+            paper = {"facecolor": PAGE, "lw": 0, "pad": 1.2}
+            write(figure, left, at, names[name], color=own, weight="bold", bbox=paper, **style)
+            write(figure, left + width, at, words[name], ha="right", bbox=paper, **said)
+        else:
+            at = top + y + LANES[0]
+            write(
+                figure, left - air, at, names[name], ha="right", color=own, weight="bold",
+                **style | {"fontsize": TITLE},
+            )  # fmt: skip
+            write(figure, left + width + air, at, words[name], **said)
+    set_row_axis(axes, ends, width, OUT)
+    if places >= LONG:
+        axes.tick_params(axis="x", labeltop=True)
+        keep_in_sight(figure, ways, top - ways)
+    write_key(figure, key)
+    _write_directions(figure, ways, left, width, reference, ends, below_ways)
+    equal = cut_to_lines("practically equal", width, 1)
+    half = inches(equal) / 2
+    middle = left + min(max(_along(0, width, ends), half), width - half)
+    write(
+        figure, middle, top + high + LINE / 2, equal, ha="center", va="center", color=MUTED,
+        bbox={"facecolor": PAGE, "lw": 0, "pad": 0.8},
+    )  # fmt: skip
+    write(
+        figure, EDGE + room / 2, top + high + LINE + TICKS, under, ha="center", va="top",
+        color=MUTED,
+    )  # fmt: skip
+    return figure
+
+
+def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str) -> None:
+    """Draw the interval of a row in its upper lane, and its sources in the lower one."""
+    upper, lower = (top + lane for lane in LANES)
+    method = row.method or name
+    own, called = PALETTE.get(method, SHARED), label(name)
+    low, middle, high = row.interval
+    inside = [value for value in row.sources if ends[0] < value < ends[1]]
+    axes.plot(
+        inside, [lower] * len(inside), ls="", marker="o", color=own, label=f"{called}, sources",
+        **_dot(len(row.sources) == 1),
+    )  # fmt: skip
+    axes.plot(
+        [low, high], [upper, upper], color=own, lw=3.4, solid_capstyle="butt",
+        label=f"{called}, interval",
+    )  # fmt: skip
+    axes.plot(
+        [middle], [upper], marker=MARKERS.get(method, "o"), ms=9.5, color=own, mew=1.3,
+        mfc=PAGE if row.word in UNKNOWN else own, label=f"{called}, middle",
+    )  # fmt: skip
+    for values, y in ((row.sources, lower), ((low, high), upper)):
+        for end, marker, outwards, count in (
+            (ends[0], "<", -1, sum(value <= ends[0] for value in values)),
+            (ends[1], ">", 1, sum(value >= ends[1] for value in values)),
+        ):
+            if count:
+                axes.plot(
+                    [end], [y], marker=marker, ms=7.5, color=own, mec=PAGE, mew=1, clip_on=False,
+                    label=f"{called}, {count} beyond",
+                )  # fmt: skip
+            if count > 1:
+                axes.annotate(
+                    f"{count}", (end, y), (BESIDE * outwards, 0), textcoords="offset points",
+                    ha="left" if outwards > 0 else "right", va="center", color=own,
+                    fontsize=SMALL,
+                )  # fmt: skip
+
+
+def _numbers(row: PooledEffect, name: str, ends: Ends) -> str:
+    """Return the numbers of a row in lines, as a reader points at it."""
+    digits = 2 if ends[1] - ends[0] >= 1 else 3
+    low, middle, high, first = (decimal(value, digits) for value in (*row.interval, row.sources[0]))
+    lower = sum(value < 0 for value in row.sources)
+    return "\n".join(
+        (
+            f"{label(name)}: {row.word}" if row.word else label(name),
+            f"middle {middle} ({low} to {high})",
+            f"this data set: {first}" if len(row.sources) == 1
+            else f"lower on {lower} of {len(row.sources)} data sets",
+        )
+    )  # fmt: skip
+
+
+def _along(value: Number, width: Number, ends: Ends) -> float:
+    """Return how many inches right of the axis's beginning a value stands, inside of it."""
+    low, high = ends
+    return width * (min(max(value, low), high) - low) / (high - low)
+
+
+def _leaves(row: PooledEffect, ends: Ends) -> bool:
+    """Say whether an arrowhead stands in a row."""
+    return any(not ends[0] < value < ends[1] for value in (*row.sources, *row.interval))
+
+
+def _key(*, alone: bool, cut: bool) -> dict[str, dict[str, Any]]:
+    """Return what the marks of all rows mean; dots are alone if no row has several."""
+    key: dict[str, dict[str, Any]] = {
+        MEANS: {"color": MUTED, "lw": 3.4, "marker": "o", "ms": 8},
+        f"{'this' if alone else 'each'} data set": {
+            "color": MUTED, "ls": "", "marker": "o", **_dot(alone), "alpha": None,
+        },
+    }  # fmt: skip
+    if cut:
+        key[OUTSIDE] = {"color": MUTED, "ls": "", "marker": "<", "ms": 7, "mew": 0}
+    return key
+
+
+def _write_directions(
+    figure: Figure, top: Number, left: Number, width: Number, reference: str, ends: Ends,
+    below: bool,
+) -> None:  # fmt: skip
+    """Write which way is better, and what stands at 0: between both, or below them."""
+    low, high = left, left + width
+    for x, ha, text in zip((low, high), ("left", "right"), WAYS, strict=True):
+        write(figure, x, top + LINE / 2, text, va="center", ha=ha, color=INK)
+    words = cut_to_lines(reference, width, 1, weight="bold")
+    half, zero = inches(words, weight="bold") / 2, left + _along(0, width, ends)
+    if below:
+        low, high = EDGE, look().width - EDGE
+    else:
+        first, last = (inches(text) + APART / 2 for text in WAYS)
+        low, high = low + first, high - last
+    middle = min(max(zero, low + half), high - half)
+    write(
+        figure, middle, top + (0.5 + below) * LINE, words, va="center", ha="center", weight="bold",
+        color=PALETTE["single"],
+    )  # fmt: skip
+
+
+def _stands_between(reference: str, width: Number, ends: Ends) -> bool:
+    """Say whether what stands at 0 has room there, between the words for both ways."""
+    first, last = (inches(words) + APART / 2 for words in WAYS)
+    half, zero = inches(reference, weight="bold") / 2, _along(0, width, ends)
+    return first + half <= zero <= width - last - half
+
+
+def _dot(alone: bool) -> dict[str, Any]:
+    """Return the size of a source's dot, and how faint it is: not at all if a row has no other."""
+    return {"ms": 6.5, "mec": PAGE, "mew": 0.7} if alone else {"ms": 4.5, "alpha": 0.55, "mew": 0}
+
+
+def _checked_ends(rows: Mapping[str, PooledEffect], xlim: Any) -> Ends:
+    """Return the ends of the axis: around all middles and the band, by default all intervals."""
+    if xlim is None:
+        drawn = chain.from_iterable(row.interval for row in rows.values())
+        return ends_around_zero([-EQUAL, EQUAL, *drawn])
+    low, high = axis_ends("xlim", xlim)
+    held = np.array([-EQUAL, EQUAL, *(row.interval[1] for row in rows.values())])
+    if low >= held.min() or high <= held.max():
+        raise ValueError(
+            f"xlim must hold the band and all middles, {held.min():g} to {held.max():g}, "
+            f"got {low:g} to {high:g}"
+        )
+    return low, high

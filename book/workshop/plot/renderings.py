@@ -1,0 +1,67 @@
+"""A figure as SVG, in the four looks of the book."""
+
+import io
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.figure
+
+from workshop.plot.compact import compact
+from workshop.plot.style import DARK, INK, Look, house_style, rendering
+
+COLOR = re.compile(r'(?<=: )#[0-9a-f]{6}(?=[;"])')  # a color in a style
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """One SVG, and its size in pixels, a hundred an inch."""
+
+    svg: str
+    width: int
+    height: int
+
+
+def renderings(draw: Callable[[], matplotlib.figure.Figure]) -> dict[Look, Rendering]:
+    """Draw a figure in each look: wide and narrow, light and dark.
+
+    For a dark page each color of the palette is exchanged for that of `DARK`. A figure with a
+    color map is drawn once more: there the map is another.
+    """
+    drawn = {}
+    for narrow in (False, True):
+        light, dark = Look(narrow), Look(narrow, dark=True)
+        figure, drawn[light] = _draw_in_look(draw, light)
+        other = _draw_in_look(draw, dark)[1] if color_mapped(figure) else drawn[light]
+        drawn[dark] = Rendering(in_dark(other.svg), other.width, other.height)
+    return drawn
+
+
+def in_dark(svg: str) -> str:
+    """Exchange the colors of a light page for those of a dark one."""
+    svg = COLOR.sub(lambda found: DARK.get(found[0], found[0]), svg)
+    # What is black has no color in SVG, and takes that of the whole.
+    return svg.replace("<svg ", f'<svg fill="{DARK[INK]}" ', 1)
+
+
+def _draw_in_look(
+    draw: Callable[[], matplotlib.figure.Figure], look: Look
+) -> tuple[matplotlib.figure.Figure, Rendering]:
+    buffer = io.StringIO()
+    with rendering(look):
+        figure = draw()
+        with house_style():
+            figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    width, height = (round(100 * inches) for inches in figure.get_size_inches())
+    return figure, Rendering(compact(buffer.getvalue()), width, height)
+
+
+def color_mapped(figure: matplotlib.figure.Figure) -> list[Any]:
+    """List what takes its colors from a color map."""
+    return [
+        artist
+        for axes in figure.axes
+        for artist in (*axes.collections, *axes.images)
+        if artist.get_array() is not None
+    ]

@@ -1,0 +1,275 @@
+"""The house style: one color, marker and line per method; gray for what all members share."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.figure
+import matplotlib.style
+import numpy as np
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap
+from matplotlib.ticker import LogFormatterSciNotation
+
+from ensedu.common import checks
+from ensedu.methods import METHODS
+from ensedu.methods import ROLE_LABELS as ROLE_LABELS
+from workshop.plot.fonts import LETTERS
+from workshop.plot.text_layout import number_in_words
+
+# Based on the palette of Okabe and Ito, darkened until each color has a contrast of 3:1 on a white
+# page; `DARK` has those for a dark page. The tests measure both, and the distance between any two
+# colors for readers with protanopia and deuteranopia.
+PALETTE = dict(
+    zip(
+        METHODS,
+        ("#4d4d4d", "#2f7fd0", "#d95f02", "#1b9e77", "#c95fa5", "#3b2a80", "#734600"),
+        strict=True,
+    )
+)
+LABELS = {key: method.label for key, method in METHODS.items()}
+MARKERS = dict(zip(METHODS, ("o", "s", "^", "D", "v", "X", "P"), strict=True))
+LINES: dict[str, Any] = dict(
+    zip(
+        METHODS,
+        ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 4))),
+        strict=True,
+    )
+)
+
+INK = "#222222"
+MUTED = "#666666"
+SHARED = "#707070"
+GRID = "#b8b8b8"
+PAGE = "#ffffff"
+#: What is not known, by whichever method: no method has this color.
+DOUBT = "#d93644"
+#: What a color becomes on a dark page. Figures are drawn in the colors of a light one.
+DARK = dict(
+    zip(
+        PALETTE.values(),
+        ("#d8d8d8", "#6eadf3", "#ff9439", "#2fc79a", "#e68bc4", "#9180fa", "#b88c47"),
+        strict=True,
+    )
+) | {
+    INK: "#ececec",
+    MUTED: "#b0b0b0",
+    SHARED: "#858585",
+    GRID: "#4c4c4c",
+    PAGE: "#121212",
+    DOUBT: "#f22f24",
+}
+# Blue below 0, red above, without the ends in which the two look alike; 0 is nearly the page.
+HEAT = ListedColormap(mpl.colormaps["RdBu_r"](np.linspace(0.08, 0.92, 257)), name="heat")
+DARK_HEAT = LinearSegmentedColormap.from_list(
+    "dark heat", ["#6db8ff", "#1d62ab", "#1f1f1f", "#b5332c", "#ff7a6b"], N=257
+)
+
+
+@dataclass(frozen=True)
+class Look:
+    """One of the four ways in which the book draws each figure.
+
+    Attributes
+    ----------
+    narrow
+        Whether it is for a phone: panels stand below each other, names beside what they name.
+    dark
+        Whether it is for a dark page.
+
+    Raises
+    ------
+    TypeError
+        For anything but True and False.
+    """
+
+    narrow: bool = False
+    dark: bool = False
+
+    def __post_init__(self) -> None:
+        checks.boolean("narrow", self.narrow)
+        checks.boolean("dark", self.dark)
+
+    @property
+    def width(self) -> float:
+        """Inches that a figure is wide: the text column of a page, at 11 points a letter."""
+        return 4.0 if self.narrow else 7.2
+
+    @property
+    def name(self) -> str:
+        """The end of a file's name: "wide-light", "narrow-dark"."""
+        return f"{'narrow' if self.narrow else 'wide'}-{'dark' if self.dark else 'light'}"
+
+
+LOOKS = tuple(Look(narrow, dark) for narrow in (False, True) for dark in (False, True))
+_LOOK = ContextVar("look", default=LOOKS[0])
+
+
+def look() -> Look:
+    """Return how figures are drawn now."""
+    return _LOOK.get()
+
+
+@contextmanager
+def rendering(look: Look) -> Iterator[None]:
+    """Draw every figure inside a ``with`` block in this look."""
+    if not isinstance(look, Look):
+        raise TypeError(f"look must be a Look, got {checks.given(look)}")
+    token = _LOOK.set(look)
+    try:
+        yield
+    finally:
+        _LOOK.reset(token)
+
+
+def heat_colors() -> Colormap:
+    """Return the colors from negative to positive, on the page of this look."""
+    return DARK_HEAT if look().dark else HEAT
+
+
+def tint(own: str) -> Colormap:
+    """Return the colors from the page of this look to this color."""
+    ends = [DARK[PAGE], DARK.get(own, own)] if look().dark else [PAGE, own]
+    return LinearSegmentedColormap.from_list("tint", ends)
+
+
+RC: dict[str, Any] = LETTERS | {
+    "figure.dpi": 200,  # twice the pixels of the column, for dense screens
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "savefig.transparent": True,
+    "savefig.dpi": "figure",
+    # Shown in a phone's column, a narrow figure has a twelfth more pixels than points.
+    "font.size": 12,
+    "axes.labelsize": 12,
+    "xtick.labelsize": 11,
+    "ytick.labelsize": 11,
+    "axes.titlesize": 12,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.grid": False,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 2.0,
+    "lines.markersize": 6,
+    "hatch.linewidth": 1.0,
+    "svg.hashsalt": "ensedu",  # the same ids, so the same bytes, each time
+    "axes.prop_cycle": cycler(color=list(PALETTE.values())),
+}
+
+
+def use_style() -> None:
+    """Set the house style for every figure from now on, your own included."""
+    mpl.style.use(["default", _style_settings()])
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Set the house style inside a ``with`` block, and nothing outside it.
+
+    A figure that is made inside without a size is as wide as the text of a page.
+    """
+    with mpl.style.context(["default", _style_settings()]):
+        yield
+
+
+def _style_settings() -> dict[str, Any]:
+    return RC | {"figure.figsize": (look().width, 4.0)}
+
+
+class PlainPowers(LogFormatterSciNotation):
+    """Ticks where Matplotlib has them, as 0.01 and 1e−6: raised digits are too small on a phone."""
+
+    def __call__(self, x: Any, pos: Any = None) -> str:
+        """Return the label of a tick, if it has one."""
+        if not super().__call__(x, pos):
+            return ""
+        if 0.001 <= x < 10_000:
+            return number_in_words(float(x))
+        factor, exponent = f"{x:.2e}".split("e")
+        return f"{float(factor):g}e{int(exponent)}".replace("-", "\N{MINUS SIGN}")
+
+
+class Figure(mpl.figure.Figure):
+    """A Matplotlib figure that a notebook shows once, as a PNG of its full size.
+
+    It never enters pyplot's list of open figures, so a cell shows it only as its value, and the
+    picture has the same size and the same bytes whatever the user's settings are.
+    """
+
+    def draw(self, renderer: Any) -> None:
+        """Draw it, with numbers on logarithmic axes whose exponents are as large as the rest."""
+        for axes in self.axes:
+            for axis in (axes.xaxis, axes.yaxis):
+                if type(axis.get_major_formatter()) is LogFormatterSciNotation:
+                    axis.set_major_formatter(PlainPowers())
+                if type(axis.get_minor_formatter()) is LogFormatterSciNotation:
+                    axis.set_minor_formatter(PlainPowers())
+        super().draw(renderer)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
+        width, height = (round(inches * 100) for inches in self.get_size_inches())
+        data = {"image/png": png(self), "text/plain": repr(self)}
+        return data, {"image/png": {"width": width, "height": height}}
+
+
+def png(figure: mpl.figure.Figure) -> bytes:
+    """Return a figure as a PNG: the same figure gives the same bytes.
+
+    Raises ``TypeError`` for anything but a Matplotlib figure.
+    """
+    if not isinstance(figure, mpl.figure.Figure):
+        raise TypeError(f"figure must be a Matplotlib figure, got {checks.given(figure)}")
+    buffer = io.BytesIO()
+    with house_style():
+        figure.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def canvas(width: float, height: float) -> tuple[Figure, Axes]:
+    """Return a figure and an empty axes over all of it whose units are inches, y downwards.
+
+    Its limits stay: ``add_artist`` is faster than ``add_patch``, which would look for others.
+    """
+    figure = Figure(figsize=(width, height))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, width), ylim=(height, 0), xticks=[], yticks=[])
+    axes.axis("off")
+    return figure, axes
+
+
+def color(name: str) -> str:
+    """Return the color of a method; ink for any other name."""
+    return PALETTE.get(name, INK)
+
+
+def label(name: str) -> str:
+    """Return a method's name in words; any other name as it is."""
+    return LABELS.get(name, name)
+
+
+def role_style(role: str, name: str) -> dict[str, Any]:
+    """Return how a piece of a bar of this role looks next to this method.
+
+    Gray is what all members share, the method's color what it adds; hatching marks standard
+    deviations, a hollow piece biases. So the roles can be told apart without color, with a gap
+    between gray and color.
+    """
+    own = color(name)
+    return {
+        "shared": {"facecolor": SHARED, "linewidth": 0.0},
+        "per_member": {"facecolor": own, "linewidth": 0.0},
+        "scales": {"facecolor": "none", "edgecolor": own, "linewidth": 1.0, "hatch": "/////"},
+        "biases": {"facecolor": "none", "edgecolor": own, "linewidth": 1.0},
+    }[role]

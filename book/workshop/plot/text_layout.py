@@ -1,0 +1,112 @@
+"""How large a text will be, known before it is drawn, and how to break one into lines."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib import cbook
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+from workshop.plot.fonts import LETTERS
+
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+#: Points: the letters of ticks, entries, numbers and names beside axes.
+SMALL = 11
+MOST = 4  # lines
+LINE = 1.2  # sizes of the letters from one line of a text to the next
+
+
+@lru_cache(maxsize=4096)
+def text_width(words: str, size: float | int = 12, weight: str = "normal") -> float:
+    """Return how many inches wide a text is in the font of the house style."""
+    with mpl.rc_context(LETTERS):
+        font = FontProperties(weight=weight, size=size)
+        points = (
+            text_to_path.get_text_width_height_descent(line, font, bool(cbook.is_math_text(line)))
+            for line in words.split("\n")
+        )
+        return float(max(width for width, _, _ in points)) / 72
+
+
+def text_height(words: str, size: float | int = 12) -> float:
+    """Return how many inches high a text is."""
+    return LINE * size / 72 * (1 + words.count("\n"))
+
+
+def wrapped(words: str, room: float | int, size: float | int = 12, weight: str = "normal") -> str:
+    """Break a text into lines no wider than the room: between words, and inside one that is wider.
+
+    A formula is never broken. After four lines the rest is left out.
+    """
+    lines: list[str] = []
+    rest = words.split()
+    while rest and len(lines) <= MOST:
+        word = rest.pop(0)
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and (text_width(longer, size, weight) <= room or lines[-1].count("$") % 2):
+            lines[-1] = longer
+        elif "$" in word or text_width(word, size, weight) <= room:
+            lines.append(word)
+        else:
+            fits = letters_that_fit(word, room, size, weight)
+            lines.append(word[:fits])
+            rest = [word[fits:], *rest] if fits < len(word) else rest
+    if len(lines) > MOST:
+        last = lines[MOST - 1]
+        kept = letters_that_fit(last, room - text_width("…", size, weight), size, weight)
+        lines[MOST - 1 :] = [last[:kept].rstrip() + "…"]
+    return "\n".join(lines)
+
+
+def letters_that_fit(
+    words: str, room: float | int, size: float | int = 12, weight: str = "normal"
+) -> int:
+    """Return how many letters of a text, at least one, are no wider than the room in inches."""
+    low, high = 1, max(1, min(len(words), int(72 * room) + 1))  # no letter is narrower than a point
+    while low < high:
+        middle = (low + high + 1) // 2
+        if text_width(words[:middle].rstrip(), size, weight) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def rows_of_texts(
+    words: Sequence[str], centers: Sequence[float | int] | np.ndarray, low: float | int,
+    high: float | int, size: float | int = 12, weight: str = "normal",
+) -> list[tuple[float, int]]:  # fmt: skip
+    """Return where the center of each text stands, and in which row: neighbors never touch.
+
+    None begins before `low` or ends behind `high`, if it is not wider than both.
+    """
+    ends: list[float] = []  # of the last text in each row
+    places = []
+    for text, center in zip(words, centers, strict=True):
+        half = text_width(text, size, weight) / 2
+        center = max(low + half, min(high - half, center))
+        row = next((i for i, end in enumerate(ends) if end <= center - half), len(ends))
+        ends[row : row + 1] = [center + half + 0.08]
+        places.append((center, row))
+    return places
+
+
+def number_in_words(value: float | int) -> str:
+    """Return a number in few letters: 12,346, 0.5, 3 million, 2·10²⁰."""
+    size = abs(value)
+    if 1e6 <= size < 1e15:
+        power, word = next(
+            (power, word)
+            for power, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+            if size >= power
+        )
+        words = f"{value / power:,.6g} {word}"
+    elif size == 0 or 1e-4 <= size < 1e6:
+        words = f"{value:,.10g}"
+    else:
+        factor, exponent = f"{value:e}".split("e")
+        words = f"{float(factor):.3g}·10{int(exponent)}".removeprefix("1·")
+        words = words.replace(f"10{int(exponent)}", "10" + f"{int(exponent)}".translate(RAISED))
+    return words.replace("-", "\N{MINUS SIGN}")

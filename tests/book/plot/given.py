@@ -1,0 +1,77 @@
+"""What figure functions are given: small, unlike in each size, and not to be written to."""
+
+import numpy as np
+
+from ensedu import counting
+from ensedu.methods import METHODS, size_option
+from workshop import plot
+from workshop.plot import Belief
+from workshop.plot.inside import SHAPES
+
+X = np.linspace(-2.0, 3.0, 11)
+COUNTS = {name: counting.mlp([3, 47, 53, 2], name, **size_option(name, 5)) for name in METHODS}
+
+
+def array(*shape, unit=1.0):
+    """Normal numbers that nobody may change."""
+    values = unit * np.random.default_rng(shape).normal(size=shape)
+    values.flags.writeable = False
+    return values
+
+
+def curves(x=(1, 2), totals=None, ylim=(1, 9), **options):
+    words = {"xlabel": "x", "ylabel": "y"}
+    totals = {"single": [3, 4]} if totals is None else totals
+    return plot.growth_curves(x, totals, ylim=ylim, **words | options)
+
+
+def density(mean=1.0, std=0.5, unit=1.0, **options):
+    mean, std = unit * mean, unit * std
+    rest = {"draws": mean + std * array(23), "xlim": (-3 * unit, 3 * unit), "top": 1.7 / unit}
+    return plot.weight_density(mean, std, **rest | options)
+
+
+def distribution(S=2, m=3, n=5, unit=1.0, **options):
+    mean, draws = array(m, n, unit=unit), array(S, m, n, unit=unit)
+    given = {"mean": mean, "std": 0.75 * np.abs(mean), "draws": draws, "method": "rank1"}
+    return plot.distribution(**given | {"value_range": 2 * unit, "std_range": 3 * unit} | options)
+
+
+def pooled(interval=(0.3, 0.6, 0.9), sources=(0.1, 1.1), word="worse by little", method=None):
+    return plot.PooledEffect(interval, sources, word, method)
+
+
+def forest(rows=None, **options):
+    return plot.forest({"a": pooled()} if rows is None else rows, **{"xlabel": "x"} | options)
+
+
+def functions(beliefs=None, x=X, **options):
+    beliefs = {"a": Belief("rank1", X)} if beliefs is None else beliefs
+    return plot.functions(x, beliefs, **{"ylim": (-4, 9)} | options)
+
+
+def parts(M=2, m=3, n=5, methods=SHAPES):
+    sizes = {"M": M, "m": m, "n": n}
+    return {
+        method: {
+            name: np.abs(array(*(sizes[letter] for letter in shape))) + i / 7 + j / 70
+            for i, (name, shape) in enumerate(SHAPES[method].items())
+        }
+        for j, method in enumerate(methods)
+    }
+
+
+def inside(arrays=None, **counts):
+    arrays = parts() if arrays is None else arrays
+    return plot.inside(arrays, {key: COUNTS[key] for key in arrays} | counts)
+
+
+def matrices(*shape, unit=1.0, **options):
+    given = {"weights": array(*shape or (2, 3, 5), unit=unit), "value_range": 3 * unit}
+    return plot.weight_matrices(**given | options)
+
+
+def modulation(M=2, m=3, n=5, unit=1.0, **options):
+    given = {"weight": array(m, n, unit=unit), "r": array(M, m), "s": array(M, n)}
+    ranges = {"value_range": 7 * unit, "factor_range": 11}
+    return plot.modulation(**given | ranges | options)

@@ -1,0 +1,283 @@
+"""Tables of long runs: rows are computed once, kept by a kill, and the same however they come."""
+
+import contextlib
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import toy_experiment as toy
+
+from tests.book.running.toy_runs import (
+    expected,
+    kept_row_numbers,
+    leave_ten_rows,
+    read_table,
+    run_with_fault,
+    started_rows,
+    wait_for,
+    without_times,
+    workers_of,
+)
+from workshop.running import machine, runner
+from workshop.running.runner import compute_table
+from workshop.running.worker import run_case
+
+pytestmark = pytest.mark.usefixtures("toy_log")
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def start_toy():
+    """A function that starts the toy as a program of two workers, in a group of its own."""
+    begun = []
+
+    def one(folder):
+        begun.append(start_toy_program(folder))
+        return begun[-1]
+
+    yield one
+    for process in begun:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def start_toy_program(folder):
+    code = (
+        # What started us may ignore Ctrl-C, as a shell does of what it runs in the background.
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "import sys; from workshop.running.runner import compute_table; "
+        "import toy_experiment as toy; "
+        "compute_table(toy.experiment(), sys.argv[1], workers=2)"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(folder)],
+        cwd=HERE.parents[1],
+        env=os.environ | {"TOY_PAUSE": "0.05", "PYTHONPATH": str(HERE)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def test_the_table_is_whole_in_order_and_says_where_it_was_made(tmp_path, toy_log, capfd):
+    path = compute_table(toy.experiment(), tmp_path / "new", workers=2)
+    assert path == tmp_path / "new" / "toy.json" and list(path.parent.iterdir()) == [path]
+    assert without_times(path) == expected()
+    assert started_rows(toy_log) == list(range(11))
+    table = read_table(path)
+    assert {"name", "capability", "cores", "versions"} <= table["machine"].keys()
+    assert table["machine"]["threads"] == 1 and table["machine"]["workers"] == 2
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", table["date"]) and 0 < table["seconds"] < 11
+    assert sum(line.startswith('  {"i": ') for line in path.read_text().splitlines()) == 11
+    assert capfd.readouterr() == ("", "")  # no bar where nobody sits before it
+
+
+def test_seconds_digits_and_order_are_those_of_the_rows_and_a_summary_may_lack(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TOY_PAUSE", "0.01")  # the first waits longest
+    waits = 0.01 * sum(range(1, 12))
+    other = toy.experiment(cases=toy.experiment().cases[::-1], digits=6, summarize=None)
+    table = read_table(compute_table(other, tmp_path, workers=3))
+    assert waits <= table["seconds"] < 2 * waits + 0.5
+    assert [row["i"] for row in table["rows"]] == [*range(11)][::-1]
+    assert table["rows"][9]["value"] == 0.333333 and "summary" not in table
+    assert table["settings"] == {"slope": 1 / 3}  # an argument is not rounded
+
+
+def test_a_worker_has_one_thread_and_others_keep_theirs(tmp_path, monkeypatch):
+    monkeypatch.setenv("TOY_FAULT", "threads")
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    cases = toy.experiment().cases[7:8]
+    assert read_table(compute_table(toy.experiment(cases=cases), tmp_path))["rows"][0]["value"] == 1
+    assert os.environ["OMP_NUM_THREADS"] == "2" and "MKL_NUM_THREADS" not in os.environ
+    assert machine.SETTINGS["MKL_NUM_THREADS"] == "1"
+
+
+def test_a_long_table_is_a_warning_with_its_budget(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(runner, "LONGEST", 0)
+    compute_table(toy.experiment(), tmp_path)
+    said = capsys.readouterr().err
+    assert "warning: toy took 0 minutes of one core, more than an hour on two cores" in said
+    assert "nothing at all" in said
+
+
+def test_a_killed_run_goes_on(tmp_path, toy_log, start_toy, capsys):
+    killed = tmp_path / "killed"
+    process = start_toy(killed)
+    wait_for(lambda: len(kept_row_numbers(killed)) >= 3)
+    workers = workers_of(process)
+    assert len(workers) == 2
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)  # which the workers would keep open
+    wait_for(lambda: not any(one.is_running() and one.status() != "zombie" for one in workers))
+    kept = kept_row_numbers(killed)
+    assert 3 <= len(kept) < 11 and set(kept) <= set(started_rows(toy_log))
+    assert not (killed / "toy.json").exists()
+    for torn in (False, True):
+        folder = tmp_path / f"torn-{torn}"
+        shutil.copytree(killed, folder)
+        if torn:
+            with (folder / "toy.jsonl").open("a") as opened:
+                opened.write('{"case": {"i": 10, "na')
+        toy_log.unlink()
+        assert without_times(compute_table(toy.experiment(), folder, workers=1)) == expected()
+        said = capsys.readouterr().err
+        assert ("the last line was cut off in writing, and is dropped" in said) == torn
+        # What was kept is not computed again; what was in work at the kill is.
+        assert started_rows(toy_log) == sorted({*range(11)} - {*kept})
+        assert list(folder.iterdir()) == [folder / "toy.json"]
+
+
+def test_ctrl_c_stops_all_and_loses_no_row(tmp_path, toy_log, start_toy, monkeypatch):
+    monkeypatch.setenv("TOY_FAULT", "hang")  # in row 7, while the other worker goes on
+    process = start_toy(tmp_path)
+    wait_for(lambda: len(kept_row_numbers(tmp_path)) >= 2 and 7 in started_rows(toy_log))
+    workers = workers_of(process)
+    assert len(workers) == 2
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    monkeypatch.delenv("TOY_FAULT")
+    rows = kept_row_numbers(tmp_path)
+    assert process.returncode == -signal.SIGINT and out == ""
+    assert err.startswith(
+        f"toy: stopped; {len(rows)} of 11 rows are kept in {tmp_path / 'toy.jsonl'}, and the same "
+        "command goes on from there\nTraceback "
+    )
+    assert err.endswith("\nKeyboardInterrupt\n")
+    assert not any(one.is_running() for one in workers)
+    toy_log.unlink()
+    assert without_times(compute_table(toy.experiment(), tmp_path, workers=1)) == expected()
+    assert started_rows(toy_log) == sorted({*range(11)} - {*rows})
+
+
+def test_a_case_that_fails_is_named_and_the_rest_is_kept(tmp_path, monkeypatch, toy_log, capsys):
+    message = run_with_fault(monkeypatch, tmp_path, "raise")
+    assert "1 of 11 cases of toy failed, one is {'i': 7, 'name': 'h'}: ZeroDivision" in message
+    assert "seven is too many; the other rows are kept in" in message
+    assert "in run\n" in capsys.readouterr().err  # the traceback of the other process
+    assert started_rows(toy_log) == list(range(11)) and sorted(kept_row_numbers(tmp_path)) == [
+        *range(7),
+        *range(8, 11),
+    ]
+    toy_log.unlink()
+    assert without_times(compute_table(toy.experiment(), tmp_path, workers=1)) == expected()
+    assert started_rows(toy_log) == [7]
+
+
+def test_a_worker_that_dies_is_an_error_and_rows_are_kept(tmp_path, monkeypatch):
+    message = run_with_fault(monkeypatch, tmp_path, "die")
+    assert "a worker process of toy died, for want of memory if it said nothing" in message
+    assert without_times(compute_table(toy.experiment(), tmp_path, workers=1)) == expected()
+
+
+@pytest.mark.bad_input
+def test_what_is_no_way_to_run_is_refused(tmp_path):
+    with pytest.raises(TypeError, match=r"experiment must be an Experiment, got 'toy' \(str\)"):
+        compute_table("toy", tmp_path)
+    with pytest.raises(ValueError, match="workers must be a positive integer, got 0"):
+        compute_table(toy.experiment(), tmp_path, workers=0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_that_follow_a_torn_one_are_read_by_the_next_run(tmp_path, monkeypatch, toy_log):
+    path = leave_ten_rows(tmp_path)
+    path.write_text(path.read_text()[:-20])
+    assert len(kept_row_numbers(tmp_path)) == 9
+    run_with_fault(monkeypatch, tmp_path, "raise")
+    assert len(kept_row_numbers(tmp_path)) == 10
+    toy_log.unlink()
+    assert without_times(compute_table(toy.experiment(), tmp_path)) == expected()
+    assert started_rows(toy_log) == [7]
+
+
+def test_a_torn_header_is_begun_again(tmp_path):
+    (tmp_path / "toy.jsonl").write_text('{"name": "to')
+    assert without_times(compute_table(toy.experiment(), tmp_path)) == expected()
+
+
+@pytest.mark.bad_input
+def test_rows_of_another_run_are_refused(tmp_path, toy_log):
+    path = leave_ten_rows(tmp_path)
+    other = toy.experiment(settings={"slope": 2.0})
+    words = re.escape(
+        f"{path} holds rows of another run: settings was {{'slope': {1 / 3}}}, is "
+        "{'slope': 2.0}; delete it, or compute it fresh (--fresh), or keep older rows "
+        "(--older) if only code differs that gives the same rows"
+    )
+    with pytest.raises(ValueError, match=f"^{words}$"):
+        compute_table(other, tmp_path)
+    header, rest = path.read_text().split("\n", 1)
+    for name in ("name", "code", "processor", "versions", "python"):
+        path.write_text(json.dumps(json.loads(header) | {name: "older"}) + "\n" + rest)
+        with pytest.raises(ValueError, match=f"another run: {name} was 'older', is "):
+            compute_table(toy.experiment(), tmp_path, older=name != "code")
+    assert len(kept_row_numbers(tmp_path)) == 10
+    table = read_table(compute_table(other, tmp_path, fresh=True))
+    assert started_rows(toy_log) == list(range(11))
+    assert [row["value"] for row in table["rows"]] == [2.0 * i for i in range(11)]
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"case": {"i": 1', 'is damaged: line 12 is \'{"case": {"i": 1\', which no run'),
+        ("3", "is damaged: line 12 is '3', which no run has written; delete it"),
+        ('{"case": {"i": 1}}', "is damaged: line 12 is "),
+        (
+            '{"case": {"i": 12}, "results": {}, "seconds": 1}',
+            'holds the row of a case that toy does not have, {"i": 12}; delete it',
+        ),
+        ("twice", "is damaged: line 12 is "),
+    ],
+)
+def test_what_no_run_has_written_is_refused(tmp_path, line, words):
+    path = leave_ten_rows(tmp_path)
+    if line == "twice":
+        line = path.read_text().splitlines()[1]
+    with path.open("a") as opened:
+        opened.write(line + "\n")
+    with pytest.raises(ValueError, match=re.escape(words)):
+        compute_table(toy.experiment(), tmp_path)
+
+
+@pytest.mark.bad_input
+def test_one_table_is_computed_by_one_run_at_a_time(tmp_path):
+    def summarize(rows):  # while this run still holds the file
+        words = r"toy\.jsonl is in use by another run; let it finish"
+        with pytest.raises(RuntimeError, match=words):
+            compute_table(toy.experiment(), tmp_path, fresh=True)
+        assert len(kept_row_numbers(tmp_path)) == 11
+        return toy.summarize(rows)
+
+    path = compute_table(toy.experiment(summarize=summarize), tmp_path)
+    assert without_times(path) == expected()
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    ("results", "words"),
+    [
+        ({}, "TypeError: results must be a dict with an entry, got {}"),
+        (3.0, "TypeError: results must be a dict with an entry, got 3.0"),
+        ({"a": [1, math.nan]}, "ValueError: results['a'][1] must be a finite number, got nan"),
+        ({"a": np.ones(3)}, "TypeError: results['a'] must be a string, a number, a bool, None, or"),
+        ({"a": {1: 2}}, "TypeError: results['a'] must have strings as keys, got 1 (int)"),
+        ({"i": 1}, "ValueError: results must have other keys than the case, got ['i']"),
+    ],
+)
+def test_a_result_that_json_cannot_hold_is_refused(results, words):
+    found = run_case(lambda i: results, {"i": 5}, {})
+    assert words in found.error and found.results == {}

@@ -1,0 +1,104 @@
+"""A row's code is all that its function imports, so that a table is of one code; so is a page's."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ensedu
+import workshop
+from ensedu.contest import networks
+from workshop.running import sources
+
+ROOTS = [Path(package.__file__).parents[1] for package in (ensedu, workshop)]
+
+
+def names_of(files):
+    """Return paths that begin with the package: that of ensedu is above that of the workshop."""
+    return {str(file.relative_to(max(r for r in ROOTS if r in file.parents))) for file in files}
+
+
+def test_it_holds_every_module_that_an_import_loads_but_what_packages_pass_on_to_others():
+    code = (
+        "import sys, ensedu.contest.networks; "
+        "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'ensedu'))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {Path(file) for file in ran.stdout.split()}
+    found = sources.source_files(networks.train_network)
+    passed_on = sources.imported_files(
+        "from ensedu import contest, counting, torch, data, uncertainty\n"
+        "print(contest, counting, torch, data, uncertainty)"
+    )
+    assert loaded <= found | passed_on and len(loaded) > 10
+    names = names_of(found)
+    assert {"ensedu/torch/models.py", "ensedu/contest/networks.py", "ensedu/methods.py"} <= names
+    assert not [name for name in names if name.startswith("workshop")]
+
+
+@pytest.mark.parametrize(
+    "face",
+    ["ensedu.counting", "ensedu.data", "ensedu.numpy", "ensedu.theory.ntk", "ensedu.torch",
+     "ensedu.uncertainty", "workshop.plot"],
+)  # fmt: skip
+def test_a_name_that_a_package_passes_on_leads_to_its_module_and_all_that_this_imports(face):
+    package, every = importlib.import_module(face), set()
+    for name in package.__all__:
+        home = getattr(getattr(package, name), "__module__", "")
+        if not home.startswith(("ensedu", "workshop")):
+            continue  # a number or an object of another package: by its name alone
+        expected = sources.imported_files(f"import {home}")
+        for code in (
+            f"import {face} as other\nother.{name}.more",
+            f"from {face} import {name} as other",
+        ):
+            assert expected <= sources.imported_files(code), (name, code)
+        every |= expected
+    whole = sources.imported_files(f"import {face} as other\nprint(other, other.no_name)")
+    assert every <= whole and every
+
+
+def test_what_is_not_read_of_a_package_is_left_out():
+    def read(code):
+        return names_of(sources.imported_files(f"from workshop import plot\n{code}"))
+
+    found = read("def draw():\n    return plot.network([1, 2])")
+    assert {
+        "workshop/plot/__init__.py",
+        "workshop/plot/network.py",
+        "workshop/plot/style.py",
+    } <= found
+    assert not {"workshop/plot/forest.py", "workshop/plot/effects.py"} & found
+    for code in ("print(plot.network, getattr(plot, 'key'))", "plot.network, plot.forest.x", ""):
+        assert {"workshop/plot/forest.py"} <= read(code)
+
+
+def test_it_follows_what_changes(tmp_path, monkeypatch):
+    for name, text in (
+        ("ensedu/__init__.py", ""),
+        ("ensedu/near.py", "from ensedu import far\n"),
+        ("ensedu/far.py", "x = 1\n"),
+        ("ensedu/other.py", "x = 1\n"),
+        ("trial.py", "import ensedu.near\n\n\ndef run():\n    return {}\n"),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(sources, "PACKAGES", {"ensedu": tmp_path / "ensedu"})
+    spec = importlib.util.spec_from_file_location("trial", tmp_path / "trial.py")
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "trial", module)
+    source = (tmp_path / "trial.py").read_text().replace("import ensedu.near", "")
+    exec(compile(source, str(tmp_path / "trial.py"), "exec"), vars(module))
+    assert {file.name for file in sources.source_files(module.run)} == {
+        "__init__.py",
+        "near.py",
+        "far.py",
+        "trial.py",
+    }
+    digests = [sources.code_digest(module.run)]
+    for name, text in (("other", "x = 2\n"), ("far", "x=1  # one\n"), ("far", "x = 2\n")):
+        (tmp_path / "ensedu" / f"{name}.py").write_text(text)
+        digests.append(sources.code_digest(module.run))
+    assert digests[0] == digests[1] == digests[2] != digests[3]
