@@ -1,0 +1,90 @@
+// One bar a method, to one scale: what is stored for all, by a member, standard deviations, biases.
+const make = (tag, attributes = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) if (value !== null) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+};
+const setText = (node, text) => {
+  if (node.textContent !== text) node.textContent = text;
+};
+const digits = (number) => Math.round(number).toLocaleString("en");
+const UNITS = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+const short = (number, room = 3) => {
+  const [size, letter] = UNITS.find(([size]) => number >= size) ?? [1, ""];
+  return `${Number((number / size).toPrecision(room))}${letter ? ` ${letter}` : ""}`;
+};
+const times = (ratio) => `× ${ratio >= 100 ? digits(ratio) : ratio.toFixed(ratio < 10 ? 2 : 1)}`;
+const plural = (count, word) => `${digits(count)} ${word}${count === 1 ? "" : "s"}`;
+// The round number (1, 2 or 5 times a power of 10) whose length is nearest below `most`.
+const roundBelow = (most) => {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));
+  return power * [5, 2, 1].find((factor) => factor * power <= Math.max(1, most));
+};
+const ROLE_WORDS = { shared: "stored once, for all", per_member: "stored by each member", scales: "standard deviations", biases: "biases" };
+
+const makeBars = (on) => {
+  const rows = new Map();
+  const body = make("div", { class: "bars", role: "group", "aria-label": "Methods, with the parameters that each stores" });
+  body.append(make("div", { class: "bar head", "aria-hidden": "true" },
+    ...["", "", "parameters", "of one network", "to keep", "with Adam", "passes"].map((word) => make("span", {}, word))));
+  for (const method of KEYS) {
+    const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
+    const track = make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments), make("b", { class: "torn" }));
+    const cells = ["total", "ratio", "keep", "train", "passes"].map((name) => make("span", { class: `cell ${name}` }));
+    const row = make("button", { type: "button", class: "bar", "data-method": method, style: `--own: var(--${method})` },
+      make("span", { class: "name" }, METHODS[method].label), track, ...cells);
+    row.addEventListener("click", () => on.choose(method));
+    if (DATA.refused[method]) {
+      row.setAttribute("aria-disabled", "true");
+      row.classList.add("refused");
+      row.title = DATA.refused[method];
+      track.replaceChildren(make("span", { class: "why" }, `not this model: ${DATA.refused[method]}`));
+    }
+    rows.set(method, { row, segments, track, cells });
+    body.append(row);
+  }
+  const rule = make("span", { class: "rule" });
+  const ruleWords = make("span", { class: "rule-words" });
+  const key = make("p", { class: "key" },
+    ...ROLES.map((role) => make("span", { "data-role": role }, make("i", { class: `segment ${role}` }), ROLE_WORDS[role])),
+    make("span", {}, make("i", { class: "segment computed" }), "computed, not stored"),
+    make("span", { class: "scale" }, rule, ruleWords));
+  const element = make("section", { "aria-labelledby": "bars-title", class: "panel" },
+    make("h2", { id: "bars-title", class: "unseen" }, "What each method stores"), key, body);
+  let track = 400;
+  new ResizeObserver(() => on.resized((track = rows.get(SINGLE).track.clientWidth || track))).observe(rows.get(SINGLE).track);
+
+  // `perNumber` is pixels a number; all widths are read before any is written.
+  const show = (state, layers, perNumber, whole) => {
+    const current = chosen(state);
+    const one = totalOf(countAll(layers, SINGLE, 1)) || 1;
+    const deep = DATA.refused[DEEP] ? 0 : totalOf(countAll(layers, DEEP, state.M));
+    for (const [method, { row, segments, track: own, cells }] of rows) {
+      row.setAttribute("aria-pressed", method === current);
+      if (DATA.refused[method]) continue;
+      const count = countAll(layers, method, state.M);
+      const total = totalOf(count);
+      for (const role of ROLES) {
+        const wide = count[role] * perNumber;
+        segments[role].style.width = `${Math.min(wide, 4 * track)}px`;
+        segments[role].hidden = !count[role];
+      }
+      const chip = (count.per_member * perNumber) / state.M;
+      segments.per_member.style.setProperty("--chip", METHODS[method].members && chip > 5 ? `${chip}px` : "100%");
+      own.style.setProperty("--deep", `${Math.min(deep * perNumber, 4 * track)}px`);
+      own.classList.toggle("over", total * perNumber > track);
+      const bytes = bytesOf(layers, method, state.M);
+      const passes = METHODS[method].body ? `1 + ${state.M} heads` : String(passesOf(method, state.M));
+      const words = [digits(total), times(total / one), `${short(bytes.keep)}B`, `${short(bytes.train)}B`, passes];
+      cells.forEach((cell, k) => setText(cell, words[k]));
+      row.setAttribute("aria-label", `${METHODS[method].label}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one network; `
+        + `${short(bytes.keep)}B to keep, ${short(bytes.train)}B to train with Adam; passes for a prediction: ${passes}`);
+    }
+    const length = roundBelow(110 / perNumber);
+    rule.style.width = `${length * perNumber}px`;
+    setText(ruleWords, `= ${plural(length, "parameter")}`);
+    setText(element.querySelector("h2"), whole ? "What each method stores" : "What each method stores of this layer");
+  };
+  return { element, show, track: () => track };
+};
