@@ -23,7 +23,7 @@ const baseOf = () => {
     const only = at && { layer: Math.min(state.layer, GIVEN.length - 1), matrix: state.matrix };
     const layers = only ? [GIVEN[only.layer]] : GIVEN;
     const most = Math.max(...KEYS.filter((method) => !DATA.refused[method]).map((method) => totalOf(countAll(layers, method, DATA.ensemble_size))));
-    bases.set(key, { unit: fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame), most });
+    bases.set(key, { unit: fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame, only), most });
   }
   return bases.get(key);
 };
@@ -77,8 +77,10 @@ const draw = (now) => {
   bars.show(state, scope, perNumber(), !layer);
   formula.show(state, scope, layer);
   if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
+  numbers.show(state, layers[state.layer]);
   controls.show(state, layers);
   tree.show(state, layers);
+  map.show(state, layers);
   root.dataset.view = state.view;
   root.dataset.lit = light?.role ?? "";
 };
@@ -102,11 +104,16 @@ const choose = (method) => {
   return change({ method }, { moves: true });
 };
 const open = (layer, matrix = 0) => change({ view: "layer", layer, matrix, zoom: 0 }, { push: true, moves: true });
-const goTo = (view) => view !== state.view && change({ view, zoom: 0 }, { push: true, moves: true });
+const goTo = (view) => {
+  if (view === state.view) return;
+  const from = stage.boxes().find((box) => box.id[0] === "W" && box.texture);
+  change({ view, zoom: 0 }, { push: true, moves: true });
+  if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
+};
 const fit = () => {
   const layers = layersOf(state);
   const only = state.view === "model" ? null : { layer: state.layer, matrix: state.matrix };
-  const unit = fitting(tilesOf(layers, only), state.M, stage.frame());
+  const unit = fitting(tilesOf(layers, only), state.M, stage.frame(), only);
   change({ zoom: Math.log2(unit / baseOf().unit) }, { moves: true });
 };
 const setLight = (next) => {
@@ -149,11 +156,12 @@ const makeControls = () => {
     button("Fit", "Fit (0)", fit),
     button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
   const anew = button("Draw anew", "Other random numbers (d)", () => change({ seed: (state.seed + 1) % 1000 }));
+  const deeper = button("See its numbers", "A window of 6 × 6", () => goTo("numbers"));
   const path = make("nav", { class: "path", "aria-label": "Zoom" });
   const title = make("h1");
   const sum = make("p", { class: "sum", role: "status" });
   const head = make("header", {}, path, title, sum);
-  const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), anew, zoom);
+  const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), deeper, anew);
   let steps = "";
   const show = (current, layers) => {
     members.show(current.M);
@@ -163,9 +171,10 @@ const makeControls = () => {
       sized[1].show(sizes.length - 2);
     }
     anew.hidden = current.view === "model";
+    deeper.hidden = current.view !== "layer";
     const layer = layers[current.layer];
     const name = DATA.sizes ? sizesOf(current).join("-") : DATA.name;
-    const places = [["model", name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", current.view === "model" ? "" : `layer ${layer.name || "1"}`], ["numbers", current.view === "numbers" ? "numbers" : ""]];
+    const places = [["model", name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", current.view === "model" ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? "numbers" : ""]];
     const key = JSON.stringify([places, current.view]);
     if (key !== steps) {
       steps = key;
@@ -179,7 +188,7 @@ const makeControls = () => {
     setText(title, METHODS[method].label[0].toUpperCase() + METHODS[method].label.slice(1));
     setText(sum, sentenceOf(method, current.M));
   };
-  return { element, head, show };
+  return { element, head, zoom, show };
 };
 
 const bars = makeBars({ choose, resized: () => ask() });
@@ -198,18 +207,25 @@ const stage = makeStage({
     setText(stage.words, box ? stage.wordsOf(box, layersOf(state), chosen(state)) : "");
     setLight(box && { role: box.look });
   },
-  press(box) {
+  press(box, [across, down]) {
     if (box.layer < 0) return;
     if (state.view === "model") open(box.layer, box.matrix);
-    else change({ member: Math.max(0, box.member) });
+    else change({
+      member: Math.max(0, box.member),
+      row: Math.max(0, Math.floor(down * (box.tile?.m ?? 1)) - 2), column: Math.max(0, Math.floor(across * (box.tile?.columns ?? 1)) - 2),
+    }), goTo("numbers");
   },
   resized() {
     stage.measure();
     ask();
   },
 });
+const numbers = makeNumbers({ change });
+const map = makeMap({ change, resized: () => ask() });
 const controls = makeControls();
-root.append(controls.head, controls.element, stage.element, formula.element, bars.element, tree.element);
+stage.field.append(numbers.element);
+stage.under.append(controls.zoom);
+root.append(controls.head, controls.element, stage.element, formula.element, bars.element, map.element, tree.element);
 
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input:not([type=range])")) return;

@@ -16,6 +16,8 @@ const short = (number, room = 3) => {
 };
 const times = (ratio) => `× ${ratio >= 100 ? digits(ratio) : ratio.toFixed(ratio < 10 ? 2 : 1)}`;
 const plural = (count, word) => `${digits(count)} ${word}${count === 1 ? "" : "s"}`;
+// A round number of parameters, as a scale says it.
+const roundWords = (count) => (count >= 1e6 ? `${digits(count / 1e6)} million parameters` : plural(count, "parameter"));
 // The round number (1, 2 or 5 times a power of 10) whose length is nearest below `most`.
 const roundBelow = (most) => {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));
@@ -75,7 +77,7 @@ const makeBars = (on) => {
       own.style.setProperty("--deep", `${Math.min(deep * perNumber, 4 * track)}px`);
       own.classList.toggle("over", total * perNumber > track);
       const bytes = bytesOf(layers, method, state.M);
-      const passes = METHODS[method].body ? `1 + ${state.M} heads` : String(passesOf(method, state.M));
+      const passes = METHODS[method].body ? `1 + ${state.M}` : String(passesOf(method, state.M));
       const words = [digits(total), times(total / one), `${short(bytes.keep)}B`, `${short(bytes.train)}B`, passes];
       cells.forEach((cell, k) => setText(cell, words[k]));
       row.setAttribute("aria-label", `${METHODS[method].label}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one network; `
@@ -83,7 +85,7 @@ const makeBars = (on) => {
     }
     const length = roundBelow(110 / perNumber);
     rule.style.width = `${length * perNumber}px`;
-    setText(ruleWords, `= ${plural(length, "parameter")}`);
+    setText(ruleWords, `= ${roundWords(length)}`);
     setText(element.querySelector("h2"), whole ? "What each method stores" : "What each method stores of this layer");
   };
   return { element, show, track: () => track };

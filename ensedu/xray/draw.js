@@ -87,7 +87,8 @@ const drawBoxes = (context, boxes, { own, lit, width, height, textureOf, shake }
       }
       context.strokeStyle = ink;
       context.lineWidth = 1;
-      context.setLineDash([3, 3]);
+      if (box.inner) context.globalAlpha *= 0.22;
+      else context.setLineDash([3, 3]);
       context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
       context.setLineDash([]);
     } else if (box.look === "biases") {

@@ -113,10 +113,17 @@ def read_model(
     """Read a ``torch.nn.Module``, as `ensedu.torch.ensemble` converts it by each method.
 
     Without a `head` it is the last ``nn.Linear`` or ``nn.Conv2d``. A method that refuses the model
-    has its reason in ``refused``, and no count.
+    has its reason in ``refused``, and no count; but names that the model does not have are errors.
     """
+    from ensedu.torch.whole.roles import names_of
+
     shell = without_values(model)
-    head = _last_product(shell) if head is None else head
+    for argument, names in (("shared", shared), ("modulated", modulated)):
+        names_of(shell, names, argument)
+    if head is None:
+        head = _last_product(shell)
+    else:
+        converted(shell, "last_layer", 1, head=head)
     one: dict[str, Any] = {}
     counts, refused = {}, {}
     for method in METHODS:

@@ -111,16 +111,16 @@ const compose = (content, method, M, unit, frame) => {
       const member = { ...about, member: i };
       if (own) put(`W.${tile.id}.${i}`, at.x + x, at.y + y, w, h, "per_member", { ...member, texture: "own" });
       else if (i === 0 || STOPS.includes(method)) put(`W.${tile.id}.${i}`, home.x + x, home.y + y, w, h, "shared", { ...about, member: -1, gray: 1, hidden: i > 0, texture: "stored" });
-      if (!own && i < ghosts && tile.id !== "plain") put(`g.${tile.id}.${i}`, at.x + x, at.y + y, w, h, "made", { ...member, texture: "made" });
+      if (!own && i < ghosts && tile.id !== "plain") put(`g.${tile.id}.${i}`, at.x + x, at.y + y, w, h, "made", { ...member, texture: "made", inner: !content.shaped });
       if (!content.shaped || tile.id === "plain") continue;
       const t = portrait.thick;
       if (modulated) {
         // Beside the matrix, a number of r a row; above it a number of s a column, as wide as its kernel.
-        put(`r.${tile.id}.${i}`, at.x + x - t - 2, at.y + y, t, h, "per_member", { ...member, kind: "r" });
-        put(`s.${tile.id}.${i}`, at.x + x, at.y + y - t - 2, tile.n * unit, t, "per_member", { ...member, kind: "s" });
+        put(`r.${tile.id}.${i}`, at.x + x - t - 2, at.y + y, t, h, "per_member", { ...member, texture: "r" });
+        put(`s.${tile.id}.${i}`, at.x + x, at.y + y - t - 2, tile.n * unit, t, "per_member", { ...member, texture: "s" });
         if (spreads(method)) {
-          put(`R.${tile.id}.${i}`, at.x + x - 2 * t - 3, at.y + y, t, h, "scales", { ...member, kind: "σr" });
-          put(`S.${tile.id}.${i}`, at.x + x, at.y + y - 2 * t - 3, tile.n * unit, t, "scales", { ...member, kind: "σs" });
+          put(`R.${tile.id}.${i}`, at.x + x - 2 * t - 3, at.y + y, t, h, "scales", { ...member, texture: "σr" });
+          put(`S.${tile.id}.${i}`, at.x + x, at.y + y - 2 * t - 3, tile.n * unit, t, "scales", { ...member, texture: "σs" });
         }
       }
       const mine = METHODS[method].members && (!body || tile.head);
@@ -138,6 +138,7 @@ const compose = (content, method, M, unit, frame) => {
     const about = { layer: -1, matrix: -1 };
     for (let i = 0; i < M; i += 1) {
       const at = slotOf(i);
+      if (i < ghosts && !body) put(`g.${i}`, at.x, at.y, portrait.w, portrait.h, "made", { ...about, member: i });
       let y = at.y + portrait.h + 3;
       const strip = (id, high, look) => {
         put(`${id}.${i}`, at.x, y, portrait.w, high, look, { ...about, member: i });
@@ -156,7 +157,8 @@ const compose = (content, method, M, unit, frame) => {
 };
 
 // The side of one number, in pixels, at which every stop fits into the frame.
-const fitting = (content, M, frame) => {
+const fitting = (content, M, whole, only) => {
+  const frame = only ? { ...whole, height: whole.height - 26 } : whole; // for m and n at its edges
   let [low, high] = [1e-5, 64];
   for (let k = 0; k < 34; k += 1) {
     const middle = Math.sqrt(low * high);

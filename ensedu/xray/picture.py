@@ -137,7 +137,7 @@ class XRay:
 
     def html(self) -> str:
         """Return the page as text."""
-        data = json.dumps(self._data(), ensure_ascii=False, separators=(",", ":"))
+        data = json.dumps(self.data(), ensure_ascii=False, separators=(",", ":"))
         scripts = "\n".join(_part(f"{part}.js") for part in PARTS)
         rows = "".join(
             f"<tr><th>{escape(METHODS[key].label)}</th><td>{count.total:,}</td></tr>"
@@ -151,13 +151,8 @@ class XRay:
             script=scripts,
         )
 
-    def _repr_html_(self) -> str:
-        return (
-            f'<iframe title="{escape(self.name)}: what is stored" srcdoc="{escape(self.html())}" '
-            'style="border: 0; width: 100%; height: 900px"></iframe>'
-        )
-
-    def _data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, Any]:
+        """Return what the page's script reads: the layers, and the table that it counts by."""
         kinds: dict[str, int] = {}
         rows = [kinds.setdefault(json.dumps(_shape(layer)), len(kinds)) for layer in self.layers]
         return {
@@ -173,6 +168,12 @@ class XRay:
             "refused": self.refused,
             **{key: value for key, value in self._more.items() if value},
         }
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe title="{escape(self.name)}: what is stored" srcdoc="{escape(self.html())}" '
+            'style="border: 0; width: 100%; height: 900px"></iframe>'
+        )
 
 
 def _look(*, dark: bool) -> dict[str, Any]:

@@ -20,7 +20,8 @@ const makeStage = (on) => {
   });
   const slider = make("div", { class: "share" }, range, make("div", { class: "stops" }, ...stops));
   const field = make("div", { class: "field" }, ...zones, canvas, more);
-  const element = make("section", { class: "stage", "aria-label": "The picture" }, field, make("div", { class: "under" }, words, scale), slider);
+  const under = make("div", { class: "under" }, words, scale);
+  const element = make("section", { class: "stage", "aria-label": "The picture" }, field, under, slider);
 
   let drawn = []; // the boxes of the last frame
   let motion = null; // { from, start }
@@ -34,7 +35,7 @@ const makeStage = (on) => {
     const width = field.clientWidth || 300;
     const narrow = width < NARROW;
     const head = narrow ? 40 : 52;
-    frame = { width, head, above: narrow ? 4 : 22, height: narrow ? 430 : 322, words: narrow ? 0 : 230 };
+    frame = { width, head, above: narrow ? 4 : 22, height: narrow ? 530 : 322, words: narrow ? 0 : 230 };
     composed.clear();
     return frame;
   };
@@ -87,6 +88,13 @@ const makeStage = (on) => {
       else motion = null;
     }
     drawn = boxes;
+    const inNumbers = state.view === "numbers";
+    for (const part of [canvas, ...zones, scale]) part.hidden = inNumbers;
+    if (inNumbers) {
+      more.hidden = true;
+      markStop(state);
+      return false;
+    }
     const context = sizedCanvas(canvas, frame.width, frame.height);
     context.imageSmoothingEnabled = false;
     const close = state.view !== "model";
@@ -128,13 +136,16 @@ const makeStage = (on) => {
     };
     context.textAlign = "center";
     const [W, Z, ghost] = [of("W", () => true), of("Z", () => true), of("g", ({ member }) => member === 0)];
-    const inside = (box, words, color) => box && box.w > 44 && box.h > 34 && write(words, box.x + box.w / 2, box.y + box.h / 2 + 9, 28, color);
+    const inside = (box, words, color) => {
+      const size = box ? Math.min(28, box.h / 2, (1.7 * box.w) / Math.max(1.5, words.length)) : 0;
+      if (size > 12) write(words, box.x + box.w / 2, box.y + box.h / 2 + size / 3, size, color);
+    };
     if (view === "model") {
-      for (const box of drawn) if (box.id[0] === "W" && box.layer === W?.layer && box.matrix === W.matrix && !box.moving) inside(box, box.member < 0 ? "W" : `W${SUBSCRIPTS(box.member + 1)}`, "page");
-      if (ghost) inside(ghost, "W ∘ r sᵀ".slice(0, of("r", () => true) ? 8 : 1), "muted");
+      for (const box of drawn) if (box.id[0] === "W" && box.layer === W?.layer && box.matrix === W.matrix && !box.moving) inside(box, box.member >= 0 ? `W${SUBSCRIPTS(box.member + 1)}` : Z ? "μ" : "W", "page");
+      if (ghost) inside(ghost, of("r", () => true) ? "W ∘ r sᵀ" : Z ? "μ + σ ∘ ε" : "", "muted");
       if (Z) inside(Z, "σ", "ink");
     }
-    const [r, s] = ["r", "s"].map((letter) => of(letter, ({ member, h, w }) => member === 0 && Math.max(h, w) > 30));
+    const [r, s] = ["r", "s"].map((letter) => of(letter, (box) => box.member === 0 && box.layer === ghost?.layer && Math.max(box.h, box.w) > 30));
     context.textAlign = "start";
     if (r && r.h > r.w && ghost) write("r", r.x + r.w + 5, r.y + r.h / 2 + 5, 19, "ink");
     if (s && s.w > s.h && ghost) write("s", s.x + s.w / 2 - 4, s.y + s.h + 17, 19, "ink");
@@ -181,18 +192,22 @@ const makeStage = (on) => {
     const unit = layout.portrait.w ? on.unit() : 1;
     const stands = roundBelow((26 / unit) ** 2);
     square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;
-    setText(squareWords, `= ${plural(stands, "parameter")}`);
+    setText(squareWords, `= ${roundWords(stands)}`);
     canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sentenceOf(method, state.M)} ${zones.map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
+    markStop(state);
+  };
+
+  const markStop = (state) => {
     if (document.activeElement !== range || !pressed) range.value = state.method ? 0 : state.share;
     slider.classList.toggle("off", Boolean(state.method));
-    range.setAttribute("aria-valuetext", METHODS[method].label);
-    stops.forEach((stop, k) => stop.setAttribute("aria-pressed", method === STOPS[k]));
+    range.setAttribute("aria-valuetext", METHODS[chosen(state)].label);
+    stops.forEach((stop, k) => stop.setAttribute("aria-pressed", chosen(state) === STOPS[k]));
   };
 
   // What a box is, in words.
   const wordsOf = (box, layers, method) => {
     const layer = layers[box.layer];
-    const place = layer ? ` of ${layer.name ? `layer ${layer.name}` : "the layer"}` : "";
+    const place = layer ? ` of ${titleOf(layer, box.layer)}` : "";
     const who = METHODS[method].members ? `member ${box.member + 1}` : `sample ${box.member + 1}`;
     const tile = box.tile;
     const size = tile ? plural(tile.size, "parameter") : "";
@@ -242,7 +257,8 @@ const makeStage = (on) => {
   canvas.addEventListener("pointerleave", () => on.hover((hover = null)));
   canvas.addEventListener("click", (event) => {
     const box = boxAt(event);
-    if (!corner && box) on.press(box);
+    const { left, top } = canvas.getBoundingClientRect();
+    if (!corner && box) on.press(box, [(event.clientX - left - box.x) / box.w, (event.clientY - top - box.y) / box.h]);
   });
   range.addEventListener("pointerdown", () => (pressed = true));
   range.addEventListener("input", () => on.drag(Number(range.value)));
@@ -259,7 +275,7 @@ const makeStage = (on) => {
   new ResizeObserver(() => on.resized()).observe(field);
 
   return {
-    element, field, render, measure, contentOf, words,
+    element, field, under, render, measure, contentOf, words,
     frame: () => frame,
     wordsOf,
     // What is drawn now is where the next motion begins.

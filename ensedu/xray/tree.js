@@ -1,5 +1,6 @@
 // The layers as a tree that opens and closes; what is closed is not built.
 const SPLIT = 60; // longer lists are cut into parts of so many
+const titleOf = (layer, at) => (DATA.sizes ? `layer ${at + 1}` : layer.name || "the layer");
 const shapeWords = ({ matrices, shared, biases }) => {
   const words = matrices.map(({ m, n, kernel, size }) => {
     const side = kernel.length ? `, ${kernel.join("×")}` : "";
@@ -49,7 +50,7 @@ const makeTree = (on) => {
     return head;
   };
   const leaf = ({ layer, at }) => {
-    const title = `${layer.name || "the model"} ${layer.kind}`;
+    const title = DATA.sizes ? titleOf(layer, at) : `${layer.name || "the model"} ${layer.kind}`;
     const pressed = layer.matrices.length ? {} : { disabled: "" };
     const button = make("button", { type: "button", class: "line", "data-layer": at, ...pressed }, ...row(title, shapeWords(layer), [{ layer, at }]));
     button.addEventListener("click", () => on.open(at));

@@ -53,9 +53,14 @@ const editsOf = (state) => {
 const written = (edits) => Object.entries(edits).map(([key, value]) => `${key}:${value}`).join(";");
 
 // A texture of at most 48 × 48: how a matrix looks from afar, from -1 to 1. `as` is "stored" by all,
-// a member's own, or what member i makes of it, W ∘ r sᵀ.
+// a member's own, or what member i makes of it, W ∘ r sᵀ; or r or s, along one side.
 const texture = (state, layer, index, as, i) => {
   const matrix = layer.matrices[index];
+  if (as.length < 3) {
+    const along = Math.min(48, as.endsWith("r") ? matrix.m : matrix.n);
+    const at = (a, b) => storedAt({ ...state, matrix: index }, layer, as, i, a + b) / (as.length > 1 ? 0.5 : 2);
+    return as.endsWith("r") ? { rows: along, columns: 1, at } : { rows: 1, columns: along, at };
+  }
   const bins = binsOf(layer, matrix);
   const rows = bins?.rows ?? Math.min(48, matrix.m);
   const columns = bins?.columns ?? Math.min(48, Math.round(matrix.size / matrix.m));

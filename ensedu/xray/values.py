@@ -42,7 +42,5 @@ def _binned(weight: Any, side: int, outputs: int) -> dict[str, Any]:
         "rows": bins.shape[0],
         "most": float(f"{most:.3g}"),
         "bins": base64.b64encode(bytes(levels.flatten().tolist())).decode(),
-        "corner": [
-            [float(f"{x:.3g}") for x in row] for row in flat[:CORNER, :CORNER].tolist()
-        ],
+        "corner": [[float(f"{x:.3g}") for x in row] for row in flat[:CORNER, :CORNER].tolist()],
     }
