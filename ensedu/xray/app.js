@@ -11,7 +11,14 @@ let waiting = false;
 let sliding = null; // a share on its way to a stop
 let saved = location.hash;
 
-const scopeOf = (layers) => (state.view === "model" ? layers : [layers[state.layer]]);
+// One list for each layer, whose counts are then known.
+const alone = new WeakMap();
+const onlyLayer = (layers, at) => {
+  if (!alone.has(layers[at])) alone.set(layers[at], [layers[at]]);
+  return alone.get(layers[at]);
+};
+const scopeOf = (layers) => (state.view === "model" ? layers : onlyLayer(layers, state.layer));
+let shown = ""; // what all but the picture shows
 const bases = new Map();
 // How large a number is at first: so that every method fits, of the network as it was given. Nothing
 // but zooming changes it.
@@ -72,15 +79,20 @@ const draw = (now) => {
     if (share === 1) arrive(now);
   }
   const layers = layersOf(state);
-  const scope = scopeOf(layers);
-  const layer = state.view === "model" ? null : layers[state.layer];
-  bars.show(state, scope, perNumber(), !layer);
-  formula.show(state, scope, layer);
+  const key = `${encode({ ...state, share: Math.round(state.share) })} ${bars.track()} ${stage.frame().width} ${theme()}`;
+  if (key !== shown) {
+    shown = key;
+    const scope = scopeOf(layers);
+    const layer = state.view === "model" ? null : layers[state.layer];
+    bars.show(state, scope, perNumber(), !layer);
+    formula.show(state, scope, layer);
+    numbers.show(state, layers[state.layer]);
+    controls.show(state, layers);
+    tree.show(state, layers);
+    map.show(state, layers);
+    guess.show(state, layers);
+  }
   if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
-  numbers.show(state, layers[state.layer]);
-  controls.show(state, layers);
-  tree.show(state, layers);
-  map.show(state, layers);
   root.dataset.view = state.view;
   root.dataset.lit = light?.role ?? "";
 };
@@ -202,6 +214,7 @@ const stage = makeStage({
   },
   unit: unitNow,
   layers: () => layersOf(state),
+  scope: onlyLayer,
   widen: (width) => change({ width: clamp(width, 1, MOST.width) }),
   hover(box) {
     setText(stage.words, box ? stage.wordsOf(box, layersOf(state), chosen(state)) : "");
@@ -221,10 +234,18 @@ const stage = makeStage({
   },
 });
 const numbers = makeNumbers({ change });
-const map = makeMap({ change, resized: () => ask() });
+const guess = makeGuess({ change });
+const map = makeMap({
+  change,
+  resized() {
+    shown = "";
+    ask();
+  },
+});
 const controls = makeControls();
 stage.field.append(numbers.element);
 stage.under.append(controls.zoom);
+stage.under.after(guess.element);
 root.append(controls.head, controls.element, stage.element, formula.element, bars.element, map.element, tree.element);
 
 addEventListener("keydown", (event) => {

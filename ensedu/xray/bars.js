@@ -32,7 +32,7 @@ const makeBars = (on) => {
     ...["", "", "parameters", "of one network", "to keep", "with Adam", "passes"].map((word) => make("span", {}, word))));
   for (const method of KEYS) {
     const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
-    const track = make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments), make("b", { class: "torn" }));
+    const track = make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments));
     const cells = ["total", "ratio", "keep", "train", "passes"].map((name) => make("span", { class: `cell ${name}` }));
     const row = make("button", { type: "button", class: "bar", "data-method": method, style: `--own: var(--${method})` },
       make("span", { class: "name" }, METHODS[method].label), track, ...cells);
@@ -65,7 +65,8 @@ const makeBars = (on) => {
     for (const [method, { row, segments, track: own, cells }] of rows) {
       row.setAttribute("aria-pressed", method === current);
       if (DATA.refused[method]) continue;
-      const count = countAll(layers, method, state.M);
+      const hidden = isOpen(state) && STOPS.indexOf(method) > 0;
+      const count = hidden ? zero() : countAll(layers, method, state.M);
       const total = totalOf(count);
       for (const role of ROLES) {
         const wide = count[role] * perNumber;
@@ -79,8 +80,9 @@ const makeBars = (on) => {
       const bytes = bytesOf(layers, method, state.M);
       const passes = METHODS[method].body ? `1 + ${state.M}` : String(passesOf(method, state.M));
       const words = [digits(total), times(total / one), `${short(bytes.keep)}B`, `${short(bytes.train)}B`, passes];
-      cells.forEach((cell, k) => setText(cell, words[k]));
-      row.setAttribute("aria-label", `${METHODS[method].label}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one network; `
+      cells.forEach((cell, k) => setText(cell, hidden ? "?" : words[k]));
+      if (hidden) row.setAttribute("aria-label", `${METHODS[method].label}: guess first`);
+      else row.setAttribute("aria-label", `${METHODS[method].label}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one network; `
         + `${short(bytes.keep)}B to keep, ${short(bytes.train)}B to train with Adam; passes for a prediction: ${passes}`);
     }
     const length = roundBelow(110 / perNumber);
@@ -89,4 +91,25 @@ const makeBars = (on) => {
     setText(element.querySelector("h2"), whole ? "What each method stores" : "What each method stores of this layer");
   };
   return { element, show, track: () => track };
+};
+
+// The total of what the picture shows, on its way between two methods, against the deep ensemble's.
+const makeGauge = () => {
+  const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
+  const number = make("strong");
+  const element = make("p", { class: "gauge", "aria-hidden": "true" }, number, make("span", {}, " parameters"),
+    make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments)));
+  const show = (state, layers) => {
+    const low = Math.min(STOPS.length - 2, Math.floor(state.share));
+    const way = state.method ? [state.method] : [STOPS[low], STOPS[low + 1]];
+    if (way.some((method) => DATA.refused[method])) way.splice(0, 2, chosen(state));
+    const [from, to = from] = way.map((method) => (DATA.refused[method] ? zero() : countAll(layers, method, state.M)));
+    const now = Object.fromEntries(ROLES.map((role) => [role, lerp(from[role], to[role], state.method ? 0 : state.share - low)]));
+    const most = Math.max(totalOf(from), totalOf(to), DATA.refused[DEEP] ? 0 : totalOf(countAll(layers, DEEP, state.M)));
+    for (const role of ROLES) segments[role].style.width = `${(100 * now[role]) / most}%`;
+    element.style.setProperty("--deep", `${DATA.refused[DEEP] ? 0 : (100 * totalOf(countAll(layers, DEEP, state.M))) / most}%`);
+    element.style.setProperty("--own", `var(--${chosen(state)})`);
+    setText(number, digits(totalOf(now)));
+  };
+  return { element, show };
 };

@@ -25,12 +25,13 @@ const makeMap = (on) => {
   const canvas = make("canvas", { class: "map", role: "img" });
   const words = make("p", { class: "verdict" });
   const about = make("p", { class: "note" });
+  const link = make("a");
   const box = make("div", { class: "map-box" }, canvas);
   const keys = make("p", { class: "key" }, ...[[DEEP, `${METHODS[DEEP].label} stores least`], [SHARING, `${METHODS[SHARING].label} stores least, the more so the darker`]]
     .map(([method, text]) => make("span", {}, make("i", { class: "segment per_member", style: `--own: var(--${method})` }), text)));
   keys.append(make("span", {}, make("i", { class: "line-key" }), `above it a ${METHODS[STOPS[2]].label} stores less than a ${METHODS[DEEP].label}, too`));
   const element = make("section", { class: "panel", "aria-labelledby": "map-title" },
-    make("h2", { id: "map-title" }, "When does sharing pay?"), make("div", { class: "map-panel" }, box, make("div", {}, words, about, keys)));
+    make("h2", { id: "map-title" }, "When does sharing pay?"), make("div", { class: "map-panel" }, box, make("div", {}, words, make("p", {}, link), about, keys)));
   const scale = { width: [1, MOST.width], M: [1, MOST.members] };
   let size = { width: 520, height: 320 };
   const plain = () => ({ w: size.width - EDGE.left - EDGE.right, h: size.height - EDGE.top - EDGE.bottom });
@@ -109,6 +110,14 @@ const makeMap = (on) => {
     setText(words, state.M === 1 ? "One member has nothing to share with: every vector is an extra."
       : least === 0 ? `A ${costs} stores less here, ${digits(one)} against ${digits(sharing)}. The layers are so thin that the vectors cost more than the matrices that they replace.`
       : `A ${saves} stores ${digits(sharing)} parameters, a ${costs} ${digits(one)}: ${(one / sharing).toFixed(1)} times as many.`);
+    // The width from which on it pays, as a link that sets it.
+    const pays = state.M > 1 ? Array.from({ length: 200 }, (_, k) => k + 1).find((h) => surfaces[1](h, state.M) < surfaces[0](h, state.M)) : undefined;
+    const target = sized && pays ? `#${encode({ ...state, width: pays })}` : "";
+    link.hidden = !target;
+    if (target) {
+      link.setAttribute("href", target);
+      setText(link, `Sharing pays from width ${pays}.`);
+    }
     setText(about, sized ? "Press or drag in the map: the dot is the network in the picture above." : "Each dot is a layer, placed where the square layer is whose vectors cost as much beside its matrix: at 2 · weights / (m + n).");
     canvas.setAttribute("aria-label", `Map of width by members. ${words.textContent}`);
   };

@@ -62,13 +62,13 @@ const sizedCanvas = (canvas, width, height) => {
   return context;
 };
 
-// `paint` has the color of members, what is lit, and the texture of a box, if it is to have one.
-const drawBoxes = (context, boxes, { own, lit, width, height, textureOf, shake }) => {
+// `owns` are the colors of members where a motion begins and where it ends; a box's tone says which.
+const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake }) => {
   const [gray, page, ink] = [plainColor("shared"), plainColor("page"), plainColor("muted")];
   const colors = new Map();
-  const colorAt = (share) => {
-    const key = Math.round(share * 20);
-    if (!colors.has(key)) colors.set(key, blended(own, gray, key / 20));
+  const colorAt = (own, share) => {
+    const key = `${own} ${Math.round(share * 20)}`;
+    if (!colors.has(key)) colors.set(key, blended(own, gray, Math.round(share * 20) / 20));
     return colors.get(key);
   };
   for (const box of boxes) {
@@ -77,7 +77,8 @@ const drawBoxes = (context, boxes, { own, lit, width, height, textureOf, shake }
     const [x, y] = [box.x + dx, box.y + dy];
     const [w, h] = [Math.max(HAIR, box.w), Math.max(HAIR, box.h)];
     context.globalAlpha = box.alpha * (!lit || lit(box) ? 1 : 0.18);
-    const color = colorAt(box.gray);
+    const own = owns[box.tone ?? 0];
+    const color = colorAt(own, box.gray);
     if (box.look === "made") {
       const made = textureOf(box, own);
       if (made) {

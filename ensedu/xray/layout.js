@@ -178,15 +178,15 @@ const between = (from, to, share) => {
   const found = [];
   for (const [id, a] of from.boxes) {
     const b = to.boxes.get(id);
-    if (!b) found.push({ ...a, alpha: a.alpha * Math.max(0, 1 - 2 * share) });
+    if (!b) found.push({ ...a, alpha: a.alpha * Math.max(0, 1 - 2.5 * share) });
     else if (!(a.hidden && b.hidden)) found.push(mixedBox(a, b, share));
   }
-  for (const [id, b] of to.boxes) if (!from.boxes.has(id)) found.push({ ...b, alpha: b.alpha * Math.max(0, 2 * share - 1) });
+  for (const [id, b] of to.boxes) if (!from.boxes.has(id)) found.push({ ...b, tone: 1, alpha: b.alpha * Math.min(1, 2.5 * share) });
   return found;
 };
 const lerp = (a, b, share) => a + (b - a) * share;
 const mixedBox = (a, b, share) => ({
   ...(share < 0.5 ? a : b), alpha: lerp(a.alpha, b.alpha, share), gray: lerp(a.gray, b.gray, share),
   x: lerp(a.x, b.x, share), y: lerp(a.y, b.y, share), w: lerp(a.w, b.w, share), h: lerp(a.h, b.h, share),
-  moving: a.look !== b.look, hidden: false,
+  moving: a.look !== b.look, hidden: false, tone: a.gray < b.gray || (a.gray === b.gray && share < 0.5) ? 0 : 1,
 });

@@ -21,8 +21,8 @@ __all__ = ["PARTS", "SIZES", "XRay", "xray"]
 HERE = Path(__file__).parent
 #: Scripts in the order in which they are joined, each after what it needs.
 PARTS = (
-    "counts", "state", "values", "layout", "draw", "bars", "formula", "tree", "stage", "numbers",
-    "breakeven", "app",
+    "counts", "state", "values", "layout", "draw", "bars", "curves", "formula", "tree", "stage",
+    "numbers", "breakeven", "app",
 )  # fmt: skip
 #: Sizes of a network in one word.
 SIZES = re.compile(r"\d+(-\d+)+")

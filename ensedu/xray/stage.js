@@ -19,7 +19,8 @@ const makeStage = (on) => {
     return stop;
   });
   const slider = make("div", { class: "share" }, range, make("div", { class: "stops" }, ...stops));
-  const field = make("div", { class: "field" }, ...zones, canvas, more);
+  const gauge = makeGauge();
+  const field = make("div", { class: "field" }, ...zones, gauge.element, canvas, more);
   const under = make("div", { class: "under" }, words, scale);
   const element = make("section", { class: "stage", "aria-label": "The picture" }, field, under, slider);
 
@@ -34,8 +35,9 @@ const makeStage = (on) => {
   const measure = () => {
     const width = field.clientWidth || 300;
     const narrow = width < NARROW;
-    const head = narrow ? 40 : 52;
-    frame = { width, head, above: narrow ? 4 : 22, height: narrow ? 530 : 322, words: narrow ? 0 : 230 };
+    const head = narrow ? 48 : 52;
+    const curves = CURVES ? CURVE_HIGH : 0;
+    frame = { width, head, above: (narrow ? 4 : 22) + curves, height: (narrow ? 530 : 322) + curves, words: narrow ? 0 : 230 };
     composed.clear();
     return frame;
   };
@@ -53,6 +55,8 @@ const makeStage = (on) => {
     return composed.get(name);
   };
 
+  const contentLayers = on.scope;
+
   // The boxes that a state asks for: at a stop, or between two.
   const target = (state, layers, unit) => {
     const only = state.view === "model" ? null : { layer: state.layer, matrix: state.matrix };
@@ -64,10 +68,10 @@ const makeStage = (on) => {
     if (share === 1) return { boxes: between(at(STOPS[low + 1]), null, 0), layout: at(STOPS[low + 1]) };
     return { boxes: between(at(STOPS[low]), at(STOPS[low + 1]), share), layout: at(STOPS[Math.round(state.share)]) };
   };
-  const colorNow = (state) => {
-    if (state.method) return colorOf(state.method);
+  const colorsNow = (state) => {
+    if (state.method) return [colorOf(state.method), colorOf(state.method)];
     const low = Math.min(STOPS.length - 2, Math.floor(state.share));
-    return blended(colorOf(STOPS[low]), colorOf(STOPS[low + 1]), state.share - low);
+    return state.share - low === 1 ? [colorOf(STOPS[low + 1]), colorOf(STOPS[low + 1])] : [colorOf(STOPS[low]), colorOf(STOPS[low + 1])];
   };
 
   const shakes = (state, now) => (box) => {
@@ -89,7 +93,7 @@ const makeStage = (on) => {
     }
     drawn = boxes;
     const inNumbers = state.view === "numbers";
-    for (const part of [canvas, ...zones, scale]) part.hidden = inNumbers;
+    for (const part of [canvas, ...zones, scale, gauge.element]) part.hidden = inNumbers;
     if (inNumbers) {
       more.hidden = true;
       markStop(state);
@@ -106,11 +110,13 @@ const makeStage = (on) => {
       const key = `${box.layer}.${box.matrix} ${box.texture} ${box.member} ${state.seed} ${layer.matrices[box.matrix].m} ${layer.matrices[box.matrix].n}`;
       return textureImage(key, color, () => texture(state, layer, box.matrix, box.texture, box.member));
     };
-    drawBoxes(context, boxes, { own: colorNow(state), lit, ...frame, textureOf, shake: shakes(state, now) });
+    drawBoxes(context, boxes, { owns: colorsNow(state), lit, ...frame, textureOf, shake: shakes(state, now) });
+    if (!motion && CURVES) placeCurves(context, layout, state);
     if (!motion && frame.above > 10) numberMembers(context, layout, state);
     if (!motion && Number.isInteger(state.share)) nameParts(context, state);
     if (close && !motion) numberEdges(context, layout, layers[state.layer].matrices[state.matrix]);
     placeWords(state, layers, layout);
+    gauge.show(state, state.view === "model" ? layers : contentLayers(layers, state.layer));
     if (!motion && now >= shaken) return false;
     return !still.matches || Boolean(motion);
   };
@@ -123,7 +129,13 @@ const makeStage = (on) => {
     for (let i = 0; i < (METHODS[current].members ? M : layout.ghosts); i += 1) {
       const at = layout.slotOf(i);
       if (at.y > frame.height) break;
-      context.fillText(layout.slot.w > 90 ? `${word} ${i + 1}` : String(i + 1), at.x + layout.portrait.edge, at.y - 7 + Math.min(layout.portrait.edge, 4));
+      context.fillText(layout.slot.w > 90 ? `${word} ${i + 1}` : String(i + 1), at.x + layout.portrait.edge, at.y - 7 + Math.min(layout.portrait.edge, 4) - (CURVES ? CURVE_HIGH : 0));
+    }
+  };
+  const placeCurves = (context, layout, state) => {
+    for (let i = 0; i < state.M; i += 1) {
+      const [at, row] = [layout.slotOf(i), curveOf(state, i)];
+      if (row && at.y < frame.height) drawCurve(context, row, colorOf(chosen(state)), { x: at.x + layout.portrait.edge, y: at.y - CURVE_HIGH, w: layout.portrait.w - layout.portrait.edge, h: CURVE_HIGH - 12 });
     }
   };
   // What is what, written where it stands: on the largest matrix, and at the vectors of member 1.
@@ -147,8 +159,9 @@ const makeStage = (on) => {
     }
     const [r, s] = ["r", "s"].map((letter) => of(letter, (box) => box.member === 0 && box.layer === ghost?.layer && Math.max(box.h, box.w) > 30));
     context.textAlign = "start";
-    if (r && r.h > r.w && ghost) write("r", r.x + r.w + 5, r.y + r.h / 2 + 5, 19, "ink");
-    if (s && s.w > s.h && ghost) write("s", s.x + s.w / 2 - 4, s.y + s.h + 17, 19, "ink");
+    if (!ghost || ghost.w < 120) return;
+    if (r && r.h > r.w) write("r", r.x + r.w + 5, r.y + r.h / 2 + 5, 19, "ink");
+    if (s && s.w > s.h) write("s", s.x + s.w / 2 - 4, s.y + s.h + 17, 19, "ink");
   };
   // m and n at the edges of the first matrix.
   const numberEdges = (context, layout, matrix) => {
@@ -168,7 +181,7 @@ const makeStage = (on) => {
 
   const placeWords = (state, layers, layout) => {
     const method = chosen(state);
-    const scope = state.view === "model" ? layers : [layers[state.layer]];
+    const scope = state.view === "model" ? layers : contentLayers(layers, state.layer);
     const count = DATA.refused[method] ? null : countAll(scope, method, state.M);
     const members = METHODS[method].members;
     const owned = count && members ? count.per_member + count.scales + (isApart(method) || isModulated(method) ? count.biases : 0) : 0;

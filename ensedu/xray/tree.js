@@ -46,7 +46,7 @@ const makeTree = (on) => {
     const cells = ["does", "before", "after"].map((name) => make("span", { class: name }));
     const lost = make("span", { class: "lost" });
     const head = [make("span", { class: "title" }, title, " ", make("small", {}, about)), ...cells, lost];
-    views.push({ cells, lost, entries, own: entries.length === 1 });
+    views.push({ cells, lost, entries, layers: entries.map(({ layer }) => layer), own: entries.length === 1 });
     return head;
   };
   const leaf = ({ layer, at }) => {
@@ -98,8 +98,8 @@ const makeTree = (on) => {
     let losing = 0;
     for (const view of views) {
       const entries = DATA.sizes ? view.entries.map(({ at }) => ({ layer: layers[at], at })) : view.entries;
-      const sum = (of) => entries.reduce((total, { layer }) => total + of(layer), 0);
-      const [before, after] = [SINGLE, method].map((each) => (DATA.refused[each] ? null : sum((layer) => totalOf(countLayer(layer, each, state.M)))));
+      const own = DATA.sizes ? entries.map(({ layer }) => layer) : view.layers;
+      const [before, after] = [SINGLE, method].map((each) => (DATA.refused[each] ? null : totalOf(countAll(own, each, state.M))));
       const words = [view.own ? treatmentOf(entries[0].layer, method) : "", digits(before), after === null ? "–" : digits(after)];
       view.cells.forEach((cell, k) => setText(cell, words[k]));
       if (view.own && DATA.sizes) setText(view.cells[0].parentNode.querySelector("small"), shapeWords(entries[0].layer));
