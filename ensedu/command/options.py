@@ -16,7 +16,6 @@ examples:
   python -m ensedu count ensedu.torch.models:lenet5 --method rank1 --ensemble-size 8
   python -m ensedu count ensedu.torch.models:lenet5 --method last_layer --head 11
   python -m ensedu count ensedu.torch.models:resnet50 --method all --json
-  python -m ensedu xray 1-50-50-1
 
 your own model, in a file nets.py of this folder:
   from torch import nn
@@ -55,6 +54,12 @@ ABOUT_XRAY = """\
 Draw what your own PyTorch model stores under each method, as one HTML file that
 needs no other: open it in a browser, or send it to somebody. A network of given
 sizes, 1-50-50-1, needs no PyTorch.
+"""
+
+EXAMPLES_XRAY = """\
+examples:
+  python -m ensedu xray 1-50-50-1
+  python -m ensedu xray ensedu.torch.models:resnet50 --ensemble-size 8 --output resnet50.html
 """
 
 
@@ -110,6 +115,7 @@ def _xray_parser(commands: Any) -> argparse.ArgumentParser:
         "xray",
         help="draw what your own model stores as an ensemble, by each method, into an HTML file",
         description=ABOUT_XRAY,
+        epilog=EXAMPLES_XRAY,
         formatter_class=raw,
     )
     add = xray.add_argument

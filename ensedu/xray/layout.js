@@ -3,6 +3,7 @@
 const GAP = 12; // pixels between tiles
 const HAIR = 1; // what is thinner than a pixel is drawn one pixel wide
 const SHAPED = 16; // up to so many matrices keep their shape; more are packed into a square
+const MOST_TILES = 300;
 const NARROW = 640;
 
 // What has an area of its own: each matrix, m rows of `columns`, and all else that is stored beside.
@@ -21,7 +22,22 @@ const tilesOf = (layers, only) => {
     const side = Math.ceil(Math.sqrt(shared));
     tiles.push({ id: "plain", layer: -1, matrix: -1, m: side, n: side, columns: shared / side, size: shared, bias: 0 });
   }
-  return { tiles, biases, shaped: tiles.length <= SHAPED };
+  return { tiles: bundled(tiles), biases, shaped: tiles.length <= SHAPED };
+};
+
+// Of thousands of matrices some neighbors stand together as one tile.
+const bundled = (tiles) => {
+  if (tiles.length <= MOST_TILES) return tiles;
+  const each = Math.ceil(tiles.length / MOST_TILES);
+  const found = [];
+  for (const tile of tiles) {
+    const last = found.at(-1);
+    if (last && last.count < each && !last.head && !tile.head && tile.layer >= 0) {
+      for (const key of ["m", "n", "size", "bias"]) last[key] += tile[key];
+      Object.assign(last, { count: last.count + 1, columns: last.size / last.m, to: tile.layer });
+    } else found.push({ ...tile, count: 1 });
+  }
+  return found;
 };
 
 // Rows of tiles with their true sides, and room at their edges for r, s and biases.
@@ -76,32 +92,47 @@ const portraitOf = ({ tiles, shaped }, unit) => (tiles.length ? (shaped ? shelve
 // A strip below a portrait with the area of so many numbers.
 const stripHigh = (numbers, unit, portrait) => (numbers ? Math.max(HAIR, (numbers * unit * unit) / Math.max(1, portrait.w)) : 0);
 
-// All boxes of a method: { boxes, zones, high }. Of what all have, member 0's box stands for it.
-const compose = (content, method, M, unit, frame) => {
+// The rooms of a picture: where its zones begin, and where each member stands.
+const roomsOf = (content, method, M, unit, frame) => {
   const portrait = portraitOf(content, unit);
-  const boxes = new Map();
-  const { tiles } = content;
-  const [apart, modulated, body] = [isApart(method) && !METHODS[method].body, isModulated(method), METHODS[method].body];
-  const doubled = spreads(method) && !METHODS[method].members;
-  const computed = passesOf(method, M) > 1 || modulated ? M : 0;
-  const sum = (of) => tiles.reduce((total, tile) => total + of(tile), 0);
+  const [modulated, members] = [isModulated(method), METHODS[method].members];
+  const doubled = spreads(method) && !members;
+  const sum = (of) => content.tiles.reduce((total, tile) => total + of(tile), 0);
   const vectors = modulated ? stripHigh(sum(({ id, m, n }) => (id === "plain" ? 0 : m + n)), unit, portrait) : 0;
-  const offsets = stripHigh(sum(({ bias }) => bias), unit, portrait);
-  const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + offsets + (vectors ? 3 : 0) + 4;
+  const offsets = sum(({ bias }) => bias);
+  const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + stripHigh(offsets, unit, portrait) + (vectors ? 3 : 0) + 4;
   const slot = { w: portrait.w + GAP * 1.5, h: portrait.h + below + frame.above + GAP };
   const narrow = frame.width < NARROW;
-  const left = { x: 0, y: frame.head, w: (doubled && !narrow ? 2 : 1) * (portrait.w + GAP) };
+  // A second sheet stands beside the first, or below it where there is no room.
+  const stacked = doubled && narrow && 2 * slot.w > frame.width;
+  const left = { x: 0, y: frame.head, w: (doubled && !stacked ? 2 : 1) * (portrait.w + GAP) };
   // Both zones have room for their words, and the members begin where the words of theirs do.
   const right = narrow
-    ? { x: 0, y: 2 * frame.head + slot.h * (doubled && 2 * slot.w > frame.width ? 2 : 1), w: frame.width }
+    ? { x: 0, y: 2 * frame.head + slot.h * (stacked ? 2 : 1), w: frame.width }
     : { x: Math.max(left.w + 2.5 * GAP, frame.words), y: frame.head, w: 0 };
   if (!narrow) right.w = frame.width - right.x;
   const across = Math.max(1, Math.min(M, Math.floor((right.w + GAP) / slot.w)));
   // Of what nobody stores, one row is enough.
-  const ghosts = METHODS[method].members ? computed : Math.min(computed, across);
-  const slotOf = (i) => ({ x: right.x + (i % across) * slot.w, y: right.y + frame.above + Math.floor(i / across) * slot.h });
+  const ghosts = members ? M : passesOf(method, M) > 1 ? Math.min(M, across) : 0;
+  const rows = members ? Math.ceil(M / across) : 1;
+  return {
+    portrait, slot, vectors, offsets, ghosts, zones: { left, right },
+    second: stacked ? [0, slot.h] : [portrait.w + GAP, 0],
+    high: right.y + rows * slot.h, wide: right.x + (ghosts ? across * slot.w - GAP : 0),
+    home: { x: left.x, y: left.y + frame.above },
+    slotOf: (i) => ({ x: right.x + (i % across) * slot.w, y: right.y + frame.above + Math.floor(i / across) * slot.h }),
+  };
+};
+
+// All boxes of a method in their rooms. Of what all have, member 0's box stands for it.
+const compose = (content, method, M, unit, frame) => {
+  const rooms = roomsOf(content, method, M, unit, frame);
+  const { portrait, vectors, offsets, ghosts, home, second, slotOf } = rooms;
+  const { body, members } = METHODS[method];
+  const [apart, modulated] = [isApart(method) && !body, isModulated(method)];
+  const doubled = spreads(method) && !members;
+  const boxes = new Map();
   const put = (id, x, y, w, h, look, more) => boxes.set(id, { id, x, y, w, h, look, alpha: 1, gray: 0, ...more });
-  const home = { x: left.x, y: left.y + frame.above };
 
   for (const { tile, x, y, w, h } of portrait.places) {
     const about = { layer: tile.layer, matrix: tile.matrix, tile };
@@ -123,16 +154,15 @@ const compose = (content, method, M, unit, frame) => {
           put(`S.${tile.id}.${i}`, at.x + x, at.y + y - 2 * t - 3, tile.n * unit, t, "scales", { ...member, texture: "σs" });
         }
       }
-      const mine = METHODS[method].members && (!body || tile.head);
+      const mine = members && (!body || tile.head);
       if (tile.bias && (mine || i === 0)) {
         const from = mine ? at : home;
         put(`b.${tile.id}.${i}`, from.x + x, from.y + y + h + 3, tile.bias * unit, t, "biases", mine ? member : { ...about, member: -1 });
       }
     }
     if (!doubled || tile.id === "plain") continue;
-    const beside = narrow && 2 * slot.w > frame.width ? [0, slot.h] : [portrait.w + GAP, 0];
-    put(`Z.${tile.id}`, home.x + x + beside[0], home.y + y + beside[1], w, h, "scales", { ...about, member: -1 });
-    if (content.shaped && tile.bias) put(`B.${tile.id}`, home.x + x + beside[0], home.y + y + h + 3 + beside[1], tile.bias * unit, portrait.thick, "biases", { ...about, member: -1 });
+    put(`Z.${tile.id}`, home.x + x + second[0], home.y + y + second[1], w, h, "scales", { ...about, member: -1 });
+    if (content.shaped && tile.bias) put(`B.${tile.id}`, home.x + x + second[0], home.y + y + h + 3 + second[1], tile.bias * unit, portrait.thick, "biases", { ...about, member: -1 });
   }
   if (!content.shaped) {
     const about = { layer: -1, matrix: -1 };
@@ -146,14 +176,12 @@ const compose = (content, method, M, unit, frame) => {
       };
       if (modulated) strip("r", vectors, "per_member");
       if (modulated && spreads(method)) strip("R", vectors, "scales");
-      if (METHODS[method].members && !body && offsets) strip("b", offsets, "biases");
+      if (members && !body && offsets) strip("b", stripHigh(offsets, unit, portrait), "biases");
     }
-    const others = content.biases + (METHODS[method].members && !body ? 0 : sum(({ bias }) => bias));
+    const others = content.biases + (members && !body ? 0 : offsets);
     if (others && !apart) put("b", home.x, home.y + portrait.h + 3, portrait.w, stripHigh(others, unit, portrait), "biases", { ...about, member: -1 });
   }
-  const rows = METHODS[method].members ? Math.ceil(M / across) : 1;
-  const wide = right.x + (ghosts || rows > 1 || METHODS[method].members ? across * slot.w - GAP : 0);
-  return { boxes, zones: { left, right }, high: right.y + rows * slot.h, wide, ghosts, slot, portrait, slotOf };
+  return { ...rooms, boxes };
 };
 
 // The side of one number, in pixels, at which every stop fits into the frame.
@@ -163,7 +191,7 @@ const fitting = (content, M, whole, only) => {
   for (let k = 0; k < 34; k += 1) {
     const middle = Math.sqrt(low * high);
     const fits = STOPS.every((method) => {
-      const { high: deep, wide } = compose(content, method, M, middle, frame);
+      const { high: deep, wide } = roomsOf(content, method, M, middle, frame);
       return deep <= frame.height && wide <= frame.width + 1;
     });
     if (fits) low = middle;

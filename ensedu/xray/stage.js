@@ -12,7 +12,7 @@ const makeStage = (on) => {
   const square = make("i", { class: "square" });
   const squareWords = make("span");
   const scale = make("p", { class: "unit" }, square, squareWords);
-  const range = make("input", { type: "range", min: 0, max: STOPS.length - 1, step: "any", "aria-label": "Share the weights", list: "stops" });
+  const range = make("input", { type: "range", min: 0, max: STOPS.length - 1, step: "any", "aria-label": "Share the weights" });
   const stops = STOPS.map((method, k) => {
     const stop = make("button", { type: "button", class: "stop", style: `--own: var(--${method})` }, make("strong", {}, STOP_WORDS[k]), make("small", {}, METHODS[method].label));
     stop.addEventListener("click", () => on.slide(k));
@@ -211,7 +211,7 @@ const makeStage = (on) => {
   };
 
   const markStop = (state) => {
-    if (document.activeElement !== range || !pressed) range.value = state.method ? 0 : state.share;
+    range.value = state.method ? 0 : state.share;
     slider.classList.toggle("off", Boolean(state.method));
     range.setAttribute("aria-valuetext", METHODS[chosen(state)].label);
     stops.forEach((stop, k) => stop.setAttribute("aria-pressed", chosen(state) === STOPS[k]));
@@ -224,6 +224,7 @@ const makeStage = (on) => {
     const who = METHODS[method].members ? `member ${box.member + 1}` : `sample ${box.member + 1}`;
     const tile = box.tile;
     const size = tile ? plural(tile.size, "parameter") : "";
+    if (tile?.count > 1) return `${digits(tile.count)} layers, from ${titleOf(layer, box.layer)} to ${titleOf(layers[tile.to], tile.to)}: ${size}.`;
     if (box.id[0] === "g") return `W${box.member + 1}${place}: computed for ${who}, and stored nowhere.`;
     if (box.id === "W.plain.0" || box.layer < 0 && box.id[0] === "W") return `Normalization, embeddings and the like: ${size}.`;
     if (box.id[0] === "W") return box.member < 0 ? `W${place}, ${digits(tile.m)} × ${digits(tile.columns)}: ${size}, stored once.` : `W${box.member + 1}${place}, ${digits(tile.m)} × ${digits(tile.columns)}: ${size} of ${who} alone.`;
@@ -250,7 +251,6 @@ const makeStage = (on) => {
     const hidden = [box.layer > 0, box.layer < on.layers().length - 1];
     return near && (hidden[0] || hidden[1]) ? { box, down: hidden[0] } : null;
   };
-  let pressed = null;
   canvas.addEventListener("pointerdown", (event) => {
     corner = cornerAt(event);
     if (corner) canvas.setPointerCapture(event.pointerId);
@@ -273,12 +273,8 @@ const makeStage = (on) => {
     const { left, top } = canvas.getBoundingClientRect();
     if (!corner && box) on.press(box, [(event.clientX - left - box.x) / box.w, (event.clientY - top - box.y) / box.h]);
   });
-  range.addEventListener("pointerdown", () => (pressed = true));
   range.addEventListener("input", () => on.drag(Number(range.value)));
-  range.addEventListener("change", () => {
-    pressed = null;
-    on.slide(Math.round(Number(range.value)));
-  });
+  range.addEventListener("change", () => on.slide(Math.round(Number(range.value))));
   range.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
     if (!step) return;
@@ -288,7 +284,7 @@ const makeStage = (on) => {
   new ResizeObserver(() => on.resized()).observe(field);
 
   return {
-    element, field, under, render, measure, contentOf, words,
+    element, field, under, render, measure, words,
     frame: () => frame,
     wordsOf,
     // What is drawn now is where the next motion begins.

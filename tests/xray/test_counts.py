@@ -3,7 +3,6 @@
 import random
 import warnings
 
-import pytest
 import torch
 from torch import nn
 
@@ -72,7 +71,9 @@ class Branching(nn.Module):
             draw.choice(
                 (
                     lambda: nn.Linear(size(), size(), bias=draw.random() < 0.5),
-                    lambda: nn.Conv2d(6, 6 * size(), draw.choice((1, 3)), groups=draw.choice((1, 3))),
+                    lambda: nn.Conv2d(
+                        6, 6 * size(), draw.choice((1, 3)), groups=draw.choice((1, 3))
+                    ),
                     lambda: nn.ConvTranspose1d(4, 6, size(), groups=2),
                     lambda: nn.GRU(size(), size(), draw.choice((1, 2)), bidirectional=True),
                     lambda: nn.MultiheadAttention(6, 3, kdim=draw.choice((None, 5))),
