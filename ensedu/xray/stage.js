@@ -93,6 +93,7 @@ const makeStage = (on) => {
     }
     drawn = boxes;
     const inNumbers = state.view === "numbers";
+    const refused = DATA.refused[chosen(state)];
     for (const part of [canvas, ...zones, scale, gauge.element]) part.hidden = inNumbers;
     if (inNumbers) {
       more.hidden = true;
@@ -110,11 +111,12 @@ const makeStage = (on) => {
       const key = `${box.layer}.${box.matrix} ${box.texture} ${box.member} ${state.seed} ${layer.matrices[box.matrix].m} ${layer.matrices[box.matrix].n}`;
       return textureImage(key, color, () => texture(state, layer, box.matrix, box.texture, box.member));
     };
+    if (refused) boxes = drawn = [];
     drawBoxes(context, boxes, { owns: colorsNow(state), lit, ...frame, textureOf, shake: shakes(state, now) });
-    if (!motion && CURVES) placeCurves(context, layout, state);
-    if (!motion && frame.above > 10) numberMembers(context, layout, state);
+    if (!motion && CURVES && !refused) placeCurves(context, layout, state);
+    if (!motion && frame.above > 10 && !refused) numberMembers(context, layout, state);
     if (!motion && Number.isInteger(state.share)) nameParts(context, state);
-    if (close && !motion) numberEdges(context, layout, layers[state.layer].matrices[state.matrix]);
+    if (close && !motion && !refused) numberEdges(context, layout, layers[state.layer].matrices[state.matrix]);
     placeWords(state, layers, layout);
     gauge.show(state, state.view === "model" ? layers : contentLayers(layers, state.layer));
     if (!motion && now >= shaken) return false;
@@ -179,17 +181,22 @@ const makeStage = (on) => {
     context.textAlign = "start";
   };
 
+  // How many numbers members own: all of a deep ensemble or of a head but what is kept, and otherwise
+  // all but the shared weights and the biases of normalization.
+  const ownedOf = (scope, method, M) => scope.reduce((sum, layer) => {
+    const own = methodOf(layer, method);
+    if (!METHODS[own].members) return sum;
+    const count = countLayer(layer, own, M);
+    const kept = own === DEEP ? layer.kept[1] : isApart(own) ? 0 : layer.biases;
+    return sum + count.per_member + count.scales + count.biases - kept;
+  }, 0);
   const placeWords = (state, layers, layout) => {
     const method = chosen(state);
     const scope = state.view === "model" ? layers : contentLayers(layers, state.layer);
     const count = DATA.refused[method] ? null : countAll(scope, method, state.M);
-    const members = METHODS[method].members;
-    const owned = count && members ? count.per_member + count.scales + (isApart(method) || isModulated(method) ? count.biases : 0) : 0;
+    const { members } = METHODS[method];
     const both = count ? totalOf(count) : 0;
-    const head = METHODS[method].body && count ? count.biases - scope.reduce((sum, layer) => sum + (layer.head ? 0 : countLayer(layer, method, state.M).biases), 0) : 0;
-    // Biases of normalization are one copy, even where those of products are a member's.
-    const kept = count && members && !isApart(method) ? scope.reduce((sum, layer) => sum + layer.biases, 0) : 0;
-    const mine = owned + head - kept;
+    const mine = count && members ? ownedOf(scope, method, state.M) : 0;
     setText(zones[0].firstChild, "Stored once, for all");
     setText(zones[0].lastChild, count ? plural(both - mine, "parameter") : "not this model");
     setText(zones[1].firstChild, members ? "Stored by each member" : passesOf(method, state.M) > 1 ? "Computed in each sample, not stored" : "");
@@ -200,8 +207,8 @@ const makeStage = (on) => {
     });
     zones[1].style.color = members ? `var(--${method})` : "var(--muted)";
     const lost = layout.high > frame.height + 2 || layout.wide > frame.width + 2;
-    more.hidden = !lost;
-    if (lost) setText(more, "More than fits at this scale: press Fit, or 0.");
+    more.hidden = !lost && count;
+    setText(more, count ? "More than fits at this scale: press Fit, or 0." : `${METHODS[method].label} cannot take this model: ${DATA.refused[method]}`);
     const unit = layout.portrait.w ? on.unit() : 1;
     const stands = roundBelow((26 / unit) ** 2);
     square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;

@@ -6,13 +6,15 @@ const within = (number, low, high) => (Number.isFinite(number) ? Math.min(high, 
 const clamp = (number, low, high) => Math.min(high, Math.max(low, number));
 
 const MOST = { members: 64, width: 2000, depth: 12, window: 6 };
+// It opens at the first stop that takes the model.
+const OPENING = STOPS.findIndex((method) => !DATA.refused[method]);
 const FIELDS = {
   M: whole(1, MOST.members, DATA.ensemble_size),
   width: whole(1, MOST.width, null),
   depth: whole(1, MOST.depth, null),
   // How far along STOPS; or a method that is not on that way.
-  share: real(0, STOPS.length - 1, 0),
-  method: one(KEYS.filter((key) => !STOPS.includes(key)), ""),
+  share: real(0, STOPS.length - 1, Math.max(0, OPENING)),
+  method: one(["", ...KEYS.filter((key) => !STOPS.includes(key))], OPENING < 0 ? SINGLE : ""),
   guess: real(1, MOST.members, null), // of how many networks four members take the room
   zoom: real(-16, 16, 0), // of lengths, as a power of 2
   view: one(["model", "layer", "numbers"], "model"),

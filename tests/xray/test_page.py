@@ -37,7 +37,7 @@ PICTURES = {
 #: What a reader sees, but for words about what is pointed at.
 SEEN = """() => [...document.querySelectorAll(".path, .bar, .sums, .line, .shelf, .number")]
   .map((one) => one.value ?? one.innerText).concat(document.querySelector("canvas").toDataURL())"""
-FRAME = FRAME
+FRAME = "() => new Promise(requestAnimationFrame)"
 
 
 def bar(page, method, cell):
@@ -150,6 +150,8 @@ def test_keys_share_the_weights_and_each_stop_says_what_is_stored_where(opened):
             once = int(once.split()[0].replace(",", ""))
             own, _, M = each.replace(",", "").partition(" × ")
             assert once + (int(own) * int(M) if M else 0) == total
+        page.locator('button.bar[data-method="last_layer"]').click()
+        assert page.locator(".zone.right span").inner_text() == "51 × 4"
 
 
 def test_what_is_changed_moves_what_is_made_of_it(opened):
