@@ -17,7 +17,10 @@ const short = (number, room = 3) => {
 const times = (ratio) => `× ${ratio >= 100 ? digits(ratio) : ratio.toFixed(ratio < 10 ? 2 : 1)}`;
 const plural = (count, word) => `${digits(count)} ${word}${count === 1 ? "" : "s"}`;
 // A round number of parameters, as a scale says it.
-const roundWords = (count) => (count >= 1e6 ? `${digits(count / 1e6)} million parameters` : plural(count, "parameter"));
+const roundWords = (count) => {
+  const [size, word] = [[1e9, " billion"], [1e6, " million"]].find(([size]) => count >= size) ?? [1, ""];
+  return `${digits(count / size)}${word} parameter${count === 1 ? "" : "s"}`;
+};
 // The round number (1, 2 or 5 times a power of 10) whose length is nearest below `most`.
 const roundBelow = (most) => {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));

@@ -33,6 +33,7 @@ def opened(browser, tmp_path):
         path = picture.save(tmp_path / "xray.html")
         context = open_context(browser, **({"viewport": DESK} | options))
         page = context.new_page()
+        page.set_default_timeout(120_000)
         watch = Watch(page, "file:")
         page.goto(path.as_uri() + address)
         yield page

@@ -35,8 +35,9 @@ PICTURES = {
     "recurrent": lambda: xray(nn.LSTM(5, 7, 2)),
 }
 #: What a reader sees, but for words about what is pointed at.
-SEEN = """() => [...document.querySelectorAll(".path, .bar, .sums, .line, .shelf, .number")]
-  .map((one) => one.value ?? one.innerText).concat(document.querySelector("canvas").toDataURL())"""
+SEEN = """() => [...document.querySelectorAll(".path, .bar, .sums, .line, .shelf, .number, canvas")]
+  .filter((one) => one.checkVisibility())
+  .map((one) => one.value ?? (one.tagName === "CANVAS" ? one.toDataURL() : one.innerText))"""
 FRAME = "() => new Promise(requestAnimationFrame)"
 
 
