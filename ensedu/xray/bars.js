@@ -12,7 +12,7 @@ const digits = (number) => Math.round(number).toLocaleString("en");
 const UNITS = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 const short = (number, room = 3) => {
   const [size, letter] = UNITS.find(([size]) => number >= size) ?? [1, ""];
-  return `${Number((number / size).toPrecision(room))}${letter ? ` ${letter}` : ""}`;
+  return `${Number((number / size).toPrecision(room))} ${letter}`;
 };
 const times = (ratio) => `× ${ratio >= 100 ? digits(ratio) : ratio.toFixed(ratio < 10 ? 2 : 1)}`;
 const plural = (count, word) => `${digits(count)} ${word}${count === 1 ? "" : "s"}`;

@@ -3,7 +3,7 @@
 const GAP = 12; // pixels between tiles
 const HAIR = 1; // what is thinner than a pixel is drawn one pixel wide
 const SHAPED = 16; // up to so many matrices keep their shape; more are packed into a square
-const MOST_TILES = 300;
+const MOST_TILES = 160;
 const NARROW = 640;
 
 // What has an area of its own: each matrix, m rows of `columns`, and all else that is stored beside.

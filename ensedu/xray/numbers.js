@@ -110,7 +110,7 @@ const makeNumbers = (on) => {
   });
   const others = make("span", { class: "others" });
   const tools = make("div", { class: "tools" }, ...window_.map(({ element }) => element), others);
-  const element = make("div", { class: "numbers", hidden: "" }, tools, shelf, words, task);
+  const element = make("div", { class: "numbers", hidden: "" }, tools, words, shelf, task);
   let cells = new Map();
   let [shape, touched, arrays, current] = ["", null, null, null];
   let [asked, drag] = [0, null];

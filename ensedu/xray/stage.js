@@ -112,6 +112,7 @@ const makeStage = (on) => {
       return textureImage(key, color, () => texture(state, layer, box.matrix, box.texture, box.member));
     };
     if (refused) boxes = drawn = [];
+    gauge.element.hidden = Boolean(refused);
     drawBoxes(context, boxes, { owns: colorsNow(state), lit, ...frame, textureOf, shake: shakes(state, now) });
     if (!motion && CURVES && !refused) placeCurves(context, layout, state);
     if (!motion && frame.above > 10 && !refused) numberMembers(context, layout, state);

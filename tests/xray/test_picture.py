@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from ensedu import command, xray
-from ensedu.plot import style
 from ensedu.torch import models
 from ensedu.xray import picture
 from tests.errors import check_error
@@ -58,12 +57,7 @@ def test_names_lose_nothing():
         name = name[: int(same)] + rest
         names.append(name)
     assert names == [layer.name for layer in found.layers]
-
-
-def test_colors_are_the_books():
-    looks = xray("3-2").data()["colors"]
-    assert looks["light"]["methods"] == style.PALETTE
-    assert looks["dark"]["shared"] == style.DARK[style.SHARED]
+    assert len(xray([3] * 10_001).html()) < 300_000
 
 
 def broken():
@@ -116,9 +110,6 @@ def test_the_command_says_what_is_wrong(arguments, said, capsys):
     [
         (lambda: xray(3), TypeError, ["model", "'1-50-50-1'", "3 (int)"]),
         (lambda: xray("1-x"), TypeError, ["model", "'1-x'"]),
-        (lambda: xray([3]), ValueError, ["model", "at least two"]),
-        (lambda: xray("3-2", 65), ValueError, ["ensemble_size", "64", "65"]),
-        (lambda: xray("3-2", name=5), TypeError, ["name", "5 (int)"]),
         (lambda: xray("3-2", shared=["a"]), ValueError, ["shared", "'a'"]),
         (lambda: xray("3-2", curves=[1]), TypeError, ["curves", "'x'"]),
         (lambda: xray("3-2", curves={"x": [1], "deep": [[1]]}), ValueError, ["curves", "'deep'"]),
