@@ -211,7 +211,7 @@ const makeNumbers = (on) => {
       const all = [grid("shared", spread && !modulated ? "means μ" : "W", rows, columns, (a, b) => keyOf("W", -1, first + a, from + b), "whole")];
       if (spread && !modulated) all.push(grid("scales", "standard deviations σ", rows, columns, (a, b) => keyOf("σW", -1, first + a, from + b), "whole"));
       if (!members && matrix.bias) all.push(grid("biases", "biases", 1, outputs, (_, k) => keyOf("b", -1, s0 + k), "whole"));
-      parts.push(make("div", { class: "side once" }, make("h3", {}, "Stored once, for all"), make("div", { class: "row" }, ...all)));
+      parts.push(make("div", { class: "side once" }, make("h2", {}, "Stored once, for all"), make("div", { class: "row" }, ...all)));
     }
     const each = [];
     for (let i = begin; i < Math.min(begin + shown, count); i += 1) {
@@ -229,7 +229,7 @@ const makeNumbers = (on) => {
       if (members && matrix.bias) block.append(grid("biases", "b", 1, outputs, (_, k) => keyOf("b", i, s0 + k), "at-b"));
       each.push(block);
     }
-    if (each.length) parts.push(make("div", { class: "side each" }, make("h3", {}, members ? "Stored by each member; dashed: computed" : "Computed in each sample, not stored"), make("div", { class: "row" }, ...each)));
+    if (each.length) parts.push(make("div", { class: "side each" }, make("h2", {}, members ? "Stored by each member; dashed: computed" : "Computed in each sample, not stored"), make("div", { class: "row" }, ...each)));
     shelf.replaceChildren(...parts);
     others.replaceChildren();
     if (count > 4) for (const [sign, to] of [["‹", begin - 4], ["›", begin + 4]]) {

@@ -206,7 +206,7 @@ const makeStage = (on) => {
       const { x, y } = k ? layout.zones.right : layout.zones.left;
       zone.style.transform = `translate(${Math.min(x, frame.width - 120)}px, ${y - frame.head}px)`;
     });
-    zones[1].style.color = members ? `var(--${method})` : "var(--muted)";
+    zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
     const lost = layout.high > frame.height + 2 || layout.wide > frame.width + 2;
     more.hidden = !lost && count;
     setText(more, count ? "More than fits at this scale: press Fit, or 0." : `${METHODS[method].label} cannot take this model: ${DATA.refused[method]}`);
