@@ -142,12 +142,7 @@ const makeControls = () => {
     const number = make("input", { type: "number", min: 1, max: most, "aria-label": label });
     const element = make("label", { class: "slider" }, make("span", {}, label), range, number);
     range.addEventListener("input", () => change({ [key]: clamp(from(Number(range.value)), 1, most) }));
-    range.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      change({ [key]: clamp(Number(number.value) + step * (event.shiftKey ? 10 : 1), 1, most) });
-    });
+    onArrows(range, (step) => change({ [key]: clamp(Number(number.value) + step, 1, most) }));
     number.addEventListener("change", () => number.value && change({ [key]: clamp(Math.round(Number(number.value)), 1, most) }));
     const show = (value) => {
       if (Number(range.value) !== to(value)) range.value = to(value);

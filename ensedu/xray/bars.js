@@ -8,6 +8,17 @@ const make = (tag, attributes = {}, ...children) => {
 const setText = (node, text) => {
   if (node.textContent !== text) node.textContent = text;
 };
+// Arrow keys on a slider, ten steps with Shift; and what happens while something is pointed at.
+const onArrows = (range, tell) => range.addEventListener("keydown", (event) => {
+  const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  tell(event.shiftKey ? 10 * step : step);
+});
+const onPointing = (node, tell, value) => {
+  for (const event of ["pointerenter", "focus"]) node.addEventListener(event, () => tell(value));
+  for (const event of ["pointerleave", "blur"]) node.addEventListener(event, () => tell(null));
+};
 const digits = (number) => Math.round(number).toLocaleString("en");
 const UNITS = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 const short = (number, room = 3) => {

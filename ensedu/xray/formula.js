@@ -25,8 +25,7 @@ const makeFormula = (on) => {
       line.replaceChildren(make("span", { class: "of" }, layer ? "This layer: " : METHODS[method].body ? "Its last layer: " : "Each layer: "));
       roles.forEach((role, k) => {
         const term = make("button", { type: "button", class: `term ${role}`, "data-role": role, title: ROLE_WORDS[role] }, terms[role].replaceAll(" · ", " ").replace("M (", "M("));
-        for (const event of ["pointerenter", "focus"]) term.addEventListener(event, () => on.light(role));
-        for (const event of ["pointerleave", "blur"]) term.addEventListener(event, () => on.light(null));
+        onPointing(term, on.light, role);
         line.append(...(k ? [" + "] : []), term);
       });
       line.style.setProperty("--own", `var(--${method})`);

@@ -283,12 +283,7 @@ const makeStage = (on) => {
   });
   range.addEventListener("input", () => on.drag(Number(range.value)));
   range.addEventListener("change", () => on.slide(Math.round(Number(range.value))));
-  range.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    on.slide(clamp(Math.round(Number(range.value)) + step, 0, STOPS.length - 1));
-  });
+  onArrows(range, (step) => on.slide(clamp(Math.round(Number(range.value)) + Math.sign(step), 0, STOPS.length - 1)));
   new ResizeObserver(() => on.resized()).observe(field);
 
   return {

@@ -54,8 +54,7 @@ const makeTree = (on) => {
     const pressed = layer.matrices.length ? {} : { disabled: "" };
     const button = make("button", { type: "button", class: "line", "data-layer": at, ...pressed }, ...row(title, shapeWords(layer), [{ layer, at }]));
     button.addEventListener("click", () => on.open(at));
-    for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => on.point(at));
-    for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => on.point(null));
+    onPointing(button, on.point, at);
     return make("li", {}, button);
   };
   const branch = (title, entries, fill) => {
